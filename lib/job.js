@@ -5,9 +5,10 @@
 const { parseRecord, nextTurn } = require('./native.js')
 const { onAbort } = require('./abort.js')
 const { errorOf, BundleError, panicError } = require('./errors.js')
+const { Pieces } = require('./pieces.js')
 
 /**
- * The kinds of jobs: code and operation for the error of a panic, and the conversion of the addon's errors. A job that cleans up is
+ * The kinds of jobs: the code and operation for the error of a panic, and the function that converts the addon's errors. A job that cleans up is
  * stopped rather than cancelled, and its promise rejects only after its temporary files are removed.
  */
 const SESSION = { panicCode: 'ESESSIONPANIC', doing: 'replaying a session', errorOf, cleansUp: false }
@@ -37,12 +38,13 @@ function runJob(kind, start, { signal, onProgress, takeBatch } = { __proto__: nu
     let hasSettled = false
     /** The exception of `onProgress`, while the job cleans up. */
     let thrown
+    const pieces = new Pieces()
     const settle = (settleWith, value) => {
       hasSettled = true
       settleWith(value)
       removeAbortListener?.()
     }
-    /** Settles before the end of the job, and ends it. */
+    /** Settles before the job has ended, and ends it. */
     const settleEarly = (settleWith, value) => {
       settle(settleWith, value)
       if (kind.cleansUp) job?.stop()
@@ -71,7 +73,8 @@ function runJob(kind, start, { signal, onProgress, takeBatch } = { __proto__: nu
     const takeNext = () => {
       const text = job.take()
       if (text === null) return false
-      const batch = parseRecord(text)
+      const batch = pieces.add(parseRecord(text))
+      if (batch === undefined) return true
       const early = takeBatch?.(batch, job)
       reportProgress(batch)
       // `onProgress` may have aborted the signal.

@@ -12,7 +12,7 @@ function isFaked(timer) {
   return hasOwn(timer, 'clock')
 }
 
-/** Milliseconds of a clock that is never set. (Loading `performance` takes Node.js a millisecond.) */
+/** The time of a monotonic clock in milliseconds. (Loading `performance` takes Node.js a millisecond.) */
 const { uptime } = process
 function elapsed() {
   return uptime() * 1000
@@ -76,6 +76,7 @@ module.exports = {
   define,
   own,
   hasOwn,
+  keys,
   append,
   withFields,
   join: uncurried(Array.prototype.join),

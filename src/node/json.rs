@@ -1,22 +1,22 @@
-//! JSON text for `JSON.parse`: one byte a character. ASCII stands as it is, U+0080–U+00FF as one Latin-1 byte, the rest
-//! is escaped. V8 parses such text faster than UTF-8 that it must decode first, or two-byte text.
+//! JSON text for `JSON.parse`, with one byte for each character: ASCII is unchanged, U+0080–U+00FF are Latin-1 bytes, and all other
+//! characters are escaped. V8 parses such text faster than two-byte text, or UTF-8, which it has to decode first.
 
 use serde::Serialize;
 
 use super::text::OutputText;
 use crate::jsonl::MAX_LINE_BYTES;
 
-/// JSON text that is being written.
+/// A JSON text under construction.
 #[derive(Default)]
 pub struct JsonText {
     latin1: Vec<u8>,
-    /// Some key has characters beyond Latin-1. They must not be escaped: `JSON.parse` of Node 24 takes a key that begins with an escape
-    /// for another one at times (nodejs/node#63785).
+    /// Whether a key has characters beyond Latin-1. They must not be escaped: `JSON.parse` of Node 24 sometimes mistakes a key that
+    /// begins with an escape for another one (nodejs/node#63785).
     has_wide_key: bool,
 }
 
 impl JsonText {
-    /// Text that has room for `bytes`.
+    /// An empty text with room for `bytes`.
     pub fn with_capacity(bytes: usize) -> Self {
         JsonText { latin1: Vec::with_capacity(bytes), has_wide_key: false }
     }
@@ -26,7 +26,7 @@ impl JsonText {
         self.latin1.reserve(bytes);
     }
 
-    /// How long the text is, in bytes.
+    /// Size of the text in bytes.
     pub fn bytes(&self) -> usize {
         self.latin1.len()
     }
@@ -36,7 +36,7 @@ impl JsonText {
         self.latin1.extend_from_slice(ascii.as_bytes());
     }
 
-    /// Begins an object. Members follow, then [`close`](Self::close).
+    /// Begins an object. Its members follow, then [`close`](Self::close).
     pub fn open(&mut self) {
         self.syntax("{");
     }
@@ -46,9 +46,9 @@ impl JsonText {
         self.syntax("}");
     }
 
-    /// Appends the key of an object's next member; its value follows.
+    /// Appends the key of the next member of an object; its value follows.
     pub fn key(&mut self, key: &str) {
-        // Behind a member stands the end of its value, never this.
+        // After a member, the last byte is the end of its value, which is never an opening brace.
         self.syntax(if self.latin1.last() == Some(&b'{') { "\"" } else { ",\"" });
         self.syntax(key);
         self.syntax("\":");
@@ -56,17 +56,17 @@ impl JsonText {
 
     /// Appends a small value.
     pub fn value(&mut self, value: &(impl Serialize + ?Sized)) {
-        // Only maps whose keys are no strings have no JSON text.
+        // Serialisation fails only for maps whose keys are not strings.
         self.raw(&serde_json::to_vec(value).unwrap_or_else(|_| b"null".to_vec()));
     }
 
-    /// Appends an object's next member, which is small.
+    /// Appends the next member of an object, with a small value.
     pub fn member(&mut self, key: &str, value: &(impl Serialize + ?Sized)) {
         self.key(key);
         self.value(value);
     }
 
-    /// Appends JSON text from a file. Beyond ASCII it has characters in strings only, so an escape means the same.
+    /// Appends JSON text from a file. Characters beyond ASCII occur only in strings, so escaping them does not change its meaning.
     pub fn raw(&mut self, json: &[u8]) {
         if !self.has_wide_key && has_wide_key(json) {
             self.has_wide_key = true;
@@ -104,12 +104,12 @@ impl JsonText {
         self.latin1.extend([12, 8, 4, 0].map(|shift| HEX[usize::from(unit >> shift & 0xf)]));
     }
 
-    /// Appends a number. Infinity has a JSON text that parses to it.
+    /// Appends a number. Infinity is written as a number that parses to it.
     pub fn number(&mut self, value: f64) {
         self.syntax(&number_json(value));
     }
 
-    /// Appends the values, separated, in brackets.
+    /// Appends an array of the values.
     pub fn array<T>(&mut self, values: impl IntoIterator<Item = T>, mut each: impl FnMut(&mut Self, T)) {
         self.syntax("[");
         for (index, value) in values.into_iter().enumerate() {
@@ -121,17 +121,24 @@ impl JsonText {
         self.syntax("]");
     }
 
-    /// The text for V8.
+    /// Finishes the text for V8, in [pieces](super::job::pieces) if it is large.
+    pub fn finish_in_pieces(self) -> Vec<OutputText> {
+        let Some(pieces) = super::job::pieces::split_if_large(&self.latin1) else { return vec![self.finish()] };
+        let finished = |latin1| JsonText { latin1, has_wide_key: self.has_wide_key }.finish();
+        pieces.into_iter().map(finished).collect()
+    }
+
+    /// Finishes the text for V8.
     pub fn finish(self) -> OutputText {
         if self.latin1.len() <= MAX_LINE_BYTES && !self.has_wide_key {
             return OutputText::Latin1(self.latin1);
         }
-        // A huge line that was mostly escaped above has, unescaped, no more units than it had bytes.
+        // A huge text that mostly consists of escapes has, without them, no more units than it had bytes in the file.
         OutputText::Utf16(unescape_units(&self.latin1))
     }
 }
 
-/// A number as JSON. Infinity has a text that parses to it.
+/// A number as JSON. Infinity is written as a number that parses to it.
 pub fn number_json(value: f64) -> String {
     if value == f64::INFINITY {
         "1e999".to_owned()
@@ -147,7 +154,7 @@ pub fn number_json(value: f64) -> String {
 /// Whether a key of a valid JSON text has characters beyond Latin-1.
 fn has_wide_key(json: &[u8]) -> bool {
     let mut from = 0;
-    // In JSON text a byte beyond ASCII stands in a string, and the string is a key if a colon comes after its end.
+    // In JSON text, a byte beyond ASCII is inside a string, and that string is a key if a colon follows it.
     while let Some(at) = json[from..].iter().position(|byte| !byte.is_ascii()) {
         let start = from + at;
         let end = start + string_end(&json[start..]);
@@ -162,11 +169,11 @@ fn has_wide_key(json: &[u8]) -> bool {
 
 fn is_wide(text: &[u8]) -> bool {
     let beyond_latin1 = |c: char| u32::from(c) > 0xff;
-    // What is not UTF-8 becomes U+FFFD.
+    // Invalid UTF-8 becomes U+FFFD.
     text.utf8_chunks().any(|chunk| !chunk.invalid().is_empty() || chunk.valid().chars().any(beyond_latin1))
 }
 
-/// The offset behind the quote that ends a string, from somewhere inside it that is not behind a backslash.
+/// The offset after the closing quote of a string, from a position inside it that does not follow a backslash.
 pub fn string_end(inside: &[u8]) -> usize {
     let mut at = 0;
     while let Some(found) = memchr::memchr2(b'"', b'\\', &inside[at..]) {
@@ -179,15 +186,15 @@ pub fn string_end(inside: &[u8]) -> usize {
     inside.len()
 }
 
-/// How many bytes from the beginning are ASCII. Looks at a block at a time, which the compiler turns into vector instructions.
+/// Number of ASCII bytes at the beginning. Checks a block at a time, which the compiler vectorises.
 fn ascii_prefix(bytes: &[u8]) -> usize {
     let blocks = bytes.chunks_exact(32).take_while(|block| block.iter().fold(0, |any, byte| any | byte) < 0x80);
     let at = blocks.count() * 32;
     bytes[at..].iter().position(|byte| !byte.is_ascii()).map_or(bytes.len(), |further| at + further)
 }
 
-/// Turns the escapes of characters beyond Latin-1, which this module wrote, back into the units that they stand for.
-/// Escapes that came from the file and mean such a character may be turned too: in a JSON string they mean the same.
+/// Replaces the escapes of characters beyond Latin-1 that this module wrote by the code units that they stand for. May also replace
+/// such escapes from the file: in a JSON string they mean the same.
 fn unescape_units(latin1: &[u8]) -> Vec<u16> {
     let mut units = Vec::with_capacity(latin1.len() / 2);
     let mut rest = latin1;
@@ -199,7 +206,7 @@ fn unescape_units(latin1: &[u8]) -> Vec<u16> {
                 units.push(unit);
                 rest = &rest[6..];
             }
-            // An escape of two characters: its second must not be taken for the beginning of another.
+            // An escape of two characters, whose second one must not count as the beginning of another escape.
             _ if byte == b'\\' && !tail.is_empty() => {
                 units.extend([u16::from(byte), u16::from(tail[0])]);
                 rest = &rest[2..];

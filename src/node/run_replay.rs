@@ -29,7 +29,7 @@ use crate::signature::TrustedKeys;
 /// The options of a replay.
 #[napi(object, object_to_js = false)]
 pub struct NativeRunReplayOptions {
-    /// `latest`, or a snapshot's id or file.
+    /// `latest`, or the id or file of a snapshot.
     pub from_snapshot: Option<String>,
     pub until: Option<f64>,
     /// `none`, `chain` or `full`.
@@ -57,18 +57,18 @@ impl NativeRunReplayOptions {
     }
 }
 
-/// Whether a snapshot is named by its file, not its id.
+/// Whether a snapshot is given by its file instead of its id.
 fn is_path(snapshot: &str) -> bool {
     snapshot.ends_with(SNAPSHOT_SUFFIX) || snapshot.contains(['/', std::path::MAIN_SEPARATOR])
 }
 
-/// What is wrong with a public key. Nothing if it is one.
+/// The fault of a public key. Returns null if it is valid.
 #[napi(catch_unwind)]
 pub fn public_key_fault(pem: String) -> Option<String> {
     TrustedKeys::from_pems(&[pem]).err().map(|error| error.to_string())
 }
 
-/// Keys that `public_key_fault` has found to be some.
+/// Parses keys that `public_key_fault` has accepted.
 pub(super) fn trusted_keys(pems: &[String]) -> TrustedKeys {
     TrustedKeys::from_pems(pems).unwrap_or_default()
 }
@@ -84,17 +84,19 @@ pub fn start_run_replay(
     let (options, progress) = options.read();
     let trusted = options.trusted.clone();
     start(bundles, on_ready, path, OpenedRun::open, trusted, progress, move |run, watch| {
-        JobEnd::done(|json| match run {
+        let end = JobEnd::done(|json| match run {
             Ok(run) => match run.replay(&options, watch) {
                 Ok(replayed) => append_replayed(json, &replayed),
                 Err(failed) => append_failed(json, &failed),
             },
             Err(refusal) => append_error_and_state(json, &ErrorJson::refusal(&refusal, CANT_BE_READ), None, &[]),
-        })
+        });
+        // The state grows with the graph.
+        end.in_pieces()
     })
 }
 
-/// Verifies the run at `path`. `is_verified` says that it is in a bundle's directory that was verified already.
+/// Verifies the run at `path`. If `is_verified`, it is in the directory of a bundle that has already been verified.
 #[napi(catch_unwind)]
 pub fn start_run_verification(
     bundles: &NativeBundles,
@@ -115,11 +117,11 @@ pub fn start_run_verification(
     })
 }
 
-/// How what is at a path is opened.
+/// Opens the run at a path.
 type Open =
     fn(&str, TrustedKeys, &Cancellation, &mut dyn FnMut(Progress)) -> std::result::Result<OpenedRun, ImportError>;
 
-/// Opens a bundle's directory that was verified already.
+/// Opens the directory of a bundle that has already been verified.
 fn open_verified(
     path: &str,
     trusted: TrustedKeys,
@@ -129,7 +131,7 @@ fn open_verified(
     OpenedRun::open_verified(path, &trusted)
 }
 
-/// Starts a job that opens what is at `path` and hands it to `work`.
+/// Starts a job that opens the run at `path` and passes it to `work`.
 fn start(
     bundles: &NativeBundles,
     on_ready: Function<'_, (), ()>,
@@ -184,7 +186,7 @@ fn append_error_and_state(
     json.close();
 }
 
-/// Appends the state, which can be large: in the text that it is written to.
+/// Appends the state, or `null` if there is none. The state can be large, so it writes its JSON text itself.
 fn append_state(json: &mut JsonText, state: Option<(&State, &[u8; 64])>) {
     let mut text = Vec::new();
     if !state.is_some_and(|(state, hash)| state.write_run_state(&mut text, hash)) {
@@ -194,10 +196,10 @@ fn append_state(json: &mut JsonText, state: Option<(&State, &[u8; 64])>) {
     json.raw(&text);
 }
 
-/// The verification of a run that can't be read: as far as is known, its log is not whole.
+/// The verification of a run that can't be read: its log counts as failed.
 fn unreadable(error: RunError) -> Verification {
     let mut verification = Verification::default();
-    // The result of a cancelled job is not taken.
+    // The result of a cancelled job is never taken.
     if error.code != ErrorCode::Cancelled {
         let chain = verification.findings.of_mut(Aspect::Chain);
         chain.checked = 1;

@@ -1,4 +1,4 @@
-//! How a job ends.
+//! The ends of jobs.
 
 use std::any::Any;
 
@@ -10,38 +10,47 @@ use crate::node::text::OutputText;
 
 /// The last batch of a job: a JSON object with `done`, `error`, `cancelled` or `panicked`.
 pub struct JobEnd {
-    /// Open: members can be appended.
+    /// An open object, to which members can be appended.
     json: JsonText,
     tape: Option<OutputTape>,
     is_done: bool,
+    /// Whether a large result is sent in pieces.
+    is_splittable: bool,
 }
 
 impl JobEnd {
-    /// The job is done. `result` appends the JSON value of its result.
+    /// The job has succeeded. `result` appends the JSON value of its result.
     pub fn done(result: impl FnOnce(&mut JsonText)) -> Self {
         let mut json = JsonText::default();
         json.open();
         Self::done_behind(json, None, result)
     }
 
-    /// The same in a batch with other content: `json` is the open object of that batch.
+    /// The same, in a batch with other content: `json` is the open object of that batch.
     pub fn done_behind(mut json: JsonText, tape: Option<OutputTape>, result: impl FnOnce(&mut JsonText)) -> Self {
         json.key("done");
         result(&mut json);
-        JobEnd { json, tape, is_done: true }
+        JobEnd { json, tape, is_done: true, is_splittable: false }
     }
 
-    /// The job has failed, or has stopped because it was cancelled: that is a code too.
+    /// Allows that a large result is sent in [pieces], if none of its objects has a key twice.
+    ///
+    /// [pieces]: super::pieces
+    pub fn in_pieces(self) -> Self {
+        JobEnd { is_splittable: true, ..self }
+    }
+
+    /// The job has failed, or has stopped because it was cancelled, which is one of the error codes.
     pub fn failed(error: &ErrorJson<'_>) -> Self {
         Self::without_result(|json| json.member(if error.code == "Cancelled" { "cancelled" } else { "error" }, error))
     }
 
-    /// The work has panicked. The end has the message of the panic.
+    /// The work has panicked. The end contains the message of the panic.
     pub fn panicked(panic: &(dyn Any + Send)) -> Self {
         Self::without_result(|json| json.member("panicked", panic_message(panic)))
     }
 
-    /// The work has stopped because the queue is closed. This batch is dropped too.
+    /// The work has stopped because the queue is closed. This batch will be dropped too.
     pub fn closed() -> Self {
         Self::without_result(|_| ())
     }
@@ -50,10 +59,10 @@ impl JobEnd {
         let mut json = JsonText::default();
         json.open();
         members(&mut json);
-        JobEnd { json, tape: None, is_done: false }
+        JobEnd { json, tape: None, is_done: false, is_splittable: false }
     }
 
-    /// The same, with the progress that `onProgress` is called with at the end, if the job is done.
+    /// Adds the progress that `onProgress` is called with at the end, if the job has succeeded.
     pub(super) fn with_progress(mut self, progress: Progress) -> Self {
         if self.is_done {
             progress.append_to(&mut self.json);
@@ -61,18 +70,27 @@ impl JobEnd {
         self
     }
 
-    /// The length of the text so far.
+    /// Size of the text so far, in bytes.
     pub fn bytes(&self) -> usize {
         self.json.bytes()
     }
 
-    /// The batch.
+    /// Closes the object and returns it as a batch.
     pub fn into_batch(mut self) -> Batch {
         self.json.close();
         Batch { text: self.json.finish(), tape: self.tape }
     }
 
-    /// The text of the batch, for jobs that have no tape.
+    /// Closes the object and returns it as a batch, or in pieces.
+    pub fn into_batches(mut self) -> Vec<Batch> {
+        if self.is_splittable && self.tape.is_none() {
+            self.json.close();
+            return self.json.finish_in_pieces().into_iter().map(Batch::from).collect();
+        }
+        vec![self.into_batch()]
+    }
+
+    /// Closes the object and returns its text, for jobs without a tape.
     pub fn into_text(self) -> OutputText {
         self.into_batch().text
     }

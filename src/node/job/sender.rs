@@ -1,4 +1,4 @@
-//! The background thread's end of a job.
+//! The side of a job on the background thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct Sender {
     on_ready: Arc<OnReady>,
 }
 
-/// The queue is closed: batches are dropped.
+/// The error of sending to a closed queue, which drops batches.
 #[derive(Debug)]
 pub struct Closed;
 
@@ -29,18 +29,22 @@ impl Sender {
         Sender { queue, on_ready }
     }
 
-    /// Runs `work` on a background thread and sends the end that it returns, also if it panics. Reads of the work end when the job is
-    /// stopped. Everything that the work holds is dropped before the end is sent.
+    /// Runs `work` on a background thread and sends the end that it returns, or an end for its panic. Stopping the job makes the
+    /// reads of the work fail. Everything that the work owns is dropped before the end is sent.
     pub fn run_in_background(self, work: impl FnOnce(&Self) -> JobEnd + Send + 'static) {
         background::spawn(move || {
             let end = catch_unwind(AssertUnwindSafe(|| self.cancellation().during(|| work(&self))));
             let end = end.unwrap_or_else(|panic| JobEnd::panicked(&*panic));
-            // If the job is closed, nothing waits for its end.
-            let _ = self.send(end.into_batch());
+            for batch in end.into_batches() {
+                // If the queue is closed, nothing waits for the end.
+                if self.send(batch).is_err() {
+                    return;
+                }
+            }
         });
     }
 
-    /// Sends a batch as soon as there is room for it.
+    /// Queues a batch as soon as there is room for it.
     pub fn send(&self, batch: impl Into<Batch>) -> Result<(), Closed> {
         match self.queue.send(batch.into(), || self.on_ready.aborted()) {
             Sent::Queued => Ok(()),
@@ -49,12 +53,12 @@ impl Sender {
         }
     }
 
-    /// The batches that wait to be taken.
+    /// The queue of batches.
     pub(super) fn queue(&self) -> &BatchQueue {
         &self.queue
     }
 
-    /// Whether a batch could be sent without waiting.
+    /// Whether a batch can be sent without waiting.
     pub fn has_room(&self) -> bool {
         self.queue.has_room()
     }
