@@ -1,0 +1,83 @@
+//! The minimum time of a replay on this machine: each program below does only one thing with the lines of a file, on one thread, and builds nothing.
+//!
+//! ```sh
+//! RUSTFLAGS='-C target-cpu=native' cargo run --manifest-path bench/Cargo.toml --release --example floors -- FILE
+//! ```
+//!
+//! `FILE` is a session, or the log of a run (`events.cath-log`). Prints milliseconds, the lowest of [`ROUNDS`]. The file should be in the page cache.
+
+use std::error::Error;
+use std::fs::File;
+use std::hint::black_box;
+use std::io::Read;
+use std::path::Path;
+use std::time::Instant;
+
+use serde::de::IgnoredAny;
+use session_tape::jsonl::scan::{Cursor, Nesting};
+use sha2::{Digest, Sha256};
+
+const ROUNDS: usize = 15;
+
+/// Size in bytes of the buffer that the file is read into, which is reused.
+const CHUNK_BYTES: usize = 256 << 10;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let path = std::env::args_os().nth(1).ok_or("a file is missing")?;
+    let text = std::fs::read(&path)?;
+    let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
+    println!("{:.1} MiB, {} lines", text.len() as f64 / f64::from(1 << 20), lines.len());
+
+    measured("reading into one buffer", || read(Path::new(&path)))?;
+    measured("newlines (memchr)", || Ok(memchr::memchr_iter(b'\n', &text).count()))?;
+    measured("valid UTF-8 (simdutf8)", || Ok(usize::from(simdutf8::basic::from_utf8(&text).is_ok())))?;
+    measured("valid JSON (serde_json)", || {
+        Ok(count(&lines, |line| serde_json::from_slice::<IgnoredAny>(line).is_ok()))
+    })?;
+    measured("valid JSON (sonic-rs)", || {
+        Ok(count(&lines, |line| sonic_rs::from_slice::<sonic_rs::LazyValue<'_>>(line).is_ok()))
+    })?;
+    let (mut copy, mut buffers) = (Vec::new(), simd_json::Buffers::default());
+    measured("valid JSON (simd-json, as a tape)", || {
+        Ok(count(&lines, |line| {
+            // It unescapes strings in place.
+            copy.clear();
+            copy.extend_from_slice(line);
+            simd_json::to_tape_with_buffers(&mut copy, &mut buffers).is_ok()
+        }))
+    })?;
+    let mut nesting = Nesting::default();
+    measured("valid JSON (session-tape)", || Ok(count(&lines, |line| is_json(line, &mut nesting))))?;
+    measured("SHA-256 of each line (sha2)", || Ok(count(&lines, |line| Sha256::digest(line)[0] < 128)))?;
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<usize, Box<dyn Error>> {
+    let (mut file, mut buffer, mut bytes) = (File::open(path)?, vec![0; CHUNK_BYTES], 0);
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(bytes),
+            count => bytes += count,
+        }
+    }
+}
+
+fn is_json(line: &[u8], nesting: &mut Nesting) -> bool {
+    let mut cursor = Cursor::new(line);
+    cursor.value(nesting).and_then(|_| cursor.finish()).is_ok()
+}
+
+fn count(lines: &[&[u8]], mut is_counted: impl FnMut(&[u8]) -> bool) -> usize {
+    lines.iter().filter(|line| is_counted(line)).count()
+}
+
+fn measured(name: &str, mut program: impl FnMut() -> Result<usize, Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
+    let mut lowest = f64::INFINITY;
+    for _ in 0..ROUNDS {
+        let started = Instant::now();
+        black_box(program()?);
+        lowest = lowest.min(started.elapsed().as_secs_f64() * 1000.0);
+    }
+    println!("{name:<36}{lowest:>8.1} ms");
+    Ok(())
+}
