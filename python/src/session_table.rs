@@ -172,11 +172,13 @@ impl Session {
     pub fn take(&mut self, scanned: ScannedPart, remaining: u64, is_last: bool, tables: &mut SessionTables) {
         let ScannedPart { part, lines, calls } = scanned;
         let items: Vec<u64> = part.items().take(usize::try_from(remaining).unwrap_or(usize::MAX)).collect();
-        let mut items = items.into_iter().peekable();
         self.fold.add(part);
         self.name();
         let is_session = self.fold.is_session();
-        let torn = (is_last && self.fold.is_torn()).then(|| lines.len().saturating_sub(1));
+        // What can't be replayed has no history.
+        let mut items = items.into_iter().filter(|_| is_session).peekable();
+        let last = lines.len().saturating_sub(1);
+        let is_torn = |at, status| is_last && at == last && status == Some(LineStatus::Unparseable);
         let mut calls = calls.into_iter().peekable();
         for (at, context) in lines.iter().enumerate() {
             self.line += 1;
@@ -196,7 +198,7 @@ impl Session {
                 }
             }
             self.turns += i64::from(context.is_human);
-            let status = if torn == Some(at) { Some(LineStatus::Torn) } else { context.status };
+            let status = if is_torn(at, context.status) { Some(LineStatus::Torn) } else { context.status };
             self.count(context, status);
             while let Some(call) = calls.next_if(|call| call.line == at) {
                 self.calls.add(call, self.line, context.ts, (&self.provider, &self.model), self.turns);

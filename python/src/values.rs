@@ -1,13 +1,20 @@
 //! Converts values of recordings to values of columns.
 
+use std::ops::RangeInclusive;
+
 use arrow::compute::kernels::cast_utils::string_to_datetime;
 use chrono::{NaiveDate, Utc};
 use session_tape::{Text, Value};
 
-/// A time in microseconds. `None` if the text is not a time.
+/// The times of the years 1 to 9999. Python and SQL engines have no others: one of them would make a whole column, or the dates of a whole lake,
+/// unreadable.
+const TIMES: RangeInclusive<i64> = -62_135_596_800_000_000..=253_402_300_799_999_999;
+
+/// A time in microseconds. `None` if the text is not a time of the years 1 to 9999 in UTC.
 pub fn time(text: &str) -> Option<i64> {
     let usual = text.as_bytes().try_into().ok().and_then(usual_time);
-    usual.or_else(|| string_to_datetime(&Utc, text).ok().map(|time| time.timestamp_micros()))
+    let time = usual.or_else(|| string_to_datetime(&Utc, text).ok().map(|time| time.timestamp_micros()));
+    time.filter(|time| TIMES.contains(time))
 }
 
 /// The time of a text in the form that recordings use, `2026-02-11T10:00:00.000Z`. `None` if it has another form.
@@ -29,7 +36,7 @@ fn usual_time(text: &[u8; 24]) -> Option<i64> {
 pub fn time_of_json(json: &[u8]) -> Option<i64> {
     let inside = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     if let Some(time) = inside.try_into().ok().and_then(usual_time) {
-        return Some(time);
+        return Some(time).filter(|time| TIMES.contains(time));
     }
     time(&Text::from_json(std::str::from_utf8(inside).ok()?).to_plain())
 }

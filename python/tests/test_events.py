@@ -101,6 +101,40 @@ def test_damage_is_data():
     assert column(session(start(), "garbage", " "), "status") == ["ok", "unparseable", None]
 
 
+def test_a_last_line_that_does_not_parse_is_torn_whatever_comes_before():
+    for first in (start(), start(sessionId=""), text("human", "no start")):
+        assert column(session(first, text("human", "a")) + b'{"torn', "status")[-1] == "torn"
+        assert column(session(first) + b'{"bad\n\n', "status")[-2:] == ["unparseable", None]
+        (summary,) = st.table([("s.jsonl", session(first) + b"{")], "sessions").read_all().to_pylist()
+        assert (summary["status_torn"], summary["status_unparseable"]) == (1, 0)
+
+
+def test_a_provider_that_is_not_a_string_leaves_the_model():
+    content = session(start(provider=5, model="large"), text("human", "a"), ("provider_switch", {"provider": "other"}), text("human", "b"))
+    assert column(content, "provider") == [None, None, "other", "other"]
+    assert column(content, "model") == ["large"] * 4
+
+
+def test_what_can_not_be_replayed_has_no_history():
+    for first in (text("human", "no start"), start(sessionId="")):
+        found = rows(session(first, text("human", "a"), call("1")))
+        assert {row["in_history"] for row in found} <= {None, False}
+        assert {row["history_index"] for row in found} == {None}
+
+
+def test_times_that_engines_do_not_have_are_null(tmp_path):
+    odd = ["9999-12-31T23:59:59-05:00", "0000-01-01T00:00:00.000Z", "0001-01-01T00:00:00+05:00", "-0001-01-01T00:00:00Z", "+12026-01-01T00:00:00Z"]
+    for time in odd:
+        content = session(start(startTime=time), text("human", "a")).replace(b'"ts":', b'"at":')
+        (summary,) = st.table([("s.jsonl", content)], "sessions").read_all().to_pylist()
+        assert summary["started_at"] is None
+        st.to_parquet([(f"{odd.index(time)}.jsonl", content)], tmp_path)
+    assert {path.name for path in (tmp_path / "events").iterdir()} == {"date=__HIVE_DEFAULT_PARTITION__"}
+    content = session(start(startTime="0001-01-01T00:00:00.000Z"), start(startTime="9999-12-31T23:59:59.999Z"))
+    (summary,) = st.table([("s.jsonl", content)], "sessions").read_all().to_pylist()
+    assert summary["started_at"].year == 1
+
+
 def test_what_is_no_session_has_no_steps():
     for content in [session(text("ai", "x")), session(start(sessionId="")), session("", start())]:
         assert set(column(content, "step")) == {None}

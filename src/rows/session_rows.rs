@@ -256,6 +256,9 @@ fn status_of(body: &Body, is_first: bool) -> LineStatus {
     }
 }
 
+/// What a replay takes for a provider that is not a string.
+const EMPTY: &[u8] = br#""""#;
+
 fn change_of<'l>(body: &Body, place: &Place<'l>) -> Change<'l> {
     let offset = |span: &Span| place.offset + u64::from(span.start);
     match body {
@@ -265,8 +268,9 @@ fn change_of<'l>(body: &Body, place: &Place<'l>) -> Change<'l> {
         Body::ProviderSwitch(provider, model) => {
             Change::Provider(provider.of(place.line), model.map(|model| model.of(place.line)))
         }
-        Body::SessionStart(Some(StartFields { provider: Some(provider), model, .. })) if place.first_of_file => {
-            Change::Provider(provider.of(place.line), model.map(|model| model.of(place.line)))
+        Body::SessionStart(Some(StartFields { provider, model, .. })) if place.first_of_file => {
+            let provider = provider.map_or(EMPTY, |provider| provider.of(place.line));
+            Change::Provider(provider, model.map(|model| model.of(place.line)))
         }
         _ => Change::None,
     }

@@ -60,11 +60,6 @@ impl SessionFold {
         }
     }
 
-    /// Whether the last line so far does not parse: if it is the file's last line, it is torn.
-    pub fn is_torn(&self) -> bool {
-        self.0.torn
-    }
-
     /// The summary of the session, given the number of items in its final history.
     pub fn finish(mut self, history_length: u64) -> SessionSummary {
         self.0.settle_beginning();

@@ -162,9 +162,8 @@ proptest! {
         let mut fold = SessionFold::default();
         let items = part.items().len() as u64;
         fold.add(part);
-        if fold.is_torn() {
-            prop_assert_eq!(statuses.pop(), Some(Some(LineStatus::Unparseable)));
-        }
+        // A last line that does not parse is torn, and counts nowhere.
+        statuses.pop_if(|last| *last == Some(LineStatus::Unparseable));
         let count = |status| statuses.iter().filter(|found| **found == Some(status)).count() as u64;
         let mut file = tempfile::NamedTempFile::new().unwrap();
         std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
