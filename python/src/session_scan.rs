@@ -185,14 +185,13 @@ impl Line<'_, '_> {
         let item = self.row.item();
         let blocks = item.as_ref().map_or(&[][..], |item| &item.blocks);
         let (mut responses, mut result_bytes) = (0, 0);
-        let (mut name, mut id) = (None, None);
+        let mut first = None;
         for block in blocks {
             match block {
                 Block::Text(_) => {}
                 Block::Call { id: call, name: tool, arguments } => {
                     context.calls += 1;
-                    name = name.or(tool.as_ref());
-                    id = id.or(call.as_ref());
+                    first.get_or_insert((tool.as_ref(), call.as_ref()));
                     self.note(call.as_ref(), tool.as_ref(), || CallSide::Call {
                         arguments: arguments.map(str::to_owned),
                     });
@@ -200,8 +199,7 @@ impl Line<'_, '_> {
                 Block::Response { id: call, name: tool, result, is_error } => {
                     responses += 1;
                     context.errors += u32::from(*is_error);
-                    name = name.or(tool.as_ref());
-                    id = id.or(call.as_ref());
+                    first.get_or_insert((tool.as_ref(), call.as_ref()));
                     let bytes = result.as_ref().map_or(0, value_bytes);
                     result_bytes += bytes;
                     let limit = self.options.text_limit;
@@ -223,6 +221,7 @@ impl Line<'_, '_> {
         columns.speaker.append_option(item.as_ref().map(|item| item.speaker.to_plain()));
         columns.text.append_option(text.as_deref().map(|text| limited(text, self.options.text_limit)));
         columns.text_bytes.append_option(item.as_ref().map(|_| text.map_or(0, |text| text.len() as i64)));
+        let (name, id) = first.unwrap_or_default();
         columns.tool_name.append_option(name.map(|name| name.to_plain()));
         columns.tool_call_id.append_option(id.map(|id| id.to_plain()));
         columns.tool_calls.append_option(item.as_ref().map(|_| i64::from(context.calls)));

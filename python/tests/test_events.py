@@ -62,6 +62,16 @@ def test_an_item_has_its_texts_and_calls():
     assert (fine["is_error"], fine["tool_name"], fine["text"], fine["text_bytes"]) == (False, "read", None, 0)
 
 
+def test_tool_name_and_call_id_are_of_one_block():
+    def item(*blocks):
+        return "content", {"content": {"speaker": "ai", "blocks": blocks}}
+
+    unnamed, named = {"type": "tool_call", "name": "one"}, {"type": "tool_call", "id": "b", "name": "two"}
+    nameless = {"type": "tool_call", "id": "c"}
+    found = rows(session(start(), item(unnamed, named), item(nameless, named)))[1:]
+    assert [(row["tool_name"], row["tool_call_id"]) for row in found] == [("one", None), (None, "c")]
+
+
 def test_a_text_is_cut_between_characters():
     content = session(start(), text("ai", "aäb"))
     assert column(content, "text", text_limit=2)[1] == "a"

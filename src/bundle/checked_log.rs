@@ -7,6 +7,7 @@ use std::io::Read;
 use super::error::{BundleCode, BundleError, of_run};
 use super::limits::Limits;
 use super::manifest::LogExtent;
+use crate::disk::sniff::BOM;
 use crate::hash::{Hash, HexHash, from_hex};
 use crate::jsonl::scan::Nesting;
 use crate::run::chain::{self, GENESIS};
@@ -23,9 +24,6 @@ const MAX_UNSALTED: usize = 1 << 20;
 
 /// The longest line of a session that is searched for `ts`, except for the first line of a source.
 const MAX_TIMED_LINE_BYTES: u64 = 1 << 20;
-
-/// The byte order mark of UTF-8, with which a file may begin.
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// A checked log of a run.
 #[derive(Default)]

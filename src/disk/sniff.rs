@@ -12,7 +12,8 @@ const BEGINNING_BYTES: usize = 64;
 /// The first bytes of a zstd frame.
 pub const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-const BOM: &[u8] = b"\xef\xbb\xbf";
+/// The byte order mark of UTF-8, with which a file may begin.
+pub const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Whether a file that begins with these bytes is an archive. Text never begins with them.
 pub fn is_archive(beginning: &[u8]) -> bool {

@@ -10,6 +10,7 @@ use super::MAX_LINE_BYTES;
 use super::source::{LineSource, ReadError};
 use crate::cancellation::Cancellation;
 use crate::disk::os_error::OsError;
+use crate::disk::sniff::BOM;
 
 /// Lower in tests, which write lines that are too long.
 #[cfg(test)]
@@ -23,8 +24,6 @@ const MIN_BUFFER_BYTES: usize = 1 << 14;
 
 /// Number of bytes read beyond the range at first, to find the end of its last line.
 const OVERHANG_BYTES: u64 = 1 << 13;
-
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// A line that does not parse, returned in place of a skipped line.
 const PLACEHOLDER: &[u8] = b"\0";

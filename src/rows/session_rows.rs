@@ -7,6 +7,7 @@ use super::item::{Item, item_of};
 use super::line_hashes::{HashedLine, LineHashes};
 use super::steps::{RecordDigest, RecordDigester};
 use crate::diff::tree::Tree;
+use crate::disk::sniff::BOM;
 use crate::hash::Hash;
 use crate::jsonl::reader::LineReader;
 use crate::jsonl::scan::{Nesting, Span};
@@ -208,8 +209,8 @@ impl SessionReader {
                 }
             });
             if is_placeholder {
-                let length = reader.position() - offset - u64::from(!is_last);
-                take(&mut skipped_row(source, offset, length)?);
+                let end = reader.position() - u64::from(!is_last);
+                take(&mut skipped_row(source, offset..end, !is_last)?);
             }
         }
         Ok(SessionPart { begin, end: reader.position(), lines, at_end: reader.is_at_end(), effect })
@@ -276,7 +277,13 @@ fn change_of<'l>(body: &Body, place: &Place<'l>) -> Change<'l> {
     }
 }
 
-fn skipped_row(source: &LineSource, offset: u64, length: u64) -> Result<SessionRow<'static>, ReadError> {
+/// The row of a line whose bytes were not kept. They are read again, without a BOM at the beginning of the file and, if a `\n` follows, without
+/// a `\r` at their end.
+fn skipped_row(source: &LineSource, line: Range<u64>, is_terminated: bool) -> Result<SessionRow<'static>, ReadError> {
+    let has_bom = line.start == 0 && has_bytes(source, 0, BOM)?;
+    let offset = if has_bom { BOM.len() as u64 } else { line.start };
+    let has_return = is_terminated && line.end > offset && has_bytes(source, line.end - 1, b"\r")?;
+    let length = line.end - u64::from(has_return) - offset;
     let (mut hasher, mut buffer, mut at) = (Sha256::new(), vec![0; HASHED_BYTES], 0);
     while at < length {
         let wanted = usize::try_from(length - at).unwrap_or(HASHED_BYTES).min(HASHED_BYTES);
@@ -290,4 +297,11 @@ fn skipped_row(source: &LineSource, offset: u64, length: u64) -> Result<SessionR
     }
     let row = SessionRow::unread(&[], offset, length, hasher.finalize().into());
     Ok(SessionRow { is_skipped: true, status: Some(LineStatus::Unparseable), ..row })
+}
+
+/// Whether these bytes are at this offset of the file.
+fn has_bytes(source: &LineSource, offset: u64, bytes: &[u8]) -> Result<bool, ReadError> {
+    let mut found = [0; BOM.len()];
+    let found = &mut found[..bytes.len()];
+    Ok(source.read_at(found, offset)? == bytes.len() && found == bytes)
 }

@@ -117,7 +117,7 @@ pub struct Steps {
 impl Steps {
     /// The step of the next record.
     pub fn next(&mut self, record: &RecordDigest) -> Step {
-        if record.uses.is_empty() {
+        if record.uses.is_empty() && record.compared.is_empty() {
             return self.prefixes.next(record.digest);
         }
         let place = self.prefixes.place as i64;

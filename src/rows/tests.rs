@@ -11,6 +11,7 @@ use super::session_summary::SessionFold;
 use super::steps::{Step, Steps};
 use crate::diff::divergence::{Compared, diverging_records};
 use crate::diff::source::Source;
+use crate::disk::sniff::BOM;
 use crate::hash::sha256;
 use crate::jsonl::source::LineSource;
 use crate::run::fold::Watch;
@@ -40,6 +41,11 @@ fn any_record() -> impl Strategy<Value = String> {
         id().prop_map(move |id| item("ai", &call(id), "")),
         (id(), id()).prop_map(move |(one, other)| item("ai", &format!("{},{}", call(one), call(other)), "")),
         id().prop_map(move |id| item("tool", &answer(id), "")),
+        prop_oneof![Just("null"), Just("5"), Just("[]")].prop_map(move |id| item(
+            "tool",
+            &format!(r#"{{"type":"tool_response","callId":{id},"result":1}}"#),
+            ""
+        )),
         (id(), id()).prop_map(move |(one, other)| item("tool", &format!("{},{}", answer(one), answer(other)), "")),
         Just(r#"{"type":"rewind","payload":{"itemsRemoved":1}}"#.to_owned()),
         Just(r#"{"type":"rewind","payload":{"itemsRemoved":3}}"#.to_owned()),
@@ -178,6 +184,23 @@ proptest! {
         prop_assert_eq!(summary.error, None);
         prop_assert_eq!(summary.history_length, replay.items().len() as u64);
         prop_assert_eq!(summary.sequence_corrupt, outcome.is_out_of_sequence);
+    }
+}
+
+#[test]
+fn a_line_that_was_skipped_is_without_bom_and_line_ending() {
+    let junk = vec![b'x'; 300_000];
+    for (bom, ending) in [(&b""[..], &b"\n"[..]), (BOM, b"\r\n"), (BOM, b""), (b"", b"\r\r\n")] {
+        let text = [bom, &junk, ending].concat();
+        let content = &text[bom.len()..text.len() - ending.len()];
+        let content = if ending == b"\r\r\n" { [content, b"\r"].concat() } else { content.to_vec() };
+        let source = LineSource::in_memory(text.clone());
+        let mut found = Vec::new();
+        let read = SessionReader::default().read(&source, 0..text.len() as u64, None, &mut |row| {
+            found.push((row.offset, row.length, row.sha256));
+        });
+        assert_eq!(read.unwrap().lines, 1);
+        assert_eq!(found, [(bom.len() as u64, content.len() as u64, sha256([&content[..]]))]);
     }
 }
 

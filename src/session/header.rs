@@ -12,6 +12,7 @@ use crate::disk::input_file;
 use crate::disk::metadata::Metadata;
 use crate::disk::open_options::Links;
 use crate::disk::os_error::OsError;
+use crate::disk::sniff::BOM;
 use crate::jsonl::reader::{LineReader, cannot_be_json};
 use crate::jsonl::scan::Nesting;
 use crate::jsonl::source::{LineSource, ReadError};
@@ -21,8 +22,6 @@ pub const HEADER_BYTES: usize = 1 << 20;
 
 /// Enough for nearly every header, and no more than one page.
 const FIRST_READ_BYTES: usize = 4096;
-
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Why a file has no header. Problems that a replay reports too have the same message as there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

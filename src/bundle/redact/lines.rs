@@ -14,10 +14,8 @@ use super::json::{JsonPart, Step, is_json, visit_parts};
 use super::matcher::{Form, MatchContext, Matcher, placeholder};
 use super::rule::Rule;
 use crate::bundle::error::BundleError;
+use crate::disk::sniff::BOM;
 use crate::jsonl::text::spells;
-
-/// The byte order mark of UTF-8, with which a file may begin.
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Redacts a line, without its `\n`; returns `None` if no rule matches.
 pub fn redacted_line(
