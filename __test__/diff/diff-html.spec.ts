@@ -354,6 +354,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       await page.locator('select').selectOption('kind Heartbeat');
       await page.locator('.chain .event', { hasText: 'RunCreated' }).click();
       expect(await focusedRow(page)).toBe(0);
+      await settled(page);
       expect(await page.locator('.row .line').count()).toBe(19);
       await page.locator('select').selectOption('sort failed');
       expect(await page.locator('.row .line').count()).toBe(0);
