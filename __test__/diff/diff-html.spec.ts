@@ -354,8 +354,8 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       await page.locator('select').selectOption('kind Heartbeat');
       await page.locator('.chain .event', { hasText: 'RunCreated' }).click();
       expect(await focusedRow(page)).toBe(0);
-      await settled(page);
-      expect(await page.locator('.row .line').count()).toBe(19);
+      // The browser reports which rows are near the window some frames later.
+      await expect.poll(() => page.locator('.row .line').count(), { timeout: 10_000 }).toBe(19);
       await page.locator('select').selectOption('sort failed');
       expect(await page.locator('.row .line').count()).toBe(0);
       expect(await page.locator('.status').textContent()).toBe('nothing of 19');
