@@ -55,6 +55,8 @@ pub struct Converter {
 #[derive(Clone, Debug)]
 pub struct Converted {
     pub name: String,
+    /// Whether it was read at a path.
+    pub has_path: bool,
     pub identity: Identity,
 }
 
@@ -92,7 +94,7 @@ impl Converter {
             return Err(CANCELLED.to_owned());
         }
         self.progress.add_bytes(identity.bytes.saturating_sub(self.reported));
-        Ok(Converted { name: input.name.clone(), identity })
+        Ok(Converted { name: input.name.clone(), has_path: input.has_path(), identity })
     }
 
     /// Hands out the remaining rows.

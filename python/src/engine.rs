@@ -163,9 +163,7 @@ impl Worker for Thread {
                 let mut peeker = Peeker::new(hash, &self.options, &self.cancelled);
                 Done::Peeked(inputs.into_iter().map(|input| peeker.peek(input)).collect())
             }
-            Job::Write(group) => {
-                Done::Written(Box::new(write_group(*group, &self.options, &self.cancelled, &self.progress)))
-            }
+            Job::Write(group) => Done::Written(Box::new(write_group(*group, &self.cancelled, &self.progress))),
         }
     }
 }
@@ -238,6 +236,7 @@ pub struct LargeSession {
     history: FinalHistory,
     session: Session,
     name: String,
+    has_path: bool,
     /// Emptied columns, whose capacity is reused for the next part.
     spare: LineColumns,
     hash: FileHash,
@@ -270,6 +269,7 @@ impl LargeSession {
             history,
             session: Session::new(&input.name),
             name: input.name.clone(),
+            has_path: input.has_path(),
             spare: LineColumns::default(),
             hash: FileHash::default(),
             needs_hash,
@@ -343,6 +343,6 @@ impl LargeSession {
         let facts = if self.needs_hash { self.hash.finish(&self.parts.lines).into() } else { FileFacts::default() };
         let identity = Identity::of_file(&facts);
         self.session.finish(facts, self.error, tables);
-        Converted { name: self.name, identity }
+        Converted { name: self.name, has_path: self.has_path, identity }
     }
 }

@@ -23,6 +23,8 @@ pub struct Unit {
     pub inputs: Vec<Input>,
     pub carried: Vec<Carried>,
     pub kept: Vec<Source>,
+    /// The options of the export, with the tables of this group.
+    pub options: Options,
 }
 
 /// A group that was committed.
@@ -54,7 +56,7 @@ impl Worker for Committer {
     fn work(&mut self, (unit, written): Self::Job) -> Self::Output {
         let Written { sources: converted, files } = written;
         let mut sources: Vec<Source> =
-            converted.iter().map(|one| Source::new(&one.name, &one.identity)).chain(unit.kept).collect();
+            converted.iter().map(|one| Source::new(&one.name, one.has_path, &one.identity)).chain(unit.kept).collect();
         sources.sort_by(|one, other| one.name.cmp(&other.name));
         let (version, options) = (version().to_owned(), self.options.clone());
         let name = Manifest::part_name(&version, &options, &sources);

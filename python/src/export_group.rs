@@ -24,6 +24,7 @@ pub struct Group {
     pub inputs: Vec<Input>,
     pub carried: Vec<Carried>,
     pub files: TableFiles,
+    pub options: Options,
 }
 
 /// Rows that are kept of a part that is replaced, because their sources are gone.
@@ -135,8 +136,12 @@ impl TableFiles {
     }
 }
 
-/// The prefix of the names of files that are not complete. Query engines ignore names that begin with a dot.
+/// The folder of a lake for files that are not complete.
+pub const TEMPORARY_FOLDER: &str = "_temporary";
+
+/// How the names of files that are not complete begin and end. Query engines ignore names that begin with a dot.
 pub const TEMPORARY: &str = ".part-";
+pub const TEMPORARY_ENDING: &str = ".tmp";
 
 fn create(
     folder: &Path,
@@ -146,7 +151,7 @@ fn create(
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     fs::create_dir_all(folder).map_err(failed)?;
     let mut builder = tempfile::Builder::new();
-    builder.prefix(TEMPORARY).suffix(".tmp");
+    builder.prefix(TEMPORARY).suffix(TEMPORARY_ENDING);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -159,13 +164,8 @@ fn create(
 }
 
 /// Converts and writes a group on the calling thread.
-pub fn write_group(
-    group: Group,
-    options: &Options,
-    cancelled: &Arc<AtomicBool>,
-    progress: &Arc<Progress>,
-) -> Result<Written, String> {
-    let Group { inputs, carried, mut files } = group;
+pub fn write_group(group: Group, cancelled: &Arc<AtomicBool>, progress: &Arc<Progress>) -> Result<Written, String> {
+    let Group { inputs, carried, mut files, options } = group;
     let mut converter = Converter::new(options.clone(), cancelled.clone(), progress.clone());
     let mut take = |table: Table, batch: RecordBatch| files.write(table, batch);
     for carried in carried {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use session_tape::{LineSource, ReadError, Recording, is_archive_beginning};
+use session_tape::{FileHash, LineSource, ReadError, Recording, is_archive_beginning};
 
 use crate::kept_file::KeptFile;
 use crate::source_name::name_of;
@@ -21,7 +21,12 @@ pub struct Input {
     is_directory: bool,
     /// Whether it was a regular file when it was found.
     is_file: bool,
+    /// Whether it is an open file without a name.
+    is_nameless: bool,
 }
+
+/// The name of an open file that has none.
+const NAMELESS: &str = "<file>";
 
 /// Where the content of a recording is.
 #[derive(Clone, Debug)]
@@ -40,7 +45,7 @@ pub enum Content {
 pub const RUN_LOG: &str = "events.cath-log";
 
 /// The file with the session in the directory of its bundle.
-const SESSION_LOG: &str = "session.jsonl";
+pub const SESSION_LOG: &str = "session.jsonl";
 
 /// Size in bytes from which a session is read in parts, by several threads.
 pub const LARGE_BYTES: u64 = 8 << 20;
@@ -58,24 +63,48 @@ impl Input {
             true => [RUN_LOG, SESSION_LOG].iter().map(|log| size_of_file(&path.join(log))).max().unwrap_or(0),
             false => found.map_or(0, |found| found.len()),
         };
-        Input { name: name_of(&path), content: Content::Path(path), size, is_directory, is_file }
+        Input { is_directory, is_file, ..Self::of(name_of(&path), Content::Path(path), size) }
     }
 
     /// Represents the recordings in a directory that cannot be listed.
     pub fn unlisted(path: &Path, error: &str) -> Self {
         let content = Content::Nothing(format!("Failed to list directory: {error}, '{}'", path.display()));
-        Input { name: name_of(path), content, size: 0, is_directory: false, is_file: false }
+        Self::of(name_of(path), content, 0)
     }
 
     /// A recording in memory.
     pub fn in_memory(name: String, bytes: Vec<u8>) -> Self {
         let size = bytes.len() as u64;
-        Input { name, content: Content::Memory(Arc::new(bytes)), size, is_directory: false, is_file: false }
+        Self::of(name, Content::Memory(Arc::new(bytes)), size)
     }
 
     /// A recording in a temporary file.
     pub fn kept(name: String, file: KeptFile, size: u64) -> Self {
-        Input { name, content: Content::Kept(Arc::new(file)), size, is_directory: false, is_file: false }
+        Self::of(name, Content::Kept(Arc::new(file)), size)
+    }
+
+    fn of(name: String, content: Content, size: u64) -> Self {
+        Input { name, content, size, is_directory: false, is_file: false, is_nameless: false }
+    }
+
+    /// The content of an open file that has no name.
+    pub fn without_name(self) -> Self {
+        Input { name: NAMELESS.to_owned(), is_nameless: true, ..self }
+    }
+
+    /// Returns the input itself if it has a name. An open file without a name is named by its content, so that it does not replace another one in a
+    /// lake.
+    pub fn named(self) -> Self {
+        if !self.is_nameless {
+            return self;
+        }
+        let sha256 = self.open().map(|source| FileHash::default().finish(&source).1).unwrap_or_default();
+        Input { name: format!("<file:{}>", const_hex::encode(&sha256[..8])), ..self }
+    }
+
+    /// Whether its name is that of its path, at which it can be read by a later export too.
+    pub fn has_path(&self) -> bool {
+        matches!(self.content, Content::Path(_) | Content::Nothing(_))
     }
 
     /// Returns the input itself if it can be read again. An input that can be read only once, such as a pipe, is copied to a temporary file now.

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use session_tape::Cancellation;
 
 /// Interval at which signals are checked for.
-const LOOK: Duration = Duration::from_millis(50);
+pub const LOOK: Duration = Duration::from_millis(50);
 
 /// The progress of work. The working threads increase it; it never decreases.
 #[derive(Debug, Default)]

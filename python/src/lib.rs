@@ -5,7 +5,7 @@
 //! - [`convert`] turns recordings into rows: [`session_scan`] parses lines, [`session_table`] puts them in order, and [`tool_calls_table`],
 //!   [`sessions_table`] and [`run_tables`] build the other tables. [`engine`] has the threads, except that of a [`large_run`].
 //! - [`stream`] yields batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), which [`manifest`]s list with the
-//!   [`identity`] of each recording.
+//!   [`identity`] of each recording; meanwhile it holds the [`lake_lock`]. [`prune`] removes the files that are no longer needed.
 //! - [`allocator`] sets the global allocator.
 //! - [`interrupt`] lets Ctrl-C interrupt long work.
 //! - [`verify`] checks rows against the bytes that they came from.
@@ -23,12 +23,14 @@ mod identity;
 mod input;
 mod interrupt;
 mod kept_file;
+mod lake_lock;
 mod large_run;
 mod manifest;
 mod on_disk;
 mod options;
 mod parquet_file;
 mod peek;
+mod prune;
 mod python_inputs;
 mod run_tables;
 mod schema;
@@ -43,21 +45,23 @@ mod values;
 mod verify;
 mod walk;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use arrow::array::{Array, ArrayData, BooleanBuilder, RecordBatchReader};
 use arrow::datatypes::Schema;
 use arrow::ffi_stream::RecordBatchStreamReader;
 use arrow::pyarrow::PyArrowType;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use session_tape::{DiffOptions, Recording, RunWatch, diff};
 
-use crate::export::Export;
-use crate::interrupt::{Progress, Reporter, interruptible};
+use crate::export::{Export, Failure};
+use crate::interrupt::{LOOK, Progress, Reporter, interruptible};
+use crate::lake_lock::{Attempt, LakeLock};
 use crate::on_disk::opened_at;
 use crate::options::Options;
 use crate::python_inputs::PythonInputs;
@@ -119,6 +123,23 @@ fn stream_of(
     Ok(BatchStream::new(table, inputs, options_of(&[table], text_limit, include_payload, verify), on_progress))
 }
 
+/// Locks a lake. Waits as long as another export has locked it.
+fn lock(py: Python<'_>, lake: &Path) -> PyResult<LakeLock> {
+    loop {
+        match LakeLock::attempt(lake).map_err(PyOSError::new_err)? {
+            Attempt::Locked(lock) => return Ok(lock),
+            Attempt::Nested => {
+                let lake = lake.display();
+                return Err(PyRuntimeError::new_err(format!(
+                    "dest '{lake}' is the lake of an export of this thread that has not ended: paths must not export to the same lake"
+                )));
+            }
+            Attempt::Busy => py.detach(|| thread::sleep(LOOK)),
+        }
+        py.check_signals()?;
+    }
+}
+
 /// Writes tables. Returns what was done as a dictionary.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // The Python function has as many.
@@ -144,6 +165,8 @@ fn to_parquet<'py>(
     let (cancelled, progress) = (Arc::new(AtomicBool::new(false)), Arc::new(Progress::default()));
     let mut reporter = Reporter::new(on_progress, &progress);
     let options = options_of(&tables, text_limit, include_payload, verify);
+    // Held until the function returns.
+    let _lock = lock(py, &dest)?;
     let mut export = Export::new(&dest, options, cancelled.clone(), progress).map_err(PyOSError::new_err)?;
     let mut is_over = false;
     while !is_over {
@@ -158,7 +181,10 @@ fn to_parquet<'py>(
             window.push(input);
         }
         let added = interruptible(py, &cancelled, Some(&mut reporter), || export.add(window))?;
-        added.map_err(PyOSError::new_err)?;
+        added.map_err(|failure| match failure {
+            Failure::Argument(message) => PyValueError::new_err(message),
+            Failure::Lake(message) => PyOSError::new_err(message),
+        })?;
     }
     let report = py.detach(|| export.finish(prune)).map_err(PyOSError::new_err)?;
     let found = PyDict::new(py);

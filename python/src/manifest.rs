@@ -39,14 +39,39 @@ pub struct Source {
     /// The hash of whatever else its rows depend on: the other files of a verified run, or the error of a recording that cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
+    /// Whether its name is that of a path, at which it is read again when another source of its manifest has changed. `None` in manifests of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub has_path: Option<bool>,
 }
 
 impl Source {
     /// A recording with this name, as it was when it was read.
-    pub fn new(name: &str, identity: &Identity) -> Self {
+    pub fn new(name: &str, has_path: bool, identity: &Identity) -> Self {
         let sha256 = const_hex::encode(identity.sha256);
         let context = identity.context.map(const_hex::encode);
-        Source { name: name.to_owned(), bytes: identity.bytes, sha256, context }
+        Source { name: name.to_owned(), bytes: identity.bytes, sha256, context, has_path: Some(has_path) }
+    }
+
+    /// Its path. `None` if it was read from bytes or an open file: a file with that name may have nothing to do with it.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.has_path.unwrap_or(true).then(|| path_of(&self.name))
+    }
+
+    /// Whether the content of both is the same.
+    pub fn has_content_of(&self, other: &Source) -> bool {
+        (self.bytes, &self.sha256, &self.context) == (other.bytes, &other.sha256, &other.context)
+    }
+
+    /// Whether its rows would be the same as those of the other one, and be updated in the same way.
+    pub fn is_same(&self, other: &Source) -> bool {
+        let both = self.has_path.zip(other.has_path);
+        self.name == other.name && self.has_content_of(other) && both.is_none_or(|(one, other)| one == other)
+    }
+
+    /// Whether its file could be read, so that its rows are more than an error.
+    pub fn was_read(&self) -> bool {
+        self.sha256.bytes().any(|digit| digit != b'0')
     }
 }
 
@@ -62,9 +87,22 @@ impl Manifest {
         part.split('/').find_map(|folder| folder.strip_prefix("date="))
     }
 
+    /// The source with this name.
+    pub fn source(&self, name: &str) -> Option<&Source> {
+        self.sources.iter().find(|source| source.name == name)
+    }
+
     /// Whether its rows are of runs. Two manifests may list one file: one with its rows of sessions, the other with those of runs.
     pub fn is_of_runs(&self) -> bool {
         self.tables().any(Table::is_of_runs)
+    }
+
+    /// How suitable the manifest is as the only one for a source: it has more of its parts than another, or a longer state of the source, which only
+    /// grows.
+    fn rank_of(&self, source: &str, lake: &Path) -> (usize, u64) {
+        let parts = self.parts.values().filter(|part| lake.join(part).is_file()).count();
+        let bytes = self.sources.iter().filter(|listed| listed.name == source).map(|listed| listed.bytes).max();
+        (parts, bytes.unwrap_or(0))
     }
 
     /// The file name of its parts: the same sources, converted in the same way, give the same name.
@@ -73,11 +111,11 @@ impl Manifest {
         for (name, value) in options {
             text.push_str(&format!("{name}={value}\n"));
         }
-        for Source { name, bytes, sha256, context } in sources {
+        for Source { name, bytes, sha256, context, .. } in sources {
             let context = context.as_ref().map(|context| format!(" {context}")).unwrap_or_default();
             text.push_str(&format!("{}:{name} {bytes} {sha256}{context}\n", name.len()));
         }
-        format!("part-{}.parquet", short_hash(&text))
+        format!("{PART}{}{PART_ENDING}", short_hash(&text))
     }
 
     /// The id of a new manifest of these sources. It does not depend on their content, so that a manifest replaces the previous one.
@@ -101,7 +139,18 @@ impl Manifest {
     }
 }
 
-fn short_hash(text: &str) -> String {
+/// How the file names of parts begin and end, with a hash between.
+const PART: &str = "part-";
+const PART_ENDING: &str = ".parquet";
+
+/// Whether a file name is one that `Manifest::part_name` returns. Other programs name their files similarly.
+pub fn is_part_name(name: &str) -> bool {
+    let hash = name.strip_prefix(PART).and_then(|rest| rest.strip_suffix(PART_ENDING));
+    hash.is_some_and(|hash| hash.len() == 32 && hash.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')))
+}
+
+/// The beginning of the hash of a text, in hexadecimal digits.
+pub fn short_hash(text: &str) -> String {
     const_hex::encode(&Sha256::digest(text)[..16])
 }
 
@@ -126,26 +175,50 @@ pub struct Manifests {
     by_id: BTreeMap<String, Manifest>,
     /// The ids of manifests by the name of a source: those of sessions, and those of runs.
     by_source: [BTreeMap<String, String>; 2],
+    /// The manifests that must be exported again because one of their sources is listed twice, and the tables that each must have.
+    doubled: BTreeMap<String, BTreeSet<Table>>,
 }
 
 impl Manifests {
-    /// Reads the manifests of a lake, and ignores files that are not manifests.
-    pub fn read(lake: &Path) -> io::Result<Self> {
+    /// Reads the manifests of a lake. A manifest that cannot be read is an error: without it, its sources would be exported a second time.
+    pub fn read(lake: &Path) -> Result<Self, String> {
+        let folder = lake.join(FOLDER);
+        let failed = |error: io::Error| format!("{}: {error}", folder.display());
         let mut manifests = Manifests::default();
-        let entries = match fs::read_dir(lake.join(FOLDER)) {
+        let entries = match fs::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(manifests),
-            entries => entries?,
+            entries => entries.map_err(failed)?,
         };
-        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
-        paths.sort();
-        for path in paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "json")) {
-            let id = path.file_stem().map(|id| id.to_string_lossy().into_owned());
-            let manifest = fs::read(path).ok().and_then(|json| serde_json::from_slice(&json).ok());
-            if let (Some(id), Some(manifest)) = (id, manifest) {
-                manifests.insert(id, manifest);
+        for entry in entries {
+            let path = entry.map_err(failed)?.path();
+            if let Some(id) = id_at(&path) {
+                manifests.by_id.insert(id, read_manifest(&path)?);
             }
         }
+        manifests.choose(lake);
         Ok(manifests)
+    }
+
+    /// Chooses one manifest for each source. Overlapping exports of earlier versions could list a source in two manifests.
+    fn choose(&mut self, lake: &Path) {
+        for (id, manifest) in &self.by_id {
+            let by_source = &mut self.by_source[usize::from(manifest.is_of_runs())];
+            for Source { name, .. } in &manifest.sources {
+                let other = by_source.get(name).and_then(|id| self.by_id.get(id));
+                if other.is_none_or(|other| manifest.rank_of(name, lake) > other.rank_of(name, lake)) {
+                    by_source.insert(name.clone(), id.clone());
+                }
+            }
+        }
+        for (id, manifest) in &self.by_id {
+            for Source { name, .. } in &manifest.sources {
+                let chosen = self.by_source[usize::from(manifest.is_of_runs())].get(name);
+                if let Some(chosen) = chosen.filter(|chosen| *chosen != id) {
+                    self.doubled.entry(id.clone()).or_default();
+                    self.doubled.entry(chosen.clone()).or_default().extend(manifest.tables());
+                }
+            }
+        }
     }
 
     /// Adds a manifest, or replaces it.
@@ -154,7 +227,17 @@ impl Manifests {
         for source in &manifest.sources {
             by_source.insert(source.name.clone(), id.clone());
         }
+        self.doubled.remove(&id);
         self.by_id.insert(id, manifest);
+    }
+
+    /// Removes a manifest that has no sources any more.
+    pub fn remove(&mut self, lake: &Path, id: &str) -> io::Result<()> {
+        fs::remove_file(lake.join(FOLDER).join(format!("{id}.json")))?;
+        self.by_source.iter_mut().for_each(|by_source| by_source.retain(|_, of_source| of_source != id));
+        self.doubled.remove(id);
+        self.by_id.remove(id);
+        Ok(())
     }
 
     /// Whether there are no manifests.
@@ -173,18 +256,50 @@ impl Manifests {
         self.by_id.get(id)
     }
 
-    /// The ids of manifests that have the row of a directory that could not be listed, but now can be.
-    pub fn of_listed(&self, is_of_runs: bool) -> BTreeSet<String> {
-        let listed = self.by_source[usize::from(is_of_runs)].iter().filter(|(name, id)| {
-            let has_no_bytes = |source: &Source| source.bytes == 0 && source.name == **name;
-            let manifest = self.by_id.get(*id);
-            manifest.is_some_and(|manifest| manifest.sources.iter().any(has_no_bytes)) && is_listed(&path_of(name))
-        });
-        listed.map(|(_, id)| id.clone()).collect()
+    /// The sources of a manifest, without those that another manifest lists too and was chosen for.
+    pub fn sources_of(&self, id: &str) -> impl Iterator<Item = &Source> {
+        let manifest = self.by_id.get(id);
+        let by_source = &self.by_source[usize::from(manifest.is_some_and(Manifest::is_of_runs))];
+        let sources = manifest.into_iter().flat_map(|manifest| &manifest.sources);
+        sources.filter(move |source| by_source.get(&source.name).is_some_and(|chosen| chosen == id))
+    }
+
+    /// The ids of manifests that must be exported again whether or not their sources have changed: those that list a source of another manifest, and
+    /// those that have the row of a directory that could not be listed, but now can be.
+    pub fn to_repair(&self, is_of_runs: bool) -> BTreeSet<String> {
+        let is_listed_now = |source: &Source| source.bytes == 0 && source.path().is_some_and(|path| is_listed(&path));
+        let is_wanted = |(id, manifest): &(&String, &Manifest)| {
+            manifest.is_of_runs() == is_of_runs
+                && (self.doubled.contains_key(*id) || manifest.sources.iter().any(is_listed_now))
+        };
+        self.by_id.iter().filter(is_wanted).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// The tables that a manifest must have when it is exported again.
+    pub fn tables_of(&self, id: &str) -> BTreeSet<Table> {
+        let of_manifest = self.by_id.get(id).into_iter().flat_map(Manifest::tables);
+        of_manifest.chain(self.doubled.get(id).into_iter().flatten().copied()).collect()
     }
 
     /// The paths of all parts.
     pub fn parts(&self) -> BTreeSet<&str> {
         self.by_id.values().flat_map(|manifest| manifest.parts.values()).map(String::as_str).collect()
     }
+}
+
+/// The id of the manifest at a path. `None` for other files in the folder of the manifests.
+fn id_at(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    name.strip_suffix(".json").filter(|id| !id.starts_with('.')).map(str::to_owned)
+}
+
+fn read_manifest(path: &Path) -> Result<Manifest, String> {
+    let read = fs::read(path).and_then(|json| Ok(serde_json::from_slice(&json)?));
+    read.map_err(|error| {
+        format!(
+            "{}: this manifest of the lake cannot be read: {error}. Nothing was exported or removed. Restore the file, or delete it to export its \
+             sources again; the rows of those that no longer exist are lost then",
+            path.display()
+        )
+    })
 }

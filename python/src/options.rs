@@ -1,6 +1,6 @@
 //! The options of a conversion: which tables are wanted, and how they are filled.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::schema::Table;
 
@@ -42,8 +42,15 @@ impl Options {
         options
     }
 
+    /// The same options with other tables.
+    pub fn with_tables(&self, tables: &BTreeSet<Table>) -> Self {
+        let Options { verify, text_limit, include_payload, .. } = *self;
+        let tables: Vec<Table> = tables.iter().copied().collect();
+        Options { verify, text_limit, include_payload, ..Options::of(&tables) }
+    }
+
     /// Adds a table.
-    pub fn add(&mut self, table: Table) {
+    fn add(&mut self, table: Table) {
         match table {
             Table::Events => self.events = true,
             Table::ToolCalls => self.tool_calls = true,

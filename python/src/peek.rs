@@ -1,6 +1,9 @@
 //! Peeks at recordings before they are exported: when each began, and what it is, to compare it with what was exported before.
 
+use std::fs;
+use std::io::{ErrorKind, Read as _};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use chrono::{DateTime, NaiveDate};
@@ -8,7 +11,7 @@ use session_tape::{FileHash, LineSource, Recording, SessionFold, SessionReader, 
 
 use crate::file_facts::FileFacts;
 use crate::identity::Identity;
-use crate::input::{Content, Input, is_archive, log_of, read_failed};
+use crate::input::{Content, Input, RUN_LOG, SESSION_LOG, is_archive, log_of, read_failed};
 use crate::on_disk::{OnDisk, Refused};
 use crate::options::Options;
 use crate::values::{time, time_of_json};
@@ -22,6 +25,8 @@ pub struct Peeked {
     pub bytes: u64,
     /// `None` if it was not asked for, or the recording could not be copied to disk.
     pub identity: Option<Identity>,
+    /// Whether it, or a file that it consists of, can't be opened at present, or, if its identity was asked for, not be read to its end.
+    pub is_unreadable: bool,
 }
 
 /// Peeks at recordings.
@@ -32,8 +37,14 @@ pub struct Peeker<'p> {
     reader: SessionReader,
 }
 
-/// When a recording began, in microseconds, and its identity if that is wanted.
-type Found = (Option<i64>, Option<Identity>);
+/// What was found of a recording.
+#[derive(Default)]
+struct Found {
+    /// When it began, in microseconds.
+    started: Option<i64>,
+    identity: Option<Identity>,
+    is_unreadable: bool,
+}
 
 impl<'p> Peeker<'p> {
     /// Creates a peeker that determines identities if `hash`.
@@ -43,14 +54,15 @@ impl<'p> Peeker<'p> {
 
     /// Peeks at a recording.
     pub fn peek(&mut self, input: Input) -> Peeked {
-        let input = input.settled();
-        let (started, identity) = match &input.content {
-            Content::Nothing(error) => (None, self.failed(&FileFacts::default(), error)),
+        let input = input.settled().named();
+        let found = match &input.content {
+            Content::Nothing(error) => self.failed(&FileFacts::default(), error, true),
             _ if self.options.is_of_runs() || input.is_packed() => self.recording(&input),
             _ => self.session(&input),
         };
-        let date = started.and_then(DateTime::from_timestamp_micros).map(|time| time.date_naive());
-        Peeked { bytes: input.size(), input, date, identity }
+        let date = found.started.and_then(DateTime::from_timestamp_micros).map(|time| time.date_naive());
+        let Found { identity, is_unreadable, .. } = found;
+        Peeked { bytes: input.size(), input, date, identity, is_unreadable }
     }
 
     fn session(&mut self, input: &Input) -> Found {
@@ -58,32 +70,50 @@ impl<'p> Peeker<'p> {
             Ok(source) if is_archive(&source) => self.recording(input),
             Ok(source) => {
                 let started = start_of(&source, &mut self.reader);
-                (started, self.hash.then(|| Identity::of_file(&FileHash::default().finish(&source).into())))
+                let facts = self.hash.then(|| FileFacts::from(FileHash::default().finish(&source)));
+                // The hash covers the bytes before the first one that can't be read.
+                let is_unreadable = facts.as_ref().is_some_and(|facts| facts.bytes < source.size());
+                Found { started, identity: facts.as_ref().map(Identity::of_file), is_unreadable }
             }
-            Err(error) => (None, self.failed(&FileFacts::default(), &read_failed(&error))),
+            Err(error) => self.failed(&FileFacts::default(), &read_failed(&error), true),
         }
     }
 
     fn recording(&mut self, input: &Input) -> Found {
         // A copy that cannot be written is reported by the conversion.
-        let Ok(file) = OnDisk::of(input, None) else { return (None, None) };
+        let Ok(file) = OnDisk::of(input, None) else { return Found::default() };
         let recording = match file.open(self.options.is_of_runs(), self.cancelled) {
             Ok(recording) => recording,
-            Err(Refused { file, error }) => return (None, self.failed(&file, &error)),
+            Err(Refused { file, error }) => return self.failed(&file, &error, is_unreadable(input)),
         };
         let log = log_of(&recording);
-        if recording.is_run() {
-            let identity = || Identity::of_run(&FileFacts::of(log), &recording, self.options.verify);
-            return (start_of_run(&recording), self.hash.then(identity));
-        }
-        let source = LineSource::open_unread(log).ok();
-        let started = source.and_then(|source| start_of(&source, &mut self.reader));
-        (started, self.hash.then(|| Identity::of_file(&FileFacts::of(log))))
+        let started = match recording.is_run() {
+            true => start_of_run(&recording),
+            false => LineSource::open_unread(log).ok().and_then(|source| start_of(&source, &mut self.reader)),
+        };
+        let Some(facts) = self.hash.then(|| FileFacts::of(log)) else { return Found { started, ..Found::default() } };
+        let identity = match recording.is_run() {
+            true => Identity::of_run(&facts, &recording, self.options.verify),
+            false => Identity::of_file(&facts),
+        };
+        Found { started, identity: Some(identity), is_unreadable: facts.sha256.is_none() }
     }
 
-    fn failed(&self, file: &FileFacts, error: &str) -> Option<Identity> {
-        self.hash.then(|| Identity::of_failure(file, error))
+    fn failed(&self, file: &FileFacts, error: &str, is_unreadable: bool) -> Found {
+        let identity = self.hash.then(|| Identity::of_failure(file, error));
+        Found { started: None, identity, is_unreadable }
     }
+}
+
+/// Whether the file of a recording, or one of the main files in its directory, can't be opened and read, whatever is in it.
+fn is_unreadable(input: &Input) -> bool {
+    let Content::Path(path) = &input.content else { return false };
+    let read = |path: &Path| fs::File::open(path).and_then(|mut file| file.read(&mut [0]));
+    if !path.is_dir() {
+        return read(path).is_err();
+    }
+    let is_refused = |name: &&str| read(&path.join(name)).is_err_and(|error| error.kind() != ErrorKind::NotFound);
+    path.read_dir().is_err() || [RUN_LOG, SESSION_LOG, "manifest.json"].iter().any(is_refused)
 }
 
 /// When a session began: the start time of its header, or else the timestamp of its first line.

@@ -22,8 +22,8 @@ pub struct PythonInputs {
 
 enum Source {
     Walk(Walk),
-    /// A bytes-like object or a binary file, with its name.
-    Object(String, Py<PyAny>),
+    /// A bytes-like object or a binary file, with its name if it has one.
+    Object(Option<String>, Py<PyAny>),
 }
 
 impl PythonInputs {
@@ -91,7 +91,7 @@ fn source_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
         if !has_bytes(&content)? {
             return Err(PyTypeError::new_err("the content in a (name, bytes) pair must be bytes or a binary file"));
         }
-        return Ok(Some(Source::Object(name.to_string(), content.unbind())));
+        return Ok(Some(Source::Object(Some(name.to_string()), content.unbind())));
     }
     if is_path(value)? {
         let path: PathBuf = value.extract()?;
@@ -110,7 +110,7 @@ fn source_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
         if !has_bytes(value)? {
             return Err(PyTypeError::new_err("a file in paths must be open in binary mode"));
         }
-        let name = file_name(value).map_or_else(|| "<file>".to_owned(), |name| name_of(&name));
+        let name = file_name(value).map(|name| name_of(&name));
         return Ok(Some(Source::Object(name, value.clone().unbind())));
     }
     Ok(None)

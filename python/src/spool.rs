@@ -12,8 +12,15 @@ use crate::kept_file::KeptFile;
 /// Maximum number of bytes that are kept in memory, and number of bytes read at a time.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Reads a recording from a bytes-like object, or from the current position of a binary file.
-pub fn spool(name: String, content: &Bound<'_, PyAny>) -> PyResult<Input> {
+/// Reads a recording from a bytes-like object, or from the current position of a binary file, which need not have a name.
+pub fn spool(name: Option<String>, content: &Bound<'_, PyAny>) -> PyResult<Input> {
+    match name {
+        Some(name) => spool_named(name, content),
+        None => spool_named(String::new(), content).map(Input::without_name),
+    }
+}
+
+fn spool_named(name: String, content: &Bound<'_, PyAny>) -> PyResult<Input> {
     if content.hasattr("read")? {
         return spool_file(name, content);
     }

@@ -30,7 +30,7 @@ def test_parts_are_by_table_and_day(fleet, tmp_path):
         f"{table}/date=2026-02-{day}" for table in ("events", "tool_calls", "sessions") for day in (10, 11, 12)
     }
     assert report.sources == 60 and report.rows["sessions"] == 60
-    [manifest, *_] = (json.loads(path.read_text()) for path in sorted((tmp_path / "_manifests").iterdir()))
+    [manifest, *_] = (json.loads(path.read_text()) for path in sorted((tmp_path / "_manifests").glob("*.json")))
     assert set(manifest) == {"version", "options", "sources", "rows", "parts"}
     assert not (tmp_path / "_temporary").exists()
 

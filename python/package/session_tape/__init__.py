@@ -167,7 +167,7 @@ def to_parquet(
     """Writes tables to `dest/<table>/date=YYYY-MM-DD/part-<hash>.parquet`, where the date is the day on which a recording began.
 
     Recordings that were exported before and have not changed are not written again, so an export can be repeated at any time. A recording that has
-    grown gets a new part; `prune=True` removes the previous one.
+    grown gets a new part; `prune=True` removes the previous one. Exports to the same `dest` wait for each other.
 
     >>> import tempfile
     >>> line = b'{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}'
