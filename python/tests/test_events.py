@@ -72,6 +72,16 @@ def test_tool_name_and_call_id_are_of_one_block():
     assert [(row["tool_name"], row["tool_call_id"]) for row in found] == [("one", None), (None, "c")]
 
 
+def test_lines_that_are_no_longer_there_do_not_verify(tmp_path):
+    path = tmp_path / "s.jsonl"
+    first = session(start())
+    path.write_bytes(first + b"\n" + session(text("human", "a")) + b"\nnull\n")
+    table = st.events(path).read_all()
+    assert st.verify_rows(table).to_pylist() == [True] * 5
+    path.write_bytes(first)
+    assert st.verify_rows(table).to_pylist() == [True] + [False] * 4
+
+
 def test_a_text_is_cut_between_characters():
     content = session(start(), text("ai", "aäb"))
     assert column(content, "text", text_limit=2)[1] == "a"
