@@ -17,6 +17,7 @@ use crate::convert::CANCELLED;
 use crate::engine::{Done, Engine, Job, LargeSession};
 use crate::export_commit::{Commits, Committed, Unit, commits};
 use crate::export_group::{Carried, Group, TEMPORARY, TableFiles, Written};
+use crate::failure::Failure;
 use crate::input::{Content, Input, LARGE_BYTES, can_be_read_again};
 use crate::interrupt::Progress;
 use crate::manifest::{Manifests, Source};
@@ -74,15 +75,15 @@ impl Export {
         options: Options,
         cancelled: Arc<AtomicBool>,
         progress: Arc<Progress>,
-    ) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("{}: {error}", lake.display());
+    ) -> Result<Self, Failure> {
+        let failed = |error: std::io::Error| Failure::at(lake, &error);
         fs::create_dir_all(lake).map_err(failed)?;
         let manifests = Manifests::read(lake).map_err(failed)?;
         Ok(Export { lake: lake.to_owned(), options, cancelled, manifests, report: Report::default(), progress })
     }
 
     /// Exports recordings. Recordings of different calls are not grouped together.
-    pub fn add(&mut self, inputs: Vec<Input>) -> Result<(), String> {
+    pub fn add(&mut self, inputs: Vec<Input>) -> Result<(), Failure> {
         let mut engine = Engine::new(&self.options, &self.cancelled, &self.progress);
         let mut commits = commits(&self.lake, &self.options);
         let mut added = self.add_with(&mut engine, &mut commits, inputs);
@@ -97,7 +98,7 @@ impl Export {
         added
     }
 
-    fn add_with(&mut self, engine: &mut Engine, commits: &mut Commits, inputs: Vec<Input>) -> Result<(), String> {
+    fn add_with(&mut self, engine: &mut Engine, commits: &mut Commits, inputs: Vec<Input>) -> Result<(), Failure> {
         let peeked = self.peek(inputs, !self.manifests.is_empty(), engine)?;
         let (fresh, mut changed) = self.compare(peeked);
         self.check()?;
@@ -138,16 +139,16 @@ impl Export {
     }
 
     /// Ends the export. If `prune`, removes the files that no manifest lists.
-    pub fn finish(mut self, prune: bool) -> Result<Report, String> {
+    pub fn finish(mut self, prune: bool) -> Result<Report, Failure> {
         if prune {
-            self.prune().map_err(|error| format!("{}: {error}", self.lake.display()))?;
+            self.prune().map_err(|error| Failure::at(&self.lake, &error))?;
         }
         // Fails if another export still uses the folder.
         let _ = fs::remove_dir(self.lake.join(TEMPORARY_FOLDER));
         Ok(self.report)
     }
 
-    fn peek(&self, inputs: Vec<Input>, hash: bool, engine: &mut Engine) -> Result<Vec<Peeked>, String> {
+    fn peek(&self, inputs: Vec<Input>, hash: bool, engine: &mut Engine) -> Result<Vec<Peeked>, Failure> {
         let (mut peeked, mut inputs) = (Vec::with_capacity(inputs.len()), inputs.into_iter().peekable());
         loop {
             while !engine.is_full() && inputs.peek().is_some() {
@@ -280,8 +281,8 @@ impl Export {
         Unit { id: Some(id), date, inputs, carried, kept }
     }
 
-    fn check(&self) -> Result<(), String> {
-        if self.cancelled.load(Ordering::Relaxed) { Err(CANCELLED.to_owned()) } else { Ok(()) }
+    fn check(&self) -> Result<(), Failure> {
+        if self.cancelled.load(Ordering::Relaxed) { Err(CANCELLED.into()) } else { Ok(()) }
     }
 
     fn files(&self) -> TableFiles {
@@ -299,7 +300,7 @@ impl Export {
         engine: &mut Engine,
         commits: &mut Commits,
         under_way: &mut VecDeque<Unit>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         match engine.next() {
             Some(Done::Written(written)) => {
                 let unit = under_way.pop_front().ok_or(CANCELLED)?;
@@ -312,7 +313,7 @@ impl Export {
     }
 
     /// Exports a large session, whose parts are converted in parallel.
-    fn export_large(&mut self, unit: Unit, engine: &mut Engine, commits: &mut Commits) -> Result<(), String> {
+    fn export_large(&mut self, unit: Unit, engine: &mut Engine, commits: &mut Commits) -> Result<(), Failure> {
         let input = unit.inputs.first().ok_or(CANCELLED)?;
         let Some(mut large) = LargeSession::open(input, true, &self.cancelled, &self.progress) else {
             let mut under_way = VecDeque::new();
@@ -330,7 +331,7 @@ impl Export {
             match engine.next() {
                 Some(Done::Scanned(scanned)) => {
                     let batch = large.take(scanned.0, scanned.1, &mut tables)?;
-                    let calls = tables.take_calls().map_err(|error| error.to_string())?;
+                    let calls = tables.take_calls()?;
                     for (table, batch) in [(Table::Events, batch), (Table::ToolCalls, Some(calls))] {
                         let Some(batch) = batch.filter(|batch| batch.num_rows() > 0) else { continue };
                         let full = files.add(table, batch)?;
@@ -344,11 +345,11 @@ impl Export {
             self.check()?;
         }
         let mut add = |table, batch: Result<RecordBatch, ArrowError>| {
-            let batch = batch.map_err(|error| error.to_string())?;
+            let batch = batch?;
             for rows in files.add(table, batch)? {
-                files.append(table, rows.encode().map_err(|error| error.to_string())?)?;
+                files.append(table, rows.encode()?)?;
             }
-            Ok::<_, String>(())
+            Ok::<_, Failure>(())
         };
         while large.drain_calls(&mut tables) {
             add(Table::ToolCalls, tables.take_calls())?;
@@ -364,7 +365,7 @@ impl Export {
     }
 
     /// Hands over the files of a group, to be renamed into place and listed.
-    fn commit(&mut self, commits: &mut Commits, unit: Unit, written: Written) -> Result<(), String> {
+    fn commit(&mut self, commits: &mut Commits, unit: Unit, written: Written) -> Result<(), Failure> {
         // After a cancellation, a large session may have been read only in part.
         self.check()?;
         while commits.is_full() {
@@ -377,7 +378,7 @@ impl Export {
         Ok(())
     }
 
-    fn note(&mut self, done: Option<(u64, Result<Committed, String>)>) -> Result<(), String> {
+    fn note(&mut self, done: Option<(u64, Result<Committed, Failure>)>) -> Result<(), Failure> {
         let Some((_, committed)) = done else { return Ok(()) };
         let Committed { id, manifest, parts, converted } = committed?;
         self.report.parts.extend(parts);
