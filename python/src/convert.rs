@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
-use arrow::error::ArrowError;
 use session_tape::{FileHash, FinalHistory, LineSource, ReadError};
 
 use crate::columns::{BATCH_BYTES, BATCH_ROWS};
+use crate::failure::Failure;
 use crate::file_facts::FileFacts;
 use crate::identity::Identity;
 use crate::input::{Content, Input, is_archive, log_of, read_failed};
@@ -35,7 +35,7 @@ const ALONE_BYTES: u64 = 1 << 20;
 pub type Tables = (Vec<(Table, RecordBatch)>, Vec<Converted>);
 
 /// Receives the batches of a table.
-pub type Batches<'b> = &'b mut dyn FnMut(Table, RecordBatch) -> Result<(), String>;
+pub type Batches<'b> = &'b mut dyn FnMut(Table, RecordBatch) -> Result<(), Failure>;
 
 /// Converts whole recordings to rows. A batch may have rows of several recordings.
 pub struct Converter {
@@ -78,7 +78,7 @@ impl Converter {
 
     /// Converts a recording. An error of the recording itself goes into its row; `Err` is returned for cancellation and for failures of the
     /// conversion.
-    pub fn convert(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, String> {
+    pub fn convert(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, Failure> {
         self.reported = 0;
         let identity = if let Content::Nothing(error) = &input.content {
             self.add_error(&input.name, error)
@@ -91,26 +91,26 @@ impl Converter {
         };
         // After a cancellation, reading may have stopped anywhere.
         if self.cancelled.load(Ordering::Relaxed) {
-            return Err(CANCELLED.to_owned());
+            return Err(CANCELLED.into());
         }
         self.progress.add_bytes(identity.bytes.saturating_sub(self.reported));
         Ok(Converted { name: input.name.clone(), has_path: input.has_path(), identity })
     }
 
     /// Hands out the remaining rows.
-    pub fn finish(&mut self, batches: Batches<'_>) -> Result<(), String> {
+    pub fn finish(&mut self, batches: Batches<'_>) -> Result<(), Failure> {
         if self.sessions.event_rows() > 0 {
-            batches(Table::Events, self.sessions.take_events().map_err(of_arrow)?)?;
+            batches(Table::Events, self.sessions.take_events()?)?;
         }
         if self.runs.event_rows() > 0 {
-            batches(Table::RunEvents, self.runs.take_events().map_err(of_arrow)?)?;
+            batches(Table::RunEvents, self.runs.take_events()?)?;
         }
         for (is_wanted, table, batch) in [
             (self.options.tool_calls, Table::ToolCalls, self.sessions.take_calls()),
             (self.options.sessions, Table::Sessions, self.sessions.take_sessions()),
             (self.options.runs, Table::Runs, self.runs.take_runs()),
         ] {
-            let batch = batch.map_err(of_arrow)?;
+            let batch = batch?;
             if is_wanted && batch.num_rows() > 0 {
                 batches(table, batch)?;
             }
@@ -129,7 +129,7 @@ impl Converter {
         identity
     }
 
-    fn convert_session(&mut self, input: &Input, batches: Batches<'_>) -> Result<Identity, String> {
+    fn convert_session(&mut self, input: &Input, batches: Batches<'_>) -> Result<Identity, Failure> {
         match input.open() {
             Ok(source) if is_archive(&source) => self.convert_packed(input, Some(&source), batches),
             Ok(source) => self.convert_lines(&input.name, source, batches),
@@ -137,7 +137,7 @@ impl Converter {
         }
     }
 
-    fn convert_lines(&mut self, name: &str, source: LineSource, batches: Batches<'_>) -> Result<Identity, String> {
+    fn convert_lines(&mut self, name: &str, source: LineSource, batches: Batches<'_>) -> Result<Identity, Failure> {
         let mut session = Session::new(name);
         let mut file = FileHash::default();
         let (source, history) = match parts_of(source) {
@@ -152,10 +152,10 @@ impl Converter {
         let is_alone = source.lines.size() >= ALONE_BYTES;
         for (at, range) in source.ranges.iter().enumerate() {
             if is_alone && self.sessions.event_rows() > 0 {
-                batches(Table::Events, self.sessions.take_events().map_err(of_arrow)?)?;
+                batches(Table::Events, self.sessions.take_events()?)?;
             }
             if self.cancelled.load(Ordering::Relaxed) {
-                return Err(CANCELLED.to_owned());
+                return Err(CANCELLED.into());
             }
             match self.scanner.scan(&source.lines, range.clone(), Some(&mut file), self.sessions.lines_mut()) {
                 Ok(scanned) => {
@@ -178,15 +178,15 @@ impl Converter {
             if self.sessions.event_rows() >= BATCH_ROWS || self.read >= BATCH_BYTES as u64 {
                 self.read = 0;
                 if self.sessions.event_rows() > 0 {
-                    batches(Table::Events, self.sessions.take_events().map_err(of_arrow)?)?;
+                    batches(Table::Events, self.sessions.take_events()?)?;
                 }
             }
             if self.sessions.has_call_batch() {
-                batches(Table::ToolCalls, self.sessions.take_calls().map_err(of_arrow)?)?;
+                batches(Table::ToolCalls, self.sessions.take_calls()?)?;
             }
         }
         while session.drain_calls(&mut self.sessions) {
-            batches(Table::ToolCalls, self.sessions.take_calls().map_err(of_arrow)?)?;
+            batches(Table::ToolCalls, self.sessions.take_calls()?)?;
         }
         let facts = FileFacts::from(file.finish(&source.lines));
         let identity = Identity::of_file(&facts);
@@ -200,8 +200,8 @@ impl Converter {
         input: &Input,
         source: Option<&LineSource>,
         batches: Batches<'_>,
-    ) -> Result<Identity, String> {
-        let file = OnDisk::of(input, source).map_err(|error| error.to_string())?;
+    ) -> Result<Identity, Failure> {
+        let file = OnDisk::of(input, source).map_err(|error| Failure::of_temporary_file(&error))?;
         match file.open(false, &self.cancelled) {
             Ok(recording) => match LineSource::open_or_drain(log_of(&recording)) {
                 Ok(lines) => self.convert_lines(&input.name, lines, batches),
@@ -215,8 +215,8 @@ impl Converter {
         }
     }
 
-    fn convert_run(&mut self, input: &Input, batches: Batches<'_>) -> Result<Identity, String> {
-        let file = OnDisk::of(input, None).map_err(|error| error.to_string())?;
+    fn convert_run(&mut self, input: &Input, batches: Batches<'_>) -> Result<Identity, Failure> {
+        let file = OnDisk::of(input, None).map_err(|error| Failure::of_temporary_file(&error))?;
         let recording = match file.open(true, &self.cancelled) {
             Ok(recording) => recording,
             Err(Refused { file, error }) => {
@@ -232,7 +232,7 @@ impl Converter {
             progress.add_bytes(read.saturating_sub(*reported));
             *reported = read.max(*reported);
             if runs.has_event_batch() {
-                batches(Table::RunEvents, runs.take_events().map_err(of_arrow)?)?;
+                batches(Table::RunEvents, runs.take_events()?)?;
             }
             Ok(())
         })?;
@@ -242,11 +242,6 @@ impl Converter {
 
 /// The error of a conversion that was cancelled.
 pub const CANCELLED: &str = "cancelled";
-
-/// The message of an Arrow error, which is an error of ours and not one of a recording.
-pub fn of_arrow(error: ArrowError) -> String {
-    error.to_string()
-}
 
 /// The file of a session, and the byte ranges of its parts.
 pub struct Parts {

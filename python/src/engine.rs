@@ -10,8 +10,9 @@ use session_tape::{
 };
 
 use crate::allocator;
-use crate::convert::{Converted, Converter, PART_BYTES, Parts, Tables, of_arrow, parts_of, scan_part};
+use crate::convert::{Converted, Converter, PART_BYTES, Parts, Tables, parts_of, scan_part};
 use crate::export_group::{Group, Written, write_group};
+use crate::failure::Failure;
 use crate::file_facts::FileFacts;
 use crate::identity::Identity;
 use crate::input::{Content, Input, is_archive, log_of, read_failed};
@@ -76,11 +77,11 @@ impl Job {
 
 /// The result of a job.
 pub enum Done {
-    Converted(Result<Tables, String>),
+    Converted(Result<Tables, Failure>),
     Scanned(Box<(LineColumns, Result<ScannedPart, ReadError>)>),
-    Encoded(Table, Result<EncodedRows, String>),
+    Encoded(Table, Result<EncodedRows, Failure>),
     Peeked(Vec<Peeked>),
-    Written(Box<Result<Written, String>>),
+    Written(Box<Result<Written, Failure>>),
 }
 
 impl Done {
@@ -127,7 +128,7 @@ impl Thread {
         }
     }
 
-    fn convert(&mut self, inputs: &[Input]) -> Result<Tables, String> {
+    fn convert(&mut self, inputs: &[Input]) -> Result<Tables, Failure> {
         let (mut batches, mut converted) = (Vec::new(), Vec::new());
         let mut take = |table, batch| {
             batches.push((table, batch));
@@ -158,7 +159,7 @@ impl Worker for Thread {
             Job::Scan(parts, at, columns) => {
                 Done::Scanned(Box::new(scan_part(&mut self.scanner, &parts, at, *columns)))
             }
-            Job::Encode(table, rows) => Done::Encoded(table, rows.encode().map_err(|error| error.to_string())),
+            Job::Encode(table, rows) => Done::Encoded(table, rows.encode().map_err(Failure::from)),
             Job::Peek(inputs, hash) => {
                 let mut peeker = Peeker::new(hash, &self.options, &self.cancelled);
                 Done::Peeked(inputs.into_iter().map(|input| peeker.peek(input)).collect())
@@ -307,7 +308,7 @@ impl LargeSession {
         columns: LineColumns,
         scanned: Result<ScannedPart, ReadError>,
         tables: &mut SessionTables,
-    ) -> Result<Option<RecordBatch>, String> {
+    ) -> Result<Option<RecordBatch>, Failure> {
         let at = self.taken;
         self.taken += 1;
         self.progress.add_bytes(self.parts.ranges.get(at).map_or(0, |range| range.end - range.start));
@@ -328,7 +329,7 @@ impl LargeSession {
         // After a line that extends to the end of the file, there may be parts without lines.
         let is_last = scanned.part.end >= self.parts.lines.size();
         self.session.take(scanned, self.history.remaining(at), is_last, tables);
-        let batch = if tables.event_rows() > 0 { Some(tables.take_events().map_err(of_arrow)?) } else { None };
+        let batch = if tables.event_rows() > 0 { Some(tables.take_events()?) } else { None };
         self.spare = tables.set_lines(LineColumns::default());
         Ok(batch)
     }

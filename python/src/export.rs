@@ -18,6 +18,7 @@ use crate::convert::CANCELLED;
 use crate::engine::{Done, Engine, Job, LargeSession};
 use crate::export_commit::{Commits, Committed, Unit, commits};
 use crate::export_group::{Carried, Group, TEMPORARY_FOLDER, TableFiles, Written};
+use crate::failure::Failure;
 use crate::input::{Input, LARGE_BYTES, can_be_read_again};
 use crate::interrupt::Progress;
 use crate::manifest::{Manifest, Manifests, Source, short_hash};
@@ -55,21 +56,6 @@ pub struct Report {
     pub pruned: u64,
 }
 
-/// Why an export failed.
-#[derive(Debug)]
-pub enum Failure {
-    /// The recordings that were passed.
-    Argument(String),
-    /// The lake, the system, or a cancellation.
-    Lake(String),
-}
-
-impl From<String> for Failure {
-    fn from(message: String) -> Self {
-        Failure::Lake(message)
-    }
-}
-
 /// A recording that no manifest lists, or that moves to another one.
 struct Fresh {
     recording: Peeked,
@@ -102,7 +88,7 @@ impl Export {
         options: Options,
         cancelled: Arc<AtomicBool>,
         progress: Arc<Progress>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Failure> {
         let (lake, manifests) = (lake.to_owned(), Manifests::read(lake)?);
         let (exported, report) = (HashSet::new(), Report::default());
         Ok(Export { lake, options, cancelled, manifests, exported, report, progress })
@@ -119,7 +105,7 @@ impl Export {
         // Groups that are complete are committed even after an error.
         while let Some(done) = commits.next_output() {
             let noted = self.note(Some(done));
-            added = added.and(noted.map_err(Failure::from));
+            added = added.and(noted);
         }
         added
     }
@@ -162,7 +148,7 @@ impl Export {
     }
 
     /// Ends the export. If `is_pruned`, removes the files that no manifest lists.
-    pub fn finish(mut self, is_pruned: bool) -> Result<Report, String> {
+    pub fn finish(mut self, is_pruned: bool) -> Result<Report, Failure> {
         if is_pruned {
             self.report.pruned = prune(&self.lake)?;
         }
@@ -171,7 +157,7 @@ impl Export {
         Ok(self.report)
     }
 
-    fn peek(&self, inputs: Vec<Input>, hash: bool, engine: &mut Engine) -> Result<Vec<Peeked>, String> {
+    fn peek(&self, inputs: Vec<Input>, hash: bool, engine: &mut Engine) -> Result<Vec<Peeked>, Failure> {
         let (mut peeked, mut inputs) = (Vec::with_capacity(inputs.len()), inputs.into_iter().peekable());
         loop {
             while !engine.is_full() && inputs.peek().is_some() {
@@ -217,7 +203,7 @@ impl Export {
     }
 
     /// A recording as a manifest would list it.
-    fn source_now(&self, recording: &Peeked, engine: &mut Engine) -> Result<Source, String> {
+    fn source_now(&self, recording: &Peeked, engine: &mut Engine) -> Result<Source, Failure> {
         let input = &recording.input;
         let identity = match &recording.identity {
             Some(identity) => Some(identity.clone()),
@@ -270,7 +256,7 @@ impl Export {
     }
 
     /// Plans the groups: a manifest is exported again as a whole; recordings that no manifest lists are grouped by day.
-    fn plan(&mut self, fresh: Vec<Peeked>, changed: BTreeMap<String, Vec<Peeked>>) -> Result<Vec<Unit>, String> {
+    fn plan(&mut self, fresh: Vec<Peeked>, changed: BTreeMap<String, Vec<Peeked>>) -> Result<Vec<Unit>, Failure> {
         let tables: BTreeSet<Table> = self.options.tables().collect();
         let mut fresh: Vec<Fresh> =
             fresh.into_iter().map(|recording| Fresh { recording, tables: tables.clone() }).collect();
@@ -331,7 +317,12 @@ impl Export {
     /// Plans the group that replaces a manifest with a changed source. `recordings` are its sources that still exist; the rows of those that are gone
     /// are kept. Recordings that began on another day than the manifest's are added to `moved`: they are exported after this group, so that they are
     /// never listed twice. A manifest without any source left is removed, and `None` returned.
-    fn replace(&mut self, id: String, recordings: Vec<Peeked>, moved: &mut Vec<Fresh>) -> Result<Option<Unit>, String> {
+    fn replace(
+        &mut self,
+        id: String,
+        recordings: Vec<Peeked>,
+        moved: &mut Vec<Fresh>,
+    ) -> Result<Option<Unit>, Failure> {
         let mut tables = self.manifests.tables_of(&id);
         tables.retain(|table| table.is_of_runs() == self.options.is_of_runs());
         tables.extend(self.options.tables());
@@ -343,8 +334,7 @@ impl Export {
         let (stay, leave): (Vec<_>, Vec<_>) = recordings.into_iter().partition(|recording| name_of(recording) == date);
         moved.extend(leave.into_iter().map(|recording| Fresh { recording, tables: tables.clone() }));
         if stay.is_empty() && kept.is_empty() {
-            let failed = |error| format!("{}: the manifest {id} cannot be removed: {error}", self.lake.display());
-            self.manifests.remove(&self.lake, &id).map_err(failed)?;
+            self.manifests.remove(&self.lake, &id).map_err(|error| Failure::at(&self.lake, &error))?;
             return Ok(None);
         }
         let mut inputs: Vec<Input> = stay.into_iter().map(|recording| recording.input).collect();
@@ -372,8 +362,8 @@ impl Export {
         if carried.is_empty() { Default::default() } else { (carried, kept) }
     }
 
-    fn check(&self) -> Result<(), String> {
-        if self.cancelled.load(Ordering::Relaxed) { Err(CANCELLED.to_owned()) } else { Ok(()) }
+    fn check(&self) -> Result<(), Failure> {
+        if self.cancelled.load(Ordering::Relaxed) { Err(CANCELLED.into()) } else { Ok(()) }
     }
 
     fn files(&self, options: &Options) -> TableFiles {
@@ -396,7 +386,7 @@ impl Export {
         engine: &mut Engine,
         commits: &mut Commits,
         under_way: &mut VecDeque<Unit>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         match engine.next() {
             Some(Done::Written(written)) => {
                 let unit = under_way.pop_front().ok_or(CANCELLED)?;
@@ -409,7 +399,7 @@ impl Export {
     }
 
     /// Exports a large session, whose parts are converted in parallel.
-    fn export_large(&mut self, unit: Unit, engine: &mut Engine, commits: &mut Commits) -> Result<(), String> {
+    fn export_large(&mut self, unit: Unit, engine: &mut Engine, commits: &mut Commits) -> Result<(), Failure> {
         let input = unit.inputs.first().ok_or(CANCELLED)?;
         let Some(mut large) = LargeSession::open(input, true, &self.cancelled, &self.progress) else {
             let mut under_way = VecDeque::new();
@@ -430,7 +420,7 @@ impl Export {
             match engine.next() {
                 Some(Done::Scanned(scanned)) => {
                     let batch = large.take(scanned.0, scanned.1, &mut tables)?;
-                    let calls = tables.take_calls().map_err(|error| error.to_string())?;
+                    let calls = tables.take_calls()?;
                     for (table, batch) in [(Table::Events, batch), (Table::ToolCalls, Some(calls))] {
                         let Some(batch) = batch.filter(|batch| batch.num_rows() > 0) else { continue };
                         let full = files.add(table, batch)?;
@@ -444,11 +434,11 @@ impl Export {
             self.check()?;
         }
         let mut add = |table, batch: Result<RecordBatch, ArrowError>| {
-            let batch = batch.map_err(|error| error.to_string())?;
+            let batch = batch?;
             for rows in files.add(table, batch)? {
-                files.append(table, rows.encode().map_err(|error| error.to_string())?)?;
+                files.append(table, rows.encode()?)?;
             }
-            Ok::<_, String>(())
+            Ok::<_, Failure>(())
         };
         while large.drain_calls(&mut tables) {
             add(Table::ToolCalls, tables.take_calls())?;
@@ -464,7 +454,7 @@ impl Export {
     }
 
     /// Hands over the files of a group, to be renamed into place and listed.
-    fn commit(&mut self, commits: &mut Commits, unit: Unit, written: Written) -> Result<(), String> {
+    fn commit(&mut self, commits: &mut Commits, unit: Unit, written: Written) -> Result<(), Failure> {
         // After a cancellation, a large session may have been read only in part.
         self.check()?;
         while commits.is_full() {
@@ -477,7 +467,7 @@ impl Export {
         Ok(())
     }
 
-    fn note(&mut self, done: Option<(u64, Result<Committed, String>)>) -> Result<(), String> {
+    fn note(&mut self, done: Option<(u64, Result<Committed, Failure>)>) -> Result<(), Failure> {
         let Some((_, committed)) = done else { return Ok(()) };
         let Committed { id, manifest, parts, converted } = committed?;
         self.report.parts.extend(parts);

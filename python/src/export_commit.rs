@@ -8,6 +8,7 @@ use session_tape::{Pipeline, Worker};
 
 use crate::convert::Converted;
 use crate::export_group::{Carried, Written};
+use crate::failure::Failure;
 use crate::input::Input;
 use crate::manifest::{Manifest, Source, commit};
 use crate::options::Options;
@@ -51,7 +52,7 @@ pub struct Committer {
 
 impl Worker for Committer {
     type Job = (Unit, Written);
-    type Output = Result<Committed, String>;
+    type Output = Result<Committed, Failure>;
 
     fn work(&mut self, (unit, written): Self::Job) -> Self::Output {
         let Written { sources: converted, files } = written;
@@ -64,7 +65,7 @@ impl Worker for Committer {
         let mut paths = Vec::new();
         for file in files {
             let folder = Path::new(file.table.as_str()).join(format!("date={}", unit.date));
-            let failed = |error: std::io::Error| format!("{}: {error}", self.lake.join(&folder).display());
+            let failed = |error: std::io::Error| Failure::at(&self.lake.join(&folder), &error);
             fs::create_dir_all(self.lake.join(&folder)).map_err(failed)?;
             let part = folder.join(&name);
             commit(file.file, &self.lake.join(&part)).map_err(failed)?;
@@ -75,7 +76,7 @@ impl Worker for Committer {
         let manifest = Manifest { version, options, sources, rows, parts };
         let names = manifest.sources.iter().map(|source| source.name.as_str());
         let id = unit.id.unwrap_or_else(|| Manifest::id_of(manifest.is_of_runs(), names));
-        manifest.save(&self.lake, &id).map_err(|error| format!("{}: {error}", self.lake.display()))?;
+        manifest.save(&self.lake, &id).map_err(|error| Failure::at(&self.lake, &error))?;
         Ok(Committed { id, manifest, parts: paths, converted })
     }
 }

@@ -13,6 +13,7 @@ use arrow::error::ArrowError;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::convert::{CANCELLED, Converted, Converter};
+use crate::failure::Failure;
 use crate::input::Input;
 use crate::interrupt::Progress;
 use crate::options::Options;
@@ -39,10 +40,10 @@ impl Carried {
     fn read(
         &self,
         schema: &SchemaRef,
-        take: &mut dyn FnMut(Table, RecordBatch) -> Result<(), String>,
-    ) -> Result<(), String> {
+        take: &mut dyn FnMut(Table, RecordBatch) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", self.part.display());
-        let file = File::open(&self.part).map_err(|error| failed(&error))?;
+        let file = File::open(&self.part).map_err(|error| Failure::at(&self.part, &error))?;
         let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| builder.build());
         for batch in reader.map_err(|error| failed(&error))? {
             let batch = batch.map_err(|error| failed(&error))?;
@@ -94,45 +95,45 @@ impl TableFiles {
     }
 
     /// Adds rows. Returns the row groups that are complete, but not encoded yet.
-    pub fn add(&mut self, table: Table, batch: RecordBatch) -> Result<Vec<FullRows>, String> {
+    pub fn add(&mut self, table: Table, batch: RecordBatch) -> Result<Vec<FullRows>, Failure> {
         let (file, groups, _) = self.file(table)?;
-        groups.add(batch, &file.encoder()).map_err(|error| error.to_string())
+        groups.add(batch, &file.encoder()).map_err(Failure::from)
     }
 
     /// Encodes and writes rows. All rows of a file must be passed either to this function or to `add`.
-    pub fn write(&mut self, table: Table, batch: RecordBatch) -> Result<(), String> {
+    pub fn write(&mut self, table: Table, batch: RecordBatch) -> Result<(), Failure> {
         let (file, ..) = self.file(table)?;
-        file.write(batch).map_err(|error| error.to_string())
+        file.write(batch).map_err(Failure::from)
     }
 
     /// Appends an encoded row group.
-    pub fn append(&mut self, table: Table, encoded: EncodedRows) -> Result<(), String> {
+    pub fn append(&mut self, table: Table, encoded: EncodedRows) -> Result<(), Failure> {
         let (file, ..) = self.file(table)?;
-        file.append(encoded).map_err(|error| error.to_string())
+        file.append(encoded).map_err(Failure::from)
     }
 
     /// Ends all files. A table without rows gets a file too.
-    pub fn finish(mut self) -> Result<Vec<TableFile>, String> {
+    pub fn finish(mut self) -> Result<Vec<TableFile>, Failure> {
         for table in self.tables.clone() {
             self.file(table)?;
         }
         let mut files = Vec::new();
         for (table, (mut file, mut groups, temporary)) in self.open {
             for rest in groups.take() {
-                file.write(rest).map_err(|error| error.to_string())?;
+                file.write(rest)?;
             }
-            let (_, rows) = file.finish().map_err(|error| error.to_string())?;
+            let (_, rows) = file.finish()?;
             files.push(TableFile { table, rows, file: temporary });
         }
         Ok(files)
     }
 
-    fn file(&mut self, table: Table) -> Result<&mut (ParquetFile<File>, RowGroups, tempfile::NamedTempFile), String> {
+    fn file(&mut self, table: Table) -> Result<&mut (ParquetFile<File>, RowGroups, tempfile::NamedTempFile), Failure> {
         if !self.open.contains_key(&table) {
             let created = create(&self.folder, table, self.include_payload)?;
             self.open.insert(table, created);
         }
-        self.open.get_mut(&table).ok_or_else(|| "there is no file".to_owned())
+        self.open.get_mut(&table).ok_or_else(|| "there is no file".into())
     }
 }
 
@@ -147,8 +148,8 @@ fn create(
     folder: &Path,
     table: Table,
     include_payload: bool,
-) -> Result<(ParquetFile<File>, RowGroups, tempfile::NamedTempFile), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+) -> Result<(ParquetFile<File>, RowGroups, tempfile::NamedTempFile), Failure> {
+    let failed = |error: std::io::Error| Failure::at(folder, &error);
     fs::create_dir_all(folder).map_err(failed)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMPORARY).suffix(TEMPORARY_ENDING);
@@ -159,12 +160,12 @@ fn create(
     }
     let temporary = builder.tempfile_in(folder).map_err(failed)?;
     let file = temporary.reopen().map_err(failed)?;
-    let file = ParquetFile::create(file, &table.schema(include_payload)).map_err(|error| error.to_string())?;
+    let file = ParquetFile::create(file, &table.schema(include_payload))?;
     Ok((file, RowGroups::default(), temporary))
 }
 
 /// Converts and writes a group on the calling thread.
-pub fn write_group(group: Group, cancelled: &Arc<AtomicBool>, progress: &Arc<Progress>) -> Result<Written, String> {
+pub fn write_group(group: Group, cancelled: &Arc<AtomicBool>, progress: &Arc<Progress>) -> Result<Written, Failure> {
     let Group { inputs, carried, mut files, options } = group;
     let mut converter = Converter::new(options.clone(), cancelled.clone(), progress.clone());
     let mut take = |table: Table, batch: RecordBatch| files.write(table, batch);
@@ -174,7 +175,7 @@ pub fn write_group(group: Group, cancelled: &Arc<AtomicBool>, progress: &Arc<Pro
     let mut sources = Vec::with_capacity(inputs.len());
     for input in &inputs {
         if cancelled.load(Ordering::Relaxed) {
-            return Err(CANCELLED.to_owned());
+            return Err(CANCELLED.into());
         }
         sources.push(converter.convert(input, &mut take)?);
     }

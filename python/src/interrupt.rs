@@ -8,13 +8,36 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use session_tape::Cancellation;
 
+use crate::failure::Failure;
+
 /// Interval at which signals are checked for.
 pub const LOOK: Duration = Duration::from_millis(50);
+
+/// Checks for signals during work on the calling thread that does not hold the GIL. Attaching to Python takes longer than most steps of such work, and
+/// waits for other Python threads, so it is done once per interval only.
+pub struct SignalCheck(Instant);
+
+impl Default for SignalCheck {
+    fn default() -> Self {
+        SignalCheck(Instant::now())
+    }
+}
+
+impl SignalCheck {
+    /// Returns the exception of a signal handler that has raised.
+    pub fn check(&mut self) -> PyResult<()> {
+        if self.0.elapsed() < LOOK {
+            return Ok(());
+        }
+        self.0 = Instant::now();
+        Python::attach(|py| py.check_signals())
+    }
+}
 
 /// The progress of work. The working threads increase it; it never decreases.
 #[derive(Debug, Default)]
@@ -78,7 +101,8 @@ pub fn interruptible<T: Send>(
                 let _working: Sender<()> = working;
                 Cancellation::from(cancelled.clone()).during(work)
             };
-            let thread = thread::Builder::new().name("session-tape".to_owned()).spawn_scoped(scope, work)?;
+            let thread = thread::Builder::new().name("session-tape".to_owned()).spawn_scoped(scope, work);
+            let thread = thread.map_err(Failure::from)?;
             let watched = watch(&worked, cancelled, reporter.as_deref_mut());
             let done = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
             watched?;

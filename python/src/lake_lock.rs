@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
+use crate::failure::Failure;
 use crate::manifest::FOLDER;
 
 /// The file that is locked. It stays: if each export removed it, two could hold locks on two files of this name.
@@ -35,11 +36,11 @@ pub enum Attempt {
 
 impl LakeLock {
     /// Tries to lock a lake, whose folder is created if it does not exist. On a file system without locks it always succeeds.
-    pub fn attempt(lake: &Path) -> Result<Attempt, String> {
+    pub fn attempt(lake: &Path) -> Result<Attempt, Failure> {
         let folder = lake.join(FOLDER);
-        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        fs::create_dir_all(&folder).map_err(|error| Failure::at(&folder, &error))?;
         let path = folder.join(LOCK);
-        let failed = |error: io::Error| format!("{}: the lake cannot be locked: {error}", path.display());
+        let failed = |error: io::Error| Failure::at(&path, &error);
         let lake = lake.canonicalize().map_err(failed)?;
         if HELD.with_borrow(|held| held.contains(&lake)) {
             return Ok(Attempt::Nested);

@@ -10,6 +10,7 @@ use arrow::array::RecordBatch;
 use session_tape::Cancellation;
 
 use crate::convert::{CANCELLED, Converted, Converter};
+use crate::failure::Failure;
 use crate::input::Input;
 use crate::interrupt::Progress;
 use crate::options::Options;
@@ -18,7 +19,7 @@ use crate::schema::Table;
 /// The next step of a run.
 pub enum RunStep {
     Batch(Table, RecordBatch),
-    End(Result<Converted, String>),
+    End(Result<Converted, Failure>),
 }
 
 /// A run that is converted on a thread of its own, which waits while its batches are not taken.
@@ -42,7 +43,8 @@ impl LargeRun {
         let (sender, steps) = sync_channel(1);
         let mut converter = Converter::new(options.clone(), cancelled.clone(), progress.clone());
         let work = move || {
-            let mut send = |table, batch| sender.send(RunStep::Batch(table, batch)).map_err(|_| CANCELLED.to_owned());
+            let mut send =
+                |table, batch| sender.send(RunStep::Batch(table, batch)).map_err(|_| Failure::from(CANCELLED));
             let converted = converter.convert(&input, &mut send);
             let converted = converted.and_then(|converted| converter.finish(&mut send).map(|()| converted));
             // Fails if the receiver was dropped.
@@ -64,7 +66,7 @@ impl LargeRun {
         if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
             resume_unwind(panic);
         }
-        RunStep::End(Err(CANCELLED.to_owned()))
+        RunStep::End(Err(CANCELLED.into()))
     }
 }
 

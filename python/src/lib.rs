@@ -6,6 +6,7 @@
 //!   [`sessions_table`] and [`run_tables`] build the other tables. [`engine`] has the threads, except that of a [`large_run`].
 //! - [`stream`] yields batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), which [`manifest`]s list with the
 //!   [`identity`] of each recording; meanwhile it holds the [`lake_lock`]. [`prune`] removes the files that are no longer needed.
+//! - [`failure`] turns errors into exceptions.
 //! - [`allocator`] sets the global allocator.
 //! - [`interrupt`] lets Ctrl-C interrupt long work.
 //! - [`verify`] checks rows against the bytes that they came from.
@@ -17,6 +18,7 @@ mod engine;
 mod export;
 mod export_commit;
 mod export_group;
+mod failure;
 mod file_facts;
 mod glob_paths;
 mod identity;
@@ -45,6 +47,7 @@ mod values;
 mod verify;
 mod walk;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -59,7 +62,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use session_tape::{DiffOptions, Recording, RunWatch, diff};
 
-use crate::export::{Export, Failure};
+use crate::export::Export;
+use crate::failure::Failure;
+use crate::input::RUN_LOG;
 use crate::interrupt::{LOOK, Progress, Reporter, interruptible};
 use crate::lake_lock::{Attempt, LakeLock};
 use crate::on_disk::opened_at;
@@ -68,7 +73,7 @@ use crate::python_inputs::PythonInputs;
 use crate::schema::Table;
 use crate::stream::BatchStream;
 use crate::verify::Verifier;
-use crate::walk::Wanted;
+use crate::walk::{Wanted, is_recording};
 
 /// Recordings that are kept in memory or in temporary files are exported as soon as they have this many bytes.
 const KEPT_BYTES: u64 = 64 << 20;
@@ -126,7 +131,7 @@ fn stream_of(
 /// Locks a lake. Waits as long as another export has locked it.
 fn lock(py: Python<'_>, lake: &Path) -> PyResult<LakeLock> {
     loop {
-        match LakeLock::attempt(lake).map_err(PyOSError::new_err)? {
+        match LakeLock::attempt(lake).map_err(export_failed)? {
             Attempt::Locked(lock) => return Ok(lock),
             Attempt::Nested => {
                 let lake = lake.display();
@@ -167,7 +172,7 @@ fn to_parquet<'py>(
     let options = options_of(&tables, text_limit, include_payload, verify);
     // Held until the function returns.
     let _lock = lock(py, &dest)?;
-    let mut export = Export::new(&dest, options, cancelled.clone(), progress).map_err(PyOSError::new_err)?;
+    let mut export = Export::new(&dest, options, cancelled.clone(), progress).map_err(export_failed)?;
     let mut is_over = false;
     while !is_over {
         let (mut window, mut bytes) = (Vec::new(), 0);
@@ -181,12 +186,9 @@ fn to_parquet<'py>(
             window.push(input);
         }
         let added = interruptible(py, &cancelled, Some(&mut reporter), || export.add(window))?;
-        added.map_err(|failure| match failure {
-            Failure::Argument(message) => PyValueError::new_err(message),
-            Failure::Lake(message) => PyOSError::new_err(message),
-        })?;
+        added.map_err(export_failed)?;
     }
-    let report = py.detach(|| export.finish(prune)).map_err(PyOSError::new_err)?;
+    let report = py.detach(|| export.finish(prune)).map_err(export_failed)?;
     let found = PyDict::new(py);
     found.set_item("sources", report.sources)?;
     found.set_item("unchanged", report.unchanged)?;
@@ -195,6 +197,14 @@ fn to_parquet<'py>(
     found.set_item("parts", report.parts)?;
     found.set_item("pruned", report.pruned)?;
     Ok(found)
+}
+
+/// The exception of an export, which is always an `OSError`: whatever fails there is about the files of the lake.
+fn export_failed(failure: Failure) -> PyErr {
+    match failure {
+        Failure::Other(message) => PyOSError::new_err(message),
+        failure => failure.into(),
+    }
 }
 
 /// Returns for each row whether its bytes have its hash.
@@ -220,11 +230,7 @@ fn verify_rows(py: Python<'_>, table: PyArrowType<RecordBatchStreamReader>) -> P
 /// Where two recordings diverge; `None` if they do not.
 #[pyfunction]
 fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyResult<Option<Bound<'py, PyDict>>> {
-    for path in [&left, &right] {
-        if let Err(error) = path.metadata() {
-            return Err(PyOSError::new_err((error.raw_os_error(), error.to_string(), path.clone())));
-        }
-    }
+    py.detach(|| must_be_recording("left", &left).and_then(|()| must_be_recording("right", &right)))?;
     let cancelled = Arc::new(AtomicBool::new(false));
     let found = interruptible(py, &cancelled, None, || {
         let open = |path: &PathBuf| Recording::open(&opened_at(path), &cancelled).map_err(|error| error.to_string());
@@ -240,6 +246,26 @@ fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyRe
     answer.set_item("left", found.left.map(|side| side.event_id))?;
     answer.set_item("right", found.right.map(|side| side.event_id))?;
     Ok(Some(answer))
+}
+
+/// Checks that an argument leads to a file that can be read, or to a run or bundle.
+fn must_be_recording(name: &str, path: &Path) -> PyResult<()> {
+    let failed = |error: std::io::Error| Failure::at(path, &error);
+    let found = path.metadata().map_err(failed)?;
+    if found.is_dir() && !is_recording(path) {
+        path.read_dir().map_err(failed)?;
+        let path = path.display();
+        return Err(PyValueError::new_err(format!(
+            "{name} must be a session, a run or a bundle, and the directory '{path}' is neither a run nor a bundle: it has no {RUN_LOG} and no \
+             manifest of a bundle"
+        )));
+    }
+    let file = if found.is_dir() { path.join(RUN_LOG) } else { path.to_owned() };
+    // Opening a pipe would wait for its writer.
+    if file.is_file() {
+        File::open(&file).map_err(|error| Failure::at(&file, &error))?;
+    }
+    Ok(())
 }
 
 /// The compiled part of `session_tape`.

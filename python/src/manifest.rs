@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::failure::Failure;
 use crate::identity::Identity;
 use crate::schema::Table;
 use crate::source_name::path_of;
@@ -181,9 +182,9 @@ pub struct Manifests {
 
 impl Manifests {
     /// Reads the manifests of a lake. A manifest that cannot be read is an error: without it, its sources would be exported a second time.
-    pub fn read(lake: &Path) -> Result<Self, String> {
+    pub fn read(lake: &Path) -> Result<Self, Failure> {
         let folder = lake.join(FOLDER);
-        let failed = |error: io::Error| format!("{}: {error}", folder.display());
+        let failed = |error: io::Error| Failure::at(&folder, &error);
         let mut manifests = Manifests::default();
         let entries = match fs::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(manifests),

@@ -6,16 +6,17 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use crate::export_group::{TEMPORARY, TEMPORARY_ENDING, TEMPORARY_FOLDER};
+use crate::failure::Failure;
 use crate::manifest::{FOLDER, Manifests, is_part_name};
 use crate::schema::Table;
 
 /// Removes the parts that no manifest lists, and the temporary files that exports have left which did not end. Returns the number of files.
 ///
 /// The caller holds the lock of the lake. Other files are kept, and so is what is behind links: it may belong to another lake.
-pub fn prune(lake: &Path) -> Result<u64, String> {
+pub fn prune(lake: &Path) -> Result<u64, Failure> {
     let manifests = Manifests::read(lake)?;
     let mut pruning = Pruning { lake, listed: manifests.parts(), pruned: 0 };
-    pruning.run().map_err(|error| format!("{}: {error}", lake.display()))?;
+    pruning.run().map_err(|error| Failure::at(lake, &error))?;
     Ok(pruning.pruned)
 }
 

@@ -8,6 +8,7 @@ use arrow::error::ArrowError;
 use session_tape::{Recording, RunRow, RunVerdicts, read_run, run_id, verify_recording};
 
 use crate::columns::{BATCH_BYTES, BATCH_ROWS, Column, Enums, Flags, Hashes, Integers, Texts, Times, batch};
+use crate::failure::Failure;
 use crate::file_facts::FileFacts;
 use crate::on_disk::OnDisk;
 use crate::options::Options;
@@ -103,8 +104,8 @@ impl RunTables {
         recording: &Recording,
         facts: &FileFacts,
         cancelled: &AtomicBool,
-        so_far: &mut dyn FnMut(&mut Self, u64) -> Result<(), String>,
-    ) -> Result<(), String> {
+        so_far: &mut dyn FnMut(&mut Self, u64) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let (id, mut read, mut ended) = (run_id(recording), Read::default(), Ok(()));
         let error = read_run(recording, &mut |row| {
             read.add(row);

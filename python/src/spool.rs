@@ -2,10 +2,11 @@
 
 use std::io::Write as _;
 
-use pyo3::exceptions::{PyOSError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::failure::Failure;
 use crate::input::Input;
 use crate::kept_file::KeptFile;
 
@@ -64,5 +65,5 @@ fn spool_file(name: String, content: &Bound<'_, PyAny>) -> PyResult<Input> {
 }
 
 fn failed(error: std::io::Error) -> PyErr {
-    PyOSError::new_err((error.raw_os_error(), format!("a temporary file: {error}")))
+    Failure::of_temporary_file(&error).into()
 }

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::RecordBatch;
 use arrow::pyarrow::PyArrowType;
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::engine::{Done, Engine, GROUP_BYTES, GROUP_FILES, Job, LargeSession};
+use crate::failure::Failure;
 use crate::input::Input;
 use crate::interrupt::{Progress, Reporter, interruptible};
 use crate::large_run::{LargeRun, RunStep};
@@ -95,7 +95,7 @@ impl Rows {
             RunStep::Batch(table, batch) => self.ready.extend(Some(batch).filter(|_| table == self.table)),
             RunStep::End(converted) => {
                 self.run = None;
-                converted.map_err(PyRuntimeError::new_err)?;
+                converted?;
                 self.progress.add_files(1);
             }
         }
@@ -124,7 +124,10 @@ impl Rows {
                     if !group.is_empty() {
                         self.ahead = Some(input);
                     } else if self.table.is_of_runs() {
-                        self.run = Some(LargeRun::start(input, &self.options, &self.cancelled, &self.progress)?);
+                        self.run = Some(
+                            LargeRun::start(input, &self.options, &self.cancelled, &self.progress)
+                                .map_err(Failure::from)?,
+                        );
                     } else {
                         self.open_large(py, &input)?;
                         group.extend(self.large.is_none().then_some(input));
@@ -172,7 +175,7 @@ impl Rows {
     fn take(&mut self, done: Done) -> PyResult<()> {
         match done {
             Done::Converted(converted) => {
-                let (batches, converted) = converted.map_err(PyRuntimeError::new_err)?;
+                let (batches, converted) = converted?;
                 self.progress.add_files(converted.len() as u64);
                 self.ready
                     .extend(batches.into_iter().filter(|(table, _)| *table == self.table).map(|(_, batch)| batch));
@@ -180,7 +183,7 @@ impl Rows {
             Done::Scanned(scanned) => {
                 let Some(large) = &mut self.large else { return Ok(()) };
                 let (columns, scanned) = *scanned;
-                let batch = large.take(columns, scanned, &mut self.tables).map_err(PyRuntimeError::new_err)?;
+                let batch = large.take(columns, scanned, &mut self.tables)?;
                 self.ready.extend(batch.filter(|_| self.table == Table::Events));
                 if large.next_is_none() && !large.is_under_way() {
                     self.end_large()?;
@@ -193,7 +196,7 @@ impl Rows {
     }
 
     fn add_calls(&mut self) -> PyResult<()> {
-        let calls = self.tables.take_calls().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let calls = self.tables.take_calls().map_err(Failure::from)?;
         self.ready.extend(Some(calls).filter(|calls| self.table == Table::ToolCalls && calls.num_rows() > 0));
         Ok(())
     }
@@ -206,7 +209,7 @@ impl Rows {
             large.finish(&mut self.tables);
             self.progress.add_files(1);
         }
-        let sessions = self.tables.take_sessions().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let sessions = self.tables.take_sessions().map_err(Failure::from)?;
         self.ready.extend(Some(sessions).filter(|rows| self.table == Table::Sessions && rows.num_rows() > 0));
         Ok(())
     }

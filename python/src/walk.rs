@@ -6,10 +6,14 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
 use sha2::{Digest as _, Sha256};
 
-use crate::glob_paths::{expand, is_glob, is_missing};
+use crate::failure::Failure;
+use crate::glob_paths::{Glob, for_each_entry, has_wildcard, is_glob, is_missing};
 use crate::input::{Input, RUN_LOG, ends_with, is_archive_name};
+use crate::interrupt::SignalCheck;
 use crate::source_name::escaped_path;
 
 /// Which recordings of a directory are wanted.
@@ -92,7 +96,7 @@ pub struct Seen(HashSet<[u8; 16]>);
 
 impl Seen {
     /// Adds a real path. Returns whether it is new.
-    fn add(&mut self, real: &Path) -> bool {
+    pub fn add(&mut self, real: &Path) -> bool {
         let mut hash = [0; 16];
         hash.copy_from_slice(&Sha256::digest(real.as_os_str().as_encoded_bytes())[..16]);
         self.0.insert(hash)
@@ -110,9 +114,10 @@ pub struct Walk {
 
 impl Walk {
     /// Begins a walk at a file, a directory or a glob. An error if nothing exists there.
-    pub fn from(path: &Path) -> io::Result<Self> {
+    pub fn from(path: &Path, signals: &mut SignalCheck) -> PyResult<Self> {
+        signals.check()?;
         let missing = match path.metadata() {
-            Err(error) if is_missing(&error) => error,
+            Err(error) if is_missing(&error) => Failure::at(path, &error),
             // If it cannot be read, its row has the reason.
             _ => return Ok(Walk { open: vec![Found::at(path.to_owned())], ..Walk::default() }),
         };
@@ -121,11 +126,20 @@ impl Walk {
             return Ok(Walk { open: vec![Found::at(named)], ..Walk::default() });
         }
         if !is_glob(path) {
-            return Err(missing);
+            return Err(missing.into());
         }
-        let (paths, unlisted) = expand(path).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        let glob = match Glob::parse(path) {
+            Ok(glob) => glob,
+            // An opening bracket alone is more likely part of a name than a mistake in a glob.
+            Err(_) if !has_wildcard(path) => return Err(missing.into()),
+            Err(error) => {
+                let glob = path.display();
+                return Err(PyValueError::new_err(format!("paths has a glob that is not valid, '{glob}': {error}")));
+            }
+        };
+        let (paths, unlisted) = glob.expand(signals)?;
         if paths.is_empty() && unlisted.is_empty() {
-            return Err(missing);
+            return Err(missing.into());
         }
         let unlisted = unlisted.into_iter().map(|(path, error)| Found::unlisted(path, &error));
         let found = paths.into_iter().map(Found::at).chain(unlisted);
@@ -135,6 +149,11 @@ impl Walk {
         Ok(walk)
     }
 
+    /// Whether it is at a single file.
+    pub fn is_of_one_file(&self) -> bool {
+        self.links.is_empty() && matches!(self.open.as_slice(), [found] if found.kind == Kind::File)
+    }
+
     /// Adds the sorted entries that were found in one place.
     fn add(&mut self, links: Vec<Found>, others: Vec<Found>) {
         self.links.extend(links);
@@ -142,42 +161,55 @@ impl Walk {
     }
 
     /// The next recording that was not visited yet, or directory that cannot be listed. `None` at the end.
-    pub fn next(&mut self, wanted: Wanted, seen: &mut Seen) -> Option<Input> {
+    pub fn next(&mut self, wanted: Wanted, seen: &mut Seen, signals: &mut SignalCheck) -> PyResult<Option<Input>> {
         while let Some(found) = self.open.pop().or_else(|| self.links.pop_front()) {
+            signals.check()?;
             let real = found.real_path();
             match found.kind {
-                Kind::Unlisted(error) => return Some(Input::unlisted(&found.path, &error)),
+                Kind::Unlisted(error) => return Ok(Some(Input::unlisted(&found.path, &error))),
                 _ if !seen.add(&real) => {}
-                Kind::Directory if !is_recording(&found.path) => self.list(&found.path, &real.into(), wanted),
-                _ => return Some(Input::at(found.path)),
+                Kind::Directory if !is_recording(&found.path) => {
+                    self.list(&found.path, &real.into(), wanted, signals)?
+                }
+                // A run and its log are the same recording.
+                Kind::Directory if log_of_run(&found.path).is_some_and(|log| !seen.add(&log)) => {}
+                _ => return Ok(Some(Input::at(found.path))),
             }
         }
-        None
+        Ok(None)
     }
 
-    fn list(&mut self, directory: &Path, real: &Arc<Path>, wanted: Wanted) {
-        let mut inside = Vec::new();
-        let listed = fs::read_dir(directory).and_then(|entries| {
-            for entry in entries {
-                inside.push(Found::entry(&entry?, real));
-            }
-            Ok(())
-        });
+    fn list(&mut self, directory: &Path, real: &Arc<Path>, wanted: Wanted, signals: &mut SignalCheck) -> PyResult<()> {
+        let mut entries = Vec::new();
+        let listed = for_each_entry(directory, signals, |entry| entries.push(Found::entry(&entry, real)))?;
         if let Err(error) = listed
             && !is_missing(&error)
         {
-            inside.push(Found::unlisted(directory.to_owned(), &error));
+            entries.push(Found::unlisted(directory.to_owned(), &error));
         }
-        inside.retain(|found| found.is_wanted(wanted));
+        let mut inside = Vec::new();
+        for found in entries {
+            signals.check()?;
+            if found.is_wanted(wanted) {
+                inside.push(found);
+            }
+        }
         inside.sort();
         let is_link = |found: &Found| found.real_parent.is_none() && !matches!(found.kind, Kind::Unlisted(_));
         let (links, others) = inside.into_iter().partition(is_link);
         self.add(links, others);
+        Ok(())
     }
 }
 
+/// The real path of the log in the directory of a run; `None` for other directories. The log of a bundle is not all that a bundle is.
+fn log_of_run(directory: &Path) -> Option<PathBuf> {
+    let log = directory.join(RUN_LOG);
+    (log.is_file() && !is_bundle(directory)).then(|| log.canonicalize().ok()).flatten()
+}
+
 /// Whether a directory is a run or a bundle.
-fn is_recording(directory: &Path) -> bool {
+pub fn is_recording(directory: &Path) -> bool {
     directory.join(RUN_LOG).is_file() || is_bundle(directory)
 }
 

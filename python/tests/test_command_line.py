@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import session_tape as st
@@ -29,6 +31,12 @@ def test_verify(tmp_path, capsys):
     recording.write_bytes(talk(1).replace(b"answer 0", b"answer 9"))
     assert main(["verify", str(part)]) == 2
     assert "1 of them not as they were recorded" in capsys.readouterr().out
+
+
+def test_verify_names_a_missing_column(tmp_path, capsys):
+    pq.write_table(pa.table({"source": ["a"], "byte_offset": [0]}), tmp_path / "part.parquet")
+    assert main(["verify", str(tmp_path / "part.parquet")]) == 1
+    assert "table has no column 'byte_length'" in capsys.readouterr().err
 
 
 def test_first_divergence(tmp_path, capsys):

@@ -37,6 +37,14 @@ def test_the_pairs_of_the_real_recordings(real):
         assert found is not None and first_other_prefix(events, left, right) == expected(found), (left, right)
 
 
+def test_a_directory_without_a_recording_is_named(tmp_path):
+    (tmp_path / "s.jsonl").write_bytes(session(start()))
+    with pytest.raises(ValueError, match=f"^right must be .* the directory '{tmp_path}' is neither a run nor a bundle"):
+        st.first_divergence(tmp_path / "s.jsonl", tmp_path)
+    with pytest.raises(ValueError, match="^left must be "):
+        st.first_divergence(tmp_path, tmp_path)
+
+
 ITEMS = any_.sampled_from(["one", "two"])
 IDS = any_.sampled_from(["a", "b", "c"])
 RECORDS = any_.one_of(

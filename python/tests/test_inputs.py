@@ -1,8 +1,13 @@
 """What can be passed as `paths`, and what is rejected."""
 
+import errno
+import gzip
 import inspect
 import io
+import os
 import shutil
+import subprocess
+import sys
 import threading
 import typing
 from pathlib import Path
@@ -40,6 +45,81 @@ def test_paths_of_all_sorts(fleet, tmp_path):
     (tmp_path / "notes.txt").write_text("no recording")
     assert sources(tmp_path) == []
     assert sources(tmp_path / "notes.txt") == [str(tmp_path / "notes.txt")], "what is named is read, whatever its name"
+
+
+def test_a_tuple_of_two_recordings_is_no_pair(tmp_path):
+    one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+    for number, path in enumerate((one, other)):
+        path.write_bytes(talk(number))
+    content = one.read_bytes()
+    both = [str(one), str(other)]
+    assert sources((("a", content), ("b", io.BytesIO(content)))) == ["a", "b"]
+    assert sources((one, ("a", content))) == [both[0], "a"]
+    assert sources((("a", content), other)) == ["a", both[1]]
+    assert sources((str(one), str(other))) == sources((one, other)) == both
+    with open(one, "rb") as first, open(other, "rb") as second:
+        assert sources((first, second)) == both
+    with open(other, "rb") as second:
+        assert sources((one, second)) == both
+    with open(other, "rb") as second:
+        assert sources((str(one), second)) == [both[0]], "a name and its content"
+
+
+def test_a_mistaken_pair_is_refused(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"")
+    for wrong in [(1, b"x"), (path, b"x"), (b"a", b"x"), (None, io.BytesIO()), (5, 6)]:
+        for paths in (wrong, [wrong]):
+            with pytest.raises(TypeError, match=r"the name in a \(name, bytes\) pair must be str"):
+                st.events(paths)
+    with open(path) as as_text:
+        for wrong in [("a", as_text), ("a", 5), ("a", None)]:
+            for paths in (wrong, [wrong]):
+                with pytest.raises(TypeError, match="the content in a"):
+                    st.events(paths)
+
+
+class Named:
+    def __init__(self, path):
+        self.path = path
+
+    def __fspath__(self):
+        return self.path
+
+
+def test_a_path_may_be_bytes_of_an_object(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(talk(1))
+    named = Named(os.fsencode(path))
+    assert sources(named) == sources([named]) == [str(path)]
+    assert st.first_divergence(named, path) is None
+    assert st.to_parquet(path, Named(os.fsencode(tmp_path / "lake"))).sources == 1
+
+
+@pytest.mark.parametrize("wrong", ["a\0b", "a\ud800b"])
+def test_a_path_that_no_system_has_is_named(tmp_path, wrong):
+    for paths in (wrong, [wrong], Named(wrong), (wrong, "b"), iter([wrong])):
+        with pytest.raises(ValueError, match="^paths has a path .*'a") as found:
+            st.events(paths).read_all()
+        assert type(found.value) is ValueError
+    for name, call in [
+        ("dest", lambda: st.to_parquet([], wrong)),
+        ("left", lambda: st.first_divergence(wrong, "b")),
+        ("right", lambda: st.first_divergence("b", Named(wrong))),
+    ]:
+        with pytest.raises(ValueError, match=f"^{name} must ") as found:
+            call()
+        assert type(found.value) is ValueError
+
+
+def test_a_bracket_alone_makes_no_glob(tmp_path):
+    with pytest.raises(FileNotFoundError) as found:
+        st.events(tmp_path / "x[.jsonl")
+    assert (found.value.errno, found.value.filename) == (errno.ENOENT, str(tmp_path / "x[.jsonl"))
+    (tmp_path / "x[.jsonl").write_bytes(talk(1))
+    assert sources(tmp_path / "x[.jsonl") == [str(tmp_path / "x[.jsonl")]
+    with pytest.raises(ValueError, match=r"paths has a glob that is not valid, '.*/y\[\*'"):
+        st.events(tmp_path / "y[*")
 
 
 def test_what_is_refused():
@@ -98,8 +178,10 @@ def test_what_is_missing(tmp_path):
         lambda: st.to_parquet(missing, tmp_path / "lake"),
         lambda: st.first_divergence(missing, missing),
     ]:
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(FileNotFoundError) as found:
             call()
+        assert found.value.errno == errno.ENOENT and isinstance(found.value.filename, str)
+        assert str(found.value) == f"[Errno 2] No such file or directory: {found.value.filename!r}"
 
 
 def test_an_iterator_that_fails_fails_with_its_own_error():
@@ -213,6 +295,63 @@ def test_a_file_is_read_once_however_it_is_named(tmp_path, monkeypatch):
     assert (report.sources, report.rows["sessions"]) == (1, 1)
     (tmp_path / "d" / "copy.jsonl").write_bytes(talk(1))
     assert sources("d") == ["d/copy.jsonl", "d/s.jsonl"], "a copy is another file"
+
+
+def test_an_open_file_is_the_file_at_its_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("s.jsonl").write_bytes(talk(1))
+    for paths in ([open("s.jsonl", "rb"), "s.jsonl"], ["./s.jsonl", open("s.jsonl", "rb")], [open("s.jsonl", "rb", buffering=0), open("s.jsonl", "r+b")]):
+        assert len(sources(paths)) == 1
+    # What is given a name is a recording of its own, and so is what is not the whole file.
+    assert sources(["s.jsonl", ("other", open("s.jsonl", "rb"))]) == ["s.jsonl", "other"]
+    with open("s.jsonl", "rb") as file:
+        file.readline()
+        assert sources(["s.jsonl", file]) == ["s.jsonl", "s.jsonl"]
+    Path("s.gz").write_bytes(gzip.compress(talk(2)))
+    for file in (gzip.open("s.gz"), gzip.GzipFile("s.gz")):
+        rows = st.table(["s.gz", file], "sessions").read_all().to_pylist()
+        assert len(rows) == 2 and rows[1]["bytes"] == len(talk(2))
+    # A file that was replaced is not the one that is open.
+    with open("s.jsonl", "rb") as file:
+        Path("new").write_bytes(talk(3))
+        os.replace("new", "s.jsonl")
+        assert len(sources(["s.jsonl", file])) == 2
+
+
+def test_a_run_and_its_log_are_one_recording(tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(GOLDEN, run)
+    log = run / "events.cath-log"
+    expected = st.events(run, kind="runs").read_all().num_rows
+    for paths in ([run, log], [log, run], iter([tmp_path, log]), [run, open(log, "rb")]):
+        assert st.events(paths, kind="runs").read_all().num_rows == expected
+    assert st.recordings([run, log], "runs") == [str(run)] and st.recordings([log, run], "runs") == [str(log)]
+
+
+def test_a_file_that_can_not_be_compared_is_an_error_of_its_kind(closed):
+    folder, forbidden = closed
+    path, other = folder / "closed.jsonl", folder / "other.jsonl"
+    for each in (path, other):
+        each.write_bytes(talk(1))
+    with forbidden(path), pytest.raises(PermissionError) as found:
+        st.first_divergence(other, path)
+    assert (found.value.errno, found.value.filename) == (errno.EACCES, str(path))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the folder is that of POSIX")
+def test_a_temporary_file_that_can_not_be_written_is_an_error_of_the_system(tmp_path):
+    script = """
+import session_tape as st
+for call in (lambda: st.events([("a", b"x" * 3_000_000)]).read_all(), lambda: st.table([("a", b"{}")], "runs").read_all()):
+    try:
+        call()
+    except OSError as error:
+        print(error)
+"""
+    missing = str(tmp_path / "missing")
+    done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "TMPDIR": missing}, capture_output=True, text=True)
+    expected = f"[Errno 2] A temporary file cannot be written: No such file or directory: {missing!r}"
+    assert done.stdout.splitlines() == [expected] * 2, done.stderr
 
 
 def test_other_threads_run_meanwhile(tmp_path):

@@ -1,5 +1,6 @@
 """What a lake keeps when its sources change, are of both kinds, are damaged or are gone."""
 
+import errno
 import random
 import shutil
 import stat
@@ -182,8 +183,8 @@ def test_damaged_runs_are_exported_once(tmp_path):
     (runs / "no.cath-bundle.tar.zst").write_bytes(b"\x28\xb5\x2f\xfd no bundle")
     for _ in range(2):
         report = st.to_parquet([runs, runs / "good" / "events.cath-log"], lake, RUNS)
-    assert (report.sources, report.unchanged) == (0, 4)
-    assert sorted(row["error"] is None for row in rows(lake, "runs")) == [False, False, True, True]
+    assert (report.sources, report.unchanged) == (0, 3), "the log is that of a run in the folder"
+    assert sorted(row["error"] is None for row in rows(lake, "runs")) == [False, False, True]
 
 
 def test_progress_of_an_export_that_changes_nothing_counts_all(fleet, tmp_path):
@@ -198,3 +199,19 @@ def test_a_lake_without_dates_is_opened_with_the_type_of_its_partitions(tmp_path
     by_date = ds.partitioning(pa.schema([("date", pa.date32())]), flavor="hive")
     table = pq.read_table(tmp_path / "sessions", partitioning=by_date)
     assert table["date"].to_pylist() == [None] and table["error"].to_pylist() != [None]
+
+
+def test_a_lake_that_can_not_be_written_is_an_error_of_the_system(closed):
+    folder, forbidden = closed
+    lake, file = folder / "lake", folder / "file"
+    lake.mkdir()
+    file.write_bytes(b"")
+    for dest in (lake, lake / "inner"):
+        with forbidden(lake), pytest.raises(PermissionError) as found:
+            st.to_parquet([("a", b"x")], dest)
+        assert found.value.errno == errno.EACCES and found.value.filename.startswith(str(lake))
+    with pytest.raises(FileExistsError) as found:
+        st.to_parquet([("a", b"x")], file)
+    assert (found.value.errno, found.value.filename) == (errno.EEXIST, str(file))
+    with pytest.raises(NotADirectoryError):
+        st.to_parquet([("a", b"x")], file / "lake")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from recordings import answer, call, lines, start, text
+import session_tape as st
+from recordings import answer, call, lines, session, start, text
 from test_bundles import pytestmark as needs_addon, recorded
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="what a process took at most, Linux says in /proc")
@@ -91,3 +92,12 @@ def test_rows_and_an_export_of_a_large_run(tmp_path):
     # Its rows would take some 120 MiB in total, and more with each further event.
     assert most_mib(SLOWLY.format("run_events"), run, threads=4) < 150
     assert most_mib(EXPORT[:-1] + ", ['run_events', 'runs'])", run, tmp_path / "lake", threads=4) < MOST_MIB
+
+
+def test_the_command_verify(tmp_path):
+    path = tmp_path / "a-session-with-a-usual-name-of-some-length.jsonl"
+    path.write_bytes(session(start()) + b'{"type":"x"}\n' * 1_500_000)
+    [part] = st.to_parquet(path, tmp_path / "lake", ["events"]).parts
+    most = most_mib("from session_tape.__main__ import main\nassert main(['verify', sys.argv[1]]) == 0", part, threads=2)
+    print(f"{most:.0f} MiB")
+    assert most < MOST_MIB

@@ -36,7 +36,7 @@ __all__ = [
     "verify_rows",
 ]
 
-PathLike = Union[str, "os.PathLike[str]"]
+PathLike = Union[str, "os.PathLike[str]", "os.PathLike[bytes]"]
 Bytes = Union[bytes, bytearray, memoryview]
 Recording = Union[PathLike, IO[bytes], tuple[str, Bytes], tuple[str, IO[bytes]]]
 Recordings = Union[Recording, Iterable[Recording]]
@@ -228,11 +228,18 @@ def _str(name: str, value: object) -> str:
 
 
 def _path(name: str, value: object) -> str:
-    path = os.fspath(value) if isinstance(value, os.PathLike) else value
+    # The path of an `os.PathLike` may be bytes.
+    path = os.fsdecode(value) if isinstance(value, os.PathLike) else value
     if not isinstance(path, str):
-        raise TypeError(f"{name} must be str or os.PathLike[str], not {type(value).__name__}")
+        raise TypeError(f"{name} must be str or os.PathLike, not {type(value).__name__}")
     if not path:
         raise ValueError(f"{name} must not be empty")
+    if "\0" in path:
+        raise ValueError(f"{name} must not have a null character, and {path!r} has one")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} must be valid Unicode, and {path!r} is not") from None
     return path
 
 
