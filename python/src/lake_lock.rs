@@ -38,6 +38,7 @@ impl LakeLock {
     /// Tries to lock a lake, whose folder is created if it does not exist. On a file system without locks it always succeeds.
     pub fn attempt(lake: &Path) -> Result<Attempt, Failure> {
         let folder = lake.join(FOLDER);
+        fs::create_dir_all(lake).map_err(|error| Failure::at(lake, &error))?;
         fs::create_dir_all(&folder).map_err(|error| Failure::at(&folder, &error))?;
         let path = folder.join(LOCK);
         let failed = |error: io::Error| Failure::at(&path, &error);
