@@ -101,6 +101,8 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
     expect(await call.locator('summary').textContent()).toMatch(/✗run_command npm test.*failed/);
     expect(await call.locator('.call-part').count()).toBe(0);
     await call.locator('summary').click();
+    // The browser reports that the call was opened a moment later.
+    await call.locator('.call-part').nth(1).waitFor();
     const [left, right] = await call.locator('.call-part').evaluateAll((parts) => parts.map((part) => part.getBoundingClientRect().toJSON()));
     expect(left.right).toBeLessThanOrEqual(right.left);
     expect(left.top).toBe(right.top);
