@@ -43,6 +43,9 @@ const isInView = (page: Page, selector: string): Promise<boolean> =>
 /** Waits out the delay of a search, and two animation frames, in which rows near the window are rendered. */
 const settled = (page: Page): Promise<unknown> => page.evaluate('new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 200))');
 
+/** The browser reports which rows are near the window, and so have to be made, some frames later. */
+const expectRows = (page: Page, count: number): Promise<void> => expect.poll(() => page.locator('.row .line').count(), { timeout: 10_000 }).toBe(count);
+
 const focusedRow = (page: Page): Promise<number> => page.evaluate('Number(document.activeElement?.dataset.row ?? -1)');
 
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
@@ -323,7 +326,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       const { page } = await shown(partedSessions(60, 40));
       await page.locator('input[type=search]').fill('TURN 17 ');
       await settled(page);
-      expect(await page.locator('.row .line').count()).toBe(1);
+      await expectRows(page, 1);
       expect(await page.locator('.status').textContent()).toBe('1 of 61');
       expect(await page.locator('.row mark').first().textContent()).toBe('turn 17 ');
       // The divergence stays visible.
@@ -348,20 +351,19 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     test('shows one sort of events, and is cleared by a jump to a hidden row', async () => {
       const { page } = await shown(await partedRuns());
       await page.locator('select').selectOption('kind Heartbeat');
-      expect(await page.locator('.row .line').count()).toBe(2);
+      await expectRows(page, 2);
       await page.locator('select').selectOption('sort chain');
-      expect(await page.locator('.row .line').count()).toBe(9);
+      await expectRows(page, 9);
       await page.locator('select').selectOption('kind Heartbeat');
       await page.locator('.chain .event', { hasText: 'RunCreated' }).click();
       expect(await focusedRow(page)).toBe(0);
-      // The browser reports which rows are near the window some frames later.
-      await expect.poll(() => page.locator('.row .line').count(), { timeout: 10_000 }).toBe(19);
+      await expectRows(page, 19);
       await page.locator('select').selectOption('sort failed');
-      expect(await page.locator('.row .line').count()).toBe(0);
+      await expectRows(page, 0);
       expect(await page.locator('.status').textContent()).toBe('nothing of 19');
       await page.locator('.back').click();
       expect(await page.locator('.row.divergence .line').evaluate((line: any) => line === (globalThis as any).document.activeElement)).toBe(true);
-      expect(await page.locator('.row .line').count()).toBe(19);
+      await expectRows(page, 19);
     });
 
     test('is focused by the / key, and keys typed there are text', async () => {
@@ -414,7 +416,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       const { page } = big;
       await page.locator('input[type=search]').fill('turn 9876 ');
       await settled(page);
-      expect(await page.locator('.row .line').count()).toBe(1);
+      await expectRows(page, 1);
       expect(await page.locator('.row .cell.left .number').textContent()).toBe('9876');
       await page.keyboard.press('Enter');
       expect(await focusedRow(page)).toBe(9876);
