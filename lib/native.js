@@ -40,15 +40,21 @@ function own(value) {
   return { __proto__: null, value, writable: true, enumerable: true, configurable: true }
 }
 
-/** Adds an element to a list. Unlike `push`, calls no inherited setter of an index. */
-function append(list, value) {
-  define(list, list.length, own(value))
+/** Adds a property. Calls no inherited setter; if there is none, an assignment is several times as fast as a definition. */
+function add(object, name, value) {
+  if (name in object) define(object, name, own(value))
+  else object[name] = value
 }
 
-/** Defines the members of `fields` on an object and returns it. Unlike `Object.assign`, calls no inherited setters. */
+/** Adds an element to a list. Unlike `push`, calls no inherited setter of an index. */
+function append(list, value) {
+  add(list, list.length, value)
+}
+
+/** Adds the members of `fields` to an object and returns it. Unlike `Object.assign`, calls no inherited setters. */
 function withFields(object, fields) {
   const names = keys(fields)
-  for (let index = 0; index < names.length; index++) define(object, names[index], own(fields[names[index]]))
+  for (let index = 0; index < names.length; index++) add(object, names[index], fields[names[index]])
   return object
 }
 
@@ -76,7 +82,6 @@ module.exports = {
   define,
   own,
   hasOwn,
-  keys,
   append,
   withFields,
   join: uncurried(Array.prototype.join),

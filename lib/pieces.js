@@ -1,6 +1,6 @@
 'use strict'
 
-const { define, keys, own, record } = require('./native.js')
+const { append, record, withFields } = require('./native.js')
 
 /** Puts together the result of a job that is too large to be parsed in one turn of the event loop (src/node/job/pieces.rs). */
 class Pieces {
@@ -11,8 +11,8 @@ class Pieces {
   add(batch) {
     const { partial, into, elements, members, whole } = batch
     if (partial !== undefined) this.#partial = partial
-    else if (elements !== undefined) addElements(this.#at(into), elements)
-    else if (members !== undefined) addMembers(this.#at(into), members)
+    else if (elements !== undefined) appendAll(this.#at(into), elements)
+    else if (members !== undefined) withFields(this.#at(into), members)
     else return whole === undefined ? batch : record(this.#partial)
     return undefined
   }
@@ -25,19 +25,8 @@ class Pieces {
   }
 }
 
-function addElements(list, elements) {
-  for (let index = 0; index < elements.length; index++) add(list, list.length, elements[index])
-}
-
-function addMembers(object, members) {
-  const names = keys(members)
-  for (let index = 0; index < names.length; index++) add(object, names[index], members[names[index]])
-}
-
-/** Adds a property. Calls no setter that it inherits; without one, an assignment is several times as fast as a definition. */
-function add(object, name, value) {
-  if (name in object) define(object, name, own(value))
-  else object[name] = value
+function appendAll(list, elements) {
+  for (let index = 0; index < elements.length; index++) append(list, elements[index])
 }
 
 module.exports = { Pieces }

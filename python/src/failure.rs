@@ -26,6 +26,14 @@ impl Failure {
         Failure::System { number: number_of(error), message: message_of(error), path: Some(path.to_owned()) }
     }
 
+    /// The same failure, of this path if it is of none.
+    pub fn or_at(mut self, fallback: &Path) -> Self {
+        if let Failure::System { path: path @ None, .. } = &mut self {
+            *path = Some(fallback.to_owned());
+        }
+        self
+    }
+
     /// The failure to keep a recording in a temporary file.
     pub fn of_temporary_file(error: &io::Error) -> Self {
         let message = format!("A temporary file cannot be written: {}", message_of(error));

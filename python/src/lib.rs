@@ -131,7 +131,7 @@ fn stream_of(
 /// Locks a lake. Waits as long as another export has locked it.
 fn lock(py: Python<'_>, lake: &Path) -> PyResult<LakeLock> {
     loop {
-        match LakeLock::attempt(lake).map_err(export_failed)? {
+        match LakeLock::attempt(lake).map_err(|failure| export_failed(failure, lake))? {
             Attempt::Locked(lock) => return Ok(lock),
             Attempt::Nested => {
                 let lake = lake.display();
@@ -172,7 +172,8 @@ fn to_parquet<'py>(
     let options = options_of(&tables, text_limit, include_payload, verify);
     // Held until the function returns.
     let _lock = lock(py, &dest)?;
-    let mut export = Export::new(&dest, options, cancelled.clone(), progress).map_err(export_failed)?;
+    let failed = |failure| export_failed(failure, &dest);
+    let mut export = Export::new(&dest, options, cancelled.clone(), progress).map_err(failed)?;
     let mut is_over = false;
     while !is_over {
         let (mut window, mut bytes) = (Vec::new(), 0);
@@ -186,9 +187,9 @@ fn to_parquet<'py>(
             window.push(input);
         }
         let added = interruptible(py, &cancelled, Some(&mut reporter), || export.add(window))?;
-        added.map_err(export_failed)?;
+        added.map_err(failed)?;
     }
-    let report = py.detach(|| export.finish(prune)).map_err(export_failed)?;
+    let report = py.detach(|| export.finish(prune)).map_err(failed)?;
     let found = PyDict::new(py);
     found.set_item("sources", report.sources)?;
     found.set_item("unchanged", report.unchanged)?;
@@ -199,9 +200,9 @@ fn to_parquet<'py>(
     Ok(found)
 }
 
-/// The exception of an export, which is always an `OSError`: whatever fails there is about the files of the lake.
-fn export_failed(failure: Failure) -> PyErr {
-    match failure {
+/// The exception of an export. Unless an argument is wrong, it is an `OSError`: whatever else fails is about the files of the lake.
+fn export_failed(failure: Failure, lake: &Path) -> PyErr {
+    match failure.or_at(lake) {
         Failure::Other(message) => PyOSError::new_err(message),
         failure => failure.into(),
     }

@@ -6,11 +6,11 @@ import shutil
 import signal
 import threading
 import time
-from contextlib import contextmanager
 
 import pytest
 
 import session_tape as st
+from interruption import Interrupted, interrupted
 from recordings import talk
 from test_bundles import ROOT, bundle, recorded
 
@@ -21,31 +21,6 @@ pytestmark = [
         reason="the addon of the npm package, which makes bundles, is not built here",
     ),
 ]
-
-
-class Interrupted(Exception):
-    pass
-
-
-@contextmanager
-def interrupted():
-    """A handler that raises at its second call. Work that does not check for signals runs it only once, after its end."""
-    seen = []
-
-    def handle(*_):
-        seen.append(1)
-        if len(seen) == 2:
-            raise Interrupted
-
-    before = signal.signal(signal.SIGALRM, handle)
-    try:
-        with pytest.raises(Interrupted):
-            signal.setitimer(signal.ITIMER_REAL, 0.03, 0.03)
-            yield
-            signal.setitimer(signal.ITIMER_REAL, 0)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(scope="module")

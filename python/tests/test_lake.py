@@ -3,6 +3,7 @@
 import errno
 import random
 import shutil
+import signal
 import stat
 from pathlib import Path
 
@@ -215,3 +216,19 @@ def test_a_lake_that_can_not_be_written_is_an_error_of_the_system(closed):
     assert (found.value.errno, found.value.filename) == (errno.EEXIST, str(file))
     with pytest.raises(NotADirectoryError):
         st.to_parquet([("a", b"x")], file / "lake")
+
+
+def test_an_export_that_does_not_fit_names_the_lake_and_leaves_nothing(tmp_path):
+    resource = pytest.importorskip("resource", reason="the limit of a file's size is that of POSIX")
+    noise = [text("human", random.Random(at).randbytes(3000).hex()) for at in range(100)]  # Less than is kept in a temporary file.
+    before, ignored = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(OSError) as found:
+            st.to_parquet([("a", session(start(), *noise))], tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert (found.value.errno, found.value.filename) == (errno.EFBIG, str(tmp_path))
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [".lock"]
+    assert st.to_parquet([("a", session(start(), *noise))], tmp_path).sources == 1

@@ -9,6 +9,7 @@ import time
 import pytest
 
 import session_tape as st
+from interruption import interrupted
 from recordings import talk
 
 DIRECTORIES = 15_000
@@ -25,30 +26,6 @@ def tree(tmp_path_factory):
         (folder / str(directory) / "notes.txt").touch()
     (folder / "0" / "other.none").touch()
     return folder
-
-
-class Interrupted(Exception):
-    pass
-
-
-def must_be_interrupted(work):
-    """Interrupts work by a handler that raises at its second call. Work that does not check for signals runs it only once, after its end."""
-    ran = []
-
-    def handle(*_):
-        ran.append(1)
-        if len(ran) == 2:
-            raise Interrupted
-
-    before = signal.signal(signal.SIGALRM, handle)
-    try:
-        with pytest.raises(Interrupted):
-            signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
-            work()
-            signal.setitimer(signal.ITIMER_REAL, 0)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @needs_timer
@@ -68,7 +45,8 @@ def test_a_signal_is_heard_while_recordings_are_looked_for(tree, work):
     work(tree)
     if time.monotonic() - begun < 0.15:
         pytest.skip("this machine is done before a signal is looked for twice")
-    must_be_interrupted(lambda: work(tree))
+    with interrupted(every=0.02):
+        work(tree)
 
 
 @needs_timer
