@@ -76,10 +76,10 @@ export async function stoppedAtEachStep(victim: LockProcess, { prepare, begin, c
 }
 
 /** Whether a process had begun to remove a guard: the mark is the guard under a second name. */
-function hasMark(chats: string): boolean {
-  const names = namesIn(chats);
-  const guard = names.find((name) => name.endsWith('.tguard'));
-  return guard !== undefined && names.some((name) => name.endsWith('.locktmp') && inodeOf(join(chats, name)) === inodeOf(join(chats, guard)));
+export function hasMark(chats: string): boolean {
+  const inodesOf = (suffix: string): bigint[] => namesIn(chats).filter((name) => name.endsWith(suffix)).map((name) => inodeOf(join(chats, name)));
+  const marks = inodesOf('.locktmp');
+  return inodesOf('.tguard').some((guard) => marks.includes(guard));
 }
 
 const acquired = (chats: string): Promise<SessionLock | string> => acquireSessionLock(chats, ID).catch(({ code }: { code: string }) => code);
