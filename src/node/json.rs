@@ -81,6 +81,16 @@ impl JsonText {
         }
     }
 
+    /// Appends JSON text that `write` appends to a buffer, without copying it if it is ASCII.
+    pub fn written(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.latin1.len();
+        write(&mut self.latin1);
+        if !self.latin1[start..].is_ascii() {
+            let json = self.latin1.split_off(start);
+            self.raw(&json);
+        }
+    }
+
     fn beyond_ascii(&mut self, bytes: &[u8]) {
         for chunk in bytes.utf8_chunks() {
             chunk.valid().chars().for_each(|c| self.char(c));

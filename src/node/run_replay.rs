@@ -10,6 +10,7 @@ use super::json::JsonText;
 use super::opened_run::OpenedRun;
 use super::reading::{TwoPhaseProgress, start_reading};
 use super::run_json::{MetricsJson, VerificationJson};
+use crate::background;
 use crate::bundle::import::ImportError;
 use crate::bundle::watch::Progress;
 use crate::cancellation::Cancellation;
@@ -86,7 +87,11 @@ pub fn start_run_replay(
     start(bundles, on_ready, path, OpenedRun::open, trusted, progress, move |run, watch| {
         let end = JobEnd::done(|json| match run {
             Ok(run) => match run.replay(&options, watch) {
-                Ok(replayed) => append_replayed(json, &replayed),
+                Ok(replayed) => {
+                    append_replayed(json, &replayed);
+                    // Giving back the memory of a large state takes milliseconds.
+                    background::spawn_helper(move || drop(replayed));
+                }
                 Err(failed) => append_failed(json, &failed),
             },
             Err(refusal) => append_error_and_state(json, &ErrorJson::refusal(&refusal, CANT_BE_READ), None, &[]),
@@ -188,12 +193,12 @@ fn append_error_and_state(
 
 /// Appends the state, or `null` if there is none. The state can be large, so it writes its JSON text itself.
 fn append_state(json: &mut JsonText, state: Option<(&State, &[u8; 64])>) {
-    let mut text = Vec::new();
-    if !state.is_some_and(|(state, hash)| state.write_run_state(&mut text, hash)) {
-        text.extend_from_slice(b"null");
-    }
     json.key("state");
-    json.raw(&text);
+    json.written(|out| {
+        if !state.is_some_and(|(state, hash)| state.write_run_state(out, hash)) {
+            out.extend_from_slice(b"null");
+        }
+    });
 }
 
 /// The verification of a run that can't be read: its log counts as failed.

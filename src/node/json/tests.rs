@@ -50,6 +50,19 @@ fn wide_keys_are_told_from_wide_values() {
 }
 
 #[test]
+fn what_is_written_reads_as_what_is_appended() {
+    for text in [r#"{"a":"b"}"#, r#"{"a":"é 名 😀"}"#, r#"{"名":1}"#, ""] {
+        let (mut written, mut raw) = (JsonText::default(), JsonText::default());
+        for json in [&mut written, &mut raw] {
+            json.raw("\"é名\",".as_bytes());
+        }
+        written.written(|out| out.extend_from_slice(text.as_bytes()));
+        raw.raw(text.as_bytes());
+        assert_eq!((written.latin1, written.has_wide_key), (raw.latin1, raw.has_wide_key), "{text}");
+    }
+}
+
+#[test]
 fn numbers_survive_as_json() {
     let mut json = JsonText::default();
     json.array([f64::INFINITY, f64::NEG_INFINITY, -0.0, 1.5], JsonText::number);
