@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use super::ignore::Pointer;
 use super::session_stream::{Parts, Record};
@@ -11,22 +12,50 @@ use super::tree::{Index, Mark, Reference, Tree, text_of};
 use crate::jsonl::scan::Span;
 use crate::run::text::Text;
 
-/// The unanswered tool calls of a session, by id.
+/// The unanswered tool calls of a session, by id. Takes little memory for a call: a session may have millions that are never answered.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
-    open: HashMap<String, Vec<Reference>>,
+    open: HashMap<Box<str>, OpenCalls>,
+}
+
+/// The unanswered calls with the same id, nearly always one.
+#[derive(Clone, Debug)]
+enum OpenCalls {
+    One(Reference),
+    Several(Vec<Reference>),
+}
+
+impl OpenCalls {
+    fn push(&mut self, call: Reference) {
+        match self {
+            OpenCalls::One(first) => *self = OpenCalls::Several(vec![*first, call]),
+            OpenCalls::Several(calls) => calls.push(call),
+        }
+    }
+
+    /// Takes the last call. Returns it and whether it was the only one.
+    fn pop(&mut self) -> (Option<Reference>, bool) {
+        match self {
+            OpenCalls::One(call) => (Some(*call), true),
+            OpenCalls::Several(calls) => (calls.pop(), calls.is_empty()),
+        }
+    }
 }
 
 impl Calls {
     fn open(&mut self, id: Text<'_>, call: Reference) {
-        self.open.entry(id.as_json().to_owned()).or_default().push(call);
+        match self.open.entry(id.as_json().into()) {
+            Entry::Vacant(place) => {
+                place.insert(OpenCalls::One(call));
+            }
+            Entry::Occupied(mut calls) => calls.get_mut().push(call),
+        }
     }
 
     /// Answers the nearest unanswered call with this id, and returns it.
     pub fn answer(&mut self, id: &Text<'_>) -> Option<Reference> {
-        let calls = self.open.get_mut(id.as_json())?;
-        let call = calls.pop();
-        if calls.is_empty() {
+        let (call, was_last) = self.open.get_mut(id.as_json())?.pop();
+        if was_last {
             self.open.remove(id.as_json());
         }
         call
