@@ -15,29 +15,29 @@ use crate::run::text::Text;
 /// The unanswered tool calls of a session, by id. Takes little memory for a call: a session may have millions that are never answered.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
-    open: HashMap<Box<str>, OpenCalls>,
+    open: HashMap<Box<str>, Unanswered>,
 }
 
 /// The unanswered calls with the same id, nearly always one.
 #[derive(Clone, Debug)]
-enum OpenCalls {
+enum Unanswered {
     One(Reference),
     Several(Vec<Reference>),
 }
 
-impl OpenCalls {
+impl Unanswered {
     fn push(&mut self, call: Reference) {
         match self {
-            OpenCalls::One(first) => *self = OpenCalls::Several(vec![*first, call]),
-            OpenCalls::Several(calls) => calls.push(call),
+            Unanswered::One(first) => *self = Unanswered::Several(vec![*first, call]),
+            Unanswered::Several(calls) => calls.push(call),
         }
     }
 
     /// Takes the last call. Returns it and whether it was the only one.
     fn pop(&mut self) -> (Option<Reference>, bool) {
         match self {
-            OpenCalls::One(call) => (Some(*call), true),
-            OpenCalls::Several(calls) => (calls.pop(), calls.is_empty()),
+            Unanswered::One(call) => (Some(*call), true),
+            Unanswered::Several(calls) => (calls.pop(), calls.is_empty()),
         }
     }
 }
@@ -46,7 +46,7 @@ impl Calls {
     fn open(&mut self, id: Text<'_>, call: Reference) {
         match self.open.entry(id.as_json().into()) {
             Entry::Vacant(place) => {
-                place.insert(OpenCalls::One(call));
+                place.insert(Unanswered::One(call));
             }
             Entry::Occupied(mut calls) => calls.get_mut().push(call),
         }
