@@ -398,11 +398,13 @@ impl TapeBuilder {
             cursor.skip(plain + 2);
             return Ok(());
         }
+        // The string that fills the pools is still in one.
+        let shares_nothing = self.is_apart || self.has_full_pools();
         let start = self.tape.narrow.len();
         match decode_narrow_onto(&mut self.tape.narrow, &rest[1..]) {
             Ok(length) => {
                 cursor.skip(length + 2);
-                self.narrow_string(start, &rest[1..=length]);
+                self.narrow_string(start, &rest[1..=length], shares_nothing);
             }
             Err(at) => {
                 let Tape { narrow, wide, .. } = &mut self.tape;
@@ -411,7 +413,7 @@ impl TapeBuilder {
                 cut(narrow, start);
                 let length = decode_wide_onto(wide, &rest[1..], at).ok_or(NotJson)?;
                 cursor.skip(length + 2);
-                self.wide_string(wide_start, &rest[1..=length]);
+                self.wide_string(wide_start, &rest[1..=length], shares_nothing);
             }
         }
         Ok(())
@@ -428,9 +430,9 @@ impl TapeBuilder {
     }
 
     /// Lays out a string that was decoded onto the end of the pool, from `start` on, or moves it to where it costs less.
-    fn narrow_string(&mut self, start: usize, inside: &[u8]) {
+    fn narrow_string(&mut self, start: usize, inside: &[u8], shares_nothing: bool) {
         let length = self.tape.narrow.len() - start;
-        if inside.len() > MAX_NAME && (length >= OWN_TEXT || self.shares_nothing()) {
+        if inside.len() > MAX_NAME && (length >= OWN_TEXT || shares_nothing) {
             let text = end_of(&mut self.tape.narrow, start, &mut self.arena);
             self.own_text(Code::Text, OwnText::Narrow(text));
         } else if inside.len() <= MAX_NAME && !is_text(inside) {
@@ -442,20 +444,16 @@ impl TapeBuilder {
     }
 
     /// Like [`narrow_string`](Self::narrow_string), for a string with characters beyond U+00FF, or with bytes that are not UTF-8.
-    fn wide_string(&mut self, start: usize, inside: &[u8]) {
+    fn wide_string(&mut self, start: usize, inside: &[u8], shares_nothing: bool) {
         if inside.len() <= MAX_NAME {
             self.tape.wide.truncate(start);
             self.name_string(inside);
-        } else if inside.len() < OWN_TEXT && !self.shares_nothing() {
+        } else if inside.len() < OWN_TEXT && !shares_nothing {
             self.tape.codes.push(Code::Wide.with(self.tape.wide.len() - start));
         } else {
             let text = end_of(&mut self.tape.wide, start, &mut self.arena);
             self.own_text(Code::Text, OwnText::Wide(text));
         }
-    }
-
-    fn shares_nothing(&self) -> bool {
-        self.is_apart || self.has_full_pools()
     }
 
     /// Whether the pools are full. Further strings then get texts of their own, each of which costs JavaScript more than a string in a pool.

@@ -276,6 +276,18 @@ fn no_pool_grows_without_end() {
     assert_eq!(tape.narrow.len() / (OWN_TEXT - 1) + tape.texts.len(), 200);
 }
 
+/// Otherwise most of what follows would not fit either: the values would be on one tape with many texts that are copied, instead of on two with none.
+#[test]
+fn the_string_that_fills_the_pools_is_in_one() {
+    for text in ["é", "名"].map(|first| format!("\"{first}{}\"", "x".repeat(1000))) {
+        let mut builder = TapeBuilder::default();
+        for _ in 0..POOL_BYTES / 1000 {
+            assert!(builder.has_full_pools() || builder.push(text.as_bytes()));
+        }
+        assert!(builder.has_full_pools() && builder.tape.texts.is_empty());
+    }
+}
+
 #[test]
 fn what_is_apart_has_nothing_in_a_pool() {
     let hash = "0123456789abcdef".repeat(8);
