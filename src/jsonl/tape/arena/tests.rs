@@ -73,6 +73,36 @@ fn a_text_that_is_dropped_gives_its_pages_back() {
     assert!(kept.units().iter().all(|unit| *unit == 1));
 }
 
+/// The number of bytes of the process that are in huge pages.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn bytes_in_huge_pages() -> usize {
+    let usage = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
+    let line = usage.lines().find(|line| line.starts_with("AnonHugePages:")).unwrap_or("AnonHugePages: 0 kB");
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
+}
+
+/// As in Bun, which refuses them to its process.
+#[cfg(all(target_os = "linux", not(miri)))]
+#[test]
+fn a_process_that_refuses_huge_pages_has_them_in_chunks() {
+    let fill = || {
+        let text = vec![1_u8; HUGE_PAGE];
+        let texts: Vec<_> = (0..32).map(|_| shared(&mut arena(), &text)).collect();
+        (bytes_in_huge_pages(), texts).0
+    };
+    if fill() < 32 * HUGE_PAGE {
+        return eprintln!("skipped: the system has no huge pages to give");
+    }
+    assert_eq!(huge_pages::prctl(libc::PR_SET_THP_DISABLE, 1, 0), 0);
+    let refused = fill();
+    huge_pages::allow_advised();
+    match huge_pages::prctl(libc::PR_GET_THP_DISABLE, 0, 0) {
+        1 => eprintln!("skipped: an older system, which would use huge pages everywhere"),
+        _ => assert!(fill() >= 32 * HUGE_PAGE && refused < 32 * HUGE_PAGE),
+    }
+    huge_pages::prctl(libc::PR_SET_THP_DISABLE, 0, 0);
+}
+
 proptest! {
     /// Texts of all lengths, dropped or taken back in any order: the others keep their content.
     #[test]
