@@ -81,16 +81,31 @@ fn bytes_in_huge_pages() -> usize {
     line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
 }
 
+#[cfg(all(target_os = "linux", not(miri)))]
+#[test]
+fn huge_pages_pause_while_they_are_slow_and_longer_each_time() {
+    let (slow, fast) = (std::time::Duration::from_millis(5), std::time::Duration::from_micros(100));
+    let policy = huge_pages::Policy::new();
+    let small_after = |time| {
+        policy.took(time);
+        (0..).take_while(|_| !policy.next()).count()
+    };
+    assert_eq!([slow, slow, slow, slow, slow].map(small_after), [8, 16, 32, 64, 64]);
+    assert_eq!([fast, slow, fast, slow].map(small_after), [0, 8, 0, 8]);
+}
+
 /// As in Bun, which refuses them to its process.
 #[cfg(all(target_os = "linux", not(miri)))]
 #[test]
-fn a_process_that_refuses_huge_pages_has_them_in_chunks() {
+fn a_process_that_refuses_huge_pages_gives_them_to_memory_that_asks() {
+    const WANTED: usize = 32 * HUGE_PAGE;
     let fill = || {
-        let text = vec![1_u8; HUGE_PAGE];
-        let texts: Vec<_> = (0..32).map(|_| shared(&mut arena(), &text)).collect();
-        (bytes_in_huge_pages(), texts).0
+        let mut map = MmapMut::map_anon(WANTED + HUGE_PAGE).unwrap();
+        let _ = map.advise(memmap2::Advice::HugePage);
+        map.fill(1);
+        bytes_in_huge_pages()
     };
-    if fill() < 32 * HUGE_PAGE {
+    if fill() < WANTED {
         return eprintln!("skipped: the system has no huge pages to give");
     }
     assert_eq!(huge_pages::prctl(libc::PR_SET_THP_DISABLE, 1, 0), 0);
@@ -98,7 +113,7 @@ fn a_process_that_refuses_huge_pages_has_them_in_chunks() {
     huge_pages::allow_advised();
     match huge_pages::prctl(libc::PR_GET_THP_DISABLE, 0, 0) {
         1 => eprintln!("skipped: an older system, which would use huge pages everywhere"),
-        _ => assert!(fill() >= 32 * HUGE_PAGE && refused < 32 * HUGE_PAGE),
+        _ => assert!(fill() >= WANTED && refused < WANTED),
     }
     huge_pages::prctl(libc::PR_SET_THP_DISABLE, 0, 0);
 }
