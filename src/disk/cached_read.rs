@@ -9,15 +9,15 @@
 pub use linux::read;
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
-pub fn read(_: &std::path::Path, _: &mut [u8]) -> Option<CachedRead> {
+pub fn read(_: &std::path::Path, _: usize) -> Option<CachedRead> {
     None
 }
 
 /// The result of a cached read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedRead {
-    /// Number of bytes of the buffer that were filled. If only a part of the file is in memory, only its first part is read.
-    pub length: usize,
+    /// The beginning of the file. If only a part of the file is in memory, only its first part is read.
+    pub bytes: Vec<u8>,
     /// Size of the file in bytes before it was read.
     pub size: u64,
 }
@@ -43,9 +43,9 @@ mod linux {
     /// - `NOCTTY`: if a terminal has replaced the file in the meantime, it does not become the terminal of this process.
     const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOATIME).union(OFlags::NOCTTY);
 
-    /// Reads the beginning of the file at `path` into `buffer`. Returns `None` if that is impossible without waiting, or
+    /// Reads at most the first `limit` bytes of the file at `path`. Returns `None` if that is impossible without waiting, or
     /// impossible at all.
-    pub fn read(path: &Path, buffer: &mut [u8]) -> Option<CachedRead> {
+    pub fn read(path: &Path, limit: usize) -> Option<CachedRead> {
         // The first descriptor only identifies the file: opening a pipe for reading would release a writer that waits for a
         // reader.
         let place = open(path, OFlags::PATH)?;
@@ -58,8 +58,12 @@ mod linux {
         if !is_same(&opened, &looked_at) {
             return None;
         }
-        let length = preadv2(&file, &mut [IoSliceMut::new(buffer)], 0, ReadWriteFlags::NOWAIT).ok()?;
-        Some(CachedRead { length, size: u64::try_from(opened.st_size).ok()? })
+        let size = u64::try_from(opened.st_size).ok()?;
+        // One byte more than the file has, to notice that it has grown.
+        let mut bytes = vec![0; usize::try_from(size).map_or(limit, |size| limit.min(size.saturating_add(1)))];
+        let length = preadv2(&file, &mut [IoSliceMut::new(&mut bytes)], 0, ReadWriteFlags::NOWAIT).ok()?;
+        bytes.truncate(length);
+        Some(CachedRead { bytes, size })
     }
 
     /// Opens a path whose names are all in memory.

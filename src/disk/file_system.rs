@@ -28,9 +28,9 @@ pub trait FileSystem: Send + Sync {
     /// Opens a file, or a directory for reading. Never waits: `WouldBlock` means that another process holds a lease on the file.
     fn open(&self, path: &Path, options: &OpenOptions) -> io::Result<File>;
 
-    /// Reads the beginning of the regular file at `path`, as far as it fits in `buffer` and is in memory. Returns `None` if that is impossible
+    /// Reads at most the first `limit` bytes of the regular file at `path`, as far as they are in memory. Returns `None` if that is impossible
     /// without waiting, or impossible at all.
-    fn read_cached(&self, _path: &Path, _buffer: &mut [u8]) -> Option<CachedRead> {
+    fn read_cached(&self, _path: &Path, _limit: usize) -> Option<CachedRead> {
         None
     }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::boot::Boot;
+use super::cached_read::CachedRead;
 use super::file::File;
 use super::file_system::FileSystem;
 use super::metadata::Metadata;
@@ -22,23 +23,18 @@ pub fn create_new(path: &Path) -> Result<File, OsError> {
     open(path, &OpenOptions { write: true, create: Create::New, ..OpenOptions::default() })
 }
 
-/// Reads the beginning of the regular file at `path`, as far as it fits in `buffer` and is in memory. Returns `None` if that is
+/// Reads at most the first `limit` bytes of the regular file at `path`, as far as they are in memory. Returns `None` if that is
 /// impossible without waiting, or impossible at all, without distinguishing the two.
-pub fn read_cached<'b>(path: &Path, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
-    let read = file_system(path).read_cached(path, buffer)?;
-    buffer.get(..read.length)
+pub fn read_cached(path: &Path, limit: usize) -> Option<Vec<u8>> {
+    file_system(path).read_cached(path, limit).map(|read| read.bytes)
 }
 
 /// Reads the whole regular file at `path` if it has at most `limit` bytes and is in memory. Returns `None` otherwise, like
 /// [`read_cached`].
 pub fn read_whole_cached(path: &Path, limit: usize) -> Option<Vec<u8>> {
-    let mut content = vec![0; limit + 1];
-    let read = file_system(path).read_cached(path, &mut content)?;
-    if read.length > limit || (read.length as u64) < read.size {
-        return None;
-    }
-    content.truncate(read.length);
-    Some(content)
+    let CachedRead { bytes, size } = file_system(path).read_cached(path, limit + 1)?;
+    // More bytes than the size if the file has grown since; then it may have more than were read.
+    (bytes.len() <= limit && bytes.len() as u64 == size).then_some(bytes)
 }
 
 /// The current boot of the system that the file system at `path` belongs to: see [`FileSystem::boot`].

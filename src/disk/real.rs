@@ -26,8 +26,8 @@ impl FileSystem for Real {
         open_with(&mut system, path, options).map(File::real)
     }
 
-    fn read_cached(&self, path: &Path, buffer: &mut [u8]) -> Option<CachedRead> {
-        cached_read::read(path, buffer)
+    fn read_cached(&self, path: &Path, limit: usize) -> Option<CachedRead> {
+        cached_read::read(path, limit)
     }
 
     fn boot(&self) -> Option<Boot> {

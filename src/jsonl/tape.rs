@@ -409,6 +409,10 @@ impl TapeBuilder {
             Err(at) => {
                 let Tape { narrow, wide, .. } = &mut self.tape;
                 let wide_start = wide.len();
+                if wide.capacity() == 0 {
+                    // In a tape of its own, most strings are probably wide if one is.
+                    wide.reserve(narrow.capacity());
+                }
                 wide.extend(narrow[start..].iter().copied().map(u16::from));
                 cut(narrow, start);
                 let length = decode_wide_onto(wide, &rest[1..], at).ok_or(NotJson)?;

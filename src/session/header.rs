@@ -69,9 +69,8 @@ pub fn read_header_summary(path: &Path) -> Result<Summary, HeaderError> {
 /// The payload that [`read_header_summary`] would return, if the first line is short and the system has it in memory; `None` otherwise. Never waits,
 /// so that the JavaScript thread may call it.
 pub fn read_header_at_once(path: &Path) -> Option<Result<Vec<u8>, HeaderError>> {
-    let mut buffer = [0; FIRST_READ_BYTES];
-    let bytes = read_cached(path, &mut buffer)?;
-    let line = &bytes[..memchr::memchr(b'\n', bytes)?];
+    let bytes = read_cached(path, FIRST_READ_BYTES)?;
+    let line = &bytes[..memchr::memchr(b'\n', &bytes)?];
     Some(payload_of(line).map(<[u8]>::to_vec).ok_or_else(|| problem_of(line, false)))
 }
 

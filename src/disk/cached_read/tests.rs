@@ -9,8 +9,7 @@ use tempfile::TempDir;
 /// The kernel may drop names and pages at any time, and gives up looking up a name while another one is being changed, so only one of
 /// many attempts has to succeed.
 fn eventually(path: &Path) -> Option<Vec<u8>> {
-    let mut buffer = [0; 64];
-    (0..1000).find_map(|_| read_cached(path, &mut buffer).map(<[u8]>::to_vec))
+    (0..1000).find_map(|_| read_cached(path, 64))
 }
 
 /// A directory on a file system that supports cached reads. `None` if the system has none; the tests are then skipped.
@@ -54,7 +53,7 @@ fn a_file_that_is_not_in_memory_is_left_alone() {
     // The kernel may keep a page for a while anyway.
     let is_gone = || {
         fadvise(&file, 0, None, Advice::DontNeed).unwrap();
-        read_cached(&path, &mut [0; 64]).is_none()
+        read_cached(&path, 64).is_none()
     };
     assert!((0..100).any(|_| is_gone()));
     assert_eq!(fs::read(&path).unwrap(), bytes);
@@ -106,13 +105,13 @@ fn what_is_no_file_is_not_opened() {
     let mut room = [MaybeUninit::uninit(); 512];
     let mut was_opened = || inotify::Reader::new(&watch, &mut room).next().is_ok();
     for _ in 0..10 {
-        assert_eq!(read_cached(&pipe, &mut [0; 64]), None);
+        assert_eq!(read_cached(&pipe, 64), None);
     }
     assert!(!was_opened());
     OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(&pipe).unwrap();
     assert!(was_opened());
     for path in [directory.path(), Path::new("/dev/zero"), Path::new("/proc/self/cmdline"), Path::new("")] {
-        assert_eq!(read_cached(path, &mut [0; 64]), None, "{}", path.display());
+        assert_eq!(read_cached(path, 64), None, "{}", path.display());
     }
 }
 
@@ -126,7 +125,7 @@ fn a_file_on_another_file_system_is_not_opened() {
     let mut room = [MaybeUninit::uninit(); 512];
     let mut was_opened = || inotify::Reader::new(&watch, &mut room).next().is_ok();
     for _ in 0..10 {
-        assert_eq!(read_cached(&path, &mut [0; 64]), None);
+        assert_eq!(read_cached(&path, 64), None);
     }
     assert!(!was_opened());
     assert_eq!(fs::read(&path).unwrap(), b"a\n");

@@ -62,15 +62,21 @@ pub fn allow() {
 pub(super) fn allow_advised() {
     if prctl(PR_GET_THP_DISABLE, 0, 0) == 1
         && prctl(PR_SET_THP_DISABLE, 1, EXCEPT_ADVISED) != 0
-        && is_used_only_if_advised()
+        && are_used_only_if_advised()
     {
         prctl(PR_SET_THP_DISABLE, 0, 0);
     }
 }
 
 #[allow(clippy::disallowed_methods)] // A setting of the system, not a recorded file.
-fn is_used_only_if_advised() -> bool {
+fn are_used_only_if_advised() -> bool {
     fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").is_ok_and(|modes| modes.contains("[madvise]"))
+}
+
+/// Whether this system can allow them.
+#[cfg(test)]
+pub(super) fn can_allow_advised() -> bool {
+    prctl(PR_SET_THP_DISABLE, 1, EXCEPT_ADVISED) == 0 || are_used_only_if_advised()
 }
 
 /// Returns the result, which is negative if the system does not know the option.
