@@ -71,7 +71,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut nesting = Nesting::default();
     measured("valid JSON (session-tape)", || Ok(count(&lines, |line| is_json(line, &mut nesting))))?;
     measured("SHA-256 of each line (sha2)", || Ok(count(&lines, |line| Sha256::digest(line)[0] < 128)))?;
+    measured("decoded to a tree (sonic-rs)", || {
+        Ok(count(&lines, |line| sonic_rs::from_slice::<sonic_rs::Value>(line).is_ok()))
+    })?;
+    measured("UTF-16 in fresh memory (encoding_rs)", || Ok(as_utf16(&lines, text.len()).len()))?;
     of_run(std::str::from_utf8(&text)?)
+}
+
+/// The lines as UTF-16, as a JavaScript string has them if one of its characters is beyond Latin-1.
+fn as_utf16(lines: &[&[u8]], bytes: usize) -> Vec<u16> {
+    // The system clears this memory when it is written.
+    let (mut units, mut end) = (vec![0; bytes + 1], 0);
+    for line in lines {
+        end += encoding_rs::mem::convert_utf8_to_utf16(line, &mut units[end..]);
+    }
+    units.truncate(end);
+    units
 }
 
 /// Decoding the events of a run's log, and finding its nodes and calls.
