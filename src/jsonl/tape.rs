@@ -411,7 +411,7 @@ impl TapeBuilder {
                 let wide_start = wide.len();
                 if wide.capacity() == 0 {
                     // In a tape of its own, most strings are probably wide if one is.
-                    wide.reserve(narrow.capacity());
+                    wide.reserve(narrow.capacity().min(POOL_BYTES));
                 }
                 wide.extend(narrow[start..].iter().copied().map(u16::from));
                 cut(narrow, start);
