@@ -410,7 +410,7 @@ impl TapeBuilder {
                 let Tape { narrow, wide, .. } = &mut self.tape;
                 let wide_start = wide.len();
                 if wide.capacity() == 0 {
-                    // In a tape of its own, most strings are probably wide if one is.
+                    // If one string of the first tape is wide, most probably are.
                     wide.reserve(narrow.capacity().min(POOL_BYTES));
                 }
                 wide.extend(narrow[start..].iter().copied().map(u16::from));
