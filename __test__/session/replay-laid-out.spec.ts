@@ -56,11 +56,24 @@ describe('memory that JavaScript reads in place', () => {
 
   test.skipIf(!isLinux)('is given back except for what is kept', async () => {
     const path = writeSession(sessionOf(megabytes(40)));
-    const { all, few, none } = await childReport<{ all: number; few: number; none: number }>('child-kept-texts.mjs', [path]);
+    const { all, few, none } = await keptTexts(path);
     expect(all).toBeGreaterThan(30 * MIB);
     expect(few).toBeLessThan(all / 2);
     expect(none).toBeLessThan(all / 3);
   });
+
+  interface Kept {
+    isExact: boolean;
+    all: number;
+    few: number;
+    none: number;
+  }
+
+  /** In a few attempts, huge pages are usually fast for once: those of the attempt before are at hand. */
+  async function keptTexts(path: string, attempts = 5): Promise<Kept> {
+    const kept = await childReport<Kept>('child-kept-texts.mjs', [path]);
+    return kept.isExact || attempts === 1 ? kept : keptTexts(path, attempts - 1);
+  }
 
   test('outlives the thread that replays, and ends with the thread that it was made for', async () => {
     const path = writeSession(sessionOf(megabytes(8)));
