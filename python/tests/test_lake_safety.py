@@ -102,7 +102,11 @@ def test_an_export_does_not_wait_for_one_that_was_killed(folder, lake, slow):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 def test_an_export_that_waits_can_be_interrupted(folder, lake, slow):
-    code = f"import sys, session_tape as st; print('begun', flush=True); st.to_parquet({str(folder)!r}, {str(lake)!r})"
+    # The handler is set because a shell that starts the tests in the background has them ignore the signal.
+    code = (
+        "import signal, session_tape as st; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        f"print('begun', flush=True); st.to_parquet({str(folder)!r}, {str(lake)!r})"
+    )
     waiting = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert waiting.stdout.readline() == b"begun\n"
     time.sleep(0.5)
