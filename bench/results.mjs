@@ -8,14 +8,20 @@ const FILE = fileURLToPath(new URL('results.json', import.meta.url));
 /** Empty results. */
 export const noResults = () => ({ machine: machine(), runtimes: {}, parts: {} });
 
-/** The results of earlier runs, if they were measured on this machine. */
-export function savedResults() {
-  const empty = noResults();
-  if (!existsSync(FILE)) return empty;
-  const saved = JSON.parse(readFileSync(FILE, 'utf8'));
-  const isSame = saved.machine.CPU === empty.machine.CPU && saved.machine.System === empty.machine.System;
-  return isSame ? { ...saved, machine: empty.machine } : empty;
+/** The results of earlier runs. */
+export const savedResults = () => (existsSync(FILE) ? adopted(JSON.parse(readFileSync(FILE, 'utf8')), machine()) : noResults());
+
+/** Saved results, to be continued on a machine. Figures that were measured on another one name it: nothing is lost, and nothing passes for new. */
+export function adopted(saved, current) {
+  const [before, now] = [nameOf(saved.machine), nameOf(current)];
+  for (const measured of Object.values(saved.parts).flatMap(Object.values)) {
+    const on = measured.machine ?? before;
+    measured.machine = on === now ? undefined : on;
+  }
+  return { ...saved, machine: current };
 }
+
+const nameOf = ({ CPU, System }) => `${CPU}, ${System}`;
 
 export function saveResults(results) {
   writeFileSync(FILE, `${JSON.stringify(results, undefined, 1)}\n`);

@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
+import { adopted } from '../../bench/results.mjs';
 import { PROJECT, run } from '../support/command-line';
 import type { Ended } from '../support/processes';
 
@@ -76,4 +77,15 @@ test('prints the figures next to the targets, and leaves RESULTS.md unchanged', 
   }
   expect(ended.stdout).toMatch(/^\| `require\('session-tape'\)` \| .*, lowest .*, processor .* \| ≤ 4 ms \|/m);
   expect(await written()).toEqual(before);
+});
+
+test('figures of another machine are kept, and named until they are measured again', () => {
+  const [one, other] = [{ CPU: 'A', System: 'Linux 1' }, { CPU: 'A', System: 'Linux 2' }];
+  const saved = { machine: one, runtimes: {}, parts: { replay: { node20: { load: 1 } }, record: { bun: { load: 2 } } } };
+  const moved = adopted(structuredClone(saved), other);
+  expect(moved).toMatchObject({ machine: other, parts: { replay: { node20: { load: 1, machine: 'A, Linux 1' } }, record: { bun: { load: 2, machine: 'A, Linux 1' } } } });
+  const again = { ...moved, parts: { ...moved.parts, replay: { node20: { load: 3 } } } };
+  expect(adopted(structuredClone(again), other)).toEqual(again);
+  const back = adopted(structuredClone(again), one);
+  expect(back.parts).toEqual({ replay: { node20: { load: 3, machine: 'A, Linux 2' } }, record: { bun: { load: 2, machine: undefined } } });
 });

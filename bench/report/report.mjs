@@ -53,12 +53,12 @@ the ratios of the rounds, in each of which both sides ran one after the other, w
 
 const versions = (names, runtimes) => Object.fromEntries(names.map((name) => [runtimes[name].title, runtimes[name].version]));
 
-/** When each part was measured, under which load and in how many rounds. */
+/** When each part was measured, under which load, in how many rounds, and on which machine, if it was another one. */
 function conditions(runtimes, parts) {
-  const rows = Object.entries(parts).map(([part, on]) => [
-    part,
-    ...runtimes.map(({ name }) => (name in on ? `${on[name].date}, load ${on[name].load.toFixed(1)}, ${on[name].rounds} rounds` : '')),
-  ]);
-  const explained = 'The load is that of the machine before the measurement: 0.0 if it is idle. Figures from a busy machine are less reliable.';
-  return section('When', explained, table(['part', ...runtimes.map(({ title }) => title)], rows));
+  const cell = ({ date, load, rounds }) => `${date}, load ${load.toFixed(1)}, ${rounds} rounds`;
+  const machines = (on) => [...new Set(Object.values(on).map(({ machine = 'this one' }) => machine))].join('; ');
+  const rows = Object.entries(parts).map(([part, on]) => [part, ...runtimes.map(({ name }) => (name in on ? cell(on[name]) : '')), machines(on)]);
+  const explained = `The load is that of the machine before the measurement: 0.0 if it is idle. Figures from a busy machine are less reliable. Those of different
+machines can't be compared.`;
+  return section('When', explained, table(['part', ...runtimes.map(({ title }) => title), 'machine'], rows));
 }
