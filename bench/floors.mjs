@@ -65,6 +65,7 @@ function makeItem(seq) {
   return { speaker: 'tool', blocks: [{ type: 'tool_response', callId: id, toolName: 'read_file', result: { exitCode: 0, stdout: text(45) } }] };
 }
 
+// By way of a buffer, so that it is one string and not many that are still to be joined.
 const PAGE = Buffer.from('history the this be history message'.repeat(8000)).toString('latin1');
 let pageAt = 0;
 

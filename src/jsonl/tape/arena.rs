@@ -11,8 +11,6 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::slice;
 use std::sync::Arc;
-#[cfg(all(target_os = "linux", not(miri)))]
-use std::time::Instant;
 
 use memmap2::{MmapMut, MmapRaw};
 
@@ -118,26 +116,10 @@ impl Chunk {
         let length = bytes.checked_next_multiple_of(HUGE_PAGE)?;
         let map = MmapRaw::from(MmapMut::map_anon(length.checked_add(HUGE_PAGE)?).ok()?);
         let offset = map.as_ptr().align_offset(HUGE_PAGE);
-        let chunk = Chunk { map, offset, length };
-        // Miri does not support the call.
+        // Without huge pages the chunk is only slower. Miri does not support the call.
         #[cfg(all(target_os = "linux", not(miri)))]
-        chunk.ask_for_huge_pages();
-        Some(chunk)
-    }
-
-    #[cfg(all(target_os = "linux", not(miri)))]
-    fn ask_for_huge_pages(&self) {
-        static POLICY: huge_pages::Policy = huge_pages::Policy::new();
-        if !POLICY.next() {
-            return;
-        }
-        huge_pages::allow();
-        // If the system refuses, the chunk is only slower.
-        let _ = self.map.advise_range(memmap2::Advice::HugePage, self.offset, self.length);
-        let begin = Instant::now();
-        // SAFETY: the first byte of the map, which nothing else uses yet.
-        unsafe { self.at(0).write_volatile(0) };
-        POLICY.took(begin.elapsed());
+        huge_pages::ask_for(&map, offset, length);
+        Some(Chunk { map, offset, length })
     }
 
     fn at(&self, start: usize) -> *mut u8 {

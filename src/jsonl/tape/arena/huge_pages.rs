@@ -8,9 +8,10 @@ use std::fs;
 use std::sync::Once;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libc::{PR_GET_THP_DISABLE, PR_SET_THP_DISABLE, c_int, c_ulong};
+use memmap2::{Advice, MmapRaw};
 
 /// If the system takes longer than this for a huge page, small pages are faster. They take 0.7 to 0.9 ms.
 const TOO_LONG: Duration = Duration::from_millis(1);
@@ -19,8 +20,23 @@ const TOO_LONG: Duration = Duration::from_millis(1);
 const FIRST_PAUSE: u32 = 8;
 const LONGEST_PAUSE: u32 = 64;
 
+/// Asks for huge pages for a part of a new map that begins with a whole one, unless they were slow of late.
+pub fn ask_for(map: &MmapRaw, offset: usize, length: usize) {
+    static POLICY: Policy = Policy::new();
+    if offset >= map.len() || !POLICY.wants_huge_pages() {
+        return;
+    }
+    allow();
+    // If the system refuses, it is only slower.
+    let _ = map.advise_range(Advice::HugePage, offset, length);
+    let begin = Instant::now();
+    // SAFETY: `offset` is within the map, which is new, so nothing else uses it yet.
+    unsafe { map.as_mut_ptr().add(offset).write_volatile(0) };
+    POLICY.took(begin.elapsed());
+}
+
 /// Decides for one chunk after the other whether to ask for huge pages. Shared by all threads.
-pub struct Policy {
+pub(super) struct Policy {
     /// The number of chunks to come that have small pages.
     left: AtomicU32,
     /// The length of the next pause.
@@ -32,8 +48,7 @@ impl Policy {
         Policy { left: AtomicU32::new(0), pause: AtomicU32::new(FIRST_PAUSE) }
     }
 
-    /// Whether to ask for huge pages for the next chunk.
-    pub fn next(&self) -> bool {
+    pub fn wants_huge_pages(&self) -> bool {
         self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err()
     }
 
@@ -53,7 +68,7 @@ const EXCEPT_ADVISED: c_ulong = 2;
 
 /// Allows huge pages for memory that asks for them, if the process refuses them to all memory: Bun switches them off for the whole process, because of
 /// its own heap. Does nothing more than once.
-pub fn allow() {
+fn allow() {
     static ONCE: Once = Once::new();
     ONCE.call_once(allow_advised);
 }
