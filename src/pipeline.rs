@@ -1,4 +1,4 @@
-//! Distributes jobs among threads: jobs reach helper threads through a bounded queue, and results come back through another one.
+//! Distributes jobs among threads: jobs wait in a queue until a helper or the owner takes them, and results come back through a channel.
 //!
 //! The thread that owns the pipeline works too: while it waits for a result, it does jobs that no helper has begun. So all jobs are done
 //! even if the system refuses further threads, and a single job needs no other thread: a helper is started only when a job is pushed
@@ -8,9 +8,8 @@
 //! begun. Helpers end after their current job; the drop does not wait for them, since that job may be reading from a file system that
 //! hangs.
 //!
-//! The channels are those of the standard library: a job takes some hundred microseconds, so helpers can share a receiver.
-
 mod in_order;
+mod job_queue;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -18,6 +17,7 @@ use std::sync::Arc;
 use std::thread;
 
 pub use self::in_order::InOrder;
+use self::job_queue::JobQueue;
 use crate::background;
 use crate::cancellation::Cancellation;
 use crate::threading::{Mutex, Receiver, SyncSender, sync_channel};
@@ -45,16 +45,13 @@ pub struct Pipeline<W: Worker> {
     /// Number of jobs pushed so far, and number of those whose results are not taken yet.
     handed_over: u64,
     under_way: usize,
-    /// `None` while the pipeline is being dropped.
-    jobs: Option<SyncSender<Task>>,
-    /// A helper holds the lock while it waits for a job.
-    waiting: Arc<Mutex<Receiver<Task>>>,
+    jobs: Arc<JobQueue<Task>>,
     done: SyncSender<Done>,
     /// Never locked: the mutex only makes the receiver `Sync`.
     results: Mutex<Receiver<Done>>,
 }
 
-/// A job or an output with its type erased, so that the channels are compiled once and not for each worker.
+/// A job or an output with its type erased, so that queue and channel are compiled once and not for each worker.
 type Erased = Box<dyn Any + Send>;
 
 /// A job and its number.
@@ -93,7 +90,6 @@ impl<W: Worker> Pipeline<W> {
     }
 
     fn new(worker: Arc<Mutex<W>>, idle: Vec<Arc<Mutex<W>>>, is_serial: bool, room: usize) -> Self {
-        let (jobs, waiting) = sync_channel(room);
         let (done, results) = sync_channel(room);
         Pipeline {
             worker,
@@ -103,8 +99,7 @@ impl<W: Worker> Pipeline<W> {
             room,
             handed_over: 0,
             under_way: 0,
-            jobs: Some(jobs),
-            waiting: Arc::new(Mutex::new(waiting)),
+            jobs: Arc::new(JobQueue::new(room)),
             done,
             results: Mutex::new(results),
         }
@@ -130,9 +125,7 @@ impl<W: Worker> Pipeline<W> {
         if self.under_way > 0 {
             self.start_helper();
         }
-        let Some(jobs) = &self.jobs else { return };
-        // Never fails, since the pipeline holds a receiver, and never blocks, since there is room for each job in progress.
-        let _ = jobs.send(Task(self.handed_over, Box::new(job)));
+        self.jobs.push(Task(self.handed_over, Box::new(job)));
         self.handed_over += 1;
         self.under_way += 1;
     }
@@ -175,18 +168,16 @@ impl<W: Worker> Pipeline<W> {
         if self.has_moved {
             return false;
         }
-        // If the lock is held, a helper is waiting for a job or taking one.
-        let task = self.waiting.try_lock().and_then(|waiting| waiting.try_recv().ok());
-        task.map(|task| task.run(&mut *self.worker.lock(), &self.done)).is_some()
+        self.jobs.take().map(|task| task.run(&mut *self.worker.lock(), &self.done)).is_some()
     }
 
     fn start_helper(&mut self) {
         let Some(worker) = self.idle.pop() else { return };
-        let (waiting, done, cancellation) = (self.waiting.clone(), self.done.clone(), Cancellation::current());
+        let (jobs, done, cancellation) = (self.jobs.clone(), self.done.clone(), Cancellation::current());
         let help = move || {
             let mut worker = worker.lock();
             cancellation.during(|| {
-                while let Some(task) = next_task(&waiting) {
+                while let Some(task) = jobs.wait() {
                     task.run(&mut *worker, &done);
                 }
             });
@@ -204,17 +195,9 @@ impl<W: Worker> Pipeline<W> {
     }
 }
 
-/// Waits for the next job; `None` once the pipeline is dropped. Releases the lock before the job is done.
-fn next_task(waiting: &Mutex<Receiver<Task>>) -> Option<Task> {
-    waiting.lock().recv().ok()
-}
-
 impl<W: Worker> Drop for Pipeline<W> {
     fn drop(&mut self) {
-        // First, so that a helper that is waiting for a job releases the lock.
-        self.jobs = None;
-        let waiting = self.waiting.lock();
-        while waiting.try_recv().is_ok() {}
+        self.jobs.close();
     }
 }
 

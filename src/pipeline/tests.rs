@@ -113,6 +113,36 @@ fn helpers_work_while_the_owner_does_not() {
     assert!(rest(&mut pipeline).all(|(_, (_, thread))| thread == helper));
 }
 
+/// Ends once as many jobs are under way as it is told, on threads of their own.
+struct Meeting(Arc<AtomicUsize>);
+
+impl Worker for Meeting {
+    type Job = usize;
+    type Output = bool;
+
+    fn work(&mut self, others: usize) -> bool {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        (0..10_000).any(|_| {
+            sleep(Duration::from_millis(1));
+            self.0.load(Ordering::SeqCst) >= others
+        })
+    }
+}
+
+#[test]
+fn the_owner_works_although_a_helper_waits_for_a_job() {
+    let begun = Arc::new(AtomicUsize::new(0));
+    let worker = || Meeting(begun.clone());
+    let mut pipeline = Pipeline::parallel(worker(), vec![worker()], ROOM);
+    for meeting in 1..=20 {
+        // Its helper has had the time to begin to wait.
+        sleep(Duration::from_millis(2));
+        pipeline.push(2 * meeting);
+        pipeline.push(2 * meeting);
+        assert!(rest(&mut pipeline).all(|(_, have_met)| have_met), "only one thread works");
+    }
+}
+
 #[test]
 fn a_panic_reaches_the_owner_whichever_thread_it_is_of() {
     for helpers in [Some(0), Some(3), None] {
