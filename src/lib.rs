@@ -185,7 +185,7 @@ pub use pipeline::{InOrder, Pipeline, Worker, spare_cores};
 pub use recording::{Recording, RecordingError};
 #[cfg(feature = "rows")]
 pub use rows::{
-    file_hash::FileHash,
+    file_hash::{FileHash, HashedFile},
     final_history::FinalHistory,
     item::{Block, Item, Value},
     run_rows::{FIELDS as RUN_FIELDS, RunRow, RunVerdicts, read_run, run_id, verify_recording},

@@ -139,7 +139,7 @@ impl Converter {
 
     fn convert_lines(&mut self, name: &str, source: LineSource, batches: Batches<'_>) -> Result<Identity, Failure> {
         let mut session = Session::new(name);
-        let mut file = FileHash::default();
+        let mut file = FileHash::new(self.options.need_sha256());
         let (source, history) = match parts_of(source) {
             Ok(parts) => parts,
             Err(error) => {
@@ -224,7 +224,7 @@ impl Converter {
                 return Ok(Identity::of_failure(&file, &error));
             }
         };
-        let facts = FileFacts::of(log_of(&recording));
+        let facts = FileFacts::of(log_of(&recording), self.options.need_sha256());
         // Taken before the verification: if a file changes meanwhile, the next export verifies the run again.
         let identity = Identity::of_run(&facts, &recording, self.options.verify);
         let (cancelled, progress, reported) = (&self.cancelled, &self.progress, &mut self.reported);

@@ -13,7 +13,6 @@ use crate::allocator;
 use crate::convert::{Converted, Converter, PART_BYTES, Parts, Tables, parts_of, scan_part};
 use crate::export_group::{Group, Written, write_group};
 use crate::failure::Failure;
-use crate::file_facts::FileFacts;
 use crate::identity::Identity;
 use crate::input::{Content, Input, is_archive, log_of, read_failed};
 use crate::interrupt::Progress;
@@ -240,8 +239,8 @@ pub struct LargeSession {
     has_path: bool,
     /// Emptied columns, whose capacity is reused for the next part.
     spare: LineColumns,
-    hash: FileHash,
-    needs_hash: bool,
+    /// `None` if its hash is not needed.
+    hash: Option<FileHash>,
     handed_over: usize,
     taken: usize,
     error: Option<String>,
@@ -253,7 +252,12 @@ pub struct LargeSession {
 impl LargeSession {
     /// Opens a session, or one in a bundle, whose verification ends when `cancelled` is set. `None` if it is not large or cannot be read; it is then
     /// converted as a whole.
-    pub fn open(input: &Input, needs_hash: bool, cancelled: &AtomicBool, progress: &Arc<Progress>) -> Option<Self> {
+    pub fn open(
+        input: &Input,
+        hash: Option<FileHash>,
+        cancelled: &AtomicBool,
+        progress: &Arc<Progress>,
+    ) -> Option<Self> {
         if !input.is_large() {
             return None;
         }
@@ -272,8 +276,7 @@ impl LargeSession {
             name: input.name.clone(),
             has_path: input.has_path(),
             spare: LineColumns::default(),
-            hash: FileHash::default(),
-            needs_hash,
+            hash,
             handed_over: 0,
             taken: 0,
             error: None,
@@ -322,8 +325,8 @@ impl LargeSession {
                 return Ok(None);
             }
         };
-        if self.needs_hash {
-            self.hash.add(&self.parts.lines, scanned.part.end);
+        if let Some(hash) = &mut self.hash {
+            hash.add(&self.parts.lines, scanned.part.end);
         }
         tables.set_lines(columns);
         // After a line that extends to the end of the file, there may be parts without lines.
@@ -341,7 +344,7 @@ impl LargeSession {
 
     /// Ends the session, and adds its remaining rows to `tables`.
     pub fn finish(self, tables: &mut SessionTables) -> Converted {
-        let facts = if self.needs_hash { self.hash.finish(&self.parts.lines).into() } else { FileFacts::default() };
+        let facts = self.hash.map(|hash| hash.finish(&self.parts.lines).into()).unwrap_or_default();
         let identity = Identity::of_file(&facts);
         self.session.finish(facts, self.error, tables);
         Converted { name: self.name, has_path: self.has_path, identity }

@@ -57,7 +57,7 @@ impl<'i> OnDisk<'i> {
             Ok(_) => "It is a run, not a session".to_owned(),
             Err(error) => self.tell(error),
         };
-        Err(Refused { file: FileFacts::of(&self.path), error })
+        Err(Refused { file: FileFacts::of(&self.path, true), error })
     }
 
     /// The name of its source.

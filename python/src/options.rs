@@ -71,6 +71,11 @@ impl Options {
         self.run_events || self.runs
     }
 
+    /// Whether a table has the SHA-256 of files.
+    pub fn need_sha256(&self) -> bool {
+        self.sessions || self.runs
+    }
+
     /// The options that determine the values of rows.
     pub fn deciding(&self) -> BTreeMap<String, u64> {
         let values = [

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow::array::RecordBatch;
 use arrow::pyarrow::PyArrowType;
 use pyo3::prelude::*;
+use session_tape::FileHash;
 
 use crate::engine::{Done, Engine, GROUP_BYTES, GROUP_FILES, Job, LargeSession};
 use crate::failure::Failure;
@@ -147,8 +148,9 @@ impl Rows {
     }
 
     fn open_large(&mut self, py: Python<'_>, input: &Input) -> PyResult<()> {
-        let (cancelled, progress, needs_hash) = (&self.cancelled, &self.progress, self.options.sessions);
-        let open = || LargeSession::open(input, needs_hash, cancelled, progress);
+        let (cancelled, progress, hash) =
+            (&self.cancelled, &self.progress, self.options.need_sha256().then(|| FileHash::new(true)));
+        let open = || LargeSession::open(input, hash, cancelled, progress);
         self.large = interruptible(py, cancelled, Some(&mut self.reporter), open)?;
         Ok(())
     }

@@ -3,8 +3,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
+use twox_hash::XxHash3_128;
 
-use super::file_hash::FileHash;
+use super::file_hash::{FileHash, HashedFile};
 use super::final_history::FinalHistory;
 use super::session_rows::{LineStatus, SessionReader};
 use super::session_summary::SessionFold;
@@ -136,18 +137,21 @@ proptest! {
         records in records(20),
         length in 1usize..600,
         most_lines in 1usize..6,
+        with_sha256 in any::<bool>(),
     ) {
         let text = session(&records, "1");
         let source = Arc::new(LineSource::in_memory(text.clone().into_bytes()));
         let (parts, history) = FinalHistory::find(&source, cut(&text, length), most_lines).unwrap();
-        let (mut reader, mut found, mut hash) = (SessionReader::default(), Vec::new(), FileHash::default());
+        let (mut reader, mut found, mut hash) = (SessionReader::default(), Vec::new(), FileHash::new(with_sha256));
         for (at, part) in parts.iter().enumerate() {
             let read = reader.read(&source, part.clone(), Some(&mut hash), &mut |_| {}).unwrap();
             prop_assert!(read.lines <= most_lines as u64);
             hash.add(&source, read.end);
             found.extend(read.items().take(history.remaining(at) as usize));
         }
-        prop_assert_eq!(hash.finish(&source), (text.len() as u64, sha256([text.as_bytes()])));
+        let sha256 = with_sha256.then(|| sha256([text.as_bytes()]));
+        let hashed = HashedFile { bytes: text.len() as u64, xxh3: XxHash3_128::oneshot(text.as_bytes()), sha256 };
+        prop_assert_eq!(hash.finish(&source), hashed);
         let whole = reader.read(&source, 0..text.len() as u64, None, &mut |_| {}).unwrap();
         prop_assert_eq!(found, whole.items().collect::<Vec<_>>());
     }
