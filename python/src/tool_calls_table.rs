@@ -1,6 +1,6 @@
 //! The table `tool_calls`: a row for each call, with its answer.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use arrow::array::{ArrayBuilder as _, RecordBatch};
@@ -11,9 +11,12 @@ use crate::columns::{BATCH_BYTES, BATCH_ROWS, Column, Durations, Enums, Flags, H
 use crate::schema::Table;
 use crate::session_scan::{CallFact, CallSide};
 
-/// Maximum memory of the pending calls of one session, in bytes. Beyond it, the first calls become rows, and an answer that comes later is not joined
-/// to them. A session with usual calls never has that many.
+/// Maximum memory of the pending calls of one session, in bytes. Beyond it, calls become rows: those that are answered, then the first ones. A later
+/// answer is not joined to them.
 const MOST_PENDING_BYTES: usize = 32 << 20;
+
+/// Memory of the pending calls after some have become rows because there were too many, in bytes.
+const FEWER_PENDING_BYTES: usize = MOST_PENDING_BYTES / 8 * 7;
 
 /// Estimated memory for finding a call again by its id, in bytes.
 const PLACE_BYTES: usize = 128;
@@ -101,13 +104,14 @@ impl ToolCallsColumns {
 /// The calls of a session that are not rows yet.
 #[derive(Default)]
 pub struct PendingCalls {
-    calls: VecDeque<PendingCall>,
-    /// Number of calls before the first pending one, which are rows already.
-    passed: usize,
+    /// By their place among all calls of the session.
+    calls: BTreeMap<usize, Box<PendingCall>>,
+    /// The place of the next call.
+    next: usize,
     bytes: usize,
-    /// Positions of the calls without an answer, by id, the most recent last.
-    open: HashMap<String, Vec<usize>>,
-    /// Position of the call that was answered last, by id.
+    /// Places of the pending calls without an answer, by id, the most recent last.
+    open: HashMap<String, VecDeque<usize>>,
+    /// Place of the call that was answered last, by id.
     answered: HashMap<String, usize>,
 }
 
@@ -154,7 +158,7 @@ impl PendingCalls {
         match fact.of {
             CallSide::Call { arguments } => {
                 if let Some(id) = &fact.id {
-                    self.open.entry(id.clone()).or_default().push(self.passed + self.calls.len());
+                    self.open.entry(id.clone()).or_default().push_back(self.next);
                 }
                 let (provider, model) = (provider.clone(), model.clone());
                 let call = PendingCall {
@@ -170,7 +174,8 @@ impl PendingCalls {
                     answer: None,
                 };
                 self.bytes += call.bytes();
-                self.calls.push_back(call);
+                self.calls.insert(self.next, Box::new(call));
+                self.next += 1;
             }
             CallSide::Response { result, result_bytes, is_error } => {
                 let answer = Answer { line, at, is_error, bytes: result_bytes, text: result };
@@ -182,12 +187,12 @@ impl PendingCalls {
     }
 
     fn answer(&mut self, id: String, answer: Answer) {
-        let opened = self.open.get_mut(&id).and_then(Vec::pop);
-        if self.open.get(&id).is_some_and(Vec::is_empty) {
+        let opened = self.open.get_mut(&id).and_then(VecDeque::pop_back);
+        if self.open.get(&id).is_some_and(VecDeque::is_empty) {
             self.open.remove(&id);
         }
         let place = opened.or_else(|| self.answered.get(&id).copied());
-        let call = place.and_then(|place| self.calls.get_mut(place.checked_sub(self.passed)?));
+        let call = place.and_then(|place| self.calls.get_mut(&place));
         let Some((place, call)) = place.zip(call) else { return };
         call.answers += 1;
         if call.answer.is_none() {
@@ -197,9 +202,23 @@ impl PendingCalls {
         self.answered.insert(id, place);
     }
 
-    /// Makes rows of the first calls, until the pending ones take at most `MOST_PENDING_BYTES`.
+    /// Makes rows of some calls if the pending ones take more than `MOST_PENDING_BYTES`. Answered calls are taken first, so that an answer finds its
+    /// call however much comes between them.
     pub fn flush_if_large(&mut self, source: &str, session_id: Option<&str>, columns: &mut ToolCallsColumns) {
-        while self.bytes > MOST_PENDING_BYTES && self.pass(source, session_id, columns) {}
+        if self.bytes <= MOST_PENDING_BYTES {
+            return;
+        }
+        let (mut freed, wanted) = (0, self.bytes - FEWER_PENDING_BYTES);
+        let answered = self.calls.iter().filter(|(_, call)| call.answer.is_some());
+        let first = answered.take_while(|(_, call)| {
+            let is_needed = freed < wanted;
+            freed += call.bytes();
+            is_needed
+        });
+        for place in first.map(|(place, _)| *place).collect::<Vec<_>>() {
+            self.append(place, source, session_id, columns);
+        }
+        while self.bytes > FEWER_PENDING_BYTES && self.pass(source, session_id, columns) {}
     }
 
     /// Makes rows of the first calls until there are enough for a batch. Returns `false` if no call is left.
@@ -217,23 +236,30 @@ impl PendingCalls {
         while self.pass(source, session_id, columns) {}
     }
 
-    /// Makes a row of the first call, which later answers will not find any more. Returns `false` if there is none.
+    /// Makes a row of the first call. Returns `false` if there is none.
     fn pass(&mut self, source: &str, session_id: Option<&str>, columns: &mut ToolCallsColumns) -> bool {
-        let Some(call) = self.calls.pop_front() else { return false };
+        let first = self.calls.first_key_value().map(|(place, _)| *place);
+        first.map(|place| self.append(place, source, session_id, columns)).is_some()
+    }
+
+    /// Makes a row of the call at this place, which later answers will not find any more.
+    fn append(&mut self, place: usize, source: &str, session_id: Option<&str>, columns: &mut ToolCallsColumns) {
+        let Some(call) = self.calls.remove(&place) else { return };
         self.bytes = self.bytes.saturating_sub(call.bytes());
-        self.passed += 1;
         if let Some(id) = &call.id {
-            if self.answered.get(id).is_some_and(|place| *place < self.passed) {
+            if self.answered.get(id) == Some(&place) {
                 self.answered.remove(id);
             }
             if let Some(places) = self.open.get_mut(id) {
-                places.retain(|place| *place >= self.passed);
+                // Calls without an answer become rows in their order.
+                if places.front() == Some(&place) {
+                    places.pop_front();
+                }
                 if places.is_empty() {
                     self.open.remove(id);
                 }
             }
         }
-        columns.append(source, session_id, call);
-        true
+        columns.append(source, session_id, *call);
     }
 }

@@ -37,6 +37,16 @@ def test_answers_belong_to_the_nearest_open_call():
     assert (alone["answers"], alone["answered_line"], alone["is_error"], alone["result_bytes"]) == (0, None, None, None)
 
 
+def test_an_answer_finds_its_call_however_much_comes_between_them():
+    between = [one for at in range(700) for one in (call(f"b{at}"), answer(f"b{at}", result="x" * 65_000))]
+    rows = calls(start(), call("late"), call("never"), *between, answer("never2"), answer("late", result="here"))
+    by_id = {row["tool_call_id"]: row for row in rows}
+    assert len(rows) == len(by_id) == 702
+    assert (by_id["late"]["called_line"], by_id["late"]["answers"], by_id["late"]["result_text"]) == (2, 1, "here")
+    assert (by_id["late"]["answered_line"], by_id["never"]["answers"]) == (4 + 2 * 700 + 1, 0)
+    assert {by_id[f"b{at}"]["answers"] for at in range(700)} == {1}
+
+
 @pytest.mark.parametrize(("error", "is_error"), [(None, False), ("", False), (False, False), ("no", True), ({}, True), (0, True)])
 def test_what_an_error_is(error, is_error):
     more = {"error": error}
