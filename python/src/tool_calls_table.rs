@@ -13,7 +13,7 @@ use crate::session_scan::{CallFact, CallSide};
 
 /// Maximum memory of the pending calls of one session, in bytes. Beyond it, calls become rows: those that are answered, then the first ones. A later
 /// answer is not joined to them.
-const MOST_PENDING_BYTES: usize = 32 << 20;
+const MOST_PENDING_BYTES: usize = 12 << 20;
 
 /// Memory of the pending calls after some have become rows because there were too many, in bytes.
 const FEWER_PENDING_BYTES: usize = MOST_PENDING_BYTES / 8 * 7;

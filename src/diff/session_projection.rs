@@ -1,8 +1,10 @@
 //! The projection of a session's record: the parts that are compared (`docs/diff.md`, "What is compared").
 
+use std::borrow::Borrow;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::hash::Hash;
 
 use super::ignore::Pointer;
 use super::session_stream::{Parts, Record};
@@ -12,53 +14,80 @@ use super::tree::{Index, Mark, Reference, Tree, text_of};
 use crate::jsonl::scan::Span;
 use crate::run::text::Text;
 
-/// The unanswered tool calls of a session, by id. Takes little memory for a call: a session may have millions that are never answered.
+/// The unanswered tool calls of a session, by id.
 #[derive(Clone, Debug, Default)]
-pub struct Calls {
-    open: HashMap<Box<str>, Unanswered>,
-}
+pub struct Calls(UnansweredCalls<Box<str>>);
 
-/// The unanswered calls with the same id, nearly always one.
+/// The unanswered tool calls of a session, by a key of their id. Takes little memory for a call: a session may have millions that are never answered.
+#[derive(Clone, Debug, Default)]
+pub struct UnansweredCalls<K>(HashMap<K, SameId>);
+
+/// The unanswered calls with the same id, nearly always one. Its fields are those of a [`Reference`], which would leave no room for the variant.
 #[derive(Clone, Debug)]
-enum Unanswered {
-    One(Reference),
-    Several(Vec<Reference>),
+enum SameId {
+    One {
+        place: i64,
+        part: u32,
+    },
+    // A `Vec` itself would make every entry larger.
+    #[allow(clippy::box_collection)]
+    Several(Box<Vec<Reference>>),
 }
 
-impl Unanswered {
+const _: () = assert!(size_of::<SameId>() == 16);
+
+impl SameId {
     fn push(&mut self, call: Reference) {
         match self {
-            Unanswered::One(first) => *self = Unanswered::Several(vec![*first, call]),
-            Unanswered::Several(calls) => calls.push(call),
+            SameId::One { place, part } => {
+                let first = Reference { place: *place, part: *part };
+                *self = SameId::Several(Box::new(vec![first, call]));
+            }
+            SameId::Several(calls) => calls.push(call),
         }
     }
 
     /// Takes the last call. Returns it and whether it was the only one.
     fn pop(&mut self) -> (Option<Reference>, bool) {
         match self {
-            Unanswered::One(call) => (Some(*call), true),
-            Unanswered::Several(calls) => (calls.pop(), calls.is_empty()),
+            SameId::One { place, part } => (Some(Reference { place: *place, part: *part }), true),
+            SameId::Several(calls) => (calls.pop(), calls.is_empty()),
         }
     }
 }
 
-impl Calls {
-    fn open(&mut self, id: Text<'_>, call: Reference) {
-        match self.open.entry(id.as_json().into()) {
+impl<K: Eq + Hash> UnansweredCalls<K> {
+    /// Opens a call.
+    pub fn open(&mut self, id: K, call: Reference) {
+        match self.0.entry(id) {
             Entry::Vacant(place) => {
-                place.insert(Unanswered::One(call));
+                place.insert(SameId::One { place: call.place, part: call.part });
             }
             Entry::Occupied(mut calls) => calls.get_mut().push(call),
         }
     }
 
     /// Answers the nearest unanswered call with this id, and returns it.
-    pub fn answer(&mut self, id: &Text<'_>) -> Option<Reference> {
-        let (call, was_last) = self.open.get_mut(id.as_json())?.pop();
+    pub fn answer<Q: Eq + Hash + ?Sized>(&mut self, id: &Q) -> Option<Reference>
+    where
+        K: Borrow<Q>,
+    {
+        let (call, was_last) = self.0.get_mut(id)?.pop();
         if was_last {
-            self.open.remove(id.as_json());
+            self.0.remove(id);
         }
         call
+    }
+}
+
+impl Calls {
+    fn open(&mut self, id: Text<'_>, call: Reference) {
+        self.0.open(id.as_json().into(), call);
+    }
+
+    /// Answers the nearest unanswered call with this id, and returns it.
+    pub fn answer(&mut self, id: &Text<'_>) -> Option<Reference> {
+        self.0.answer(id.as_json())
     }
 
     /// Opens a call with this id, if it has one.
@@ -75,7 +104,7 @@ impl Calls {
 
     /// Whether a call is unanswered.
     pub fn are_open(&self) -> bool {
-        !self.open.is_empty()
+        !self.0.0.is_empty()
     }
 }
 

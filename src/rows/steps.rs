@@ -5,7 +5,7 @@ use twox_hash::XxHash3_128;
 
 use super::read_tree::read_tree;
 use crate::diff::digest::{Digester, with_references};
-use crate::diff::session_projection::{Calls, CountCalls, project, project_line};
+use crate::diff::session_projection::{CountCalls, UnansweredCalls, project, project_line};
 use crate::diff::session_stream::{Record, parts_of};
 use crate::diff::tree::{Reference, SpareTree, Tree};
 use crate::jsonl::scan::Nesting;
@@ -36,10 +36,11 @@ pub struct RecordDigest {
     compared: Vec<Option<u32>>,
 }
 
+/// With the digest of the call's id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum CallUse {
-    Opened { id: String, part: u32 },
-    Answered { id: String },
+    Opened { id: u128, part: u32 },
+    Answered { id: u128 },
 }
 
 /// Computes digests of records. Reuses its buffers.
@@ -95,21 +96,25 @@ struct CallUses {
 
 impl CountCalls for CallUses {
     fn open(&mut self, id: Option<Text<'_>>, call: Reference) {
-        let opened = |id: Text<'_>| CallUse::Opened { id: id.as_json().to_owned(), part: call.part };
+        let opened = |id: Text<'_>| CallUse::Opened { id: digest_of(&id), part: call.part };
         self.list.extend(id.map(opened));
     }
 
     fn answer(&mut self, id: Option<Text<'_>>) -> Option<Reference> {
-        self.list.push(CallUse::Answered { id: id?.as_json().to_owned() });
+        self.list.push(CallUse::Answered { id: digest_of(&id?) });
         self.answers += 1;
         Some(Reference { place: i64::from(self.answers - 1), part: 0 })
     }
 }
 
+fn digest_of(id: &Text<'_>) -> u128 {
+    XxHash3_128::oneshot(id.as_json().as_bytes())
+}
+
 /// The steps of a session, record by record.
 #[derive(Default)]
 pub struct Steps {
-    calls: Calls,
+    calls: UnansweredCalls<u128>,
     prefixes: Prefixes,
     answered: Vec<Option<Reference>>,
 }
@@ -124,8 +129,8 @@ impl Steps {
         self.answered.clear();
         for call in &record.uses {
             match call {
-                CallUse::Opened { id, part } => self.calls.open_at(Some(Text::from_json(id)), place, *part),
-                CallUse::Answered { id } => self.answered.push(self.calls.answer(&Text::from_json(id))),
+                CallUse::Opened { id, part } => self.calls.open(*id, Reference { place, part: *part }),
+                CallUse::Answered { id } => self.answered.push(self.calls.answer(id)),
             }
         }
         let answered = |at: &Option<u32>| at.and_then(|at| self.answered.get(at as usize).copied().flatten());
