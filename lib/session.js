@@ -15,12 +15,15 @@ async function open(filePath, expectedProjectHash, options) {
     opened = native.openReplay(bundles, path, wanted, onReady)
     return opened.job()
   }
-  const { result, historyLength } = await replay(start, filePath, expectedProjectHash, options)
-  if (!result.ok) {
-    opened?.close()
-    return result
+  let isOpen = false
+  try {
+    const { result, historyLength } = await replay(start, filePath, expectedProjectHash, options)
+    isOpen = result.ok
+    return isOpen ? { ok: true, session: new SessionHandle(opened, result, historyLength) } : result
+  } finally {
+    // Also if it was aborted when the replay had finished: nobody else could close the file then.
+    if (!isOpen) opened?.close()
   }
-  return { ok: true, session: new SessionHandle(opened, result, historyLength) }
 }
 
 function openSession(filePath, expectedProjectHash, options) {

@@ -357,6 +357,20 @@ describe.skipIf(!existsSync('/proc/self/fd'))('descriptors', () => {
     await eventually('the files are closed', () => descriptorsOf(path) < 5, 5000);
   });
 
+  test('none after sessions whose opening was aborted when their replay had finished', async () => {
+    const path = writeBig();
+    const wait = new Int32Array(new SharedArrayBuffer(4));
+    for (let i = 0; i < 10; i += 1) {
+      const controller = new AbortController();
+      const abort = () => {
+        Atomics.wait(wait, 0, 0, 50);
+        controller.abort();
+      };
+      await expect(openSession(path, undefined, { signal: controller.signal, onProgress: abort })).rejects.toThrow();
+    }
+    await eventually('the files are closed', () => descriptorsOf(path) === 0, 5000);
+  });
+
   test('none when handles that nobody closed are collected', async () => {
     setFlagsFromString('--expose-gc');
     const gc = runInNewContext('gc') as () => void;

@@ -59,7 +59,7 @@ pub fn open_replay(
 ) -> Result<NativeReplay> {
     let open = OpenReplay::default();
     let slot = open.clone();
-    let job = start(bundles, path, options, Items::OnDemand, on_ready, move |held| *slot.lock() = Some(held))?;
+    let job = start(bundles, path, options, Items::OnDemand, on_ready, move |held| slot.lock().keep(held))?;
     Ok(NativeReplay { open, job: Some(job) })
 }
 
@@ -70,8 +70,20 @@ pub struct NativeReplay {
     job: Option<NativeJob>,
 }
 
-/// Empty until the replay has finished, and after it was closed.
-type OpenReplay = Arc<Mutex<Option<Held>>>;
+type OpenReplay = Arc<Mutex<Opened>>;
+
+/// Empty until the replay has finished, and once it was closed, which may be earlier.
+#[derive(Default)]
+struct Opened {
+    held: Option<Held>,
+    is_closed: bool,
+}
+
+impl Opened {
+    fn keep(&mut self, held: Held) {
+        self.held = Some(held).filter(|_| !self.is_closed);
+    }
+}
 
 /// The replay from which items are read.
 #[derive(Clone)]
@@ -93,7 +105,7 @@ impl NativeReplay {
     /// not open.
     #[napi(catch_unwind)]
     pub fn items(&self, from: u32, to: u32, on_ready: Function<'_, (), ()>) -> Result<Option<NativeJob>> {
-        let Some(held) = self.open.lock().clone() else { return Ok(None) };
+        let Some(held) = self.open.lock().held.clone() else { return Ok(None) };
         let (sender, job) = new_job(on_ready)?;
         sender.run_in_background(move |sender| {
             send_items(&held.replay, from as usize..to.max(from) as usize, sender).unwrap_or_else(|_| JobEnd::closed())
@@ -101,10 +113,10 @@ impl NativeReplay {
         Ok(Some(job))
     }
 
-    /// Closes the file. Jobs that are reading items still deliver them.
+    /// Closes the file, now or when the replay has finished. Jobs that are reading items still deliver them.
     #[napi(catch_unwind)]
     pub fn close(&self) {
-        self.open.lock().take();
+        *self.open.lock() = Opened { held: None, is_closed: true };
     }
 }
 
