@@ -21,7 +21,7 @@ async function open(filePath, expectedProjectHash, options) {
     isOpen = result.ok
     return isOpen ? { ok: true, session: new SessionHandle(opened, result, historyLength) } : result
   } finally {
-    // Also if it was aborted when the replay had finished: nobody else could close the file then.
+    // An opening may be aborted after its replay has finished. The caller gets no handle then, and cannot close the file.
     if (!isOpen) opened?.close()
   }
 }

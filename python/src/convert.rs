@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
-use session_tape::{FileHash, FinalHistory, LineSource, ReadError};
+use session_tape::{FinalHistory, LineSource, ReadError};
 
 use crate::columns::{BATCH_BYTES, BATCH_ROWS};
 use crate::failure::Failure;
@@ -139,7 +139,7 @@ impl Converter {
 
     fn convert_lines(&mut self, name: &str, source: LineSource, batches: Batches<'_>) -> Result<Identity, Failure> {
         let mut session = Session::new(name);
-        let mut file = FileHash::new(self.options.need_sha256());
+        let mut file = self.options.file_hash();
         let (source, history) = match parts_of(source) {
             Ok(parts) => parts,
             Err(error) => {
@@ -224,7 +224,7 @@ impl Converter {
                 return Ok(Identity::of_failure(&file, &error));
             }
         };
-        let facts = FileFacts::of(log_of(&recording), self.options.need_sha256());
+        let facts = FileFacts::of(log_of(&recording), self.options.file_hash());
         // Taken before the verification: if a file changes meanwhile, the next export verifies the run again.
         let identity = Identity::of_run(&facts, &recording, self.options.verify);
         let (cancelled, progress, reported) = (&self.cancelled, &self.progress, &mut self.reported);

@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use chrono::NaiveDate;
-use session_tape::FileHash;
 
 use crate::convert::CANCELLED;
 use crate::engine::{Done, Engine, Job, LargeSession};
@@ -402,8 +401,9 @@ impl Export {
     /// Exports a large session, whose parts are converted in parallel.
     fn export_large(&mut self, unit: Unit, engine: &mut Engine, commits: &mut Commits) -> Result<(), Failure> {
         let input = unit.inputs.first().ok_or(CANCELLED)?;
-        let hash = FileHash::new(unit.options.need_sha256());
-        let Some(mut large) = LargeSession::open(input, Some(hash), &self.cancelled, &self.progress) else {
+        let Some(mut large) =
+            LargeSession::open(input, Some(unit.options.file_hash()), &self.cancelled, &self.progress)
+        else {
             let mut under_way = VecDeque::new();
             self.push(unit, engine, &mut under_way);
             return self.take(engine, commits, &mut under_way);

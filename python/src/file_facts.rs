@@ -8,22 +8,21 @@ use session_tape::{FileHash, HashedFile, LineSource};
 #[derive(Clone, Debug, Default)]
 pub struct FileFacts {
     pub bytes: u64,
-    /// Tells whether the content has changed.
-    pub xxh3: Option<u128>,
+    /// Shows whether the content has changed.
+    pub fingerprint: Option<u128>,
     /// `None` also if no table needs it.
     pub sha256: Option<[u8; 32]>,
 }
 
 impl FileFacts {
     /// Reads the file at a path.
-    pub fn of(path: &Path, with_sha256: bool) -> Self {
-        let read = |source| FileHash::new(with_sha256).finish(&source).into();
-        LineSource::open(path).map_or_else(|_| Self::default(), read)
+    pub fn of(path: &Path, hash: FileHash) -> Self {
+        LineSource::open(path).map_or_else(|_| Self::default(), |source| hash.finish(&source).into())
     }
 }
 
 impl From<HashedFile> for FileFacts {
-    fn from(HashedFile { bytes, xxh3, sha256 }: HashedFile) -> Self {
-        FileFacts { bytes, xxh3: Some(xxh3), sha256 }
+    fn from(HashedFile { bytes, fingerprint, sha256 }: HashedFile) -> Self {
+        FileFacts { bytes, fingerprint: Some(fingerprint), sha256 }
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use session_tape::Recording;
+use session_tape::{FileHash, Recording};
 use sha2::{Digest, Sha256};
 
 use crate::file_facts::FileFacts;
@@ -13,8 +13,8 @@ use crate::input::log_of;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     pub bytes: u64,
-    /// The XXH3 of its file or its log; `None` if that cannot be read.
-    pub xxh3: Option<u128>,
+    /// The fingerprint of its file or its log; `None` if that cannot be read.
+    pub fingerprint: Option<u128>,
     /// The hash of whatever else its rows depend on, if anything.
     pub context: Option<[u8; 32]>,
 }
@@ -22,7 +22,7 @@ pub struct Identity {
 impl Identity {
     /// The identity of a file that was read.
     pub fn of_file(facts: &FileFacts) -> Self {
-        Identity { bytes: facts.bytes, xxh3: facts.xxh3, context: None }
+        Identity { bytes: facts.bytes, fingerprint: facts.fingerprint, context: None }
     }
 
     /// The identity of a run. If it is verified, its rows depend on more than the log.
@@ -33,7 +33,7 @@ impl Identity {
 
     /// The identity of a recording whose only row is its error. Without a file to hash, the error is hashed instead.
     pub fn of_failure(facts: &FileFacts, error: &str) -> Self {
-        let context = facts.xxh3.is_none().then(|| Sha256::digest(error).into());
+        let context = facts.fingerprint.is_none().then(|| Sha256::digest(error).into());
         Identity { context, ..Self::of_file(facts) }
     }
 }
@@ -56,7 +56,7 @@ fn hash_of_run(root: &Path) -> [u8; 32] {
             open.extend(inside.into_iter().rev());
         } else {
             let name = path.strip_prefix(root).unwrap_or(&path).as_os_str().as_encoded_bytes();
-            let file = FileFacts::of(&path, true);
+            let file = FileFacts::of(&path, FileHash::default().with_sha256());
             hash.update((name.len() as u64).to_le_bytes());
             hash.update(name);
             // Distinguishes a file that cannot be read from an empty one.

@@ -98,7 +98,11 @@ impl Input {
         if !self.is_nameless {
             return self;
         }
-        let sha256 = self.open().ok().and_then(|source| FileHash::new(true).finish(&source).sha256).unwrap_or_default();
+        let sha256 = self
+            .open()
+            .ok()
+            .and_then(|source| FileHash::default().with_sha256().finish(&source).sha256)
+            .unwrap_or_default();
         Input { name: format!("<file:{}>", const_hex::encode(&sha256[..8])), ..self }
     }
 

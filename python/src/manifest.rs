@@ -36,9 +36,9 @@ pub struct Manifest {
 pub struct Source {
     pub name: String,
     pub bytes: u64,
-    /// The XXH3 of its content; `None` if that could not be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub xxh3: Option<String>,
+    /// The fingerprint of its content; `None` if that could not be read, and in manifests of earlier versions.
+    #[serde(default, rename = "xxh3", skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
     /// The hash of whatever else its rows depend on: the other files of a verified run, or the error of a recording that cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
@@ -51,9 +51,9 @@ pub struct Source {
 impl Source {
     /// A recording with this name, as it was when it was read.
     pub fn new(name: &str, has_path: bool, identity: &Identity) -> Self {
-        let xxh3 = identity.xxh3.map(|hash| format!("{hash:032x}"));
+        let fingerprint = identity.fingerprint.map(|hash| format!("{hash:032x}"));
         let context = identity.context.map(const_hex::encode);
-        Source { name: name.to_owned(), bytes: identity.bytes, xxh3, context, has_path: Some(has_path) }
+        Source { name: name.to_owned(), bytes: identity.bytes, fingerprint, context, has_path: Some(has_path) }
     }
 
     /// Its path. `None` if it was read from bytes or an open file: a file with that name may have nothing to do with it.
@@ -63,7 +63,7 @@ impl Source {
 
     /// Whether the content of both is the same.
     pub fn has_content_of(&self, other: &Source) -> bool {
-        (self.bytes, &self.xxh3, &self.context) == (other.bytes, &other.xxh3, &other.context)
+        (self.bytes, &self.fingerprint, &self.context) == (other.bytes, &other.fingerprint, &other.context)
     }
 
     /// Whether its rows would be the same as those of the other one, and be updated in the same way.
@@ -74,8 +74,7 @@ impl Source {
 
     /// Whether its file could be read, so that its rows are more than an error.
     pub fn was_read(&self) -> bool {
-        // Manifests of earlier versions have another hash.
-        self.xxh3.is_some() || self.bytes > 0
+        self.fingerprint.is_some() || self.bytes > 0
     }
 }
 
@@ -115,10 +114,10 @@ impl Manifest {
         for (name, value) in options {
             text.push_str(&format!("{name}={value}\n"));
         }
-        for Source { name, bytes, xxh3, context, .. } in sources {
+        for Source { name, bytes, fingerprint, context, .. } in sources {
             let context = context.as_ref().map(|context| format!(" {context}")).unwrap_or_default();
-            let xxh3 = xxh3.as_deref().unwrap_or("-");
-            text.push_str(&format!("{}:{name} {bytes} {xxh3}{context}\n", name.len()));
+            let fingerprint = fingerprint.as_deref().unwrap_or("-");
+            text.push_str(&format!("{}:{name} {bytes} {fingerprint}{context}\n", name.len()));
         }
         format!("{PART}{}{PART_ENDING}", short_hash(&text))
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use session_tape::{LineSource, Recording};
+use session_tape::{FileHash, LineSource, Recording};
 
 use crate::file_facts::FileFacts;
 use crate::input::{Content, Input, RUN_LOG, can_be_read_again};
@@ -57,7 +57,7 @@ impl<'i> OnDisk<'i> {
             Ok(_) => "It is a run, not a session".to_owned(),
             Err(error) => self.tell(error),
         };
-        Err(Refused { file: FileFacts::of(&self.path, true), error })
+        Err(Refused { file: FileFacts::of(&self.path, FileHash::default().with_sha256()), error })
     }
 
     /// The name of its source.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use session_tape::FileHash;
+
 use crate::schema::Table;
 
 /// The options of a conversion.
@@ -71,9 +73,10 @@ impl Options {
         self.run_events || self.runs
     }
 
-    /// Whether a table has the SHA-256 of files.
-    pub fn need_sha256(&self) -> bool {
-        self.sessions || self.runs
+    /// Computes the hashes of a file that these tables need.
+    pub fn file_hash(&self) -> FileHash {
+        let has_column = self.sessions || self.runs;
+        if has_column { FileHash::default().with_sha256() } else { FileHash::default() }
     }
 
     /// The options that determine the values of rows.

@@ -70,7 +70,7 @@ impl<'p> Peeker<'p> {
             Ok(source) if is_archive(&source) => self.recording(input),
             Ok(source) => {
                 let started = start_of(&source, &mut self.reader);
-                let facts = self.hash.then(|| FileFacts::from(FileHash::new(false).finish(&source)));
+                let facts = self.hash.then(|| FileFacts::from(FileHash::default().finish(&source)));
                 // The hash covers the bytes before the first one that can't be read.
                 let is_unreadable = facts.as_ref().is_some_and(|facts| facts.bytes < source.size());
                 Found { started, identity: facts.as_ref().map(Identity::of_file), is_unreadable }
@@ -91,14 +91,14 @@ impl<'p> Peeker<'p> {
             true => start_of_run(&recording),
             false => LineSource::open_unread(log).ok().and_then(|source| start_of(&source, &mut self.reader)),
         };
-        let Some(facts) = self.hash.then(|| FileFacts::of(log, false)) else {
+        let Some(facts) = self.hash.then(|| FileFacts::of(log, FileHash::default())) else {
             return Found { started, ..Found::default() };
         };
         let identity = match recording.is_run() {
             true => Identity::of_run(&facts, &recording, self.options.verify),
             false => Identity::of_file(&facts),
         };
-        Found { started, identity: Some(identity), is_unreadable: facts.xxh3.is_none() }
+        Found { started, identity: Some(identity), is_unreadable: facts.fingerprint.is_none() }
     }
 
     fn failed(&self, file: &FileFacts, error: &str, is_unreadable: bool) -> Found {

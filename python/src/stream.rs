@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow::array::RecordBatch;
 use arrow::pyarrow::PyArrowType;
 use pyo3::prelude::*;
-use session_tape::FileHash;
 
 use crate::engine::{Done, Engine, GROUP_BYTES, GROUP_FILES, Job, LargeSession};
 use crate::failure::Failure;
@@ -148,8 +147,8 @@ impl Rows {
     }
 
     fn open_large(&mut self, py: Python<'_>, input: &Input) -> PyResult<()> {
-        let (cancelled, progress, hash) =
-            (&self.cancelled, &self.progress, self.options.need_sha256().then(|| FileHash::new(true)));
+        let (cancelled, progress, options) = (&self.cancelled, &self.progress, &self.options);
+        let hash = options.sessions.then(|| options.file_hash());
         let open = || LargeSession::open(input, hash, cancelled, progress);
         self.large = interruptible(py, cancelled, Some(&mut self.reporter), open)?;
         Ok(())

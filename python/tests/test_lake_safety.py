@@ -1,5 +1,6 @@
 """That a lake loses and doubles no rows: exports at the same time, names that are used twice, damaged manifests, files that can't be read."""
 
+import hashlib
 import io
 import json
 import os
@@ -229,6 +230,33 @@ def test_sources_of_earlier_versions_are_read_at_their_paths(folder, lake):
         (folder / f"{name}.jsonl").write_bytes(one(f"new {name}"))
     st.to_parquet(folder / "a.jsonl", lake, prune=True)
     assert ids(lake) == [("a.jsonl", "new a"), ("b.jsonl", "new b")]
+
+
+def test_sources_of_earlier_versions_are_exported_once_more(folder, lake):
+    st.to_parquet(folder, lake)
+    before = ids(lake)
+    [(path, manifest)] = manifests(lake).items()
+    for source in manifest["sources"]:
+        assert len(source.pop("xxh3")) == 32
+        source["sha256"] = hashlib.sha256((folder / Path(source["name"]).name).read_bytes()).hexdigest()
+    path.write_text(json.dumps(manifest))
+    report = st.to_parquet(folder, lake, prune=True)
+    assert (report.sources, report.unchanged) == (2, 0)
+    assert ids(lake) == before
+    assert st.to_parquet(folder, lake).unchanged == 2
+
+
+def test_a_change_that_keeps_the_size_is_noticed(folder, lake):
+    st.to_parquet(folder, lake)
+    path = folder / "a.jsonl"
+    content = path.read_bytes()
+    for at in (content.index(b'"a"') + 1, len(content) - 2):
+        changed = bytearray(content)
+        changed[at] ^= 1
+        path.write_bytes(changed)
+        report = st.to_parquet(folder, lake, prune=True)
+        assert report.sources > 0, at
+        assert st.to_parquet(folder, lake).sources == 0
 
 
 # Manifests and pruning

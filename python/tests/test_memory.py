@@ -86,6 +86,22 @@ def test_lines_of_which_there_are_very_many(tmp_path):
     assert most_mib(EXPORT, path, tmp_path / "lake", threads=4) < MOST_MIB
 
 
+@pytest.mark.parametrize("tables", [["events", "tool_calls"], ["events", "tool_calls", "sessions"]])
+def test_calls_that_are_never_answered(tables, unanswered, tmp_path):
+    """Steps must know them to the end, since an answer could still come. So they are not among what is bounded, but some 250 MiB suffice."""
+    assert most_mib(f"{EXPORT[:-1]}, {tables})", unanswered, tmp_path, threads=2) < 280
+
+
+@pytest.fixture(scope="module")
+def unanswered(tmp_path_factory):
+    path = tmp_path_factory.mktemp("unanswered") / "s.jsonl"
+    _, one = lines(start(), call("call-%d", command="x"))
+    with path.open("w") as file:
+        file.write(lines(start())[0] + "\n")
+        file.writelines(one % number + "\n" for number in range(1_600_000))
+    return path
+
+
 @needs_addon
 def test_rows_and_an_export_of_a_large_run(tmp_path):
     run = recorded(tmp_path / "run", events=500_000, message=1)

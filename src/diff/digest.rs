@@ -104,7 +104,8 @@ impl Digester {
     }
 }
 
-fn hash(bytes: &[u8]) -> u128 {
+/// The digest of bytes.
+pub fn hash(bytes: &[u8]) -> u128 {
     XxHash3_128::oneshot(bytes)
 }
 

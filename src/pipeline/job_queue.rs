@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use crate::threading::{Condvar, Mutex};
 
-/// A queue that several threads take jobs from. Not a channel: a thread that waits for a job of a shared receiver holds its lock, and keeps the
-/// owner of the pipeline, which must not wait, from the jobs that are there.
+/// A queue that several threads take jobs from. Unlike the receiver of a channel, which a waiting thread keeps locked, it never keeps the owner of
+/// the pipeline from jobs because a helper is waiting.
 pub struct JobQueue<T> {
     state: Mutex<State<T>>,
     added: Condvar,
@@ -50,11 +50,7 @@ impl<T> JobQueue<T> {
 
     /// Drops all jobs, and lets every thread that waits for one end.
     pub fn close(&self) {
-        let mut state = self.state.lock();
-        state.is_closed = true;
-        let dropped = std::mem::take(&mut state.jobs);
-        drop(state);
+        *self.state.lock() = State { jobs: VecDeque::new(), is_closed: true };
         self.added.notify_all();
-        drop(dropped);
     }
 }

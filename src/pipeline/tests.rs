@@ -113,18 +113,18 @@ fn helpers_work_while_the_owner_does_not() {
     assert!(rest(&mut pipeline).all(|(_, (_, thread))| thread == helper));
 }
 
-/// Ends once as many jobs are under way as it is told, on threads of their own.
+/// A job returns once the given number of jobs have begun, so a single thread cannot do two that need each other. False after ten seconds.
 struct Meeting(Arc<AtomicUsize>);
 
 impl Worker for Meeting {
     type Job = usize;
     type Output = bool;
 
-    fn work(&mut self, others: usize) -> bool {
+    fn work(&mut self, begun: usize) -> bool {
         self.0.fetch_add(1, Ordering::SeqCst);
         (0..10_000).any(|_| {
             sleep(Duration::from_millis(1));
-            self.0.load(Ordering::SeqCst) >= others
+            self.0.load(Ordering::SeqCst) >= begun
         })
     }
 }

@@ -9,9 +9,10 @@ use crate::jsonl::source::LineSource;
 /// Maximum number of bytes read at a time.
 const READ_BYTES: u64 = 256 << 10;
 
-/// The hashes of a file, computed from its beginning on.
+/// The hashes of a file, computed from its beginning on: a fingerprint, and if wanted the SHA-256.
+#[derive(Default)]
 pub struct FileHash {
-    xxh3: XxHash3_128,
+    fingerprint: XxHash3_128,
     sha256: Option<HashStream>,
     hashed: u64,
     buffer: Vec<u8>,
@@ -22,17 +23,16 @@ pub struct FileHash {
 pub struct HashedFile {
     /// Its size in bytes.
     pub bytes: u64,
-    /// XXH3, to find out whether it has changed. It takes a twentieth of the time of the other one.
-    pub xxh3: u128,
-    /// SHA-256, if it was asked for.
+    /// Its XXH3, which shows whether it has changed. Much faster than the other hash, and not collision resistant.
+    pub fingerprint: u128,
+    /// Its SHA-256, if wanted.
     pub sha256: Option<Hash>,
 }
 
 impl FileHash {
-    /// Computes the SHA-256 too if `with_sha256`.
-    pub fn new(with_sha256: bool) -> Self {
-        let sha256 = with_sha256.then(HashStream::default);
-        FileHash { xxh3: XxHash3_128::new(), sha256, hashed: 0, buffer: Vec::new() }
+    /// Also computes the SHA-256. Call this before adding bytes.
+    pub fn with_sha256(self) -> Self {
+        FileHash { sha256: Some(HashStream::default()), ..self }
     }
 
     /// Adds the bytes up to offset `end`.
@@ -58,16 +58,16 @@ impl FileHash {
     /// Adds the rest of the file, and returns its hashes.
     pub fn finish(mut self, source: &LineSource) -> HashedFile {
         self.add(source, source.size());
-        let (xxh3, sha256) = (self.xxh3.finish_128(), self.sha256.map(HashStream::finish));
-        HashedFile { bytes: self.hashed, xxh3, sha256 }
+        let (fingerprint, sha256) = (self.fingerprint.finish_128(), self.sha256.map(HashStream::finish));
+        HashedFile { bytes: self.hashed, fingerprint, sha256 }
     }
 
-    /// Adds these bytes if they are the next ones of the file. The caller must append them to the stream that is returned.
+    /// Adds these bytes if they are the next ones of the file. The caller must append them to the stream that is returned, that of the SHA-256.
     pub(super) fn next(&mut self, offset: u64, bytes: &[u8]) -> Option<&mut HashStream> {
         if self.hashed != offset {
             return None;
         }
-        self.xxh3.write(bytes);
+        self.fingerprint.write(bytes);
         self.hashed += bytes.len() as u64;
         self.sha256.as_mut()
     }

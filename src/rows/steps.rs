@@ -1,10 +1,8 @@
 //! Steps: digests of what `diff` compares, of each event and of all events up to it. Two recordings have the same prefix at a step if and only
 //! if `diff` finds no difference up to it.
 
-use twox_hash::XxHash3_128;
-
 use super::read_tree::read_tree;
-use crate::diff::digest::{Digester, with_references};
+use crate::diff::digest::{Digester, hash, with_references};
 use crate::diff::session_projection::{CountCalls, UnansweredCalls, project, project_line};
 use crate::diff::session_stream::{Record, parts_of};
 use crate::diff::tree::{Reference, SpareTree, Tree};
@@ -36,7 +34,7 @@ pub struct RecordDigest {
     compared: Vec<Option<u32>>,
 }
 
-/// With the digest of the call's id.
+/// A use of a call, which the digest of its id identifies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum CallUse {
     Opened { id: u128, part: u32 },
@@ -108,7 +106,7 @@ impl CountCalls for CallUses {
 }
 
 fn digest_of(id: &Text<'_>) -> u128 {
-    XxHash3_128::oneshot(id.as_json().as_bytes())
+    hash(id.as_json().as_bytes())
 }
 
 /// The steps of a session, record by record.
@@ -152,7 +150,7 @@ impl Prefixes {
         let mut bytes = [0; 32];
         bytes[..16].copy_from_slice(&self.prefix.to_be_bytes());
         bytes[16..].copy_from_slice(&key);
-        self.prefix = XxHash3_128::oneshot(&bytes);
+        self.prefix = hash(&bytes);
         self.place += 1;
         Step { place, key, prefix: self.prefix.to_be_bytes() }
     }

@@ -142,7 +142,10 @@ proptest! {
         let text = session(&records, "1");
         let source = Arc::new(LineSource::in_memory(text.clone().into_bytes()));
         let (parts, history) = FinalHistory::find(&source, cut(&text, length), most_lines).unwrap();
-        let (mut reader, mut found, mut hash) = (SessionReader::default(), Vec::new(), FileHash::new(with_sha256));
+        let (mut reader, mut found, mut hash) = (SessionReader::default(), Vec::new(), FileHash::default());
+        if with_sha256 {
+            hash = hash.with_sha256();
+        }
         for (at, part) in parts.iter().enumerate() {
             let read = reader.read(&source, part.clone(), Some(&mut hash), &mut |_| {}).unwrap();
             prop_assert!(read.lines <= most_lines as u64);
@@ -150,7 +153,8 @@ proptest! {
             found.extend(read.items().take(history.remaining(at) as usize));
         }
         let sha256 = with_sha256.then(|| sha256([text.as_bytes()]));
-        let hashed = HashedFile { bytes: text.len() as u64, xxh3: XxHash3_128::oneshot(text.as_bytes()), sha256 };
+        let fingerprint = XxHash3_128::oneshot(text.as_bytes());
+        let hashed = HashedFile { bytes: text.len() as u64, fingerprint, sha256 };
         prop_assert_eq!(hash.finish(&source), hashed);
         let whole = reader.read(&source, 0..text.len() as u64, None, &mut |_| {}).unwrap();
         prop_assert_eq!(found, whole.items().collect::<Vec<_>>());
