@@ -76,7 +76,7 @@ pub struct Export {
     cancelled: Arc<AtomicBool>,
     manifests: Manifests,
     /// The names of the recordings of previous calls of `add`, as hashes.
-    exported: HashSet<String>,
+    exported: HashSet<[u8; 16]>,
     report: Report,
     progress: Arc<Progress>,
 }
@@ -176,7 +176,7 @@ impl Export {
     /// would replace the other.
     fn without_duplicates(&mut self, peeked: Vec<Peeked>, engine: &mut Engine) -> Result<Vec<Peeked>, Failure> {
         let is_of_runs = self.options.is_of_runs();
-        let (mut kept, mut places) = (Vec::<Peeked>::with_capacity(peeked.len()), HashMap::<String, usize>::new());
+        let (mut kept, mut places) = (Vec::<Peeked>::with_capacity(peeked.len()), HashMap::<[u8; 16], usize>::new());
         for recording in peeked {
             let name = &recording.input.name;
             let key = short_hash(name);
@@ -296,13 +296,11 @@ impl Export {
         let listed = self.manifests.of(name, self.options.is_of_runs());
         let (Some((_, manifest)), Some(identity)) = (listed, &recording.identity) else { return false };
         let now = Source::new(name, recording.input.has_path(), identity);
-        let mut sources = manifest.sources.iter().filter(|source| source.name == *name);
         let tables: Vec<Table> = manifest.tables().collect();
         manifest.version == crate::parquet_file::version()
             && manifest.options == self.options.deciding()
             && self.options.tables().all(|table| tables.contains(&table))
-            && sources.next().is_some_and(|source| source.is_same(&now))
-            && sources.next().is_none()
+            && matches!(manifest.sources_named(name), [source] if source.is_same(&now))
             && manifest.parts.values().all(|part| self.lake.join(part).is_file())
     }
 

@@ -78,6 +78,9 @@ use crate::walk::{Wanted, is_recording};
 /// Recordings that are kept in memory or in temporary files are exported as soon as they have this many bytes.
 const KEPT_BYTES: u64 = 64 << 20;
 
+/// Number of recordings that are found before they are exported. A recording takes some 600 bytes until its group is planned.
+const FOUND_FILES: usize = 1 << 15;
+
 fn table_named(name: &str) -> PyResult<Table> {
     let all: Vec<&str> = Table::ALL.iter().map(|table| table.as_str()).collect();
     Table::named(name).ok_or_else(|| {
@@ -177,7 +180,7 @@ fn to_parquet<'py>(
     let mut is_over = false;
     while !is_over {
         let (mut window, mut bytes) = (Vec::new(), 0);
-        while bytes < KEPT_BYTES {
+        while bytes < KEPT_BYTES && window.len() < FOUND_FILES {
             py.check_signals()?;
             let Some(input) = inputs.next(py)? else {
                 is_over = true;

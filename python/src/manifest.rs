@@ -1,9 +1,10 @@
 //! Manifests, which list the parts of a lake and their sources. A file that no manifest lists is not part of the lake.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -24,6 +25,7 @@ pub struct Manifest {
     pub version: String,
     /// The options that determine the rows.
     pub options: BTreeMap<String, u64>,
+    /// In the order of their names.
     pub sources: Vec<Source>,
     /// The number of rows, by table.
     pub rows: BTreeMap<String, u64>,
@@ -90,9 +92,16 @@ impl Manifest {
         part.split('/').find_map(|folder| folder.strip_prefix("date="))
     }
 
+    /// The sources with this name: at most one, unless another program has written the manifest.
+    pub fn sources_named(&self, name: &str) -> &[Source] {
+        let begin = self.sources.partition_point(|source| *source.name < *name);
+        let count = self.sources[begin..].partition_point(|source| source.name == name);
+        &self.sources[begin..begin + count]
+    }
+
     /// The source with this name.
     pub fn source(&self, name: &str) -> Option<&Source> {
-        self.sources.iter().find(|source| source.name == name)
+        self.sources_named(name).first()
     }
 
     /// Whether its rows are of runs. Two manifests may list one file: one with its rows of sessions, the other with those of runs.
@@ -104,7 +113,7 @@ impl Manifest {
     /// grows.
     fn rank_of(&self, source: &str, lake: &Path) -> (usize, u64) {
         let parts = self.parts.values().filter(|part| lake.join(part).is_file()).count();
-        let bytes = self.sources.iter().filter(|listed| listed.name == source).map(|listed| listed.bytes).max();
+        let bytes = self.sources_named(source).iter().map(|listed| listed.bytes).max();
         (parts, bytes.unwrap_or(0))
     }
 
@@ -119,7 +128,7 @@ impl Manifest {
             let fingerprint = fingerprint.as_deref().unwrap_or("-");
             text.push_str(&format!("{}:{name} {bytes} {fingerprint}{context}\n", name.len()));
         }
-        format!("{PART}{}{PART_ENDING}", short_hash(&text))
+        format!("{PART}{}{PART_ENDING}", const_hex::encode(short_hash(&text)))
     }
 
     /// The id of a new manifest of these sources. It does not depend on their content, so that a manifest replaces the previous one.
@@ -128,7 +137,7 @@ impl Manifest {
         for name in names {
             text.push_str(&format!("{}:{name}\n", name.len()));
         }
-        short_hash(&text)
+        const_hex::encode(short_hash(&text))
     }
 
     /// Writes the manifest under this id.
@@ -153,9 +162,11 @@ pub fn is_part_name(name: &str) -> bool {
     hash.is_some_and(|hash| hash.len() == 32 && hash.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')))
 }
 
-/// The beginning of the hash of a text, in hexadecimal digits.
-pub fn short_hash(text: &str) -> String {
-    const_hex::encode(&Sha256::digest(text)[..16])
+/// The beginning of the SHA-256 of a text. As the key of a name it takes less memory than the name.
+pub fn short_hash(text: &str) -> [u8; 16] {
+    let mut hash = [0; 16];
+    hash.copy_from_slice(&Sha256::digest(text)[..16]);
+    hash
 }
 
 /// Renames a temporary file to `path`, and makes it durable.
@@ -176,11 +187,11 @@ pub fn commit(file: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {
 /// All manifests of a lake.
 #[derive(Default)]
 pub struct Manifests {
-    by_id: BTreeMap<String, Manifest>,
-    /// The ids of manifests by the name of a source: those of sessions, and those of runs.
-    by_source: [BTreeMap<String, String>; 2],
+    by_id: BTreeMap<Arc<str>, Manifest>,
+    /// The ids of manifests by the hash of the name of a source: those of sessions, and those of runs.
+    by_source: [HashMap<[u8; 16], Arc<str>>; 2],
     /// The manifests that must be exported again because one of their sources is listed twice, and the tables that each must have.
-    doubled: BTreeMap<String, BTreeSet<Table>>,
+    doubled: BTreeMap<Arc<str>, BTreeSet<Table>>,
 }
 
 impl Manifests {
@@ -196,7 +207,7 @@ impl Manifests {
         for entry in entries {
             let path = entry.map_err(failed)?.path();
             if let Some(id) = id_at(&path) {
-                manifests.by_id.insert(id, read_manifest(&path)?);
+                manifests.by_id.insert(id.into(), read_manifest(&path)?);
             }
         }
         manifests.choose(lake);
@@ -208,15 +219,16 @@ impl Manifests {
         for (id, manifest) in &self.by_id {
             let by_source = &mut self.by_source[usize::from(manifest.is_of_runs())];
             for Source { name, .. } in &manifest.sources {
-                let other = by_source.get(name).and_then(|id| self.by_id.get(id));
+                let key = short_hash(name);
+                let other = by_source.get(&key).and_then(|id| self.by_id.get(id));
                 if other.is_none_or(|other| manifest.rank_of(name, lake) > other.rank_of(name, lake)) {
-                    by_source.insert(name.clone(), id.clone());
+                    by_source.insert(key, id.clone());
                 }
             }
         }
         for (id, manifest) in &self.by_id {
             for Source { name, .. } in &manifest.sources {
-                let chosen = self.by_source[usize::from(manifest.is_of_runs())].get(name);
+                let chosen = self.by_source[usize::from(manifest.is_of_runs())].get(&short_hash(name));
                 if let Some(chosen) = chosen.filter(|chosen| *chosen != id) {
                     self.doubled.entry(id.clone()).or_default();
                     self.doubled.entry(chosen.clone()).or_default().extend(manifest.tables());
@@ -227,9 +239,9 @@ impl Manifests {
 
     /// Adds a manifest, or replaces it.
     pub fn insert(&mut self, id: String, manifest: Manifest) {
-        let by_source = &mut self.by_source[usize::from(manifest.is_of_runs())];
+        let (id, by_source) = (Arc::<str>::from(id), &mut self.by_source[usize::from(manifest.is_of_runs())]);
         for source in &manifest.sources {
-            by_source.insert(source.name.clone(), id.clone());
+            by_source.insert(short_hash(&source.name), id.clone());
         }
         self.doubled.remove(&id);
         self.by_id.insert(id, manifest);
@@ -238,7 +250,7 @@ impl Manifests {
     /// Removes a manifest that has no sources any more.
     pub fn remove(&mut self, lake: &Path, id: &str) -> io::Result<()> {
         fs::remove_file(lake.join(FOLDER).join(format!("{id}.json")))?;
-        self.by_source.iter_mut().for_each(|by_source| by_source.retain(|_, of_source| of_source != id));
+        self.by_source.iter_mut().for_each(|by_source| by_source.retain(|_, of_source| **of_source != *id));
         self.doubled.remove(id);
         self.by_id.remove(id);
         Ok(())
@@ -251,8 +263,8 @@ impl Manifests {
 
     /// The manifest that lists a source, with its rows of sessions or with those of runs, and the id of the manifest. `None` if no manifest lists it.
     pub fn of(&self, source: &str, is_of_runs: bool) -> Option<(&str, &Manifest)> {
-        let id = self.by_source[usize::from(is_of_runs)].get(source)?;
-        self.by_id.get(id).map(|manifest| (id.as_str(), manifest))
+        let id = self.by_source[usize::from(is_of_runs)].get(&short_hash(source))?;
+        self.by_id.get(id).map(|manifest| (&**id, manifest))
     }
 
     /// The manifest with this id, if it exists.
@@ -265,18 +277,18 @@ impl Manifests {
         let manifest = self.by_id.get(id);
         let by_source = &self.by_source[usize::from(manifest.is_some_and(Manifest::is_of_runs))];
         let sources = manifest.into_iter().flat_map(|manifest| &manifest.sources);
-        sources.filter(move |source| by_source.get(&source.name).is_some_and(|chosen| chosen == id))
+        sources.filter(move |source| by_source.get(&short_hash(&source.name)).is_some_and(|chosen| **chosen == *id))
     }
 
     /// The ids of manifests that must be exported again whether or not their sources have changed: those that list a source of another manifest, and
     /// those that have the row of a directory that could not be listed, but now can be.
     pub fn to_repair(&self, is_of_runs: bool) -> BTreeSet<String> {
         let is_listed_now = |source: &Source| source.bytes == 0 && source.path().is_some_and(|path| is_listed(&path));
-        let is_wanted = |(id, manifest): &(&String, &Manifest)| {
+        let is_wanted = |(id, manifest): &(&Arc<str>, &Manifest)| {
             manifest.is_of_runs() == is_of_runs
                 && (self.doubled.contains_key(*id) || manifest.sources.iter().any(is_listed_now))
         };
-        self.by_id.iter().filter(is_wanted).map(|(id, _)| id.clone()).collect()
+        self.by_id.iter().filter(is_wanted).map(|(id, _)| id.to_string()).collect()
     }
 
     /// The tables that a manifest must have when it is exported again.
@@ -298,8 +310,12 @@ fn id_at(path: &Path) -> Option<String> {
 }
 
 fn read_manifest(path: &Path) -> Result<Manifest, String> {
-    let read = fs::read(path).and_then(|json| Ok(serde_json::from_slice(&json)?));
-    read.map_err(|error| {
+    let read = fs::read(path).and_then(|json| Ok(serde_json::from_slice::<Manifest>(&json)?));
+    let sorted = |mut manifest: Manifest| {
+        manifest.sources.sort_by(|one, other| one.name.cmp(&other.name));
+        manifest
+    };
+    read.map(sorted).map_err(|error| {
         format!(
             "{}: this manifest of the lake cannot be read: {error}. Nothing was exported or removed. Restore the file, or delete it to export its \
              sources again; the rows of those that no longer exist are lost then",

@@ -79,6 +79,23 @@ def test_an_export_of_many_sessions(tmp_path):
     assert most_mib(EXPORT, tmp_path / "sessions", tmp_path / "lake", threads=8) < MOST_MIB
 
 
+#: Exports recordings that are made one by one, and again.
+MANY = """
+def sessions():
+    for number in range(200_000):
+        yield f"/home/ada/.calendar-kit/chats/session-{number}.jsonl", (sys.argv[1] % number).encode()
+assert st.to_parquet(sessions(), sys.argv[2]).sources == 200_000
+assert st.to_parquet(sessions(), sys.argv[2]).unchanged == 200_000
+"""
+
+
+def test_exports_of_very_many_sessions(tmp_path):
+    [line] = lines(start(sessionId="%d"))
+    most = most_mib(MANY, line, tmp_path / "lake", threads=2)
+    print(f"{most:.0f} MiB")
+    assert most < MOST_MIB
+
+
 def test_lines_of_which_there_are_very_many(tmp_path):
     """A row needs some hundred bytes, however short its line is."""
     path = tmp_path / "s.jsonl"
