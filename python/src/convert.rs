@@ -262,14 +262,19 @@ pub fn parts_of(source: LineSource) -> Result<(Parts, FinalHistory), String> {
     Ok((Parts { lines, ranges }, history))
 }
 
+/// Number of bytes in which lines are counted at a time.
+const COUNTED_BYTES: usize = 16 << 10;
+
 /// Whether a file that would be read as one part has more lines than a part may have. `false` if it cannot be read.
 fn has_many_lines(source: &LineSource) -> bool {
-    let (mut buffer, mut at, mut lines) = ([0; 16 << 10], 0, 0);
-    while source.size() > PART_LINES as u64
-        && let Ok(count @ 1..) = source.read_at(&mut buffer, at)
-    {
-        at += count as u64;
-        lines += memchr::memchr_iter(b'\n', &buffer[..count]).count();
+    let (size, mut scratch, mut lines) = (source.size(), Vec::new(), 0);
+    if size <= PART_LINES as u64 {
+        return false;
+    }
+    for at in (0..size).step_by(COUNTED_BYTES) {
+        let count = (size - at).min(COUNTED_BYTES as u64) as usize;
+        let Ok(bytes) = source.bytes_at(at, count, &mut scratch) else { return false };
+        lines += memchr::memchr_iter(b'\n', bytes).count();
         if lines > PART_LINES {
             return true;
         }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use session_tape::{FileHash, LineSource, ReadError, Recording, is_archive_beginning};
 
@@ -16,13 +16,33 @@ pub struct Input {
     pub name: String,
     /// Where its content is.
     pub content: Content,
-    /// Its size in bytes; 0 if unknown.
-    size: u64,
-    is_directory: bool,
-    /// Whether it was a regular file when it was found.
-    is_file: bool,
+    /// What it was when it was examined. Recordings are found by one thread and examined by several.
+    examined: OnceLock<Examined>,
     /// Whether it is an open file without a name.
     is_nameless: bool,
+}
+
+/// The size and the kind of a recording.
+#[derive(Clone, Copy, Debug)]
+struct Examined {
+    /// In bytes; 0 if unknown.
+    size: u64,
+    is_directory: bool,
+    /// Whether it is a regular file.
+    is_file: bool,
+}
+
+impl Examined {
+    fn of(path: &Path) -> Self {
+        let found = fs::metadata(path);
+        let is_directory = found.as_ref().is_ok_and(fs::Metadata::is_dir);
+        let is_file = found.as_ref().is_ok_and(fs::Metadata::is_file);
+        let size = match is_directory {
+            true => [RUN_LOG, SESSION_LOG].iter().map(|log| size_of_file(&path.join(log))).max().unwrap_or(0),
+            false => found.map_or(0, |found| found.len()),
+        };
+        Examined { size, is_directory, is_file }
+    }
 }
 
 /// The name of an open file that has none.
@@ -54,16 +74,22 @@ pub const LARGE_BYTES: u64 = 8 << 20;
 const LARGE_ARCHIVE_BYTES: u64 = 1 << 20;
 
 impl Input {
-    /// The recording at a path.
+    /// The recording at a path, which is not examined yet.
     pub fn at(path: PathBuf) -> Self {
-        let found = fs::metadata(&path);
-        let is_directory = found.as_ref().is_ok_and(fs::Metadata::is_dir);
-        let is_file = found.as_ref().is_ok_and(fs::Metadata::is_file);
-        let size = match is_directory {
-            true => [RUN_LOG, SESSION_LOG].iter().map(|log| size_of_file(&path.join(log))).max().unwrap_or(0),
-            false => found.map_or(0, |found| found.len()),
-        };
-        Input { is_directory, is_file, ..Self::of(name_of(&path), Content::Path(path), size) }
+        let (name, content) = (name_of(&path), Content::Path(path));
+        Input { name, content, examined: OnceLock::new(), is_nameless: false }
+    }
+
+    /// Finds out the size and kind of a recording at a path now; otherwise this is done as soon as they are needed.
+    pub fn examine(&self) {
+        self.examined();
+    }
+
+    fn examined(&self) -> Examined {
+        *self.examined.get_or_init(|| match &self.content {
+            Content::Path(path) => Examined::of(path),
+            _ => Examined { size: 0, is_directory: false, is_file: false },
+        })
     }
 
     /// Represents the recordings in a directory that cannot be listed.
@@ -84,7 +110,8 @@ impl Input {
     }
 
     fn of(name: String, content: Content, size: u64) -> Self {
-        Input { name, content, size, is_directory: false, is_file: false, is_nameless: false }
+        let examined = Examined { size, is_directory: false, is_file: false };
+        Input { name, content, examined: examined.into(), is_nameless: false }
     }
 
     /// The content of an open file that has no name.
@@ -114,7 +141,7 @@ impl Input {
     /// Returns the input itself if it can be read again. An input that can be read only once, such as a pipe, is copied to a temporary file now.
     pub fn settled(self) -> Self {
         let Content::Path(path) = &self.content else { return self };
-        if self.is_file || can_be_read_again(path) {
+        if self.examined().is_file || can_be_read_again(path) {
             return self;
         }
         let source = self.open().map_err(|error| read_failed(&error));
@@ -127,23 +154,23 @@ impl Input {
 
     /// The number of bytes that are kept for it in memory or in a temporary file.
     pub fn kept_bytes(&self) -> u64 {
-        if matches!(self.content, Content::Path(_)) { 0 } else { self.size }
+        if matches!(self.content, Content::Path(_)) { 0 } else { self.size() }
     }
 
-    /// Its size in bytes when it was found; 0 if unknown.
+    /// Its size in bytes when it was examined; 0 if unknown.
     pub fn size(&self) -> u64 {
-        self.size
+        self.examined().size
     }
 
     /// Whether it must be opened as a whole recording, because it is a directory or has the name of an archive.
     pub fn is_packed(&self) -> bool {
-        matches!(&self.content, Content::Path(path) if self.is_directory || is_archive_name(path))
+        matches!(&self.content, Content::Path(path) if self.examined().is_directory || is_archive_name(path))
     }
 
     /// Whether a session in it is large enough to be read in parts.
     pub fn is_large(&self) -> bool {
-        let is_archive = self.is_packed() && !self.is_directory;
-        self.size >= if is_archive { LARGE_ARCHIVE_BYTES } else { LARGE_BYTES }
+        let is_archive = self.is_packed() && !self.examined().is_directory;
+        self.size() >= if is_archive { LARGE_ARCHIVE_BYTES } else { LARGE_BYTES }
     }
 
     /// Opens the file of a session.

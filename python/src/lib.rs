@@ -127,7 +127,7 @@ fn stream_of(
     on_progress: Option<Py<PyAny>>,
 ) -> PyResult<BatchStream> {
     let table = table_named(table)?;
-    let inputs = PythonInputs::new(paths, wanted_of(&[table]))?;
+    let inputs = PythonInputs::new(paths, wanted_of(&[table]))?.examining();
     Ok(BatchStream::new(table, inputs, options_of(&[table], text_limit, include_payload, verify), on_progress))
 }
 

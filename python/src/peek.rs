@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use chrono::{DateTime, NaiveDate};
-use session_tape::{FileHash, LineSource, Recording, SessionFold, SessionReader, read_run};
+use session_tape::{FileHash, LineSource, Recording, SessionFold, SessionReader, is_archive_beginning, read_run};
 
 use crate::file_facts::FileFacts;
 use crate::identity::Identity;
-use crate::input::{Content, Input, RUN_LOG, SESSION_LOG, is_archive, log_of, read_failed};
+use crate::input::{Content, Input, RUN_LOG, SESSION_LOG, log_of, read_failed};
 use crate::on_disk::{OnDisk, Refused};
 use crate::options::Options;
 use crate::values::{time, time_of_json};
@@ -67,9 +67,15 @@ impl<'p> Peeker<'p> {
 
     fn session(&mut self, input: &Input) -> Found {
         match if self.hash { input.open() } else { input.open_unread() } {
-            Ok(source) if is_archive(&source) => self.recording(input),
             Ok(source) => {
-                let started = start_of(&source, &mut self.reader);
+                let beginning = beginning_of(&source);
+                if is_archive_beginning(&beginning) {
+                    return self.recording(input);
+                }
+                let started = match memchr::memchr(b'\n', &beginning) {
+                    Some(_) => start_of(&LineSource::in_memory(beginning), &mut self.reader),
+                    None => start_of(&source, &mut self.reader),
+                };
                 let facts = self.hash.then(|| FileFacts::from(FileHash::default().finish(&source)));
                 // The hash covers the bytes before the first one that can't be read.
                 let is_unreadable = facts.as_ref().is_some_and(|facts| facts.bytes < source.size());
@@ -116,6 +122,17 @@ fn is_unreadable(input: &Input) -> bool {
     }
     let is_refused = |name: &&str| read(&path.join(name)).is_err_and(|error| error.kind() != ErrorKind::NotFound);
     path.read_dir().is_err() || [RUN_LOG, SESSION_LOG, "manifest.json"].iter().any(is_refused)
+}
+
+/// Number of bytes in which the first line is looked for. If it is longer, it is read again.
+const BEGINNING_BYTES: usize = 4 << 10;
+
+/// The first bytes of a session; none if it can't be read.
+fn beginning_of(source: &LineSource) -> Vec<u8> {
+    let mut beginning = vec![0; BEGINNING_BYTES];
+    let count = source.read_at(&mut beginning, 0).unwrap_or(0);
+    beginning.truncate(count);
+    beginning
 }
 
 /// When a session began: the start time of its header, or else the timestamp of its first line.

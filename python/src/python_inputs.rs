@@ -24,6 +24,7 @@ const FIND_FOR: Duration = Duration::from_millis(20);
 /// Yields recordings one by one. None is opened before it is asked for.
 pub struct PythonInputs {
     wanted: Wanted,
+    is_examining: bool,
     rest: Option<Py<PyIterator>>,
     sources: VecDeque<Source>,
     /// Recordings that were found together, and are still to be yielded.
@@ -47,6 +48,7 @@ impl PythonInputs {
     pub fn new(paths: &Bound<'_, PyAny>, wanted: Wanted) -> PyResult<Self> {
         let mut inputs = PythonInputs {
             wanted,
+            is_examining: false,
             rest: None,
             sources: VecDeque::new(),
             found: VecDeque::new(),
@@ -68,6 +70,11 @@ impl PythonInputs {
         }
         inputs.look_up(paths.py())?;
         Ok(inputs)
+    }
+
+    /// Recordings are examined as soon as they are found, without the GIL.
+    pub fn examining(self) -> Self {
+        PythonInputs { is_examining: true, ..self }
     }
 
     /// The next recording; `None` after the last.
@@ -119,7 +126,7 @@ impl PythonInputs {
 
     /// Finds some recordings of the walks that are next.
     fn find(&mut self, py: Python<'_>) -> PyResult<()> {
-        let PythonInputs { wanted, sources, found, seen, signals, .. } = self;
+        let PythonInputs { wanted, is_examining, sources, found, seen, signals, .. } = self;
         let is_short = matches!(sources.make_contiguous(), [Source::Walk(walk)] if walk.is_of_one_file());
         maybe_detached(py, is_short, move || {
             let begun = Instant::now();
@@ -128,7 +135,12 @@ impl PythonInputs {
                 && begun.elapsed() < FIND_FOR
             {
                 match walk.next(*wanted, seen, signals)? {
-                    Some(input) => found.push_back(input),
+                    Some(input) => {
+                        if *is_examining {
+                            input.examine();
+                        }
+                        found.push_back(input);
+                    }
                     None => drop(sources.pop_front()),
                 }
             }

@@ -23,6 +23,14 @@ def test_export(fleet, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["unchanged"] == 60
 
 
+def test_an_export_does_not_import_pyarrow(fleet, tmp_path):
+    """It takes a tenth of a second, and its libraries start threads."""
+    script = "import sys; from session_tape.__main__ import main; main(sys.argv[1:]); sys.exit('pyarrow' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script, "export", str(fleet), str(tmp_path)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["sources"] == 60
+
+
 def test_verify(tmp_path, capsys):
     recording = tmp_path / "s.jsonl"
     recording.write_bytes(talk(1))

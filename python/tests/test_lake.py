@@ -115,6 +115,22 @@ def test_each_recording_is_in_the_partition_of_its_own_day(tmp_path):
     assert len({row["source"] for row in rows(lake, "sessions")}) == len(rows(lake, "sessions"))
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r\n", ""])
+@pytest.mark.parametrize("length", [300, 4094, 4095, 4096, 4097, 8192, 70_000])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_the_day_is_that_of_the_header_wherever_its_line_ends(tmp_path, mark, length, ending):
+    def header(padding):
+        return session(start(sessionId="s", startTime="2026-03-05T16:00:00.000Z", title="x" * padding)).decode().rstrip("\n")
+
+    line = mark + header(length - len((mark + header(0)).encode()))
+    assert len(line.encode()) == length
+    rest = session(text("human", "hi")).decode() if ending else ""
+    (tmp_path / "s.jsonl").write_text(line + ending + rest, encoding="utf-8", newline="")
+    for again in range(2):
+        st.to_parquet(tmp_path / "s.jsonl", tmp_path / "lake")
+        assert days(tmp_path / "lake") == [("s.jsonl", "2026-03-05")]
+
+
 def test_a_session_whose_first_line_is_complete_later_gets_its_day(tmp_path):
     whole = one("02-11")
     folder, lake = written(tmp_path / "f", a=b"torn", b=whole[:40]), tmp_path / "lake"

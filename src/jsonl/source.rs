@@ -109,18 +109,14 @@ impl LineSource {
     fn open_as(path: &Path, pipes: Pipes, kept_bytes: u64) -> Result<Self, ReadError> {
         let (file, metadata) = input_file::open(path, Links::Followed).map_err(ReadError::System)?;
         let (opened, cancellation) = (SystemTime::now(), Cancellation::current());
-        let content = if metadata.is_file() {
+        let (content, size) = if metadata.is_file() {
             read_or_keep_open(file, &metadata, kept_bytes, &cancellation)?
         } else if stream::is_pipe(&metadata) && pipes == Pipes::Read {
-            Content::Memory(stream::drain(file, path, &cancellation).map_err(ReadError::System)?)
+            in_memory(stream::drain(file, path, &cancellation).map_err(ReadError::System)?)
         } else if stream::is_at_end(&file, &metadata) {
-            Content::Memory(Vec::new())
+            in_memory(Vec::new())
         } else {
             return Err(ReadError::System(expect_regular(&metadata, path).err().unwrap_or_else(OsError::directory)));
-        };
-        let size = match &content {
-            Content::File(file) => file.metadata().map_err(|error| failed(&error, "fstat", None))?.size,
-            Content::Memory(content) => content.len() as u64,
         };
         Ok(LineSource { content, size, metadata, opened })
     }
@@ -187,16 +183,21 @@ impl LineSource {
     }
 }
 
-/// Reads a small file into memory, and keeps a large one open. A file whose size the system reports as 0, like many in `/proc`, is read to
-/// its end.
+fn in_memory(bytes: Vec<u8>) -> (Content, u64) {
+    let size = bytes.len() as u64;
+    (Content::Memory(bytes), size)
+}
+
+/// Reads a small file into memory, and keeps a large one open. Returns its size too. A file whose size the system reports as 0, like many in
+/// `/proc`, is read to its end.
 fn read_or_keep_open(
     file: File,
     metadata: &Metadata,
     kept_bytes: u64,
     cancellation: &Cancellation,
-) -> Result<Content, ReadError> {
+) -> Result<(Content, u64), ReadError> {
     if metadata.size >= kept_bytes {
-        return Ok(Content::File(file));
+        return Ok((Content::File(file), metadata.size));
     }
     // One byte more than the file's size, so that the read that detects its end needs no second buffer.
     let mut content = vec![0; if metadata.size == 0 { UNKNOWN_BYTES } else { metadata.size as usize + 1 }];
@@ -205,11 +206,11 @@ fn read_or_keep_open(
         filled += fill(&file, &mut content[filled..], cancellation)?;
         if filled < content.len() {
             content.truncate(filled);
-            return Ok(Content::Memory(content));
+            return Ok(in_memory(content));
         }
         // The file has grown since it was opened.
-        if file.metadata().is_ok_and(|metadata| metadata.size >= KEPT_BYTES) {
-            return Ok(Content::File(file));
+        if let Some(size) = file.metadata().ok().map(|metadata| metadata.size).filter(|size| *size >= KEPT_BYTES) {
+            return Ok((Content::File(file), size));
         }
         if filled > stream::MOST_BYTES {
             return Err(ReadError::System(stream::too_large()));

@@ -15,12 +15,14 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Union
-
-import pyarrow as pa
+from typing import IO, TYPE_CHECKING, Any, Union
 
 from . import _native
 from ._native import __version__
+
+if TYPE_CHECKING:
+    # The functions that need it import it themselves: importing it takes longer than importing the rest, and an export does not need it.
+    import pyarrow as pa
 
 __all__ = [
     "Divergence",
@@ -147,6 +149,8 @@ def table(
     >>> table([("a.jsonl", line)], "sessions").read_all()["lines"].to_pylist()
     [1]
     """
+    import pyarrow as pa
+
     columns = schema(_str("name", name), include_payload=include_payload)
     limit = _limit(text_limit)
     stream = _native.stream(paths, name, limit, bool(include_payload), bool(verify), _callable(on_progress))
@@ -212,6 +216,8 @@ def verify_rows(table: Any) -> pa.BooleanArray:
     """
     if not hasattr(table, "__arrow_c_stream__"):
         raise TypeError(f"table must have Arrow's stream interface, and {type(table).__name__} has not")
+    import pyarrow as pa
+
     return _native.verify_rows(pa.RecordBatchReader.from_stream(table))
 
 

@@ -7,10 +7,12 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 import session_tape as st
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _TABLES_OF = {"sessions": st.TABLES[:3], "runs": st.TABLES[3:]}
 _TEXT_LIMIT = 64 * 1024
@@ -109,6 +111,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _verified_columns(path: str) -> pa.RecordBatchReader:
     """The columns of a Parquet file that verification needs, batch by batch: a part may have millions of rows."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(path)
