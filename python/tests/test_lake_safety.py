@@ -111,10 +111,9 @@ def test_an_export_that_waits_can_be_interrupted(folder, lake, slow):
     waiting = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert waiting.stdout.readline() == b"begun\n"
     time.sleep(0.5)
-    sent = time.monotonic()
     waiting.send_signal(signal.SIGINT)
-    _, said = waiting.communicate(timeout=30)
-    assert b"KeyboardInterrupt" in said and time.monotonic() - sent < 1
+    _, said = waiting.communicate(timeout=60)
+    assert b"KeyboardInterrupt" in said and slow.poll() is None, "it ended while the other one had the lake"
 
 
 def test_many_exports_at_the_same_time(tmp_path, lake):

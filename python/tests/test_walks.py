@@ -112,13 +112,17 @@ def longest_stall(work):
     ],
 )
 def test_other_threads_run_while_recordings_are_looked_for(tree, work):
-    stall, took = longest_stall(lambda: work(tree))
-    print(f"{took:.3f} s, in which the other thread did not run for {stall:.3f} s")
-    assert stall < max(0.1, took / 2)
+    # A busy machine may stop a thread, too, but hardly each time.
+    for _ in range(4):
+        stall, took = longest_stall(lambda: work(tree))
+        print(f"{took:.3f} s, in which the other thread did not run for {stall:.3f} s")
+        if stall < max(0.1, took / 2):
+            return
+    pytest.fail("the other thread stood still each time")
 
 
 def test_many_paths_are_found_soon_while_another_thread_is_busy(tmp_path):
-    """Each time that the GIL is acquired may take 5 ms, so it must not be released for each path."""
+    """Acquiring the GIL may take the switch interval each time, so it must not be released for each path: that would take 50 s here."""
     content = talk(1, turns=1)
     paths = [tmp_path / f"{number}.jsonl" for number in range(1000)]
     for path in paths:
@@ -129,13 +133,16 @@ def test_many_paths_are_found_soon_while_another_thread_is_busy(tmp_path):
         while not over.is_set():
             pass
 
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(0.05)
     thread = threading.Thread(target=spin)
     thread.start()
     try:
         for given in (paths, tmp_path, iter(paths)):
             begun = time.monotonic()
             assert len(st.recordings(given)) == len(paths)
-            assert time.monotonic() - begun < 3
+            assert time.monotonic() - begun < 25
     finally:
         over.set()
+        sys.setswitchinterval(interval)
         thread.join()
