@@ -23,7 +23,7 @@ pub struct Input {
 }
 
 /// The size and the kind of a recording.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Examined {
     /// In bytes; 0 if unknown.
     size: u64,
@@ -74,13 +74,12 @@ pub const LARGE_BYTES: u64 = 8 << 20;
 const LARGE_ARCHIVE_BYTES: u64 = 1 << 20;
 
 impl Input {
-    /// The recording at a path, which is not examined yet.
+    /// The recording at a path.
     pub fn at(path: PathBuf) -> Self {
-        let (name, content) = (name_of(&path), Content::Path(path));
-        Input { name, content, examined: OnceLock::new(), is_nameless: false }
+        Self::of(name_of(&path), Content::Path(path))
     }
 
-    /// Finds out the size and kind of a recording at a path now; otherwise this is done as soon as they are needed.
+    /// Finds out its size and kind now; otherwise this is done as soon as they are needed.
     pub fn examine(&self) {
         self.examined();
     }
@@ -88,30 +87,30 @@ impl Input {
     fn examined(&self) -> Examined {
         *self.examined.get_or_init(|| match &self.content {
             Content::Path(path) => Examined::of(path),
-            _ => Examined { size: 0, is_directory: false, is_file: false },
+            Content::Kept(file) => Examined::of(&file.path()),
+            Content::Memory(bytes) => Examined { size: bytes.len() as u64, ..Examined::default() },
+            Content::Nothing(_) => Examined::default(),
         })
     }
 
     /// Represents the recordings in a directory that cannot be listed.
     pub fn unlisted(path: &Path, error: &str) -> Self {
         let content = Content::Nothing(format!("Failed to list directory: {error}, '{}'", path.display()));
-        Self::of(name_of(path), content, 0)
+        Self::of(name_of(path), content)
     }
 
     /// A recording in memory.
     pub fn in_memory(name: String, bytes: Vec<u8>) -> Self {
-        let size = bytes.len() as u64;
-        Self::of(name, Content::Memory(Arc::new(bytes)), size)
+        Self::of(name, Content::Memory(Arc::new(bytes)))
     }
 
     /// A recording in a temporary file.
-    pub fn kept(name: String, file: KeptFile, size: u64) -> Self {
-        Self::of(name, Content::Kept(Arc::new(file)), size)
+    pub fn kept(name: String, file: KeptFile) -> Self {
+        Self::of(name, Content::Kept(Arc::new(file)))
     }
 
-    fn of(name: String, content: Content, size: u64) -> Self {
-        let examined = Examined { size, is_directory: false, is_file: false };
-        Input { name, content, examined: examined.into(), is_nameless: false }
+    fn of(name: String, content: Content) -> Self {
+        Input { name, content, examined: OnceLock::new(), is_nameless: false }
     }
 
     /// The content of an open file that has no name.
@@ -147,7 +146,7 @@ impl Input {
         let source = self.open().map_err(|error| read_failed(&error));
         let kept = source.and_then(|source| {
             let file = KeptFile::copy(&source).map_err(|error| format!("Failed to keep what is in a pipe: {error}"))?;
-            Ok(Input::kept(self.name.clone(), file, source.size()))
+            Ok(Input::kept(self.name.clone(), file))
         });
         kept.unwrap_or_else(|error| Input { content: Content::Nothing(error), ..self })
     }

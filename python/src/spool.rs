@@ -31,12 +31,11 @@ fn spool_named(name: String, content: &Bound<'_, PyAny>) -> PyResult<Input> {
     if bytes.len() <= KEPT_BYTES {
         return Ok(Input::in_memory(name, bytes.to_vec()));
     }
-    let file = KeptFile::with(bytes).map_err(failed)?;
-    Ok(Input::kept(name, file, bytes.len() as u64))
+    KeptFile::with(bytes).map(|file| Input::kept(name, file)).map_err(failed)
 }
 
 fn spool_file(name: String, content: &Bound<'_, PyAny>) -> PyResult<Input> {
-    let (mut kept, mut file, mut size) = (Vec::new(), None, 0);
+    let (mut kept, mut file) = (Vec::new(), None);
     loop {
         content.py().check_signals()?;
         let read = content.call_method1("read", (KEPT_BYTES,))?;
@@ -44,7 +43,6 @@ fn spool_file(name: String, content: &Bound<'_, PyAny>) -> PyResult<Input> {
             .cast::<PyBytes>()
             .map_err(|_| PyTypeError::new_err("a file in paths must be open in binary mode, and blocking"))?;
         let bytes = read.as_bytes();
-        size += bytes.len() as u64;
         match (&mut file, bytes.is_empty()) {
             (None, true) => return Ok(Input::in_memory(name, kept)),
             (Some(_), true) => break,
@@ -59,7 +57,7 @@ fn spool_file(name: String, content: &Bound<'_, PyAny>) -> PyResult<Input> {
         }
     }
     match file {
-        Some((file, _)) => Ok(Input::kept(name, file, size)),
+        Some((file, _)) => Ok(Input::kept(name, file)),
         None => Ok(Input::in_memory(name, kept)),
     }
 }

@@ -62,17 +62,20 @@ def item(speaker: str, blocks: list[dict[str, Any]], metadata: dict[str, Any] | 
     return "content", {"content": {"speaker": speaker, "blocks": blocks, **({"metadata": metadata} if metadata else {})}}
 
 
+def said(chance: random.Random) -> dict[str, Any]:
+    return {"type": "text", "text": text(chance, length(chance))}
+
+
 def turn(chance: random.Random, at: int) -> Iterator[Record]:
-    said = lambda: {"type": "text", "text": text(chance, length(chance))}  # noqa: E731
-    yield item("human", [said()])
+    yield item("human", [said(chance)])
     for step in range(chance.randrange(5)):
         ids = [f"call_{at}_{step}_{place}_{chance.getrandbits(32):x}" for place in range(1 + (chance.random() < 0.15))]
         tool = chance.choice(TOOLS)
         calls = [{"type": "tool_call", "id": one, "name": tool, "parameters": {"path": f"/repo/src/{chance.choice(WORDS)}", "text": text(chance, 8)}} for one in ids]
-        yield item("ai", [*([said()] if chance.random() < 0.6 else []), *calls], usage(chance) if chance.random() < 0.5 else None)
+        yield item("ai", [*([said(chance)] if chance.random() < 0.6 else []), *calls], usage(chance) if chance.random() < 0.5 else None)
         failed = {"error": "it failed"} if chance.random() < 0.1 else {}
         yield item("tool", [{"type": "tool_response", "callId": one, "toolName": tool, "result": result(chance), **failed} for one in ids])
-    yield item("ai", [{"type": "thinking", "thought": text(chance, 20)}, said()] if chance.random() < 0.2 else [said()], usage(chance))
+    yield item("ai", [{"type": "thinking", "thought": text(chance, 20)}, said(chance)] if chance.random() < 0.2 else [said(chance)], usage(chance))
 
 
 def records(chance: random.Random, number: int, count: int) -> Iterator[Record]:
