@@ -354,6 +354,27 @@ for call in (lambda: st.events([("a", b"x" * 3_000_000)]).read_all(), lambda: st
     assert done.stdout.splitlines() == [expected] * 2, done.stderr
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the folder is that of POSIX")
+@pytest.mark.parametrize("is_file", [False, True])
+@pytest.mark.parametrize("work", [lambda paths, to: st.to_parquet(paths, to, ["sessions"]), lambda paths, _: st.table(paths, "sessions").read_all()])
+def test_few_contents_are_in_temporary_files_at_the_same_time(tmp_path, monkeypatch, work, is_file):
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    content = talk(1) + b" " * (4 << 20) + b"\n"
+    kept = []
+
+    def contents():
+        for number in range(60):
+            kept.append(len(list(folder.iterdir())))
+            yield str(number), io.BytesIO(content) if is_file else content
+
+    work(contents(), tmp_path / "lake")
+    print(f"at most {max(kept)}")
+    assert len(kept) == 60 and 0 < max(kept) <= 24
+    assert not list(folder.iterdir())
+
+
 def test_other_threads_run_meanwhile(tmp_path):
     (tmp_path / "s.jsonl").write_bytes(session(start(), *[text("ai", "x" * 200)] * 60_000))
     ticks, over = [], threading.Event()
