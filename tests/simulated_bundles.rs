@@ -12,14 +12,20 @@ mod simulated;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use session_tape::bundle::error::BundleError;
+use session_tape::bundle::export::{ExportOptions, export};
+use session_tape::bundle::import::{ImportError, import};
 use session_tape::bundle::verify::{VerifyOptions, verify};
 use session_tape::disk::durability::Durability;
-use session_tape::session::fork::fork;
+use session_tape::disk::files;
+use session_tape::disk::os_error::OsError;
+use session_tape::session::fork::{ForkError, fork};
 use simulated::bundle::{
     SECRET, check_fork, check_whole, export_from, files_of, fork_of, import_from, quietly, session_text,
 };
 use simulated::cut::Fill;
 use simulated::disk::Disk;
+use simulated::fault::{Call, Fault};
 use simulated::run::{RUN, Recording};
 use simulated::search::{Search, Tried, search};
 use simulated::tree::Tree;
@@ -149,4 +155,77 @@ fn a_fork_is_whole_or_absent() {
     let tried = search(&base, &log, Search::from_environment(FILLS), &judge).unwrap_or_else(|fault| panic!("{fault}"));
     println!("a fork: {tried:?}");
     assert!(tried.states > 5, "{tried:?}");
+}
+
+/// Makes something with each of its syncs failing once. The error names the path, nothing is left, and another attempt succeeds.
+fn fail_each_sync(disk: &Disk, made: &Path, make: &dyn Fn() -> Result<(), OsError>) {
+    let before = disk.tree();
+    let count_syncs = |disk: &Disk, call| disk.calls().iter().filter(|done| **done == call).count();
+    let whole = Disk::of(disk.root(), before.clone());
+    let mounted = whole.mounted();
+    make().unwrap();
+    drop(mounted);
+    for call in [Call::Sync, Call::SyncDirectory] {
+        let syncs = count_syncs(&whole, call);
+        assert!(syncs > 0, "{call:?} of {}", made.display());
+        for visit in 0..syncs {
+            let disk = Disk::of(disk.root(), before.clone());
+            let _mounted = disk.mounted();
+            disk.fail((call, visit), Fault::Error(libc::EIO));
+            let error = make().expect_err("a sync has failed");
+            let said = format!("{call:?} {visit}: {error}");
+            assert_eq!((error.code, error.path.as_deref()), ("EIO", Some(made)), "{said}");
+            assert_eq!(disk.tree().files(), before.files(), "{said}");
+            assert!(!files::exists(made), "{said}");
+            make().unwrap();
+        }
+    }
+}
+
+fn system(error: &BundleError) -> OsError {
+    *error.system.clone().unwrap_or_else(|| panic!("{error:?}"))
+}
+
+/// Once a complete bundle stayed after such an error, and the next attempt met it.
+#[test]
+fn an_export_that_could_not_be_synced_leaves_nothing() {
+    for bundle in ["bundle", "bundle.tar.zst"] {
+        let disk = with_run(Path::new("/simulated/unsynced-export"));
+        let (source, made) = (disk.root().join(RUN), disk.root().join(bundle));
+        let make = || quietly(|watch| export(&source, &made, &ExportOptions::default(), watch)).map(drop);
+        fail_each_sync(&disk, &made, &|| make().map_err(|error| system(&error)));
+    }
+}
+
+#[test]
+fn an_import_that_could_not_be_synced_leaves_nothing() {
+    let exported = with_run(Path::new("/simulated/unsynced-import"));
+    let root = exported.root();
+    let (archive, made) = (root.join("archive.tar.zst"), root.join("imported"));
+    let mounted = exported.mounted();
+    export_from(root.join(RUN))(&archive);
+    drop(mounted);
+    let make = || quietly(|watch| import(&archive, &made, &VerifyOptions::default(), watch)).map(drop);
+    fail_each_sync(&Disk::of(root, exported.tree()), &made, &|| {
+        make().map_err(|error| match error {
+            ImportError::Failed(error) => system(&error),
+            refused => panic!("{refused}"),
+        })
+    });
+}
+
+#[test]
+fn a_fork_that_could_not_be_synced_leaves_nothing() {
+    let root = Path::new("/simulated/unsynced-fork");
+    let disk = with_session(root);
+    let (source, target) = fork_of(root);
+    let mounted = disk.mounted();
+    let made = fork(&source, &target).unwrap().path;
+    drop(mounted);
+    let disk = with_session(root);
+    fail_each_sync(&disk, &made, &|| match fork(&source, &target) {
+        Ok(_) => Ok(()),
+        Err(ForkError::System(error)) => Err(error),
+        Err(error) => panic!("{error:?}"),
+    });
 }

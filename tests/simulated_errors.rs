@@ -295,6 +295,23 @@ fn a_recorder_whose_snapshot_can_not_be_synced_stops() {
     recording.end();
 }
 
+/// The caller was told that there is no snapshot.
+#[test]
+fn a_snapshot_whose_entry_can_not_be_synced_is_not_left() {
+    let root = Path::new("/simulated/snapshot-entry");
+    let disk = Disk::new(root);
+    let _mounted = disk.mounted();
+    let recording = run::Recording::open(root, Durability::Fsync).unwrap();
+    recording.flush(&|what| disk.acknowledge(what)).unwrap();
+    let snapshots = || {
+        disk.tree().files().into_keys().filter(|path| path.extension().is_some_and(|end| end == "cath-snap")).count()
+    };
+    disk.fail(next(&disk, Call::SyncDirectory), Fault::Error(libc::EIO));
+    assert!(recording.snapshot().is_err());
+    assert_eq!(snapshots(), 0);
+    recording.end();
+}
+
 /// The entries of such a directory are synced with its whole file system. If that fails too, they are not durable, and the recorder reports it.
 #[test]
 fn a_directory_that_may_not_be_read_is_synced_all_the_same() {

@@ -68,29 +68,34 @@ impl StagedDirectory {
     /// Syncs a file in it that is complete, unless the directory is for a reader.
     pub fn keep(&self, file: &File) -> Result<(), OsError> {
         failpoint!("staged::before_sync");
-        if self.is_to_stay { sync(file) } else { Ok(()) }
+        if self.is_to_stay { sync(file, &self.destination) } else { Ok(()) }
     }
 
-    /// Moves the directory to its destination. The files in it must be synced already.
+    /// Moves the directory to its destination, where nothing is left if that fails. The files in it must be synced already.
     pub fn commit(self) -> Result<(), StageError> {
-        if !self.is_to_stay {
-            return place(self.directory, &self.destination);
+        let StagedDirectory { directory, destination, is_to_stay } = self;
+        if !is_to_stay {
+            return directory.place(&destination).map_err(|error| refused(error, &destination));
         }
-        let mut waiting = vec![self.path().to_path_buf()];
-        while let Some(directory) = waiting.pop() {
-            for name in files::read_directory(&directory)? {
-                let path = directory.join(name?);
-                if files::symlink_metadata(&path)?.is_directory() {
-                    waiting.push(path);
-                }
-            }
-            sync_directory(&directory)?;
-        }
+        sync_directories(directory.path()).map_err(|error| about(error, &destination))?;
         failpoint!("staged::before_rename");
-        place(self.directory, &self.destination)?;
-        failpoint!("staged::after_rename");
-        Ok(sync_directory(parent(&self.destination))?)
+        directory.place_durably(&destination).map_err(|error| refused(error, &destination))
     }
+}
+
+/// Syncs a directory and those in it.
+fn sync_directories(top: &Path) -> Result<(), OsError> {
+    let mut waiting = vec![top.to_path_buf()];
+    while let Some(directory) = waiting.pop() {
+        for name in files::read_directory(&directory)? {
+            let path = directory.join(name?);
+            if files::symlink_metadata(&path)?.is_directory() {
+                waiting.push(path);
+            }
+        }
+        sync_directory(&directory)?;
+    }
+    Ok(())
 }
 
 impl StagedFile {
@@ -105,15 +110,13 @@ impl StagedFile {
         Ok(self.0.file().metadata()?.size)
     }
 
-    /// Syncs the file and moves it to its destination.
+    /// Syncs the file and moves it to its destination, where nothing is left if that fails.
     pub fn commit(mut self) -> Result<(), StageError> {
         failpoint!("staged::before_sync");
-        sync(self.0.file())?;
         let destination = self.0.destination().to_path_buf();
+        sync(self.0.file(), &destination)?;
         failpoint!("staged::before_rename");
-        self.0.place().map_err(|error| refused(error, &destination))?;
-        failpoint!("staged::after_rename");
-        Ok(sync_directory(parent(&destination))?)
+        self.0.place_durably().map_err(|error| refused(error, &destination))
     }
 }
 
@@ -135,18 +138,19 @@ fn expect_nothing(destination: &Path) -> Result<(), StageError> {
     }
 }
 
-fn sync(file: &File) -> Result<(), OsError> {
-    file.sync_all().map_err(|error| OsError::new(&error, "fsync", None))
+fn sync(file: &File, destination: &Path) -> Result<(), OsError> {
+    file.sync_all().map_err(|error| OsError::new(&error, "fsync", Some(destination)))
 }
 
-fn place(directory: TemporaryDirectory, destination: &Path) -> Result<(), StageError> {
-    directory.place(destination).map_err(|error| refused(error, destination))
+/// The error with the path that the caller knows, instead of a temporary one or none.
+fn about(error: OsError, destination: &Path) -> OsError {
+    OsError { path: Some(destination.to_path_buf()), ..error }
 }
 
 fn refused(error: OsError, destination: &Path) -> StageError {
     match error.code {
         "EEXIST" => StageError::Exists(destination.to_path_buf()),
-        _ => error.into(),
+        _ => about(error, destination).into(),
     }
 }
 

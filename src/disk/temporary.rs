@@ -10,6 +10,7 @@ use super::open_options::{Create, OpenOptions};
 use super::os_error::OsError;
 use super::parent::parent;
 pub use super::real::unnamed;
+use super::sync_directory::sync_directory;
 
 /// A prefix and a suffix of names that all readers ignore.
 pub type Naming = (&'static str, &'static str);
@@ -70,6 +71,14 @@ impl TemporaryFile {
         Ok(())
     }
 
+    /// Like [`place`](Self::place), and syncs the entry. If that fails, nothing is left at the destination.
+    pub fn place_durably(self) -> Result<(), OsError> {
+        let destination = self.destination.clone();
+        self.place()?;
+        failpoint!("staged::after_rename");
+        sync_entry(&destination)
+    }
+
     fn rename(mut self, rename: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<(), OsError> {
         rename(&self.path, &self.destination)
             .map_err(|error| OsError::new(&error, "rename", Some(&self.destination)))?;
@@ -84,6 +93,14 @@ impl Drop for TemporaryFile {
             let _ = file_system(&self.path).remove_file(&self.path);
         }
     }
+}
+
+/// Syncs the entry of a file that was just placed. Removes the file if that fails: the caller reports that there is none, and another
+/// attempt must not meet it.
+pub fn sync_entry(placed: &Path) -> Result<(), OsError> {
+    sync_directory(parent(placed)).inspect_err(|_| {
+        let _ = file_system(placed).remove_file(placed);
+    })
 }
 
 /// A directory that is removed with its content when it is dropped.
@@ -114,6 +131,17 @@ impl TemporaryDirectory {
 
     /// Moves the directory to `destination`. Fails with the code `EEXIST` if anything exists there.
     pub fn place(mut self, destination: &Path) -> Result<(), OsError> {
+        self.place_at(destination)
+    }
+
+    /// Like [`place`](Self::place), and syncs the entry. If that fails, nothing is left at `destination`.
+    pub fn place_durably(mut self, destination: &Path) -> Result<(), OsError> {
+        self.place_at(destination)?;
+        failpoint!("staged::after_rename");
+        sync_directory(parent(destination)).inspect_err(|_| self.withdraw(destination))
+    }
+
+    fn place_at(&mut self, destination: &Path) -> Result<(), OsError> {
         let renamed = file_system(&self.path).rename_new(&self.path, destination);
         renamed.map_err(|error| match error.kind() {
             // The error of a plain rename, which would replace an empty directory only.
@@ -124,6 +152,14 @@ impl TemporaryDirectory {
         })?;
         self.is_in_place = true;
         Ok(())
+    }
+
+    /// Takes the directory back, to remove it. It loses its name first: a removal that a crash ends would leave a part of it there.
+    fn withdraw(&mut self, destination: &Path) {
+        if file_system(destination).rename_new(destination, &self.path).is_err() {
+            self.path = destination.to_path_buf();
+        }
+        self.is_in_place = false;
     }
 }
 

@@ -102,10 +102,16 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Writes the snapshot atomically to a run's directory of snapshots. Returns its path.
+    /// Writes the snapshot atomically to a run's directory of snapshots, or leaves the directory as it was. Returns its path.
     pub fn write(&self, directory: &Path, durability: Durability) -> Result<PathBuf, OsError> {
         let path = path_of(directory, self.content.logical_time);
-        atomic_file::write(&path, &self.print(), parent(directory), durability)?;
+        let replaces = files::exists(&path);
+        let written = atomic_file::write(&path, &self.print(), parent(directory), durability);
+        written.inspect_err(|_| {
+            if !replaces {
+                let _ = files::remove_file(&path);
+            }
+        })?;
         Ok(path)
     }
 

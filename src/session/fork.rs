@@ -16,11 +16,8 @@ use super::recorder::{FileNameForm, MOST_NAMES, Record, append_rest, file_name};
 use super::replay::{Replay, ReplayError};
 use super::snapshot::Snapshots;
 use crate::clock::{Clock, timestamp};
-use crate::disk::files;
 use crate::disk::os_error::OsError;
-use crate::disk::parent::parent;
-use crate::disk::sync_directory::sync_directory;
-use crate::disk::temporary::{Naming, TemporaryFile};
+use crate::disk::temporary::{Naming, TemporaryFile, sync_entry};
 use crate::jsonl::segments::Threads;
 
 /// The temporary name of the new file until it is whole. Listings do not mistake it for a session.
@@ -160,11 +157,7 @@ fn write(target: &ForkTarget, forked: &[u8], items: &[ItemRef], replay: &Replay)
     failpoint!("fork::synced");
     let path = place(file, target).map_err(ForkError::System)?;
     failpoint!("fork::placed");
-    if let Err(error) = sync_directory(parent(&path)) {
-        // A failed fork must not leave a session.
-        let _ = files::remove_file(&path);
-        return Err(ForkError::System(error));
-    }
+    sync_entry(&path).map_err(|error| ForkError::System(OsError { path: Some(path.clone()), ..error }))?;
     Ok(Fork { path, last_seq })
 }
 
