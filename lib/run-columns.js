@@ -8,9 +8,12 @@ const { RUN, runJob } = require('./job.js')
 class RunColumns {
   #columns
 
-  /** @param {string[]} nodes the ids of the graph's nodes, which are numbered in this order even if they have no events */
-  constructor(path, nodes) {
-    this.#columns = new native.NativeRunColumns(path, nodes)
+  /**
+   * @param {boolean} isVerified whether `path` is the directory of a bundle that has already been verified
+   * @param {string[]} nodes the ids of the graph's nodes, which are numbered in this order even if they have no events
+   */
+  constructor(path, isVerified, nodes) {
+    this.#columns = new native.NativeRunColumns(path, isVerified, nodes)
   }
 
   /**

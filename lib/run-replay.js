@@ -9,11 +9,20 @@ const { RUN, runJob } = require('./job.js')
 const DEPTHS = ['none', 'chain', 'full']
 
 function replayRun(path, options) {
+  return replay(path, false, options)
+}
+
+/** Like `replayRun`, for the command line, which has already verified the bundle directory. */
+function replayRunOfVerifiedBundle(path, options) {
+  return replay(path, true, options)
+}
+
+function replay(path, isVerified, options) {
   check.string(path, 'path')
   if (options !== undefined) checkReplayOptions(options)
   const { fromSnapshot, until, verify = 'chain', trustedKeys = [], signal, onProgress } = options ?? NO_OPTIONS
   const wanted = { __proto__: null, fromSnapshot, until, verify, trustedKeys: trustedKeys.slice(), progress: onProgress !== undefined }
-  const start = (onReady) => native.startRunReplay(bundles, path, wanted, onReady)
+  const start = (onReady) => native.startRunReplay(bundles, path, isVerified, wanted, onReady)
   return runJob(RUN, start, { __proto__: null, signal, onProgress })
 }
 
@@ -50,4 +59,4 @@ function checkCommonOptions(options) {
   if (options.trustedKeys !== undefined) checkKeys(options.trustedKeys)
 }
 
-module.exports = { replayRun, verifyRun, verifyRunOfVerifiedBundle }
+module.exports = { replayRun, replayRunOfVerifiedBundle, verifyRun, verifyRunOfVerifiedBundle }

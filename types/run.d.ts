@@ -295,6 +295,8 @@ export interface RunEventsOptions {
   to?: number | undefined;
   /** Yield only events of these kinds. The others are read and checked, too. Default: all. */
   kinds?: RunEventKind[] | undefined;
+  /** Aborting it stops the work, also that of opening a bundle; the iterator throws the signal's `reason` instead of its next event. */
+  signal?: AbortSignal | undefined;
 }
 
 /**

@@ -125,18 +125,13 @@ describe('readRunEvents', () => {
     expect(await rejection(read())).toBe(FAULT);
   });
 
-  test('keeps the code and message of a rejection', async () => {
-    replace('NativeRunTrace', 'next', () => Promise.reject(FAULT));
-    expect(await rejection(read())).toBe(FAULT);
-  });
-
   test('rejects if a batch of events cannot be parsed', async () => {
-    replace('NativeRunTrace', 'next', () => Promise.resolve('{"done":'));
+    replace('NativeJob', 'take', () => '{"done":');
     expect(await rejection(read())).toBeInstanceOf(SyntaxError);
   });
 
   test('rejects with the message of a panic', async () => {
-    replace('NativeRunTrace', 'next', () => Promise.resolve('{"panicked":"index 3 of 2"}'));
+    replace('NativeJob', 'take', () => '{"panicked":"index 3 of 2"}');
     const error = await rejection(read());
     expect(error).toMatchObject({ code: 'ERUNPANIC' });
     expect(error.cause).toMatchObject({ message: 'index 3 of 2' });

@@ -92,9 +92,9 @@ describe('the events in the page', () => {
     cpSync(GOLDEN_RUN, at, { recursive: true });
     const log = join(at, 'events.cath-log');
     const lines = readFileSync(log, 'utf8').split(/(?<=\n)/);
-    const whole = new EventTable(at, [], 5000);
+    const whole = new EventTable({ at }, [], 5000);
     await whole.read(() => {});
-    const grown = new EventTable(at, [], 5000);
+    const grown = new EventTable({ at }, [], 5000);
     const landmarks = new Set<string>();
     for (const count of [Math.min(one, other) + 1, Math.max(one, other) + 1, lines.length]) {
       writeFileSync(log, lines.slice(0, count).join(''));

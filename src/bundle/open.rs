@@ -37,7 +37,7 @@ pub struct Opened {
     is_trusted: bool,
     root: PathBuf,
     /// Holds the unpacked archive, which is removed on drop.
-    _unpacked: Option<(StagedDirectory, TemporaryDirectory)>,
+    unpacked: Option<(StagedDirectory, TemporaryDirectory)>,
 }
 
 impl Opened {
@@ -58,6 +58,11 @@ impl Opened {
     /// The directory of the bundle.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Whether it is an archive that was unpacked to temporary files.
+    pub fn is_unpacked(&self) -> bool {
+        self.unpacked.is_some()
     }
 
     /// The run id in the metadata of a bundle, without the quotes and with its escapes.
@@ -111,7 +116,7 @@ pub fn open(path: &Path, options: &VerifyOptions, watch: &mut JobWatch<'_>) -> R
     match report.manifest {
         Some(manifest) if report.problems.is_empty() => {
             let (kind, redactions, is_trusted) = (manifest.kind, report.redactions, report.is_trusted);
-            Ok(Opened { kind, manifest, redactions, is_trusted, root, _unpacked: unpacked })
+            Ok(Opened { kind, manifest, redactions, is_trusted, root, unpacked })
         }
         _ => Err(ImportError::Refused { problems: report.problems }),
     }
@@ -126,7 +131,7 @@ pub fn open_verified(directory: &Path, trusted: &TrustedKeys) -> Result<Opened, 
     let redactions = if is_listed(REDACTIONS) { RedactionList::parse(&read(REDACTIONS)?)? } else { Default::default() };
     let is_trusted = read(SIGNATURE).is_ok_and(|signature| signed::is_signed_by(trusted, &signature, &document));
     let (kind, root) = (manifest.kind, directory.to_path_buf());
-    Ok(Opened { kind, manifest, redactions, is_trusted, root, _unpacked: None })
+    Ok(Opened { kind, manifest, redactions, is_trusted, root, unpacked: None })
 }
 
 #[cfg(test)]

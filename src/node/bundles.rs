@@ -128,7 +128,18 @@ impl Bundles {
 pub struct Unpacked(Mutex<Option<Opened>>);
 
 impl Unpacked {
-    fn remove(&self) {
+    /// Calls `read` with the bundle. Returns `None` if it was removed, because its environment ends.
+    pub fn read<T>(&self, read: impl FnOnce(&Opened) -> T) -> Option<T> {
+        self.0.lock().as_ref().map(read)
+    }
+
+    /// Whether there are unpacked files, which removing takes time.
+    pub fn has_files(&self) -> bool {
+        self.0.lock().as_ref().is_some_and(Opened::is_unpacked)
+    }
+
+    /// Removes what was unpacked, or waits until the end of the environment has done so.
+    pub fn remove(&self) {
         self.0.lock().take();
     }
 }

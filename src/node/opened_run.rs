@@ -39,9 +39,14 @@ impl OpenedRun {
         Self::of_bundle(open_bundle(path, trusted, cancellation, progress)?)
     }
 
-    /// Opens the bundle in a directory that has been verified and not changed since.
-    pub fn open_verified(path: &str, trusted: &TrustedKeys) -> Result<Self, ImportError> {
-        Self::of_bundle(open_verified(Path::new(path), trusted)?)
+    /// Like [`open`](Self::open), for the directory of a bundle that has been verified and not changed since.
+    pub fn open_verified(
+        path: &str,
+        trusted: TrustedKeys,
+        _: &Cancellation,
+        _: &mut dyn FnMut(Progress),
+    ) -> Result<Self, ImportError> {
+        Self::of_bundle(open_verified(Path::new(path), &trusted)?)
     }
 
     fn of_bundle(opened: Opened) -> Result<Self, ImportError> {

@@ -6,18 +6,22 @@ use napi::bindgen_prelude::{Buffer, Function, Result};
 use napi_derive::napi;
 use parking_lot::Mutex;
 
-use super::bundles::NativeBundles;
+use super::bundles::{Bundles, NativeBundles, Unpacked};
 use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, NativeJob};
 use super::json::JsonText;
 use super::opened_run::OpenedRun;
 use super::reading::start_reading;
 use super::text::OutputText;
+use crate::bundle::error::BundleError;
+use crate::bundle::import::ImportError;
+use crate::bundle::replay as of_bundle;
+use crate::cancellation::Cancellation;
 use crate::run::absence::explain_not_a_run;
 use crate::run::columns::{Column, EventColumns, Names};
 use crate::run::error::RunError;
 use crate::run::text::Text;
-use crate::run::trace::Range;
+use crate::run::trace::{Range, Trace};
 use crate::signature::TrustedKeys;
 
 /// Approximate size, in bytes, of the text that is handed over at a time.
@@ -27,7 +31,16 @@ const PAYLOADS_BYTES: usize = 1 << 20;
 #[napi]
 pub struct NativeRunColumns {
     columns: Arc<Mutex<EventColumns>>,
+    log: Arc<Log>,
+}
+
+/// Where the events are.
+struct Log {
     path: String,
+    /// Whether the path is the directory of a bundle that has been verified and not changed since.
+    is_verified: bool,
+    /// The bundle, once it is open: it is verified only once.
+    bundle: Mutex<Option<Arc<Unpacked>>>,
 }
 
 /// The numbers of a column.
@@ -41,26 +54,26 @@ pub struct NativeColumn {
 
 #[napi]
 impl NativeRunColumns {
-    /// Columns of the run at `path`, without events. `nodes` are those of the graph, in its order.
+    /// Columns of the run at `path`, without events. `is_verified` says that it is the directory of a bundle that has already been verified;
+    /// `nodes` are those of the graph, in its order.
     #[napi(constructor, catch_unwind)]
-    pub fn new(path: String, nodes: Vec<String>) -> Self {
+    pub fn new(path: String, is_verified: bool, nodes: Vec<String>) -> Self {
         let columns = EventColumns::new(nodes.iter().map(|node| Text::from_plain(node)));
-        NativeRunColumns { columns: Arc::new(Mutex::new(columns)), path }
+        let log = Log { path, is_verified, bundle: Mutex::default() };
+        NativeRunColumns { columns: Arc::new(Mutex::new(columns)), log: Arc::new(log) }
     }
 
     /// Reads the events that have not been read yet. The result is null, or the error of the first line that is not an event.
     #[napi(catch_unwind)]
     pub fn read(&self, bundles: &NativeBundles, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
         let columns = self.columns.clone();
-        start_reading(bundles, on_ready, vec![self.path.clone()], false, move |paths, reporter| {
-            let cancellation = reporter.cancellation();
-            match OpenedRun::open(&paths[0], TrustedKeys::default(), cancellation, &mut |_| ()) {
-                Ok(run) => match add_events(&run, &columns) {
-                    Ok(()) => JobEnd::done(|json| json.syntax("null")),
-                    Err(error) if cancellation.is_cancelled() => JobEnd::failed(&ErrorJson::from(&error)),
-                    Err(error) => JobEnd::done(|json| json.value(&ErrorJson::from(&error))),
-                },
-                Err(refusal) => JobEnd::failed(&ErrorJson::refusal(&refusal, CANT_BE_READ)),
+        self.start_reading(bundles, on_ready, move |log, bundles, cancellation| {
+            let mut columns = columns.lock();
+            let range = Range { from: columns.next(), ..Range::default() };
+            match log.trace(range, bundles, cancellation)?.and_then(|trace| columns.read(trace)) {
+                Ok(()) => Ok(JobEnd::done(|json| json.syntax("null"))),
+                Err(error) if cancellation.is_cancelled() => Ok(JobEnd::failed(&ErrorJson::from(&error))),
+                Err(error) => Ok(JobEnd::done(|json| json.value(&ErrorJson::from(&error)))),
             }
         })
     }
@@ -75,19 +88,16 @@ impl NativeRunColumns {
         to: f64,
         on_ready: Function<'_, (), ()>,
     ) -> Result<NativeJob> {
-        start_reading(bundles, on_ready, vec![self.path.clone()], false, move |paths, reporter| {
-            let run = match OpenedRun::open(&paths[0], TrustedKeys::default(), reporter.cancellation(), &mut |_| ()) {
-                Ok(run) => run,
-                Err(refusal) => return JobEnd::failed(&ErrorJson::refusal(&refusal, CANT_BE_READ)),
-            };
-            match payloads(&run, Range { from: from as u64, to: to as u64, ..Range::default() }) {
-                Ok((count, text)) => JobEnd::done(|json| {
+        let range = Range { from: from as u64, to: to as u64, ..Range::default() };
+        self.start_reading(bundles, on_ready, move |log, bundles, cancellation| {
+            match log.trace(range, bundles, cancellation)?.and_then(payloads) {
+                Ok((count, text)) => Ok(JobEnd::done(|json| {
                     json.open();
                     json.member("count", &count);
                     json.member("text", &text);
                     json.close();
-                }),
-                Err(error) => JobEnd::failed(&ErrorJson::from(&error)),
+                })),
+                Err(error) => Ok(JobEnd::failed(&ErrorJson::from(&error))),
             }
         })
     }
@@ -142,16 +152,47 @@ impl NativeRunColumns {
     }
 }
 
-fn add_events(run: &OpenedRun, columns: &Mutex<EventColumns>) -> std::result::Result<(), RunError> {
-    let mut columns = columns.lock();
-    let range = Range { from: columns.next(), ..Range::default() };
-    let trace = run.trace(range).map_err(|error| explain_not_a_run(&run.directory(), error))?;
-    columns.read(trace)
+impl NativeRunColumns {
+    fn start_reading(
+        &self,
+        bundles: &NativeBundles,
+        on_ready: Function<'_, (), ()>,
+        work: impl FnOnce(&Log, &Bundles, &Cancellation) -> std::result::Result<JobEnd, ImportError> + Send + 'static,
+    ) -> Result<NativeJob> {
+        let (log, shared) = (self.log.clone(), bundles.shared());
+        start_reading(bundles, on_ready, vec![self.log.path.clone()], false, move |_, reporter| {
+            work(&log, &shared, reporter.cancellation())
+                .unwrap_or_else(|refusal| JobEnd::failed(&ErrorJson::refusal(&refusal, CANT_BE_READ)))
+        })
+    }
+}
+
+impl Log {
+    /// The events of a range. The outer error is that of a bundle that can't be opened.
+    fn trace(
+        &self,
+        range: Range,
+        bundles: &Bundles,
+        cancellation: &Cancellation,
+    ) -> std::result::Result<std::result::Result<Trace, RunError>, ImportError> {
+        let mut bundle = self.bundle.lock();
+        if bundle.is_none() {
+            let open = if self.is_verified { OpenedRun::open_verified } else { OpenedRun::open };
+            match open(&self.path, TrustedKeys::default(), cancellation, &mut |_| ())? {
+                // It may be sealed later.
+                plain @ OpenedRun::Plain(_) => {
+                    return Ok(plain.trace(range).map_err(|error| explain_not_a_run(&plain.directory(), error)));
+                }
+                OpenedRun::Bundle(opened) => *bundle = Some(bundles.keep(*opened)),
+            }
+        }
+        let trace = bundle.as_ref().and_then(|bundle| bundle.read(|opened| of_bundle::trace(opened, range)));
+        trace.ok_or_else(|| BundleError::cancelled().into())
+    }
 }
 
 /// The number of events, and their payloads, one on each line, up to about [`PAYLOADS_BYTES`].
-fn payloads(run: &OpenedRun, range: Range) -> std::result::Result<(u32, String), RunError> {
-    let mut trace = run.trace(range)?;
+fn payloads(mut trace: Trace) -> std::result::Result<(u32, String), RunError> {
     let (mut count, mut text) = (0, String::new());
     while text.len() < PAYLOADS_BYTES {
         let Some(event) = trace.next().transpose()? else { break };

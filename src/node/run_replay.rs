@@ -74,17 +74,18 @@ pub(super) fn trusted_keys(pems: &[String]) -> TrustedKeys {
     TrustedKeys::from_pems(pems).unwrap_or_default()
 }
 
-/// Replays the run at `path`.
+/// Replays the run at `path`. If `is_verified`, it is in the directory of a bundle that has already been verified.
 #[napi(catch_unwind)]
 pub fn start_run_replay(
     bundles: &NativeBundles,
     path: String,
+    is_verified: bool,
     options: NativeRunReplayOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
     let (options, progress) = options.read();
     let trusted = options.trusted.clone();
-    start(bundles, on_ready, path, OpenedRun::open, trusted, progress, move |run, watch| {
+    start(bundles, on_ready, path, opening(is_verified), trusted, progress, move |run, watch| {
         let end = JobEnd::done(|json| match run {
             Ok(run) => match run.replay(&options, watch) {
                 Ok(replayed) => {
@@ -112,7 +113,7 @@ pub fn start_run_verification(
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
     let trusted = self::trusted_keys(&trusted_keys);
-    let open = if is_verified { open_verified } else { OpenedRun::open };
+    let open = opening(is_verified);
     start(bundles, on_ready, path, open, trusted.clone(), progress, move |run, watch| match run {
         Ok(run) => {
             let found = run.verify(&trusted, watch).unwrap_or_else(unreadable);
@@ -122,19 +123,14 @@ pub fn start_run_verification(
     })
 }
 
+/// How to open a run. If `is_verified`, it is in the directory of a bundle that has already been verified.
+fn opening(is_verified: bool) -> Open {
+    if is_verified { OpenedRun::open_verified } else { OpenedRun::open }
+}
+
 /// Opens the run at a path.
 type Open =
     fn(&str, TrustedKeys, &Cancellation, &mut dyn FnMut(Progress)) -> std::result::Result<OpenedRun, ImportError>;
-
-/// Opens the directory of a bundle that has already been verified.
-fn open_verified(
-    path: &str,
-    trusted: TrustedKeys,
-    _: &Cancellation,
-    _: &mut dyn FnMut(Progress),
-) -> std::result::Result<OpenedRun, ImportError> {
-    OpenedRun::open_verified(path, &trusted)
-}
 
 /// Starts a job that opens the run at `path` and passes it to `work`.
 fn start(

@@ -3,10 +3,10 @@
 // The events of a run for its page: columns of numbers, so that the page can hold a million events, and the payloads of the latest events for which
 // there is room.
 
-const tape = require('../../../index.js')
 const { RunColumns } = require('../../../lib/run-columns.js')
 const { cut } = require('../cut.js')
 const { islandJson, safeInIsland } = require('../island.js')
+const { readersOf } = require('./readers.js')
 
 const KINDS = [
   'RunCreated', 'RunStarted', 'RunCompleted', 'RunFailed', 'NodeScheduled', 'NodeStarted', 'NodeCompleted', 'NodeFailed', 'NodeSkipped',
@@ -23,20 +23,20 @@ const NEVER_CUT = 4000
 const LANDMARKS = ['RunCreated', 'RunStarted', 'RunCompleted', 'RunFailed']
 
 class EventTable {
-  #path
+  #source
   #columns
   #room
   /** The payloads of the latest events, as lines of the page. */
   #lines = []
 
   /**
-   * @param {string} path the run's directory
+   * @param {{ at: string, seal?: object }} source
    * @param {string[]} nodes the nodes of the graph, which keep their numbers even if they have no events
    * @param {number} room for payloads, in characters
    */
-  constructor(path, nodes, room) {
-    this.#path = path
-    this.#columns = new RunColumns(path, nodes)
+  constructor(source, nodes, room) {
+    this.#source = source
+    this.#columns = new RunColumns(source.at, !!source.seal, nodes)
     this.#room = room
     this.#takeNames()
   }
@@ -82,7 +82,7 @@ class EventTable {
   }
 
   #events(from, to) {
-    return tape.readRunEvents(this.#path, { from: this.first + from, to: this.first + to })
+    return readersOf(this.#source).readRunEvents(this.#source.at, { from: this.first + from, to: this.first + to })
   }
 
   /** Assigns numbers to the workers and statuses of the state with which the log begins. */

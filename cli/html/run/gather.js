@@ -4,20 +4,20 @@
 
 const { readFile } = require('node:fs/promises')
 const path = require('node:path')
-const tape = require('../../../index.js')
 const { RunFacts } = require('../diff/run-events.js')
 const { EventTable } = require('./event-table.js')
+const { readersOf } = require('./readers.js')
 
 /** The size of all payloads to aim for. */
 const LIMITS = { bytes: 8 << 20 }
 
 /**
- * @param {{ at: string, given: string, size: number }} source `at`: the run's directory
+ * @param {{ at: string, given: string, size: number, seal?: object }} source `at`: the run's directory; `seal`: of a bundle that was verified
  * @param {{ signal?: AbortSignal, limits?: Partial<typeof LIMITS> }} [options]
  */
 async function gather(source, { signal, limits } = {}) {
   // Verification runs on other threads. A rejection is handled by the `await` below.
-  const verifying = verificationOf(source.at, signal)
+  const verifying = verificationOf(source, signal)
   verifying.catch(() => {})
   const model = await gatherUnverified(source, { signal, limits })
   return { ...model, verification: await verifying }
@@ -27,9 +27,9 @@ async function gather(source, { signal, limits } = {}) {
 async function gatherUnverified(source, { signal, limits } = {}) {
   const facts = new RunFacts()
   const graph = await graphOf(source.at)
-  const table = new EventTable(source.at, graph.nodes.map(({ id }) => id), { ...LIMITS, ...limits }.bytes)
+  const table = new EventTable(source, graph.nodes.map(({ id }) => id), { ...LIMITS, ...limits }.bytes)
   const problem = await addEvents(table, facts, signal)
-  return { ...source, table, facts, graph, initial: await initialState(source.at, table), problem, verification: null }
+  return { ...source, table, facts, graph, initial: await initialState(source, table), problem, verification: null }
 }
 
 /** Adds the new events. Resolves to the reason why the rest of the log can't be read, or to null. */
@@ -42,9 +42,9 @@ async function addEvents(table, facts, signal) {
 }
 
 /** The state after the first event of a log that begins after a snapshot. Null for a complete log. */
-async function initialState(root, table) {
+async function initialState(source, table) {
   if (table.first === 0) return null
-  const { state } = await tape.replayRun(root, { until: table.first, verify: 'none' })
+  const { state } = await readersOf(source).replayRun(source.at, { until: table.first, verify: 'none' })
   if (state === null) return null
   const statuses = Object.values(state.workers).map(({ status }) => status)
   table.addNames(Object.keys(state.workers), statuses.filter((status) => status !== 'idle'))
@@ -66,8 +66,8 @@ async function graphOf(root) {
   }
 }
 
-async function verificationOf(root, signal) {
-  const checks = await tape.verifyRun(root, signal ? { signal } : {})
+async function verificationOf(source, signal) {
+  const checks = await readersOf(source).verifyRun(source.at, signal ? { signal } : {})
   const named = ['chain', 'dag', 'schedule', 'stateHashes', 'outputHashes', 'snapshots']
   return { ok: checks.ok, checks: named.map((name) => [name, checkData(checks[name])]) }
 }

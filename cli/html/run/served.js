@@ -3,7 +3,6 @@
 // Serves a run: its page, states as the engine rebuilds them, payloads, a search, and new events while it is recorded.
 
 const { stat } = require('node:fs/promises')
-const tape = require('../../../index.js')
 const { islandJson } = require('../island.js')
 const { Live } = require('../serve/live.js')
 const { MadePage } = require('../serve/made-page.js')
@@ -11,6 +10,7 @@ const { BadRequest, numberIn } = require('../serve/server.js')
 const { payloadIsland } = require('./event-table.js')
 const { addEvents, gatherUnverified, stateData, verificationOf } = require('./gather.js')
 const { namesOf, pageOf, summaryOf } = require('./page.js')
+const { readersOf } = require('./readers.js')
 
 /** The maximum share of the time that is spent on verifying the run again. */
 const VERIFYING_SHARE = 0.1
@@ -21,6 +21,7 @@ const LIMITS = { bytes: 1 << 20 }
 
 class ServedRun {
   #source
+  #readers
   #signal
   #model
   #page = new MadePage(() => pageOf(this.#model, { served: { path: '', events: this.#model.table.length } }))
@@ -29,6 +30,7 @@ class ServedRun {
 
   constructor(source, { signal } = {}) {
     this.#source = source
+    this.#readers = readersOf(source)
     this.#signal = signal
   }
 
@@ -55,14 +57,14 @@ class ServedRun {
 
   /** Resolves to the state after an event. The engine starts at the nearest snapshot before it. */
   async #state(until) {
-    const { ok, state, error } = await tape.replayRun(this.#source.at, { until, fromSnapshot: 'latest', verify: 'none' })
+    const { ok, state, error } = await this.#readers.replayRun(this.#source.at, { until, fromSnapshot: 'latest', verify: 'none' })
     if (!ok) throw new BadRequest(error.message)
     if (state.coordinator.logicalTime !== until) throw new BadRequest('there is no such event')
     return stateData(state)
   }
 
   async #payload(time) {
-    for await (const { payload } of tape.readRunEvents(this.#source.at, { from: time, to: time })) return payloadIsland(payload, WHOLE)
+    for await (const { payload } of this.#readers.readRunEvents(this.#source.at, { from: time, to: time })) return payloadIsland(payload, WHOLE)
     throw new BadRequest('there is no such event')
   }
 
@@ -70,7 +72,7 @@ class ServedRun {
   async #search(text) {
     const found = []
     const wanted = JSON.stringify(text).slice(1, -1).toLowerCase()
-    for await (const { logicalTime, payload } of tape.readRunEvents(this.#source.at)) {
+    for await (const { logicalTime, payload } of this.#readers.readRunEvents(this.#source.at)) {
       if (JSON.stringify(payload).toLowerCase().includes(wanted)) found.push(logicalTime)
       if (found.length >= MOST_FOUND) break
     }
@@ -103,7 +105,7 @@ class ServedRun {
     const [began, { size }] = [performance.now(), model]
     if (model.verifiedSize === size || began < this.#nextVerification) return
     this.#nextVerification = Infinity
-    const verifying = verificationOf(this.#source.at, this.#signal).then((verification) => {
+    const verifying = verificationOf(this.#source, this.#signal).then((verification) => {
       Object.assign(model, { verification, verifiedSize: size })
       this.#page.changed()
       if (model === this.#model) this.#live.tellAll({ isVerified: true })
