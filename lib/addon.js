@@ -52,49 +52,24 @@ const system = `${platform}-${arch}`
 const candidates = Object.keys(ADDONS).filter((name) => name === system || name.startsWith(`${system}-`))
 
 function loadAddon() {
-  if (Number.parseInt(versions.node, 10) < OLDEST_NODE) throw oldNode()
+  if (Number.parseInt(versions.node, 10) < OLDEST_NODE) throw reasons().oldNode(system, OLDEST_NODE)
+  if (candidates.length === 0) throw reasons().unsupported(system, Object.keys(ADDONS))
   const failures = []
+  const load = (name, by) => by((error) => failures.push({ name, error }))
   for (const name of candidates) {
-    const addon = ADDONS[name]((error) => failures.push({ name, error }))
+    const addon = load(name, ADDONS[name])
     if (addon !== undefined) return addon
   }
-  throw candidates.length === 0 ? unsupported() : notLoaded(failures)
+  // A program compiled by Bun finds no package on the disk whose `main` is an addon.
+  const { loadByPath } = require('./addon-by-path.js')
+  for (const name of candidates) {
+    const addon = load(name, (failed) => loadByPath(name, failed))
+    if (addon !== undefined) return addon
+  }
+  throw reasons().notLoaded(failures)
 }
 
-const failure = (code, message, cause) => Object.assign(new Error(message, cause && { cause }), { code })
-
-const oldNode = () =>
-  failure('UnsupportedRuntime', `session-tape needs Node.js ${OLDEST_NODE} or newer, and this is ${process.version} on ${system}: install a newer one`)
-
-const unsupported = () =>
-  failure('UnsupportedPlatform', `session-tape has no package for ${system}. There is one for each of ${Object.keys(ADDONS).join(', ')}`)
-
-/** Reports the error of this platform's addon, which is the most informative, or else that of any addon that was found. */
-function notLoaded(failures) {
-  const wanted = platformName()
-  const found = failures.filter(({ error }) => !/MODULE_NOT_FOUND$/.test(error.code))
-  const own = found.find(({ name }) => name === wanted)
-  const { error } = own ?? found[0] ?? failures[0]
-  const what = own ? damaged(wanted) : missing(wanted, found)
-  const details = found.length > 0 ? ` (${error.message})` : ''
-  return failure('NoAddon', `session-tape can't load its addon for ${wanted}. ${what}${details}`, error)
-}
-
-const packageOf = (name) => `@session-tape/binding-${name}`
-
-const damaged = (wanted) => `The package ${packageOf(wanted)} is installed, but does not load: remove node_modules and install again`
-
-function missing(wanted, found) {
-  const other = found.length > 0 ? `, but ${packageOf(found[0].name)} is, which is for another C library` : ''
-  const remedy = 'Install again without leaving out optional dependencies (`--omit=optional`, `--no-optional`)'
-  return `The package ${packageOf(wanted)} is not installed${other}. ${remedy}; after a change of platform, without the old node_modules and lock file`
-}
-
-/** Called only after a failure, because the report takes longer than loading the addon. */
-function platformName() {
-  if (platform !== 'linux') return candidates[0]
-  const isGlibc = process.report?.getReport().header.glibcVersionRuntime !== undefined
-  return `${system}-${isGlibc ? 'gnu' : 'musl'}`
-}
+/** Loaded only after a failure, because most programs have none. */
+const reasons = () => require('./addon-failure.js')
 
 module.exports = loadAddon()

@@ -1,8 +1,9 @@
 // The errors of the loader if there is no addon to load: the code, the platform, the package, and what to do.
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { platformName } from '../../scripts/platform.mjs';
 import { PROJECT } from '../support/command-line';
@@ -13,17 +14,34 @@ let directory: string;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'session-tape-loader-'));
   mkdirSync(join(directory, 'lib'));
-  copyFileSync(join(PROJECT, 'lib', 'addon.js'), join(directory, 'lib', 'addon.js'));
+  for (const file of ['addon.js', 'addon-by-path.js', 'addon-failure.js']) copyFileSync(join(PROJECT, 'lib', file), join(directory, 'lib', file));
 });
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-/** The error that loading the addon throws, in a process with the properties in `changes` replaced. */
-async function thrown(changes: Record<string, unknown> = {}): Promise<{ code: string; message: string; cause?: string }> {
+interface Thrown {
+  code: string;
+  message: string;
+  cause?: string;
+}
+
+/** The error that loading the addon throws, in a process started with `flags` and with the properties in `changes` replaced. */
+async function thrown(changes: Record<string, unknown> = {}, flags: string[] = []): Promise<Thrown> {
   const script = `
     for (const [name, value] of Object.entries(${JSON.stringify(changes)})) Object.defineProperty(process, name, { value })
     try { require('./lib/addon.js') } catch ({ code, message, cause }) { console.log(JSON.stringify({ code, message, cause: cause?.code })) }`;
-  return JSON.parse(await succeed(process.execPath, ['-e', script], directory)) as { code: string; message: string; cause?: string };
+  return JSON.parse(await succeed(process.execPath, [...flags, '-e', script], directory)) as Thrown;
+}
+
+/** Installs this platform's package, with its addon unless `addon` is another content, or `null` for none. Returns the package's directory. */
+function install(addon?: string | null): string {
+  const path = join(directory, 'node_modules', '@session-tape', `binding-${here}`);
+  const file = `session-tape.${here}.node`;
+  mkdirSync(path, { recursive: true });
+  copyFileSync(join(PROJECT, 'npm', here, 'package.json'), join(path, 'package.json'));
+  if (addon === undefined) copyFileSync(join(PROJECT, file), join(path, file));
+  else if (addon !== null) writeFileSync(join(path, file), addon);
+  return path;
 }
 
 const here = platformName();
@@ -52,6 +70,60 @@ test('reports a package that is installed but does not load', async () => {
   const { code, message, cause } = await thrown();
   expect([code, cause]).toEqual(['NoAddon', 'ERR_DLOPEN_FAILED']);
   expect(message).toContain(`The package ${named(here)} is installed, but does not load: remove node_modules and install again (`);
+});
+
+test('reports a package whose addon is gone', async () => {
+  install(null);
+  const { code, message } = await thrown();
+  expect(code).toBe('NoAddon');
+  expect(message).toContain(`The package ${named(here)} is installed, but has lost its file session-tape.${here}.node: remove node_modules and install again`);
+});
+
+test('asks for a newer system, not for another installation, if the C library is too old', async () => {
+  const script = `
+    const error = Object.assign(new Error("libc.so.6: version \`GLIBC_2.99' not found"), { code: 'ERR_DLOPEN_FAILED' })
+    console.log(require('./lib/addon-failure.js').notLoaded([{ name: '${here}', error }]).message)`;
+  const message = await succeed(process.execPath, ['-e', script], directory);
+  expect(message).toContain(`The package ${named(here)} is installed, but does not load: it needs a newer C library, so a newer version of the system (libc`);
+});
+
+test('says that a file system mounted with noexec keeps the addon from running', async ({ skip }) => {
+  const addon = `session-tape.${here}.node`;
+  mkdirSync(join(directory, 'mounted'));
+  symlinkSync(join('mounted', addon), join(directory, addon));
+  const mount = ['-rm', 'mount', '-t', 'tmpfs', '-o', 'noexec', 'tmpfs', join(directory, 'mounted')];
+  const { status, error, stderr } = spawnSync('unshare', mount, { encoding: 'utf8' });
+  if (status !== 0) return skip(`no file system can be mounted here: ${error?.message ?? stderr}`);
+  const load = "try { require('./lib/addon.js') } catch ({ code, message }) { console.log(code, message) }";
+  const script = 'mount -t tmpfs -o noexec tmpfs mounted && cp "$1" mounted && exec "$2" -e "$3"';
+  const message = await succeed('unshare', ['-rm', 'sh', '-c', script, 'sh', join(PROJECT, addon), process.execPath, load], directory);
+  expect(message).toContain('NoAddon');
+  expect(message).toContain('does not load: the system does not let it run, as on a file system that is mounted with `noexec`. Install it elsewhere');
+});
+
+describe('of a package that is installed, names the option that keeps it from loading', () => {
+  const permissions = process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission';
+  const reading = '--allow-fs-read=*';
+
+  test.each([
+    { name: '--no-addons', flags: ['--no-addons'], remedy: 'start it without `--no-addons` (' },
+    { name: '--permission', flags: [permissions, reading], remedy: 'start it with `--allow-addons`, which `--permission` requires (' },
+    { name: '--permission and --no-addons', flags: [permissions, reading, '--no-addons'], remedy: 'start it without `--no-addons` and with `--allow-addons`, which `--permission` requires (' },
+  ])('$name', async ({ flags, remedy }) => {
+    install();
+    const { code, message, cause } = await thrown({}, flags);
+    expect([code, cause]).toEqual(['NoAddon', 'ERR_DLOPEN_DISABLED']);
+    expect(message).toContain(`The package ${named(here)} is installed, but Node.js may not load addons: ${remedy}`);
+  });
+
+  test('with permissions for addons and for files, but not for those of the package', async ({ skip }) => {
+    if (permissions === '--experimental-permission') return skip('this Node.js loads the addon of a package that it may not read');
+    const path = realpathSync(install());
+    const flags = [permissions, '--allow-addons', `--allow-fs-read=${join(realpathSync(directory), 'lib')}/*`];
+    const { code, message, cause } = await thrown({}, flags);
+    expect([code, cause]).toEqual(['NoAddon', 'ERR_ACCESS_DENIED']);
+    expect(message).toContain(`Node.js may not read the package ${named(here)}: start it with \`--allow-fs-read=${join(path, '*')}\``);
+  });
 });
 
 test.runIf(here.startsWith('linux-'))('reports a package for another C library', async () => {

@@ -13,6 +13,10 @@ const ESBUILD = [...TOOLS.esbuild, '--bundle', '--platform=node'];
 /** A CommonJS program, for bundles that must be CommonJS. */
 const CLASSIC = "const { replaySession } = require('session-tape')\nreplaySession('none').then(({ error }) => console.log(`session-tape works with a bundle: ${error}`))\n";
 
+/** A program for Bun to compile, and a plugin that it loads from the disk. */
+const HOST = 'const { run } = await import(process.argv[2]);\nawait run();\n';
+const PLUGIN = "import { replaySession } from 'session-tape';\nexport const run = async () => console.log(`session-tape works in a plugin: ${(await replaySession('none')).error}`);\n";
+
 /** `bundle` builds the program into the directory `out`; `run` starts it there. */
 const BUNDLES = [
   {
@@ -55,6 +59,14 @@ export async function testBundlers({ project, directory, env, report }) {
   await report.test('esbuild, the package beside the bundle', async () => {
     await succeed([...ESBUILD, 'smoke.mjs', '--format=esm', '--external:session-tape', '--outfile=bundle.mjs'], { cwd: project, env });
     assert.match(await succeed([process.execPath, 'bundle.mjs'], { cwd: project, env }), /^session-tape works with /);
+  });
+  await report.test('bun build --compile, with the package in a plugin that is on the disk', async () => {
+    const host = join(directory, 'bundles', 'host');
+    mkdirSync(host);
+    writeFileSync(join(host, 'host.mjs'), HOST);
+    writeFileSync(join(project, 'plugin.mjs'), PLUGIN);
+    await succeed([...TOOLS.bun, 'build', '--compile', 'host.mjs', '--outfile', 'host'], { cwd: host, env });
+    assert.match(await succeed([join(host, 'host'), join(project, 'plugin.mjs')], { cwd: host, env }), /^session-tape works in a plugin: /);
   });
   await report.test('a bundle without the addon says which package is missing', async () => {
     const bare = join(directory, 'bundles', 'bare');
