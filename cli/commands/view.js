@@ -65,6 +65,7 @@ function unsound({ path: given }, problems) {
 async function show(context, files, seal, options) {
   const recording = { kind: files.kind, at: files.at, log: files.log, given: files.path, size: (await stat(files.log)).size, seal }
   if (options.text) return require('../view/text.js').printConversation(context, recording)
+  require('../html/document.js').requireLibraries()
   if (options.serve) return require('../view/serving.js').serveUntilInterrupted(context, recording, options)
   if (options.html !== undefined) return written(context, await writePage(context, options.html, recording), false)
   const out = path.join(await mkdtemp(path.join(os.tmpdir(), 'session-tape-view-')), `${recording.kind}.html`)

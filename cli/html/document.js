@@ -23,9 +23,10 @@ const { htmlText, islandElement } = require('./island.js')
 /** Normalises line ends, because browsers convert CRLF to LF before they compute the hash for the content security policy. */
 const asset = (...name) => readFileSync(path.join(__dirname, ...name), 'utf8').replaceAll('\r\n', '\n')
 
-function library(name) {
+/** A file that `npm run build:page` makes. */
+function built(file) {
   try {
-    return asset('libraries', `${name}.js`)
+    return asset('libraries', file)
   } catch (error) {
     if (error.code !== 'ENOENT') throw error
     throw Object.assign(new Error('the libraries of the page are not built; run `npm run build:page`'), { code: 'NoPageLibraries' })
@@ -33,7 +34,7 @@ function library(name) {
 }
 
 function scriptOf(scripts, libraries) {
-  const parts = [...libraries.map(library), ...scripts.map((name) => asset('view', `${name}.js`))]
+  const parts = [...libraries.map((name) => built(`${name}.js`)), ...scripts.map((name) => asset('view', `${name}.js`))]
   return `(() => {\n'use strict'\n${parts.join('\n')}\n})()\n`
 }
 
@@ -59,8 +60,13 @@ function policy(css, js, { libraries, isServed }) {
 
 /** The packages in these libraries, with version and licence, for the page's footer. */
 function packagesOf(libraries) {
-  const listed = libraries.length === 0 ? {} : JSON.parse(asset('libraries', 'list.json'))
+  const listed = libraries.length === 0 ? {} : JSON.parse(built('list.json'))
   return libraries.flatMap((name) => listed[name])
+}
+
+/** Throws if the libraries of the pages are not built. */
+function requireLibraries() {
+  built('list.json')
 }
 
 /** @param {Content} content */
@@ -89,4 +95,4 @@ ${data.join('')}<script>${js}</script>
 `
 }
 
-module.exports = { documentOf, packagesOf }
+module.exports = { documentOf, packagesOf, requireLibraries }
