@@ -84,7 +84,7 @@ describe('a description', () => {
         ],
         warnings: [
           'Line 13: malformed content event, skipping', 'Replay: 1 malformed events skipped',
-          'WARNING: >6.3% of known events are malformed (1/16)', 'Sequence 12: checkpoint_deleted references unknown checkpoint ID',
+          'WARNING: >6.3% of known events are malformed (1/16)', 'Sequence 12: checkpoint_deleted references unknown checkpoint c9',
         ],
       },
     ]);

@@ -156,10 +156,10 @@ describe('checkpoints', () => {
     const { checkpoints, warnings } = await seqs(created('c', 'one'), created('c', 'two'), deleted('c'), created('c', 'three'), renamed('c', 'four'), deleted('c'));
     expect(checkpoints).toMatchObject([{ name: 'four', sequence: 2, deleted: true }]);
     expect(warnings).toStrictEqual([
-      'Sequence 3: checkpoint_created duplicates checkpoint ID',
-      'Sequence 5: checkpoint_created duplicates checkpoint ID',
-      'Sequence 6: checkpoint_renamed references deleted checkpoint ID',
-      'Sequence 7: checkpoint_deleted references deleted checkpoint ID',
+      'Sequence 3: checkpoint_created duplicates checkpoint c',
+      'Sequence 5: checkpoint_created duplicates checkpoint c',
+      'Sequence 6: checkpoint_renamed references deleted checkpoint c',
+      'Sequence 7: checkpoint_deleted references deleted checkpoint c',
     ]);
   });
 
@@ -167,11 +167,11 @@ describe('checkpoints', () => {
     const { checkpoints, warnings } = await seqs(renamed('c', 'x'), deleted('c'), renamed('c', 'y'), created('c', 'one'), renamed('c', 'two'), deleted('c'));
     expect(checkpoints).toMatchObject([{ name: 'two', sequence: 5, deleted: true }]);
     expect(warnings).toStrictEqual([
-      'Sequence 2: checkpoint_renamed references unknown checkpoint ID',
-      'Sequence 3: checkpoint_deleted references unknown checkpoint ID',
-      'Sequence 4: checkpoint_renamed references deleted checkpoint ID',
-      'Sequence 6: checkpoint_renamed references deleted checkpoint ID',
-      'Sequence 7: checkpoint_deleted references deleted checkpoint ID',
+      'Sequence 2: checkpoint_renamed references unknown checkpoint c',
+      'Sequence 3: checkpoint_deleted references unknown checkpoint c',
+      'Sequence 4: checkpoint_renamed references deleted checkpoint c',
+      'Sequence 6: checkpoint_renamed references deleted checkpoint c',
+      'Sequence 7: checkpoint_deleted references deleted checkpoint c',
     ]);
     expect((await seqs(deleted('c'), created('c', 'one'))).checkpoints).toMatchObject([{ deleted: false }]);
   });
@@ -199,13 +199,25 @@ describe('checkpoints', () => {
     }
   });
 
+  test('their warnings name the id as it is in the event', async () => {
+    const ids = ['c', 'a b', 'Überblick', '\ud800', '"\n', 'ID', 'x'.repeat(5000)];
+    const { warnings } = await seqs(...ids.flatMap((id) => [renamed(id, 'n'), created(id, 'n'), created(id, 'n'), deleted(id), deleted(id)]));
+    expect(warnings).toStrictEqual(
+      ids.flatMap((id, at) => [
+        `Sequence ${5 * at + 2}: checkpoint_renamed references unknown checkpoint ${id}`,
+        `Sequence ${5 * at + 4}: checkpoint_created duplicates checkpoint ${id}`,
+        `Sequence ${5 * at + 6}: checkpoint_deleted references deleted checkpoint ${id}`,
+      ]),
+    );
+  });
+
   test('their warnings come after all others, at most a hundred of them, and do not count as malformed events', async () => {
     const odd = Array.from({ length: 103 }, () => deleted('c'));
     const { warnings } = await seqs(...odd, 'not json', titled({ title: 1 }));
     expect(warnings.slice(0, 3)).toStrictEqual(['Line 105: failed to parse JSON', 'Line 106: malformed session_metadata title, skipping', SUMMARY]);
     expect(warnings).toHaveLength(3 + 100 + 1);
-    expect(warnings[3]).toBe('Sequence 2: checkpoint_deleted references unknown checkpoint ID');
-    expect(warnings[102]).toBe('Sequence 101: checkpoint_deleted references deleted checkpoint ID');
+    expect(warnings[3]).toBe('Sequence 2: checkpoint_deleted references unknown checkpoint c');
+    expect(warnings[102]).toBe('Sequence 101: checkpoint_deleted references deleted checkpoint c');
     expect(warnings[103]).toBe('Replay: 3 further checkpoint warnings not shown');
     const { warnings: all } = await seqs(...odd.slice(0, 100));
     expect(all).toHaveLength(100);

@@ -429,15 +429,15 @@ function foldCheckpointEvents(events) {
     const checkpoint = created.get(checkpointId);
     if (type === 'checkpoint_created') {
       if (checkpoint !== undefined) {
-        oddities.push(`Sequence ${seq}: checkpoint_created duplicates checkpoint ID`);
+        oddities.push(`Sequence ${seq}: checkpoint_created duplicates checkpoint ${checkpointId}`);
       } else {
         const createdAt = typeof ts === 'string' ? ts : '';
         created.set(checkpointId, { checkpointId, name, sequence: seq, deleted: false, createdAt });
       }
       continue;
     }
-    if (deletedBefore.has(checkpointId)) oddities.push(`Sequence ${seq}: ${type} references deleted checkpoint ID`);
-    else if (checkpoint === undefined) oddities.push(`Sequence ${seq}: ${type} references unknown checkpoint ID`);
+    if (deletedBefore.has(checkpointId)) oddities.push(`Sequence ${seq}: ${type} references deleted checkpoint ${checkpointId}`);
+    else if (checkpoint === undefined) oddities.push(`Sequence ${seq}: ${type} references unknown checkpoint ${checkpointId}`);
     if (type === 'checkpoint_deleted') deletedBefore.add(checkpointId);
     if (checkpoint === undefined) continue;
     if (type === 'checkpoint_renamed') checkpoint.name = name;

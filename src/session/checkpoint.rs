@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::event::{EventType, Raw, inside_string, is_valid_seq};
-use super::message::{Message, js_number};
+use super::message::{Message, MessagePart, js_number};
 use super::warnings::SHOWN_WARNINGS;
 use crate::jsonl::scan::{Cursor, Nesting};
 use crate::jsonl::text::{decode, is_blank_string};
@@ -172,7 +172,7 @@ impl<'e> Checkpoints<'e> {
     }
 
     /// The warnings as users read them; the last one counts those that are not shown.
-    pub fn messages(&self) -> Vec<Message<'static>> {
+    pub fn messages(&self) -> Vec<Message<'e>> {
         let mut messages: Vec<_> = self.odd.iter().map(|(event, oddity)| message(event, *oddity)).collect();
         let hidden = self.odd_in_all - self.odd.len();
         if hidden > 0 {
@@ -182,13 +182,15 @@ impl<'e> Checkpoints<'e> {
     }
 }
 
-fn message(event: &CheckpointEvent, oddity: Oddity) -> Message<'static> {
+fn message(event: &CheckpointEvent, oddity: Oddity) -> Message<'_> {
     let (seq, event_type) = (js_number(event.seq), event.change.event_type().as_str());
-    Message::text(match oddity {
-        Oddity::Duplicate => format!("Sequence {seq}: {event_type} duplicates checkpoint ID"),
-        Oddity::Deleted => format!("Sequence {seq}: {event_type} references deleted checkpoint ID"),
-        Oddity::Unknown => format!("Sequence {seq}: {event_type} references unknown checkpoint ID"),
-    })
+    let words = match oddity {
+        Oddity::Duplicate => "duplicates",
+        Oddity::Deleted => "references deleted",
+        Oddity::Unknown => "references unknown",
+    };
+    let text = format!("Sequence {seq}: {event_type} {words} checkpoint ");
+    Message(vec![MessagePart::Text(text.into()), MessagePart::Json(&event.id)])
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ fn the_first_creation_counts_and_later_events_change_it() {
 fn an_id_is_what_its_text_means() {
     let (all, warnings) = folded(&[created(1.0, r#""a\u0062""#, "\"one\""), created(2.0, "\"ab\"", "\"two\"")]);
     assert_eq!(all.len(), 1);
-    assert_eq!(warnings, ["Sequence 2: checkpoint_created duplicates checkpoint ID"]);
+    assert_eq!(warnings, ["Sequence 2: checkpoint_created duplicates checkpoint ab"]);
     // Bytes that are not UTF-8 are decoded as U+FFFD.
     let invalid = CheckpointEvent { id: (*b"\"\xff\"").into(), ..created(2.0, "\"x\"", "\"y\"") };
     assert_eq!(folded(&[created(1.0, "\"\u{fffd}\"", "\"one\""), invalid]).0.len(), 1);
@@ -61,10 +61,10 @@ fn a_deletion_counts_for_warnings_also_before_the_creation() {
     assert_eq!(
         warnings,
         [
-            "Sequence 2: checkpoint_deleted references unknown checkpoint ID",
-            "Sequence 3: checkpoint_deleted references deleted checkpoint ID",
-            "Sequence 5: checkpoint_renamed references deleted checkpoint ID",
-            "Sequence 6: checkpoint_renamed references unknown checkpoint ID",
+            "Sequence 2: checkpoint_deleted references unknown checkpoint a",
+            "Sequence 3: checkpoint_deleted references deleted checkpoint a",
+            "Sequence 5: checkpoint_renamed references deleted checkpoint a",
+            "Sequence 6: checkpoint_renamed references unknown checkpoint b",
         ]
     );
 }
@@ -82,6 +82,6 @@ fn a_hundred_warnings_are_shown() {
     let events: Vec<_> = (0..103).map(|seq| deleted(f64::from(seq), "\"a\"")).collect();
     let (_, warnings) = folded(&events);
     assert_eq!(warnings.len(), 101);
-    assert_eq!(warnings[99], "Sequence 99: checkpoint_deleted references deleted checkpoint ID");
+    assert_eq!(warnings[99], "Sequence 99: checkpoint_deleted references deleted checkpoint a");
     assert_eq!(warnings[100], "Replay: 3 further checkpoint warnings not shown");
 }
