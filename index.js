@@ -17,6 +17,7 @@ const { describeSessions, listContinueTargets } = lazily(() => require('./lib/de
 const { readSessionPreview, readSessionTitle } = lazily(() => require('./lib/preview.js'))
 const {
   sessionLockPath,
+  sessionLockPathOf,
   acquireSessionLock,
   isSessionLocked,
   isLockStale,
@@ -49,6 +50,7 @@ const api = (module.exports = {
   readSessionPreview,
   readSessionTitle,
   sessionLockPath,
+  sessionLockPathOf,
   acquireSessionLock,
   isSessionLocked,
   isLockStale,

@@ -27,6 +27,7 @@ export const {
   checkSessionName,
   SessionRecordingService,
   sessionLockPath,
+  sessionLockPathOf,
   acquireSessionLock,
   isSessionLocked,
   isLockStale,

@@ -6,13 +6,18 @@ const { acquire } = require('./session-lock/acquire.js')
 const { cleanUp } = require('./session-lock/clean-up.js')
 const { readLockFile } = require('./session-lock/lock-file.js')
 const { SessionLockedError } = require('./session-lock/locked-error.js')
-const { lockPathOf } = require('./session-lock/path.js')
+const { lockPathOf, lockPathOfFile } = require('./session-lock/path.js')
 const { removeIfStale } = require('./session-lock/removal.js')
 const { isStale } = require('./session-lock/staleness.js')
 
 function sessionLockPath(chatsDir, sessionId) {
   checkPlace(chatsDir, sessionId)
   return lockPathOf(chatsDir, sessionId)
+}
+
+function sessionLockPathOf(filePath) {
+  check.filledString(filePath, 'filePath')
+  return lockPathOfFile(filePath)
 }
 
 function acquireSessionLock(chatsDir, sessionId) {
@@ -71,6 +76,7 @@ function checkPlace(chatsDir, sessionId) {
 
 module.exports = {
   sessionLockPath,
+  sessionLockPathOf,
   acquireSessionLock,
   isSessionLocked,
   isLockStale,

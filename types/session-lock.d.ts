@@ -1,7 +1,7 @@
 // Session locks, which keep a session to one process, whether or not the session has a file.
 
 // Only for links in the comments.
-import type { SessionRecordingServiceConfig } from './session.js';
+import type { SessionRecordingService, SessionRecordingServiceConfig } from './session.js';
 
 /**
  * A lock on a session, whether or not the session has a file yet: the file `<chatsDir>/<sessionId>.lock`, which contains
@@ -48,6 +48,17 @@ export declare class SessionLockedError extends Error {
  * @throws Error - `Unsafe session ID rejected: "…"` unless the id consists of 1 to 256 ASCII letters, digits, `-` and `_`.
  */
 export declare function sessionLockPath(chatsDir: string, sessionId: string): string;
+
+/**
+ * The path of the lock that a session file's name denotes: of the id between `session-` and `.jsonl`, in the directory of the file. Reads nothing.
+ *
+ * The names that a {@link SessionRecordingService} gives contain a time and the beginning of the id, not the id: for such a file the lock is that of
+ * {@link sessionLockPath} with the `sessionId` of its header.
+ *
+ * @throws Error - `Cannot extract session ID from path: …` unless the file's name is `session-….jsonl`; the error of {@link sessionLockPath} for an
+ * unsafe id.
+ */
+export declare function sessionLockPathOf(filePath: string): string;
 
 /**
  * Locks a session. The lock file appears with its complete content or not at all; the directory is created when needed. A stale lock is replaced:

@@ -32,6 +32,7 @@ import {
   SESSION_FILE_ID_PREFIX_LENGTH,
   SessionLockedError,
   sessionLockPath,
+  sessionLockPathOf,
   SessionRecordingService,
   type Checkpoint,
   type ClosedSession,
@@ -413,6 +414,7 @@ test('names and checkpoints of a project', () => {
 
 test('session locks', () => {
   expectTypeOf(sessionLockPath).toEqualTypeOf<(chatsDir: string, sessionId: string) => string>();
+  expectTypeOf(sessionLockPathOf).toEqualTypeOf<(filePath: string) => string>();
   expectTypeOf(acquireSessionLock).toEqualTypeOf<(chatsDir: string, sessionId: string) => Promise<SessionLock>>();
   expectTypeOf(isLockStale).toEqualTypeOf<(lockPath: string, options?: { pidReuse?: boolean | undefined }) => Promise<boolean>>();
   expectTypeOf(removeStaleLock).returns.toEqualTypeOf<Promise<boolean>>();

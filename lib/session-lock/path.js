@@ -5,6 +5,7 @@
 const path = require('node:path')
 
 const SAFE_ID = /^[A-Za-z0-9_-]{1,256}$/
+const FILE_OF_SESSION = /^session-(.+)\.jsonl$/s
 const LOCK = /^([A-Za-z0-9_-]{1,256})\.lock$/
 const GUARD = /^[A-Za-z0-9_-]{1,256}\.lock\.tguard$/
 const TEMPORARY = /^[A-Za-z0-9_-]{1,256}\.lock\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.locktmp$/i
@@ -21,6 +22,13 @@ function lockPathOf(chatsDir, sessionId) {
     throw new Error(`Unsafe lock path "${lockPath}" is not a direct child of "${chatsDir}"`)
   }
   return lockPath
+}
+
+/** The path of the lock that belongs to a file named `session-<id>.jsonl`. Throws for another name, and for an id that is not safe. */
+function lockPathOfFile(filePath) {
+  const found = FILE_OF_SESSION.exec(path.basename(filePath))
+  if (found === null) throw new Error(`Cannot extract session ID from path: ${filePath}`)
+  return lockPathOf(path.dirname(filePath), found[1])
 }
 
 /** Like `path.join`, but without its internal array, for which setters of indices may be inherited. */
@@ -56,4 +64,4 @@ function lockPathOfGuard(guardPath) {
   return guardPath.slice(0, -'.tguard'.length)
 }
 
-module.exports = { childOf, isSafeId, lockPathOf, sessionOfLock, isGuard, isTemporary, guardPathOf, temporaryPathOf, lockPathOfGuard }
+module.exports = { childOf, isSafeId, lockPathOf, lockPathOfFile, sessionOfLock, isGuard, isTemporary, guardPathOf, temporaryPathOf, lockPathOfGuard }

@@ -2,7 +2,6 @@ import { basename } from 'node:path';
 
 import {
   checkSessionName,
-  CONTINUE_LATEST,
   listContinueTargets,
   listSessions,
   readSessionHeader,
@@ -10,13 +9,25 @@ import {
   readSessionTitle,
   resolveContinueRef,
   resolveSessionRef,
-  type ContinueTarget,
+  type SessionFailureCode,
   type SessionStartPayload,
-  type SessionSummary,
   type SkippedSession,
 } from 'session-tape';
 
-export { CONTINUE_LATEST, type ContinueTarget, type SessionSummary };
+import { snapshotDir } from './snapshots.js';
+import type { ContinueTarget, SessionSummary } from './types.js';
+
+/** The CLI's name for the bounded reader of headers. */
+export { readSessionHeader as readFirstLineFromFile };
+
+export interface SessionResolution {
+  session: SessionSummary;
+}
+
+export interface SessionResolutionError {
+  error: string;
+  code?: SessionFailureCode;
+}
 
 interface SessionList {
   sessions: SessionSummary[];
@@ -42,7 +53,7 @@ export class SessionDiscovery {
     (await SessionDiscovery.listContinueTargetsDetailed(chatsDir, projectHash)).targets;
 
   static async listContinueTargetsDetailed(chatsDir: string, projectHash: string): Promise<TargetList> {
-    const { targets, skipped } = await listContinueTargets(chatsDir, projectHash, { snapshot: true });
+    const { targets, skipped } = await listContinueTargets(chatsDir, projectHash, { snapshot: true, snapshotDir: snapshotDir() });
     return { targets, skippedCount: skipped.length };
   }
 

@@ -1,26 +1,38 @@
-import {
-  deleteSession as remove,
-  resumeSession as resume,
-  type ResumeRequest,
-  type ResumeResult,
-  type SessionFailure,
-  type SessionSummary,
-} from 'session-tape';
+import { deleteSession as remove } from 'session-tape';
 
-import type { IContent } from './content.js';
-import { onWarning } from './logging.js';
 import { SessionDiscovery } from './SessionDiscovery.js';
+import { snapshotDir } from './snapshots.js';
+import type { SessionSummary } from './types.js';
 
-type Deleted = { ok: true; deletedSessionId: string } | SessionFailure;
+export interface ListSessionsResult {
+  sessions: SessionSummary[];
+}
 
-export const resumeSession = (request: Omit<ResumeRequest, 'recorder'>): Promise<ResumeResult<IContent> | SessionFailure> =>
-  resume<IContent>({ ...request, recorder: { onWarning } });
+export interface DeleteSessionResult {
+  ok: true;
+  deletedSessionId: string;
+}
 
-export const listSessions = async (chatsDir: string, projectHash: string): Promise<{ sessions: SessionSummary[] }> => ({
+/** Exactly these members: the CLI compares the whole object. */
+export interface DeleteSessionError {
+  ok: false;
+  error: string;
+}
+
+/** What the error of `deleteSessionById` begins with if there is no such session. */
+export const SESSION_NOT_FOUND_PREFIX = 'Session not found:';
+
+export const listSessions = async (chatsDir: string, projectHash: string): Promise<ListSessionsResult> => ({
   sessions: await SessionDiscovery.listSessions(chatsDir, projectHash),
 });
 
-export const deleteSession = (ref: string, chatsDir: string, projectHash: string): Promise<Deleted> => remove(ref, chatsDir, projectHash);
+export const deleteSession = (ref: string, chatsDir: string, projectHash: string): Promise<DeleteSessionResult | DeleteSessionError> =>
+  deleted(ref, chatsDir, projectHash, false);
 
-export const deleteSessionById = (sessionId: string, chatsDir: string, projectHash: string): Promise<Deleted> =>
-  remove(sessionId, chatsDir, projectHash, { exact: true });
+export const deleteSessionById = (sessionId: string, chatsDir: string, projectHash: string): Promise<DeleteSessionResult | DeleteSessionError> =>
+  deleted(sessionId, chatsDir, projectHash, true);
+
+async function deleted(ref: string, chatsDir: string, projectHash: string, exact: boolean): Promise<DeleteSessionResult | DeleteSessionError> {
+  const result = await remove(ref, chatsDir, projectHash, { exact, snapshotDir: snapshotDir() });
+  return result.ok ? result : { ok: false, error: result.error };
+}

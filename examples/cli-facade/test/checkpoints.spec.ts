@@ -41,7 +41,7 @@ describe('checkpoints', () => {
     const { checkpointId } = await service.createCheckpointClosed(path, PROJECT, chatsDir, 'a1', 'été');
     await service.renameCheckpointClosed(path, PROJECT, chatsDir, 'a1', checkpointId, 'hiver');
     expect(await deleteSession('a1', chatsDir, PROJECT)).toEqual({
-      ok: false, error: `Cannot delete session: live checkpoints block deletion: hiver (${checkpointId})`, code: 'CheckpointsBlock',
+      ok: false, error: `Cannot delete session: live checkpoints block deletion: hiver (${checkpointId})`,
     });
     await service.deleteCheckpointClosed(path, PROJECT, chatsDir, 'a1', checkpointId);
     expect(await deleteSession('a1', chatsDir, PROJECT)).toEqual({ ok: true, deletedSessionId: 'a1' });

@@ -2,8 +2,24 @@ import { readdir, rename, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-import { CheckpointService, SessionDiscovery } from '../src/index.js';
-import { closedSession, newDirectory, openSession, PROJECT, said } from './chats.js';
+import {
+  CheckpointService,
+  deleteSession,
+  readFirstLineFromFile,
+  SessionDiscovery,
+  type ContinueTarget,
+  type DeleteSessionError,
+  type DeleteSessionResult,
+  type ForkError,
+  type ForkResult,
+  type ListSessionsResult,
+  type ResumeError,
+  type ResumeResult,
+  type SessionResolution,
+  type SessionResolutionError,
+  type SessionSummary,
+} from '../src/index.js';
+import { closedSession, newDirectory, openSession, PROJECT, said, snapshots } from './chats.js';
 
 const header = (payload: object): string => `${JSON.stringify({ v: 1, seq: 1, ts: '', type: 'session_start', payload })}\n`;
 
@@ -33,7 +49,7 @@ describe('listing', () => {
     await expect(SessionDiscovery.listContinueTargets(chatsDir, PROJECT)).rejects.toMatchObject({ code: 'ENOTDIR' });
   });
 
-  test('of targets returns sessions and live checkpoints, and writes snapshots', async () => {
+  test('of targets returns sessions and live checkpoints, and keeps snapshots elsewhere', async () => {
     const chatsDir = await newDirectory();
     const recording = await openSession(chatsDir, 'a1', 'one');
     const { checkpointId } = await new CheckpointService().createCheckpoint(recording, PROJECT, 'größer');
@@ -44,12 +60,36 @@ describe('listing', () => {
       { kind: 'checkpoint', source: { sessionId: 'a1' }, checkpointId, checkpointName: 'größer', sequence: 3 },
     ]);
     expect(skippedCount).toBe(1);
-    expect((await readdir(chatsDir)).filter((name) => name.endsWith('.snap'))).toHaveLength(1);
+    expect((await readdir(chatsDir)).filter((name) => name.endsWith('.snap'))).toEqual([]);
+    expect(await snapshots()).toHaveLength(1);
     expect(SessionDiscovery.resolveContinueRef('größer', targets)).toEqual({ target: targets[1] });
     expect(SessionDiscovery.resolveSessionRef('2', await SessionDiscovery.listSessions(chatsDir, PROJECT))).toEqual({
       error: 'Session index 2 out of range (1-1)', code: 'IndexOutOfRange',
     });
   });
+});
+
+test('a session that was listed and deleted leaves its directory empty, and no snapshot', async () => {
+  const chatsDir = await newDirectory();
+  await closedSession(chatsDir, 'a1', 'one');
+  await SessionDiscovery.listContinueTargets(chatsDir, PROJECT);
+  expect(await snapshots()).toHaveLength(1);
+  expect(await deleteSession('a1', chatsDir, PROJECT)).toEqual({ ok: true, deletedSessionId: 'a1' });
+  expect(await readdir(chatsDir)).toEqual([]);
+  expect(await snapshots()).toEqual([]);
+});
+
+test('summaries and results that the CLI makes itself have the types of the example', () => {
+  const session: SessionSummary = {
+    sessionId: 'a1', filePath: 'session-a1.jsonl', projectHash: PROJECT, startTime: '', lastModified: new Date(0), fileSize: 1, provider: 'acme', model: 'acme-large',
+  };
+  const targets: ContinueTarget[] = [{ kind: 'session', session }, { kind: 'checkpoint', source: session, checkpointId: 'c', checkpointName: 'here', sequence: 2 }];
+  const resolved: SessionResolution | SessionResolutionError = SessionDiscovery.resolveSessionRef('1', [session]);
+  expect(resolved).toEqual({ session });
+  expect(SessionDiscovery.resolveContinueRef('here', targets)).toEqual({ target: targets[1] });
+  const failed: (ResumeError | DeleteSessionError | ForkError)[] = [{ ok: false, error: 'in use' }];
+  const done: (ListSessionsResult | DeleteSessionResult | ResumeResult | ForkResult)[] = [{ sessions: [session] }, { ok: true, deletedSessionId: 'a1' }];
+  expect([failed.length, done.length]).toEqual([1, 2]);
 });
 
 describe('names', () => {
@@ -89,4 +129,6 @@ test('content, first user message, title and header are read from a file', async
   expect(await SessionDiscovery.readFirstUserMessage(path, 3)).toBe('a ');
   expect(await SessionDiscovery.readSessionMetadataTitle(path)).toBe('Títle');
   expect(await SessionDiscovery.readSessionHeader(path)).toMatchObject({ sessionId: 'a1' });
+  expect(await readFirstLineFromFile(path)).toEqual(await SessionDiscovery.readSessionHeader(path));
+  expect(await readFirstLineFromFile(`${path}.none`)).toBeNull();
 });

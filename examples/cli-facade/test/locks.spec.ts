@@ -37,9 +37,16 @@ test('stale locks are recognised and removed', async () => {
   expect([await isStale(chatsDir, 'dead'), await isStale(chatsDir, 'reused'), await isStale(chatsDir, 'none')]).toEqual([true, false, false]);
   expect([await checkStale(dead), await checkStale(reused), await checkStale(alive)]).toEqual([true, false, false]);
   expect([await checkStaleWithPidReuse(reused), await checkStaleWithPidReuse(alive)]).toEqual([true, false]);
-  expect(await removeStaleLock(chatsDir, 'dead')).toBe(true);
+  expect(await removeStaleLock(chatsDir, 'dead')).toBeUndefined();
   expect(await cleanupOrphanedLocks(chatsDir)).toBe(1);
   expect([dead, reused, alive].map((path) => existsSync(path))).toEqual([false, false, true]);
+});
+
+test('the path of a lock is known from the name of a session file', async () => {
+  const chatsDir = await newDirectory();
+  expect(SessionLockManager.getLockPathFromFilePath(join(chatsDir, 'session-s1.jsonl'))).toBe(SessionLockManager.getLockPath(chatsDir, 's1'));
+  const other = join(chatsDir, 'notes.jsonl');
+  expect(() => SessionLockManager.getLockPathFromFilePath(other)).toThrow(new Error(`Cannot extract session ID from path: ${other}`));
 });
 
 test('an unsafe id is refused', async () => {

@@ -14,6 +14,7 @@ import {
   replaySessionThroughSequence,
   resumeSession,
   SESSION_FILE_ID_PREFIX_LENGTH,
+  SESSION_NOT_FOUND_PREFIX,
   SessionRecordingService,
 } from '../src/index.js';
 import { closedSession, configOf, newDirectory, openSession, PROJECT, RUNTIME, said } from './chats.js';
@@ -88,7 +89,8 @@ describe('a session', () => {
     await closedSession(chatsDir, 'b7', 'two');
     const ids = async (): Promise<string[]> => (await listSessions(chatsDir, PROJECT)).sessions.map(({ sessionId }) => sessionId);
     expect((await ids()).sort()).toEqual(['b7', ID]);
-    expect(await deleteSessionById('f3a9', chatsDir, PROJECT)).toEqual({ ok: false, error: 'Session not found: f3a9', code: 'NotFound' });
+    expect(await deleteSessionById('f3a9', chatsDir, PROJECT)).toStrictEqual({ ok: false, error: `${SESSION_NOT_FOUND_PREFIX} f3a9` });
+    expect(await deleteSession('x', chatsDir, PROJECT)).toStrictEqual({ ok: false, error: 'Session not found for this project: x' });
     expect(await deleteSession('f3a9', chatsDir, PROJECT)).toEqual({ ok: true, deletedSessionId: ID });
     expect(await ids()).toEqual(['b7']);
     expect(await deleteSessionById('b7', chatsDir, PROJECT)).toEqual({ ok: true, deletedSessionId: 'b7' });

@@ -1,0 +1,10 @@
+// Types of the CLI's own. Those of session-tape have further members.
+
+import type { SessionSummary as Summary } from 'session-tape';
+
+/** The CLI makes summaries of its own, which have no `workspaceDirs`. */
+export type SessionSummary = Omit<Summary, 'workspaceDirs'>;
+
+export type ContinueTarget =
+  | { kind: 'session'; session: SessionSummary }
+  | { kind: 'checkpoint'; source: SessionSummary; checkpointId: string; checkpointName: string; sequence: number };
