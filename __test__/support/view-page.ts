@@ -49,3 +49,18 @@ export const settled = (page: Page): Promise<unknown> => page.evaluate('new Prom
 
 /** The lines of the rows that are shown. */
 export const linesShown = (page: Page): Promise<number[]> => page.locator('li.line').evaluateAll((rows) => rows.map((row) => Number(row.id.slice('line-'.length))));
+
+/** The labels of the time line that are shown, with their left and right edges. */
+export const timeLabels = (page: Page): Promise<{ text: string; left: number; right: number }[]> =>
+  page.locator('.axis span').evaluateAll((labels) =>
+    labels
+      .filter((label) => (label as HTMLElement).offsetWidth > 0)
+      .map((label) => ({ text: label.textContent!, left: label.getBoundingClientRect().left, right: label.getBoundingClientRect().right })));
+
+/** Pairs of neighbouring labels that touch, and labels beyond the window. */
+export async function unreadableLabels(page: Page): Promise<string[]> {
+  const labels = await timeLabels(page);
+  const touching = labels.slice(1).flatMap(({ text, left }, at) => (left < labels[at]!.right + 2 ? [`${labels[at]!.text} | ${text}`] : []));
+  const { width } = page.viewportSize()!;
+  return [...touching, ...labels.filter(({ left, right }) => left < 0 || right > width).map(({ text }) => `${text} is beyond the window`)];
+}

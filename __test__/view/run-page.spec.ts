@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { replayRun, RunRecorder } from '../../index.js';
 import { GOLDEN_RUN } from '../support/command-line';
-import { CHROMIUM, freshFile, launch, open, part, seriousFindings, settled, type Opened } from '../support/view-page';
+import { CHROMIUM, freshFile, launch, open, part, seriousFindings, settled, unreadableLabels, type Opened } from '../support/view-page';
 
 const { serve } = part('serve/server');
 const { ServedRun } = part('run/served');
@@ -162,6 +162,12 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
   test('at a width of 400 nothing overflows', async () => {
     const { page } = await runPage(GOLDEN_RUN, '', { viewport: { width: 400, height: 800 } });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(400);
+  });
+
+  test.each([420, 900, 1280])('at a width of %i time labels do not overlap', async (width) => {
+    const { page } = await runPage(GOLDEN_RUN, '', { viewport: { width, height: 800 } });
+    expect(await page.locator('.axis span').count()).toBeGreaterThanOrEqual(2);
+    expect(await unreadableLabels(page)).toEqual([]);
   });
 
   test('when it is served, the engine rebuilds the state, and new events appear', async () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RECORDINGS, SAMPLE } from '../support/command-line';
 import { compressed, content, file, rewind, session, start, writeSession } from '../support/session-file.js';
 import type { Event } from '../support/session-file.js';
-import { CHROMIUM, linesShown, launch, NO_CHROMIUM, open, openSessionPage, seriousFindings, sessionPage, settled, type Opened } from '../support/view-page';
+import { CHROMIUM, linesShown, launch, NO_CHROMIUM, open, openSessionPage, seriousFindings, sessionPage, settled, timeLabels, unreadableLabels, type Opened } from '../support/view-page';
 
 let browser: Browser;
 
@@ -272,6 +272,27 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
   test.each([1280, 400])('at a width of %i nothing overflows', async (width) => {
     const { page } = await open(browser, pathToFileURL(await sessionPage(SAMPLE)).href, { viewport: { width, height: 800 } });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+  });
+
+  test('time labels never overlap, also after the window has become narrow or wide', async () => {
+    const { page } = await open(browser, pathToFileURL(await sessionPage(SAMPLE)).href, { viewport: { width: 420, height: 800 } });
+    expect(await unreadableLabels(page)).toEqual([]);
+    const ends = (await timeLabels(page)).map(({ text }) => text);
+    expect(ends.length).toBeGreaterThanOrEqual(2);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await settled(page);
+    expect(await unreadableLabels(page)).toEqual([]);
+    expect((await timeLabels(page)).length).toBeGreaterThan(ends.length);
+    await page.setViewportSize({ width: 420, height: 800 });
+    await settled(page);
+    expect((await timeLabels(page)).map(({ text }) => text)).toEqual(ends);
+  });
+
+  test('a time label names its day if the one before it is of another day', async () => {
+    const at = (seq: number, ts: string): string => JSON.stringify({ v: 1, seq, ts, type: 'content', payload: { content: { speaker: 'ai', blocks: [] } } });
+    const { page } = await openSessionPage(browser, `${file(start())}${[at(2, '2026-02-12T15:59:01.000Z'), at(3, '2026-02-12T16:00:01.000Z'), at(4, '2026-02-13T16:00:01.000Z')].join('\n')}\n`);
+    expect((await timeLabels(page)).map(({ text }) => text)).toEqual(['2026-02-11 16:00:01', '2026-02-12 15:59:01', '2026-02-13 16:00:01']);
+    expect(await unreadableLabels(page)).toEqual([]);
   });
 
   test('in print it has the records, and is restored afterwards', async () => {

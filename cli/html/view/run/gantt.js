@@ -14,12 +14,12 @@ class Gantt {
     this.run = run
     this.onPick = onPick
     this.canvas = withAttributes(el('canvas'), { 'aria-hidden': 'true' })
-    this.axis = withAttributes(el('div.axis'), { 'aria-hidden': 'true' })
+    this.axis = new TimeAxis()
     this.names = withAttributes(el('div.lane-names'), { 'aria-hidden': 'true' })
     this.tip = el('div.tip')
     this.tip.hidden = true
     this.cursor = el('div.cursor')
-    this.plot = el('div.plot', this.canvas, this.cursor, this.tip, this.axis)
+    this.plot = el('div.plot', this.canvas, this.cursor, this.tip, this.axis.element)
     this.element = withAttributes(el('div.gantt', this.names, this.plot), { tabindex: 0, role: 'region', 'aria-label': 'Tasks of the workers over time' })
     this.canvas.addEventListener('click', (event) => this.#clicked(event))
     this.canvas.addEventListener('pointermove', (event) => this.#point(event))
@@ -41,19 +41,15 @@ class Gantt {
     })
     if (run.workers.length > MOST_LANES) names.push(el('span', `and ${counted(run.workers.length - MOST_LANES, 'more worker')}`))
     this.names.replaceChildren(...names)
-    this.axis.replaceChildren(...this.#ticks())
+    this.#showTicks()
     this.draw()
   }
 
-  #ticks() {
-    if (!this.scale.hasTimes) return [el('span.first', this.run.nameOf(0)), el('span.last', this.run.nameOf(this.run.length - 1))]
-    const events = [...new Set(Array.from({ length: TICKS }, (_, at) => this.scale.rowAt(at / (TICKS - 1))))]
-    return events.map((event, at) => {
-      const tick = el('span', at === 0 ? `${dayOf(this.scale.times[event])} ${clockOf(this.scale.times[event])}` : clockOf(this.scale.times[event]))
-      tick.style.left = `${this.scale.endOf(event) * 100}%`
-      tick.className = at === 0 ? 'first' : at === events.length - 1 ? 'last' : ''
-      return tick
-    })
+  #showTicks() {
+    const { scale, run } = this
+    if (!scale.hasTimes) return this.axis.showEnds([run.nameOf(0), run.nameOf(run.length - 1)])
+    const events = [...new Set(Array.from({ length: TICKS }, (_, at) => scale.rowAt(at / (TICKS - 1))))]
+    return this.axis.showTimes(events.map((event) => [scale.endOf(event), scale.times[event]]))
   }
 
   draw() {

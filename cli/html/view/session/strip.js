@@ -21,9 +21,9 @@ class Strip {
     this.list = list
     this.frame = svg('rect', { class: 'frame', y: 0.5, height: HEIGHT - 1, rx: 2 })
     this.map = svg('svg', { class: 'map strip', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' })
-    this.axis = withAttributes(el('div.axis'), { 'aria-hidden': 'true' })
+    this.axis = new TimeAxis()
     const lanes = withAttributes(el('div.lanes', ...LANE_NAMES.map((name) => el('span', name))), { 'aria-hidden': 'true' })
-    this.element = el('div.time-line', lanes, el('div.plot', this.map, this.axis))
+    this.element = el('div.time-line', lanes, el('div.plot', this.map, this.axis.element))
     this.map.addEventListener('click', (event) => this.#clicked(event))
     addEventListener('scroll', () => this.#scrolled(), { passive: true })
     this.draw()
@@ -33,7 +33,7 @@ class Strip {
     const { page } = this
     this.scale = new TimeScale(Float64Array.from(page.rows, ({ at }) => at ?? NaN))
     this.map.replaceChildren(...this.#waits(), ...this.#lanes(), ...this.#gone(), ...this.#marks(), this.frame)
-    this.axis.replaceChildren(...this.#ticks())
+    this.axis.showTimes(this.#ticks())
     this.update()
   }
 
@@ -89,20 +89,10 @@ class Strip {
   }
 
   #ticks() {
-    const { page, scale } = this
+    const { scale } = this
     if (!scale.hasTimes) return []
     const rows = [...new Set(Array.from({ length: TICKS }, (_, at) => scale.rowAt(at / (TICKS - 1))))]
-    let day = null
-    return rows.map((row, at) => {
-      const ms = scale.times[row]
-      const isNewDay = day !== dayOf(ms)
-      day = dayOf(ms)
-      const tick = el('span', isNewDay ? `${day} ${clockOf(ms)}` : clockOf(ms))
-      tick.style.left = `${scale.endOf(row) * 100}%`
-      if (at === 0) tick.classList.add('first')
-      if (at === rows.length - 1) tick.classList.add('last')
-      return tick
-    })
+    return rows.map((row) => [scale.endOf(row), scale.times[row]])
   }
 
   #clicked({ clientX }) {
