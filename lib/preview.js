@@ -10,18 +10,22 @@ const LENGTH = 120
 function readSessionPreview(filePath, options = NO_OPTIONS) {
   check.string(filePath, 'filePath')
   check.object(options, 'options')
-  const { length = LENGTH } = options
+  const { length = LENGTH, signal } = options
   check.safeCount(length, 'options.length')
-  return runJob(PREVIEW, (onReady) => native.startSessionPreview(filePath, length, onReady))
+  check.signal(signal, 'options.signal')
+  return runJob(PREVIEW, (onReady) => native.startSessionPreview(filePath, length, onReady), { __proto__: null, signal })
 }
 
-function readSessionTitle(filePath) {
+function readSessionTitle(filePath, options = NO_OPTIONS) {
   check.string(filePath, 'filePath')
-  return readTitle(filePath)
+  check.object(options, 'options')
+  const { signal } = options
+  check.signal(signal, 'options.signal')
+  return readTitle(filePath, signal)
 }
 
-async function readTitle(filePath) {
-  const title = await runJob(PREVIEW, (onReady) => native.startSessionTitle(filePath, onReady))
+async function readTitle(filePath, signal) {
+  const title = await runJob(PREVIEW, (onReady) => native.startSessionTitle(filePath, onReady), { __proto__: null, signal })
   return title === false ? undefined : title
 }
 

@@ -178,6 +178,8 @@ pub use disk::durability::Durability;
 #[cfg(feature = "rows")]
 pub use disk::sniff::is_archive as is_archive_beginning;
 pub use jsonl::segments::Threads;
+#[cfg(feature = "rows")]
+pub use jsonl::segments::{SEGMENT_BYTES, equal_segments};
 pub use jsonl::source::{LineSource, ReadError};
 pub use jsonl::writer::{WriteError, WriteFailure, Writer};
 #[cfg(feature = "rows")]

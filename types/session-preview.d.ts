@@ -14,7 +14,9 @@ export interface SessionPreview {
  *
  * @param filePath - The session file, or the directory of a session's bundle, which is not verified.
  * @param options - `length`: maximum length of `firstUserMessage` in UTF-16 code units; a surrogate pair is never split. Default 120.
- * @returns Never rejects. For a file that cannot be read: `{ hasContent: false, firstUserMessage: null }`. Pipes are not read.
+ * `signal`: aborting it stops reading; the promise rejects with the signal's `reason`.
+ * @returns Rejects only if the signal is aborted. For a file that cannot be read: `{ hasContent: false, firstUserMessage: null }`. Pipes are not
+ * read.
  * @throws TypeError - At once, if an argument is of the wrong type, or `length` is not a safe integer ≥ 0.
  *
  * @example
@@ -27,7 +29,7 @@ export interface SessionPreview {
  */
 export declare function readSessionPreview(
   filePath: string,
-  options?: { length?: number | undefined },
+  options?: { length?: number | undefined; signal?: AbortSignal | undefined },
 ): Promise<SessionPreview>;
 
 /**
@@ -36,8 +38,12 @@ export declare function readSessionPreview(
  * The file is searched from its end, on all cores, and is not kept in memory.
  *
  * @param filePath - The session file, or the directory of a session's bundle, which is not verified.
- * @returns The title. `null` if there is explicitly no title; `undefined` if no title was recorded or the file cannot be read. Never rejects. Pipes
- * are not read.
- * @throws TypeError - At once, if `filePath` is not a string.
+ * @param options - `signal`: aborting it stops the search; the promise rejects with the signal's `reason`.
+ * @returns The title. `null` if there is explicitly no title; `undefined` if no title was recorded or the file cannot be read. Rejects only if the
+ * signal is aborted. Pipes are not read.
+ * @throws TypeError - At once, if an argument is of the wrong type.
  */
-export declare function readSessionTitle(filePath: string): Promise<string | null | undefined>;
+export declare function readSessionTitle(
+  filePath: string,
+  options?: { signal?: AbortSignal | undefined },
+): Promise<string | null | undefined>;

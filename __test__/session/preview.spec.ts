@@ -133,6 +133,20 @@ describe('a preview', () => {
   });
 });
 
+test('an abort ends a preview and a title, and a wrong signal is refused', async () => {
+  const filePath = writeSession(session(content('a')));
+  const reason = new Error('as wanted');
+  for (const read of [readSessionPreview, readSessionTitle]) {
+    const controller = new AbortController();
+    const promise = read(filePath, { signal: controller.signal });
+    controller.abort(reason);
+    await expect(promise).rejects.toBe(reason);
+    await expect(read(filePath, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    for (const signal of [null, {}, 'signal']) expect(() => read(filePath, { signal } as never)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_ARG_TYPE' }));
+    expect(() => read(filePath, 7 as never)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_ARG_TYPE' }));
+  }
+});
+
 describe('a title', () => {
   test('is the last one, which may be null', async () => {
     expect(await titleOf(session(titled('a'), content('x'), titled('größer 😀'), content('y')))).toBe('größer 😀');

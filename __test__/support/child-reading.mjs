@@ -25,6 +25,17 @@ const calls = {
     const { history, ...rest } = await tape.openSession(...args);
     return rest;
   },
+  async resumeSession(request) {
+    const { recording, lockHandle, ...rest } = await tape.resumeSession(request);
+    await recording?.dispose();
+    return rest;
+  },
+  async RunRecorder(config) {
+    const warnings = [];
+    const recorder = new tape.default.RunRecorder({ ...config, onWarning: ({ code }) => warnings.push(code) });
+    await recorder.dispose();
+    return warnings;
+  },
 };
 
 async function settled() {

@@ -1,6 +1,6 @@
 /* Injects system errors into a process that preloads this library (LD_PRELOAD): the n-th call of a kind on a file below FAULT_ROOT fails, or is
    done in part. FAULTS lists the faults as call, visit and errno, such as `write:3:5 fsync:1:5`; errno 0 is a short write. Counting restarts
-   whenever FAULTS changes. With FAULT_PLACING every renameat2, which the product calls without the C library, fails with that errno. */
+   whenever FAULTS changes. With FAULT_PLACING every renameat2, which the product calls without the C library, fails with that errno. With FAULT_HOLES no file system knows its holes. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -98,6 +98,13 @@ ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset) {
 }
 
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset) { return pwrite64(fd, bytes, count, offset); }
+
+/* With FAULT_HOLES no file system can tell holes from data. */
+off64_t lseek64(int fd, off64_t offset, int whence) {
+  REAL(off64_t, lseek64, int, off64_t, int);
+  if ((whence == SEEK_DATA || whence == SEEK_HOLE) && getenv("FAULT_HOLES")) { errno = EINVAL; return -1; }
+  return real(fd, offset, whence);
+}
 
 int fsync(int fd) { REAL(int, fsync, int); FAIL(is_open_below(fd), FSYNC) return real(fd); }
 int fdatasync(int fd) { REAL(int, fdatasync, int); FAIL(is_open_below(fd), FDATASYNC) return real(fd); }

@@ -15,7 +15,7 @@ const directory = directoryOfSpec('session-tape-system-faults-');
 export const canFail = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0;
 
 /** The library, built for each spec: a loader that does not find it prints a message and continues, and no call would fail. */
-function library(): string {
+export function library(): string {
   const path = join(directory(), 'system-faults.so');
   if (existsSync(path)) return path;
   const { status, stderr } = spawnSync('cc', ['-shared', '-fPIC', '-O1', '-o', path, join(SUPPORT, 'system-faults.c'), '-ldl'], { encoding: 'utf8' });

@@ -52,7 +52,7 @@ async function withDetails({ tape, signal }, directory, described) {
     while (next < described.length) {
       const at = next++
       const { filePath, sessionId, lastModified } = described[at]
-      const [preview, inUse] = await unlessAborted(Promise.all([tape.readSessionPreview(filePath), isInUse(tape, directory, sessionId)]), signal)
+      const [preview, inUse] = await unlessAborted(Promise.all([tape.readSessionPreview(filePath, { signal }), isInUse(tape, directory, sessionId)]), signal)
       const { firstUserMessage, hasContent } = preview
       // A string, because values that are nested very deeply are written by a function that does not support dates.
       detailed[at] = { ...described[at], lastModified: lastModified.toISOString(), firstUserMessage, hasContent, inUse }

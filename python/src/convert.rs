@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
-use session_tape::{FinalHistory, LineSource, ReadError};
+use session_tape::{FinalHistory, LineSource, ReadError, equal_segments};
 
 use crate::columns::{BATCH_BYTES, BATCH_ROWS};
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ const ONE_PART_BYTES: u64 = 4 << 20;
 
 /// Size of a part in bytes, and its maximum number of lines: a batch should not get many more rows than it needs. Several parts of a large session
 /// are read in parallel.
-pub const PART_BYTES: u64 = 1 << 20;
+pub const PART_BYTES: u64 = session_tape::SEGMENT_BYTES;
 const PART_LINES: usize = 8192;
 
 /// Size in bytes from which a session shares no batch with others, so that the rows of a part that cannot be read to its end can be discarded.
@@ -256,7 +256,7 @@ pub fn parts_of(source: LineSource) -> Result<(Parts, FinalHistory), String> {
         // At least one byte, so that an empty file has a part too.
         return Ok((Parts { lines, ranges: std::iter::once(0..size.max(1)).collect() }, FinalHistory::of_one()));
     }
-    let ranges: Vec<_> = (0..size).step_by(PART_BYTES as usize).map(|at| at..(at + PART_BYTES).min(size)).collect();
+    let ranges: Vec<_> = equal_segments(&lines, 0).collect();
     let found = FinalHistory::find(&lines, ranges, PART_LINES).map_err(|error| read_failed(&error))?;
     let (ranges, history) = found;
     Ok((Parts { lines, ranges }, history))

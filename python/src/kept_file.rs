@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use session_tape::LineSource;
+use session_tape::{Cancellation, LineSource};
 use tempfile::TempDir;
 
 /// Number of bytes that are copied at a time.
@@ -33,7 +33,9 @@ impl KeptFile {
     pub fn copy(source: &LineSource) -> io::Result<Self> {
         let (kept, mut file) = Self::create()?;
         let (mut block, mut at) = (vec![0; BLOCK_BYTES], 0);
+        let cancellation = Cancellation::current();
         loop {
+            cancellation.check()?;
             let count = source.read_at(&mut block, at).map_err(io::Error::other)?;
             if count == 0 {
                 return Ok(kept);

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_types)]
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 
 use super::metadata::Metadata;
 use super::open_file::OpenFile;
@@ -81,6 +82,10 @@ impl File {
 
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         self.opened().read_at(buffer, offset)
+    }
+
+    pub fn data_at(&self, offset: u64) -> io::Result<Range<u64>> {
+        self.opened().data_at(offset)
     }
 
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {

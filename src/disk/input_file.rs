@@ -44,12 +44,32 @@ impl InputFile {
         self.file.metadata().map_err(|error| OsError::new(&error, "fstat", None))
     }
 
-    /// Reads the file, but at most its first `limit` bytes.
+    /// Reads the file, but at most its first `limit` bytes. From a file with a hole, only what is before the hole, and a single NUL: its size is
+    /// only claimed, so no memory may depend on it, and no document contains a NUL.
     pub fn read_up_to(&mut self, limit: u64) -> Result<Vec<u8>, OsError> {
         let size = self.metadata()?.size.min(limit);
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
-        let read = self.take(limit).read_to_end(&mut bytes);
-        read.map(|_| bytes).map_err(|error| OsError::new(&error, "read", None))
+        let before_hole = match self.file.data_at(0) {
+            Ok(data) if data.start > 0 => 0,
+            Ok(data) => data.end.min(size),
+            Err(_) => size,
+        };
+        let limit = if before_hole < size { before_hole } else { limit };
+        let mut bytes = Vec::with_capacity(usize::try_from(before_hole).unwrap_or_default());
+        let read = self.seek(SeekFrom::Start(0)).and_then(|_| self.take(limit).read_to_end(&mut bytes));
+        read.map_err(|error| OsError::new(&error, "read", None))?;
+        if before_hole < size {
+            bytes.push(0);
+        }
+        Ok(bytes)
+    }
+
+    /// Passes over the hole at the position. Returns its length: 0 if there is none, or if the file system can't tell holes from data.
+    pub fn pass_hole(&mut self) -> io::Result<u64> {
+        self.cancellation.check()?;
+        let at = self.file.seek(SeekFrom::Current(0))?;
+        let data = self.file.data_at(at).map_or(at, |data| data.start.max(at));
+        self.file.seek(SeekFrom::Start(data))?;
+        Ok(data - at)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::fs::TryLockError;
 use std::io::{self, SeekFrom};
+use std::ops::Range;
 
 use super::metadata::Metadata;
 
@@ -18,6 +19,12 @@ pub trait OpenFile: Debug + Send + Sync {
 
     /// Reads at `offset`. Can be called from any thread.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// The first range at `offset` or behind it that has data. What is between `offset` and its start is a hole: zeros that are not stored. Empty,
+    /// at the end of the file, if there is no data. May move the position. Fails if the file system can't tell holes from data.
+    fn data_at(&self, _offset: u64) -> io::Result<Range<u64>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// Writes at the position, or at the end of the file if it was opened to append, and advances the position. The bytes that are
     /// written are not mixed with what others append at the same time.

@@ -145,6 +145,23 @@ fn open_with(system: &mut fs::OpenOptions, path: &Path, options: &OpenOptions) -
     if is_diverted && !metadata.is_symlink() { system.custom_flags(0).open(path) } else { Ok(file) }
 }
 
+/// Calls `lseek`, which looks for data or for a hole. Returns `None` if there is none at `offset` or behind it.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+fn seek_among_holes(file: &fs::File, offset: u64, whence: libc::c_int) -> io::Result<Option<u64>> {
+    use std::os::fd::AsRawFd;
+    let Ok(offset) = i64::try_from(offset) else { return Ok(None) };
+    // SAFETY: the call takes no pointers, and the descriptor is open while `file` is borrowed.
+    #[cfg(target_os = "linux")]
+    let found = unsafe { libc::lseek64(file.as_raw_fd(), offset, whence) };
+    // SAFETY: as above.
+    #[cfg(not(target_os = "linux"))]
+    let found = unsafe { libc::lseek(file.as_raw_fd(), offset, whence) };
+    u64::try_from(found).map(Some).or_else(|_| match io::Error::last_os_error() {
+        error if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),
+        error => Err(error),
+    })
+}
+
 impl OpenFile for fs::File {
     fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         Read::read(&mut &*self, buffer)
@@ -158,6 +175,14 @@ impl OpenFile for fs::File {
     #[cfg(windows)]
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         std::os::windows::fs::FileExt::seek_read(self, buffer, offset)
+    }
+
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    fn data_at(&self, offset: u64) -> io::Result<std::ops::Range<u64>> {
+        let end = Seek::seek(&mut &*self, SeekFrom::End(0))?;
+        let Some(start) = seek_among_holes(self, offset, libc::SEEK_DATA)? else { return Ok(end..end) };
+        // The file may have been truncated in the meantime.
+        Ok(start..seek_among_holes(self, start, libc::SEEK_HOLE)?.unwrap_or(start + 1))
     }
 
     fn write(&self, bytes: &[u8]) -> io::Result<usize> {

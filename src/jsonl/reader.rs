@@ -22,6 +22,9 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// Minimum size of the buffer in bytes, also for a file of unknown size.
 const MIN_BUFFER_BYTES: usize = 1 << 14;
 
+/// Size of a line in bytes from which it is examined before more of it is kept: whether it is too long, or has a NUL.
+const LOOK_AHEAD_BYTES: usize = if cfg!(test) { 1 << 20 } else { 16 << 20 };
+
 /// Number of bytes read beyond the range at first, to find the end of its last line.
 const OVERHANG_BYTES: u64 = 1 << 13;
 
@@ -40,8 +43,17 @@ pub struct Chunk<'a> {
     pub unterminated: bool,
 }
 
-/// Receives all bytes of the lines that are returned or skipped, in order.
-pub type ByteObserver<'a> = &'a mut dyn FnMut(&[u8]);
+/// What a reader has passed.
+#[derive(Clone, Copy, Debug)]
+pub enum Passed<'b> {
+    /// These bytes.
+    Bytes(&'b [u8]),
+    /// A hole, whose zeros were not read.
+    Hole,
+}
+
+/// Receives everything in the lines that are returned or skipped, in order.
+pub type ByteObserver<'a> = &'a mut dyn FnMut(Passed<'_>);
 
 /// Reads the lines of one range after another. Reuses its buffer, since fresh memory costs more than reading.
 ///
@@ -57,6 +69,8 @@ pub struct LineReader {
     /// The line that contains the start of the range has yet to be skipped: it belongs to the range before.
     skipping: bool,
     at_end: bool,
+    /// Where the file is known to have data.
+    data: Range<u64>,
     cancellation: Cancellation,
 }
 
@@ -68,7 +82,17 @@ impl Default for LineReader {
 
 impl LineReader {
     fn with(buffer: Vec<u8>, cancellation: Cancellation) -> Self {
-        LineReader { buffer, filled: 0, taken: 0, base: 0, limit: 0, skipping: false, at_end: false, cancellation }
+        LineReader {
+            buffer,
+            filled: 0,
+            taken: 0,
+            base: 0,
+            limit: 0,
+            skipping: false,
+            at_end: false,
+            data: 0..0,
+            cancellation,
+        }
     }
 
     /// Starts with the lines that begin in `range`. The start of the range need not be the beginning of a line.
@@ -96,8 +120,7 @@ impl LineReader {
             if self.at_end || self.position() >= self.limit {
                 return Ok(None);
             }
-            self.discard_taken();
-            self.fill(source)?;
+            self.read_on(source)?;
             match memchr::memchr(b'\n', &self.buffer[..self.filled]) {
                 Some(newline) => {
                     self.taken = newline + 1;
@@ -121,7 +144,7 @@ impl LineReader {
             return Ok(None);
         }
         self.discard_taken();
-        let mut searched = 0;
+        let (mut searched, mut has_looked) = (0, false);
         let end = loop {
             if let Some(end) = self.end_of_lines(searched) {
                 break end;
@@ -129,15 +152,24 @@ impl LineReader {
             if self.at_end {
                 break self.filled;
             }
-            searched = self.filled;
             if self.filled >= CHUNK_BYTES && cannot_be_json(&self.buffer[..self.filled]) {
-                return self.skip_line(source, observe, |_| Ok(()));
+                return self.skip_line(source, observe, |_, _| Ok(()));
             }
-            if self.filled > MAX_LINE_BYTES {
-                let line = lines_before + 1;
-                let refuse = |torn| if torn { Ok(()) } else { Err(ReadError::LineTooLong { line }) };
-                return self.skip_line(source, observe, refuse);
+            if self.filled >= LOOK_AHEAD_BYTES {
+                let has_nul = memchr::memchr(0, &self.buffer[searched..self.filled]).is_some();
+                if has_nul || self.filled > MAX_LINE_BYTES || (!has_looked && self.will_be_refused(source)?) {
+                    let line = lines_before + 1;
+                    return self.skip_line(source, observe, |torn, length| {
+                        if torn || length <= MAX_LINE_BYTES as u64 {
+                            Ok(())
+                        } else {
+                            Err(ReadError::LineTooLong { line })
+                        }
+                    });
+                }
+                has_looked = true;
             }
+            searched = self.filled;
             self.fill(source)?;
         };
         if end == 0 {
@@ -147,7 +179,7 @@ impl LineReader {
             self.refuse_long_lines(end, lines_before)?;
         }
         self.taken = end;
-        observe(&self.buffer[..end]);
+        observe(Passed::Bytes(&self.buffer[..end]));
         let at_start = self.base == 0;
         let skip = if at_start && self.buffer[..end].starts_with(BOM) { BOM.len() } else { 0 };
         let bytes = &self.buffer[skip..end];
@@ -170,14 +202,14 @@ impl LineReader {
         memchr::memrchr(b'\n', &filled[searched..until]).map(|newline| searched + newline + 1)
     }
 
-    /// Skips a line without keeping it in memory, and returns a placeholder. For a line whose beginning can't be JSON, since some crashes
-    /// leave a file that ends in a gigabyte of zeros, and for a line that is too long. `allow` is called with whether the line is torn; its
-    /// error is returned.
+    /// Skips a line without keeping it in memory, and returns a placeholder. For a line that can't be JSON, since some crashes leave a file that
+    /// ends in a gigabyte of zeros, and for a line that is too long. `allow` is called with whether the line is torn, and its length without `\n`;
+    /// its error is returned.
     fn skip_line(
         &mut self,
         source: &LineSource,
         observe: ByteObserver<'_>,
-        allow: impl FnOnce(bool) -> Result<(), ReadError>,
+        allow: impl FnOnce(bool, u64) -> Result<(), ReadError>,
     ) -> Result<Option<Chunk<'_>>, ReadError> {
         let offset = self.base;
         loop {
@@ -189,14 +221,48 @@ impl LineReader {
             if self.at_end {
                 break;
             }
-            observe(&self.buffer[..self.filled]);
-            self.discard_taken();
-            self.fill(source)?;
+            observe(Passed::Bytes(&self.buffer[..self.filled]));
+            if self.read_on(source)? {
+                observe(Passed::Hole);
+            }
         }
-        observe(&self.buffer[..self.taken]);
+        observe(Passed::Bytes(&self.buffer[..self.taken]));
         let unterminated = self.at_end && self.buffer[..self.taken].last() != Some(&b'\n');
-        allow(unterminated)?;
+        allow(unterminated, self.position() - offset - u64::from(!unterminated))?;
         Ok(Some(Chunk { bytes: PLACEHOLDER, offset, at_start: offset == 0, unterminated }))
+    }
+
+    /// Whether the line that begins at `base` is too long, or has a NUL further on. Reads on without keeping anything.
+    fn will_be_refused(&mut self, source: &LineSource) -> Result<bool, ReadError> {
+        let limit = self.base.saturating_add(MAX_LINE_BYTES as u64);
+        if source.size() <= limit {
+            return Ok(false);
+        }
+        let (mut at, mut block) = (self.base + self.filled as u64, vec![0; CHUNK_BYTES]);
+        while at <= limit {
+            self.check_cancellation()?;
+            let count = source.read_at(&mut block, at)?;
+            match memchr::memchr2(b'\n', 0, &block[..count]) {
+                Some(end) => return Ok(block[end] == 0),
+                None if count == 0 => return Ok(false),
+                None => at += count as u64,
+            }
+        }
+        Ok(true)
+    }
+
+    /// Discards the returned bytes, which are all or up to the end of a line, and reads on. If none are left, passes over a hole first, and returns
+    /// true.
+    fn read_on(&mut self, source: &LineSource) -> Result<bool, ReadError> {
+        self.discard_taken();
+        let mut is_hole = false;
+        if self.filled == 0 && !self.data.contains(&self.base) {
+            self.data = source.data_at(self.base);
+            is_hole = self.data.start > self.base;
+            self.base = self.base.max(self.data.start);
+        }
+        self.fill(source)?;
+        Ok(is_hole)
     }
 
     /// Discards the returned bytes: moves the others to the front of the buffer.
@@ -216,7 +282,7 @@ impl LineReader {
         }
         let until = self.wanted().max(self.filled + MIN_BUFFER_BYTES).min(self.buffer.len());
         while self.filled < until {
-            self.cancellation.check().map_err(|error| ReadError::System(OsError::new(&error, "read", None)))?;
+            self.check_cancellation()?;
             let offset = self.base + self.filled as u64;
             match source.read_at(&mut self.buffer[self.filled..until], offset)? {
                 0 => {
@@ -227,6 +293,10 @@ impl LineReader {
             }
         }
         Ok(())
+    }
+
+    fn check_cancellation(&self) -> Result<(), ReadError> {
+        self.cancellation.check().map_err(|error| ReadError::System(OsError::new(&error, "read", None)))
     }
 
     /// Number of bytes needed from `base` on: the rest of the range and of its last line.

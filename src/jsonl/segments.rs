@@ -1,7 +1,6 @@
 //! Processes a file segment by segment on all cores, and returns the results in the order of the segments.
 
 use std::ops::Range;
-use std::vec::IntoIter;
 
 use super::source::LineSource;
 use crate::pipeline::{InOrder, Pipeline, Worker, spare_cores};
@@ -13,14 +12,41 @@ pub const SEGMENT_BYTES: u64 = 1 << 20;
 const MAX_HELPERS: usize = 7;
 
 /// Splits a file into segments of equal size from `start` on. The last one ends where the file ended when it was opened, since a
-/// file that keeps growing would have no end. A line that continues beyond that offset is read to its end.
-pub fn equal_segments(source: &LineSource, start: u64) -> Vec<Range<u64>> {
-    let count = source.size().saturating_sub(start).div_ceil(SEGMENT_BYTES).max(1);
-    let segment = |index: u64| {
-        let begin = start + index * SEGMENT_BYTES;
-        begin..(begin + SEGMENT_BYTES).min(source.size().max(begin))
+/// file that keeps growing would have no end. A line that continues beyond that offset is read to its end. Segments without data are left out:
+/// no line begins in a hole, except at its start, and a size that is only claimed must cost neither time nor memory.
+pub fn equal_segments(
+    source: &LineSource,
+    start: u64,
+) -> impl DoubleEndedIterator<Item = Range<u64>> + Send + Sync + use<> {
+    let size = source.size();
+    let segment = move |number: u64| {
+        let begin = start + number * SEGMENT_BYTES;
+        begin..begin.saturating_add(SEGMENT_BYTES).min(size.max(begin))
     };
-    (0..count).map(segment).collect()
+    numbers_with_data(source, start).into_iter().flatten().map(segment)
+}
+
+/// The numbers of the segments in which lines can begin, as ranges. There are at most as many ranges as the file has holes.
+fn numbers_with_data(source: &LineSource, start: u64) -> Vec<Range<u64>> {
+    let number_of = |offset: u64| (offset - start) / SEGMENT_BYTES;
+    // A line may begin at `start` whatever is there.
+    let mut numbers = vec![Range { start: 0, end: 1 }];
+    let mut at = start;
+    while at < source.size() {
+        let data = source.data_at(at);
+        let end = data.end.min(source.size());
+        if data.start.max(at) >= end {
+            break;
+        }
+        // The line behind the data begins at its end, in the same segment or in the next one.
+        let (first, last) = (number_of(data.start), number_of(end.min(source.size() - 1)));
+        match numbers.last_mut() {
+            Some(before) if first <= before.end => before.end = before.end.max(last + 1),
+            _ => numbers.push(first..last + 1),
+        }
+        at = end;
+    }
+    numbers
 }
 
 /// Which threads work on a file.
@@ -36,18 +62,28 @@ pub enum Threads {
 pub struct Segments<W: Worker<Job = Range<u64>>> {
     pipeline: Pipeline<W>,
     helpers: usize,
-    rest: IntoIter<Range<u64>>,
+    rest: Box<dyn Iterator<Item = Range<u64>> + Send + Sync>,
     outputs: InOrder<W::Output>,
 }
 
 impl<W: Worker<Job = Range<u64>>> Segments<W> {
     /// Starts to process these segments. `make` creates a worker for each thread; it keeps its buffers from segment to segment.
-    pub fn new(segments: Vec<Range<u64>>, threads: Threads, make: impl Fn() -> W) -> Self {
+    pub fn new<S>(segments: S, threads: Threads, make: impl Fn() -> W) -> Self
+    where
+        S: IntoIterator<Item = Range<u64>, IntoIter: Send + Sync + 'static>,
+    {
         let most = if threads == Threads::All { spare_cores().min(MAX_HELPERS) } else { 0 };
-        let helpers = most.min(segments.len().saturating_sub(1));
+        let mut segments = segments.into_iter();
+        let first: Vec<_> = segments.by_ref().take(most + 1).collect();
+        let helpers = first.len().saturating_sub(1);
         let workers = (0..helpers).map(|_| make()).collect();
         let pipeline = Pipeline::parallel(make(), workers, room(helpers));
-        let mut segments = Segments { pipeline, helpers, rest: segments.into_iter(), outputs: InOrder::default() };
+        let mut segments = Segments {
+            pipeline,
+            helpers,
+            rest: Box::new(first.into_iter().chain(segments)),
+            outputs: InOrder::default(),
+        };
         segments.hand_over();
         segments
     }

@@ -4,6 +4,7 @@
 //! that is truncated while it is mapped kills the process.
 
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -134,6 +135,15 @@ impl LineSource {
     /// The time at which the file was opened.
     pub fn opened(&self) -> SystemTime {
         self.opened
+    }
+
+    /// The first range at `offset` or behind it that has data. What is before it is a hole: the file has zeros there, which need not be read. Where
+    /// that is unknown, everything counts as data.
+    pub fn data_at(&self, offset: u64) -> Range<u64> {
+        match &self.content {
+            Content::File(file) => file.data_at(offset).unwrap_or(offset..u64::MAX),
+            Content::Memory(_) => offset..u64::MAX,
+        }
     }
 
     /// The `length` bytes at `offset`, read into `scratch` unless they are in memory. The caller must have seen them there before: if they

@@ -97,7 +97,7 @@ impl<'s> DescribedBatches<'s> {
         element.push(b']');
         self.bytes += element.len();
         self.elements.push(element);
-        self.progress.bytes += described.size;
+        self.progress.bytes = self.progress.bytes.saturating_add(described.size);
         self.progress.files = self.progress.files.map(|files| files + 1);
     }
 

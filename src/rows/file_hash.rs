@@ -2,6 +2,7 @@
 
 use twox_hash::XxHash3_128;
 
+use crate::cancellation::Cancellation;
 use crate::hash::Hash;
 use crate::hash_batch::stream::HashStream;
 use crate::jsonl::source::LineSource;
@@ -40,7 +41,8 @@ impl FileHash {
         let wanted = end.saturating_sub(self.hashed).min(READ_BYTES) as usize;
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.resize(wanted.max(buffer.len()), 0);
-        while self.hashed < end {
+        let cancellation = Cancellation::current();
+        while self.hashed < end && !cancellation.is_cancelled() {
             let wanted = usize::try_from(end - self.hashed).unwrap_or(usize::MAX).min(buffer.len());
             match source.read_at(&mut buffer[..wanted], self.hashed) {
                 Ok(count) if count > 0 => {

@@ -6,7 +6,9 @@ use super::file_hash::FileHash;
 use super::item::{Item, item_of};
 use super::line_hashes::{HashedLine, LineHashes};
 use super::steps::{RecordDigest, RecordDigester};
+use crate::cancellation::Cancellation;
 use crate::diff::tree::Tree;
+use crate::disk::os_error::OsError;
 use crate::disk::sniff::BOM;
 use crate::hash::Hash;
 use crate::jsonl::reader::LineReader;
@@ -285,7 +287,9 @@ fn skipped_row(source: &LineSource, line: Range<u64>, is_terminated: bool) -> Re
     let has_return = is_terminated && line.end > offset && has_bytes(source, line.end - 1, b"\r")?;
     let length = line.end - u64::from(has_return) - offset;
     let (mut hasher, mut buffer, mut at) = (Sha256::new(), vec![0; HASHED_BYTES], 0);
+    let cancellation = Cancellation::current();
     while at < length {
+        cancellation.check().map_err(|error| ReadError::System(OsError::new(&error, "read", None)))?;
         let wanted = usize::try_from(length - at).unwrap_or(HASHED_BYTES).min(HASHED_BYTES);
         match source.read_at(&mut buffer[..wanted], offset + at)? {
             0 => return Err(ReadError::Changed),

@@ -90,6 +90,33 @@ impl TornEnd {
     }
 }
 
+/// What a log is read from.
+pub trait LogInput: Read {
+    /// Passes over the hole at the position, and returns its length: 0 if there is none, or if that is unknown.
+    fn pass_hole(&mut self) -> io::Result<u64> {
+        Ok(0)
+    }
+}
+
+impl LogInput for InputFile {
+    fn pass_hole(&mut self) -> io::Result<u64> {
+        InputFile::pass_hole(self)
+    }
+}
+
+impl<I: LogInput + ?Sized> LogInput for &mut I {
+    fn pass_hole(&mut self) -> io::Result<u64> {
+        (**self).pass_hole()
+    }
+}
+
+impl LogInput for &[u8] {}
+
+impl<B: AsRef<[u8]>> LogInput for io::Cursor<B> {}
+
+/// A file in a container.
+impl LogInput for dyn Read + '_ {}
+
 /// Reads a log from front to back.
 pub struct LogReader<R> {
     input: R,
@@ -127,7 +154,7 @@ fn read_failed(error: io::Error) -> RunError {
     OsError::new(&error, "read", None).into()
 }
 
-impl<R: Read> LogReader<R> {
+impl<R: LogInput> LogReader<R> {
     /// A reader of a log. The next byte of `input` is the first of a line, at `offset` in the log.
     pub fn new(input: R, offset: u64) -> Self {
         LogReader { input, carry: Vec::new(), offset, end: u64::MAX, at_end: false, torn: TornEnd::default() }
@@ -208,11 +235,19 @@ impl<R: Read> LogReader<R> {
         Ok(filled)
     }
 
+    /// Passes over a hole in the torn end of the log. Returns its length.
+    fn pass_hole(&mut self) -> Result<u64, RunError> {
+        let length = self.input.pass_hole().map_err(read_failed)?;
+        self.torn.bytes += length;
+        Ok(length)
+    }
+
     /// Ends the log before the line with a hole, which begins at `length` in the buffer. Everything from there on is torn.
     fn end_at_hole(&mut self, buffer: Vec<u8>, length: usize, filled: usize) -> Result<Option<Chunk>, RunError> {
         self.torn.add(&buffer[length..filled]);
         let mut block = vec![0; CHUNK_BYTES];
         while !self.at_end {
+            self.pass_hole()?;
             let count = self.fill(&mut block)?;
             self.torn.add(&block[..count]);
         }
@@ -226,9 +261,11 @@ impl<R: Read> LogReader<R> {
     fn skip_line(&mut self, beginning: &[u8]) -> Result<Option<Chunk>, RunError> {
         let mut block = vec![0; CHUNK_BYTES];
         self.torn.add(beginning);
+        let mut has_hole = beginning.contains(&0);
         while !self.at_end {
+            has_hole |= self.pass_hole()? > 0;
             let count = self.fill(&mut block)?;
-            if memchr::memchr(b'\n', &block[..count]).is_some() && !beginning.contains(&0) {
+            if memchr::memchr(b'\n', &block[..count]).is_some() && !has_hole {
                 self.at_end = true;
                 return Err(line_too_long(beginning));
             }
@@ -260,7 +297,7 @@ pub enum Position {
 }
 
 /// Finds the line of the event at `time` by bisection, because times increase from line to line. Reads little of the log.
-pub fn find(log: &mut (impl Read + Seek), time: u64) -> Result<Position, RunError> {
+pub fn find(log: &mut (impl LogInput + Seek), time: u64) -> Result<Position, RunError> {
     let mut start = 0;
     let mut end = log.seek(SeekFrom::End(0)).map_err(read_failed)?;
     while end - start > NARROW_BYTES {
@@ -277,7 +314,7 @@ pub fn find(log: &mut (impl Read + Seek), time: u64) -> Result<Position, RunErro
 
 /// The offset and time of the first line that begins after `from` and before `end`. Returns `None` if there is no such line, or if its time
 /// can't be read.
-fn first_line_behind(log: &mut (impl Read + Seek), from: u64, end: u64) -> Result<Option<(u64, u64)>, RunError> {
+fn first_line_behind(log: &mut (impl LogInput + Seek), from: u64, end: u64) -> Result<Option<(u64, u64)>, RunError> {
     log.seek(SeekFrom::Start(from)).map_err(read_failed)?;
     let mut block = [0; 8 << 10];
     let mut at = from;
@@ -292,7 +329,7 @@ fn first_line_behind(log: &mut (impl Read + Seek), from: u64, end: u64) -> Resul
         if count == 0 {
             break;
         }
-        at += count as u64;
+        at += count as u64 + log.pass_hole().map_err(read_failed)?;
     }
     Ok(None)
 }
@@ -310,7 +347,7 @@ fn read_up_to(log: &mut impl Read, buffer: &mut [u8]) -> Result<usize, RunError>
     Ok(filled)
 }
 
-fn scan_for(mut reader: LogReader<impl Read>, time: u64) -> Result<Position, RunError> {
+fn scan_for(mut reader: LogReader<impl LogInput>, time: u64) -> Result<Position, RunError> {
     let mut spare = Vec::new();
     loop {
         let chunk = match reader.next_chunk(std::mem::take(&mut spare)) {

@@ -66,7 +66,8 @@ impl Describing {
             SessionFile { index, path, size }
         });
         let (large, small): (Vec<_>, Vec<_>) = files.partition(|file| file.size >= LARGE_BYTES);
-        let total = large.iter().chain(&small).map(|file| file.size).sum();
+        // Sizes are what files claim: their sum may be more than any number.
+        let total = large.iter().chain(&small).fold(0, |total: u64, file| total.saturating_add(file.size));
         let small = jobs(small);
         let helpers = spare_cores().min(small.len().saturating_sub(1));
         let describer = Describer { options };

@@ -18,6 +18,7 @@ use super::history::{HistoryEffect, ItemRef};
 use super::item_sink::{ItemSink, NoItems};
 use super::line::{Line, read_line_into};
 use super::warnings::{Problem, Tally, Warning, Warnings};
+use crate::jsonl::MAX_LINE_BYTES;
 use crate::jsonl::lines::Lines;
 use crate::jsonl::scan::{Cursor, Nesting, Span};
 
@@ -467,8 +468,8 @@ impl Effect {
         if counts.iter().any(|count| *count as u64 > events) {
             return false;
         }
-        // An item is an object, so it has at least two bytes.
-        if self.history.items.iter().any(|item| item.length < 2) {
+        // An item is an object, so it has at least two bytes, and part of a line.
+        if self.history.items.iter().any(|item| item.length < 2 || item.length as usize > MAX_LINE_BYTES) {
             return false;
         }
         let items = self.history.items.iter().map(|item| (item.offset, u64::from(item.length)));

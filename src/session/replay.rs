@@ -184,6 +184,10 @@ impl Replay {
         let mut kept = self.effect.history.items.len();
         let base = self.combine(scanned.effect, &mut kept);
         self.tapes.append(base, scanned.tapes);
+        if lines_before < self.effect.lines && scanned.block.is_none() {
+            // Without the digest of these lines there can't be a snapshot of them, or of what follows.
+            self.builder = None;
+        }
         if let Some(builder) = &mut self.builder {
             builder.blocks.extend(scanned.block);
             builder.effect = scanned.unterminated.is_some().then(|| self.effect.clone());

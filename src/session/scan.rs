@@ -7,7 +7,7 @@ use super::fold::{Effect, Fold, FoldOptions};
 use super::history::Truncation;
 use super::layout::{ItemTapes, Layout};
 use crate::jsonl::digest::{Block, Digest};
-use crate::jsonl::reader::LineReader;
+use crate::jsonl::reader::{LineReader, Passed};
 use crate::jsonl::source::{LineSource, ReadError};
 use crate::pipeline::Worker;
 
@@ -23,7 +23,7 @@ pub struct Scanned {
     pub tapes: ItemTapes,
     /// The effect of a last line without `\n`, which may still be incomplete.
     pub unterminated: Option<Effect>,
-    /// The digest of the lines that end with `\n`, if digests are requested, and the offset after them.
+    /// The digest of the lines that end with `\n`, if digests are requested, and the offset after them. `None` if one of them has a hole.
     pub block: Option<Block>,
     /// Whether the scan reached the end of the file.
     pub at_end: bool,
@@ -51,7 +51,12 @@ impl Scanner {
         let mut digest = self.digests.then(Digest::default);
         while !scanned.effect.stopped {
             let before = digest.clone();
-            let mut observe = |bytes: &[u8]| digest.iter_mut().for_each(|digest| digest.add(bytes));
+            let mut observe = |passed: Passed<'_>| match (passed, &mut digest) {
+                (Passed::Bytes(bytes), Some(digest)) => digest.add(bytes),
+                // Computing the digest of a hole takes as long as reading it.
+                (Passed::Hole, digest) => *digest = None,
+                (_, None) => {}
+            };
             let Some(chunk) = self.reader.next_chunk(&self.source, scanned.effect.lines, &mut observe)? else { break };
             let length = scanned.effect.history.items.len();
             let effect = match &mut self.layout {

@@ -18,8 +18,7 @@ use crate::pipeline::Worker;
 /// cores, so that a title near the end is found at once.
 pub fn read_title(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
     let source = Arc::new(LineSource::open(path)?);
-    let mut segments = equal_segments(&source, 0);
-    segments.reverse();
+    let segments = equal_segments(&source, 0).rev();
     let make = || TitleSearch { source: source.clone(), reader: LineReader::default(), nesting: Nesting::default() };
     let mut titles = Segments::new(segments, Threads::All, make);
     while let Some(title) = titles.next_output() {

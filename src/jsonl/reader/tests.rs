@@ -10,30 +10,92 @@ fn source_of(content: &[u8]) -> (LineSource, tempfile::NamedTempFile) {
 
 #[test]
 fn a_cancelled_reader_stops_in_the_middle_of_a_line() {
-    // A sparse file of zeros, which takes longer to read than any test lasts.
-    let endless = |beginning: &[u8]| {
-        let (source, file) = source_of(beginning);
-        file.as_file().set_len(1 << 40).unwrap();
-        drop(source);
-        (LineSource::open(file.path()).unwrap(), file)
-    };
-    let (zeros, _one) = endless(b"");
-    let (text, _other) = endless(b"{\"");
-    for (source, range) in [(&zeros, 0..1 << 40), (&text, 0..1 << 40), (&text, 0..1), (&zeros, 7..1 << 40)] {
+    let text = [b"{\"", &vec![b'x'; MAX_LINE_BYTES + CHUNK_BYTES][..]].concat();
+    for content in [vec![0; 5 * CHUNK_BYTES], text] {
+        let (source, _file) = source_of(&content);
         let cancellation = Cancellation::default();
         let mut reader = cancellation.during(LineReader::default);
-        reader.begin(range);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(std::time::Duration::from_millis(20));
-                cancellation.cancel();
-            });
-            match reader.next_chunk(source, 0, &mut |_| {}).err() {
-                Some(ReadError::System(error)) => assert!(error.is_cancelled()),
-                other => panic!("{other:?}"),
-            }
-        });
-        assert!(reader.first_line(source).is_err() || !reader.skipping);
+        reader.begin(0..u64::MAX);
+        match reader.next_chunk(&source, 0, &mut |_| cancellation.cancel()).err() {
+            Some(ReadError::System(error)) => assert!(error.is_cancelled()),
+            other => panic!("{other:?}"),
+        }
+        reader.begin(7..u64::MAX);
+        assert!(reader.first_line(&source).is_err());
+    }
+}
+
+/// A file with `parts` at their offsets, and holes between them, up to `size`. `None` if the file system has no holes.
+#[cfg(unix)]
+fn sparse(parts: &[(u64, &[u8])], size: u64) -> Option<(LineSource, tempfile::NamedTempFile)> {
+    use std::os::unix::fs::FileExt;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    parts.iter().for_each(|(offset, bytes)| file.as_file().write_all_at(bytes, *offset).unwrap());
+    file.as_file().set_len(size).unwrap();
+    let source = LineSource::open(file.path()).unwrap();
+    (source.data_at(size - 1).start == size).then_some((source, file))
+}
+
+#[cfg(unix)]
+#[test]
+fn a_hole_is_a_part_of_a_line_that_is_not_read() {
+    const FAR: u64 = 1 << 42;
+    for (beginning, is_refused) in [(&b""[..], false), (b"{\"a\":\"", true)] {
+        let Some((source, _file)) = sparse(&[(0, b"{}\n"), (3, beginning), (FAR, b"x\"}\n{}\n")], 2 * FAR) else {
+            return println!("skipped: the file system has no holes");
+        };
+        let mut reader = LineReader::default();
+        reader.begin(0..u64::MAX);
+        let next = |reader: &mut LineReader| {
+            let mut holes = 0;
+            let mut observe = |passed: Passed<'_>| holes += u64::from(matches!(passed, Passed::Hole));
+            let next = reader.next_chunk(&source, 1, &mut observe);
+            (next.map(|chunk| chunk.map(|chunk| (chunk.bytes.to_vec(), chunk.offset, chunk.unterminated))), holes)
+        };
+        assert_eq!(next(&mut reader), (Ok(Some((b"{}\n".to_vec(), 0, false))), 0));
+        let expected = if is_refused {
+            Err(ReadError::LineTooLong { line: 2 })
+        } else {
+            Ok(Some((PLACEHOLDER.to_vec(), 3, false)))
+        };
+        assert_eq!(next(&mut reader), (expected, 1));
+        assert_eq!(next(&mut reader), (Ok(Some((b"{}\n".to_vec(), FAR + 4, false))), 0));
+        assert_eq!(next(&mut reader), (Ok(Some((PLACEHOLDER.to_vec(), FAR + 7, true))), 1));
+        assert_eq!((reader.position(), reader.is_at_end()), (2 * FAR, true));
+        assert!(reader.buffer.len() <= 2 * LOOK_AHEAD_BYTES);
+        for start in [1 << 41, FAR + 100] {
+            reader.begin(start..u64::MAX);
+            assert_eq!(reader.first_line(&source), Ok((start < FAR).then_some(FAR + 4)));
+        }
+    }
+}
+
+#[test]
+fn a_line_that_will_be_refused_is_not_gathered() {
+    let line = |length: usize, last: u8| [b"{\"a\":\"", &vec![b'x'; length - 7][..], &[last, b'\n']].concat();
+    for (length, last, is_kept) in
+        [(MAX_LINE_BYTES, b'x', true), (MAX_LINE_BYTES + 1, b'x', false), (MAX_LINE_BYTES, b'\0', false)]
+    {
+        let content = [&line(length, last)[..], &line(MAX_LINE_BYTES, b'x')].concat();
+        let (source, _file) = source_of(&content);
+        let mut reader = LineReader::default();
+        reader.begin(0..u64::MAX);
+        let first = reader.next_chunk(&source, 0, &mut |_| {}).map(|chunk| chunk.unwrap().bytes.len());
+        match (is_kept, last) {
+            (true, _) => assert_eq!(first, Ok(length + 1)),
+            (_, b'\0') => assert_eq!(first, Ok(PLACEHOLDER.len())),
+            _ => assert_eq!(first, Err(ReadError::LineTooLong { line: 1 })),
+        }
+        assert_eq!(reader.buffer.len() > 2 * LOOK_AHEAD_BYTES, is_kept);
+        assert_eq!(reader.position(), length as u64 + 1);
+    }
+}
+
+/// The bytes of a file without holes.
+fn bytes_of(passed: Passed<'_>) -> &[u8] {
+    match passed {
+        Passed::Bytes(bytes) => bytes,
+        Passed::Hole => panic!("the file has no hole"),
     }
 }
 
@@ -42,7 +104,7 @@ fn read_range(reader: &mut LineReader, source: &LineSource, content: &[u8], rang
     let (mut seen, mut observed) = (Vec::new(), Vec::new());
     reader.begin(range);
     loop {
-        let mut observe = |bytes: &[u8]| observed.extend_from_slice(bytes);
+        let mut observe = |passed: Passed<'_>| observed.extend_from_slice(bytes_of(passed));
         let Some(chunk) = reader.next_chunk(source, 0, &mut observe).unwrap() else { break };
         let at = chunk.offset as usize;
         assert!(at == 0 || content[at - 1] == b'\n');
@@ -129,7 +191,7 @@ fn a_line_that_is_no_json_is_passed_over_in_bounded_memory() {
         let mut reader = LineReader::default();
         reader.begin(0..u64::MAX);
         let (mut seen, mut observed, mut count) = (Vec::new(), Vec::new(), 0);
-        let mut observe = |bytes: &[u8]| observed.extend_from_slice(bytes);
+        let mut observe = |passed: Passed<'_>| observed.extend_from_slice(bytes_of(passed));
         while let Some(chunk) = reader.next_chunk(&source, count, &mut observe).unwrap() {
             let at = chunk.offset as usize;
             if chunk.bytes != PLACEHOLDER {
@@ -157,7 +219,7 @@ fn a_line_that_is_too_long_is_passed_over_if_it_is_torn() {
             reader.begin(0..u64::MAX);
             assert_eq!(reader.next_chunk(&source, 0, &mut |_| {}).unwrap().unwrap().bytes, b"{}\n");
             let mut observed = 0;
-            let mut observe = |bytes: &[u8]| observed += bytes.len();
+            let mut observe = |passed: Passed<'_>| observed += bytes_of(passed).len();
             let next = reader.next_chunk(&source, 1, &mut observe).map(|chunk| {
                 let chunk = chunk.unwrap();
                 (chunk.bytes.len(), chunk.offset, chunk.unterminated)

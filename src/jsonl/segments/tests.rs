@@ -115,3 +115,24 @@ fn a_panic_of_any_worker_reaches_the_caller() {
     assert_eq!(panic.downcast_ref(), Some(&"a worker that panics"));
     assert!(!in_order(&source, |_| {}, Threads::All).is_empty());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_has_no_segments_where_it_stores_nothing() {
+    use std::os::unix::fs::FileExt;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let far = 1 << 42;
+    for at in [0, 2 * SEGMENT_BYTES, far] {
+        file.as_file().write_all_at(b"1\n", at).unwrap();
+    }
+    file.as_file().set_len(2 * far).unwrap();
+    let source = Arc::new(LineSource::open(file.path()).unwrap());
+    if source.data_at(2 * far - 1).start != 2 * far {
+        return println!("skipped: the file system has no holes");
+    }
+    let begins: Vec<_> = equal_segments(&source, 0).map(|segment| segment.start).collect();
+    assert_eq!(begins, [0, 2 * SEGMENT_BYTES, far]);
+    let backwards: Vec<_> = equal_segments(&source, 0).rev().map(|segment| segment.start).collect();
+    assert_eq!(backwards, [far, 2 * SEGMENT_BYTES, 0]);
+    assert_eq!(equal_segments(&source, far + 2).collect::<Vec<_>>(), [far + 2..far + 2 + SEGMENT_BYTES]);
+}

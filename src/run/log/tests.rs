@@ -162,3 +162,25 @@ fn complete_lines_behind_a_hole_are_counted() {
     assert!(reader.next_chunk(Vec::new()).unwrap().is_none());
     assert_eq!(reader.torn(), TornEnd { bytes: long.len() as u64, lines: 2 });
 }
+
+#[cfg(unix)]
+#[test]
+fn a_hole_of_any_size_is_passed_without_reading_it() {
+    use std::os::unix::fs::FileExt;
+    let (file, far) = (tempfile::NamedTempFile::new().unwrap(), 1 << 42);
+    let log = log_of(3, 200);
+    file.as_file().write_all_at(&log, 0).unwrap();
+    file.as_file().write_all_at(b"{}\n", far).unwrap();
+    file.as_file().set_len(2 * far).unwrap();
+    let mut input = InputFile::open(file.path()).unwrap();
+    input.seek(SeekFrom::Start(far + far / 2)).unwrap();
+    if input.pass_hole().unwrap() == 0 {
+        return println!("skipped: the file system has no holes");
+    }
+    let mut reader = LogReader::open(file.path()).unwrap();
+    let chunk = reader.next_chunk(Vec::new()).unwrap().unwrap();
+    assert!(chunk.bytes() == log);
+    assert!(reader.next_chunk(Vec::new()).unwrap().is_none());
+    assert_eq!(reader.torn(), TornEnd { bytes: 2 * far - log.len() as u64, lines: 1 });
+    assert_eq!(find(&mut InputFile::open(file.path()).unwrap(), 1).ok(), find(&mut Cursor::new(&log[..]), 1).ok());
+}

@@ -1,16 +1,20 @@
 //! Cuts off what a crash or a power cut has left after the last event of a log. In the middle of the log it would be damage.
 
 use std::ffi::OsString;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::disk::durability::Durability;
+use crate::disk::file::File;
 use crate::disk::input_file::{self, InputFile};
 use crate::disk::open_options::OpenOptions;
 use crate::disk::os_error::OsError;
 use crate::disk::parent::parent;
 use crate::disk::sync_directory::sync_directory;
 use crate::disk::temporary::{NEW, TemporaryFile};
+
+/// Number of bytes that are read at a time.
+const BLOCK_BYTES: usize = 64 << 10;
 
 /// Cuts the log off after its last event. A partial line was never acknowledged and is dropped. After a hole there may be complete lines:
 /// they are first copied to a file next to the log, in case the hole was not made by a power cut.
@@ -35,8 +39,9 @@ pub fn copy_path(log: &Path, offset: u64) -> PathBuf {
 
 fn has_lines(log: &Path, from: u64) -> Result<bool, OsError> {
     let mut tail = open_tail(log, from)?;
-    let mut block = vec![0; 64 << 10];
+    let mut block = vec![0; BLOCK_BYTES];
     loop {
+        tail.pass_hole().map_err(|error| OsError::new(&error, "read", None))?;
         match tail.read(&mut block) {
             Ok(0) => return Ok(false),
             Ok(count) if memchr::memchr(b'\n', &block[..count]).is_some() => return Ok(true),
@@ -50,13 +55,31 @@ fn has_lines(log: &Path, from: u64) -> Result<bool, OsError> {
 fn copy(log: &Path, from: u64, durability: Durability) -> Result<(), OsError> {
     let path = copy_path(log, from);
     let mut copy = TemporaryFile::beside(&path, NEW, false)?;
-    let copied = io::copy(&mut open_tail(log, from)?, copy.file());
+    let copied = copy_with_holes(&mut open_tail(log, from)?, copy.file());
     copied.map_err(|error| OsError::new(&error, "write", Some(&path)))?;
     if durability == Durability::Fsync {
         copy.file().sync_all().map_err(|error| OsError::new(&error, "fsync", Some(&path)))?;
     }
     copy.replace()?;
     if durability == Durability::Fsync { sync_directory(parent(&path)) } else { Ok(()) }
+}
+
+/// Copies the rest of a file. Holes become holes, since they may be larger than the disk.
+fn copy_with_holes(from: &mut InputFile, to: &mut File) -> io::Result<()> {
+    let (mut block, mut size) = (vec![0; BLOCK_BYTES], 0);
+    loop {
+        size += from.pass_hole()?;
+        let count = match from.read(&mut block) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        if count == 0 {
+            return to.set_len(size);
+        }
+        to.seek(SeekFrom::Start(size))?;
+        to.write_all(&block[..count])?;
+        size += count as u64;
+    }
 }
 
 fn open_tail(log: &Path, from: u64) -> Result<InputFile, OsError> {
