@@ -35,6 +35,15 @@ pub enum WriteError {
         /// The owner in the lock file; empty if it is unknown.
         owner: String,
     },
+    /// The lock of the session now belongs to another program, or is gone.
+    #[error("the lock '{}' is no longer that of this recorder", lock.display())]
+    LockLost {
+        /// The lock file.
+        lock: PathBuf,
+    },
+    /// No number is left for another record.
+    #[error("the sequence numbers of the session are used up")]
+    SequenceExhausted,
 }
 
 impl WriteError {
@@ -43,6 +52,8 @@ impl WriteError {
         match self {
             WriteError::System(error) => error.code,
             WriteError::Locked { .. } => "ESESSIONLOCKED",
+            WriteError::LockLost { .. } => "SessionLockLost",
+            WriteError::SequenceExhausted => "SequenceExhausted",
         }
     }
 }
@@ -62,10 +73,10 @@ pub struct WriteFailure {
 
 impl WriteFailure {
     /// Whether users should continue without a recording after this kind of failure: a full disk, missing permissions, a missing file
-    /// (`docs/session-format.md` section 3, rule 6), or a file that another recorder has locked. Flushes report only other failures.
+    /// (`docs/session-format.md` section 3, rule 6), or a session that another recorder has locked. Flushes report only other failures.
     pub fn is_environmental(&self) -> bool {
-        const ENVIRONMENTAL: [&str; 8] =
-            ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "ENOENT", "ENOTDIR", "ESESSIONLOCKED"];
+        const ENVIRONMENTAL: [&str; 9] =
+            ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "ENOENT", "ENOTDIR", "ESESSIONLOCKED", "SessionLockLost"];
         ENVIRONMENTAL.contains(&self.error.code())
     }
 }
@@ -255,6 +266,18 @@ impl Writer {
         }
         state.failing = Some(Failing { error, path });
         self.shared.hurry(state);
+    }
+
+    /// Stops the writer at once, because the file is no longer this writer's: lines that are still queued are lost, and so are `unqueued`
+    /// further ones.
+    pub fn abandon(&self, error: WriteError, path: Option<PathBuf>, unqueued: u64) {
+        let mut state = self.shared.state.lock();
+        if state.failed {
+            return;
+        }
+        state.queued += unqueued;
+        drop(state);
+        self.shared.fail(error, path);
     }
 
     /// The shared state: a handle with which the writer can be drained and ended even after it was dropped.

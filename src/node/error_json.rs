@@ -133,6 +133,7 @@ impl<'e> From<&'e WriteFailure> for ErrorJson<'e> {
         let json = match &failure.error {
             WriteError::System(system) => json.with_system(Some(system)),
             WriteError::Locked { owner } => ErrorJson { owner: Some(owner), ..json },
+            _ => json,
         };
         let path = failure.path.as_ref().map(|path| path.to_string_lossy()).or(json.path);
         ErrorJson { path, ..json }

@@ -223,12 +223,25 @@ impl Severity {
     }
 }
 
-/// The largest safe integer: all integers from 0 to it are exact as doubles.
-const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
+/// The largest `seq`, a safe integer: all integers from 0 to it are exact as doubles. Strict replays skip records beyond it.
+const MAX_SEQ: f64 = 9_007_199_254_740_991.0;
 
 /// Whether a number can be the `seq` of a record: a safe integer, 0 or more.
 pub fn is_valid_seq(seq: f64) -> bool {
-    (0.0..=MAX_SAFE_INTEGER).contains(&seq) && seq.fract() == 0.0
+    (0.0..=MAX_SEQ).contains(&seq) && seq.fract() == 0.0
+}
+
+/// The numbers that resuming a session needs: at most three for what it records itself, and one for what follows.
+const NUMBERS_TO_RESUME: f64 = 4.0;
+
+/// Whether `more` further records can follow the one with the number `last`.
+pub fn has_numbers_left(last: f64, more: f64) -> bool {
+    last <= MAX_SEQ - more
+}
+
+/// Whether a session whose last record has this number can be resumed.
+pub fn is_resumable_at(last: f64) -> bool {
+    has_numbers_left(last, NUMBERS_TO_RESUME)
 }
 
 /// The text between the quotes, if the token is a string.

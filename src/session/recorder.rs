@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::envelope::{self, END, ENVELOPE_BYTES, PAYLOAD_KEY};
+use super::event::{has_numbers_left, is_resumable_at};
 use crate::clock::Clock;
 use crate::disk::durability::Durability;
 use crate::disk::files;
@@ -148,6 +149,9 @@ impl Recorder {
     }
 
     fn push<P: Payload>(&self, state: &mut State, record: Record<'_, P>) -> Result<bool, P::Error> {
+        if !has_numbers_left(state.seq, 1.0) {
+            return Ok(self.fail_exhausted(state, 1));
+        }
         let State { seq, target, clock, .. } = state;
         let Some(target) = target else { return Ok(false) };
         let next = *seq + 1.0;
@@ -196,6 +200,9 @@ impl Recorder {
         let lines = buffered.len() as u64 + u64::from(record.is_some());
         if lines == 0 {
             return Ok(true);
+        }
+        if !has_numbers_left(state.seq, lines as f64) {
+            return Ok(self.fail_exhausted(state, lines));
         }
         let own_size = record.as_ref().map_or(0, Record::size);
         let size = buffered.iter().map(|buffered| ENVELOPE_BYTES + buffered.rest.len()).sum::<usize>() + own_size;
@@ -248,14 +255,33 @@ impl Recorder {
         false
     }
 
+    /// Ends recording because another record would get a number that strict replays skip.
+    fn fail_exhausted(&self, state: &mut State, unbuffered: u64) -> bool {
+        let path = state.path.clone().unwrap_or_default();
+        self.fail(state, WriteError::SequenceExhausted, path, unbuffered)
+    }
+
+    /// Ends recording at once: what is queued is lost too.
+    pub fn abandon(&self, error: WriteError) {
+        let mut state = self.lock();
+        let buffered = std::mem::take(&mut state.buffered).len() as u64;
+        state.target = None;
+        let path = state.path.clone().unwrap_or_else(|| self.config.chats_dir.clone());
+        self.writer.abandon(error, Some(path), buffered);
+    }
+
     /// Continues the session in `path`, whose last record has the number `last_seq`. The recorder's own `session_start` is dropped;
-    /// other buffered events follow that record. Returns false if the session can't be resumed.
+    /// other buffered events follow that record. Returns false if the session can't be resumed, also for want of numbers.
     pub fn resume(&self, path: PathBuf, last_seq: f64) -> bool {
         let mut state = self.lock();
         if state.disposed || self.writer.has_failed() {
             return false;
         }
         state.buffered.retain(|buffered| !buffered.is_session_start);
+        if !is_resumable_at(last_seq) {
+            state.path = Some(path);
+            return self.fail_exhausted(&mut state, 0);
+        }
         state.seq = last_seq;
         let Ok(resumed) = self.start_writing::<&[u8]>(&mut state, Target::new(path), None);
         resumed

@@ -190,3 +190,60 @@ fn a_resumed_session_goes_on_counting() {
     assert!(lines[3].starts_with("{\"v\":1,\"seq\":43,") && lines[3].contains("\"late\""));
     assert!(!directory.path().join("never made").exists());
 }
+
+const LAST_NUMBER: f64 = 9_007_199_254_740_991.0;
+
+fn resumed_at(last_seq: f64) -> (tempfile::TempDir, PathBuf, Recorder, mpsc::Receiver<WriteFailure>, bool) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("session-x.jsonl");
+    std::fs::write(&path, "{}\n").unwrap();
+    let (recorder, failures) = recorder(directory.path().to_path_buf());
+    let resumed = recorder.resume(path.clone(), last_seq);
+    (directory, path, recorder, failures, resumed)
+}
+
+#[test]
+fn a_session_without_numbers_for_more_records_is_not_resumed() {
+    for left in [0.0, 1.0, 2.0, 3.0] {
+        let (_directory, path, recorder, failures, resumed) = resumed_at(LAST_NUMBER - left);
+        assert!(!resumed && !recorder.is_active());
+        assert_eq!(failures.recv().unwrap().error, WriteError::SequenceExhausted);
+        assert_eq!((recorder.path(), std::fs::read_to_string(&path).unwrap().as_str()), (Some(path), "{}\n"));
+    }
+}
+
+#[test]
+fn a_recorder_stops_at_the_last_number_that_replays_accept() {
+    let (_directory, path, recorder, failures, resumed) = resumed_at(LAST_NUMBER - 4.0);
+    assert!(resumed);
+    for left in [3.0, 2.0, 1.0, 0.0] {
+        assert_eq!(numbered(&recorder, "content", "1"), Some(LAST_NUMBER - left));
+    }
+    assert_eq!(numbered(&recorder, "content", "1"), None);
+    let failure = failures.recv().unwrap();
+    assert_eq!((failure.error.code(), failure.dropped, failure.kept), ("SequenceExhausted", 1, 4));
+    assert!(!failure.is_environmental() && !recorder.is_active());
+    let text = std::fs::read_to_string(path).unwrap();
+    assert!(text.lines().last().unwrap().contains("\"seq\":9007199254740991,"), "{text}");
+    assert_eq!(text.lines().count(), 5);
+}
+
+/// The lock of the session has gone: what was queued before that was noticed belongs to no file of this recorder.
+#[test]
+fn an_abandoned_recorder_writes_nothing_more() {
+    let directory = tempfile::tempdir().unwrap();
+    let (recorder, failures) = recorder(directory.path().to_path_buf());
+    record(&recorder, "content", "1");
+    drain(&recorder);
+    let path = recorder.path().unwrap();
+    let before = std::fs::read_to_string(&path).unwrap();
+    let lock = PathBuf::from("x.lock");
+    recorder.abandon(WriteError::LockLost { lock });
+    assert!(!record(&recorder, "content", "2"));
+    let failure = failures.recv().unwrap();
+    assert_eq!((failure.error.code(), failure.dropped), ("SessionLockLost", 0));
+    assert_eq!((failure.is_environmental(), recorder.is_active(), recorder.missing()), (true, false, 1));
+    recorder.abandon(WriteError::SequenceExhausted);
+    drain(&recorder);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+}
