@@ -13,6 +13,7 @@ const { Pieces } = require('./pieces.js')
  */
 const SESSION = { panicCode: 'ESESSIONPANIC', doing: 'replaying a session', errorOf, cleansUp: false }
 const HEADERS = { panicCode: 'ESESSIONPANIC', doing: 'reading headers', errorOf, cleansUp: false }
+const LOCK = { panicCode: 'ESESSIONPANIC', doing: 'locking a session', errorOf, cleansUp: false }
 const PREVIEW = { panicCode: 'ESESSIONPANIC', doing: 'looking into a session', errorOf, cleansUp: false }
 const RUN = { panicCode: 'ERUNPANIC', doing: 'reading a run', errorOf, cleansUp: false }
 const BUNDLE = {
@@ -112,4 +113,4 @@ function resultOf(kind, { done, error, cancelled, panicked }) {
   throw kind.errorOf(error ?? cancelled)
 }
 
-module.exports = { SESSION, HEADERS, PREVIEW, RUN, BUNDLE, runJob, resultOf }
+module.exports = { SESSION, HEADERS, LOCK, PREVIEW, RUN, BUNDLE, runJob, resultOf }

@@ -12,6 +12,9 @@ const KNOWN_TYPES = new Map(
 const SEVERITIES = ['info', 'warning', 'error']
 const FILE_NAMES = ['minutes', 'seconds']
 
+/** How long nothing may have been recorded before the recorder looks, first of all, whether its lock is still its own: the machine may have slept. */
+const LOOK_AFTER_MS = 60 * 60 * 1000
+
 let disposedOf
 
 class SessionRecordingService {
@@ -28,6 +31,9 @@ class SessionRecordingService {
   #active = true
   #title
   #lock = null
+  /** The lock behind the handle, unless a caller has made that. */
+  #heldLock
+  #recordedAt
   #disposed
 
   static async createLocked(config) {
@@ -74,6 +80,7 @@ class SessionRecordingService {
     const text = stringify(payload)
     const known = KNOWN_TYPES.get(type)
     const now = Date.now()
+    if (this.#heldLock !== undefined) this.#expectLock(now)
     const seq = known === undefined ? this.#native.recordOther(stringify(type), text, now) : this.#record(known, text, now)
     if (seq === seq) return { v: 1, seq, ts: timestamp(now), type, payload }
     // The file could not be created. `enqueue` does not throw for that, and must not call `onWarning` synchronously.
@@ -196,6 +203,21 @@ class SessionRecordingService {
     if (this.#lock) throw new Error('Session recording already owns a lock')
     if (this.#disposed) throw new Error('Session recording has ended and would never release the lock')
     this.#lock = lock
+    this.#watch(require('./session-lock/handle.js').heldLockOf(lock))
+  }
+
+  /** Ends the recording when the lock is found to be lost. The reference is weak, so that recorders without references are collected. */
+  #watch(heldLock) {
+    if (heldLock === undefined) return
+    this.#heldLock = heldLock
+    this.#recordedAt = Date.now()
+    const recorder = new WeakRef(this)
+    heldLock.whenLost(() => recorder.deref()?.#native.loseLock(heldLock.path))
+  }
+
+  #expectLock(now) {
+    if (now - this.#recordedAt >= LOOK_AFTER_MS) this.#heldLock.lookNow()
+    this.#recordedAt = now
   }
 
   ownsLockFor(sessionId) {

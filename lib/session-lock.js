@@ -4,6 +4,7 @@ const path = require('node:path')
 const { check } = require('./arguments.js')
 const { acquire } = require('./session-lock/acquire.js')
 const { cleanUp } = require('./session-lock/clean-up.js')
+const { handleOf } = require('./session-lock/handle.js')
 const { readLockFile } = require('./session-lock/lock-file.js')
 const { SessionLockedError } = require('./session-lock/locked-error.js')
 const { lockPathOf, lockPathOfFile } = require('./session-lock/path.js')
@@ -28,8 +29,7 @@ function acquireSessionLock(chatsDir, sessionId) {
 /** Resolves to the handle, whose functions can be called detached from it. */
 async function acquired(chatsDir, sessionId) {
   const lockPath = lockPathOf(chatsDir, sessionId)
-  const held = await acquire(path.resolve(lockPath), sessionId)
-  return { lockPath, ownsLock: () => held.ownsLock(), release: () => held.release() }
+  return handleOf(lockPath, await acquire(path.resolve(lockPath), sessionId))
 }
 
 function isSessionLocked(chatsDir, sessionId) {
@@ -38,8 +38,9 @@ function isSessionLocked(chatsDir, sessionId) {
 }
 
 async function isLocked(chatsDir, sessionId) {
-  const file = await readLockFile(lockPathOf(chatsDir, sessionId))
-  return file !== null && !isStale(file, false)
+  const lockPath = lockPathOf(chatsDir, sessionId)
+  const file = await readLockFile(lockPath)
+  return file !== null && !(await isStale(lockPath, file, false))
 }
 
 function isLockStale(lockPath, options) {
@@ -51,7 +52,7 @@ function isLockStale(lockPath, options) {
 
 async function isFileStale(lockPath, pidReuse) {
   const file = await readLockFile(lockPath)
-  return file !== null && isStale(file, pidReuse)
+  return file !== null && (await isStale(lockPath, file, pidReuse))
 }
 
 function removeStaleLock(chatsDir, sessionId) {

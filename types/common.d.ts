@@ -24,6 +24,7 @@ export interface Progress {
  * | `EACCES`, `EPERM` | the file or its directory may not be written |
  * | `ENOENT`, `ENOTDIR` | the file was deleted, or a parent of it is not a directory |
  * | `ESESSIONLOCKED` | with `exclusive`: another live recorder holds the file |
+ * | `SessionLockLost` | the session lock that the recorder owned is gone or another program has it |
  */
 export type RecordingWarningCode =
   | 'ENOSPC'
@@ -33,11 +34,12 @@ export type RecordingWarningCode =
   | 'EPERM'
   | 'ENOENT'
   | 'ENOTDIR'
-  | 'ESESSIONLOCKED';
+  | 'ESESSIONLOCKED'
+  | 'SessionLockLost';
 
 /** Why recording ended before `dispose()`. */
 export interface RecordingWarning {
-  /** A {@link RecordingWarningCode}, or the system's code of any other write error (`EIO`, `EFBIG` …), for which a `flush()` that was called before the warning rejects. */
+  /** A {@link RecordingWarningCode}, `SequenceExhausted`, or the system's code of any other write error (`EIO`, `EFBIG` …), for which a `flush()` that was called before the warning rejects. */
   code: RecordingWarningCode | (string & {});
   /** A message for people. */
   message: string;

@@ -5,7 +5,10 @@ import type { SessionRecordingService, SessionRecordingServiceConfig } from './s
 
 /**
  * A lock on a session, whether or not the session has a file yet: the file `<chatsDir>/<sessionId>.lock`, which contains
- * `{ pid, timestamp, sessionId, ownerToken }`. It excludes every program that uses this protocol. Renewed hourly while it is held.
+ * `{ pid, timestamp, sessionId, ownerToken, held }`. It excludes every program that uses this protocol. Renewed hourly while it is held.
+ *
+ * The operating system holds the file too (`held` is `"flock"`), where its file system has such locks: the lock ends with its process, whatever becomes
+ * of the pid, and counts for as long as that lives, in whatever pid namespace.
  *
  * Its functions can be called detached from it. It does not keep the process running. A process that ends without releasing a lock leaves the file;
  * the next {@link acquireSessionLock} replaces it.
@@ -62,9 +65,11 @@ export declare function sessionLockPathOf(filePath: string): string;
 
 /**
  * Locks a session. The lock file appears with its complete content or not at all; the directory is created when needed. A stale lock is replaced:
- * its process no longer exists, or its timestamp is more than 48 hours old.
+ * its process no longer exists. For locks of other programs, and on file systems that lock no files, the pid decides, or a timestamp that is more
+ * than 48 hours old.
  *
- * The file system must have hard links; it need not lock files.
+ * On a file system without hard links, a reader may find a new lock file empty for a moment; if the process is killed in that moment, the file counts
+ * as a lock for 48 hours.
  *
  * ```ts
  * import { mkdtempSync } from 'node:fs';
@@ -97,7 +102,7 @@ export declare function isSessionLocked(chatsDir: string, sessionId: string): Pr
  * Whether the process that owns a lock file no longer exists. `false` if that cannot be determined, or if there is no such file.
  *
  * @param options - `pidReuse`: also consider a lock stale after 48 hours, even if a process with its pid exists; for a file that cannot be
- * parsed, 48 hours after its last modification. Default `false`.
+ * parsed, 48 hours after its last modification. Default `false`. Makes no difference to a lock that the system holds too.
  * @returns Never rejects.
  */
 export declare function isLockStale(lockPath: string, options?: { pidReuse?: boolean | undefined }): Promise<boolean>;
@@ -110,7 +115,8 @@ export declare function isLockStale(lockPath: string, options?: { pidReuse?: boo
 export declare function removeStaleLock(chatsDir: string, sessionId: string): Promise<boolean>;
 
 /**
- * Removes the stale locks of a directory and the temporary files that interrupted processes left there. No other file is touched.
+ * Removes the stale locks of a directory, the temporary files that interrupted processes left there, and the snapshots next to sessions that no longer
+ * exist. No other file is touched.
  *
  * @returns The number of locks removed; 0 if the directory cannot be read. Never rejects.
  */

@@ -1,17 +1,20 @@
 /** `cleanUpLocks`: the files that it removes from a directory of sessions, and similar ones that it keeps. */
-import { linkSync, lutimesSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, lutimesSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, vi } from 'vitest';
-import { acquireSessionLock, cleanUpLocks } from '../../index.js';
+import { acquireSessionLock, cleanUpLocks, replaySession } from '../../index.js';
 import { eachCase } from '../support/each-case';
 import { directoryOf } from '../support/file-directory';
+import { projectOf, sessionWith } from '../support/project-files';
 import { fc, test } from '../support/property';
-import { ageAll, DEAD_PID, guardOf, HOUR, ID, lockOf, makeOlder, markOf, MINUTE, namesIn, writeAged, writeLock } from '../support/session-locks';
+import { content } from '../support/session-file';
+import { ageAll, DEAD_PID, guardOf, HOUR, ID, lockOf, LockProcess, makeOlder, markOf, MINUTE, namesIn, writeAged, writeLock } from '../support/session-locks';
 
 afterEach(() => void vi.restoreAllMocks());
 
 const UUID = 'b1946ac9-2492-4d23-85a1-0c7a7ef0f0ba';
+const SNAPSHOT = 'session-tape snapshot 3, version 0.1.0\n';
 const dead = (id: string): string => lockOf(DEAD_PID, { sessionId: id });
 
 /** Files that are removed, by name: content, and age of the last modification. */
@@ -31,6 +34,10 @@ const OTHERS_REMOVED: typeof REMOVED = {
   'c.lock.tguard': ['', 11 * MINUTE],
   [`a.lock.${UUID}.locktmp`]: ['', 6 * MINUTE],
   [`b.lock.${UUID}.locktmp`]: [dead('b'), 49 * HOUR],
+  [`d.lock.${UUID}.locktmp`]: [lockOf(process.ppid, { held: 'flock' }), 6 * MINUTE],
+  [`e.lock.${UUID}.locktmp`]: [lockOf(process.ppid, { age: 49 * HOUR }), 6 * MINUTE],
+  'session-2026-02-11T16-00-deadbeef.jsonl.snap': [SNAPSHOT],
+  'named-by-hand.jsonl.snap': ['session-tape snapshot 99'],
   '.session-tape-x': ['', 61 * MINUTE],
   '.session-tape-': ['', 61 * MINUTE],
 };
@@ -54,6 +61,10 @@ const KEPT: typeof REMOVED = {
   'a.tguard': [lockOf(DEAD_PID), 100 * HOUR],
   'a.jsonl.lock.tguard': [lockOf(DEAD_PID), 100 * HOUR],
   [`c.lock.${UUID}.locktmp`]: ['', 4 * MINUTE],
+  [`f.lock.${UUID}.locktmp`]: [lockOf(process.ppid), 6 * MINUTE],
+  'session-2026-02-11T16-00-00000000.jsonl.snap': ['a snapshot of another program', 100 * HOUR],
+  'session-2026-02-11T16-00-71e871bd.snap': [SNAPSHOT, 100 * HOUR],
+  'x.snap': [SNAPSHOT, 100 * HOUR],
   'c.lock.not-a-uuid.locktmp': ['', 100 * HOUR],
   [`c.lock.${UUID}x.locktmp`]: ['', 100 * HOUR],
   [`a.b.lock.${UUID}.locktmp`]: ['', 100 * HOUR],
@@ -74,6 +85,31 @@ const makeOldLink = (target: string, path: string): void => {
 const fill = (directory: string, files: typeof REMOVED): void => {
   for (const [name, [content, age]] of Object.entries(files)) writeAged(join(directory, name), content, age);
 };
+
+test('keeps the temporary file of a process that was suspended before it could publish its lock', async () => {
+  const directory = directoryOf();
+  const other = new LockProcess();
+  try {
+    expect(await other.ask('begin', 'acquire', 2, 'acquire', directory, ID)).toBe('stopped');
+    ageAll(directory, 6 * MINUTE);
+    await cleanUpLocks(directory);
+    expect(await other.ask('finish', 'acquire')).toBe('held');
+  } finally {
+    await other.kill();
+  }
+  await cleanUpLocks(directory);
+  expect(namesIn(directory)).toEqual([]);
+});
+
+test('snapshots of sessions that were removed go, so that the directory can become empty', async () => {
+  const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', content('a')) });
+  await replaySession(join(directory, 'session-1.jsonl'), undefined, { snapshot: true });
+  await cleanUpLocks(directory);
+  expect(namesIn(directory)).toEqual(['session-1.jsonl', 'session-1.jsonl.snap']);
+  rmSync(join(directory, 'session-1.jsonl'));
+  await cleanUpLocks(directory);
+  expect(namesIn(directory)).toEqual([]);
+});
 
 describe('a directory', () => {
   test.each(Object.entries({ ...REMOVED, ...OTHERS_REMOVED }))('is left without %s', async (name, [content, age]) => {

@@ -15,6 +15,9 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const linkGuard = (lockPath: string): void => linkSync(lockPath, guardOf(lockPath));
 const writeGuard = (lockPath: string, content: string): void => writeFileSync(guardOf(lockPath), content);
 
+/** The age of a lock from which its release needs a guard, because programs that go by its time may soon take it over. */
+const OLD = 25 * HOUR;
+
 /** Guards that their owners will never remove. */
 const LEFT_OVER: Record<string, (lockPath: string) => void> = {
   'the lock itself': linkGuard,
@@ -148,11 +151,12 @@ describe('a guard', () => {
     const path = sessionLockPath(directory, ID);
     const { ownerToken } = readLock(path);
     // It ends before it unlinks the lock: the fifth change that it makes.
+    await other.ask('shiftClock', OLD);
     await other.ask('arm', 4);
     expect(await other.release()).toBe('ended');
     const guard = readFileSync(guardOf(path), 'utf8');
     const { timestamp, ownerToken: token } = readLock(guardOf(path));
-    expect(guard).toBe(JSON.stringify({ pid: other.pid, timestamp, sessionId: ID, ownerToken: token }));
+    expect(guard).toBe(JSON.stringify({ pid: other.pid, timestamp, sessionId: ID, ownerToken: token, held: 'flock' }));
     expect(token).not.toBe(ownerToken);
     expect(inodeOf(guardOf(path))).not.toBe(inodeOf(path));
     await (await acquireSessionLock(directory, ID)).release();
@@ -181,6 +185,7 @@ describe('a guard', () => {
       await other.acquire(directory);
       await other.ask('shiftClock', 2 * HOUR);
       await expectStopped('look', [], 3, sessionLockPath(directory, ID));
+      await other.ask('shiftClock', OLD);
       await expectStopped('release', [], 3, sessionLockPath(directory, ID));
       await other.ask('look');
       expect(namesIn(directory)).toEqual([]);

@@ -152,7 +152,7 @@ test.each(Object.entries(OPERATIONS))('a power cut at any moment of %s leaves a 
   await victim.kill();
   const states = await tryStates(disk, changes);
   if (process.env.LOCK_STATES) console.log(`${name}: ${changes.length} changes and syncs, ${states} states`);
-  expect(states).toBeGreaterThan(3);
+  expect(states).toBeGreaterThan(1);
 });
 
 test('a power cut at any moment of renewing leaves a session that can be locked', async () => {

@@ -24,6 +24,7 @@ afterAll(() => Promise.all(processes.map((one) => one.kill())));
 const STATES: Record<string, (directory: string) => void> = {
   'no lock': () => {},
   'a dead owner': (directory) => void writeLock(directory, lockOf(DEAD_PID)),
+  'a dead owner whose pid a living process has': (directory) => void writeLock(directory, lockOf(process.pid, { held: 'flock' })),
   'a dead owner without a token': (directory) => void writeLock(directory, lockOf(DEAD_PID, { ownerToken: undefined })),
   'an old file that is not JSON': (directory) => void writeLock(directory, 'rubbish', { age: 49 * HOUR }),
   'an old timestamp': (directory) => void writeLock(directory, lockOf(process.pid, { age: 49 * HOUR })),
@@ -39,6 +40,7 @@ const GUARDS: Record<string, (lockPath: string) => void> = {
     if (!isThere) unlinkSync(path);
   },
   'a guard of a dead process': (path) => writeFileSync(guardOf(path), lockOf(DEAD_PID)),
+  'a guard of a dead process whose pid a living process has': (path) => writeFileSync(guardOf(path), lockOf(process.pid, { held: 'flock' })),
 };
 
 interface Round {

@@ -59,13 +59,13 @@ describe('the path', () => {
 });
 
 describe('a lock', () => {
-  test.prop([safeId], { numRuns: 25 })('is one line of JSON with four members, alone in the directory', async (id) => {
+  test.prop([safeId], { numRuns: 25 })('is one line of JSON with five members, alone in the directory', async (id) => {
     const directory = directoryOf();
     const before = Date.now();
     const lock = await acquireSessionLock(directory, id);
     expect(lock.lockPath).toBe(sessionLockPath(directory, id));
     const { timestamp, ownerToken } = readLock(lock.lockPath);
-    expect(readFileSync(lock.lockPath, 'utf8')).toBe(JSON.stringify({ pid: process.pid, timestamp, sessionId: id, ownerToken }));
+    expect(readFileSync(lock.lockPath, 'utf8')).toBe(JSON.stringify({ pid: process.pid, timestamp, sessionId: id, ownerToken, held: 'flock' }));
     expect(ownerToken).toMatch(UUID);
     expect(new Date(timestamp as string).toISOString()).toBe(timestamp);
     expect(Date.parse(timestamp as string)).toBeGreaterThanOrEqual(before);
@@ -203,7 +203,7 @@ describe('a second lock', () => {
     await expectBusy(acquireSessionLock(directory, ID));
     expect(readLock(sessionLockPath(directory, ID)).pid).toBe(process.pid);
     await worker.terminate();
-    // The process is alive, and nothing shows that the thread has ended.
+    // Records of the thread may still be on their way to the file.
     expect(await isSessionLocked(directory, ID)).toBe(true);
   });
 });

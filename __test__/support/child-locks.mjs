@@ -3,6 +3,7 @@
  * `[number, answer]`. Its timers of five minutes run only when the parent says so.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
@@ -80,6 +81,12 @@ const commands = {
   async release(directory) {
     await (directory === undefined ? held : heldIn.get(directory)).release();
     return 'released';
+  },
+  /** Starts a process that outlives this one, in the way that programs start servers. Resolves to its pid. */
+  startServer: () => {
+    const server = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)'], { detached: true, stdio: 'ignore' });
+    server.unref();
+    return server.pid;
   },
   owns: (directory) => (directory === undefined ? held : heldIn.get(directory)).ownsLock(),
   isLocked: isSessionLocked,

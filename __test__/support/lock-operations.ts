@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { acquireSessionLock, cleanUpLocks, type SessionLock, sessionLockPath } from '../../index.js';
 import { directoryOf } from './file-directory';
-import { ageAll, DEAD_PID, guardOf, ID, inodeOf, lockOf, type LockProcess, MINUTE, namesIn, writeAged, writeLock } from './session-locks';
+import { ageAll, DEAD_PID, guardOf, HOUR, ID, inodeOf, lockOf, type LockProcess, MINUTE, namesIn, writeAged, writeLock } from './session-locks';
 
 export interface Operation {
   /** Creates the files that the operation starts from. */
@@ -29,6 +29,12 @@ const dead = (chats: string): string => {
 const deadGuard = (path: string): void => writeFileSync(guardOf(path), lockOf(DEAD_PID));
 const linkedGuard = (path: string): void => linkSync(path, guardOf(path));
 
+async function acquireOld(victim: LockProcess, chats: string): Promise<void> {
+  await victim.ask('shiftClock', 0);
+  await victim.acquire(chats);
+  await victim.ask('shiftClock', 25 * HOUR);
+}
+
 /** Everything that a process does with a lock, in a directory of its own. */
 export const OPERATIONS: Record<string, Operation> = {
   'acquiring': { prepare: makeDirectory, command: acquire, steps: 4 },
@@ -46,7 +52,8 @@ export const OPERATIONS: Record<string, Operation> = {
     command: (chats) => ['cleanUp', chats],
     steps: 12,
   },
-  'releasing': { begin: (victim, chats) => victim.acquire(chats), command: release, steps: 6 },
+  'releasing': { begin: (victim, chats) => victim.acquire(chats), command: release, steps: 1 },
+  'releasing a lock that programs may soon take over that go by its time': { begin: acquireOld, command: release, steps: 6 },
   'releasing with a guard of a dead process': {
     begin: async (victim, chats) => {
       await victim.acquire(chats);

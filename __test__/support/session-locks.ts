@@ -15,7 +15,7 @@ export const ID = 'f3a91c22-demo';
 export const DEAD_PID = spawnSync(process.execPath, ['-e', '']).pid;
 
 /** The content of a lock written `age` milliseconds ago. `ownerToken: undefined` gives that of an older version. */
-export function lockOf(pid: unknown, { age = 0, ...members }: { age?: number; ownerToken?: string | undefined; sessionId?: unknown } = {}): string {
+export function lockOf(pid: unknown, { age = 0, ...members }: { age?: number; ownerToken?: string | undefined; sessionId?: unknown; held?: unknown } = {}): string {
   return JSON.stringify({ pid, timestamp: new Date(Date.now() - age).toISOString(), sessionId: ID, ownerToken: randomUUID(), ...members });
 }
 
@@ -67,8 +67,10 @@ export class LockProcess {
   readonly #waiting = new Map<number, (answer: Answer) => void>();
   #asked = 0;
 
-  constructor() {
-    this.#child = fork(fileURLToPath(new URL('child-locks.mjs', import.meta.url)));
+  /** `env` is added to its environment; `wrapper` is a command in front of Node. */
+  constructor({ env = {}, wrapper = [] }: { env?: NodeJS.ProcessEnv; wrapper?: string[] } = {}) {
+    const [execPath = process.execPath, ...before] = [...wrapper, process.execPath];
+    this.#child = fork(fileURLToPath(new URL('child-locks.mjs', import.meta.url)), { env: { ...process.env, ...env }, execPath, execArgv: before });
     this.#child.on('message', ([number, answer]: [number, Answer]) => {
       this.#waiting.get(number)!(answer);
       this.#waiting.delete(number);
@@ -99,6 +101,11 @@ export class LockProcess {
 
   release(): Promise<Answer> {
     return this.ask('release');
+  }
+
+  /** Stops the process, or lets it go on. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(signal);
   }
 
   /** Ends the process without a chance to release anything. */

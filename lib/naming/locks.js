@@ -75,7 +75,7 @@ class Locks {
 
 async function isHeld(lockPath) {
   const file = await readLockFile(lockPath)
-  return file !== null && !isStale(file, true)
+  return file !== null && !(await isStale(lockPath, file, true))
 }
 
 module.exports = { Locks }

@@ -10,7 +10,7 @@ const { SessionLockedError } = require('./locked-error.js')
 const { removeUnchanged } = require('./removal.js')
 const { isStale } = require('./staleness.js')
 const { hasCode, nameQuota } = require('./system-error.js')
-const { writeTemporary, linkTo, removeQuietly } = require('./temporary-file.js')
+const { discard, publishAs, writeTemporary } = require('./temporary-file.js')
 const { ACQUIRING, locks, tokens } = require('./thread.js')
 
 /** How many times to retry after the lock that was in the way has disappeared. */
@@ -23,8 +23,8 @@ async function acquire(lockPath, sessionId) {
   tokens.add(token)
   try {
     const createdAt = Date.now()
-    const inode = await publish(lockPath, sessionId, contentOf(sessionId, token, createdAt))
-    const held = new HeldLock({ path: lockPath, sessionId, token, inode, createdAt })
+    const file = await publish(lockPath, sessionId, (isHeld) => contentOf(sessionId, token, createdAt, isHeld))
+    const held = new HeldLock({ path: lockPath, sessionId, token, file, createdAt })
     locks.set(lockPath, held)
     return held
   } catch (error) {
@@ -44,32 +44,35 @@ async function reserve(lockPath) {
 }
 
 async function forgetLost(held) {
-  if (held !== ACQUIRING && (await held.isLost())) held.end()
+  if (held !== ACQUIRING && (await held.isLost())) await held.end()
 }
 
-/** Creates the lock file. Resolves to its `dev` and `ino`, among others. */
-async function publish(lockPath, sessionId, content) {
-  const temporary = await writeInDirectory(lockPath, content)
+/** Creates the lock file. Resolves to it: its `dev`, `ino` and `systemLock`, among others. */
+async function publish(lockPath, sessionId, describe) {
+  const temporary = await writeInDirectory(lockPath, describe)
+  let published = null
   try {
-    for (let repetition = 0; repetition <= REPETITIONS; repetition++) {
-      if (await linkTo(temporary.filePath, lockPath)) return temporary
+    for (let repetition = 0; published === null && repetition <= REPETITIONS; repetition++) {
+      published = await publishAs(lockPath, temporary)
+      if (published !== null) break
       const file = await readLockFile(lockPath)
-      if (file !== null && (await takeOver(temporary, lockPath, sessionId, file))) return temporary
+      if (file !== null) published = await takeOver(temporary, lockPath, sessionId, file)
     }
-    throw new SessionLockedError()
+    if (published === null) throw new SessionLockedError()
+    return published
   } finally {
-    await removeQuietly(temporary.filePath)
+    await discard(temporary, published)
   }
 }
 
 /** Writes the temporary file. Creates the directory if it does not exist yet, as for a first session. */
-async function writeInDirectory(lockPath, content) {
+async function writeInDirectory(lockPath, describe) {
   try {
-    return await writeTemporary(lockPath, content)
+    return await writeTemporary(lockPath, describe)
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error
     await makeDirectory(path.dirname(lockPath), error)
-    return writeTemporary(lockPath, content)
+    return writeTemporary(lockPath, describe)
   }
 }
 
@@ -82,17 +85,18 @@ async function makeDirectory(directory, absence) {
   }
 }
 
-/** Replaces the lock if it is stale; throws if it is not. Resolves to `false` if the lock has disappeared. */
+/** Replaces the lock if it is stale; throws if it is not. Resolves to the new lock file, or to `null` if the old one has disappeared. */
 async function takeOver(temporary, lockPath, sessionId, file) {
-  if (!isStale(file, true)) throw new SessionLockedError()
-  const taken = await withGuard(lockPath, sessionId, PATIENCE.other, async (hasGuard) => {
-    const outcome = await removeUnchanged(lockPath, file, hasGuard)
-    return outcome === 'removed' ? linkTo(temporary.filePath, lockPath) : outcome
+  if (!(await isStale(lockPath, file, true))) throw new SessionLockedError()
+  let published = null
+  const outcome = await withGuard(lockPath, sessionId, PATIENCE.other, async (hasGuard) => {
+    const removed = await removeUnchanged(lockPath, file, hasGuard)
+    if (removed === 'removed') published = await publishAs(lockPath, temporary)
+    return removed
   })
-  if (taken === true) return true
-  if (taken === 'gone') return false
-  // Another process has the guard, or has replaced the lock.
-  throw new SessionLockedError()
+  // Otherwise another process has the guard, or has replaced the lock.
+  if (published === null && outcome !== 'gone') throw new SessionLockedError()
+  return published
 }
 
 module.exports = { acquire }

@@ -2,17 +2,17 @@
 
 const fs = require('node:fs/promises')
 const { removeLeftOverGuard } = require('./left-over-guard.js')
-const { EXACT, isSameInode } = require('./lock-file.js')
+const { isSnapshotName, removeLeftOverSnapshot } = require('./left-over-snapshot.js')
+const { EXACT, isSameInode, readLockFile } = require('./lock-file.js')
 const { childOf, isGuard, isSafeId, isTemporary, lockPathOfGuard, sessionOfLock } = require('./path.js')
 const { removeIfStale } = require('./removal.js')
-const { removeQuietly, writeTemporary } = require('./temporary-file.js')
+const { hasPid, isStale } = require('./staleness.js')
+const { removeQuietly, writeClock } = require('./temporary-file.js')
 const { wait } = require('./waiting.js')
 
 const MINUTE_MS = 60 * 1000
 const LOCK_TEMPORARY_MS = 5 * MINUTE_MS
 const OTHER_TEMPORARY_MS = 60 * MINUTE_MS
-
-const NOTHING = Buffer.alloc(0)
 
 /** The prefix of the names of snapshots and sessions while they are written. */
 const OTHER_TEMPORARY = '.session-tape-'
@@ -20,12 +20,13 @@ const OTHER_TEMPORARY = '.session-tape-'
 /** How long to wait for a file to stay unchanged, in milliseconds: longer than any step of removing a left-over guard takes. */
 const AT_REST_MS = 260
 
-/** Removes what interrupted processes left in a directory. Resolves to the number of stale locks that were removed. */
+/** Removes what interrupted processes left in a directory, and the snapshots of sessions that are gone. Resolves to the number of stale locks that were removed. */
 async function cleanUp(directory) {
   const names = await namesIn(directory)
   const pathsOf = (list) => list.map((name) => childOf(directory, name))
   const linked = await removeOld(pathsOf(names.filter(isTemporary)), LOCK_TEMPORARY_MS)
   await removeOld(pathsOf(names.filter((name) => name.startsWith(OTHER_TEMPORARY))), OTHER_TEMPORARY_MS)
+  await removeSnapshots(pathsOf(names.filter(isSnapshotName)))
   const marked = await removeGuards(pathsOf(names.filter(isGuard)))
   if (linked.length > 0) await removeAtRest(linked)
   if (marked.length > 0) await removeGuardsAgain(marked)
@@ -50,10 +51,17 @@ async function removeOld(filePaths, age) {
     const filePath = filePaths[index]
     const stat = await statOf(filePath)
     if (stat === null || !stat.isFile() || Date.now() - Number(stat.mtimeMs) <= age) continue
-    if (stat.nlink === 1n) await removeQuietly(filePath)
-    else linked[linked.length] = { filePath, stat }
+    if (stat.nlink === 1n) {
+      if (!(await namesLiveOwner(filePath))) await removeQuietly(filePath)
+    } else linked[linked.length] = { filePath, stat }
   }
   return linked
+}
+
+/** Whether a file names an owner that is alive: a process that was suspended may still publish its lock. */
+async function namesLiveOwner(filePath) {
+  const file = await readLockFile(filePath)
+  return file !== null && hasPid(file) && !(await isStale(filePath, file, true))
 }
 
 /**
@@ -67,6 +75,10 @@ async function removeAtRest(linked) {
     const now = await statOf(filePath)
     if (now !== null && isSameInode(now, stat) && now.ctimeNs === stat.ctimeNs) await removeQuietly(filePath)
   }
+}
+
+async function removeSnapshots(snapshotPaths) {
+  for (let index = 0; index < snapshotPaths.length; index++) await removeLeftOverSnapshot(snapshotPaths[index])
 }
 
 /** Removes left-over guards. Resolves to those that another process has begun to remove. */
@@ -88,7 +100,7 @@ async function removeGuardsAgain(guardPaths) {
 async function removeGuard(guardPath) {
   const lockPath = lockPathOfGuard(guardPath)
   try {
-    const { filePath, now } = await writeTemporary(lockPath, NOTHING)
+    const { filePath, now } = await writeClock(lockPath)
     const outcome = await removeLeftOverGuard(lockPath, now())
     await removeQuietly(filePath)
     return outcome

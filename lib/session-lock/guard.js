@@ -6,7 +6,8 @@ const { randomUUID } = require('node:crypto')
 const { removeLeftOverGuard } = require('./left-over-guard.js')
 const { contentOf, readLockFile, isSameInode } = require('./lock-file.js')
 const { guardPathOf } = require('./path.js')
-const { writeTemporary, linkTo, removeQuietly } = require('./temporary-file.js')
+const { discard, linkTo, publishAs, removeQuietly, writeTemporary } = require('./temporary-file.js')
+const { letGo } = require('./system-lock.js')
 const { tokens } = require('./thread.js')
 const { elapsed, wait } = require('./waiting.js')
 
@@ -25,12 +26,14 @@ async function withGuard(lockPath, sessionId, patience, work) {
   const token = randomUUID()
   tokens.add(token)
   try {
-    const guard = await take(lockPath, contentOf(sessionId, token, Date.now()), patience)
+    const now = Date.now()
+    const guard = await take(lockPath, (isHeld) => contentOf(sessionId, token, now, isHeld), patience)
     if (guard === null) return undefined
     try {
       return await work(() => isOwn(guard))
     } finally {
       if (await isOwn(guard)) await removeQuietly(guard.filePath)
+      await letGo(guard.systemLock)
     }
   } finally {
     tokens.delete(token)
@@ -55,25 +58,26 @@ async function withLinkedGuard(lockPath, inode, work) {
   }
 }
 
-async function take(lockPath, content, patience) {
+async function take(lockPath, describe, patience) {
   const filePath = guardPathOf(lockPath)
-  const temporary = await writeTemporary(lockPath, content)
+  const temporary = await writeTemporary(lockPath, describe)
+  let published = null
   try {
-    return (await linkPatiently(temporary, lockPath, filePath, patience)) ? { filePath, content, dev: temporary.dev, ino: temporary.ino } : null
+    published = await publishPatiently(temporary, lockPath, filePath, patience)
+    return published && { filePath, content: published.content, dev: published.dev, ino: published.ino, systemLock: published.systemLock }
   } finally {
-    await removeQuietly(temporary.filePath)
+    await discard(temporary, published)
   }
 }
 
-async function linkPatiently(temporary, lockPath, filePath, patience) {
+async function publishPatiently(temporary, lockPath, filePath, patience) {
   const start = elapsed()
   for (;;) {
-    if (await linkTo(temporary.filePath, filePath)) return true
-    if ((await removeLeftOverGuard(lockPath, temporary.now())) === 'gone') {
-      if (await linkTo(temporary.filePath, filePath)) return true
-    }
+    let published = await publishAs(filePath, temporary)
+    if (published === null && (await removeLeftOverGuard(lockPath, temporary.now())) === 'gone') published = await publishAs(filePath, temporary)
+    if (published !== null) return published
     // Checked after the attempt: on a busy machine a pause may last past the end of the wait, and must be followed by an attempt.
-    if (elapsed() - start >= patience) return false
+    if (elapsed() - start >= patience) return null
     await wait(SHORTEST_PAUSE_MS + Math.random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS))
   }
 }

@@ -2,12 +2,20 @@
 
 const fs = require('node:fs/promises')
 const { PATIENCE, withGuard, withLinkedGuard } = require('./guard.js')
-const { WRITE, contentOf, readLockFile, readOpened, isSameInode } = require('./lock-file.js')
+const { WRITE, contentOf, readLockFile, readLockFileNow, readOpened, isSameInode } = require('./lock-file.js')
+const { guardPathOf } = require('./path.js')
 const { hasCode, isAbsence } = require('./system-error.js')
+const { letGo } = require('./system-lock.js')
 const { locks, tokens } = require('./thread.js')
 
 const LOOK_EVERY_MS = 5 * 60 * 1000
 const RENEW_AFTER_MS = 60 * 60 * 1000
+
+/**
+ * The age of a lock up to which no program takes it over that judges locks by pid and time. Other programs ask the system, which says that the lock
+ * is held.
+ */
+const UNCONTESTED_MS = 24 * 60 * 60 * 1000
 
 /** A lock that this thread holds. A timer renews it until it is released, or its file is removed or replaced. */
 class HeldLock {
@@ -15,6 +23,9 @@ class HeldLock {
   #sessionId
   #token
   #inode
+  /** The number of the system's lock on the file, or `null`. */
+  #systemLock
+  #onLost
   #renewedAt
   #clearTimer
   #hasEnded = false
@@ -22,12 +33,13 @@ class HeldLock {
   /** The renewal or removal that was queued last. */
   #last = Promise.resolve()
 
-  /** `path` is absolute, `inode` the `dev` and `ino` of the file, `createdAt` the time in its content. */
-  constructor({ path, sessionId, token, inode, createdAt }) {
+  /** `path` is absolute, `file` the published file, `createdAt` the time in its content. */
+  constructor({ path, sessionId, token, file, createdAt }) {
     this.#path = path
     this.#sessionId = sessionId
     this.#token = token
-    this.#inode = inode
+    this.#inode = { __proto__: null, dev: file.dev, ino: file.ino }
+    this.#systemLock = file.systemLock
     this.#renewedAt = createdAt
     this.#schedule()
   }
@@ -44,18 +56,53 @@ class HeldLock {
     return this.#released
   }
 
+  /** The path of the lock file. */
+  get path() {
+    return this.#path
+  }
+
+  /** Calls a function when the lock is found to be lost, unless it was released. */
+  whenLost(onLost) {
+    this.#onLost = onLost
+  }
+
   /** Whether the file is known to have been removed or replaced. */
   async isLost() {
     const file = await readLockFile(this.#path)
+    if (this.#isLostAs(file)) this.#tell()
     return file === null || this.#isAnother(file)
   }
 
-  /** Stops the renewals, and forgets the lock. */
+  /** Looks on this thread whether the lock is lost. */
+  lookNow() {
+    const file = readLockFileNow(this.#path)
+    if (file !== undefined && this.#isLostAs(file)) this.#tell()
+  }
+
+  /** Stops the renewals, lets go of the system's lock, and forgets the lock. */
   end() {
     this.#hasEnded = true
     this.#clearTimer()
     tokens.delete(this.#token)
     if (locks.get(this.#path) === this) locks.delete(this.#path)
+    const systemLock = this.#systemLock
+    this.#systemLock = null
+    return letGo(systemLock)
+  }
+
+  /**
+   * Whether what was read is no longer this lock. On file systems whose inode numbers change, a file with the token is; where the system holds it,
+   * the number cannot have changed.
+   */
+  #isLostAs(file) {
+    if (file === null) return true
+    return file.bytes !== null && (!this.#hasToken(file) || (this.#systemLock !== null && !isSameInode(file, this.#inode)))
+  }
+
+  #tell() {
+    const onLost = this.#onLost
+    this.#onLost = undefined
+    if (this.#released === undefined) onLost?.()
   }
 
   #hasToken({ record }) {
@@ -84,13 +131,23 @@ class HeldLock {
   }
 
   async #look() {
-    if (await this.isLost()) this.end()
+    if (await this.isLost()) await this.end()
     else if (this.#released !== undefined) await this.#remove()
     else if (Date.now() - this.#renewedAt >= RENEW_AFTER_MS) await this.#renew()
   }
 
   async #remove() {
-    if ((await this.isLost()) || (await this.#unlinkGuarded())) this.end()
+    if ((await this.isLost()) || (await this.#unlinkHeld()) || (await this.#unlinkGuarded())) await this.end()
+  }
+
+  /**
+   * Removes the file without a guard, and so without creating another: nobody may take over a lock that the system says is held, unless a program
+   * that does not ask the system thinks that it is old. Resolves to whether it is removed.
+   */
+  async #unlinkHeld() {
+    if (this.#systemLock === null || Date.now() - this.#renewedAt >= UNCONTESTED_MS) return false
+    if ((await readLockFile(guardPathOf(this.#path))) !== null) return false
+    return this.#unlink(() => true)
   }
 
   async #unlinkGuarded() {
@@ -126,7 +183,7 @@ class HeldLock {
   }
 
   async #renew() {
-    if (await this.#guarded(PATIENCE.other, (hasGuard) => this.#rewrite(hasGuard))) this.end()
+    if (await this.#guarded(PATIENCE.other, (hasGuard) => this.#rewrite(hasGuard))) await this.end()
   }
 
   /** Overwrites the content in place, with a new time. Resolves to whether the lock has ended. */
@@ -135,14 +192,16 @@ class HeldLock {
     try {
       handle = await fs.open(this.#path, WRITE)
     } catch (error) {
-      if (isAbsence(error)) return true
-      throw error
+      if (!isAbsence(error)) throw error
+      this.#tell()
+      return true
     }
     try {
       const file = await readOpened(handle)
+      if (this.#isLostAs(file)) this.#tell()
       if (this.#isAnother(file)) return true
       const now = Date.now()
-      const content = contentOf(this.#sessionId, this.#token, now)
+      const content = contentOf(this.#sessionId, this.#token, now, this.#systemLock !== null)
       // Content of another length would leave part of the old content, and a reader could see it incomplete.
       if (file.bytes?.length !== content.length || !(await hasGuard())) return false
       await handle.write(content, 0, content.length, 0)

@@ -8,8 +8,9 @@ const { createHash } = require('node:crypto')
 const { EXACT, readLockFile, isSameInode, isSameFile } = require('./lock-file.js')
 const { guardPathOf, temporaryPathOf } = require('./path.js')
 const { hasPid, isDead, isOlderThan } = require('./staleness.js')
-const { isAbsence } = require('./system-error.js')
-const { linkTo, removeQuietly } = require('./temporary-file.js')
+const { hasCode, isAbsence } = require('./system-error.js')
+const { look } = require('./system-lock.js')
+const { linkTo, refusesLinks, removeQuietly } = require('./temporary-file.js')
 const { isOfThisThread } = require('./thread.js')
 
 /** An upper bound for the duration of an operation under a guard, in milliseconds. */
@@ -43,6 +44,8 @@ async function isLeftOver(guard, lockPath, now) {
   // Earlier versions link the lock itself to the guard's name.
   if (await hasInodeOf(guard, lockPath)) return now - guard.changedNs >= AT_REST_NS
   if (isOfThisThread(guard)) return false
+  const found = await look(guardPathOf(lockPath), guard)
+  if (found !== 'unknown') return found === 'free'
   return (hasPid(guard) && isDead(guard.record.pid)) || isOlderThan(guard, LONGEST_MS)
 }
 
@@ -61,12 +64,13 @@ async function hasInodeOf(guard, lockPath) {
 async function removeMarked(guard, guardPath, markPath, now) {
   // Meanwhile another process may have removed the guard, and a third taken it, with the same inode if that is the lock's.
   if (!(await isAtRest(guardPath, guard))) return 'kept'
-  if (!(await linkTo(guardPath, markPath))) {
-    if (now - guard.changedNs >= MARK_AGE_NS) await removeOldMark(guard, markPath)
+  const marking = await mark(guardPath, markPath)
+  if (marking === 'taken') {
+    if (now - guard.changedNs >= MARK_AGE_NS) await removeOldMark(guard, markPath, now)
     return 'marked'
   }
   try {
-    const marked = await readLockFile(markPath)
+    const marked = await readLockFile(marking === 'linked' ? markPath : guardPath)
     if (marked === null || !isSameFile(marked, guard)) return 'kept'
     await fs.unlink(guardPath)
     return 'gone'
@@ -75,9 +79,31 @@ async function removeMarked(guard, guardPath, markPath, now) {
   }
 }
 
-/** Creating a mark changes the guard's inode, so a mark is not younger than the inode's last change. */
-async function removeOldMark(guard, markPath) {
-  if (await isAtRest(markPath, guard)) await removeQuietly(markPath)
+/** Creates the mark. On a file system without links it is a file of its own. */
+async function mark(guardPath, markPath) {
+  try {
+    return (await linkTo(guardPath, markPath)) ? 'linked' : 'taken'
+  } catch (error) {
+    if (!refusesLinks(error)) throw error
+    return (await createEmpty(markPath)) ? 'created' : 'taken'
+  }
+}
+
+async function createEmpty(filePath) {
+  try {
+    await (await fs.open(filePath, 'wx')).close()
+    return true
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false
+    throw error
+  }
+}
+
+/** Linking a mark changes the guard's inode, so such a mark is not younger than the inode's last change. */
+async function removeOldMark(guard, markPath, now) {
+  const { dev, ino, ctimeNs } = await fs.lstat(markPath, EXACT)
+  const isOld = isSameInode(guard, { dev, ino }) ? ctimeNs === guard.changedNs : now - ctimeNs >= MARK_AGE_NS
+  if (isOld) await removeQuietly(markPath)
 }
 
 /** Whether a path still leads to the inode of a file that was read, unchanged since. */

@@ -3,8 +3,9 @@
 // The content of locks and guards, and how they are read. Other versions write such files too, so their content is not trusted.
 
 const fs = require('node:fs/promises')
-const { constants } = require('node:fs')
+const { closeSync, constants, fstatSync, openSync, readSync } = require('node:fs')
 const { parse, plainJson } = require('../native.js')
+const { HELD } = require('./system-lock.js')
 const { isAbsence } = require('./system-error.js')
 
 /** The size in bytes above which a file is not read. A lock is far smaller. */
@@ -19,9 +20,10 @@ const EXACT = Object.freeze({ __proto__: null, bigint: true })
 
 const NANOSECONDS = 1_000_000n
 
-/** The content of a lock or a guard of this process, as of `now`. */
-function contentOf(sessionId, ownerToken, now) {
-  return Buffer.from(plainJson({ pid: process.pid, timestamp: new Date(now).toISOString(), sessionId, ownerToken }))
+/** The content of a lock or a guard of this process, as of `now`. `isHeld`: the system holds a lock on the file too. */
+function contentOf(sessionId, ownerToken, now, isHeld) {
+  const owner = { pid: process.pid, timestamp: new Date(now).toISOString(), sessionId, ownerToken }
+  return Buffer.from(plainJson(isHeld ? { ...owner, held: HELD } : owner))
 }
 
 /**
@@ -51,6 +53,21 @@ async function bytesOf(handle, size) {
   if (size === 0) return buffer
   const { bytesRead } = await handle.read(buffer, 0, size, 0)
   return buffer.subarray(0, bytesRead)
+}
+
+/** The same as `readLockFile`, on this thread, except that a file that cannot be read gives `undefined`. */
+function readLockFileNow(filePath) {
+  let fd
+  try {
+    fd = openSync(filePath, READ)
+    const stat = fstatSync(fd, EXACT)
+    const buffer = Buffer.alloc(stat.isFile() && stat.size <= LARGEST ? Number(stat.size) : 0)
+    return found(stat, buffer.subarray(0, readSync(fd, buffer, 0, buffer.length, 0)))
+  } catch (error) {
+    return isAbsence(error) ? null : undefined
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
 }
 
 /** Describes a file that cannot be opened. */
@@ -100,4 +117,4 @@ function isSameFile(a, b) {
   return a.bytes === null || b.bytes === null ? a.bytes === b.bytes && a.changedNs === b.changedNs : a.bytes.equals(b.bytes)
 }
 
-module.exports = { EXACT, WRITE, contentOf, readLockFile, readOpened, isSameInode, isSameFile }
+module.exports = { EXACT, WRITE, contentOf, readLockFile, readLockFileNow, readOpened, isSameInode, isSameFile }

@@ -26,7 +26,7 @@ async function removeUnchanged(lockPath, file, hasGuard) {
 /** Removes the lock of a session if it is stale and `isEligible` returns `true`. Resolves to whether it was removed; `false` after an error. */
 async function removeIfStale(lockPath, sessionId, isEligible = () => true) {
   const file = await readLockFile(lockPath)
-  if (file === null || !isEligible(file) || !isStale(file, true)) return false
+  if (file === null || !isEligible(file) || !(await isStale(lockPath, file, true))) return false
   try {
     const work = (hasGuard) => removeUnchanged(lockPath, file, hasGuard)
     return (await withGuard(lockPath, sessionId, PATIENCE.other, work)) === 'removed'

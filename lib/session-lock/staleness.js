@@ -1,14 +1,17 @@
 'use strict'
 
+const { look } = require('./system-lock.js')
 const { isOfThisThread } = require('./thread.js')
 
 /** The age of a lock, in milliseconds, above which a process with the owner's pid counts as another one that was given the same pid. */
 const PID_REUSE_MS = 48 * 60 * 60 * 1000
 
-/** Whether a lock file that was read is stale. With `pidReuse` its age counts too. */
-function isStale(file, pidReuse) {
+/** Resolves to whether a lock file that was read is stale. With `pidReuse` its age counts too, unless the system knows whether it is held. */
+async function isStale(filePath, file, pidReuse) {
   if (!hasPid(file)) return pidReuse && modifiedBefore(file, PID_REUSE_MS)
   if (isOfThisThread(file)) return false
+  const found = await look(filePath, file)
+  if (found !== 'unknown') return found === 'free'
   return isDead(file.record.pid) || (pidReuse && isOlderThan(file, PID_REUSE_MS))
 }
 

@@ -1,49 +1,93 @@
 'use strict'
 
 // The temporary file of a lock or a guard. It gets its complete content before it is linked to its final name, so that no reader ever sees partial
-// content, and only one of several programs succeeds.
+// content, and only one of several programs succeeds. On a file system without links the file is created under its final name instead: a reader
+// may find it empty, which nobody takes for a lock that has ended.
 
 const fs = require('node:fs/promises')
 const { fsync } = require('node:fs')
 const { randomUUID } = require('node:crypto')
-const { EXACT } = require('./lock-file.js')
+const { EXACT, isSameInode } = require('./lock-file.js')
 const { temporaryPathOf } = require('./path.js')
-const { hasCode } = require('./system-error.js')
+const { hasCode, isAbsence } = require('./system-error.js')
+const { hold, letGo } = require('./system-lock.js')
 const { elapsed } = require('./waiting.js')
 
 const NANOSECONDS = 1e6
 
+/** The errors of a file system that cannot sync, and of one that cannot link (exFAT, shares of SMB, virtiofs, Android). */
+const UNSYNCABLE = ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+const UNLINKABLE = ['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EISDIR']
+
 /**
- * Syncs a file. Does not use the handle's method, because Yarn's Plug'n'Play replaces it by one that throws, nor `promisify`, because that collects
- * arguments in an array, whose elements setters on `Array.prototype` would receive.
+ * Syncs a file. Does not use the handle's method first, because Yarn's Plug'n'Play replaces it by one that throws, nor `promisify`, because that
+ * collects arguments in an array, whose elements setters on `Array.prototype` would receive.
  */
 const sync = ({ fd }) => new Promise((resolve, reject) => fsync(fd, (error) => (error ? reject(error) : resolve())))
 
-/**
- * Writes and syncs a temporary file of a lock. `now()` returns the time of its file system in nanoseconds, in which changes of inodes are recorded,
- * and from which the clock of the process may differ. If writing fails, rejects with the system's error and leaves no file.
- */
-async function writeTemporary(lockPath, content) {
-  const filePath = temporaryPathOf(lockPath, randomUUID())
-  const handle = await fs.open(filePath, 'wx')
+/** Syncs a file as far as its file system can. Under Node's permission model only the handle's method is allowed. */
+async function syncIfPossible(handle) {
   try {
+    await sync(handle)
+  } catch (error) {
+    if (hasCode(error, 'ERR_ACCESS_DENIED')) await handle.sync()
+    else if (!hasOneOf(error, UNSYNCABLE)) throw error
+  }
+}
+
+/** Whether an error of linking means that the file system has no links. */
+function refusesLinks(error) {
+  return hasOneOf(error, UNLINKABLE)
+}
+
+function hasOneOf(error, codes) {
+  for (let index = 0; index < codes.length; index++) if (hasCode(error, codes[index])) return true
+  return false
+}
+
+/** Describes an owner: returns the content of the file, which says whether the system holds a lock on it. */
+const NOBODY = () => Buffer.alloc(0)
+
+/**
+ * Writes and syncs a temporary file of a lock, with the content that `describe` returns when it is told whether the system holds a lock on the file.
+ * `now()` returns the time of its file system in nanoseconds, in which changes of inodes are recorded, and from which the clock of the process may
+ * differ. If writing fails, rejects with the system's error and leaves no file.
+ */
+function writeTemporary(lockPath, describe) {
+  return writeNew(temporaryPathOf(lockPath, randomUUID()), describe)
+}
+
+/** Without an owner to describe, for a file that shows only the time. */
+function writeClock(lockPath) {
+  return writeTemporary(lockPath, undefined)
+}
+
+async function writeNew(filePath, describe) {
+  const handle = await fs.open(filePath, 'wx')
+  let systemLock = null
+  let created
+  try {
+    created = await handle.stat(EXACT)
+    // Before anything is written: whoever reads that the file is held must find it so.
+    if (describe !== undefined) systemLock = await hold(filePath, created)
+    const content = (describe ?? NOBODY)(systemLock !== null)
     const { dev, ino, ctimeNs } = await writeTo(handle, content)
     const start = elapsed()
-    return { filePath, dev, ino, now: () => ctimeNs + BigInt(Math.round((elapsed() - start) * NANOSECONDS)) }
+    const now = () => ctimeNs + BigInt(Math.round((elapsed() - start) * NANOSECONDS))
+    return { filePath, dev, ino, content, systemLock, describe, now }
   } catch (error) {
-    await removeQuietly(filePath)
+    await removeIfSame(filePath, created)
+    await letGo(systemLock)
     throw error
+  } finally {
+    await handle.close().catch(() => {})
   }
 }
 
 async function writeTo(handle, content) {
-  try {
-    await writeAll(handle, content)
-    await sync(handle)
-    return await handle.stat(EXACT)
-  } finally {
-    await handle.close()
-  }
+  await writeAll(handle, content)
+  await syncIfPossible(handle)
+  return handle.stat(EXACT)
 }
 
 /** Writes in a loop, because the system may write less than requested. */
@@ -65,6 +109,53 @@ async function linkTo(filePath, name) {
   }
 }
 
+/**
+ * Publishes a temporary file under a name. Resolves to the published file, which is the temporary one if that was linked, or to `null` if the name is
+ * taken.
+ */
+async function publishAs(name, temporary) {
+  try {
+    return (await linkTo(temporary.filePath, name)) ? temporary : null
+  } catch (error) {
+    if (!refusesLinks(error)) throw error
+    return createAs(name, temporary.describe, error)
+  }
+}
+
+/** Creates the file under its name, as only one of several programs can. Afterwards it may be another's, if this process was suspended for days. */
+async function createAs(name, describe, unlinkable) {
+  let file
+  try {
+    file = await writeNew(name, describe)
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return null
+    // The directory refuses new files, too: that was the reason.
+    throw hasCode(error, unlinkable.code) ? unlinkable : error
+  }
+  if (await isStillAt(name, file)) return file
+  await letGo(file.systemLock)
+  return null
+}
+
+/** Removes a temporary file, and lets go of its lock unless it was published. */
+async function discard(temporary, published) {
+  await removeQuietly(temporary.filePath)
+  if (published !== temporary) await letGo(temporary.systemLock)
+}
+
+async function removeIfSame(filePath, file) {
+  if (file === undefined || (await isStillAt(filePath, file))) await removeQuietly(filePath)
+}
+
+/** Whether a path leads to a file. */
+async function isStillAt(filePath, file) {
+  try {
+    return isSameInode(await fs.lstat(filePath, EXACT), file)
+  } catch (error) {
+    return !isAbsence(error)
+  }
+}
+
 /** Removes a file if it can be removed. Resolves to whether it was. */
 function removeQuietly(filePath) {
   return fs.unlink(filePath).then(
@@ -73,4 +164,4 @@ function removeQuietly(filePath) {
   )
 }
 
-module.exports = { writeTemporary, linkTo, removeQuietly }
+module.exports = { writeTemporary, writeClock, publishAs, discard, linkTo, refusesLinks, removeQuietly }

@@ -35,7 +35,6 @@ impl File {
     }
 
     /// The operating system's file, if this is one.
-    #[cfg(unix)]
     pub fn as_real(&self) -> Option<&std::fs::File> {
         Some(&self.0)
     }
@@ -58,7 +57,6 @@ impl File {
     }
 
     /// The operating system's file, if this is one.
-    #[cfg(unix)]
     pub fn as_real(&self) -> Option<&std::fs::File> {
         match &self.0 {
             Opened::Real(file) => Some(file),

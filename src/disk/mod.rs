@@ -25,6 +25,7 @@ pub mod sniff;
 pub mod staged;
 pub mod stream;
 pub mod sync_directory;
+pub mod system_lock;
 pub mod target;
 pub mod temporary;
 pub mod unsynced;

@@ -27,6 +27,7 @@ mod run_json;
 mod run_recorder;
 mod run_replay;
 mod session_batches;
+mod session_lock;
 mod small_replay;
 mod text;
 mod workflow;

@@ -10,6 +10,7 @@ use napi_derive::napi;
 use super::text::JsText;
 use super::writing::{NativeWriting, RecorderGroup, deferred};
 use crate::disk::durability::Durability;
+use crate::jsonl::writer::WriteError;
 use crate::session::event::EventType;
 use crate::session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
 
@@ -94,6 +95,12 @@ impl NativeRecorder {
     #[napi(catch_unwind)]
     pub fn resume(&self, path: String, last_seq: f64) -> bool {
         self.recorder.resume(PathBuf::from(path), last_seq)
+    }
+
+    /// Ends recording at once, because this lock of the session is no longer the recorder's.
+    #[napi(catch_unwind)]
+    pub fn lose_lock(&self, lock: String) {
+        self.recorder.abandon(WriteError::LockLost { lock: PathBuf::from(lock) });
     }
 
     /// Accepts no more events. Resolves when everything is written and the file is closed and unlocked.
