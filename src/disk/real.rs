@@ -74,11 +74,15 @@ impl FileSystem for Real {
             return fs::rename(from, to);
         }
         // `tempfile` knows how each system does this for files.
-        tempfile::TempPath::try_from_path(from)?.persist_noclobber(to).map_err(|refused| {
+        let persisted = tempfile::TempPath::try_from_path(from)?.persist_noclobber(to).map_err(|refused| {
             // The caller removes the file.
             let _ = refused.path.keep();
             refused.error
-        })
+        });
+        match persisted {
+            Err(error) if refuses_links(&error) => rename_over_reserved(from, to),
+            result => result,
+        }
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
@@ -88,6 +92,28 @@ impl FileSystem for Real {
     fn remove_tree(&self, path: &Path) -> io::Result<()> {
         fs::remove_dir_all(path)
     }
+}
+
+/// Renames a file on a file system without hard links. Nobody else can create the name while this process's own empty file has it; a crash
+/// in between leaves that.
+fn rename_over_reserved(from: &Path, to: &Path) -> io::Result<()> {
+    fs::OpenOptions::new().write(true).create_new(true).open(to)?;
+    fs::rename(from, to).inspect_err(|_| {
+        let _ = fs::remove_file(to);
+    })
+}
+
+/// Whether an error of creating a hard link means that there are none: on exFAT, shares of SMB, virtiofs, Android.
+#[cfg(unix)]
+fn refuses_links(error: &io::Error) -> bool {
+    const REFUSALS: [i32; 5] = [libc::EPERM, libc::EACCES, libc::ENOTSUP, libc::EOPNOTSUPP, libc::ENOSYS];
+    error.raw_os_error().is_some_and(|code| REFUSALS.contains(&code))
+}
+
+/// Windows renames without links.
+#[cfg(not(unix))]
+fn refuses_links(_: &io::Error) -> bool {
+    false
 }
 
 /// A new file without a name, which is removed with its last handle.
