@@ -8,7 +8,7 @@ const { NO_OPTIONS, check } = require('./arguments.js')
 const { liveCheckpoints } = require('./describe.js')
 const { listProject } = require('./list.js')
 const { scanFile } = require('./scan.js')
-const { failure, lockSession } = require('./session-failure.js')
+const { failure, lockSession, namesakesOf, noSessions } = require('./session-failure.js')
 const { removeSessionFiles } = require('./session-files.js')
 const { resolveSessionRef } = require('./session-reference.js')
 
@@ -26,11 +26,13 @@ function deleteSession(ref, chatsDir, projectHash, options = NO_OPTIONS) {
 async function remove(ref, chatsDir, projectHash, { exact, snapshotDir }) {
   const directory = path.resolve(chatsDir)
   const snapshots = snapshotDir === undefined ? undefined : path.resolve(snapshotDir)
-  const { sessions } = await listProject(directory, projectHash)
-  if (sessions.length === 0) return failure('No sessions found for this project', 'NoSessions')
+  const { sessions, unreadable } = await listProject(directory, projectHash)
+  if (sessions.length === 0 && exact !== true) return noSessions(unreadable)
   const found = exact === true ? findExact(ref, sessions) : resolveSessionRef(ref, sessions)
   if (!hasOwn(found, 'session')) return failure(found.error, found.code)
-  return removeLocked(found.session, directory, projectHash, snapshots)
+  const removed = await removeLocked(found.session, directory, projectHash, snapshots)
+  const warnings = namesakesOf(found.session, sessions, 'deleted')
+  return removed.ok && warnings.length > 0 ? { ...removed, warnings } : removed
 }
 
 function findExact(ref, sessions) {

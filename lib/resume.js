@@ -10,8 +10,11 @@ const { SEQUENCE_CORRUPT, scanSessions, usableOf } = require('./describe.js')
 const { listProject } = require('./list.js')
 const { SessionRecordingService, checkRecorderOptions } = require('./recorder.js')
 const { replaySession } = require('./replay.js')
-const { failure, lockSession } = require('./session-failure.js')
+const { failure, lockSession, namesakesOf, noSessions } = require('./session-failure.js')
 const { resolveSessionRef } = require('./session-reference.js')
+
+/** Why a session whose numbers ascend to the last one that there is cannot be continued. */
+const SEQUENCE_EXHAUSTED = 'recording has no sequence numbers left'
 
 function resumeSession(request) {
   checkRequest(request)
@@ -33,13 +36,13 @@ function checkRequest(request) {
 async function resume(asked) {
   const request = captured(asked)
   const { continueRef, directory, projectHash } = request
-  const { sessions } = await listProject(directory, projectHash)
-  if (sessions.length === 0) return failure('No sessions found for this project', 'NoSessions')
+  const { sessions, unreadable } = await listProject(directory, projectHash)
+  if (sessions.length === 0) return noSessions(unreadable)
   if (continueRef === CONTINUE_LATEST) return resumeLatest(sessions, request)
   const found = await find(continueRef, sessions, request)
   if (!hasOwn(found, 'session')) return failure(found.error, found.code)
   const { opened, failed } = await openLocked(found.session, request)
-  return failed ?? goOn(opened, request, [])
+  return failed ?? goOn(opened, request, namesakesOf(found.session, sessions, 'resumed'))
 }
 
 /**
@@ -82,7 +85,7 @@ async function resumeLatest(sessions, request) {
   for (let index = 0; index < sessions.length; index++) {
     const session = sessions[index]
     const { opened, failed } = await openLocked(session, request)
-    if (opened !== undefined) return goOn(opened, request, warnings)
+    if (opened !== undefined) return goOn(opened, request, [...warnings, ...namesakesOf(session, sessions, 'resumed')])
     if (failed.code === 'Locked') continue
     first ??= failed
     append(warnings, `Session ${session.sessionId} passed over: ${failed.error}`)
@@ -90,17 +93,52 @@ async function resumeLatest(sessions, request) {
   return first ?? failure('All sessions for this project are in use', 'AllLocked')
 }
 
-/** Locks and replays a session. Resolves to `{ opened }` or, with the lock released again, to `{ failed }` with a failure. */
-async function openLocked(session, request) {
-  const { filePath, sessionId } = session
+/** Locks, replays and opens a session. Resolves to `{ opened }` or, with the lock released again, to `{ failed }` with a failure. */
+async function openLocked({ filePath, sessionId }, request) {
   const busy = 'Session is in use by another process'
   const { lock, failed } = await lockSession(request.directory, sessionId, busy, 'Failed to lock session: ')
   if (failed !== undefined) return { __proto__: null, failed }
-  const replayed = await replay(filePath, request)
-  const problem = problemOf(replayed)
-  if (problem === undefined) return { __proto__: null, opened: { filePath, lock, replayed } }
-  await lock.release()
-  return { __proto__: null, failed: problem }
+  try {
+    const replayed = await replay(filePath, request)
+    const problem = problemOf(replayed)
+    const { recording, refusal = problem } = problem === undefined ? await openFile(filePath, replayed, request) : NO_OPTIONS
+    if (refusal === undefined) return { __proto__: null, opened: { lock, replayed, recording } }
+    await lock.release()
+    return { __proto__: null, failed: refusal }
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+/**
+ * Creates the recorder. Resolves to `{ recording }`, or to `{ refusal }` with a failure if the file cannot be recorded to: the caller's `onWarning` is
+ * about recordings that began.
+ */
+async function openFile(filePath, { metadata, lastSeq }, request) {
+  let hasBegun = false
+  let warning
+  const onWarning = (told) => {
+    if (hasBegun) request.recorder.onWarning?.(told)
+    else warning = told
+  }
+  const recording = recorderFor(metadata.sessionId, request, onWarning)
+  recording.initializeForResume(filePath, lastSeq, hasOwn(metadata, 'title') ? metadata.title : undefined)
+  if (recording.isActive()) {
+    hasBegun = true
+    return { __proto__: null, recording }
+  }
+  // The recorder reports the reason in a microtask.
+  await undefined
+  await recording.dispose()
+  return { __proto__: null, refusal: refusalOf(warning) }
+}
+
+function refusalOf(warning) {
+  const code = warning?.code
+  if (code === 'ESESSIONLOCKED') return failure('Session is in use by another process', 'Locked')
+  if (code === 'SequenceExhausted') return failure(`Failed to replay session: ${SEQUENCE_EXHAUSTED}`, 'SequenceCorrupt')
+  return failure(`Failed to lock session: ${code}: its file cannot be recorded to`, 'LockFailed')
 }
 
 /** Returns the result of the replay. A rejection becomes a failed result. */
@@ -117,21 +155,19 @@ function problemOf({ ok, error, sequenceCorrupt }) {
   if (sequenceCorrupt) return failure(`Failed to replay session: ${SEQUENCE_CORRUPT}`, 'SequenceCorrupt')
 }
 
-async function goOn({ filePath, lock, replayed }, request, passedOver) {
-  const { metadata, history, lastSeq, warnings } = replayed
+async function goOn({ lock, replayed, recording }, request, before) {
+  const { metadata, history, warnings } = replayed
   try {
-    const recording = recorderFor(metadata.sessionId, request)
-    recording.initializeForResume(filePath, lastSeq, hasOwn(metadata, 'title') ? metadata.title : undefined)
     recording.adoptLock(lock)
     recordResumption(recording, metadata, request)
-    return { ok: true, history, metadata, recording, lockHandle: lock, warnings: [...passedOver, ...warnings] }
+    return { ok: true, history, metadata, recording, lockHandle: lock, warnings: [...before, ...warnings] }
   } catch (error) {
     await lock.release()
     throw error
   }
 }
 
-function recorderFor(sessionId, { projectHash, chatsDir, workspaceDirs, currentProvider, currentModel, recorder }) {
+function recorderFor(sessionId, { projectHash, chatsDir, workspaceDirs, currentProvider, currentModel, recorder }, onWarning) {
   return new SessionRecordingService({
     __proto__: null,
     sessionId,
@@ -141,6 +177,7 @@ function recorderFor(sessionId, { projectHash, chatsDir, workspaceDirs, currentP
     provider: currentProvider,
     model: currentModel,
     ...recorder,
+    onWarning,
   })
 }
 

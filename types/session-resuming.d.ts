@@ -42,7 +42,10 @@ export interface ResumeResult<C = IContent> {
   recording: SessionRecordingService<C>;
   /** The lock that `recording` owns. Releasing it twice is harmless. */
   lockHandle: SessionLock;
-  /** A warning for each session that {@link CONTINUE_LATEST} skipped, except for those in use, followed by the warnings of the replay. */
+  /**
+   * A warning for each session that {@link CONTINUE_LATEST} skipped, except for those in use, and for each other file with the id of the session,
+   * followed by the warnings of the replay.
+   */
   warnings: string[];
 }
 
@@ -90,7 +93,7 @@ export declare function deleteSession(
   chatsDir: string,
   projectHash: string,
   options?: DeleteOptions,
-): Promise<{ ok: true; deletedSessionId: string } | SessionFailure>;
+): Promise<{ ok: true; deletedSessionId: string; warnings?: string[] } | SessionFailure>;
 
 /** Options of {@link forkSession}. */
 export interface ForkOptions<C = IContent> extends SnapshotOptions {

@@ -89,9 +89,10 @@ describe('a deleted session', () => {
     expect([readdirSync(directory), existsSync(elsewhere)]).toStrictEqual([[], true]);
   });
 
-  test('is the newest of several files with its id', async () => {
+  test('is the newest of several files with its id, and the others are named', async () => {
     const directory = projectOf({ 'session-2.jsonl': sessionWith('same'), 'session-1.jsonl': sessionWith('same') });
-    expect(await remove(directory, 'same', { exact: true })).toStrictEqual(deleted('same'));
+    const [newest, other] = ['session-2.jsonl', 'session-1.jsonl'].map((name) => join(directory, name));
+    expect(await remove(directory, 'same', { exact: true })).toStrictEqual({ ...deleted('same'), warnings: [`Session same is also in '${other}'. '${newest}' was deleted`] });
     expect(readdirSync(directory)).toStrictEqual(['session-1.jsonl']);
     expect(await remove(directory, 'same')).toStrictEqual(deleted('same'));
     expect(await remove(directory, 'same')).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
@@ -151,8 +152,11 @@ describe('a deleted session', () => {
 
 describe('a failure', () => {
   test('without any session of the project', async () => {
-    const directories = [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'øther' })), 'foreign.jsonl': session(), 'session-bad.jsonl': 'x' })];
-    for (const directory of directories) for (const exact of [false, true]) await expectFailure(directory, '1', fails('No sessions found for this project', 'NoSessions'), [], { exact });
+    const directories = [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'øther' })), 'foreign.jsonl': session(), 'session-empty.jsonl': '' })];
+    for (const directory of directories) {
+      await expectFailure(directory, '1', fails('No sessions found for this project', 'NoSessions'), []);
+      await expectFailure(directory, '1', fails('Session not found: 1', 'NotFound'), [], { exact: true });
+    }
     expect(await remove(join(root(), 'none', 'deeper'), 'x')).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
     expect(existsSync(join(root(), 'none'))).toBe(false);
   });
@@ -270,7 +274,8 @@ describe('a failure', () => {
     expect(await remove(directory, '2')).toStrictEqual(deleted('b'));
     expect(await remove(directory, 'c', { exact: true })).toStrictEqual(deleted('c'));
     expect(await remove(directory, '')).toStrictEqual(deleted('a'));
-    expect(await remove(directory, '')).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
+    const damaged = `No sessions found for this project, but 'session-bad.jsonl' cannot be read (Invalid session_start: missing required fields): try session-tape repair`;
+    expect(await remove(directory, '')).toStrictEqual(fails(damaged, 'NoSessions'));
     expect(readdirSync(directory)).toStrictEqual(['session-bad.jsonl']);
   });
 });

@@ -49,6 +49,10 @@ async function resumedAndEnded(chatsDir: string, continueRef: string, more: Part
 
 const fails = (error: string, code: string): SessionFailure => ({ ok: false, error, code: code as SessionFailure['code'] });
 
+/** The failure of a project whose only files are damaged ones, the first of them with this name and reason. */
+const onlyDamaged = (name: string, reason = 'Missing or corrupt session_start event', more = ''): SessionFailure =>
+  fails(`No sessions found for this project, but '${name}' cannot be read (${reason})${more}: try session-tape repair`, 'NoSessions');
+
 /** Asserts that a request fails with this message and code, and leaves no lock of the ids. */
 async function expectFailure(chatsDir: string, continueRef: string, failure: SessionFailure, ...ids: string[]): Promise<void> {
   expect(await resumeSession(requestOf(chatsDir, continueRef))).toStrictEqual(failure);
@@ -146,6 +150,19 @@ describe('a resumed session', () => {
     const directory = projectOf({ 'session-2.jsonl': sessionWith('same', content('neu')), 'session-1.jsonl': sessionWith('same', content('alt')) });
     expect(textsOf((await resumedAndEnded(directory, 'same')).history)).toStrictEqual(['neu']);
     expect(textsOf((await resumedAndEnded(directory, '2')).history)).toStrictEqual(['alt']);
+  });
+
+  test('names the other files with its id in its warnings', async () => {
+    const names = ['session-2.jsonl', 'session-1.jsonl'];
+    const directory = projectOf(Object.fromEntries([...names, 'session-0.jsonl'].map((name) => [name, sessionWith(name === 'session-0.jsonl' ? 'other' : 'same')])));
+    const [newest, older] = names.map((name) => join(directory, name));
+    const says = (other: string, resumed: string): string[] => [`Session same is also in '${other}'. '${resumed}' was resumed`];
+    for (const ref of ['same', '1', CONTINUE_LATEST]) {
+      expect((await resumedAndEnded(directory, ref)).warnings).toStrictEqual(says(older!, newest!));
+      orderByAge(directory, [...names, 'session-0.jsonl']);
+    }
+    expect((await resumedAndEnded(directory, '2')).warnings).toStrictEqual(says(newest!, older!));
+    expect((await resumedAndEnded(directory, 'other')).warnings).toStrictEqual([]);
   });
 
   test('may be a symbolic link, and has the warnings of its replay', async () => {
@@ -359,12 +376,23 @@ describe('a reference', () => {
 
 describe('a failure', () => {
   test('without any session of the project', async () => {
-    const directories = [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'øther' })), 'foreign.jsonl': session(), 'session-bad.jsonl': 'x' }), join(root(), 'none'), join(root(), 'none', 'deeper')];
+    const directories = [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'øther' })), 'foreign.jsonl': session(), 'session-empty.jsonl': '' }), join(root(), 'none'), join(root(), 'none', 'deeper')];
     for (const directory of directories) {
       for (const ref of ['x', '1', '', CONTINUE_LATEST]) expect(await resumeSession(requestOf(directory, ref))).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
     }
     expect(directories.slice(0, 2).flatMap(lockFilesIn)).toStrictEqual([]);
     expect(readdirSync(root())).not.toContain('none');
+  });
+
+  test('without any session but with damaged files names one of them, and how to repair it', async () => {
+    for (const ref of ['x', CONTINUE_LATEST]) {
+      const directory = projectOf({ 'session-1.jsonl': sessionWith('a').slice(0, -9), 'session-0.jsonl': '' });
+      await expectFailure(directory, ref, onlyDamaged('session-1.jsonl'));
+      writeFileSync(join(directory, 'session-2.jsonl'), sessionWith(7));
+      await expectFailure(directory, ref, onlyDamaged('session-1.jsonl', undefined, ', and 1 more cannot'));
+      rmSync(join(directory, 'session-1.jsonl'));
+      await expectFailure(directory, ref, onlyDamaged('session-2.jsonl', 'Invalid session_start: missing required fields'));
+    }
   });
 
   test('for a session that another process has', async () => {
@@ -494,7 +522,7 @@ describe('the latest', () => {
     orderByAge(directory, ['session-p.jsonl', 'session-c.jsonl']);
     await expectFailure(directory, CONTINUE_LATEST, fails(strictError, 'ReplayFailed'), 'c', 'p');
     const torn = projectOf({ 'session-1.jsonl': sessionWith('a').slice(0, -9), 'session-2.jsonl': '' });
-    await expectFailure(torn, CONTINUE_LATEST, fails('No sessions found for this project', 'NoSessions'));
+    await expectFailure(torn, CONTINUE_LATEST, onlyDamaged('session-1.jsonl'));
   });
 
   const KINDS = {
@@ -511,6 +539,10 @@ describe('the latest', () => {
     strict: () => [strictError, 'ReplayFailed'],
     unsafe: (id) => [`Failed to lock session: Unsafe session ID rejected: "é${id}"`, 'LockFailed'],
   };
+  const damagedOf = (kinds: readonly string[]): SessionFailure | undefined => {
+    const torn = kinds.flatMap((kind, i) => (kind === 'torn' ? [`session-${i}.jsonl`] : []));
+    return torn.length === 0 ? undefined : onlyDamaged(torn[0]!, undefined, torn.length === 1 ? '' : `, and ${torn.length - 1} more cannot`);
+  };
   const anyKind = fc.constantFrom(...(Object.keys(KINDS) as (keyof typeof KINDS)[]));
   test.prop([fc.array(anyKind, { maxLength: 7 })], runs(60))('of any mix is the newest that can be resumed', async (kinds) => {
     const idOf = (i: number) => `id-${i}`;
@@ -524,7 +556,7 @@ describe('the latest', () => {
       await result.recording.dispose();
     } else if (problems.length > 0) expect(result).toStrictEqual(fails(problems[0]![1], problems[0]![2]));
     else if (held.length > 0) expect(result).toStrictEqual(fails('All sessions for this project are in use', 'AllLocked'));
-    else expect(result).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
+    else expect(result).toStrictEqual(damagedOf(kinds) ?? fails('No sessions found for this project', 'NoSessions'));
     expect(result.ok).toBe(good >= 0);
     expect(lockFilesIn(directory)).toHaveLength(held.length);
     for (const lock of held) await lock.release();
@@ -584,15 +616,39 @@ describe('the request', () => {
     await first.recording.flush();
     expect(readdirSync(directory)).toContain('session-1.jsonl.lock');
     await first.lockHandle.release();
-    const warnings: RecordingWarning[] = [];
-    const second = await resumed(directory, 's-1', { recorder: { exclusive: true, onWarning: (warning) => warnings.push(warning) } });
-    await vi.waitFor(() => expect(warnings).toMatchObject([{ code: 'ESESSIONLOCKED', filePath: path }]));
-    // A recorder that has failed keeps its lock until it is disposed of.
-    expect([second.recording.isActive(), await second.lockHandle.ownsLock()]).toStrictEqual([false, true]);
-    await second.recording.dispose();
     await first.recording.dispose();
     expect(recordsOf(path).map(({ type }) => type)).toStrictEqual(['session_start', 'session_event']);
     await expectNoLock(directory, 's-1');
+  });
+
+  test('fails if another exclusive recorder has the file, and leaves the file and its lock alone', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1'), 'session-0.jsonl': sessionWith('s-0') });
+    const path = join(directory, 'session-1.jsonl');
+    const other = new SessionRecordingService({ sessionId: 's-1', projectHash: PROJECT_HASH, chatsDir: directory, workspaceDirs: [], provider, model, exclusive: true });
+    other.initializeForResume(path, 2);
+    const warnings: RecordingWarning[] = [];
+    const recorder = { exclusive: true, onWarning: (warning: RecordingWarning) => void warnings.push(warning) };
+    const before = readFileSync(path);
+    expect(await resumeSession(requestOf(directory, 's-1', { recorder }))).toStrictEqual({ ok: false, error: 'Session is in use by another process', code: 'Locked' });
+    await expectNoLock(directory, 's-1');
+    // The newest that can be resumed is the next one.
+    const { recording, warnings: told } = await resumed(directory, CONTINUE_LATEST, { recorder });
+    expect([recording.getSessionId(), recording.isActive(), told]).toStrictEqual(['s-0', true, []]);
+    await recording.dispose();
+    await other.dispose();
+    expect([readFileSync(path), warnings]).toStrictEqual([before, []]);
+    await (await resumed(directory, 's-1', { recorder })).recording.dispose();
+  });
+
+  test('fails for a session whose numbers are used up, and for one that has too few left', async () => {
+    for (const last of [2 ** 53 - 1, 2 ** 53 - 2, 2 ** 53 - 4]) {
+      const directory = projectOf({ 'session-1.jsonl': `${sessionWith('s-1')}{"v":1,"seq":${last},"ts":"","type":"session_event","payload":{"severity":"info","message":"m"}}\n` });
+      const before = readFileSync(join(directory, 'session-1.jsonl'));
+      const error = 'Failed to replay session: recording has no sequence numbers left';
+      expect(await resumeSession(requestOf(directory, 's-1'))).toStrictEqual({ ok: false, error, code: 'SequenceCorrupt' });
+      expect(readFileSync(join(directory, 'session-1.jsonl'))).toStrictEqual(before);
+      await expectNoLock(directory, 's-1');
+    }
   });
 
   test('may be changed by its caller during the call', async () => {

@@ -376,7 +376,7 @@ describe('resuming', () => {
 });
 
 test('deleting', () => {
-  type Deleted = { ok: true; deletedSessionId: string } | SessionFailure;
+  type Deleted = { ok: true; deletedSessionId: string; warnings?: string[] } | SessionFailure;
   expectTypeOf(deleteSession).toEqualTypeOf<(ref: string, chatsDir: string, projectHash: string, options?: DeleteOptions) => Promise<Deleted>>();
   expectTypeOf<DeleteOptions>().toEqualTypeOf<{ exact?: boolean | undefined; snapshotDir?: string | undefined }>();
   expectTypeOf(removeSessionFiles).toEqualTypeOf<(filePath: string, options?: { snapshotDir?: string | undefined }) => Promise<void>>();
