@@ -84,8 +84,8 @@ export interface DeleteOptions {
  * Locks a session and deletes its file, together with everything that session-tape keeps next to it.
  *
  * @param ref - As for {@link resolveSessionRef}.
- * @returns A failure if the session is in use, has checkpoints that are not deleted, or does not replay (its checkpoints are then unknown). Rejects
- * only if the directory exists but cannot be read.
+ * @returns A failure if the session is in use, has checkpoints that are not deleted, or does not replay (its checkpoints are then unknown). `warnings`
+ * name other files with the id of the deleted session, which stay; there are none without such files. Rejects only if the directory exists but cannot be read.
  * @throws TypeError - At once, if an argument is of the wrong type.
  */
 export declare function deleteSession(

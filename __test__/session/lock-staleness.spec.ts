@@ -6,6 +6,7 @@ import { afterEach, describe, expect, vi } from 'vitest';
 import { acquireSessionLock, cleanUpLocks, isLockStale, isSessionLocked, removeStaleLock, sessionLockPath } from '../../index.js';
 import { eachCase } from '../support/each-case';
 import { directoryOf } from '../support/file-directory';
+import { isRoot } from '../support/processes';
 import { fc, test } from '../support/property';
 import { DEAD_PID, guardOf, HOUR, ID, lockOf, LockProcess, MINUTE, namesIn, readLock, writeLock } from '../support/session-locks';
 
@@ -59,6 +60,9 @@ async function expectJudged(content: string, age: number, { stale, staleWithAge,
 const YOUNG = [0, 47 * HOUR, 48 * HOUR - 2 * MINUTE, -3 * HOUR];
 const OLD = [48 * HOUR + 1000, 49 * HOUR, 5000 * HOUR];
 
+const NAMESPACE = ['--pid', '--net', '--mount', '--fork', '--mount-proc'];
+const canMountSys = isRoot && spawnSync('unshare', [...NAMESPACE, 'mount', '-t', 'sysfs', 'sysfs', '/sys']).status === 0;
+
 describe('a lock', () => {
   test('that does not exist is neither stale nor locked, whether or not its directory exists', async () => {
     for (const directory of [directoryOf(), join(directoryOf(), 'none')]) {
@@ -72,9 +76,45 @@ describe('a lock', () => {
   test('of a live process is stale 48 hours after its timestamp, whenever it was modified', async () => {
     const cases = [process.pid, process.ppid].flatMap((pid) => [undefined, 'a-token'].map((token) => ({ pid, token })));
     await eachCase(cases, async ({ pid, token }) => {
-      for (const age of YOUNG) await expectJudged(lockOf(pid, { age, ownerToken: token }), 100 * HOUR, { stale: false, staleWithAge: false });
+      for (const age of [0, -3 * HOUR]) await expectJudged(lockOf(pid, { age, ownerToken: token }), 100 * HOUR, { stale: false, staleWithAge: false });
       for (const age of OLD) await expectJudged(lockOf(pid, { age, ownerToken: token }), 0, { stale: false, staleWithAge: true });
     });
+  });
+
+  test('of a live process of which nothing shows when it began is stale 48 hours after its timestamp, too', async () => {
+    vi.spyOn(process, 'kill').mockReturnValue(true);
+    for (const age of YOUNG) await expectJudged(lockOf(DEAD_PID, { age }), 100 * HOUR, { stale: false, staleWithAge: false });
+    for (const age of OLD) await expectJudged(lockOf(DEAD_PID, { age }), 0, { stale: false, staleWithAge: true });
+  });
+
+  test('with a timestamp far in the future is judged by its last modification', async () => {
+    for (const timestamp of ['2099-01-01T00:00:00.000Z', new Date(Date.now() + 49 * HOUR).toISOString(), '+275760-09-13T00:00:00.000Z']) {
+      const content = JSON.stringify({ pid: process.ppid, timestamp, sessionId: ID });
+      for (const age of YOUNG) await expectJudged(content, age, { stale: false, staleWithAge: false });
+      for (const age of OLD) await expectJudged(content, age, { stale: false, staleWithAge: true });
+    }
+  });
+
+  test.skipIf(!canMountSys)('of a process that began after its timestamp is stale: it has the pid of an earlier one (needs root and unshare)', () => {
+    // The clock of this machine may have been set since it started. In a namespace of its own it has not.
+    const script = `
+      const { isLockStale, sessionLockPath } = require(process.argv[1]);
+      const { writeFileSync } = require('node:fs');
+      const { spawn } = require('node:child_process');
+      const server = spawn('sleep', ['60']);
+      const judged = async (age, more) => {
+        const path = sessionLockPath(process.argv[2], 'id');
+        writeFileSync(path, JSON.stringify({ pid: server.pid, timestamp: new Date(Date.now() - age).toISOString(), sessionId: 'id', ...more }));
+        return [await isLockStale(path), await isLockStale(path, { pidReuse: true })];
+      };
+      (async () => {
+        const minute = 60_000;
+        console.log(JSON.stringify([await judged(0), await judged(4 * minute), await judged(6 * minute), await judged(47 * 60 * minute)]));
+        server.kill('SIGKILL');
+      })();`;
+    const entry = join(import.meta.dirname, '../../index.js');
+    const { stdout, stderr } = spawnSync('unshare', [...NAMESPACE, 'sh', '-c', 'mount -t sysfs sysfs /sys && exec "$@"', 'sh', process.execPath, '-e', script, entry, directoryOf()], { encoding: 'utf8' });
+    expect([stdout, stderr]).toEqual([`${JSON.stringify([[false, false], [false, false], [false, true], [false, true]])}\n`, '']);
   });
 
   test('of a process that has ended is stale at once', async () => {
