@@ -3,6 +3,9 @@
 // The addon, and the built-in functions that this library uses. They are captured at load time, so that a test suite that replaces
 // timers or JSON later does not break a running replay. `Date.now` is not captured, because recordings must show faked time.
 
+// The global timers may be absent or those of a browser, as in jsdom.
+const timers = require('node:timers')
+
 const { defineProperty: define, hasOwn, keys, setPrototypeOf } = Object
 const { parse, stringify } = JSON
 const { isArray } = Array
@@ -88,8 +91,8 @@ module.exports = {
   slice: uncurried(Array.prototype.slice),
   substring: uncurried(String.prototype.substring),
   RealDate: Date,
-  queueMicrotask: globalThis.queueMicrotask,
-  setTimeout: globalThis.setTimeout,
+  queueMicrotask: globalThis.queueMicrotask ?? process.nextTick,
+  setTimeout: timers.setTimeout,
   elapsed,
-  nextTurn: isFaked(setImmediate) ? undefined : setImmediate,
+  nextTurn: isFaked(timers.setImmediate) ? undefined : timers.setImmediate,
 }

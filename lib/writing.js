@@ -102,6 +102,8 @@ function absolute(filePath) {
 /** This process as the owner of its locks, as JSON for the lock file. */
 function thisProcess() {
   const os = require('node:os')
+  // That of the module: the global one may be a browser's, which begins with its window.
+  const { performance } = require('node:perf_hooks')
   const startTime = new Date(performance.timeOrigin).toISOString()
   return plainJson({ pid: process.pid, startTime, host: os.hostname() })
 }

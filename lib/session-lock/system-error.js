@@ -8,7 +8,7 @@ const { EDQUOT } = require('node:os').constants.errno
  */
 function hasCode(error, code) {
   nameQuota(error)
-  return error?.code === code || (error instanceof Error && error.message.startsWith(`${code}:`))
+  return error?.code === code || (isError(error) && error.message.startsWith(`${code}:`))
 }
 
 /**
@@ -16,7 +16,7 @@ function hasCode(error, code) {
  * `Unknown system error -122`. Returns the error.
  */
 function nameQuota(error) {
-  if (error instanceof Error && EDQUOT !== undefined && error.errno === -EDQUOT) {
+  if (isError(error) && EDQUOT !== undefined && error.errno === -EDQUOT) {
     const { syscall, path } = error
     const at = path === undefined ? '' : ` '${path}'`
     set(error, 'code', 'EDQUOT')
@@ -27,6 +27,11 @@ function nameQuota(error) {
 
 const set = (error, key, value) =>
   Object.defineProperty(error, key, { __proto__: null, value, writable: true, configurable: true, enumerable: key === 'code' })
+
+/** Node's errors are no instances of `Error` in another context, such as that of a test runner. */
+function isError(value) {
+  return typeof value?.message === 'string'
+}
 
 /** Whether an error means that a path has no file. */
 function isAbsence(error) {
