@@ -144,7 +144,8 @@ mod system {
     /// The upper half of the offset of the locked byte.
     const OFFSET_HIGH: u32 = 1 << 30;
 
-    /// `OVERLAPPED`
+    /// `OVERLAPPED`, which only the system reads.
+    #[allow(dead_code)]
     #[repr(C)]
     struct Overlapped {
         internal: usize,
