@@ -63,6 +63,36 @@ describe('the next record', () => {
   });
 });
 
+describe('the last number that replays accept', () => {
+  const LAST = Number.MAX_SAFE_INTEGER;
+
+  test('is the last one that is recorded: then the recording ends with a warning, and a flush rejects', async () => {
+    const path = await recordedSession();
+    const { recorder, warnings } = watchedRecorder();
+    recorder.initializeForResume(path, LAST - 4);
+    const numbers = [1, 2, 3, 4, 5].map((n) => recorder.enqueue('content', { content: said(String(n)) })?.seq);
+    expect(numbers).toEqual([LAST - 3, LAST - 2, LAST - 1, LAST, undefined]);
+    await expect(recorder.flush()).rejects.toMatchObject({ code: 'SequenceExhausted', path });
+    expect([warnings, recorder.isActive()]).toMatchObject([[{ code: 'SequenceExhausted', filePath: path, eventsDropped: 1 }], false]);
+    await recorder.dispose();
+    const replayed = await replaySession(path, undefined, { strict: true });
+    expect(replayed).toMatchObject({ ok: true, lastSeq: LAST, warnings: [] });
+    expect(recordsOf(path).slice(-4).map(({ seq }) => seq)).toEqual([LAST - 3, LAST - 2, LAST - 1, LAST]);
+  });
+
+  test('leaves no room for a resume: nothing is recorded', async () => {
+    for (const last of [LAST, LAST - 1, LAST - 3, 2 ** 60]) {
+      const path = await recordedSession();
+      const before = readFileSync(path);
+      const { recorder, warnings } = watchedRecorder();
+      recorder.initializeForResume(path, last);
+      expect([recorder.isActive(), recorder.enqueue('content', { content: said('a') })]).toEqual([false, null]);
+      await expect(recorder.dispose()).rejects.toMatchObject({ code: 'SequenceExhausted', path });
+      expect([readFileSync(path), warnings]).toMatchObject([before, [{ code: 'SequenceExhausted', filePath: path, eventsDropped: 1 }]]);
+    }
+  });
+});
+
 describe('the end of the file', () => {
   test.prop([fc.nat(), fc.boolean()], { numRuns: 60 })('torn anywhere: the torn bytes stay, the next record is complete', async (cut, afterwards) => {
     const path = await recordedSession({ model: 'modèle 日本 𝄞' });
