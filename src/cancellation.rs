@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 thread_local! {
     static CURRENT: RefCell<Cancellation> = RefCell::default();
@@ -15,7 +15,10 @@ thread_local! {
 
 /// Says whether some work was cancelled. Clones belong to the same work.
 #[derive(Clone, Debug, Default)]
-pub struct Cancellation(Arc<AtomicBool>);
+pub struct Cancellation {
+    flag: Arc<AtomicBool>,
+    steps: Arc<AtomicU64>,
+}
 
 impl Cancellation {
     /// The cancellation of the work that this thread does; one that is never set if it does none.
@@ -25,23 +28,35 @@ impl Cancellation {
 
     /// Cancels the work.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.flag.store(true, Ordering::Relaxed);
     }
 
     /// Whether the work was cancelled.
     #[inline]
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.flag.load(Ordering::Relaxed)
     }
 
     /// The underlying flag.
     pub fn flag(&self) -> &AtomicBool {
-        &self.0
+        &self.flag
     }
 
-    /// Returns an error if the work was cancelled. To be called before each read.
+    /// Returns an error if the work was cancelled. To be called before each read: it also counts as a step of the work.
     #[inline]
     pub fn check(&self) -> io::Result<()> {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+        self.check_while_waiting()
+    }
+
+    /// Number of steps of the work so far. It does not get on while that stays the same.
+    pub fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    /// Returns an error if the work was cancelled. To be called while the work waits and does not get on.
+    #[inline]
+    pub fn check_while_waiting(&self) -> io::Result<()> {
         if self.is_cancelled() { Err(cancelled()) } else { Ok(()) }
     }
 
@@ -55,7 +70,7 @@ impl Cancellation {
 impl From<Arc<AtomicBool>> for Cancellation {
     /// A cancellation that shares this flag.
     fn from(flag: Arc<AtomicBool>) -> Self {
-        Cancellation(flag)
+        Cancellation { flag, steps: Arc::default() }
     }
 }
 

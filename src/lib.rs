@@ -212,3 +212,5 @@ pub use session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
 pub use session::replay::{Outcome, Replay, ReplayError};
 pub use session::snapshot::Snapshots;
 pub use signature::{SigningKey, TrustedKeys};
+#[cfg(feature = "rows")]
+pub use threading::STACK_BYTES;

@@ -20,6 +20,7 @@ pub use self::in_order::InOrder;
 use self::job_queue::JobQueue;
 use crate::background;
 use crate::cancellation::Cancellation;
+pub use crate::threading::spare_cores;
 use crate::threading::{Mutex, Receiver, SyncSender, sync_channel};
 
 /// Does jobs of one kind, one at a time, on one thread or another.
@@ -67,11 +68,6 @@ impl Task {
         // Fails if the pipeline was dropped. Never blocks: there is room for the result of each job in progress.
         let _ = done.send((self.0, result));
     }
-}
-
-/// Number of cores that this machine has in addition to that of the thread that owns the pipeline.
-pub fn spare_cores() -> usize {
-    thread::available_parallelism().map_or(1, usize::from) - 1
 }
 
 impl<W: Worker> Pipeline<W> {
@@ -172,6 +168,9 @@ impl<W: Worker> Pipeline<W> {
     }
 
     fn start_helper(&mut self) {
+        if !self.is_serial && !background::has_room_for_helper() {
+            return;
+        }
         let Some(worker) = self.idle.pop() else { return };
         let (jobs, done, cancellation) = (self.jobs.clone(), self.done.clone(), Cancellation::current());
         let help = move || {

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use session_tape::Cancellation;
+use session_tape::{Cancellation, STACK_BYTES};
 
 use crate::failure::Failure;
 
@@ -101,7 +101,10 @@ pub fn interruptible<T: Send>(
                 let _working: Sender<()> = working;
                 Cancellation::from(cancelled.clone()).during(work)
             };
-            let thread = thread::Builder::new().name("session-tape".to_owned()).spawn_scoped(scope, work);
+            let thread = thread::Builder::new()
+                .name("session-tape".to_owned())
+                .stack_size(STACK_BYTES)
+                .spawn_scoped(scope, work);
             let thread = thread.map_err(Failure::from)?;
             let watched = watch(&worked, cancelled, reporter.as_deref_mut());
             let done = thread.join().unwrap_or_else(|panic| resume_unwind(panic));

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use arrow::array::RecordBatch;
-use session_tape::Cancellation;
+use session_tape::{Cancellation, STACK_BYTES};
 
 use crate::convert::{CANCELLED, Converted, Converter};
 use crate::failure::Failure;
@@ -51,7 +51,10 @@ impl LargeRun {
             let _ = sender.send(RunStep::End(converted));
         };
         let cancellation = Cancellation::from(cancelled.clone());
-        let thread = thread::Builder::new().name("session-tape".to_owned()).spawn(move || cancellation.during(work))?;
+        let thread = thread::Builder::new()
+            .name("session-tape".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn(move || cancellation.during(work))?;
         let steps = Some(Mutex::new(steps));
         Ok(LargeRun { steps, thread: Some(thread), cancelled: cancelled.clone(), is_over: false })
     }

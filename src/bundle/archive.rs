@@ -13,7 +13,9 @@ use super::container::{Container, Visitor, from_io_error, into_io_error, read_up
 use super::error::{BundleCode, BundleError};
 use super::limits::{DEFAULT_EXPANSION, Limits};
 use super::path::{BundlePath, PathSet};
+use crate::background::granted_threads;
 use crate::disk::input_file::InputFile;
+use crate::disk::os_error::OsError;
 use crate::disk::sniff::ZSTD_MAGIC as MAGIC;
 
 /// The block size of tar.
@@ -60,6 +62,22 @@ impl Compression {
     pub fn new(level: i32) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
         Compression { level, threads: threads as u32, is_bounded: false }
+    }
+
+    /// The same with as many threads as the system grants at this moment. Fails if it grants none.
+    pub fn granted(self) -> Result<Self, OsError> {
+        if !self.is_threaded() {
+            return Ok(self);
+        }
+        match granted_threads(self.threads.max(1) as usize) {
+            0 => Err(OsError::no_thread(&io::ErrorKind::WouldBlock.into())),
+            granted => Ok(Compression { threads: granted as u32, ..self }),
+        }
+    }
+
+    /// Whether zstd uses threads of its own.
+    fn is_threaded(self) -> bool {
+        self.level <= MAX_THREADED_LEVEL && !self.is_bounded
     }
 }
 
@@ -116,7 +134,7 @@ impl<W: Write> ArchiveWriter<W> {
         if level > 19 {
             encoder.window_log(MAX_WINDOW_LOG)?;
         }
-        if level <= MAX_THREADED_LEVEL && !is_bounded {
+        if compression.is_threaded() {
             // Also with one thread: the output of zstd's multithreaded mode differs from its single-threaded output.
             encoder.multithread(threads.max(1))?;
         }

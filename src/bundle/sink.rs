@@ -29,6 +29,7 @@ impl Sink {
         if !is_archive(destination) {
             return Ok(Sink::Directory(StagedDirectory::new(destination)?, None));
         }
+        let compression = compression.granted()?;
         let out = BufWriter::with_capacity(256 << 10, StagedFile::new(destination)?);
         let writer = ArchiveWriter::new(out, compression, tar_bytes).map_err(failed)?;
         Ok(Sink::Archive(Box::new(writer)))

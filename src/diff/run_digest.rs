@@ -19,6 +19,7 @@ use crate::jsonl::source::ReadError;
 use crate::run::error::{ErrorCode, RunError};
 use crate::run::event::EventLine;
 use crate::run::kind::Kind;
+use crate::threading::scoped_builder;
 
 /// Number of events digested between two checks for cancellation.
 const EVENTS_AT_A_TIME: usize = 4096;
@@ -36,8 +37,7 @@ pub fn edit_runs(
     };
     let ((one, left_places), (other, right_places)) = std::thread::scope(|scope| {
         let cancellation = Cancellation::current();
-        let thread =
-            std::thread::Builder::new().spawn_scoped(scope, move || cancellation.during(|| digest(left, Side::Left)));
+        let thread = scoped_builder().spawn_scoped(scope, move || cancellation.during(|| digest(left, Side::Left)));
         let right = digest(right, Side::Right);
         let left = match thread.map(|thread| thread.join()) {
             Ok(Ok(left)) => left,

@@ -100,7 +100,7 @@ pub fn open_patiently(path: &Path, options: &OpenOptions) -> Result<File, OsErro
         match files::open(path, options) {
             // Another process has yet to give up a lease, which only regular files can have.
             Err(error) if error.code == "EAGAIN" && Instant::now() < deadline => {
-                cancellation.check().map_err(|error| OsError::new(&error, "open", Some(path)))?;
+                cancellation.check_while_waiting().map_err(|error| OsError::new(&error, "open", Some(path)))?;
                 std::thread::sleep(Duration::from_millis(5));
             }
             opened => return opened.map_err(|error| refusal(error, path)),

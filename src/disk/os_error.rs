@@ -37,6 +37,13 @@ impl OsError {
         OsError { code: "EINVAL", message: what, syscall: "open", path: Some(path.to_path_buf()), errno: EINVAL }
     }
 
+    /// The error for a thread that the system has refused.
+    pub fn no_thread(error: &io::Error) -> Self {
+        let errno = error.raw_os_error().map_or(0, |number| -number.abs());
+        let message = "the system refuses another thread";
+        OsError { code: "EAGAIN", message, syscall: "pthread_create", path: None, errno }
+    }
+
     /// Whether the work was [cancelled](crate::cancellation::Cancellation), so that nothing has actually failed.
     pub fn is_cancelled(&self) -> bool {
         self.code == "ECANCELED"

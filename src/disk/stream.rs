@@ -60,7 +60,7 @@ mod unix {
         // A pipe without a name gets no new writers.
         let mut had_writer = has_no_name(&pipe);
         loop {
-            match cancellation.check().and_then(|()| pipe.read(&mut block)) {
+            match cancellation.check_while_waiting().and_then(|()| pipe.read(&mut block)) {
                 Ok(0) if had_writer || was_closed(&pipe) => return Ok(content),
                 Ok(0) if Instant::now() >= deadline => return Err(no_writer(path)),
                 Ok(0) => std::thread::sleep(LOOK_UP),

@@ -82,6 +82,12 @@ impl<'e> ErrorJson<'e> {
     }
 }
 
+impl<'e> From<&'e OsError> for ErrorJson<'e> {
+    fn from(error: &'e OsError) -> Self {
+        Self::new(error.code, error.to_string()).with_system(Some(error))
+    }
+}
+
 impl<'e> From<&'e RunError> for ErrorJson<'e> {
     fn from(error: &'e RunError) -> Self {
         Self::new(error.code.as_str(), &error.message).with_event(error).with_system(error.system.as_deref())

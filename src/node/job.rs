@@ -62,6 +62,7 @@ impl Drop for NativeJob {
     /// The environment ends, or JavaScript has dropped the job: no further batch will be taken.
     fn drop(&mut self) {
         self.queue.close();
+        self.queue.withdraw();
     }
 }
 
@@ -111,10 +112,11 @@ impl NativeJob {
         self.tape.as_mut()?.texts.get_mut(index as usize)?.take()
     }
 
-    /// Asks the job to stop. It still sends its end, after it has cleaned up.
+    /// Asks the job to stop. It still sends its end, after it has cleaned up, or at once if it has not begun.
     #[napi(catch_unwind)]
     pub fn stop(&self) {
         self.queue.cancellation().cancel();
+        self.queue.withdraw();
     }
 
     /// Stops the job and drops its batches; no more can be taken. The job no longer holds the process open, even if the system does not let
@@ -127,5 +129,6 @@ impl NativeJob {
             // aborted: that happens only on the environment's own thread, which this is.
             unsafe { napi::sys::napi_unref_threadsafe_function(env.raw(), on_ready.raw()) };
         }
+        self.queue.withdraw();
     }
 }

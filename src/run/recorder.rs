@@ -23,7 +23,8 @@ use super::recording::{EventInput, Recording, too_large};
 use super::salts::Salts;
 use super::snapshot::{Content, MAX_SNAPSHOT_BYTES, Snapshot};
 use super::state::State;
-use crate::background;
+use crate::background::{self, NotDone};
+use crate::cancellation::Cancellation;
 use crate::clock::Clock;
 use crate::disk::durability::Durability;
 use crate::disk::os_error::OsError;
@@ -182,7 +183,15 @@ impl RunRecorder {
                 }),
             }
         };
-        self.writer.flush(Box::new(move |_| background::spawn(move || done(guarded(write)))));
+        let write = move |begin: Result<(), NotDone>| match begin {
+            Ok(()) => done(guarded(write)),
+            Err(NotDone::Refused(error)) => done(Err(OsError::no_thread(&error).into())),
+            // Nobody has the ticket.
+            Err(NotDone::Withdrawn) => {}
+        };
+        self.writer.flush(Box::new(move |_| {
+            background::spawn(&Cancellation::default(), write);
+        }));
     }
 
     fn draft(&self) -> SnapshotRequest {

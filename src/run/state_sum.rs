@@ -9,6 +9,7 @@ use super::entry::{Slot, slots, write_entry, write_task_entry};
 use super::state::{State, Task};
 use crate::hash_batch::HashBatch;
 use crate::pipeline::spare_cores;
+use crate::threading::scoped_builder;
 
 /// Number of entries that a thread claims at a time, a few tens of microseconds of work.
 const GROUP_ENTRIES: usize = 256;
@@ -38,7 +39,7 @@ fn sum_with(helpers: usize, state: &State) -> Accumulator {
     let work = || sum_of_claimed(state, &claimed);
     thread::scope(|scope| {
         // If the system refuses a thread, the others do its work.
-        let helper = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let helper = |_| scoped_builder().spawn_scoped(scope, work).ok();
         let helpers: Vec<_> = (0..helpers).map_while(helper).collect();
         let mut sum = work();
         for helper in helpers {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::background;
+use crate::cancellation::Cancellation;
 use crate::disk::lock::FileLock;
 use std::convert::Infallible;
 use std::sync::mpsc;
@@ -289,7 +290,7 @@ fn blocked_jobs_of_the_pool_do_not_hold_up_a_writer() {
     for _ in 0..600 {
         let release = release.clone();
         // Ends when the sender is dropped, even if this test panics.
-        background::spawn(move || {
+        background::spawn(&Cancellation::default(), move |_| {
             let _ = release.lock().recv();
         });
     }

@@ -4,6 +4,7 @@ use std::any::Any;
 
 use super::progress::Progress;
 use super::queue::{Batch, OutputTape};
+use crate::bundle::error::BundleError;
 use crate::node::error_json::ErrorJson;
 use crate::node::json::JsonText;
 use crate::node::text::OutputText;
@@ -43,6 +44,11 @@ impl JobEnd {
     /// The job has failed, or has stopped because it was cancelled, which is one of the error codes.
     pub fn failed(error: &ErrorJson<'_>) -> Self {
         Self::without_result(|json| json.member(if error.code == "Cancelled" { "cancelled" } else { "error" }, error))
+    }
+
+    /// The job was cancelled before it began.
+    pub fn cancelled() -> Self {
+        Self::failed(&ErrorJson::from(&BundleError::cancelled()))
     }
 
     /// The work has panicked. The end contains the message of the panic.
@@ -107,7 +113,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bundle::error::{BundleCode, BundleError};
+    use crate::bundle::error::BundleCode;
 
     fn text(end: JobEnd) -> String {
         match end.into_text() {

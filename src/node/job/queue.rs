@@ -5,8 +5,10 @@
 //! blocked sender must notice when the environment of that loop has ended.
 
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use crate::background::{self, Ticket};
 use crate::cancellation::Cancellation;
 use crate::node::text::OutputText;
 use crate::threading::{Condvar, Mutex};
@@ -48,6 +50,8 @@ pub struct BatchQueue {
     state: Mutex<State>,
     taken: Condvar,
     cancellation: Cancellation,
+    /// Names the work while it waits for its turn.
+    ticket: OnceLock<Ticket>,
 }
 
 struct State {
@@ -74,7 +78,12 @@ impl Default for BatchQueue {
     fn default() -> Self {
         let waiting = VecDeque::new();
         let state = State { waiting, is_receiver_awake: false, is_closed: false, last_taken: Instant::now() };
-        BatchQueue { state: Mutex::new(state), taken: Condvar::new(), cancellation: Cancellation::default() }
+        BatchQueue {
+            state: Mutex::new(state),
+            taken: Condvar::new(),
+            cancellation: Cancellation::default(),
+            ticket: OnceLock::new(),
+        }
     }
 }
 
@@ -128,6 +137,19 @@ impl BatchQueue {
         state.waiting.clear();
         drop(state);
         self.taken.notify_one();
+    }
+
+    /// Notes the ticket of the work that sends the batches.
+    pub fn set_ticket(&self, ticket: Ticket) {
+        // Each queue has one sender.
+        let _ = self.ticket.set(ticket);
+    }
+
+    /// Takes the work back if it has not begun. It then sends its end on this thread, unless the queue is closed.
+    pub fn withdraw(&self) {
+        if let Some(ticket) = self.ticket.get() {
+            background::withdraw(*ticket);
+        }
     }
 
     /// The cancellation of the work that sends the batches.

@@ -8,8 +8,10 @@ use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 
 use super::end::JobEnd;
 use super::queue::{Batch, BatchQueue, Sent};
-use crate::background;
+use crate::background::{self, NotDone};
 use crate::cancellation::Cancellation;
+use crate::disk::os_error::OsError;
+use crate::node::error_json::ErrorJson;
 
 /// Wakes JavaScript. Holds the process open until it is dropped.
 pub type OnReady = ThreadsafeFunction<(), (), (), Status, false, false, 0>;
@@ -18,6 +20,14 @@ pub type OnReady = ThreadsafeFunction<(), (), (), Status, false, false, 0>;
 pub struct Sender {
     queue: Arc<BatchQueue>,
     on_ready: Arc<OnReady>,
+}
+
+/// The end of a job that has not begun.
+fn end_of(not_done: &NotDone) -> JobEnd {
+    match not_done {
+        NotDone::Withdrawn => JobEnd::cancelled(),
+        NotDone::Refused(error) => JobEnd::failed(&ErrorJson::from(&OsError::no_thread(error))),
+    }
 }
 
 /// The error of sending to a closed queue, which drops batches.
@@ -29,11 +39,18 @@ impl Sender {
         Sender { queue, on_ready }
     }
 
-    /// Runs `work` on a background thread and sends the end that it returns, or an end for its panic. Stopping the job makes the
+    /// Runs `work` on a background thread when it is its turn, and sends the end that it returns, or an end for its panic. Stopping the job makes the
     /// reads of the work fail. Everything that the work owns is dropped before the end is sent.
     pub fn run_in_background(self, work: impl FnOnce(&Self) -> JobEnd + Send + 'static) {
-        background::spawn(move || {
-            let end = catch_unwind(AssertUnwindSafe(|| self.cancellation().during(|| work(&self))));
+        let queue = self.queue.clone();
+        let ticket = background::spawn(queue.cancellation(), move |begin| {
+            let end = match begin {
+                Ok(()) => catch_unwind(AssertUnwindSafe(|| self.cancellation().during(|| work(&self)))),
+                Err(not_done) => {
+                    drop(work);
+                    Ok(end_of(&not_done))
+                }
+            };
             let end = end.unwrap_or_else(|panic| JobEnd::panicked(&*panic));
             for batch in end.into_batches() {
                 // If the queue is closed, nothing waits for the end.
@@ -42,6 +59,7 @@ impl Sender {
                 }
             }
         });
+        queue.set_ticket(ticket);
     }
 
     /// Queues a batch as soon as there is room for it.

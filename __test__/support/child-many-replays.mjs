@@ -1,0 +1,18 @@
+/** Replays a file many times at once. Prints the lengths of the histories, and the number of threads before and at most. */
+import { readdirSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import tape from '../../index.js';
+
+const [path, count] = process.argv.slice(2);
+const threads = () => readdirSync('/proc/self/task').length;
+
+// Node starts its own threads first.
+await Promise.all(Array.from({ length: 8 }, () => stat(path)));
+const before = threads();
+let most = before;
+const timer = setInterval(() => (most = Math.max(most, threads())), 1);
+const replays = Array.from({ length: Number(count) }, () => tape.replaySession(path).then(({ history }) => history.length));
+most = Math.max(most, threads());
+const lengths = await Promise.all(replays);
+clearInterval(timer);
+console.log(JSON.stringify({ before, most, lengths }));
