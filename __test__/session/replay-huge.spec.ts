@@ -1,11 +1,12 @@
 // Files, histories and lines beyond the size of a JavaScript string (512 MiB). Each file is written for one test and deleted after it.
 
 import '../support/on-disk.js'; // Gigabytes.
-import { closeSync, mkdirSync, openSync, rmSync, statfsSync, statSync, symlinkSync, truncateSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, renameSync, rmSync, statfsSync, statSync, symlinkSync, truncateSync, writeSync } from 'node:fs';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { listSessions, openSession, replaySession } from '../../index.js';
+import { childReport } from '../support/processes.js';
 import { type Event, content, envelope, file, session, sessionDirectory, sessionEvent, start } from '../support/session-file.js';
 
 /** V8's longest string, in characters. */
@@ -56,6 +57,26 @@ function* sessionWith(count: number, length: number, event: (n: number) => Event
 afterEach(() => rmSync(path(), { force: true }));
 
 describe.runIf(hasRoom())('with a few gigabytes to spare', { timeout: 120_000 }, () => {
+  it('a line that no string can hold, or hardly any, takes little memory in a listing', async () => {
+    const directory = join(sessionDirectory(), 'with-long-lines');
+    mkdirSync(directory);
+    try {
+      for (const [length, expected] of [
+        [LONGEST_STRING - 200, { sessions: [expect.objectContaining({ eventCount: 3, historyLength: 2 })], unreadable: [] }],
+        [LONGEST_STRING, { sessions: [], unreadable: [{ reason: expect.stringContaining('line 2 is longer than') }] }],
+      ] as const) {
+        const parts = [`${envelope(1, start())}\n`, ...lineWith(length, 2, content(PLACE)), `${envelope(3, content('b'))}\n`];
+        writeParts(parts);
+        renameSync(path(), join(directory, 'session-huge.jsonl'));
+        const report = await childReport<{ described: unknown; grown: number }>('child-described-memory.mjs', [directory], { timeoutMs: 100_000 });
+        expect(report.described).toMatchObject(expected);
+        expect(report.grown).toBeLessThan(200 << 20);
+      }
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
   it('a history that is larger in sum than any string is replayed completely', async () => {
     writeParts(sessionWith(ITEMS, TEXT.length, (n) => content(`${n} ${PLACE}`)));
     const replay = await replaySession(path());

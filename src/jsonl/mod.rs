@@ -1,5 +1,6 @@
 //! The line layer that all formats of this crate share: it finds, validates, parses and appends lines.
 
+pub mod abridged;
 mod block;
 pub mod digest;
 pub mod lines;

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 #[cfg(not(test))]
 use super::MAX_LINE_BYTES;
+use super::abridged::Abridged;
 use super::source::{LineSource, ReadError};
 use crate::cancellation::Cancellation;
 use crate::disk::os_error::OsError;
@@ -25,6 +26,9 @@ const MIN_BUFFER_BYTES: usize = 1 << 14;
 /// Size of a line in bytes from which it is examined before more of it is kept: whether it is too long, or has a NUL.
 const LOOK_AHEAD_BYTES: usize = if cfg!(test) { 1 << 20 } else { 16 << 20 };
 
+/// Size of a line in bytes from which only an abridged form of it is kept, if the reader [abridges](LineReader::abridging).
+const ABRIDGED_BYTES: usize = if cfg!(test) { 2 << 20 } else { 32 << 20 };
+
 /// Number of bytes read beyond the range at first, to find the end of its last line.
 const OVERHANG_BYTES: u64 = 1 << 13;
 
@@ -41,6 +45,8 @@ pub struct Chunk<'a> {
     pub at_start: bool,
     /// Whether this is the file's last line and has no `\n`: it may not be complete yet.
     pub unterminated: bool,
+    /// The single line in its abridged form, of which `bytes` are the bytes.
+    pub abridged: Option<&'a Abridged>,
 }
 
 /// What a reader has passed.
@@ -71,6 +77,8 @@ pub struct LineReader {
     at_end: bool,
     /// Where the file is known to have data.
     data: Range<u64>,
+    abridges: bool,
+    abridged: Abridged,
     cancellation: Cancellation,
 }
 
@@ -91,8 +99,15 @@ impl LineReader {
             skipping: false,
             at_end: false,
             data: 0..0,
+            abridges: false,
+            abridged: Abridged::default(),
             cancellation,
         }
+    }
+
+    /// The same reader, but of long lines it returns an abridged form.
+    pub fn abridging(self) -> Self {
+        LineReader { abridges: true, ..self }
     }
 
     /// Starts with the lines that begin in `range`. The start of the range need not be the beginning of a line.
@@ -100,7 +115,8 @@ impl LineReader {
         // The byte before the range shows whether a line begins right at its start.
         let before = range.start.saturating_sub(1);
         let kept = Self::with(std::mem::take(&mut self.buffer), std::mem::take(&mut self.cancellation));
-        *self = LineReader { base: before, limit: range.end, skipping: range.start > 0, ..kept };
+        *self =
+            LineReader { base: before, limit: range.end, skipping: range.start > 0, abridges: self.abridges, ..kept };
     }
 
     /// Offset of the next line; once all lines are returned, that of the first line of the next range.
@@ -168,6 +184,9 @@ impl LineReader {
                     });
                 }
                 has_looked = true;
+                if self.abridges && self.filled >= ABRIDGED_BYTES && !self.buffer.starts_with(BOM) {
+                    return self.abridge_line(source, lines_before + 1, observe);
+                }
             }
             searched = self.filled;
             self.fill(source)?;
@@ -184,7 +203,7 @@ impl LineReader {
         let skip = if at_start && self.buffer[..end].starts_with(BOM) { BOM.len() } else { 0 };
         let bytes = &self.buffer[skip..end];
         let unterminated = self.at_end && end == self.filled && !bytes.ends_with(b"\n");
-        Ok(Some(Chunk { bytes, offset: self.base + skip as u64, at_start, unterminated }))
+        Ok(Some(Chunk { bytes, offset: self.base + skip as u64, at_start, unterminated, abridged: None }))
     }
 
     /// The end, in the buffer, of the last whole line there that begins in the range. The first `searched` bytes contain no newline.
@@ -212,24 +231,52 @@ impl LineReader {
         allow: impl FnOnce(bool, u64) -> Result<(), ReadError>,
     ) -> Result<Option<Chunk<'_>>, ReadError> {
         let offset = self.base;
+        let unterminated = self.pass_line(source, observe, |_| ())?;
+        allow(unterminated, self.position() - offset - u64::from(!unterminated))?;
+        Ok(Some(Chunk { bytes: PLACEHOLDER, offset, at_start: offset == 0, unterminated, abridged: None }))
+    }
+
+    /// Reads a long line, and returns its abridged form. `line` is its number.
+    fn abridge_line(
+        &mut self,
+        source: &LineSource,
+        line: u64,
+        observe: ByteObserver<'_>,
+    ) -> Result<Option<Chunk<'_>>, ReadError> {
+        let (offset, mut abridged) = (self.base, Abridged::default());
+        let unterminated = self.pass_line(source, observe, |passed| match passed {
+            Passed::Bytes(bytes) => abridged.add(bytes),
+            Passed::Hole => abridged.break_off(),
+        })?;
+        if !unterminated && self.position() - offset - 1 > MAX_LINE_BYTES as u64 {
+            return Err(ReadError::LineTooLong { line });
+        }
+        self.abridged = abridged;
+        let bytes = self.abridged.bytes();
+        Ok(Some(Chunk { bytes, offset, at_start: offset == 0, unterminated, abridged: Some(&self.abridged) }))
+    }
+
+    /// Passes a line piece by piece. Returns whether it is torn.
+    fn pass_line(
+        &mut self,
+        source: &LineSource,
+        observe: ByteObserver<'_>,
+        mut take: impl FnMut(Passed<'_>),
+    ) -> Result<bool, ReadError> {
         loop {
-            if let Some(newline) = memchr::memchr(b'\n', &self.buffer[..self.filled]) {
-                self.taken = newline + 1;
-                break;
+            let newline = memchr::memchr(b'\n', &self.buffer[..self.filled]);
+            self.taken = newline.map_or(self.filled, |newline| newline + 1);
+            let bytes = &self.buffer[..self.taken];
+            observe(Passed::Bytes(bytes));
+            take(Passed::Bytes(bytes));
+            if newline.is_some() || self.at_end {
+                return Ok(newline.is_none());
             }
-            self.taken = self.filled;
-            if self.at_end {
-                break;
-            }
-            observe(Passed::Bytes(&self.buffer[..self.filled]));
             if self.read_on(source)? {
                 observe(Passed::Hole);
+                take(Passed::Hole);
             }
         }
-        observe(Passed::Bytes(&self.buffer[..self.taken]));
-        let unterminated = self.at_end && self.buffer[..self.taken].last() != Some(&b'\n');
-        allow(unterminated, self.position() - offset - u64::from(!unterminated))?;
-        Ok(Some(Chunk { bytes: PLACEHOLDER, offset, at_start: offset == 0, unterminated }))
     }
 
     /// Whether the line that begins at `base` is too long, or has a NUL further on. Reads on without keeping anything.
@@ -243,7 +290,7 @@ impl LineReader {
             self.check_cancellation()?;
             let count = source.read_at(&mut block, at)?;
             match memchr::memchr2(b'\n', 0, &block[..count]) {
-                Some(end) => return Ok(block[end] == 0),
+                Some(end) => return Ok(block[end] == 0 || at + end as u64 > limit),
                 None if count == 0 => return Ok(false),
                 None => at += count as u64,
             }

@@ -416,6 +416,27 @@ impl Effect {
         self.at_checkpoint.as_ref().filter(|noted| noted.seq == seq).map(|noted| &noted.history.items[..])
     }
 
+    /// Whether no value of the effect may be longer than what an [abridged](crate::jsonl::abridged) line has of it.
+    pub fn keeps_only_short_values(&self) -> bool {
+        self.warnings.total() == 0 && self.ancestry.is_none()
+    }
+
+    /// Corrects the places in a single line at `line_offset`. `whole` converts an offset in the line.
+    pub fn move_places(&mut self, line_offset: u64, whole: impl Fn(u64) -> u64) {
+        for item in &mut self.history.items {
+            let start = item.offset - line_offset;
+            let (from, to) = (whole(start), whole(start + u64::from(item.length)));
+            (item.offset, item.length) = (line_offset + from, (to - from) as u32);
+        }
+        let move_span = |span: &mut Span| {
+            (span.start, span.end) = (whole(u64::from(span.start)) as u32, whole(u64::from(span.end)) as u32);
+        };
+        for event in &mut self.session_events {
+            move_span(&mut event.message);
+            event.ts.iter_mut().for_each(move_span);
+        }
+    }
+
     /// Whether it can be the effect of the file's first `end` bytes: its counts fit, its places are within these bytes and in file order,
     /// and its values are JSON. Does not check the content at these places, which only a scan of the file can do.
     pub fn is_possible(&self, end: u64) -> bool {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::fold::{Effect, Fold, FoldOptions};
 use super::history::Truncation;
 use super::layout::{ItemTapes, Layout};
+use crate::jsonl::abridged::Abridged;
 use crate::jsonl::digest::{Block, Digest};
-use crate::jsonl::reader::{LineReader, Passed};
+use crate::jsonl::reader::{Chunk, LineReader, Passed};
 use crate::jsonl::source::{LineSource, ReadError};
 use crate::pipeline::Worker;
 
@@ -43,7 +44,10 @@ pub struct Scanner {
 impl Scanner {
     /// A scanner of `source` that folds with `options`, computes digests if `digests` is set, and lays out items if there is a `layout`.
     pub fn new(source: Arc<LineSource>, options: FoldOptions, digests: bool, layout: Option<Layout>) -> Self {
-        Scanner { source, reader: LineReader::default(), fold: Fold::new(options), digests, layout }
+        // Items are laid out while their lines are scanned, so these are needed as a whole.
+        let reader = LineReader::default();
+        let reader = if layout.is_some() { reader } else { reader.abridging() };
+        Scanner { source, reader, fold: Fold::new(options), digests, layout }
     }
 
     fn scan(&mut self, scanned: &mut Scanned) -> Result<(), ReadError> {
@@ -64,7 +68,10 @@ impl Scanner {
                     layout.begin_chunk(chunk.offset, length);
                     self.fold.effect_into(layout, chunk.bytes, chunk.offset, chunk.at_start)
                 }
-                _ => self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start),
+                _ => match chunk.abridged {
+                    None => self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start),
+                    Some(abridged) => abridged_effect(&mut self.fold, &chunk, abridged, &self.source)?,
+                },
             };
             if chunk.unterminated {
                 scanned.unterminated = Some(effect);
@@ -85,6 +92,22 @@ impl Scanner {
         }
         Ok(())
     }
+}
+
+/// The effect of a line in its abridged form.
+fn abridged_effect(
+    fold: &mut Fold,
+    chunk: &Chunk<'_>,
+    abridged: &Abridged,
+    source: &LineSource,
+) -> Result<Effect, ReadError> {
+    let mut effect = fold.effect(chunk.bytes, chunk.offset, chunk.at_start);
+    if !effect.keeps_only_short_values() {
+        let (length, mut whole) = (abridged.whole_offset(chunk.bytes.len() as u64) as usize, Vec::new());
+        return Ok(fold.effect(source.bytes_at(chunk.offset, length, &mut whole)?, chunk.offset, chunk.at_start));
+    }
+    effect.move_places(chunk.offset, |offset| abridged.whole_offset(offset));
+    Ok(effect)
 }
 
 impl Worker for Scanner {

@@ -103,3 +103,43 @@ fn seq_is_checked_against_zero_at_the_beginning() {
     assert!(first.warnings.is_empty());
     assert_eq!(first.last_seq, -4.0);
 }
+
+/// What a replay without layout finds in a file: its items, read from their places, and its outcome.
+fn found_in(path: &Path, options: &FoldOptions, snapshots: &Snapshots) -> (Vec<Vec<u8>>, String) {
+    let replay = Replay::open_with(path, options.clone(), snapshots, Threads::All).unwrap().complete().unwrap();
+    let item =
+        |item: &ItemRef| replay.source().bytes_at(item.offset, item.length as usize, &mut Vec::new()).unwrap().to_vec();
+    (replay.items().iter().map(item).collect(), format!("{:?}", replay.outcome(None)))
+}
+
+#[test]
+fn a_long_line_has_the_effect_of_a_short_one_and_its_item_is_found_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let start = r#"{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}"#;
+    let with_text = |text: &str| {
+        let item = format!(r#"{{"speaker":"human","blocks":[{{"type":"text","text":"{text}"}}]}}"#);
+        let lines = [
+            start.to_owned(),
+            format!(r#"{{"v":1,"seq":2,"type":"content","payload":{{"content":{item}}}}}"#),
+            format!(
+                r#"{{"v":1,"seq":3,"type":"session_event","x":[[[["{text}"]]]],"payload":{{"severity":"info","message":"m"}}}}"#
+            ),
+            format!(r#"{{"v":1,"seq":4,"type":"{{}}","payload":{{"content":{item}}}}}"#),
+            format!(r#"{{"v":1,"seq":5,"type":"session_metadata","payload":{{"title":"t","x":{{"y":"{text}"}}}}}}"#),
+            format!(r#"{{"v":1,"seq":6,"type":"compressed","payload":{{"itemsCompressed":1,"summary":{item}}}"#),
+        ];
+        (lines.join("\n"), item)
+    };
+    let mut outcomes = Vec::new();
+    for (name, text) in [("short", "é".to_owned()), ("long", "é\\n".repeat(2 << 20))] {
+        let (content, item) = with_text(&text);
+        let path = directory.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        for snapshots in [Snapshots::None, Snapshots::Beside, Snapshots::Beside] {
+            let (items, outcome) = found_in(&path, &FoldOptions::default(), &snapshots);
+            assert!(items == [item.as_bytes()], "{name}");
+            outcomes.push(outcome);
+        }
+    }
+    assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]));
+}
