@@ -65,3 +65,9 @@ test.skipIf(!isLinux)('two hundred replays at once have few threads', async () =
   // Each job may have one helper, and one thread looks for what may begin.
   expect(report.most - report.before).toBeLessThanOrEqual(6 * availableParallelism() + 1);
 });
+
+test.skipIf(!isLinux)('threads have stacks of their own size, whatever RUST_MIN_STACK says', async () => {
+  const wrapper = ['env', 'RUST_MIN_STACK=40000'];
+  const report = await childReport<{ lengths: number[] }>('child-many-replays.mjs', [join(writableDirectory(), 'large.jsonl'), '4'], { wrapper });
+  expect(report.lengths).toEqual([12_000, 12_000, 12_000, 12_000]);
+});

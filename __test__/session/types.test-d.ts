@@ -285,9 +285,9 @@ test('the recorder', () => {
 });
 
 test('previews and titles', () => {
-  expectTypeOf(readSessionPreview).toEqualTypeOf<(filePath: string, options?: { length?: number | undefined }) => Promise<SessionPreview>>();
+  expectTypeOf(readSessionPreview).toEqualTypeOf<(filePath: string, options?: { length?: number | undefined; signal?: AbortSignal | undefined }) => Promise<SessionPreview>>();
   expectTypeOf<SessionPreview>().toEqualTypeOf<{ hasContent: boolean; firstUserMessage: string | null }>();
-  expectTypeOf(readSessionTitle).toEqualTypeOf<(filePath: string) => Promise<string | null | undefined>>();
+  expectTypeOf(readSessionTitle).toEqualTypeOf<(filePath: string, options?: { signal?: AbortSignal | undefined }) => Promise<string | null | undefined>>();
 });
 
 test('references', () => {

@@ -1,10 +1,18 @@
-/** Replays a file many times at once. Prints the lengths of the histories, and the number of threads before and at most. */
+/**
+ * Records a session next to a file, and replays the file many times at once. Prints the lengths of the histories, and the number of threads before the
+ * replays and at most.
+ */
 import { readdirSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import tape from '../../index.js';
 
 const [path, count] = process.argv.slice(2);
 const threads = () => readdirSync('/proc/self/task').length;
+
+const recorder = new tape.SessionRecordingService({ sessionId: 's', projectHash: 'h', chatsDir: dirname(path), workspaceDirs: [], provider: 'p', model: 'm' });
+recorder.recordContent({ speaker: 'human', blocks: [] });
+await recorder.dispose();
 
 // Node starts its own threads first.
 await Promise.all(Array.from({ length: 8 }, () => stat(path)));

@@ -2,14 +2,14 @@
  * Uses the package while the system refuses threads. Arguments: the directory to work in, and whether a thread of the package exists already (`warm`)
  * or not (`cold`). Prints how each call has ended. The process has to end by itself.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import { join } from 'node:path';
 import tape from '../../index.js';
 
 const [directory, temperature] = process.argv.slice(2);
 const large = join(directory, 'large.jsonl');
-const limit = (threads) => execFileSync('prlimit', ['--pid', String(process.pid), `--nproc=${threads}:`]);
 
 const outcomes = {};
 async function noted(name, promise) {
@@ -30,7 +30,9 @@ if (temperature === 'warm') await tape.replaySession(large);
 const recorder = new tape.SessionRecordingService({ sessionId: 's', projectHash: 'h', chatsDir: join(directory, temperature), workspaceDirs: [], provider: 'p', model: 'm', onWarning });
 const run = new tape.RunRecorder({ directory: join(directory, `run-${temperature}`), runId: 'r', workflow, scheduler: 'external', onWarning });
 
-limit(1);
+// Started now, because no process can be started under the limit.
+const raise = spawn('sh', ['-c', 'read _; exec prlimit --pid "$0" --nproc=4000:', String(process.pid)], { stdio: ['pipe', 'inherit', 'inherit'] });
+execFileSync('prlimit', ['--pid', String(process.pid), '--nproc=1:']);
 recorder.recordContent({ speaker: 'human', blocks: [{ type: 'text', text: 'kept' }] });
 await noted('flush', recorder.flush());
 run.append({ kind: 'RunStarted', payload: { workers: [] } });
@@ -47,7 +49,8 @@ await noted('many at once', Promise.all(Array.from({ length: 20 }, () => tape.re
 await noted('dispose of a run', run.dispose());
 await noted('dispose', recorder.dispose());
 
-limit('unlimited');
+raise.stdin.end('\n');
+await once(raise, 'exit');
 await noted('afterwards', tape.replaySession(large));
 const lines = fs.readFileSync(fs.readdirSync(join(directory, temperature)).map((name) => join(directory, temperature, name))[0], 'utf8');
 const { length } = (await tape.replaySession(large)).history;
