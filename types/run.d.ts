@@ -195,7 +195,7 @@ export interface RunReplayOptions {
    *
    * - `'none'`: each line is in canonical form, in its place and has all fields, and the state allows the event.
    * - `'chain'` (default): also the hashes of each line and payload. Any changed byte of the log is detected.
-   * - `'full'`: also the hash of the state after each event, the scheduler's decisions, and the outputs of tools.
+   * - `'full'`: also the hash of the state after each event, the scheduler's decisions, the outputs of tools, and stored blobs.
    */
   verify?: 'none' | 'chain' | 'full' | undefined;
   /**
@@ -229,7 +229,7 @@ export interface Check {
 export interface RunVerification {
   /** The log is complete and no check failed or was unverifiable. A run without outputs or snapshots can be `ok`. */
   ok: boolean;
-  /** `workflow.json` compiles to the bytes of `dag.json`, whose hash RunCreated names. */
+  /** `workflow.json` compiles to the bytes of `dag.json`, whose hash RunCreated names, and has the name and version that RunCreated gives. */
   dagMatch: boolean;
   /** Each TaskAssigned is the decision of the run's scheduler in the state before it; with `external`, it was a legal transition. */
   scheduleMatch: boolean;
@@ -250,6 +250,8 @@ export interface RunVerification {
   stateHashes: Check;
   /** The check behind `outputHashesMatch`: one item per ToolCompleted. */
   outputHashes: Check;
+  /** The check of stored blobs: one item per BlobStored, whose blob must have its hash and its size. */
+  blobs: Check;
   /** The check of the snapshot files: whether a replay could begin with them. */
   snapshots: Check;
 }

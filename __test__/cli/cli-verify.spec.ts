@@ -37,6 +37,23 @@ describe('a run', () => {
     expect(stdout).toMatch(/\n {2}damaged\n$/);
   });
 
+  test('with a stored blob that is gone or changed is damaged, also for inspect and on its page', async () => {
+    const run = runUntil('NodeStarted');
+    const blob = run.putBlob('stored');
+    run.append('BlobStored', { blob, size: 6 });
+    for (const [code, change] of [['BlobCorrupt', (path: string) => writeFileSync(path, 'Stored')], ['BlobMissing', rmSync]] as const) {
+      const directory = run.write(freshPath());
+      expect(await resultOf(['inspect', directory])).toMatchObject({ damaged: false });
+      change(join(directory, 'blobs', blob.slice(0, 2), blob));
+      expect(await resultOf(['verify', directory], 1)).toMatchObject({ ok: false, run: { blobs: { checked: 1, failed: 1, firstFailure: { code } } } });
+      expect(await resultOf(['inspect', directory], 1)).toMatchObject({ damaged: true, error: { code } });
+      expect(await shown(['verify', directory], {}, 1)).toMatch(new RegExp(` {2}✗ Blobs +1 +1 .*\\n {6}${code}: `));
+      const page = join(directory, '..', 'page.html');
+      await shown(['view', directory, '--html', page]);
+      expect(readFileSync(page, 'utf8')).toMatch(new RegExp(`"blobs",\\{"checked":1,"failed":1,"unverifiable":0,"failure":\\{"code":"${code}"`));
+    }
+  });
+
   test('has exit code 1 if something in it is unverifiable', async () => {
     const directory = completedRun().write(freshPath());
     rmSync(join(directory, 'workflow.json'));

@@ -37,6 +37,7 @@ test('an intact run verifies', async () => {
     schedule: passed(2),
     stateHashes: passed(run.time),
     outputHashes: passed(1),
+    blobs: passed(0),
     snapshots: passed(2),
   });
 });
@@ -68,9 +69,16 @@ describe('dagMatch', () => {
   const other = { ...WORKFLOW, nodes: WORKFLOW.nodes.slice(0, 2) };
 
   test('holds for a workflow in another notation that compiles to the same graph', () =>
-    eachCase([workflow({ version: '2' }), JSON.stringify({ extra: [], ...WORKFLOW }, null, 2), workflow({ nodes: WORKFLOW.nodes.toReversed() })], async (text) => {
+    eachCase([JSON.stringify({ extra: [], ...WORKFLOW }, null, 2), workflow({ nodes: WORKFLOW.nodes.toReversed() })], async (text) => {
       const found = await verified(run, (directory) => writeFileSync(join(directory, 'workflow.json'), text));
       expect([found.ok, found.dag]).toStrictEqual([true, passed(1)]);
+    }));
+
+  test('fails for a workflow of another name or version than RunCreated gives', () =>
+    eachCase([workflow({ version: '2' }), workflow({ name: 'another' })], async (text) => {
+      const found = await verified(run, (directory) => writeFileSync(join(directory, 'workflow.json'), text));
+      expect(flagsOf(found)).toStrictEqual({ ...ALL, dagMatch: false });
+      expect([found.ok, found.dag]).toMatchObject([false, { checked: 1, failed: 1, firstFailure: { code: 'DagMismatch' } }]);
     }));
 
   test('fails for a workflow that compiles to another graph, or to none', () =>
@@ -221,6 +229,49 @@ test.each([1, 2, 700])('a snapshot with a false hash in its SnapshotCreated fail
   expect(await withRun(run, (directory) => replayRun(directory, { verify: 'full' }), logWith(run, 'SnapshotRestored', payload))).toMatchObject({
     ok: false,
     error: { code: 'StateMismatch', time: run.time },
+  });
+});
+
+describe('stored blobs', () => {
+  const withBlob = (size: number): [PlainRun, blob: string, at: number] => {
+    const run = startedRun();
+    const blob = run.putBlob('stored');
+    run.append('BlobStored', { blob, size });
+    return [run, blob, run.time - 1];
+  };
+
+  test('are as they were stored', async () => {
+    const found = await verified(withBlob(6)[0]);
+    expect([found.ok, found.blobs]).toStrictEqual([true, passed(1)]);
+  });
+
+  test('that are missing, changed or of another size are damage, though no output is named after them', () =>
+    eachCase(
+      [
+        [6, 'BlobMissing', unlinkSync],
+        [6, 'BlobCorrupt', (path) => writeFileSync(path, 'Stored')],
+        [6, 'BlobCorrupt', (path) => writeFileSync(path, '')],
+        [7, 'BlobCorrupt', () => {}],
+      ] as [number, string, (path: string) => void][],
+      async ([size, code, change]) => {
+        const [run, blob, at] = withBlob(size);
+        await withRun(run, async (directory) => {
+          change(blobPath(directory, blob));
+          const found = await verifyRun(directory);
+          expect(flagsOf(found)).toStrictEqual({ ...ALL, scheduleMatch: false, outputHashesMatch: false });
+          expect([found.ok, found.blobs]).toMatchObject([false, { checked: 1, failed: 1, firstFailure: { code, time: at } }]);
+          expect(await replayRun(directory, { verify: 'full' })).toMatchObject({ ok: false, error: { code, time: at } });
+          expect(await replayRun(directory)).toMatchObject({ ok: true });
+        });
+      },
+    ));
+
+  test('of several gigabytes in all are read in little memory, each once', async () => {
+    const run = startedRun();
+    const blob = run.putBlob(Buffer.alloc(16 << 20, 'x'));
+    for (let n = 0; n < 300; n++) run.append('BlobStored', { blob, size: 16 << 20 });
+    const found = await verified(run);
+    expect([found.ok, found.blobs]).toStrictEqual([true, passed(300)]);
   });
 });
 

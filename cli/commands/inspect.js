@@ -15,7 +15,7 @@ Examples:
   session-tape inspect weekly.cath-bundle.tar.zst
   session-tape inspect runs/weekly --json | jq .events.byKind
 
-Looks at the log as a whole, and at a bundle's seal; verify looks at more. The exit code is 1 if there is damage.
+Replays a log with every check, and looks at a bundle's seal; verify says more, and looks at snapshots too. The exit code is 1 if there is damage.
 `
 
 function define(program, does) {

@@ -11,6 +11,7 @@ const CHECKS = [
   ['schedule', 'Schedule', 'assignments against the scheduler'],
   ['stateHashes', 'States', 'the state after each event'],
   ['outputHashes', 'Outputs', "tools' outputs against their blobs"],
+  ['blobs', 'Blobs', 'stored blobs against their hashes and sizes'],
   ['snapshots', 'Snapshots', 'files that a replay could begin with'],
 ]
 

@@ -8,9 +8,9 @@ const { beginningOf } = require('../source.js')
 /** The number of bytes read of a snapshot: enough for the members before the state, which include the signature. */
 const SNAPSHOT_BEGINNING = 4096
 
-/** Collects facts about a run, verifying no more than its log. */
+/** Collects facts about a run, which is replayed with every check. */
 async function inspectRun(context, source) {
-  const result = await context.during('replaying', (more) => context.tape.replayRun(source.at, more))
+  const result = await context.during('replaying', (more) => context.tape.replayRun(source.at, { verify: 'full', ...more }))
   if (!result.ok && !meansDamage(result.error)) throw Object.assign(new Error(result.error.message), result.error)
   const { header, ...events } = await tallyEvents(context, source, result)
   const { state, error, warnings } = result

@@ -92,7 +92,7 @@ function warningRows(warnings, colour, width) {
   return [colour.bold('Warnings'), ...rows]
 }
 
-const DEPTHS = { none: 'hashes not looked at', chain: 'every hash of the log verified', full: 'hashes, states, schedule and outputs verified' }
+const DEPTHS = { none: 'hashes not looked at', chain: 'every hash of the log verified', full: 'hashes, states, schedule, outputs and blobs verified' }
 
 function foot({ metrics: { events, bytes } }, verify, replayMs, colour) {
   return [colour.dim(`${plural(events, 'event')} (${fileSize(bytes)}) read in ${elapsed(replayMs)}, ${DEPTHS[verify]}`)]

@@ -87,6 +87,21 @@ def test_nothing_in_the_temporary_directory_is_a_part_of_a_run(tmp_path, monkeyp
     assert all(row == rows[0] for row in rows) and rows[0]["dag_match"] is not True
 
 
+def test_a_stored_blob_that_is_changed_or_gone_is_found(tmp_path, logged):
+    run = tmp_path / "run"
+    shutil.copytree(GOLDEN, run)
+    outputs = {event["payload"]["rawHash"] for event in logged if event["kind"] == "ToolCompleted"}
+    stored = [event["payload"]["blob"] for event in logged if event["kind"] == "BlobStored"]
+    blob = next(blob for blob in stored if blob not in outputs)
+    path = run / "blobs" / blob[:2] / blob
+    path.write_bytes(path.read_bytes() + b"!")
+    [row] = st.table(run, "runs", verify=True).read_all().to_pylist()
+    assert row["failed"] == 1 and "was changed after it was stored" in row["first_failure"]
+    path.unlink()
+    [row] = st.table(run, "runs", verify=True).read_all().to_pylist()
+    assert row["failed"] == 1 and "There is no blob" in row["first_failure"]
+
+
 def test_damage_is_found(tmp_path, logged):
     run = tmp_path / "run"
     shutil.copytree(GOLDEN, run)

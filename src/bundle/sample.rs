@@ -27,7 +27,10 @@ pub fn run(options: SampleOptions) -> Recorded {
     for (time, record) in recorded.records.iter_mut().enumerate() {
         if record.kind == Kind::BlobStored {
             let bytes = format!("blob {time} ").repeat(time % 50 + 1);
+            let small = blobs.path_of(record.payload["blob"].as_str().unwrap()).unwrap();
+            fs::remove_file(small).unwrap();
             record.payload["blob"] = json!(as_text(&blobs.put(bytes.as_bytes(), Durability::Os).unwrap()));
+            record.payload["size"] = json!(bytes.len());
         }
     }
     let records = std::mem::take(&mut recorded.records);

@@ -30,8 +30,11 @@ use crate::disk::input_file::InputFile;
 use crate::disk::parent::parent;
 use crate::hash::{Hash, HexHash, as_text, from_hex, to_hex};
 use crate::run::blob::BlobStore;
+use crate::run::created::Created;
 use crate::run::directory::RunDirectory;
 use crate::run::documents::read_text;
+use crate::run::error::event_id;
+use crate::run::graphs::Graphs;
 use crate::run::replay_start::ReplayStart;
 use crate::run::snapshot::{self, Snapshot, snapshot_id};
 use crate::run::start_resolver::StartResolver;
@@ -243,6 +246,7 @@ impl Planner<'_, '_> {
             let why = "a power cut has left a hole in it; a recorder that resumes the run cuts off what is behind";
             return Err(damaged(BundleError::new(BundleCode::LogInvalid, why), EVENT_LOG));
         }
+        self.check_run(run, &checked, &redactions, start.is_none())?;
         let mut files: BTreeMap<BundlePath, PlannedFile> = [(bundle_path(EVENT_LOG)?, planned_log)].into();
         for (path, disk, size) in small {
             let planned = self.plan_file(&path, &disk, size)?;
@@ -260,6 +264,26 @@ impl Planner<'_, '_> {
         let source_bytes = self.progress.total;
         let kind = BundleKind::Run;
         Ok(ExportPlan { kind, files, log, partial, metadata, redactions, named, source_bytes, staging: None })
+    }
+
+    /// Fails for a run whose bundle would not verify, though its lines have their hashes.
+    fn check_run(
+        &self,
+        run: &RunDirectory,
+        log: &CheckedLog,
+        redactions: &RedactionList,
+        is_whole: bool,
+    ) -> Result<(), BundleError> {
+        if let Some(time) = log.unsalted.iter().find(|time| !redactions.events.contains_key(time)) {
+            let why = format!("{} has no salt, and nothing says that it was redacted", event_id(*time));
+            return Err(damaged(BundleError::new(BundleCode::LogInvalid, why), EVENT_LOG));
+        }
+        let redactions = redactions.of_run();
+        let created = is_whole.then(|| Created::read(&run.log(), &redactions)).and_then(Result::ok);
+        match Graphs::read(run).fault(created.as_ref(), &redactions) {
+            Some(fault) => Err(of_run(BundleCode::SourceInvalid, fault)),
+            None => Ok(()),
+        }
     }
 
     /// Lists graph, workflow and snapshots of a run.

@@ -36,6 +36,7 @@ pub struct VerificationJson<'v> {
     schedule: CheckJson<'v>,
     state_hashes: CheckJson<'v>,
     output_hashes: CheckJson<'v>,
+    blobs: CheckJson<'v>,
     snapshots: CheckJson<'v>,
 }
 
@@ -64,6 +65,7 @@ impl<'v> From<&'v Verification> for VerificationJson<'v> {
             schedule: check(Aspect::Schedule),
             state_hashes: check(Aspect::StateHashes),
             output_hashes: check(Aspect::OutputHashes),
+            blobs: check(Aspect::Blobs),
             snapshots: check(Aspect::Snapshots),
         }
     }

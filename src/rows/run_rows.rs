@@ -162,7 +162,10 @@ pub fn verify_recording(recording: &Recording, cancelled: &AtomicBool) -> Result
         None => verify(&RunDirectory::with_log(&source.root, &source.log), &trusted, &source.redactions, &mut watch)?,
     };
     let flags = [Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];
-    let all = flags.iter().chain(&[Aspect::Chain, Aspect::Snapshots]).map(|aspect| verification.check(*aspect));
+    let all = flags
+        .iter()
+        .chain(&[Aspect::Chain, Aspect::Snapshots, Aspect::Blobs])
+        .map(|aspect| verification.check(*aspect));
     let mut verdicts =
         RunVerdicts { holds: flags.map(|aspect| verification.check(aspect).holds()), ..RunVerdicts::default() };
     let mut first = None;

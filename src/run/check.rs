@@ -17,6 +17,8 @@ pub enum Aspect {
     OutputHashes,
     /// The snapshots match the log.
     Snapshots,
+    /// The stored blobs have their hashes and sizes.
+    Blobs,
 }
 
 /// The result of verifying one aspect.
@@ -85,8 +87,15 @@ impl Check {
 pub struct Findings([Check; ASPECTS.len()]);
 
 /// In the order in which failures of the same event are reported: a failure of a later aspect may be a consequence of an earlier one.
-const ASPECTS: [Aspect; 6] =
-    [Aspect::Dag, Aspect::Chain, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes, Aspect::Snapshots];
+const ASPECTS: [Aspect; 7] = [
+    Aspect::Dag,
+    Aspect::Chain,
+    Aspect::Schedule,
+    Aspect::StateHashes,
+    Aspect::OutputHashes,
+    Aspect::Blobs,
+    Aspect::Snapshots,
+];
 
 impl Findings {
     /// The result for `aspect`.

@@ -17,6 +17,8 @@ use crate::jsonl::scan::Nesting;
 pub struct Created {
     /// The run's id.
     pub run_id: Text<'static>,
+    /// Name and version of its workflow.
+    pub workflow: [Text<'static>; 2],
     /// The hash of its graph.
     pub dag_hash: String,
     /// The scheduler that assigns tasks.
@@ -32,12 +34,15 @@ impl Created {
         let mut trace = Trace::open(path, range, redactions.clone())?;
         let line = trace.next().unwrap_or_else(|| Err(empty_log()))?;
         match Event::decode(&line, &mut Nesting::default())?.payload {
-            Payload::RunCreated { run_id, dag_hash, scheduler, capabilities, .. } => Ok(Created {
-                run_id: run_id.into_owned(),
-                dag_hash: dag_hash.as_json().to_owned(),
-                scheduler,
-                capabilities: capabilities.into_iter().map(Text::into_owned).collect(),
-            }),
+            Payload::RunCreated { run_id, workflow_name, workflow_version, dag_hash, scheduler, capabilities } => {
+                Ok(Created {
+                    run_id: run_id.into_owned(),
+                    workflow: [workflow_name, workflow_version].map(Text::into_owned),
+                    dag_hash: dag_hash.as_json().to_owned(),
+                    scheduler,
+                    capabilities: capabilities.into_iter().map(Text::into_owned).collect(),
+                })
+            }
             other => {
                 let message = "A log begins with RunCreated";
                 let error = RunError::new(ErrorCode::IllegalTransition, message).at(0);

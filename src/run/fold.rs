@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::assignment::check_assignment;
+use super::blob_claims::BlobClaim;
 use super::changes::Tape;
 use super::check::{Aspect, Check, Findings};
 use super::decoded_chunk::{DecodedLine, DecodedLines, EventBuffer, Fault};
@@ -12,7 +13,6 @@ use super::entry::NoSink;
 use super::error::{ErrorCode, RunError};
 use super::event_reader::check_time;
 use super::log::TornEnd;
-use super::outputs::Output;
 use super::payload::Payload;
 use super::read_ahead::{AheadChunk, AheadRules, ReadAhead};
 use super::redactions::Redactions;
@@ -258,8 +258,8 @@ impl<'r> Fold<'r> {
             *count += 1;
             decision.unwrap_or_else(|error| draft.schedule.fail(event.time, error));
         }
-        if self.verifier.as_ref().is_some_and(Verifier::checks_outputs) {
-            draft.notes.outputs.extend(Output::of(event.time, &event.payload, line.is_redacted));
+        if self.verifier.as_ref().is_some_and(Verifier::checks_blobs) {
+            draft.notes.claims.extend(BlobClaim::of(event.time, &event.payload, line.is_redacted));
         }
         if let Some(run) = self.state.run() {
             tape.end_event(run.status);

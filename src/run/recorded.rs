@@ -146,6 +146,7 @@ fn records(sample: &Sample, blobs: &BlobStore) -> Vec<Record> {
     for sampled in &sample.events {
         let mut payload: Value = serde_json::from_str(&sampled.payload).unwrap();
         match sampled.kind {
+            Kind::BlobStored => give_blob(&mut payload, sampled.time, blobs),
             Kind::ToolCompleted => give_output(&mut payload, sampled.time, blobs),
             Kind::SnapshotCreated | Kind::SnapshotRestored => {
                 let at = payload["at"].as_u64().unwrap() as usize;
@@ -162,6 +163,12 @@ fn records(sample: &Sample, blobs: &BlobStore) -> Vec<Record> {
     }
     assert_eq!(hasher.state_hash(&state), state_hash(&state));
     records
+}
+
+fn give_blob(payload: &mut Value, time: u64, blobs: &BlobStore) {
+    let bytes = format!("blob {time}");
+    payload["blob"] = json!(as_text(&blobs.put(bytes.as_bytes(), Durability::Os).unwrap()));
+    payload["size"] = json!(bytes.len());
 }
 
 fn give_output(payload: &mut Value, time: u64, blobs: &BlobStore) {

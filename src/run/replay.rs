@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use super::absence::explain_not_a_run;
 use super::blob::BlobStore;
+use super::blob_claims::BlobChecker;
 use super::check::Failure;
 use super::directory::RunDirectory;
 use super::error::RunError;
 use super::fold::{FoldRules, Folded, Watch, fold};
 use super::log::{TornEnd, empty_log};
-use super::outputs::OutputChecker;
 use super::redactions::Redactions;
 use super::replay_start::ReplayStart;
 use super::snapshot::snapshot_id;
@@ -30,7 +30,7 @@ pub enum Verify {
     /// The hashes of lines and payloads.
     #[default]
     Chain,
-    /// In addition the state hash after each event, the decisions of the scheduler, and the outputs of tools.
+    /// In addition the state hash after each event, the decisions of the scheduler, the outputs of tools, and stored blobs.
     Full,
 }
 
@@ -164,8 +164,8 @@ impl Replay<'_> {
             Verify::Chain => Some(Verifier::new(None, None, true)),
             Verify::Full => {
                 let blobs = BlobStore::new(self.directory.blobs());
-                let outputs = OutputChecker::new(blobs, self.options.redactions.clone());
-                Some(Verifier::new(Some(StateHasher::of(before)), Some(outputs), true))
+                let blobs = BlobChecker::new(blobs, self.options.redactions.clone());
+                Some(Verifier::new(Some(StateHasher::of(before)), Some(blobs), true))
             }
         }
     }

@@ -1,17 +1,17 @@
 //! Verification in parallel with the fold: other threads compute hashes. The folding thread helps when they fall behind.
 //!
 //! A batch is a chunk of folded lines. The hash of a line needs only the stored hash of the line before, so the lines of batches are
-//! checked in any order. State hashes need the sum of all earlier batches, so they are checked one batch after the other.
+//! checked in any order. Blobs may be large, so they are pipelined on their own: few lines can name many of them. State hashes need the sum of all earlier batches, so they are checked one batch after the other.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::blob_claims::{BlobChecker, BlobClaim};
 use super::chain::ChainChecker;
 use super::changes::{Changes, Scratch};
 use super::check::{Aspect, Findings};
 use super::event::LineOffsets;
 use super::log::Chunk;
-use super::outputs::{Output, OutputChecker};
 use super::state_hash::StateHasher;
 use crate::hash::HexHash;
 use crate::pipeline::{Pipeline, Worker, spare_cores};
@@ -21,6 +21,9 @@ const MAX_HELPERS: usize = 3;
 
 /// Maximum number of batches in progress for each thread.
 const BATCHES_PER_THREAD: usize = 3;
+
+/// Number of claims about blobs that are checked as one job.
+const CLAIMS_PER_JOB: usize = 16;
 
 /// Folded lines, with what their verification needs.
 pub struct Batch {
@@ -48,8 +51,8 @@ impl Batch {
 pub struct Notes {
     /// The offsets of the lines, in order.
     pub offsets: Vec<LineOffsets>,
-    /// The outputs to check against blobs.
-    pub outputs: Vec<Output>,
+    /// What the events say about blobs.
+    pub claims: Vec<BlobClaim>,
     /// The changes by the lines' events, if states are hashed. The event of the last line may have been refused and changes nothing.
     pub changes: Changes,
 }
@@ -58,7 +61,7 @@ impl Notes {
     /// Removes all notes and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.offsets.clear();
-        self.outputs.clear();
+        self.claims.clear();
         self.changes.clear();
     }
 }
@@ -78,7 +81,8 @@ pub struct Verifier {
     lines: Pipeline<LineVerifier>,
     /// `None` if state hashes are not verified.
     states: Option<Pipeline<StateVerifier>>,
-    checks_outputs: bool,
+    /// `None` if blobs are not verified.
+    blobs: Option<Pipeline<BlobVerifier>>,
     stopping: Arc<Stopping>,
     findings: Findings,
     spares: Vec<Spare>,
@@ -101,16 +105,16 @@ impl Stopping {
     /// Verifies a batch, unless an earlier failure makes that unnecessary.
     fn verified(&self, batch: Arc<Batch>, verify: impl FnOnce(&Batch, &mut Findings)) -> Verified {
         let mut findings = Findings::default();
-        if !self.is_behind_failure(&batch) {
+        if !self.is_behind_failure(batch.first) {
             verify(&batch, &mut findings);
             self.note(&findings);
         }
         (findings, batch.into_spare())
     }
 
-    /// Whether an earlier failure makes it unnecessary to verify the batch.
-    fn is_behind_failure(&self, batch: &Batch) -> bool {
-        self.at_failure && batch.first > self.earliest.load(Ordering::Relaxed)
+    /// Whether an earlier failure makes it unnecessary to verify events from `first` on.
+    fn is_behind_failure(&self, first: u64) -> bool {
+        self.at_failure && first > self.earliest.load(Ordering::Relaxed)
     }
 }
 
@@ -118,20 +122,22 @@ impl Stopping {
 type Verified = (Findings, Option<Spare>);
 
 impl Verifier {
-    /// A verifier of lines, of state hashes if there is a `hasher` for the state before the first line, and of outputs if there is a
+    /// A verifier of lines, of state hashes if there is a `hasher` for the state before the first line, and of blobs if there is a
     /// checker. If it stops at a failure, it verifies nothing after it.
-    pub fn new(hasher: Option<StateHasher>, outputs: Option<OutputChecker>, stop_at_failure: bool) -> Self {
+    pub fn new(hasher: Option<StateHasher>, blobs: Option<BlobChecker>, stop_at_failure: bool) -> Self {
         let stopping = Arc::new(Stopping { at_failure: stop_at_failure, earliest: AtomicU64::new(u64::MAX) });
-        let (checks_outputs, outputs) = (outputs.is_some(), outputs.map(Arc::new));
         let helpers = spare_cores().min(MAX_HELPERS);
         let room = (helpers + 1) * BATCHES_PER_THREAD;
-        let worker =
-            || LineVerifier { chain: ChainChecker::default(), outputs: outputs.clone(), stopping: stopping.clone() };
+        let worker = || LineVerifier { chain: ChainChecker::default(), stopping: stopping.clone() };
         let lines = Pipeline::parallel(worker(), (0..helpers).map(|_| worker()).collect(), room);
+        let blobs = blobs.map(Arc::new).map(|checker| {
+            let worker = || BlobVerifier { checker: checker.clone(), stopping: stopping.clone() };
+            Pipeline::parallel(worker(), (0..helpers).map(|_| worker()).collect(), room)
+        });
         let states =
             hasher.map(|hasher| StateVerifier { hasher, scratch: Scratch::default(), stopping: stopping.clone() });
         let states = states.map(|worker| Pipeline::serial(worker, room));
-        Verifier { lines, states, checks_outputs, stopping, findings: Findings::default(), spares: Vec::new() }
+        Verifier { lines, states, blobs, stopping, findings: Findings::default(), spares: Vec::new() }
     }
 
     /// Whether state hashes are verified.
@@ -139,13 +145,14 @@ impl Verifier {
         self.states.is_some()
     }
 
-    /// Whether outputs are verified.
-    pub fn checks_outputs(&self) -> bool {
-        self.checks_outputs
+    /// Whether blobs are verified.
+    pub fn checks_blobs(&self) -> bool {
+        self.blobs.is_some()
     }
 
     /// Queues a batch. Verifies batches on this thread, or waits, while there are too many in progress.
-    pub fn submit(&mut self, batch: Batch) {
+    pub fn submit(&mut self, mut batch: Batch) {
+        self.submit_claims(&mut batch.notes.claims);
         let batch = Arc::new(batch);
         while let Some(states) = &mut self.states {
             if !states.is_full() {
@@ -162,6 +169,25 @@ impl Verifier {
             self.take_lines();
         }
         self.lines.push(batch);
+    }
+
+    fn submit_claims(&mut self, claims: &mut Vec<BlobClaim>) {
+        while !claims.is_empty() {
+            let job = claims.drain(..claims.len().min(CLAIMS_PER_JOB)).collect();
+            while self.blobs.as_ref().is_some_and(Pipeline::is_full) {
+                self.take_claims();
+            }
+            if let Some(blobs) = &mut self.blobs {
+                blobs.push(job);
+            }
+        }
+    }
+
+    /// Like [`take_lines`](Self::take_lines), for claims about blobs.
+    fn take_claims(&mut self) -> bool {
+        let Some((_, found)) = self.blobs.as_mut().and_then(Pipeline::next_output) else { return false };
+        self.findings.merge(found);
+        true
     }
 
     /// Waits for the result of a batch of lines, and adds it. Returns false if there are no batches in progress.
@@ -207,15 +233,15 @@ impl Verifier {
     pub fn finish(mut self) -> (Findings, Option<StateHasher>) {
         while self.take_lines() {}
         while self.take_states() {}
+        while self.take_claims() {}
         let hasher = self.states.map(|states| std::mem::take(&mut states.into_worker().lock().hasher));
         (self.findings, hasher)
     }
 }
 
-/// Verifies the lines of batches and the outputs that their events name.
+/// Verifies the lines of batches.
 struct LineVerifier {
     chain: ChainChecker,
-    outputs: Option<Arc<OutputChecker>>,
     stopping: Arc<Stopping>,
 }
 
@@ -234,9 +260,27 @@ impl LineVerifier {
         let lines = (batch.first..).zip(&batch.notes.offsets);
         let lines = lines.map_while(|(time, offsets)| offsets.hashed_parts(batch.chunk.bytes(), time));
         self.chain.check_all(&batch.previous, lines, findings.of_mut(Aspect::Chain));
-        if let Some(outputs) = &self.outputs {
-            outputs.check_all(&batch.notes.outputs, findings.of_mut(Aspect::OutputHashes));
-        }
+    }
+}
+
+/// Verifies what events say about blobs.
+struct BlobVerifier {
+    checker: Arc<BlobChecker>,
+    stopping: Arc<Stopping>,
+}
+
+impl Worker for BlobVerifier {
+    type Job = Vec<BlobClaim>;
+    type Output = Findings;
+
+    fn work(&mut self, mut claims: Vec<BlobClaim>) -> Findings {
+        let mut findings = Findings::default();
+        claims.retain(|claim| !self.stopping.is_behind_failure(claim.time));
+        // Those that read a whole blob come first: then it is not hashed again for others.
+        claims.sort_by_key(|claim| !claim.normalizes());
+        claims.iter().for_each(|claim| self.checker.check(claim, &mut findings));
+        self.stopping.note(&findings);
+        findings
     }
 }
 

@@ -4,17 +4,16 @@ use std::path::Path;
 
 use super::absence::explain_not_a_run;
 use super::blob::BlobStore;
+use super::blob_claims::BlobChecker;
 use super::check::{Aspect, Check, Findings};
 use super::created::Created;
-use super::dag::{Dag, compile};
 use super::directory::RunDirectory;
-use super::documents::{read_dag, read_text};
 use super::error::{ErrorCode, RunError};
 use super::event::EventLine;
 use super::fold::{FoldRules, Folded, Watch, fold};
+use super::graphs::Graphs;
 use super::kind::Kind;
 use super::log::{LogReader, empty_log};
-use super::outputs::OutputChecker;
 use super::redactions::Redactions;
 use super::replay_start::ReplayStart;
 use super::snapshot::{self, snapshot_id};
@@ -40,7 +39,14 @@ impl Verification {
     /// Whether the chain holds, and nothing failed or was unverifiable in the other aspects. These may have nothing to check, such as
     /// outputs or snapshots.
     pub fn is_ok(&self) -> bool {
-        let aspects = [Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes, Aspect::Snapshots];
+        let aspects = [
+            Aspect::Dag,
+            Aspect::Schedule,
+            Aspect::StateHashes,
+            Aspect::OutputHashes,
+            Aspect::Snapshots,
+            Aspect::Blobs,
+        ];
         let holds = |aspect: &Aspect| self.check(*aspect).failed == 0 && self.check(*aspect).unverifiable == 0;
         self.check(Aspect::Chain).holds() && aspects.iter().all(holds)
     }
@@ -68,7 +74,7 @@ pub fn verify(
     check_snapshots(&resolver, findings.of_mut(Aspect::Snapshots), watch)?;
     let Some(dag) = graphs.of_run(created.as_ref().ok()) else {
         // Without the graph there is no state, and without a state nothing else can be verified.
-        let error = graphs.dag.err().unwrap_or_else(empty_log);
+        let error = graphs.into_error().unwrap_or_else(empty_log);
         return without_state(directory, error, findings);
     };
     verify_events(directory, ReplayStart::first_event(dag), redactions, findings, watch)
@@ -112,10 +118,12 @@ fn verify_events(
 ) -> Result<Verification, RunError> {
     let first = start.state.next_time();
     let hasher = StateHasher::of(&start.state);
-    let outputs = OutputChecker::new(BlobStore::new(directory.blobs()), redactions.clone());
-    let verifier = Verifier::new(Some(hasher), Some(outputs), false);
+    let blobs = BlobChecker::new(BlobStore::new(directory.blobs()), redactions.clone());
+    let verifier = Verifier::new(Some(hasher), Some(blobs), false);
     let rules = FoldRules { until: None, redactions, schedule: true, observer: None };
     let folded = fold(&directory.log(), start, rules, Some(verifier), watch).map_err(|stop| stop.0)?;
+    // What was cancelled while blobs were read is no finding.
+    watch.go_on()?;
     findings.merge(folded.findings.clone());
     // Complete lines after a hole: a power cut may have left them, but if it was not a power cut that made the hole, they were events.
     findings.of_mut(Aspect::Chain).unverifiable += folded.torn.lines;
@@ -149,80 +157,6 @@ fn check_snapshots(resolver: &StartResolver<'_>, check: &mut Check, watch: &Watc
     Ok(())
 }
 
-/// The run's graph, as stored and as compiled from the workflow.
-struct Graphs {
-    dag: Result<Dag, RunError>,
-    compiled: Result<Dag, RunError>,
-}
-
-impl Graphs {
-    fn read(directory: &RunDirectory) -> Self {
-        let compiled = read_text(&directory.workflow()).and_then(|workflow| compile(&workflow));
-        Graphs { dag: read_dag(directory), compiled }
-    }
-
-    /// Checks that workflow, graph and RunCreated belong together.
-    fn check(&self, created: Option<&Created>, redactions: &Redactions, check: &mut Check) {
-        let fault = self.fault(created);
-        match &self.compiled {
-            // A redacted file or payload proves nothing.
-            _ if fault.is_none() && (redactions.workflow || redactions.events.contains(&0)) => check.unverifiable += 1,
-            // The workflow is not needed by the run and may have been left out. Then it can't be verified.
-            Err(error) if fault.is_none() && error.code == ErrorCode::SystemError => check.unverifiable += 1,
-            _ if fault.is_none() && created.is_none() => check.unverifiable += 1,
-            _ => check.checked += 1,
-        }
-        if let Some(error) = fault {
-            check.checked = 1;
-            check.fail(0, error);
-        }
-    }
-
-    /// Checks that workflow and graph are those of a state. Without RunCreated, no more can be verified.
-    fn check_with(&self, dag: &Dag, check: &mut Check) {
-        let fault = self.fault(None);
-        let other = self.dag.as_ref().ok().filter(|stored| stored.hash() != dag.hash());
-        let foreign =
-            other.map(|stored| mismatch("The graph in dag.json is not the snapshot's", dag.hash(), stored.hash()));
-        match fault.or(foreign) {
-            Some(error) => {
-                check.checked = 1;
-                check.fail(0, error);
-            }
-            None => check.unverifiable += 1,
-        }
-    }
-
-    fn fault(&self, created: Option<&Created>) -> Option<RunError> {
-        let dag = match &self.dag {
-            Ok(dag) => dag,
-            Err(error) => return Some(error.clone()),
-        };
-        match &self.compiled {
-            Ok(compiled) if compiled != dag => {
-                let message = "workflow.json compiles to another graph than dag.json holds";
-                return Some(mismatch(message, compiled.hash(), dag.hash()));
-            }
-            Err(error) if error.code != ErrorCode::SystemError => return Some(error.clone()),
-            _ => {}
-        }
-        let created = created.filter(|created| created.dag_hash != dag.hash())?;
-        Some(mismatch("The graph in dag.json is not the one that RunCreated names", &created.dag_hash, dag.hash()))
-    }
-
-    /// The graph that RunCreated names, whether that is the stored or the compiled one. If it names neither, returns one of them, and the
-    /// fold reports the mismatch.
-    fn of_run(&self, created: Option<&Created>) -> Option<Dag> {
-        let graphs = || [&self.dag, &self.compiled].into_iter().flatten();
-        let is_named = |dag: &&Dag| created.is_some_and(|created| created.dag_hash == dag.hash());
-        graphs().find(is_named).or_else(|| graphs().next()).cloned()
-    }
-}
-
-fn mismatch(message: &str, expected: &str, found: &str) -> RunError {
-    RunError::new(ErrorCode::DagMismatch, message).compared(expected, found)
-}
-
 /// Counts the lines after a refused event as unverifiable. `first` is the time of the log's first event.
 fn count_rest(path: &Path, folded: &Folded, first: u64, findings: &mut Findings) -> Result<(), RunError> {
     let taken = folded.state.next_time() - first;
@@ -245,6 +179,7 @@ struct Rest {
     lines: u64,
     assigned: u64,
     completed: u64,
+    stored: u64,
 }
 
 impl Rest {
@@ -279,6 +214,7 @@ impl Rest {
         self.lines += 1;
         self.assigned += u64::from(matches!(kind, None | Some(None | Some(Kind::TaskAssigned))));
         self.completed += u64::from(matches!(kind, None | Some(None | Some(Kind::ToolCompleted))));
+        self.stored += u64::from(matches!(kind, None | Some(None | Some(Kind::BlobStored))));
     }
 
     fn count(&self, findings: &mut Findings) {
@@ -287,6 +223,7 @@ impl Rest {
         findings.of_mut(Aspect::StateHashes).unverifiable += self.lines;
         findings.of_mut(Aspect::Schedule).unverifiable += self.assigned;
         findings.of_mut(Aspect::OutputHashes).unverifiable += self.completed;
+        findings.of_mut(Aspect::Blobs).unverifiable += self.stored;
     }
 }
 

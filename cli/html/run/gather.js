@@ -68,7 +68,7 @@ async function graphOf(root) {
 
 async function verificationOf(source, signal) {
   const checks = await readersOf(source).verifyRun(source.at, signal ? { signal } : {})
-  const named = ['chain', 'dag', 'schedule', 'stateHashes', 'outputHashes', 'snapshots']
+  const named = ['chain', 'dag', 'schedule', 'stateHashes', 'outputHashes', 'blobs', 'snapshots']
   return { ok: checks.ok, checks: named.map((name) => [name, checkData(checks[name])]) }
 }
 

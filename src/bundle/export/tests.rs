@@ -197,6 +197,37 @@ fn refused(damage: impl FnOnce(&Recorded)) -> BundleCode {
     codes[0]
 }
 
+#[test]
+fn a_run_whose_bundle_would_not_verify_is_not_sealed() {
+    let refused = |change: &dyn Fn(&Recorded)| {
+        let run = small_run();
+        change(&run);
+        let root = tempfile::tempdir().unwrap();
+        let error = try_export(run.directory.root(), &root.path().join("b"), &ExportOptions::default()).unwrap_err();
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+        assert_eq!(error.code, BundleCode::SourceInvalid, "{error}");
+        error.message
+    };
+    let without_salt = |run: &Recorded| {
+        let log = fs::read_to_string(run.directory.log()).unwrap();
+        let mut lines: Vec<String> = log.lines().map(|line| format!("{line}\n")).collect();
+        let salt = lines[2].find(",\"salt\"").unwrap();
+        lines[2].replace_range(salt..salt + 42, "");
+        fs::write(run.directory.log(), lines.concat()).unwrap();
+    };
+    assert!(refused(&without_salt).contains("evt_2 has no salt"));
+    let with_workflow = |from: &'static str, to: &'static str| {
+        move |run: &Recorded| {
+            let workflow = run.sample.workflow.replace(from, to);
+            assert_ne!(workflow, run.sample.workflow);
+            fs::write(run.directory.workflow(), workflow).unwrap();
+        }
+    };
+    assert!(refused(&with_workflow("1.0.0", "1.0.1")).contains("DagMismatch"));
+    assert!(refused(&with_workflow("\"sample\"", "\"another\"")).contains("DagMismatch"));
+    assert!(refused(&with_workflow("\"kind\":\"", "\"kind\":\"x")).contains("DagMismatch"));
+}
+
 fn a_blob(run: &Recorded) -> PathBuf {
     run.directory.blobs().join(files(&run.directory.blobs()).remove(0).0)
 }

@@ -52,9 +52,25 @@ fn rewrite(run: &Recorded, change: impl Fn(u64, Kind, String) -> String) {
         let envelope =
             Envelope { time, ts: "2026-02-11T16:00:00.000Z", kind: record.kind.as_str(), node, parent: record.parent };
         let payload = change(time, record.kind, record.payload.to_string());
+        if record.kind == Kind::RunCreated {
+            name_workflow(run, &payload);
+        }
         previous = append_line(&mut log, &previous, &envelope, &record.state_hash, &salt_of(time), payload.as_bytes());
     }
     fs::write(run.directory.log(), log).unwrap();
+}
+
+/// Gives workflow.json the name and the version of a RunCreated.
+fn name_workflow(run: &Recorded, created: &str) {
+    let created: serde_json::Value = serde_json::from_str(created).unwrap();
+    let path = run.directory.workflow();
+    let mut workflow: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    for key in ["name", "version"] {
+        if workflow[key] != created["workflow"][key] {
+            workflow[key] = created["workflow"][key].clone();
+            fs::write(&path, workflow.to_string()).unwrap();
+        }
+    }
 }
 
 /// A payload with one more member.
@@ -376,7 +392,9 @@ fn each_text_that_no_state_is_built_from_is_redacted() {
                 value.to_string()
             }
         });
-        assert_eq!(outcome(&run, &[]).unwrap().redactions, 1, "{kind} {field}");
+        // The name of the workflow is in workflow.json, too.
+        let expected = if field == "workflow" { 2 } else { 1 };
+        assert_eq!(outcome(&run, &[]).unwrap().redactions, expected, "{kind} {field}");
     }
 }
 

@@ -12,8 +12,15 @@ use crate::run::scheduler::Scheduler;
 use crate::signature::SigningKey;
 use crate::signature::tests::key_pair;
 
-const ASPECTS: [Aspect; 6] =
-    [Aspect::Chain, Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes, Aspect::Snapshots];
+const ASPECTS: [Aspect; 7] = [
+    Aspect::Chain,
+    Aspect::Dag,
+    Aspect::Schedule,
+    Aspect::StateHashes,
+    Aspect::OutputHashes,
+    Aspect::Blobs,
+    Aspect::Snapshots,
+];
 
 fn run(recorded: &Recorded) -> Verification {
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
@@ -61,6 +68,7 @@ fn a_run_as_it_was_recorded_matches_in_everything() {
             assert_eq!(counts(found.check(Aspect::Dag)), (1, 0, 0));
             assert_eq!(found.check(Aspect::Schedule).checked, count(&recorded, Kind::TaskAssigned));
             assert_eq!(found.check(Aspect::OutputHashes).checked, count(&recorded, Kind::ToolCompleted));
+            assert_eq!(found.check(Aspect::Blobs).checked, count(&recorded, Kind::BlobStored));
             assert!(found.check(Aspect::Schedule).holds() && found.check(Aspect::OutputHashes).holds());
         }
     }
@@ -174,6 +182,86 @@ fn each_wrong_output_is_counted_and_nothing_else_suffers() {
     let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut watch).unwrap();
     assert_eq!(counts(found.check(Aspect::OutputHashes)), (outputs.len() as u64 - 2, 0, 2));
     assert!(!found.is_ok() && !found.check(Aspect::OutputHashes).holds());
+}
+
+/// A run with these events behind its own.
+fn with_more(mut recorded: Recorded, more: &[(Kind, serde_json::Value)]) -> Recorded {
+    let end = recorded.records.iter().position(|record| matches!(record.kind, Kind::RunCompleted | Kind::RunFailed));
+    let at = end.unwrap_or(recorded.records.len());
+    recorded.records.truncate(at);
+    let model = recorded.records.last().unwrap().clone();
+    for (kind, payload) in more {
+        let record = Record { kind: *kind, node: None, payload: payload.clone(), ..model.clone() };
+        recorded.records.push(record);
+    }
+    recorded.write_log(&recorded.records);
+    recorded
+}
+
+/// Verification once called a run sound whose stored blob was changed or gone, if no output was named after it.
+#[test]
+fn each_stored_blob_that_is_gone_or_changed_is_counted_and_nothing_else_suffers() {
+    let blobs_of = |recorded: &Recorded| BlobStore::new(recorded.directory.blobs());
+    let recorded = sample(1, Scheduler::RoundRobin);
+    let put = |bytes: &[u8]| {
+        let hash = blobs_of(&recorded).put(bytes, crate::disk::durability::Durability::Os).unwrap();
+        crate::hash::as_text(&hash).to_owned()
+    };
+    let blobs = [&b"one"[..], b"two", b"three"].map(put);
+    let more = blobs
+        .iter()
+        .map(|blob| (Kind::BlobStored, json!({ "blob": blob, "size": if *blob == blobs[2] { 5 } else { 3 } })));
+    let before = count(&recorded, Kind::BlobStored);
+    let recorded = with_more(recorded, &more.collect::<Vec<_>>());
+    let at = recorded.records.len() as u64 - 3;
+    let found = run(&recorded);
+    // The lines have the state hashes of others.
+    assert_only(&found, &[Aspect::StateHashes]);
+    assert!(found.check(Aspect::Blobs).checked >= 3 && found.check(Aspect::Blobs).checked <= before + 3);
+    let path = |blob: &str| blobs_of(&recorded).path_of(blob).unwrap();
+    fs::write(path(&blobs[1]), "TWO").unwrap();
+    let found = run(&recorded);
+    assert_only(&found, &[Aspect::StateHashes, Aspect::Blobs]);
+    assert_eq!(first(&found, Aspect::Blobs), (ErrorCode::BlobCorrupt, Some(at + 1)));
+    fs::remove_file(path(&blobs[0])).unwrap();
+    let found = run(&recorded);
+    assert_eq!(first(&found, Aspect::Blobs), (ErrorCode::BlobMissing, Some(at)));
+    assert_eq!(found.check(Aspect::Blobs).failed, 2);
+    let redactions = Redactions { blobs: blobs[..2].iter().cloned().collect(), ..Redactions::default() };
+    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
+    let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut watch).unwrap();
+    assert_eq!((found.check(Aspect::Blobs).failed, found.check(Aspect::Blobs).unverifiable), (0, 2));
+    assert!(!found.is_ok());
+}
+
+#[test]
+fn a_stored_blob_of_another_size_is_counted() {
+    let recorded = sample(1, Scheduler::RoundRobin);
+    let blob = BlobStore::new(recorded.directory.blobs()).put(b"one", crate::disk::durability::Durability::Os).unwrap();
+    let payload = json!({ "blob": crate::hash::as_text(&blob), "size": 4 });
+    let found = run(&with_more(recorded, &[(Kind::BlobStored, payload)]));
+    assert_only(&found, &[Aspect::StateHashes, Aspect::Blobs]);
+    assert_eq!(first(&found, Aspect::Blobs).0, ErrorCode::BlobCorrupt);
+}
+
+#[test]
+fn a_workflow_of_another_name_or_version_is_found() {
+    let recorded = sample(1, Scheduler::RoundRobin);
+    let mut workflow: serde_json::Value = serde_json::from_str(&recorded.sample.workflow).unwrap();
+    for key in ["name", "version"] {
+        let before = workflow[key].take();
+        workflow[key] = json!("another");
+        fs::write(recorded.directory.workflow(), workflow.to_string()).unwrap();
+        let found = run(&recorded);
+        assert_only(&found, &[Aspect::Dag]);
+        assert_eq!(first(&found, Aspect::Dag).0, ErrorCode::DagMismatch);
+        // What was redacted may have another name.
+        let redactions = Redactions { workflow: true, ..Redactions::default() };
+        let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
+        let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut watch).unwrap();
+        assert_eq!(counts(found.check(Aspect::Dag)), (0, 0, 1));
+        workflow[key] = before;
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 // The result of the verification of the run.
 
-const CHECK_NAMES = { chain: 'Hash chain', dag: 'Graph', schedule: 'Schedule', stateHashes: 'States', outputHashes: 'Outputs', snapshots: 'Snapshots' }
+const CHECK_NAMES = { chain: 'Hash chain', dag: 'Graph', schedule: 'Schedule', stateHashes: 'States', outputHashes: 'Outputs', blobs: 'Blobs', snapshots: 'Snapshots' }
 
 /** The failures; empty while the run is being verified. */
 const failuresOf = ({ verification }) => (verification?.checks ?? []).filter(([, { failure }]) => failure !== null).map(([name, { failure }]) => ({ name, failure }))
