@@ -54,8 +54,7 @@ async function publish(lockPath, sessionId, describe) {
   try {
     for (let repetition = 0; published === null && repetition <= REPETITIONS; repetition++) {
       published = await publishAs(lockPath, temporary)
-      if (published !== null) break
-      const file = await readLockFile(lockPath)
+      const file = published === null ? await readLockFile(lockPath) : null
       if (file !== null) published = await takeOver(temporary, lockPath, sessionId, file)
     }
     if (published === null) throw new SessionLockedError()

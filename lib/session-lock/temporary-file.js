@@ -45,8 +45,8 @@ function hasOneOf(error, codes) {
   return false
 }
 
-/** Describes an owner: returns the content of the file, which says whether the system holds a lock on it. */
-const NOBODY = () => Buffer.alloc(0)
+/** The content of a file that has no owner. */
+const NOTHING = Buffer.alloc(0)
 
 /**
  * Writes and syncs a temporary file of a lock, with the content that `describe` returns when it is told whether the system holds a lock on the file.
@@ -64,30 +64,35 @@ function writeClock(lockPath) {
 
 async function writeNew(filePath, describe) {
   const handle = await fs.open(filePath, 'wx')
-  let systemLock = null
-  let created
+  const file = { filePath, dev: undefined, ino: undefined, content: NOTHING, systemLock: null, describe, now: undefined }
   try {
-    created = await handle.stat(EXACT)
-    // Before anything is written: whoever reads that the file is held must find it so.
-    if (describe !== undefined) systemLock = await hold(filePath, created)
-    const content = (describe ?? NOBODY)(systemLock !== null)
-    const { dev, ino, ctimeNs } = await writeTo(handle, content)
-    const start = elapsed()
-    const now = () => ctimeNs + BigInt(Math.round((elapsed() - start) * NANOSECONDS))
-    return { filePath, dev, ino, content, systemLock, describe, now }
+    try {
+      await writeTo(handle, file)
+    } finally {
+      await handle.close()
+    }
+    return file
   } catch (error) {
-    await removeIfSame(filePath, created)
-    await letGo(systemLock)
+    if (file.dev === undefined || (await isStillAt(filePath, file))) await removeQuietly(filePath)
+    await letGo(file.systemLock)
     throw error
-  } finally {
-    await handle.close().catch(() => {})
   }
 }
 
-async function writeTo(handle, content) {
-  await writeAll(handle, content)
+/** Holds the file before anything is written: whoever reads that it is held must find it so. */
+async function writeTo(handle, file) {
+  const { dev, ino } = await handle.stat(EXACT)
+  file.dev = dev
+  file.ino = ino
+  if (file.describe !== undefined) {
+    file.systemLock = await hold(file.filePath, file)
+    file.content = file.describe(file.systemLock !== null)
+  }
+  await writeAll(handle, file.content)
   await syncIfPossible(handle)
-  return handle.stat(EXACT)
+  const { ctimeNs } = await handle.stat(EXACT)
+  const start = elapsed()
+  file.now = () => ctimeNs + BigInt(Math.round((elapsed() - start) * NANOSECONDS))
 }
 
 /** Writes in a loop, because the system may write less than requested. */
@@ -141,10 +146,6 @@ async function createAs(name, describe, unlinkable) {
 async function discard(temporary, published) {
   await removeQuietly(temporary.filePath)
   if (published !== temporary) await letGo(temporary.systemLock)
-}
-
-async function removeIfSame(filePath, file) {
-  if (file === undefined || (await isStillAt(filePath, file))) await removeQuietly(filePath)
 }
 
 /** Whether a path leads to a file. */
