@@ -104,16 +104,18 @@ test('says that a file system mounted with noexec keeps the addon from running',
 describe('of a package that is installed, names the option that keeps it from loading', () => {
   const permissions = process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission';
   const reading = '--allow-fs-read=*';
+  const isBun = 'bun' in process.versions;
 
-  test.each([
+  test.for([
     { name: '--no-addons', flags: ['--no-addons'], remedy: 'start it without `--no-addons` (' },
     { name: '--permission', flags: [permissions, reading], remedy: 'start it with `--allow-addons`, which `--permission` requires (' },
     { name: '--permission and --no-addons', flags: [permissions, reading, '--no-addons'], remedy: 'start it without `--no-addons` and with `--allow-addons`, which `--permission` requires (' },
-  ])('$name', async ({ flags, remedy }) => {
+  ])('$name', async ({ flags, remedy }, { skip }) => {
+    if (isBun && flags.includes(permissions)) return skip('Bun has no permissions');
     install();
     const { code, message, cause } = await thrown({}, flags);
     expect([code, cause]).toEqual(['NoAddon', 'ERR_DLOPEN_DISABLED']);
-    expect(message).toContain(`The package ${named(here)} is installed, but Node.js may not load addons: ${remedy}`);
+    expect(message).toContain(`The package ${named(here)} is installed, but ${isBun ? 'Bun' : 'Node.js'} may not load addons: ${remedy}`);
   });
 
   test('with permissions for addons and for files, but not for those of the package', async ({ skip }) => {
