@@ -84,13 +84,14 @@ impl NativeJob {
         Some(text)
     }
 
-    /// Copies the codes of the batch's tape into an array.
+    /// Copies the codes of the batch's tape into an array, and drops them. Can be called once.
     #[napi(catch_unwind)]
-    pub fn codes(&self, mut into: Int32ArraySlice<'_>) -> Result<()> {
-        let Some(OutputTape { codes, .. }) = &self.tape else { return Ok(()) };
+    pub fn codes(&mut self, mut into: Int32ArraySlice<'_>) -> Result<()> {
+        let Some(tape) = &mut self.tape else { return Ok(()) };
+        let codes = take(&mut tape.codes);
         // SAFETY: nothing else refers to the array's memory during this call, which runs on the thread that owns the array.
         let room = unsafe { into.as_mut() }.get_mut(..codes.len());
-        room.ok_or_else(|| Error::from_reason("there is no room for the codes of a batch"))?.copy_from_slice(codes);
+        room.ok_or_else(|| Error::from_reason("there is no room for the codes of a batch"))?.copy_from_slice(&codes);
         Ok(())
     }
 

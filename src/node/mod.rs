@@ -10,6 +10,7 @@ mod bundles;
 mod describe;
 mod diff;
 mod error_json;
+mod external_memory;
 mod fork;
 mod header;
 mod identity;

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use napi::bindgen_prelude::{FromNapiValue, ToNapiValue, TypeName, ValidateNapiValue};
 use napi::{Status, ValueType, sys};
 
+use super::external_memory;
 use crate::jsonl::payload::Payload;
 use crate::jsonl::tape::arena::{Shared, Text};
 
@@ -104,14 +105,17 @@ unsafe fn share<Unit>(
         // SAFETY: the caller passes a live `env` on its own thread.
         return unsafe { copy(env, text.units(), value) };
     }
+    let bytes = size_of_val(text.units());
     let text = Box::into_raw(Box::new(text));
     // SAFETY: `text` lives until `drop_shared` is called, which happens once: when the string is collected, or at once if the engine has
     // copied it. After an error it is not called.
     unsafe {
+        external_memory::grow(env, bytes);
         let status = share(env, &*text, Some(drop_shared::<Unit>), text.cast(), value);
         if status == sys::Status::napi_ok {
             return status;
         }
+        external_memory::shrink(env, bytes);
         copy(env, Box::from_raw(text).units(), value)
     }
 }
@@ -142,9 +146,13 @@ unsafe fn share_utf16(
     unsafe { sys::node_api_create_external_string_utf16(env, start, length, finalize, hint, value, &mut is_copied) }
 }
 
-unsafe extern "C" fn drop_shared<Unit>(_: sys::node_api_basic_env, _: *mut c_void, hint: *mut c_void) {
-    // SAFETY: `share` has passed a box as the hint, and the finalizer is called once.
-    drop(unsafe { Box::from_raw(hint.cast::<Shared<Unit>>()) });
+unsafe extern "C" fn drop_shared<Unit>(env: sys::node_api_basic_env, _: *mut c_void, hint: *mut c_void) {
+    // SAFETY: `share` has passed a box as the hint, and the finalizer is called once, on the thread of `env`, which is null if the
+    // environment has ended.
+    unsafe {
+        let text = Box::from_raw(hint.cast::<Shared<Unit>>());
+        external_memory::shrink(env.cast(), size_of_val(text.units()));
+    }
 }
 
 /// Whether the engine has strings that it reads in place: since Node-API 10, and in later versions of Node 20, which have Node-API 9.
