@@ -1,6 +1,6 @@
 'use strict'
 
-const { UNSAFE } = require('./safe-text.js')
+const { INVISIBLE } = require('../lib/invisible.js')
 const { stringified } = require('./stringify.js')
 
 /**
@@ -8,7 +8,7 @@ const { stringified } = require('./stringify.js')
  * change the value.
  */
 function jsonText(value) {
-  return stringified(value).replace(UNSAFE, escapeUnits)
+  return stringified(value).replace(INVISIBLE, escapeUnits)
 }
 
 function escapeUnits(character) {

@@ -1,12 +1,9 @@
 'use strict'
 
+const { INVISIBLE } = require('../lib/invisible.js')
 const { stringified } = require('./stringify.js')
 
-// Escapes text from files for a terminal: control sequences, directional controls and invisible characters.
-
-/** Control characters, bidi controls, zero-width characters and lone surrogates. Joiners are allowed, because emoji contain them. */
-const UNSAFE =
-  /[\p{Cc}\p{Cs}\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
+// Escapes text from files for a terminal: control sequences, directional controls and other characters that can't be seen.
 
 const SHORT = { 8: '\\b', 9: '\\t', 10: '\\n', 13: '\\r' }
 
@@ -19,7 +16,7 @@ function escape(character) {
 
 /** Escapes a text, including white space other than blanks. Values that are not strings are shown as JSON. */
 function escaped(text) {
-  return asText(text).replace(UNSAFE, escape)
+  return asText(text).replace(INVISIBLE, escape)
 }
 
 /** Uses JSON rather than `String`, which would call a `toString` member from the file. */
@@ -34,8 +31,15 @@ function escapedLines(text) {
 function printable(text, longest = 400) {
   // Truncated first, because the string may be very long.
   const line = asText(text).slice(0, longest * 4).replace(/\s+/gu, ' ').trim()
-  const letters = [...escaped(line)]
-  return letters.length > longest ? `${letters.slice(0, longest - 1).join('')}…` : letters.join('')
+  return shortened(escaped(line), longest)
 }
 
-module.exports = { UNSAFE, escaped, escapedLines, printable }
+/** At most `longest` characters of an escaped text. */
+function shortened(text, longest) {
+  if (text.length <= longest) return text
+  const letters = [...text]
+  // An emoji that is cut may leave a joiner, which nothing needs any more.
+  return letters.length > longest ? `${escaped(letters.slice(0, longest - 1).join(''))}…` : text
+}
+
+module.exports = { escaped, escapedLines, printable, shortened }

@@ -4,15 +4,13 @@
 
 const { plainJson, hasOwn } = require('./native.js')
 const { NO_OPTIONS, check } = require('./arguments.js')
+const { INVISIBLE } = require('./invisible.js')
 
 const RESET = '\u001b[0m'
 const COLORS = { title: '\u001b[1m', left: '\u001b[31m', right: '\u001b[32m', event: '\u001b[36m', dim: '\u001b[2m' }
 
 /** Members of a side that are shown elsewhere or not at all. */
 const OMITTED = new Set(['run_id', 'event_id', 'kind', 'node', 'tool'])
-
-/** Control characters, line separators, lone surrogates, directional marks and other invisible characters. */
-const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
 
 function diffToText(diff, options) {
   if (diff !== null) check.object(diff, 'diff')
@@ -92,7 +90,8 @@ function numberOf(eventId) {
 
 function shortened(text) {
   const clean = shown(text)
-  return clean.length > 100 ? `${clean.slice(0, 100)}…` : clean
+  // An emoji that is cut may leave a joiner, which nothing needs any more.
+  return clean.length > 100 ? `${shown(clean.slice(0, 100))}…` : clean
 }
 
 /** A value on one line, with invisible characters escaped. */

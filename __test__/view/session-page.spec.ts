@@ -185,6 +185,60 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
     expect(complaints).toEqual([]);
   });
 
+  describe('what a model reads and Markdown does not show', () => {
+    const shown = async (text: string): Promise<string> => {
+      const { page } = await openSessionPage(browser, session(said(text)));
+      return page.locator('#line-2 .markdown').innerText();
+    };
+
+    test.each([
+      ['cells beyond the header of a table', '| a | b |\n|---|---|\n| 1 | 2 | beyond | further |\n| 3 | 4 |', ['beyond', 'further']],
+      ['such cells in a quotation', '> | a |\n> |---|\n> | 1 | beyond |', ['beyond']],
+      ['all that follows the fence of code', '```js title="x" and more\ncode\n```', ['js title="x" and more']],
+      ['a definition of a link that nothing uses', 'before\n\n[unused]: https://example.org/path "the title"\n\nafter', ['[unused]: https://example.org/path "the title"']],
+      ['a second definition of the same link', '[x]\n\n[x]: https://example.org/1\n[x]: https://example.org/2', ['[x]: https://example.org/2']],
+      ['titles of links and images', '[link](https://example.org "of the link") ![image](https://example.org/x.png "of the image") [ref]\n\n[ref]: https://example.org "of the reference"', ['of the link', 'of the image', 'of the reference']],
+      ['what is nested more deeply than is rendered', `${'>'.repeat(150)} deep`, ['deep']],
+    ])('is in the page: %s', async (_, text, parts) => {
+      const all = await shown(text);
+      for (const part of parts) expect(all).toContain(part);
+    });
+
+    test('adds nothing to tables without such cells, also in lists', async () => {
+      const { page } = await openSessionPage(browser, session(said('- | a | b |\n  |---|---|\n  | 1 | x\\|y |\n\n| c |\n|---|\n| 2 |')));
+      expect(await page.locator('.markdown :is(th, td)').allTextContents()).toEqual(['a', 'b', '1', 'x|y', 'c', '2']);
+      expect(await page.locator('.markdown .extra').count()).toBe(0);
+    });
+  });
+
+  test('characters that cannot be seen are marked, but for those of emoji and scripts', async () => {
+    const selectors = [...'run'].map((letter) => String.fromCodePoint(0xe0100 + letter.charCodeAt(0))).join('');
+    const needed = '👩‍💻 ❤️ 1️⃣ 🏴󠁧󠁢󠁥󠁮󠁧󠁿 می‌خواهم क्‍ष ᠠ᠋';
+    const { page } = await openSessionPage(browser, session(said(`${needed} 😀${selectors}`), said(needed), said('a\u3164b\u115fc\u034fd\u200de\u{1d173}')));
+    expect(await page.locator('#line-2 .hidden').allTextContents()).toEqual(['\\u{e0172}', '\\u{e0175}', '\\u{e016e}']);
+    expect(await page.locator('#line-3 .hidden').count()).toBe(0);
+    expect(await page.locator('#line-3 .markdown').innerText()).toBe(needed);
+    expect(await page.locator('#line-4 .hidden').allTextContents()).toEqual(['\\u3164', '\\u115f', '\\u034f', '\\u200d', '\\u{1d173}']);
+  });
+
+  test('a button shows the source of a record, and what it is shown as again', async () => {
+    const { page, complaints } = await openSessionPage(browser, session(item('ai', { type: 'text', text: '**bold**\n\n[unused]: https://example.org', note: 'of no use' }), content('second')), { bypassCSP: true });
+    const row = page.locator('#line-2');
+    const source = row.getByRole('button', { name: 'Source of line 2' });
+    expect(await source.getAttribute('aria-pressed')).toBe('false');
+    await source.click();
+    expect(await row.locator('.body').innerText()).toContain('**bold**\n\n[unused]: https://example.org');
+    expect(await row.locator('.body').innerText()).toContain('of no use');
+    expect(await row.locator('.markdown').count()).toBe(0);
+    expect(await page.locator('#line-3 .markdown').innerText()).toBe('second');
+    expect(await seriousFindings(page)).toEqual([]);
+    // The button that was clicked has been replaced, and has the focus.
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-pressed")')).toBe('true');
+    await page.keyboard.press('Enter');
+    expect(await row.locator('.markdown strong').textContent()).toBe('bold');
+    expect(complaints).toEqual([]);
+  });
+
   test('damage and warnings are shown at their lines', async () => {
     const { page } = await openSessionPage(browser, file(start(), '{"torn": <script>', content('x'), ['content', { content: 5 }]));
     expect(await page.locator('#line-2 .damage').textContent()).toBe('Not JSON{"torn": <script>');

@@ -3,6 +3,7 @@
 // Encodes content for HTML: data as JSON in script elements ("islands"), text escaped.
 
 const { deflateSync } = require('node:zlib')
+const { INVISIBLE } = require('../../lib/invisible.js')
 
 /** Longer JSON is compressed. */
 const PLAIN = 256 << 10
@@ -49,7 +50,7 @@ const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '
 /** Escapes text for the content of an element or an attribute. */
 function htmlText(text) {
   return String(text)
-    .replace(/[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, '\ufffd')
+    .replace(INVISIBLE, '\ufffd')
     .replace(/[&<>"']/g, (char) => ENTITIES[char])
 }
 

@@ -5,7 +5,7 @@
 const { usage } = require('../complaint.js')
 const { jsonText } = require('../json-text.js')
 const { duration, plural } = require('../quantities.js')
-const { escaped, printable } = require('../safe-text.js')
+const { escaped, printable, shortened } = require('../safe-text.js')
 const { isFailure, isItem, isObject, removedItems } = require('../session/item.js')
 const { lineBatches } = require('../session/lines.js')
 const { History } = require('../html/session/history.js')
@@ -162,8 +162,7 @@ function outputIn(result) {
 const escapedLine = (line) => escaped(line.replaceAll('\t', '    '))
 
 function printableLine(line, width) {
-  const text = escapedLine(line.slice(0, width * 2))
-  return text.length > width ? `${text.slice(0, width - 1)}…` : text
+  return shortened(escapedLine(line.slice(0, width * 2)), width)
 }
 
 module.exports = { printConversation }

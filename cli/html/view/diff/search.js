@@ -40,7 +40,7 @@ class Search {
     const kinds = [...new Set(this.page.sides.flatMap(({ events }) => events.map(({ kind }) => kind)))].sort()
     const option = (value, text) => withAttributes(el('option', text), { value })
     // An option element can't contain markup, so hidden characters of a kind are replaced.
-    const groups = kinds.slice(0, 100).map((kind) => option(`kind ${kind}`, kind.replace(HIDDEN, '\ufffd')))
+    const groups = kinds.slice(0, 100).map((kind) => option(`kind ${kind}`, kind.replace(INVISIBLE, '\ufffd')))
     return [...sorts.map(([name, [text]]) => option(`sort ${name}`, text)), withAttributes(el('optgroup', ...groups), { label: 'Of one kind' })]
   }
 

@@ -148,7 +148,7 @@ function showStatus({ box, sign, title, tool }, id, status, attempt, isCurrent) 
 }
 
 /** Text for attributes and for SVG, which can't contain the element that shows a hidden character. */
-const visible = (text) => text.replace(HIDDEN, nameOfHidden)
+const visible = (text) => text.replace(INVISIBLE, nameOfHidden)
 const appendPlain = (parent, text) => parent.append(visible(text))
 const shortened = (text, longest) => (text.length > longest ? `${text.slice(0, Math.max(longest - 1, 1))}…` : text)
 

@@ -10,6 +10,8 @@ class Rows extends WindowedList {
     super(el('div.conversation', list), 0)
     this.page = page
     this.list = list
+    /** The rows that are shown as their source. */
+    this.sources = new Set()
     this.element.addEventListener('click', ({ target }) => this.#clicked(target))
     this.element.addEventListener('focusin', ({ target }) => {
       if (target.matches('.line')) this.setCurrent(Number(target.dataset.row))
@@ -48,7 +50,19 @@ class Rows extends WindowedList {
     const before = row > 0 ? this.page.rows[row - 1].at : null
     const time = at === null ? null : withAttributes(el('time', clockOf(at)), { datetime: isoOf(at), title: isoOf(at) })
     const passed = at === null || before === null || at <= before ? null : el('span.passed', `+${lengthOf(at - before)}`)
-    return el('div.gutter', withAttributes(el('a.number', String(line)), { href: `#line-${line}`, 'aria-label': `Link to line ${line}` }), time, passed)
+    const number = withAttributes(el('a.number', String(line)), { href: `#line-${line}`, 'aria-label': `Link to line ${line}` })
+    return el('div.gutter', number, time, passed, this.page.has(row, ITEM) && !this.page.isExcerpt(row) ? this.#sourceButton(row) : null)
+  }
+
+  /** Switches between the item and the whole record as JSON, in which nothing is left out or interpreted. */
+  #sourceButton(row) {
+    const { line } = this.page.rows[row]
+    const toggle = button('.source', `Source of line ${line}`, () => {
+      if (!this.sources.delete(row)) this.sources.add(row)
+      this.refresh(row)
+      document.querySelector(`#line-${line} .source`)?.focus()
+    }, 'Source')
+    return withAttributes(toggle, { 'aria-pressed': this.sources.has(row) })
   }
 
   #body(row) {
@@ -81,6 +95,7 @@ class Rows extends WindowedList {
     const { type, speaker } = page.rows[row]
     const { item, path } = itemIn(payload) ?? { item: {}, path: '' }
     body.append(el('p.who', content('b', nameOf(speaker))))
+    if (this.sources.has(row)) return body.append(valueView(payload.value, payload.cuts))
     if (type === 'compressed') body.append(removalView(page, row))
     if (!Array.isArray(item.blocks)) return body.append(valueView(item, cutsBelow(payload.cuts, path)))
     for (const [index, block] of item.blocks.entries()) {

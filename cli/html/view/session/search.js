@@ -32,7 +32,7 @@ class Search {
 
   #toolChoices() {
     // An option element can't contain markup, so hidden characters of a name are replaced.
-    return this.page.totals.tools.slice(0, MOST_CHOICES).map(({ name }) => [`tool ${name}`, name.replace(HIDDEN, '\ufffd')])
+    return this.page.totals.tools.slice(0, MOST_CHOICES).map(({ name }) => [`tool ${name}`, name.replace(INVISIBLE, '\ufffd')])
   }
 
   #select(label, choices) {

@@ -5,50 +5,18 @@
 const LONGEST_MARKDOWN = 200_000
 const LONGEST_HIGHLIGHTED = 50_000
 
-const SAFE_LINK = /^(?:https?|mailto):/i
-const ALLOWED = {
-  ALLOWED_TAGS: ['p', 'br', 'hr', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'ul', 'ol', 'li', 'pre', 'code', 'em', 'strong', 's', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'a', 'span'],
-  ALLOWED_ATTR: ['href', 'class', 'start'],
-  ALLOWED_URI_REGEXP: SAFE_LINK,
-  ALLOW_DATA_ATTR: false,
-  ALLOW_ARIA_ATTR: false,
-  RETURN_DOM_FRAGMENT: true,
-}
-
-const sanitized = (html) => DOMPurify.sanitize(html, ALLOWED)
-
-const markdownIt = markdownRenderer()
-
-function markdownRenderer() {
-  const renderer = new MarkdownIt({ html: false, linkify: true, breaks: true, highlight: highlightedHtml })
-  renderer.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
-  renderer.validateLink = (url) => SAFE_LINK.test(url.trim())
-  // An image would be loaded from elsewhere, so its description and address are shown instead.
-  renderer.renderer.rules.image = (tokens, at) => {
-    const [text, address] = [tokens[at].content, tokens[at].attrGet('src')].map(renderer.utils.escapeHtml)
-    return `<span class="image">${text || 'image'} (${address})</span>`
-  }
-  for (const name of ['th_open', 'td_open']) {
-    renderer.renderer.rules[name] = (tokens, at) => `<${tokens[at].tag}>`
-  }
-  renderer.core.ruler.push('headings', ({ tokens }) => {
-    // The page's own headings are above them.
-    for (const token of tokens) if (/^heading_/.test(token.type)) token.tag = `h${Math.min(Number(token.tag[1]) + 2, 6)}`
-  })
-  return renderer
-}
-
 /** Returns an empty string if the language is unknown or the code is too long; the code is then shown plain. */
 function highlightedHtml(code, language) {
   if (code.length > LONGEST_HIGHLIGHTED || !language || !hljs.getLanguage(language)) return ''
   return hljs.highlight(code, { language, ignoreIllegals: true }).value
 }
 
-/** An element with a text as Markdown. */
+/** An element with a text as Markdown, or plain if it is too long, or so deeply nested that the library would drop something. */
 function markdownView(text) {
   const plain = withPlainLines(text)
-  if (plain.length > LONGEST_MARKDOWN) return el('div.markdown', content('p.plain', plain))
-  const view = el('div.markdown', sanitized(markdownIt.render(plain)))
+  const html = plain.length > LONGEST_MARKDOWN ? null : markdownHtml(plain)
+  if (html === null) return el('div.markdown', content('p.plain', plain))
+  const view = el('div.markdown', sanitized(html))
   for (const link of view.querySelectorAll('a')) finishLink(link)
   for (const table of view.querySelectorAll('table')) makeScrollable(table)
   for (const pre of view.querySelectorAll('pre')) pre.tabIndex = 0

@@ -1,8 +1,5 @@
 // Shows untrusted text. Invisible and directional characters are shown as escapes.
 
-// Zero-width joiners are not hidden, because emoji and some scripts need them.
-const HIDDEN = /[\p{Cs}\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
-
 /** The search term, which is marked in all shown text; null without a search. */
 let marked = null
 
@@ -19,7 +16,7 @@ const withPlainLines = (text) => text.replaceAll('\r\n', '\n')
 
 /** Appends content to an element. */
 function appendContent(parent, text) {
-  eachPart(text, HIDDEN, (part) => appendMarked(parent, part), (char) => {
+  eachPart(text, INVISIBLE_IN_LINES, (part) => appendMarked(parent, part), (char) => {
     const shown = el('span.hidden', nameOfHidden(char))
     shown.title = `U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`
     parent.append(shown)
