@@ -4,7 +4,6 @@
 #![allow(clippy::disallowed_types)]
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::ops::Range;
 
 use super::metadata::Metadata;
 use super::open_file::OpenFile;
@@ -82,8 +81,12 @@ impl File {
         self.opened().read_at(buffer, offset)
     }
 
-    pub fn data_at(&self, offset: u64) -> io::Result<Range<u64>> {
-        self.opened().data_at(offset)
+    pub fn next_data(&self, offset: u64) -> io::Result<u64> {
+        self.opened().next_data(offset)
+    }
+
+    pub fn next_hole(&self, offset: u64) -> io::Result<u64> {
+        self.opened().next_hole(offset)
     }
 
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {

@@ -48,11 +48,7 @@ impl InputFile {
     /// only claimed, so no memory may depend on it, and no document contains a NUL.
     pub fn read_up_to(&mut self, limit: u64) -> Result<Vec<u8>, OsError> {
         let size = self.metadata()?.size.min(limit);
-        let before_hole = match self.file.data_at(0) {
-            Ok(data) if data.start > 0 => 0,
-            Ok(data) => data.end.min(size),
-            Err(_) => size,
-        };
+        let before_hole = self.file.next_hole(0).map_or(size, |hole| hole.min(size));
         let limit = if before_hole < size { before_hole } else { limit };
         let mut bytes = Vec::with_capacity(usize::try_from(before_hole).unwrap_or_default());
         let read = self.seek(SeekFrom::Start(0)).and_then(|_| self.take(limit).read_to_end(&mut bytes));
@@ -67,7 +63,7 @@ impl InputFile {
     pub fn pass_hole(&mut self) -> io::Result<u64> {
         self.cancellation.check()?;
         let at = self.file.seek(SeekFrom::Current(0))?;
-        let data = self.file.data_at(at).map_or(at, |data| data.start.max(at));
+        let data = self.file.next_data(at).map_or(at, |data| data.max(at));
         self.file.seek(SeekFrom::Start(data))?;
         Ok(data - at)
     }

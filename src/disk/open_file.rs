@@ -3,7 +3,6 @@
 use std::fmt::Debug;
 use std::fs::TryLockError;
 use std::io::{self, SeekFrom};
-use std::ops::Range;
 
 use super::metadata::Metadata;
 
@@ -20,9 +19,15 @@ pub trait OpenFile: Debug + Send + Sync {
     /// Reads at `offset`. Can be called from any thread.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// The first range at `offset` or behind it that has data. What is between `offset` and its start is a hole: zeros that are not stored. Empty,
-    /// at the end of the file, if there is no data. May move the position. Fails if the file system can't tell holes from data.
-    fn data_at(&self, _offset: u64) -> io::Result<Range<u64>> {
+    /// The first offset, from `offset` on, that has data. What is before it is a hole: zeros that are not stored. The end of the file if only a hole
+    /// follows. May move the position. Fails if the file system can't tell holes from data.
+    fn next_data(&self, _offset: u64) -> io::Result<u64> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// The first offset, from `offset` on, at which a hole begins, or the end of the file. May move the position, and may take as long as the data is.
+    /// Fails if the file system can't tell holes from data.
+    fn next_hole(&self, _offset: u64) -> io::Result<u64> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

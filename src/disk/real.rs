@@ -204,11 +204,23 @@ impl OpenFile for fs::File {
     }
 
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-    fn data_at(&self, offset: u64) -> io::Result<std::ops::Range<u64>> {
-        let end = Seek::seek(&mut &*self, SeekFrom::End(0))?;
-        let Some(start) = seek_among_holes(self, offset, libc::SEEK_DATA)? else { return Ok(end..end) };
-        // The file may have been truncated in the meantime.
-        Ok(start..seek_among_holes(self, start, libc::SEEK_HOLE)?.unwrap_or(start + 1))
+    fn next_data(&self, offset: u64) -> io::Result<u64> {
+        match seek_among_holes(self, offset, libc::SEEK_DATA)? {
+            Some(data) => Ok(data),
+            None => Seek::seek(&mut &*self, SeekFrom::End(0)),
+        }
+    }
+
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    fn next_hole(&self, offset: u64) -> io::Result<u64> {
+        use std::os::unix::fs::MetadataExt;
+        const BLOCK_BYTES: u64 = 512;
+        let metadata = fs::File::metadata(self)?;
+        // Some file systems look at every page for a hole. A file of which so much is stored has none that matters.
+        if metadata.blocks().saturating_mul(BLOCK_BYTES) >= metadata.len() {
+            return Ok(metadata.len());
+        }
+        Ok(seek_among_holes(self, offset, libc::SEEK_HOLE)?.unwrap_or(metadata.len()))
     }
 
     fn write(&self, bytes: &[u8]) -> io::Result<usize> {

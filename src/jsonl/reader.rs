@@ -75,8 +75,6 @@ pub struct LineReader {
     /// The line that contains the start of the range has yet to be skipped: it belongs to the range before.
     skipping: bool,
     at_end: bool,
-    /// Where the file is known to have data.
-    data: Range<u64>,
     abridges: bool,
     abridged: Abridged,
     cancellation: Cancellation,
@@ -98,7 +96,6 @@ impl LineReader {
             limit: 0,
             skipping: false,
             at_end: false,
-            data: 0..0,
             abridges: false,
             abridged: Abridged::default(),
             cancellation,
@@ -131,12 +128,17 @@ impl LineReader {
 
     /// Finds the offset of the first line that begins in the range. Returns `None` if none does.
     pub fn first_line(&mut self, source: &LineSource) -> Result<Option<u64>, ReadError> {
+        let mut has_read = false;
         while self.skipping {
             // `skipping` stays set, so that each further call returns `None` too: lines after the range belong to the reader of the next one.
             if self.at_end || self.position() >= self.limit {
                 return Ok(None);
             }
-            self.read_on(source)?;
+            self.discard_taken();
+            if std::mem::replace(&mut has_read, true) {
+                self.pass_hole(source);
+            }
+            self.fill(source)?;
             match memchr::memchr(b'\n', &self.buffer[..self.filled]) {
                 Some(newline) => {
                     self.taken = newline + 1;
@@ -272,10 +274,11 @@ impl LineReader {
             if newline.is_some() || self.at_end {
                 return Ok(newline.is_none());
             }
-            if self.read_on(source)? {
+            if self.pass_hole(source) {
                 observe(Passed::Hole);
                 take(Passed::Hole);
             }
+            self.fill(source)?;
         }
     }
 
@@ -298,18 +301,11 @@ impl LineReader {
         Ok(true)
     }
 
-    /// Discards the returned bytes, which are all or up to the end of a line, and reads on. If none are left, passes over a hole first, and returns
-    /// true.
-    fn read_on(&mut self, source: &LineSource) -> Result<bool, ReadError> {
+    /// Discards the returned bytes, which must be all. Passes over the hole behind them, if there is one, and returns whether there is.
+    fn pass_hole(&mut self, source: &LineSource) -> bool {
         self.discard_taken();
-        let mut is_hole = false;
-        if self.filled == 0 && !self.data.contains(&self.base) {
-            self.data = source.data_at(self.base);
-            is_hole = self.data.start > self.base;
-            self.base = self.base.max(self.data.start);
-        }
-        self.fill(source)?;
-        Ok(is_hole)
+        let data = source.next_data(self.base);
+        std::mem::replace(&mut self.base, data) < data
     }
 
     /// Discards the returned bytes: moves the others to the front of the buffer.

@@ -34,10 +34,10 @@ fn numbers_with_data(source: &LineSource, start: u64) -> Vec<Range<u64>> {
     let mut at = start;
     while at < source.size() {
         let data = source.data_at(at);
-        let end = data.end.min(source.size());
-        if data.start.max(at) >= end {
+        if data.start >= source.size() || data.is_empty() {
             break;
         }
+        let end = data.end;
         // The line behind the data begins at its end, in the same segment or in the next one.
         let (first, last) = (number_of(data.start), number_of(end.min(source.size() - 1)));
         match numbers.last_mut() {

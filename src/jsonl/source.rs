@@ -137,13 +137,25 @@ impl LineSource {
         self.opened
     }
 
-    /// The first range at `offset` or behind it that has data. What is before it is a hole: the file has zeros there, which need not be read. Where
-    /// that is unknown, everything counts as data.
-    pub fn data_at(&self, offset: u64) -> Range<u64> {
+    /// The first offset, from `offset` on, that has data. What is before it is a hole: the file has zeros there, which need not be read. Where that is
+    /// unknown, everything counts as data.
+    pub fn next_data(&self, offset: u64) -> u64 {
         match &self.content {
-            Content::File(file) => file.data_at(offset).unwrap_or(offset..u64::MAX),
-            Content::Memory(_) => offset..u64::MAX,
+            Content::File(file) => file.next_data(offset).map_or(offset, |data| data.max(offset)),
+            Content::Memory(_) => offset,
         }
+    }
+
+    /// The first range, from `offset` on, that has data; empty at the end of the file.
+    pub fn data_at(&self, offset: u64) -> Range<u64> {
+        let start = self.next_data(offset);
+        let end = match &self.content {
+            Content::File(file) if start < self.size => {
+                file.next_hole(start).unwrap_or(self.size).clamp(start, self.size)
+            }
+            _ => self.size.max(start),
+        };
+        start..end
     }
 
     /// The `length` bytes at `offset`, read into `scratch` unless they are in memory. The caller must have seen them there before: if they
