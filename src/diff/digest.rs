@@ -6,7 +6,7 @@
 
 use twox_hash::XxHash3_128;
 
-use super::equal::{number, set};
+use super::equal::{number, set, unheld_digits};
 use super::tree::{Index, Mark, ROOT, Reference, Shape, Tree};
 
 /// Distinguish the types of values: a tag is combined with the hash of the value's own bytes.
@@ -18,6 +18,7 @@ mod tag {
     pub const TRUE: u128 = 0x5899_65cc_7537_4cc3_1d8e_4e27_c47d_124f;
     pub const FALSE: u128 = 0xeb44_acca_b455_d165_2e58_1ae7_2cd2_9d4b;
     pub const NUMBER: u128 = 0xc2b2_ae3d_27d4_eb4f_1656_67b1_9e37_79f9;
+    pub const INTEGER: u128 = 0x94d0_49bb_1331_11eb_9e37_79b9_7f4a_7c16;
     pub const STRING: u128 = 0x27d4_eb2f_1656_67c5_85eb_ca6b_c2b2_ae35;
     pub const ARRAY: u128 = 0xff51_afd7_ed55_8ccd_c4ce_b9fe_1a85_ec53;
     pub const OBJECT: u128 = 0x2545_f491_4f6c_dd1d_6c62_272e_07bb_0142;
@@ -57,8 +58,7 @@ impl Digester {
             (_, Shape::Null) => tag::NULL,
             (_, Shape::True) => tag::TRUE,
             (_, Shape::False) => tag::FALSE,
-            // Adding zero turns minus zero into zero.
-            (_, Shape::Number) => hash(&(number(tree.text(index)) + 0.0).to_bits().to_le_bytes()) ^ tag::NUMBER,
+            (_, Shape::Number) => number_digest(tree.text(index)),
             (_, Shape::String) => tree.string(index).map_or(0, |text| hash(text.as_json().as_bytes())) ^ tag::STRING,
             (_, Shape::Array) => self.array(tree, index),
             (_, Shape::Object) => self.object(tree, index),
@@ -101,6 +101,14 @@ impl Digester {
             self.bytes.extend_from_slice(element.as_json().as_bytes());
         }
         hash(&self.bytes) ^ tag::SET
+    }
+}
+
+fn number_digest(json: &str) -> u128 {
+    match unheld_digits(json) {
+        Some(digits) => hash(digits.as_bytes()) ^ tag::INTEGER,
+        // Adding zero turns minus zero into zero.
+        None => hash(&(number(json) + 0.0).to_bits().to_le_bytes()) ^ tag::NUMBER,
     }
 }
 

@@ -1,4 +1,5 @@
-//! Equality of two values as `JSON.parse` reads them: the order of keys does not matter, and marks decide what counts.
+//! Equality of two values as `JSON.parse` reads them: the order of keys does not matter, and marks decide what counts. Integers that a double
+//! can't hold are compared by their digits: ids and times in nanoseconds would otherwise be equal to their neighbours.
 
 use std::collections::HashMap;
 
@@ -101,7 +102,7 @@ impl Pair<'_, '_> {
         }
         match self.left.shape(left) {
             Shape::Null | Shape::False | Shape::True => Some(true),
-            Shape::Number => Some(number(self.left.text(left)) == number(self.right.text(right))),
+            Shape::Number => Some(same_number(self.left.text(left), self.right.text(right))),
             Shape::String => Some(same_string(self.left.text(left), self.right.text(right))),
             Shape::Array | Shape::Object => None,
         }
@@ -156,6 +157,25 @@ pub fn set<'t>(tree: &'t Tree<'_>, array: Index) -> Vec<Text<'t>> {
 /// The value of a JSON number in JavaScript.
 pub fn number(json: &str) -> f64 {
     json.parse().unwrap_or(0.0)
+}
+
+/// Number of digits, and a sign, that every double can hold.
+const HELD_DIGITS: usize = 15;
+
+/// The digits of a JSON number, with their sign, if it is an integer that a double can't hold. One that is written with a fraction or an
+/// exponent counts as a double.
+pub fn unheld_digits(json: &str) -> Option<&str> {
+    if json.len() <= HELD_DIGITS {
+        return None;
+    }
+    let digits = json.strip_prefix('-').unwrap_or(json);
+    let is_integer = digits.bytes().all(|byte| byte.is_ascii_digit());
+    // Printed without a fraction, a double has all the digits of its value.
+    (is_integer && format!("{:.0}", number(digits)) != digits).then_some(json)
+}
+
+fn same_number(left: &str, right: &str) -> bool {
+    left == right || (number(left) == number(right) && unheld_digits(left).is_none() && unheld_digits(right).is_none())
 }
 
 fn same_string(left: &str, right: &str) -> bool {

@@ -1,6 +1,6 @@
 //! The differences between two values, field by field: JSON pointer, left value, right value.
 
-use super::equal::{Beside, Pair};
+use super::equal::{Beside, Pair, number};
 use super::ignore::push_name;
 use super::tree::{Index, Mark, ROOT, Shape};
 
@@ -38,6 +38,8 @@ pub enum Note {
     OtherPlace,
     /// A value is too large to be included.
     TooLarge,
+    /// Two integers that a double can't hold apart. They are given as strings of their digits.
+    Precision,
 }
 
 impl Note {
@@ -48,6 +50,7 @@ impl Note {
             Note::Redacted => "redacted",
             Note::OtherPlace => "otherPlace",
             Note::TooLarge => "tooLarge",
+            Note::Precision => "precision",
         }
     }
 }
@@ -195,9 +198,12 @@ impl Walk<'_, '_, '_> {
     fn add(&mut self, (left, right): Beside, path: Option<usize>) {
         let (left, right) =
             (left.map(|left| self.pair.left.text(left)), right.map(|right| self.pair.right.text(right)));
-        let fits = |value: Option<&str>| value.filter(|value| value.len() <= SHOWN_BYTES).map(str::to_owned);
         let is_shown = [left, right].into_iter().flatten().all(|value| value.len() <= SHOWN_BYTES);
         let note = if is_shown { note(left, right, self.options) } else { Some(Note::TooLarge) };
+        let quote = if note == Some(Note::Precision) { "\"" } else { "" };
+        let fits = |value: Option<&str>| {
+            value.filter(|value| value.len() <= SHOWN_BYTES).map(|value| format!("{quote}{value}{quote}"))
+        };
         self.found.push(Field { path: self.path_of(path), left: fits(left), right: fits(right), note });
     }
 }
@@ -206,6 +212,9 @@ fn note(left: Option<&str>, right: Option<&str>, options: FieldOptions) -> Optio
     let (left, right) = (left?, right?);
     if left == right {
         return Some(Note::OtherPlace);
+    }
+    if is_number(left) && is_number(right) {
+        return (number(left) == number(right)).then_some(Note::Precision);
     }
     let text = |json: &str| {
         json.starts_with('"')
@@ -219,6 +228,10 @@ fn note(left: Option<&str>, right: Option<&str>, options: FieldOptions) -> Optio
     let is_shown = left != right;
     let is_same = left.split_whitespace().flat_map(str::chars).eq(right.split_whitespace().flat_map(str::chars));
     (is_shown && is_same).then_some(Note::Whitespace)
+}
+
+fn is_number(json: &str) -> bool {
+    json.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
 const MARKER: &str = "[redacted:";

@@ -226,3 +226,38 @@ fn a_line_that_was_skipped_has_its_hash() {
     assert_eq!(read.unwrap().lines, 4);
     assert_eq!(found[1..], [(true, 3 << 20), (false, 1), (true, 1)]);
 }
+
+#[test]
+fn the_verdicts_of_a_run_include_its_stored_blobs() {
+    use crate::recording::Recording;
+    use crate::rows::run_rows::verify_recording;
+    let run = crate::bundle::sample::small_run();
+    let failed = || {
+        let recording = Recording::open(run.directory.root(), &AtomicBool::new(false)).unwrap();
+        verify_recording(&recording, &AtomicBool::new(false)).unwrap().counts[1]
+    };
+    assert_eq!(failed(), 0);
+    let stored = run.records.iter().find(|record| record.kind == crate::run::kind::Kind::BlobStored).unwrap();
+    let blobs = crate::run::blob::BlobStore::new(run.directory.blobs());
+    std::fs::remove_file(blobs.path_of(stored.payload["blob"].as_str().unwrap()).unwrap()).unwrap();
+    assert_eq!(failed(), 1);
+}
+
+#[test]
+fn steps_with_different_integers_beyond_2_to_the_53_have_different_keys() {
+    let key = |id: &str| {
+        let item = format!(
+            r#"{{"type":"content","payload":{{"content":{{"speaker":"ai","blocks":[{{"type":"tool_call","id":"c","name":"t","parameters":{{"id":{id}}}}}]}}}}}}"#
+        );
+        let text = [START.as_bytes(), b"\n", item.as_bytes(), b"\n"].concat();
+        let source = LineSource::in_memory(text.clone());
+        let (mut keys, mut steps) = (Vec::new(), Steps::default());
+        let read = SessionReader::default().read(&source, 0..text.len() as u64, None, &mut |row| {
+            keys.extend(row.record.as_ref().map(|record| steps.next(record).key));
+        });
+        assert_eq!(read.unwrap().lines, 2);
+        keys
+    };
+    assert_ne!(key("9007199254740993"), key("9007199254740992"));
+    assert_eq!(key("9007199254740992"), key("9007199254740992.0"));
+}

@@ -87,6 +87,7 @@ const NOTES = {
   redacted: 'Redacted on one side or both: what was there can\'t be compared.',
   otherPlace: 'They name other events.',
   tooLarge: 'Too large to be told.',
+  precision: 'They differ in digits that a double does not hold.',
 }
 
 /** Merges fields that differ by the same two strings, such as raw and normalised output. */

@@ -9,7 +9,7 @@ fn any_json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("null".to_owned()),
         Just("true".to_owned()),
-        prop_oneof![Just("1"), Just("1.0"), Just("-0"), Just("0"), Just("1e999"), Just("2e999")]
+        prop_oneof![Just("1"), Just("1.0"), Just("-0"), Just("0"), Just("1e999"), Just("2e999"), big_integer()]
             .prop_map(str::to_owned),
         prop_oneof![Just(r#""a""#), Just(r#""\u0061""#), Just(r#""\n""#), Just(r#""\u000a""#), Just(r#""1""#)]
             .prop_map(str::to_owned),
@@ -24,6 +24,17 @@ fn any_json() -> impl Strategy<Value = String> {
             }),
         ]
     })
+}
+
+/// Integers of which several are the same double.
+fn big_integer() -> impl Strategy<Value = &'static str> {
+    prop_oneof![
+        Just("9007199254740992"),
+        Just("9007199254740993"),
+        Just("-9007199254740993"),
+        Just("9007199254740992.0"),
+        Just("9007199254740993.0")
+    ]
 }
 
 fn marked(json: &str, marks: &[(usize, u8)]) -> Tree<'static> {

@@ -40,6 +40,19 @@ fn each_difference_is_told_where_it_is() {
 }
 
 #[test]
+fn integers_that_a_double_does_not_tell_apart_are_told_as_digits() {
+    let found = of(r#"{"id":9007199254740993}"#, r#"{"id":9007199254740992}"#);
+    let field = Field {
+        path: "/id".to_owned(),
+        left: Some("\"9007199254740993\"".to_owned()),
+        right: Some("\"9007199254740992\"".to_owned()),
+        note: Some(Note::Precision),
+    };
+    assert_eq!(found, [field]);
+    assert_eq!(shown("9007199254740993", "1"), [" 9007199254740993 1"]);
+}
+
+#[test]
 fn notes_say_what_values_do_not() {
     let note = |left: &str, right: &str| of(left, right)[0].note;
     assert_eq!(note(r#""a b ""#, r#""a\n b""#), Some(Note::Whitespace));
