@@ -36,8 +36,7 @@ async function tallyEvents({ tape, signal, progress, output }, { at }, { state }
   const total = state?.coordinator.logicalTime ?? 0
   const tally = { header: null, count: 0, byKind: {}, firstTime: null, lastTime: null }
   try {
-    for await (const event of tape.readRunEvents(at)) {
-      signal.throwIfAborted()
+    for await (const event of tape.readRunEvents(at, { signal })) {
       addEvent(tally, event)
       if (tally.count % 10_000 === 0) bar.at({ bytes: event.logicalTime, total })
     }
