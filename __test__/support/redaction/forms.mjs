@@ -1,0 +1,9 @@
+// All forms of secrets that an export with default options has to remove.
+
+import { ENCODED } from './forms-encoded.mjs';
+import { NAMED } from './forms-named.mjs';
+import { TOKENS } from './forms-tokens.mjs';
+import { TOOLS } from './forms-tools.mjs';
+import { WEB } from './forms-web.mjs';
+
+export const FORMS = { 'a value with a name': NAMED, 'a token': TOKENS, 'a request': WEB, 'a tool': TOOLS, 'in another spelling': ENCODED };
