@@ -8,7 +8,7 @@ export interface SessionRecord {
 }
 
 export declare function carriersOf(written: Written): Record<string, (written: Written) => SessionRecord>;
-export declare function filled(form: Form, place: string): { secret: string; written: Written };
+export declare function filled(form: Form, place: string): { secret: string; written: Written; made: string[] };
 export declare function sessionWith(records: readonly SessionRecord[]): string;
 export declare function sessionOfForm(form: Form): { secrets: Record<string, string>; text: string };
 export declare function sessionOfText(written: Written): string;

@@ -28,12 +28,16 @@ const OF_VALUE = {
 /** The carriers of what is written, by name. */
 export const carriersOf = (written) => (typeof written === 'string' ? OF_TEXT : OF_VALUE);
 
-/** What a form writes, with values made afresh for it and for `place`. */
+/** What a form writes, with values made afresh for it and for `place`; `made` are all of them, the secret first. */
 export function filled([name, value, write], place) {
   const random = randomOf(`${SEED} ${name} ${place}`);
-  const make = (of) => (typeof of === 'string' ? textOf(of, random) : of(random));
+  const made = [];
+  const make = (of) => {
+    made.push(typeof of === 'string' ? textOf(of, random) : of(random));
+    return made.at(-1);
+  };
   const secret = make(value);
-  return { secret, written: write(secret, make) };
+  return { secret, written: write(secret, make), made };
 }
 
 /** The text of a session of these records. */
