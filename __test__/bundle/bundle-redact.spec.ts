@@ -1,6 +1,6 @@
 // Redaction through the addon: no file of a bundle contains any byte of a secret, the rest still verifies, and redacted values are marked.
 
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fc, test } from '../support/property';
@@ -22,6 +22,7 @@ import { content, sessionEvent, sessionOf } from '../support/session-file.js';
 const SECRET = `s3cr3t-"q"\\b/é\u2028😀-${randomBytes(6).toString('hex')}`;
 const RULE: RedactionRule = { name: 'mine', pattern: 's3cr3t-.*?-[0-9a-f]{12}' };
 const only = (...rules: RedactionRule[]): ExportOptions => ({ redact: { builtin: false, rules } });
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const GITHUB = `ghp_${randomBytes(18).toString('hex')}`;
 
 /** The ways in which JSON can write a text: as it is, escaped once, quoted twice, and with every character escaped. */
@@ -124,6 +125,36 @@ describe.each(FORMS)('a run as %s', (form) => {
     const run = startedRun();
     expect((await redacted(run)).files).toEqual((await redacted(run, { redact: false })).files);
   });
+});
+
+test.each(FORMS)('a PIN that a pointer removed from a blob can not be read back from a hash: %s', async (form) => {
+  const run = startedRun();
+  const pin = String(100_000 + (randomBytes(4).readUInt32LE() % 900_000));
+  const written = (value: string) => JSON.stringify({ user: 'ann', pin: value });
+  advance(run, 'build#1', 'NodeStarted');
+  run.append('ToolInvoked', { tool: 'cc', call: 'c1', requestHash: 'q' }, { node: 'build' });
+  run.append('ToolCompleted', { tool: 'cc', call: 'c1', rawHash: run.putBlob(written(pin)), outputHash: 'o', normalizer: 'json' }, { node: 'build' });
+  run.append('BlobStored', { blob: run.putBlob(written(pin)), size: written(pin).length });
+  const path = join(freshDirectory(), form);
+  const info = await exportBundle(run.write(freshPath()), path, { redact: { rules: [{ name: 'pin', path: '/pin' }] } });
+  expect(info.redactions).toBe(3);
+  const imported = join(freshDirectory(), 'imported');
+  await importBundle(path, imported);
+  const files = filesIn(imported);
+  // Whoever tries all values knows the redacted text, and looks for a hash of what stood there.
+  const hashes = new Set(Object.values(files).flatMap((bytes) => bytes.toString().match(/[0-9a-f]{64}/g) ?? []));
+  expect(hashes.has(sha256(written(pin)))).toBe(false);
+  expect(hashes.has(sha256(written('[redacted:pin]')))).toBe(true);
+  for (const bundle of [path, imported]) {
+    expect(await codesIn(bundle)).toEqual([]);
+    expect(await replayRun(bundle, { verify: 'full' })).toMatchObject({ ok: true, state: stateAt(run, run.time - 1) });
+    const found = await verifyRun(bundle);
+    expect(found).toMatchObject({ stateHashesMatch: true, outputHashesMatch: false, chain: { failed: 0, unverifiable: 2 }, outputHashes: { failed: 0, unverifiable: 1 } });
+    const named = (await eventsIn(bundle)).map(({ payload }) => payload as { blob?: string; rawHash?: string }).flatMap(({ blob, rawHash }) => blob ?? rawHash ?? []);
+    expect(named).toEqual(Array(2).fill(sha256(written('[redacted:pin]'))));
+  }
+  const again = join(freshDirectory(), 'again');
+  expect(await exportBundle(path, again, { redact: { rules: [{ name: 'pin', path: '/pin' }] } })).toMatchObject({ bundleId: info.bundleId });
 });
 
 describe('rules', () => {

@@ -1,7 +1,7 @@
 //! `redactions.json`: which events, blobs, files and lines were redacted, and by which rules.
 //!
 //! It contains the original hashes of a run's events, which are salted with a salt that is removed, and of blobs, which the log contains
-//! anyway. It contains no hashes of a session's lines, because short secrets could be guessed from them.
+//! anyway unless a secret could be guessed from them. It contains no hashes of a session's lines, because short secrets could be guessed from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ pub struct RedactedEvent {
 /// A redacted blob.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct RedactedBlob {
-    /// The hash of the redacted bytes, which is the blob's name in the bundle.
+    /// The hash of the redacted bytes, which is the blob's name in the bundle. The log names it too if the original hash was dropped.
     pub redacted: String,
     /// The names of the rules that matched, sorted, without duplicates.
     pub rules: Vec<String>,

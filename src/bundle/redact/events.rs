@@ -17,7 +17,7 @@ use crate::run::kind::Kind;
 use crate::run::payload_fields::{FieldType, PayloadField, fields_of};
 
 /// The fixed field at a path of a payload, if it is one.
-fn fixed_field(fields: &'static [PayloadField], path: &[Step<'_>]) -> Option<&'static str> {
+pub fn fixed_field(fields: &'static [PayloadField], path: &[Step<'_>]) -> Option<&'static str> {
     let (Step::Key(key), inner) = path.split_first()? else { return None };
     let field = fields.iter().find(|field| spells(key, field.name))?;
     match field.of {

@@ -16,6 +16,9 @@ use crate::bundle::error::{BundleCode, BundleError};
 /// How many times a text is decoded, for JSON in strings of JSON.
 pub const MAX_LEVELS: usize = 4;
 
+/// The number of characters from which on a secret is taken to be too long to be guessed from a hash of the text around it.
+const MIN_UNGUESSABLE: usize = 16;
+
 /// The maximum number of times that a replaced text is matched again.
 const MAX_ROUNDS: usize = 64;
 
@@ -74,6 +77,8 @@ pub struct Matcher<'r> {
     unfiltered: Vec<usize>,
     /// The secrets found so far.
     pub secrets: Secrets,
+    /// Whether any hit since this was last set to false could be guessed: a short text, or a value that a pointer names.
+    pub has_guessable: bool,
 }
 
 impl<'r> Matcher<'r> {
@@ -106,6 +111,7 @@ impl<'r> Matcher<'r> {
             prefilter,
             unfiltered,
             secrets: Secrets::default(),
+            has_guessable: false,
         })
     }
 
@@ -228,6 +234,8 @@ impl<'r> Matcher<'r> {
         }
         let known = self.secrets.find(text).map(|(start, end, rule)| Hit { start, end, rule });
         hits.extend(without(known.collect(), &placeholders));
+        let is_pointed = |rule: usize| context.pointed.iter().any(|(pointed, _)| *pointed == rule);
+        self.has_guessable |= hits.iter().any(|hit| is_pointed(hit.rule) || is_short(&text[hit.start..hit.end]));
         Ok(hits)
     }
 
@@ -341,6 +349,12 @@ impl<'r> Matcher<'r> {
 /// The replacement for hits of a rule. It needs no escapes in a JSON string.
 pub fn placeholder(name: &str) -> Vec<u8> {
     format!("[redacted:{name}]").into_bytes()
+}
+
+/// Whether a text has so few characters that it can be guessed.
+fn is_short(text: &[u8]) -> bool {
+    let begins_character = |byte: &&u8| **byte & 0xc0 != 0x80;
+    text.iter().filter(begins_character).take(MIN_UNGUESSABLE).count() < MIN_UNGUESSABLE
 }
 
 fn looks_like_json(text: &[u8]) -> bool {

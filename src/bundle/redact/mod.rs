@@ -7,6 +7,7 @@
 //! - *Escapes*: strings are matched decoded, and JSON inside strings decoded again, up to four levels ([`escapes`]).
 //! - *Idempotence*: placeholders are never matched, so that redacting a bundle again by the same rules changes nothing.
 //! - *Other occurrences*: a secret is removed everywhere, unless it is so short or common that it occurs by coincidence ([`secrets`]).
+//! - *Hashes of originals*: where a secret could be guessed from the hash of an original blob, the hash is dropped ([`original_hashes`]).
 //! - *Fixed content*: keys, numbers, and strings that ids, hashes and states depend on are not redacted; a match there fails the
 //!   export ([`document`]).
 //!
@@ -23,6 +24,7 @@ pub mod json;
 pub mod leak_check;
 pub mod lines;
 pub mod matcher;
+mod original_hashes;
 pub mod pass;
 pub mod pointer;
 pub mod prefilter;

@@ -13,6 +13,7 @@ use super::json::{Step, is_json};
 use super::leak_check::LeakCheck;
 use super::lines::redacted_line;
 use super::matcher::{Form, MatchContext, Matcher};
+use super::original_hashes::drop_original_hashes;
 use super::rule::{Rule, RuleSet};
 use super::staging::{RedactedFile, Staging};
 use crate::bundle::checked_log::CheckedSession;
@@ -59,7 +60,7 @@ pub fn redact(
     let mut pass = Pass {
         plan: &plan,
         limits,
-        watch,
+        watch: &mut *watch,
         matcher,
         staging: None,
         beside,
@@ -74,8 +75,9 @@ pub fn redact(
         }
     }
     let Pass { matcher, staging, round, .. } = pass;
-    round.apply(&mut plan, limits)?;
+    let guessable = round.apply(&mut plan, limits)?;
     plan.staging = staging;
+    drop_original_hashes(&mut plan, &guessable, beside, watch)?;
     Ok((plan, LeakCheck::new(matcher)))
 }
 
@@ -103,6 +105,8 @@ struct Round {
     lines: BTreeMap<u64, Vec<String>>,
     /// The rules that apply to a blob because of the events that name it, by its hash.
     blob_rules: HashMap<String, Vec<bool>>,
+    /// The blobs with secrets that could be guessed from the hash of the original.
+    guessable: BTreeSet<BundlePath>,
     /// The redacted name and version of the workflow.
     workflow: Option<(Text<'static>, Text<'static>)>,
     /// The last rule that matched, for the error about too many rounds.
@@ -294,7 +298,12 @@ impl Pass<'_, '_, '_> {
         if let Some((allowed, named)) = allowed.as_mut().zip(self.round.blob_rules.get(hash)) {
             allowed.iter_mut().zip(named).for_each(|(allowed, named)| *allowed |= named);
         }
-        self.bytes(path, file, allowed.as_deref(), out)
+        self.matcher.has_guessable = false;
+        let is_hit = self.bytes(path, file, allowed.as_deref(), out)?;
+        if is_hit && self.matcher.has_guessable {
+            self.round.guessable.insert(path.clone());
+        }
+        Ok(is_hit)
     }
 
     fn bytes(
@@ -491,9 +500,11 @@ fn newlines(text: &[u8]) -> u64 {
 }
 
 impl Round {
-    /// Replaces the files of the plan by the redacted ones, and adds to its redactions.
-    fn apply(self, plan: &mut ExportPlan, limits: &Limits) -> Result<(), BundleError> {
+    /// Replaces the files of the plan by the redacted ones, and adds to its redactions. Returns the hashes of redacted blobs with secrets
+    /// that could be guessed from the hash of the original.
+    fn apply(self, plan: &mut ExportPlan, limits: &Limits) -> Result<HashSet<String>, BundleError> {
         let list = &mut plan.redactions;
+        let mut guessable = HashSet::new();
         let mut blobs_by_storage = HashMap::<String, Vec<String>>::new();
         for (blob, redacted) in &list.blobs {
             blobs_by_storage.entry(redacted.redacted.clone()).or_default().push(blob.clone());
@@ -514,6 +525,9 @@ impl Round {
                         let message =
                             format!("redacted it is larger than {} bytes, the limit for blobs", limits.blob_bytes);
                         return Err(BundleError::about(BundleCode::BlobTooLarge, path.as_str(), message));
+                    }
+                    if self.guessable.contains(&path) {
+                        guessable.insert(as_text(&to_hex(&file.listed.sha256)).to_owned());
                     }
                     map_blob(list, &blobs_by_storage, &plan.named, &path, &file, rules)?
                 }
@@ -536,7 +550,7 @@ impl Round {
         if let Some(workflow) = self.workflow {
             plan.metadata.workflow = Some(workflow);
         }
-        Ok(())
+        Ok(guessable)
     }
 }
 
@@ -559,12 +573,15 @@ fn map_blob(
         }
     }
     if !blobs_by_storage.contains_key(before) || from_hex(before.as_bytes()).is_some_and(|hash| named.contains(&hash)) {
-        list.blobs.insert(before.to_owned(), RedactedBlob { redacted: after.clone(), rules });
+        let entry = list.blobs.entry(before.to_owned());
+        let known = entry.or_insert(RedactedBlob { redacted: after.clone(), rules: Vec::new() });
+        merge(&mut known.rules, rules);
     }
     BundlePath::parse(blob_path(&after).as_bytes())
 }
 
-fn merge(known: &mut Vec<String>, rules: Vec<String>) {
+/// Adds names of rules to a sorted list without duplicates.
+pub fn merge(known: &mut Vec<String>, rules: Vec<String>) {
     known.extend(rules);
     known.sort_unstable();
     known.dedup();

@@ -135,7 +135,7 @@ fn sealed(source: &Path, root: &Path, rules: &[RedactionRule], secrets: &[&str])
     directory
 }
 
-fn verification(path: &Path) -> Verification {
+pub(super) fn verification(path: &Path) -> Verification {
     if !is_bundle(path) {
         let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
         let (run, trusted) = (RunDirectory::new(path), TrustedKeys::default());
