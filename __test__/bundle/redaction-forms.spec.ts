@@ -37,6 +37,28 @@ function runOfForm(form: Form) {
   return { secrets, source: run.write(freshPath()) };
 }
 
+/** What of the text around the secrets is gone: what the user said before and after them, and the structure of JSON in a string. */
+function damageIn(before: string, after: string): string[] {
+  const lines = after.split('\n');
+  return before.split('\n').flatMap((line, at) => {
+    const said = ['This is what I have so far:', 'Tell me what you make of it.'].filter((around) => line.includes(around) && !lines[at]!.includes(around));
+    const shapes = [line, lines[at]!].map((one) => (one === '' ? '' : shapeOf(JSON.parse(one))));
+    return [...said, ...(shapes[0] === shapes[1] ? [] : [`${shapes[0]} is now ${shapes[1]}`])];
+  });
+}
+
+/** The number of members of a value at each level, also of JSON in strings. Keys may be redacted, too. */
+function shapeOf(value: unknown): string {
+  if (typeof value === 'string' && /^[[{]/.test(value)) {
+    try {
+      return `"${shapeOf(JSON.parse(value))}"`;
+    } catch {
+      return 'text';
+    }
+  }
+  return typeof value === 'object' && value !== null ? `{${Object.values(value).map(shapeOf).join(',')}}` : typeof value;
+}
+
 const leaksByPlace = (files: Record<string, Buffer>, secrets: Record<string, string>) =>
   Object.entries(secrets).flatMap(([place, secret]) => leaksOf(files, secret).map((leak) => `${place}: ${secret} is left in ${leak}`));
 
@@ -49,8 +71,7 @@ describe(`made with SESSION_TAPE_SECRET_SEED=${SEED}`, () => {
         for (const secret of Object.values(secrets)) expect(leaksOf({ source: Buffer.from(text) }, secret)).not.toEqual([]);
         const files = await filesOfExport(text);
         expect(leaksByPlace(files, secrets)).toEqual([]);
-        // What stands around it is still there.
-        for (const around of ['This is what I have so far:', 'Tell me what you make of it.', '"callId":"c1"']) expect(files['session.jsonl']!.toString()).toContain(around);
+        expect(damageIn(text, files['session.jsonl']!.toString())).toEqual([]);
       });
 
       test.each(forms.map((form) => [form[0], form] as const))('%s is removed from a run', async (_, form) => {
