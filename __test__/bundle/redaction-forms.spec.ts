@@ -7,7 +7,7 @@ import { describe, expect } from 'vitest';
 import { exportBundle, filesIn, freshDirectory } from '../support/bundles.js';
 import { sessionOfForm, sessionWith, filled, carriersOf } from '../support/redaction/carriers.mjs';
 import type { Form } from '../support/redaction/carriers.mjs';
-import { FORMS } from '../support/redaction/forms.mjs';
+import { FORMS, isFound } from '../support/redaction/forms.mjs';
 import { leaksOf } from '../support/redaction/reader.mjs';
 import { SEED } from '../support/redaction/values.mjs';
 import { freshPath, startedRun } from '../support/run-directory.js';
@@ -65,21 +65,28 @@ const leaksByPlace = (files: Record<string, Buffer>, secrets: Record<string, str
 describe(`made with SESSION_TAPE_SECRET_SEED=${SEED}`, () => {
   for (const [kind, forms] of Object.entries(FORMS)) {
     describe(kind, () => {
-      test.each(forms.map((form) => [form[0], form] as const))('%s is removed from a session', async (_, form) => {
-        const { secrets, text } = sessionOfForm(form);
-        // What is not seen in the source would not be seen in the bundle either.
-        for (const secret of Object.values(secrets)) expect(leaksOf({ source: Buffer.from(text) }, secret)).not.toEqual([]);
-        const files = await filesOfExport(text);
-        expect(leaksByPlace(files, secrets)).toEqual([]);
-        expect(damageIn(text, files['session.jsonl']!.toString())).toEqual([]);
-      });
+      for (const form of forms) {
+        if (!isFound(form)) {
+          test.skip(`${form[0]} is not found yet, as docs/redaction.md says`);
+          continue;
+        }
 
-      test.each(forms.map((form) => [form[0], form] as const))('%s is removed from a run', async (_, form) => {
-        const { secrets, source } = runOfForm(form);
-        const to = join(freshDirectory(), 'b');
-        await exportBundle(source, to);
-        expect(leaksByPlace(filesIn(to), secrets)).toEqual([]);
-      });
+        test(`${form[0]} is removed from a session`, async () => {
+          const { secrets, text } = sessionOfForm(form);
+          // What is not seen in the source would not be seen in the bundle either.
+          for (const secret of Object.values(secrets)) expect(leaksOf({ source: Buffer.from(text) }, secret)).not.toEqual([]);
+          const files = await filesOfExport(text);
+          expect(leaksByPlace(files, secrets)).toEqual([]);
+          expect(damageIn(text, files['session.jsonl']!.toString())).toEqual([]);
+        });
+
+        test(`${form[0]} is removed from a run`, async () => {
+          const { secrets, source } = runOfForm(form);
+          const to = join(freshDirectory(), 'b');
+          await exportBundle(source, to);
+          expect(leaksByPlace(filesIn(to), secrets)).toEqual([]);
+        });
+      }
     });
   }
 });

@@ -1,16 +1,16 @@
-// Writes a session with every form of a secret, for programs in other languages: `node write-recording.mjs FOLDER`. The folder then has
+// Writes a session with every form of a secret that the rules find, for programs in other languages: `node write-recording.mjs FOLDER`. The folder then has
 // session.jsonl and secrets.json, an array of the values that were made.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { carriersOf, filled, sessionWith } from './carriers.mjs';
-import { FORMS } from './forms.mjs';
+import { FORMS, isFound } from './forms.mjs';
 import { SEED } from './values.mjs';
 
 const [folder] = process.argv.slice(2);
 const secrets = [];
 const records = Object.values(FORMS).flatMap((forms) =>
-  forms.flatMap((form) =>
+  forms.filter(isFound).flatMap((form) =>
     Object.entries(carriersOf(filled(form, '').written)).map(([place, carry]) => {
       const { written, made } = filled(form, place);
       secrets.push(...made);
