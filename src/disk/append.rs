@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::file::File;
-use super::files;
+use super::input_file::open_patiently;
 use super::metadata::FileKind;
 use super::open_options::OpenOptions;
 use super::os_error::OsError;
@@ -78,7 +78,7 @@ impl Appender {
     /// Opens `path`, which must exist. `known_end` is the offset at which the caller's last line ended: if the file may not be read,
     /// it ends in `\n` only if that is its end.
     pub fn open(path: &Path, known_end: Option<u64>) -> Result<Self, OsError> {
-        let open = |read| files::open(path, &OpenOptions { append: true, read, ..OpenOptions::default() });
+        let open = |read| open_patiently(path, &OpenOptions { append: true, read, ..OpenOptions::default() });
         // Only the last byte is read; a file that may be written but not read is appended to anyway.
         let (file, readable) = match open(true) {
             Err(error) if matches!(error.code, "EACCES" | "EPERM") => (open(false)?, false),

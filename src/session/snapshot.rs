@@ -21,7 +21,7 @@ use super::event::Mode;
 use super::fold::{Effect, FoldOptions, Start};
 use crate::disk::boot::Boot;
 use crate::disk::file::File;
-use crate::disk::input_file::InputFile;
+use crate::disk::input_file::{InputFile, open_patiently};
 use crate::disk::metadata::{Inode, Metadata};
 use crate::disk::open_options::OpenOptions;
 use crate::disk::os_error::OsError;
@@ -228,7 +228,8 @@ pub fn save(place: &Place, source: &LineSource, snapshot: &Snapshot, mode: Mode)
 /// Puts the file on stable storage. Returns false if that fails, or if the file has another identity by now: its metadata may then survive a
 /// power cut without its content.
 fn is_durable(path: &Path, identity: &Identity) -> bool {
-    let Ok(file) = files::open(path, &OpenOptions { read: true, ..OpenOptions::default() }) else { return false };
+    let options = OpenOptions { read: true, ..OpenOptions::default() };
+    let Ok(file) = open_patiently(path, &options) else { return false };
     file.sync_all().is_ok()
         && file.metadata().ok().and_then(|metadata| Identity::of(&metadata)).as_ref() == Some(identity)
 }
