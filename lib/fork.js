@@ -9,6 +9,7 @@ const { NO_OPTIONS, check, checkSnapshotOptions, expect } = require('./arguments
 const { messageText } = require('./assembly.js')
 const { SEQUENCE_CORRUPT } = require('./describe.js')
 const { SESSION, runJob } = require('./job.js')
+const { OWNER_ONLY } = require('./mode.js')
 const { nameOf, startPayload } = require('./new-session.js')
 const { SessionRecordingService, checkRecorderOptions } = require('./recorder.js')
 const { replaySession } = require('./replay.js')
@@ -48,8 +49,8 @@ function checkOptions(options) {
  */
 function captured({ checkpointId, checkpointName, source: { sessionId, filePath } }, options) {
   const { chatsDir, projectHash, provider, model, workspaceDirs, source, snapshot, snapshotDir } = options
-  const { cwd, fileName, onWarning, durability, exclusive } = options.recorder ?? NO_OPTIONS
-  const recorder = { __proto__: null, cwd, fileName, onWarning, durability, exclusive }
+  const { cwd, fileName, onWarning, durability, exclusive, mode } = options.recorder ?? NO_OPTIONS
+  const recorder = { __proto__: null, cwd, fileName, onWarning, durability, exclusive, mode }
   const session = { __proto__: null, sessionId: randomUUID(), projectHash, chatsDir, workspaceDirs: slice(workspaceDirs, 0), provider, model }
   return {
     __proto__: null,
@@ -114,6 +115,7 @@ function writeFile({ checkpointId, filePath, directory, snapshots: { snapshot, s
     chatsDir: directory,
     nameHasSeconds,
     idPrefix,
+    mode: config.mode ?? OWNER_ONLY,
     startPayload: startPayload(config, timestamp(now)),
     now,
   }

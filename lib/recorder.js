@@ -2,9 +2,11 @@
 
 const { native, stringify, queueMicrotask, define } = require('./native.js')
 const { check } = require('./arguments.js')
+const { OWNER_ONLY, checkMode } = require('./mode.js')
 const { nameOf, startPayload } = require('./new-session.js')
-const { Writing, absolute, thisProcess, ownerOf, shownOwner } = require('./writing.js')
+const { Writing, ending, absolute, thisProcess, ownerOf, shownOwner } = require('./writing.js')
 const { timestamp } = require('./timestamp.js')
+const { turns, beginTurn } = require('./turns.js')
 
 const KNOWN_TYPES = new Map(
   ['content', 'compressed', 'rewind', 'provider_switch', 'session_event', 'directories_changed'].map((type, index) => [type, index]),
@@ -30,6 +32,8 @@ class SessionRecordingService {
   /** False after `dispose` and after the warning about a failure. */
   #active = true
   #title
+  /** The turn of the event loop in which the last event was recorded. */
+  #turn = -1
   #lock = null
   /** The lock behind the handle, unless a caller has made that. */
   #heldLock
@@ -52,7 +56,7 @@ class SessionRecordingService {
 
   constructor(config) {
     checkConfig(config)
-    const { sessionId, projectHash, chatsDir, onWarning, durability, exclusive } = config
+    const { sessionId, projectHash, chatsDir, onWarning, durability, exclusive, mode } = config
     const now = Date.now()
     const { nameHasSeconds, idPrefix } = nameOf(config)
     this.#config = { __proto__: null, sessionId, projectHash, chatsDir }
@@ -64,6 +68,7 @@ class SessionRecordingService {
         chatsDir: absolute(chatsDir),
         nameHasSeconds,
         idPrefix,
+        mode: mode ?? OWNER_ONLY,
         fsync: durability === 'fsync',
         exclusiveOwner: exclusive ? thisProcess() : undefined,
         startPayload: startPayload(config, timestamp(now)),
@@ -81,11 +86,19 @@ class SessionRecordingService {
     const known = KNOWN_TYPES.get(type)
     const now = Date.now()
     if (this.#heldLock !== undefined) this.#expectLock(now)
-    const seq = known === undefined ? this.#native.recordOther(stringify(type), text, now) : this.#record(known, text, now)
+    const isNewTurn = this.#turn !== turns.current
+    if (isNewTurn) this.#turn = beginTurn()
+    const seq = known === undefined ? this.#recordOther(type, text, now, isNewTurn) : isNewTurn ? this.#record(known, text, now, true) : this.#record(known, text, now)
+    if (ending.hasBegun) this.#writing.warn()
     if (seq === seq) return { v: 1, seq, ts: timestamp(now), type, payload }
     // The file could not be created. `enqueue` does not throw for that, and must not call `onWarning` synchronously.
     queueMicrotask(() => this.#writing.warn())
     return null
+  }
+
+  #recordOther(type, text, now, isNewTurn) {
+    if (isNewTurn) this.#native.beginTurn()
+    return this.#native.recordOther(stringify(type), text, now)
   }
 
   recordContent(content) {
@@ -249,11 +262,11 @@ class SessionRecordingService {
   }
 
   getPendingRecordCount() {
-    return this.#native.pendingRecords()
+    return this.#native.pendingRecords(this.#turn === turns.current)
   }
 
   getPendingByteCount() {
-    return this.#native.pendingBytes()
+    return this.#native.pendingBytes(this.#turn === turns.current)
   }
 
   /** Ends the recording after a failure, and returns the warning. */
@@ -321,6 +334,7 @@ function checkRecorderOptions(options, name) {
   check.optional(options.onWarning, `${name}.onWarning`, 'function')
   if (options.durability !== undefined) check.oneOf(options.durability, `${name}.durability`, ['os', 'fsync'])
   check.optional(options.exclusive, `${name}.exclusive`, 'boolean')
+  checkMode(options.mode, `${name}.mode`)
 }
 
 function warningMessage({ code, message, path: filePath }, dropped, owner) {

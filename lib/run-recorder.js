@@ -3,8 +3,9 @@
 const { native, parse, parseRecord, stringify, plainJson, queueMicrotask } = require('./native.js')
 const { check, expect } = require('./arguments.js')
 const { errorOf } = require('./errors.js')
+const { OWNER_ONLY, checkMode } = require('./mode.js')
 const { checkWorkflow } = require('./workflow.js')
-const { Writing, absolute, thisProcess, ownerOf, shownOwner } = require('./writing.js')
+const { Writing, ending, absolute, thisProcess, ownerOf, shownOwner } = require('./writing.js')
 
 /** The numbers of the addon for kinds, which are cheaper to pass than names. */
 const KINDS = new Map(native.runEventKinds().map((kind, number) => [kind, number]))
@@ -23,6 +24,8 @@ class RunRecorder {
     this.#native = this.#writing.recorder
     const torn = this.#native.tornBytes()
     if (torn > 0) queueMicrotask(() => this.#writing.callOnWarning(tornWarning(this.#native.path(), torn)))
+    const unlocked = this.#native.unlocked()
+    if (unlocked) queueMicrotask(() => this.#writing.callOnWarning(unlockedWarning(this.#native.path(), parseRecord(unlocked))))
   }
 
   append(event) {
@@ -44,6 +47,7 @@ class RunRecorder {
     const number = KINDS.get(kind)
     if (number === undefined) throw errorOf(parseRecord(this.#native.unknownKind(kind)))
     const logicalTime = this.#native.append(number, node, parent, payload, Date.now())
+    if (ending.hasBegun) this.#writing.warn()
     if (logicalTime === null) throw errorOf(parseRecord(this.#native.takeRefusal()))
     return { eventId: `evt_${logicalTime}`, logicalTime }
   }
@@ -127,6 +131,7 @@ function checkConfig(config) {
   check.optional(config.resume, 'config.resume', 'boolean')
   if (config.durability !== undefined) check.oneOf(config.durability, 'config.durability', ['os', 'fsync'])
   check.optional(config.onWarning, 'config.onWarning', 'function')
+  checkMode(config.mode, 'config.mode')
 }
 
 function checkOptionalId(value, name) {
@@ -134,7 +139,7 @@ function checkOptionalId(value, name) {
 }
 
 /** Opens the addon's recorder. Throws an Error if the run, its directory or its log does not allow it. */
-function open(group, id, { directory, runId, workflow, scheduler, capabilities, resume, durability }) {
+function open(group, id, { directory, runId, workflow, scheduler, capabilities, resume, durability, mode }) {
   const opened = native.openRunRecorder(group, {
     __proto__: null,
     id,
@@ -144,6 +149,7 @@ function open(group, id, { directory, runId, workflow, scheduler, capabilities, 
     scheduler,
     capabilities: capabilities && plainJson(capabilities),
     resume: resume === true,
+    mode: mode ?? OWNER_ONLY,
     fsync: durability === 'fsync',
     owner: thisProcess(),
     now: Date.now(),
@@ -162,6 +168,11 @@ function lockedFailure({ code, path, ...failure }) {
 function tornWarning(filePath, bytes) {
   const message = `The last line of '${filePath}' was torn: its ${bytes} bytes were cut off. The event in it was never flushed.`
   return { code: 'TornTail', message, filePath, eventsDropped: 1 }
+}
+
+function unlockedWarning(filePath, { message }) {
+  const text = `'${filePath}' is recorded to without a lock, since its file system has none: ${message}. Do not record to it twice.`
+  return { code: 'LockUnsupported', message: text, filePath, eventsDropped: 0 }
 }
 
 function disposedError() {

@@ -3,6 +3,7 @@
 // The background part of session and run recorders: flushes, failures, and the end of the process.
 
 const path = require('node:path')
+const { endTurn } = require('./turns.js')
 const { native, parseRecord, plainJson, withFields, queueMicrotask } = require('./native.js')
 
 /** The writings of this thread that have not warned yet, by id. The references are weak, so that unreferenced recorders are collected. */
@@ -10,17 +11,43 @@ const writings = new Map()
 const registry = new FinalizationRegistry((id) => writings.delete(id))
 let lastId = 0
 let group
+/** Whether the process or the worker is ending. */
+const ending = { __proto__: null, hasBegun: false }
 
 /** Created with the first recorder, so that a program that only replays gets no exit listener. */
 function recorderGroup() {
   if (!group) {
     group = new native.RecorderGroup((id) => writings.get(id)?.deref()?.warn())
-    process.on('exit', () => {
-      group.drain()
-      for (const writing of writings.values()) writing.deref()?.warn()
-    })
+    // Before other listeners, of which one may record and then call `process.exit` again.
+    process.prependListener('exit', leave)
+    if (process._exiting) leave()
+    drainBeforeExecve()
   }
   return group
+}
+
+/** From now on, recording waits until its records are written, and warns at once: no later turn of the event loop will. */
+function leave() {
+  ending.hasBegun = true
+  group.leave()
+  warnAll()
+}
+
+function warnAll() {
+  for (const writing of writings.values()) writing.deref()?.warn()
+}
+
+/** `process.execve` (Node.js 24) replaces the program without an event: it ends all threads, and waits for none. */
+function drainBeforeExecve() {
+  const { execve } = process
+  if (typeof execve !== 'function') return
+  process.execve = {
+    execve(...args) {
+      native.drainAllRecorders()
+      warnAll()
+      return Reflect.apply(execve, this, args)
+    },
+  }.execve
 }
 
 class Writing {
@@ -49,7 +76,10 @@ class Writing {
   async flush() {
     if (this.#hasWarned) return
     const queued = this.#native.unflushed()
-    if (queued === null) return
+    if (queued === null) {
+      await undefined
+      return endTurn()
+    }
     const failure = await this.#flushThisTurn()
     if (failure && !failure.isEnvironmental && queued > failure.kept) throw writeError(failure)
   }
@@ -59,6 +89,7 @@ class Writing {
     this.#flushing ??= Promise.resolve().then(async () => {
       this.#flushing = undefined
       await this.#native.flush()
+      endTurn()
       this.warn()
       const failure = this.#native.failure()
       return failure && parseRecord(failure)
@@ -69,6 +100,7 @@ class Writing {
   /** Resolves when everything is written, and the file is closed and unlocked. */
   async dispose() {
     await this.recorder.dispose()
+    endTurn()
     // Failures are reported by `onWarning` and by flushes; `dispose` does not reject.
     this.warn()
   }
@@ -125,7 +157,8 @@ function shownOwner(owner) {
 
 function writeError({ code, errno, syscall, message, path: filePath }) {
   const where = message.includes(filePath) ? '' : ` '${filePath}'`
-  return withFields(new Error(`${message}${where}`), { errno, code, syscall, path: filePath })
+  // `FileReplaced` is found when the file is opened, and has no number of the system.
+  return withFields(new Error(`${message}${where}`), { errno: errno ?? 0, code, syscall: syscall ?? 'open', path: filePath })
 }
 
-module.exports = { Writing, absolute, thisProcess, ownerOf, shownOwner }
+module.exports = { Writing, ending, absolute, thisProcess, ownerOf, shownOwner }

@@ -27,6 +27,7 @@
 //! let recorder = RunRecorder::open(
 //!     &RunRecorderConfig {
 //!         directory: directory.clone(),
+//!         mode: 0o600,
 //!         run_id: Text::from_plain("run-1"),
 //!         workflow: r#"{"name":"weekly","version":"1","nodes":[{"id":"fetch","kind":"task"}]}"#,
 //!         scheduler: Scheduler::RoundRobin,

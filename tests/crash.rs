@@ -55,6 +55,7 @@ fn child() {
     let fsync = take_on_terms();
     let (sender, failures) = mpsc::channel();
     let config = RecorderConfig {
+        mode: 0o600,
         chats_dir: PathBuf::from(directory),
         file_name: FileNameForm::Minutes,
         id_prefix: "crash".encode_utf16().collect(),
@@ -104,6 +105,7 @@ fn a_panic_of_the_writer_is_a_failed_write() {
     let directory = tempfile::tempdir().unwrap();
     let (sender, failures) = mpsc::channel();
     let config = RecorderConfig {
+        mode: 0o600,
         chats_dir: directory.path().to_path_buf(),
         file_name: FileNameForm::Minutes,
         id_prefix: "panic".encode_utf16().collect(),

@@ -49,6 +49,7 @@ fn child() {
     let start =
         br#"{"sessionId":"child","projectHash":"h","workspaceDirs":[],"provider":"p","model":"m","startTime":"t"}"#;
     let target = ForkTarget {
+        mode: 0o600,
         chats_dir: directory,
         file_name: FileNameForm::Minutes,
         id_prefix: "child".encode_utf16().collect(),

@@ -110,18 +110,19 @@ fn a_path_belongs_to_what_was_mounted_last_as_long_as_its_guard_lives() {
     let (path, inner) = (root.join("inner/file"), root.join("inner"));
     let (_outer_disk, outer) = mounted(&root);
     let (_inner_disk, inside) = mounted(&inner);
-    files::create_new(&path).unwrap();
+    files::create_new(&path, 0o600).unwrap();
     drop(outer);
     assert!(files::is_file(&path) && !files::exists(&root));
     drop(inside);
     assert_eq!(files::metadata(&path).unwrap_err().code, "ENOENT");
-    assert_eq!(files::create_new(&path).unwrap_err().code, "ENOENT");
+    assert_eq!(files::create_new(&path, 0o600).unwrap_err().code, "ENOENT");
 }
 
 // ---- Sessions -----------------------------------------------------------------------------------
 
 fn session_recorder() -> Recorder {
     let config = RecorderConfig {
+        mode: 0o600,
         chats_dir: at("home/chats"),
         file_name: FileNameForm::Minutes,
         id_prefix: "mounted".encode_utf16().collect(),
@@ -189,6 +190,7 @@ fn read_a_session(path: &Path) {
 
 fn run_recorder(directory: &Path) -> Result<RunRecorder, RecordError> {
     let config = RunRecorderConfig {
+        mode: 0o600,
         directory: directory.to_path_buf(),
         run_id: Text::from_plain("r"),
         workflow: r#"{"name":"w","version":"1","nodes":[{"id":"n","kind":"k"}]}"#,

@@ -93,6 +93,7 @@ fn child() {
 
 fn recorder(directory: &Path, fsync: bool) -> RunRecorder {
     let config = RunRecorderConfig {
+        mode: 0o600,
         directory: directory.to_path_buf(),
         run_id: Text::from_plain("r1"),
         workflow: &workflow(),

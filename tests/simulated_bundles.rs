@@ -56,6 +56,22 @@ fn with_run(root: &Path) -> Disk {
     Disk::of(root, disk.tree())
 }
 
+/// Exports, imports and forks sync on their own account: where files or directories can't be synced, they are as durable as other files.
+#[test]
+fn a_file_system_without_syncs_has_bundles_and_forks() {
+    for call in [Call::Sync, Call::SyncDirectory] {
+        let root = Path::new("/simulated/no-syncs");
+        let disk = with_session(root);
+        disk.lack(call, libc::EINVAL);
+        let _mounted = disk.mounted();
+        let bundle = root.join("x.cath-bundle");
+        export_from(root.join("session.jsonl"))(&bundle);
+        import_from(bundle)(&root.join("imported"));
+        let (source, target) = fork_of(root);
+        fork(&source, &target).unwrap();
+    }
+}
+
 /// Checks that the bundle is complete or does not exist, that files left next to it are recognisable and have no secret, and that another attempt
 /// succeeds.
 fn judge(root: &Path, tree: &Tree, bundle: &str, is_safe: bool, again: &dyn Fn(&Path)) -> Result<(), String> {

@@ -11,11 +11,15 @@ mod simulated;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use session_tape::disk::append::Appender;
 use session_tape::disk::durability::Durability;
 use session_tape::disk::files;
 use session_tape::disk::lock::{FileLock, LockError};
+use session_tape::disk::recorded_file::OpenError;
+use session_tape::disk::target::Target;
+use session_tape::jsonl::writer::WriteError;
 use session_tape::run::recorder::RecordError;
 use simulated::cut::{Cut, Share};
 use simulated::disk::Disk;
@@ -183,14 +187,27 @@ fn a_batch_waits_for_that_of_another_writer() {
     let disk = Disk::new(root);
     let _mounted = disk.mounted();
     let path = root.join("session.jsonl");
-    files::create_new(&path).unwrap();
-    let mut first = Appender::open(&path, None).unwrap();
+    files::create_new(&path, 0o600).unwrap();
+    let mut first = open(&target(&path)).unwrap();
     disk.before_lock(move || {
         first.append(b"of the first\n").unwrap();
         first.finish();
     });
-    let second = Appender::open(&path, None).unwrap();
-    assert_eq!(second.end(), 13);
+    let mut second = open(&target(&path)).unwrap();
+    second.append(b"of the second\n").unwrap();
+    let files = disk.tree().files();
+    assert_eq!(files[Path::new("session.jsonl")], b"of the first\nof the second\n");
+}
+
+fn target(path: &Path) -> Arc<Target> {
+    Arc::new(Target::new(path.to_path_buf()))
+}
+
+fn open(target: &Arc<Target>) -> Result<Appender, &'static str> {
+    Appender::open(target).map_err(|error| match error {
+        OpenError::System(error) => error.code,
+        OpenError::Replaced(_) => "FileReplaced",
+    })
 }
 
 /// The visit of the next call of this kind.
@@ -198,19 +215,32 @@ fn next(disk: &Disk, call: Call) -> Visit {
     (call, disk.calls().into_iter().filter(|done| *done == call).count())
 }
 
-/// Appends two batches, of which the second meets this fault. Its writer knows the end of the file only as `known_end`. Returns the content of the
-/// file and the error of the second batch.
-fn second_batch(fault: (Call, i32), known_end: Option<u64>) -> (Vec<u8>, Option<&'static str>) {
+/// What the writer of a second batch knows about the file.
+#[derive(PartialEq)]
+enum Known {
+    Nothing,
+    ItsOwnBatch,
+    /// Its own batch, to which another writer has added a torn line.
+    AllButAnEnd,
+}
+
+/// Appends two batches, of which the second meets this fault. Returns the content of the file and the error of the second batch.
+fn second_batch(fault: (Call, i32), known: Known) -> (Vec<u8>, Option<&'static str>) {
     let root = Path::new("/simulated/second-batch");
     let disk = Disk::new(root);
     let _mounted = disk.mounted();
     let path = root.join("session.jsonl");
-    files::create_new(&path).unwrap();
-    Appender::open(&path, None).unwrap().append(b"first\n").unwrap();
+    files::create_new(&path, 0o600).unwrap();
+    let first = target(&path);
+    open(&first).unwrap().append(b"first\n").unwrap();
+    if known == Known::AllButAnEnd {
+        open(&target(&path)).unwrap().append(b"{").unwrap();
+    }
     disk.fail(next(&disk, fault.0), Fault::Error(fault.1));
-    let said = match Appender::open(&path, known_end) {
+    let second = if known == Known::Nothing { target(&path) } else { first };
+    let said = match open(&second) {
         Ok(mut appender) => appender.append(b"second\n").err().map(|torn| torn.error.code),
-        Err(error) => Some(error.code),
+        Err(code) => Some(code),
     };
     (disk.tree().files().remove(Path::new("session.jsonl")).unwrap(), said)
 }
@@ -218,16 +248,20 @@ fn second_batch(fault: (Call, i32), known_end: Option<u64>) -> (Vec<u8>, Option<
 /// A newline after a line that is complete would be an empty line in the middle of a log.
 #[test]
 fn a_last_byte_that_can_not_be_read_is_no_torn_line() {
-    assert_eq!(second_batch((Call::Read, libc::EIO), None), (b"first\n".to_vec(), Some("EIO")));
-    assert_eq!(second_batch((Call::Read, libc::EINTR), None), (b"first\nsecond\n".to_vec(), None));
+    for known in [Known::Nothing, Known::ItsOwnBatch] {
+        assert_eq!(second_batch((Call::Read, libc::EIO), known), (b"first\n".to_vec(), Some("EIO")));
+    }
+    for known in [Known::Nothing, Known::ItsOwnBatch] {
+        assert_eq!(second_batch((Call::Read, libc::EINTR), known), (b"first\nsecond\n".to_vec(), None));
+    }
 }
 
 #[test]
 fn a_file_that_may_only_be_written_is_whole_where_its_writer_knows_it() {
     let unreadable = (Call::Open, libc::EACCES);
-    assert_eq!(second_batch(unreadable, Some(6)), (b"first\nsecond\n".to_vec(), None));
-    assert_eq!(second_batch(unreadable, Some(5)), (b"first\n\nsecond\n".to_vec(), None));
-    assert_eq!(second_batch(unreadable, None), (b"first\n\nsecond\n".to_vec(), None));
+    assert_eq!(second_batch(unreadable, Known::ItsOwnBatch), (b"first\nsecond\n".to_vec(), None));
+    assert_eq!(second_batch(unreadable, Known::AllButAnEnd), (b"first\n{\nsecond\n".to_vec(), None));
+    assert_eq!(second_batch(unreadable, Known::Nothing), (b"first\n\nsecond\n".to_vec(), None));
 }
 
 /// A write that could not be synced counts as lost, and the flush that waits for it is refused.
@@ -315,13 +349,14 @@ fn a_snapshot_whose_entry_can_not_be_synced_is_not_left() {
 /// The entries of such a directory are synced with its whole file system. If that fails too, they are not durable, and the recorder reports it.
 #[test]
 fn a_directory_that_may_not_be_read_is_synced_all_the_same() {
-    for also_fails in [false, true] {
+    for error in [None, Some(libc::EIO), Some(libc::ENOSYS)] {
+        let also_fails = error == Some(libc::EIO);
         let root = Path::new("/simulated/unreadable-directory");
         let disk = Disk::new(root);
         let mounted = disk.mounted();
         let recording = session::Recording::new(root, Durability::Fsync);
         recording.record(1);
-        disk.hide_directories(also_fails);
+        disk.hide_directories(error);
         let flushed = recording.flush(&|what| disk.acknowledge(what));
         assert_eq!(recording.recorder.is_active(), !also_fails, "{flushed:?}");
         recording.end();
@@ -329,7 +364,85 @@ fn a_directory_that_may_not_be_read_is_synced_all_the_same() {
         let cut = disk.cut();
         assert_eq!(cut.acknowledged.len(), usize::from(!also_fails));
         let left = cut.state(&vec![Share::Nothing; cut.pending.len()]);
-        assert_eq!(session::sessions(&left).len(), usize::from(!also_fails));
+        // Where nothing syncs the entries, they are as durable as the file system makes them.
+        assert_eq!(session::sessions(&left).len(), usize::from(error.is_none()));
+    }
+}
+
+/// The data are synced: a file system, or a sandbox, that does not let directories be synced must not end the recording.
+#[test]
+fn a_file_system_that_syncs_no_directories_is_recorded_to_with_fsync() {
+    for number in [libc::EINVAL, libc::ENOTSUP, libc::ENOSYS, libc::EPERM, libc::EACCES, libc::EISDIR, libc::EBADF] {
+        let root = Path::new("/simulated/no-directory-sync");
+        let disk = Disk::new(root);
+        disk.lack(Call::SyncDirectory, number);
+        let _mounted = disk.mounted();
+        let session = session::Recording::new(root, Durability::Fsync);
+        assert!(session.record(1));
+        session.flush(&|_| {}).unwrap();
+        assert!(session.recorder.is_active(), "{number}");
+        session.end();
+        let run = run::Recording::open(root, Durability::Fsync).unwrap();
+        run.begin();
+        run.node().unwrap();
+        run.snapshot().unwrap();
+        run.flush(&|_| {}).unwrap();
+        assert!(run.recorder.is_active(), "{number}");
+        run.end();
+    }
+}
+
+#[test]
+fn a_directory_whose_sync_fails_ends_the_recording() {
+    let root = Path::new("/simulated/directory-sync-fails");
+    let disk = Disk::new(root);
+    disk.lack(Call::SyncDirectory, libc::EIO);
+    let _mounted = disk.mounted();
+    let session = session::Recording::new(root, Durability::Fsync);
+    session.record(1);
+    session.flush(&|_| {}).unwrap_err();
+    let failure = session.failures.recv().unwrap();
+    let WriteError::System(error) = failure.error else { panic!("{failure:?}") };
+    assert_eq!((error.code, error.path.as_deref()), ("EIO", Some(root.join(session::CHATS).as_path())));
+    session.end();
+}
+
+/// What the user has asked for is not left out: a file that can't be synced is not acknowledged.
+#[test]
+fn a_file_system_that_syncs_no_files_is_recorded_to_without_fsync_only() {
+    for (durability, is_active) in [(Durability::Os, true), (Durability::Fsync, false)] {
+        let root = Path::new("/simulated/no-file-sync");
+        let disk = Disk::new(root);
+        disk.lack(Call::Sync, libc::EINVAL);
+        let _mounted = disk.mounted();
+        let session = session::Recording::new(root, durability);
+        session.record(1);
+        assert_eq!(session.flush(&|_| {}).is_ok(), is_active);
+        assert_eq!(session.recorder.is_active(), is_active);
+        session.end();
+    }
+}
+
+/// A run needs no lock to be recorded; a session with `exclusive` does.
+#[test]
+fn a_file_system_without_locks_is_recorded_to_unless_the_file_is_to_be_exclusive() {
+    for (number, code) in [(libc::ENOSYS, "ENOSYS"), (libc::ENOLCK, "ENOLCK"), (libc::EOPNOTSUPP, "ENOTSUP")] {
+        let root = Path::new("/simulated/no-locks");
+        let disk = Disk::new(root);
+        disk.lack(Call::Lock, number);
+        let _mounted = disk.mounted();
+        for _ in 0..2 {
+            let run = run::Recording::open(root, Durability::Os).unwrap();
+            assert_eq!(run.recorder.unlocked().map(|error| error.code), Some(code));
+            run.begin();
+            run.flush(&|_| {}).unwrap();
+            run.end();
+        }
+        assert!(disk.tree().files().keys().all(|path| path.extension().is_none_or(|extension| extension != "lock")));
+        let session = session::Recording::new(root, Durability::Os);
+        assert!(!session.record(1));
+        assert_eq!(session.failures.recv().unwrap().error.code(), code);
+        session.end();
     }
 }
 

@@ -55,6 +55,7 @@ fn recorder(chats_dir: &Path) -> (Recorder, mpsc::Receiver<WriteFailure>) {
 fn recorder_with(chats_dir: &Path, exclusive_owner: Option<&str>) -> (Recorder, mpsc::Receiver<WriteFailure>) {
     let (sender, failures) = mpsc::channel();
     let config = RecorderConfig {
+        mode: 0o600,
         chats_dir: chats_dir.to_path_buf(),
         file_name: FileNameForm::Minutes,
         id_prefix: "syncs".encode_utf16().collect(),
@@ -222,11 +223,34 @@ fn a_file_that_was_moved_away_is_synced_too() {
     record_and_wait(&recorder);
     let path = recorder.path().unwrap();
     std::fs::rename(&path, root.path().join("elsewhere.jsonl")).unwrap();
-    std::fs::write(&path, "{}\n").unwrap();
+    std::fs::copy(root.path().join("elsewhere.jsonl"), &path).unwrap();
     record(&recorder);
     flush(&recorder);
     assert!(recorder.is_active() && failures.try_recv().is_err());
     assert_eq!(syncs.so_far().0, 2);
+}
+
+/// Each batch that finds a copy in the place of the file opens another file, which stays open until it is synced.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_is_replaced_before_each_batch_takes_few_handles() {
+    let _syncs = Syncs::counted();
+    let root = tempfile::tempdir().unwrap();
+    let (recorder, failures) = recorder(&root.path().join("chats"));
+    record_and_wait(&recorder);
+    let path = recorder.path().unwrap();
+    for _ in 0..40 {
+        let copy = path.with_extension("copy");
+        std::fs::copy(&path, &copy).unwrap();
+        std::fs::rename(&copy, &path).unwrap();
+        record_and_wait(&recorder);
+    }
+    assert!(recorder.is_active() && failures.try_recv().is_err());
+    let handles =
+        std::fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| entry.unwrap().path().read_link().ok());
+    let of_sessions = handles.filter(|handle| handle.starts_with(root.path())).count();
+    assert!(of_sessions <= 8, "{of_sessions}");
+    flush(&recorder);
 }
 
 /// What a run's recorder with `durability: 'os'` left is synced by the next recorder with `fsync`: graph, blobs and log.
@@ -237,6 +261,7 @@ fn a_resumed_run_syncs_what_it_finds() {
     let root = tempfile::tempdir().unwrap();
     let open = |durability, resume| {
         let config = RunRecorderConfig {
+            mode: 0o600,
             directory: root.path().join("run"),
             run_id: Text::from_plain("r"),
             workflow: r#"{"name":"w","version":"1","nodes":[{"id":"a","kind":"task"}]}"#,

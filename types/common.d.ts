@@ -39,7 +39,7 @@ export type RecordingWarningCode =
 
 /** Why recording ended before `dispose()`. */
 export interface RecordingWarning {
-  /** A {@link RecordingWarningCode}, `SequenceExhausted`, or the system's code of any other write error (`EIO`, `EFBIG` …), for which a `flush()` that was called before the warning rejects. */
+  /** A {@link RecordingWarningCode}, `FileReplaced` if the file is not the one that was recorded to, `SequenceExhausted`, or the system's code of any other write error (`EIO`, `EFBIG` …), for which a `flush()` that was called before the warning rejects. */
   code: RecordingWarningCode | (string & {});
   /** A message for people. */
   message: string;
@@ -65,7 +65,7 @@ export interface RecordingOwner {
 export interface RecordingError extends Error {
   /** The code of the error, for instance `EIO`. */
   code: string;
-  /** The system's number for the error, negative as in Node. */
+  /** The system's number for the error, negative as in Node; 0 if it has none (`FileReplaced`). */
   errno: number;
   /** The system call that failed: `open`, `write`, `fsync` … */
   syscall: string;

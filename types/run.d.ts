@@ -445,9 +445,16 @@ export interface RunRecorderConfig {
    */
   durability?: 'os' | 'fsync' | undefined;
   /**
+   * The permissions of the log if this recorder creates it, less the umask of the process: from `0o600` to `0o777`, and the owner must be able to read
+   * and write. `directory` and those for blobs and snapshots, if the recorder creates them, can be entered by whoever can read the log. Default `0o600`,
+   * and so `0o700` for the directories: no one else can read the run. What exists keeps its permissions. Without effect on Windows.
+   */
+  mode?: number | undefined;
+  /**
    * Called on the JavaScript thread: at most once after writing has ended because of an error, as for sessions (see {@link RecordingWarningCode};
    * `eventsDropped` counts the events that were appended until then and are not in the log), and with `resume` once with the code `TornTail` if
-   * there was a torn line. Without it writing ends silently; see `isActive()`.
+   * there was a torn line; once with the code `LockUnsupported` if the file system has no locks, so that nothing prevents a second recorder. After
+   * these two, recording continues. Without it writing ends silently; see `isActive()`.
    */
   onWarning?: ((warning: RecordingWarning) => void) | undefined;
 }

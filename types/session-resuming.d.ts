@@ -11,7 +11,7 @@ import type { resolveSessionRef } from './session-reference.js';
 /** Options for the recorder that one of the functions below creates; as in {@link SessionRecordingServiceConfig}. */
 export type RecorderOptions = Pick<
   SessionRecordingServiceConfig,
-  'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive'
+  'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive' | 'mode'
 >;
 
 /** A `continueRef`: the newest session that is not in use and can be resumed. */

@@ -619,6 +619,11 @@ export interface SessionRecordingServiceConfig {
    * do not. Default `false`.
    */
   exclusive?: boolean | undefined;
+  /**
+   * The permissions of the file if this recorder creates it, less the umask of the process: from `0o600` to `0o777`, and the owner must be able to
+   * read and write. Default `0o600`: no one else can read it, as with its snapshot. A file that exists keeps its permissions. Without effect on Windows.
+   */
+  mode?: number | undefined;
 }
 
 /** With `fileName: 'seconds'`, this many characters of the session id end the file's name, before `.jsonl`. */
@@ -887,7 +892,10 @@ export declare class SessionRecordingService<C = IContent> {
    */
   dispose(): Promise<void>;
 
-  /** Number of records that are enqueued, or buffered before the first `content`, and not yet in the file. */
+  /**
+   * Number of records that are enqueued, or buffered before the first `content`, and not yet in the file. A record counts at least until the turn of
+   * the event loop in which it was enqueued has ended, or a flush has, however fast it is written.
+   */
   getPendingRecordCount(): number;
 
   /** Size of those records in bytes, as they will be in the file. */

@@ -20,8 +20,8 @@ const pathFrom = (ended: Ended): string => ended.stdout.split('\n')[0]!;
 
 describe('endings that nobody waits for: all 5 000 are in the file', () => {
   const run = (ending: string): Promise<Ended> => runChild('child-endings.mjs', [ending, join(freshDirectory(), 'chats')], { execArgv: ['--expose-gc'] });
-  const ends = (title: string, ending: string, code: number, stderr = ''): void => {
-    test(title, async () => {
+  const ends = (title: string, ending: string, code: number, stderr = '', isPossible = true): void => {
+    test.skipIf(!isPossible)(title, async () => {
       const ended = await run(ending);
       expect(ended).toMatchObject({ code, signal: null, stderr: expect.stringContaining(stderr) });
       expectAllOf(pathFrom(ended), 5000);
@@ -36,11 +36,17 @@ describe('endings that nobody waits for: all 5 000 are in the file', () => {
   ends('dispose without await, then the end of main', 'disposeAtTheEndOfMain', 0);
   ends('a handler of SIGTERM that calls process.exit', 'exitInAHandlerOfSigterm', 0);
   ends('records of an exit handler', 'lastWords', 0);
+  ends('records of an exit listener that is newer than the recorder, then process.exit', 'lastWordsBeforeExit', 0);
+  ends('records of an exit listener that is newer than the recorder, after an uncaught exception', 'lastWordsAfterAnException', 1, 'uncaught on purpose');
+  ends('records of an exit listener that calls process.exit again', 'lastWordsAndAnotherExit', 0);
+  ends('records of an exit listener that is older than the recorder and calls process.exit again', 'lastWordsOfAnOlderListener', 0);
+  ends('records of a recorder that an exit listener creates', 'firstWordsInAnExitListener', 0);
   ends('a recorder that was forgotten and collected', 'forgottenAndCollected', 0);
   ends('worker.terminate()', 'terminatedWorker', 0);
   ends('the end of a worker', 'endOfWorker', 0);
   ends('process.exit in a worker', 'exitInAWorker', 0);
   ends('process.exit while a worker records', 'exitWithARecordingWorker', 0);
+  ends('process.execve (needs Node.js 24)', 'execve', 0, '', 'execve' in process);
 });
 
 describe('an awaited flush or dispose keeps the process alive until it resolves', () => {
@@ -118,7 +124,7 @@ describe('a process with a recorder ends by itself', () => {
     expect(readdirSync(chats)).toHaveLength(1);
   }, 60_000);
 
-  for (const [ending, dropped] of [['warned', 1], ['warnedAtOnce', 1]] as const) {
+  for (const [ending, dropped] of [['warned', 1], ['warnedAtOnce', 1], ['warnedInAnExitListener', 1]] as const) {
     test(`but not before its warning has been given (${ending})`, async () => {
       const chats = join(freshDirectory(), 'chats');
       const ended = await runChild('child-endings.mjs', [ending, chats]);

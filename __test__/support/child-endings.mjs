@@ -18,14 +18,22 @@ function newRecorder(more = {}) {
 const LAST = 'z'.repeat(24 << 20);
 
 /** Records, in one turn: the session's start, a content, `count` notes, and a last large one. */
-function record(more) {
-  const recorder = newRecorder(more);
+function record(more, recorder = newRecorder(more)) {
   recorder.recordContent(content('first'));
   for (let i = 0; i < Number(count); i++) recorder.enqueue('note', { i, text: `é${i}` });
   recorder.enqueue('last', LAST);
   // Synchronous and unbuffered, so that it is printed before a kill.
   writeSync(1, `${recorder.getFilePath()}\n`);
   return recorder;
+}
+
+/** Records all of it in an exit listener that is newer than the library's. */
+function lastWords(then = () => {}) {
+  const recorder = newRecorder();
+  process.on('exit', () => {
+    record({}, recorder);
+    then();
+  });
 }
 
 const endings = {
@@ -74,6 +82,52 @@ const endings = {
       for (let i = 0; i < Number(count); i++) recorder.enqueue('note', { i, text: `é${i}` });
       recorder.enqueue('last', LAST);
     });
+  },
+
+  /** What an exit listener records that was registered after the recorder was created. */
+  lastWordsBeforeExit() {
+    lastWords();
+    process.exit(0);
+  },
+
+  lastWordsAfterAnException() {
+    lastWords();
+    throw new Error('uncaught on purpose');
+  },
+
+  lastWordsAndAnotherExit() {
+    lastWords(() => process.exit(0));
+    process.exit(0);
+  },
+
+  /** The listener is older than the library's, which never runs. */
+  lastWordsOfAnOlderListener() {
+    process.on('exit', () => {
+      record({}, recorder);
+      process.exit(0);
+    });
+    const recorder = newRecorder();
+    process.exit(0);
+  },
+
+  firstWordsInAnExitListener() {
+    process.on('exit', () => void record());
+    process.exit(0);
+  },
+
+  warnedInAnExitListener() {
+    const recorder = newRecorder({ onWarning: (warning) => writeSync(1, `${JSON.stringify(warning)}\n`) });
+    recorder.recordContent(content('first'));
+    process.on('exit', () => {
+      rmSync(chatsDir, { recursive: true });
+      recorder.recordContent(content('lost'));
+    });
+    process.exit(0);
+  },
+
+  execve() {
+    record();
+    process.execve(process.execPath, [process.execPath, '-e', ''], process.env);
   },
 
   forgottenAndCollected() {

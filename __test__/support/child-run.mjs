@@ -81,6 +81,21 @@ const jobs = {
     const recorder = newRecorder();
     process.on('exit', () => append(recorder));
   },
+  /** What an exit listener appends that was registered after the recorder was created. */
+  lastWordsBeforeExit() {
+    const recorder = newRecorder();
+    process.on('exit', () => append(recorder));
+    process.exit(0);
+  },
+  lastWordsAfterAnException() {
+    const recorder = newRecorder();
+    process.on('exit', () => append(recorder));
+    throw new Error('uncaught on purpose');
+  },
+  execve() {
+    record();
+    process.execve(process.execPath, [process.execPath, '-e', ''], process.env);
+  },
   forgottenAndCollected() {
     (() => record())();
     globalThis.gc();

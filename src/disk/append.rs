@@ -2,10 +2,12 @@
 //!
 //! The file is opened for each batch and never created, so that a file that was deleted or moved, or whose permissions have changed,
 //! is noticed (`docs/session-format.md` section 3, rule 4). A batch is one write if the system accepts it in one, so the batches of
-//! several writers follow each other and are not interleaved.
+//! several writers follow each other and are not interleaved. A file that is not the one that was written
+//! ([`recorded_file`](super::recorded_file)) is not appended to.
 
 use std::io::{self, Seek};
 use std::path::Path;
+use std::sync::Arc;
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
@@ -14,6 +16,8 @@ use super::input_file::open_patiently;
 use super::metadata::FileKind;
 use super::open_options::OpenOptions;
 use super::os_error::OsError;
+use super::recorded_file::{FileId, OpenError};
+use super::target::Target;
 
 /// How long a batch waits for another writer of the same file. The lock keeps a writer from cutting back its torn batch while
 /// another one appends after it. But a writer that was suspended in the middle of a write must not block the others for good, so
@@ -22,7 +26,9 @@ use super::os_error::OsError;
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A file that is open for one batch.
+#[derive(Debug)]
 pub struct Appender {
+    target: Arc<Target>,
     file: File,
     /// Whether the file does not end in `\n`. The torn bytes stay, and the next line must not be appended to them.
     torn: bool,
@@ -41,19 +47,19 @@ pub struct AppendedFile {
 }
 
 impl AppendedFile {
-    /// Syncs what was appended to stable storage.
-    pub fn sync(&self) -> Result<(), OsError> {
+    /// Syncs what was appended to stable storage. Errors name the file at `path`.
+    pub fn sync(&self, path: &Path) -> Result<(), OsError> {
         failpoint!("append::before_sync");
         match self.file.sync_data() {
             // A pipe, or a device without storage of its own.
             Err(error) if !self.regular && error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-            synced => synced.map_err(|error| OsError::new(&error, "fdatasync", None)),
+            synced => synced.map_err(|error| OsError::new(&error, "fdatasync", Some(path))),
         }
     }
 
-    /// Syncs the whole file system of the file, including directory entries. Returns `false` if the system can't.
-    pub fn sync_file_system(&self) -> bool {
-        self.file.sync_file_system()
+    /// Syncs the whole file system of the file, including directory entries.
+    pub fn sync_file_system(&self, path: &Path) -> Result<(), OsError> {
+        self.file.sync_file_system().map_err(|error| OsError::new(&error, "syncfs", Some(path)))
     }
 
     /// Whether both have the same file open, so that syncing one also syncs the other.
@@ -61,9 +67,6 @@ impl AppendedFile {
         self.id.is_some() && self.id == other.id
     }
 }
-
-/// Device and inode of a file; `None` if the system has no such numbers.
-type FileId = Option<(u64, u64)>;
 
 /// A batch that was not written completely. The file contains whole lines of it only.
 #[derive(Debug)]
@@ -75,11 +78,12 @@ pub struct Torn {
 }
 
 impl Appender {
-    /// Opens `path`, which must exist. `known_end` is the offset at which the caller's last line ended: if the file may not be read,
-    /// it ends in `\n` only if that is its end.
-    pub fn open(path: &Path, known_end: Option<u64>) -> Result<Self, OsError> {
+    /// Opens the file of `target`, which must exist and be the one that was appended to through it before. If the file may not be read,
+    /// it ends in `\n` only if it ends where the last batch did.
+    pub fn open(target: &Arc<Target>) -> Result<Self, OpenError> {
+        let path = target.path();
         let open = |read| open_patiently(path, &OpenOptions { append: true, read, ..OpenOptions::default() });
-        // Only the last byte is read; a file that may be written but not read is appended to anyway.
+        // A file that may be written but not read is appended to anyway.
         let (file, readable) = match open(true) {
             Err(error) if matches!(error.code, "EACCES" | "EPERM") => (open(false)?, false),
             opened => (opened?, true),
@@ -89,18 +93,20 @@ impl Appender {
         if matches!(metadata.kind, FileKind::Pipe | FileKind::Socket) {
             // It would accept the lines but not keep them.
             let error = io::Error::from(io::ErrorKind::NotSeekable);
-            return Err(OsError::new(&error, "open", Some(path)));
+            return Err(OsError::new(&error, "open", Some(path)).into());
         }
+        let known_end = target.end();
+        target.check(&file, &metadata, readable)?;
         let regular = metadata.is_file();
         let end = metadata.size;
         let is_whole = || if readable { ends_in_newline(&file, end) } else { Ok(known_end == Some(end)) };
         let torn = regular && end > 0 && !is_whole()?;
-        Ok(Appender { file, torn, regular, id: metadata.id(), end })
+        Ok(Appender { target: target.clone(), file, torn, regular, id: metadata.id(), end })
     }
 
-    /// The offset of the file's end, unless others append to it.
-    pub fn end(&self) -> u64 {
-        self.end
+    /// The file that is appended to.
+    pub fn target(&self) -> &Arc<Target> {
+        &self.target
     }
 
     /// Appends `lines`, each of which ends in `\n`.
@@ -117,17 +123,21 @@ impl Appender {
             }
         }
         failpoint!("append::after_write");
+        let is_first = self.end == 0;
         self.torn = false;
         self.end += batch.len() as u64;
+        if self.regular {
+            self.target.appended(self.id, self.end, lines, is_first);
+        }
         Ok(())
     }
 
     /// Ends the batch: other writers may append again. The file stays open to be synced.
-    pub fn finish(self) -> AppendedFile {
+    pub fn finish(self) -> (Arc<Target>, AppendedFile) {
         #[cfg(unix)]
         // Closing the file would also release the lock, but the file may stay open for a long time.
         let _ = self.file.unlock();
-        AppendedFile { file: self.file, id: self.id, regular: self.regular }
+        (self.target, AppendedFile { file: self.file, id: self.id, regular: self.regular })
     }
 
     /// Removes the part of a line that was written.

@@ -5,10 +5,11 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::durability::Durability;
+use super::mode::BY_UMASK;
 use super::new_directory;
 use super::os_error::OsError;
 use super::parent::parent;
-use super::sync_directory::sync_directory;
+use super::sync_directory::sync_entries;
 use super::temporary::{NEW, TemporaryFile};
 
 /// Writes `bytes` to `path`, replacing an existing file. Creates missing directories.
@@ -20,7 +21,7 @@ pub fn write(path: &Path, bytes: &[u8], root: &Path, durability: Durability) -> 
     let directory = parent(path);
     // The caller knows the file, not the directories above it.
     new_directory::create(directory).map_err(|error| OsError { path: Some(path.to_path_buf()), ..error })?;
-    let mut temporary = TemporaryFile::beside(path, NEW, false)?;
+    let mut temporary = TemporaryFile::beside(path, NEW, BY_UMASK)?;
     temporary.file().write_all(bytes).map_err(failed("write"))?;
     if durability == Durability::Fsync {
         failpoint!("atomic_file::before_sync");
@@ -31,7 +32,7 @@ pub fn write(path: &Path, bytes: &[u8], root: &Path, durability: Durability) -> 
     failpoint!("atomic_file::after_rename");
     if durability == Durability::Fsync {
         let directories = directory.ancestors().take_while(|above| above.starts_with(root));
-        directories.into_iter().try_for_each(sync_directory)?;
+        directories.into_iter().try_for_each(|directory| sync_entries(directory, path))?;
     }
     Ok(())
 }

@@ -109,7 +109,7 @@ impl File {
         self.opened().sync_all()
     }
 
-    pub fn sync_file_system(&self) -> bool {
+    pub fn sync_file_system(&self) -> io::Result<()> {
         self.opened().sync_file_system()
     }
 

@@ -53,8 +53,8 @@ pub trait FileSystem: Send + Sync {
     /// Lists the names in a directory.
     fn read_directory(&self, path: &Path) -> io::Result<Names>;
 
-    /// Creates a directory in an existing one.
-    fn create_directory(&self, path: &Path) -> io::Result<()>;
+    /// Creates a directory in an existing one, with these permissions, less the umask.
+    fn create_directory(&self, path: &Path, mode: u32) -> io::Result<()>;
 
     /// Renames a file, and replaces a file at `to`. Both paths belong to this file system.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;

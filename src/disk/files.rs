@@ -12,15 +12,25 @@ use super::metadata::Metadata;
 use super::mount::file_system;
 use super::open_options::{Create, OpenOptions};
 use super::os_error::OsError;
+use super::unsupported::is_no_sync;
 
 /// Opens what is at `path`.
 pub fn open(path: &Path, options: &OpenOptions) -> Result<File, OsError> {
     file_system(path).open(path, options).map_err(failed("open", path))
 }
 
-/// Creates a file at a path that does not exist yet.
-pub fn create_new(path: &Path) -> Result<File, OsError> {
-    open(path, &OpenOptions { write: true, create: Create::New, ..OpenOptions::default() })
+/// Creates a file at a path that does not exist yet, with these permissions, less the umask.
+pub fn create_new(path: &Path, mode: u32) -> Result<File, OsError> {
+    open(path, &OpenOptions { write: true, create: Create::New, mode: Some(mode), ..OpenOptions::default() })
+}
+
+/// Makes a file durable that this library syncs on its own account. Succeeds if its file system can't sync files: then the file is as
+/// durable as any other there.
+pub fn sync_if_possible(file: &File, path: &Path) -> Result<(), OsError> {
+    match file.sync_all().map_err(failed("fsync", path)) {
+        Err(error) if is_no_sync(&error) => Ok(()),
+        synced => synced,
+    }
 }
 
 /// Reads at most the first `limit` bytes of the regular file at `path`, as far as they are in memory. Returns `None` if that is

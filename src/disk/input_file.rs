@@ -39,6 +39,11 @@ impl InputFile {
         InputFile { file, cancellation: Cancellation::current() }
     }
 
+    /// The open file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
     /// The current metadata of the file.
     pub fn metadata(&self) -> Result<Metadata, OsError> {
         self.file.metadata().map_err(|error| OsError::new(&error, "fstat", None))

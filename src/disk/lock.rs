@@ -21,7 +21,7 @@ const MOST_OWNER_BYTES: u64 = 4096;
 #[derive(Debug)]
 pub struct FileLock {
     path: PathBuf,
-    _file: File,
+    file: File,
 }
 
 /// The reason a lock was not acquired.
@@ -36,6 +36,9 @@ pub enum LockError {
     /// The lock file can't be created, opened or written.
     #[error("{0}")]
     System(OsError),
+    /// The file system has no locks.
+    #[error("{0}")]
+    Unsupported(OsError),
 }
 
 impl FileLock {
@@ -47,7 +50,7 @@ impl FileLock {
                 failpoint!("lock::before_owner");
                 write_owner(&mut file, owner)
                     .map_err(|error| LockError::System(OsError::new(&error, "write", Some(&path))))?;
-                return Ok(FileLock { path, _file: file });
+                return Ok(FileLock { path, file });
             }
         }
         Err(LockError::Held { owner: String::new() })
@@ -68,7 +71,8 @@ impl FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        system::remove(&self.path);
+        failpoint!("lock::before_remove");
+        system::remove(&self.file, &self.path);
     }
 }
 
@@ -90,6 +94,7 @@ mod system {
     use super::*;
     use crate::disk::input_file;
     use crate::disk::open_options::{Create, OpenOptions};
+    use crate::disk::unsupported::is_no_lock;
     use std::fs::TryLockError;
 
     /// Opens and locks the lock file. Returns `None` if its last owner has removed it in the meantime: then the caller has to try
@@ -99,8 +104,17 @@ mod system {
         match file.try_lock() {
             Ok(()) => Ok(is_still_there(&file, path).then_some(file)),
             Err(TryLockError::WouldBlock) => Err(LockError::Held { owner: read_owner(&mut file) }),
-            Err(TryLockError::Error(error)) => Err(LockError::System(OsError::new(&error, "flock", Some(path)))),
+            Err(TryLockError::Error(error)) => Err(refused(OsError::new(&error, "flock", Some(path)), path)),
         }
+    }
+
+    /// The error for a file that can't be locked. Where there are no locks, no one needs the file.
+    fn refused(error: OsError, path: &Path) -> LockError {
+        if !is_no_lock(&error) {
+            return LockError::System(error);
+        }
+        let _ = files::remove_file(path);
+        LockError::Unsupported(error)
     }
 
     /// Opens the lock file. Fails for anything but a regular file: a pipe, for example, can't store the owner.
@@ -112,9 +126,12 @@ mod system {
         Ok(file)
     }
 
-    /// Removes the file while it is still locked: a process that has it open finds that it is gone, and tries again.
-    pub fn remove(path: &Path) {
-        let _ = files::remove_file(path);
+    /// Removes the file while it is still locked: a process that has it open finds that it is gone, and tries again. If another program
+    /// has removed it before, the file at the path may be the lock of another owner, and stays.
+    pub fn remove(file: &File, path: &Path) {
+        if is_still_there(file, path) {
+            let _ = files::remove_file(path);
+        }
     }
 
     /// Whether the open file is still the one at `path`.
@@ -168,7 +185,7 @@ mod system {
     }
 
     /// Nothing to do: the system removes the file when it is closed.
-    pub fn remove(_: &Path) {}
+    pub fn remove(_: &File, _: &Path) {}
 
     fn held_by(path: &Path) -> Result<Option<File>, LockError> {
         let mut options = OpenOptions::new();
@@ -218,6 +235,19 @@ mod tests {
         held.lock().unwrap();
         let Err(LockError::System(error)) = FileLock::acquire(&path, "first") else { panic!("it was locked") };
         assert_eq!((error.code, error.message), ("EINVAL", "a pipe, not a regular file"));
+    }
+
+    /// Regression: the first owner removed the lock file of the second, so that a third got in.
+    #[cfg(unix)]
+    #[test]
+    fn the_lock_file_of_another_owner_is_not_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.jsonl");
+        let first = FileLock::acquire(&path, "first").unwrap();
+        std::fs::remove_file(first.path()).unwrap();
+        let _second = FileLock::acquire(&path, "second").unwrap();
+        drop(first);
+        assert_eq!(FileLock::acquire(&path, "third").unwrap_err(), LockError::Held { owner: "second".to_owned() });
     }
 
     #[test]

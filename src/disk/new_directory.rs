@@ -5,31 +5,37 @@ use std::path::Path;
 
 use super::file_system::FileSystem;
 use super::files::is_directory;
+use super::mode::{BY_UMASK, of_directory};
 use super::mount::file_system;
 use super::os_error::OsError;
 
-/// Creates `directory` and its missing parents.
+/// Creates `directory` and its missing parents. The umask decides who may enter them.
 pub fn create(directory: &Path) -> Result<(), OsError> {
-    create_all(directory).map_err(|error| OsError::new(&error, "mkdir", Some(directory)))
+    create_with_mode(directory, of_directory(BY_UMASK))
+}
+
+/// Creates `directory` with these permissions, less the umask, and its missing parents, whose permissions the umask decides.
+pub fn create_with_mode(directory: &Path, mode: u32) -> Result<(), OsError> {
+    create_all(directory, mode).map_err(|error| OsError::new(&error, "mkdir", Some(directory)))
 }
 
 /// Tries the directory itself first, so that the error is the system's for the whole path: `ELOOP`, for example.
-fn create_all(directory: &Path) -> io::Result<()> {
+fn create_all(directory: &Path, mode: u32) -> io::Result<()> {
     if directory.as_os_str().is_empty() {
         return Ok(());
     }
-    match create_one(directory) {
+    match create_one(directory, mode) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            create_all(directory.parent().ok_or(error)?)?;
-            create_one(directory)
+            create_all(directory.parent().ok_or(error)?, of_directory(BY_UMASK))?;
+            create_one(directory, mode)
         }
         created => created,
     }
 }
 
 /// An existing directory is not an error, even if another process has just created it.
-fn create_one(directory: &Path) -> io::Result<()> {
-    match file_system(directory).create_directory(directory) {
+fn create_one(directory: &Path, mode: u32) -> io::Result<()> {
+    match file_system(directory).create_directory(directory, mode) {
         Err(_) if is_directory(directory) => Ok(()),
         created => created,
     }

@@ -50,8 +50,8 @@ pub trait OpenFile: Debug + Send + Sync {
     /// cut even if the file itself was synced.
     fn sync_all(&self) -> io::Result<()>;
 
-    /// Makes the whole file system of the file durable, including directory entries. Returns `false` if the system can't.
-    fn sync_file_system(&self) -> bool;
+    /// Makes the whole file system of the file durable, including directory entries. Fails with `Unsupported` if the system can't.
+    fn sync_file_system(&self) -> io::Result<()>;
 
     /// The current metadata of the file.
     fn metadata(&self) -> io::Result<Metadata>;

@@ -14,9 +14,9 @@ pub struct OpenOptions {
     pub create: Create,
     /// What to do if the last component of the path is a symbolic link.
     pub links: Links,
-    /// If the file is created, allow only its owner to read and write it. By default the umask of the process decides.
+    /// The permissions of the file if it is created, less the umask of the process. By default the umask alone decides.
     #[cfg_attr(not(unix), expect(dead_code, reason = "Windows has no modes."))]
-    pub owner_only: bool,
+    pub mode: Option<u32>,
 }
 
 /// What to do if a file is missing.

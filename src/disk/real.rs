@@ -11,6 +11,8 @@ use super::cached_read::{self, CachedRead};
 use super::file::File;
 use super::file_system::{FileSystem, Names};
 use super::metadata::{FileKind, Inode, Metadata};
+#[cfg(unix)]
+use super::mode::BY_UMASK;
 use super::open_file::OpenFile;
 use super::open_options::{Create, Links, OpenOptions};
 
@@ -51,8 +53,10 @@ impl FileSystem for Real {
         Ok(Box::new(entries.map(|entry| entry.map(|entry| entry.file_name()))))
     }
 
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        fs::create_dir(path)
+    fn create_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
+        let mut system = fs::DirBuilder::new();
+        set_directory_mode(&mut system, mode);
+        system.create(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -128,8 +132,17 @@ fn set_flags(system: &mut fs::OpenOptions, options: &OpenOptions) {
     // Miri does not support the other flags.
     let waits = if cfg!(miri) { 0 } else { libc::O_NONBLOCK | libc::O_NOCTTY };
     system.custom_flags(waits | links);
-    system.mode(if options.owner_only { 0o600 } else { 0o666 });
+    system.mode(options.mode.unwrap_or(BY_UMASK));
 }
+
+#[cfg(unix)]
+fn set_directory_mode(system: &mut fs::DirBuilder, mode: u32) {
+    std::os::unix::fs::DirBuilderExt::mode(system, mode);
+}
+
+/// Windows has no modes.
+#[cfg(windows)]
+fn set_directory_mode(_: &mut fs::DirBuilder, _: u32) {}
 
 #[cfg(unix)]
 fn open_with(system: &mut fs::OpenOptions, path: &Path, _: &OpenOptions) -> io::Result<fs::File> {
@@ -243,11 +256,11 @@ impl OpenFile for fs::File {
         fs::File::sync_all(self)
     }
 
-    fn sync_file_system(&self) -> bool {
+    fn sync_file_system(&self) -> io::Result<()> {
         #[cfg(target_os = "linux")]
-        return rustix::fs::syncfs(self).is_ok();
+        return Ok(rustix::fs::syncfs(self)?);
         #[cfg(not(target_os = "linux"))]
-        false
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     fn metadata(&self) -> io::Result<Metadata> {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::file::File;
 use super::files;
+use super::mode::BY_UMASK;
 use super::new_directory;
 use super::os_error::OsError;
 use super::parent::parent;
@@ -62,13 +63,13 @@ impl StagedDirectory {
     /// Creates a new file in it, with missing parent directories.
     pub fn create(&self, path: &Path) -> Result<File, OsError> {
         new_directory::create(parent(path))?;
-        files::create_new(path)
+        files::create_new(path, BY_UMASK)
     }
 
     /// Syncs a file in it that is complete, unless the directory is for a reader.
     pub fn keep(&self, file: &File) -> Result<(), OsError> {
         failpoint!("staged::before_sync");
-        if self.is_to_stay { sync(file, &self.destination) } else { Ok(()) }
+        if self.is_to_stay { files::sync_if_possible(file, &self.destination) } else { Ok(()) }
     }
 
     /// Moves the directory to its destination, where nothing is left if that fails. The files in it must be synced already.
@@ -102,7 +103,7 @@ impl StagedFile {
     /// A file for `destination`, which must not exist.
     pub fn new(destination: &Path) -> Result<Self, StageError> {
         expect_nothing(destination)?;
-        Ok(StagedFile(TemporaryFile::beside(destination, NEW, false)?))
+        Ok(StagedFile(TemporaryFile::beside(destination, NEW, BY_UMASK)?))
     }
 
     /// Size of the file in bytes.
@@ -114,7 +115,7 @@ impl StagedFile {
     pub fn commit(mut self) -> Result<(), StageError> {
         failpoint!("staged::before_sync");
         let destination = self.0.destination().to_path_buf();
-        sync(self.0.file(), &destination)?;
+        files::sync_if_possible(self.0.file(), &destination)?;
         failpoint!("staged::before_rename");
         self.0.place_durably().map_err(|error| refused(error, &destination))
     }
@@ -136,10 +137,6 @@ fn expect_nothing(destination: &Path) -> Result<(), StageError> {
         Err(error) if error.code == "ENOENT" => Ok(()),
         Err(error) => Err(error.into()),
     }
-}
-
-fn sync(file: &File, destination: &Path) -> Result<(), OsError> {
-    file.sync_all().map_err(|error| OsError::new(&error, "fsync", Some(destination)))
 }
 
 /// The error with the path that the caller knows, instead of a temporary one or none.

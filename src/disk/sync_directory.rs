@@ -1,21 +1,53 @@
-//! Makes directory entries durable.
+//! Makes directory entries durable, where the file system can.
 
 use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
 use super::files;
-#[cfg(unix)]
+use super::input_file::open_patiently;
 use super::open_options::OpenOptions;
 use super::os_error::OsError;
 #[cfg(unix)]
 use super::parent::parent;
-
-/// Syncs the entries of `directory`.
 #[cfg(unix)]
+use super::unsupported::is_no_directory_sync;
+
+/// Syncs the entries of `directory`. Succeeds if the file system or a sandbox does not let directories be synced: then no program can do
+/// more.
 pub(crate) fn sync_directory(directory: &Path) -> Result<(), OsError> {
+    try_to_sync_directory(directory).map(drop)
+}
+
+/// Syncs the entries of `directory`, which lead to the file at `path`. Where directories can't be synced, syncs the whole file system
+/// instead, if the system can.
+pub(crate) fn sync_entries(directory: &Path, path: &Path) -> Result<(), OsError> {
+    if try_to_sync_directory(directory)? {
+        return Ok(());
+    }
+    let file = open_patiently(path, &OpenOptions { read: true, ..OpenOptions::default() })?;
+    let synced = file.sync_file_system();
+    unless_impossible(synced.map_err(|error| OsError::new(&error, "syncfs", Some(path))))
+}
+
+/// The result of syncing a whole file system: only an error that means that something is lost.
+pub(super) fn unless_impossible(synced: Result<(), OsError>) -> Result<(), OsError> {
+    synced.or_else(|error| match error.code {
+        "EIO" | "ENOSPC" | "EDQUOT" => Err(error),
+        _ => Ok(()),
+    })
+}
+
+/// Syncs the entries of `directory`. Returns false if the file system or a sandbox does not let directories be synced.
+#[cfg(unix)]
+pub(super) fn try_to_sync_directory(directory: &Path) -> Result<bool, OsError> {
     failpoint!("writer::before_directory_sync");
-    let handle = files::open(directory, &OpenOptions { read: true, ..OpenOptions::default() })?;
-    handle.sync_all().map_err(|error| OsError::new(&error, "fsync", None))
+    let synced = files::open(directory, &OpenOptions { read: true, ..OpenOptions::default() })
+        .and_then(|handle| handle.sync_all().map_err(|error| OsError::new(&error, "fsync", Some(directory))));
+    match synced {
+        Ok(()) => Ok(true),
+        Err(error) if is_no_directory_sync(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// The directories that lead to the file at `path` within its file system, nearest first. It is unknown which of them are new and who
@@ -40,6 +72,6 @@ pub(super) fn directories_above(_: &Path) -> Vec<PathBuf> {
 
 /// Nothing to do on Windows.
 #[cfg(not(unix))]
-pub(crate) fn sync_directory(_: &Path) -> Result<(), OsError> {
-    Ok(())
+pub(super) fn try_to_sync_directory(_: &Path) -> Result<bool, OsError> {
+    Ok(true)
 }

@@ -1,14 +1,16 @@
 //! A file that is appended to, with the state for its first sync and its lock.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
+use super::file::File;
+use super::input_file::InputFile;
 use super::lock::FileLock;
-
-/// No file ends at this offset.
-const UNKNOWN: u64 = u64::MAX;
+use super::metadata::Metadata;
+use super::os_error::OsError;
+use super::recorded_file::{FileId, OpenError, RecordedFile};
 
 /// A file that is appended to.
 #[derive(Debug)]
@@ -17,38 +19,62 @@ pub struct Target {
     /// Whether this recorder has yet to sync the entries that lead to the file. Another process may have created the file and the
     /// directories above it, and ended before it synced them.
     has_unsynced_entries: AtomicBool,
-    /// The offset at which the last line ends that is known to be whole.
-    end: AtomicU64,
+    recorded: Mutex<RecordedFile>,
     /// Held while anything may still be appended.
     lock: Mutex<Option<FileLock>>,
 }
 
 impl Target {
-    /// The target at `path`, which must exist.
+    /// The target at `path`, which must exist: a file of another recorder, or of an earlier one.
     pub fn new(path: PathBuf) -> Self {
-        Target {
-            path,
-            has_unsynced_entries: AtomicBool::new(true),
-            end: AtomicU64::new(UNKNOWN),
-            lock: Mutex::default(),
+        Self::of(path, RecordedFile::Unknown)
+    }
+
+    /// The target at `path`, which the caller has just created.
+    pub fn created(path: PathBuf) -> Self {
+        Self::of(path, RecordedFile::Empty)
+    }
+
+    fn of(path: PathBuf, recorded: RecordedFile) -> Self {
+        let recorded = Mutex::new(recorded);
+        Target { path, has_unsynced_entries: AtomicBool::new(true), recorded, lock: Mutex::default() }
+    }
+
+    /// Examines the file as it is now, unless it is known. From then on, another one in its place is noticed.
+    pub fn examine(&self) -> Result<(), OsError> {
+        let mut recorded = self.recorded.lock();
+        if !matches!(*recorded, RecordedFile::Unknown) {
+            return Ok(());
         }
+        let file = InputFile::open(&self.path)?;
+        let metadata = file.metadata()?;
+        let examined = recorded.examine(file.file(), &metadata);
+        examined.map_err(|error| OsError::new(&error, "read", Some(&self.path)))
     }
 
-    /// Sets the offset at which the last line ends.
-    #[must_use]
-    pub fn ending_at(self, end: u64) -> Self {
-        self.set_end(end);
-        self
+    /// Whether the file was neither written nor examined.
+    pub fn is_unknown(&self) -> bool {
+        matches!(*self.recorded.lock(), RecordedFile::Unknown)
     }
 
-    /// The offset at which the last line ends, if it is known.
-    pub fn end(&self) -> Option<u64> {
-        Some(self.end.load(Ordering::Relaxed)).filter(|end| *end != UNKNOWN)
+    /// Checks that the file that is open is the one that was written.
+    pub(super) fn check(&self, file: &File, found: &Metadata, readable: bool) -> Result<(), OpenError> {
+        let mut recorded = self.recorded.lock();
+        let checked = match &*recorded {
+            RecordedFile::Unknown if readable => recorded.examine(file, found).map(Ok),
+            known => known.check(file, found, readable),
+        };
+        checked.map_err(|error| OsError::new(&error, "read", Some(&self.path)))?.map_err(OpenError::Replaced)
     }
 
-    /// Sets the offset at which the last line ends.
-    pub fn set_end(&self, end: u64) {
-        self.end.store(end, Ordering::Relaxed);
+    /// Remembers the file as it is after `lines` were appended to it.
+    pub(super) fn appended(&self, id: FileId, end: u64, lines: &[u8], is_first: bool) {
+        self.recorded.lock().appended(id, end, lines, is_first);
+    }
+
+    /// The offset at which the last line ends that is known to be whole.
+    pub(super) fn end(&self) -> Option<u64> {
+        self.recorded.lock().end()
     }
 
     /// Adds a lock, which is held while anything may still be appended.
@@ -57,9 +83,16 @@ impl Target {
         Target { lock: Mutex::new(Some(lock)), ..self }
     }
 
-    /// Releases the lock.
+    /// Whether the file is locked by its target.
+    pub fn is_locked(&self) -> bool {
+        self.lock.lock().is_some()
+    }
+
+    /// Releases the lock, which removes a file.
     pub fn unlock(&self) {
-        self.lock.lock().take();
+        let lock = self.lock.lock().take();
+        // Not under the mutex: callers ask whether the file is locked.
+        drop(lock);
     }
 
     /// Takes the lock if its lock file is at `path`.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::file::File;
 use super::file_system::FileSystem;
+use super::mode::{BY_UMASK, OWNER_ONLY, of_directory};
 use super::mount::file_system;
 use super::open_options::{Create, OpenOptions};
 use super::os_error::OsError;
@@ -31,10 +32,10 @@ pub struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// A new file in the directory of `destination`. If `owner_only`, no other user may read it; otherwise the umask decides.
-    pub fn beside(destination: &Path, naming: Naming, owner_only: bool) -> Result<Self, OsError> {
+    /// A new file in the directory of `destination`, with these permissions less the umask.
+    pub fn beside(destination: &Path, naming: Naming, mode: u32) -> Result<Self, OsError> {
         let options =
-            OpenOptions { read: true, write: true, create: Create::New, owner_only, ..OpenOptions::default() };
+            OpenOptions { read: true, write: true, create: Create::New, mode: Some(mode), ..OpenOptions::default() };
         let open = |path: &Path| file_system(path).open(path, &options);
         let (path, file) = create_unique(parent(destination), naming, open)
             .map_err(|error| OsError::new(&error, "open", Some(destination)))?;
@@ -113,15 +114,19 @@ pub struct TemporaryDirectory {
 impl TemporaryDirectory {
     /// A new directory in `directory`.
     pub fn new_in(directory: &Path, naming: Naming) -> Result<Self, OsError> {
-        let create = |path: &Path| file_system(path).create_directory(path);
+        Self::with_mode(directory, naming, of_directory(BY_UMASK))
+    }
+
+    fn with_mode(directory: &Path, naming: Naming, mode: u32) -> Result<Self, OsError> {
+        let create = |path: &Path| file_system(path).create_directory(path, mode);
         let (path, ()) =
             create_unique(directory, naming, create).map_err(|error| OsError::new(&error, "mkdir", Some(directory)))?;
         Ok(TemporaryDirectory { path, is_in_place: false })
     }
 
-    /// A new directory in the system's directory for temporary files.
+    /// A new directory in the system's directory for temporary files, which no other user can enter.
     pub fn new() -> Result<Self, OsError> {
-        Self::new_in(&std::env::temp_dir(), (".tmp", ""))
+        Self::with_mode(&std::env::temp_dir(), (".tmp", ""), of_directory(OWNER_ONLY))
     }
 
     /// Its path.

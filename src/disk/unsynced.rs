@@ -9,8 +9,12 @@ use std::path::{Path, PathBuf};
 
 use super::append::AppendedFile;
 use super::os_error::OsError;
-use super::sync_directory::{directories_above, sync_directory};
+use super::sync_directory::{directories_above, try_to_sync_directory, unless_impossible};
 use super::target::Target;
+
+/// Number of files that are kept open before they are synced without a flush: where files have no identity, and where each batch finds a
+/// copy in the place of the file, each batch opens another one.
+const MAX_FILES: usize = 8;
 
 /// The files to sync. A file stays here until its data and its directory entries are synced.
 #[derive(Debug, Default)]
@@ -41,6 +45,11 @@ impl Unsynced {
         self.0.is_empty()
     }
 
+    /// Whether so many files are open that they are to be synced now.
+    pub fn is_full(&self) -> bool {
+        self.0.len() >= MAX_FILES
+    }
+
     /// Syncs all files, even if one fails. Returns the first error. A failed file is not synced again: the kernel marks its pages
     /// clean, so a second sync would succeed without having written them.
     pub fn sync(self) -> Result<(), SyncError> {
@@ -51,20 +60,21 @@ impl Unsynced {
 
 impl UnsyncedFile {
     fn sync(&self) -> Result<(), OsError> {
-        self.file.sync()?;
+        self.file.sync(&self.path)?;
         if !self.with_entries {
             return Ok(());
         }
         directories_above(&self.path).iter().try_for_each(|directory| self.sync_directory(directory))
     }
 
+    /// Syncs the entries of a directory. Where directories can't be synced, tries to sync the whole file system instead.
     fn sync_directory(&self, directory: &Path) -> Result<(), OsError> {
-        match sync_directory(directory) {
+        match try_to_sync_directory(directory) {
+            Ok(true) => Ok(()),
+            Ok(false) => unless_impossible(self.file.sync_file_system(&self.path)),
             // The directory was removed, and its entries with it.
             Err(error) if error.code == "ENOENT" => Ok(()),
-            // The directory may be written to but not read, so it can't be opened.
-            Err(error) if error.code == "EACCES" && self.file.sync_file_system() => Ok(()),
-            synced => synced,
+            Err(error) => Err(error),
         }
     }
 }

@@ -11,16 +11,21 @@ mod thread;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::disk::durability::Durability;
 use crate::disk::os_error::OsError;
+use crate::disk::recorded_file::Replaced;
 use crate::disk::target::Target;
 use crate::disk::unsynced::Unsynced;
-use crate::threading::{Condvar, Mutex};
+use crate::threading::{Condvar, Mutex, MutexGuard};
 
 /// Maximum size of a segment in bytes, unless one push is larger. Small enough for a quick write, large enough to make the cost of the
 /// system call negligible.
 const SEGMENT_BYTES: usize = 256 << 10;
+
+/// How long the end of a process or worker waits for what was queued (`docs/session-format.md` section 3, rule 9).
+pub const LAST_WRITES: Duration = Duration::from_secs(2);
 
 /// Why a writer stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +49,14 @@ pub enum WriteError {
     /// No number is left for another record.
     #[error("the sequence numbers of the session are used up")]
     SequenceExhausted,
+    /// The file is not the one that was recorded to, or has lost a part of it.
+    #[error("'{}' {why}", path.display())]
+    Replaced {
+        /// How that is known.
+        why: Replaced,
+        /// The path of the file.
+        path: PathBuf,
+    },
 }
 
 impl WriteError {
@@ -54,6 +67,7 @@ impl WriteError {
             WriteError::Locked { .. } => "ESESSIONLOCKED",
             WriteError::LockLost { .. } => "SessionLockLost",
             WriteError::SequenceExhausted => "SequenceExhausted",
+            WriteError::Replaced { .. } => "FileReplaced",
         }
     }
 }
@@ -123,6 +137,8 @@ struct State {
     /// Number of lines and bytes that are queued or being written.
     pending_lines: u64,
     pending_bytes: u64,
+    /// Number of lines and bytes that were written since the caller's turn of the event loop began.
+    written_in_turn: (u64, u64),
     /// Since the beginning: number of lines queued, or refused because the writer had failed; number of lines written; number of lines
     /// synced.
     queued: u64,
@@ -143,8 +159,13 @@ struct State {
     failing: Option<Failing>,
     /// Nothing more will be queued.
     closed: bool,
-    /// The file that was written last. It stays locked while more may be written.
-    last_target: Option<Arc<Target>>,
+    /// The files that are locked while more may be written to them: the one that was announced last, and those before it until they are
+    /// written. The last reference to a locked file is dropped by the writing thread, since releasing a lock takes time.
+    targets: Vec<Arc<Target>>,
+    /// The process or the worker is ending: no thread may get another chance to write, so a caller waits for its lines.
+    leaving: bool,
+    /// No caller is left: the files are released as soon as everything is written.
+    ended: bool,
     /// With [`Durability::Fsync`], the files that were appended to since they were last synced.
     unsynced: Unsynced,
 }
@@ -169,6 +190,21 @@ impl Writer {
         Writer { shared: Arc::new(Shared { state: Mutex::default(), work, progress, durability, on_failure }) }
     }
 
+    /// Announces a file to which lines will be queued, so that the thread releases its lock. Examines the file if nothing is known
+    /// about it.
+    pub fn announce(&self, target: &Arc<Target>) {
+        let mut state = self.shared.state.lock();
+        if state.takes_no_more() {
+            return;
+        }
+        if target.is_unknown() {
+            state.segment_for(target, 0);
+            self.shared.start(state);
+        } else {
+            state.hold(target);
+        }
+    }
+
     /// Queues `lines` lines for `target`, about `size` bytes in all. `write` appends them to the buffer that it is given, `\n` included.
     /// If `write` returns an error, nothing is queued. Returns false if the writer has failed: the lines are lost.
     pub fn push<E>(
@@ -187,7 +223,11 @@ impl Writer {
         state.pending_lines += lines;
         state.pending_bytes += added as u64;
         state.queued += lines;
+        let is_leaving = state.leaving;
         self.shared.start(state);
+        if is_leaving {
+            self.shared.drain_before_the_end();
+        }
         Ok(true)
     }
 
@@ -212,14 +252,13 @@ impl Writer {
         let mut state = self.shared.state.lock();
         state.closed = true;
         state.closes.push(done);
-        let closes = state.finish_if_closed(self.shared.durability);
-        if closes.is_empty() {
-            self.shared.hurry(state)
-        } else {
-            drop(state);
-            // Wakes a parked thread, which ends.
-            self.shared.work.notify_all();
+        if !state.is_closed(self.shared.durability) || state.has_locks() {
+            return self.shared.hurry(state);
         }
+        let closes = std::mem::take(&mut state.closes);
+        drop(state);
+        // Wakes a parked thread, which ends.
+        self.shared.work.notify_all();
         closes.into_iter().for_each(|done| done());
     }
 
@@ -247,6 +286,18 @@ impl Writer {
         (state.pending_lines, state.pending_bytes)
     }
 
+    /// The caller begins a turn of its event loop, in which [`pending_in_turn`](Self::pending_in_turn) shall not decrease.
+    pub fn begin_turn(&self) {
+        self.shared.state.lock().written_in_turn = (0, 0);
+    }
+
+    /// Number of lines and bytes that are not in the file yet, or were not at the beginning of the turn.
+    pub fn pending_in_turn(&self) -> (u64, u64) {
+        let state = self.shared.state.lock();
+        let (lines, bytes) = state.written_in_turn;
+        (state.pending_lines + lines, state.pending_bytes + bytes)
+    }
+
     /// Whether the writer has failed, or was stopped: no more lines are queued.
     pub fn has_failed(&self) -> bool {
         self.shared.state.lock().takes_no_more()
@@ -261,8 +312,9 @@ impl Writer {
         }
         state.queued += unqueued;
         if state.is_idle() {
-            drop(state);
-            return self.shared.fail(error, path);
+            let report = state.fail(self.shared.durability, error, path);
+            self.release_elsewhere(state);
+            return self.shared.report(report);
         }
         state.failing = Some(Failing { error, path });
         self.shared.hurry(state);
@@ -276,8 +328,16 @@ impl Writer {
             return;
         }
         state.queued += unqueued;
-        drop(state);
-        self.shared.fail(error, path);
+        let report = state.fail(self.shared.durability, error, path);
+        self.release_elsewhere(state);
+        self.shared.report(report);
+    }
+
+    /// Lets the writer's thread release the locks, if there are any.
+    fn release_elsewhere(&self, state: MutexGuard<'_, State>) {
+        if state.has_locks() {
+            self.shared.hurry(state);
+        }
     }
 
     /// The shared state: a handle with which the writer can be drained and ended even after it was dropped.
@@ -306,13 +366,30 @@ impl State {
         self.failed || (self.failing.is_none() && reached >= self.queued)
     }
 
-    /// Unlocks the file if nothing more will be written. Returns the callbacks that wait for that.
-    fn finish_if_closed(&mut self, durability: Durability) -> Vec<CloseDone> {
-        if !self.closed || self.writing || !self.is_flushed(durability) {
-            return Vec::new();
+    /// Whether nothing more will be written, and nothing is left to be written or synced.
+    fn is_closed(&self, durability: Durability) -> bool {
+        self.closed && !self.writing && self.queue.is_empty() && self.is_flushed(durability)
+    }
+
+    fn has_locks(&self) -> bool {
+        self.targets.iter().any(|target| target.is_locked())
+    }
+
+    /// Keeps a file locked until the thread releases it.
+    fn hold(&mut self, target: &Arc<Target>) {
+        if !self.targets.last().is_some_and(|last| Arc::ptr_eq(last, target)) {
+            self.targets.push(target.clone());
         }
-        self.last_target = None;
-        std::mem::take(&mut self.closes)
+    }
+
+    /// Removes and returns the files that are no longer needed.
+    fn take_released(&mut self, durability: Durability) -> Vec<Arc<Target>> {
+        if self.failed || self.is_closed(durability) || (self.ended && self.is_written()) {
+            return std::mem::take(&mut self.targets);
+        }
+        let is_done = self.queue.is_empty() && self.targets.len() > 1;
+        let last = self.targets.len().saturating_sub(1);
+        self.targets.drain(..if is_done { last } else { 0 }).collect()
     }
 
     fn is_waited_for(&self) -> bool {
@@ -327,12 +404,24 @@ impl State {
     fn segment_for(&mut self, target: &Arc<Target>, size: usize) -> &mut Segment {
         let fits = |last: &Segment| Arc::ptr_eq(&last.target, target) && last.bytes.len() + size <= SEGMENT_BYTES;
         if !self.queue.back().is_some_and(fits) {
+            self.hold(target);
             let mut bytes = std::mem::take(&mut self.spare);
             bytes.reserve(size);
             self.queue.push_back(Segment { target: target.clone(), lines: 0, bytes });
         }
         let last = self.queue.len() - 1;
         &mut self.queue[last]
+    }
+}
+
+impl Drop for Shared {
+    /// Without a thread, for the writer of a recorder that was collected as garbage: its locks are released on a thread of their own.
+    fn drop(&mut self) {
+        let mut state = self.state.lock();
+        if state.has_locks() {
+            let targets = std::mem::take(&mut state.targets);
+            let _ = crate::background::spawn_thread(move || drop(targets));
+        }
     }
 }
 

@@ -138,6 +138,7 @@ impl<'e> From<&'e WriteFailure> for ErrorJson<'e> {
         let json = Self::new(failure.error.code(), failure.error.to_string());
         let json = match &failure.error {
             WriteError::System(system) => json.with_system(Some(system)),
+            WriteError::Replaced { path, .. } => ErrorJson { path: Some(path.to_string_lossy()), ..json },
             WriteError::Locked { owner } => ErrorJson { owner: Some(owner), ..json },
             _ => json,
         };

@@ -26,6 +26,8 @@ pub struct NativeForkOptions {
     /// Whether the name of the new file contains seconds.
     pub name_has_seconds: bool,
     pub id_prefix: Utf16String,
+    /// The permissions of the new file, less the umask.
+    pub mode: u32,
     /// JSON text.
     pub start_payload: String,
     pub now: f64,
@@ -47,6 +49,7 @@ pub fn fork_session(options: NativeForkOptions, on_ready: Function<'_, (), ()>) 
             chats_dir: PathBuf::from(options.chats_dir),
             file_name: if options.name_has_seconds { FileNameForm::Seconds } else { FileNameForm::Minutes },
             id_prefix: options.id_prefix.to_vec(),
+            mode: options.mode,
             start_payload: options.start_payload.into_bytes(),
             milliseconds: options.now,
         };

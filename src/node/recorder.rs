@@ -22,6 +22,8 @@ pub struct NativeRecorderConfig {
     /// Whether the name of the file contains seconds.
     pub name_has_seconds: bool,
     pub id_prefix: Utf16String,
+    /// The permissions of a new file, less the umask.
+    pub mode: u32,
     pub fsync: bool,
     /// The owner, as JSON text, for the lock file. `None` if the session is recorded without a lock.
     pub exclusive_owner: Option<String>,
@@ -58,6 +60,7 @@ impl NativeRecorder {
             chats_dir: PathBuf::from(config.chats_dir),
             file_name: if config.name_has_seconds { FileNameForm::Seconds } else { FileNameForm::Minutes },
             id_prefix: config.id_prefix.to_vec(),
+            mode: config.mode,
             durability,
             exclusive_owner: config.exclusive_owner,
         };
@@ -74,7 +77,8 @@ impl NativeRecorder {
         self.writing.take()
     }
 
-    /// Returns the function that records an event of a known type, given the type's index, the payload's JSON text and the time.
+    /// Returns the function that records an event of a known type, given the type's index, the payload's JSON text and the time; and a
+    /// fourth argument if a turn begins, as for [`begin_turn`](Self::begin_turn).
     /// That function returns the record's number, or NaN if the recorder is inactive. It is called for every event, and calling a
     /// method of a class instead would take one and a half times as long.
     #[napi(catch_unwind)]
@@ -129,22 +133,35 @@ impl NativeRecorder {
         self.recorder.missing() as f64
     }
 
-    /// Number of records that are not in the file yet.
+    /// A turn of the event loop begins in which records are counted as pending until it ends.
     #[napi(catch_unwind)]
-    pub fn pending_records(&self) -> f64 {
-        self.recorder.pending().0 as f64
+    pub fn begin_turn(&self) {
+        self.recorder.writer().begin_turn();
     }
 
-    /// Number of bytes that are not in the file yet.
+    /// Number of records that are not in the file yet, and of those that were written in this turn if it has not ended.
     #[napi(catch_unwind)]
-    pub fn pending_bytes(&self) -> f64 {
-        self.recorder.pending().1 as f64
+    pub fn pending_records(&self, in_turn: bool) -> f64 {
+        self.recorder.pending(in_turn).0 as f64
+    }
+
+    /// Number of bytes that are not in the file yet, and of those that were written in this turn if it has not ended.
+    #[napi(catch_unwind)]
+    pub fn pending_bytes(&self, in_turn: bool) -> f64 {
+        self.recorder.pending(in_turn).1 as f64
     }
 }
+
+/// Number of arguments of the function of [`NativeRecorder::recording`]. One more says that a turn of the event loop begins, which a call
+/// of its own would make twice as expensive.
+const KNOWN_ARGUMENTS: usize = 3;
 
 fn record_known(recorder: &Recorder, call: &FunctionCallContext<'_>) -> Result<f64> {
     let known_type: u32 = call.get(0)?;
     let Some(event_type) = KNOWN_TYPES.get(known_type as usize) else { return Ok(f64::NAN) };
+    if call.length() > KNOWN_ARGUMENTS {
+        recorder.writer().begin_turn();
+    }
     let number = recorder.record(Record {
         type_json: event_type.as_json().as_bytes(),
         milliseconds: call.get(2)?,

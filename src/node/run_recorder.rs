@@ -40,6 +40,8 @@ pub struct NativeRunRecorderConfig {
     /// A JSON array of strings.
     pub capabilities: Option<String>,
     pub resume: bool,
+    /// The permissions of a new log, less the umask.
+    pub mode: u32,
     pub fsync: bool,
     /// The owner, as JSON text, for the lock file.
     pub owner: String,
@@ -78,6 +80,7 @@ fn open(
         scheduler: Scheduler::parse(&config.scheduler).unwrap_or(Scheduler::External),
         capabilities,
         resume: config.resume,
+        mode: config.mode,
         durability: if config.fsync { Durability::Fsync } else { Durability::Os },
         owner: config.owner.clone(),
     };
@@ -197,6 +200,12 @@ impl NativeRunRecorder {
     #[napi(catch_unwind)]
     pub fn path(&self) -> String {
         self.recorder.log().to_string_lossy().into_owned()
+    }
+
+    /// The error of the lock, as JSON text, if the file system has none and the run is recorded without a lock.
+    #[napi(catch_unwind)]
+    pub fn unlocked(&self) -> Option<JsonString> {
+        self.recorder.unlocked().map(|error| error_json(&error.clone().into()))
     }
 
     /// Size, in bytes, of the torn line that was cut off when the log was resumed.

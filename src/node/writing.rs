@@ -1,7 +1,8 @@
 //! The background side of a recorder: writing, flushing, failures and the end of the environment. Sessions and runs share it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use napi::bindgen_prelude::{Function, Object, Result};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
@@ -13,10 +14,7 @@ use serde::Serialize;
 use super::error_json::ErrorJson;
 use super::json::JsonText;
 use super::text::OutputText as JsonString;
-use crate::jsonl::writer::{Shared, WriteFailure, Writer};
-
-/// How long the end of an environment waits for its recorders (`docs/session-format.md` section 3, rule 9).
-const LAST_WRITES: Duration = Duration::from_secs(2);
+use crate::jsonl::writer::{LAST_WRITES, Shared, WriteFailure, Writer};
 
 /// Does not hold the process open.
 type OnFailure = ThreadsafeFunction<u32, (), u32, Status, false, true, 0>;
@@ -30,11 +28,29 @@ pub struct RecorderGroup {
 
 /// The writers that may still have something to write. Those stay alive, whether or not their recorders do.
 #[derive(Default)]
-struct Writers(Mutex<Vec<Weak<Shared>>>);
+struct Writers {
+    writers: Mutex<Vec<Weak<Shared>>>,
+    /// The environment is ending.
+    leaving: AtomicBool,
+}
+
+/// The writers of all environments of this process.
+static ALL: Mutex<Vec<Weak<Writers>>> = Mutex::new(Vec::new());
 
 impl Writers {
+    fn new() -> Arc<Self> {
+        let writers = Arc::<Self>::default();
+        let mut all = ALL.lock();
+        all.retain(|writers| writers.strong_count() > 0);
+        all.push(Arc::downgrade(&writers));
+        writers
+    }
+
     fn add(&self, writer: &Arc<Shared>) {
-        let mut writers = self.0.lock();
+        if self.leaving.load(Ordering::Relaxed) {
+            writer.leave();
+        }
+        let mut writers = self.writers.lock();
         // Dropped writers are removed only when the list would have to grow, so that it costs little for each of many recorders.
         if writers.len() == writers.capacity() {
             writers.retain(|writer| writer.strong_count() > 0);
@@ -49,6 +65,13 @@ impl Writers {
         }
     }
 
+    /// Like [`drain`](Self::drain), at the beginning of the end: more may be queued, and is written at once.
+    fn leave(&self) {
+        self.leaving.store(true, Ordering::Relaxed);
+        self.drain();
+        self.living().iter().for_each(Shared::leave);
+    }
+
     /// Nothing more will be queued, so the files are also closed and unlocked, before `terminate()` of a worker resolves.
     fn end(&self) {
         let deadline = Instant::now() + LAST_WRITES;
@@ -58,7 +81,7 @@ impl Writers {
     }
 
     fn living(&self) -> Vec<Arc<Shared>> {
-        self.0.lock().iter().filter_map(Weak::upgrade).collect()
+        self.writers.lock().iter().filter_map(Weak::upgrade).collect()
     }
 }
 
@@ -69,17 +92,27 @@ impl RecorderGroup {
     pub fn new(env: Env, on_failure: Function<'_, u32, ()>) -> Result<Self> {
         let on_failure =
             on_failure.build_threadsafe_function::<u32>().callee_handled::<false>().weak::<true>().build()?;
-        let writers = Arc::new(Writers::default());
+        let writers = Writers::new();
         // Runs when the process or the worker ends by itself or is terminated. `process.exit` does not run it: then JavaScript
-        // has called `drain`.
+        // has called `leave`.
         env.add_env_cleanup_hook(writers.clone(), |writers| writers.end())?;
         Ok(RecorderGroup { on_failure: Arc::new(on_failure), writers })
     }
 
-    /// Waits until everything is written, but no longer than two seconds.
+    /// Waits until everything is written, but no longer than two seconds. From then on, recording waits in the same way.
     #[napi(catch_unwind)]
-    pub fn drain(&self) {
-        self.writers.drain();
+    pub fn leave(&self) {
+        self.writers.leave();
+    }
+}
+
+/// Waits until all recorders of this process have written everything, but no longer than two seconds.
+#[napi(catch_unwind)]
+pub fn drain_all_recorders() {
+    let all: Vec<_> = ALL.lock().iter().filter_map(Weak::upgrade).collect();
+    let deadline = Instant::now() + LAST_WRITES;
+    for writer in all.iter().flat_map(|writers| writers.living()) {
+        writer.drain(deadline);
     }
 }
 

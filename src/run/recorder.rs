@@ -47,6 +47,7 @@ pub struct RunRecorder {
     writer: Writer,
     failure: Arc<OnceLock<WriteFailure>>,
     torn_bytes: u64,
+    unlocked: Option<OsError>,
     inner: Mutex<Inner>,
 }
 
@@ -97,6 +98,7 @@ impl RunRecorder {
         if !opened.first_line.is_empty() {
             push(&writer, &target, &opened.first_line);
         }
+        writer.announce(&target);
         let inner = Inner {
             recording: opened.recording,
             target: Some(target),
@@ -112,6 +114,7 @@ impl RunRecorder {
             writer,
             failure,
             torn_bytes: opened.torn_bytes,
+            unlocked: opened.unlocked,
             inner: Mutex::new(inner),
         })
     }
@@ -228,6 +231,11 @@ impl RunRecorder {
     /// Number of torn bytes that were cut off the log when it was resumed.
     pub fn torn_bytes(&self) -> u64 {
         self.torn_bytes
+    }
+
+    /// The error of the lock, if the file system has none and the run is recorded without a lock.
+    pub fn unlocked(&self) -> Option<&OsError> {
+        self.unlocked.as_ref()
     }
 
     /// The path of the log.

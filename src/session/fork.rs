@@ -16,6 +16,7 @@ use super::recorder::{FileNameForm, MOST_NAMES, Record, append_rest, file_name};
 use super::replay::{Replay, ReplayError};
 use super::snapshot::Snapshots;
 use crate::clock::{Clock, timestamp};
+use crate::disk::files;
 use crate::disk::os_error::OsError;
 use crate::disk::temporary::{Naming, TemporaryFile, sync_entry};
 use crate::jsonl::segments::Threads;
@@ -65,6 +66,8 @@ pub struct ForkTarget {
     pub id_prefix: Vec<u16>,
     /// JSON text of the payload of its `session_start`.
     pub start_payload: Vec<u8>,
+    /// The permissions of its file, less the umask.
+    pub mode: u32,
     /// The time of its records, in milliseconds since 1970.
     pub milliseconds: f64,
 }
@@ -137,7 +140,7 @@ fn write(target: &ForkTarget, forked: &[u8], items: &[ItemRef], replay: &Replay)
     }
     let first = target.path(1);
     let failed = |error: io::Error, syscall| ForkError::System(OsError::new(&error, syscall, Some(&first)));
-    let mut file = TemporaryFile::beside(&first, UNFINISHED, false).map_err(ForkError::System)?;
+    let mut file = TemporaryFile::beside(&first, UNFINISHED, target.mode).map_err(ForkError::System)?;
     failpoint!("fork::created");
     let mut records = Records { writer: BufWriter::new(file.file()), seq: 0.0, target, clock: Clock::default() };
     records.append(EventType::SessionStart, &target.start_payload).map_err(|error| failed(error, "write"))?;
@@ -153,7 +156,7 @@ fn write(target: &ForkTarget, forked: &[u8], items: &[ItemRef], replay: &Replay)
     records.writer.flush().map_err(|error| failed(error, "write"))?;
     drop(records);
     failpoint!("fork::written");
-    file.file().sync_all().map_err(|error| failed(error, "fsync"))?;
+    files::sync_if_possible(file.file(), &first).map_err(ForkError::System)?;
     failpoint!("fork::synced");
     let path = place(file, target).map_err(ForkError::System)?;
     failpoint!("fork::placed");

@@ -30,6 +30,8 @@ pub struct RecorderConfig {
     pub file_name: FileNameForm,
     /// The first UTF-16 units of the session's id, with which the file's name ends.
     pub id_prefix: Vec<u16>,
+    /// The permissions of the file, less the umask.
+    pub mode: u32,
     /// What a flush guarantees.
     pub durability: Durability,
     /// The owner to write to the lock file; `None` records without a lock.
@@ -199,6 +201,7 @@ impl Recorder {
     ) -> Result<bool, P::Error> {
         let lines = buffered.len() as u64 + u64::from(record.is_some());
         if lines == 0 {
+            self.writer.announce(target);
             return Ok(true);
         }
         if !has_numbers_left(state.seq, lines as f64) {
@@ -242,7 +245,8 @@ impl Recorder {
         match FileLock::acquire(target.path(), owner) {
             Ok(lock) => Ok(target.locked(lock)),
             Err(LockError::Held { owner }) => Err(WriteError::Locked { owner }),
-            Err(LockError::System(error)) => Err(error.into()),
+            // The caller wants the file for itself: without locks it is not recorded to.
+            Err(LockError::System(error) | LockError::Unsupported(error)) => Err(error.into()),
         }
     }
 
@@ -313,10 +317,11 @@ impl Recorder {
         self.writer.missing()
     }
 
-    /// Number of records and bytes that are not in the file yet, including records that wait for its creation.
-    pub fn pending(&self) -> (u64, u64) {
+    /// Number of records and bytes that are not in the file yet, including records that wait for its creation. If `in_turn`, also those
+    /// that were written in the turn of the caller's event loop that [`Writer::begin_turn`] began.
+    pub fn pending(&self, in_turn: bool) -> (u64, u64) {
         let state = self.lock();
-        let (records, bytes) = self.writer.pending();
+        let (records, bytes) = if in_turn { self.writer.pending_in_turn() } else { self.writer.pending() };
         let mut head = Vec::new();
         let numbered = state.buffered.iter().zip(1u32..).map(|(buffered, number)| {
             head.clear();
@@ -361,10 +366,10 @@ fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Target, (Os
     for number in 1..=MOST_NAMES {
         let path = directory.join(file_name(config.file_name, now, &config.id_prefix, number));
         failpoint!("recorder::before_create");
-        match files::create_new(&path) {
+        match files::create_new(&path, config.mode) {
             Ok(_) => {
                 failpoint!("recorder::after_create");
-                return Ok(Target::new(path));
+                return Ok(Target::created(path));
             }
             Err(error) if error.code == "EEXIST" => {}
             Err(error) => return Err((error, path)),

@@ -23,6 +23,7 @@ use crate::disk::boot::Boot;
 use crate::disk::file::File;
 use crate::disk::input_file::{InputFile, open_patiently};
 use crate::disk::metadata::{Inode, Metadata};
+use crate::disk::mode::OWNER_ONLY;
 use crate::disk::open_options::OpenOptions;
 use crate::disk::os_error::OsError;
 use crate::disk::parent::parent;
@@ -209,7 +210,7 @@ pub fn save(place: &Place, source: &LineSource, snapshot: &Snapshot, mode: Mode)
     if place.creates_directory {
         new_directory::create(parent(&place.path))?;
     }
-    let mut file = TemporaryFile::beside(&place.path, (".session-tape-", ".snap"), true)?;
+    let mut file = TemporaryFile::beside(&place.path, (".session-tape-", ".snap"), OWNER_ONLY)?;
     let boot = files::boot(&place.file);
     // If the file was not at rest when its scan began, it is unknown which of its contents has this identity.
     let identity = Identity::of(source.metadata()).filter(|identity| identity.was_at_rest(source.opened()));

@@ -140,7 +140,7 @@ impl FileSystem for Memory {
         Ok(Box::new(names.into_iter().map(Ok)))
     }
 
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
+    fn create_directory(&self, path: &Path, _: u32) -> io::Result<()> {
         let mut entries = self.call("create_directory");
         entries.expect_free(path)?;
         entries.nodes.insert(path.to_path_buf(), Node::Directory);
@@ -278,8 +278,8 @@ impl OpenFile for Handle {
         Ok(())
     }
 
-    fn sync_file_system(&self) -> bool {
-        false
+    fn sync_file_system(&self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     fn metadata(&self) -> io::Result<Metadata> {

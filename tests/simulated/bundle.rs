@@ -101,6 +101,7 @@ pub fn fork_of(root: &Path) -> (ForkSource, ForkTarget) {
         snapshots: Snapshots::None,
     };
     let target = ForkTarget {
+        mode: 0o600,
         chats_dir: root.to_path_buf(),
         file_name: FileNameForm::Minutes,
         id_prefix: "fork".encode_utf16().collect(),

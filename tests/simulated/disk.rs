@@ -49,10 +49,12 @@ struct State {
     age: Duration,
     calls: Vec<Call>,
     faults: Vec<(Visit, Fault)>,
+    /// The calls that the file system does not support, with their errors.
+    lacks: Vec<(Call, i32)>,
     /// How many of the next syncs fail.
     failing_syncs: usize,
-    /// If set, directories cannot be opened; the value says whether syncing the file system fails too.
-    hides_directories: Option<bool>,
+    /// If set, directories cannot be opened; the value is the error of syncing the file system, if that fails too.
+    hides_directories: Option<Option<i32>>,
     /// What another process does just before the next lock is taken.
     before_lock: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -76,9 +78,21 @@ impl Disk {
         }
         let next = tree.0.keys().max().map_or(ROOT, |last| last + 1);
         let (locks, calls, faults, age) = (Vec::new(), Vec::new(), Vec::new(), Duration::ZERO);
-        let (failing_syncs, hides_directories, before_lock) = (0, None, None);
-        let state =
-            State { base, log, tree, next, locks, age, calls, faults, failing_syncs, hides_directories, before_lock };
+        let (lacks, failing_syncs, hides_directories, before_lock) = (Vec::new(), 0, None, None);
+        let state = State {
+            base,
+            log,
+            tree,
+            next,
+            locks,
+            age,
+            calls,
+            faults,
+            lacks,
+            failing_syncs,
+            hides_directories,
+            before_lock,
+        };
         let (root, boot, names_boot) = (root.to_path_buf(), next_boot(), AtomicBool::new(true));
         Disk(Arc::new(Inner { root, boot, names_boot, state: Mutex::new(state) }))
     }
@@ -116,9 +130,14 @@ impl Disk {
         self.state().failing_syncs = count;
     }
 
-    /// From now on no directory can be opened, as if it were not readable. If `also_fails`, the file system cannot be synced either.
-    pub fn hide_directories(&self, also_fails: bool) {
-        self.state().hides_directories = Some(also_fails);
+    /// From now on no directory can be opened, as if it were not readable. With an error, the file system cannot be synced either.
+    pub fn hide_directories(&self, error: Option<i32>) {
+        self.state().hides_directories = Some(error);
+    }
+
+    /// From now on, every call of this kind fails with this error: the file system does not support it.
+    pub fn lack(&self, call: Call, error: i32) {
+        self.state().lacks.push((call, error));
     }
 
     /// Lets another process do `work` when the next lock file has been opened but is not locked yet.
@@ -176,6 +195,9 @@ impl State {
     fn fault_of(&mut self, call: Call) -> Option<Fault> {
         let visit = (call, self.calls.iter().filter(|before| **before == call).count());
         self.calls.push(call);
+        if let Some((_, error)) = self.lacks.iter().find(|(lacking, _)| *lacking == call) {
+            return Some(Fault::Error(*error));
+        }
         if matches!(call, Call::Sync | Call::SyncDirectory) && self.failing_syncs > 0 {
             self.failing_syncs -= 1;
             return Some(Fault::Error(libc::EIO));
@@ -284,7 +306,7 @@ impl FileSystem for Disk {
         Ok(Box::new(names.into_iter()))
     }
 
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
+    fn create_directory(&self, path: &Path, _: u32) -> io::Result<()> {
         self.call(Call::CreateDirectory)?.create(self.below(path), true).map(drop)
     }
 
@@ -441,13 +463,18 @@ impl OpenFile for Handle {
         self.sync()
     }
 
-    fn sync_file_system(&self) -> bool {
+    fn sync_file_system(&self) -> io::Result<()> {
         let mut state = self.disk.state();
-        let is_synced = state.fault_of(Call::Sync).is_none() && state.hides_directories != Some(true);
-        if is_synced {
-            state.log.push(Op::SyncFileSystem);
+        if let Some(error) = state.fault_of(Call::Sync).and_then(Fault::error) {
+            return Err(error);
         }
-        is_synced
+        match state.hides_directories {
+            Some(Some(number)) => Err(io::Error::from_raw_os_error(number)),
+            _ => {
+                state.log.push(Op::SyncFileSystem);
+                Ok(())
+            }
+        }
     }
 
     fn metadata(&self) -> io::Result<Metadata> {
@@ -460,6 +487,9 @@ impl OpenFile for Handle {
             work();
         }
         let mut state = self.disk.state();
+        if let Some((_, error)) = state.lacks.iter().find(|(lacking, _)| *lacking == Call::Lock) {
+            return Err(TryLockError::Error(io::Error::from_raw_os_error(*error)));
+        }
         match state.locks.iter().find(|(number, _)| *number == self.number) {
             Some((_, owner)) if *owner != self.id() => Err(TryLockError::WouldBlock),
             Some(_) => Ok(()),

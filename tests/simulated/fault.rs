@@ -17,6 +17,7 @@ pub enum Call {
     SyncDirectory,
     Rename,
     Remove,
+    Lock,
 }
 
 /// A call, identified by the number of earlier calls of its kind: threads may interleave calls of different kinds differently each time.
@@ -52,6 +53,7 @@ pub fn faults_of(call: Call) -> Vec<Fault> {
         Call::Write => &[EIO, EINTR, ENOSPC, EDQUOT],
         Call::SetLen | Call::Remove => &[EIO, EROFS],
         Call::Sync | Call::SyncDirectory => &[EIO, ENOSPC, EDQUOT],
+        Call::Lock => &[],
     };
     let short = matches!(call, Call::Read | Call::Write).then_some(Fault::Short);
     errors.iter().map(|number| Fault::Error(*number)).chain(short).collect()

@@ -51,6 +51,7 @@ impl Recording {
     pub fn open(root: &Path, durability: Durability) -> Result<Self, RecordError> {
         let (sender, failures) = mpsc::channel();
         let config = RunRecorderConfig {
+            mode: 0o600,
             directory: root.join(RUN),
             run_id: Text::from_plain("r1"),
             workflow: &workflow(),

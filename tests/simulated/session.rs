@@ -35,6 +35,7 @@ impl Recording {
     pub fn new(root: &Path, durability: Durability) -> Self {
         let (sender, failures) = mpsc::channel();
         let config = RecorderConfig {
+            mode: 0o600,
             chats_dir: root.join(CHATS),
             file_name: FileNameForm::Minutes,
             id_prefix: "cut".encode_utf16().collect(),

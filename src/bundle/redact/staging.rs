@@ -11,6 +11,7 @@ use crate::bundle::manifest::ListedFile;
 use crate::bundle::planned_file::{ByteSource, PlannedFile};
 use crate::disk::file::File;
 use crate::disk::files;
+use crate::disk::mode::BY_UMASK;
 use crate::disk::temporary::{NEW, TemporaryDirectory};
 
 const BLOCK_BYTES: usize = 256 << 10;
@@ -32,7 +33,7 @@ impl Staging {
     pub fn file(&mut self) -> Result<RedactedFile, BundleError> {
         let path = self.directory.path().join(self.count.to_string());
         self.count += 1;
-        let out = BufWriter::with_capacity(BLOCK_BYTES, files::create_new(&path)?);
+        let out = BufWriter::with_capacity(BLOCK_BYTES, files::create_new(&path, BY_UMASK)?);
         Ok(RedactedFile { path, out, sha256: Sha256::new(), fingerprint: XxHash3_128::new(), size: 0 })
     }
 }

@@ -9,9 +9,13 @@ fn file_of(content: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
     (directory, path)
 }
 
+fn open(path: &std::path::Path) -> Appender {
+    Appender::open(&Arc::new(Target::new(path.to_path_buf()))).unwrap()
+}
+
 fn append_to(content: &[u8], lines: &[u8]) -> Vec<u8> {
     let (_directory, path) = file_of(content);
-    Appender::open(&path, None).unwrap().append(lines).unwrap();
+    open(&path).append(lines).unwrap();
     std::fs::read(path).unwrap()
 }
 
@@ -26,7 +30,8 @@ fn a_torn_tail_is_never_fused_onto() {
 fn a_file_is_never_created() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("gone.jsonl");
-    assert_eq!(Appender::open(&path, None).err().unwrap().code, "ENOENT");
+    let opened = Appender::open(&Arc::new(Target::new(path.clone())));
+    assert!(matches!(opened, Err(OpenError::System(error)) if error.code == "ENOENT"));
     assert!(!path.exists());
 }
 
@@ -45,7 +50,7 @@ fn whole_lines_are_counted_in_what_was_written() {
 #[test]
 fn cutting_back_leaves_whole_lines_and_what_others_wrote() {
     let (_directory, path) = file_of(b"x\n");
-    let mut appender = Appender::open(&path, None).unwrap();
+    let mut appender = open(&path);
     let error = || io::Error::from_raw_os_error(libc::ENOSPC);
     let partial = |written| Batch { newline: b"", lines: b"aaa\nbbb\n", written };
 
@@ -64,7 +69,7 @@ fn cutting_back_leaves_whole_lines_and_what_others_wrote() {
 #[test]
 fn a_suspended_writer_stops_nobody_for_good() {
     let (_directory, path) = file_of(b"");
-    let _holds_the_lock = Appender::open(&path, None).unwrap();
-    Appender::open(&path, None).unwrap().append(b"a\n").unwrap();
+    let _holds_the_lock = open(&path);
+    open(&path).append(b"a\n").unwrap();
     assert_eq!(std::fs::read(path).unwrap(), b"a\n");
 }

@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{CloseDone, Failing, FlushDone, SEGMENT_BYTES, Segment, Shared, State, Thread};
+use super::{Failing, FlushDone, LAST_WRITES, SEGMENT_BYTES, Segment, Shared, State, Thread};
 use super::{WriteError, WriteFailure};
 use crate::disk::append::{Appender, Torn};
 use crate::disk::durability::Durability;
 use crate::disk::os_error::OsError;
+use crate::disk::recorded_file::OpenError;
 use crate::disk::target::Target;
 use crate::disk::unsynced::{SyncError, Unsynced};
 use crate::threading::{self, MutexGuard};
@@ -25,7 +26,7 @@ pub(super) const MAX_POLLS: u32 = 8;
 const KEEP_THREAD: Duration = Duration::from_secs(1);
 
 /// Why a batch was not written or not synced, and the file.
-type BatchError = (OsError, PathBuf);
+type BatchError = (WriteError, PathBuf);
 
 impl Shared {
     /// Waits until everything is written, at most until `deadline`. Returns whether everything is.
@@ -33,19 +34,30 @@ impl Shared {
         self.wait_until(deadline, State::is_written).is_some()
     }
 
+    /// From now on each push waits until its lines are written: callers queue their last lines while the process ends.
+    pub fn leave(self: &Arc<Self>) {
+        self.state.lock().leaving = true;
+        self.drain_before_the_end();
+    }
+
+    /// Waits for what was queued, as long as the end of a process may wait. If the disk does not answer within that time, the process does
+    /// not wait for it again.
+    #[cold]
+    pub(super) fn drain_before_the_end(self: &Arc<Self>) {
+        if !self.drain(Instant::now() + LAST_WRITES) {
+            self.state.lock().leaving = false;
+        }
+    }
+
     /// Like [`drain`](Self::drain), for when no caller is left that could queue lines: also unlocks the file and ends the thread, which
     /// would otherwise poll for some milliseconds and keep the file locked for other recorders.
     pub fn end(self: &Arc<Self>, deadline: Instant) {
-        let is_done = |state: &State| state.is_written() && !state.writing;
-        if let Some(mut state) = self.wait_until(deadline, is_done) {
-            state.closed = true;
-            let target = state.last_target.take();
-            drop(state);
-            self.work.notify_all();
-            if let Some(target) = target {
-                target.unlock();
-            }
-        }
+        let mut state = self.state.lock();
+        (state.closed, state.ended) = (true, true);
+        drop(state);
+        let is_done = |state: &State| state.is_written() && !state.writing && !state.has_locks();
+        drop(self.wait_until(deadline, is_done));
+        self.work.notify_all();
     }
 
     fn wait_until(self: &Arc<Self>, deadline: Instant, is_done: fn(&State) -> bool) -> Option<MutexGuard<'_, State>> {
@@ -130,9 +142,7 @@ impl Shared {
             self.fail(PANICKED.into(), None);
             let mut state = self.state.lock();
             (state.thread, state.writing) = (afterwards, false);
-            let closes = state.finish_if_closed(self.durability);
-            drop(state);
-            call(closes);
+            self.close_if_done(state);
         }
         self.progress.notify_all();
     }
@@ -141,18 +151,21 @@ impl Shared {
     fn write_while_there_is_something(&self, afterwards: Thread) {
         let mut polls = 0;
         let mut state = self.state.lock();
-        while !state.failed {
-            if !state.queue.is_empty() || state.wants_sync(self.durability) {
+        loop {
+            if state.failed {
+                // What follows are only the locks of a writer that failed on a caller's thread.
+            } else if !state.queue.is_empty() || state.wants_sync(self.durability) {
                 polls = 0;
                 let batch = std::mem::take(&mut state.queue);
                 state.writing = true;
                 drop(state);
                 if let Err((error, path)) = self.write_batch(batch) {
-                    self.fail(error.into(), Some(path));
+                    self.fail(error, Some(path));
                 }
                 self.progress.notify_all();
                 state = self.state.lock();
                 state.writing = false;
+                continue;
             } else if let Some(failing) = state.failing.clone() {
                 // `failing` stays set until the writer has failed, so that meanwhile no lines are accepted and callers wait.
                 state.writing = true;
@@ -160,7 +173,18 @@ impl Shared {
                 self.fail_behind_what_was_queued(failing);
                 state = self.state.lock();
                 state.writing = false;
-            } else if polls < MAX_POLLS && !state.urgent {
+                continue;
+            }
+            let released = state.take_released(self.durability);
+            if !released.is_empty() {
+                // Those who wait for the end of the writer wait for this too.
+                state.writing = true;
+                drop(state);
+                release(&released);
+                drop(released);
+                state = self.state.lock();
+                state.writing = false;
+            } else if !state.failed && polls < MAX_POLLS && !state.urgent {
                 polls += 1;
                 self.work.wait_for(&mut state, POLL_INTERVAL);
             } else {
@@ -169,58 +193,77 @@ impl Shared {
         }
         // Set under the same lock as the last check, so that a line queued from here on finds that no thread is working.
         (state.thread, state.urgent) = (afterwards, false);
-        let closes = state.finish_if_closed(self.durability);
+        self.close_if_done(state);
+    }
+
+    /// Answers those who wait for the end of the writer if nothing is left to do.
+    fn close_if_done(&self, mut state: MutexGuard<'_, State>) {
+        let is_done = state.is_closed(self.durability) && state.targets.is_empty();
+        let closes = if is_done { std::mem::take(&mut state.closes) } else { Vec::new() };
         drop(state);
-        call(closes);
+        closes.into_iter().for_each(|done| done());
     }
 
     fn write_batch(&self, batch: VecDeque<Segment>) -> Result<(), BatchError> {
         let appended = self.append_batch(batch);
         if appended.is_err() {
             // Lines that are in the files become as durable as promised, even if the others could not be written.
-            self.sync_if_promised()?;
+            self.sync_if_promised().map_err(sync_failed)?;
         }
         appended?;
-        if self.state.lock().is_waited_for() {
-            self.sync_if_promised()?;
+        let state = self.state.lock();
+        let (is_waited_for, is_full) = (state.is_waited_for(), state.unsynced.is_full());
+        drop(state);
+        if is_waited_for || is_full {
+            self.sync_if_promised().map_err(sync_failed)?;
+        }
+        if is_waited_for {
             self.answer_flushes();
         }
         Ok(())
     }
 
     fn append_batch(&self, batch: VecDeque<Segment>) -> Result<(), BatchError> {
-        let mut open: Option<(Arc<Target>, Appender)> = None;
+        let mut open: Option<Appender> = None;
         let mut append = |segment: Segment| {
-            if open.as_ref().is_none_or(|(target, _)| !Arc::ptr_eq(target, &segment.target)) {
+            if open.as_ref().is_none_or(|appender| !Arc::ptr_eq(appender.target(), &segment.target)) {
                 self.finish(open.take());
-                open = Some(self.open(&segment.target)?);
+                open = self.open(&segment)?;
             }
-            let Some((target, appender)) = &mut open else { return Ok(()) };
+            let Some(appender) = &mut open else { return Ok(()) };
+            let path = segment.target.path().to_path_buf();
             let appended = appender.append(&segment.bytes);
-            if appended.is_ok() {
-                target.set_end(appender.end());
-            }
-            self.count_written(segment, appended).map_err(|error| (error, target.path().to_path_buf()))
+            self.count_written(segment, appended).map_err(|error| (error.into(), path))
         };
         let appended = batch.into_iter().try_for_each(&mut append);
         self.finish(open);
         appended
     }
 
-    fn open(&self, target: &Arc<Target>) -> Result<(Arc<Target>, Appender), BatchError> {
-        self.state.lock().last_target = Some(target.clone());
-        match Appender::open(target.path(), target.end()) {
-            Ok(appender) => Ok((target.clone(), appender)),
-            Err(error) => Err((error, target.path().to_path_buf())),
+    /// Opens the file of a segment; `None` if the segment only announces it.
+    fn open(&self, segment: &Segment) -> Result<Option<Appender>, BatchError> {
+        let target = &segment.target;
+        if segment.lines == 0 {
+            // The next batch reports the error, if there is a next one.
+            let _ = target.examine();
+            return Ok(None);
+        }
+        match Appender::open(target) {
+            Ok(appender) => Ok(Some(appender)),
+            Err(OpenError::System(error)) => Err((error.into(), target.path().to_path_buf())),
+            Err(OpenError::Replaced(why)) => {
+                let path = target.path().to_path_buf();
+                Err((WriteError::Replaced { why, path: path.clone() }, path))
+            }
         }
     }
 
     /// Ends appending to a file. With [`Durability::Fsync`], notes it as still to be synced.
-    fn finish(&self, open: Option<(Arc<Target>, Appender)>) {
-        if let Some((target, appender)) = open
+    fn finish(&self, open: Option<Appender>) {
+        if let Some(appender) = open
             && self.durability == Durability::Fsync
         {
-            let file = appender.finish();
+            let (target, file) = appender.finish();
             self.state.lock().unsynced.add(&target, file);
         }
     }
@@ -232,6 +275,8 @@ impl Shared {
         state.pending_lines = state.pending_lines.saturating_sub(lines);
         state.pending_bytes = state.pending_bytes.saturating_sub(segment.bytes.len() as u64);
         state.written += lines;
+        state.written_in_turn.0 += lines;
+        state.written_in_turn.1 += segment.bytes.len() as u64;
         if segment.bytes.capacity() <= 2 * SEGMENT_BYTES {
             state.spare = segment.bytes;
             state.spare.clear();
@@ -273,22 +318,19 @@ impl Shared {
     }
 
     /// Stops the writer. Lines that are still queued are lost.
-    pub(super) fn fail(&self, error: WriteError, path: Option<PathBuf>) {
+    fn fail(&self, error: WriteError, path: Option<PathBuf>) {
         let mut state = self.state.lock();
-        if std::mem::replace(&mut state.failed, true) {
-            return;
-        }
-        let kept = if self.durability == Durability::Fsync { state.synced } else { state.written };
-        let dropped = state.queued.saturating_sub(state.written);
-        let failure = WriteFailure { error, path, dropped, kept };
-        (state.queue, state.spare, state.unsynced) = (VecDeque::new(), Vec::new(), Unsynced::default());
-        (state.pending_lines, state.pending_bytes, state.failing, state.reporting) = (0, 0, None, true);
-        let reached = state.take_flushes_until(kept);
-        let lost = std::mem::take(&mut state.flushes);
-        if let Some(target) = state.last_target.take() {
-            target.unlock();
-        }
+        let report = state.fail(self.durability, error, path);
+        let released = state.take_released(self.durability);
         drop(state);
+        release(&released);
+        self.report(report);
+    }
+
+    /// Reports a failure, and answers the flushes that were waiting.
+    pub(super) fn report(&self, report: Option<FailureReport>) {
+        let Some(FailureReport { failure, reached, lost, queue }) = report else { return };
+        drop(queue);
         (self.on_failure)(&failure);
         let mut state = self.state.lock();
         state.reporting = false;
@@ -302,7 +344,38 @@ impl Shared {
     }
 }
 
+/// What is left to do after a writer has failed, without its lock.
+pub(super) struct FailureReport {
+    failure: WriteFailure,
+    /// The flushes of which everything is flushed, and the others.
+    reached: Vec<(u64, FlushDone)>,
+    lost: Vec<(u64, FlushDone)>,
+    /// The lines that are lost, which are freed, and the files that are still to be synced, which are closed.
+    queue: (VecDeque<Segment>, Unsynced),
+}
+
 impl State {
+    /// Marks the writer as failed. Returns `None` if it is already.
+    pub(super) fn fail(
+        &mut self,
+        durability: Durability,
+        error: WriteError,
+        path: Option<PathBuf>,
+    ) -> Option<FailureReport> {
+        if std::mem::replace(&mut self.failed, true) {
+            return None;
+        }
+        let kept = if durability == Durability::Fsync { self.synced } else { self.written };
+        let dropped = self.queued.saturating_sub(self.written);
+        let failure = WriteFailure { error, path, dropped, kept };
+        let queue = (std::mem::take(&mut self.queue), std::mem::take(&mut self.unsynced));
+        (self.pending_lines, self.pending_bytes, self.failing, self.reporting) = (0, 0, None, true);
+        (self.spare, self.written_in_turn) = (Vec::new(), (0, 0));
+        let reached = self.take_flushes_until(kept);
+        let lost = std::mem::take(&mut self.flushes);
+        Some(FailureReport { failure, reached, lost, queue })
+    }
+
     /// Removes and returns the flushes for which `reached` lines are enough.
     fn take_flushes_until(&mut self, reached: u64) -> Vec<(u64, FlushDone)> {
         let (ready, waiting) =
@@ -310,6 +383,10 @@ impl State {
         self.flushes = waiting;
         ready
     }
+}
+
+fn sync_failed((error, path): SyncError) -> BatchError {
+    (error.into(), path)
 }
 
 const PANICKED: OsError =
@@ -321,6 +398,6 @@ fn answer(flushes: Vec<(u64, FlushDone)>, result: impl Fn() -> Result<(), WriteF
     }
 }
 
-fn call(closes: Vec<CloseDone>) {
-    closes.into_iter().for_each(|done| done());
+fn release(targets: &[Arc<Target>]) {
+    targets.iter().for_each(|target| target.unlock());
 }

@@ -21,6 +21,8 @@ pub struct RunRecorderConfig<'a> {
     pub capabilities: Option<Vec<Text<'a>>>,
     /// Whether to resume the run in the directory, if there is one.
     pub resume: bool,
+    /// The permissions of the log, less the umask. Those of directories follow from it.
+    pub mode: u32,
     /// What a flush promises.
     pub durability: Durability,
     /// The owner to write to the lock file, for the errors of other recorders.

@@ -12,7 +12,8 @@ use crate::clock::timestamp;
 use crate::disk::atomic_file;
 use crate::disk::durability::Durability;
 use crate::disk::files;
-use crate::disk::lock::FileLock;
+use crate::disk::lock::{FileLock, LockError};
+use crate::disk::mode::of_directory;
 use crate::disk::new_directory;
 use crate::disk::os_error::OsError;
 use crate::disk::target::Target;
@@ -36,6 +37,8 @@ pub struct Opened {
     pub first_line: Vec<u8>,
     /// Number of torn bytes that were cut off.
     pub torn_bytes: u64,
+    /// The error of the lock, if the file system has none: the run is recorded without a lock.
+    pub unlocked: Option<OsError>,
 }
 
 /// Opens the run that `config` names.
@@ -46,20 +49,20 @@ pub fn open(config: &RunRecorderConfig<'_>, milliseconds: f64) -> Result<Opened,
     let directory = RunDirectory::new(&config.directory);
     let opening = Opening { config, directory, name, version, dag, ts: timestamp(milliseconds) };
     opening.check_is_unsealed()?;
-    new_directory::create(opening.directory.root())?;
-    match create_exclusively(&opening.directory.log()) {
+    new_directory::create_with_mode(opening.directory.root(), of_directory(config.mode))?;
+    match create_exclusively(&opening.directory.log(), config.mode) {
         Ok(()) => {
             failpoint!("run_recorder::after_create");
-            opening.begin_in_new_log(Target::new(opening.directory.log()))
+            opening.begin_in_new_log(Target::created(opening.directory.log()))
         }
         Err(error) if config.resume && error.code == "EEXIST" => opening.go_on(),
         Err(error) => Err(error.into()),
     }
 }
 
-fn create_exclusively(log: &Path) -> Result<(), OsError> {
+fn create_exclusively(log: &Path, mode: u32) -> Result<(), OsError> {
     failpoint!("run_recorder::before_create");
-    files::create_new(log).map(drop)
+    files::create_new(log, mode).map(drop)
 }
 
 struct Opening<'c> {
@@ -75,14 +78,20 @@ impl Opening<'_> {
     /// Begins a run in a log that was just created. Removes the log if that fails, because it would make the next attempt fail too.
     fn begin_in_new_log(&self, target: Target) -> Result<Opened, RecordError> {
         let log = self.directory.log();
-        let target = target.locked(self.lock(&log)?);
-        self.begin(target).inspect_err(|_| {
+        let (target, unlocked) = self.locked(target)?;
+        let opened = self.begin(target).inspect_err(|_| {
             let _ = files::remove_file(&log);
-        })
+        })?;
+        Ok(Opened { unlocked, ..opened })
     }
 
-    fn lock(&self, log: &Path) -> Result<FileLock, RecordError> {
-        FileLock::acquire(log, &self.config.owner).map_err(|error| RecordError::unlocked(error, log.to_path_buf()))
+    /// Locks the log. Where the file system has no locks, the error comes with a target that is not locked: a run can be recorded there too.
+    fn locked(&self, target: Target) -> Result<(Target, Option<OsError>), RecordError> {
+        match FileLock::acquire(target.path(), &self.config.owner) {
+            Ok(lock) => Ok((target.locked(lock), None)),
+            Err(LockError::Unsupported(error)) => Ok((target, Some(error))),
+            Err(error) => Err(RecordError::unlocked(error, target.path().to_path_buf())),
+        }
     }
 
     /// Begins a run in an empty log: prints its first event, and writes the other files and directories of the run.
@@ -93,9 +102,9 @@ impl Opening<'_> {
         recording.record(&input, &self.created(), &self.ts, &salts.draw()?, &mut first_line)?;
         self.write_graph(self.config.workflow)?;
         for directory in [self.directory.snapshots(), self.directory.blobs()] {
-            new_directory::create(&directory)?;
+            new_directory::create_with_mode(&directory, of_directory(self.config.mode))?;
         }
-        Ok(Opened { recording, target, salts, first_line, torn_bytes: 0 })
+        Ok(Opened { recording, target, salts, first_line, torn_bytes: 0, unlocked: None })
     }
 
     /// The payload of RunCreated.
@@ -137,7 +146,7 @@ impl Opening<'_> {
     /// Resumes the existing log after its last whole line.
     fn go_on(&self) -> Result<Opened, RecordError> {
         let log = self.directory.log();
-        let target = Target::new(log.clone()).locked(self.lock(&log)?);
+        let (target, unlocked) = self.locked(Target::new(log.clone()))?;
         self.check_is_unsealed()?;
         let Resumed { recording, whole_bytes, torn_bytes } = resume(&log, self.dag.clone())?;
         if let Some(recording) = &recording {
@@ -145,15 +154,15 @@ impl Opening<'_> {
         }
         if torn_bytes > 0 {
             failpoint!("run_recorder::before_cut");
-            torn_tail::cut(&log, whole_bytes, self.config.durability)?;
+            torn_tail::cut(&log, whole_bytes, self.config.mode, self.config.durability)?;
             failpoint!("run_recorder::after_cut");
         }
         let Some(recording) = recording else {
-            return self.begin(target).map(|opened| Opened { torn_bytes, ..opened });
+            return self.begin(target).map(|opened| Opened { torn_bytes, unlocked, ..opened });
         };
         self.heal_graph()?;
-        let target = target.ending_at(whole_bytes);
-        Ok(Opened { recording, target, salts: Salts::default(), first_line: Vec::new(), torn_bytes })
+        target.examine()?;
+        Ok(Opened { recording, target, salts: Salts::default(), first_line: Vec::new(), torn_bytes, unlocked })
     }
 
     /// Checks that RunCreated matches the configuration. The graph was compared when the log was read.

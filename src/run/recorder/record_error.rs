@@ -72,7 +72,7 @@ impl RecordError {
     pub(super) fn unlocked(error: LockError, path: PathBuf) -> Self {
         match error {
             LockError::Held { owner } => RecordError::Locked { owner, path },
-            LockError::System(error) => RecordError::System(error),
+            LockError::System(error) | LockError::Unsupported(error) => RecordError::System(error),
         }
     }
 }

@@ -16,6 +16,7 @@ const WORKFLOW: &str =
 
 fn config(directory: &Path, resume: bool) -> RunRecorderConfig<'static> {
     RunRecorderConfig {
+        mode: 0o600,
         directory: directory.join("run"),
         run_id: Text::from_plain("r1"),
         workflow: WORKFLOW,

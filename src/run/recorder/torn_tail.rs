@@ -10,22 +10,22 @@ use crate::disk::input_file::{self, InputFile};
 use crate::disk::open_options::OpenOptions;
 use crate::disk::os_error::OsError;
 use crate::disk::parent::parent;
-use crate::disk::sync_directory::sync_directory;
+use crate::disk::sync_directory::sync_entries;
 use crate::disk::temporary::{NEW, TemporaryFile};
 
 /// Number of bytes that are read at a time.
 const BLOCK_BYTES: usize = 64 << 10;
 
 /// Cuts the log off after its last event. A partial line was never acknowledged and is dropped. After a hole there may be complete lines:
-/// they are first copied to a file next to the log, in case the hole was not made by a power cut.
-pub fn cut(log: &Path, whole_bytes: u64, durability: Durability) -> Result<(), OsError> {
+/// they are first copied to a file next to the log, with the permissions `mode`, in case the hole was not made by a power cut.
+pub fn cut(log: &Path, whole_bytes: u64, mode: u32, durability: Durability) -> Result<(), OsError> {
     if has_lines(log, whole_bytes)? {
-        copy(log, whole_bytes, durability)?;
+        copy(log, whole_bytes, mode, durability)?;
     }
     let file = input_file::open_patiently(log, &OpenOptions { write: true, ..OpenOptions::default() })?;
     file.set_len(whole_bytes).map_err(|error| OsError::new(&error, "ftruncate", None))?;
     if durability == Durability::Fsync {
-        file.sync_all().map_err(|error| OsError::new(&error, "fsync", None))?;
+        file.sync_all().map_err(|error| OsError::new(&error, "fsync", Some(log)))?;
     }
     Ok(())
 }
@@ -52,16 +52,16 @@ fn has_lines(log: &Path, from: u64) -> Result<bool, OsError> {
     }
 }
 
-fn copy(log: &Path, from: u64, durability: Durability) -> Result<(), OsError> {
+fn copy(log: &Path, from: u64, mode: u32, durability: Durability) -> Result<(), OsError> {
     let path = copy_path(log, from);
-    let mut copy = TemporaryFile::beside(&path, NEW, false)?;
+    let mut copy = TemporaryFile::beside(&path, NEW, mode)?;
     let copied = copy_with_holes(&mut open_tail(log, from)?, copy.file());
     copied.map_err(|error| OsError::new(&error, "write", Some(&path)))?;
     if durability == Durability::Fsync {
         copy.file().sync_all().map_err(|error| OsError::new(&error, "fsync", Some(&path)))?;
     }
     copy.replace()?;
-    if durability == Durability::Fsync { sync_directory(parent(&path)) } else { Ok(()) }
+    if durability == Durability::Fsync { sync_entries(parent(&path), &path) } else { Ok(()) }
 }
 
 /// Copies the rest of a file. Holes become holes, since they may be larger than the disk.
@@ -91,6 +91,7 @@ fn open_tail(log: &Path, from: u64) -> Result<InputFile, OsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::mode::OWNER_ONLY;
     use std::fs;
 
     #[test]
@@ -99,7 +100,7 @@ mod tests {
             let root = tempfile::tempdir().unwrap();
             let log = root.path().join("events.cath-log");
             fs::write(&log, [b"{}\n", tail].concat()).unwrap();
-            cut(&log, 3, Durability::Fsync).unwrap();
+            cut(&log, 3, OWNER_ONLY, Durability::Fsync).unwrap();
             assert_eq!(fs::read(&log).unwrap(), b"{}\n");
             assert_eq!(fs::read(copy_path(&log, 3)).ok(), is_copied.then(|| tail.to_vec()));
             assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1 + usize::from(is_copied));

@@ -54,6 +54,7 @@ impl Session {
 
     fn target(&self, file_name: FileNameForm) -> ForkTarget {
         ForkTarget {
+            mode: 0o600,
             chats_dir: self.directory.path().to_path_buf(),
             file_name,
             id_prefix: "chïld".encode_utf16().collect(),
@@ -148,7 +149,6 @@ fn the_first_creation_counts_also_if_a_snapshot_stands_for_it() {
 
 #[cfg(feature = "failpoints")]
 mod faults {
-    use std::io::ErrorKind;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -164,13 +164,14 @@ mod faults {
     struct Closing {
         path: PathBuf,
         openings: AtomicU64,
+        error: i32,
     }
 
     impl FileSystem for Closing {
         fn open(&self, path: &Path, options: &OpenOptions) -> io::Result<File> {
             let left = |left: u64| left.checked_sub(1);
             if path == self.path && self.openings.fetch_update(Ordering::SeqCst, Ordering::SeqCst, left).is_err() {
-                return Err(ErrorKind::PermissionDenied.into());
+                return Err(io::Error::from_raw_os_error(self.error));
             }
             Real.open(path, options)
         }
@@ -191,8 +192,8 @@ mod faults {
             Real.read_directory(path)
         }
 
-        fn create_directory(&self, path: &Path) -> io::Result<()> {
-            Real.create_directory(path)
+        fn create_directory(&self, path: &Path, mode: u32) -> io::Result<()> {
+            Real.create_directory(path, mode)
         }
 
         fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -212,8 +213,8 @@ mod faults {
         }
     }
 
-    fn closing(session: &Session, path: PathBuf, openings: u64) -> crate::disk::mount::MountGuard {
-        mount(session.directory.path(), Arc::new(Closing { path, openings: openings.into() }))
+    fn closing(session: &Session, path: PathBuf, openings: u64, error: i32) -> crate::disk::mount::MountGuard {
+        mount(session.directory.path(), Arc::new(Closing { path, openings: openings.into(), error }))
     }
 
     /// The fork's directory is opened to be synced.
@@ -221,8 +222,8 @@ mod faults {
     #[test]
     fn a_directory_that_cannot_be_synced_keeps_no_fork() {
         let session = Session::of(&lines());
-        let _mounted = closing(&session, session.directory.path().to_path_buf(), 0);
-        assert!(matches!(session.fork("c"), Err(ForkError::System(error)) if error.code == "EACCES"));
+        let _mounted = closing(&session, session.directory.path().to_path_buf(), 0, libc::EIO);
+        assert!(matches!(session.fork("c"), Err(ForkError::System(error)) if error.code == "EIO"));
         assert_eq!(session.others(), Vec::<String>::new());
     }
 
@@ -235,7 +236,7 @@ mod faults {
         // If a snapshot covers the checkpoint, the part up to it is read once more.
         let made = fork(&source, &target).unwrap();
         fs::remove_file(made.path).unwrap();
-        let _mounted = closing(&session, session.path(), 1);
+        let _mounted = closing(&session, session.path(), 1, libc::EACCES);
         assert!(matches!(fork(&source, &target), Err(ForkError::Through(ReplayError::Read(_)))));
         assert_eq!(session.others(), ["source.jsonl.snap"]);
     }

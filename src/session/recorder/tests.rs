@@ -7,6 +7,7 @@ const NOON: f64 = 1_770_811_200_000.0;
 fn recorder(chats_dir: PathBuf) -> (Recorder, mpsc::Receiver<WriteFailure>) {
     let (sender, receiver) = mpsc::channel();
     let config = RecorderConfig {
+        mode: 0o600,
         chats_dir,
         file_name: FileNameForm::Minutes,
         id_prefix: "abc/efgh".encode_utf16().collect(),
@@ -39,7 +40,7 @@ fn nothing_touches_the_disk_before_the_first_content() {
     let chats = directory.path().join("a/b");
     let (recorder, _failures) = recorder(chats.clone());
     assert!(record(&recorder, "provider_switch", "{\"x\":\"\u{2028}\"}"));
-    assert_eq!(recorder.pending().0, 2);
+    assert_eq!(recorder.pending(false).0, 2);
     assert!(!chats.exists());
     assert_eq!(recorder.path(), None);
     assert!(record(&recorder, "content", "1"));
@@ -106,7 +107,7 @@ fn a_directory_that_cannot_be_made_ends_the_recording() {
     assert_eq!(recorder.missing(), 3);
     assert!(!record(&recorder, "content", "1"));
     assert_eq!(recorder.missing(), 4);
-    assert_eq!(recorder.pending(), (0, 0));
+    assert_eq!(recorder.pending(false), (0, 0));
 }
 
 #[test]
@@ -115,6 +116,7 @@ fn an_exclusive_recorder_has_its_file_for_itself() {
     let exclusive = |owner: &str| {
         let (sender, failures) = mpsc::channel();
         let config = RecorderConfig {
+            mode: 0o600,
             chats_dir: directory.path().to_path_buf(),
             file_name: FileNameForm::Seconds,
             id_prefix: "id".encode_utf16().collect(),
@@ -153,6 +155,7 @@ fn a_disposed_recorder_has_let_go_of_its_file() {
     std::fs::write(&path, "").unwrap();
     for round in 0..200 {
         let config = RecorderConfig {
+            mode: 0o600,
             chats_dir: directory.path().to_path_buf(),
             file_name: FileNameForm::Minutes,
             id_prefix: Vec::new(),
