@@ -19,6 +19,7 @@ export const PARTS = {
   sessions: part(() => import('./sessions.mjs'), 'benchSessions'),
   durable: part(() => import('./durable.mjs'), 'benchDurable'),
   image: part(() => import('./memory.mjs'), 'benchImage'),
+  dropped: part(() => import('./dropped.mjs'), 'benchDropped'),
   diff: part(() => import('./diff.mjs'), 'benchDiff'),
   bundles: part(() => import('./bundles.mjs'), 'benchBundles'),
   large: part(() => import('./large.mjs'), 'benchLarge'),

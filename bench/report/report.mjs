@@ -1,6 +1,7 @@
 /** Reports the figures as Markdown. Each target is next to the measured figure, whether it is met or not. */
 import { bundlesReport } from './bundles.mjs';
 import { diffReport } from './diff.mjs';
+import { droppedReport } from './dropped.mjs';
 import { durableReport, imageReport } from './durable.mjs';
 import { section, table } from './format.mjs';
 import { headersReport } from './headers.mjs';
@@ -27,6 +28,7 @@ const REPORTS = {
   sessions: alone(sessionsReport),
   durable: alone(durableReport),
   image: alone(imageReport),
+  dropped: alone(droppedReport),
   diff: alone(diffReport),
   bundles: alone(bundlesReport),
 };
