@@ -143,6 +143,13 @@ impl RedactionList {
     }
 }
 
+/// Adds names of rules to a sorted list without duplicates.
+pub fn merge_rules(known: &mut Vec<String>, rules: Vec<String>) {
+    known.extend(rules);
+    known.sort_unstable();
+    known.dedup();
+}
+
 fn print_rules(out: &mut Vec<u8>, rules: &[String]) {
     let mut array = Array::open(out);
     for rule in rules {

@@ -11,12 +11,11 @@ use std::path::Path;
 use super::escapes::unescaped;
 use super::events::fixed_field;
 use super::json::{JsonPart, Step, visit_parts};
-use super::pass::merge;
 use super::staging::Staging;
 use crate::bundle::error::{BundleCode, BundleError, of_run};
 use crate::bundle::path::{BundlePath, EVENT_LOG};
 use crate::bundle::planned_file::PlannedFile;
-use crate::bundle::redactions::{RedactedBlob, RedactedEvent, RedactionList};
+use crate::bundle::redactions::{RedactedBlob, RedactedEvent, RedactionList, merge_rules};
 use crate::bundle::source::ExportPlan;
 use crate::bundle::watch::JobWatch;
 use crate::hash::{HEX_BYTES, as_text};
@@ -46,7 +45,7 @@ pub fn drop_original_hashes(
     for (original, RedactedBlob { redacted, rules }) in &dropped {
         plan.redactions.blobs.remove(original);
         let entry = plan.redactions.blobs.entry(redacted.clone());
-        merge(
+        merge_rules(
             &mut entry.or_insert(RedactedBlob { redacted: redacted.clone(), rules: Vec::new() }).rules,
             rules.clone(),
         );
@@ -98,7 +97,7 @@ fn rewritten(line: &[u8], dropped: &Replacements, list: &mut RedactionList) -> R
     print_rest(&mut line, event.hash, None, &payload);
     let payload_hash = as_text(event.payload_hash).to_owned();
     let known = list.events.entry(event.time).or_insert(RedactedEvent { payload_hash, rules: Vec::new() });
-    merge(&mut known.rules, rules.into_iter().collect());
+    merge_rules(&mut known.rules, rules.into_iter().collect());
     Ok(Some(line))
 }
 

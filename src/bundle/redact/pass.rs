@@ -23,7 +23,7 @@ use crate::bundle::limits::Limits;
 use crate::bundle::manifest::BundleKind;
 use crate::bundle::path::{self, BundlePath, REDACTIONS, blob_path};
 use crate::bundle::planned_file::{ByteSource, PlannedFile, source_changed};
-use crate::bundle::redactions::{RedactedBlob, RedactedEvent, RedactionList};
+use crate::bundle::redactions::{RedactedBlob, RedactedEvent, RedactionList, merge_rules};
 use crate::bundle::source::ExportPlan;
 use crate::bundle::watch::{JobWatch, Progress};
 use crate::hash::{Hash, as_text, from_hex, to_hex};
@@ -511,10 +511,10 @@ impl Round {
         }
         for (time, RedactedEvent { payload_hash, rules }) in self.events {
             let known = list.events.entry(time).or_insert(RedactedEvent { payload_hash, rules: Vec::new() });
-            merge(&mut known.rules, rules);
+            merge_rules(&mut known.rules, rules);
         }
         for (line, rules) in self.lines {
-            merge(list.lines.entry(line).or_default(), rules);
+            merge_rules(list.lines.entry(line).or_default(), rules);
         }
         for (path, file) in self.files {
             plan.files.remove(&path);
@@ -533,7 +533,7 @@ impl Round {
                 }
                 None => {
                     if path.as_str() == path::WORKFLOW {
-                        merge(list.files.entry(path.as_str().to_owned()).or_default(), rules);
+                        merge_rules(list.files.entry(path.as_str().to_owned()).or_default(), rules);
                     }
                     path
                 }
@@ -569,20 +569,13 @@ fn map_blob(
     for blob in blobs_by_storage.get(before).into_iter().flatten() {
         if let Some(blob) = list.blobs.get_mut(blob) {
             blob.redacted.clone_from(&after);
-            merge(&mut blob.rules, rules.clone());
+            merge_rules(&mut blob.rules, rules.clone());
         }
     }
     if !blobs_by_storage.contains_key(before) || from_hex(before.as_bytes()).is_some_and(|hash| named.contains(&hash)) {
         let entry = list.blobs.entry(before.to_owned());
         let known = entry.or_insert(RedactedBlob { redacted: after.clone(), rules: Vec::new() });
-        merge(&mut known.rules, rules);
+        merge_rules(&mut known.rules, rules);
     }
     BundlePath::parse(blob_path(&after).as_bytes())
-}
-
-/// Adds names of rules to a sorted list without duplicates.
-pub fn merge(known: &mut Vec<String>, rules: Vec<String>) {
-    known.extend(rules);
-    known.sort_unstable();
-    known.dedup();
 }
