@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use tokio::runtime::{Builder, Runtime};
 
 use self::jobs::JobQueue;
-pub use self::jobs::Ticket;
+pub use self::jobs::{NotDone, Ticket};
 use crate::cancellation::Cancellation;
 use crate::threading::{self, spare_cores};
 
@@ -25,18 +25,6 @@ const THREAD_NAME: &str = "session-tape";
 
 /// How long a thread is kept that has nothing to do.
 const KEEP_THREAD: Duration = Duration::from_secs(10);
-
-/// Why a job is not done.
-#[derive(Debug)]
-pub enum NotDone {
-    /// The job was taken back before it began.
-    Withdrawn,
-    /// The system refuses threads, and none is left from before.
-    Refused(io::Error),
-}
-
-/// A boxed job: the code that starts jobs is compiled once, not for each closure.
-type Job = Box<dyn FnOnce(Result<(), NotDone>) + Send>;
 
 /// Never shut down: it belongs to the process, not to one of the JavaScript environments in it.
 struct Pool {

@@ -9,12 +9,12 @@
 //!   the end of long ones.
 
 use std::collections::VecDeque;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::Job;
 use crate::cancellation::Cancellation;
 
 /// How long a job waits before it begins although all cores are busy, and the time between two jobs that do so.
@@ -25,6 +25,18 @@ const AT_MOST: usize = 4;
 
 /// How long a job that gets on may need from one read to the next.
 const STALL: Duration = Duration::from_secs(1);
+
+/// Why a job is not done.
+#[derive(Debug)]
+pub enum NotDone {
+    /// The job was taken back before it began.
+    Withdrawn,
+    /// The system refuses threads, and none is left from before.
+    Refused(io::Error),
+}
+
+/// A boxed job: the code that starts jobs is compiled once, not for each closure.
+pub type Job = Box<dyn FnOnce(Result<(), NotDone>) + Send>;
 
 /// Names a job in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
