@@ -17,7 +17,7 @@ describe('results that are dropped', () => {
   let path: string;
   let plain: number;
 
-  const peakOf = async (how: string, times = TIMES): Promise<number> => (await childReport<{ peak: number }>('child-dropped-results.mjs', [path, String(times), how])).peak;
+  const peakOf = async (how: string, times = TIMES): Promise<number> => (await childReport<{ peak: number }>('child-dropped-results.mjs', [path, String(times), how], { timeoutMs: 110_000 })).peak;
 
   beforeAll(async () => {
     const text = 'words of a tool '.repeat(ITEM / 16);
