@@ -5,6 +5,8 @@
 
 use base64ct::{Base64, Base64Unpadded, Encoding};
 
+use super::named;
+
 /// A built-in rule.
 #[derive(Debug)]
 pub struct Builtin {
@@ -85,7 +87,7 @@ pub static ALL: &[Builtin] = &[
         r"(?-u)(?:^|[^A-Za-z0-9+/])(?P<secret>ATBB[A-Za-z0-9]{24,60})(?:[^A-Za-z0-9+/]|$)",
     ),
     pattern("npm-token", &["npm_"], r"(?-u)(?P<secret>npm_[A-Za-z0-9]{36})(?:\b|_)"),
-    pattern("npm-auth-token", &["authToken"], r#"(?-u)_authToken\s?=\s?["']?(?P<secret>[A-Za-z0-9_=+/.-]{16,})"#),
+    pattern("npm-auth-token", &["_authToken"], r#"(?-u)_authToken\s?=\s?["']?(?P<secret>[A-Za-z0-9_=+/.-]{16,})"#),
     pattern("pypi-token", &["pypi-AgE"], r"(?-u)(?P<secret>pypi-AgE[A-Za-z0-9_-]{50,})"),
     // Services.
     pattern(
@@ -156,6 +158,27 @@ pub static ALL: &[Builtin] = &[
         accepts: is_credentials,
     },
     Builtin {
+        name: "cookie",
+        pattern: r#"(?-u)(?i:\b(?:set-)?cookie)(?:\\*["'`])?\s{0,4}:\s{0,4}(?:\\*["'`])?[A-Za-z0-9_.-]{1,100}=(?P<secret>[^\r\n"'`\\]{3,})"#,
+        literals: &["ookie", "OOKIE"],
+        keys: &["cookie"],
+        accepts: is_given,
+    },
+    Builtin {
+        name: "curl-user",
+        pattern: r#"(?-u)\bcurl\b[^\n|;]{0,400}?\s(?:-[sSfkLivX]{0,4}u\s{0,4}|--(?:proxy-)?user[ =]\s{0,4})(?:\\*["'])?[^\s:"'$\\]{1,100}:(?P<secret>[^\s"'\\]{1,200})"#,
+        literals: &["curl"],
+        keys: &[],
+        accepts: is_given,
+    },
+    Builtin {
+        name: "netrc-password",
+        pattern: r"(?-u)\b(?:machine\s{1,8}[^\s]{1,200}|default)\s{1,8}login\s{1,8}[^\s]{1,200}\s{1,8}(?:account\s{1,8}[^\s]{1,200}\s{1,8})?password\s{1,8}(?P<secret>[^\s]{1,200})",
+        literals: &["login"],
+        keys: &[],
+        accepts: is_given,
+    },
+    Builtin {
         name: "url-password",
         pattern: r#"(?-u)\b[A-Za-z][A-Za-z0-9+.-]{0,30}:(?:\\?/){2}[^\s/:@"'<>\\{}|`\[\]]{0,200}:(?P<secret>[^\s/?#"'<>\\{}|`]{1,400}|[^\s/@"'<>\\{}|`]{1,400})@[A-Za-z0-9.\[_%-]"#,
         literals: &["://", ":\\/", ":/\\/"],
@@ -176,6 +199,10 @@ pub fn is_plausible(needle: &[u8], before: &[u8], after: &[u8]) -> bool {
             };
             after.iter().take(700).find(end).is_none_or(|byte| matches!(byte, b'@' | b'\\'))
         }
+        needle if is_named(needle) => named::is_plausible(before, after),
+        // Only a command with credentials.
+        b"curl" => after.iter().take(400).take_while(|byte| **byte != b'\n').any(|byte| *byte == b'u'),
+        b"login" => after.first().is_some_and(|byte| *byte == b'\\' || byte.is_ascii_whitespace()),
         b"earer" | b"EARER" | b"asic" | b"ASIC" => {
             after.first().is_some_and(|byte| *byte == b'\\' || byte.is_ascii_whitespace())
         }
@@ -188,9 +215,23 @@ pub fn is_plausible(needle: &[u8], before: &[u8], after: &[u8]) -> bool {
     }
 }
 
+/// Whether a needle is a part of a secret's name.
+fn is_named(needle: &[u8]) -> bool {
+    needle.len() <= 8 && named::LITERALS.iter().any(|literal| literal.as_bytes() == needle)
+}
+
 /// Whether the text after "bearer" is a token rather than a word of prose.
 fn is_bearer(secret: &[u8]) -> bool {
     has_digit(secret) || secret.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| word.len() >= 20)
+}
+
+/// Whether a text is neither a variable nor a placeholder.
+fn is_given(secret: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(secret);
+    !(text.starts_with(['$', '<', '{', '%', '['])
+        || text == "value"
+        || text == "password"
+        || named::is_placeholder(&text))
 }
 
 fn has_digit(secret: &[u8]) -> bool {

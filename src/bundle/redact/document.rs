@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::escapes::unescaped;
 use super::json::{JsonPart, Place, Step, visit_parts};
 use super::matcher::{Form, Hit, MatchContext, Matcher};
 use super::pointer::{Pointer, Reach};
 use super::rule::RuleMatcher;
+use super::siblings::Siblings;
 use crate::bundle::error::{BundleCode, BundleError};
 
 /// How a document is redacted.
@@ -64,9 +64,11 @@ pub fn redacted(
 ) -> Result<Option<Vec<u8>>, BundleError> {
     let (mut out, mut at) = (Vec::new(), 0);
     let pointers = pointers(matcher, document.root);
+    let mut siblings = Siblings::default();
     visit_parts(json, |part, place, range| {
         let text = &json[range.clone()];
-        match redacted_part(matcher, &pointers, document, part, place, text, rules)? {
+        let key = siblings.key(part, place, text);
+        match redacted_part(matcher, &pointers, document, part, place, (text, key.as_deref()), rules)? {
             Some(redacted) => {
                 out.extend_from_slice(&json[at..range.start]);
                 out.extend_from_slice(&redacted);
@@ -89,7 +91,7 @@ fn redacted_part(
     document: &Document<'_>,
     part: JsonPart,
     place: Place<'_, '_>,
-    text: &[u8],
+    (text, key): (&[u8], Option<&[u8]>),
     rules: &mut BTreeSet<usize>,
 ) -> Result<Option<Vec<u8>>, BundleError> {
     let allowed = (document.allowed)(place.path);
@@ -110,10 +112,9 @@ fn redacted_part(
     // A pointer to a value around a fixed field does not apply to the field.
     let applies = |reach: Reach| fixed.is_none() || reach == Reach::Exactly;
     let pointed: Vec<_> = reached.into_iter().filter(|(_, reach)| applies(*reach)).collect();
-    let key = place.key().map(unescaped);
-    let context = MatchContext { form: Form::JsonString, allowed, pointed: &pointed, key: key.as_deref() };
+    let context = MatchContext { form: Form::JsonString, allowed, pointed: &pointed, key };
     match fixed {
-        Some(field) => check_fixed(matcher, text, context, field).map(|()| None),
+        Some(field) => check_fixed(matcher, text, MatchContext { key: None, ..context }, field).map(|()| None),
         None => matcher.redacted(text, context, rules),
     }
 }
@@ -161,7 +162,9 @@ pub fn string_hits(
 ) -> Result<Vec<Hit>, BundleError> {
     let pointers = pointers(matcher, Root::Here);
     let mut hits = Vec::new();
+    let mut siblings = Siblings::default();
     visit_parts(json, |part, place, range| {
+        let key = siblings.key(part, place, &json[range.clone()]);
         let reached: Vec<_> = pointed(matcher, &pointers, Root::Here, place.path, allowed).collect();
         let pointed = match part {
             JsonPart::Text => reached,
@@ -171,7 +174,6 @@ pub fn string_hits(
             JsonPart::Number => return Ok(()),
             JsonPart::Key => Vec::new(),
         };
-        let key = place.key().filter(|_| part == JsonPart::Text).map(unescaped);
         let context = MatchContext { form: Form::JsonString, allowed, pointed: &pointed, key: key.as_deref() };
         let found = matcher.hits(&json[range.clone()], context, rules)?;
         hits.extend(found.into_iter().map(|hit| Hit {

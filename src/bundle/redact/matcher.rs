@@ -7,6 +7,7 @@ use std::sync::Arc;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::escapes::{map_to_encoded, unescaped};
+use super::named;
 use super::pointer::Reach;
 use super::prefilter::Prefilter;
 use super::rule::{Rule, RuleMatcher, RuleSet};
@@ -79,6 +80,8 @@ pub struct Matcher<'r> {
     pub secrets: Secrets,
     /// Whether any hit since this was last set to false could be guessed: a short text, or a value that a pointer names.
     pub has_guessable: bool,
+    /// The id of the run or session, which is no secret even if it is called so.
+    pub own_id: Vec<u8>,
 }
 
 impl<'r> Matcher<'r> {
@@ -89,12 +92,12 @@ impl<'r> Matcher<'r> {
         let placeholders = names.map(|name| placeholder(name)).collect();
         let (mut literals, mut literal_rules, mut unfiltered) = (Vec::new(), Vec::new(), Vec::new());
         for (number, rule) in rules.iter().enumerate() {
-            match &rule.matcher {
-                RuleMatcher::Pattern { builtin: Some(builtin), .. } => {
-                    literals.extend(builtin.literals.iter().map(|literal| literal.as_bytes().to_vec()));
+            match rule.literals() {
+                Some(of_rule) => {
+                    literals.extend(of_rule.iter().map(|literal| literal.as_bytes().to_vec()));
                     literal_rules.resize(literals.len(), number);
                 }
-                _ => unfiltered.push(number),
+                None => unfiltered.push(number),
             }
         }
         let invalid = |error: aho_corasick::BuildError| BundleError::new(BundleCode::InvalidRule, error.to_string());
@@ -112,6 +115,7 @@ impl<'r> Matcher<'r> {
             unfiltered,
             secrets: Secrets::default(),
             has_guessable: false,
+            own_id: Vec::new(),
         })
     }
 
@@ -186,12 +190,13 @@ impl<'r> Matcher<'r> {
             }
             if level >= first {
                 let mut found = self.hits_decoded(&levels[level], context, level == first)?;
-                rules.extend(found.iter().map(|hit| hit.rule));
                 map_hits(&levels[..level], &mut found);
                 hits.append(&mut found);
             }
         }
-        Ok(merged(hits))
+        let hits = merged(hits);
+        rules.extend(hits.iter().map(|hit| hit.rule));
+        Ok(hits)
     }
 
     /// The hits in a decoded text.
@@ -207,6 +212,11 @@ impl<'r> Matcher<'r> {
         let by_literal = (0..128).filter(|number| candidates >> number & 1 == 1);
         for number in by_literal.chain(self.unfiltered.iter().copied()) {
             let Some(rule) = self.rules.get(number).filter(|_| self.applies(number, context.allowed)) else { continue };
+            if let RuleMatcher::Named = rule.matcher {
+                named::find(text, &mut |start, end| {
+                    hits.extend((!self.is_own_id(&text[start..end])).then_some(Hit { start, end, rule: number }));
+                });
+            }
             let RuleMatcher::Pattern { regex, group, builtin } = &rule.matcher else { continue };
             let accepts = |secret: &[u8]| builtin.is_none_or(|builtin| (builtin.accepts)(secret));
             match_all(regex, *group, text, |start, end| {
@@ -223,11 +233,16 @@ impl<'r> Matcher<'r> {
             hits.extend(context.pointed.iter().filter(|(rule, _)| self.applies(*rule, context.allowed)).map(whole));
         }
         let mut hits = without(hits, &placeholders);
+        // A secret belongs to the rule of the user that finds it, whatever else does.
+        hits.sort_by_key(|hit| self.rules[hit.rule].is_builtin());
         for hit in &hits {
             // A pointer to a whole object may also match common words in it.
             let is_within = context.pointed.contains(&(hit.rule, Reach::Within));
             let is_user_rule = !self.rules[hit.rule].is_builtin() && !is_within;
-            self.secrets.add(&text[hit.start..hit.end], hit.rule, is_user_rule)?;
+            let secret = &text[hit.start..hit.end];
+            if !matches!(self.rules[hit.rule].matcher, RuleMatcher::Named) || named::is_distinctive(secret) {
+                self.secrets.add(secret, hit.rule, is_user_rule)?;
+            }
         }
         if context.form == Form::JsonString || !looks_like_json(text) {
             hits.extend(without(self.repetitions(text, &hits), &placeholders));
@@ -241,8 +256,12 @@ impl<'r> Matcher<'r> {
 
     /// Further occurrences, as separate words of the same text, of secrets that are too common to be removed from other texts.
     fn repetitions(&self, text: &[u8], hits: &[Hit]) -> Vec<Hit> {
-        let is_word = |secret: &[u8]| secret.len() >= MIN_USER_RULE_BYTES && is_common(secret);
-        let common = hits.iter().filter(|hit| self.rules[hit.rule].is_builtin() && is_word(&text[hit.start..hit.end]));
+        let is_word = |hit: &&Hit| {
+            let secret = &text[hit.start..hit.end];
+            let is_named = matches!(self.rules[hit.rule].matcher, RuleMatcher::Named);
+            secret.len() >= MIN_USER_RULE_BYTES && (is_common(secret) || is_named && !named::is_distinctive(secret))
+        };
+        let common = hits.iter().filter(|hit| self.rules[hit.rule].is_builtin() && is_word(hit));
         let words: BTreeMap<&[u8], usize> = common.map(|hit| (&text[hit.start..hit.end], hit.rule)).collect();
         let mut found = Vec::new();
         for (word, rule) in words {
@@ -257,6 +276,10 @@ impl<'r> Matcher<'r> {
         found
     }
 
+    fn is_own_id(&self, text: &[u8]) -> bool {
+        !self.own_id.is_empty() && text == self.own_id
+    }
+
     /// Adds the hits in a value that depend on its key.
     fn hits_under_key(&self, key: &[u8], text: &[u8], context: MatchContext<'_>, hits: &mut Vec<Hit>) {
         if key.len() > 100 || !key.is_ascii() {
@@ -264,6 +287,10 @@ impl<'r> Matcher<'r> {
         }
         let lower = key.to_ascii_lowercase();
         for (number, rule) in self.rules.iter().enumerate() {
+            if matches!(rule.matcher, RuleMatcher::Named) && self.applies(number, context.allowed) {
+                let is_secret = named::is_secret_of(key, text) && !self.is_own_id(text);
+                hits.extend(is_secret.then_some(Hit { start: 0, end: text.len(), rule: number }));
+            }
             let RuleMatcher::Pattern { regex, group, builtin: Some(builtin) } = &rule.matcher else { continue };
             let is_key = builtin.keys.iter().any(|key| memchr::memmem::find(&lower, key.as_bytes()).is_some());
             if !is_key || !self.applies(number, context.allowed) {

@@ -24,12 +24,14 @@ pub mod json;
 pub mod leak_check;
 pub mod lines;
 pub mod matcher;
+pub mod named;
 mod original_hashes;
 pub mod pass;
 pub mod pointer;
 pub mod prefilter;
 pub mod rule;
 pub mod secrets;
+pub mod siblings;
 pub mod staging;
 pub mod stream_prefilter;
 

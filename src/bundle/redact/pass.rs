@@ -52,6 +52,7 @@ pub fn redact(
 ) -> Result<(ExportPlan, Option<LeakCheck>), BundleError> {
     let earlier = plan.redactions.rules();
     let mut matcher = Matcher::new(rules, &earlier)?;
+    matcher.own_id = plan.metadata.id.as_json().as_bytes().to_vec();
     for name in &earlier {
         let what = "the name of a rule by which the source was redacted before";
         check_fixed(&mut matcher, name.as_bytes(), MatchContext::at(Form::JsonString), what)
@@ -357,10 +358,10 @@ impl Pass<'_, '_, '_> {
         let (mut rules, mut input) = (BTreeSet::new(), file.open()?);
         let (watch, halfway) = (&mut *self.watch, halfway(self.plan));
         let mut tick = |_| watch.report(halfway);
-        // Pointers do not apply to these files.
+        // Pointers do not apply to these files. Nor do names: a node may be called `auth`.
         let rule_count = self.matcher.rules().len();
         let patterns: Vec<bool> = (0..rule_count)
-            .map(|rule| self.matcher.applies(rule, None) && !self.matcher.rules()[rule].is_pointer())
+            .map(|rule| self.matcher.applies(rule, None) && self.matcher.rules()[rule].applies_to_states())
             .collect();
         let size = file.listed.size;
         let is_hit = blobs::redact(

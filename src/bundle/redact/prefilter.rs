@@ -19,7 +19,7 @@ const LONG_BYTES: usize = 4;
 const WINDOW_BYTES: usize = 4 << 10;
 
 /// Rare strings that several literals contain. They replace these literals as needles.
-const SHARED_NEEDLES: [&[u8]; 2] = [b"_v1_", b"Key="];
+const SHARED_NEEDLES: [&[u8]; 1] = [b"_v1_"];
 
 /// Escapes of characters that need none, which may hide a literal: `\u002x` to `\u007x`, and slashes.
 const ESCAPE_NEEDLES: [&[u8]; 3] = [b"\\u00", b"1\\/", b"1/\\/"];
@@ -54,8 +54,11 @@ impl Prefilter {
         let needles = needles(literals);
         let longest = needles.iter().map(Vec::len).max().unwrap_or(0);
         let (long, short): (Vec<_>, Vec<_>) = needles.iter().cloned().partition(|needle| needle.len() >= LONG_BYTES);
+        // As equal parts as possible.
+        let parts = long.len().div_ceil(MAX_PACKED_NEEDLES).max(1);
+        let long = long.chunks(long.len().div_ceil(parts).max(1)).map(<[_]>::to_vec);
         let packed: Option<Vec<_>> =
-            [long, short].into_iter().filter(|needles| !needles.is_empty()).map(Searcher::packed).collect();
+            long.chain([short]).filter(|needles| !needles.is_empty()).map(Searcher::packed).collect();
         let searches = match packed {
             Some(searches) => searches,
             None => vec![Searcher::automaton(needles)?],
@@ -129,10 +132,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::bundle::redact::builtin;
+    use crate::bundle::redact::{builtin, named};
 
     fn literals() -> Vec<Vec<u8>> {
-        let literals = builtin::ALL.iter().flat_map(|rule| rule.literals);
+        let literals = builtin::ALL.iter().flat_map(|rule| rule.literals).chain(named::LITERALS);
         literals.map(|literal| literal.as_bytes().to_vec()).collect()
     }
 
@@ -156,8 +159,6 @@ mod tests {
             let begin_with_it = needles.iter().filter(|other| other.starts_with(needle)).count();
             assert_eq!(begin_with_it, 1, "{}", needle.escape_ascii());
         }
-        let long = needles.iter().filter(|needle| needle.len() >= LONG_BYTES).count();
-        assert!(long <= MAX_PACKED_NEEDLES, "{long} are more than one search supports");
     }
 
     proptest! {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use regex::bytes::Regex;
 
 use super::builtin::{self, Builtin};
+use super::named;
 use super::pointer::Pointer;
 use super::prefilter::Prefilter;
 use crate::bundle::error::{BundleCode, BundleError};
@@ -62,6 +63,8 @@ pub enum RuleMatcher {
         /// The built-in rule, if it is one.
         builtin: Option<&'static Builtin>,
     },
+    /// By the names that secrets have: the built-in rule [`named`].
+    Named,
     /// By a JSON pointer.
     Path(Pointer),
 }
@@ -82,6 +85,10 @@ impl Rule {
         let regex = Regex::new(builtin.pattern).map_err(|error| invalid(builtin.name, &error.to_string()))?;
         let matcher = RuleMatcher::Pattern { group: group(&regex), regex, builtin: Some(builtin) };
         Ok(Rule { name: builtin.name.to_owned(), matcher, kinds: None, tools: None })
+    }
+
+    fn named() -> Self {
+        Rule { name: named::NAME.to_owned(), matcher: RuleMatcher::Named, kinds: None, tools: None }
     }
 
     fn new(rule: &RedactionRule) -> Result<Self, BundleError> {
@@ -118,14 +125,23 @@ impl Rule {
         holds(&self.kinds, kind) && holds(&self.tools, tool)
     }
 
-    /// Whether the rule has a pointer.
-    pub fn is_pointer(&self) -> bool {
-        matches!(self.matcher, RuleMatcher::Path(_))
+    /// Whether the rule applies to graphs and snapshots, which consist of ids and states.
+    pub fn applies_to_states(&self) -> bool {
+        matches!(self.matcher, RuleMatcher::Pattern { .. })
     }
 
     /// Whether the rule is built in.
     pub fn is_builtin(&self) -> bool {
-        matches!(self.matcher, RuleMatcher::Pattern { builtin: Some(_), .. })
+        self.literals().is_some()
+    }
+
+    /// Literals of which every match contains at least one; `None` for rules of the user.
+    pub fn literals(&self) -> Option<&'static [&'static str]> {
+        match &self.matcher {
+            RuleMatcher::Pattern { builtin, .. } => builtin.map(|builtin| builtin.literals),
+            RuleMatcher::Named => Some(named::LITERALS),
+            RuleMatcher::Path(_) => None,
+        }
     }
 
     /// Whether the rule is restricted to tools.
@@ -149,6 +165,7 @@ impl RuleSet {
             for builtin in builtin::ALL {
                 rules.push(Rule::builtin(builtin)?);
             }
+            rules.push(Rule::named());
         }
         for rule in &options.rules {
             rules.push(Rule::new(rule)?);
@@ -174,8 +191,8 @@ impl RuleSet {
 fn prefilter(rules: &[Rule]) -> Result<Option<Arc<Prefilter>>, BundleError> {
     let mut literals = Vec::new();
     for rule in rules {
-        let RuleMatcher::Pattern { builtin: Some(builtin), .. } = rule.matcher else { return Ok(None) };
-        literals.extend(builtin.literals.iter().map(|literal| literal.as_bytes().to_vec()));
+        let Some(of_rule) = rule.literals() else { return Ok(None) };
+        literals.extend(of_rule.iter().map(|literal| literal.as_bytes().to_vec()));
     }
     let prefilter = Prefilter::new(&literals);
     let prefilter = prefilter.map_err(|error| BundleError::new(BundleCode::InvalidRule, error.to_string()))?;

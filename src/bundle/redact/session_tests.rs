@@ -199,6 +199,32 @@ fn rules_of_users_apply_to_types_tools_and_pointers() {
 }
 
 #[test]
+fn values_given_to_names_of_secrets_are_redacted_in_members_lists_and_strings() {
+    let call = r#"{"type":"tool_call","id":"1","name":"login","parameters":{"password":"swordfish","max_tokens":4096,"argv":["x","--token","k3x9q2m7p1","-v"],"env":[{"name":"DB_PASSWORD","value":"opensesame"}],"headers":[["Authorization","Bearer my-secret-thing"]],"note":"password of the user"}}"#;
+    let nested = serde_json::to_string(&serde_json::to_string(r#"{"apiKey":"opensesame2"}"#).unwrap()).unwrap();
+    let text =
+        format!(r#"{{"type":"text","text":{nested}}}, {{"type":"text","text":"curl -u joe:hunter2 https://x"}}"#);
+    let (info, redacted) = export(&session(&[&content(&format!("{call}, {text}"))]), &[]).unwrap();
+    assert_eq!(info.redactions, 1);
+    let redacted = String::from_utf8(redacted).unwrap();
+    for secret in ["swordfish", "k3x9q2m7p1", "opensesame", "my-secret-thing", "hunter2"] {
+        assert!(!redacted.contains(secret), "{secret} in {redacted}");
+    }
+    for left in ["\"max_tokens\":4096", "password of the user", "\"-v\"", "\"x\"", "Bearer [redacted:"] {
+        assert!(redacted.contains(left), "{left} not in {redacted}");
+    }
+}
+
+#[test]
+fn the_id_of_the_session_is_no_secret_whatever_it_is_called() {
+    let id = "0c3f1b52-8d1e-4b5c-9f7a-2f6f0b1c9d11";
+    let start = START.replace("s-1", id);
+    let text = content(&format!(r#"{{"type":"text","text":"GET /resume?session_id={id}&x=1, SESSION_TOKEN={id}"}}"#));
+    let (info, _) = export(format!("{start}\n{text}\n").as_bytes(), &[]).unwrap();
+    assert_eq!(info.redactions, 0);
+}
+
+#[test]
 fn what_comes_into_a_source_after_it_was_looked_through_is_not_sealed() {
     let root = tempfile::tempdir().unwrap();
     let (source, destination) = (root.path().join("s.jsonl"), root.path().join("d"));

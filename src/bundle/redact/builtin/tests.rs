@@ -198,6 +198,29 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
             vec![marked("sends Basic ", "dXNlcjpwYXNz"), marked("basic ", "QWxhZGRpbjpvcGVuIHNlc2FtZQ==")],
         ),
         (
+            "cookie",
+            vec![
+                marked("Cookie: a=", "b4c; sid=zzz"),
+                marked("curl -H 'cookie: theme=", "dark; sid=0a1b2c") + "' https://x",
+                marked("Set-Cookie: sid=", "0a1b2c3d; Path=/; HttpOnly") + "\nx",
+            ],
+        ),
+        (
+            "curl-user",
+            vec![
+                "curl -u joe:«hunter2» https://x".to_owned(),
+                "curl -su 'joe:«pass#1»' https://x".to_owned(),
+                "curl https://x --user \"joe:«swordfish»\"".to_owned(),
+            ],
+        ),
+        (
+            "netrc-password",
+            vec![
+                "machine x.org login joe password «swordfish»\n".to_owned(),
+                "default\n  login joe\n  password «swordfish»".to_owned(),
+            ],
+        ),
+        (
             "url-password",
             vec![
                 "https://alice:«hunter2»@example.com/x".to_owned(),
@@ -239,7 +262,7 @@ fn a_value_is_matched_together_with_its_key() {
     assert_eq!(redacted_text(Some("Authorization"), "Bearer abcdefgh"), "Bearer [redacted:authorization-header]");
     assert_eq!(redacted_text(Some("Authorization"), "Basic abcdefgh"), "Basic [redacted:authorization-header]");
     assert_eq!(redacted_text(Some("id"), &secret), secret);
-    assert_eq!(redacted_text(Some("SecretAccessKey"), &secret[1..]), secret[1..]);
+    assert_eq!(redacted_text(Some("SecretAccessKey"), &secret[1..]), "[redacted:named-secret]");
 }
 
 #[test]

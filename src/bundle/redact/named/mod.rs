@@ -1,0 +1,175 @@
+//! The built-in rule for values given to a secret's name, whatever the value looks like: `DB_PASSWORD=…`, `"apiKey": "…"`,
+//! `--token …`, `X-API-Key: …`, `<password>…</password>`.
+//!
+//! [`name`] decides what a secret's name is, [`place`] finds the value that a name is given, and [`value`] tells a secret from
+//! variables, code, placeholders, states and prose. Each takes time proportional to the text, whatever the text.
+
+mod name;
+mod place;
+mod value;
+mod words;
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use name::Name;
+use place::{Given, Place};
+pub use value::is_placeholder;
+
+/// The name of the rule.
+pub const NAME: &str = "named-secret";
+
+/// Parts of names of which every name of a secret contains at least one.
+pub const LITERALS: &[&str] = &[
+    "assw",
+    "ASSW",
+    "assW",
+    "assphr",
+    "assPhr",
+    "ASSPHR",
+    "pwd",
+    "Pwd",
+    "PWD",
+    "_pass",
+    "_PASS",
+    "Pass",
+    "secr",
+    "Secr",
+    "SECR",
+    "oken",
+    "OKEN",
+    "key",
+    "Key",
+    "KEY",
+    "redential",
+    "REDENTIAL",
+    "auth",
+    "Auth",
+    "AUTH",
+    "ookie",
+    "OOKIE",
+    "ession",
+    "ESSION",
+    "SESSID",
+    "sessid",
+    "asscode",
+    "ASSCODE",
+];
+
+/// How many bytes of a name are looked at on either side of a literal. Longer names are not those of secrets.
+const MAX_NAME_SIDE: usize = 64;
+
+/// Calls `found` with each value in `text` that is given to a secret's name, in order.
+pub fn find(text: &[u8], found: &mut dyn FnMut(usize, usize)) {
+    static STEMS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+        let builder = &mut AhoCorasick::builder();
+        builder.match_kind(MatchKind::LeftmostFirst).kind(Some(AhoCorasickKind::DFA)).build(LITERALS).ok()
+    });
+    let Some(stems) = STEMS.as_ref() else { return };
+    let mut from = 0;
+    for stem in stems.find_iter(text) {
+        // A value is not searched for names, nor a name twice.
+        if stem.start() < from {
+            continue;
+        }
+        let Some((start, end)) = identifier(text, stem.start(), stem.end()) else { continue };
+        from = end;
+        let Some(given) = place::given(text, start, end) else { continue };
+        let Some(name) = Name::parse(&text[start..end]) else { continue };
+        let secret = &text[given.start..given.end];
+        if value::is_secret(&name, &given, secret) {
+            found(given.start, given.end);
+            from = given.end;
+        } else if secret.len() > MAX_NAME_SIDE {
+            from = given.end;
+        }
+    }
+}
+
+/// Whether a string that is the value of `key` is a secret.
+pub fn is_secret_of(key: &[u8], text: &[u8]) -> bool {
+    let last = key.rsplit(|byte| matches!(byte, b'.' | b':' | b'/')).next().unwrap_or(key);
+    let Some(name) = Name::parse(last.trim_ascii()) else { return false };
+    let given = Given { start: 0, end: text.len(), is_quoted: true, quote: b'"', place: Place::Member };
+    value::is_secret(&name, &given, text)
+}
+
+/// Whether a secret does not occur by coincidence, so that it may be removed from wherever else it stands. Words do.
+pub fn is_distinctive(secret: &[u8]) -> bool {
+    value::is_distinctive(&String::from_utf8_lossy(secret))
+}
+
+/// Whether a string announces that the next one is a secret: a flag such as `--password`, or the name of a header.
+pub fn announces_secret(text: &[u8]) -> bool {
+    let bare = text.strip_prefix(b"--").or_else(|| text.strip_prefix(b"-"));
+    let is_header = || text.contains(&b'-') && text[0].is_ascii_alphabetic();
+    if text.len() > MAX_NAME_SIDE || !(bare.is_some() || is_header() || text.eq_ignore_ascii_case(b"authorization")) {
+        return false;
+    }
+    Name::parse(bare.unwrap_or(text)).is_some()
+}
+
+/// Whether a string is a secret's name, as in `{"name": "DB_PASSWORD", "value": "…"}`.
+pub fn is_name(text: &[u8]) -> bool {
+    text.len() <= MAX_NAME_SIDE && Name::parse(text).is_some()
+}
+
+/// Whether a literal between `before` and `after`, in a text that may have escapes, may belong to a name that is given a value.
+pub fn is_plausible(before: &[u8], after: &[u8]) -> bool {
+    let rest = after.iter().position(|byte| !is_identifier(*byte)).map_or(&[][..], |length| &after[length..]);
+    if rest.is_empty() || after.len() - rest.len() > MAX_NAME_SIDE {
+        return rest.is_empty() && after.len() <= MAX_NAME_SIDE;
+    }
+    let mut is_spaced = false;
+    for byte in rest.iter().take(24) {
+        match byte {
+            // An escape, or an encoded character.
+            b'\\' | b'%' | b'&' => return true,
+            b'=' | b':' | b'|' | b'>' | b',' => return *byte != b',' || !is_spaced,
+            b'"' | b'\'' | b'`' | b']' | b')' | b'*' | b'?' | b'!' | b'+' => {}
+            b' ' | b'\t' | b'\r' | b'\n' => is_spaced = true,
+            _ => break,
+        }
+    }
+    // A flag.
+    let name = before.iter().rev().take(MAX_NAME_SIDE).take_while(|byte| is_identifier(**byte)).count();
+    is_spaced && before[before.len() - name..].starts_with(b"-")
+}
+
+fn is_identifier(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+/// The whole identifier around a literal, without leading dashes. `None` if it is too long for a name.
+fn identifier(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
+    let before = text[..start].iter().rev().take(MAX_NAME_SIDE).take_while(|byte| is_identifier(**byte)).count();
+    let after = text[end..].iter().take(MAX_NAME_SIDE).take_while(|byte| is_identifier(**byte)).count();
+    if before == MAX_NAME_SIDE || after == MAX_NAME_SIDE {
+        return None;
+    }
+    let (mut start, mut end) = (start - before, end + after);
+    while start < end && text[start] == b'-' {
+        start += 1;
+    }
+    while start < end && text[end - 1] == b'-' {
+        end -= 1;
+    }
+    // Names of two words: `API key: …`, `session id: …`.
+    let words = [&b"api "[..], b"access ", b"private ", b"secret "];
+    let is_key = text[start..end].eq_ignore_ascii_case(b"key");
+    let prefix = words.iter().find(|word| is_key && ends_with_ignoring_case(&text[..start], word));
+    start -= prefix.map_or(0, |word| word.len());
+    let is_session = text[start..end].eq_ignore_ascii_case(b"session");
+    if is_session && text[end..].get(..3).is_some_and(|id| id.eq_ignore_ascii_case(b" id")) {
+        end += 3;
+    }
+    Some((start, end))
+}
+
+fn ends_with_ignoring_case(text: &[u8], end: &[u8]) -> bool {
+    text.len() >= end.len() && text[text.len() - end.len()..].eq_ignore_ascii_case(end)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! The key of a string in a document: that of the member, or the string before it that says what it is.
+
+use std::borrow::Cow;
+
+use super::escapes::unescaped;
+use super::json::{JsonPart, Place, Step};
+use super::named;
+use crate::jsonl::text::spells;
+
+/// The longest string that is remembered as what the next one may be called.
+const MAX_NAME_BYTES: usize = 100;
+
+/// Remembers the string before the current one.
+#[derive(Default)]
+pub struct Siblings<'a> {
+    /// Its path and its text, if it is short.
+    before: Option<(Vec<Step<'a>>, &'a [u8])>,
+}
+
+impl<'a> Siblings<'a> {
+    /// The decoded key of a part that is a string. `["--password", "x"]`, `["Authorization", "x"]` and
+    /// `{"name": "password", "value": "x"}` give `x` the key `password` or `Authorization`.
+    pub fn key(&mut self, part: JsonPart, place: Place<'_, 'a>, text: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        if part != JsonPart::Text {
+            return None;
+        }
+        let before = self.before.take().and_then(|(path, name)| announced(&path, name, place));
+        if text.len() <= MAX_NAME_BYTES && !place.is_deep {
+            self.before = Some((place.path.to_vec(), text));
+        }
+        before.or_else(|| place.key().map(unescaped))
+    }
+}
+
+/// The name that the string before gives to the string at `place`.
+fn announced<'a>(before: &[Step<'a>], name: &'a [u8], place: Place<'_, 'a>) -> Option<Cow<'a, [u8]>> {
+    let ((last, parent), (last_before, parent_before)) = (place.path.split_last()?, before.split_last()?);
+    if place.is_deep || parent != parent_before {
+        return None;
+    }
+    let name = unescaped(name);
+    let is_announced = match (last_before, last) {
+        (Step::Index(before), Step::Index(at)) => *at == before + 1 && named::announces_secret(&name),
+        (Step::Key(before), Step::Key(key)) => {
+            spells(key, "value")
+                && ["name", "key", "header"].iter().any(|name| spells(before, name))
+                && named::is_name(&name)
+        }
+        _ => false,
+    };
+    let dashes = name.iter().take_while(|byte| **byte == b'-').count();
+    is_announced.then(|| Cow::Owned(name[dashes..].to_vec()))
+}
