@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 
-use super::document::string_hits;
+use super::document::{string_hits, with_distinct_keys};
 use super::json::is_json;
 use super::matcher::{Form, Hit, MatchContext, Matcher, merged};
 use super::rule::RuleMatcher;
@@ -74,6 +74,47 @@ fn follows_pointers(matcher: &Matcher<'_>, allowed: Option<&[bool]>) -> bool {
     rules.any(|(number, rule)| matches!(rule.matcher, RuleMatcher::Path(_)) && matcher.applies(number, allowed))
 }
 
+/// The byte order of UTF-16 with a mark at its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ByteOrder {
+    Little,
+    Big,
+}
+
+impl ByteOrder {
+    fn of(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [0xff, 0xfe, ..] => Some(ByteOrder::Little),
+            [0xfe, 0xff, ..] => Some(ByteOrder::Big),
+            _ => None,
+        }
+    }
+}
+
+/// UTF-16 as UTF-8, without the mark; `None` if it is not valid.
+fn narrowed(bytes: &[u8], order: ByteOrder) -> Option<Vec<u8>> {
+    let units = bytes.get(2..)?.chunks_exact(2);
+    let is_whole = units.remainder().is_empty();
+    let units = units.map(|unit| match order {
+        ByteOrder::Little => u16::from_le_bytes([unit[0], unit[1]]),
+        ByteOrder::Big => u16::from_be_bytes([unit[0], unit[1]]),
+    });
+    let text: Result<String, _> = char::decode_utf16(units).collect();
+    text.ok().filter(|_| is_whole).map(String::into_bytes)
+}
+
+/// UTF-8 as UTF-16 with a mark.
+fn widened(text: &[u8], order: ByteOrder) -> Vec<u8> {
+    let text = String::from_utf8_lossy(text);
+    let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+    units
+        .flat_map(|unit| match order {
+            ByteOrder::Little => unit.to_le_bytes(),
+            ByteOrder::Big => unit.to_be_bytes(),
+        })
+        .collect()
+}
+
 fn begins_as_json(bytes: &[u8]) -> bool {
     matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['))
 }
@@ -90,10 +131,23 @@ fn redact_whole(
     rules: &mut BTreeSet<usize>,
     out: &mut dyn Write,
 ) -> Result<bool, BundleError> {
+    // UTF-16 is redacted as UTF-8.
+    let wide = ByteOrder::of(&bytes);
+    if let Some((order, text)) = wide.and_then(|order| Some((order, narrowed(&bytes, order)?))) {
+        debug_assert!(widened(&text, order) == bytes);
+        bytes = text;
+    }
+    let wide = wide.filter(|_| !bytes.starts_with(b"\xff") && !bytes.starts_with(b"\xfe"));
     let mut changed = false;
     for _ in 0..MAX_ROUNDS {
         let hits = if matcher.may_match(&bytes) { hits(matcher, &bytes, allowed, rules)? } else { Vec::new() };
         if hits.is_empty() {
+            if changed && is_json(&bytes) {
+                bytes = with_distinct_keys(bytes);
+            }
+            if let Some(order) = wide {
+                bytes = widened(&bytes, order);
+            }
             write(out, &bytes)?;
             return Ok(changed);
         }

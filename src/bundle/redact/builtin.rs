@@ -3,9 +3,12 @@
 //! A rule must match only what a person would call a secret. If the format of a secret is ambiguous, its rule also requires
 //! certain text around it, which is not redacted. The names of the rules are documented for users.
 
+mod services;
+
 use base64ct::{Base64, Base64Unpadded, Encoding};
 
 use super::named;
+use super::views::percent_decoded;
 
 /// A built-in rule.
 #[derive(Debug)]
@@ -26,13 +29,19 @@ const fn pattern(name: &'static str, literals: &'static [&'static str], pattern:
     Builtin { name, pattern, literals, keys: &[], accepts: |_| true }
 }
 
-/// Every built-in rule.
-pub static ALL: &[Builtin] = &[
+/// Every built-in rule with a pattern.
+pub fn all() -> impl Iterator<Item = &'static Builtin> {
+    COMMON.iter().chain(services::SERVICES)
+}
+
+static COMMON: &[Builtin] = &[
     // PEM and PGP: the whole block, or the beginning of a truncated one.
     pattern(
         "private-key",
-        &["-----BEGIN "],
+        &["-----BEGIN ", "-----END "],
         concat!(
+            // Without its beginning.
+            r"(?-u)(?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr]){1,4})+-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|",
             r"(?-u)-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----",
             r"(?:(?:[^-]|-{1,4}[^-])*?-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----",
             r"|(?:\s|\\[nr]|[A-Za-z-]+: [^\r\n\\]*)*[A-Za-z0-9+/=]{40}(?:[A-Za-z0-9+/=]|\s|\\[nr])*)",
@@ -43,18 +52,21 @@ pub static ALL: &[Builtin] = &[
     pattern(
         "aws-access-key-id",
         &["AKIA", "ASIA", "ABIA", "ACCA"],
-        r"(?-u)(?:\b|_)(?P<secret>(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16})(?:\b|_)",
+        r"(?-u)(?:\b|_)(?P<secret>(?:(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}){1,4})(?:\b|_)",
     ),
     // An AWS secret key has no distinctive format: 40 characters after its name.
     Builtin {
         name: "aws-secret-access-key",
-        pattern: r#"(?-u)(?:secret_access_key|SECRET_ACCESS_KEY|[sS]ecretAccessKey)(?:\\*["'])?\s{0,4}(?::=|=>|=|:)\s{0,4}(?:\\*["'])?(?P<secret>[A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#,
-        literals: &["ecret_access_key", "ECRET_ACCESS_KEY", "ecretAccessKey"],
+        pattern: concat!(
+            r#"(?-u)(?:(?i:secret_?access_?key)["'\\\s|>:=,]{1,60}"#,
+            r#"|\b(?:AKIA|ASIA)[0-9A-Z]{16}["'\\\s|:,;]{1,40})(?P<secret>[A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#
+        ),
+        literals: &["ecret_access_key", "ECRET_ACCESS_KEY", "ecretAccessKey", "AKIA", "ASIA"],
         keys: &["secret_access_key", "secretaccesskey"],
         accepts: |_| true,
     },
     pattern("google-api-key", &["AIza"], r"(?-u)(?:\b|_)(?P<secret>AIza[0-9A-Za-z_-]{35})(?:[^0-9A-Za-z_-]|$)"),
-    pattern("google-oauth-token", &["ya29."], r"(?-u)(?:\b|_)(?P<secret>ya29\.[0-9A-Za-z_-]{20,})"),
+    pattern("google-oauth-token", &["ya29."], r"(?-u)(?:\b|_)(?P<secret>ya29\.[0-9A-Za-z_.-]{20,})"),
     pattern("google-oauth-secret", &["GOCSPX-"], r"(?-u)(?P<secret>GOCSPX-[0-9A-Za-z_-]{28})"),
     pattern("google-refresh-token", &["1//0"], r"(?-u)(?:\b|_)(?P<secret>1//0[0-9A-Za-z_-]{40,})"),
     // Azure: keys of storage accounts and service buses, shared access signatures, client secrets.
@@ -86,7 +98,7 @@ pub static ALL: &[Builtin] = &[
         &["ATBB"],
         r"(?-u)(?:^|[^A-Za-z0-9+/])(?P<secret>ATBB[A-Za-z0-9]{24,60})(?:[^A-Za-z0-9+/]|$)",
     ),
-    pattern("npm-token", &["npm_"], r"(?-u)(?P<secret>npm_[A-Za-z0-9]{36})(?:\b|_)"),
+    pattern("npm-token", &["npm_"], r"(?-u)(?P<secret>(?:npm_[A-Za-z0-9]{36}){1,4})"),
     pattern("npm-auth-token", &["_authToken"], r#"(?-u)_authToken\s?=\s?["']?(?P<secret>[A-Za-z0-9_=+/.-]{16,})"#),
     pattern("pypi-token", &["pypi-AgE"], r"(?-u)(?P<secret>pypi-AgE[A-Za-z0-9_-]{50,})"),
     // Services.
@@ -159,7 +171,7 @@ pub static ALL: &[Builtin] = &[
     },
     Builtin {
         name: "cookie",
-        pattern: r#"(?-u)(?i:\b(?:set-)?cookie)(?:\\*["'`])?\s{0,4}:\s{0,4}(?:\\*["'`])?[A-Za-z0-9_.-]{1,100}=(?P<secret>[^\r\n"'`\\]{3,})"#,
+        pattern: r#"(?-u)(?i:\b(?:set-)?cookie)(?:\\*["'`])?\s{0,4}:\s{0,4}(?:\\*["'`])?[A-Za-z0-9_.-]{1,100}=(?P<secret>[^\r\n"'`\\;\s][^\r\n"'`\\]{2,})"#,
         literals: &["ookie", "OOKIE"],
         keys: &["cookie"],
         accepts: is_given,
@@ -180,7 +192,10 @@ pub static ALL: &[Builtin] = &[
     },
     Builtin {
         name: "url-password",
-        pattern: r#"(?-u)\b[A-Za-z][A-Za-z0-9+.-]{0,30}:(?:\\?/){2}[^\s/:@"'<>\\{}|`\[\]]{0,200}:(?P<secret>[^\s/?#"'<>\\{}|`]{1,400}|[^\s/@"'<>\\{}|`]{1,400})@[A-Za-z0-9.\[_%-]"#,
+        pattern: concat!(
+            r#"(?-u)\b[A-Za-z][A-Za-z0-9+.-]{0,30}:(?:\\?/){2}[^\s/:@"'<>\\{}|`\[\]]{0,200}:"#,
+            r#"(?P<secret>[^\s/?#"'<>\\|`]{1,400}|[^\s@"'<>\\|`]{1,400}|[^\s/@"'<>\\|`]{1,200} [^\s/@"'<>\\|`]{1,200})@[A-Za-z0-9.\[_%-]"#
+        ),
         literals: &["://", ":\\/", ":/\\/"],
         keys: &[],
         accepts: is_password,
@@ -191,15 +206,30 @@ pub static ALL: &[Builtin] = &[
 pub fn is_plausible(needle: &[u8], before: &[u8], after: &[u8]) -> bool {
     match needle {
         // An escape of a printable ASCII character, which needs none.
-        b"\\u00" => after.first().is_some_and(|digit| (b'2'..=b'7').contains(digit)),
+        b"\\u00" => match after {
+            // A character that is not seen, within a word.
+            [b'0', b'0' | b'8', rest @ ..] => is_within_word(before, rest),
+            [b'1', b'b' | b'B', rest @ ..] => is_within_word(before, after_sequence(rest)),
+            [digit, ..] => (b'2'..=b'7').contains(digit),
+            [] => false,
+        },
+        b"\\u200" => is_within_word(before, after.get(1..).unwrap_or_default()),
+        [0xe2 | 0xef, ..] | b"\\ufeff" => is_within_word(before, after),
         // Credentials are followed by `@`, before the host ends.
         b"://" => {
             let end = |byte: &&u8| {
                 matches!(byte, b'@' | b'/' | b'"' | b'\\' | b'<' | b'>' | b'{' | b'|') || byte.is_ascii_whitespace()
             };
-            after.iter().take(700).find(end).is_none_or(|byte| matches!(byte, b'@' | b'\\'))
+            let is_end = after.iter().take(700).find(end).is_none_or(|byte| matches!(byte, b'@' | b'\\'));
+            is_end || has_credentials(after)
         }
-        needle if is_named(needle) => named::is_plausible(before, after),
+        // Headers of cookies have a rule of their own.
+        b"ookie" | b"OOKIE" => true,
+        needle if is_named(needle) => named::is_plausible(needle, before, after),
+        b"TRUE" | b"FALSE" => matches!(after.first(), Some(b'\t' | b'\\')),
+        b"mysql" | b"mongo" | b"redis-cli" | b"mariadb" => {
+            after.iter().take(200).take_while(|byte| **byte != b'\n').any(|byte| *byte == b'-')
+        }
         // Only a command with credentials.
         b"curl" => after.iter().take(400).take_while(|byte| **byte != b'\n').any(|byte| *byte == b'u'),
         b"login" => after.first().is_some_and(|byte| *byte == b'\\' || byte.is_ascii_whitespace()),
@@ -213,6 +243,32 @@ pub fn is_plausible(needle: &[u8], before: &[u8], after: &[u8]) -> bool {
         }
         _ => true,
     }
+}
+
+/// Whether what follows `://` may be a user, and a password that has characters which end a host.
+fn has_credentials(after: &[u8]) -> bool {
+    let user = after
+        .iter()
+        .take(200)
+        .take_while(|byte| !byte.is_ascii_whitespace() && !b":/@\"'<>\\{}|".contains(byte))
+        .count();
+    after.get(user) == Some(&b':') && {
+        let rest = &after[user + 1..];
+        let end = rest.iter().take(420).position(|byte| b"@\"'<>\\|\n".contains(byte));
+        end.is_some_and(|end| rest[end] == b'@')
+    }
+}
+
+/// Whether what is between two texts is within a word, as far as can be seen in a text that may have escapes.
+fn is_within_word(before: &[u8], after: &[u8]) -> bool {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    before.last().is_some_and(is_word) && after.first().is_some_and(|byte| is_word(byte) || *byte == b'\\')
+}
+
+/// What follows a sequence of a terminal, which begins with `[`.
+fn after_sequence(text: &[u8]) -> &[u8] {
+    let length = text.iter().take(32).take_while(|byte| (0x20..0x40).contains(*byte) || **byte == b'[').count();
+    text.get(length + 1..).unwrap_or_default()
 }
 
 /// Whether a needle is a part of a secret's name.
@@ -240,22 +296,46 @@ fn has_digit(secret: &[u8]) -> bool {
 
 /// Whether a text is the base64 of `user:password`.
 fn is_credentials(secret: &[u8]) -> bool {
+    credentials(secret).is_some()
+}
+
+/// The `user:password` of which a text is the base64.
+fn credentials(secret: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(secret).unwrap_or_default();
-    let decoded = Base64::decode_vec(text).or_else(|_| Base64Unpadded::decode_vec(text));
-    decoded.is_ok_and(|bytes| {
-        bytes.contains(&b':') && bytes.iter().all(|byte| (0x20..0x7f).contains(byte) || *byte > 0x7f)
-    })
+    let decoded = Base64::decode_vec(text).or_else(|_| Base64Unpadded::decode_vec(text)).ok()?;
+    let is_plain = decoded.iter().all(|byte| (0x20..0x7f).contains(byte) || *byte > 0x7f);
+    (is_plain && decoded.contains(&b':')).then_some(decoded)
+}
+
+/// What a secret says decoded: the password of credentials in base64, and a text that is percent-encoded.
+pub fn decoded_secrets(secret: &[u8]) -> Vec<Vec<u8>> {
+    let credentials = if secret.len() <= 1 << 10 { credentials(secret) } else { None };
+    let password = credentials.and_then(|text| text.splitn(2, |byte| *byte == b':').nth(1).map(<[u8]>::to_vec));
+    let percent = secret.contains(&b'%').then(|| percent_decoded(secret)).flatten();
+    password.into_iter().chain(percent).collect()
 }
 
 /// Whether the password of a URL is neither a variable nor masked.
 fn is_password(secret: &[u8]) -> bool {
     let is_name = secret.contains(&b'_') && secret.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_');
     let is_masked = secret.iter().all(|byte| matches!(byte, b'*' | b'.' | b'x' | b'X'));
+    let is_identifier = |name: &[u8]| name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(byte));
     let is_variable = match secret {
-        [b'$' | b'%', first, ..] => first.is_ascii_alphabetic() || *first == b'(',
+        [b'$', b'{', inner @ .., b'}'] => !inner.contains(&b'}'),
+        [b'{', .., b'}'] | [b'$', b'(', ..] | [b'$', b'{', b'{', ..] => true,
+        // Of a shell: in capitals, or a word without digits.
+        [b'$', name @ ..] => {
+            is_identifier(name) && (!name.iter().any(u8::is_ascii_lowercase) || !name.iter().any(u8::is_ascii_digit))
+        }
+        [b'%', name @ .., b'%'] => is_identifier(name) && !name.iter().any(u8::is_ascii_lowercase),
+        [b'%', format] => format.is_ascii_alphabetic(),
         _ => false,
     };
-    !(is_name || is_masked || is_variable)
+    // A port before a path that has `@`, and a host before a sentence.
+    let first = secret.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_port = (1..=5).contains(&first) && matches!(secret.get(first), Some(b'/' | b'?' | b'#' | b' '));
+    let is_sentence = secret.first() == Some(&b' ') || secret.contains(&b'/') && secret.contains(&b' ');
+    !(is_name || is_masked || is_variable || is_port || is_sentence)
 }
 
 #[cfg(test)]

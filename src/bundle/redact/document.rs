@@ -1,7 +1,8 @@
-//! Redacts the strings of a JSON document, except for keys and fixed fields. A match in these, or in a number, is an error.
+//! Redacts the strings of a JSON document, except for fixed fields, and keys on which something depends. A match in these, or in a number, is an error.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
+use super::escapes::unescaped;
 use super::json::{JsonPart, Place, Step, visit_parts};
 use super::matcher::{Form, Hit, MatchContext, Matcher};
 use super::pointer::{Pointer, Reach};
@@ -17,6 +18,8 @@ pub struct Document<'d> {
     pub root: Root,
     /// The name of the fixed field at a path, `None` if the value may be redacted.
     pub fixed: &'d dyn Fn(&[Step<'_>]) -> Option<&'static str>,
+    /// Whether the keys of the object at a path may be redacted, because nothing depends on them.
+    pub has_free_keys: &'d dyn Fn(&[Step<'_>]) -> bool,
 }
 
 /// The value of a document to which the pointers of rules are relative.
@@ -64,12 +67,13 @@ pub fn redacted(
 ) -> Result<Option<Vec<u8>>, BundleError> {
     let (mut out, mut at) = (Vec::new(), 0);
     let pointers = pointers(matcher, document.root);
-    let mut siblings = Siblings::default();
+    let (mut siblings, mut has_keys) = (Siblings::default(), false);
     visit_parts(json, |part, place, range| {
         let text = &json[range.clone()];
         let key = siblings.key(part, place, text);
         match redacted_part(matcher, &pointers, document, part, place, (text, key.as_deref()), rules)? {
             Some(redacted) => {
+                has_keys |= part == JsonPart::Key;
                 out.extend_from_slice(&json[at..range.start]);
                 out.extend_from_slice(&redacted);
                 at = range.end;
@@ -82,7 +86,7 @@ pub fn redacted(
         return Ok(None);
     }
     out.extend_from_slice(&json[at..]);
-    Ok(Some(out))
+    Ok(Some(if has_keys { with_distinct_keys(out) } else { out }))
 }
 
 fn redacted_part(
@@ -105,6 +109,9 @@ fn redacted_part(
     }
     if part == JsonPart::Key {
         let context = MatchContext { allowed, ..MatchContext::at(Form::JsonString) };
+        if (document.has_free_keys)(place.path) {
+            return matcher.redacted(text, context, rules);
+        }
         return check_fixed(matcher, text, context, "a key of an object").map(|()| None);
     }
     let fixed = (document.fixed)(place.path);
@@ -151,6 +158,36 @@ fn pointed<'p>(
         let reach = pointer.reach(inner?);
         (reach != Reach::None).then_some((*rule, reach))
     })
+}
+
+/// Numbers redacted keys that are equal in their object, so that no reader loses a member: `[redacted:x]`, `[redacted:x]-2`.
+pub fn with_distinct_keys(json: Vec<u8>) -> Vec<u8> {
+    let (mut out, mut at) = (Vec::new(), 0);
+    let mut known = HashSet::new();
+    let visited: Result<(), std::convert::Infallible> = visit_parts(&json, |part, place, range| {
+        if part != JsonPart::Key {
+            return Ok(());
+        }
+        let key = unescaped(&json[range.clone()]).into_owned();
+        let is_redacted = memchr::memmem::find(&key, b"[redacted:").is_some();
+        let path = format!("{:?}", place.path);
+        if known.insert((path.clone(), key.clone())) || !is_redacted {
+            return Ok(());
+        }
+        let numbered = (2u64..)
+            .map(|number| format!("-{number}"))
+            .find(|suffix| known.insert((path.clone(), [&key[..], suffix.as_bytes()].concat())));
+        out.extend_from_slice(&json[at..range.end]);
+        out.extend_from_slice(numbered.unwrap_or_default().as_bytes());
+        at = range.end;
+        Ok(())
+    });
+    let Ok(()) = visited;
+    if at == 0 {
+        return json;
+    }
+    out.extend_from_slice(&json[at..]);
+    out
 }
 
 /// The matches in all strings of a document, as ranges of its text.

@@ -1,6 +1,6 @@
 //! Redacts the events of a run: replaces the payload and removes the salt; the rest of the envelope and the hashes stay the same.
 //!
-//! The keys of a payload, and the fields that [`fields_of`] marks as fixed, can't be redacted.
+//! The keys that the format names, and the fields that [`fields_of`] marks as fixed, can't be redacted.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +50,17 @@ pub fn redacted_payload(
 ) -> Result<Option<Vec<u8>>, BundleError> {
     let allowed = allowed(matcher, kind, payload);
     let fixed = |path: &[Step<'_>]| fixed_field(fields_of(kind), path);
-    let document = Document { allowed: &|_| allowed.as_deref(), root: Root::Payload, fixed: &fixed };
+    // Within a field that the format does not name.
+    let has_free_keys = |path: &[Step<'_>]| match path.first() {
+        Some(Step::Key(key)) => !fields_of(kind).iter().any(|field| spells(key, field.name)),
+        _ => false,
+    };
+    let document = Document {
+        allowed: &|_| allowed.as_deref(),
+        root: Root::Payload,
+        fixed: &fixed,
+        has_free_keys: &has_free_keys,
+    };
     redacted(matcher, payload.as_bytes(), &document, rules)
 }
 

@@ -1,10 +1,11 @@
-//! Searches everything that is written to a bundle for the found secrets, undecoded and decoded. An occurrence is an error.
+//! Searches everything that is written to a bundle for the found secrets, undecoded and decoded, and in every view. An occurrence is an error.
 
 use std::borrow::Cow;
 
 use super::escapes::unescaped;
 use super::matcher::{MAX_LEVELS, Matcher};
 use super::secrets::Secrets;
+use super::views::views;
 use crate::bundle::error::{BundleCode, BundleError};
 
 /// The maximum number of steps back to a place outside of an escape. A text may consist of backslashes.
@@ -40,8 +41,8 @@ impl LeakCheck {
         let mut text = std::mem::take(&mut self.carry);
         text.extend_from_slice(bytes);
         self.check(&text)?;
-        // An escape takes at most six bytes for a byte of the secret.
-        let kept = text.len().min(self.secrets.longest() * 6 + 12);
+        // An escape takes at most eight bytes for a byte of the secret.
+        let kept = text.len().min(self.secrets.longest() * 8 + 64);
         let mut start = text.len() - kept;
         // The carried bytes must not begin in the middle of an escape.
         for _ in 0..MAX_STEPS_BACK {
@@ -55,15 +56,24 @@ impl LeakCheck {
         Ok(())
     }
 
+    /// The rule of the first secret in a text, or in what may be read instead of it.
+    fn first(&self, text: &[u8]) -> Option<usize> {
+        self.secrets.first(text).or_else(|| views(text).find_map(|view| self.secrets.first(&view.text)))
+    }
+
     fn check(&self, text: &[u8]) -> Result<(), BundleError> {
-        let mut found = self.secrets.first(text);
         let mut level = Cow::Borrowed(text);
+        let mut found = self.first(&level);
         for _ in 0..MAX_LEVELS {
             if found.is_some() || memchr::memchr(b'\\', &level).is_none() {
                 break;
             }
-            level = Cow::Owned(unescaped(&level).into_owned());
-            found = self.secrets.first(&level);
+            let next = unescaped(&level).into_owned();
+            if next == *level {
+                break;
+            }
+            level = Cow::Owned(next);
+            found = self.first(&level);
         }
         let Some(rule) = found else { return Ok(()) };
         let message = format!(

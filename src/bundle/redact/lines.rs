@@ -1,6 +1,6 @@
 //! Redacts the lines of a session so that a replay sees the same records.
 //!
-//! All keys are fixed, and these strings: `type`, the `sessionId` and `projectHash` of a `session_start`, the `severity` of a
+//! The keys that the format names are fixed, and these strings: `type`, the `sessionId` and `projectHash` of a `session_start`, the `severity` of a
 //! `session_event`, the `speaker` of an item and the `type` of its blocks, and the `checkpointId` and `parentSessionId` of events about
 //! checkpoints and forks.
 //!
@@ -37,7 +37,27 @@ fn redacted_json(
     let scope = RuleScope::of(matcher, line);
     let fixed = |path: &[Step<'_>]| fixed_field(scope.kind.as_deref(), path);
     let allowed = |path: &[Step<'_>]| scope.allowed(path);
-    redacted(matcher, line, &Document { allowed: &allowed, root: Root::Member, fixed: &fixed }, rules)
+    redacted(
+        matcher,
+        line,
+        &Document { allowed: &allowed, root: Root::Member, fixed: &fixed, has_free_keys: &has_free_keys },
+        rules,
+    )
+}
+
+/// Whether the format names no key of the object at a path: it is in a member of a block, as parameters and results of tools are, or in
+/// another value within the payload.
+fn has_free_keys(path: &[Step<'_>]) -> bool {
+    match path {
+        [Step::Key(payload), rest @ ..] if spells(payload, "payload") => match rest {
+            [Step::Key(item), Step::Key(blocks), rest @ ..] if is_item(item) && spells(blocks, "blocks") => {
+                rest.len() > 1
+            }
+            [Step::Key(item), rest @ ..] if is_item(item) => !rest.is_empty(),
+            rest => !rest.is_empty(),
+        },
+        _ => false,
+    }
 }
 
 /// Redacts a line that is not JSON. If the result is JSON by accident, it is replaced by a placeholder, because a replay would see

@@ -6,16 +6,20 @@ use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
+use super::builtin::decoded_secrets;
+use super::encoded::segments;
 use super::escapes::{map_to_encoded, unescaped};
 use super::named;
 use super::pointer::Reach;
 use super::prefilter::Prefilter;
 use super::rule::{Rule, RuleMatcher, RuleSet};
 use super::secrets::{MIN_USER_RULE_BYTES, Secrets, is_common};
+use super::views::{may_differ, views};
 use crate::bundle::error::{BundleCode, BundleError};
 
-/// How many times a text is decoded, for JSON in strings of JSON.
-pub const MAX_LEVELS: usize = 4;
+/// How many times a text is decoded at most, for JSON in strings of JSON. Escapes of that depth would take a million backslashes; only
+/// chains of `\\u005c` need more.
+pub const MAX_LEVELS: usize = 20;
 
 /// The number of characters from which on a secret is taken to be too long to be guessed from a hash of the text around it.
 const MIN_UNGUESSABLE: usize = 16;
@@ -151,15 +155,17 @@ impl<'r> Matcher<'r> {
         if !self.prefilter_suffices() {
             return Some(from);
         }
-        self.prefilter.as_ref()?.find(text, from)
+        // An encoded text may hide a match before the next candidate: whoever asks must look at each line.
+        Some(from)
     }
 
     /// Whether any rule may match an undecoded text.
     pub fn may_match(&self, text: &[u8]) -> bool {
         let has_candidate = || self.prefilter.as_ref().is_some_and(|prefilter| prefilter.find(text, 0).is_some());
         // An occurrence of a secret may be encoded with escapes.
-        let has_secret = || !self.secrets.is_empty() && (text.contains(&b'\\') || self.secrets.first(text).is_some());
-        !self.unfiltered.is_empty() || has_candidate() || has_secret()
+        let has_secret = || !self.secrets.is_empty() && (may_differ(text) || self.secrets.first(text).is_some());
+        let has_encoded = || self.prefilter.as_ref().is_some_and(|prefilter| prefilter.has_encoded(text));
+        !self.unfiltered.is_empty() || has_candidate() || has_secret() || has_encoded()
     }
 
     /// Finds the hits in a text, sorted and disjoint. Adds the secrets in them to `self.secrets`, and the rules to `rules`.
@@ -189,7 +195,7 @@ impl<'r> Matcher<'r> {
                 levels.push(next);
             }
             if level >= first {
-                let mut found = self.hits_decoded(&levels[level], context, level == first)?;
+                let mut found = self.hits_at_level(&levels[level], context, level == first)?;
                 map_hits(&levels[..level], &mut found);
                 hits.append(&mut found);
             }
@@ -197,6 +203,41 @@ impl<'r> Matcher<'r> {
         let hits = merged(hits);
         rules.extend(hits.iter().map(|hit| hit.rule));
         Ok(hits)
+    }
+
+    /// The hits in a text without escapes: as it stands, in its views, and in the encoded texts in it.
+    fn hits_at_level(
+        &mut self,
+        text: &[u8],
+        context: MatchContext<'_>,
+        is_first: bool,
+    ) -> Result<Vec<Hit>, BundleError> {
+        let mut hits = self.hits_decoded(text, context, is_first)?;
+        let within = MatchContext { key: None, pointed: &[], ..context };
+        for view in views(text) {
+            let found = match view.has_rules {
+                true => self.hits_decoded(&view.text, MatchContext { pointed: &[], ..context }, is_first)?,
+                false => self.known(&view.text),
+            };
+            hits.extend(found.into_iter().map(|hit| {
+                let (start, end) = view.map(hit.start, hit.end);
+                Hit { start, end, ..hit }
+            }));
+        }
+        for segment in segments(text, false) {
+            let may_match = !self.unfiltered.is_empty()
+                || self.prefilter.as_ref().is_some_and(|prefilter| prefilter.find(&segment.decoded, 0).is_some());
+            if may_match && let Some(hit) = self.hits_decoded(&segment.decoded, within, false)?.first() {
+                hits.push(Hit { start: segment.start, end: segment.end, rule: hit.rule });
+            }
+        }
+        Ok(without(hits, &self.placeholders_in(text)))
+    }
+
+    /// The occurrences of known secrets in a text.
+    fn known(&self, text: &[u8]) -> Vec<Hit> {
+        let known = self.secrets.find(text).map(|(start, end, rule)| Hit { start, end, rule });
+        without(known.collect(), &self.placeholders_in(text))
     }
 
     /// The hits in a decoded text.
@@ -217,9 +258,9 @@ impl<'r> Matcher<'r> {
                     hits.extend((!self.is_own_id(&text[start..end])).then_some(Hit { start, end, rule: number }));
                 });
             }
-            let RuleMatcher::Pattern { regex, group, builtin } = &rule.matcher else { continue };
+            let Some((regex, group, builtin)) = rule.pattern() else { continue };
             let accepts = |secret: &[u8]| builtin.is_none_or(|builtin| (builtin.accepts)(secret));
-            match_all(regex, *group, text, |start, end| {
+            match_all(regex, group, text, |start, end| {
                 if accepts(&text[start..end]) {
                     hits.push(Hit { start, end, rule: number });
                 }
@@ -242,13 +283,15 @@ impl<'r> Matcher<'r> {
             let secret = &text[hit.start..hit.end];
             if !matches!(self.rules[hit.rule].matcher, RuleMatcher::Named) || named::is_distinctive(secret) {
                 self.secrets.add(secret, hit.rule, is_user_rule)?;
+                for decoded in decoded_secrets(secret) {
+                    self.secrets.add(&decoded, hit.rule, false)?;
+                }
             }
         }
         if context.form == Form::JsonString || !looks_like_json(text) {
             hits.extend(without(self.repetitions(text, &hits), &placeholders));
         }
-        let known = self.secrets.find(text).map(|(start, end, rule)| Hit { start, end, rule });
-        hits.extend(without(known.collect(), &placeholders));
+        hits.extend(self.known(text));
         let is_pointed = |rule: usize| context.pointed.iter().any(|(pointed, _)| *pointed == rule);
         self.has_guessable |= hits.iter().any(|hit| is_pointed(hit.rule) || is_short(&text[hit.start..hit.end]));
         Ok(hits)
@@ -291,14 +334,15 @@ impl<'r> Matcher<'r> {
                 let is_secret = named::is_secret_of(key, text) && !self.is_own_id(text);
                 hits.extend(is_secret.then_some(Hit { start: 0, end: text.len(), rule: number }));
             }
-            let RuleMatcher::Pattern { regex, group, builtin: Some(builtin) } = &rule.matcher else { continue };
+            let RuleMatcher::Builtin(builtin, _) = &rule.matcher else { continue };
             let is_key = builtin.keys.iter().any(|key| memchr::memmem::find(&lower, key.as_bytes()).is_some());
             if !is_key || !self.applies(number, context.allowed) {
                 continue;
             }
+            let Some((regex, group, _)) = rule.pattern() else { continue };
             let with_key = [key, b": ", text].concat();
             let before = key.len() + 2;
-            match_all(regex, *group, &with_key, |start, end| {
+            match_all(regex, group, &with_key, |start, end| {
                 if start >= before && (builtin.accepts)(&with_key[start..end]) {
                     hits.push(Hit { start: start - before, end: end - before, rule: number });
                 }

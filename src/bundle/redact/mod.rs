@@ -4,7 +4,9 @@
 //! [`staging`] directory, and also removes every secret that an earlier round found from all other places; the round that finds
 //! nothing new is exported. While the bundle is written, a [`leak_check::LeakCheck`] searches every byte for the found secrets.
 //!
-//! - *Escapes*: strings are matched decoded, and JSON inside strings decoded again, up to four levels ([`escapes`]).
+//! - *Escapes*: strings are matched decoded, and JSON inside strings decoded again, until nothing changes ([`escapes`]),
+//!   and so is what a terminal, a URL, a page or a shell would show instead ([`views`]). Base64 and hex digits are decoded once
+//!   ([`encoded`]), and found secrets are also searched for in these encodings ([`spellings`]).
 //! - *Idempotence*: placeholders are never matched, so that redacting a bundle again by the same rules changes nothing.
 //! - *Other occurrences*: a secret is removed everywhere, unless it is so short or common that it occurs by coincidence ([`secrets`]).
 //! - *Hashes of originals*: where a secret could be guessed from the hash of an original blob, the hash is dropped ([`original_hashes`]).
@@ -18,6 +20,7 @@
 pub mod blobs;
 pub mod builtin;
 pub mod document;
+pub mod encoded;
 pub mod escapes;
 pub mod events;
 pub mod json;
@@ -32,8 +35,10 @@ pub mod prefilter;
 pub mod rule;
 pub mod secrets;
 pub mod siblings;
+pub mod spellings;
 pub mod staging;
 pub mod stream_prefilter;
+pub mod views;
 
 pub use pass::redact;
 pub use rule::{RedactOptions, RedactionRule, RuleSet};

@@ -344,7 +344,12 @@ impl Pass<'_, '_, '_> {
             return Ok(false);
         }
         let (allowed, mut rules) = (self.matcher.allowed(None, None), BTreeSet::new());
-        let document = Document { allowed: &|_| allowed.as_deref(), root: Root::Here, fixed: &graph_field };
+        let document = Document {
+            allowed: &|_| allowed.as_deref(),
+            root: Root::Here,
+            fixed: &graph_field,
+            has_free_keys: &|path| !path.is_empty() && !is_node(path),
+        };
         let redacted = redacted(&mut self.matcher, &json, &document, &mut rules)?;
         self.collect_file_rules(path, &rules);
         if let Some(redacted) = &redacted {
@@ -443,6 +448,12 @@ fn graph_field(path: &[Step<'_>]) -> Option<&'static str> {
     let [Step::Key(nodes), Step::Index(_), Step::Key(field), ..] = path else { return None };
     let fields = ["id", "kind", "tool", "dependsOn", "capabilities"];
     fields.into_iter().find(|name| spells(nodes, "nodes") && spells(field, name))
+}
+
+/// Whether a path is that of the list of nodes, or of a node.
+fn is_node(path: &[Step<'_>]) -> bool {
+    matches!(path, [Step::Key(nodes)] | [Step::Key(nodes), Step::Index(_)] if spells(nodes, "nodes"))
+        || graph_field(path).is_some()
 }
 
 /// Prepends the place in the file to the message of an error.

@@ -8,6 +8,7 @@ use aho_corasick::packed;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, MatchKind, Span};
 
 use super::builtin::is_plausible;
+use super::encoded::segments;
 
 /// The maximum number of needles of a vectorized search.
 const MAX_PACKED_NEEDLES: usize = 64;
@@ -22,7 +23,11 @@ const WINDOW_BYTES: usize = 4 << 10;
 const SHARED_NEEDLES: [&[u8]; 1] = [b"_v1_"];
 
 /// Escapes of characters that need none, which may hide a literal: `\u002x` to `\u007x`, and slashes.
-const ESCAPE_NEEDLES: [&[u8]; 3] = [b"\\u00", b"1\\/", b"1/\\/"];
+const ESCAPE_NEEDLES: [&[u8]; 5] = [b"\\u00", b"1\\/", b"1/\\/", b"%3A%2F%2F", b"%3a%2f%2f"];
+
+/// Characters that are not seen, which may be in the middle of a literal.
+const INVISIBLE_NEEDLES: [&[u8]; 7] =
+    [b"\\u200", b"\\ufeff", b"\xe2\x80\x8b", b"\xe2\x80\x8c", b"\xe2\x80\x8d", b"\xe2\x81\xa0", b"\xef\xbb\xbf"];
 
 /// Finds candidates: places of needles at which a match is plausible.
 #[derive(Debug)]
@@ -64,6 +69,20 @@ impl Prefilter {
             None => vec![Searcher::automaton(needles)?],
         };
         Ok(Some(Prefilter { searches, longest }))
+    }
+
+    /// Calls `found` with the offset of each text that is encoded and has a candidate in it. If `is_cut`, `text` may begin within one.
+    pub fn encoded(&self, text: &[u8], is_cut: bool, found: &mut dyn FnMut(usize)) {
+        hidden_in_words(text).for_each(&mut *found);
+        for segment in segments(text, is_cut).filter(|segment| self.find(&segment.decoded, 0).is_some()) {
+            found(segment.start);
+        }
+    }
+
+    /// Whether a text that is encoded has a candidate in it.
+    pub fn has_encoded(&self, text: &[u8]) -> bool {
+        hidden_in_words(text).next().is_some()
+            || segments(text, false).any(|segment| self.find(&segment.decoded, 0).is_some())
     }
 
     /// The offset of the first candidate from `from` on.
@@ -115,12 +134,37 @@ impl Searcher {
     }
 }
 
+/// The offsets of bytes that may hide a literal because they stand within a word: control characters of terminals, NUL, a letter that is
+/// percent-encoded.
+fn hidden_in_words(text: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    let is_word =
+        |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    let is_after_word = move |at: usize| at.checked_sub(1).is_some_and(|before| is_word(text.get(before)));
+    let controls = memchr::memchr3_iter(0x1b, 0, 8, text).filter(move |at| {
+        let after = match text[*at] {
+            0x1b => {
+                text[at + 1..].iter().take(32).find(|byte| !matches!(byte, b'[' | b'0'..=b'9' | b';' | b'm' | b'K'))
+            }
+            _ => text.get(at + 1),
+        };
+        is_after_word(*at) && (is_word(after) || after == Some(&0x1b))
+    });
+    let percent = memchr::memchr_iter(b'%', text).filter(move |at| {
+        let digits = text.get(at + 1..at + 3).and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        is_word(byte.as_ref())
+    });
+    controls.chain(percent).chain(
+        memchr::memmem::find_iter(text, b"\\b").filter(move |at| is_after_word(*at) && is_word(text.get(at + 2))),
+    )
+}
+
 fn needles(literals: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let needle = |literal: &Vec<u8>| {
         let shared = SHARED_NEEDLES.into_iter().find(|needle| memchr::memmem::find(literal, needle).is_some());
         shared.map_or_else(|| literal.clone(), <[u8]>::to_vec)
     };
-    let escapes = ESCAPE_NEEDLES.map(<[u8]>::to_vec);
+    let escapes = ESCAPE_NEEDLES.into_iter().chain(INVISIBLE_NEEDLES).map(<[u8]>::to_vec);
     let mut needles: Vec<Vec<u8>> = literals.iter().map(needle).chain(escapes).collect();
     needles.sort_unstable();
     needles.dedup();
@@ -135,7 +179,7 @@ mod tests {
     use crate::bundle::redact::{builtin, named};
 
     fn literals() -> Vec<Vec<u8>> {
-        let literals = builtin::ALL.iter().flat_map(|rule| rule.literals).chain(named::LITERALS);
+        let literals = builtin::all().flat_map(|rule| rule.literals).chain(named::LITERALS);
         literals.map(|literal| literal.as_bytes().to_vec()).collect()
     }
 

@@ -1,7 +1,7 @@
 //! Redaction rules: validated and compiled before the export reads anything.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use regex::bytes::Regex;
 
@@ -60,9 +60,9 @@ pub enum RuleMatcher {
         regex: Regex,
         /// The index of the group `secret`; `None` to redact the whole match.
         group: Option<usize>,
-        /// The built-in rule, if it is one.
-        builtin: Option<&'static Builtin>,
     },
+    /// By the regular expression of a built-in rule, which is compiled when one of its literals is found for the first time.
+    Builtin(&'static Builtin, OnceLock<Option<(Regex, Option<usize>)>>),
     /// By the names that secrets have: the built-in rule [`named`].
     Named,
     /// By a JSON pointer.
@@ -81,10 +81,22 @@ pub struct Rule {
 }
 
 impl Rule {
-    fn builtin(builtin: &'static Builtin) -> Result<Self, BundleError> {
-        let regex = Regex::new(builtin.pattern).map_err(|error| invalid(builtin.name, &error.to_string()))?;
-        let matcher = RuleMatcher::Pattern { group: group(&regex), regex, builtin: Some(builtin) };
-        Ok(Rule { name: builtin.name.to_owned(), matcher, kinds: None, tools: None })
+    fn builtin(builtin: &'static Builtin) -> Self {
+        let matcher = RuleMatcher::Builtin(builtin, OnceLock::new());
+        Rule { name: builtin.name.to_owned(), matcher, kinds: None, tools: None }
+    }
+
+    /// The regular expression of a rule, the index of its group `secret`, and the built-in rule, if it is one.
+    pub fn pattern(&self) -> Option<(&Regex, Option<usize>, Option<&'static Builtin>)> {
+        match &self.matcher {
+            RuleMatcher::Pattern { regex, group } => Some((regex, *group, None)),
+            RuleMatcher::Builtin(builtin, compiled) => {
+                let compile = || Regex::new(builtin.pattern).ok().map(|regex| (regex.clone(), group(&regex)));
+                let (regex, group) = compiled.get_or_init(compile).as_ref()?;
+                Some((regex, *group, Some(builtin)))
+            }
+            RuleMatcher::Named | RuleMatcher::Path(_) => None,
+        }
     }
 
     fn named() -> Self {
@@ -100,7 +112,7 @@ impl Rule {
                 // A pattern that can match invalid UTF-8 is refused: no match may begin or end in the middle of a character.
                 regex::Regex::new(pattern).map_err(wrong)?;
                 let regex = Regex::new(pattern).map_err(wrong)?;
-                RuleMatcher::Pattern { group: group(&regex), regex, builtin: None }
+                RuleMatcher::Pattern { group: group(&regex), regex }
             }
             (None, Some(path)) => RuleMatcher::Path(Pointer::parse(path).map_err(|why| invalid(name, why))?),
             (Some(_), Some(_)) => return Err(invalid(name, "it has both a pattern and a path, and one is meant")),
@@ -127,7 +139,7 @@ impl Rule {
 
     /// Whether the rule applies to graphs and snapshots, which consist of ids and states.
     pub fn applies_to_states(&self) -> bool {
-        matches!(self.matcher, RuleMatcher::Pattern { .. })
+        matches!(self.matcher, RuleMatcher::Pattern { .. } | RuleMatcher::Builtin(..))
     }
 
     /// Whether the rule is built in.
@@ -138,9 +150,9 @@ impl Rule {
     /// Literals of which every match contains at least one; `None` for rules of the user.
     pub fn literals(&self) -> Option<&'static [&'static str]> {
         match &self.matcher {
-            RuleMatcher::Pattern { builtin, .. } => builtin.map(|builtin| builtin.literals),
+            RuleMatcher::Builtin(builtin, _) => Some(builtin.literals),
             RuleMatcher::Named => Some(named::LITERALS),
-            RuleMatcher::Path(_) => None,
+            RuleMatcher::Pattern { .. } | RuleMatcher::Path(_) => None,
         }
     }
 
@@ -162,8 +174,8 @@ impl RuleSet {
     pub fn new(options: &RedactOptions) -> Result<Self, BundleError> {
         let mut rules = Vec::new();
         if options.builtin {
-            for builtin in builtin::ALL {
-                rules.push(Rule::builtin(builtin)?);
+            for builtin in builtin::all() {
+                rules.push(Rule::builtin(builtin));
             }
             rules.push(Rule::named());
         }

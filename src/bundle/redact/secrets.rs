@@ -1,9 +1,11 @@
 //! The secrets that rules have found, to remove their other occurrences and to check that none remains.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
+use super::{encoded, spellings};
 use crate::bundle::error::{BundleCode, BundleError};
 
 /// The minimum length of a secret of a built-in rule. Shorter texts occur by coincidence.
@@ -28,6 +30,9 @@ pub const MAX_BYTES: usize = 64 << 10;
 const MAX_COUNT: usize = 100_000;
 const MAX_TOTAL_BYTES: usize = 16 << 20;
 
+/// How many bytes of encodings are searched for. Encodings of further secrets are not.
+const MAX_ENCODED_BYTES: usize = 16 << 20;
+
 /// The found secrets, each with the rule that found it first.
 #[derive(Debug, Default)]
 pub struct Secrets {
@@ -39,6 +44,8 @@ pub struct Secrets {
     rules: Vec<usize>,
     /// Whether each of them is a short sequence of digits.
     digits: Vec<Digits>,
+    /// Whether each of them is a part of an encoded text, which is removed as a whole.
+    is_within_run: Vec<bool>,
     /// The length of the longest of them.
     longest: usize,
     /// The number of them.
@@ -118,14 +125,23 @@ impl Secrets {
 
     /// Builds the search for all known secrets.
     pub fn build(&mut self) -> Result<(), BundleError> {
-        let mut all: Vec<_> = self.known.iter().collect();
-        all.sort_unstable();
-        self.rules = all.iter().map(|(_, rule)| **rule).collect();
-        self.digits = all.iter().map(|(secret, _)| Digits::of(secret)).collect();
-        self.longest = all.iter().map(|(secret, _)| secret.len()).max().unwrap_or(0);
-        self.built = all.len();
-        let automaton =
-            AhoCorasick::builder().match_kind(MatchKind::Standard).build(all.iter().map(|(secret, _)| secret));
+        let mut known: Vec<_> = self.known.iter().collect();
+        known.sort_unstable();
+        self.built = known.len();
+        let (mut all, mut encoded) = (Vec::new(), 0);
+        for (secret, rule) in known {
+            all.push((Cow::Borrowed(&secret[..]), *rule, Digits::of(secret), false));
+            let is_short = secret.len() <= spellings::MAX_BYTES && encoded < MAX_ENCODED_BYTES;
+            for spelling in is_short.then(|| spellings::spellings(secret)).into_iter().flatten() {
+                encoded += spelling.bytes.len();
+                all.push((Cow::Owned(spelling.bytes), *rule, Digits::None, spelling.is_within_run));
+            }
+        }
+        self.rules = all.iter().map(|(_, rule, ..)| *rule).collect();
+        self.digits = all.iter().map(|(_, _, digits, _)| *digits).collect();
+        self.is_within_run = all.iter().map(|(.., is_within_run)| *is_within_run).collect();
+        self.longest = all.iter().map(|(text, ..)| text.len()).max().unwrap_or(0);
+        let automaton = AhoCorasick::builder().match_kind(MatchKind::Standard).build(all.iter().map(|(text, ..)| text));
         let too_many = |error: aho_corasick::BuildError| {
             BundleError::new(
                 BundleCode::RedactionConflict,
@@ -151,12 +167,26 @@ impl Secrets {
         let found = self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(text));
         let found = found.map(|found| (found.start(), found.end(), found.pattern().as_usize()));
         let found = found.filter(|(start, end, secret)| !self.digits[*secret].is_coincidence(text, *start, *end));
-        found.map(|(start, end, secret)| (start, end, self.rules[secret]))
+        // Several occurrences may be in one encoded text, whose ends are searched for once.
+        let mut last = (0, 0);
+        found.map(move |(start, end, secret)| {
+            let rule = self.rules[secret];
+            if !self.is_within_run[secret] {
+                return (start, end, rule);
+            }
+            if !(last.0 <= start && end <= last.1) {
+                last = encoded::whole_run(text, start, end);
+            }
+            (last.0, last.1, rule)
+        })
     }
 
     /// The rule of the first occurrence in a text.
     pub fn first(&self, text: &[u8]) -> Option<usize> {
-        self.find(text).next().map(|(_, _, rule)| rule)
+        let mut found = self.automaton.iter().flat_map(|automaton| automaton.find_overlapping_iter(text));
+        let secret = found
+            .find(|found| !self.digits[found.pattern().as_usize()].is_coincidence(text, found.start(), found.end()));
+        secret.map(|found| self.rules[found.pattern().as_usize()])
     }
 }
 

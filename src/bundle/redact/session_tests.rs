@@ -76,7 +76,7 @@ fn strings_are_replaced_and_the_rest_is_as_it_was() {
         escaped(AWS, &[2, 0, 3])
     ));
     let other = content(r#"{"type":"text","text":"no \u0073ecret\/"}"#);
-    let torn = &text[..text.len() - 20];
+    let torn = &text[..text.len() - 5];
     let lines = [session(&[&text, &other, "", "null", "nonsense"]), torn.as_bytes().to_vec()].concat();
     let (info, redacted) = export(&lines, &[]).unwrap();
     assert_eq!(info.redactions, 2);
@@ -213,6 +213,147 @@ fn values_given_to_names_of_secrets_are_redacted_in_members_lists_and_strings() 
     for left in ["\"max_tokens\":4096", "password of the user", "\"-v\"", "\"x\"", "Bearer [redacted:"] {
         assert!(redacted.contains(left), "{left} not in {redacted}");
     }
+}
+
+#[test]
+fn keys_of_parameters_and_results_are_redacted_and_no_member_is_lost() {
+    let other = "AKIAIOSFODNN7EXAMPL2";
+    let call = format!(
+        r#"{{"type":"tool_call","id":"1","name":"x","parameters":{{"{AWS}":1,"{other}":2,"deep":[{{"{AWS}":3,"a":4}}]}}}}"#
+    );
+    let (info, redacted) = export(&session(&[&content(&call)]), &[]).unwrap();
+    assert_eq!(info.redactions, 1);
+    let redacted = String::from_utf8(redacted).unwrap();
+    let hidden = "[redacted:aws-access-key-id]";
+    let expected = format!(r#""parameters":{{"{hidden}":1,"{hidden}-2":2,"deep":[{{"{hidden}":3,"a":4}}]}}"#);
+    assert!(redacted.contains(&expected), "{redacted}");
+}
+
+const TOKEN: &str = "ghp_Zk3vQ9xLm2Rt7Yw1Bn5Cd8Fg4Hj6Kp0Sq9Ua";
+
+/// What is left of texts after an export.
+fn exported(texts: &[&str]) -> String {
+    let blocks: Vec<_> = texts
+        .iter()
+        .map(|text| format!(r#"{{"type":"text","text":{}}}"#, serde_json::to_string(text).unwrap()))
+        .collect();
+    let (_, redacted) = export(&session(&[&content(&blocks.join(","))]), &[]).unwrap();
+    String::from_utf8(redacted).unwrap()
+}
+
+#[test]
+fn tokens_with_colour_codes_and_invisible_characters_in_them_are_redacted_whole() {
+    let (start, end) = TOKEN.split_at(12);
+    for inside in ["\u{1b}[01;31m\u{1b}[K", "\u{1b}[0m", "\u{200b}", "\u{feff}", "\0", "\u{2060}", "x\u{8}"] {
+        let text =
+            exported(&[&format!("a \u{1b}[32m{start}{inside}{end}\u{1b}[0m b"), "and \u{1b}[1mgh\u{1b}[0mp_short"]);
+        assert!(!text.contains(&end[..8]) && !text.contains(start), "{inside:?}: {text}");
+        assert!(text.contains("[redacted:github-token]\\u001b[0m b"), "{text}");
+    }
+    // In the literal by which the rule is found.
+    let text = exported(&[&format!("a gh\u{1b}[31m{}", &TOKEN[2..])]);
+    assert!(!text.contains(&TOKEN[4..]), "{text}");
+}
+
+#[test]
+fn tokens_in_encoded_texts_are_redacted_with_all_of_the_text() {
+    use base64ct::{Base64, Base64UrlUnpadded, Encoding};
+    let plain = format!("user: joe\ntoken is {TOKEN} ok?>~");
+    let wide: Vec<u8> = plain.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let long = Base64::encode_string(format!("{}{plain}", "line of text\n".repeat(40)).as_bytes());
+    let wrapped: Vec<_> = long.as_bytes().chunks(76).map(|line| std::str::from_utf8(line).unwrap()).collect();
+    let percent: String = plain.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    for encoded in [
+        Base64::encode_string(plain.as_bytes()),
+        Base64UrlUnpadded::encode_string(plain.as_bytes()),
+        Base64::encode_string(&wide),
+        const_hex::encode(&plain),
+        const_hex::encode_upper(&plain),
+        percent,
+        wrapped.join("\n"),
+    ] {
+        for text in [format!("x {encoded} y"), format!("{{\"a\":\"{}\"}}", encoded.replace('\n', "\\n"))] {
+            let left = exported(&[&text]);
+            assert!(left.contains("[redacted:github-token]"), "{text}: {left}");
+            assert!(!left.contains(&encoded[..40]) || encoded.starts_with('%'), "{left}");
+        }
+    }
+}
+
+#[test]
+fn a_secret_is_found_again_in_every_spelling() {
+    use base64ct::{Base64, Base64Url, Encoding};
+    let secret = "p4ss'w&rd/+$x é Zq";
+    let found = format!("DB_PASSWORD=\"{secret}\"");
+    let wide: Vec<u8> = secret.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let percent = |upper: bool| -> String {
+        let plain = |byte: &u8| byte.is_ascii_alphanumeric();
+        secret
+            .bytes()
+            .map(|byte| match (plain(&byte), upper) {
+                (true, _) => (byte as char).to_string(),
+                (false, true) => format!("%{byte:02X}"),
+                (false, false) => format!("%{byte:02x}"),
+            })
+            .collect()
+    };
+    let entities = secret.replace('&', "&amp;").replace('\'', "&#39;").replace('/', "&#x2F;");
+    let level = |text: String| serde_json::to_string(&text).unwrap();
+    let mut spellings = vec![
+        percent(true),
+        percent(false),
+        entities,
+        secret.replace('\'', "'\\''"),
+        secret.replace('$', "\\$").replace('&', "\\&"),
+        secret.bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+        const_hex::encode(secret),
+        Base64::encode_string(&wide),
+        (0..7).fold(secret.to_owned(), |text, _| level(text)),
+    ];
+    for before in ["", "x", "xy"] {
+        spellings.push(Base64::encode_string(format!("{before}{secret}, and").as_bytes()));
+        spellings.push(Base64Url::encode_string(format!("{before}{secret}, and").as_bytes()));
+    }
+    for spelling in spellings {
+        let left = exported(&[&found, &format!("later: {spelling} .")]);
+        assert!(left.contains("later: ") && !left.contains(&spelling), "{spelling}: {left}");
+        assert_eq!(left.matches("[redacted:named-secret]").count(), 2, "{spelling}: {left}");
+    }
+}
+
+#[test]
+fn the_decoded_password_of_credentials_and_urls_is_removed_too() {
+    let left = exported(&[
+        "Authorization: Basic YWxhZGRpbjpvcGVuLXNlc2FtZTkx",
+        "https://u:p%40ssw0rd9@host/x",
+        "they were open-sesame91 and p@ssw0rd9",
+    ]);
+    assert!(left.contains("they were [redacted:authorization-header] and [redacted:url-password]"), "{left}");
+}
+
+#[test]
+fn hostile_lines_are_redacted_without_exceeding_limits() {
+    use base64ct::{Base64, Encoding};
+    let repeated = [
+        "password=",
+        "password='",
+        "--token ",
+        "\"secret\":",
+        "ghp_",
+        "glpat-",
+        "&#x61;",
+        "%61",
+        "\u{1b}[0m",
+        "A",
+        "sk-ant-",
+        "eyJ",
+    ];
+    for text in repeated {
+        exported(&[&text.repeat(3_000)]);
+    }
+    let bomb = (0..4).fold("password=hunter2 ".repeat(200), |text, _| Base64::encode_string(text.as_bytes()));
+    exported(&[&bomb]);
+    exported(&[&"\\".repeat(20_000), &"\\u005c".repeat(2_000)]);
 }
 
 #[test]

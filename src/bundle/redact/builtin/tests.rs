@@ -33,6 +33,7 @@ fn random(length: usize, alphabet: &str) -> String {
 }
 
 const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const HEX: &str = "0123456789abcdef";
 const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 fn alnum(length: usize) -> String {
@@ -66,6 +67,8 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
                     random(32, "0123456789ABCDEF"),
                     alnum(64)
                 ),
+                // Without its beginning.
+                format!("...\n«{}\n{}\n-----END PRIVATE KEY-----»\n", alnum(64), alnum(40)),
                 // Truncated.
                 format!("«-----BEGIN PRIVATE KEY-----\n{}\n{}»", alnum(64), random(64, ALNUM)),
             ],
@@ -88,6 +91,9 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
             vec![
                 marked("aws_secret_access_key = ", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
                 marked("AWS_SECRET_ACCESS_KEY=", &alnum(40)),
+                marked("aws configure set aws_secret_access_key ", &alnum(40)),
+                format!("<SecretAccessKey>«{}»</SecretAccessKey>", alnum(40)),
+                format!("| SecretAccessKey | «{}» |", alnum(40)),
                 format!("{{\"SecretAccessKey\": \"«{}»\", \"x\": 1}}", alnum(40)),
                 format!("{{\\\"secretAccessKey\\\":\\\"«{}»\\\"}}", alnum(40)),
             ],
@@ -221,8 +227,68 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
             ],
         ),
         (
+            "telegram-token",
+            vec![format!("https://api.telegram.org/bot«{}:AA{}»/getMe", random(10, "123456789"), alnum(33))],
+        ),
+        ("discord-token", vec![format!("Discord says «MT{}.{}.{}»", alnum(22), alnum(6), alnum(38))]),
+        (
+            "discord-webhook",
+            vec![format!("https://discord.com/api/webhooks/{}/«{}»", random(18, "123456789"), alnum(68))],
+        ),
+        ("vault-token", vec![marked("", &format!("hvs.CAES{}", alnum(90)))]),
+        ("xai-key", vec![marked("", &format!("xai-{}", alnum(80)))]),
+        ("groq-key", vec![marked("", &format!("gsk_{}", alnum(52)))]),
+        ("perplexity-key", vec![marked("", &format!("pplx-{}", alnum(48)))]),
+        ("replicate-token", vec![marked("", &format!("r8_{}", alnum(37)))]),
+        ("langfuse-key", vec![marked("", "sk-lf-7317fc9c-ed0c-4c7d-8aa0-d1f6d357d653")]),
+        ("langsmith-key", vec![marked("", &format!("lsv2_pt_{}_{}", random(32, HEX), random(10, HEX)))]),
+        ("notion-token", vec![marked("", &format!("ntn_{}", alnum(46)))]),
+        ("linear-key", vec![marked("", &format!("lin_api_{}", alnum(40)))]),
+        ("docker-token", vec![marked("", &format!("dckr_pat_{}", alnum(27)))]),
+        ("supabase-token", vec![marked("", &format!("sbp_{}", random(40, HEX)))]),
+        ("doppler-token", vec![marked("", &format!("dp.pt.{}", alnum(43)))]),
+        ("atlassian-token", vec![marked("", &format!("ATATT3xFfGF0{}", alnum(180)))]),
+        ("shopify-token", vec![marked("", &format!("shpat_{}", random(32, HEX)))]),
+        ("new-relic-key", vec![marked("", &format!("NRAK-{}", random(27, UPPER)))]),
+        ("grafana-token", vec![marked("", &format!("glsa_{}_{}", alnum(32), random(8, HEX)))]),
+        ("pulumi-token", vec![marked("", &format!("pul-{}", random(40, HEX)))]),
+        ("rubygems-key", vec![marked("", &format!("rubygems_{}", random(48, HEX)))]),
+        ("heroku-key", vec![marked("", &format!("HRKU-{}", alnum(60)))]),
+        ("tailscale-key", vec![marked("", &format!("tskey-auth-{}-{}", alnum(12), alnum(32)))]),
+        ("vercel-token", vec![marked("", &format!("vercel_{}", alnum(24)))]),
+        ("url-token", vec![format!("https://«{}»@o1.ingest.sentry.io/4", random(32, HEX))]),
+        ("aws-signature", vec![marked("?X-Amz-Date=1&X-Amz-Signature=", &random(64, HEX))]),
+        ("aws-session-token", vec![marked("aws configure set aws_session_token ", &alnum(200))]),
+        ("azure-account-key", vec![format!("{{\"permissions\": \"FULL\", \"value\": \"«{}==»\"}}", alnum(86))]),
+        ("cookie-file", vec!["x.org\tTRUE\t/\tFALSE\t1893456000\tsid\t«0a1b2c3d»\n".to_owned()]),
+        ("password-hash", vec![format!("root:«$6$abcdefgh${}»:19000:0", alnum(86))]),
+        (
+            "torn-token",
+            vec![marked("", &format!("sk-ant-api03-{}", alnum(14))), format!("«glpat-{}»… [truncated]", alnum(10))],
+        ),
+        ("torn-github-token", vec![format!("«ghp_{}» and on", alnum(24))]),
+        (
+            "command-password",
+            vec![
+                "sshpass -p '«fljvG26V»' ssh root@x".to_owned(),
+                "mysql -h db -u root -p«f754f359» shop".to_owned(),
+                "redis-cli -h x -a «DgwEU466» ping".to_owned(),
+                "docker login -u ann -p «c0c5728b» x".to_owned(),
+                "openssl rsa -passin pass:«ebee92a4» -out x".to_owned(),
+                "http -a ann:«Dbl4k0ZZ» x.org".to_owned(),
+                "CREATE USER a IDENTIFIED BY '«fqaud-x5»';".to_owned(),
+                "ALTER ROLE app LOGIN PASSWORD '«Kwsj0839!»';".to_owned(),
+                "requirepass «AQM5VsoO»".to_owned(),
+            ],
+        ),
+        (
             "url-password",
             vec![
+                "redis://:«BbhO36/G7S9XN»@cache.internal:6379/0".to_owned(),
+                "postgres://app:«two words»@db:5432/x".to_owned(),
+                "amqp://app:«$ecr3t»@mq".to_owned(),
+                "amqp://app:«${x}3bTP4AgY9»@mq.internal:5672".to_owned(),
+                "mysql://app:«%kdr473xrhh%»@db.internal/app".to_owned(),
                 "https://alice:«hunter2»@example.com/x".to_owned(),
                 "https://user:«p@ssw0rd»@host/x".to_owned(),
                 "https://user:«p4ss»@host?mail=a@b".to_owned(),
@@ -251,7 +317,14 @@ fn each_rule_redacts_its_secret_and_nothing_around_it() {
         }
     }
     let tested: BTreeSet<_> = true_positives().into_iter().map(|(rule, _)| rule).collect();
-    assert_eq!(tested, ALL.iter().map(|builtin| builtin.name).collect());
+    assert_eq!(tested, all().map(|builtin| builtin.name).collect());
+}
+
+#[test]
+fn every_pattern_can_be_compiled() {
+    for builtin in all() {
+        assert!(regex::bytes::Regex::new(builtin.pattern).is_ok(), "{}", builtin.name);
+    }
 }
 
 #[test]
@@ -331,6 +404,11 @@ fn texts_without_secrets_are_not_redacted() {
         "?design=abc&sig=short",
         "aQ~b",
         "[redacted:jwt]",
+        "https://user:$PASSWORD@example.com https://u:${DB_PASSWORD}@h https://u:%PASSWORD%@h",
+        "see http://a.b:80/c and mail d@e.f, or http://a:80 by d@e.f",
+        "git clone https://github.com/a/b and ssh git@github.com",
+        "lin_api_key_of_the_project xai-models gsk_ pul-request vercel_project_settings_of_the_team",
+        "mysql -p shop; redis-cli ping; docker login registry.example.com; password 'x'",
     ] {
         assert_eq!(redacted_text(None, text), text);
     }

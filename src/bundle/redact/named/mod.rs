@@ -55,6 +55,9 @@ pub const LITERALS: &[&str] = &[
     "sessid",
     "asscode",
     "ASSCODE",
+    "repass",
+    "psk",
+    "PSK",
 ];
 
 /// How many bytes of a name are looked at on either side of a literal. Longer names are not those of secrets.
@@ -76,7 +79,8 @@ pub fn find(text: &[u8], found: &mut dyn FnMut(usize, usize)) {
         let Some((start, end)) = identifier(text, stem.start(), stem.end()) else { continue };
         from = end;
         let Some(given) = place::given(text, start, end) else { continue };
-        let Some(name) = Name::parse(&text[start..end]) else { continue };
+        let setter = if text.get(end) == Some(&b'(') { setter(&text[start..end]) } else { 0 };
+        let Some(name) = Name::parse(&text[start + setter..end]) else { continue };
         let secret = &text[given.start..given.end];
         if value::is_secret(&name, &given, secret) {
             found(given.start, given.end);
@@ -91,7 +95,8 @@ pub fn find(text: &[u8], found: &mut dyn FnMut(usize, usize)) {
 pub fn is_secret_of(key: &[u8], text: &[u8]) -> bool {
     let last = key.rsplit(|byte| matches!(byte, b'.' | b':' | b'/')).next().unwrap_or(key);
     let Some(name) = Name::parse(last.trim_ascii()) else { return false };
-    let given = Given { start: 0, end: text.len(), is_quoted: true, quote: b'"', place: Place::Member };
+    let given =
+        Given { start: 0, end: text.len(), is_quoted: true, quote: b'"', place: Place::Member, ends_line: true };
     value::is_secret(&name, &given, text)
 }
 
@@ -116,25 +121,56 @@ pub fn is_name(text: &[u8]) -> bool {
 }
 
 /// Whether a literal between `before` and `after`, in a text that may have escapes, may belong to a name that is given a value.
-pub fn is_plausible(before: &[u8], after: &[u8]) -> bool {
+pub fn is_plausible(literal: &[u8], before: &[u8], after: &[u8]) -> bool {
+    is_given(before, after) && is_name_around(literal, before, after)
+}
+
+/// Whether the identifier around a literal is a secret's name.
+fn is_name_around(literal: &[u8], before: &[u8], after: &[u8]) -> bool {
+    let near = &before[before.len().saturating_sub(2 * MAX_NAME_SIDE)..];
+    let text = [near, literal, &after[..after.len().min(MAX_NAME_SIDE + 8)]].concat();
+    let Some((start, end)) = identifier(&text, near.len(), near.len() + literal.len()) else { return false };
+    // The letter of an escape is no part of the name.
+    let escape = usize::from(start > 0 && text[start - 1] == b'\\');
+    let escape = if escape == 1 && text[start] == b'u' { 5.min(end - start) } else { escape };
+    let setter = if text.get(end) == Some(&b'(') { setter(&text[start..end]) } else { 0 };
+    [0, escape].iter().any(|from| Name::parse(&text[(start + from + setter).min(end)..end]).is_some())
+}
+
+fn is_given(before: &[u8], after: &[u8]) -> bool {
     let rest = after.iter().position(|byte| !is_identifier(*byte)).map_or(&[][..], |length| &after[length..]);
     if rest.is_empty() || after.len() - rest.len() > MAX_NAME_SIDE {
         return rest.is_empty() && after.len() <= MAX_NAME_SIDE;
     }
-    let mut is_spaced = false;
+    let (mut spaces, mut is_quoted) = (0, false);
     for byte in rest.iter().take(24) {
         match byte {
             // An escape, or an encoded character.
-            b'\\' | b'%' | b'&' => return true,
-            b'=' | b':' | b'|' | b'>' | b',' => return *byte != b',' || !is_spaced,
-            b'"' | b'\'' | b'`' | b']' | b')' | b'*' | b'?' | b'!' | b'+' => {}
-            b' ' | b'\t' | b'\r' | b'\n' => is_spaced = true,
+            b'\\' | b'%' | b'&' | b'\t' => return true,
+            b'=' | b':' | b'|' | b'>' | b',' => return *byte != b',' || spaces == 0,
+            b'(' => return setter(name_before(before)) > 0,
+            b'"' | b'\'' | b'`' | b']' | b')' | b'*' | b'?' | b'!' | b'+' => is_quoted = true,
+            b'v' | b'V' | b'c' if is_quoted => return true,
+            b' ' | b'\r' | b'\n' => spaces += 1,
             _ => break,
         }
     }
-    // A flag.
-    let name = before.iter().rev().take(MAX_NAME_SIDE).take_while(|byte| is_identifier(**byte)).count();
-    is_spaced && before[before.len() - name..].starts_with(b"-")
+    // A flag, a column of a table, a statement of a shell, a sentence.
+    let name = name_before(before);
+    let line = &before[..before.len() - name.len()];
+    let is_statement = || [&b"ENV "[..], b"x ", b"ARG "].iter().any(|word| line.ends_with(word));
+    spaces > 1 || spaces == 1 && (name.starts_with(b"-") || is_statement() || rest.starts_with(b" is "))
+}
+
+/// What is before a literal in the same name.
+fn name_before(before: &[u8]) -> &[u8] {
+    let length = before.iter().rev().take(MAX_NAME_SIDE).take_while(|byte| is_identifier(**byte)).count();
+    &before[before.len() - length..]
+}
+
+/// The length of `set` or `with` before a name.
+fn setter(name: &[u8]) -> usize {
+    ["set", "with", "Set", "With"].iter().find(|word| name.starts_with(word.as_bytes())).map_or(0, |word| word.len())
 }
 
 fn is_identifier(byte: u8) -> bool {

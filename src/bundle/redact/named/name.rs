@@ -24,6 +24,8 @@ pub struct Name {
     pub kind: Kind,
     /// Whether it is in capitals, as variables of the environment are.
     pub is_upper: bool,
+    /// Whether it is in small letters.
+    pub is_lower: bool,
     /// Its words, in lower case.
     pub words: Vec<String>,
 }
@@ -51,7 +53,8 @@ impl Name {
         };
         let is_upper = text.bytes().any(|byte| byte.is_ascii_uppercase())
             && !text.bytes().any(|byte| byte.is_ascii_lowercase() || byte == b'-');
-        Some(Name { kind, is_upper, words })
+        let is_lower = !text.bytes().any(|byte| byte.is_ascii_uppercase());
+        Some(Name { kind, is_upper, is_lower, words })
     }
 }
 
@@ -85,7 +88,7 @@ fn stem(words: &[String], at: usize) -> Option<(Kind, usize, usize)> {
     let before = at.checked_sub(1).map(|before| words[before].as_str());
     let next = words.get(at + 1).map(String::as_str);
     let ends = |ends: &[&str]| ends.iter().any(|end| word.ends_with(end));
-    if ends(&["password", "passwd", "passphrase", "passcode", "pwd", "passwort"]) {
+    if ends(&["password", "passwd", "passphrase", "passcode", "pwd", "passwort", "storepass", "keypass", "psk"]) {
         return Some((Kind::Password, at, 1));
     }
     match (before, word) {
@@ -95,6 +98,8 @@ fn stem(words: &[String], at: usize) -> Option<(Kind, usize, usize)> {
             return Some((kind, at, 1));
         }
         (Some("api" | "access" | "private" | "secret"), "key") => return Some((Kind::Key, at - 1, 2)),
+        (Some(of), "key") if of.ends_with("api") => return Some((Kind::Key, at - 1, 2)),
+        (Some("api" | "access" | "secret" | "private"), "keys") => return Some((Kind::Weak, at - 1, 2)),
         (Some(of), "key") if is_key_of(of) => return Some((Kind::Weak, at - 1, 2)),
         (_, "session") if next == Some("id") => return Some((Kind::Session, at, 2)),
         _ => {}
@@ -111,7 +116,7 @@ fn stem(words: &[String], at: usize) -> Option<(Kind, usize, usize)> {
     }
     match word {
         "authorization" => Some((Kind::Authorization, at, 1)),
-        "auth" | "credential" | "credentials" | "creds" | "cookie" | "secrets" | "passwords" => {
+        "auth" | "credential" | "credentials" | "creds" | "cookie" | "secrets" | "passwords" | "tokens" | "apikeys" => {
             Some((Kind::Weak, at, 1))
         }
         _ if ends(&["credential", "credentials"]) => Some((Kind::Weak, at, 1)),
@@ -251,6 +256,9 @@ fn is_pass_of(word: &str) -> bool {
             | "proxy"
             | "auth"
             | "login"
+            | "become"
+            | "store"
+            | "bind"
             | "api"
             | "rabbitmq"
             | "amqp"

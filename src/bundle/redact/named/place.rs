@@ -4,7 +4,7 @@
 const MAX_QUOTED_BYTES: usize = 8 << 10;
 
 /// How long a value without quotes may be.
-const MAX_BARE_BYTES: usize = 4 << 10;
+pub const MAX_BARE_BYTES: usize = 4 << 10;
 
 /// How much white space may be between a name and its value.
 const MAX_SPACE: usize = 64;
@@ -43,6 +43,8 @@ pub struct Given {
     pub quote: u8,
     /// The notation.
     pub place: Place,
+    /// Whether nothing follows in the line.
+    pub ends_line: bool,
 }
 
 /// The value that the name in `text[start..end]` is given.
@@ -68,7 +70,18 @@ pub fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
     let has_space = spaced > at;
     let place = match operator {
         Operator::None if around.is_flag && has_space && !is_quoted_name => Place::Flag,
-        Operator::None if is_quoted_name => return attribute_value(text, spaced),
+        Operator::None if is_quoted_name => {
+            return attribute_value(text, spaced).or_else(|| part_of_form(text, start, at, &around));
+        }
+        Operator::None if text.get(at) == Some(&b'(') => return quoted(text, at + 1, Place::Adjacent),
+        Operator::None if around.is_named => return attribute_value(text, skip_space(text, at, true)),
+        Operator::None if has_space && around.is_statement => Place::Flag,
+        Operator::None if text[spaced..].starts_with(b"is ") => {
+            return value(text, spaced + 3, Place::Adjacent, &around);
+        }
+        Operator::None if spaced - at > 1 || text.get(at) == Some(&b'\t') => {
+            return value(text, spaced, Place::Adjacent, &around);
+        }
         Operator::None => return None,
         Operator::Comma if is_quoted_name => {
             return attribute_value(text, skip_space(text, after, true)).or_else(|| {
@@ -76,6 +89,10 @@ pub fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
             });
         }
         Operator::Comma => return None,
+        Operator::Compared if text.get(skip_space(text, after, false)).is_some_and(|byte| is_quote(*byte)) => {
+            Place::Adjacent
+        }
+        Operator::Compared => return None,
         Operator::Bar => Place::Adjacent,
         _ if around.is_flag && operator == Operator::Equals && !has_space => Place::Strong,
         _ if is_quoted_name => Place::Member,
@@ -94,6 +111,11 @@ pub fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
         _ => Place::Code,
     };
     let from = skip_space(text, after, is_quoted_name || place == Place::Flag && after > end);
+    let emphasis = text.get(from..).unwrap_or_default().iter().take(3).take_while(|byte| **byte == b'*').count();
+    let from = if emphasis > 1 { skip_space(text, from + emphasis, false) } else { from };
+    if text.get(from) == Some(&b'[') && operator != Operator::Bar {
+        return quoted(text, skip_space(text, from + 1, true), Place::Adjacent);
+    }
     if place != Place::Adjacent && operator == Operator::Colon && !is_quoted_name {
         if let Some(from) = after_type(text, from) {
             return value(text, from, Place::Code, &around);
@@ -112,6 +134,10 @@ struct Around {
     is_header: bool,
     is_element: bool,
     is_word_start: bool,
+    /// After `name:`, in a list of names and values.
+    is_named: bool,
+    /// After a word of a shell or a Dockerfile that white space follows.
+    is_statement: bool,
 }
 
 impl Around {
@@ -139,6 +165,10 @@ impl Around {
                 || line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'<' | b'>' | b'*' | b'\r')),
             is_element: last == Some(b'<') || is_in_tag(line),
             is_word_start: ends_word(last),
+            is_named: [&b"name: "[..], b"Name: ", b"key: "].iter().any(|name| line.ends_with(name)),
+            is_statement: [&b"ENV "[..], b"ARG ", b"set -gx ", b"set -x ", b"setx "]
+                .iter()
+                .any(|word| line.ends_with(word)),
         }
     }
 }
@@ -147,9 +177,8 @@ impl Around {
 fn is_line_start(before: &[u8]) -> bool {
     let Ok(before) = std::str::from_utf8(before) else { return false };
     let before = before.trim_start_matches(|c: char| c.is_whitespace() || "#>+$-*".contains(c));
-    let dotted = |word: &str| {
-        !word.is_empty() && (word.ends_with(['.', '/']) || word.ends_with("/:")) && !word.contains(char::is_whitespace)
-    };
+    let is_prefix = |c: char| c.is_ascii_alphanumeric() || "_.-/:@".contains(c);
+    let dotted = |word: &str| (word.ends_with(['.', '/']) || word.ends_with("/:")) && word.chars().all(is_prefix);
     before.is_empty()
         || dotted(before)
         || matches!(
@@ -172,6 +201,7 @@ enum Operator {
     Arrow,
     Comma,
     Bar,
+    Compared,
 }
 
 fn operator(text: &[u8], at: usize) -> (Operator, usize) {
@@ -180,7 +210,8 @@ fn operator(text: &[u8], at: usize) -> (Operator, usize) {
     match rest.first() {
         Some(b'=') if two == b"=>" => (Operator::Arrow, at + 2),
         // Comparisons give nothing.
-        Some(b'=') if matches!(two, b"==" | b"=~") => (Operator::None, at),
+        Some(b'=') if two == b"==" => (Operator::Compared, at + 2 + usize::from(rest.get(2) == Some(&b'='))),
+        Some(b'=') if two == b"=~" => (Operator::None, at),
         Some(b'=') => (Operator::Equals, at + 1),
         Some(b':') if two == b":=" => (Operator::Arrow, at + 2),
         Some(b':') if two == b"::" => (Operator::None, at),
@@ -197,17 +228,27 @@ fn operator(text: &[u8], at: usize) -> (Operator, usize) {
 fn attribute_value(text: &[u8], at: usize) -> Option<Given> {
     let at = at + escapes(text, at);
     let at = at + usize::from(text.get(at).is_some_and(|byte| is_quote(*byte)));
-    let word = text.get(at..at + 5)?;
-    if !word.eq_ignore_ascii_case(b"value") {
+    let length = text.get(at..)?.iter().take(20).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let word = text[at..at + length].to_ascii_lowercase();
+    if !(word.ends_with(b"value") || word == b"content") {
         return None;
     }
-    let at = at + 5 + escapes(text, at + 5);
+    let at = at + length + escapes(text, at + length);
     let at = at + usize::from(text.get(at).is_some_and(|byte| is_quote(*byte)));
     let (operator, at) = operator(text, skip_space(text, at, true));
     if !matches!(operator, Operator::Equals | Operator::Colon) {
         return None;
     }
-    quoted(text, skip_space(text, at, true), Place::Member)
+    let at = skip_space(text, at, true);
+    quoted(text, at, Place::Member).or_else(|| bare(text, at, Place::Line, &Around::of(text, at)))
+}
+
+/// The value of a part of a form: after `name="…"` and an empty line.
+fn part_of_form(text: &[u8], start: usize, at: usize, around: &Around) -> Option<Given> {
+    let before = &text[..start - 1];
+    let breaks: [&[u8]; 2] = [b"\r\n\r\n", b"\n\n"];
+    let line_break = breaks.iter().find(|line| text[at..].starts_with(line))?;
+    before.ends_with(b"name=").then(|| bare(text, at + line_break.len(), Place::Element, around)).flatten()
 }
 
 /// The text of an element: `<name …>text</`.
@@ -225,7 +266,14 @@ fn element(text: &[u8], start: usize, end: usize) -> Option<Given> {
     memchr::memmem::find(closing, &text[start..end])?;
     let trimmed = inside[..length].trim_ascii();
     let begin = from + inside[..length].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    Some(Given { start: begin, end: begin + trimmed.len(), is_quoted: true, quote: b'<', place: Place::Element })
+    Some(Given {
+        start: begin,
+        end: begin + trimmed.len(),
+        is_quoted: true,
+        quote: b'<',
+        place: Place::Element,
+        ends_line: false,
+    })
 }
 
 /// The offset after `: Type = `, if a type is what is at `at`.
@@ -247,7 +295,11 @@ fn value(text: &[u8], at: usize, place: Place, around: &Around) -> Option<Given>
     if text.get(with_quote + escapes(text, with_quote)).is_some_and(|byte| is_quote(*byte)) {
         // The quote that ends the text around a name without quotes: there is no value.
         return match around.quote {
-            Some(quote) if place == Place::Header && text.get(with_quote) == Some(&quote) => None,
+            Some(quote)
+                if place == Place::Header && text.get(with_quote + escapes(text, with_quote)) == Some(&quote) =>
+            {
+                None
+            }
             _ => quoted(text, with_quote, place),
         };
     }
@@ -275,7 +327,7 @@ fn quoted(text: &[u8], at: usize, place: Place) -> Option<Given> {
         None if line == rest.len() && start + rest.len() == text.len() => rest.len(),
         _ => return None,
     };
-    Some(Given { start, end: start + end, is_quoted: true, quote, place })
+    Some(Given { start, end: start + end, is_quoted: true, quote, place, ends_line: false })
 }
 
 /// A value without quotes.
@@ -288,17 +340,19 @@ fn bare(text: &[u8], at: usize, place: Place, around: &Around) -> Option<Given> 
             !is_whole_line || place == Place::Header && around.quote == Some(*byte)
         }
         b'#' => around.is_query,
+        // An escape in a text that is not decoded yet.
+        b'\\' => matches!(rest.get(at + 1), Some(b'n' | b'r' | b't' | b'"' | b'\\')),
         _ => byte.is_ascii_whitespace() || byte.is_ascii_control(),
     };
     let mut end = rest.iter().enumerate().position(|(at, byte)| ends((at, byte))).unwrap_or(rest.len());
-    if end > MAX_BARE_BYTES {
-        return None;
-    }
     // Punctuation that ends an element or a sentence, and quotes that end what is around it.
     while end > 0 && matches!(rest[end - 1], b',' | b';' | b'"' | b'\'' | b'.' | b'`' | b')') {
         end -= 1;
     }
-    (end > 0).then_some(Given { start: at, end: at + end, is_quoted: false, quote: 0, place })
+    let line = rest.get(end..).unwrap_or_default();
+    let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
+    let ends_line = line.trim_ascii().is_empty() || (place == Place::Header && is_quote(line[0]));
+    (end > 0).then_some(Given { start: at, end: at + end, is_quoted: false, quote: 0, place, ends_line })
 }
 
 fn is_next_parameter(rest: &[u8]) -> bool {

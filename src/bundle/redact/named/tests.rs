@@ -82,6 +82,24 @@ const SECRETS: &[&str] = &[
     "Set-Cookie: JSESSIONID=«0A1B2C3D4E5F60718293A4B5C6D7E8F9»; Path=/",
     "Server=x;User Id=sa;Password=«P@ssw0rd»;Encrypt=true",
     "passphrase: \"«correct horse battery staple»\"",
+    "set -gx MAPBOX_ACCESS_TOKEN «36c67ab4-fbcf-4f10-bb3c-8e0d8ca31fba»",
+    "ENV JWT_SECRET «c7271a69ab»",
+    "env:\n  - name: STRIPE_WEBHOOK_SECRET\n    value: «d0dcc835x»\n",
+    "\"apiKeys\": [\n  \"«e7e8b3c452033093bc85»\"\n]",
+    "{\"ParameterKey\": \"DBPassword\", \"ParameterValue\": \"«2f50f15a7936»\"}",
+    "dataSource.setPassword(\"«tpLfr01C7UqTzqk2»\");",
+    "if (password === \"«fannx-qdcahez-koot9!»\") return;",
+    "ok, the password is «f2fcc6371dc4dbf9» and",
+    "- **Password:** `«f4ab31f8440bc14e»`",
+    "helm registry login x --password «ptx0gJjg_VvJBfm» y",
+    "    token: «hrApU38hkuWmyhwR»",
+    "password    «dca67a81-5c08-4382-98cb-4180d59f36db»",
+    "form-data; name=\"password\"\r\n\r\n«CRsot68Z»\r\n--boundary",
+    "<meta name=\"csrf-token\" content=\"«ofq7xPpx_a1ztJr»\">",
+    "API_TOKEN=\"«Sfnc7 wMJKU6&oMka»\"",
+    "ansible_become_pass: \"«dbfeRzberj12»\"",
+    "X_RAPIDAPI_KEY: '«6d2ac00f58db»'",
+    "keytool -storepass «c353c5f7» -keyalg RSA",
 ];
 
 const INNOCENT: &[&str] = &[
@@ -204,6 +222,17 @@ const INNOCENT: &[&str] = &[
     "PASS: TestPassword (0.00s)",
     "first_pass: 12",
     "The API key: see the dashboard.",
+    "Passwort: Bitte geben Sie Ihr Passwort ein",
+    "\"password\": \"Kennwort\"",
+    "\"token\": \"Zugangsschlüssel\"",
+    "{\\\"stdout\\\":\\\"self.password = password\\\"}",
+    "{\"stdout\":\"password = getpass(\\\"Password: \\\")\\nlines\"}",
+    "password: false\\nshow_password: true\\ntoken: none",
+    "the password is required and the token is invalid",
+    "setToken(token); setPassword(event.target.value)",
+    "token       the token to use",
+    "password=$1, token text, password varchar(255)",
+    "tokens: [\"the\", \"cat\"]",
 ];
 
 #[test]
@@ -229,7 +258,9 @@ fn every_secret_with_a_name_is_a_candidate_of_the_prefilter() {
         for text in [text, encoded] {
             let is_candidate = |literal: &str| {
                 let mut places = memchr::memmem::find_iter(text.as_bytes(), literal);
-                places.any(|at| is_plausible(&text.as_bytes()[..at], &text.as_bytes()[at + literal.len()..]))
+                places.any(|at| {
+                    is_plausible(literal.as_bytes(), &text.as_bytes()[..at], &text.as_bytes()[at + literal.len()..])
+                })
             };
             assert!(LITERALS.iter().any(|literal| is_candidate(literal)), "{text}");
         }

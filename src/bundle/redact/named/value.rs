@@ -1,7 +1,7 @@
 //! Tells a secret from what else a secret's name is given: variables and code, placeholders, states, numbers and prose.
 
 use super::name::{Kind, Name, words};
-use super::place::{Given, Place};
+use super::place::{Given, MAX_BARE_BYTES, Place};
 use super::words::{is_common_word, is_prose_word};
 
 /// The minimum length of a secret.
@@ -11,7 +11,11 @@ const MIN_BYTES: usize = 3;
 pub fn is_secret(name: &Name, given: &Given, value: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(value) else { return value.len() >= MIN_BYTES && given.is_quoted };
     let text = text.trim();
-    if text.len() < MIN_BYTES || text.contains("[redacted:") || !text.chars().any(char::is_alphanumeric) {
+    if text.len() < MIN_BYTES
+        || (!given.is_quoted && text.len() > MAX_BARE_BYTES)
+        || text.contains("[redacted:")
+        || !text.chars().any(char::is_alphanumeric)
+    {
         return false;
     }
     if is_variable(text, given) || is_placeholder(text) || is_constant(text) || is_reference(text) {
@@ -27,18 +31,23 @@ pub fn is_secret(name: &Name, given: &Given, value: &[u8]) -> bool {
     if text.contains(char::is_whitespace) {
         return is_phrase(name, given, text);
     }
+    if is_label(text) {
+        return false;
+    }
     if is_said_of_name(name, text) || (!given.is_quoted && is_code(text, given)) {
         return false;
     }
     let is_sure = match given.place {
-        Place::Strong | Place::Header | Place::Element => true,
+        Place::Strong | Place::Element => true,
+        Place::Header => given.ends_line || given.is_quoted || is_strange(text),
         Place::Flag => given.is_quoted || !is_word(text),
         Place::Member | Place::Line | Place::Code => given.is_quoted,
         Place::Adjacent => false,
     };
     match name.kind {
         Kind::Password if is_sure => true,
-        Kind::Password if given.place == Place::Line => !is_word(text) || is_config_word(name, text),
+        Kind::Password if given.place == Place::Line && given.ends_line => !is_word(text) || is_config_word(name, text),
+        Kind::Password if given.place == Place::Line => is_random(text),
         Kind::Password if given.place == Place::Code => is_random(text),
         Kind::Password if given.place == Place::Flag => is_strange(text),
         Kind::Password => is_random(text) || (name.is_upper && is_strange(text)),
@@ -79,13 +88,15 @@ fn is_session_id(name: &Name, given: &Given, text: &str) -> bool {
 fn is_phrase(name: &Name, given: &Given, text: &str) -> bool {
     let parts = text.split_whitespace();
     match name.kind {
-        Kind::Password if given.is_quoted => {
+        Kind::Key | Kind::Password if given.is_quoted => {
+            let words: Vec<_> = parts.collect();
             let is_sentence = text.starts_with(|c: char| c.is_uppercase() || !c.is_alphanumeric())
                 && !text.chars().any(|c| c.is_ascii_digit());
             let is_plain = text.chars().all(|c| c.is_alphanumeric() || c == ' ' || "!?#$%^&*@-_+.".contains(c));
-            let words: Vec<_> = parts.collect();
             let is_state = words.iter().filter(|word| is_common_word(word)).count() * 2 >= words.len();
-            !is_sentence && is_plain && !is_state && !words.iter().any(|word| is_prose_word(word))
+            let is_prose = is_sentence || is_state || words.iter().any(|word| is_prose_word(word));
+            let is_made = words.len() <= 3 && is_strange(text) && text.bytes().any(|byte| byte.is_ascii_digit());
+            !is_prose && (is_made || is_plain && name.kind == Kind::Password)
         }
         Kind::Authorization => {
             let rest: Vec<_> = parts.collect();
@@ -274,6 +285,24 @@ fn is_number(text: &str) -> bool {
         })
 }
 
+/// A word for a password in another language, as the labels of a form have it.
+fn is_label(text: &str) -> bool {
+    let labels = [
+        "kennwort",
+        "passwort",
+        "contrasena",
+        "senha",
+        "wachtwoord",
+        "parola",
+        "haslo",
+        "heslo",
+        "motdepasse",
+        "losenord",
+    ];
+    (!text.is_ascii() && text.chars().all(char::is_alphabetic))
+        || labels.contains(&text.to_ascii_lowercase().trim_end_matches([':', '?']))
+}
+
 /// Whether a text says only what its name says: `"password": "Password"`, `token: my-token`, `status: expired`.
 fn is_said_of_name(name: &Name, text: &str) -> bool {
     if text.bytes().any(|byte| byte.is_ascii_digit() || !(byte.is_ascii_alphanumeric() || b"_-.:/?!".contains(&byte))) {
@@ -304,7 +333,7 @@ fn is_code(text: &str, given: &Given) -> bool {
             !member.is_empty() && !is_random(member) && !member.starts_with(|c: char| c.is_ascii_digit())
         })
     };
-    let is_strong = given.place == Place::Strong;
+    let is_strong = matches!(given.place, Place::Strong | Place::Flag | Place::Element);
     let is_identifier = rest.is_empty() && (first.contains('_') || is_camel(first)) && !is_random(first);
     let is_type = rest.starts_with(['<', '[', '?']) || (rest == "!" && given.place == Place::Code);
     rest.starts_with(['(', '[']) && !is_strong
@@ -334,7 +363,7 @@ fn is_word(text: &str) -> bool {
 /// Whether a word after a password's name, alone in its line, is the password rather than a type or a state.
 fn is_config_word(name: &Name, text: &str) -> bool {
     let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase());
-    name.words.iter().all(|word| is_plain(word)) && is_plain(text) && text.len() >= 7 && !is_prose_word(text)
+    name.is_lower && is_plain(text) && text.len() >= 7 && !is_prose_word(text)
 }
 
 /// Whether a text looks chosen or made: it has digits or symbols between its letters.
@@ -366,14 +395,28 @@ fn is_random(text: &str) -> bool {
             && word.bytes().all(|byte| byte.is_ascii_alphabetic())
             && prefix.len() == word.len()
             && !is_jumbled(word)
-            || has_one_number(part)
+            || (has_one_number(part) && !is_mixed(text))
             || (number == part.len() && number <= 10)
             || (part.len() <= 3)
     };
+    if is_mixed(text) {
+        return true;
+    }
     if parts().all(is_wordlike) && !has_symbol {
         return false;
     }
     has_digit && text.bytes().any(|byte| byte.is_ascii_alphabetic()) || has_symbol || parts().any(is_jumbled)
+}
+
+/// Whether letters of both cases and digits alternate more often than words and numbers do.
+fn is_mixed(text: &str) -> bool {
+    let class = |byte: u8| (byte.is_ascii_uppercase(), byte.is_ascii_lowercase(), byte.is_ascii_digit());
+    let is_change = |pair: &[u8]| {
+        let is_plain = pair.iter().all(u8::is_ascii_alphanumeric);
+        is_plain && class(pair[0]) != class(pair[1]) && !(pair[0].is_ascii_uppercase() && pair[1].is_ascii_lowercase())
+    };
+    let changes = text.as_bytes().windows(2).filter(|pair| is_change(pair)).count();
+    text.len() >= 10 && text.bytes().any(|byte| byte.is_ascii_digit()) && changes >= 3.max(text.len() / 5)
 }
 
 /// Whether a part is letters with one short number among them: `Pbkdf2Params`.
