@@ -3,31 +3,16 @@
 //! A rule must match only what a person would call a secret. If the format of a secret is ambiguous, its rule also requires
 //! certain text around it, which is not redacted. The names of the rules are documented for users.
 
+mod definition;
 mod services;
+
+pub use definition::Builtin;
+use definition::{has_digit, is_given, pattern};
 
 use base64ct::{Base64, Base64Unpadded, Encoding};
 
 use super::named;
 use super::views::percent_decoded;
-
-/// A built-in rule.
-#[derive(Debug)]
-pub struct Builtin {
-    /// The name of the rule.
-    pub name: &'static str,
-    /// The regular expression. Only its group `secret`, if it has one, is redacted.
-    pub pattern: &'static str,
-    /// Literals of which every match contains at least one.
-    pub literals: &'static [&'static str],
-    /// Lower-case parts of keys. The value of such a key is also matched as `key: value`.
-    pub keys: &'static [&'static str],
-    /// Decides whether a match is a secret.
-    pub accepts: fn(&[u8]) -> bool,
-}
-
-const fn pattern(name: &'static str, literals: &'static [&'static str], pattern: &'static str) -> Builtin {
-    Builtin { name, pattern, literals, keys: &[], accepts: |_| true }
-}
 
 /// Every built-in rule with a pattern.
 pub fn all() -> impl Iterator<Item = &'static Builtin> {
@@ -279,19 +264,6 @@ fn is_named(needle: &[u8]) -> bool {
 /// Whether the text after "bearer" is a token rather than a word of prose.
 fn is_bearer(secret: &[u8]) -> bool {
     has_digit(secret) || secret.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| word.len() >= 20)
-}
-
-/// Whether a text is neither a variable nor a placeholder.
-fn is_given(secret: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(secret);
-    !(text.starts_with(['$', '<', '{', '%', '['])
-        || text == "value"
-        || text == "password"
-        || named::is_placeholder(&text))
-}
-
-fn has_digit(secret: &[u8]) -> bool {
-    secret.iter().any(u8::is_ascii_digit)
 }
 
 /// Whether a text is the base64 of `user:password`.

@@ -264,7 +264,7 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
         ("password-hash", vec![format!("root:«$6$abcdefgh${}»:19000:0", alnum(86))]),
         (
             "torn-token",
-            vec![marked("", &format!("sk-ant-api03-{}", alnum(14))), format!("«glpat-{}»… [truncated]", alnum(10))],
+            vec![marked("", &format!("sk-ant-api03-{}", alnum(10))), format!("«glpat-{}»… [truncated]", alnum(10))],
         ),
         ("torn-github-token", vec![format!("«ghp_{}» and on", alnum(24))]),
         (
