@@ -92,7 +92,7 @@ pub static SERVICES: &[Builtin] = &[
     token(
         "torn-token",
         &["ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xox", "sk-", "AKIA", "AIza", "npm_", "pypi-AgE", "hf_"],
-        r"(?-u)(?:\b|_)(?P<secret>(?:gh[pos]_|github_pat_|glpat-|xox[bp]-|sk-ant-|sk-proj-|AIza|pypi-AgE)[A-Za-z0-9_-]{8,}|(?:npm|hf)_[A-Za-z0-9]{12,}|AKIA[0-9A-Z]{8,15})(?:\.{3}|…|\s*(?:\[|\(|<)?(?:\.{3} ?)?(?i:truncated|cut|snip)|\r?\n?\z)",
+        r#"(?-u)(?:\b|_)(?P<secret>(?:gh[pos]_|github_pat_|glpat-|xox[bp]-|sk-ant-|sk-proj-|AIza|pypi-AgE)[A-Za-z0-9_-]{8,}|(?:npm|hf)_[A-Za-z0-9]{12,}|AKIA[0-9A-Z]{8,15})(?:\.{3}|…|\s*(?:\[|\(|<)?(?:\.{3} ?)?(?i:truncated|cut|snip)|[\s"'}\])\\]{0,8}\z)"#,
     ),
     // A line by itself has the length of a torn token only if it was torn.
     token("torn-github-token", &["ghp_", "gho_", "ghs_"], r"(?-u)(?:\b|_)(?P<secret>gh[pos]_[A-Za-z0-9]{16,35})\b"),
