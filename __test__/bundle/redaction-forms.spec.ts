@@ -53,7 +53,7 @@ function shapeOf(value: unknown): string {
     try {
       return `"${shapeOf(JSON.parse(value))}"`;
     } catch {
-      return 'text';
+      return 'string';
     }
   }
   return typeof value === 'object' && value !== null ? `{${Object.values(value).map(shapeOf).join(',')}}` : typeof value;
