@@ -307,7 +307,7 @@ function jobs({ chats, life, publicKey }) {
     readSessionHeaders: () => tape.readSessionHeaders([a, join(root, 'none'), b]),
     'readSessionHeaders, a directory': () => tape.readSessionHeaders(chats),
     listSessions: () => tape.listSessions(chats),
-    readSessionPreview: () => tape.readSessionPreview(a, { length: undefined }),
+    readSessionPreview: () => tape.readSessionPreview(a, { length: undefined, signal: undefined }),
     'readSessionPreview, no file': () => tape.readSessionPreview(join(root, 'none')),
     readSessionTitle: () => tape.readSessionTitle(b),
     'readSessionTitle, none': () => tape.readSessionTitle(join(chats, 'session-c.jsonl')),
