@@ -59,6 +59,7 @@ describe('any legal run', () => {
         stateHashes: checked(run.time),
         outputHashes: checked(count('ToolCompleted')),
         snapshots: checked(run.snapshots.size),
+        blobs: checked(count('BlobStored')),
       });
     }),
   );

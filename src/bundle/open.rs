@@ -52,7 +52,7 @@ impl Opened {
 
     /// The directory of the run. The log of a partial bundle begins after a snapshot.
     pub fn run_directory(&self) -> RunDirectory {
-        RunDirectory::new(&self.root)
+        RunDirectory::of_verified_bundle(&self.root)
     }
 
     /// The directory of the bundle.

@@ -67,7 +67,7 @@ impl InputFile {
     /// Passes over the hole at the position. Returns its length: 0 if there is none, or if the file system can't tell holes from data.
     pub fn pass_hole(&mut self) -> io::Result<u64> {
         self.cancellation.check()?;
-        let at = self.file.seek(SeekFrom::Current(0))?;
+        let at = self.file.stream_position()?;
         let data = self.file.next_data(at).map_or(at, |data| data.max(at));
         self.file.seek(SeekFrom::Start(data))?;
         Ok(data - at)

@@ -23,12 +23,19 @@ const BLOCK_BYTES: usize = 64 << 10;
 #[derive(Clone, Debug)]
 pub struct BlobStore {
     root: PathBuf,
+    /// The bytes of every blob were found to have the hash that names it.
+    is_verified: bool,
 }
 
 impl BlobStore {
     /// The store in the directory `root`, which is created with the first blob.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        BlobStore { root: root.into() }
+        BlobStore { root: root.into(), is_verified: false }
+    }
+
+    /// A store whose blobs were all found to have the hashes that name them.
+    pub fn verified(root: impl Into<PathBuf>) -> Self {
+        BlobStore { root: root.into(), is_verified: true }
     }
 
     /// The path of the blob with this hash, whether or not it exists. Returns `None` if `hash` is not a hash: only hashes become file names.
@@ -77,9 +84,12 @@ impl BlobStore {
         }
     }
 
-    /// Checks that the bytes of a blob of any size have its hash. Returns the size in bytes.
+    /// Checks that the bytes of a blob of any size have its hash, unless that is known. Returns the size in bytes.
     pub fn verify(&self, hash: &str) -> Result<u64, RunError> {
         let (file, size) = self.open(hash)?;
+        if self.is_verified {
+            return Ok(size);
+        }
         // Blobs never grow. Reading one byte beyond the size shows whether this one has.
         let mut file = file.take(size.saturating_add(1));
         let mut hasher = Sha256::new();

@@ -2,23 +2,32 @@
 
 use std::path::{Path, PathBuf};
 
+use super::blob::BlobStore;
+
 /// The directory of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunDirectory {
     root: PathBuf,
     log: PathBuf,
+    /// The bytes of every blob were found to have the hash that names it.
+    has_verified_blobs: bool,
 }
 
 impl RunDirectory {
     /// The run in `root`, which need not exist yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
-        RunDirectory { log: root.join("events.cath-log"), root }
+        RunDirectory { log: root.join("events.cath-log"), root, has_verified_blobs: false }
     }
 
     /// The run whose log is at `log`, under any name, and whose other files are in `root`.
     pub fn with_log(root: impl Into<PathBuf>, log: impl Into<PathBuf>) -> Self {
-        RunDirectory { root: root.into(), log: log.into() }
+        RunDirectory { root: root.into(), log: log.into(), has_verified_blobs: false }
+    }
+
+    /// The run of a bundle that was verified, so that the bytes of its blobs need not be hashed again.
+    pub fn of_verified_bundle(root: impl Into<PathBuf>) -> Self {
+        RunDirectory { has_verified_blobs: true, ..RunDirectory::new(root) }
     }
 
     /// The directory itself.
@@ -49,6 +58,11 @@ impl RunDirectory {
     /// The blobs' directory.
     pub fn blobs(&self) -> PathBuf {
         self.root.join("blobs")
+    }
+
+    /// The store of the blobs, for readers.
+    pub fn blob_store(&self) -> BlobStore {
+        if self.has_verified_blobs { BlobStore::verified(self.blobs()) } else { BlobStore::new(self.blobs()) }
     }
 
     /// The manifest of a sealed run. A run that has one is no longer recorded to.

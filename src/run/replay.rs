@@ -4,7 +4,6 @@
 use std::time::{Duration, Instant};
 
 use super::absence::explain_not_a_run;
-use super::blob::BlobStore;
 use super::blob_claims::BlobChecker;
 use super::check::Failure;
 use super::directory::RunDirectory;
@@ -163,8 +162,7 @@ impl Replay<'_> {
             Verify::None => None,
             Verify::Chain => Some(Verifier::new(None, None, true)),
             Verify::Full => {
-                let blobs = BlobStore::new(self.directory.blobs());
-                let blobs = BlobChecker::new(blobs, self.options.redactions.clone());
+                let blobs = BlobChecker::new(self.directory.blob_store(), self.options.redactions.clone());
                 Some(Verifier::new(Some(StateHasher::of(before)), Some(blobs), true))
             }
         }

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::absence::explain_not_a_run;
-use super::blob::BlobStore;
 use super::blob_claims::BlobChecker;
 use super::check::{Aspect, Check, Findings};
 use super::created::Created;
@@ -118,7 +117,7 @@ fn verify_events(
 ) -> Result<Verification, RunError> {
     let first = start.state.next_time();
     let hasher = StateHasher::of(&start.state);
-    let blobs = BlobChecker::new(BlobStore::new(directory.blobs()), redactions.clone());
+    let blobs = BlobChecker::new(directory.blob_store(), redactions.clone());
     let verifier = Verifier::new(Some(hasher), Some(blobs), false);
     let rules = FoldRules { until: None, redactions, schedule: true, observer: None };
     let folded = fold(&directory.log(), start, rules, Some(verifier), watch).map_err(|stop| stop.0)?;

@@ -134,5 +134,6 @@ fn a_file_has_no_segments_where_it_stores_nothing() {
     assert_eq!(begins, [0, 2 * SEGMENT_BYTES, far]);
     let backwards: Vec<_> = equal_segments(&source, 0).rev().map(|segment| segment.start).collect();
     assert_eq!(backwards, [far, 2 * SEGMENT_BYTES, 0]);
-    assert_eq!(equal_segments(&source, far + 2).collect::<Vec<_>>(), [far + 2..far + 2 + SEGMENT_BYTES]);
+    let last = Range { start: far + 2, end: far + 2 + SEGMENT_BYTES };
+    assert!(equal_segments(&source, far + 2).eq([last]));
 }
