@@ -52,6 +52,13 @@ const ONE = session(content('one'));
 const HISTORY = [{ speaker: 'human', blocks: [{ type: 'text', text: 'one' }] }];
 
 describe.skipIf(!hasSparseFiles)('a session file of seven exbibytes, of which little is stored (skipped without such files)', () => {
+  test('is not exported, which says so at once', async () => {
+    const path = sparse(ONE);
+    const report = await called('exportBundle', path, `${path}.cath-bundle.tar.zst`);
+    expect(report).toMatchObject({ rejected: { code: 'TotalTooLarge' } });
+    expect(existsSync(`${path}.cath-bundle.tar.zst`)).toBe(false);
+  });
+
   test('replays, opens and has a title and a preview like one with a torn last line', async () => {
     for (const beginning of [ONE, `${ONE}{"v":1,"seq":3,"type":"content","payload":"`]) {
       const path = sparse(beginning);

@@ -152,12 +152,7 @@ impl BundleFiles {
             let message = format!("The bundle would have {} files, more than {}", self.files.len(), limits.files);
             return Err(BundleError::new(BundleCode::TooManyFiles, message));
         }
-        let bytes = self.bytes();
-        if bytes > limits.total_bytes {
-            let message = format!("The bundle would hold {bytes} bytes, more than {}", limits.total_bytes);
-            return Err(BundleError::new(BundleCode::TotalTooLarge, message));
-        }
-        Ok(())
+        limits.check_total(self.bytes())
     }
 }
 

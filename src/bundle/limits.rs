@@ -79,6 +79,12 @@ impl Limits {
         if size > limit { Err(BundleError::about(code, path.as_str(), message)) } else { Ok(()) }
     }
 
+    /// Fails if a bundle of `bytes` is larger than its limit.
+    pub fn check_total(&self, bytes: u64) -> Result<(), BundleError> {
+        let message = format!("The bundle would hold {bytes} bytes, more than {}", self.total_bytes);
+        if bytes > self.total_bytes { Err(BundleError::new(BundleCode::TotalTooLarge, message)) } else { Ok(()) }
+    }
+
     /// The largest tar in an archive of `size` bytes. The allowance for small archives is part of the default ratio: a lower ratio is
     /// applied exactly, and a higher one never gives less than the default.
     pub fn max_tar_bytes(&self, size: u64) -> u64 {

@@ -176,6 +176,8 @@ impl Planner<'_, '_> {
         let mut session = CheckedSession::for_export();
         let (mut input, size) = open_file(file)?;
         self.progress.total = size;
+        // A size that is only claimed must not be read.
+        self.limits.check_total(size)?;
         let limits = *self.limits;
         let planned = self.hash_file(&mut input, file, 0, size, |content| session.read(content, &limits))?;
         let Some(id) = session.session_id else {
@@ -228,7 +230,9 @@ impl Planner<'_, '_> {
         let (mut log_file, _) = open_file(&run.log())?;
         let end = complete_lines_end(&mut log_file)?;
         let offset = start.as_ref().map_or(0, |start| start.offset);
-        self.progress.total = (end - offset) + small.iter().chain(&blobs).map(|(_, _, size)| size).sum::<u64>();
+        self.progress.total =
+            (end - offset) + small.iter().chain(&blobs).fold(0, |sum, (_, _, size)| u64::saturating_add(sum, *size));
+        self.limits.check_total(self.progress.total)?;
         let (mut checked, limits) = (CheckedLog::default(), *self.limits);
         log_file.seek(SeekFrom::Start(offset)).map_err(|error| BundleError::system(&error, "read", None))?;
         let planned_log =
