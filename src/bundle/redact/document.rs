@@ -1,6 +1,6 @@
 //! Redacts the strings of a JSON document, except for fixed fields, and keys on which something depends. A match in these, or in a number, is an error.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use super::escapes::unescaped;
 use super::json::{JsonPart, Place, Step, visit_parts};
@@ -163,22 +163,26 @@ fn pointed<'p>(
 /// Numbers redacted keys that are equal in their object, so that no reader loses a member: `[redacted:x]`, `[redacted:x]-2`.
 pub fn with_distinct_keys(json: Vec<u8>) -> Vec<u8> {
     let (mut out, mut at) = (Vec::new(), 0);
-    let mut known = HashSet::new();
+    let mut objects = Objects::default();
+    // The next number of each key.
+    let mut known = HashMap::<(usize, Vec<u8>), u64>::new();
     let visited: Result<(), std::convert::Infallible> = visit_parts(&json, |part, place, range| {
         if part != JsonPart::Key {
             return Ok(());
         }
         let key = unescaped(&json[range.clone()]).into_owned();
         let is_redacted = memchr::memmem::find(&key, b"[redacted:").is_some();
-        let path = format!("{:?}", place.path);
-        if known.insert((path.clone(), key.clone())) || !is_redacted {
+        let object = objects.id(place.path);
+        let Some(first) = known.get(&(object, key.clone())).copied().filter(|_| is_redacted) else {
+            known.entry((object, key)).or_insert(2);
             return Ok(());
-        }
-        let numbered = (2u64..)
-            .map(|number| format!("-{number}"))
-            .find(|suffix| known.insert((path.clone(), [&key[..], suffix.as_bytes()].concat())));
+        };
+        let suffixed = |number: u64| (object, [&key[..], format!("-{number}").as_bytes()].concat());
+        let number = (first..).find(|number| !known.contains_key(&suffixed(*number))).unwrap_or(first);
+        known.insert(suffixed(number), 2);
+        known.insert((object, key.clone()), number + 1);
         out.extend_from_slice(&json[at..range.end]);
-        out.extend_from_slice(numbered.unwrap_or_default().as_bytes());
+        out.extend_from_slice(format!("-{number}").as_bytes());
         at = range.end;
         Ok(())
     });
@@ -188,6 +192,31 @@ pub fn with_distinct_keys(json: Vec<u8>) -> Vec<u8> {
     }
     out.extend_from_slice(&json[at..]);
     out
+}
+
+/// Numbers the objects of a document while it is walked.
+#[derive(Default)]
+struct Objects<'a> {
+    /// The steps to the last object, each with the number of the value that it leads to.
+    steps: Vec<(Step<'a>, usize)>,
+    count: usize,
+}
+
+impl<'a> Objects<'a> {
+    /// The number of the object at a path. Long keys are not compared: a member is the same if its key stands at the same place.
+    fn id(&mut self, path: &[Step<'a>]) -> usize {
+        let is_same = |(before, _): &(Step<'a>, usize), step: &Step<'a>| match (before, step) {
+            (Step::Key(before), Step::Key(key)) => std::ptr::eq(*before, *key),
+            (before, step) => before == step,
+        };
+        let common = self.steps.iter().zip(path).take_while(|(before, step)| is_same(before, step)).count();
+        self.steps.truncate(common);
+        for step in &path[common..] {
+            self.count += 1;
+            self.steps.push((*step, self.count));
+        }
+        self.steps.last().map_or(0, |(_, id)| *id)
+    }
 }
 
 /// The matches in all strings of a document, as ranges of its text.
@@ -221,4 +250,28 @@ pub fn string_hits(
         Ok(())
     })?;
     Ok(hits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn distinct(json: &str) -> String {
+        String::from_utf8(with_distinct_keys(json.as_bytes().to_vec())).unwrap()
+    }
+
+    #[test]
+    fn equal_redacted_keys_of_an_object_are_numbered_and_those_of_others_are_not() {
+        let json = r#"{"[redacted:a]":1,"[redacted:a]-2":2,"[redacted:a]":3,"b":{"[redacted:a]":4,"[redacted:a]":5},"[redacted:a]":[{"[redacted:a]":6},{"[redacted:a]":7}]}"#;
+        let expected = r#"{"[redacted:a]":1,"[redacted:a]-2":2,"[redacted:a]-3":3,"b":{"[redacted:a]":4,"[redacted:a]-2":5},"[redacted:a]-4":[{"[redacted:a]":6},{"[redacted:a]":7}]}"#;
+        assert_eq!(distinct(json), expected);
+        assert_eq!(distinct(r#"{"a":1,"a":2}"#), r#"{"a":1,"a":2}"#);
+    }
+
+    #[test]
+    fn many_equal_redacted_keys_below_a_long_key_are_all_numbered() {
+        let members = vec![r#""[redacted:a]":1"#; 20_000].join(",");
+        let numbered = distinct(&format!(r#"{{"{}":{{{members}}}}}"#, "k".repeat(20_000)));
+        assert!(numbered.ends_with(r#","[redacted:a]-20000":1}}"#));
+    }
 }

@@ -70,38 +70,23 @@ pub fn whole_run(text: &[u8], start: usize, end: usize) -> (usize, usize) {
     (start, padded(text, end + after))
 }
 
-/// The number of bytes that are looked at together, and the distance of these windows: a sequence of [`MIN_BASE64`] digits has one.
-const WINDOW: usize = 16;
-const STRIDE: usize = MIN_BASE64 - WINDOW + 1;
-
 /// The next sequence of digits from `from` on that is long enough.
+///
+/// Of the bytes that such a sequence would have from here on, the last one is looked at first: mostly it is none of its digits, or one
+/// shortly before it is not, and the bytes before need not be looked at.
 fn run(text: &[u8], from: usize) -> Option<(usize, usize)> {
     let mut at = from;
-    while let Some(window) = text.get(at..at + WINDOW).and_then(|window| window.first_chunk()) {
-        if !has_only_digits(window) {
-            at += STRIDE;
+    while let Some(bytes) = text.get(at..at + MIN_BASE64) {
+        if let Some(other) = bytes.iter().rposition(|byte| !is_digit(*byte)) {
+            at += other + 1;
             continue;
         }
-        let start = at - text[from..at].iter().rev().take_while(|byte| is_digit(**byte)).count();
         let end = at + text[at..].iter().take_while(|byte| is_digit(**byte)).count();
-        if end - start >= MIN_BASE64 {
-            // The letter of an escape.
-            let escape = usize::from(start > 0 && text[start - 1] == b'\\');
-            return Some((start + escape, end));
-        }
-        at = end;
+        // The letter of an escape.
+        let escape = usize::from(at > 0 && text[at - 1] == b'\\');
+        return Some((at + escape, end));
     }
     None
-}
-
-/// Whether all bytes of a window are digits. It has no branches, so that it is compiled to vector instructions.
-fn has_only_digits(window: &[u8; WINDOW]) -> bool {
-    window.iter().fold(true, |all, byte| {
-        let is_letter = (byte | 0x20).wrapping_sub(b'a') < 26;
-        // The digits and the slash before them.
-        let is_number = byte.wrapping_sub(b'/') < 11;
-        all & (is_letter | is_number | (*byte == b'+') | (*byte == b'-') | (*byte == b'_'))
-    })
 }
 
 /// The end of an encoded text that begins with the line `text[start..end]`.

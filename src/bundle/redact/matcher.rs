@@ -27,6 +27,9 @@ const MIN_UNGUESSABLE: usize = 16;
 /// The maximum number of times that a replaced text is matched again.
 const MAX_ROUNDS: usize = 64;
 
+/// How many words are searched for one by one. More are searched for together, so that the time does not grow with their number.
+const MAX_SINGLE_SEARCHES: usize = 4;
+
 /// How a text is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -306,15 +309,25 @@ impl<'r> Matcher<'r> {
         };
         let common = hits.iter().filter(|hit| self.rules[hit.rule].is_builtin() && is_word(hit));
         let words: BTreeMap<&[u8], usize> = common.map(|hit| (&text[hit.start..hit.end], hit.rule)).collect();
+        let occurrence = |start: usize, end: usize, rule: usize| {
+            let near = [text[..start].last(), text.get(end)];
+            let is_word = !near.into_iter().flatten().any(u8::is_ascii_alphanumeric);
+            // The scheme of a URL may equal the user name and the password.
+            (is_word && !text[end..].starts_with(b"://")).then_some(Hit { start, end, rule })
+        };
+        if words.len() > MAX_SINGLE_SEARCHES
+            && let Ok(automaton) = AhoCorasick::builder().match_kind(MatchKind::Standard).build(words.keys())
+        {
+            let rules: Vec<_> = words.into_values().collect();
+            let found = automaton.find_overlapping_iter(text);
+            return found
+                .filter_map(|found| occurrence(found.start(), found.end(), rules[found.pattern().as_usize()]))
+                .collect();
+        }
         let mut found = Vec::new();
         for (word, rule) in words {
-            found.extend(memchr::memmem::find_iter(text, word).filter_map(|start| {
-                let end = start + word.len();
-                let near = [text[..start].last(), text.get(end)];
-                let is_word = !near.into_iter().flatten().any(u8::is_ascii_alphanumeric);
-                // The scheme of a URL may equal the user name and the password.
-                (is_word && !text[end..].starts_with(b"://")).then_some(Hit { start, end, rule })
-            }));
+            let starts = memchr::memmem::find_iter(text, word);
+            found.extend(starts.filter_map(|start| occurrence(start, start + word.len(), rule)));
         }
         found
     }

@@ -13,14 +13,20 @@ use super::encoded::segments;
 /// The maximum number of needles of a vectorized search.
 const MAX_PACKED_NEEDLES: usize = 64;
 
+/// The number of buckets of a vectorized search for so many needles.
+const BUCKETS: usize = 16;
+
 /// The minimum length of a long needle: the number of bytes that the vectorized search compares.
 const LONG_BYTES: usize = 4;
 
 /// The searches alternate after this many bytes, so that a find of one does not make the other scan the whole text.
 const WINDOW_BYTES: usize = 4 << 10;
 
-/// Rare strings that several literals contain. They replace these literals as needles.
-const SHARED_NEEDLES: [&[u8]; 1] = [b"_v1_"];
+/// The number of bytes that are searched for hidden literals at once.
+const HIDDEN_WINDOW_BYTES: usize = 16 << 10;
+
+/// Strings that replace the literals that contain them as needles: of several, and of those that begin as lines of dashes do.
+const SHARED_NEEDLES: [&[u8]; 3] = [b"_v1_", b"-BEGIN ", b"-END "];
 
 /// Escapes of characters that need none, which may hide a literal: `\u002x` to `\u007x`, and slashes.
 const ESCAPE_NEEDLES: [&[u8]; 5] = [b"\\u00", b"1\\/", b"1/\\/", b"%3A%2F%2F", b"%3a%2f%2f"];
@@ -61,7 +67,7 @@ impl Prefilter {
         let (long, short): (Vec<_>, Vec<_>) = needles.iter().cloned().partition(|needle| needle.len() >= LONG_BYTES);
         // As equal parts as possible.
         let parts = long.len().div_ceil(MAX_PACKED_NEEDLES).max(1);
-        let long = long.chunks(long.len().div_ceil(parts).max(1)).map(<[_]>::to_vec);
+        let long = long.chunks(long.len().div_ceil(parts).max(1)).map(by_bucket);
         let packed: Option<Vec<_>> =
             long.chain([short]).filter(|needles| !needles.is_empty()).map(Searcher::packed).collect();
         let searches = match packed {
@@ -73,7 +79,10 @@ impl Prefilter {
 
     /// Calls `found` with the offset of each text that is encoded and has a candidate in it. If `is_cut`, `text` may begin within one.
     pub fn encoded(&self, text: &[u8], is_cut: bool, found: &mut dyn FnMut(usize)) {
-        hidden_in_words(text).for_each(&mut *found);
+        // Several searches of a window that the processor's cache holds are faster than as many of the whole text.
+        for start in (0..text.len()).step_by(HIDDEN_WINDOW_BYTES) {
+            hidden_in_words(text, start, (start + HIDDEN_WINDOW_BYTES).min(text.len())).for_each(&mut *found);
+        }
         for segment in segments(text, is_cut).filter(|segment| self.find(&segment.decoded, 0).is_some()) {
             found(segment.start);
         }
@@ -81,7 +90,7 @@ impl Prefilter {
 
     /// Whether a text that is encoded has a candidate in it.
     pub fn has_encoded(&self, text: &[u8]) -> bool {
-        hidden_in_words(text).next().is_some()
+        hidden_in_words(text, 0, text.len()).next().is_some()
             || segments(text, false).any(|segment| self.find(&segment.decoded, 0).is_some())
     }
 
@@ -125,7 +134,8 @@ impl Searcher {
                 Algorithm::Automaton(automaton) => automaton.find(aho_corasick::Input::new(text).span(span))?,
             };
             let needle = self.needles.get(found.pattern().as_usize())?;
-            if is_plausible(needle, &text[..found.start()], &text[found.end()..]) {
+            let (before, after) = (&text[..found.start()], &text[found.end()..]);
+            if !is_mere_word(needle, before, after) && is_plausible(needle, before, after) {
                 return Some(found.start());
             }
             // Another needle may begin within the rejected one.
@@ -134,13 +144,50 @@ impl Searcher {
     }
 }
 
+/// Whether a frequent needle is a word of code or prose, which no match has.
+fn is_mere_word(needle: &[u8], before: &[u8], after: &[u8]) -> bool {
+    match needle {
+        // Only a key of JSON, whose quote may be encoded.
+        b"ermissions" => after.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || b" .,:;()_-".contains(byte)),
+        _ => is_mere_key(needle, before, after),
+    }
+}
+
+/// Whether `key` or `keys` is a word by itself, which is the most frequent needle in code and the name of nothing secret.
+fn is_mere_key(needle: &[u8], before: &[u8], after: &[u8]) -> bool {
+    if needle.len() != 3 || !needle.eq_ignore_ascii_case(b"key") {
+        return false;
+    }
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let after = after.strip_prefix(b"s").unwrap_or(after);
+    let begins_word = match before {
+        // `API key`
+        [word @ .., b' '] => {
+            let ends =
+                |end: &&[u8]| word.len() >= end.len() && word[word.len() - end.len()..].eq_ignore_ascii_case(end);
+            ![&b"api"[..], b"access", b"private", b"secret"].iter().any(ends)
+        }
+        _ => !before.last().is_some_and(is_part),
+    };
+    begins_word && !after.first().is_some_and(is_part)
+}
+
+/// Needles in the order in which a vectorized search puts similar ones into the same of its buckets: it takes the next bucket for each.
+/// The bytes of all needles of a bucket are found at a place before it compares, the more often the less similar they are.
+fn by_bucket(needles: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let per_bucket = needles.len().div_ceil(BUCKETS);
+    let order = (0..per_bucket).flat_map(|row| (0..BUCKETS).map(move |bucket| bucket * per_bucket + row));
+    order.filter_map(|at| needles.get(at).cloned()).collect()
+}
+
 /// The offsets of bytes that may hide a literal because they stand within a word: control characters of terminals, NUL, a letter that is
-/// percent-encoded.
-fn hidden_in_words(text: &[u8]) -> impl Iterator<Item = usize> + '_ {
+/// percent-encoded. Only those from `start` to `end`.
+fn hidden_in_words(text: &[u8], start: usize, end: usize) -> impl Iterator<Item = usize> + '_ {
+    let window = &text[start..end];
     let is_word =
         |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
     let is_after_word = move |at: usize| at.checked_sub(1).is_some_and(|before| is_word(text.get(before)));
-    let controls = memchr::memchr3_iter(0x1b, 0, 8, text).filter(move |at| {
+    let controls = memchr::memchr3_iter(0x1b, 0, 8, window).map(move |at| start + at).filter(move |at| {
         let after = match text[*at] {
             0x1b => {
                 text[at + 1..].iter().take(32).find(|byte| !matches!(byte, b'[' | b'0'..=b'9' | b';' | b'm' | b'K'))
@@ -149,14 +196,15 @@ fn hidden_in_words(text: &[u8]) -> impl Iterator<Item = usize> + '_ {
         };
         is_after_word(*at) && (is_word(after) || after == Some(&0x1b))
     });
-    let percent = memchr::memchr_iter(b'%', text).filter(move |at| {
+    let percent = memchr::memchr_iter(b'%', window).map(move |at| start + at).filter(move |at| {
         let digits = text.get(at + 1..at + 3).and_then(|digits| std::str::from_utf8(digits).ok());
         let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         is_word(byte.as_ref())
     });
-    controls.chain(percent).chain(
-        memchr::memmem::find_iter(text, b"\\b").filter(move |at| is_after_word(*at) && is_word(text.get(at + 2))),
-    )
+    // With the byte after the window, in case it begins before.
+    let backspaces =
+        memchr::memmem::find_iter(&text[start..(end + 1).min(text.len())], b"\\b").map(move |at| start + at);
+    controls.chain(percent).chain(backspaces.filter(move |at| is_after_word(*at) && is_word(text.get(at + 2))))
 }
 
 fn needles(literals: &[Vec<u8>]) -> Vec<Vec<u8>> {
@@ -186,7 +234,10 @@ mod tests {
     /// Like [`Prefilter::find`], by brute force.
     fn find_naively(needles: &[Vec<u8>], text: &[u8], from: usize) -> Option<usize> {
         let is_at = |at: usize, needle: &Vec<u8>| {
-            text[at..].starts_with(needle) && is_plausible(needle, &text[..at], &text[at + needle.len()..])
+            let (before, after) = (&text[..at], &text[(at + needle.len()).min(text.len())..]);
+            text[at..].starts_with(needle)
+                && !is_mere_word(needle, before, after)
+                && is_plausible(needle, before, after)
         };
         (from..text.len()).find(|at| needles.iter().any(|needle| is_at(*at, needle)))
     }
@@ -203,6 +254,19 @@ mod tests {
             let begin_with_it = needles.iter().filter(|other| other.starts_with(needle)).count();
             assert_eq!(begin_with_it, 1, "{}", needle.escape_ascii());
         }
+    }
+
+    #[test]
+    fn a_key_is_a_candidate_only_as_a_part_of_a_name() {
+        let prefilter = Prefilter::new(&literals()).unwrap().unwrap();
+        let is_candidate = |text: &str| prefilter.find(text.as_bytes(), 0).is_some();
+        for text in ["api_key=x1", "API key: x1", "secretKey='x1'", "access-keys: x1", "key-pass=x1", "keypass = x1"] {
+            assert!(is_candidate(text), "{text}");
+        }
+        for text in ["key=x1", "for key in keys: x1", "the key: x1", "{\"key\":1}", "keys=x1", "no permissions: x1"] {
+            assert!(!is_candidate(text), "{text}");
+        }
+        assert!(is_candidate("\"permissions\": x1") && is_candidate("%22permissions%22"));
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::{encoded, spellings};
 use crate::bundle::error::{BundleCode, BundleError};
@@ -32,6 +32,10 @@ const MAX_TOTAL_BYTES: usize = 16 << 20;
 
 /// How many bytes of encodings are searched for. Encodings of further secrets are not.
 const MAX_ENCODED_BYTES: usize = 16 << 20;
+
+/// How many bytes are searched for by an automaton with a table for each of them, which is the fastest. The tables for a private key in all
+/// its encodings would take seconds to build, and hundreds of megabytes.
+const MAX_DFA_BYTES: usize = 8 << 10;
 
 /// The found secrets, each with the rule that found it first.
 #[derive(Debug, Default)]
@@ -141,7 +145,11 @@ impl Secrets {
         self.digits = all.iter().map(|(_, _, digits, _)| *digits).collect();
         self.is_within_run = all.iter().map(|(.., is_within_run)| *is_within_run).collect();
         self.longest = all.iter().map(|(text, ..)| text.len()).max().unwrap_or(0);
-        let automaton = AhoCorasick::builder().match_kind(MatchKind::Standard).build(all.iter().map(|(text, ..)| text));
+        let is_small = all.iter().map(|(text, ..)| text.len()).sum::<usize>() <= MAX_DFA_BYTES;
+        let kind = if is_small { AhoCorasickKind::DFA } else { AhoCorasickKind::ContiguousNFA };
+        let mut builder = AhoCorasick::builder();
+        let builder = builder.match_kind(MatchKind::Standard).kind(Some(kind));
+        let automaton = builder.build(all.iter().map(|(text, ..)| text));
         let too_many = |error: aho_corasick::BuildError| {
             BundleError::new(
                 BundleCode::RedactionConflict,

@@ -332,6 +332,25 @@ fn the_decoded_password_of_credentials_and_urls_is_removed_too() {
 }
 
 #[test]
+fn further_occurrences_of_many_short_passwords_are_removed_from_their_text() {
+    let given: String = (0..9).map(|number| format!("DB{number}_PASSWORD='q{number}zk'\n")).collect();
+    let said: String = (0..9).map(|number| format!("it was q{number}zk, not xq{number}zk; ")).collect();
+    let left = exported(&[&format!("{given}{said}")]);
+    for number in 0..9 {
+        assert!(!left.contains(&format!(" q{number}zk")) && left.contains(&format!(" xq{number}zk")), "{left}");
+    }
+}
+
+#[test]
+fn a_secret_as_long_as_a_private_key_is_removed_in_every_encoding_too() {
+    use base64ct::{Base64, Encoding};
+    let secret: String = (0..500).map(|number| format!("{number:x}Q")).collect();
+    let later = Base64::encode_string(format!("x{secret}y").as_bytes());
+    let left = exported(&[&format!("DB_PASSWORD='{secret}'"), &format!("later: {later} .")]);
+    assert!(left.contains("later: [redacted:named-secret] ."), "{left}");
+}
+
+#[test]
 fn hostile_lines_are_redacted_without_exceeding_limits() {
     use base64ct::{Base64, Encoding};
     let repeated = [
@@ -349,11 +368,11 @@ fn hostile_lines_are_redacted_without_exceeding_limits() {
         "eyJ",
     ];
     for text in repeated {
-        exported(&[&text.repeat(3_000)]);
+        exported(&[&text.repeat(20_000)]);
     }
     let bomb = (0..4).fold("password=hunter2 ".repeat(200), |text, _| Base64::encode_string(text.as_bytes()));
     exported(&[&bomb]);
-    exported(&[&"\\".repeat(20_000), &"\\u005c".repeat(2_000)]);
+    exported(&[&"\\".repeat(20_000), &"\\u005c".repeat(20_000)]);
 }
 
 #[test]

@@ -47,22 +47,34 @@ impl StreamPrefilter {
         self.offset += block.len() as u64;
     }
 
-    /// If `is_cut`, the text may begin in the middle of an encoded one.
+    /// If `is_cut`, the text may begin in the middle of an encoded one. The rest of a line with a candidate is passed over.
     fn search(&mut self, text: &[u8], offset: u64, is_cut: bool) {
-        self.prefilter.encoded(text, is_cut, &mut |start| self.candidates.push(offset + start as u64));
         let mut from = 0;
         while let Some(start) = self.prefilter.find(text, from) {
+            let line = memchr::memrchr(b'\n', &text[from..start]).map_or(from, |newline| from + newline + 1);
+            self.search_encoded(&text[from..line], offset + from as u64, is_cut && from == 0);
             self.candidates.push(offset + start as u64);
-            from = start + 1;
+            from = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |newline| start + newline + 1);
             if self.candidates.len() > MAX_PLACES {
                 self.has_too_many = true;
                 return;
             }
         }
+        self.search_encoded(&text[from..], offset + from as u64, is_cut && from == 0);
     }
 
-    /// Ends the file and returns its candidates, ascending; `None` if there are too many. There are no matches elsewhere. The next bytes
-    /// belong to another file.
+    fn search_encoded(&mut self, text: &[u8], offset: u64, is_cut: bool) {
+        let candidates = &mut self.candidates;
+        self.prefilter.encoded(text, is_cut, &mut |start| {
+            if candidates.len() <= MAX_PLACES {
+                candidates.push(offset + start as u64);
+            }
+        });
+        self.has_too_many |= candidates.len() > MAX_PLACES;
+    }
+
+    /// Ends the file and returns its candidates, ascending; `None` if there are too many. Lines without one have no matches. The next
+    /// bytes belong to another file.
     pub fn finish(&mut self) -> Option<Vec<u64>> {
         let mut candidates = std::mem::take(&mut self.candidates);
         let has_too_many = std::mem::take(&mut self.has_too_many);
@@ -75,6 +87,7 @@ impl StreamPrefilter {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::sync::LazyLock;
 
     use proptest::prelude::*;
@@ -105,7 +118,8 @@ mod tests {
     #[test]
     fn too_many_candidates_affect_only_their_file() {
         let mut stream_prefilter = StreamPrefilter::new(prefilter());
-        assert_eq!(places(&mut stream_prefilter, &b"AKIA ".repeat(MAX_PLACES + 1), &[100_000]), None);
+        assert_eq!(places(&mut stream_prefilter, &b"AKIA\n".repeat(MAX_PLACES + 1), &[100_000]), None);
+        assert_eq!(places(&mut stream_prefilter, &b"%61\n".repeat(MAX_PLACES + 1), &[100_000]), None);
         assert_eq!(places(&mut stream_prefilter, b"x AKIA", &[100]), Some(vec![2]));
         assert_eq!(places(&mut stream_prefilter, b"", &[100]), Some(vec![]));
     }
@@ -115,7 +129,7 @@ mod tests {
 
         #[test]
         fn nothing_is_missed_however_a_file_is_read(
-            parts in prop::collection::vec(("(AKIA|https://a|Bearer|sk-|x1/|\\\\u003|asic|glpat-|hooks\\.slack\\.com|Key=| |@|/)", 0usize..1500), 1..30),
+            parts in prop::collection::vec(("(AKIA|https://a|Bearer|sk-|x1/|\\\\u003|asic|glpat-|hooks\\.slack\\.com|Key=|a%61|c2stYW50LWFwaTAzLWFiY2RlZmdo| |@|/|\n)", 0usize..1500), 1..30),
             sizes in prop::collection::vec(1usize..2000, 1..5),
         ) {
             let mut text = Vec::new();
@@ -133,10 +147,13 @@ mod tests {
             prefilter.encoded(&text, false, &mut |start| expected.push(start as u64));
             expected.sort_unstable();
             expected.dedup();
+            let lines = |places: &[u64]| -> BTreeSet<u64> {
+                places.iter().map(|at| memchr::memchr_iter(b'\n', &text[..*at as usize]).count() as u64).collect()
+            };
             // At the end of a block less text is visible: additional candidates are allowed there, missing ones are not.
-            prop_assert!(expected.iter().all(|place| found.contains(place)), "{expected:?} and not {found:?}");
+            prop_assert!(lines(&expected).is_subset(&lines(&found)), "{expected:?} and not {found:?}");
             let whole = places(&mut StreamPrefilter::new(self::prefilter()), &text, &[text.len()]).unwrap();
-            prop_assert_eq!(whole, expected);
+            prop_assert_eq!(lines(&whole), lines(&expected));
         }
     }
 }
