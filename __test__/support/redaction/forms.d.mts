@@ -3,4 +3,3 @@ import type { Form } from './carriers.mjs';
 export declare const FORMS: Record<string, readonly Form[]>;
 export declare const NOT_FOUND: ReadonlySet<string>;
 export declare function isFound(form: Form): boolean;
-export declare const TAKES_MORE: ReadonlySet<string>;

@@ -29,7 +29,7 @@ static COMMON: &[Builtin] = &[
             r"(?-u)(?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr]){1,4})+-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|",
             r"(?-u)-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----",
             r"(?:(?:[^-]|-{1,4}[^-])*?-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----",
-            r"|(?:\s|\\[nr]|[A-Za-z-]+: [^\r\n\\]*)*[A-Za-z0-9+/=]{40}(?:[A-Za-z0-9+/=]|\s|\\[nr])*)",
+            r"|(?:\s|\\[nr]|[A-Za-z-]+: [^\r\n\\]*)*[A-Za-z0-9+/=]{40,}(?:(?:\s|\\[nr]){1,8}[A-Za-z0-9+/=]{16,})*)",
         ),
     ),
     pattern("age-secret-key", &["AGE-SECRET-KEY-1"], r"(?-u)AGE-SECRET-KEY-1[0-9A-Z]{58}"),
@@ -71,7 +71,7 @@ static COMMON: &[Builtin] = &[
     pattern(
         "github-token",
         &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
-        r"(?-u)(?P<secret>gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{40,255})",
+        r"(?-u)(?P<secret>(?:gh[pousr]_[A-Za-z0-9]{36}){2,4}|gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{40,255})",
     ),
     pattern(
         "gitlab-token",
@@ -170,7 +170,7 @@ static COMMON: &[Builtin] = &[
     },
     Builtin {
         name: "netrc-password",
-        pattern: r"(?-u)\b(?:machine\s{1,8}[^\s]{1,200}|default)\s{1,8}login\s{1,8}[^\s]{1,200}\s{1,8}(?:account\s{1,8}[^\s]{1,200}\s{1,8})?password\s{1,8}(?P<secret>[^\s]{1,200})",
+        pattern: r#"(?-u)\b(?:machine\s{1,8}[^\s]{1,200}|default)\s{1,8}login\s{1,8}[^\s]{1,200}\s{1,8}(?:account\s{1,8}[^\s]{1,200}\s{1,8})?password\s{1,8}(?:\\*")?(?P<secret>(?:[^\s"\\]|\\[^nrt"\s\\]){1,200})"#,
         literals: &["login"],
         keys: &[],
         accepts: is_given,

@@ -95,7 +95,11 @@ fn joined(text: &[u8], start: usize, mut end: usize) -> usize {
     while end - line >= MIN_LINE && (end - line) % 4 == 0 {
         let Some(next) = next_line(text, end) else { break };
         let length = text[next..].iter().take_while(|byte| is_digit(**byte)).count();
-        if length == 0 {
+        // The first word of a sentence continues no line.
+        let after = text.get(padded(text, next + length));
+        let is_alone = after.is_none_or(|byte| b"\r\n\\\"'`<,)".contains(byte));
+        let is_word = length < WINDOW && text[next..next + length].iter().all(u8::is_ascii_alphabetic);
+        if length == 0 || is_word && !is_alone {
             break;
         }
         (line, end) = (next, next + length);

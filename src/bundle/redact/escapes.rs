@@ -111,6 +111,11 @@ fn unit(text: &[u8]) -> Option<u16> {
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | (*digit as char).to_digit(16)? as u16))
 }
 
+/// The length of the escape at the beginning of a text.
+pub fn escape_length(text: &[u8]) -> Option<usize> {
+    escape(text).map(|(length, _)| length)
+}
+
 /// Decodes the escapes of a text once.
 pub fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr(b'\\', text).is_none() && std::str::from_utf8(text).is_ok() {

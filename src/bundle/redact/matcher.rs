@@ -4,7 +4,11 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+mod edges;
+
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use edges::Edges;
 
 use super::builtin::decoded_secrets;
 use super::encoded::segments;
@@ -198,7 +202,8 @@ impl<'r> Matcher<'r> {
                 levels.push(next);
             }
             if level >= first {
-                let mut found = self.hits_at_level(&levels[level], context, level == first)?;
+                let before = level.checked_sub(1).filter(|_| level > first).map(|before| &*levels[before]);
+                let mut found = self.hits_at_level(&levels[level], before, context, level == first)?;
                 map_hits(&levels[..level], &mut found);
                 hits.append(&mut found);
             }
@@ -208,18 +213,23 @@ impl<'r> Matcher<'r> {
         Ok(hits)
     }
 
-    /// The hits in a text without escapes: as it stands, in its views, and in the encoded texts in it.
+    /// The hits in a text, which is `before` decoded: as it stands, in its views, and in the encoded texts in it.
     fn hits_at_level(
         &mut self,
         text: &[u8],
+        before: Option<&[u8]>,
         context: MatchContext<'_>,
         is_first: bool,
     ) -> Result<Vec<Hit>, BundleError> {
-        let mut hits = self.hits_decoded(text, context, is_first)?;
+        let edges = Edges::new(text, before);
+        let mut hits = self.hits_decoded(text, &|start, end| edges.narrowed(start, end), context, is_first)?;
         let within = MatchContext { key: None, pointed: &[], ..context };
         for view in views(text) {
             let found = match view.has_rules {
-                true => self.hits_decoded(&view.text, MatchContext { pointed: &[], ..context }, is_first)?,
+                true => {
+                    let narrowed = |start, end| edges.narrowed_in(&view, start, end);
+                    self.hits_decoded(&view.text, &narrowed, MatchContext { pointed: &[], ..context }, is_first)?
+                }
                 false => self.known(&view.text),
             };
             hits.extend(found.into_iter().map(|hit| {
@@ -230,7 +240,10 @@ impl<'r> Matcher<'r> {
         for segment in segments(text, false) {
             let may_match = !self.unfiltered.is_empty()
                 || self.prefilter.as_ref().is_some_and(|prefilter| prefilter.find(&segment.decoded, 0).is_some());
-            if may_match && let Some(hit) = self.hits_decoded(&segment.decoded, within, false)?.first() {
+            if may_match
+                && let Some(hit) =
+                    self.hits_decoded(&segment.decoded, &|start, end| (start, end), within, false)?.first()
+            {
                 hits.push(Hit { start: segment.start, end: segment.end, rule: hit.rule });
             }
         }
@@ -243,10 +256,11 @@ impl<'r> Matcher<'r> {
         without(known.collect(), &self.placeholders_in(text))
     }
 
-    /// The hits in a decoded text.
+    /// The hits in a decoded text. `narrowed` gives the part of a hit of a built-in rule that may be replaced.
     fn hits_decoded(
         &mut self,
         text: &[u8],
+        narrowed: &dyn Fn(usize, usize) -> (usize, usize),
         context: MatchContext<'_>,
         is_first: bool,
     ) -> Result<Vec<Hit>, BundleError> {
@@ -257,14 +271,21 @@ impl<'r> Matcher<'r> {
         for number in by_literal.chain(self.unfiltered.iter().copied()) {
             let Some(rule) = self.rules.get(number).filter(|_| self.applies(number, context.allowed)) else { continue };
             if let RuleMatcher::Named = rule.matcher {
-                named::find(text, &mut |start, end| {
+                named::find(text, narrowed, &mut |start, end| {
                     hits.extend((!self.is_own_id(&text[start..end])).then_some(Hit { start, end, rule: number }));
                 });
             }
             let Some((regex, group, builtin)) = rule.pattern() else { continue };
             let accepts = |secret: &[u8]| builtin.is_none_or(|builtin| (builtin.accepts)(secret));
             match_all(regex, group, text, |start, end| {
-                if accepts(&text[start..end]) {
+                let is_whole_block = text[..end].ends_with(b"-----");
+                let (start, end) = match builtin.map(|_| narrowed(start, end)) {
+                    // The lines of a block may be several strings.
+                    Some((start, _)) if is_whole_block => (start, end),
+                    Some(narrow) => narrow,
+                    None => (start, end),
+                };
+                if start < end && accepts(&text[start..end]) {
                     hits.push(Hit { start, end, rule: number });
                 }
             });

@@ -48,7 +48,7 @@ pub fn views(text: &[u8]) -> impl Iterator<Item = View> + '_ {
     let views: [(fn(&[u8], usize) -> Option<Change>, &[u8], bool); 4] = [
         (invisible, b"\x1b\x00\x08\xc2\xe2\xef\xcd", true),
         (percent, b"%", true),
-        (entity, b"&", false),
+        (entity, b"&", true),
         (quoting, b"\\'", false),
     ];
     views.into_iter().filter_map(|(change, bytes, has_rules)| derived(text, bytes, change, has_rules))

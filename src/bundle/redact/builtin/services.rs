@@ -80,7 +80,7 @@ pub static SERVICES: &[Builtin] = &[
     token(
         "cookie-file",
         &["TRUE", "FALSE"],
-        r"(?-u)\t(?:TRUE|FALSE)\t/[^\t\n]*\t(?:TRUE|FALSE)\t[0-9]{1,12}\t[^\t\n]{1,200}\t(?P<secret>[^\s]{3,})",
+        r#"(?-u)\t(?:TRUE|FALSE)\t/[^\t\n]*\t(?:TRUE|FALSE)\t[0-9]{1,12}\t[^\t\n]{1,200}\t"?(?P<secret>(?:[^\s"\\]|\\[^nrt"\s\\]){3,})"#,
     ),
     // Hashes of passwords, from which short ones are read back.
     pattern(
@@ -103,6 +103,7 @@ pub static SERVICES: &[Builtin] = &[
             r#"|\bredis-cli\b[^\n|;]{0,200}?\s-a\s{1,4}"#,
             r#"|\b(?:mongosh?|mongodump|mongorestore|docker login|podman login|registry login)\b[^\n|;]{0,200}?\s-p\s{1,4}"#,
             r#"|-pass(?:in|out|wd)?\s{1,4}pass:|\bhttps?\s{1,4}(?:-a|--auth)\s{1,4}[^\s:]{1,100}:|(?:(?i:identified by)|PASSWORD)\s{1,4}'"#,
+            r#"|\bldap(?:search|add|modify|whoami)\b[^\n|;]{0,200}?\s-w\s{1,4}|\b(?:un)?zip\s{1,4}-P\s{1,4}|\bsmbclient\b[^\n|;]{0,200}?\s-U\s{1,4}[^\s%]{1,60}%"#,
             r#"|\b(?:requirepass|masterauth)\s{1,4})(?:\\*["'])?(?P<secret>[^\s"'\\|;<>]{3,200})"#
         ),
         literals: &[
@@ -121,8 +122,45 @@ pub static SERVICES: &[Builtin] = &[
             "PASSWORD '",
             "requirepass",
             "masterauth",
+            "ldapsearch",
+            "ldapadd",
+            "ldapmodify",
+            "ldapwhoami",
+            "zip -P",
+            "smbclient",
         ],
         keys: &[],
         accepts: is_given,
     },
+    // What is given to a program that reads a password, and not what it is: without a name.
+    Builtin {
+        name: "piped-password",
+        pattern: concat!(
+            r#"(?-u)\b(?:echo|printf)\s{1,4}(?:-[neE]{1,3}\s{1,4})?(?:\\*["'])?(?:[^\s"'\\:|;<>]{1,64}:)?"#,
+            r#"(?P<secret>[^\s"'\\|;<>:]{3,200})(?:\\{1,4}n)?(?:\\*["'])?\s{0,4}\|\s{0,4}"#,
+            r#"(?:sudo\s{1,4}-[A-Za-z]{0,3}S\b|(?:sudo\s{1,4})?chpasswd\b|[^\n|;]{0,200}?--pass(?:word|phrase)-stdin\b)"#
+        ),
+        literals: &["sudo -S", "sudo -kS", "chpasswd", "word-stdin", "phrase-stdin"],
+        keys: &[],
+        accepts: is_given,
+    },
+    Builtin {
+        name: "pgpass-password",
+        pattern: r#"(?-u)(?:^|[\s"'])[A-Za-z0-9_.*-]{1,253}:5432:[^:\s"]{1,64}:[^:\s"]{1,64}:(?P<secret>[^\s"'\\]{3,200})"#,
+        literals: &[":5432:"],
+        keys: &[],
+        accepts: is_given,
+    },
+    Builtin {
+        name: "aws-secure-string",
+        pattern: r#"(?-u)SecureString\\*["'],?\s{0,40}\\*["']Value\\*["']\s{0,4}:\s{0,4}\\*["'](?P<secret>[^"'\\]{3,4000})"#,
+        literals: &["SecureString"],
+        keys: &[],
+        accepts: is_given,
+    },
+    // The base64 of `{"payload":"…`.
+    token("aws-registry-token", &["eyJ"], r"(?-u)\b(?P<secret>eyJwYXlsb2FkIjoi[A-Za-z0-9+/]{100,}={0,2})"),
+    token("postman-key", &["PMAK-"], r"(?-u)(?P<secret>PMAK-[0-9a-f]{24}-[0-9a-f]{34})"),
+    token("figma-token", &["figd_"], r"(?-u)(?P<secret>figd_[A-Za-z0-9_-]{38,60})"),
+    token("fly-token", &["fo1_", "fm2_"], r"(?-u)(?:\b|_)(?P<secret>fo1_[A-Za-z0-9_-]{40,}|fm2_[A-Za-z0-9+/=_-]{60,})"),
 ];

@@ -128,6 +128,7 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
                 marked("", &format!("ghp_{}", alnum(36))),
                 marked("token_", &format!("ghp_{}", alnum(36))),
                 marked("x", &format!("ghp_{}", alnum(36))),
+                marked("", &format!("ghp_{}gho_{}", alnum(36), alnum(36))),
                 marked("token ", &format!("ghs_{}", alnum(36))),
                 marked("", &format!("github_pat_{}_{}", alnum(22), alnum(59))),
             ],
@@ -266,6 +267,20 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
             "torn-token",
             vec![marked("", &format!("sk-ant-api03-{}", alnum(10))), format!("«glpat-{}»… [truncated]", alnum(10))],
         ),
+        (
+            "piped-password",
+            vec![
+                "echo '«hunter2x»' | sudo -S systemctl restart app".to_owned(),
+                "echo \"ann:«hunter2x»\" | chpasswd".to_owned(),
+                "echo «6ebfa61f» | docker login ghcr.io -u ann --password-stdin".to_owned(),
+            ],
+        ),
+        ("pgpass-password", vec!["db.internal:5432:app:ann:«0e7e7c19»\n".to_owned()]),
+        ("aws-secure-string", vec!["{\"Type\": \"SecureString\",\n \"Value\": \"«tdfmzcwoztn»\"}".to_owned()]),
+        ("aws-registry-token", vec![marked("", &format!("eyJwYXlsb2FkIjoi{}==", alnum(200)))]),
+        ("postman-key", vec![marked("", &format!("PMAK-{}-{}", random(24, HEX), random(34, HEX)))]),
+        ("figma-token", vec![marked("", &format!("figd_{}", alnum(40)))]),
+        ("fly-token", vec![marked("", &format!("fo1_{}", alnum(43)))]),
         ("torn-github-token", vec![format!("«ghp_{}» and on", alnum(24))]),
         (
             "command-password",
@@ -279,6 +294,9 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
                 "CREATE USER a IDENTIFIED BY '«fqaud-x5»';".to_owned(),
                 "ALTER ROLE app LOGIN PASSWORD '«Kwsj0839!»';".to_owned(),
                 "requirepass «AQM5VsoO»".to_owned(),
+                "ldapsearch -x -D cn=admin -w «AQM5VsoO» -b dc=x".to_owned(),
+                "zip -P «AQM5VsoO» x.zip y".to_owned(),
+                "smbclient //nas/x -U ann%«AQM5VsoO»".to_owned(),
             ],
         ),
         (

@@ -90,3 +90,53 @@ fn only_texts_with_candidates_may_match() {
         assert!(matcher.may_match(text.as_bytes()), "{text}");
     }
 }
+
+/// Redacts the inside of a JSON string by the built-in rules.
+fn redacted_builtin(inside: &str) -> String {
+    let rules = RuleSet::new(&RedactOptions::default()).unwrap();
+    let mut matcher = Matcher::new(&rules, &BTreeSet::new()).unwrap();
+    let found = matcher.redacted(inside.as_bytes(), MatchContext::at(Form::JsonString), &mut BTreeSet::new()).unwrap();
+    found.map_or(inside.to_owned(), |found| String::from_utf8(found).unwrap())
+}
+
+#[test]
+fn an_unquoted_value_ends_with_the_string_of_the_json_around_it() {
+    let line = "A".repeat(64);
+    for (text, hidden, rule) in [
+        ("user=a\npassword=hunter2x", "hunter2x", "named-secret"),
+        ("x:\n  client-secret: hunter2x", "hunter2x", "named-secret"),
+        ("machine a.b login c password hunter2x", "hunter2x", "netrc-password"),
+        (".a.b\tTRUE\t/\tTRUE\t1893456000\tsid\thunter2x", "hunter2x", "cookie-file"),
+        ("\u{1b}[1mpassword\u{1b}[0m=hunter2x", "hunter2x", "named-secret"),
+        (
+            &format!("...\n{line}\n-----END PRIVATE KEY-----"),
+            &format!("{line}\n-----END PRIVATE KEY-----"),
+            "private-key",
+        ),
+        ("token: none", "", ""),
+        ("api_key: ~", "", ""),
+    ] {
+        for is_deep in [false, true] {
+            let document = |text: &str| {
+                let inner = serde_json::json!({ "stdout": text, "more": "{\"lines\":1}" }).to_string();
+                let inner = if is_deep { serde_json::json!({ "body": inner, "n": 1 }).to_string() } else { inner };
+                let inside = serde_json::to_string(&inner).unwrap();
+                inside[1..inside.len() - 1].to_owned()
+            };
+            let expected = match hidden {
+                "" => text.to_owned(),
+                hidden => text.replace(hidden, &format!("[redacted:{rule}]")),
+            };
+            assert_eq!(redacted_builtin(&document(text)), document(&expected), "{text}, deep: {is_deep}");
+        }
+    }
+}
+
+#[test]
+fn a_value_with_quotes_is_removed_as_a_whole_where_they_end_no_string() {
+    for text in ["export DB_PASSWORD=ab\"cd9e", "password=ab\"cd9e\nx=1"] {
+        let inside = serde_json::to_string(text).unwrap();
+        let redacted = redacted_builtin(&inside[1..inside.len() - 1]);
+        assert!(!redacted.contains("cd9e") && redacted.contains("[redacted:named-secret]"), "{redacted}");
+    }
+}

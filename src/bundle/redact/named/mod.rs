@@ -63,8 +63,8 @@ pub const LITERALS: &[&str] = &[
 /// How many bytes of a name are looked at on either side of a literal. Longer names are not those of secrets.
 const MAX_NAME_SIDE: usize = 64;
 
-/// Calls `found` with each value in `text` that is given to a secret's name, in order.
-pub fn find(text: &[u8], found: &mut dyn FnMut(usize, usize)) {
+/// Calls `found` with each value in `text` that is given to a secret's name, in order. `narrowed` gives the part of a value that may be one.
+pub fn find(text: &[u8], narrowed: &dyn Fn(usize, usize) -> (usize, usize), found: &mut dyn FnMut(usize, usize)) {
     static STEMS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         let builder = &mut AhoCorasick::builder();
         builder.match_kind(MatchKind::LeftmostFirst).kind(Some(AhoCorasickKind::DFA)).build(LITERALS).ok()
@@ -79,6 +79,7 @@ pub fn find(text: &[u8], found: &mut dyn FnMut(usize, usize)) {
         let Some((start, end)) = identifier(text, stem.start(), stem.end()) else { continue };
         from = end;
         let Some(given) = place::given(text, start, end) else { continue };
+        let Some(given) = given.narrowed(narrowed) else { continue };
         let setter = if text.get(end) == Some(&b'(') { setter(&text[start..end]) } else { 0 };
         let Some(name) = Name::parse(&text[start + setter..end]) else { continue };
         let secret = &text[given.start..given.end];
@@ -95,8 +96,15 @@ pub fn find(text: &[u8], found: &mut dyn FnMut(usize, usize)) {
 pub fn is_secret_of(key: &[u8], text: &[u8]) -> bool {
     let last = key.rsplit(|byte| matches!(byte, b'.' | b':' | b'/')).next().unwrap_or(key);
     let Some(name) = Name::parse(last.trim_ascii()) else { return false };
-    let given =
-        Given { start: 0, end: text.len(), is_quoted: true, quote: b'"', place: Place::Member, ends_line: true };
+    let given = Given {
+        start: 0,
+        end: text.len(),
+        is_quoted: true,
+        quote: b'"',
+        place: Place::Member,
+        ends_line: true,
+        is_setting: false,
+    };
     value::is_secret(&name, &given, text)
 }
 
@@ -149,6 +157,8 @@ fn is_given(before: &[u8], after: &[u8]) -> bool {
             b'\\' | b'%' | b'&' | b'\t' => return true,
             b'=' | b':' | b'|' | b'>' | b',' => return *byte != b',' || spaces == 0,
             b'(' => return setter(name_before(before)) > 0,
+            // The end of an element.
+            b'<' => return rest.starts_with(b"</") || rest.starts_with(b"<\\"),
             b'"' | b'\'' | b'`' | b']' | b')' | b'*' | b'?' | b'!' | b'+' => is_quoted = true,
             b'v' | b'V' | b'c' if is_quoted => return true,
             b' ' | b'\r' | b'\n' => spaces += 1,
@@ -158,14 +168,22 @@ fn is_given(before: &[u8], after: &[u8]) -> bool {
     // A flag, a column of a table, a statement of a shell, a sentence.
     let name = name_before(before);
     let line = &before[..before.len() - name.len()];
-    let is_statement = || [&b"ENV "[..], b"x ", b"ARG "].iter().any(|word| line.ends_with(word));
+    let is_statement =
+        || [&b"ENV "[..], b"x ", b"ARG ", b"setenv ", b"define "].iter().any(|word| line.ends_with(word));
     spaces > 1 || spaces == 1 && (name.starts_with(b"-") || is_statement() || rest.starts_with(b" is "))
 }
 
 /// What is before a literal in the same name.
 fn name_before(before: &[u8]) -> &[u8] {
     let length = before.iter().rev().take(MAX_NAME_SIDE).take_while(|byte| is_identifier(**byte)).count();
-    &before[before.len() - length..]
+    let (line, name) = before.split_at(before.len() - length);
+    // The letter of an escape is no part of the name.
+    let escape = match name.first() {
+        Some(b'u') if line.ends_with(b"\\") => 5.min(length),
+        Some(_) if line.ends_with(b"\\") => 1,
+        _ => 0,
+    };
+    &name[escape..]
 }
 
 /// The length of `set` or `with` before a name.

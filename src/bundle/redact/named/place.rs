@@ -6,6 +6,9 @@ const MAX_QUOTED_BYTES: usize = 8 << 10;
 /// How long a value without quotes may be.
 pub const MAX_BARE_BYTES: usize = 4 << 10;
 
+/// How far the value may be from the beginning of an object that a name is given.
+const MAX_OBJECT: usize = 300;
+
 /// How much white space may be between a name and its value.
 const MAX_SPACE: usize = 64;
 
@@ -28,6 +31,8 @@ pub enum Place {
     Adjacent,
     /// Between tags: `<name>value</name>`.
     Element,
+    /// The second of a pair of a user and a password.
+    Pair,
 }
 
 /// The value that a name is given.
@@ -45,6 +50,16 @@ pub struct Given {
     pub place: Place,
     /// Whether nothing follows in the line.
     pub ends_line: bool,
+    /// Whether the name stands in a line of its own, directly before `=` or `:`, as in a file of settings.
+    pub is_setting: bool,
+}
+
+impl Given {
+    /// The part of the value that may be a secret.
+    pub fn narrowed(self, narrowed: &dyn Fn(usize, usize) -> (usize, usize)) -> Option<Given> {
+        let (start, end) = narrowed(self.start, self.end);
+        (start < end).then_some(Given { start, end, ends_line: self.ends_line || end < self.end, ..self })
+    }
 }
 
 /// The value that the name in `text[start..end]` is given.
@@ -71,9 +86,16 @@ pub fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
     let place = match operator {
         Operator::None if around.is_flag && has_space && !is_quoted_name => Place::Flag,
         Operator::None if is_quoted_name => {
-            return attribute_value(text, spaced).or_else(|| part_of_form(text, start, at, &around));
+            return attribute_value(text, spaced)
+                .or_else(|| part_of_form(text, start, at, &around))
+                .or_else(|| named_element(text, start, at));
         }
         Operator::None if text.get(at) == Some(&b'(') => return quoted(text, at + 1, Place::Adjacent),
+        // The output of a step: `::set-output name=token::…`.
+        Operator::None if text[at..].starts_with(b"::") && text[..start].ends_with(b"name=") => {
+            return value(text, at + 2, Place::Strong, &around);
+        }
+        Operator::None if text[at..].starts_with(b"</key>") => return next_element(text, at + 6),
         Operator::None if around.is_named => return attribute_value(text, skip_space(text, at, true)),
         Operator::None if has_space && around.is_statement => Place::Flag,
         Operator::None if text[spaced..].starts_with(b"is ") => {
@@ -85,7 +107,8 @@ pub fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
         Operator::None => return None,
         Operator::Comma if is_quoted_name => {
             return attribute_value(text, skip_space(text, after, true)).or_else(|| {
-                value(text, skip_space(text, after, true), Place::Adjacent, &around).filter(|given| given.is_quoted)
+                let place = if around.is_flag { Place::Flag } else { Place::Adjacent };
+                value(text, skip_space(text, after, true), place, &around).filter(|given| given.is_quoted)
             });
         }
         Operator::Comma => return None,
@@ -113,6 +136,12 @@ pub fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
     let from = skip_space(text, after, is_quoted_name || place == Place::Flag && after > end);
     let emphasis = text.get(from..).unwrap_or_default().iter().take(3).take_while(|byte| **byte == b'*').count();
     let from = if emphasis > 1 { skip_space(text, from + emphasis, false) } else { from };
+    if operator == Operator::Equals && text.get(from) == Some(&b'(') && text[start..end].eq_ignore_ascii_case(b"auth") {
+        return second_of_pair(text, from + 1);
+    }
+    if is_quoted_name && operator == Operator::Colon && text.get(from) == Some(&b'{') {
+        return value_in_object(text, from + 1);
+    }
     if text.get(from) == Some(&b'[') && operator != Operator::Bar {
         return quoted(text, skip_space(text, from + 1, true), Place::Adjacent);
     }
@@ -121,7 +150,8 @@ pub fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
             return value(text, from, Place::Code, &around);
         }
     }
-    value(text, from, place, &around)
+    let is_setting = place == Place::Line && !has_space;
+    value(text, from, place, &around).map(|given| Given { is_setting, ..given })
 }
 
 /// What is before a name.
@@ -155,18 +185,19 @@ impl Around {
         };
         let line = &before[before.len().saturating_sub(160)..];
         let line = memchr::memrchr(b'\n', line).map_or(line, |newline| &line[newline + 1..]);
-        let quote = last.filter(|byte| is_quote(*byte));
+        // Also before the dashes of a flag in a list of arguments.
+        let quote = last.filter(|byte| is_quote(*byte)).or(before_dashes.filter(|byte| dashes > 0 && is_quote(*byte)));
         Around {
             quote,
             is_flag: (dashes == 1 || dashes == 2) && ends_word(before_dashes),
-            is_query: matches!(last, Some(b'?' | b'&')) || before.ends_with(b"&amp;"),
+            is_query: matches!(last, Some(b'?' | b'&' | b'=')) || before.ends_with(b"&amp;"),
             is_line: is_line_start(line),
             is_header: quote.is_some()
                 || line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'<' | b'>' | b'*' | b'\r')),
             is_element: last == Some(b'<') || is_in_tag(line),
             is_word_start: ends_word(last),
             is_named: [&b"name: "[..], b"Name: ", b"key: "].iter().any(|name| line.ends_with(name)),
-            is_statement: [&b"ENV "[..], b"ARG ", b"set -gx ", b"set -x ", b"setx "]
+            is_statement: [&b"ENV "[..], b"ARG ", b"set -gx ", b"set -x ", b"setx ", b"setenv ", b"#define "]
                 .iter()
                 .any(|word| line.ends_with(word)),
         }
@@ -251,6 +282,55 @@ fn part_of_form(text: &[u8], start: usize, at: usize, around: &Around) -> Option
     before.ends_with(b"name=").then(|| bare(text, at + line_break.len(), Place::Element, around)).flatten()
 }
 
+/// The password in `auth=("user", "password")`, after the parenthesis.
+fn second_of_pair(text: &[u8], at: usize) -> Option<Given> {
+    let user = quoted(text, skip_space(text, at, true), Place::Pair)?;
+    let at = user.end + escapes(text, user.end) + 1;
+    let (operator, at) = operator(text, skip_space(text, at, true));
+    (operator == Operator::Comma).then(|| quoted(text, skip_space(text, at, true), Place::Pair)).flatten()
+}
+
+/// The value in `{"type": "string", "value": "…"}`, after the brace.
+fn value_in_object(text: &[u8], at: usize) -> Option<Given> {
+    let inside = &text[at..(at + MAX_OBJECT).min(text.len())];
+    let inside = &inside[..memchr::memchr2(b'}', b'{', inside).unwrap_or(inside.len())];
+    let member = memchr::memmem::find_iter(inside, b"value")
+        .find(|at| at.checked_sub(1).is_some_and(|quote| inside[quote] == b'"'))?;
+    attribute_value(text, at + member)
+}
+
+/// The text of the element after `<key>name</key>`.
+fn next_element(text: &[u8], at: usize) -> Option<Given> {
+    let at = skip_space(text, at, true);
+    text[at..].starts_with(b"<string>").then(|| text_of_element(text, at + 8)).flatten()
+}
+
+/// The text of an element with a name: `<string name="…">text</string>`.
+fn named_element(text: &[u8], start: usize, at: usize) -> Option<Given> {
+    let line = &text[start.saturating_sub(60)..start];
+    let tag = &line[memchr::memrchr(b'<', line)?..];
+    let is_named = [&b"<string name="[..], b"<property name=", b"<entry key=", b"<param name="];
+    let is_value = is_named.iter().any(|name| tag.starts_with(name));
+    (is_value && text.get(at) == Some(&b'>')).then(|| text_of_element(text, at + 1)).flatten()
+}
+
+/// The text from `at` up to a closing tag.
+fn text_of_element(text: &[u8], at: usize) -> Option<Given> {
+    let inside = &text[at..(at + MAX_BARE_BYTES).min(text.len())];
+    let length = memchr::memchr2(b'<', b'\n', inside)?;
+    let is_closed = inside[length..].starts_with(b"</") || inside[length..].starts_with(b"<\\/");
+    let given = Given {
+        start: at,
+        end: at + length,
+        is_quoted: true,
+        quote: b'<',
+        place: Place::Element,
+        ends_line: false,
+        is_setting: false,
+    };
+    (is_closed && length > 0).then_some(given)
+}
+
 /// The text of an element: `<name …>text</`.
 fn element(text: &[u8], start: usize, end: usize) -> Option<Given> {
     let rest = text.get(end..(end + 200).min(text.len()))?;
@@ -273,6 +353,7 @@ fn element(text: &[u8], start: usize, end: usize) -> Option<Given> {
         quote: b'<',
         place: Place::Element,
         ends_line: false,
+        is_setting: false,
     })
 }
 
@@ -327,7 +408,7 @@ fn quoted(text: &[u8], at: usize, place: Place) -> Option<Given> {
         None if line == rest.len() && start + rest.len() == text.len() => rest.len(),
         _ => return None,
     };
-    Some(Given { start, end: start + end, is_quoted: true, quote, place, ends_line: false })
+    Some(Given { start, end: start + end, is_quoted: true, quote, place, ends_line: false, is_setting: false })
 }
 
 /// A value without quotes.
@@ -352,7 +433,15 @@ fn bare(text: &[u8], at: usize, place: Place, around: &Around) -> Option<Given> 
     let line = rest.get(end..).unwrap_or_default();
     let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
     let ends_line = line.trim_ascii().is_empty() || (place == Place::Header && is_quote(line[0]));
-    (end > 0).then_some(Given { start: at, end: at + end, is_quoted: false, quote: 0, place, ends_line })
+    (end > 0).then_some(Given {
+        start: at,
+        end: at + end,
+        is_quoted: false,
+        quote: 0,
+        place,
+        ends_line,
+        is_setting: false,
+    })
 }
 
 fn is_next_parameter(rest: &[u8]) -> bool {

@@ -6,7 +6,7 @@ use super::*;
 /// The text with every secret between `«` and `»`.
 fn marked(text: &str) -> String {
     let (mut out, mut at) = (Vec::new(), 0);
-    find(text.as_bytes(), &mut |start, end| {
+    find(text.as_bytes(), &|start, end| (start, end), &mut |start, end| {
         out.extend_from_slice(&text.as_bytes()[at..start]);
         out.extend_from_slice(format!("«{}»", &text[start..end]).as_bytes());
         at = end;
@@ -35,6 +35,18 @@ const SECRETS: &[&str] = &[
     "  db_password: «hunter2»",
     "- password: «Tr0ub4dor&3»",
     "root_password = «hunter2»",
+    "kubectl create secret generic db --from-literal=password=«QVz4QCNc_mwauyw» -n app",
+    "password    «wvt3MVWB_PQTOPC»",
+    "password=«AAAA0AAAaa_0»",
+    "--password «aaaa00000AA0» --verbose",
+    "setenv PLATFORM_API_TOKEN «QVz4QCNc_mwauyw»",
+    "#define WIFI_PASSWORD \"«swordfish»\"",
+    "::set-output name=deploy_token::«swordfish»",
+    "requests.get(url, auth=(\"ann\", \"«swordfish»\"))",
+    "<key>APIToken</key>\n  <string>«swordfish»</string>",
+    "<string name=\"maps_api_key\">«swordfish»</string>",
+    "\"db_password\": {\n \"sensitive\": true,\n \"value\": \"«swordfish»\"\n}",
+    "[\"--api-key\",\n \"«0651d023d85c»\"]",
     // JSON, YAML, programs.
     "{\"password\" : \"«hunter2»\", \"a\": 1}",
     "{\\\"password\\\": \\\"«hunter2»\\\"}",

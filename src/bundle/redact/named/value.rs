@@ -38,7 +38,7 @@ pub fn is_secret(name: &Name, given: &Given, value: &[u8]) -> bool {
         return false;
     }
     let is_sure = match given.place {
-        Place::Strong | Place::Element => true,
+        Place::Strong | Place::Element | Place::Pair => true,
         Place::Header => given.ends_line || given.is_quoted || is_strange(text),
         Place::Flag => given.is_quoted || !is_word(text),
         Place::Member | Place::Line | Place::Code => given.is_quoted,
@@ -50,15 +50,16 @@ pub fn is_secret(name: &Name, given: &Given, value: &[u8]) -> bool {
         Kind::Password if given.place == Place::Line => is_random(text),
         Kind::Password if given.place == Place::Code => is_random(text),
         Kind::Password if given.place == Place::Flag => is_strange(text),
-        Kind::Password => is_random(text) || (name.is_upper && is_strange(text)),
+        Kind::Password => is_random(text) || is_made(text) || (name.is_upper && is_strange(text)),
         Kind::Key if is_sure => true,
         Kind::Key if given.place == Place::Code => is_random(text),
-        Kind::Key if given.place == Place::Adjacent => is_random(text),
+        Kind::Key if given.place == Place::Adjacent => is_random(text) || is_made(text),
         Kind::Key => is_strange(text) && text.len() >= 6,
         Kind::Token if given.place == Place::Strong => text.len() >= 6,
         Kind::Token => is_random(text) && text.len() >= 8,
         // Headers of cookies have a rule of their own.
         Kind::Weak if given.place == Place::Header && name.words.iter().any(|word| word == "cookie") => false,
+        Kind::Weak if given.place == Place::Pair => true,
         Kind::Weak => is_random(text) && text.len() >= 8,
         Kind::Session => is_session_id(name, given, text),
         Kind::Authorization => is_random(text) && text.len() >= 6,
@@ -335,6 +336,9 @@ fn is_code(text: &str, given: &Given) -> bool {
     };
     let is_strong = matches!(given.place, Place::Strong | Place::Flag | Place::Element);
     let is_identifier = rest.is_empty() && (first.contains('_') || is_camel(first)) && !is_random(first);
+    // With a digit, alone behind a name in a file of settings, it is none.
+    let is_setting = given.is_setting && given.ends_line && first.bytes().any(|byte| byte.is_ascii_digit());
+    let is_identifier = is_identifier && !is_setting;
     let is_type = rest.starts_with(['<', '[', '?']) || (rest == "!" && given.place == Place::Code);
     rest.starts_with(['(', '[']) && !is_strong
         || (!is_strong && rest.starts_with('.') && rest.contains('('))
@@ -406,6 +410,34 @@ fn is_random(text: &str) -> bool {
         return false;
     }
     has_digit && text.bytes().any(|byte| byte.is_ascii_alphabetic()) || has_symbol || parts().any(is_jumbled)
+}
+
+/// Whether a text of letters and digits is not made of words, where capitals are followed by small letters or other capitals only.
+fn is_made(text: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| text.as_bytes().iter().any(test);
+    let is_word = |word: &str| {
+        let bytes = word.as_bytes();
+        let is_hump = |at: usize| {
+            !bytes[at].is_ascii_uppercase()
+                || bytes.get(at + 1..at + 3).is_some_and(|two| two.iter().all(u8::is_ascii_lowercase))
+        };
+        bytes.iter().all(u8::is_ascii_uppercase) || (0..bytes.len()).all(is_hump)
+    };
+    // Small letters, a number, and capitals only: `wvt3MVWB`.
+    let is_odd = |part: &str| {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_lowercase());
+        let last = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.len() < part.len()
+            && last.len() < rest.len()
+            && last.len() > 2
+            && last.bytes().all(|byte| byte.is_ascii_uppercase())
+    };
+    text.len() >= 10
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_lowercase)
+        && !(text.split(|c: char| !c.is_ascii_alphabetic()).all(is_word) && !text.split('_').any(is_odd))
 }
 
 /// Whether letters of both cases and digits alternate more often than words and numbers do.
