@@ -86,7 +86,7 @@ pub fn words(text: &str) -> Vec<String> {
 fn stem(words: &[String], at: usize) -> Option<(Kind, usize, usize)> {
     let word = words[at].trim_end_matches(|c: char| c.is_ascii_digit());
     let before = at.checked_sub(1).map(|before| words[before].as_str());
-    let next = words.get(at + 1).map(String::as_str);
+    let next = words.get(at + 1).map(|next| next.trim_end_matches(|c: char| c.is_ascii_digit()));
     let ends = |ends: &[&str]| ends.iter().any(|end| word.ends_with(end));
     if ends(&["password", "passwd", "passphrase", "passcode", "pwd", "passwort", "storepass", "keypass", "psk"]) {
         return Some((Kind::Password, at, 1));

@@ -38,6 +38,7 @@ const SECRETS: &[&str] = &[
     "kubectl create secret generic db --from-literal=password=«QVz4QCNc_mwauyw» -n app",
     "password    «wvt3MVWB_PQTOPC»",
     "password=«AAAA0AAAaa_0»",
+    "sessionId2=«aaaa0bAB_c__1»",
     "--password «aaaa00000AA0» --verbose",
     "setenv PLATFORM_API_TOKEN «QVz4QCNc_mwauyw»",
     "#define WIFI_PASSWORD \"«swordfish»\"",

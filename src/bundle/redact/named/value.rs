@@ -50,10 +50,10 @@ pub fn is_secret(name: &Name, given: &Given, value: &[u8]) -> bool {
         Kind::Password if given.place == Place::Line => is_random(text),
         Kind::Password if given.place == Place::Code => is_random(text),
         Kind::Password if given.place == Place::Flag => is_strange(text),
-        Kind::Password => is_random(text) || is_made(text) || (name.is_upper && is_strange(text)),
+        Kind::Password => is_random(text) || (name.is_upper && is_strange(text)),
         Kind::Key if is_sure => true,
         Kind::Key if given.place == Place::Code => is_random(text),
-        Kind::Key if given.place == Place::Adjacent => is_random(text) || is_made(text),
+        Kind::Key if given.place == Place::Adjacent => is_random(text),
         Kind::Key => is_strange(text) && text.len() >= 6,
         Kind::Token if given.place == Place::Strong => text.len() >= 6,
         Kind::Token => is_random(text) && text.len() >= 8,
@@ -80,7 +80,7 @@ fn is_session_id(name: &Name, given: &Given, text: &str) -> bool {
         Place::Header => is_random(text) && text.len() >= 8 && !is_uuid(text),
         _ if is_cookie => is_random(text) && text.len() >= 8,
         _ => {
-            is_random(text) && text.len() >= 16 && !is_uuid(text) && text.bytes().any(|byte| byte.is_ascii_uppercase())
+            is_random(text) && text.len() >= 12 && !is_uuid(text) && text.bytes().any(|byte| byte.is_ascii_uppercase())
         }
     }
 }
@@ -342,7 +342,9 @@ fn is_code(text: &str, given: &Given) -> bool {
     let is_type = rest.starts_with(['<', '[', '?']) || (rest == "!" && given.place == Place::Code);
     rest.starts_with(['(', '[']) && !is_strong
         || (!is_strong && rest.starts_with('.') && rest.contains('('))
-        || (rest.starts_with('(') && is_strong && first.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'))
+        || (rest.starts_with('(')
+            && is_strong
+            && text.bytes().all(|byte| byte.is_ascii_alphabetic() || b"_(.,".contains(&byte)))
         || rest.starts_with("::")
         || rest.starts_with("->")
         || (is_member(rest) && !is_random(first))
@@ -403,7 +405,7 @@ fn is_random(text: &str) -> bool {
             || (number == part.len() && number <= 10)
             || (part.len() <= 3)
     };
-    if is_mixed(text) {
+    if is_mixed(text) || is_made(text) {
         return true;
     }
     if parts().all(is_wordlike) && !has_symbol {
