@@ -105,8 +105,8 @@ const joined: Record<string, (words: string[]) => string> = {
 const name = fc
   .tuple(fc.constantFrom('', 'db', 'my app', 'stripe', 'old'), fc.constantFrom(...WORDS), fc.constantFrom('', '2', 'v1', 'prod'), fc.constantFrom(...Object.keys(joined)))
   .map(([before, word, after, style]) => joined[style]!([before, word, after].filter(Boolean).join(' ').split(' ')));
-// As a program makes it: of both cases, and of many different characters.
-const isMade = (text: string) => new Set(text).size >= 8 && /[a-z]/.test(text) && /[A-Z]/.test(text);
+// As a program makes it: of both cases, and with digits among the letters, which no words and numbers have. `token` alone is given those, too.
+const isMade = (text: string) => (text.match(/[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])/g) ?? []).length >= Math.max(3, text.length / 5) && /[a-z]/.test(text) && /[A-Z]/.test(text);
 const value = fc.stringMatching(/^[A-Za-z]{4}[0-9][A-Za-z0-9_]{7,24}$/).filter(isMade);
 const given: ((name: string, value: string) => string)[] = [
   (key, secret) => `${key}=${secret}`,
