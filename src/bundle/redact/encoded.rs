@@ -10,6 +10,9 @@ const MIN_HEX: usize = 32;
 /// The minimum length of a line that the next one continues.
 const MIN_LINE: usize = 60;
 
+/// Letters that are fewer may be a word rather than a line.
+const MIN_WORD: usize = 16;
+
 /// How many decoded bytes show whether it is a text.
 const SAMPLE: usize = 24;
 
@@ -92,13 +95,13 @@ fn run(text: &[u8], from: usize) -> Option<(usize, usize)> {
 /// The end of an encoded text that begins with the line `text[start..end]`.
 fn joined(text: &[u8], start: usize, mut end: usize) -> usize {
     let mut line = start;
-    while end - line >= MIN_LINE && (end - line) % 4 == 0 {
+    while end - line >= MIN_LINE && (end - line).is_multiple_of(4) {
         let Some(next) = next_line(text, end) else { break };
         let length = text[next..].iter().take_while(|byte| is_digit(**byte)).count();
         // The first word of a sentence continues no line.
         let after = text.get(padded(text, next + length));
         let is_alone = after.is_none_or(|byte| b"\r\n\\\"'`<,)".contains(byte));
-        let is_word = length < WINDOW && text[next..next + length].iter().all(u8::is_ascii_alphabetic);
+        let is_word = length < MIN_WORD && text[next..next + length].iter().all(u8::is_ascii_alphabetic);
         if length == 0 || is_word && !is_alone {
             break;
         }

@@ -43,9 +43,12 @@ impl View {
     }
 }
 
+/// How a view is derived: what changes at an offset, the bytes that changes begin with, and whether the rules apply to the view.
+type Derivation = (fn(&[u8], usize) -> Option<Change>, &'static [u8], bool);
+
 /// The views of a text that differ from it.
 pub fn views(text: &[u8]) -> impl Iterator<Item = View> + '_ {
-    let views: [(fn(&[u8], usize) -> Option<Change>, &[u8], bool); 4] = [
+    let views: [Derivation; 4] = [
         (invisible, b"\x1b\x00\x08\xc2\xe2\xef\xcd", true),
         (percent, b"%", true),
         (entity, b"&", true),

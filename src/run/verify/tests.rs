@@ -1,3 +1,4 @@
+use crate::run::blob::BlobStore;
 use std::fs;
 use std::sync::atomic::AtomicBool;
 

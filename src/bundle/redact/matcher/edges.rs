@@ -64,7 +64,7 @@ impl<'t> Edges<'t> {
             all().zip(ranges).filter(|(_, (start, end))| end - start == 1).map(|(at, _)| at).collect()
         });
         let own = if looks_like_json(self.text) {
-            all().filter(|at| backslashes(&self.text[..*at]) % 2 == 0).collect()
+            all().filter(|at| backslashes(&self.text[..*at]).is_multiple_of(2)).collect()
         } else {
             Vec::new()
         };
@@ -87,7 +87,7 @@ fn whole_escapes(text: &[u8], mut start: usize, mut end: usize) -> (usize, usize
 fn escape_around(text: &[u8], at: usize) -> Option<(usize, usize)> {
     (1..MAX_ESCAPE.min(at + 1)).find_map(|distance| {
         let from = at - distance;
-        let is_escape = text.get(from) == Some(&b'\\') && backslashes(&text[..from]) % 2 == 0;
+        let is_escape = text.get(from) == Some(&b'\\') && backslashes(&text[..from]).is_multiple_of(2);
         let length = is_escape.then(|| escape_length(&text[from..])).flatten()?;
         (length > distance).then_some((from, from + length))
     })

@@ -145,10 +145,12 @@ pub fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
     if text.get(from) == Some(&b'[') && operator != Operator::Bar {
         return quoted(text, skip_space(text, from + 1, true), Place::Adjacent);
     }
-    if place != Place::Adjacent && operator == Operator::Colon && !is_quoted_name {
-        if let Some(from) = after_type(text, from) {
-            return value(text, from, Place::Code, &around);
-        }
+    if place != Place::Adjacent
+        && operator == Operator::Colon
+        && !is_quoted_name
+        && let Some(from) = after_type(text, from)
+    {
+        return value(text, from, Place::Code, &around);
     }
     let is_setting = place == Place::Line && !has_space;
     value(text, from, place, &around).map(|given| Given { is_setting, ..given })

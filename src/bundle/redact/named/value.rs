@@ -439,7 +439,7 @@ fn is_made(text: &str) -> bool {
         && has(u8::is_ascii_digit)
         && has(u8::is_ascii_uppercase)
         && has(u8::is_ascii_lowercase)
-        && !(text.split(|c: char| !c.is_ascii_alphabetic()).all(is_word) && !text.split('_').any(is_odd))
+        && (text.split('_').any(is_odd) || !text.split(|c: char| !c.is_ascii_alphabetic()).all(is_word))
 }
 
 /// Whether letters of both cases and digits alternate more often than words and numbers do.
