@@ -121,7 +121,7 @@ const given: ((name: string, value: string) => string)[] = [
   (key, secret) => `\u001b[33m${key}\u001b[0m=\u001b[32m${secret}\u001b[0m`,
 ];
 
-test.prop([name, value, fc.constantFrom(...given), fc.string({ maxLength: 20 })], runs(200))(
+test.prop([name, value, fc.constantFrom(...given), fc.string({ maxLength: 20 })], { ...runs(200), seed: 1 })(
   'a value given to the name of a secret is removed however both are written and whatever stands before it',
   async (key, secret, write, before) => {
     const written = `${before}\n${write(key, secret)}\nend`;

@@ -41,7 +41,7 @@ const harmless = fc.oneof(
 const isPin = (name: string, value: string) => /password/i.test(name) && /^[0-9]{4,}$/.test(value);
 const given = fc.tuple(names, harmless).filter(([name, value]) => !isPin(name, value));
 
-test.prop([given, fc.constantFrom('=', ': ', ' = ')], runs(200))('a variable, a call, a placeholder or a count is left as it is behind any name', async ([name, value], between) => {
+test.prop([given, fc.constantFrom('=', ': ', ' = ')], { ...runs(200), seed: 1 })('a variable, a call, a placeholder or a count is left as it is behind any name', async ([name, value], between) => {
   await expectUnchanged(sessionOfText(`${name}${between}${value}`));
 });
 

@@ -240,12 +240,14 @@ describe.skipIf(!canFail)('a line without an end', () => {
   });
 
   test('does not block an abort in sessions that are compared, traced or exported', async () => {
-    const paths = [endless(`${START}\n`), endless(`${START}\n`)];
+    const paths = [endless(`${START}\n`), endless(`${START}\n`), endless(`${START}\n`)];
+    // A larger one is refused at once.
+    truncateSync(paths[2]!, 2 ** 35);
     const calls: [string, unknown[]][] = [
-      ['diff', [...paths, { signal: 'signal' }]],
-      ['diff', [...paths, { signal: 'signal', full: true }]],
+      ['diff', [paths[0], paths[1], { signal: 'signal' }]],
+      ['diff', [paths[0], paths[1], { signal: 'signal', full: true }]],
       ['traceAncestors', [paths[0], 'rec_9', { signal: 'signal' }]],
-      ['exportBundle', [paths[0], freshPath('out'), { signal: 'signal' }]],
+      ['exportBundle', [paths[2], freshPath('out'), { signal: 'signal' }]],
     ];
     for (const [name, args] of calls) {
       const report = await calledWithoutHoles(name, args, 200);
