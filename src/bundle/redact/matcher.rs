@@ -8,7 +8,7 @@ mod edges;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use edges::Edges;
+use edges::{Edges, looks_like_json};
 
 use super::builtin::decoded_secrets;
 use super::encoded::segments;
@@ -460,10 +460,6 @@ pub fn placeholder(name: &str) -> Vec<u8> {
 fn is_short(text: &[u8]) -> bool {
     let begins_character = |byte: &&u8| **byte & 0xc0 != 0x80;
     text.iter().filter(begins_character).take(MIN_UNGUESSABLE).count() < MIN_UNGUESSABLE
-}
-
-fn looks_like_json(text: &[u8]) -> bool {
-    matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
 }
 
 fn match_all(regex: &regex::bytes::Regex, group: Option<usize>, text: &[u8], mut found: impl FnMut(usize, usize)) {

@@ -2,7 +2,6 @@
 
 use std::cell::OnceCell;
 
-use super::looks_like_json;
 use crate::bundle::redact::escapes::{escape_length, map_to_encoded};
 use crate::bundle::redact::views::View;
 
@@ -96,4 +95,9 @@ fn escape_around(text: &[u8], at: usize) -> Option<(usize, usize)> {
 /// The number of backslashes at the end of a text.
 fn backslashes(text: &[u8]) -> usize {
     text.iter().rev().take_while(|byte| **byte == b'\\').count()
+}
+
+/// Whether a text is JSON by its first character.
+pub fn looks_like_json(text: &[u8]) -> bool {
+    matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
 }
