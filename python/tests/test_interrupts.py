@@ -120,9 +120,14 @@ def endless(session, tmp_path):
     return made
 
 
-@pytest.mark.parametrize("seconds", [0.2, 1])
-@pytest.mark.parametrize("work", ["to_parquet", "read_all", "first_divergence"])
-def test_a_signal_is_heard_soon(endless, tmp_path, work, seconds):
+@pytest.mark.parametrize(
+    ("work", "seconds"), [("to_parquet", 0.2), ("to_parquet", 1), ("read_all", 0.2), ("read_all", 1), ("first_divergence", 0.05)]
+)
+def test_a_signal_is_heard_soon(endless, session, tmp_path, work, seconds):
+    if work == "first_divergence":
+        # It passes over zeros that take no space.
+        for path in endless:
+            path.write_bytes(session.read_bytes() + bytes(600 << 20))
     works = {
         "to_parquet": lambda: st.to_parquet(endless[0].parent, tmp_path / "lake"),
         "read_all": lambda: st.table(endless[0].parent, "sessions").read_all(),
