@@ -79,7 +79,7 @@ class HeldLock {
     if (file !== undefined && this.#isLostAs(file)) this.#tell()
   }
 
-  /** Stops the renewals, lets go of the system's lock, and forgets the lock. */
+  /** Stops the renewals and releases the system's lock. The session can be locked again in this thread. */
   end() {
     this.#hasEnded = true
     this.#clearTimer()
@@ -141,7 +141,7 @@ class HeldLock {
   }
 
   /**
-   * Removes the file without a guard, and so without creating another: nobody may take over a lock that the system says is held, unless a program
+   * Removes the file without a guard, and so without creating another: no program may take over a lock that the system says is held, unless a program
    * that does not ask the system thinks that it is old. Resolves to whether it is removed.
    */
   async #unlinkHeld() {

@@ -1,7 +1,7 @@
 'use strict'
 
 // The system's lock on a lock file. It tells whether the owner is alive where its pid does not: in another pid namespace, or after another process
-// was given the pid. The system lets go of it when the process ends.
+// was given the pid. The system releases it when the process ends.
 
 const { native, parseRecord } = require('../native.js')
 const { LOCK, resultOf } = require('../job.js')

@@ -2,7 +2,7 @@
 
 // The temporary file of a lock or a guard. It gets its complete content before it is linked to its final name, so that no reader ever sees partial
 // content, and only one of several programs succeeds. On a file system without links the file is created under its final name instead: a reader
-// may find it empty, which nobody takes for a lock that has ended.
+// may find it empty; an empty file counts as a lock that is held until it is old.
 
 const fs = require('node:fs/promises')
 const { fsync } = require('node:fs')
@@ -79,7 +79,7 @@ async function writeNew(filePath, describe) {
   }
 }
 
-/** Holds the file before anything is written: whoever reads that it is held must find it so. */
+/** Locks the file before its content says so, because a program that reads the content looks for the system's lock. */
 async function writeTo(handle, file) {
   const { dev, ino } = await handle.stat(EXACT)
   file.dev = dev
@@ -142,7 +142,7 @@ async function createAs(name, describe, unlinkable) {
   return null
 }
 
-/** Removes a temporary file, and lets go of its lock unless it was published. */
+/** Removes a temporary file, and releases its lock unless it was published. */
 async function discard(temporary, published) {
   await removeQuietly(temporary.filePath)
   if (published !== temporary) await letGo(temporary.systemLock)

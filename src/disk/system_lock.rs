@@ -37,7 +37,7 @@ pub enum Look {
 
 impl SystemLock {
     /// Locks the file at `path` if it is the one with this id. Returns `None` if it is not, or if the file system has no such locks.
-    /// Nobody else locks the file: whoever is in the way only looks at it.
+    /// No other process locks this file exclusively; one that is in the way holds a shared lock for the length of a look.
     pub fn hold(path: &Path, id: FileId) -> Option<Self> {
         let options = OpenOptions { read: true, write: true, links: Links::Refused, ..OpenOptions::default() };
         let file = input_file::open_patiently(path, &options).ok().filter(|file| has_id(file, id))?;
