@@ -106,4 +106,4 @@ function countsOf(names) {
 
 const toned = (status, colour) => colour[TONES[status] ?? 'bold'](printable(status, 20))
 
-module.exports = { runSummary, whatIsWrong, warningRows, countsOf, toned }
+module.exports = { runSummary, whatIsWrong, warningRows, countsOf }

@@ -59,4 +59,4 @@ function modifiedBefore({ modified }, age) {
   return Date.now() - modified > age
 }
 
-module.exports = { isStale, hasPid, isDead, isOlderThan, modifiedBefore }
+module.exports = { isStale, hasPid, isDead, isOlderThan }
