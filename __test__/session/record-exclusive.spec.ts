@@ -272,6 +272,8 @@ describe('the end of an owner', () => {
     recorder.initializeForResume(second, 1);
     expect((await theWarning(warnings)).owner).toEqual(THIS_PROCESS);
     expect(recorder.isActive()).toBe(false);
+    // The lock file is removed on the writer's thread, since removing it may wait for the disk.
+    await eventually('the lock is gone', () => !existsSync(lockOf(first)));
     await expectFree(first);
     await owner.dispose();
   });
