@@ -1,6 +1,6 @@
 'use strict'
 
-// Runs background jobs of the addon and receives their batches (src/node/job.rs).
+// Runs background jobs of the addon and receives their batches (src/job.rs).
 
 const { parseRecord, nextTurn } = require('./native.js')
 const { onAbort } = require('./abort.js')

@@ -2,7 +2,7 @@
 
 const { append, record, withFields } = require('./native.js')
 
-/** Puts together the result of a job that is too large to be parsed in one turn of the event loop (src/node/job/pieces.rs). */
+/** Puts together the result of a job that is too large to be parsed in one turn of the event loop (src/job/pieces.rs). */
 class Pieces {
   /** The last batch of the job, as far as it has been received. */
   #partial

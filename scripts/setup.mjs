@@ -12,7 +12,7 @@ import { addonFile } from './platform.mjs';
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const PAGE_LIBRARIES = 'cli/html/libraries/list.json';
 const PAGE_LIBRARY_SOURCES = ['package-lock.json', 'scripts/build-page-libraries.mjs'];
-const ADDON_SOURCES = ['src', 'Cargo.toml', 'Cargo.lock', 'build.rs'];
+const ADDON_SOURCES = ['src', 'crates/core/src', 'crates/core/Cargo.toml', 'Cargo.toml', 'Cargo.lock', 'build.rs'];
 
 requireNode(20);
 if (!packagesAreInstalled()) {

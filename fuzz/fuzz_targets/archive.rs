@@ -4,11 +4,11 @@
 use std::io::Read;
 
 use libfuzzer_sys::fuzz_target;
-use session_tape::bundle::archive::ArchiveReader;
-use session_tape::bundle::container::{Container, Visitor};
-use session_tape::bundle::error::BundleError;
-use session_tape::bundle::limits::Limits;
-use session_tape::bundle::path::BundlePath;
+use session_tape_core::bundle::archive::ArchiveReader;
+use session_tape_core::bundle::container::{Container, Visitor};
+use session_tape_core::bundle::error::BundleError;
+use session_tape_core::bundle::limits::Limits;
+use session_tape_core::bundle::path::BundlePath;
 
 const LIMITS: Limits = Limits {
     line_bytes: 1 << 10,

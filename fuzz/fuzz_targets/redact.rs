@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use session_tape::bundle::error::BundleCode;
-use session_tape::bundle::redact::escapes::unescaped;
-use session_tape::bundle::redact::lines::redacted_line;
-use session_tape::bundle::redact::matcher::Matcher;
-use session_tape::bundle::redact::{RedactOptions, RedactionRule, RuleSet, blobs};
+use session_tape_core::bundle::error::BundleCode;
+use session_tape_core::bundle::redact::escapes::unescaped;
+use session_tape_core::bundle::redact::lines::redacted_line;
+use session_tape_core::bundle::redact::matcher::Matcher;
+use session_tape_core::bundle::redact::{RedactOptions, RedactionRule, RuleSet, blobs};
 
 const SECRET: &[u8] = b" AKIAIOSFODNN7EXAMPLE ";
 

@@ -3,9 +3,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};
-use session_tape::jsonl::tape::arena::Arena;
-use session_tape::jsonl::tape::{FinishedTape, FinishedText, MAX_CODES, TapeBuilder};
-use session_tape::jsonl::text::decode;
+use session_tape_core::jsonl::tape::arena::Arena;
+use session_tape_core::jsonl::tape::{FinishedTape, FinishedText, MAX_CODES, TapeBuilder};
+use session_tape_core::jsonl::text::decode;
 
 struct Reader<'a> {
     tape: &'a FinishedTape,
