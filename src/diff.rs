@@ -9,7 +9,7 @@ use super::bundles::NativeBundles;
 use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, NativeJob, Progress, ProgressReporter};
 use super::reading::{open_bundle, start_reading};
-use session_tape_core::bundle::import::ImportError;
+use session_tape_core::bundle::import_error::ImportError;
 use session_tape_core::bundle::open::{Opened, is_bundle};
 use session_tape_core::diff::ancestry::trace_ancestors;
 use session_tape_core::diff::compare::{DiffOptions, diff};

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use session_tape_core::bundle::error::BundleError;
-use session_tape_core::bundle::import::ImportError;
+use session_tape_core::bundle::import_error::ImportError;
 use session_tape_core::diff::error::{DiffError, Side};
 use session_tape_core::disk::os_error::OsError;
 use session_tape_core::jsonl::writer::{WriteError, WriteFailure};

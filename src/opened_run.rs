@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::reading::open_bundle;
-use session_tape_core::bundle::import::ImportError;
+use session_tape_core::bundle::import_error::ImportError;
 use session_tape_core::bundle::open::{Opened, is_bundle, open_verified};
 use session_tape_core::bundle::replay as of_bundle;
 use session_tape_core::bundle::watch::Progress;

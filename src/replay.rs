@@ -13,7 +13,7 @@ use super::error_json::{CANT_BE_READ, refusal_message};
 use super::job::{JobEnd, NativeJob, Sender, new_job};
 use super::reading::open_bundle;
 use super::session_batches::{Items, SessionOptions, send_items, send_replay};
-use session_tape_core::bundle::import::ImportError;
+use session_tape_core::bundle::import_error::ImportError;
 use session_tape_core::bundle::manifest::BundleKind;
 use session_tape_core::bundle::open::is_bundle;
 use session_tape_core::jsonl::segments::Threads;

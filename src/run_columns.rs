@@ -14,7 +14,7 @@ use super::opened_run::OpenedRun;
 use super::reading::start_reading;
 use super::text::OutputText;
 use session_tape_core::bundle::error::BundleError;
-use session_tape_core::bundle::import::ImportError;
+use session_tape_core::bundle::import_error::ImportError;
 use session_tape_core::bundle::replay as of_bundle;
 use session_tape_core::cancellation::Cancellation;
 use session_tape_core::run::absence::explain_not_a_run;

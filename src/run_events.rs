@@ -13,7 +13,7 @@ use super::job::{JobEnd, NativeJob, new_job};
 use super::json::JsonText;
 use super::opened_run::OpenedRun;
 use session_tape_core::background;
-use session_tape_core::bundle::import::ImportError;
+use session_tape_core::bundle::import_error::ImportError;
 use session_tape_core::cancellation::Cancellation;
 use session_tape_core::run::absence::explain_not_a_run;
 use session_tape_core::run::error::{RunError, event_id};

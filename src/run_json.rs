@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::error_json::{CANT_BE_READ, ErrorJson};
-use session_tape_core::bundle::import::ImportError;
+use session_tape_core::bundle::import_error::ImportError;
 use session_tape_core::run::check::{Aspect, Check};
 use session_tape_core::run::replay::Metrics;
 use session_tape_core::run::verify::Verification;

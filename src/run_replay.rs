@@ -11,7 +11,7 @@ use super::opened_run::OpenedRun;
 use super::reading::{TwoPhaseProgress, start_reading};
 use super::run_json::{MetricsJson, VerificationJson};
 use session_tape_core::background;
-use session_tape_core::bundle::import::ImportError;
+use session_tape_core::bundle::import_error::ImportError;
 use session_tape_core::bundle::watch::Progress;
 use session_tape_core::cancellation::Cancellation;
 use session_tape_core::hash::to_hex;

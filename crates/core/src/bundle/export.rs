@@ -10,7 +10,7 @@ use super::archive::{Compression, tar_bytes};
 use super::checksums;
 use super::container::{read_failed, read_up_to};
 use super::error::{BundleCode, BundleError};
-pub use super::info::BundleInfo;
+use super::info::BundleInfo;
 use super::limits::Limits;
 use super::manifest::Manifest;
 use super::path::{BundlePath, CHECKSUMS, MANIFEST, METADATA, REDACTIONS, SIGNATURE};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::error::{BundleCode, BundleError};
-pub use super::import_error::ImportError;
+use super::import_error::ImportError;
 use super::info::BundleInfo;
 use super::open_container::open_container;
 use super::verify::{Report, VerifyOptions, inspect, verify_with};

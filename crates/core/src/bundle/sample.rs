@@ -9,10 +9,11 @@ use std::sync::atomic::AtomicBool;
 use serde_json::json;
 
 use super::error::{BundleCode, BundleError};
-use super::export::{BundleInfo, ExportOptions, export};
-use super::import::{ImportError, import};
+use super::export::{ExportOptions, export};
+use super::info::BundleInfo;
 use super::verify::{Report, VerifyOptions, verify};
 use super::watch::JobWatch;
+use super::{import::import, import_error::ImportError};
 use crate::disk::durability::Durability;
 use crate::hash::as_text;
 use crate::run::blob::BlobStore;

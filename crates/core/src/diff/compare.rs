@@ -16,7 +16,7 @@ use super::error::{DiffError, Side};
 use super::fields::{Field, FieldOptions, fields};
 use super::run_ancestry::has_event;
 use super::run_digest::edit_runs;
-use super::run_projection::project;
+use super::run_projection::project_event;
 use super::run_stream::RunCursor;
 use super::session_digest::edit_sessions;
 use super::session_stream::{SessionCursor, start_of as session_start};
@@ -302,7 +302,7 @@ fn is_reordered(left: &Source, right: &Source, divergence: &RunDivergence, compa
             return trees;
         };
         while trees.len() < LOOKED_THROUGH && cursor.advance().unwrap_or(false) {
-            trees.extend(cursor.event().and_then(|event| project(&event, &compared.ignore)));
+            trees.extend(cursor.event().and_then(|event| project_event(&event, &compared.ignore)));
         }
         trees
     };

@@ -150,7 +150,7 @@ pub fn diverging_events(
 }
 
 fn parting_event(event: &RunEvent<'_>, ignore: &[Pointer]) -> Result<PartingEvent, RunError> {
-    let tree = run_projection::project(event, ignore).ok_or_else(|| changed(event.row.time))?;
+    let tree = run_projection::project_event(event, ignore).ok_or_else(|| changed(event.row.time))?;
     let (time, kind) = (event.row.time, event.row.kind);
     let (place, invoked) = (event.place(), event.invoked());
     Ok(PartingEvent { time, place, kind, invoked, tree })
@@ -196,7 +196,7 @@ pub fn diverging_records(
             (left, right) => {
                 let project = |record: &Option<Record<'_>>, calls: &mut Calls, side| match record {
                     Some(record) => {
-                        let tree = session_projection::project(record, calls, &compared.ignore);
+                        let tree = session_projection::project_record(record, calls, &compared.ignore);
                         tree.ok_or_else(|| unread(side)).map(Some)
                     }
                     None => Ok(None),
@@ -242,7 +242,8 @@ fn are_plainly_equal(left: &Record<'_>, right: &Record<'_>) -> bool {
 fn ends_unanswered(source: &Source, last: i64) -> Result<bool, SessionFault> {
     let mut cursor = SessionCursor::open(source)?;
     while cursor.place < last && cursor.advance()? {}
-    let tree = cursor.record().and_then(|record| session_projection::project(&record, &mut Calls::default(), &[]));
+    let tree =
+        cursor.record().and_then(|record| session_projection::project_record(&record, &mut Calls::default(), &[]));
     Ok(tree.is_some_and(|tree| {
         let speaker = tree.at(&["payload", "content", "speaker"]).and_then(|speaker| tree.string(speaker));
         speaker.is_some_and(|speaker| speaker.as_json() != "ai")

@@ -8,7 +8,7 @@ use super::edits::{Digested, Edits, NOTHING, edits};
 use super::error::{DiffError, Side};
 use super::fields::FieldOptions;
 use super::places::Places;
-use super::run_projection::{Facts, project, project_facts};
+use super::run_projection::{Facts, project_event, project_facts};
 use super::run_stream::RunCursor;
 use super::source::Source;
 use super::tree::Tree;
@@ -75,7 +75,7 @@ fn digest(
     while cursor.advance()? {
         let Some(event) = cursor.event() else { break };
         if event.place() >= skipped {
-            let tree = project(&event, &compared.ignore).ok_or_else(changed)?;
+            let tree = project_event(&event, &compared.ignore).ok_or_else(changed)?;
             list.add(&tree, event.row.time, event.offset());
         }
         count += 1;

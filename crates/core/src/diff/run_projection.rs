@@ -30,7 +30,7 @@ pub struct Facts<'e> {
 
 /// The projection of an event: `{"kind","node","parent","payload"}`, in which the values that do not count are
 /// marked.
-pub fn project(event: &RunEvent<'_>, ignore: &[Pointer]) -> Option<Tree<'static>> {
+pub fn project_event(event: &RunEvent<'_>, ignore: &[Pointer]) -> Option<Tree<'static>> {
     let (kind, node, parent) = (event.row.kind, event.node(), event.row.parent);
     let (invoked, payload, places) = (event.invoked(), event.payload(), event.places);
     project_facts(&Facts { kind, node, parent, invoked, payload, places }, ignore)
@@ -133,7 +133,7 @@ pub fn are_equal(left: &RunEvent<'_>, right: &RunEvent<'_>, ignore: &[Pointer]) 
     if ignore.is_empty() && left.row.kind != right.row.kind {
         return Some(false);
     }
-    let (left, right) = (project(left, ignore)?, project(right, ignore)?);
+    let (left, right) = (project_event(left, ignore)?, project_event(right, ignore)?);
     Some(Pair { left: &left, right: &right, same_reference: &same_place }.are_equal(ROOT, ROOT))
 }
 

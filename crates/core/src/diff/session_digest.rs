@@ -6,7 +6,7 @@ use super::divergence::Compared;
 use super::edits::{Digested, Edits, edits};
 use super::error::{DiffError, SessionFault, Side};
 use super::fields::FieldOptions;
-use super::session_projection::{Calls, Known, project};
+use super::session_projection::{Calls, Known, project_record};
 use super::session_stream::{Record, SessionCursor, parts_of};
 use super::source::Source;
 use super::tree::Tree;
@@ -48,7 +48,7 @@ fn digest(
     let (mut list, mut calls) = (Digested::behind(skipped), Calls::default());
     while cursor.advance()? && !cancelled.load(Ordering::Relaxed) {
         let Some(record) = cursor.record() else { break };
-        let tree = project(&record, &mut calls, &compared.ignore).ok_or(ReadError::Changed)?;
+        let tree = project_record(&record, &mut calls, &compared.ignore).ok_or(ReadError::Changed)?;
         if record.place >= skipped {
             list.add(&tree, record.place as u64, (record.offset, record.line.len() as u32));
         }
@@ -68,5 +68,5 @@ fn read_again(
     let parts = parts_of(line, &mut Nesting::default()).ok_or(ReadError::Changed)?;
     let record = Record { line, parts, place: list.numbers[index] as i64, offset };
     let mut known = Known(list.references_of(index).iter());
-    Ok(project(&record, &mut known, &compared.ignore).ok_or(ReadError::Changed)?)
+    Ok(project_record(&record, &mut known, &compared.ignore).ok_or(ReadError::Changed)?)
 }

@@ -145,7 +145,7 @@ impl CountCalls for Known<'_> {
 
 /// The projection of a record: `{"type","payload"}`, in which the values that do not count are marked. Opens and answers the calls in it, so
 /// each record must be projected once, in order.
-pub fn project(record: &Record<'_>, calls: &mut impl CountCalls, ignore: &[Pointer]) -> Option<Tree<'static>> {
+pub fn project_record(record: &Record<'_>, calls: &mut impl CountCalls, ignore: &[Pointer]) -> Option<Tree<'static>> {
     let mut tree = Tree::of(Cow::Owned(text(record)))?;
     mark_payload(&mut tree, record.place, calls);
     ignore.iter().for_each(|pointer| pointer.apply(&mut tree));

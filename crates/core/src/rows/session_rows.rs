@@ -16,7 +16,7 @@ use crate::jsonl::scan::{Nesting, Span};
 use crate::jsonl::source::{LineSource, ReadError};
 use crate::run::text::Text;
 use crate::session::event::{Body, StartFields};
-use crate::session::fold::{Effect, FoldOptions, Place};
+use crate::session::fold::{Effect, FoldOptions, LinePosition};
 use crate::session::line::Line;
 use sha2::{Digest as _, Sha256};
 
@@ -199,7 +199,7 @@ impl SessionReader {
             hashes.each(chunk.bytes, whole, &mut |hashed| {
                 lines += 1;
                 let HashedLine { at, line, .. } = hashed;
-                let place = Place { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };
+                let place = LinePosition { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };
                 let (read, tree) = digester.read(line, nesting);
                 let row = (!is_placeholder).then(|| row_of(&read, tree, &place, &hashed, nesting, digester));
                 if !effect.stopped {
@@ -228,7 +228,7 @@ const HASHED_BYTES: usize = 64 << 10;
 fn row_of<'l>(
     read: &Line,
     tree: Option<Tree<'l>>,
-    place: &Place<'l>,
+    place: &LinePosition<'l>,
     hashed: &HashedLine<'l>,
     nesting: &mut Nesting,
     digester: &mut RecordDigester,
@@ -262,7 +262,7 @@ fn status_of(body: &Body, is_first: bool) -> LineStatus {
 /// What a replay takes for a provider that is not a string.
 const EMPTY: &[u8] = br#""""#;
 
-fn change_of<'l>(body: &Body, place: &Place<'l>) -> Change<'l> {
+fn change_of<'l>(body: &Body, place: &LinePosition<'l>) -> Change<'l> {
     let offset = |span: &Span| place.offset + u64::from(span.start);
     match body {
         Body::Content(item) => Change::Item(offset(item)),

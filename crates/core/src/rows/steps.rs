@@ -3,7 +3,7 @@
 
 use super::read_tree::read_tree;
 use crate::diff::digest::{Digester, hash, with_references};
-use crate::diff::session_projection::{CountCalls, UnansweredCalls, project, project_line};
+use crate::diff::session_projection::{CountCalls, UnansweredCalls, project_line, project_record};
 use crate::diff::session_stream::{Record, parts_of};
 use crate::diff::tree::{Reference, SpareTree, Tree};
 use crate::jsonl::scan::Nesting;
@@ -69,7 +69,9 @@ impl RecordDigester {
                 project_line(&mut tree, &mut uses);
                 tree
             }
-            None => project(&Record { line, parts: parts_of(line, nesting)?, place: 0, offset: 0 }, &mut uses, &[])?,
+            None => {
+                project_record(&Record { line, parts: parts_of(line, nesting)?, place: 0, offset: 0 }, &mut uses, &[])?
+            }
         };
         self.references.clear();
         let digest = self.digester.digest(&tree, &mut self.references);

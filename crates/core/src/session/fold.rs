@@ -170,7 +170,7 @@ impl Fold {
     pub fn effect_into(&mut self, items: &mut impl ItemSink, text: &[u8], offset: u64, at_start: bool) -> Effect {
         let mut effect = Effect::default();
         for (at, line) in Lines::new(text) {
-            let place = Place { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };
+            let place = LinePosition { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };
             items.begin_line(place.offset);
             effect.add_line(&place, &self.options, &mut self.nesting, items);
             if effect.stopped {
@@ -182,7 +182,7 @@ impl Fold {
 }
 
 /// A line and its place in the file.
-pub struct Place<'a> {
+pub struct LinePosition<'a> {
     /// The line, without its ending.
     pub line: &'a [u8],
     /// Its offset in the file.
@@ -191,7 +191,7 @@ pub struct Place<'a> {
     pub first_of_file: bool,
 }
 
-impl Place<'_> {
+impl LinePosition<'_> {
     fn item(&self, span: Span) -> ItemRef {
         ItemRef { offset: self.offset + u64::from(span.start), length: span.end - span.start }
     }
@@ -224,12 +224,18 @@ impl Place<'_> {
 }
 
 impl Effect {
-    fn add_line(&mut self, place: &Place<'_>, options: &FoldOptions, nesting: &mut Nesting, items: &mut impl ItemSink) {
+    fn add_line(
+        &mut self,
+        place: &LinePosition<'_>,
+        options: &FoldOptions,
+        nesting: &mut Nesting,
+        items: &mut impl ItemSink,
+    ) {
         self.add_read_line(read_line_into(items, place.line, options.mode, nesting), place, options);
     }
 
     /// Adds a line that was already read.
-    pub fn add_read_line(&mut self, line: Line, place: &Place<'_>, options: &FoldOptions) {
+    pub fn add_read_line(&mut self, line: Line, place: &LinePosition<'_>, options: &FoldOptions) {
         self.settle_torn();
         self.lines += 1;
         match line {
@@ -259,7 +265,7 @@ impl Effect {
         }
     }
 
-    fn add_event(&mut self, event: Event, place: &Place<'_>, options: &FoldOptions) {
+    fn add_event(&mut self, event: Event, place: &LinePosition<'_>, options: &FoldOptions) {
         if let Some(seq) = event.seq {
             self.add_seq(seq);
         }
@@ -333,7 +339,7 @@ impl Effect {
         self.largest_seq = larger(self.largest_seq, Some(seq));
     }
 
-    fn add_start(&mut self, fields: Option<StartFields>, place: &Place<'_>, options: &FoldOptions) {
+    fn add_start(&mut self, fields: Option<StartFields>, place: &LinePosition<'_>, options: &FoldOptions) {
         self.start = match fields {
             None => Start::Invalid,
             Some(fields) if !options.is_expected(fields.project_hash.of(place.line)) => {

@@ -10,7 +10,7 @@ use super::history::ItemRef;
 use super::layout::{ItemTapes, Layout, Pause};
 use super::message::{Message, MessagePart};
 use super::scan::{Scanned, Scanner};
-use super::snapshot::{self, Place, Snapshot, Snapshots};
+use super::snapshot::{self, Snapshot, SnapshotFile, Snapshots};
 use crate::jsonl::digest::Block;
 use crate::jsonl::segments::{Segments, Threads, equal_segments};
 use crate::jsonl::source::{LineSource, ReadError};
@@ -76,7 +76,7 @@ pub struct Replay {
 
 /// Collects what a snapshot of the replay needs.
 struct SnapshotBuilder {
-    place: Place,
+    place: SnapshotFile,
     blocks: Vec<Block>,
     /// The effect of the lines that `blocks` cover; `None` if it is the effect of the replay.
     effect: Option<Effect>,

@@ -124,17 +124,17 @@ pub enum Snapshots {
 
 impl Snapshots {
     /// The place of the snapshot of the file at `path`; `None` if snapshots are not kept, or if the file's directory can't be found.
-    pub fn place_of(&self, path: &Path) -> Option<Place> {
+    pub fn place_of(&self, path: &Path) -> Option<SnapshotFile> {
         match self {
             Snapshots::None => None,
-            Snapshots::Beside => Some(Place::beside(path)),
-            Snapshots::Within(directory) => Place::within(directory, path).ok(),
+            Snapshots::Beside => Some(SnapshotFile::beside(path)),
+            Snapshots::Within(directory) => SnapshotFile::within(directory, path).ok(),
         }
     }
 }
 
 /// The place of the snapshot of a file.
-pub struct Place {
+pub struct SnapshotFile {
     path: PathBuf,
     /// The session's file.
     file: PathBuf,
@@ -142,10 +142,10 @@ pub struct Place {
     creates_directory: bool,
 }
 
-impl Place {
+impl SnapshotFile {
     /// Next to the file at `path`.
     pub fn beside(path: &Path) -> Self {
-        Place { path: path_of(path), file: path.to_path_buf(), creates_directory: false }
+        SnapshotFile { path: path_of(path), file: path.to_path_buf(), creates_directory: false }
     }
 
     /// In a directory for snapshots of files from any directory. The name contains a hash of the absolute path of the file at `path`. Returns an
@@ -157,7 +157,7 @@ impl Place {
         let hash = sha256_hex([plain(&file).as_os_str().as_encoded_bytes()]);
         let mut snapshot = name.to_os_string();
         snapshot.push(format!("-{}.snap", String::from_utf8_lossy(&hash[..HASH_DIGITS])));
-        Ok(Place { path: directory.join(snapshot), file, creates_directory: true })
+        Ok(SnapshotFile { path: directory.join(snapshot), file, creates_directory: true })
     }
 }
 
@@ -179,7 +179,7 @@ pub fn path_of(path: &Path) -> PathBuf {
 
 /// Loads the snapshot of the file that is open as `source`. Returns `None` if there is none at this place that can be used for a fold with these
 /// options. `threads` says which threads compare it with the file.
-pub fn load(place: &Place, source: &Arc<LineSource>, options: &FoldOptions, threads: Threads) -> Option<Loaded> {
+pub fn load(place: &SnapshotFile, source: &Arc<LineSource>, options: &FoldOptions, threads: Threads) -> Option<Loaded> {
     let (text, written) = read(&place.path, source.size().saturating_add(LEAST_LIMIT_BYTES))?;
     let stored = decode(&text)?;
     let most_blocks = stored.end / crate::jsonl::segments::SEGMENT_BYTES * 2 + MOST_SMALL_BLOCKS;
@@ -206,7 +206,7 @@ pub fn load(place: &Place, source: &Arc<LineSource>, options: &FoldOptions, thre
 
 /// Writes the snapshot of the file that is open as `source`, made in `mode`: whole or not at all. It is not synced to the disk, since a snapshot
 /// that a crash has damaged is ignored.
-pub fn save(place: &Place, source: &LineSource, snapshot: &Snapshot, mode: Mode) -> Result<(), OsError> {
+pub fn save(place: &SnapshotFile, source: &LineSource, snapshot: &Snapshot, mode: Mode) -> Result<(), OsError> {
     if place.creates_directory {
         new_directory::create(parent(&place.path))?;
     }

@@ -9,7 +9,7 @@ fn trees(lines: &[&str]) -> Vec<Tree<'static>> {
     let project = |(place, line): (i64, &&str)| {
         let parts = parts_of(line.as_bytes(), &mut Nesting::default()).unwrap();
         let record = Record { line: line.as_bytes(), parts, place, offset: 0 };
-        super::project(&record, &mut calls, &[]).unwrap()
+        super::project_record(&record, &mut calls, &[]).unwrap()
     };
     (0..).zip(lines).map(project).collect()
 }

@@ -89,7 +89,7 @@ fn replay_both_ways_in(mode: Mode, path: &Path) -> Seen {
 
 /// Saves a snapshot beside the file at `path`.
 fn save_beside(path: &Path, snapshot: &Snapshot) {
-    save(&Place::beside(path), &LineSource::open(path).unwrap(), snapshot, Mode::Lenient).unwrap();
+    save(&SnapshotFile::beside(path), &LineSource::open(path).unwrap(), snapshot, Mode::Lenient).unwrap();
 }
 
 /// What may happen to a session file between two replays.
@@ -193,7 +193,7 @@ fn session_of(directory: &Path, lines: u64) -> PathBuf {
 }
 
 fn load_from(path: &Path) -> Option<Loaded> {
-    load(&Place::beside(path), &Arc::new(LineSource::open(path).unwrap()), &options(None), Threads::All)
+    load(&SnapshotFile::beside(path), &Arc::new(LineSource::open(path).unwrap()), &options(None), Threads::All)
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn a_file_that_came_to_rest_while_it_was_scanned_is_not_known_at_a_glance() {
     let snapshot = load_from(&path).unwrap().snapshot;
     let source = LineSource::open(&path).unwrap();
     std::thread::sleep(AT_REST + Duration::from_millis(300));
-    save(&Place::beside(&path), &source, &snapshot, Mode::Lenient).unwrap();
+    save(&SnapshotFile::beside(&path), &source, &snapshot, Mode::Lenient).unwrap();
     assert!(!load_from(&path).unwrap().matches_metadata);
 }
 
@@ -276,7 +276,7 @@ fn a_snapshot_of_something_else_does_not_count() {
         assert!(load_from(&path).is_some(), "written anew");
     }
     let source = Arc::new(LineSource::open(&path).unwrap());
-    let place = Place::beside(&path);
+    let place = SnapshotFile::beside(&path);
     assert!(load(&place, &source, &options(Some("other")), Threads::All).is_none());
     assert!(load(&place, &source, &FoldOptions { through_seq: Some(3.0), ..options(None) }, Threads::All).is_none());
     assert!(load(&place, &source, &FoldOptions { mode: Mode::Strict, ..options(None) }, Threads::All).is_none());
@@ -309,7 +309,7 @@ fn a_directory_for_snapshots_is_made_and_has_one_for_each_file() {
             )
         };
         assert_eq!(with(), replay(Replay::open(&path, options(None)).unwrap()));
-        let place = Place::within(&snapshots, &path).unwrap();
+        let place = SnapshotFile::within(&snapshots, &path).unwrap();
         let hash = crate::hash::sha256_hex([path.to_str().unwrap().as_bytes()]);
         let expected = format!("session.jsonl-{}.snap", std::str::from_utf8(&hash[..16]).unwrap());
         assert_eq!(place.path, snapshots.join(expected));
@@ -329,14 +329,14 @@ fn links_in_the_directory_of_a_file_are_resolved_and_a_link_to_the_file_is_not()
     let path = session_of(root.path(), 20);
     let link = root.path().join("link");
     std::os::unix::fs::symlink(root.path(), &link).unwrap();
-    let place = |path: &Path| Place::within(Path::new("snapshots"), path).unwrap().path;
+    let place = |path: &Path| SnapshotFile::within(Path::new("snapshots"), path).unwrap().path;
     assert_eq!(place(&link.join("session.jsonl")), place(&path));
     fs::create_dir(root.path().join("sub")).unwrap();
     assert_eq!(place(&link.join("sub/.././session.jsonl")), place(&path));
     std::os::unix::fs::symlink(&path, root.path().join("other.jsonl")).unwrap();
     assert_ne!(place(&root.path().join("other.jsonl")), place(&path));
-    assert!(Place::within(Path::new("snapshots"), &root.path().join("no/such")).is_err());
-    assert!(Place::within(Path::new("snapshots"), Path::new("/")).is_err());
+    assert!(SnapshotFile::within(Path::new("snapshots"), &root.path().join("no/such")).is_err());
+    assert!(SnapshotFile::within(Path::new("snapshots"), Path::new("/")).is_err());
 }
 
 #[test]
