@@ -5,7 +5,7 @@ use std::path::Path;
 use super::reading::open_bundle;
 use session_tape_core::bundle::import_error::ImportError;
 use session_tape_core::bundle::open::{Opened, is_bundle, open_verified};
-use session_tape_core::bundle::replay as of_bundle;
+use session_tape_core::bundle::replay::{replay_opened, trace_opened, verify_opened};
 use session_tape_core::bundle::watch::Progress;
 use session_tape_core::cancellation::Cancellation;
 use session_tape_core::run::directory::RunDirectory;
@@ -65,7 +65,7 @@ impl OpenedRun {
     pub fn replay(&self, options: &ReplayOptions, watch: &mut Watch<'_>) -> Result<Replayed, Box<Failed>> {
         match self {
             OpenedRun::Plain(directory) => replay(directory, options, watch),
-            OpenedRun::Bundle(opened) => of_bundle::replay(opened, options, watch),
+            OpenedRun::Bundle(opened) => replay_opened(opened, options, watch),
         }
     }
 
@@ -73,7 +73,7 @@ impl OpenedRun {
     pub fn verify(&self, trusted: &TrustedKeys, watch: &mut Watch<'_>) -> Result<Verification, RunError> {
         match self {
             OpenedRun::Plain(directory) => verify(directory, trusted, &Redactions::default(), watch),
-            OpenedRun::Bundle(opened) => of_bundle::verify_run(opened, trusted, watch),
+            OpenedRun::Bundle(opened) => verify_opened(opened, trusted, watch),
         }
     }
 
@@ -83,7 +83,7 @@ impl OpenedRun {
             OpenedRun::Plain(directory) => {
                 Trace::open(&directory.log(), Range { first: Some(0), ..range }, Redactions::default())
             }
-            OpenedRun::Bundle(opened) => of_bundle::trace(opened, range),
+            OpenedRun::Bundle(opened) => trace_opened(opened, range),
         }
     }
 }

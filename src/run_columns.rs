@@ -15,7 +15,7 @@ use super::reading::start_reading;
 use super::text::OutputText;
 use session_tape_core::bundle::error::BundleError;
 use session_tape_core::bundle::import_error::ImportError;
-use session_tape_core::bundle::replay as of_bundle;
+use session_tape_core::bundle::replay::trace_opened;
 use session_tape_core::cancellation::Cancellation;
 use session_tape_core::run::absence::explain_not_a_run;
 use session_tape_core::run::columns::{Column, EventColumns, Names};
@@ -186,7 +186,7 @@ impl Log {
                 OpenedRun::Bundle(opened) => *bundle = Some(bundles.keep(*opened)),
             }
         }
-        let trace = bundle.as_ref().and_then(|bundle| bundle.read(|opened| of_bundle::trace(opened, range)));
+        let trace = bundle.as_ref().and_then(|bundle| bundle.read(|opened| trace_opened(opened, range)));
         trace.ok_or_else(|| BundleError::cancelled().into())
     }
 }

@@ -290,7 +290,7 @@ fn seal_and_read(source: &Path, unpacked: &Memory) {
             let opened = quietly(|watch| open(bundle, &VerifyOptions::default(), watch)).unwrap();
             assert_eq!(unpacked.files().is_empty(), files::is_directory(bundle));
             if is_run {
-                let replayed = session_tape_core::bundle::replay::replay;
+                let replayed = session_tape_core::bundle::replay::replay_opened;
                 let replayed = watched(|watch| replayed(&opened, &ReplayOptions::default(), watch)).unwrap();
                 assert_eq!(replayed.event_count, 10);
             } else {

@@ -19,7 +19,7 @@ use session_tape_core::jsonl::segments::Threads;
 use session_tape_core::jsonl::source::LineSource;
 use session_tape_core::session::fold::FoldOptions;
 use session_tape_core::session::replay::Replay;
-use session_tape_core::session::snapshot::{Place, Snapshots, load};
+use session_tape_core::session::snapshot::{SnapshotFile, Snapshots, load};
 use simulated::cut::Fill;
 use simulated::disk::Disk;
 use simulated::search::{Judge, Search, Tried, first_life, lengths, search};
@@ -171,7 +171,7 @@ fn a_file_is_at_rest_by_the_clock_of_its_file_system_too() {
         while replay.scan_on().unwrap().is_some() {}
         replay.keep_snapshot();
         let source = Arc::new(LineSource::open(&path).unwrap());
-        let loaded = load(&Place::beside(&path), &source, &FoldOptions::default(), Threads::All).unwrap();
+        let loaded = load(&SnapshotFile::beside(&path), &source, &FoldOptions::default(), Threads::All).unwrap();
         assert_eq!(loaded.matches_metadata, is_at_rest);
     }
 }

@@ -11,7 +11,7 @@ use crate::run::verify::{Verification, verify, verify_partial};
 use crate::signature::TrustedKeys;
 
 /// Replays an opened run like [`run::replay`](replay_run). A partial bundle is always replayed from its snapshot, regardless of `options.start_from`.
-pub fn replay(opened: &Opened, options: &ReplayOptions, watch: &mut Watch<'_>) -> Result<Replayed, Box<Failed>> {
+pub fn replay_opened(opened: &Opened, options: &ReplayOptions, watch: &mut Watch<'_>) -> Result<Replayed, Box<Failed>> {
     let mut options = options.clone();
     options.redactions = opened.redactions.of_run();
     if opened.is_partial() {
@@ -28,7 +28,7 @@ pub fn replay(opened: &Opened, options: &ReplayOptions, watch: &mut Watch<'_>) -
 
 /// Verifies an opened run like [`run::verify`](verify). Redacted and missing data are unverifiable. With trusted keys, snapshots must
 /// be signed by one of them, unless the manifest is.
-pub fn verify_run(opened: &Opened, trusted: &TrustedKeys, watch: &mut Watch<'_>) -> Result<Verification, RunError> {
+pub fn verify_opened(opened: &Opened, trusted: &TrustedKeys, watch: &mut Watch<'_>) -> Result<Verification, RunError> {
     let (directory, redactions) = (opened.run_directory(), opened.redactions.of_run());
     let trusted = opened.keys_for_snapshots(trusted);
     if opened.is_partial() {
@@ -38,7 +38,7 @@ pub fn verify_run(opened: &Opened, trusted: &TrustedKeys, watch: &mut Watch<'_>)
 }
 
 /// Reads the events of an opened run. `range.first` is ignored: the manifest contains the first time of a partial log.
-pub fn trace(opened: &Opened, range: Range) -> Result<Trace, RunError> {
+pub fn trace_opened(opened: &Opened, range: Range) -> Result<Trace, RunError> {
     let first = Some(opened.manifest.partial.as_ref().map_or(0, |partial| partial.logical_time + 1));
     Trace::open(&opened.run_directory().log(), Range { first, ..range }, opened.redactions.of_run())
 }

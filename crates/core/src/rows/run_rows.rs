@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use super::steps::{Prefixes, Step};
-use crate::bundle::replay::verify_run;
+use crate::bundle::replay::verify_opened;
 use crate::diff::digest::{Digester, with_references};
 use crate::diff::places::Places;
 use crate::diff::run_projection::{Facts, project_facts};
@@ -158,7 +158,7 @@ pub fn verify_recording(recording: &Recording, cancelled: &AtomicBool) -> Result
     let source = recording.source();
     let (trusted, mut watch) = (TrustedKeys::default(), Watch { cancelled, progress: &mut |_, _| {} });
     let verification = match recording.opened() {
-        Some(opened) => verify_run(opened, &trusted, &mut watch)?,
+        Some(opened) => verify_opened(opened, &trusted, &mut watch)?,
         None => verify(&RunDirectory::with_log(&source.root, &source.log), &trusted, &source.redactions, &mut watch)?,
     };
     let flags = [Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];

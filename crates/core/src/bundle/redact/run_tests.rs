@@ -11,7 +11,7 @@ use crate::bundle::error::{BundleCode, BundleError};
 use crate::bundle::export::ExportOptions;
 use crate::bundle::info::BundleInfo;
 use crate::bundle::open::{is_bundle, open};
-use crate::bundle::replay::{replay, trace, verify_run};
+use crate::bundle::replay::{replay_opened, trace_opened, verify_opened};
 use crate::bundle::sample::*;
 use crate::bundle::source::ExportFrom;
 use crate::bundle::verify::VerifyOptions;
@@ -144,7 +144,7 @@ pub(super) fn verification(path: &Path) -> Verification {
     }
     let opened = quietly(|watch| open(path, &VerifyOptions::default(), watch)).unwrap();
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    verify_run(&opened, &TrustedKeys::default(), &mut watch).unwrap()
+    verify_opened(&opened, &TrustedKeys::default(), &mut watch).unwrap()
 }
 
 fn state(path: &Path) -> String {
@@ -155,7 +155,7 @@ fn state(path: &Path) -> String {
         return replayed.state.to_canonical().unwrap();
     }
     let opened = quietly(|watch| open(path, &VerifyOptions::default(), watch)).unwrap();
-    replay(&opened, &options, &mut watch).unwrap().state.to_canonical().unwrap()
+    replay_opened(&opened, &options, &mut watch).unwrap().state.to_canonical().unwrap()
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn a_redacted_run_keeps_its_chain_and_its_state() {
     assert!(!after.is_ok() && !after.check(Aspect::Schedule).holds());
 
     let opened = quietly(|watch| open(&directory, &VerifyOptions::default(), watch)).unwrap();
-    let mut events = trace(&opened, Range::default()).unwrap();
+    let mut events = trace_opened(&opened, Range::default()).unwrap();
     let mut count = 0;
     while let Some(event) = events.next() {
         assert_eq!(event.unwrap().salt.is_none(), hit(count));
@@ -309,7 +309,7 @@ fn partial_bundles_are_redacted_and_exported_again_too() {
         assert!(found.check(Aspect::StateHashes).holds() && found.check(Aspect::Snapshots).holds());
         assert_eq!((found.check(Aspect::Dag).unverifiable, found.check(Aspect::Dag).holds()), (1, false));
         let opened = quietly(|watch| open(&path(name), &VerifyOptions::default(), watch)).unwrap();
-        let mut events = trace(&opened, Range { from: time + 5, to: time + 9, ..Range::default() }).unwrap();
+        let mut events = trace_opened(&opened, Range { from: time + 5, to: time + 9, ..Range::default() }).unwrap();
         let mut times = Vec::new();
         while let Some(event) = events.next() {
             times.push(event.unwrap().time);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::escapes::{tests::escaped, unescaped};
 use super::*;
 use crate::bundle::error::{BundleCode, BundleError};
-use crate::bundle::export::{self as sealing, ExportOptions};
+use crate::bundle::export::{ExportOptions, export as export_session};
 use crate::bundle::info::BundleInfo;
 use crate::bundle::sample::*;
 use crate::bundle::watch::{JobWatch, Progress};
@@ -400,7 +400,7 @@ fn what_comes_into_a_source_after_it_was_looked_through_is_not_sealed() {
         }
     };
     let mut watch = JobWatch { cancelled: &AtomicBool::new(false), progress: &mut change };
-    let error = sealing::export(&source, &destination, &ExportOptions::default(), &mut watch).unwrap_err();
+    let error = export_session(&source, &destination, &ExportOptions::default(), &mut watch).unwrap_err();
     assert_eq!((error.code, names(root.path())), (BundleCode::SourceChanged, vec!["s.jsonl".to_owned()]));
 }
 

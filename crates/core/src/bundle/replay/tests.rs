@@ -18,7 +18,7 @@ use crate::run::start_from::StartFrom;
 fn replayed(path: &Path, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {
     let opened = quietly(|watch| open(path, &VerifyOptions::default(), watch)).unwrap();
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    replay(&opened, options, &mut watch)
+    replay_opened(&opened, options, &mut watch)
 }
 
 fn sample() -> (Recorded, u64) {
