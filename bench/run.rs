@@ -4,18 +4,11 @@
 use std::sync::Arc;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use session_tape_core::jsonl::lines::Lines;
-use session_tape_core::jsonl::scan::Nesting;
-use session_tape_core::run::chain;
-use session_tape_core::run::dag::{Dag, compile};
-use session_tape_core::run::decoded_event::Event;
-use session_tape_core::run::entry::{EntrySink, NoSink};
-use session_tape_core::run::event::EventLine;
-use session_tape_core::run::kind::Kind;
-use session_tape_core::run::recording::{EventInput, Recording};
-use session_tape_core::run::state::State;
-use session_tape_core::run::state_hash::StateHasher;
-use session_tape_core::run::text::Text;
+use session_tape_core::json::{Nesting, Text};
+use session_tape_core::lines::Lines;
+use session_tape_core::run::{
+    Dag, EntrySink, Event, EventInput, EventLine, Kind, NoSink, Recording, State, StateHasher, chain, compile,
+};
 
 const NODES: usize = 400;
 const CALLS: usize = 20;

@@ -1,6 +1,6 @@
 'use strict'
 
-// The fold of events about checkpoints, for records in memory. `crates/core/src/session/checkpoint.rs` does the same for a replay.
+// The fold of events about checkpoints, for records in memory. `crates/core/src/session/fold/checkpoint.rs` does the same for a replay.
 
 const { expect } = require('./arguments.js')
 const { define, hasOwn, own } = require('./native.js')

@@ -4,7 +4,7 @@ const { native, parseRecord } = require('./native.js')
 const { bundles } = require('./bundles.js')
 const { RUN, runJob } = require('./job.js')
 
-/** The events of a run in columns (crates/core/src/run/columns.rs), for the pages of the command line. Reads about a million events per second. */
+/** The events of a run in columns (crates/core/src/run/read/columns.rs), for the pages of the command line. Reads about a million events per second. */
 class RunColumns {
   #columns
 

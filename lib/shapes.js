@@ -1,6 +1,6 @@
 'use strict'
 
-// The shapes of objects: their keys, in order (crates/core/src/jsonl/tape/shapes.rs).
+// The shapes of objects: their keys, in order (crates/core/src/tape/shapes.rs).
 
 const { append, join } = require('./native.js')
 const { getOwnPropertyNames } = Object

@@ -4,7 +4,7 @@ const { parse, define, own, slice, substring } = require('./native.js')
 const { Shapes } = require('./shapes.js')
 const { getOwnPropertyNames } = Object
 
-/** The kinds of codes, and the maximum number of codes of a batch, as in `crates/core/src/jsonl/tape.rs`. */
+/** The kinds of codes, and the maximum number of codes of a batch, as in `crates/core/src/tape.rs`. */
 const OBJECT = 0
 const ARRAY = 1
 const NARROW = 2

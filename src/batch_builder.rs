@@ -3,15 +3,12 @@
 use super::job::{Batch, JobEnd, OutputTape, Progress};
 use super::json::{JsonText, number_json};
 use super::message_json::message_json;
-use session_tape_core::jsonl::scan::Span;
-use session_tape_core::jsonl::source::{LineSource, ReadError};
-use session_tape_core::jsonl::tape::{FinishedTape, OwnText, TapeBuilder};
-use session_tape_core::session::checkpoint::Checkpoint;
-use session_tape_core::session::fold::SessionEventRef;
-use session_tape_core::session::history::ItemRef;
-use session_tape_core::session::layout::{ItemTape, TAPE_BYTES};
-use session_tape_core::session::message::Message;
-use session_tape_core::session::replay::{CurrentMetadata, Outcome};
+use session_tape_core::json::Span;
+use session_tape_core::lines::{LineSource, ReadError};
+use session_tape_core::session::{
+    Checkpoint, CurrentMetadata, ItemRef, ItemTape, Message, Outcome, SessionEventRef, TAPE_BYTES,
+};
+use session_tape_core::tape::{FinishedTape, OwnText, TapeBuilder};
 
 /// Approximate number of bytes of the file whose values are built in one turn of the event loop.
 const BATCH_BYTES: usize = TAPE_BYTES;

@@ -12,15 +12,10 @@ use super::bundles::NativeBundles;
 use super::error_json::ErrorJson;
 use super::job::{Every, JobEnd, NativeJob, Progress, ProgressReporter, new_job};
 use super::run_replay::trusted_keys;
-use session_tape_core::bundle::error::{BundleCode, BundleError};
-use session_tape_core::bundle::export::{ExportOptions, export};
-use session_tape_core::bundle::import::{import, import_for_reader, verify_onto};
-use session_tape_core::bundle::limits::Limits;
-use session_tape_core::bundle::redact::{RedactOptions, RedactionRule};
-use session_tape_core::bundle::signed::SignaturePolicy;
-use session_tape_core::bundle::source::ExportFrom;
-use session_tape_core::bundle::verify::{VerifyOptions, verify};
-use session_tape_core::bundle::watch::{self, JobWatch};
+use session_tape_core::bundle::{
+    BundleCode, BundleError, ExportFrom, ExportOptions, JobWatch, Limits, RedactOptions, RedactionRule,
+    SignaturePolicy, VerifyOptions, export, import, import_for_reader, verify, verify_onto, watch,
+};
 use session_tape_core::signature::SigningKey;
 
 /// `onProgress` is called at most ten times a second.

@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::error_json::ErrorJson;
-use session_tape_core::bundle::info::BundleInfo;
-use session_tape_core::bundle::verify::Report;
+use session_tape_core::bundle::{BundleInfo, Report};
 use session_tape_core::hash::as_text;
 
 /// A summary of a bundle.

@@ -12,7 +12,7 @@ use napi_derive::napi;
 use parking_lot::{Condvar, Mutex};
 
 use super::job::{JobGuard, JobRegistry};
-use session_tape_core::bundle::open::{Opened, is_archive, is_bundle};
+use session_tape_core::bundle::{Opened, is_archive, is_bundle};
 use session_tape_core::cancellation::Cancellation;
 
 /// How long the end of an environment waits for jobs to clean up.
@@ -148,7 +148,7 @@ impl Unpacked {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use session_tape_core::bundle::watch::JobWatch;
+    use session_tape_core::bundle::JobWatch;
     use session_tape_core::{ExportOptions, export_bundle};
 
     use super::*;
@@ -165,7 +165,7 @@ mod tests {
         let (cancelled, mut quietly) = (AtomicBool::new(false), |_| ());
         let mut watch = JobWatch { cancelled: &cancelled, progress: &mut quietly };
         export_bundle(&session, &archive, &ExportOptions::default(), &mut watch).unwrap();
-        let opened = session_tape_core::bundle::open::open(&archive, &Default::default(), &mut watch).unwrap();
+        let opened = session_tape_core::bundle::open(&archive, &Default::default(), &mut watch).unwrap();
         let log = opened.log();
         let bundles = Bundles::default();
         let kept = bundles.keep(opened);

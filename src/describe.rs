@@ -11,8 +11,7 @@ use super::job::{Closed, JobEnd, NativeJob, Progress, Sender, new_job};
 use super::json::{JsonText, number_json};
 use super::message_json::message_json;
 use super::replay::{fold_options, snapshots_of};
-use session_tape_core::session::describe::{DescribeOptions, Described, Describing};
-use session_tape_core::session::replay::{Outcome, Replay, ReplayError};
+use session_tape_core::session::{DescribeOptions, Described, Describing, Outcome, Replay, ReplayError};
 
 /// Size in bytes at which a batch is sent: JavaScript parses it in well under a millisecond.
 const BATCH_BYTES: usize = 64 << 10;

@@ -9,18 +9,13 @@ use super::bundles::NativeBundles;
 use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, NativeJob, Progress, ProgressReporter};
 use super::reading::{open_bundle, start_reading};
-use session_tape_core::bundle::import_error::ImportError;
-use session_tape_core::bundle::open::{Opened, is_bundle};
-use session_tape_core::diff::ancestry::trace_ancestors;
-use session_tape_core::diff::compare::{DiffOptions, diff};
-use session_tape_core::diff::divergence::Compared;
-use session_tape_core::diff::document::{print, print_chain};
-use session_tape_core::diff::error::{DiffError, Side};
-use session_tape_core::diff::ignore::Pointer;
-use session_tape_core::diff::source::Source;
+use session_tape_core::bundle::{ImportError, Opened, is_bundle};
+use session_tape_core::diff::{
+    Compared, DiffError, DiffOptions, Pointer, Side, Source, diff, print, print_chain, trace_ancestors,
+};
 use session_tape_core::disk::files;
 use session_tape_core::recording::source_of;
-use session_tape_core::run::fold::Watch;
+use session_tape_core::run::Watch;
 use session_tape_core::signature::TrustedKeys;
 
 /// The options of a diff.

@@ -4,13 +4,11 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use session_tape_core::bundle::error::BundleError;
-use session_tape_core::bundle::import_error::ImportError;
-use session_tape_core::diff::error::{DiffError, Side};
-use session_tape_core::disk::os_error::OsError;
-use session_tape_core::jsonl::writer::{WriteError, WriteFailure};
-use session_tape_core::run::error::RunError;
-use session_tape_core::run::recorder::RecordError;
+use session_tape_core::bundle::{BundleError, ImportError};
+use session_tape_core::diff::{DiffError, Side};
+use session_tape_core::disk::OsError;
+use session_tape_core::lines::{WriteError, WriteFailure};
+use session_tape_core::run::{RecordError, RunError};
 
 /// The beginning of the message for a bundle that can't be read.
 pub const CANT_BE_READ: &str = "The bundle can't be read";
@@ -165,8 +163,8 @@ pub fn refusal_message(refusal: &ImportError, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use session_tape_core::bundle::error::BundleCode;
-    use session_tape_core::run::error::ErrorCode;
+    use session_tape_core::bundle::BundleCode;
+    use session_tape_core::run::ErrorCode;
     use std::io;
     use std::path::Path;
 

@@ -8,9 +8,7 @@ use napi_derive::napi;
 use super::job::{JobEnd, NativeJob, new_job};
 use super::message_json::message_json;
 use super::replay::snapshots_of;
-use session_tape_core::session::fork::{ForkError, ForkSource, ForkTarget, fork};
-use session_tape_core::session::message::Message;
-use session_tape_core::session::recorder::FileNameForm;
+use session_tape_core::session::{FileNameForm, ForkError, ForkSource, ForkTarget, Message, fork};
 
 /// The source and the new session of a fork, validated by JavaScript.
 #[napi(object, object_to_js = false)]

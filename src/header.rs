@@ -8,11 +8,9 @@ use napi_derive::napi;
 use super::job::{JobEnd, PoolJob};
 use super::json::JsonText;
 use super::text::OutputText;
-use session_tape_core::bundle::path::SESSION_LOG;
-use session_tape_core::jsonl::MAX_LINE_BYTES;
-use session_tape_core::session::header::{
-    HeaderError, Summary, read_header_at_once, read_header_summary, read_summary,
-};
+use session_tape_core::bundle::SESSION_LOG;
+use session_tape_core::lines::MAX_LINE_BYTES;
+use session_tape_core::session::{HeaderError, Summary, read_header_at_once, read_header_summary, read_summary};
 
 /// Maximum total size, in bytes, of the headers in one result; the first header is included whatever its size.
 const TEXT_BYTES: usize = 32 << 20;

@@ -7,8 +7,7 @@ use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use super::job::{JobEnd, PoolJob};
-use session_tape_core::disk::files;
-use session_tape_core::disk::metadata::Metadata;
+use session_tape_core::disk::{Metadata, files};
 
 /// The result is an array with an element for each path: an array of two strings, the identity of the file (empty if the system
 /// provides none) and its version, from its size and its time of modification; or `null` if there is no such file.

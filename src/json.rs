@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::text::OutputText;
-use session_tape_core::jsonl::MAX_LINE_BYTES;
+use session_tape_core::lines::MAX_LINE_BYTES;
 
 /// A JSON text under construction.
 #[derive(Default)]
@@ -157,7 +157,7 @@ pub fn number_json(value: f64) -> String {
     } else if value == 0.0 && value.is_sign_negative() {
         "-0".to_owned()
     } else {
-        session_tape_core::session::message::js_number(value)
+        session_tape_core::session::js_number(value)
     }
 }
 

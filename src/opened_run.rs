@@ -3,18 +3,14 @@
 use std::path::Path;
 
 use super::reading::open_bundle;
-use session_tape_core::bundle::import_error::ImportError;
-use session_tape_core::bundle::open::{Opened, is_bundle, open_verified};
-use session_tape_core::bundle::replay::{replay_opened, trace_opened, verify_opened};
-use session_tape_core::bundle::watch::Progress;
+use session_tape_core::bundle::{
+    ImportError, Opened, Progress, is_bundle, open_verified, replay_opened, trace_opened, verify_opened,
+};
 use session_tape_core::cancellation::Cancellation;
-use session_tape_core::run::directory::RunDirectory;
-use session_tape_core::run::error::RunError;
-use session_tape_core::run::fold::Watch;
-use session_tape_core::run::redactions::Redactions;
-use session_tape_core::run::replay::{Failed, ReplayOptions, Replayed, replay};
-use session_tape_core::run::trace::{Range, Trace};
-use session_tape_core::run::verify::{Verification, verify};
+use session_tape_core::run::{
+    Failed, Range, Redactions, ReplayOptions, Replayed, RunDirectory, RunError, Trace, Verification, Watch, replay,
+    verify,
+};
 use session_tape_core::signature::TrustedKeys;
 
 /// A run, ready to be read.

@@ -8,11 +8,10 @@ use napi_derive::napi;
 
 use super::job::{JobEnd, NativeJob, new_job};
 use super::json::JsonText;
-use session_tape_core::bundle::path::SESSION_LOG;
-use session_tape_core::jsonl::source::ReadError;
-use session_tape_core::run::text::Text;
-use session_tape_core::session::preview::{Preview, read_preview};
-use session_tape_core::session::title::read_title;
+use session_tape_core::bundle::SESSION_LOG;
+use session_tape_core::json::Text;
+use session_tape_core::lines::ReadError;
+use session_tape_core::session::{Preview, read_preview, read_title};
 
 /// Reads the beginning of a session. The result is an object with `hasContent` and `firstUserMessage`, which has at most `length` code
 /// units.

@@ -6,10 +6,7 @@ use napi::bindgen_prelude::{Function, Result};
 
 use super::bundles::NativeBundles;
 use super::job::{Every, JobEnd, NativeJob, Progress, ProgressReporter, new_job};
-use session_tape_core::bundle::import_error::ImportError;
-use session_tape_core::bundle::open::{Opened, open};
-use session_tape_core::bundle::verify::VerifyOptions;
-use session_tape_core::bundle::watch;
+use session_tape_core::bundle::{ImportError, Opened, VerifyOptions, open, watch};
 use session_tape_core::cancellation::Cancellation;
 use session_tape_core::signature::TrustedKeys;
 

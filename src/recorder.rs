@@ -9,10 +9,9 @@ use napi_derive::napi;
 
 use super::text::JsText;
 use super::writing::{NativeWriting, RecorderGroup, deferred};
-use session_tape_core::disk::durability::Durability;
-use session_tape_core::jsonl::writer::WriteError;
-use session_tape_core::session::event::EventType;
-use session_tape_core::session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
+use session_tape_core::disk::Durability;
+use session_tape_core::lines::WriteError;
+use session_tape_core::session::{EventType, FileNameForm, Record, Recorder, RecorderConfig};
 
 /// The configuration of a recorder, validated by JavaScript.
 #[napi(object, object_to_js = false)]

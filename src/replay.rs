@@ -13,15 +13,9 @@ use super::error_json::{CANT_BE_READ, refusal_message};
 use super::job::{JobEnd, NativeJob, Sender, new_job};
 use super::reading::open_bundle;
 use super::session_batches::{Items, SessionOptions, send_items, send_replay};
-use session_tape_core::bundle::import_error::ImportError;
-use session_tape_core::bundle::manifest::BundleKind;
-use session_tape_core::bundle::open::is_bundle;
-use session_tape_core::jsonl::segments::Threads;
-use session_tape_core::session::event::Mode;
-use session_tape_core::session::fold::FoldOptions;
-use session_tape_core::session::message::Message;
-use session_tape_core::session::replay::Replay;
-use session_tape_core::session::snapshot::Snapshots;
+use session_tape_core::bundle::{BundleKind, ImportError, is_bundle};
+use session_tape_core::lines::Threads;
+use session_tape_core::session::{FoldOptions, Message, Mode, Replay, Snapshots};
 use session_tape_core::signature::TrustedKeys;
 
 /// The options of a replay.

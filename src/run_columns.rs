@@ -13,15 +13,10 @@ use super::json::JsonText;
 use super::opened_run::OpenedRun;
 use super::reading::start_reading;
 use super::text::OutputText;
-use session_tape_core::bundle::error::BundleError;
-use session_tape_core::bundle::import_error::ImportError;
-use session_tape_core::bundle::replay::trace_opened;
+use session_tape_core::bundle::{BundleError, ImportError, trace_opened};
 use session_tape_core::cancellation::Cancellation;
-use session_tape_core::run::absence::explain_not_a_run;
-use session_tape_core::run::columns::{Column, EventColumns, Names};
-use session_tape_core::run::error::RunError;
-use session_tape_core::run::text::Text;
-use session_tape_core::run::trace::{Range, Trace};
+use session_tape_core::json::Text;
+use session_tape_core::run::{Column, EventColumns, Names, Range, RunError, Trace, explain_not_a_run};
 use session_tape_core::signature::TrustedKeys;
 
 /// Approximate size, in bytes, of the text that is handed over at a time.

@@ -13,13 +13,9 @@ use super::job::{JobEnd, NativeJob, new_job};
 use super::json::JsonText;
 use super::opened_run::OpenedRun;
 use session_tape_core::background;
-use session_tape_core::bundle::import_error::ImportError;
+use session_tape_core::bundle::ImportError;
 use session_tape_core::cancellation::Cancellation;
-use session_tape_core::run::absence::explain_not_a_run;
-use session_tape_core::run::error::{RunError, event_id};
-use session_tape_core::run::event::EventLine;
-use session_tape_core::run::kind::Kind;
-use session_tape_core::run::trace::{Range, Trace};
+use session_tape_core::run::{EventLine, Kind, Range, RunError, Trace, event_id, explain_not_a_run};
 use session_tape_core::signature::TrustedKeys;
 
 /// Approximate size, in bytes, of the text that V8 parses in one turn of the event loop.

@@ -3,10 +3,8 @@
 use serde::Serialize;
 
 use super::error_json::{CANT_BE_READ, ErrorJson};
-use session_tape_core::bundle::import_error::ImportError;
-use session_tape_core::run::check::{Aspect, Check};
-use session_tape_core::run::replay::Metrics;
-use session_tape_core::run::verify::Verification;
+use session_tape_core::bundle::ImportError;
+use session_tape_core::run::{Aspect, Check, Metrics, Verification};
 
 /// The cost of a replay.
 #[derive(Serialize)]

@@ -10,16 +10,12 @@ use super::error_json::ErrorJson;
 use super::json::JsonText;
 use super::text::{JsText, OutputText as JsonString};
 use super::writing::{NativeWriting, RecorderGroup, deferred};
-use session_tape_core::disk::durability::Durability;
+use session_tape_core::disk::Durability;
 use session_tape_core::hash::as_text;
-use session_tape_core::jsonl::scan::Nesting;
-use session_tape_core::run::decoded_event::unknown_kind;
-use session_tape_core::run::fields::Field;
-use session_tape_core::run::kind::Kind;
-use session_tape_core::run::recorder::{RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
-use session_tape_core::run::recording::EventInput;
-use session_tape_core::run::scheduler::Scheduler;
-use session_tape_core::run::text::Text;
+use session_tape_core::json::{Field, Nesting, Text};
+use session_tape_core::run::{
+    EventInput, Kind, RecordError, RunRecorder, RunRecorderConfig, Scheduler, WrittenSnapshot, unknown_kind,
+};
 use session_tape_core::signature::SigningKey;
 
 /// The kinds of events. Their indices are the numbers that `append` takes.
@@ -67,7 +63,7 @@ pub fn open_run_recorder(
 
 fn open(
     config: &NativeRunRecorderConfig,
-    on_failure: impl Fn(&session_tape_core::jsonl::writer::WriteFailure) + Send + Sync + 'static,
+    on_failure: impl Fn(&session_tape_core::lines::WriteFailure) + Send + Sync + 'static,
 ) -> std::result::Result<RunRecorder, RecordError> {
     let capabilities = config.capabilities.as_deref().map(|json| {
         // JavaScript has checked that they are strings that are not empty.

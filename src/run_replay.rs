@@ -11,20 +11,13 @@ use super::opened_run::OpenedRun;
 use super::reading::{TwoPhaseProgress, start_reading};
 use super::run_json::{MetricsJson, VerificationJson};
 use session_tape_core::background;
-use session_tape_core::bundle::import_error::ImportError;
-use session_tape_core::bundle::watch::Progress;
+use session_tape_core::bundle::{ImportError, Progress};
 use session_tape_core::cancellation::Cancellation;
 use session_tape_core::hash::to_hex;
-use session_tape_core::run::check::Aspect;
-use session_tape_core::run::error::{ErrorCode, RunError};
-use session_tape_core::run::fold::Watch;
-use session_tape_core::run::redactions::Redactions;
-use session_tape_core::run::replay::{Failed, ReplayOptions, Replayed, Verify};
-use session_tape_core::run::snapshot::SUFFIX as SNAPSHOT_SUFFIX;
-use session_tape_core::run::start_from::StartFrom;
-use session_tape_core::run::state::State;
-use session_tape_core::run::state_hash::state_hash;
-use session_tape_core::run::verify::Verification;
+use session_tape_core::run::{
+    Aspect, ErrorCode, Failed, Redactions, ReplayOptions, Replayed, RunError, SUFFIX as SNAPSHOT_SUFFIX, StartFrom,
+    State, Verification, Verify, Watch, state_hash,
+};
 use session_tape_core::signature::TrustedKeys;
 
 /// The options of a replay.

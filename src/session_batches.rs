@@ -11,9 +11,7 @@ use super::batch_builder::{BatchBuilder, Belonging, batch_length, checkpoint_jso
 use super::job::{Batch, Closed, JobEnd, Progress, ProgressReporter, Sender};
 use super::message_json::message_json;
 use super::reading::every;
-use session_tape_core::session::history::ItemRef;
-use session_tape_core::session::layout::{ItemTape, ItemTapes};
-use session_tape_core::session::replay::{Outcome, Replay, ReplayError};
+use session_tape_core::session::{ItemRef, ItemTape, ItemTapes, Outcome, Replay, ReplayError};
 
 /// Number of bytes by which the scan must be ahead of an item for it to be sent before the end, while no item has been removed. It is
 /// small, so that JavaScript begins early: in most sessions nothing is ever removed.

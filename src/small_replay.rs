@@ -14,10 +14,8 @@ use super::job::{Batch, JobEnd, NativeJob};
 use super::replay::{NativeReplayOptions, fold_options};
 use super::session_batches::whole_replay;
 use session_tape_core::disk::{files, sniff};
-use session_tape_core::jsonl::segments::Threads;
-use session_tape_core::session::fold::FoldOptions;
-use session_tape_core::session::replay::Replay;
-use session_tape_core::session::snapshot::Snapshots;
+use session_tape_core::lines::Threads;
+use session_tape_core::session::{FoldOptions, Replay, Snapshots};
 
 /// Maximum size of a file in bytes. Replaying a larger one takes longer than a background job costs.
 const MOST_BYTES: u64 = 256 << 10;

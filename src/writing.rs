@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::error_json::ErrorJson;
 use super::json::JsonText;
 use super::text::OutputText as JsonString;
-use session_tape_core::jsonl::writer::{LAST_WRITES, Shared, WriteFailure, Writer};
+use session_tape_core::lines::{LAST_WRITES, Shared, WriteFailure, Writer};
 
 /// Does not hold the process open.
 type OnFailure = ThreadsafeFunction<u32, (), u32, Status, false, true, 0>;

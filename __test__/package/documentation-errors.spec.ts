@@ -48,7 +48,7 @@ const codesOfFunctions = (source: string): string[] =>
   [...source.matchAll(/fn code\(&self\) -> &'static str \{\n([^]*?)^ {4}\}/gm)].flatMap(([, body]) => [...body!.matchAll(/"(\w+)"/g)].map(([, code]) => code!));
 
 /** The names of system errors. */
-const codesOfSystem = (): string[] => [...withoutTests(read('crates/core/src/disk/os_error.rs')).matchAll(/\(\s*(?:libc::\w+, )?"(\w+)", "/g)].map(([, code]) => code!);
+const codesOfSystem = (): string[] => [...withoutTests(read('crates/core/src/disk/system/os_error.rs')).matchAll(/\(\s*(?:libc::\w+, )?"(\w+)", "/g)].map(([, code]) => code!);
 
 const withoutTests = (source: string): string => source.replace(/^#\[cfg\((?:all\()?test[^]*/m, '');
 
@@ -138,7 +138,7 @@ describe('the messages about sessions', () => {
   const errors = firstCells('Sessions that cannot be replayed');
   const warnings = firstCells('Warnings of a replay');
 
-  test.each(['crates/core/src/session/replay.rs', 'crates/core/src/session/warnings.rs', 'crates/core/src/session/checkpoint.rs'])('include all messages in %s', (file) => {
+  test.each(['crates/core/src/session/read/replay.rs', 'crates/core/src/session/fold/warnings.rs', 'crates/core/src/session/fold/checkpoint.rs'])('include all messages in %s', (file) => {
     expect(fragments(file).length).toBeGreaterThan(2);
     expect(fragments(file).filter((text) => !page.includes(text))).toEqual([]);
   });

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use session_tape_core::run::snapshot::Snapshot;
-use session_tape_core::run::state::State;
+use session_tape_core::run::Snapshot;
+use session_tape_core::run::State;
 use session_tape_core::signature::TrustedKeys;
 
 fuzz_target!(|document: &str| {

@@ -7,7 +7,7 @@ use super::queue::{Batch, OutputTape};
 use crate::error_json::ErrorJson;
 use crate::json::JsonText;
 use crate::text::OutputText;
-use session_tape_core::bundle::error::BundleError;
+use session_tape_core::bundle::BundleError;
 
 /// The last batch of a job: a JSON object with `done`, `error`, `cancelled` or `panicked`.
 pub struct JobEnd {
@@ -113,7 +113,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use session_tape_core::bundle::error::BundleCode;
+    use session_tape_core::bundle::BundleCode;
 
     fn text(end: JobEnd) -> String {
         match end.into_text() {

@@ -3,7 +3,7 @@
 //! The first piece is the text without most elements of its large arrays and objects. Each further piece has elements of one of them, in
 //! order, and the path that leads to it. `lib/pieces.js` puts them together.
 
-use session_tape_core::jsonl::scan::{Cursor, Nesting, NotJson};
+use session_tape_core::json::{Cursor, Nesting, NotJson};
 
 /// Size in bytes up to which a text is parsed in one turn: V8 takes a millisecond or two.
 const SMALL_BYTES: usize = 256 << 10;

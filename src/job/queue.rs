@@ -9,7 +9,8 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::text::OutputText;
-use session_tape_core::background::{self, Ticket};
+use session_tape_core::background;
+use session_tape_core::background::Ticket;
 use session_tape_core::cancellation::Cancellation;
 use session_tape_core::threading::{Condvar, Mutex};
 

@@ -19,7 +19,8 @@ use tokio::runtime::{Builder, Runtime};
 use self::jobs::JobQueue;
 pub use self::jobs::{NotDone, Ticket};
 use crate::cancellation::Cancellation;
-use crate::threading::{self, spare_cores};
+use crate::threading;
+use crate::threading::spare_cores;
 
 const THREAD_NAME: &str = "session-tape";
 

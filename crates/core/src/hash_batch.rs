@@ -5,7 +5,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod lanes;
-pub mod stream;
+mod stream;
 
 use sha2::block_api::compress256;
 
@@ -190,3 +190,4 @@ mod tests {
         }
     }
 }
+pub use stream::HashStream;

@@ -111,7 +111,6 @@ pub mod diff;
 pub mod disk;
 pub mod hash;
 pub mod hash_batch;
-pub mod jsonl;
 pub mod pipeline;
 pub mod recording;
 pub mod rows;
@@ -120,49 +119,34 @@ pub mod session;
 pub mod signature;
 pub mod threading;
 
-pub use bundle::export::{ExportOptions, export as export_bundle};
-pub use bundle::import::import as import_bundle;
-pub use bundle::import_error::ImportError;
-pub use bundle::info::BundleInfo;
-pub use bundle::redact::{RedactOptions, RedactionRule};
-pub use bundle::verify::{Report as BundleReport, VerifyOptions, verify as verify_bundle};
-pub use bundle::watch::{JobWatch as BundleWatch, Progress as BundleProgress};
+pub use bundle::{
+    BundleInfo, ExportOptions, ImportError, JobWatch as BundleWatch, Progress as BundleProgress, RedactOptions,
+    RedactionRule, Report as BundleReport, VerifyOptions, export as export_bundle, import as import_bundle,
+    verify as verify_bundle,
+};
 pub use cancellation::Cancellation;
-pub use diff::ancestry::trace_ancestors;
-pub use diff::compare::{Diff, DiffOptions, diff};
-pub use diff::source::Source as DiffSource;
-pub use disk::durability::Durability;
-pub use disk::sniff::is_archive as is_archive_beginning;
-pub use jsonl::segments::Threads;
-pub use jsonl::segments::{SEGMENT_BYTES, equal_segments};
-pub use jsonl::source::{LineSource, ReadError};
-pub use jsonl::writer::{WriteError, WriteFailure, Writer};
+pub use diff::{Diff, DiffOptions, Source as DiffSource, diff, trace_ancestors};
+pub use disk::{Durability, is_archive as is_archive_beginning};
+pub use json::Text;
+pub use lines::{LineSource, ReadError, SEGMENT_BYTES, Threads, WriteError, WriteFailure, Writer, equal_segments};
 pub use pipeline::{InOrder, Pipeline, Worker, spare_cores};
 pub use recording::{Recording, RecordingError};
 pub use rows::{
-    file_hash::{FileHash, HashedFile},
-    final_history::FinalHistory,
-    item::{Block, Item, Value},
-    run_rows::{FIELDS as RUN_FIELDS, RunRow, RunVerdicts, read_run, run_id, verify_recording},
-    session_rows::{Change, LineStatus, SessionPart, SessionReader, SessionRow},
-    session_summary::{SessionFold, SessionSummary, text as text_of_json},
-    steps::{Key, RecordDigest, Step, Steps},
+    Block, Change, FIELDS as RUN_FIELDS, FileHash, FinalHistory, HashedFile, Item, Key, LineStatus, RecordDigest,
+    RunRow, RunVerdicts, SessionFold, SessionPart, SessionReader, SessionRow, SessionSummary, Step, Steps, Value,
+    read_run, run_id, text as text_of_json, verify_recording,
 };
-pub use run::directory::RunDirectory;
-pub use run::error::{ErrorCode as RunErrorCode, RunError};
-pub use run::fold::Watch as RunWatch;
-pub use run::recorder::{RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
-pub use run::recording::EventInput;
-pub use run::replay::{ReplayOptions as RunReplayOptions, Replayed as ReplayedRun, Verify, replay as replay_run};
-pub use run::scheduler::Scheduler;
-pub use run::start_from::StartFrom;
-pub use run::text::Text;
-pub use run::verify::{Verification, verify as verify_run};
-pub use session::checkpoint::Checkpoint;
-pub use session::event::Mode as ReplayMode;
-pub use session::fold::FoldOptions;
-pub use session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
-pub use session::replay::{Outcome, Replay, ReplayError};
-pub use session::snapshot::Snapshots;
+pub use run::{
+    ErrorCode as RunErrorCode, EventInput, RecordError, ReplayOptions as RunReplayOptions, Replayed as ReplayedRun,
+    RunDirectory, RunError, RunRecorder, RunRecorderConfig, Scheduler, StartFrom, Verification, Verify,
+    Watch as RunWatch, WrittenSnapshot, replay as replay_run, verify as verify_run,
+};
+pub use session::{
+    Checkpoint, FileNameForm, FoldOptions, Mode as ReplayMode, Outcome, Record, Recorder, RecorderConfig, Replay,
+    ReplayError, Snapshots,
+};
 pub use signature::{SigningKey, TrustedKeys};
 pub use threading::STACK_BYTES;
+pub mod json;
+pub mod lines;
+pub mod tape;

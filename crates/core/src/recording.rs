@@ -3,13 +3,9 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use crate::bundle::import_error::ImportError;
-use crate::bundle::manifest::BundleKind;
-use crate::bundle::open::{Opened, is_bundle, open};
-use crate::bundle::verify::VerifyOptions;
-use crate::bundle::watch::JobWatch;
-use crate::diff::source::{Source, SourceKind};
-use crate::disk::os_error::OsError;
+use crate::bundle::{BundleKind, ImportError, JobWatch, Opened, VerifyOptions, is_bundle, open};
+use crate::diff::{Source, SourceKind};
+use crate::disk::OsError;
 
 /// An open recording. The unpacked files of a bundle are kept until this is dropped.
 pub struct Recording {

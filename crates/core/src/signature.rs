@@ -10,7 +10,7 @@ use ed25519_dalek::pkcs8::{DecodePrivateKey as _, DecodePublicKey as _};
 use ed25519_dalek::{Signer as _, VerifyingKey};
 
 use crate::hash::{as_text, is_hex_hash, sha256_hex};
-use crate::jsonl::scan::{Cursor, Nesting, Span};
+use crate::json::{Cursor, Nesting, Span};
 
 /// Why a key can't be used or a signature is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

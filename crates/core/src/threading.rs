@@ -23,12 +23,11 @@ pub use native::*;
 #[cfg(all(test, feature = "interleavings"))]
 mod modelled;
 #[cfg(all(test, feature = "interleavings"))]
-pub use modelled::*;
+pub use crate::threading::modelled::*;
 
 #[cfg(not(all(test, feature = "interleavings")))]
 mod native {
-    use std::io;
-    use std::thread;
+    use std::{io, thread};
 
     pub use parking_lot::{Condvar, Mutex, MutexGuard};
     pub use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

@@ -16,11 +16,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crashing::{Terms, child_command, kill_after, rounds, run_to_end, take_on_terms};
-use session_tape_core::bundle::error::BundleCode;
-use session_tape_core::bundle::export::{ExportOptions, export};
-use session_tape_core::bundle::import::import;
-use session_tape_core::bundle::verify::{VerifyOptions, verify};
-use session_tape_core::bundle::watch::JobWatch;
+use session_tape_core::bundle::{BundleCode, ExportOptions, JobWatch, VerifyOptions, export, import, verify};
 
 const SECRET: &str = "AKIAIOSFODNN7EXAMPLE";
 

@@ -5,12 +5,10 @@
 
 use std::path::Path;
 
-use session_tape_core::bundle::error::BundleCode;
-use session_tape_core::bundle::limits::{Limits, MAX_MANIFEST_BYTES, MAX_REDACTIONS_BYTES, MAX_SMALL_FILE_BYTES};
-use session_tape_core::bundle::manifest::PAYLOAD_TYPE;
-use session_tape_core::bundle::redact::{builtin, named};
-use session_tape_core::run::kind::Kind;
-use session_tape_core::run::payload_fields::{FieldType, PayloadField, fields_of};
+use session_tape_core::bundle::{
+    BundleCode, Limits, MAX_MANIFEST_BYTES, MAX_REDACTIONS_BYTES, MAX_SMALL_FILE_BYTES, PAYLOAD_TYPE, builtin, named,
+};
+use session_tape_core::run::{FieldType, Kind, PayloadField, fields_of};
 
 fn section(title: &str) -> String {
     section_of("docs/bundle-format.md", title)

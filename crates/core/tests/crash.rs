@@ -15,10 +15,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use crashing::{Terms, child_command, kill_after, number, random_numbers, rounds, run_to_end, say, take_on_terms};
-use session_tape_core::disk::durability::Durability;
-use session_tape_core::session::fold::FoldOptions;
-use session_tape_core::session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
-use session_tape_core::session::replay::Replay;
+use session_tape_core::disk::Durability;
+use session_tape_core::session::{FileNameForm, FoldOptions, Record, Recorder, RecorderConfig, Replay};
 
 const POINTS: [&str; 9] = [
     "append::before_write",

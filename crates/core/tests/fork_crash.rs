@@ -14,12 +14,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use crashing::{Terms, child_command, kill_after, random_numbers, rounds, run_to_end, say, take_on_terms};
-use session_tape_core::session::event::Mode;
-use session_tape_core::session::fold::FoldOptions;
-use session_tape_core::session::fork::{ForkError, ForkSource, ForkTarget, fork};
-use session_tape_core::session::recorder::FileNameForm;
-use session_tape_core::session::replay::Replay;
-use session_tape_core::session::snapshot::Snapshots;
+use session_tape_core::session::{
+    FileNameForm, FoldOptions, ForkError, ForkSource, ForkTarget, Mode, Replay, Snapshots, fork,
+};
 
 /// Each with whether the new session exists when the point is reached.
 const POINTS: [(&str, bool); 5] = [

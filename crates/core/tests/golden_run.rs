@@ -11,13 +11,9 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 use session_tape_core::hash::as_text;
-use session_tape_core::run::check::{Aspect, Check};
-use session_tape_core::run::directory::RunDirectory;
-use session_tape_core::run::fold::Watch;
-use session_tape_core::run::redactions::Redactions;
-use session_tape_core::run::replay::{Failed, ReplayOptions, Replayed, Verify, replay};
-use session_tape_core::run::start_from::StartFrom;
-use session_tape_core::run::verify::verify;
+use session_tape_core::run::{
+    Aspect, Check, Failed, Redactions, ReplayOptions, Replayed, RunDirectory, StartFrom, Verify, Watch, replay, verify,
+};
 use session_tape_core::signature::TrustedKeys;
 
 const LEVELS: [Verify; 3] = [Verify::None, Verify::Chain, Verify::Full];
@@ -38,9 +34,9 @@ fn replayed(run: &Path, options: &ReplayOptions) -> Result<Replayed, Box<Failed>
     watched(|watch| replay(&RunDirectory::new(run), options, watch))
 }
 
-fn shown(state: &session_tape_core::run::state::State) -> Value {
+fn shown(state: &session_tape_core::run::State) -> Value {
     let mut json = Vec::new();
-    let hash = session_tape_core::run::state_hash::state_hash(state).unwrap();
+    let hash = session_tape_core::run::state_hash(state).unwrap();
     assert!(state.write_run_state(&mut json, &session_tape_core::hash::to_hex(&hash)));
     serde_json::from_slice(&json).unwrap()
 }

@@ -12,38 +12,22 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, mpsc};
 
 use memory::Memory;
-use session_tape_core::bundle::error::BundleCode;
-use session_tape_core::bundle::export::{ExportOptions, export};
-use session_tape_core::bundle::import::import;
-use session_tape_core::bundle::open::open;
-use session_tape_core::bundle::source::ExportFrom;
-use session_tape_core::bundle::verify::{VerifyOptions, verify as verify_bundle};
-use session_tape_core::bundle::watch::JobWatch;
-use session_tape_core::diff::compare::{DiffOptions, diff};
-use session_tape_core::diff::source::Source;
-use session_tape_core::disk::durability::Durability;
-use session_tape_core::disk::files;
-use session_tape_core::disk::mount::{MountGuard, mount};
+use session_tape_core::bundle::{
+    BundleCode, ExportFrom, ExportOptions, JobWatch, VerifyOptions, export, import, open, verify as verify_bundle,
+};
+use session_tape_core::diff::{DiffOptions, Source, diff};
+use session_tape_core::disk::{Durability, MountGuard, files, mount};
 use session_tape_core::hash::as_text;
-use session_tape_core::jsonl::segments::Threads;
-use session_tape_core::jsonl::writer::Writer;
-use session_tape_core::run::directory::RunDirectory;
-use session_tape_core::run::fold::Watch;
-use session_tape_core::run::kind::Kind;
-use session_tape_core::run::recorder::{RecordError, RunRecorder, RunRecorderConfig};
-use session_tape_core::run::recording::EventInput;
-use session_tape_core::run::redactions::Redactions;
-use session_tape_core::run::replay::{ReplayOptions, replay};
-use session_tape_core::run::scheduler::Scheduler;
-use session_tape_core::run::start_from::StartFrom;
-use session_tape_core::run::text::Text;
-use session_tape_core::run::trace::{Range, Trace};
-use session_tape_core::run::verify::verify;
-use session_tape_core::session::fold::FoldOptions;
-use session_tape_core::session::header::{read_header_at_once, read_header_summary};
-use session_tape_core::session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
-use session_tape_core::session::replay::Replay;
-use session_tape_core::session::snapshot::Snapshots;
+use session_tape_core::json::Text;
+use session_tape_core::lines::{Threads, Writer};
+use session_tape_core::run::{
+    EventInput, Kind, Range, RecordError, Redactions, ReplayOptions, RunDirectory, RunRecorder, RunRecorderConfig,
+    Scheduler, StartFrom, Trace, Watch, replay, verify,
+};
+use session_tape_core::session::{
+    FileNameForm, FoldOptions, Record, Recorder, RecorderConfig, Replay, Snapshots, read_header_at_once,
+    read_header_summary,
+};
 use session_tape_core::signature::TrustedKeys;
 
 /// A path that does not exist on the real disk.
@@ -290,7 +274,7 @@ fn seal_and_read(source: &Path, unpacked: &Memory) {
             let opened = quietly(|watch| open(bundle, &VerifyOptions::default(), watch)).unwrap();
             assert_eq!(unpacked.files().is_empty(), files::is_directory(bundle));
             if is_run {
-                let replayed = session_tape_core::bundle::replay::replay_opened;
+                let replayed = session_tape_core::bundle::replay_opened;
                 let replayed = watched(|watch| replayed(&opened, &ReplayOptions::default(), watch)).unwrap();
                 assert_eq!(replayed.event_count, 10);
             } else {

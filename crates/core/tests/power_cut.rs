@@ -20,10 +20,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use session_tape_core::disk::durability::Durability;
-use session_tape_core::session::fold::FoldOptions;
-use session_tape_core::session::fork::fork;
-use session_tape_core::session::replay::Replay;
+use session_tape_core::disk::Durability;
+use session_tape_core::session::{FoldOptions, Replay, fork};
 use simulated::search::number;
 use simulated::tree::Tree;
 use simulated::{bundle, run, session};

@@ -20,21 +20,13 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use crashing::{Ended, Terms, child_command, kill_after, random_numbers, rounds, run_to_end, say, take_on_terms};
-use session_tape_core::disk::durability::Durability;
+use session_tape_core::disk::Durability;
 use session_tape_core::hash::{as_text, sha256_hex};
-use session_tape_core::run::check::Aspect;
-use session_tape_core::run::directory::RunDirectory;
-use session_tape_core::run::fold::Watch;
-use session_tape_core::run::kind::Kind;
-use session_tape_core::run::recorder::{RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
-use session_tape_core::run::recording::EventInput;
-use session_tape_core::run::redactions::Redactions;
-use session_tape_core::run::replay::{ReplayOptions, Replayed, Verify, replay};
-use session_tape_core::run::scheduler::Scheduler;
-use session_tape_core::run::snapshot;
-use session_tape_core::run::start_from::StartFrom;
-use session_tape_core::run::text::Text;
-use session_tape_core::run::verify::verify;
+use session_tape_core::json::Text;
+use session_tape_core::run::{
+    Aspect, EventInput, Kind, RecordError, Redactions, ReplayOptions, Replayed, RunDirectory, RunRecorder,
+    RunRecorderConfig, Scheduler, StartFrom, Verify, Watch, WrittenSnapshot, replay, snapshot, verify,
+};
 use session_tape_core::signature::TrustedKeys;
 
 const POINTS: [&str; 14] = [

@@ -6,10 +6,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use session_tape_core::run::error::ErrorCode;
-use session_tape_core::run::kind::Kind;
-use session_tape_core::run::payload_fields::{FieldType, PayloadField, fields_of};
-use session_tape_core::run::state::{CallStatus, Counter, NodeStatus, RunStatus};
+use session_tape_core::run::{
+    CallStatus, Counter, ErrorCode, FieldType, Kind, NodeStatus, PayloadField, RunStatus, fields_of,
+};
 
 fn page() -> String {
     std::fs::read_to_string(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("docs/run-format.md"))

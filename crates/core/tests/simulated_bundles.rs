@@ -12,14 +12,9 @@ mod simulated;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use session_tape_core::bundle::error::BundleError;
-use session_tape_core::bundle::export::{ExportOptions, export};
-use session_tape_core::bundle::import::{ImportError, import};
-use session_tape_core::bundle::verify::{VerifyOptions, verify};
-use session_tape_core::disk::durability::Durability;
-use session_tape_core::disk::files;
-use session_tape_core::disk::os_error::OsError;
-use session_tape_core::session::fork::{ForkError, fork};
+use session_tape_core::bundle::{BundleError, ExportOptions, ImportError, VerifyOptions, export, import, verify};
+use session_tape_core::disk::{Durability, OsError, files};
+use session_tape_core::session::{ForkError, fork};
 use simulated::bundle::{
     SECRET, check_fork, check_whole, export_from, files_of, fork_of, import_from, quietly, session_text,
 };
@@ -37,8 +32,7 @@ fn with_session(root: &Path) -> Disk {
     let disk = Disk::new(root);
     let mounted = disk.mounted();
     let text = session_text();
-    session_tape_core::disk::atomic_file::write(&root.join("session.jsonl"), text.as_bytes(), root, Durability::Fsync)
-        .unwrap();
+    session_tape_core::disk::write(&root.join("session.jsonl"), text.as_bytes(), root, Durability::Fsync).unwrap();
     drop(mounted);
     Disk::of(root, disk.tree())
 }

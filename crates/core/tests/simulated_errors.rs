@@ -13,14 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use session_tape_core::disk::append::Appender;
-use session_tape_core::disk::durability::Durability;
-use session_tape_core::disk::files;
-use session_tape_core::disk::lock::{FileLock, LockError};
-use session_tape_core::disk::recorded_file::OpenError;
-use session_tape_core::disk::target::Target;
-use session_tape_core::jsonl::writer::WriteError;
-use session_tape_core::run::recorder::RecordError;
+use session_tape_core::disk::{Appender, Durability, FileLock, LockError, OpenError, Target, files};
+use session_tape_core::lines::WriteError;
+use session_tape_core::run::RecordError;
 use simulated::cut::{Cut, Share};
 use simulated::disk::Disk;
 use simulated::fault::{Call, Fault, Visit, faults_of};

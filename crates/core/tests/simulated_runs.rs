@@ -13,7 +13,7 @@ mod simulated;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use session_tape_core::disk::durability::Durability;
+use session_tape_core::disk::Durability;
 use simulated::cut::{Fill, SECTOR};
 use simulated::disk::Disk;
 use simulated::run::{RUN, Recording, judge, judge_after_garbage};

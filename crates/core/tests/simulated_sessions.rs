@@ -14,12 +14,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use session_tape_core::disk::durability::Durability;
-use session_tape_core::jsonl::segments::Threads;
-use session_tape_core::jsonl::source::LineSource;
-use session_tape_core::session::fold::FoldOptions;
-use session_tape_core::session::replay::Replay;
-use session_tape_core::session::snapshot::{SnapshotFile, Snapshots, load};
+use session_tape_core::disk::Durability;
+use session_tape_core::lines::{LineSource, Threads};
+use session_tape_core::session::{FoldOptions, Replay, SnapshotFile, Snapshots, load};
 use simulated::cut::Fill;
 use simulated::disk::Disk;
 use simulated::search::{Judge, Search, Tried, first_life, lengths, search};

@@ -10,13 +10,11 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use fail::FailScenario;
-use session_tape_core::disk::durability::Durability;
-use session_tape_core::disk::lock::FileLock;
-use session_tape_core::jsonl::writer::WriteFailure;
-use session_tape_core::run::recorder::{RunRecorder, RunRecorderConfig};
-use session_tape_core::run::scheduler::Scheduler;
-use session_tape_core::run::text::Text;
-use session_tape_core::session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
+use session_tape_core::disk::{Durability, FileLock};
+use session_tape_core::json::Text;
+use session_tape_core::lines::WriteFailure;
+use session_tape_core::run::{RunRecorder, RunRecorderConfig, Scheduler};
+use session_tape_core::session::{FileNameForm, Record, Recorder, RecorderConfig};
 
 /// Counts the syncs of this process, one test at a time.
 struct Syncs {

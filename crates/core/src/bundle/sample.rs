@@ -8,18 +8,13 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::json;
 
-use super::error::{BundleCode, BundleError};
 use super::export::{ExportOptions, export};
-use super::info::BundleInfo;
-use super::verify::{Report, VerifyOptions, verify};
+use super::format::{BundleCode, BundleError, BundleInfo};
+use super::read::{ImportError, Report, VerifyOptions, import, verify};
 use super::watch::JobWatch;
-use super::{import::import, import_error::ImportError};
-use crate::disk::durability::Durability;
+use crate::disk::Durability;
 use crate::hash::as_text;
-use crate::run::blob::BlobStore;
-use crate::run::kind::Kind;
-use crate::run::recorded::Recorded;
-use crate::run::sample::SampleOptions;
+use crate::run::{BlobStore, Kind, Recorded, SampleOptions};
 
 /// A run with every blob that its log names.
 pub fn run(options: SampleOptions) -> Recorded {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::error::BundleError;
+use super::format::BundleError;
 
 /// The progress of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

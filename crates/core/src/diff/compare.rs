@@ -2,37 +2,20 @@
 
 use std::collections::HashSet;
 
-use super::affected::affected_nodes;
-use super::ancestry::chain;
-use super::causal_chain::{Chain, Edge, record_id};
-use super::cause::{self, Cause};
-use super::divergence::{
-    Compared, DivergenceKind, PartingEvent, PartingRecord, RunDivergence, SessionDivergence, diverging_events,
+use super::align::{
+    Compared, DivergenceKind, Edits, PartingEvent, PartingRecord, RunDivergence, SessionDivergence, diverging_events,
     diverging_records, first_of, start_of,
 };
-use super::edits::Edits;
-use super::equal::{Pair, same_place};
+use super::ancestry::{Cause, Chain, Edge, affected_nodes, cause, chain, has_event, record_id};
 use super::error::{DiffError, Side};
-use super::fields::{Field, FieldOptions, fields};
-use super::run_ancestry::has_event;
-use super::run_digest::edit_runs;
-use super::run_projection::project_event;
-use super::run_stream::RunCursor;
-use super::session_digest::edit_sessions;
-use super::session_stream::{SessionCursor, start_of as session_start};
-use super::sides::{Members, excerpts, of_event, of_record, parting_block, quoted};
-use super::source::{Source, SourceKind};
-use super::tree::Tree;
+use super::projection::{Field, FieldOptions, Pair, Tree, fields, project_event, same_place};
+use super::stream::{
+    Members, RunCursor, SessionCursor, Source, SourceKind, edit_runs, edit_sessions, excerpts, of_event, of_record,
+    parting_block, quoted, start_of as session_start,
+};
 use crate::hash::{as_text, sha256_hex};
-use crate::jsonl::scan::Nesting;
-use crate::run::created::Created;
-use crate::run::directory::RunDirectory;
-use crate::run::documents::read_text;
-use crate::run::error::event_id;
-use crate::run::fields::{Field as JsonField, names, read as read_fields};
-use crate::run::fold::Watch;
-use crate::run::kind::Kind;
-use crate::run::text::Text;
+use crate::json::{Field as JsonField, Nesting, Text, names, read as read_fields};
+use crate::run::{Created, Kind, RunDirectory, Watch, event_id, read_text};
 
 /// Maximum number of events that are read from each log, from the divergence on, to find out whether the same events happened in
 /// another order.
@@ -280,7 +263,7 @@ fn common_event<'c>(divergence: &RunDivergence, left: &'c Chain, right: &'c Chai
 
 fn affected_by(left: &Source, right: &Source, divergence: &RunDivergence) -> Vec<String> {
     let node = |event: &PartingEvent| {
-        let node = event.tree.children(super::tree::ROOT).find(|&child| event.tree.has_key(child, "node"));
+        let node = event.tree.children(crate::diff::projection::ROOT).find(|&child| event.tree.has_key(child, "node"));
         node.and_then(|node| event.tree.string(node)).map(Text::into_owned)
     };
     let mut nodes: Vec<Text<'static>> = Vec::new();
@@ -356,7 +339,7 @@ fn session_id(source: &Source) -> Option<String> {
     let line = cursor.record()?.line;
     let id = session_start(line, &mut Nesting::default()).ok()?.session_id;
     let id = String::from_utf8_lossy(id.of(line)).into_owned();
-    Some(Text::from_json(super::tree::inside(&id)).as_json().to_owned())
+    Some(Text::from_json(crate::diff::projection::inside(&id)).as_json().to_owned())
 }
 
 /// The nearest common ancestor: all records before the divergence are equal and have the same places.

@@ -1,10 +1,10 @@
 //! A diff as JSON, with keys in a fixed order, so that the same recordings always give the same bytes.
 
-use super::causal_chain::{Chain, Edge};
+use super::align::{Edit, Edits, MOST_EDITS};
+use super::ancestry::{Chain, Edge};
 use super::compare::{Diff, DiffSide};
-use super::edits::{Edit, Edits, MOST_EDITS};
-use super::fields::Field;
-use super::sides::quoted;
+use super::projection::Field;
+use super::stream::quoted;
 
 /// Prints a diff, or `null` if there is none.
 pub fn print(diff: Option<&Diff>) -> String {

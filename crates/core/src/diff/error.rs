@@ -3,9 +3,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::disk::os_error::OsError;
-use crate::jsonl::source::ReadError;
-use crate::run::error::{ErrorCode, RunError, quoted};
+use crate::disk::OsError;
+use crate::lines::ReadError;
+use crate::run::{ErrorCode, RunError, quoted};
 
 /// One of the two recordings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

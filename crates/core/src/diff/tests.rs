@@ -4,18 +4,14 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::ancestry::trace_ancestors;
-use super::causal_chain::Chain;
-use super::cause::Cause;
+use super::align::{Compared, DivergenceKind, Edit, Op};
+use super::ancestry::{Cause, Chain, trace_ancestors};
 use super::compare::{Diff, DiffOptions, diff};
-use super::divergence::{Compared, DivergenceKind};
 use super::document::print;
-use super::edits::{Edit, Op};
 use super::error::{DiffError, Side};
-use super::fields::Field;
-use super::ignore::Pointer;
-use super::source::Source;
-use crate::run::fold::Watch;
+use super::projection::{Field, Pointer};
+use super::stream::Source;
+use crate::run::Watch;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -53,12 +49,8 @@ fn full() -> DiffOptions {
 mod runs {
     use super::*;
     use crate::hash::{HEX_BYTES, sha256_hex};
-    use crate::run::chain::{GENESIS, append_line};
-    use crate::run::directory::RunDirectory;
-    use crate::run::event::Envelope;
-    use crate::run::kind::Kind;
-    use crate::run::sample::{Chance, Sample, any_options};
-    use crate::run::text::Text;
+    use crate::json::Text;
+    use crate::run::{Chance, Envelope, GENESIS, Kind, RunDirectory, Sample, any_options, append_line};
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -72,7 +64,7 @@ mod runs {
     }
 
     fn events(sample: &Sample) -> Vec<Recorded> {
-        let event = |event: &crate::run::sample::SampleEvent| Recorded {
+        let event = |event: &crate::run::SampleEvent| Recorded {
             kind: event.kind,
             node: event.node.clone(),
             parent: event.parent,
@@ -312,7 +304,7 @@ mod runs {
     }
 
     fn found(left: &[Recorded], right: &[Recorded]) -> Option<Diff> {
-        let sample = Sample::new(crate::run::sample::SampleOptions { max_events: 1, ..Default::default() });
+        let sample = Sample::new(crate::run::SampleOptions { max_events: 1, ..Default::default() });
         let (left, right) = (Run::new(&sample, left, 1), Run::new(&sample, right, 2));
         diff_of(left.path(), right.path(), &full()).unwrap()
     }
@@ -429,7 +421,7 @@ mod runs {
 
     #[test]
     fn a_damaged_log_is_told_with_the_event_unless_they_part_before() {
-        let sample = Sample::new(crate::run::sample::SampleOptions { max_events: 1, ..Default::default() });
+        let sample = Sample::new(crate::run::SampleOptions { max_events: 1, ..Default::default() });
         let (left, right) = (Run::new(&sample, &answered("one", "x"), 1), Run::new(&sample, &answered("two", "x"), 1));
         let path = RunDirectory::new(right.path()).log();
         let whole = std::fs::read_to_string(&path).unwrap();
@@ -457,7 +449,7 @@ mod runs {
 
     #[test]
     fn a_run_and_a_session_are_not_compared_and_a_log_by_its_name_is_a_run() {
-        let sample = Sample::new(crate::run::sample::SampleOptions { max_events: 1, ..Default::default() });
+        let sample = Sample::new(crate::run::SampleOptions { max_events: 1, ..Default::default() });
         let run = Run::new(&sample, &answered("one", "x"), 1);
         let session = session_file(r#"{"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}"#);
         for (left, right) in [(run.path(), session.path()), (session.path(), run.path())] {
@@ -469,7 +461,7 @@ mod runs {
 
     #[test]
     fn what_was_redacted_is_said_to_be() {
-        let sample = Sample::new(crate::run::sample::SampleOptions { max_events: 1, ..Default::default() });
+        let sample = Sample::new(crate::run::SampleOptions { max_events: 1, ..Default::default() });
         let with = |message: &str| {
             let mut events = answered("one", "x");
             events.push(of(Kind::Error, None, 1, json!({ "code": "E", "message": message, "recoverable": true })));
@@ -482,16 +474,16 @@ mod runs {
         let salt = log.rfind(",\"salt\":\"").unwrap();
         std::fs::write(&path, format!("{}{}", &log[..salt], &log[salt + 42..])).unwrap();
         assert_eq!(diff_of(left.path(), right.path(), &full()).unwrap_err().code(), "MissingField");
-        let redactions = crate::run::redactions::Redactions { events: [7].into(), ..Default::default() };
+        let redactions = crate::run::Redactions { events: [7].into(), ..Default::default() };
         let right = Source { redactions, is_redacted: true, ..Source::run(right.path()) };
         let found = diff(&Source::run(left.path()), &right, &full(), &mut silent()).unwrap().unwrap();
-        assert_eq!(found.fields[0].note, Some(crate::diff::fields::Note::Redacted));
+        assert_eq!(found.fields[0].note, Some(crate::diff::projection::Note::Redacted));
         assert_eq!(found.likely_cause, Cause::Unknown);
     }
 
     #[test]
     fn a_comparison_can_be_cancelled() {
-        let sample = Sample::new(crate::run::sample::SampleOptions { max_events: 1, ..Default::default() });
+        let sample = Sample::new(crate::run::SampleOptions { max_events: 1, ..Default::default() });
         let run = Run::new(&sample, &answered("one", "x"), 1);
         let cancelled = AtomicBool::new(true);
         let mut seen = Vec::new();
@@ -505,7 +497,7 @@ mod runs {
 
 mod sessions {
     use super::*;
-    use crate::diff::fields::Note;
+    use crate::diff::projection::Note;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 

@@ -4,8 +4,8 @@ use twox_hash::XxHash3_128;
 
 use crate::cancellation::Cancellation;
 use crate::hash::Hash;
-use crate::hash_batch::stream::HashStream;
-use crate::jsonl::source::LineSource;
+use crate::hash_batch::HashStream;
+use crate::lines::LineSource;
 
 /// Maximum number of bytes read at a time.
 const READ_BYTES: u64 = 256 << 10;

@@ -8,12 +8,9 @@ use std::sync::{Arc, LazyLock};
 
 use memchr::{memchr_iter, memmem::Finder};
 
-use crate::jsonl::reader::LineReader;
-use crate::jsonl::segments::{Segments, Threads};
-use crate::jsonl::source::{LineSource, ReadError};
+use crate::lines::{LineReader, LineSource, ReadError, Segments, Threads};
 use crate::pipeline::Worker;
-use crate::session::fold::{Fold, FoldOptions};
-use crate::session::history::{HistoryEffect, Truncation};
+use crate::session::{Fold, FoldOptions, HistoryEffect, Truncation};
 
 /// How many items of each part remain at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The content of an item that tables show: its speaker, its texts, its calls and their results.
 
-use crate::diff::tree::{Index, Shape, Tree};
-use crate::run::text::Text;
+use crate::diff::{Index, Shape, Tree};
+use crate::json::Text;
 
 /// A block of an item.
 #[derive(Clone, Debug, PartialEq)]

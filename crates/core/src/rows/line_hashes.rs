@@ -1,9 +1,8 @@
 //! The hashes of lines, several computed at a time.
 
 use crate::hash::{Hash, sha256};
-use crate::hash_batch::HashBatch;
-use crate::hash_batch::stream::HashStream;
-use crate::jsonl::lines::Lines;
+use crate::hash_batch::{HashBatch, HashStream};
+use crate::lines::Lines;
 
 /// Number of lines that are hashed together.
 const TOGETHER: usize = 16;

@@ -6,15 +6,23 @@
 //!
 //! The step of a row is the projection that `diff` compares (`session_projection`, `run_projection`), as a digest.
 
-pub mod file_hash;
-pub mod final_history;
-pub mod item;
+mod file_hash;
+mod final_history;
+mod item;
 mod line_hashes;
 mod read_tree;
-pub mod run_rows;
-pub mod session_rows;
-pub mod session_summary;
-pub mod steps;
+mod run_rows;
+mod session_rows;
+mod session_summary;
+mod steps;
 
 #[cfg(test)]
 mod tests;
+
+pub use file_hash::{FileHash, HashedFile};
+pub use final_history::FinalHistory;
+pub use item::{Block, Item, Value};
+pub use run_rows::{FIELDS, RunRow, RunVerdicts, read_run, run_id, verify_recording};
+pub use session_rows::{Change, LineStatus, SessionPart, SessionReader, SessionRow};
+pub use session_summary::{SessionFold, SessionSummary, text};
+pub use steps::{Key, RecordDigest, Step, Steps};

@@ -3,11 +3,9 @@
 
 use std::borrow::Cow;
 
-use crate::diff::tree::{ROOT, Shape, SpareTree, Tree, text_of};
-use crate::jsonl::scan::{Cursor, Nesting, Span};
-use crate::session::event::Mode;
-use crate::session::item_sink::ItemSink;
-use crate::session::line::{Line, read_line_into};
+use crate::diff::{ROOT, Shape, SpareTree, Tree, text_of};
+use crate::json::{Cursor, Nesting, Span};
+use crate::session::{ItemSink, Line, Mode, read_line_into};
 
 /// Reads a line, and parses it into a tree if it is an object.
 pub fn read_tree<'l>(line: &'l [u8], spare: &mut SpareTree, nesting: &mut Nesting) -> (Line, Option<Tree<'l>>) {
@@ -62,7 +60,7 @@ impl ItemSink for TreeItems<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::line::read_line;
+    use crate::session::read_line;
     use proptest::prelude::*;
 
     fn any_value() -> impl Strategy<Value = String> {

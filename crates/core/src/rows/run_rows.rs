@@ -5,25 +5,15 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use super::steps::{Prefixes, Step};
-use crate::bundle::replay::verify_opened;
-use crate::diff::digest::{Digester, with_references};
-use crate::diff::places::Places;
-use crate::diff::run_projection::{Facts, project_facts};
-use crate::diff::run_stream::{ComparedEvents, OpenCalls, first_time};
-use crate::diff::tree::Reference;
-use crate::jsonl::scan::Nesting;
+use crate::bundle::verify_opened;
+use crate::diff::{
+    ComparedEvents, Digester, Facts, OpenCalls, Places, Reference, first_time, project_facts, with_references,
+};
+use crate::json::{Name, Nesting, Text, read as read_fields};
 use crate::recording::Recording;
-use crate::run::check::Aspect;
-use crate::run::created::Created;
-use crate::run::directory::RunDirectory;
-use crate::run::error::RunError;
-use crate::run::event::EventLine;
-use crate::run::event_reader::{EventReader, ReadEvent};
-use crate::run::fields::{Name, read as read_fields};
-use crate::run::fold::Watch;
-use crate::run::log::empty_log;
-use crate::run::text::Text;
-use crate::run::verify::verify;
+use crate::run::{
+    Aspect, Created, EventLine, EventReader, ReadEvent, RunDirectory, RunError, Watch, empty_log, verify,
+};
 use crate::signature::TrustedKeys;
 
 /// The members of a payload that have a column, in the order of [`RunRow::fields`].

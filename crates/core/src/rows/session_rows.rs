@@ -7,17 +7,12 @@ use super::item::{Item, item_of};
 use super::line_hashes::{HashedLine, LineHashes};
 use super::steps::{RecordDigest, RecordDigester};
 use crate::cancellation::Cancellation;
-use crate::diff::tree::Tree;
-use crate::disk::os_error::OsError;
-use crate::disk::sniff::BOM;
+use crate::diff::Tree;
+use crate::disk::{BOM, OsError};
 use crate::hash::Hash;
-use crate::jsonl::reader::LineReader;
-use crate::jsonl::scan::{Nesting, Span};
-use crate::jsonl::source::{LineSource, ReadError};
-use crate::run::text::Text;
-use crate::session::event::{Body, StartFields};
-use crate::session::fold::{Effect, FoldOptions, LinePosition};
-use crate::session::line::Line;
+use crate::json::{Nesting, Span, Text};
+use crate::lines::{LineReader, LineSource, ReadError};
+use crate::session::{Body, Effect, FoldOptions, Line, LinePosition, StartFields};
 use sha2::{Digest as _, Sha256};
 
 /// How a replay reads a line.
@@ -140,7 +135,7 @@ impl SessionRow<'_> {
     /// A member of the payload that is a number.
     pub fn number(&self, name: &str) -> Option<f64> {
         let tree = self.tree.as_ref()?;
-        crate::session::payload::number(tree.text(tree.at(&["payload", name])?).as_bytes())
+        crate::session::number(tree.text(tree.at(&["payload", name])?).as_bytes())
     }
 }
 

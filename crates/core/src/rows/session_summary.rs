@@ -1,11 +1,9 @@
 //! Summarises a session as a replay of it would.
 
 use super::session_rows::SessionPart;
-use crate::diff::tree::Tree;
-use crate::run::text::Text;
-use crate::session::fold::{Effect, FoldOptions, Start};
-use crate::session::history::HistoryEffect;
-use crate::session::replay::{current, error_of};
+use crate::diff::Tree;
+use crate::json::Text;
+use crate::session::{Effect, FoldOptions, HistoryEffect, Start, current, error_of};
 
 /// The summary of a session.
 #[derive(Clone, Debug, Default, PartialEq)]

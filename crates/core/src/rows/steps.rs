@@ -2,13 +2,12 @@
 //! if `diff` finds no difference up to it.
 
 use super::read_tree::read_tree;
-use crate::diff::digest::{Digester, hash, with_references};
-use crate::diff::session_projection::{CountCalls, UnansweredCalls, project_line, project_record};
-use crate::diff::session_stream::{Record, parts_of};
-use crate::diff::tree::{Reference, SpareTree, Tree};
-use crate::jsonl::scan::Nesting;
-use crate::run::text::Text;
-use crate::session::line::Line;
+use crate::diff::{
+    CountCalls, Digester, Record, Reference, SpareTree, Tree, UnansweredCalls, hash, parts_of, project_line,
+    project_record, with_references,
+};
+use crate::json::{Nesting, Text};
+use crate::session::Line;
 
 /// A digest, the most significant byte first.
 pub type Key = [u8; 16];

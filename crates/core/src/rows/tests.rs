@@ -10,14 +10,12 @@ use super::final_history::FinalHistory;
 use super::session_rows::{LineStatus, SessionReader};
 use super::session_summary::SessionFold;
 use super::steps::{Step, Steps};
-use crate::diff::divergence::{Compared, diverging_records};
-use crate::diff::source::Source;
-use crate::disk::sniff::BOM;
+use crate::diff::{Compared, Source, diverging_records};
+use crate::disk::BOM;
 use crate::hash::sha256;
-use crate::jsonl::source::LineSource;
-use crate::run::fold::Watch;
-use crate::session::fold::FoldOptions;
-use crate::session::replay::Replay;
+use crate::lines::LineSource;
+use crate::run::Watch;
+use crate::session::{FoldOptions, Replay};
 
 const START: &str = r#"{"type":"session_start","payload":{"sessionId":"S","projectHash":"h","startTime":"T"}}"#;
 
@@ -75,7 +73,7 @@ fn steps(text: &str, parts: &[Range<u64>]) -> Vec<Step> {
     let source = LineSource::in_memory(text.as_bytes().to_vec());
     let (mut reader, mut steps, mut found) = (SessionReader::default(), Steps::default(), Vec::new());
     for part in parts {
-        let take = &mut |row: &mut super::session_rows::SessionRow<'_>| {
+        let take = &mut |row: &mut crate::rows::session_rows::SessionRow<'_>| {
             found.extend(row.record.as_ref().map(|record| steps.next(record)))
         };
         reader.read(&source, part.clone(), None, take).unwrap();
@@ -231,14 +229,14 @@ fn a_line_that_was_skipped_has_its_hash() {
 fn the_verdicts_of_a_run_include_its_stored_blobs() {
     use crate::recording::Recording;
     use crate::rows::run_rows::verify_recording;
-    let run = crate::bundle::sample::small_run();
+    let run = crate::bundle::small_run();
     let failed = || {
         let recording = Recording::open(run.directory.root(), &AtomicBool::new(false)).unwrap();
         verify_recording(&recording, &AtomicBool::new(false)).unwrap().counts[1]
     };
     assert_eq!(failed(), 0);
-    let stored = run.records.iter().find(|record| record.kind == crate::run::kind::Kind::BlobStored).unwrap();
-    let blobs = crate::run::blob::BlobStore::new(run.directory.blobs());
+    let stored = run.records.iter().find(|record| record.kind == crate::run::Kind::BlobStored).unwrap();
+    let blobs = crate::run::BlobStore::new(run.directory.blobs());
     std::fs::remove_file(blobs.path_of(stored.payload["blob"].as_str().unwrap()).unwrap()).unwrap();
     assert_eq!(failed(), 1);
 }

@@ -1,56 +1,39 @@
 //! Runs: the hash-chained log of a workflow's execution, and the state that it builds (`docs/run-format.md`).
+//!
+//! `format` reads and prints lines, `graph` is the workflow, `state` what events change, `read` reads logs; `replay`, `verify` and `record` are
+//! the operations on a run's directory (`store`).
 
-pub mod absence;
-pub mod accumulator;
-pub mod assignment;
-pub mod blob;
-pub mod blob_claims;
-pub mod canonical;
-pub mod causality;
-pub mod chain;
-pub mod changes;
-pub mod check;
-pub mod columns;
-pub mod created;
-pub mod dag;
-pub mod decoded_chunk;
-pub mod decoded_event;
-pub mod directory;
-pub mod documents;
-pub mod entry;
-pub mod error;
-pub mod event;
-pub mod event_reader;
-pub mod fields;
-pub mod fold;
-pub mod graphs;
-pub mod kind;
-pub mod log;
-pub mod lookup;
-pub mod normalize;
-pub mod payload;
-pub mod payload_fields;
-pub mod read_ahead;
+mod format;
+mod graph;
+mod read;
+mod record;
+mod replay;
 #[cfg(test)]
-pub mod recorded;
-pub mod recorder;
-pub mod recording;
-pub mod redactions;
-pub mod replay;
-pub mod replay_start;
-pub mod resume;
-pub mod salts;
+mod sample;
+mod state;
+mod store;
+mod verify;
+
+pub use format::{
+    Created, ErrorCode, EventLine, FieldType, GENESIS, Kind, MAX_LINE_BYTES, Payload, PayloadField, Redactions,
+    RunError, chain, event_id, fields_of, peek_time, print_rest, quoted,
+};
 #[cfg(test)]
-pub mod sample;
-pub mod scheduler;
-pub mod snapshot;
-pub mod start_from;
-pub mod start_resolver;
-pub mod state;
-pub mod state_hash;
-pub mod state_sum;
-pub mod text;
-pub mod trace;
-pub mod transition;
-pub mod verifier;
-pub mod verify;
+pub use format::{Envelope, append_line};
+pub use graph::{Dag, Graphs, Scheduler, compile};
+pub use read::{
+    Chunk, Column, Event, EventColumns, EventReader, LogReader, Names, Position, Range, ReadEvent, Trace, Watch,
+    empty_log, find, unknown_kind,
+};
+#[cfg(test)]
+pub use record::Recorded;
+pub use record::{EventInput, RecordError, Recording, RunRecorder, RunRecorderConfig, WrittenSnapshot};
+pub use replay::{Failed, Metrics, ReplayOptions, ReplayStart, Replayed, StartFrom, StartResolver, Verify, replay};
+#[cfg(test)]
+pub use sample::{Chance, Sample, SampleEvent, SampleOptions, any_options};
+pub use state::{
+    CallStatus, Counter, EntrySink, NoSink, NodeStatus, RunStatus, SUFFIX, Snapshot, State, StateHasher, snapshot,
+    snapshot_id, state_hash,
+};
+pub use store::{BlobStore, RunDirectory, explain_not_a_run, read_dag, read_text};
+pub use verify::{Aspect, Check, Verification, verify, verify_partial};

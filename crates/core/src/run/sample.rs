@@ -9,15 +9,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use walk::Walk;
 
-use super::dag::{Dag, compile};
-use super::decoded_event::Event;
-use super::kind::Kind;
-use super::payload::Payload;
-use super::scheduler::Scheduler;
+use super::format::{Kind, Payload};
+use super::graph::{Dag, Scheduler, compile};
+use super::read::Event;
 use super::state::State;
-use super::text::Text;
 use crate::hash::HexHash;
-use crate::jsonl::scan::Nesting;
+use crate::json::{Nesting, Text};
 
 /// Options of a sample.
 #[derive(Clone, Copy, Debug)]

@@ -1,29 +1,23 @@
 //! Session files: the conversation of a CLI, one line of JSON for each event (`docs/session-format.md`).
 //!
-//! - Recording: [`recorder`], which prints the [`envelope`] of each record.
-//! - Replay: [`replay`] scans segments ([`scan`]) and folds their lines ([`event`], [`fold`], [`history`]), optionally from a
-//!   [`snapshot`]; it lays out items for JavaScript ([`layout`]) and reports [`warnings`] as [`message`]s.
-//! - [`fork`]: a new session with another one's history up to a checkpoint.
-//! - Listing: [`header`] reads only the first line, [`preview`] as far as the first user message, and [`title`] searches for the last title;
-//!   [`describe`] replays many files at once.
+//! `format` reads and prints lines, `fold` combines the effects of events, `read` replays and lists files, `record` writes them.
 
-pub mod checkpoint;
-pub mod describe;
-pub mod envelope;
-pub mod event;
-pub mod fold;
-pub mod fork;
-pub mod header;
-pub mod history;
-pub mod item_sink;
-pub mod layout;
-pub mod line;
-pub mod message;
-pub mod payload;
-pub mod preview;
-pub mod recorder;
-pub mod replay;
-pub mod scan;
-pub mod snapshot;
-pub mod title;
-pub mod warnings;
+mod fold;
+mod format;
+mod read;
+mod record;
+
+pub use fold::{
+    Checkpoint, Effect, Fold, FoldOptions, HistoryEffect, ItemRef, ItemSink, LinePosition, SessionEventRef, Start,
+    Truncation,
+};
+pub use format::{
+    Body, EventType, Line, Message, MessagePart, Mode, StartFields, js_number, number, read_line, read_line_into,
+    read_session_id, read_start_payload, read_time,
+};
+pub use read::{
+    CurrentMetadata, DescribeOptions, Described, Describing, HeaderError, ItemTape, ItemTapes, Outcome, Preview,
+    Replay, ReplayError, SnapshotFile, Snapshots, Summary, TAPE_BYTES, current, error_of, load, read_header_at_once,
+    read_header_summary, read_preview, read_summary, read_title,
+};
+pub use record::{FileNameForm, ForkError, ForkSource, ForkTarget, Record, Recorder, RecorderConfig, fork};

@@ -9,11 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
-use session_tape_core::disk::file::File;
-use session_tape_core::disk::file_system::{FileSystem, Names};
-use session_tape_core::disk::metadata::{FileKind, Inode, Metadata};
-use session_tape_core::disk::open_file::OpenFile;
-use session_tape_core::disk::open_options::{Create, OpenOptions};
+use session_tape_core::disk::{Create, File, FileKind, FileSystem, Inode, Metadata, Names, OpenFile, OpenOptions};
 
 /// A file system in memory, which initially has one directory.
 #[derive(Clone)]

@@ -7,16 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
-use session_tape_core::bundle::export::{ExportOptions, export};
-use session_tape_core::bundle::import::import;
-use session_tape_core::bundle::verify::VerifyOptions;
-use session_tape_core::bundle::watch::JobWatch;
-use session_tape_core::session::event::Mode;
-use session_tape_core::session::fold::FoldOptions;
-use session_tape_core::session::fork::{ForkSource, ForkTarget};
-use session_tape_core::session::recorder::FileNameForm;
-use session_tape_core::session::replay::Replay;
-use session_tape_core::session::snapshot::Snapshots;
+use session_tape_core::bundle::{ExportOptions, JobWatch, VerifyOptions, export, import};
+use session_tape_core::session::{FileNameForm, FoldOptions, ForkSource, ForkTarget, Mode, Replay, Snapshots};
 use sha2::{Digest as _, Sha256};
 
 use super::tree::Tree;

@@ -7,13 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
-use session_tape_core::disk::boot::Boot;
-use session_tape_core::disk::file::File;
-use session_tape_core::disk::file_system::{FileSystem, Names};
-use session_tape_core::disk::metadata::{FileKind, Inode as InodeMetadata, Metadata};
-use session_tape_core::disk::mount::{MountGuard, mount};
-use session_tape_core::disk::open_file::OpenFile;
-use session_tape_core::disk::open_options::{Create, OpenOptions};
+use session_tape_core::disk::{
+    Boot, Create, File, FileKind, FileSystem, Inode as InodeMetadata, Metadata, MountGuard, Names, OpenFile,
+    OpenOptions, mount,
+};
 
 use super::cut::Cut;
 use super::fault::{Call, Fault, Visit};

@@ -6,20 +6,13 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 
 use serde_json::Value;
-use session_tape_core::disk::durability::Durability;
-use session_tape_core::jsonl::writer::WriteFailure;
-use session_tape_core::run::check::Aspect;
-use session_tape_core::run::directory::RunDirectory;
-use session_tape_core::run::fold::Watch;
-use session_tape_core::run::kind::Kind;
-use session_tape_core::run::recorder::{RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
-use session_tape_core::run::recording::EventInput;
-use session_tape_core::run::redactions::Redactions;
-use session_tape_core::run::replay::{ReplayOptions, Verify, replay};
-use session_tape_core::run::scheduler::Scheduler;
-use session_tape_core::run::start_from::StartFrom;
-use session_tape_core::run::text::Text;
-use session_tape_core::run::verify::verify;
+use session_tape_core::disk::Durability;
+use session_tape_core::json::Text;
+use session_tape_core::lines::WriteFailure;
+use session_tape_core::run::{
+    Aspect, EventInput, Kind, RecordError, Redactions, ReplayOptions, RunDirectory, RunRecorder, RunRecorderConfig,
+    Scheduler, StartFrom, Verify, Watch, WrittenSnapshot, replay, verify,
+};
 use session_tape_core::signature::TrustedKeys;
 use sha2::{Digest as _, Sha256};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::iter::empty;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use session_tape_core::disk::durability::Durability;
+use session_tape_core::disk::Durability;
 
 use super::cut::{Cut, Fill, Share, apply_share};
 use super::tree::{Op, Tree};

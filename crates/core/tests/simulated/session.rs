@@ -5,13 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
 use serde_json::Value;
-use session_tape_core::disk::durability::Durability;
-use session_tape_core::jsonl::segments::Threads;
-use session_tape_core::jsonl::writer::WriteFailure;
-use session_tape_core::session::fold::FoldOptions;
-use session_tape_core::session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
-use session_tape_core::session::replay::Replay;
-use session_tape_core::session::snapshot::Snapshots;
+use session_tape_core::disk::Durability;
+use session_tape_core::lines::{Threads, WriteFailure};
+use session_tape_core::session::{FileNameForm, FoldOptions, Record, Recorder, RecorderConfig, Replay, Snapshots};
 
 use super::disk::Disk;
 use super::tree::Tree;

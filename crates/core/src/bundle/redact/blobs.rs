@@ -10,8 +10,8 @@ use super::document::{string_hits, with_distinct_keys};
 use super::json::is_json;
 use super::matcher::{Form, Hit, MatchContext, Matcher, merged};
 use super::rule::RuleMatcher;
-use crate::bundle::container::{read_failed, read_up_to};
-use crate::bundle::error::{BundleCode, BundleError};
+use crate::bundle::format::{BundleCode, BundleError};
+use crate::bundle::read::{read_failed, read_up_to};
 
 /// The size of a window.
 pub const WINDOW_BYTES: usize = 8 << 20;

@@ -11,8 +11,8 @@ use definition::{has_digit, is_given, pattern};
 
 use base64ct::{Base64, Base64Unpadded, Encoding};
 
-use super::named;
 use super::views::percent_decoded;
+use crate::bundle::redact::named;
 
 /// Every built-in rule with a pattern.
 pub fn all() -> impl Iterator<Item = &'static Builtin> {

@@ -8,7 +8,7 @@ use super::matcher::{Form, Hit, MatchContext, Matcher};
 use super::pointer::{Pointer, Reach};
 use super::rule::RuleMatcher;
 use super::siblings::Siblings;
-use crate::bundle::error::{BundleCode, BundleError};
+use crate::bundle::format::{BundleCode, BundleError};
 
 /// How a document is redacted.
 pub struct Document<'d> {
@@ -149,7 +149,7 @@ fn pointed<'p>(
     allowed: Option<&'p [bool]>,
 ) -> impl Iterator<Item = (usize, Reach)> + 'p {
     let inner = match (root, path.split_first()) {
-        (Root::Member, Some((Step::Key(key), inner))) if crate::jsonl::text::spells(key, "payload") => Some(inner),
+        (Root::Member, Some((Step::Key(key), inner))) if crate::json::spells(key, "payload") => Some(inner),
         (Root::Member, _) => None,
         _ => Some(path),
     };

@@ -8,13 +8,9 @@ use super::document::{Document, Root, check_fixed, redacted};
 use super::json::Step;
 use super::matcher::{Form, MatchContext, Matcher};
 use super::rule::Rule;
-use crate::bundle::error::BundleError;
-use crate::jsonl::scan::Nesting;
-use crate::jsonl::text::spells;
-use crate::run::event::{EventLine, print_rest};
-use crate::run::fields::{self, names};
-use crate::run::kind::Kind;
-use crate::run::payload_fields::{FieldType, PayloadField, fields_of};
+use crate::bundle::format::BundleError;
+use crate::json::{Nesting, fields, names, spells};
+use crate::run::{EventLine, FieldType, Kind, PayloadField, fields_of, print_rest};
 
 /// The fixed field at a path of a payload, if it is one.
 pub fn fixed_field(fields: &'static [PayloadField], path: &[Step<'_>]) -> Option<&'static str> {

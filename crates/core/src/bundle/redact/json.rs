@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::jsonl::scan::{Cursor, Nesting, NotJson};
+use crate::json::{Cursor, Nesting, NotJson};
 
 /// The maximum number of steps in a path or a pointer. Values nested deeper have the path of their ancestor at this depth.
 pub const MAX_STEPS: usize = 64;

@@ -6,7 +6,7 @@ use super::escapes::unescaped;
 use super::matcher::{MAX_LEVELS, Matcher};
 use super::secrets::Secrets;
 use super::views::views;
-use crate::bundle::error::{BundleCode, BundleError};
+use crate::bundle::format::{BundleCode, BundleError};
 
 /// The maximum number of steps back to a place outside of an escape. A text may consist of backslashes.
 const MAX_STEPS_BACK: usize = 64;

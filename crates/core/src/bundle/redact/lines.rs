@@ -13,9 +13,9 @@ use super::escapes::unescaped;
 use super::json::{JsonPart, Step, is_json, visit_parts};
 use super::matcher::{Form, MatchContext, Matcher, placeholder};
 use super::rule::Rule;
-use crate::bundle::error::BundleError;
-use crate::disk::sniff::BOM;
-use crate::jsonl::text::spells;
+use crate::bundle::format::BundleError;
+use crate::disk::BOM;
+use crate::json::spells;
 
 /// Redacts a line, without its `\n`; returns `None` if no rule matches.
 pub fn redacted_line(

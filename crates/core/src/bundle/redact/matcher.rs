@@ -13,13 +13,13 @@ use edges::{Edges, looks_like_json};
 use super::builtin::decoded_secrets;
 use super::encoded::segments;
 use super::escapes::{map_to_encoded, unescaped};
-use super::named;
 use super::pointer::Reach;
 use super::prefilter::Prefilter;
 use super::rule::{Rule, RuleMatcher, RuleSet};
 use super::secrets::{MIN_USER_RULE_BYTES, Secrets, is_common};
 use super::views::{may_differ, views};
-use crate::bundle::error::{BundleCode, BundleError};
+use crate::bundle::format::{BundleCode, BundleError};
+use crate::bundle::redact::named;
 
 /// How many times a text is decoded at most, for JSON in strings of JSON. Escapes of that depth would take a million backslashes; only
 /// chains of `\\u005c` need more.

@@ -19,26 +19,26 @@
 
 pub mod blobs;
 pub mod builtin;
-pub mod document;
-pub mod encoded;
-pub mod escapes;
-pub mod events;
-pub mod json;
-pub mod leak_check;
-pub mod lines;
-pub mod matcher;
+mod document;
+mod encoded;
+mod escapes;
+mod events;
+mod json;
+mod leak_check;
+mod lines;
+mod matcher;
 pub mod named;
 mod original_hashes;
-pub mod pass;
-pub mod pointer;
-pub mod prefilter;
-pub mod rule;
-pub mod secrets;
-pub mod siblings;
-pub mod spellings;
-pub mod staging;
-pub mod stream_prefilter;
-pub mod views;
+mod pass;
+mod pointer;
+mod prefilter;
+mod rule;
+mod secrets;
+mod siblings;
+mod spellings;
+mod staging;
+mod stream_prefilter;
+mod views;
 
 pub use pass::redact;
 pub use rule::{RedactOptions, RedactionRule, RuleSet};
@@ -47,3 +47,11 @@ pub use rule::{RedactOptions, RedactionRule, RuleSet};
 mod run_tests;
 #[cfg(test)]
 mod session_tests;
+
+pub use escapes::unescaped;
+pub use leak_check::LeakCheck;
+pub use lines::redacted_line;
+pub use matcher::Matcher;
+pub use prefilter::Prefilter;
+pub use staging::Staging;
+pub use stream_prefilter::StreamPrefilter;

@@ -12,17 +12,14 @@ use super::escapes::unescaped;
 use super::events::fixed_field;
 use super::json::{JsonPart, Step, visit_parts};
 use super::staging::Staging;
-use crate::bundle::error::{BundleCode, BundleError, of_run};
-use crate::bundle::path::{BundlePath, EVENT_LOG};
-use crate::bundle::planned_file::PlannedFile;
-use crate::bundle::redactions::{RedactedBlob, RedactedEvent, RedactionList, merge_rules};
-use crate::bundle::source::ExportPlan;
+use crate::bundle::export::{ExportPlan, PlannedFile};
+use crate::bundle::format::{
+    BundleCode, BundleError, BundlePath, EVENT_LOG, RedactedBlob, RedactedEvent, RedactionList, merge_rules, of_run,
+};
 use crate::bundle::watch::JobWatch;
 use crate::hash::{HEX_BYTES, as_text};
-use crate::jsonl::text::spells;
-use crate::run::event::{EventLine, print_rest};
-use crate::run::kind::Kind;
-use crate::run::payload_fields::fields_of;
+use crate::json::spells;
+use crate::run::{EventLine, Kind, fields_of, print_rest};
 
 /// Replacements of original blobs, by the hash of the original.
 type Replacements = BTreeMap<String, RedactedBlob>;

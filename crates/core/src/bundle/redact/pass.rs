@@ -6,7 +6,6 @@ use std::path::Path;
 
 use twox_hash::XxHash3_128;
 
-use super::blobs;
 use super::document::{Document, Root, check_fixed, redacted};
 use super::events::{redacted_event, redacted_payload, tool};
 use super::json::{Step, is_json};
@@ -16,24 +15,17 @@ use super::matcher::{Form, MatchContext, Matcher};
 use super::original_hashes::drop_original_hashes;
 use super::rule::{Rule, RuleSet};
 use super::staging::{RedactedFile, Staging};
-use crate::bundle::checked_log::CheckedSession;
-use crate::bundle::container::{read_failed, read_up_to};
-use crate::bundle::error::{BundleCode, BundleError, of_run};
-use crate::bundle::limits::Limits;
-use crate::bundle::manifest::BundleKind;
-use crate::bundle::path::{self, BundlePath, REDACTIONS, blob_path};
-use crate::bundle::planned_file::{ByteSource, PlannedFile, source_changed};
-use crate::bundle::redactions::{RedactedBlob, RedactedEvent, RedactionList, merge_rules};
-use crate::bundle::source::ExportPlan;
+use crate::bundle::export::{ByteSource, ExportPlan, PlannedFile, source_changed};
+use crate::bundle::format::{
+    BundleCode, BundleError, BundleKind, BundlePath, Limits, REDACTIONS, RedactedBlob, RedactedEvent, RedactionList,
+    blob_path, merge_rules, of_run, path,
+};
+use crate::bundle::read::{CheckedSession, read_failed, read_up_to};
+use crate::bundle::redact::blobs;
 use crate::bundle::watch::{JobWatch, Progress};
 use crate::hash::{Hash, as_text, from_hex, to_hex};
-use crate::jsonl::scan::Nesting;
-use crate::jsonl::text::spells;
-use crate::run::canonical::{Object, write_text};
-use crate::run::event::{EventLine, MAX_LINE_BYTES};
-use crate::run::kind::Kind;
-use crate::run::payload::Payload;
-use crate::run::text::Text;
+use crate::json::{Nesting, Object, Text, spells, write_text};
+use crate::run::{EventLine, Kind, MAX_LINE_BYTES, Payload};
 
 /// The maximum number of rounds until no new secrets are found.
 const MAX_ROUNDS: usize = 8;

@@ -1,7 +1,7 @@
 //! JSON pointers (RFC 6901) in which `*` matches any key or index.
 
 use super::json::{MAX_STEPS, Step};
-use crate::jsonl::text::spells_any;
+use crate::json::spells_any;
 
 /// A parsed pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use regex::bytes::Regex;
 
-use super::builtin::{self, Builtin};
-use super::named;
+use super::builtin::Builtin;
 use super::pointer::Pointer;
 use super::prefilter::Prefilter;
-use crate::bundle::error::{BundleCode, BundleError};
-use crate::run::error::quoted;
+use crate::bundle::format::{BundleCode, BundleError};
+use crate::bundle::redact::{builtin, named};
+use crate::run::quoted;
 
 /// The longest name of a rule, in bytes. The name is part of every placeholder.
 const MAX_NAME_BYTES: usize = 100;

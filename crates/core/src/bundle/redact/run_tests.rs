@@ -5,34 +5,20 @@ use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 
-use super::escapes::{tests::escaped, unescaped};
+use super::escapes::tests::escaped;
+use super::escapes::unescaped;
 use super::*;
-use crate::bundle::error::{BundleCode, BundleError};
-use crate::bundle::export::ExportOptions;
-use crate::bundle::info::BundleInfo;
-use crate::bundle::open::{is_bundle, open};
-use crate::bundle::replay::{replay_opened, trace_opened, verify_opened};
+use crate::bundle::export::{ExportFrom, ExportOptions};
+use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
+use crate::bundle::read::{VerifyOptions, is_bundle, open, replay_opened, trace_opened, verify_opened};
 use crate::bundle::sample::*;
-use crate::bundle::source::ExportFrom;
-use crate::bundle::verify::VerifyOptions;
-use crate::disk::durability::Durability;
-use crate::hash::as_text;
-use crate::hash::sha256_hex;
-use crate::run::blob::BlobStore;
-use crate::run::chain::{GENESIS, append_line};
-use crate::run::check::Aspect;
-use crate::run::directory::RunDirectory;
-use crate::run::event::Envelope;
-use crate::run::fold::Watch;
-use crate::run::kind::Kind;
-use crate::run::payload_fields::fields_of;
-use crate::run::recorded::Recorded;
-use crate::run::redactions::Redactions;
-use crate::run::replay::{ReplayOptions, Verify};
-use crate::run::sample::SampleOptions;
-use crate::run::text::Text;
-use crate::run::trace::Range;
-use crate::run::verify::Verification;
+use crate::disk::Durability;
+use crate::hash::{as_text, sha256_hex};
+use crate::json::Text;
+use crate::run::{
+    Aspect, BlobStore, Envelope, GENESIS, Kind, Range, Recorded, Redactions, ReplayOptions, RunDirectory,
+    SampleOptions, Verification, Verify, Watch, append_line, fields_of,
+};
 use crate::signature::TrustedKeys;
 
 const AWS: &str = "AKIAIOSFODNN7EXAMPLE";
@@ -140,7 +126,7 @@ pub(super) fn verification(path: &Path) -> Verification {
     if !is_bundle(path) {
         let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
         let (run, trusted) = (RunDirectory::new(path), TrustedKeys::default());
-        return crate::run::verify::verify(&run, &trusted, &Redactions::default(), &mut watch).unwrap();
+        return crate::run::verify(&run, &trusted, &Redactions::default(), &mut watch).unwrap();
     }
     let opened = quietly(|watch| open(path, &VerifyOptions::default(), watch)).unwrap();
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
@@ -151,7 +137,7 @@ fn state(path: &Path) -> String {
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
     let options = ReplayOptions { verify: Verify::Full, ..ReplayOptions::default() };
     if !is_bundle(path) {
-        let replayed = crate::run::replay::replay(&RunDirectory::new(path), &options, &mut watch).unwrap();
+        let replayed = crate::run::replay(&RunDirectory::new(path), &options, &mut watch).unwrap();
         return replayed.state.to_canonical().unwrap();
     }
     let opened = quietly(|watch| open(path, &VerifyOptions::default(), watch)).unwrap();
@@ -267,10 +253,10 @@ fn partial_bundles_are_redacted_and_exported_again_too() {
     // The snapshot must have the hash of the rewritten log.
     let log = fs::read_to_string(run.directory.log()).unwrap();
     let line = log.lines().nth(time as usize).unwrap();
-    let event = crate::run::event::EventLine::split(line).unwrap();
+    let event = crate::run::EventLine::split(line).unwrap();
     let mut content = run.snapshot_at(time).content;
     content.event_hash = *event.hash;
-    crate::run::snapshot::Snapshot::new(content, None).write(&run.directory.snapshots(), Durability::Os).unwrap();
+    crate::run::Snapshot::new(content, None).write(&run.directory.snapshots(), Durability::Os).unwrap();
 
     let root = tempfile::tempdir().unwrap();
     let path = |name: &str| root.path().join(name);

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::{encoded, spellings};
-use crate::bundle::error::{BundleCode, BundleError};
+use crate::bundle::format::{BundleCode, BundleError};
+use crate::bundle::redact::{encoded, spellings};
 
 /// The minimum length of a secret of a built-in rule. Shorter texts occur by coincidence.
 const MIN_BYTES: usize = 6;

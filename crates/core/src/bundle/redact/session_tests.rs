@@ -4,15 +4,14 @@ use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 
-use super::escapes::{tests::escaped, unescaped};
+use super::escapes::tests::escaped;
+use super::escapes::unescaped;
 use super::*;
-use crate::bundle::error::{BundleCode, BundleError};
 use crate::bundle::export::{ExportOptions, export as export_session};
-use crate::bundle::info::BundleInfo;
+use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
 use crate::bundle::sample::*;
 use crate::bundle::watch::{JobWatch, Progress};
-use crate::session::fold::FoldOptions;
-use crate::session::replay::Replay;
+use crate::session::{FoldOptions, Replay};
 
 const AWS: &str = "AKIAIOSFODNN7EXAMPLE";
 const START: &str = r#"{"v":1,"seq":1,"ts":"2026-02-11T16:00:01.000Z","type":"session_start","payload":{"sessionId":"s-1","projectHash":"h","workspaceDirs":["/w"],"provider":"p","model":"m","startTime":"t"}}"#;

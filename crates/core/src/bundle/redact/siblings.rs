@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::escapes::unescaped;
 use super::json::{JsonPart, Place, Step};
-use super::named;
-use crate::jsonl::text::spells;
+use crate::bundle::redact::named;
+use crate::json::spells;
 
 /// The longest string that is remembered as what the next one may be called.
 const MAX_NAME_BYTES: usize = 100;

@@ -6,13 +6,9 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_128;
 
-use crate::bundle::error::BundleError;
-use crate::bundle::manifest::ListedFile;
-use crate::bundle::planned_file::{ByteSource, PlannedFile};
-use crate::disk::file::File;
-use crate::disk::files;
-use crate::disk::mode::BY_UMASK;
-use crate::disk::temporary::{NEW, TemporaryDirectory};
+use crate::bundle::export::{ByteSource, PlannedFile};
+use crate::bundle::format::{BundleError, ListedFile};
+use crate::disk::{BY_UMASK, File, NEW, TemporaryDirectory, files};
 
 const BLOCK_BYTES: usize = 256 << 10;
 

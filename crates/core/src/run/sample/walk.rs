@@ -6,13 +6,9 @@ use serde_json::{Value, json};
 
 use super::{CAPABILITIES, Chance, SampleEvent, SampleOptions, TOOLS};
 use crate::hash::{as_text, sha256_hex, to_hex};
-use crate::run::assignment::decide;
-use crate::run::causality::Causality;
-use crate::run::dag::Dag;
-use crate::run::kind::Kind;
-use crate::run::scheduler::Scheduler;
-use crate::run::state::{Node, NodeStatus, RunStatus, State};
-use crate::run::state_hash::StateHasher;
+use crate::run::format::Kind;
+use crate::run::graph::{Causality, Dag, Scheduler, decide};
+use crate::run::state::{Node, NodeStatus, RunStatus, State, StateHasher};
 
 /// A run that is being generated.
 pub struct Walk {

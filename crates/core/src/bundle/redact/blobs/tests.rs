@@ -1,5 +1,5 @@
-use super::super::rule::{RedactOptions, RedactionRule, RuleSet};
 use super::*;
+use crate::bundle::redact::rule::{RedactOptions, RedactionRule, RuleSet};
 
 fn redacted(patterns: &[(&str, &str)], bytes: &[u8]) -> Result<Vec<u8>, BundleCode> {
     let rule = |(name, matcher): &(&str, &str)| {

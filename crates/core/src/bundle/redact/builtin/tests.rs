@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
-use super::super::matcher::{Form, MatchContext, Matcher};
-use super::super::rule::{RedactOptions, RuleSet};
 use super::*;
+use crate::bundle::redact::matcher::{Form, MatchContext, Matcher};
+use crate::bundle::redact::rule::{RedactOptions, RuleSet};
 
 /// Redacts a text as a JSON string, the value of `key`.
 fn redacted_text(key: Option<&str>, text: &str) -> String {

@@ -1,5 +1,5 @@
-use super::super::rule::{RedactOptions, RedactionRule};
 use super::*;
+use crate::bundle::redact::rule::{RedactOptions, RedactionRule};
 
 fn rules(patterns: &[(&str, &str)]) -> RuleSet {
     let rule = |(name, pattern): &(&str, &str)| RedactionRule {

@@ -7,14 +7,9 @@ use crate::bundle::export::ExportOptions;
 use crate::bundle::redact::run_tests::verification;
 use crate::bundle::redact::{RedactOptions, RedactionRule};
 use crate::bundle::sample::*;
-use crate::disk::durability::Durability;
+use crate::disk::Durability;
 use crate::hash::{as_text, sha256_hex};
-use crate::run::blob::BlobStore;
-use crate::run::check::Aspect;
-use crate::run::kind::Kind;
-use crate::run::recorded::Recorded;
-use crate::run::sample::SampleOptions;
-use crate::run::verify::Verification;
+use crate::run::{Aspect, BlobStore, Kind, Recorded, SampleOptions, Verification};
 
 const LONG: &str = "AKIAIOSFODNN7EXAMPLE";
 

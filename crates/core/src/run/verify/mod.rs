@@ -1,0 +1,11 @@
+//! Verifying a run: chain, states, outputs and blobs.
+
+mod blob_claims;
+mod check;
+mod verifier;
+mod verify;
+
+pub use blob_claims::{BlobChecker, BlobClaim};
+pub use check::{Aspect, Check, Failure, Findings};
+pub use verifier::{Batch, Notes, Spare, Verifier};
+pub use verify::{Verification, verify, verify_partial};
