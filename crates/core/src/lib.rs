@@ -93,6 +93,7 @@
 //! - Nothing here depends on Node.js.
 
 // Only the module `disk` accesses files, and there in one place; see `clippy.toml`.
+#![cfg_attr(not(test), warn(unreachable_pub))]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 
 /// A point at which a test can end the process.

@@ -36,14 +36,14 @@ pub enum NotDone {
 }
 
 /// A boxed job: the code that starts jobs is compiled once, not for each closure.
-pub type Job = Box<dyn FnOnce(Result<(), NotDone>) + Send>;
+pub(super) type Job = Box<dyn FnOnce(Result<(), NotDone>) + Send>;
 
 /// Names a job in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket(u64);
 
 /// The jobs that are being done or wait for their turn.
-pub struct JobQueue {
+pub(super) struct JobQueue {
     cores: usize,
     state: Mutex<State>,
     changed: Condvar,
@@ -77,17 +77,17 @@ struct Running {
 
 impl JobQueue {
     /// An empty queue for a machine with this many cores.
-    pub fn new(cores: usize) -> Self {
+    pub(crate) fn new(cores: usize) -> Self {
         JobQueue { cores, state: Mutex::default(), changed: Condvar::new() }
     }
 
     /// Number of jobs that are being done.
-    pub fn running(&self) -> usize {
+    pub(crate) fn running(&self) -> usize {
         self.state.lock().running.len()
     }
 
     /// Queues a job. Also returns whether a thread has to be started for it, which calls [`work`](Self::work).
-    pub fn push(&self, cancellation: Cancellation, job: Job) -> (Ticket, bool) {
+    pub(crate) fn push(&self, cancellation: Cancellation, job: Job) -> (Ticket, bool) {
         let mut state = self.state.lock();
         let ticket = Ticket(state.pushed);
         state.pushed += 1;
@@ -100,21 +100,21 @@ impl JobQueue {
     }
 
     /// Takes back a job that has not begun.
-    pub fn remove(&self, ticket: Ticket) -> Option<Job> {
+    pub(crate) fn remove(&self, ticket: Ticket) -> Option<Job> {
         let mut state = self.state.lock();
         let at = state.waiting.iter().position(|waiting| waiting.ticket == ticket)?;
         state.waiting.remove(at).map(|waiting| waiting.job)
     }
 
     /// Called if a thread that was asked for is refused. Takes back the jobs that no thread will do.
-    pub fn take_refused(&self) -> Vec<Job> {
+    pub(crate) fn take_refused(&self) -> Vec<Job> {
         let mut state = self.state.lock();
         state.has_watcher = false;
         if state.running.is_empty() { state.waiting.drain(..).map(|waiting| waiting.job).collect() } else { Vec::new() }
     }
 
     /// Does jobs until none are left, or until another thread watches those that are. Calls `start_thread` if another thread should be started.
-    pub fn work(&self, start_thread: impl Fn()) {
+    pub(crate) fn work(&self, start_thread: impl Fn()) {
         let mut state = self.state.lock();
         state.has_watcher = false;
         loop {

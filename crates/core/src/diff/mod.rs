@@ -16,7 +16,7 @@ mod tests;
 
 pub use align::Compared;
 #[cfg(test)]
-pub use align::diverging_records;
+pub(crate) use align::diverging_records;
 pub use ancestry::trace_ancestors;
 pub use compare::{Diff, DiffOptions, diff};
 pub use document::{print, print_chain};

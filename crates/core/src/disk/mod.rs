@@ -16,7 +16,7 @@ pub use open::{
 };
 pub use sync::{Durability, SyncError, Unsynced, sync_entries};
 #[cfg(test)]
-pub use system::Real;
+pub(crate) use system::Real;
 pub use system::{Create, FileKind, FileSystem, Inode, Links, Metadata, Names, OpenFile, OpenOptions, OsError};
 #[cfg(feature = "failpoints")]
 pub use system::{MountGuard, mount};

@@ -9,22 +9,22 @@ use std::arch::x86_64::{
 };
 
 /// Number of messages hashed at a time. The sixteen vector registers suffice for the rounds of two messages, but not of three.
-pub const LANES: usize = 2;
+pub(super) const LANES: usize = 2;
 
 /// Proof that the processor has the instructions.
 #[derive(Clone, Copy)]
-pub struct Lanes(());
+pub(super) struct Lanes(());
 
 impl Lanes {
     /// Returns `None` if the processor does not have them.
-    pub fn detect() -> Option<Self> {
+    pub(crate) fn detect() -> Option<Self> {
         let has_them =
             is_x86_feature_detected!("sha") && is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("sse4.1");
         has_them.then_some(Lanes(()))
     }
 
     /// Hashes the blocks of each lane into its state. All lanes must have the same number of blocks.
-    pub fn compress(self, states: &mut [LaneState; LANES], blocks: [&[[u8; 64]]; LANES]) {
+    pub(crate) fn compress(self, states: &mut [LaneState; LANES], blocks: [&[[u8; 64]]; LANES]) {
         // SAFETY: `self` exists, so the processor has the instructions.
         unsafe { compress(states, blocks) };
     }

@@ -3,40 +3,40 @@
 use super::simple_escape::is_simple_escape;
 
 /// Size of a block in bytes.
-pub const BLOCK_BYTES: usize = 16;
+pub(super) const BLOCK_BYTES: usize = 16;
 
 /// The bytes of a block.
-pub type Block = [u8; BLOCK_BYTES];
+pub(crate) type Block = [u8; BLOCK_BYTES];
 
 /// Whether a byte ends a run of plain string text: a quote, a backslash, a control character.
 #[inline(always)]
-pub fn ends_plain(byte: u8) -> bool {
+pub(super) fn ends_plain(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < 0x20)
 }
 
 /// The number of bytes in the block before the first quote, backslash or control character.
 #[inline(always)]
-pub fn plain(block: &Block) -> usize {
+pub(super) fn plain(block: &Block) -> usize {
     ends::<false>(block)
 }
 
 /// The number of bytes in the block before the first quote, backslash, control character or byte that is not ASCII.
 #[inline(always)]
-pub fn plain_ascii(block: &Block) -> usize {
+pub(super) fn plain_ascii(block: &Block) -> usize {
     ends::<true>(block)
 }
 
 /// Size of a large block in bytes.
-pub const LARGE_BLOCK_BYTES: usize = 64;
+pub(super) const LARGE_BLOCK_BYTES: usize = 64;
 
 /// The bytes of a large block.
-pub type LargeBlock = [u8; LARGE_BLOCK_BYTES];
+pub(super) type LargeBlock = [u8; LARGE_BLOCK_BYTES];
 
 /// The bytes of two blocks.
-pub type TwoBlocks = [u8; 2 * BLOCK_BYTES];
+pub(super) type TwoBlocks = [u8; 2 * BLOCK_BYTES];
 
 /// The same operations on larger blocks, for different instruction sets of the processor.
-pub trait Instructions: Copy {
+pub(super) trait Instructions: Copy {
     /// Two masks with a bit for each byte, the lowest bit for the first byte: quotes and control characters; backslashes.
     fn masks(self, block: &LargeBlock) -> (u64, u64);
 
@@ -49,7 +49,7 @@ pub trait Instructions: Copy {
 
 /// The instructions that every processor has.
 #[derive(Clone, Copy)]
-pub struct Baseline;
+pub(super) struct Baseline;
 
 impl Instructions for Baseline {
     #[inline(always)]
@@ -83,7 +83,7 @@ impl Instructions for Baseline {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub use wide::Avx2;
+pub(crate) use wide::Avx2;
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -121,12 +121,12 @@ mod wide {
 
     /// The instructions of AVX2. A value exists only on processors that have them.
     #[derive(Clone, Copy)]
-    pub struct Avx2(());
+    pub(crate) struct Avx2(());
 
     impl Avx2 {
         /// The instructions, if this processor has them.
         #[inline(always)]
-        pub fn find() -> Option<Self> {
+        pub(crate) fn find() -> Option<Self> {
             is_x86_feature_detected!("avx2").then_some(Avx2(()))
         }
     }
@@ -256,7 +256,7 @@ mod simd {
     /// A mask of the bytes that end plain text.
     #[inline]
     #[target_feature(enable = "sse2")]
-    pub fn ends<const BEYOND_ASCII: bool>(block: &Block) -> i32 {
+    pub(crate) fn ends<const BEYOND_ASCII: bool>(block: &Block) -> i32 {
         let bytes = load(block);
         // As signed numbers, bytes that are not ASCII are less than all others.
         let control = if BEYOND_ASCII { _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20)) } else { control(bytes) };
@@ -265,7 +265,7 @@ mod simd {
 
     #[inline]
     #[target_feature(enable = "sse2")]
-    pub fn masks(block: &Block) -> (u16, u16) {
+    pub(crate) fn masks(block: &Block) -> (u16, u16) {
         let bytes = load(block);
         let ends = _mm_movemask_epi8(_mm_or_si128(control(bytes), equal(bytes, b'"')));
         (ends as u16, _mm_movemask_epi8(equal(bytes, b'\\')) as u16)

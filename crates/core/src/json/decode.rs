@@ -53,7 +53,7 @@ pub fn decode(inside: &[u8]) -> impl Iterator<Item = u16> + '_ {
 }
 
 /// Appends the UTF-16 code units of the inside of a valid JSON string.
-pub fn decode_onto(units: &mut Vec<u16>, inside: &[u8]) {
+pub(super) fn decode_onto(units: &mut Vec<u16>, inside: &[u8]) {
     let mut at = 0;
     loop {
         at += copy_plain_ascii(units, &inside[at..]);

@@ -1,7 +1,7 @@
 //! The escapes of JSON strings that consist of a backslash and one character.
 
 /// The meaning of each character after a backslash; 0 if the two are not such an escape.
-pub static MEANINGS: [u8; 256] = {
+pub(super) static MEANINGS: [u8; 256] = {
     let mut meanings = [0; 256];
     meanings[b'"' as usize] = b'"';
     meanings[b'\\' as usize] = b'\\';
@@ -21,6 +21,6 @@ pub fn is_simple_escape(byte: u8) -> bool {
 }
 
 /// The meaning of the character after a backslash; `None` if the two are not such an escape.
-pub fn meaning(byte: u8) -> Option<u8> {
+pub(super) fn meaning(byte: u8) -> Option<u8> {
     Some(MEANINGS[usize::from(byte)]).filter(|meaning| *meaning != 0)
 }

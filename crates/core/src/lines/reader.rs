@@ -58,7 +58,7 @@ pub enum Passed<'b> {
 }
 
 /// Receives everything in the lines that are returned or skipped, in order.
-pub type ByteObserver<'a> = &'a mut dyn FnMut(Passed<'_>);
+pub(super) type ByteObserver<'a> = &'a mut dyn FnMut(Passed<'_>);
 
 /// Reads the lines of one range after another. Reuses its buffer, since fresh memory costs more than reading.
 ///

@@ -6,7 +6,7 @@ use crate::threading::{Condvar, Mutex};
 
 /// A queue that several threads take jobs from. Unlike the receiver of a channel, which a waiting thread keeps locked, it never keeps the owner of
 /// the pipeline from jobs because a helper is waiting.
-pub struct JobQueue<T> {
+pub(super) struct JobQueue<T> {
     state: Mutex<State<T>>,
     added: Condvar,
 }
@@ -18,24 +18,24 @@ struct State<T> {
 
 impl<T> JobQueue<T> {
     /// An empty queue, with room for this many jobs before it grows.
-    pub fn new(room: usize) -> Self {
+    pub(crate) fn new(room: usize) -> Self {
         let state = State { jobs: VecDeque::with_capacity(room), is_closed: false };
         JobQueue { state: Mutex::new(state), added: Condvar::new() }
     }
 
     /// Adds a job, and wakes a thread that waits for one.
-    pub fn push(&self, job: T) {
+    pub(crate) fn push(&self, job: T) {
         self.state.lock().jobs.push_back(job);
         self.added.notify_one();
     }
 
     /// Takes the first job, if there is one.
-    pub fn take(&self) -> Option<T> {
+    pub(crate) fn take(&self) -> Option<T> {
         self.state.lock().jobs.pop_front()
     }
 
     /// Waits for a job, and takes it. `None` once the queue is closed.
-    pub fn wait(&self) -> Option<T> {
+    pub(crate) fn wait(&self) -> Option<T> {
         let mut state = self.state.lock();
         loop {
             if let Some(job) = state.jobs.pop_front() {
@@ -49,7 +49,7 @@ impl<T> JobQueue<T> {
     }
 
     /// Drops all jobs, and lets every thread that waits for one end.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         *self.state.lock() = State { jobs: VecDeque::new(), is_closed: true };
         self.added.notify_all();
     }

@@ -49,7 +49,7 @@ pub struct Item<'t> {
 }
 
 /// The item that is the member `name` of the payload; `None` if there is none, or it has no speaker.
-pub fn item_of<'t>(tree: &'t Tree<'_>, name: &str) -> Option<Item<'t>> {
+pub(super) fn item_of<'t>(tree: &'t Tree<'_>, name: &str) -> Option<Item<'t>> {
     let item = tree.at(&["payload", name])?;
     let speaker = tree.member(item, "speaker").and_then(|index| tree.string(index))?;
     let blocks = tree.member(item, "blocks").filter(|&blocks| tree.shape(blocks) == Shape::Array);

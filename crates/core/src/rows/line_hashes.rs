@@ -12,7 +12,7 @@ const LONG_BYTES: usize = 16 << 10;
 
 /// A line and its hash.
 #[derive(Clone, Copy)]
-pub struct HashedLine<'l> {
+pub(super) struct HashedLine<'l> {
     /// Its offset in the text.
     pub at: usize,
     /// Its bytes without `\n`.
@@ -25,7 +25,7 @@ pub struct HashedLine<'l> {
 
 /// Hashes lines. Reuses its buffers.
 #[derive(Default)]
-pub struct LineHashes {
+pub(super) struct LineHashes {
     batch: HashBatch,
     hashes: Vec<Hash>,
 }
@@ -33,7 +33,7 @@ pub struct LineHashes {
 impl LineHashes {
     /// Calls `take` with each line of a text, and appends the text to `whole`: hashing both at once takes little longer than hashing one
     /// of them.
-    pub fn each<'l>(
+    pub(crate) fn each<'l>(
         &mut self,
         text: &'l [u8],
         mut whole: Option<&mut HashStream>,

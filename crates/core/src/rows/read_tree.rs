@@ -8,7 +8,7 @@ use crate::json::{Cursor, Nesting, Span};
 use crate::session::{ItemSink, Line, Mode, read_line_into};
 
 /// Reads a line, and parses it into a tree if it is an object.
-pub fn read_tree<'l>(line: &'l [u8], spare: &mut SpareTree, nesting: &mut Nesting) -> (Line, Option<Tree<'l>>) {
+pub(super) fn read_tree<'l>(line: &'l [u8], spare: &mut SpareTree, nesting: &mut Nesting) -> (Line, Option<Tree<'l>>) {
     let tree = if may_be_object(line) { Tree::within(spare, text(line)) } else { None };
     // If bytes are not UTF-8, spans in the tree's text differ from those in the line.
     let items = tree.as_ref().filter(|tree| tree.is_borrowed());

@@ -42,7 +42,7 @@ enum CallUse {
 
 /// Computes digests of records. Reuses its buffers.
 #[derive(Default)]
-pub struct RecordDigester {
+pub(super) struct RecordDigester {
     digester: Digester,
     references: Vec<Option<Reference>>,
     spare: SpareTree,
@@ -50,13 +50,13 @@ pub struct RecordDigester {
 
 impl RecordDigester {
     /// Reads a line, and parses it into a tree if it is an object.
-    pub fn read<'l>(&mut self, line: &'l [u8], nesting: &mut Nesting) -> (Line, Option<Tree<'l>>) {
+    pub(crate) fn read<'l>(&mut self, line: &'l [u8], nesting: &mut Nesting) -> (Line, Option<Tree<'l>>) {
         read_tree(line, &mut self.spare, nesting)
     }
 
     /// The digest of the record in a line, and its projection. `tree` is the line's tree if the line is an object. Returns `None` if the line
     /// can't be parsed, which does not happen for a line that was read as an event.
-    pub fn digest<'l>(
+    pub(crate) fn digest<'l>(
         &mut self,
         line: &'l [u8],
         tree: Option<Tree<'l>>,
@@ -81,7 +81,7 @@ impl RecordDigester {
     }
 
     /// Takes back the memory of a tree for reuse.
-    pub fn recycle(&mut self, tree: Tree<'_>) {
+    pub(crate) fn recycle(&mut self, tree: Tree<'_>) {
         tree.leave_to(&mut self.spare);
     }
 }
@@ -139,14 +139,14 @@ impl Steps {
 
 /// Computes the digests of everything that is compared up to a place.
 #[derive(Default)]
-pub struct Prefixes {
+pub(super) struct Prefixes {
     place: u64,
     prefix: u128,
 }
 
 impl Prefixes {
     /// The next step, given its key.
-    pub fn next(&mut self, key: u128) -> Step {
+    pub(crate) fn next(&mut self, key: u128) -> Step {
         let (place, key) = (self.place, key.to_be_bytes());
         let mut bytes = [0; 32];
         bytes[..16].copy_from_slice(&self.prefix.to_be_bytes());

@@ -19,7 +19,7 @@ pub use format::{
     RunError, chain, event_id, fields_of, peek_time, print_rest, quoted,
 };
 #[cfg(test)]
-pub use format::{Envelope, append_line};
+pub(crate) use format::{Envelope, append_line};
 pub use graph::{Dag, Graphs, Scheduler, compile};
 pub use read::{
     Chunk, Column, Event, EventColumns, EventReader, LogReader, Names, Position, Range, ReadEvent, Trace, Watch,

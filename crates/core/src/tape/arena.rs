@@ -45,7 +45,7 @@ impl<Unit> Text<Unit> {
 
 /// Allocates the texts of one thread of a replay.
 #[derive(Default)]
-pub struct Arena {
+pub(super) struct Arena {
     chunk: Option<Arc<Chunk>>,
     /// Number of bytes in use in the chunk.
     used: usize,
@@ -55,7 +55,7 @@ pub struct Arena {
 
 impl Arena {
     /// Stores a text, given as bytes or UTF-16 units.
-    pub fn text<Unit: Copy>(&mut self, text: &[Unit]) -> Text<Unit> {
+    pub(crate) fn text<Unit: Copy>(&mut self, text: &[Unit]) -> Text<Unit> {
         self.place(text).map_or_else(|| Text::Own(text.to_vec()), Text::Shared)
     }
 
@@ -76,7 +76,7 @@ impl Arena {
     }
 
     /// Drops a text that is not needed. If it is the last one in the chunk, the next text gets its space.
-    pub fn take_back<Unit>(&mut self, text: Text<Unit>) {
+    pub(crate) fn take_back<Unit>(&mut self, text: Text<Unit>) {
         let Text::Shared(Shared(Memory::Part(mut part))) = text else { return };
         let end = (part.start + part.length * size_of::<Unit>()).next_multiple_of(ALIGNMENT);
         if end == self.used && self.chunk.as_ref().is_some_and(|chunk| Arc::ptr_eq(chunk, &part.chunk)) {

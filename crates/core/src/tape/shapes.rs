@@ -5,10 +5,10 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
 /// The shape of an object without members. Every other shape extends another one by one key.
-pub const EMPTY: u32 = 0;
+pub(super) const EMPTY: u32 = 0;
 
 /// The shapes that occurred, each with a number.
-pub struct Shapes {
+pub(super) struct Shapes {
     shapes: Vec<Shape>,
     /// The last keys of all shapes, one after another, as written between their quotes.
     keys: Vec<u8>,
@@ -69,7 +69,7 @@ impl Default for Shapes {
 impl Shapes {
     /// The shape that extends `shape` by one key, given as written between its quotes.
     #[inline]
-    pub fn with_key(&mut self, shape: u32, key: &[u8]) -> u32 {
+    pub(crate) fn with_key(&mut self, shape: u32, key: &[u8]) -> u32 {
         let prefix = Prefix::of(key);
         for child in self.shapes[shape as usize].recent {
             if child == EMPTY {
@@ -112,12 +112,12 @@ impl Shapes {
     }
 
     /// The list of the shapes.
-    pub fn list(&self) -> ShapeList {
+    pub(crate) fn list(&self) -> ShapeList {
         ShapeList { shapes: self.shapes.clone(), keys: self.keys.clone() }
     }
 
     /// Forgets all shapes.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.shapes.truncate(1);
         self.shapes[EMPTY as usize].recent = [EMPTY; RECENT];
         self.keys.clear();

@@ -20,7 +20,7 @@ use crate::disk::parent;
 use crate::signature::SigningKey;
 
 /// The default zstd level. Higher levels cost throughput. They do not shrink a run's log, which is mostly hashes, and shrink a session by about 5 %.
-pub const DEFAULT_LEVEL: i32 = 1;
+pub(super) const DEFAULT_LEVEL: i32 = 1;
 
 const BLOCK_BYTES: usize = 256 << 10;
 

@@ -17,7 +17,7 @@ const ROOM: usize = 8;
 
 /// The result for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hashed {
+pub(crate) struct Hashed {
     /// The hash of the file.
     pub sha256: Hash,
     /// The offsets of the prefilter's candidates, ascending; `None` without a prefilter, or if there are too many.
@@ -67,7 +67,7 @@ impl Worker for Scan {
 }
 
 /// Hashes files, one after the other.
-pub struct FileHasher {
+pub(crate) struct FileHasher {
     block: Vec<u8>,
     inline: Scan,
     large: Pipeline<Scan>,
@@ -85,7 +85,7 @@ impl Default for FileHasher {
 
 impl FileHasher {
     /// A hasher that also runs `prefilter` over every file.
-    pub fn new(prefilter: Option<Arc<Prefilter>>) -> Self {
+    pub(crate) fn new(prefilter: Option<Arc<Prefilter>>) -> Self {
         FileHasher {
             block: Vec::with_capacity(BLOCK_BYTES),
             inline: Scan::new(prefilter.clone()),
@@ -96,7 +96,7 @@ impl FileHasher {
     }
 
     /// Adds bytes to the current file.
-    pub fn update(&mut self, mut bytes: &[u8]) {
+    pub(crate) fn update(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at(bytes.len().min(BLOCK_BYTES - self.block.len()));
             self.block.extend_from_slice(now);
@@ -109,7 +109,7 @@ impl FileHasher {
     }
 
     /// Ends the current file and returns its result. The next bytes belong to another file.
-    pub fn finish(&mut self) -> Hashed {
+    pub(crate) fn finish(&mut self) -> Hashed {
         if !std::mem::take(&mut self.is_large) {
             self.inline.update(&self.block);
             self.block.clear();

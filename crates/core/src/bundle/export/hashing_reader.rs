@@ -12,10 +12,10 @@ use crate::disk::File;
 const BLOCK_BYTES: usize = 128 << 10;
 
 /// Called after every block with its number of bytes. An error ends the reading.
-pub type Tick<'t> = &'t mut dyn FnMut(u64) -> Result<(), BundleError>;
+pub(super) type Tick<'t> = &'t mut dyn FnMut(u64) -> Result<(), BundleError>;
 
 /// Wraps the reader of one file.
-pub struct HashingReader<'c> {
+pub(crate) struct HashingReader<'c> {
     input: &'c mut dyn Read,
     hasher: &'c mut FileHasher,
     /// The file that receives a copy.
@@ -27,7 +27,7 @@ pub struct HashingReader<'c> {
 }
 
 /// The result of reading a file to its end.
-pub struct HashedFile {
+pub(crate) struct HashedFile {
     /// Hash and prefilter candidates.
     pub hashed: Hashed,
     /// An [`XxHash3_128`] of the bytes, much faster than the hash and not collision resistant. 0 without
@@ -41,22 +41,22 @@ pub struct HashedFile {
 
 impl<'c> HashingReader<'c> {
     /// A reader of `input` that copies to `copy`.
-    pub fn new(input: &'c mut dyn Read, hasher: &'c mut FileHasher, copy: Option<File>, tick: Tick<'c>) -> Self {
+    pub(crate) fn new(input: &'c mut dyn Read, hasher: &'c mut FileHasher, copy: Option<File>, tick: Tick<'c>) -> Self {
         HashingReader { input, hasher, copy, tick, fingerprint: None, size: 0, fault: None }
     }
 
     /// Computes a fingerprint too.
-    pub fn with_fingerprint(self) -> Self {
+    pub(crate) fn with_fingerprint(self) -> Self {
         HashingReader { fingerprint: Some(XxHash3_128::new()), ..self }
     }
 
     /// Takes the error of a failed read, which the consumer may have replaced by one of its own.
-    pub fn take_error(&mut self) -> Option<BundleError> {
+    pub(crate) fn take_error(&mut self) -> Option<BundleError> {
         self.fault.take()
     }
 
     /// Reads the rest of the input.
-    pub fn finish(mut self) -> Result<HashedFile, BundleError> {
+    pub(crate) fn finish(mut self) -> Result<HashedFile, BundleError> {
         let mut block = vec![0; BLOCK_BYTES];
         while self.advance(&mut block)? > 0 {}
         let fingerprint = self.fingerprint.map_or(0, |fingerprint| fingerprint.finish_128());
@@ -64,7 +64,7 @@ impl<'c> HashingReader<'c> {
     }
 
     /// Stops before the end, and resets the hasher for the next file.
-    pub fn abandon(self) {
+    pub(crate) fn abandon(self) {
         self.hasher.finish();
     }
 

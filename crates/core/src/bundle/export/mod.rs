@@ -8,8 +8,9 @@ mod sink;
 mod source;
 
 pub use export::{ExportOptions, export};
-pub use file_hash::FileHasher;
-pub use hashing_reader::HashingReader;
-pub use planned_file::{ByteSource, PlannedFile, source_changed};
-pub use sink::is_archive;
-pub use source::{ExportFrom, ExportPlan};
+pub(crate) use file_hash::FileHasher;
+pub(crate) use hashing_reader::HashingReader;
+pub(crate) use planned_file::{ByteSource, PlannedFile, source_changed};
+pub(crate) use sink::is_archive;
+pub use source::ExportFrom;
+pub(crate) use source::ExportPlan;

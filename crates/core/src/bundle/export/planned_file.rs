@@ -8,7 +8,7 @@ use crate::bundle::read::open_file;
 
 /// Where the bytes of a planned file come from.
 #[derive(Clone, Debug)]
-pub enum ByteSource {
+pub(crate) enum ByteSource {
     /// A document that the export generated.
     Bytes(Vec<u8>),
     /// A file on disk: its path, the offset of the first byte, and a fingerprint to detect changes.
@@ -17,7 +17,7 @@ pub enum ByteSource {
 
 /// A file that will be part of the bundle.
 #[derive(Clone, Debug)]
-pub struct PlannedFile {
+pub(crate) struct PlannedFile {
     /// Size and hash.
     pub listed: ListedFile,
     /// Where its bytes come from.
@@ -29,13 +29,13 @@ pub struct PlannedFile {
 
 impl PlannedFile {
     /// A generated document.
-    pub fn of_bytes(bytes: Vec<u8>) -> Self {
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Self {
         let listed = ListedFile { sha256: crate::hash::sha256([&bytes]), size: bytes.len() as u64 };
         PlannedFile { listed, origin: ByteSource::Bytes(bytes), candidates: None }
     }
 
     /// Opens the file for one read from the beginning.
-    pub fn open(&self) -> Result<Box<dyn Read + '_>, BundleError> {
+    pub(crate) fn open(&self) -> Result<Box<dyn Read + '_>, BundleError> {
         match &self.origin {
             ByteSource::Bytes(bytes) => Ok(Box::new(&bytes[..])),
             ByteSource::File(path, offset, _) => {
@@ -48,7 +48,7 @@ impl PlannedFile {
 }
 
 /// The error for a source file that was changed after it was hashed.
-pub fn source_changed(disk: &Path) -> BundleError {
+pub(crate) fn source_changed(disk: &Path) -> BundleError {
     let message =
         format!("{} was changed while it was exported; export it again when nobody writes to it", disk.display());
     BundleError::new(BundleCode::SourceChanged, message)

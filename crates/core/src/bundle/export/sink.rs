@@ -8,7 +8,7 @@ use crate::bundle::read::{ArchiveWriter, Compression, expands_too_much};
 use crate::disk::{File, StagedDirectory, StagedFile};
 
 /// The writer of a bundle.
-pub enum Sink {
+pub(super) enum Sink {
     /// A directory, and the current file.
     Directory(StagedDirectory, Option<File>),
     /// An archive.
@@ -16,13 +16,13 @@ pub enum Sink {
 }
 
 /// Whether a path has the file name of an archive.
-pub fn is_archive(destination: &Path) -> bool {
+pub(crate) fn is_archive(destination: &Path) -> bool {
     destination.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(b".tar.zst"))
 }
 
 impl Sink {
     /// Begins a bundle at `destination`. Its name selects the form. `tar_bytes` is the size of an archive's tar.
-    pub fn new(destination: &Path, compression: Compression, tar_bytes: u64) -> Result<Self, BundleError> {
+    pub(crate) fn new(destination: &Path, compression: Compression, tar_bytes: u64) -> Result<Self, BundleError> {
         if !is_archive(destination) {
             return Ok(Sink::Directory(StagedDirectory::new(destination)?, None));
         }
@@ -33,7 +33,7 @@ impl Sink {
     }
 
     /// Begins a file of `size` bytes. Calls of [`write`](Self::write) follow, then [`end`](Self::end).
-    pub fn begin(&mut self, path: &BundlePath, size: u64) -> Result<(), BundleError> {
+    pub(crate) fn begin(&mut self, path: &BundlePath, size: u64) -> Result<(), BundleError> {
         match self {
             Sink::Directory(staged, file) => {
                 let path: PathBuf = path.below(staged.path());
@@ -45,7 +45,7 @@ impl Sink {
     }
 
     /// Writes bytes of the current file.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), BundleError> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), BundleError> {
         match self {
             Sink::Directory(_, Some(file)) => file.write_all(bytes).map_err(failed),
             Sink::Directory(_, None) => Ok(()),
@@ -54,7 +54,7 @@ impl Sink {
     }
 
     /// Ends the current file.
-    pub fn end(&mut self) -> Result<(), BundleError> {
+    pub(crate) fn end(&mut self) -> Result<(), BundleError> {
         match self {
             Sink::Directory(staged, file) => Ok(file.take().map_or(Ok(()), |file| staged.keep(&file))?),
             Sink::Archive(writer) => writer.end().map_err(failed),
@@ -62,7 +62,7 @@ impl Sink {
     }
 
     /// Ends the bundle after its last file.
-    pub fn finish(self) -> Result<Finished, BundleError> {
+    pub(crate) fn finish(self) -> Result<Finished, BundleError> {
         match self {
             Sink::Directory(staged, _) => Ok(Finished::Directory(staged)),
             Sink::Archive(writer) => {
@@ -76,7 +76,7 @@ impl Sink {
 }
 
 /// A complete bundle that is not yet at its destination.
-pub enum Finished {
+pub(super) enum Finished {
     /// A directory.
     Directory(StagedDirectory),
     /// An archive, and its size in bytes.
@@ -85,13 +85,13 @@ pub enum Finished {
 
 impl Finished {
     /// Whether it is an archive that exceeds the expansion ratio of a bounded one.
-    pub fn expands_too_much(&self, tar_bytes: u64) -> bool {
+    pub(crate) fn expands_too_much(&self, tar_bytes: u64) -> bool {
         matches!(self, Finished::Archive(_, size) if expands_too_much(*size, tar_bytes))
     }
 
     /// Moves the bundle to its destination. Fails for an archive that expands to more than `limits` allow, because readers with these
     /// limits would refuse it.
-    pub fn commit(self, tar_bytes: u64, limits: &Limits) -> Result<(), BundleError> {
+    pub(crate) fn commit(self, tar_bytes: u64, limits: &Limits) -> Result<(), BundleError> {
         match self {
             Finished::Directory(staged) => Ok(staged.commit()?),
             Finished::Archive(_, size) if tar_bytes > limits.max_tar_bytes(size) => {

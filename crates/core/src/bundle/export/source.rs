@@ -26,7 +26,7 @@ use crate::run::{
 use crate::signature::TrustedKeys;
 
 /// The files of a source and what manifest and metadata say about them. Redaction replaces files and adds to `redactions`.
-pub struct ExportPlan {
+pub(crate) struct ExportPlan {
     /// The kind of recording.
     pub kind: BundleKind,
     /// The files of the source, without manifest, metadata and other files that only bundles have.
@@ -60,7 +60,7 @@ pub enum ExportFrom {
 }
 
 /// The opened source of an export: a run directory, a session file, or a bundle of either.
-pub struct ExportSource {
+pub(super) struct ExportSource {
     path: PathBuf,
     /// The verified bundle, if the source is one. Holds the unpacked archive.
     bundle: Option<Opened>,
@@ -68,7 +68,7 @@ pub struct ExportSource {
 
 impl ExportSource {
     /// Opens the source at `path`. A bundle is verified, except for its signature.
-    pub fn open(path: &Path, limits: &Limits, watch: &JobWatch<'_>) -> Result<Self, BundleError> {
+    pub(crate) fn open(path: &Path, limits: &Limits, watch: &JobWatch<'_>) -> Result<Self, BundleError> {
         if !is_bundle(path) {
             return Ok(ExportSource { path: path.to_path_buf(), bundle: None });
         }
@@ -104,7 +104,7 @@ impl ExportSource {
 }
 
 /// Plans the export of a source. `prefilter` runs over each file while it is hashed.
-pub fn plan(
+pub(super) fn plan(
     source: &ExportSource,
     from: &ExportFrom,
     prefilter: Option<Arc<Prefilter>>,

@@ -5,7 +5,7 @@ use super::path::MANIFEST;
 use crate::hash::{as_text, sha256_hex, to_hex};
 
 /// Prints the checksums of `manifest`, whose printed form is `document`. The manifest determines this file and does not list it.
-pub fn print(manifest: &Manifest, document: &[u8]) -> Vec<u8> {
+pub(crate) fn print(manifest: &Manifest, document: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity((manifest.files.len() + 1) * 150);
     let mut line = |hash: &str, path: &str| out.extend_from_slice(format!("{hash}  {path}\n").as_bytes());
     for (path, file) in &manifest.files {

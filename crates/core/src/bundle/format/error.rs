@@ -218,7 +218,7 @@ impl From<StageError> for BundleError {
 }
 
 /// Converts an error of a run to an error of a bundle: one with `code`, unless it is operational.
-pub fn of_run(code: BundleCode, error: RunError) -> BundleError {
+pub(crate) fn of_run(code: BundleCode, error: RunError) -> BundleError {
     match error.system {
         Some(system) => (*system).into(),
         None if error.code == ErrorCode::Cancelled => BundleError::cancelled(),

@@ -22,7 +22,7 @@ const DEFAULT_LINE_BYTES: u64 = 16 << 20;
 const FREE_EXPANSION_BYTES: u64 = 1 << 20;
 
 /// The default for the largest expansion ratio of an archive.
-pub const DEFAULT_EXPANSION: u64 = 200;
+pub(crate) const DEFAULT_EXPANSION: u64 = 200;
 
 /// The limits of a verification (`docs/bundle-format.md` section 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

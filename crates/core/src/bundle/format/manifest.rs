@@ -10,7 +10,7 @@ use crate::hash::{Hash, HexHash, as_text, from_hex, is_hex_hash, sha256_hex, to_
 use crate::json::{Object, Text, write_integer, write_string, write_text};
 
 /// The format version that this release writes and reads.
-pub const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 1;
 
 /// The payload type of the DSSE signature of a manifest.
 pub const PAYLOAD_TYPE: &str = "application/vnd.cath.bundle-manifest+json";

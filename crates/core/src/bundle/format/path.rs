@@ -9,27 +9,27 @@ use super::error::{BundleCode, BundleError};
 use crate::hash::{Hash, from_hex};
 
 /// The event log of a run.
-pub const EVENT_LOG: &str = "events.cath-log";
+pub(crate) const EVENT_LOG: &str = "events.cath-log";
 /// The file of a session.
 pub const SESSION_LOG: &str = "session.jsonl";
 /// The compiled graph of a run.
-pub const DAG: &str = "dag.json";
+pub(crate) const DAG: &str = "dag.json";
 /// The workflow that the graph was compiled from.
-pub const WORKFLOW: &str = "workflow.json";
+pub(crate) const WORKFLOW: &str = "workflow.json";
 /// The snapshot with which a partial bundle begins.
-pub const SNAPSHOT: &str = "snapshot.cath-snap";
+pub(crate) const SNAPSHOT: &str = "snapshot.cath-snap";
 /// The description of the recording.
-pub const METADATA: &str = "metadata.json";
+pub(crate) const METADATA: &str = "metadata.json";
 /// The list of redacted events, blobs, files and lines.
-pub const REDACTIONS: &str = "redactions.json";
+pub(crate) const REDACTIONS: &str = "redactions.json";
 /// The list of all files, except itself, its checksums and its signature.
-pub const MANIFEST: &str = "manifest.json";
+pub(crate) const MANIFEST: &str = "manifest.json";
 /// The same hashes in the format of `sha256sum -c`.
-pub const CHECKSUMS: &str = "manifest.sha256";
+pub(crate) const CHECKSUMS: &str = "manifest.sha256";
 /// The signatures of the manifest.
-pub const SIGNATURE: &str = "manifest.sig";
+pub(crate) const SIGNATURE: &str = "manifest.sig";
 /// The directory of blobs.
-pub const BLOBS: &str = "blobs";
+pub(super) const BLOBS: &str = "blobs";
 
 /// The longest path, in bytes: more than twice as long as any path that an export writes.
 const MAX_PATH_BYTES: usize = 240;
@@ -75,7 +75,7 @@ impl fmt::Display for BundlePath {
 }
 
 /// The path of a blob.
-pub fn blob_path(hash: &str) -> String {
+pub(crate) fn blob_path(hash: &str) -> String {
     format!("{BLOBS}/{}/{hash}", hash.get(..2).unwrap_or_default())
 }
 
@@ -124,14 +124,14 @@ fn is_reserved(part: &[u8]) -> bool {
 
 /// Paths seen so far. Refuses paths that would be the same file on some system.
 #[derive(Debug, Default)]
-pub struct PathSet {
+pub(crate) struct PathSet {
     /// Files and directories by path in lower case: the path as written, and whether it is a file.
     seen: HashMap<String, (String, bool)>,
 }
 
 impl PathSet {
     /// Adds the path of a file, and those of the directories above it.
-    pub fn add(&mut self, path: &BundlePath) -> Result<(), BundleError> {
+    pub(crate) fn add(&mut self, path: &BundlePath) -> Result<(), BundleError> {
         let path = path.as_str();
         for (slash, _) in path.match_indices('/') {
             self.insert(&path[..slash], false).map_err(|code| collision(code, path))?;

@@ -144,7 +144,7 @@ impl RedactionList {
 }
 
 /// Adds names of rules to a sorted list without duplicates.
-pub fn merge_rules(known: &mut Vec<String>, rules: Vec<String>) {
+pub(crate) fn merge_rules(known: &mut Vec<String>, rules: Vec<String>) {
     known.extend(rules);
     known.sort_unstable();
     known.dedup();

@@ -21,12 +21,12 @@ pub enum SignaturePolicy {
 }
 
 /// Signs a manifest and returns the content of `manifest.sig`.
-pub fn sign(key: &SigningKey, manifest: &[u8]) -> Vec<u8> {
+pub(crate) fn sign(key: &SigningKey, manifest: &[u8]) -> Vec<u8> {
     print(&[key.sign(PAYLOAD_TYPE, manifest)])
 }
 
 /// Prints `manifest.sig`, as canonical JSON.
-pub fn print(signatures: &[Signature]) -> Vec<u8> {
+pub(crate) fn print(signatures: &[Signature]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut object = Object::open(&mut out);
     write_text(object.key("payloadType"), PAYLOAD_TYPE);
@@ -70,13 +70,13 @@ fn parse(document: &[u8]) -> Result<Vec<Signature>, BundleError> {
 }
 
 /// Whether a trusted key signed the manifest.
-pub fn is_signed_by(trusted: &TrustedKeys, signature: &[u8], manifest: &[u8]) -> bool {
+pub(crate) fn is_signed_by(trusted: &TrustedKeys, signature: &[u8], manifest: &[u8]) -> bool {
     let signatures = parse(signature).unwrap_or_default();
     signatures.iter().any(|signature| trusted.verify(PAYLOAD_TYPE, manifest, signature).is_ok())
 }
 
 /// Checks the content of `manifest.sig` against a policy and returns the problem, if there is one. One trusted signature suffices.
-pub fn problem(
+pub(crate) fn problem(
     policy: SignaturePolicy,
     trusted: &TrustedKeys,
     signature: Option<&[u8]>,

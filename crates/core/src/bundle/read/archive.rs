@@ -43,7 +43,7 @@ const MAX_THREADS: usize = 4;
 
 /// Compression parameters of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Compression {
+pub(crate) struct Compression {
     /// The zstd level.
     pub level: i32,
     /// The number of compressing threads, at least 1. It does not change the archive's bytes.
@@ -55,13 +55,13 @@ pub struct Compression {
 
 impl Compression {
     /// Unbounded compression at `level`, with up to [`MAX_THREADS`] of the machine's hardware threads.
-    pub fn new(level: i32) -> Self {
+    pub(crate) fn new(level: i32) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
         Compression { level, threads: threads as u32, is_bounded: false }
     }
 
     /// The same with as many threads as the system grants at this moment. Fails if it grants none.
-    pub fn granted(self) -> Result<Self, OsError> {
+    pub(crate) fn granted(self) -> Result<Self, OsError> {
         if !self.is_threaded() {
             return Ok(self);
         }
@@ -78,12 +78,12 @@ impl Compression {
 }
 
 /// Whether an archive of `size` bytes that holds `tar_bytes` exceeds the expansion ratio of a bounded archive.
-pub fn expands_too_much(size: u64, tar_bytes: u64) -> bool {
+pub(crate) fn expands_too_much(size: u64, tar_bytes: u64) -> bool {
     tar_bytes > size.saturating_mul(MAX_EXPANSION).saturating_add(PIECE_BYTES as u64)
 }
 
 /// Writes an archive. Its bytes depend neither on the sizes of single writes nor on the number of threads.
-pub struct ArchiveWriter<W: Write> {
+pub(crate) struct ArchiveWriter<W: Write> {
     encoder: zstd::Encoder<'static, CountingWriter<W>>,
     is_bounded: bool,
     /// Bytes of a bounded archive that wait for a full piece.
@@ -114,14 +114,14 @@ impl<W: Write> Write for CountingWriter<W> {
 }
 
 /// The size of the tar archive of files with these sizes, in bytes.
-pub fn tar_bytes(sizes: impl IntoIterator<Item = u64>) -> u64 {
+pub(crate) fn tar_bytes(sizes: impl IntoIterator<Item = u64>) -> u64 {
     let block = BLOCK_BYTES as u64;
     sizes.into_iter().fold(2 * block, |sum, size| sum + block + size.div_ceil(block) * block)
 }
 
 impl<W: Write> ArchiveWriter<W> {
     /// Begins an archive whose tar has exactly `total` bytes, as [`tar_bytes`] computes it.
-    pub fn new(out: W, compression: Compression, total: u64) -> io::Result<Self> {
+    pub(crate) fn new(out: W, compression: Compression, total: u64) -> io::Result<Self> {
         let Compression { level, threads, is_bounded } = compression;
         let mut encoder = zstd::Encoder::new(CountingWriter { out, count: 0 }, level)?;
         encoder.include_checksum(true)?;
@@ -138,7 +138,7 @@ impl<W: Write> ArchiveWriter<W> {
     }
 
     /// Begins a file of `size` bytes. Calls of [`write`](Self::write) follow, then [`end`](Self::end).
-    pub fn begin(&mut self, path: &str, size: u64) -> io::Result<()> {
+    pub(crate) fn begin(&mut self, path: &str, size: u64) -> io::Result<()> {
         let mut header = Header::new_ustar();
         header.set_path(path)?;
         header.set_size(size);
@@ -154,14 +154,14 @@ impl<W: Write> ArchiveWriter<W> {
     }
 
     /// Writes bytes of the current file. More bytes than its size are an error.
-    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let remaining = self.remaining.checked_sub(bytes.len() as u64);
         self.remaining = remaining.ok_or_else(|| io::Error::other("more bytes than were announced"))?;
         self.add(bytes)
     }
 
     /// Ends the current file. Fewer bytes than its size are an error.
-    pub fn end(&mut self) -> io::Result<()> {
+    pub(crate) fn end(&mut self) -> io::Result<()> {
         if self.remaining > 0 {
             return Err(io::Error::other("fewer bytes than were announced"));
         }
@@ -169,7 +169,7 @@ impl<W: Write> ArchiveWriter<W> {
     }
 
     /// Writes the end of the archive and returns the writer below it.
-    pub fn finish(mut self) -> io::Result<W> {
+    pub(crate) fn finish(mut self) -> io::Result<W> {
         self.add(&[0; 2 * BLOCK_BYTES])?;
         if self.is_bounded {
             self.compress()?;
@@ -211,7 +211,7 @@ fn padding(size: u64) -> usize {
 }
 
 /// Counts the bytes read from the archive file.
-pub struct CountingReader<R> {
+pub(super) struct CountingReader<R> {
     input: R,
     position: Rc<Cell<u64>>,
 }

@@ -19,7 +19,7 @@ const MAX_TIMED_LINE_BYTES: u64 = 1 << 20;
 
 /// A checked log of a run.
 #[derive(Default)]
-pub struct CheckedLog {
+pub(crate) struct CheckedLog {
     /// The entry of the manifest for this log.
     pub extent: LogExtent,
     /// The blobs that the log names.
@@ -45,7 +45,7 @@ pub struct CheckedLog {
 
 impl CheckedLog {
     /// Reads and checks a log. After an error the fields describe the lines before it.
-    pub fn read(&mut self, input: &mut dyn Read, limits: &Limits) -> Result<(), BundleError> {
+    pub(crate) fn read(&mut self, input: &mut dyn Read, limits: &Limits) -> Result<(), BundleError> {
         let mut reader = LogReader::new(input, 0);
         let mut spare = Vec::new();
         while let Some(chunk) = reader.next_chunk(spare).map_err(invalid)? {
@@ -115,7 +115,7 @@ impl CheckedLog {
     }
 
     /// Checks the hash of the first line of a log that begins after a snapshot; `previous` is the line hash from the snapshot.
-    pub fn check_first_line(&self, previous: &HexHash) -> Result<(), BundleError> {
+    pub(crate) fn check_first_line(&self, previous: &HexHash) -> Result<(), BundleError> {
         let Some(line) = &self.first_line else { return Ok(()) };
         EventLine::split(line)
             .and_then(|event| chain::check(previous, &event.hashed_parts()))
@@ -164,7 +164,7 @@ fn invalid(error: RunError) -> BundleError {
 
 /// The checked lines of a session. Their content is not checked, because a replay accepts any damage that a crash can leave.
 #[derive(Default)]
-pub struct CheckedSession {
+pub(crate) struct CheckedSession {
     /// The number of lines, including a last one without `\n`.
     pub lines: u64,
     /// `ts` of the first line if it is a string, without the quotes and with its escapes.
@@ -179,12 +179,12 @@ pub struct CheckedSession {
 
 impl CheckedSession {
     /// Creates the reader for a session to export. It reads the first line whatever its length, as a replay does, and takes as much memory.
-    pub fn for_export() -> Self {
+    pub(crate) fn for_export() -> Self {
         CheckedSession { buffers_first_line: true, ..CheckedSession::default() }
     }
 
     /// Reads a session. A line longer than the limit is an error.
-    pub fn read(&mut self, input: &mut dyn Read, limits: &Limits) -> Result<(), BundleError> {
+    pub(crate) fn read(&mut self, input: &mut dyn Read, limits: &Limits) -> Result<(), BundleError> {
         let mut block = vec![0; 256 << 10];
         // The current line and the last one with a time, both only up to the length that is searched for `ts`.
         let (mut line, mut last, mut length) = (Vec::new(), Vec::new(), 0u64);

@@ -28,12 +28,12 @@ pub trait Container {
 }
 
 /// Wraps an error so that it can be returned by a [`Read`] implementation.
-pub fn into_io_error(error: BundleError) -> io::Error {
+pub(crate) fn into_io_error(error: BundleError) -> io::Error {
     io::Error::other(error)
 }
 
 /// Unwraps an error made by [`into_io_error`], or converts a system error with `otherwise`.
-pub fn from_io_error(error: io::Error, otherwise: impl FnOnce(&io::Error) -> BundleError) -> BundleError {
+pub(super) fn from_io_error(error: io::Error, otherwise: impl FnOnce(&io::Error) -> BundleError) -> BundleError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<BundleError>()) {
         Some(carried) => carried.clone(),
         None => otherwise(&error),
@@ -41,7 +41,7 @@ pub fn from_io_error(error: io::Error, otherwise: impl FnOnce(&io::Error) -> Bun
 }
 
 /// Converts an error of reading an entry's content.
-pub fn read_failed(error: io::Error) -> BundleError {
+pub(crate) fn read_failed(error: io::Error) -> BundleError {
     from_io_error(error, |error| match error.kind() {
         io::ErrorKind::UnexpectedEof => BundleError::new(BundleCode::Truncated, "It ends too early"),
         _ => BundleError::system(error, "read", None),
@@ -49,7 +49,7 @@ pub fn read_failed(error: io::Error) -> BundleError {
 }
 
 /// Fills the buffer, or as much of it as there is input, and returns the number of bytes read.
-pub fn read_up_to(input: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn read_up_to(input: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match input.read(&mut buffer[filled..]) {

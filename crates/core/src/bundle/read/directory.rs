@@ -12,7 +12,7 @@ use crate::cancellation::Cancellation;
 use crate::disk::{FileKind, InputFile, Links, OsError, files, input_file};
 
 /// Opens a regular file for reading and returns its size. Links are refused, and a pipe does not block.
-pub fn open_file(path: &Path) -> Result<(InputFile, u64), BundleError> {
+pub(crate) fn open_file(path: &Path) -> Result<(InputFile, u64), BundleError> {
     let (file, metadata) = input_file::open(path, Links::Refused)?;
     if !metadata.is_file() {
         return Err(BundleError::new(BundleCode::Device, format!("{} is not a file", path.display())));
@@ -21,7 +21,7 @@ pub fn open_file(path: &Path) -> Result<(InputFile, u64), BundleError> {
 }
 
 /// Reads the files of a bundle directory.
-pub struct DirectoryReader {
+pub(super) struct DirectoryReader {
     root: PathBuf,
     files: Vec<(BundlePath, u64)>,
     problems: Vec<BundleError>,
@@ -31,7 +31,7 @@ pub struct DirectoryReader {
 
 impl DirectoryReader {
     /// Lists the files below `root` without reading them.
-    pub fn open(root: &Path, limits: &Limits) -> Result<Self, BundleError> {
+    pub(crate) fn open(root: &Path, limits: &Limits) -> Result<Self, BundleError> {
         let mut listing =
             Listing { max_entries: limits.files.saturating_mul(2).saturating_add(16), ..Listing::default() };
         listing.walk(root)?;

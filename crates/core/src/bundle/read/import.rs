@@ -62,7 +62,7 @@ pub fn verify_onto(
 }
 
 /// Verifies and unpacks a bundle into a staged directory, without committing it.
-pub fn unpack(
+pub(super) fn unpack(
     path: &Path,
     staged: &StagedDirectory,
     options: &VerifyOptions,

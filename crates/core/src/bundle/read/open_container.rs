@@ -9,7 +9,7 @@ use crate::bundle::format::{BundleCode, BundleError, Limits};
 use crate::disk::files;
 
 /// Opens the bundle at `path` for one visit.
-pub fn open_container(path: &Path, limits: &Limits) -> Result<Box<dyn Container>, BundleError> {
+pub(super) fn open_container(path: &Path, limits: &Limits) -> Result<Box<dyn Container>, BundleError> {
     // The caller's path may be a link; only links inside the bundle are refused.
     let disk = files::canonicalize(path)?;
     if files::is_directory(&disk) {

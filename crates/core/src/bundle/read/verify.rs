@@ -60,7 +60,7 @@ pub fn verify(path: &Path, options: &VerifyOptions, watch: &mut JobWatch<'_>) ->
 }
 
 /// Like [`verify`], but also copies every file to `copy_to`, before it is known to be valid.
-pub fn verify_with(
+pub(super) fn verify_with(
     path: &Path,
     options: &VerifyOptions,
     copy_to: Option<&StagedDirectory>,
@@ -83,7 +83,7 @@ pub fn verify_with(
 }
 
 /// Verifies the files of a container, and copies every file to `copy_to`, before it is known to be valid.
-pub fn inspect(
+pub(super) fn inspect(
     path: &Path,
     container: &mut dyn Container,
     options: &VerifyOptions,

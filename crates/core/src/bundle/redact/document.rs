@@ -11,7 +11,7 @@ use super::siblings::Siblings;
 use crate::bundle::format::{BundleCode, BundleError};
 
 /// How a document is redacted.
-pub struct Document<'d> {
+pub(super) struct Document<'d> {
     /// The rules that apply to the value at a path, a flag for each; `None` for the unrestricted rules.
     pub allowed: &'d dyn Fn(&[Step<'_>]) -> Option<&'d [bool]>,
     /// The value to which pointers are relative.
@@ -24,7 +24,7 @@ pub struct Document<'d> {
 
 /// The value of a document to which the pointers of rules are relative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Root {
+pub(super) enum Root {
     /// Pointers do not apply.
     Nowhere,
     /// The document.
@@ -45,7 +45,7 @@ fn conflict(matcher: &Matcher<'_>, rule: usize, what: &str) -> BundleError {
 }
 
 /// Fails if any rule matches in a text that can't be redacted. `what` describes the text.
-pub fn check_fixed(
+pub(super) fn check_fixed(
     matcher: &mut Matcher<'_>,
     text: &[u8],
     context: MatchContext<'_>,
@@ -59,7 +59,7 @@ pub fn check_fixed(
 }
 
 /// Redacts a document; returns `None` if no rule matches. Fails if a rule matches where nothing can be redacted.
-pub fn redacted(
+pub(super) fn redacted(
     matcher: &mut Matcher<'_>,
     json: &[u8],
     document: &Document<'_>,
@@ -161,7 +161,7 @@ fn pointed<'p>(
 }
 
 /// Numbers redacted keys that are equal in their object, so that no reader loses a member: `[redacted:x]`, `[redacted:x]-2`.
-pub fn with_distinct_keys(json: Vec<u8>) -> Vec<u8> {
+pub(super) fn with_distinct_keys(json: Vec<u8>) -> Vec<u8> {
     let (mut out, mut at) = (Vec::new(), 0);
     let mut objects = Objects::default();
     // The next number of each key.
@@ -220,7 +220,7 @@ impl<'a> Objects<'a> {
 }
 
 /// The matches in all strings of a document, as ranges of its text.
-pub fn string_hits(
+pub(super) fn string_hits(
     matcher: &mut Matcher<'_>,
     json: &[u8],
     allowed: Option<&[bool]>,

@@ -18,7 +18,7 @@ const SAMPLE: usize = 24;
 
 /// An encoded text: its range, and what it decodes to.
 #[derive(Debug)]
-pub struct Segment {
+pub(super) struct Segment {
     /// The offset of its first byte.
     pub start: usize,
     /// The offset after its last byte, with the padding.
@@ -48,7 +48,7 @@ fn is_digit(byte: u8) -> bool {
 }
 
 /// The encoded texts in `text`, in order. If `is_cut`, the text may begin in the middle of one.
-pub fn segments(text: &[u8], is_cut: bool) -> impl Iterator<Item = Segment> + '_ {
+pub(crate) fn segments(text: &[u8], is_cut: bool) -> impl Iterator<Item = Segment> + '_ {
     let mut from = 0;
     std::iter::from_fn(move || {
         while let Some((start, end)) = run(text, from) {
@@ -63,7 +63,7 @@ pub fn segments(text: &[u8], is_cut: bool) -> impl Iterator<Item = Segment> + '_
 }
 
 /// The range of digits around an occurrence of an encoded secret, with the padding.
-pub fn whole_run(text: &[u8], start: usize, end: usize) -> (usize, usize) {
+pub(super) fn whole_run(text: &[u8], start: usize, end: usize) -> (usize, usize) {
     let before = text[..start].iter().rev().take_while(|byte| is_digit(**byte)).count();
     let after = text[end..].iter().take_while(|byte| is_digit(**byte)).count();
     let mut start = start - before;

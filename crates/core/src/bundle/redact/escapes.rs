@@ -112,7 +112,7 @@ fn unit(text: &[u8]) -> Option<u16> {
 }
 
 /// The length of the escape at the beginning of a text.
-pub fn escape_length(text: &[u8]) -> Option<usize> {
+pub(super) fn escape_length(text: &[u8]) -> Option<usize> {
     escape(text).map(|(length, _)| length)
 }
 
@@ -132,7 +132,7 @@ pub fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Maps ranges of the decoded text to ranges of `text`, in place. A range that covers a part of an escape is extended to all of it.
-pub fn map_to_encoded(text: &[u8], ranges: &mut [(usize, usize)]) {
+pub(super) fn map_to_encoded(text: &[u8], ranges: &mut [(usize, usize)]) {
     let mut edges: Vec<(usize, bool, usize)> = Vec::with_capacity(ranges.len() * 2);
     for (number, (start, end)) in ranges.iter().enumerate() {
         edges.push((*start, false, number));

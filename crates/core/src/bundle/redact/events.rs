@@ -13,7 +13,7 @@ use crate::json::{Nesting, fields, names, spells};
 use crate::run::{EventLine, FieldType, Kind, PayloadField, fields_of, print_rest};
 
 /// The fixed field at a path of a payload, if it is one.
-pub fn fixed_field(fields: &'static [PayloadField], path: &[Step<'_>]) -> Option<&'static str> {
+pub(super) fn fixed_field(fields: &'static [PayloadField], path: &[Step<'_>]) -> Option<&'static str> {
     let (Step::Key(key), inner) = path.split_first()? else { return None };
     let field = fields.iter().find(|field| spells(key, field.name))?;
     match field.of {
@@ -25,20 +25,20 @@ pub fn fixed_field(fields: &'static [PayloadField], path: &[Step<'_>]) -> Option
 }
 
 /// The rules that apply to an event; `None` for the unrestricted rules.
-pub fn allowed(matcher: &Matcher<'_>, kind: Kind, payload: &str) -> Option<Vec<bool>> {
+pub(super) fn allowed(matcher: &Matcher<'_>, kind: Kind, payload: &str) -> Option<Vec<bool>> {
     let tool = if matcher.rules().iter().any(Rule::names_tools) { tool(kind, payload) } else { None };
     matcher.allowed(Some(kind.as_str()), tool.as_deref())
 }
 
 /// The tool of an event that is about a call.
-pub fn tool(kind: Kind, payload: &str) -> Option<String> {
+pub(super) fn tool(kind: Kind, payload: &str) -> Option<String> {
     matches!(kind, Kind::ToolInvoked | Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut).then_some(())?;
     let [tool] = fields::read(payload, names!["tool"], &mut Nesting::default()).ok()?;
     Some(tool.id().ok()?.to_plain().into_owned())
 }
 
 /// Redacts a payload; returns `None` if no rule matches.
-pub fn redacted_payload(
+pub(super) fn redacted_payload(
     matcher: &mut Matcher<'_>,
     kind: Kind,
     payload: &str,
@@ -61,7 +61,7 @@ pub fn redacted_payload(
 }
 
 /// Redacts an event; returns its line with `\n`, or `None` if no rule matches.
-pub fn redacted_event(
+pub(super) fn redacted_event(
     matcher: &mut Matcher<'_>,
     kind: Kind,
     event: &EventLine<'_>,

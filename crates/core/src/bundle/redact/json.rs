@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::json::{Cursor, Nesting, NotJson};
 
 /// The maximum number of steps in a path or a pointer. Values nested deeper have the path of their ancestor at this depth.
-pub const MAX_STEPS: usize = 64;
+pub(super) const MAX_STEPS: usize = 64;
 
 /// A step from a value to one of its children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Step<'a> {
 
 /// A visited part of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JsonPart {
+pub(super) enum JsonPart {
     /// A key. Its path is that of its object.
     Key,
     /// A string that is a value.
@@ -29,7 +29,7 @@ pub enum JsonPart {
 
 /// The place of a part in its document.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'p, 'a> {
+pub(crate) struct Place<'p, 'a> {
     /// The steps from the root, at most [`MAX_STEPS`].
     pub path: &'p [Step<'a>],
     /// Whether the part is nested deeper than the path.
@@ -38,7 +38,7 @@ pub struct Place<'p, 'a> {
 
 impl<'a> Place<'_, 'a> {
     /// The key of the value; `None` for elements of arrays and for values nested too deep.
-    pub fn key(&self) -> Option<&'a [u8]> {
+    pub(crate) fn key(&self) -> Option<&'a [u8]> {
         match self.path.last().filter(|_| !self.is_deep) {
             Some(Step::Key(key)) => Some(key),
             _ => None,
@@ -47,7 +47,7 @@ impl<'a> Place<'_, 'a> {
 }
 
 /// Whether a text is one JSON value.
-pub fn is_json(text: &[u8]) -> bool {
+pub(super) fn is_json(text: &[u8]) -> bool {
     if text.len() > u32::MAX as usize {
         return false;
     }
@@ -59,7 +59,7 @@ pub fn is_json(text: &[u8]) -> bool {
 /// Calls `visit` for every part of a JSON text, in order, with its range in the text; ranges of strings exclude the quotes.
 ///
 /// A text that is not one JSON value is visited up to an arbitrary place.
-pub fn visit_parts<'a, E>(
+pub(super) fn visit_parts<'a, E>(
     text: &'a [u8],
     mut visit: impl FnMut(JsonPart, Place<'_, 'a>, Range<usize>) -> Result<(), E>,
 ) -> Result<(), E> {

@@ -12,7 +12,7 @@ use crate::bundle::format::{BundleCode, BundleError};
 const MAX_STEPS_BACK: usize = 64;
 
 /// Checks files, one after the other.
-pub struct LeakCheck {
+pub(crate) struct LeakCheck {
     secrets: Secrets,
     /// The names of the rules.
     names: Vec<String>,
@@ -23,21 +23,21 @@ pub struct LeakCheck {
 
 impl LeakCheck {
     /// A check for the secrets that `matcher` found; `None` if there are none to search for.
-    pub fn new(matcher: Matcher<'_>) -> Option<Self> {
+    pub(crate) fn new(matcher: Matcher<'_>) -> Option<Self> {
         let names = matcher.rules().iter().map(|rule| rule.name.clone()).collect();
         let secrets = matcher.secrets;
         (!secrets.is_empty()).then(|| LeakCheck { secrets, names, path: String::new(), carry: Vec::new() })
     }
 
     /// Begins a file, and checks its path.
-    pub fn begin(&mut self, path: &str) -> Result<(), BundleError> {
+    pub(crate) fn begin(&mut self, path: &str) -> Result<(), BundleError> {
         path.clone_into(&mut self.path);
         self.carry.clear();
         self.check(path.as_bytes())
     }
 
     /// Checks the next bytes of the current file.
-    pub fn update(&mut self, bytes: &[u8]) -> Result<(), BundleError> {
+    pub(crate) fn update(&mut self, bytes: &[u8]) -> Result<(), BundleError> {
         let mut text = std::mem::take(&mut self.carry);
         text.extend_from_slice(bytes);
         self.check(&text)?;

@@ -23,7 +23,7 @@ use crate::bundle::redact::named;
 
 /// How many times a text is decoded at most, for JSON in strings of JSON. Escapes of that depth would take a million backslashes; only
 /// chains of `\\u005c` need more.
-pub const MAX_LEVELS: usize = 20;
+pub(super) const MAX_LEVELS: usize = 20;
 
 /// The number of characters from which on a secret is taken to be too long to be guessed from a hash of the text around it.
 const MIN_UNGUESSABLE: usize = 16;
@@ -452,7 +452,7 @@ impl<'r> Matcher<'r> {
 }
 
 /// The replacement for hits of a rule. It needs no escapes in a JSON string.
-pub fn placeholder(name: &str) -> Vec<u8> {
+pub(super) fn placeholder(name: &str) -> Vec<u8> {
     format!("[redacted:{name}]").into_bytes()
 }
 
@@ -511,7 +511,7 @@ fn without(hits: Vec<Hit>, excluded: &[(usize, usize)]) -> Vec<Hit> {
 }
 
 /// Sorts hits and merges those that overlap. A merged hit has the rule of the hit that begins first, or of the longest of several that begin there.
-pub fn merged(mut hits: Vec<Hit>) -> Vec<Hit> {
+pub(super) fn merged(mut hits: Vec<Hit>) -> Vec<Hit> {
     hits.sort_unstable_by_key(|hit| (hit.start, std::cmp::Reverse(hit.end), hit.rule));
     let mut merged: Vec<Hit> = Vec::with_capacity(hits.len());
     for hit in hits {

@@ -40,7 +40,7 @@ mod staging;
 mod stream_prefilter;
 mod views;
 
-pub use pass::redact;
+pub(crate) use pass::redact;
 pub use rule::{RedactOptions, RedactionRule, RuleSet};
 
 #[cfg(test)]
@@ -49,9 +49,9 @@ mod run_tests;
 mod session_tests;
 
 pub use escapes::unescaped;
-pub use leak_check::LeakCheck;
+pub(crate) use leak_check::LeakCheck;
 pub use lines::redacted_line;
 pub use matcher::Matcher;
-pub use prefilter::Prefilter;
-pub use staging::Staging;
-pub use stream_prefilter::StreamPrefilter;
+pub(crate) use prefilter::Prefilter;
+pub(crate) use staging::Staging;
+pub(crate) use stream_prefilter::StreamPrefilter;

@@ -25,7 +25,7 @@ use crate::run::{EventLine, Kind, fields_of, print_rest};
 type Replacements = BTreeMap<String, RedactedBlob>;
 
 /// Replaces the hashes of the original blobs in a redacted plan by those of the redacted ones, for redacted blobs in `guessable`.
-pub fn drop_original_hashes(
+pub(super) fn drop_original_hashes(
     plan: &mut ExportPlan,
     guessable: &HashSet<String>,
     beside: &Path,

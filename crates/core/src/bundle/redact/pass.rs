@@ -35,7 +35,7 @@ const BLOCK_BYTES: usize = 1 << 20;
 
 /// Redacts a plan by `rules`: replaces its files by redacted copies, in a directory in `beside` that is removed with the plan. Also returns
 /// a check for leaks of the found secrets; `None` if there are no secrets to search for.
-pub fn redact(
+pub(crate) fn redact(
     mut plan: ExportPlan,
     rules: &RuleSet,
     beside: &Path,

@@ -12,7 +12,7 @@ use crate::bundle::redact::{encoded, spellings};
 const MIN_BYTES: usize = 6;
 
 /// The minimum length of a secret of a user's rule, which may also be a common word.
-pub const MIN_USER_RULE_BYTES: usize = 4;
+pub(super) const MIN_USER_RULE_BYTES: usize = 4;
 
 /// The minimum length of a sequence of hex digits that counts as a hash, in which short sequences occur by coincidence.
 const MIN_HASH: usize = 32;
@@ -24,7 +24,7 @@ const MIN_LETTERS: usize = 9;
 const MIN_HEX_DIGITS: usize = 12;
 
 /// The maximum length of a secret. Other occurrences of longer ones are not searched for.
-pub const MAX_BYTES: usize = 64 << 10;
+pub(super) const MAX_BYTES: usize = 64 << 10;
 
 /// The maximum number of secrets, and of their bytes together.
 const MAX_COUNT: usize = 100_000;
@@ -57,7 +57,7 @@ pub struct Secrets {
 }
 
 /// Whether a text is likely to occur by coincidence: very short, or short and only letters, digits or hex digits.
-pub fn is_common(text: &[u8]) -> bool {
+pub(super) fn is_common(text: &[u8]) -> bool {
     if text.len() < MIN_BYTES {
         return true;
     }

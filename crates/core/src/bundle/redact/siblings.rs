@@ -12,7 +12,7 @@ const MAX_NAME_BYTES: usize = 100;
 
 /// Remembers the string before the current one.
 #[derive(Default)]
-pub struct Siblings<'a> {
+pub(super) struct Siblings<'a> {
     /// Its path and its text, if it is short.
     before: Option<(Vec<Step<'a>>, &'a [u8])>,
 }
@@ -20,7 +20,7 @@ pub struct Siblings<'a> {
 impl<'a> Siblings<'a> {
     /// The decoded key of a part that is a string. `["--password", "x"]`, `["Authorization", "x"]` and
     /// `{"name": "password", "value": "x"}` give `x` the key `password` or `Authorization`.
-    pub fn key(&mut self, part: JsonPart, place: Place<'_, 'a>, text: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+    pub(crate) fn key(&mut self, part: JsonPart, place: Place<'_, 'a>, text: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         if part != JsonPart::Text {
             return None;
         }

@@ -6,11 +6,11 @@ use base64ct::{Base64, Base64Url, Encoding};
 const MIN_BYTES: usize = 6;
 
 /// The longest.
-pub const MAX_BYTES: usize = 4 << 10;
+pub(super) const MAX_BYTES: usize = 4 << 10;
 
 /// An encoding of a secret, as a part of an encoded text.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Spelling {
+pub(super) struct Spelling {
     /// The bytes to search for.
     pub bytes: Vec<u8>,
     /// Whether it stands in a longer encoded text, which is removed as a whole.
@@ -18,7 +18,7 @@ pub struct Spelling {
 }
 
 /// The encodings of a secret.
-pub fn spellings(secret: &[u8]) -> Vec<Spelling> {
+pub(super) fn spellings(secret: &[u8]) -> Vec<Spelling> {
     if secret.len() < MIN_BYTES || secret.len() > MAX_BYTES {
         return Vec::new();
     }

@@ -14,19 +14,19 @@ const BLOCK_BYTES: usize = 256 << 10;
 
 /// A directory of redacted files, removed on drop.
 #[derive(Debug)]
-pub struct Staging {
+pub(crate) struct Staging {
     directory: TemporaryDirectory,
     count: u64,
 }
 
 impl Staging {
     /// Creates a directory in `beside`.
-    pub fn new(beside: &Path) -> Result<Self, BundleError> {
+    pub(crate) fn new(beside: &Path) -> Result<Self, BundleError> {
         Ok(Staging { directory: TemporaryDirectory::new_in(beside, NEW)?, count: 0 })
     }
 
     /// Creates a file in it.
-    pub fn file(&mut self) -> Result<RedactedFile, BundleError> {
+    pub(crate) fn file(&mut self) -> Result<RedactedFile, BundleError> {
         let path = self.directory.path().join(self.count.to_string());
         self.count += 1;
         let out = BufWriter::with_capacity(BLOCK_BYTES, files::create_new(&path, BY_UMASK)?);
@@ -35,7 +35,7 @@ impl Staging {
 }
 
 /// Writes and hashes a redacted file.
-pub struct RedactedFile {
+pub(crate) struct RedactedFile {
     path: PathBuf,
     out: BufWriter<File>,
     sha256: Sha256,
@@ -59,7 +59,7 @@ impl Write for RedactedFile {
 
 impl RedactedFile {
     /// Completes the file for the export plan.
-    pub fn finish(mut self) -> Result<PlannedFile, BundleError> {
+    pub(crate) fn finish(mut self) -> Result<PlannedFile, BundleError> {
         self.out.flush().map_err(|error| BundleError::system(&error, "write", Some(&self.path)))?;
         let listed = ListedFile { sha256: self.sha256.finalize().into(), size: self.size };
         let origin = ByteSource::File(self.path, 0, self.fingerprint.finish_128());
@@ -67,7 +67,7 @@ impl RedactedFile {
     }
 
     /// Removes the file, which turned out to equal the original.
-    pub fn discard(self) -> Result<(), BundleError> {
+    pub(crate) fn discard(self) -> Result<(), BundleError> {
         Ok(files::remove_file(&self.path)?)
     }
 }

@@ -12,7 +12,7 @@ const OVERLAP_BYTES: usize = 1 << 10;
 const MAX_PLACES: usize = 1 << 16;
 
 /// The prefilter's state within the current file.
-pub struct StreamPrefilter {
+pub(crate) struct StreamPrefilter {
     prefilter: Arc<Prefilter>,
     /// The number of bytes before the next block.
     offset: u64,
@@ -24,12 +24,12 @@ pub struct StreamPrefilter {
 
 impl StreamPrefilter {
     /// A search that begins with the next file.
-    pub fn new(prefilter: Arc<Prefilter>) -> Self {
+    pub(crate) fn new(prefilter: Arc<Prefilter>) -> Self {
         StreamPrefilter { prefilter, offset: 0, tail: Vec::new(), candidates: Vec::new(), has_too_many: false }
     }
 
     /// Searches the next bytes of the file.
-    pub fn update(&mut self, block: &[u8]) {
+    pub(crate) fn update(&mut self, block: &[u8]) {
         if self.has_too_many {
             return;
         }
@@ -75,7 +75,7 @@ impl StreamPrefilter {
 
     /// Ends the file and returns its candidates, ascending; `None` if there are too many. Lines without one have no matches. The next
     /// bytes belong to another file.
-    pub fn finish(&mut self) -> Option<Vec<u64>> {
+    pub(crate) fn finish(&mut self) -> Option<Vec<u64>> {
         let mut candidates = std::mem::take(&mut self.candidates);
         let has_too_many = std::mem::take(&mut self.has_too_many);
         (self.offset, self.tail) = (0, Vec::new());

@@ -5,7 +5,7 @@
 const MAX_SEQUENCE: usize = 512;
 
 /// A text derived from another.
-pub struct View {
+pub(super) struct View {
     /// The derived text.
     pub text: Vec<u8>,
     /// Whether rules apply to it, or only known secrets are searched for.
@@ -24,7 +24,7 @@ struct Piece {
 
 impl View {
     /// Maps a range of the derived text to the original. What is taken out at its edges stays.
-    pub fn map(&self, start: usize, end: usize) -> (usize, usize) {
+    pub(crate) fn map(&self, start: usize, end: usize) -> (usize, usize) {
         (self.source(start, false), self.source(end, true))
     }
 
@@ -47,7 +47,7 @@ impl View {
 type Derivation = (fn(&[u8], usize) -> Option<Change>, &'static [u8], bool);
 
 /// The views of a text that differ from it.
-pub fn views(text: &[u8]) -> impl Iterator<Item = View> + '_ {
+pub(super) fn views(text: &[u8]) -> impl Iterator<Item = View> + '_ {
     let views: [Derivation; 4] = [
         (invisible, b"\x1b\x00\x08\xc2\xe2\xef\xcd", true),
         (percent, b"%", true),
@@ -58,12 +58,12 @@ pub fn views(text: &[u8]) -> impl Iterator<Item = View> + '_ {
 }
 
 /// A text without percent-encoding; `None` if it has none.
-pub fn percent_decoded(text: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn percent_decoded(text: &[u8]) -> Option<Vec<u8>> {
     derived(text, b"%", percent, true).map(|view| view.text)
 }
 
 /// Whether a text may have a view that differs from it.
-pub fn may_differ(text: &[u8]) -> bool {
+pub(super) fn may_differ(text: &[u8]) -> bool {
     // Without a branch for each byte, so that it is compiled to vector instructions.
     let is_special = |byte: &u8| matches!(byte, b'\\' | b'%' | b'&' | b'\'' | 0x1b | 0 | 8 | 0xc2 | 0xe2 | 0xef | 0xcd);
     text.chunks(64).any(|chunk| chunk.iter().fold(false, |any, byte| any | is_special(byte)))

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A range of elements that is the same in both sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Match {
+pub(super) struct Match {
     /// Index of its first element on the left.
     pub left: usize,
     /// Index of its first element on the right.
@@ -18,7 +18,7 @@ pub struct Match {
 
 /// The reason an alignment failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stopped {
+pub(super) enum Stopped {
     /// The alignment needs more edits than the limit.
     TooMany,
     /// The comparison was cancelled.
@@ -27,7 +27,7 @@ pub enum Stopped {
 
 /// Returns the matching ranges, in order, of an alignment with as few insertions and deletions as possible. `most` is the limit of
 /// their number.
-pub fn align(left: &[u32], right: &[u32], most: usize, cancelled: &AtomicBool) -> Result<Vec<Match>, Stopped> {
+pub(crate) fn align(left: &[u32], right: &[u32], most: usize, cancelled: &AtomicBool) -> Result<Vec<Match>, Stopped> {
     let shared = Shared::of(left, right);
     if shared.edits > most {
         return Err(Stopped::TooMany);

@@ -39,7 +39,7 @@ pub struct Compared {
 }
 
 /// An event at which two runs diverge.
-pub struct PartingEvent {
+pub(crate) struct PartingEvent {
     /// Logical time.
     pub time: u64,
     /// Its place among the events compared.
@@ -53,7 +53,7 @@ pub struct PartingEvent {
 }
 
 /// The divergence of two runs. A side without an event has ended.
-pub struct RunDivergence {
+pub(crate) struct RunDivergence {
     /// The event on the left.
     pub left: Option<PartingEvent>,
     /// The event on the right.
@@ -65,7 +65,7 @@ pub struct RunDivergence {
 }
 
 /// A record at which two sessions diverge.
-pub struct PartingRecord {
+pub(crate) struct PartingRecord {
     /// Its place among the records.
     pub place: u64,
     /// The record as it is compared.
@@ -73,7 +73,7 @@ pub struct PartingRecord {
 }
 
 /// The divergence of two sessions. A side without a record has ended.
-pub struct SessionDivergence {
+pub(crate) struct SessionDivergence {
     /// The record on the left.
     pub left: Option<PartingRecord>,
     /// The record on the right.
@@ -83,25 +83,25 @@ pub struct SessionDivergence {
 }
 
 /// The logical time of a log's first event.
-pub fn first_of(source: &Source) -> Result<u64, RunError> {
+pub(crate) fn first_of(source: &Source) -> Result<u64, RunError> {
     source.first.map_or_else(|| first_time(source), Ok)
 }
 
 /// The logical time at which the comparison of two runs begins: that of the first event of the run that begins later.
-pub fn start_of(left: &Source, right: &Source) -> Result<u64, DiffError> {
+pub(crate) fn start_of(left: &Source, right: &Source) -> Result<u64, DiffError> {
     let first =
         |source: &Source, side| first_of(source).map_err(|error| DiffError::of_run(error, source.place(Some(side))));
     Ok(first(left, Side::Left)?.max(first(right, Side::Right)?))
 }
 
 /// Reports the progress of both sides together, in bytes. Fails if the comparison was cancelled.
-pub fn report_progress(watch: &mut Watch<'_>, bytes: u64, size: u64) -> Result<(), DiffError> {
+pub(super) fn report_progress(watch: &mut Watch<'_>, bytes: u64, size: u64) -> Result<(), DiffError> {
     (watch.progress)(bytes, size.max(bytes));
     if watch.cancelled.load(Ordering::Relaxed) { Err(DiffError::Cancelled) } else { Ok(()) }
 }
 
 /// The first divergence of two runs. Returns `None` if they are equal.
-pub fn diverging_events(
+pub(crate) fn diverging_events(
     left: &Source,
     right: &Source,
     compared: &Compared,
@@ -154,7 +154,7 @@ fn changed(time: u64) -> RunError {
 }
 
 /// The first divergence of two sessions. Returns `None` if they are equal.
-pub fn diverging_records(
+pub(crate) fn diverging_records(
     left: &Source,
     right: &Source,
     compared: &Compared,

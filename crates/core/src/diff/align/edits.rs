@@ -14,7 +14,7 @@ use crate::json::Text;
 use twox_hash::XxHash3_128;
 
 /// Maximum number of insertions and deletions in an edit list; beyond it there is no list.
-pub const MOST_EDITS: usize = 100_000;
+pub(crate) const MOST_EDITS: usize = 100_000;
 
 /// Maximum size, in bytes, of the field-level differences in a result. Later changes have no fields.
 const FIELD_BYTES: usize = 32 << 20;
@@ -76,7 +76,7 @@ pub struct Edits {
 
 /// The digests of a recording's events.
 #[derive(Default)]
-pub struct Digested {
+pub(crate) struct Digested {
     /// Places before this one are the same on both sides.
     skipped: i64,
     /// A digest of each event's content.
@@ -97,12 +97,12 @@ pub struct Digested {
 
 impl Digested {
     /// An empty list for a recording whose first `skipped` events equal those of the other one.
-    pub fn behind(skipped: i64) -> Self {
+    pub(crate) fn behind(skipped: i64) -> Self {
         Digested { skipped, ..Digested::default() }
     }
 
     /// Adds an event as it is compared. `number` is its logical time or place, `line` the offset and length of its line.
-    pub fn add(&mut self, tree: &Tree<'_>, number: u64, line: (u64, u32)) {
+    pub(crate) fn add(&mut self, tree: &Tree<'_>, number: u64, line: (u64, u32)) {
         self.starts.push(self.references.len() as u32);
         let token = self.token(tree);
         self.tokens.push(token);
@@ -122,7 +122,7 @@ impl Digested {
     }
 
     /// The places that an event refers to, in a fixed order.
-    pub fn references_of(&self, index: usize) -> &[(i64, u32)] {
+    pub(crate) fn references_of(&self, index: usize) -> &[(i64, u32)] {
         let start = self.starts[index] as usize;
         let end = self.starts.get(index + 1).map_or(self.references.len(), |&end| end as usize);
         &self.references[start..end]
@@ -130,7 +130,7 @@ impl Digested {
 }
 
 /// The place of a reference that refers to nothing.
-pub const NOTHING: i64 = i64::MIN;
+pub(crate) const NOTHING: i64 = i64::MIN;
 
 fn add_text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend((text.len() as u64).to_le_bytes());
@@ -148,10 +148,10 @@ fn sort(tree: &Tree<'_>) -> u64 {
 }
 
 /// Returns the event with the given index on a side as it is compared.
-pub type Project<'p> = &'p mut dyn FnMut(Side, usize) -> Result<Tree<'static>, DiffError>;
+pub(super) type Project<'p> = &'p mut dyn FnMut(Side, usize) -> Result<Tree<'static>, DiffError>;
 
 /// The edit list of two recordings whose first `skipped` events are equal and not part of `left` and `right`.
-pub fn edits(
+pub(crate) fn edits(
     left: &Digested,
     right: &Digested,
     skipped: i64,

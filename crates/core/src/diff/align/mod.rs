@@ -4,10 +4,12 @@ mod align;
 mod divergence;
 mod edits;
 
-pub use divergence::{
-    Compared, DivergenceKind, PartingEvent, PartingRecord, RunDivergence, SessionDivergence, diverging_events,
-    diverging_records, first_of, start_of,
+pub use divergence::Compared;
+pub(crate) use divergence::{
+    DivergenceKind, PartingEvent, PartingRecord, RunDivergence, SessionDivergence, diverging_events, diverging_records,
+    first_of, start_of,
 };
 #[cfg(test)]
 pub use edits::Op;
-pub use edits::{Digested, Edit, Edits, MOST_EDITS, NOTHING, edits};
+pub(crate) use edits::edits;
+pub(crate) use edits::{Digested, Edit, Edits, MOST_EDITS, NOTHING};

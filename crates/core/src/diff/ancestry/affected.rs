@@ -8,7 +8,7 @@ use crate::run::{Dag, RunDirectory, read_dag};
 
 /// Returns `nodes` and all nodes that depend on them, directly or indirectly: nearest first, then in the order of the graph. If the
 /// graph can't be read, returns `nodes` only.
-pub fn affected_nodes(source: &Source, nodes: &[Text<'_>]) -> Vec<String> {
+pub(crate) fn affected_nodes(source: &Source, nodes: &[Text<'_>]) -> Vec<String> {
     if nodes.is_empty() {
         return Vec::new();
     }

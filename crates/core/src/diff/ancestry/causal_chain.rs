@@ -1,7 +1,7 @@
 //! A causal chain: the ancestors of an event, nearest first.
 
 /// Maximum number of ancestors in a chain. More distant ones are cut off, and the chain is marked as truncated.
-pub const MOST_EDGES: usize = 100_000;
+pub(super) const MOST_EDGES: usize = 100_000;
 
 /// The evidence that one event caused another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,6 @@ pub struct Chain {
 }
 
 /// The id of a session's record at `place`.
-pub fn record_id(place: u64) -> String {
+pub(crate) fn record_id(place: u64) -> String {
     format!("rec_{place}")
 }

@@ -46,7 +46,7 @@ fn is_redaction(fields: &[Field]) -> bool {
 
 /// The likely cause of the divergence of two runs. `is_reordered` returns whether each event also occurs later in the other log; it is
 /// called only if that matters.
-pub fn of_runs(
+pub(crate) fn of_runs(
     divergence: &RunDivergence,
     fields: &[Field],
     is_header: bool,
@@ -103,7 +103,7 @@ fn answers_same_call(left: &PartingEvent, right: &PartingEvent) -> bool {
 }
 
 /// The likely cause of the divergence of two sessions.
-pub fn of_sessions(divergence: &SessionDivergence, fields: &[Field], is_header: bool) -> Cause {
+pub(crate) fn of_sessions(divergence: &SessionDivergence, fields: &[Field], is_header: bool) -> Cause {
     let (left, right) = match (&divergence.left, &divergence.right) {
         (Some(left), Some(right)) => (left, right),
         _ if divergence.is_cut_off => return Cause::LogTruncated,
@@ -177,7 +177,7 @@ fn answered(left: &PartingRecord, right: &PartingRecord) -> Cause {
 }
 
 /// Whether the first event of each list occurs later in the other one.
-pub fn are_crossed(left: &[Tree<'_>], right: &[Tree<'_>]) -> bool {
+pub(crate) fn are_crossed(left: &[Tree<'_>], right: &[Tree<'_>]) -> bool {
     // In another order places differ, so all references count as equal.
     let same =
         |left: &Tree<'_>, right: &Tree<'_>| Pair { left, right, same_reference: &|_, _| true }.are_equal(ROOT, ROOT);

@@ -2,14 +2,15 @@
 
 mod affected;
 mod causal_chain;
-pub mod cause;
+pub(crate) mod cause;
 mod run_ancestry;
 mod session_ancestry;
 mod trace;
 
-pub use affected::affected_nodes;
-pub use causal_chain::{Chain, Edge, record_id};
-pub use cause::Cause;
-pub use run_ancestry::has_event;
-pub use session_ancestry::tools;
-pub use trace::{chain, trace_ancestors};
+pub(crate) use affected::affected_nodes;
+pub(crate) use causal_chain::{Chain, Edge, record_id};
+pub(crate) use cause::Cause;
+pub(crate) use run_ancestry::has_event;
+pub(crate) use session_ancestry::tools;
+pub(crate) use trace::chain;
+pub use trace::trace_ancestors;

@@ -20,7 +20,7 @@ const BLOCK_BYTES: u64 = 256 << 10;
 const EDGES_AT_A_TIME: usize = 256;
 
 /// The ancestors of the event at `time`. Returns `None` if there is no such event.
-pub fn chain(source: &Source, time: u64, watch: &mut Watch<'_>) -> Result<Option<Chain>, RunError> {
+pub(crate) fn chain(source: &Source, time: u64, watch: &mut Watch<'_>) -> Result<Option<Chain>, RunError> {
     let first = match source.first {
         Some(first) => first,
         None => first_time(source)?,
@@ -53,7 +53,7 @@ pub fn chain(source: &Source, time: u64, watch: &mut Watch<'_>) -> Result<Option
 }
 
 /// Whether the log has an event at this time.
-pub fn has_event(source: &Source, time: u64) -> Result<bool, RunError> {
+pub(crate) fn has_event(source: &Source, time: u64) -> Result<bool, RunError> {
     Lookup::open(source)?.event(time).map(|event| event.is_some())
 }
 

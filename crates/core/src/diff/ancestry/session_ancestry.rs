@@ -23,7 +23,7 @@ const MOST_PARENTS: usize = 256;
 const RECORDS_AT_A_TIME: u64 = 1024;
 
 /// The reason a chain could not be found.
-pub enum Stop {
+pub(super) enum Stop {
     /// The session can't be read.
     Fault(SessionFault),
     /// The caller cancelled the search.
@@ -37,7 +37,7 @@ impl<E: Into<SessionFault>> From<E> for Stop {
 }
 
 /// The ancestors of the record at `place`. Returns `None` if there is no such record.
-pub fn chain(source: &Source, place: u64, watch: &mut Watch<'_>) -> Result<Option<Chain>, Stop> {
+pub(crate) fn chain(source: &Source, place: u64, watch: &mut Watch<'_>) -> Result<Option<Chain>, Stop> {
     Causes::default().find(source, place, watch)
 }
 
@@ -295,7 +295,7 @@ fn label(record: &Tree<'_>) -> Option<String> {
 }
 
 /// The tools that an item calls, or whose responses it contains.
-pub fn tools(tree: &Tree<'_>, item: Index) -> Vec<String> {
+pub(crate) fn tools(tree: &Tree<'_>, item: Index) -> Vec<String> {
     let Some(blocks) = tree.member(item, "blocks") else { return Vec::new() };
     let tool = |block: Index| {
         let name = match block_type(tree, block) {

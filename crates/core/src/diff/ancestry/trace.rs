@@ -22,7 +22,7 @@ pub fn trace_ancestors(source: &Source, id: &str, watch: &mut Watch<'_>) -> Resu
 }
 
 /// The ancestors of the event with this number. Returns `None` if there is no such event.
-pub fn chain(
+pub(crate) fn chain(
     source: &Source,
     number: u64,
     watch: &mut Watch<'_>,

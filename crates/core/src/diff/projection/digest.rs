@@ -11,17 +11,17 @@ use super::tree::{Index, Mark, ROOT, Reference, Shape, Tree};
 
 /// Distinguish the types of values: a tag is combined with the hash of the value's own bytes.
 mod tag {
-    pub const DROPPED: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834;
-    pub const REFERENCE: u128 = 0xbf58_476d_1ce4_e5b9_94d0_49bb_1331_11eb;
-    pub const SET: u128 = 0xd6e8_feb8_6659_fd93_a076_1d64_78bd_642f;
-    pub const NULL: u128 = 0xe703_7ed1_a0b4_28db_8ebc_6af0_9c88_c6e3;
-    pub const TRUE: u128 = 0x5899_65cc_7537_4cc3_1d8e_4e27_c47d_124f;
-    pub const FALSE: u128 = 0xeb44_acca_b455_d165_2e58_1ae7_2cd2_9d4b;
-    pub const NUMBER: u128 = 0xc2b2_ae3d_27d4_eb4f_1656_67b1_9e37_79f9;
-    pub const INTEGER: u128 = 0x94d0_49bb_1331_11eb_9e37_79b9_7f4a_7c16;
-    pub const STRING: u128 = 0x27d4_eb2f_1656_67c5_85eb_ca6b_c2b2_ae35;
-    pub const ARRAY: u128 = 0xff51_afd7_ed55_8ccd_c4ce_b9fe_1a85_ec53;
-    pub const OBJECT: u128 = 0x2545_f491_4f6c_dd1d_6c62_272e_07bb_0142;
+    pub(crate) const DROPPED: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834;
+    pub(crate) const REFERENCE: u128 = 0xbf58_476d_1ce4_e5b9_94d0_49bb_1331_11eb;
+    pub(crate) const SET: u128 = 0xd6e8_feb8_6659_fd93_a076_1d64_78bd_642f;
+    pub(crate) const NULL: u128 = 0xe703_7ed1_a0b4_28db_8ebc_6af0_9c88_c6e3;
+    pub(crate) const TRUE: u128 = 0x5899_65cc_7537_4cc3_1d8e_4e27_c47d_124f;
+    pub(crate) const FALSE: u128 = 0xeb44_acca_b455_d165_2e58_1ae7_2cd2_9d4b;
+    pub(crate) const NUMBER: u128 = 0xc2b2_ae3d_27d4_eb4f_1656_67b1_9e37_79f9;
+    pub(crate) const INTEGER: u128 = 0x94d0_49bb_1331_11eb_9e37_79b9_7f4a_7c16;
+    pub(crate) const STRING: u128 = 0x27d4_eb2f_1656_67c5_85eb_ca6b_c2b2_ae35;
+    pub(crate) const ARRAY: u128 = 0xff51_afd7_ed55_8ccd_c4ce_b9fe_1a85_ec53;
+    pub(crate) const OBJECT: u128 = 0x2545_f491_4f6c_dd1d_6c62_272e_07bb_0142;
 }
 
 /// Computes digests. Reuses its buffers.

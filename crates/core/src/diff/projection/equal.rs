@@ -7,7 +7,7 @@ use super::tree::{Index, Mark, Reference, Shape, Tree};
 use crate::json::Text;
 
 /// Two values to compare, and the equality of references.
-pub struct Pair<'p, 'a> {
+pub(crate) struct Pair<'p, 'a> {
     /// The value on the left.
     pub left: &'p Tree<'a>,
     /// The value on the right.
@@ -17,16 +17,16 @@ pub struct Pair<'p, 'a> {
 }
 
 /// References are equal if they refer to the same place.
-pub fn same_place(left: Reference, right: Reference) -> bool {
+pub(crate) fn same_place(left: Reference, right: Reference) -> bool {
     left == right
 }
 
 /// A child of the value on the left, and its counterpart on the right.
-pub type Beside = (Option<Index>, Option<Index>);
+pub(super) type Beside = (Option<Index>, Option<Index>);
 
 impl Pair<'_, '_> {
     /// Whether two values are equal.
-    pub fn are_equal(&self, left: Index, right: Index) -> bool {
+    pub(crate) fn are_equal(&self, left: Index, right: Index) -> bool {
         let mut open = vec![(left, right)];
         while let Some((left, right)) = open.pop() {
             match self.compare_shallow(left, right) {
@@ -112,7 +112,7 @@ impl Pair<'_, '_> {
 
     /// Pairs the children of two arrays by index, or those of two objects by key. Includes only children that count: in the order of the
     /// left, followed by those that only the right has.
-    pub fn children(&self, left: Index, right: Index) -> Vec<Beside> {
+    pub(crate) fn children(&self, left: Index, right: Index) -> Vec<Beside> {
         match self.left.shape(left) {
             Shape::Array => self.elements(left, right),
             _ => self.members(left, right),
@@ -148,7 +148,7 @@ impl Pair<'_, '_> {
 }
 
 /// The distinct elements of an array that is marked as a set, sorted.
-pub fn set<'t>(tree: &'t Tree<'_>, array: Index) -> Vec<Text<'t>> {
+pub(super) fn set<'t>(tree: &'t Tree<'_>, array: Index) -> Vec<Text<'t>> {
     let element = |index| tree.string(index).unwrap_or_else(|| Text::from_plain(tree.text(index)));
     let mut elements: Vec<_> = tree.members(array).map(element).collect();
     elements.sort_unstable();
@@ -157,7 +157,7 @@ pub fn set<'t>(tree: &'t Tree<'_>, array: Index) -> Vec<Text<'t>> {
 }
 
 /// The value of a JSON number in JavaScript.
-pub fn number(json: &str) -> f64 {
+pub(crate) fn number(json: &str) -> f64 {
     json.parse().unwrap_or(0.0)
 }
 
@@ -166,7 +166,7 @@ const HELD_DIGITS: usize = 15;
 
 /// The digits of a JSON number, with their sign, if it is an integer that a double can't hold. One that is written with a fraction or an
 /// exponent counts as a double.
-pub fn unheld_digits(json: &str) -> Option<&str> {
+pub(super) fn unheld_digits(json: &str) -> Option<&str> {
     if json.len() <= HELD_DIGITS {
         return None;
     }

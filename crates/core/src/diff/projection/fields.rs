@@ -57,13 +57,13 @@ impl Note {
 
 /// How differences are annotated.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct FieldOptions {
+pub(crate) struct FieldOptions {
     /// Whether a recording may have been redacted. Only then is [`Note::Redacted`] used.
     pub redacted: bool,
 }
 
 /// All fields that differ between two values, in the order of the left.
-pub fn fields(pair: &Pair<'_, '_>, options: FieldOptions) -> Vec<Field> {
+pub(crate) fn fields(pair: &Pair<'_, '_>, options: FieldOptions) -> Vec<Field> {
     let mut walk = Walk { pair, options, steps: Vec::new(), spent: 0, found: Vec::new() };
     if !pair.are_equal(ROOT, ROOT) {
         walk.run();

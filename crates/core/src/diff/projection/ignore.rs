@@ -64,7 +64,7 @@ fn unescape(name: &str) -> Option<String> {
 }
 
 /// Appends a key or index to a pointer, escaped.
-pub fn push_name(pointer: &mut String, name: &str) {
+pub(super) fn push_name(pointer: &mut String, name: &str) {
     pointer.push('/');
     for c in name.chars() {
         match c {

@@ -5,17 +5,18 @@ mod equal;
 mod fields;
 mod ignore;
 mod places;
-pub mod run_projection;
-pub mod session_projection;
+pub(crate) mod run_projection;
+pub(crate) mod session_projection;
 mod tree;
 
 pub use digest::{Digester, hash, with_references};
-pub use equal::{Pair, same_place};
-pub use fields::{Field, FieldOptions, Note, fields};
+pub(crate) use equal::{Pair, same_place};
+pub(crate) use fields::{Field, FieldOptions, Note, fields};
 pub use ignore::Pointer;
 pub use places::Places;
-pub use run_projection::{Facts, project_event, project_facts};
-pub use session_projection::{
-    BlockType, Calls, CountCalls, Known, UnansweredCalls, block_type, may_have_calls, project_line, project_record,
-};
-pub use tree::{Index, Mark, ROOT, Reference, Shape, SpareTree, Tree, inside, text_of};
+pub(crate) use run_projection::project_event;
+pub use run_projection::{Facts, project_facts};
+pub(crate) use session_projection::{BlockType, Calls, Known, block_type, may_have_calls};
+pub use session_projection::{CountCalls, UnansweredCalls, project_line, project_record};
+pub use tree::{Index, ROOT, Reference, Shape, SpareTree, Tree, text_of};
+pub(crate) use tree::{Mark, inside};

@@ -29,7 +29,7 @@ pub struct Facts<'e> {
 
 /// The projection of an event: `{"kind","node","parent","payload"}`, in which the values that do not count are
 /// marked.
-pub fn project_event(event: &RunEvent<'_>, ignore: &[Pointer]) -> Option<Tree<'static>> {
+pub(crate) fn project_event(event: &RunEvent<'_>, ignore: &[Pointer]) -> Option<Tree<'static>> {
     let (kind, node, parent) = (event.row.kind, event.node(), event.row.parent);
     let (invoked, payload, places) = (event.invoked(), event.payload(), event.places);
     project_facts(&Facts { kind, node, parent, invoked, payload, places }, ignore)
@@ -125,7 +125,7 @@ fn mark_time(tree: &mut Tree<'_>, index: Index, places: &Places) {
 
 /// Whether the projections of two events are equal. Returns `None` if an event can't be parsed.
 #[inline]
-pub fn are_equal(left: &RunEvent<'_>, right: &RunEvent<'_>, ignore: &[Pointer]) -> Option<bool> {
+pub(crate) fn are_equal(left: &RunEvent<'_>, right: &RunEvent<'_>, ignore: &[Pointer]) -> Option<bool> {
     if are_plainly_equal(left, right) {
         return Some(true);
     }
@@ -170,6 +170,6 @@ fn id(inside: &[u8]) -> Text<'_> {
 }
 
 /// Whether two trees are equal. References are equal if they refer to the same place.
-pub fn trees_are_equal(left: &Tree<'_>, right: &Tree<'_>) -> bool {
+pub(crate) fn trees_are_equal(left: &Tree<'_>, right: &Tree<'_>) -> bool {
     Pair { left, right, same_reference: &same_place }.are_equal(ROOT, ROOT)
 }

@@ -12,7 +12,7 @@ use crate::json::{Span, Text};
 
 /// The unanswered tool calls of a session, by id.
 #[derive(Clone, Debug, Default)]
-pub struct Calls(UnansweredCalls<Box<str>>);
+pub(crate) struct Calls(UnansweredCalls<Box<str>>);
 
 /// The unanswered tool calls of a session, by a key of their id. Takes little memory for a call: a session may have millions that are never answered.
 #[derive(Clone, Debug, Default)]
@@ -82,30 +82,30 @@ impl Calls {
     }
 
     /// Answers the nearest unanswered call with this id, and returns it.
-    pub fn answer(&mut self, id: &Text<'_>) -> Option<Reference> {
+    pub(crate) fn answer(&mut self, id: &Text<'_>) -> Option<Reference> {
         self.0.answer(id.as_json())
     }
 
     /// Opens a call with this id, if it has one.
-    pub fn open_at(&mut self, id: Option<Text<'_>>, place: i64, part: u32) {
+    pub(crate) fn open_at(&mut self, id: Option<Text<'_>>, place: i64, part: u32) {
         if let Some(id) = id {
             Calls::open(self, id, Reference { place, part });
         }
     }
 
     /// Answers the nearest unanswered call with this id, and returns the place of its record.
-    pub fn answered_at(&mut self, id: Option<Text<'_>>) -> Option<i64> {
+    pub(crate) fn answered_at(&mut self, id: Option<Text<'_>>) -> Option<i64> {
         self.answer(&id?).map(|call| call.place)
     }
 
     /// Whether a call is unanswered.
-    pub fn are_open(&self) -> bool {
+    pub(crate) fn are_open(&self) -> bool {
         !self.0.0.is_empty()
     }
 }
 
 /// Whether a record may contain the id of a tool call. If not, it need not be parsed to keep track of calls.
-pub fn may_have_calls(record: &Record<'_>) -> bool {
+pub(crate) fn may_have_calls(record: &Record<'_>) -> bool {
     let payload = record.payload();
     memchr::memmem::find(payload, b"tool_").is_some() || memchr::memmem::find(payload, b"\\u").is_some()
 }
@@ -129,7 +129,7 @@ impl CountCalls for Calls {
 }
 
 /// The calls that one record answers, in order, as they were found before.
-pub struct Known<'k>(pub std::slice::Iter<'k, (i64, u32)>);
+pub(crate) struct Known<'k>(pub std::slice::Iter<'k, (i64, u32)>);
 
 impl CountCalls for Known<'_> {
     fn open(&mut self, _: Option<Text<'_>>, _: Reference) {}
@@ -229,7 +229,7 @@ fn mark_blocks(tree: &mut Tree<'_>, blocks: Index, place: i64, calls: &mut impl 
 }
 
 /// The role of a block for calls.
-pub enum BlockType {
+pub(crate) enum BlockType {
     /// A call, with the value of its id.
     Call(Index),
     /// An answer, with the value of the id of its call.
@@ -239,7 +239,7 @@ pub enum BlockType {
 }
 
 /// The role of a block for calls.
-pub fn block_type(tree: &Tree<'_>, block: Index) -> BlockType {
+pub(crate) fn block_type(tree: &Tree<'_>, block: Index) -> BlockType {
     let name = tree.member(block, "type").and_then(|name| tree.string(name));
     let (found, id) = match name.as_ref().map(Text::as_json) {
         Some("tool_call") => (BlockType::Call as fn(Index) -> BlockType, "id"),

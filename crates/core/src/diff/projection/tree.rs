@@ -320,7 +320,7 @@ pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// The text between the quotes of a JSON string.
-pub fn inside(json: &str) -> &str {
+pub(crate) fn inside(json: &str) -> &str {
     json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default()
 }
 

@@ -12,7 +12,7 @@ const AHEAD: usize = 2;
 const MAX_SMALL_BYTES: u64 = 256 << 10;
 
 /// Reads a log batch by batch.
-pub trait BatchReader: Send + 'static {
+pub(super) trait BatchReader: Send + 'static {
     /// A batch of events or records.
     type Batch: Send + 'static;
     /// The error that ends the log.
@@ -25,7 +25,7 @@ pub trait BatchReader: Send + 'static {
 type Read<R> = Result<Option<<R as BatchReader>::Batch>, <R as BatchReader>::Error>;
 
 /// A log that is being read.
-pub struct Feed<R: BatchReader> {
+pub(super) struct Feed<R: BatchReader> {
     pipeline: Pipeline<Reading<R>>,
 }
 
@@ -50,7 +50,7 @@ impl<R: BatchReader> Worker for Reading<R> {
 
 impl<R: BatchReader> Feed<R> {
     /// A feed that has not read anything yet. If `size`, that of the log in bytes, is not small, another thread reads.
-    pub fn new(reader: R, size: u64) -> Self {
+    pub(crate) fn new(reader: R, size: u64) -> Self {
         let ahead = if size > MAX_SMALL_BYTES { AHEAD } else { 0 };
         Feed { pipeline: Pipeline::serial(Reading(Some(reader)), 1 + ahead) }
     }
@@ -61,7 +61,7 @@ impl<R: BatchReader> Feed<R> {
     /// # Panics
     ///
     /// If the reader panicked.
-    pub fn next(&mut self, spare: Option<R::Batch>) -> Read<R> {
+    pub(crate) fn next(&mut self, spare: Option<R::Batch>) -> Read<R> {
         self.pipeline.push(spare);
         while !self.pipeline.is_full() {
             self.pipeline.push(None);

@@ -9,10 +9,12 @@ mod sides;
 mod source;
 mod spill;
 
-pub use run_digest::edit_runs;
-pub use run_stream::{ComparedEvents, OpenCalls, RunCursor, RunEvent, first_time};
-pub use session_digest::edit_sessions;
-pub use session_stream::{Parts, Record, SessionCursor, parts_of, start_of};
-pub use sides::{Members, excerpts, of_event, of_record, parting_block, quoted};
+pub(crate) use run_digest::edit_runs;
+pub use run_stream::{ComparedEvents, OpenCalls, first_time};
+pub(crate) use run_stream::{RunCursor, RunEvent};
+pub(crate) use session_digest::edit_sessions;
+pub(crate) use session_stream::{Parts, SessionCursor, start_of};
+pub use session_stream::{Record, parts_of};
+pub(crate) use sides::{Members, excerpts, of_event, of_record, parting_block, quoted};
 pub use source::{Source, SourceKind};
-pub use spill::{Element, Spill};
+pub(crate) use spill::{Element, Spill};

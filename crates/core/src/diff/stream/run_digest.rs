@@ -18,7 +18,7 @@ use crate::threading::scoped_builder;
 const EVENTS_AT_A_TIME: usize = 4096;
 
 /// The edit list of two runs whose first `skipped` compared events are equal.
-pub fn edit_runs(
+pub(crate) fn edit_runs(
     (left, right): (&Source, &Source),
     (start, skipped): (u64, i64),
     compared: &Compared,

@@ -18,7 +18,7 @@ type Range = (u32, u32);
 
 /// An event of a batch.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub(crate) struct Row {
     /// Logical time.
     pub time: u64,
     /// The event's kind.
@@ -36,7 +36,7 @@ pub struct Row {
 
 /// A batch of events.
 #[derive(Default)]
-pub struct RunBatch {
+pub(super) struct RunBatch {
     chunk: Option<Chunk>,
     rows: Vec<Row>,
     /// The times of the events that are not compared.
@@ -57,7 +57,7 @@ impl RunBatch {
 }
 
 /// Reads a log.
-pub struct RunReader {
+pub(super) struct RunReader {
     reader: EventReader<'static>,
     rules: ComparedEvents,
     calls: OpenCalls,
@@ -200,7 +200,7 @@ pub fn first_time(source: &Source) -> Result<u64, RunError> {
 }
 
 /// Reads a log event by event.
-pub struct RunCursor {
+pub(crate) struct RunCursor {
     feed: Feed<RunReader>,
     batch: RunBatch,
     at: usize,
@@ -217,7 +217,7 @@ pub struct RunCursor {
 
 impl RunCursor {
     /// Opens the log at the event at `start`.
-    pub fn open(source: &Source, start: u64, heartbeats: bool) -> Result<Self, RunError> {
+    pub(crate) fn open(source: &Source, start: u64, heartbeats: bool) -> Result<Self, RunError> {
         let size = LogReader::open(&source.log)?.size()?;
         let feed = Feed::new(RunReader::open(source, start, heartbeats)?, size);
         let places = Places::from(start);
@@ -227,7 +227,7 @@ impl RunCursor {
     /// Moves to the next event; the first call moves to the first one. Returns `false` at the end. Fails if the log has no
     /// events.
     #[inline]
-    pub fn advance(&mut self) -> Result<bool, RunError> {
+    pub(crate) fn advance(&mut self) -> Result<bool, RunError> {
         self.at += 1;
         while self.at >= self.batch.rows.len() {
             if !self.next_batch()? {
@@ -258,20 +258,20 @@ impl RunCursor {
     }
 
     /// Whether the current event is the last one of its batch.
-    pub fn is_last_of_batch(&self) -> bool {
+    pub(crate) fn is_last_of_batch(&self) -> bool {
         self.at + 1 == self.batch.rows.len()
     }
 
     /// The current event. `None` before the first and after the last one.
     #[inline]
-    pub fn event(&self) -> Option<RunEvent<'_>> {
+    pub(crate) fn event(&self) -> Option<RunEvent<'_>> {
         self.batch.rows.get(self.at).map(|row| RunEvent { row, batch: &self.batch, places: &self.places })
     }
 }
 
 /// An event of a run in its batch.
 #[derive(Clone, Copy)]
-pub struct RunEvent<'b> {
+pub(crate) struct RunEvent<'b> {
     /// The decoded fields.
     pub row: &'b Row,
     batch: &'b RunBatch,
@@ -282,45 +282,45 @@ pub struct RunEvent<'b> {
 impl<'b> RunEvent<'b> {
     /// The payload as it is in the log.
     #[inline]
-    pub fn payload(&self) -> &'b [u8] {
+    pub(crate) fn payload(&self) -> &'b [u8] {
         self.batch.slice(self.row.payload)
     }
 
     /// The node, as the inside of its JSON string.
     #[inline]
-    pub fn node(&self) -> Option<&'b [u8]> {
+    pub(crate) fn node(&self) -> Option<&'b [u8]> {
         self.row.node.map(|node| self.batch.slice(node))
     }
 
     /// Its place among the events compared.
     #[inline]
-    pub fn place(&self) -> i64 {
+    pub(crate) fn place(&self) -> i64 {
         self.places.of(self.row.time)
     }
 
     /// The place of the cause.
     #[inline]
-    pub fn parent(&self) -> Option<i64> {
+    pub(crate) fn parent(&self) -> Option<i64> {
         self.row.parent.map(|time| self.places.of(time))
     }
 
     /// For an event that ends a call, the place of the event that opened it.
     #[inline]
-    pub fn invoked(&self) -> Option<i64> {
+    pub(crate) fn invoked(&self) -> Option<i64> {
         self.row.invoked.map(|time| self.places.of(time))
     }
 
     /// The payload before and after the id of the call. `None` if the event has no call, or its id is written with
     /// escapes.
     #[inline]
-    pub fn around_call(&self) -> Option<(&'b [u8], &'b [u8])> {
+    pub(crate) fn around_call(&self) -> Option<(&'b [u8], &'b [u8])> {
         let (start, end) = self.row.call?;
         let (from, to) = self.row.payload;
         Some((self.batch.slice((from, start)), self.batch.slice((end, to))))
     }
 
     /// Offset and length of the line in the log.
-    pub fn offset(&self) -> (u64, u32) {
+    pub(crate) fn offset(&self) -> (u64, u32) {
         let (start, end) = self.row.line;
         (self.batch.chunk.as_ref().map_or(0, |chunk| chunk.offset) + u64::from(start), end - start)
     }

@@ -11,7 +11,7 @@ use crate::json::Nesting;
 use crate::lines::{LineSource, ReadError};
 
 /// The edit list of two sessions whose first `skipped` records are equal.
-pub fn edit_sessions(
+pub(crate) fn edit_sessions(
     left: &Source,
     right: &Source,
     skipped: i64,

@@ -57,7 +57,7 @@ pub fn parts_of(line: &[u8], nesting: &mut Nesting) -> Option<Parts> {
 
 /// A batch of records.
 #[derive(Default)]
-pub struct SessionBatch {
+pub(super) struct SessionBatch {
     bytes: Vec<u8>,
     offset: u64,
     rows: Vec<Row>,
@@ -68,7 +68,7 @@ pub struct SessionBatch {
 }
 
 /// Reads a session's file.
-pub struct SessionReader {
+pub(crate) struct SessionReader {
     file: LineSource,
     reader: LineReader,
     nesting: Nesting,
@@ -106,7 +106,7 @@ impl SessionReader {
 }
 
 /// The metadata in the first line of a session, which is passed without its ending.
-pub fn start_of(line: &[u8], nesting: &mut Nesting) -> Result<StartFields, SessionFault> {
+pub(crate) fn start_of(line: &[u8], nesting: &mut Nesting) -> Result<StartFields, SessionFault> {
     match read_line(line, Mode::Lenient, nesting) {
         Line::Event(event) => match event.body {
             Body::SessionStart(fields) => fields.ok_or(SessionFault::InvalidStart),
@@ -134,7 +134,7 @@ impl BatchReader for SessionReader {
 }
 
 /// Reads a session record by record.
-pub struct SessionCursor {
+pub(crate) struct SessionCursor {
     feed: Feed<SessionReader>,
     batch: SessionBatch,
     at: usize,
@@ -150,7 +150,7 @@ pub struct SessionCursor {
 
 impl SessionCursor {
     /// Opens the file.
-    pub fn open(source: &Source) -> Result<Self, SessionFault> {
+    pub(crate) fn open(source: &Source) -> Result<Self, SessionFault> {
         let size = files::metadata(&source.log).map_or(0, |metadata| metadata.size);
         let feed = Feed::new(SessionReader::open(source)?, size);
         Ok(SessionCursor { feed, batch: SessionBatch::default(), at: 0, place: -1, bytes: 0, size, is_torn: false })
@@ -158,7 +158,7 @@ impl SessionCursor {
 
     /// Moves to the next record; the first call moves to the first one. Returns `false` at the end.
     #[inline]
-    pub fn advance(&mut self) -> Result<bool, SessionFault> {
+    pub(crate) fn advance(&mut self) -> Result<bool, SessionFault> {
         self.at += 1;
         while self.at >= self.batch.rows.len() {
             let spare = std::mem::take(&mut self.batch);
@@ -175,13 +175,13 @@ impl SessionCursor {
     }
 
     /// Whether the current record is the last one of its batch.
-    pub fn is_last_of_batch(&self) -> bool {
+    pub(crate) fn is_last_of_batch(&self) -> bool {
         self.at + 1 == self.batch.rows.len()
     }
 
     /// The current record. `None` before the first and after the last one.
     #[inline]
-    pub fn record(&self) -> Option<Record<'_>> {
+    pub(crate) fn record(&self) -> Option<Record<'_>> {
         let row = self.batch.rows.get(self.at)?;
         let line = self.batch.bytes.get(row.start..row.end).unwrap_or_default();
         Some(Record { line, parts: row.parts, place: self.place, offset: self.batch.offset + row.start as u64 })

@@ -11,10 +11,10 @@ const SHOWN_BEFORE: usize = 30;
 const SHOWN_BEHIND: usize = 70;
 
 /// The members of a side after `run_id` and `event_id`: names and JSON texts, in order.
-pub type Members = Vec<(&'static str, String)>;
+pub(crate) type Members = Vec<(&'static str, String)>;
 
 /// The members to show of a run's event.
-pub fn of_event(event: &PartingEvent) -> Members {
+pub(crate) fn of_event(event: &PartingEvent) -> Members {
     let mut members: Members = vec![("kind", quoted(event.kind.as_str()))];
     let tree = &event.tree;
     if let Some(node) = tree.at(&["node"]).filter(|&node| tree.shape(node) == Shape::String) {
@@ -52,7 +52,7 @@ fn at(tree: &Tree<'_>, path: &[&str]) -> Option<Index> {
 /// The members to show of a session's record. `excerpt` is its text at the first difference.
 ///
 /// Of an item with several calls or responses, the first one that differs is shown: `block` is its index.
-pub fn of_record(record: &PartingRecord, block: usize, excerpt: Option<String>) -> Members {
+pub(crate) fn of_record(record: &PartingRecord, block: usize, excerpt: Option<String>) -> Members {
     let tree = &record.tree;
     let name = tree.at(&["type"]).map_or_else(|| quoted("undefined"), |index| tree.text(index).to_owned());
     let mut members: Members = vec![("kind", name)];
@@ -110,7 +110,7 @@ fn tool_of(tree: &Tree<'_>, item: Index, block: usize) -> Option<String> {
 }
 
 /// The index of the first block of an item in which two records differ; 0 if they differ elsewhere.
-pub fn parting_block(fields: &[Field]) -> usize {
+pub(crate) fn parting_block(fields: &[Field]) -> usize {
     let place = |field: &Field| {
         let rest = field.path.strip_prefix("/payload/content/blocks/")?;
         rest.split('/').next()?.parse().ok()
@@ -119,13 +119,13 @@ pub fn parting_block(fields: &[Field]) -> usize {
 }
 
 /// A string as JSON text.
-pub fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     // Serialising a string can't fail.
     serde_json::to_string(text).unwrap_or_default()
 }
 
 /// The text of each side at the first field that differs.
-pub fn excerpts(fields: &[Field]) -> (Option<String>, Option<String>) {
+pub(crate) fn excerpts(fields: &[Field]) -> (Option<String>, Option<String>) {
     let Some(field) = fields.first() else { return (None, None) };
     let shown = |json: &Option<String>| {
         json.as_ref().map(|json| match json.starts_with('"') {

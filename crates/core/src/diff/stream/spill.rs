@@ -13,7 +13,7 @@ const IN_MEMORY: usize = 32 << 10;
 const READ_TOGETHER: usize = 1024;
 
 /// An element, which has the same size in the file as any other of its type.
-pub trait Element: Copy {
+pub(crate) trait Element: Copy {
     /// Its bytes in the file.
     type Bytes: AsRef<[u8]> + AsMut<[u8]> + Default;
     /// Serialises the element.
@@ -35,7 +35,7 @@ impl Element for u32 {
 }
 
 /// The list.
-pub struct Spill<T> {
+pub(crate) struct Spill<T> {
     /// The elements from `start` on. Empty only if the whole list is.
     recent: Vec<T>,
     start: usize,
@@ -53,7 +53,7 @@ impl<T: Element> Default for Spill<T> {
 
 impl<T: Element> Spill<T> {
     /// An empty list that keeps at least `in_memory` elements in memory, which must not be 0.
-    pub fn keeping(in_memory: usize) -> Self {
+    pub(crate) fn keeping(in_memory: usize) -> Self {
         Spill { recent: Vec::new(), start: 0, again: (0, Vec::new()), file: None, in_memory }
     }
 
@@ -69,7 +69,7 @@ impl<T: Element> Spill<T> {
     }
 
     /// Appends an element. If no temporary file can be written, all elements stay in memory.
-    pub fn push(&mut self, element: T) {
+    pub(crate) fn push(&mut self, element: T) {
         if self.recent.len() == self.in_memory.saturating_mul(2) {
             match self.write_out() {
                 Ok(()) => {
@@ -83,19 +83,19 @@ impl<T: Element> Spill<T> {
     }
 
     /// Appends elements. Returns their range.
-    pub fn extend(&mut self, elements: impl IntoIterator<Item = T>) -> Range<usize> {
+    pub(crate) fn extend(&mut self, elements: impl IntoIterator<Item = T>) -> Range<usize> {
         let start = self.len();
         elements.into_iter().for_each(|element| self.push(element));
         start..self.len()
     }
 
     /// The last element.
-    pub fn last(&self) -> Option<T> {
+    pub(crate) fn last(&self) -> Option<T> {
         self.recent.last().copied()
     }
 
     /// Returns the element at `index`, which must be less than the length.
-    pub fn get(&mut self, index: usize) -> io::Result<T> {
+    pub(crate) fn get(&mut self, index: usize) -> io::Result<T> {
         if let Some(element) = index.checked_sub(self.start).and_then(|at| self.recent.get(at)) {
             return Ok(*element);
         }
@@ -108,7 +108,7 @@ impl<T: Element> Spill<T> {
     }
 
     /// Removes all elements from `length` on.
-    pub fn truncate(&mut self, length: usize) -> io::Result<()> {
+    pub(crate) fn truncate(&mut self, length: usize) -> io::Result<()> {
         if length >= self.len() {
             return Ok(());
         }

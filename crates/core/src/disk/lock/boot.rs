@@ -6,7 +6,7 @@ pub type Boot = [u8; 16];
 /// The current boot of the operating system. `None` if it does not provide an id.
 #[cfg(target_os = "linux")]
 #[allow(clippy::disallowed_methods)] // Not a file of a recording.
-pub fn of_this_system() -> Option<Boot> {
+pub(crate) fn of_this_system() -> Option<Boot> {
     use std::sync::OnceLock;
     static BOOT: OnceLock<Option<Boot>> = OnceLock::new();
     let read = || parsed(&std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?);

@@ -97,7 +97,7 @@ mod system {
 
     /// Opens and locks the lock file. Returns `None` if its last owner has removed it in the meantime: then the caller has to try
     /// again.
-    pub fn try_lock(path: &Path) -> Result<Option<File>, LockError> {
+    pub(crate) fn try_lock(path: &Path) -> Result<Option<File>, LockError> {
         let mut file = open(path).map_err(LockError::System)?;
         match file.try_lock() {
             Ok(()) => Ok(is_still_there(&file, path).then_some(file)),
@@ -126,7 +126,7 @@ mod system {
 
     /// Removes the file while it is still locked: a process that has it open finds that it is gone, and tries again. If another program
     /// has removed it before, the file at the path may be the lock of another owner, and stays.
-    pub fn remove(file: &File, path: &Path) {
+    pub(crate) fn remove(file: &File, path: &Path) {
         if is_still_there(file, path) {
             let _ = files::remove_file(path);
         }

@@ -1,6 +1,6 @@
 //! Locks: files that name their owner, and locks that the system holds.
 
-pub mod boot;
+pub(crate) mod boot;
 mod file_lock;
 mod system_lock;
 

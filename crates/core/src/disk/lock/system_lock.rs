@@ -91,15 +91,15 @@ mod system {
     use std::fs::TryLockError;
 
     #[derive(Clone, Copy)]
-    pub enum Kind {
+    pub(crate) enum Kind {
         Shared,
         Exclusive,
     }
 
-    pub struct Refused;
+    pub(crate) struct Refused;
 
     /// Returns whether the lock was taken.
-    pub fn try_lock(file: &File, kind: Kind) -> Result<bool, Refused> {
+    pub(crate) fn try_lock(file: &File, kind: Kind) -> Result<bool, Refused> {
         let file = file.as_real().ok_or(Refused)?;
         let locked = match kind {
             Kind::Shared => file.try_lock_shared(),
@@ -112,7 +112,7 @@ mod system {
         }
     }
 
-    pub fn unlock(file: &File) {
+    pub(crate) fn unlock(file: &File) {
         if let Some(file) = file.as_real() {
             let _ = file.unlock();
         }

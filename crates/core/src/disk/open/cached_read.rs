@@ -6,7 +6,7 @@
 //! supports this at each step; elsewhere, and under Miri, which lacks these calls, nothing is ever read here.
 
 #[cfg(all(target_os = "linux", not(miri)))]
-pub use linux::read;
+pub(crate) use linux::read;
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub fn read(_: &std::path::Path, _: usize) -> Option<CachedRead> {
@@ -45,7 +45,7 @@ mod linux {
 
     /// Reads at most the first `limit` bytes of the file at `path`. Returns `None` if that is impossible without waiting, or
     /// impossible at all.
-    pub fn read(path: &Path, limit: usize) -> Option<CachedRead> {
+    pub(crate) fn read(path: &Path, limit: usize) -> Option<CachedRead> {
         // The first descriptor only identifies the file: opening a pipe for reading would release a writer that waits for a
         // reader.
         let place = open(path, OFlags::PATH)?;

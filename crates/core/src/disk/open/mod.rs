@@ -1,6 +1,6 @@
 //! Files that are opened by path: which file a path means, and reading it.
 
-pub mod cached_read;
+pub(crate) mod cached_read;
 mod file;
 pub mod files;
 pub mod input_file;
@@ -9,7 +9,7 @@ pub mod sniff;
 pub mod stream;
 mod target;
 
-pub use cached_read::CachedRead;
+pub(crate) use cached_read::CachedRead;
 pub use file::File;
 pub use files::{exists, is_directory, read_cached};
 pub use input_file::{InputFile, expect_regular, open_patiently};

@@ -45,12 +45,12 @@ mod unix {
     use crate::disk::system::{FileKind, Metadata, OsError};
 
     /// How long to wait for a writer to open the pipe: usually it is started together with the reader.
-    pub const WRITER_PATIENCE: Duration = Duration::from_secs(3);
+    pub(crate) const WRITER_PATIENCE: Duration = Duration::from_secs(3);
 
     /// How long to wait between two checks for cancellation.
     const LOOK_UP: Duration = Duration::from_millis(20);
 
-    pub const BLOCK_BYTES: usize = 64 << 10;
+    pub(crate) const BLOCK_BYTES: usize = 64 << 10;
 
     /// Reads everything that is written to a pipe, until its last writer has closed it.
     pub fn drain(pipe: File, path: &Path, cancellation: &Cancellation) -> Result<Vec<u8>, OsError> {

@@ -5,5 +5,6 @@ mod sync_directory;
 mod unsynced;
 
 pub use durability::Durability;
-pub use sync_directory::{sync_directory, sync_entries};
+pub(crate) use sync_directory::sync_directory;
+pub use sync_directory::sync_entries;
 pub use unsynced::{SyncError, Unsynced};

@@ -13,7 +13,7 @@ use crate::disk::system::{OpenOptions, OsError};
 
 /// Syncs the entries of `directory`. Succeeds if the file system or a sandbox does not let directories be synced: then no program can do
 /// more.
-pub fn sync_directory(directory: &Path) -> Result<(), OsError> {
+pub(crate) fn sync_directory(directory: &Path) -> Result<(), OsError> {
     try_to_sync_directory(directory).map(drop)
 }
 

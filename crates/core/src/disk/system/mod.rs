@@ -11,13 +11,13 @@ mod unsupported;
 
 pub use file_system::{FileSystem, Names};
 pub use metadata::{FileKind, Inode, Metadata};
-pub use mount::file_system;
+pub(crate) use mount::file_system;
 #[cfg(feature = "failpoints")]
 pub use mount::{MountGuard, mount};
 pub use open_file::OpenFile;
 pub use open_options::{Create, Links, OpenOptions};
 pub use os_error::OsError;
 #[cfg(test)]
-pub use real::Real;
+pub(crate) use real::Real;
 pub use real::unnamed;
-pub use unsupported::{is_no_directory_sync, is_no_lock, is_no_sync};
+pub(crate) use unsupported::{is_no_directory_sync, is_no_lock, is_no_sync};

@@ -5,9 +5,11 @@
 //! lookup compiles to nothing.
 
 #[cfg(feature = "failpoints")]
-pub use mounted::{MountGuard, file_system, mount};
+pub(crate) use mounted::file_system;
+#[cfg(feature = "failpoints")]
+pub use mounted::{MountGuard, mount};
 #[cfg(not(feature = "failpoints"))]
-pub use only_real::file_system;
+pub(crate) use only_real::file_system;
 
 #[cfg(not(feature = "failpoints"))]
 mod only_real {
@@ -17,7 +19,7 @@ mod only_real {
 
     /// The file system that `path` belongs to.
     #[inline]
-    pub fn file_system(_: &Path) -> &'static Real {
+    pub(crate) fn file_system(_: &Path) -> &'static Real {
         &Real
     }
 }
@@ -39,7 +41,7 @@ mod mounted {
     static MOUNTS: RwLock<Vec<Mount>> = RwLock::new(Vec::new());
 
     /// The file system that `path` belongs to: the one that was last mounted at or above it.
-    pub fn file_system(path: &Path) -> impl Deref<Target = impl FileSystem + ?Sized + use<>> + use<> {
+    pub(crate) fn file_system(path: &Path) -> impl Deref<Target = impl FileSystem + ?Sized + use<>> + use<> {
         let mounts = MOUNTS.read();
         let mounted = mounts.iter().rev().find(|(prefix, _)| path.starts_with(prefix));
         mounted.map_or(&*REAL, |(_, mounted)| mounted).clone()

@@ -16,7 +16,7 @@ use crate::disk::open::{CachedRead, File, cached_read};
 use crate::disk::write::BY_UMASK;
 
 /// The file system of the operating system.
-pub struct Real;
+pub(crate) struct Real;
 
 impl FileSystem for Real {
     fn open(&self, path: &Path, options: &OpenOptions) -> io::Result<File> {

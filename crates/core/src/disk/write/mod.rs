@@ -8,9 +8,11 @@ mod recorded_file;
 mod staged;
 pub mod temporary;
 
-pub use append::{AppendedFile, Appender, Torn};
+pub(crate) use append::AppendedFile;
+pub use append::{Appender, Torn};
 pub use atomic_file::write;
 pub use mode::{BY_UMASK, OWNER_ONLY, of_directory};
-pub use recorded_file::{FileId, OpenError, RecordedFile, Replaced};
+pub(crate) use recorded_file::{FileId, RecordedFile};
+pub use recorded_file::{OpenError, Replaced};
 pub use staged::{StageError, StagedDirectory, StagedFile};
 pub use temporary::{NEW, Naming, TemporaryDirectory, TemporaryFile, sync_entry};

@@ -13,11 +13,11 @@ use crate::disk::system::{Metadata, OsError};
 const START_BYTES: usize = 64 << 10;
 
 /// Device and inode of a file; `None` if the system has no such numbers.
-pub type FileId = Option<(u64, u64)>;
+pub(crate) type FileId = Option<(u64, u64)>;
 
 /// What is known about a file.
 #[derive(Debug, Default)]
-pub enum RecordedFile {
+pub(crate) enum RecordedFile {
     /// Nothing: another recorder has written it.
     #[default]
     Unknown,
@@ -29,7 +29,7 @@ pub enum RecordedFile {
 
 /// A file that was written or examined.
 #[derive(Debug)]
-pub struct Known {
+pub(crate) struct Known {
     id: FileId,
     /// The size of the file then.
     end: u64,
@@ -65,7 +65,7 @@ impl From<OsError> for OpenError {
 
 impl RecordedFile {
     /// The offset at which the last line ends that is known to be whole.
-    pub fn end(&self) -> Option<u64> {
+    pub(crate) fn end(&self) -> Option<u64> {
         match self {
             RecordedFile::Known(known) => Some(known.end),
             RecordedFile::Unknown | RecordedFile::Empty => None,
@@ -73,7 +73,7 @@ impl RecordedFile {
     }
 
     /// Checks the file that is at the path now. Reads it only if its inode or size is another one than before.
-    pub fn check(&self, file: &File, found: &Metadata, readable: bool) -> io::Result<Result<(), Replaced>> {
+    pub(crate) fn check(&self, file: &File, found: &Metadata, readable: bool) -> io::Result<Result<(), Replaced>> {
         match self {
             RecordedFile::Empty if found.is_file() && found.size > 0 => Ok(Err(Replaced::OtherStart)),
             RecordedFile::Unknown | RecordedFile::Empty => Ok(Ok(())),
@@ -82,7 +82,7 @@ impl RecordedFile {
     }
 
     /// Remembers the file as it is now, before anything was appended to it.
-    pub fn examine(&mut self, file: &File, found: &Metadata) -> io::Result<()> {
+    pub(crate) fn examine(&mut self, file: &File, found: &Metadata) -> io::Result<()> {
         if found.is_file() && found.size > 0 {
             let start = read_start(file, START_BYTES)?;
             *self = RecordedFile::Known(Known { id: found.id(), end: found.size, start: Some(start) });
@@ -91,7 +91,7 @@ impl RecordedFile {
     }
 
     /// Remembers the file as it is after `lines` were appended to it. `is_first` if nothing was in it before.
-    pub fn appended(&mut self, id: FileId, end: u64, lines: &[u8], is_first: bool) {
+    pub(crate) fn appended(&mut self, id: FileId, end: u64, lines: &[u8], is_first: bool) {
         match self {
             RecordedFile::Known(known) => (known.id, known.end) = (id, end),
             RecordedFile::Unknown | RecordedFile::Empty => {

@@ -141,7 +141,7 @@ pub fn salt_missing(event: &EventLine<'_>) -> RunError {
 
 /// Appends the line of an event to `out`, with its `\n`, and returns its hash. `payload` is the text of a JSON object.
 #[cfg(test)]
-pub fn append_line(
+pub(crate) fn append_line(
     out: &mut Vec<u8>,
     previous: &HexHash,
     envelope: &Envelope<'_>,

@@ -11,7 +11,7 @@ use crate::json::{Cursor, Nesting, Span, plain_prefix};
 pub const MAX_LINE_BYTES: usize = 16 << 20;
 
 /// Number of hex digits of a salt.
-pub const SALT_DIGITS: usize = 32;
+pub(crate) const SALT_DIGITS: usize = 32;
 
 /// Maximum number of digits of an integer that JavaScript represents exactly.
 const MAX_INTEGER_DIGITS: usize = 16;
@@ -124,7 +124,7 @@ pub struct HashedParts<'a> {
 
 /// The position of a split line within a chunk, small enough to be sent to another thread with it.
 #[derive(Clone, Copy, Debug)]
-pub struct LineOffsets {
+pub(crate) struct LineOffsets {
     start: u32,
     end: u32,
     covered: u32,
@@ -133,14 +133,14 @@ pub struct LineOffsets {
 
 impl LineOffsets {
     /// The position of the line of `event`, which begins at `start`.
-    pub fn of(event: &EventLine<'_>, start: usize) -> Self {
+    pub(crate) fn of(event: &EventLine<'_>, start: usize) -> Self {
         let (covered, end) = (event.covered as u32, (start + event.line.len()) as u32);
         LineOffsets { start: start as u32, end, covered, redacted: event.salt.is_none() }
     }
 
     /// The hashes of the line, and what they cover. `None` if `lines` are other lines than those that the position was taken from.
     #[inline]
-    pub fn hashed_parts<'a>(&self, lines: &'a [u8], time: u64) -> Option<HashedParts<'a>> {
+    pub(crate) fn hashed_parts<'a>(&self, lines: &'a [u8], time: u64) -> Option<HashedParts<'a>> {
         let line = lines.get(self.start as usize..self.end as usize)?;
         let (covered, rest) = line.split_at_checked(self.covered as usize)?;
         let (before, state_hash) = covered.strip_suffix(b"\"")?.split_last_chunk()?;
@@ -159,7 +159,7 @@ impl LineOffsets {
 
 /// The fields before the hashes of a line to be written.
 #[derive(Clone, Copy, Debug)]
-pub struct Envelope<'a> {
+pub(crate) struct Envelope<'a> {
     /// Logical time.
     pub time: u64,
     /// Wall clock: ISO-8601, UTC. Written unchanged.
@@ -173,7 +173,7 @@ pub struct Envelope<'a> {
 }
 
 /// Prints the part of a line that its hash covers.
-pub fn print_covered(out: &mut Vec<u8>, envelope: &Envelope<'_>, payload_hash: &HexHash, state_hash: &HexHash) {
+pub(crate) fn print_covered(out: &mut Vec<u8>, envelope: &Envelope<'_>, payload_hash: &HexHash, state_hash: &HexHash) {
     put(out, &[r#"{"v":1,"time":"#, &envelope.time.to_string(), r#","ts":""#, envelope.ts]);
     put(out, &[r#"","kind":""#, envelope.kind, r#"","node":"#]);
     match envelope.node {
@@ -335,7 +335,7 @@ fn too_long(line: &str) -> RunError {
 }
 
 /// The error for a line over the limit, given at least its beginning.
-pub fn line_too_long(beginning: &[u8]) -> RunError {
+pub(crate) fn line_too_long(beginning: &[u8]) -> RunError {
     let error = RunError::new(ErrorCode::TooLarge, format!("A line is longer than {MAX_LINE_BYTES} bytes"));
     match peek_time(beginning) {
         Some(time) => error.at(time),
@@ -344,7 +344,7 @@ pub fn line_too_long(beginning: &[u8]) -> RunError {
 }
 
 /// The error for a line that is not UTF-8.
-pub fn not_utf8(line: &[u8]) -> RunError {
+pub(crate) fn not_utf8(line: &[u8]) -> RunError {
     let error = RunError::new(ErrorCode::NotAJsonLine, "A line is not valid UTF-8");
     match peek_time(line) {
         Some(time) => error.at(time),

@@ -10,19 +10,21 @@ mod payload_fields;
 mod redactions;
 mod salts;
 
+pub(crate) use chain::ChainChecker;
+pub use chain::GENESIS;
 #[cfg(test)]
-pub use chain::append_line;
+pub(crate) use chain::append_line;
+pub(crate) use chain::line_hash;
 #[cfg(test)]
 pub use chain::log_of;
-pub use chain::{ChainChecker, GENESIS, line_hash, payload_hash};
+pub(crate) use chain::payload_hash;
 pub use created::Created;
 pub use error::{ErrorCode, RunError, event_id, quoted};
-pub use event::{
-    Envelope, EventLine, HashedParts, LineOffsets, MAX_LINE_BYTES, SALT_DIGITS, line_too_long, not_utf8, peek_time,
-    print_covered, print_rest,
-};
+pub(crate) use event::{Envelope, HashedParts, LineOffsets, SALT_DIGITS, line_too_long, not_utf8, print_covered};
+pub use event::{EventLine, MAX_LINE_BYTES, peek_time, print_rest};
 pub use kind::Kind;
-pub use payload::{Payload, WorkerDeclaration};
+pub use payload::Payload;
+pub(crate) use payload::WorkerDeclaration;
 pub use payload_fields::{FieldType, PayloadField, fields_of};
 pub use redactions::Redactions;
-pub use salts::Salts;
+pub(crate) use salts::Salts;

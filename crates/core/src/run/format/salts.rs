@@ -11,7 +11,7 @@ const SALT_BYTES: usize = SALT_DIGITS / 2;
 const BLOCK_BYTES: usize = 256 * SALT_BYTES;
 
 /// A block of random bytes, some of which are used.
-pub struct Salts {
+pub(crate) struct Salts {
     block: Box<[u8; BLOCK_BYTES]>,
     used: usize,
 }
@@ -24,7 +24,7 @@ impl Default for Salts {
 
 impl Salts {
     /// The next salt.
-    pub fn draw(&mut self) -> Result<Salt, RunError> {
+    pub(crate) fn draw(&mut self) -> Result<Salt, RunError> {
         if self.used == BLOCK_BYTES {
             getrandom::fill(&mut self.block[..]).map_err(no_random_bytes)?;
             self.used = 0;

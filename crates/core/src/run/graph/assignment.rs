@@ -10,7 +10,7 @@ use crate::run::state::State;
 
 /// A task and the worker to assign it to, as indices into the state's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub(crate) struct Decision {
     /// The task.
     pub task: u32,
     /// The worker.
@@ -20,7 +20,7 @@ pub struct Decision {
 /// The decision of the run's scheduler in this state: the first waiting task for which a worker is eligible, and that worker.
 ///
 /// Returns `None` if there is no such task, before RunCreated, and for `external`, where another program decides.
-pub fn decide(state: &State) -> Option<Decision> {
+pub(crate) fn decide(state: &State) -> Option<Decision> {
     let scheduler = state.run()?.scheduler;
     // Tasks often need the same capabilities: a set without an eligible worker is searched for only once.
     let mut in_vain: Vec<&[Text<'static>]> = Vec::new();
@@ -42,7 +42,7 @@ pub fn decide(state: &State) -> Option<Decision> {
 ///
 /// Under `external` every legal assignment matches, since eligibility limits only what this program decides. An assignment with `from`
 /// takes the task from another worker. That is not a decision of the scheduler either, but the new worker must be eligible.
-pub fn check_assignment(state: &State, event: &Event<'_>) -> Result<(), RunError> {
+pub(crate) fn check_assignment(state: &State, event: &Event<'_>) -> Result<(), RunError> {
     let (Payload::TaskAssigned { task, worker, from, .. }, Some(run)) = (&event.payload, state.run()) else {
         return Ok(());
     };

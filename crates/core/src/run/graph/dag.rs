@@ -37,7 +37,7 @@ pub struct Dag {
 
 /// A parsed workflow.
 #[derive(Clone, Debug)]
-pub struct Workflow {
+pub(crate) struct Workflow {
     /// Its name.
     pub name: Text<'static>,
     /// Its version.
@@ -62,7 +62,7 @@ pub fn compile(workflow: &str) -> Result<Dag, RunError> {
 
 impl Workflow {
     /// Parses `{ name, version, nodes: [{ id, kind, tool?, dependsOn?, capabilities? }] }`. Ignores other fields.
-    pub fn parse(json: &str) -> Result<Self, RunError> {
+    pub(crate) fn parse(json: &str) -> Result<Self, RunError> {
         Self::read(json).map_err(|error| invalid(format!("The workflow is not valid: {error}.")))
     }
 
@@ -82,7 +82,7 @@ impl Workflow {
     }
 
     /// Compiles the workflow.
-    pub fn compile(self) -> Result<Dag, RunError> {
+    pub(crate) fn compile(self) -> Result<Dag, RunError> {
         Dag::build(self.nodes)
     }
 }

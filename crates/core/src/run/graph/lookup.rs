@@ -6,7 +6,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// An index of things that their owner keeps in a list. Seeded randomly, so that no log can contain ids that are chosen to collide.
 #[derive(Clone, Debug, Default)]
-pub struct Lookup {
+pub(crate) struct Lookup {
     table: HashTable<u32>,
     seed: DefaultHashBuilder,
 }
@@ -14,19 +14,19 @@ pub struct Lookup {
 impl Lookup {
     /// The number for which `is` returns true, among those whose keys have the hash of `key`.
     #[inline]
-    pub fn find<K: Hash + ?Sized>(&self, key: &K, is: impl Fn(u32) -> bool) -> Option<u32> {
+    pub(crate) fn find<K: Hash + ?Sized>(&self, key: &K, is: impl Fn(u32) -> bool) -> Option<u32> {
         self.table.find(self.seed.hash_one(key), |&index| is(index)).copied()
     }
 
     /// Removes the number that [`find`](Self::find) returns, if there is one.
-    pub fn remove<K: Hash + ?Sized>(&mut self, key: &K, is: impl Fn(u32) -> bool) {
+    pub(crate) fn remove<K: Hash + ?Sized>(&mut self, key: &K, is: impl Fn(u32) -> bool) {
         if let Ok(entry) = self.table.find_entry(self.seed.hash_one(key), |&index| is(index)) {
             entry.remove();
         }
     }
 
     /// Adds a number that is not in the index. `key_of` returns the key of a number that is.
-    pub fn insert<K: Hash>(&mut self, key: K, index: u32, key_of: impl Fn(u32) -> K) {
+    pub(crate) fn insert<K: Hash>(&mut self, key: K, index: u32, key_of: impl Fn(u32) -> K) {
         let seed = &self.seed;
         self.table.insert_unique(seed.hash_one(&key), index, |&other| seed.hash_one(key_of(other)));
     }

@@ -8,12 +8,13 @@ mod lookup;
 mod normalize;
 mod scheduler;
 
-pub use assignment::check_assignment;
+pub(crate) use assignment::check_assignment;
 #[cfg(test)]
-pub use assignment::decide;
-pub use causality::Causality;
-pub use dag::{Dag, Workflow, compile};
+pub(crate) use assignment::decide;
+pub(crate) use causality::Causality;
+pub(crate) use dag::Workflow;
+pub use dag::{Dag, compile};
 pub use graphs::Graphs;
-pub use lookup::Lookup;
-pub use normalize::Normalizer;
+pub(crate) use lookup::Lookup;
+pub(crate) use normalize::Normalizer;
 pub use scheduler::Scheduler;

@@ -6,7 +6,7 @@ use crate::run::format::{ErrorCode, RunError, quoted};
 
 /// How a raw output becomes the output that is hashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Normalizer {
+pub(crate) enum Normalizer {
     /// The raw output, unchanged.
     None,
     /// Canonical JSON, RFC 8785.
@@ -17,7 +17,7 @@ pub enum Normalizer {
 
 impl Normalizer {
     /// The normaliser that events call `name`. Returns `None` if this release does not know it.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         match name {
             "none" => Some(Normalizer::None),
             "json" => Some(Normalizer::Json),
@@ -27,7 +27,7 @@ impl Normalizer {
     }
 
     /// Its name in events.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Normalizer::None => "none",
             Normalizer::Json => "json",
@@ -36,7 +36,7 @@ impl Normalizer {
     }
 
     /// The normalised output. Returns an error if the output can't be normalised.
-    pub fn apply(self, raw: &[u8]) -> Result<Cow<'_, [u8]>, RunError> {
+    pub(crate) fn apply(self, raw: &[u8]) -> Result<Cow<'_, [u8]>, RunError> {
         match self {
             Normalizer::None => Ok(Cow::Borrowed(raw)),
             Normalizer::Json => json(raw).map(Cow::Owned),

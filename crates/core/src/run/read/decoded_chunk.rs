@@ -19,7 +19,7 @@ self_cell! {
 }
 
 /// The events of lines, up to the first line that is not an event.
-pub struct DecodedLines<'a> {
+pub(super) struct DecodedLines<'a> {
     /// The events, in order. Their times are not checked yet.
     pub events: Vec<DecodedLine<'a>>,
     /// What is wrong with the line after them.
@@ -27,7 +27,7 @@ pub struct DecodedLines<'a> {
 }
 
 /// An event, and what the fold needs to know about its line.
-pub struct DecodedLine<'a> {
+pub(super) struct DecodedLine<'a> {
     /// The event.
     pub event: Event<'a>,
     /// Whether the line has no salt.
@@ -36,7 +36,7 @@ pub struct DecodedLine<'a> {
 
 /// What is wrong with a line.
 #[derive(Clone, Debug)]
-pub struct Fault {
+pub(crate) struct Fault {
     /// The line's logical time, if the line has the form of an event. Its time is checked before this error is reported.
     pub time: Option<u64>,
     /// The error.
@@ -57,7 +57,7 @@ impl From<RunError> for Fault {
 
 /// The allocated memory of a list of events, for reuse.
 #[derive(Default)]
-pub struct EventBuffer(Vec<DecodedLine<'static>>);
+pub(super) struct EventBuffer(Vec<DecodedLine<'static>>);
 
 impl EventBuffer {
     fn of(mut events: Vec<DecodedLine<'_>>) -> Self {
@@ -69,14 +69,14 @@ impl EventBuffer {
 
 impl DecodedChunk {
     /// The lines, and the memory of the list of events.
-    pub fn into_parts(mut self) -> (Chunk, EventBuffer) {
+    pub(crate) fn into_parts(mut self) -> (Chunk, EventBuffer) {
         let events = self.with_dependent_mut(|_, lines| EventBuffer::of(std::mem::take(&mut lines.events)));
         (self.into_owner(), events)
     }
 }
 
 /// Decodes chunks.
-pub struct ChunkDecoder {
+pub(super) struct ChunkDecoder {
     redactions: Arc<Redactions>,
     /// Whether to note the offsets of lines.
     notes_offsets: bool,
@@ -85,13 +85,13 @@ pub struct ChunkDecoder {
 
 impl ChunkDecoder {
     /// A decoder for a log in which the events that `redactions` lists may lack a salt.
-    pub fn new(redactions: Arc<Redactions>, notes_offsets: bool) -> Self {
+    pub(crate) fn new(redactions: Arc<Redactions>, notes_offsets: bool) -> Self {
         ChunkDecoder { redactions, notes_offsets, nesting: Nesting::default() }
     }
 
     /// Decodes the lines of a chunk. If the decoder notes offsets, it adds those of the lines that have the form of an event to `offsets`.
     /// That is one more than there are events if the line after the last event has that form and is still not an event.
-    pub fn decode(&mut self, chunk: Chunk, buffer: EventBuffer, offsets: &mut Vec<LineOffsets>) -> DecodedChunk {
+    pub(crate) fn decode(&mut self, chunk: Chunk, buffer: EventBuffer, offsets: &mut Vec<LineOffsets>) -> DecodedChunk {
         DecodedChunk::new(chunk, |chunk| {
             let EventBuffer(mut events) = buffer;
             let fault = self.read(chunk, &mut events, offsets).err();

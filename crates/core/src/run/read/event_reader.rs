@@ -14,7 +14,7 @@ use crate::json::Nesting;
 use crate::run::format::{ErrorCode, EventLine, Redactions, RunError, event_id};
 
 /// Decodes the lines of a log, in order.
-pub struct EventDecoder<'r> {
+pub(super) struct EventDecoder<'r> {
     /// The time that the next line must have. `None` before the first line of a log that may begin at any time.
     next: Option<u64>,
     redactions: Cow<'r, Redactions>,
@@ -23,13 +23,13 @@ pub struct EventDecoder<'r> {
 
 impl<'r> EventDecoder<'r> {
     /// A decoder whose first line must have the time `next`. Events that `redactions` lists may lack a salt.
-    pub fn new(next: Option<u64>, redactions: Cow<'r, Redactions>) -> Self {
+    pub(crate) fn new(next: Option<u64>, redactions: Cow<'r, Redactions>) -> Self {
         EventDecoder { next, redactions, nesting: Nesting::default() }
     }
 
     /// Splits the next line, which must have the form of an event and the expected time. The decoder moves on only in [`decode`](Self::decode).
     #[inline]
-    pub fn split<'a>(&self, line: &'a str) -> Result<EventLine<'a>, RunError> {
+    pub(crate) fn split<'a>(&self, line: &'a str) -> Result<EventLine<'a>, RunError> {
         let line = EventLine::split(line)?;
         check_time(self.next, line.time)?;
         Ok(line)
@@ -37,7 +37,7 @@ impl<'r> EventDecoder<'r> {
 
     /// Decodes a [split](Self::split) line, and moves on to the next one.
     #[inline]
-    pub fn decode<'a>(&mut self, line: &EventLine<'a>) -> Result<Event<'a>, RunError> {
+    pub(crate) fn decode<'a>(&mut self, line: &EventLine<'a>) -> Result<Event<'a>, RunError> {
         self.redactions.admit(line)?;
         let event = Event::decode(line, &mut self.nesting)?;
         self.next = Some(line.time + 1);
@@ -45,7 +45,7 @@ impl<'r> EventDecoder<'r> {
     }
 
     /// Adds the time of the next event to an error that has none: a line whose own time can't be read is at the place of that event.
-    pub fn place(&self, error: RunError) -> RunError {
+    pub(crate) fn place(&self, error: RunError) -> RunError {
         match self.next {
             Some(next) if error.system.is_none() => error.at_unless_known(next),
             _ => error,
@@ -128,7 +128,7 @@ impl<'r> EventReader<'r> {
 }
 
 /// Checks that an event has the expected logical time, if there is one.
-pub fn check_time(expected: Option<u64>, found: u64) -> Result<(), RunError> {
+pub(crate) fn check_time(expected: Option<u64>, found: u64) -> Result<(), RunError> {
     let Some(expected) = expected.filter(|expected| *expected != found) else { return Ok(()) };
     let message = format!(
         "{} stands where {} should: an event was lost, inserted, repeated or moved",

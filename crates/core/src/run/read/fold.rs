@@ -34,7 +34,7 @@ impl Watch<'_> {
 }
 
 /// Which events a fold applies, and what it checks.
-pub struct FoldRules<'r> {
+pub(crate) struct FoldRules<'r> {
     /// Logical time of the last event to apply. `None` applies all events.
     pub until: Option<u64>,
     /// Lists what may be missing from the log.
@@ -46,10 +46,10 @@ pub struct FoldRules<'r> {
 }
 
 /// A callback with the state after an event, and the event.
-pub type Observer<'r> = &'r mut dyn FnMut(&State, &Event<'_>);
+pub(super) type Observer<'r> = &'r mut dyn FnMut(&State, &Event<'_>);
 
 /// The result of a fold.
-pub struct Folded {
+pub(crate) struct Folded {
     /// The state after the last applied event.
     pub state: State,
     /// With a verifier, the stored hash of the last line that had the expected time; otherwise that of the line before the first one.
@@ -68,7 +68,7 @@ pub struct Folded {
 
 impl Folded {
     /// The hash of the state. Returns `None` before RunCreated.
-    pub fn state_hash(&self) -> Option<HexHash> {
+    pub(crate) fn state_hash(&self) -> Option<HexHash> {
         let hash = match &self.hasher {
             Some(hasher) => hasher.state_hash(&self.state),
             None => state_hash(&self.state),
@@ -81,7 +81,7 @@ impl Folded {
 ///
 /// Returns an error, with the state so far, if the log can't be read or the fold was cancelled. Invalid events are reported in the
 /// [findings](Folded::findings).
-pub fn fold(
+pub(crate) fn fold(
     path: &Path,
     start: ReplayStart,
     rules: FoldRules<'_>,

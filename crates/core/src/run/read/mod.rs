@@ -12,8 +12,10 @@ mod trace;
 pub use columns::{Column, EventColumns, Names};
 pub use decoded_event::{Event, unknown_kind};
 #[cfg(test)]
-pub use event_reader::check_time;
+pub(crate) use event_reader::check_time;
 pub use event_reader::{EventReader, ReadEvent};
-pub use fold::{FoldRules, Folded, Watch, fold};
-pub use log::{Chunk, LogReader, Position, TornEnd, empty_log, find};
+pub use fold::Watch;
+pub(crate) use fold::{FoldRules, Folded, fold};
+pub(crate) use log::TornEnd;
+pub use log::{Chunk, LogReader, Position, empty_log, find};
 pub use trace::{Range, Trace};

@@ -24,7 +24,7 @@ const CHUNKS_PER_THREAD: usize = 4;
 const SHORT_BYTES: u64 = 4 << 20;
 
 /// Reads a log ahead, from one of its lines on.
-pub struct ReadAhead {
+pub(super) struct ReadAhead {
     chunks: Pipeline<Decoder>,
     readings: InOrder<Reading>,
     size: u64,
@@ -35,7 +35,7 @@ pub struct ReadAhead {
 }
 
 /// Lines with their events.
-pub struct AheadChunk {
+pub(super) struct AheadChunk {
     /// The lines.
     pub lines: DecodedChunk,
     /// The offsets of the lines, if requested.
@@ -43,7 +43,7 @@ pub struct AheadChunk {
 }
 
 /// Options for reading ahead.
-pub struct AheadRules<'r> {
+pub(super) struct AheadRules<'r> {
     /// Lists the events that may lack a salt.
     pub redactions: &'r Redactions,
     /// Whether to note the offsets of lines.
@@ -54,7 +54,7 @@ pub struct AheadRules<'r> {
 
 impl ReadAhead {
     /// Opens the log at `path` at the line that begins at `offset`. Does not read ahead if busy threads leave no core for it.
-    pub fn open_at(path: &Path, offset: u64, rules: &AheadRules<'_>) -> Result<Self, RunError> {
+    pub(crate) fn open_at(path: &Path, offset: u64, rules: &AheadRules<'_>) -> Result<Self, RunError> {
         let log = LogReader::open_at(path, offset)?;
         let size = log.size()?;
         let is_short = size.saturating_sub(offset) <= SHORT_BYTES;
@@ -77,22 +77,22 @@ impl ReadAhead {
     }
 
     /// The size of the log in bytes when it was opened.
-    pub fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
     /// The torn end of the log. Valid once the end was reached.
-    pub fn torn(&self) -> TornEnd {
+    pub(crate) fn torn(&self) -> TornEnd {
         self.torn
     }
 
     /// Takes back the memory of a list of events for reuse.
-    pub fn reuse(&mut self, buffer: EventBuffer) {
+    pub(crate) fn reuse(&mut self, buffer: EventBuffer) {
         self.buffers.push(buffer);
     }
 
     /// The next lines, or `None` at the end. `spare` returns the buffers of lines that are no longer needed, or empty ones.
-    pub fn next_chunk(&mut self, mut spare: impl FnMut() -> Spare) -> Result<Option<AheadChunk>, RunError> {
+    pub(crate) fn next_chunk(&mut self, mut spare: impl FnMut() -> Spare) -> Result<Option<AheadChunk>, RunError> {
         while !self.is_over && self.chunks.under_way() + self.readings.waiting() < self.room {
             self.chunks.push((spare(), self.buffers.pop().unwrap_or_default()));
         }

@@ -13,7 +13,7 @@ use crate::run::read::Event;
 use crate::run::state::{State, StateHasher};
 
 /// The salt of an event: 16 random bytes in hex.
-pub type Salt = [u8; SALT_DIGITS];
+pub(crate) type Salt = [u8; SALT_DIGITS];
 
 /// Size in bytes of a line after the part that its hash covers, without payload and `\n`: `,"hash":"…","salt":"…","payload":}`.
 const REST_BYTES: usize = 32 + HEX_BYTES + SALT_DIGITS;
@@ -114,7 +114,7 @@ fn check_size(time: u64, bytes: usize) -> Result<(), RunError> {
 
 /// The error for an event whose line would have at least this many bytes.
 #[cold]
-pub fn too_large(time: u64, bytes: usize) -> RunError {
+pub(super) fn too_large(time: u64, bytes: usize) -> RunError {
     let message = format!(
         "The line of {} would be longer than {MAX_LINE_BYTES} bytes. Put what is large into a blob and name its hash.",
         event_id(time)

@@ -13,7 +13,7 @@ use crate::run::state::{State, StateHasher};
 use crate::run::verify::Verifier;
 
 /// A log that can be resumed.
-pub struct Resumed {
+pub(super) struct Resumed {
     /// The run as recorded. `None` if the log has no events.
     pub recording: Option<Recording>,
     /// Size in bytes of the log's whole lines.
@@ -24,7 +24,7 @@ pub struct Resumed {
 
 /// Replays the log at `path`, which must be that of a run of this graph, and verifies the hashes of lines, payloads and states. The error
 /// says what is wrong with the log.
-pub fn resume(path: &Path, dag: Arc<Dag>) -> Result<Resumed, RunError> {
+pub(super) fn resume(path: &Path, dag: Arc<Dag>) -> Result<Resumed, RunError> {
     let start = ReplayStart::first_event(dag);
     let mut causality = Causality::new(&start.state);
     let mut observer = |state: &State, event: &Event<'_>| causality.observe(state, event);

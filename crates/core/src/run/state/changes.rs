@@ -10,7 +10,7 @@ use crate::run::format::{ErrorCode, HashedParts, RunError, event_id};
 use crate::run::verify::Check;
 
 /// A sink that is also notified at the end of each event.
-pub trait Tape: EntrySink {
+pub(crate) trait Tape: EntrySink {
     /// Called when all changes of an event were reported, with the status of the run after the event.
     fn end_event(&mut self, status: RunStatus);
 }
@@ -22,7 +22,7 @@ impl Tape for NoSink {
 
 /// The changes of a range of events, in order.
 #[derive(Debug, Default)]
-pub struct Changes {
+pub(crate) struct Changes {
     /// The changed entries. A removal has none.
     entries: HashBatch,
     changes: Vec<(Change, Slot)>,
@@ -53,7 +53,7 @@ impl SnapshotClaim {
 
 impl Changes {
     /// Removes all changes and keeps the allocated memory.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.changes.clear();
         self.events.clear();
@@ -67,7 +67,7 @@ impl Changes {
 
     /// Hashes the changes, and compares the state hash after each event with the recorded one, and the claim of each SnapshotRestored with
     /// the state before it. `first` is the logical time of the first event; `parts` returns the hashed parts of an event by its index.
-    pub fn verify<'l>(
+    pub(crate) fn verify<'l>(
         &self,
         first: u64,
         parts: impl Fn(usize) -> Option<HashedParts<'l>>,
@@ -115,7 +115,7 @@ impl Changes {
 
 /// Buffers of a verification.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     states: HashBatch,
     hashes: Vec<Hash>,
 }

@@ -96,7 +96,7 @@ impl EntrySink for NoSink {
 }
 
 /// Writes the entry in a slot, which must have one.
-pub fn write_entry(out: &mut Vec<u8>, state: &State, slot: Slot) {
+pub(super) fn write_entry(out: &mut Vec<u8>, state: &State, slot: Slot) {
     let mut entry = Array::open(out);
     match slot {
         Slot::Dag => {
@@ -157,7 +157,7 @@ pub fn write_entry(out: &mut Vec<u8>, state: &State, slot: Slot) {
 }
 
 /// Writes the entry of any task, including one that no longer has a slot.
-pub fn write_task_entry(out: &mut Vec<u8>, state: &State, task: &Task) {
+pub(super) fn write_task_entry(out: &mut Vec<u8>, state: &State, task: &Task) {
     let mut entry = Array::open(out);
     task_members(&mut entry, state, task);
     entry.close();
@@ -170,7 +170,7 @@ fn task_members(entry: &mut Array<'_>, state: &State, task: &Task) {
 }
 
 /// The slots of all entries of a state. Tasks of earlier attempts have none.
-pub fn slots(state: &State) -> impl Iterator<Item = Slot> {
+pub(super) fn slots(state: &State) -> impl Iterator<Item = Slot> {
     let exists = state.run().is_some();
     let single = exists.then_some(Slot::Dag).into_iter();
     let nodes = (0..if exists { state.nodes().len() as u32 } else { 0 }).map(Slot::Node);
@@ -186,7 +186,7 @@ pub fn slots(state: &State) -> impl Iterator<Item = Slot> {
 }
 
 /// Writes a task's id as a JSON string.
-pub fn write_task_id(out: &mut Vec<u8>, state: &State, task: &Task) {
+pub(super) fn write_task_id(out: &mut Vec<u8>, state: &State, task: &Task) {
     out.push(b'"');
     out.extend_from_slice(state.dag().nodes()[task.node as usize].id.as_json().as_bytes());
     out.push(b'#');
@@ -195,7 +195,7 @@ pub fn write_task_id(out: &mut Vec<u8>, state: &State, task: &Task) {
 }
 
 /// Writes the state of a node.
-pub fn write_node(out: &mut Vec<u8>, state: &State, node: &Node) {
+pub(super) fn write_node(out: &mut Vec<u8>, state: &State, node: &Node) {
     let mut object = Object::open(out);
     write_integer(object.key("attempt"), node.attempt.into());
     if let Some(failure) = &node.error {
@@ -215,7 +215,7 @@ pub fn write_node(out: &mut Vec<u8>, state: &State, node: &Node) {
 }
 
 /// Writes the state of a task.
-pub fn write_task(out: &mut Vec<u8>, state: &State, task: &Task) {
+pub(super) fn write_task(out: &mut Vec<u8>, state: &State, task: &Task) {
     let mut object = Object::open(out);
     if task.worker.is_some() {
         write_integer(object.key("assignedAt"), task.assigned_at);
@@ -233,7 +233,7 @@ pub fn write_task(out: &mut Vec<u8>, state: &State, task: &Task) {
 }
 
 /// Writes the state of a worker, without its tasks, which name their worker.
-pub fn write_worker(out: &mut Vec<u8>, worker: &Worker) {
+pub(super) fn write_worker(out: &mut Vec<u8>, worker: &Worker) {
     let mut object = Object::open(out);
     write_texts(object.key("capabilities"), &worker.capabilities);
     write_text(object.key("status"), &worker.status);
@@ -241,7 +241,7 @@ pub fn write_worker(out: &mut Vec<u8>, worker: &Worker) {
 }
 
 /// Writes the state of a call.
-pub fn write_call(out: &mut Vec<u8>, call: &Call, tool: &str) {
+pub(super) fn write_call(out: &mut Vec<u8>, call: &Call, tool: &str) {
     let mut object = Object::open(out);
     if let Some(hash) = &call.output_hash {
         hash.write(object.key("outputHash"));
@@ -252,7 +252,7 @@ pub fn write_call(out: &mut Vec<u8>, call: &Call, tool: &str) {
 }
 
 /// Writes the mark of the last snapshot, without its id.
-pub fn write_mark(out: &mut Vec<u8>, mark: &SnapshotMark) {
+pub(super) fn write_mark(out: &mut Vec<u8>, mark: &SnapshotMark) {
     let mut object = Object::open(out);
     write_integer(object.key("at"), mark.at);
     mark.state_hash.write(object.key("stateHash"));

@@ -9,10 +9,11 @@ mod state_hash;
 mod state_sum;
 mod transition;
 
-pub use changes::{Changes, Scratch, Tape};
+pub(crate) use changes::{Changes, Scratch, Tape};
 pub use entry::{EntrySink, NoSink};
-pub use snapshot::{Content, MAX_SNAPSHOT_BYTES, SUFFIX, Snapshot, invalid, snapshot_id};
+pub(crate) use snapshot::{Content, MAX_SNAPSHOT_BYTES, invalid};
+pub use snapshot::{SUFFIX, Snapshot, snapshot_id};
 pub use state::{CallStatus, Counter, NodeStatus, RunStatus, State};
 #[cfg(test)]
-pub use state::{Node, TaskStatus};
+pub(crate) use state::{Node, TaskStatus};
 pub use state_hash::{StateHasher, state_hash};

@@ -15,10 +15,11 @@ mod workers;
 
 use std::sync::Arc;
 
-pub use calls::{Call, CallStatus, Calls};
-pub use stored_hash::StoredHash;
-pub use tasks::{Task, TaskStatus, Tasks};
-pub use workers::{Worker, Workers};
+pub use calls::CallStatus;
+pub(crate) use calls::{Call, Calls};
+pub(crate) use stored_hash::StoredHash;
+pub(crate) use tasks::{Task, TaskStatus, Tasks};
+pub(crate) use workers::{Worker, Workers};
 
 use crate::json::Text;
 use crate::run::graph::{Dag, Scheduler};

@@ -26,7 +26,7 @@ enum Entry<'s> {
 }
 
 /// The sum of the hashes of all entries.
-pub fn sum_of_entries(state: &State) -> Accumulator {
+pub(super) fn sum_of_entries(state: &State) -> Accumulator {
     let groups = (state.calls().iter().len() + state.nodes().len()) / GROUP_ENTRIES;
     match groups / GROUPS_PER_THREAD {
         0 => sum_of_claimed(state, &AtomicUsize::new(0)),

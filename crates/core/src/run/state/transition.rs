@@ -13,7 +13,7 @@ use crate::run::read::Event;
 /// A change of the state that is known to be legal. Nodes, tasks, workers and calls are indices into the state.
 #[derive(Debug)]
 #[allow(missing_docs)] // Fields are named as what they are.
-pub enum Step<'e> {
+pub(crate) enum Step<'e> {
     /// No entry changes.
     Nothing,
     /// The run exists.
@@ -54,7 +54,7 @@ pub enum Step<'e> {
 
 /// Checks that the state allows `event` as its next event. Returns the step to take.
 #[inline]
-pub fn check<'e>(state: &State, event: &'e Event<'e>, sink: &mut impl EntrySink) -> Result<Step<'e>, RunError> {
+pub(crate) fn check<'e>(state: &State, event: &'e Event<'e>, sink: &mut impl EntrySink) -> Result<Step<'e>, RunError> {
     let case = Case { state, event };
     let status = case.in_order()?;
     let node = case.known_node()?;

@@ -14,14 +14,14 @@ use crate::run::graph::Normalizer;
 use crate::run::store::BlobStore;
 
 /// The largest blob that is normalised, in bytes, because it must fit in memory. Blobs that are not normalised may have any size.
-pub const MAX_NORMALIZED_BYTES: u64 = 256 << 20;
+pub(super) const MAX_NORMALIZED_BYTES: u64 = 256 << 20;
 
 /// Maximum number of blobs whose results are cached. Tools often return the same output again.
 const REMEMBERED: usize = 1 << 16;
 
 /// What an event says about a blob.
 #[derive(Clone, Debug)]
-pub struct BlobClaim {
+pub(crate) struct BlobClaim {
     /// Logical time of the event.
     pub time: u64,
     blob: Name,
@@ -65,7 +65,7 @@ impl Name {
 impl BlobClaim {
     /// The claim of an event. Returns `None` unless it is a BlobStored or a ToolCompleted.
     #[inline]
-    pub fn of(time: u64, payload: &Payload<'_>, redacted: bool) -> Option<Self> {
+    pub(crate) fn of(time: u64, payload: &Payload<'_>, redacted: bool) -> Option<Self> {
         let (blob, says) = match payload {
             Payload::BlobStored { blob, size, .. } => (blob, Says::Size(*size)),
             Payload::ToolCompleted { raw_hash, output_hash, normalizer, .. } => {
@@ -77,13 +77,13 @@ impl BlobClaim {
     }
 
     /// Whether the blob has to be read into memory, which also checks it for other claims.
-    pub fn normalizes(&self) -> bool {
+    pub(crate) fn normalizes(&self) -> bool {
         matches!(self.says, Says::Output(_, Some(Normalizer::Json | Normalizer::Text)))
     }
 }
 
 /// Checks claims against the blobs of a run, on any thread. Each blob is hashed once, unless there are very many.
-pub struct BlobChecker {
+pub(crate) struct BlobChecker {
     blobs: BlobStore,
     redactions: Redactions,
     seen: Mutex<HashMap<HexHash, Arc<Seen>>>,
@@ -101,12 +101,12 @@ struct Seen {
 
 impl BlobChecker {
     /// A checker of claims about `blobs`.
-    pub fn new(blobs: BlobStore, redactions: Redactions) -> Self {
+    pub(crate) fn new(blobs: BlobStore, redactions: Redactions) -> Self {
         BlobChecker { blobs, redactions, seen: Mutex::default() }
     }
 
     /// Checks a claim and adds the result to `findings`.
-    pub fn check(&self, claim: &BlobClaim, findings: &mut Findings) {
+    pub(crate) fn check(&self, claim: &BlobClaim, findings: &mut Findings) {
         let redacted = &self.redactions.blobs;
         let is_redacted = claim.redacted || (!redacted.is_empty() && redacted.contains(claim.blob.as_text()));
         let (aspect, found) = match &claim.says {

@@ -5,7 +5,8 @@ mod check;
 mod verifier;
 mod verify;
 
-pub use blob_claims::{BlobChecker, BlobClaim};
-pub use check::{Aspect, Check, Failure, Findings};
-pub use verifier::{Batch, Notes, Spare, Verifier};
+pub(crate) use blob_claims::{BlobChecker, BlobClaim};
+pub use check::{Aspect, Check};
+pub(crate) use check::{Failure, Findings};
+pub(crate) use verifier::{Batch, Notes, Spare, Verifier};
 pub use verify::{Verification, verify, verify_partial};

@@ -24,7 +24,7 @@ const BATCHES_PER_THREAD: usize = 3;
 const CLAIMS_PER_JOB: usize = 16;
 
 /// Folded lines, with what their verification needs.
-pub struct Batch {
+pub(crate) struct Batch {
     /// The lines.
     pub chunk: Chunk,
     /// Logical time of the first of them.
@@ -46,7 +46,7 @@ impl Batch {
 
 /// The fold's notes about lines, for their verification on another thread.
 #[derive(Debug, Default)]
-pub struct Notes {
+pub(crate) struct Notes {
     /// The offsets of the lines, in order.
     pub offsets: Vec<LineOffsets>,
     /// What the events say about blobs.
@@ -57,7 +57,7 @@ pub struct Notes {
 
 impl Notes {
     /// Removes all notes and keeps the allocated memory.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.offsets.clear();
         self.claims.clear();
         self.changes.clear();
@@ -67,7 +67,7 @@ impl Notes {
 /// The buffers of a verified batch, for reuse. New buffers would mean new pages for each batch, freed by another thread than the one that
 /// allocated them.
 #[derive(Debug, Default)]
-pub struct Spare {
+pub(crate) struct Spare {
     /// For [`LogReader::next_chunk`](super::log::LogReader::next_chunk).
     pub lines: Vec<u8>,
     /// Empty notes.
@@ -75,7 +75,7 @@ pub struct Spare {
 }
 
 /// Verifies batches.
-pub struct Verifier {
+pub(crate) struct Verifier {
     lines: Pipeline<LineVerifier>,
     /// `None` if state hashes are not verified.
     states: Option<Pipeline<StateVerifier>>,
@@ -122,7 +122,7 @@ type Verified = (Findings, Option<Spare>);
 impl Verifier {
     /// A verifier of lines, of state hashes if there is a `hasher` for the state before the first line, and of blobs if there is a
     /// checker. If it stops at a failure, it verifies nothing after it.
-    pub fn new(hasher: Option<StateHasher>, blobs: Option<BlobChecker>, stop_at_failure: bool) -> Self {
+    pub(crate) fn new(hasher: Option<StateHasher>, blobs: Option<BlobChecker>, stop_at_failure: bool) -> Self {
         let stopping = Arc::new(Stopping { at_failure: stop_at_failure, earliest: AtomicU64::new(u64::MAX) });
         let helpers = spare_cores().min(MAX_HELPERS);
         let room = (helpers + 1) * BATCHES_PER_THREAD;
@@ -139,17 +139,17 @@ impl Verifier {
     }
 
     /// Whether state hashes are verified.
-    pub fn hashes_states(&self) -> bool {
+    pub(crate) fn hashes_states(&self) -> bool {
         self.states.is_some()
     }
 
     /// Whether blobs are verified.
-    pub fn checks_blobs(&self) -> bool {
+    pub(crate) fn checks_blobs(&self) -> bool {
         self.blobs.is_some()
     }
 
     /// Queues a batch. Verifies batches on this thread, or waits, while there are too many in progress.
-    pub fn submit(&mut self, mut batch: Batch) {
+    pub(crate) fn submit(&mut self, mut batch: Batch) {
         self.submit_claims(&mut batch.notes.claims);
         let batch = Arc::new(batch);
         while let Some(states) = &mut self.states {
@@ -208,17 +208,17 @@ impl Verifier {
     }
 
     /// Whether a failure was found at which verification stops.
-    pub fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.stopping.at_failure && self.stopping.earliest.load(Ordering::Relaxed) != u64::MAX
     }
 
     /// The buffers of a verified batch, or new ones.
-    pub fn spare(&mut self) -> Spare {
+    pub(crate) fn spare(&mut self) -> Spare {
         self.spares.pop().unwrap_or_default()
     }
 
     /// Adds findings from elsewhere.
-    pub fn report(&mut self, found: Findings) {
+    pub(crate) fn report(&mut self, found: Findings) {
         self.stopping.note(&found);
         self.findings.merge(found);
     }
@@ -228,7 +228,7 @@ impl Verifier {
     /// # Panics
     ///
     /// If the verification of a batch panicked.
-    pub fn finish(mut self) -> (Findings, Option<StateHasher>) {
+    pub(crate) fn finish(mut self) -> (Findings, Option<StateHasher>) {
         while self.take_lines() {}
         while self.take_states() {}
         while self.take_claims() {}

@@ -100,7 +100,7 @@ enum Oddity {
 
 /// The result of folding events: the checkpoints, and the events that are odd.
 #[derive(Debug, Default)]
-pub struct Checkpoints<'e> {
+pub(crate) struct Checkpoints<'e> {
     /// Deleted ones included, ascending by watermark, then in file order.
     pub all: Vec<Checkpoint<'e>>,
     odd: Vec<(&'e CheckpointEvent, Oddity)>,
@@ -118,7 +118,7 @@ struct Known {
 
 impl<'e> Checkpoints<'e> {
     /// Folds events, which are in file order.
-    pub fn of(events: &'e [CheckpointEvent]) -> Self {
+    pub(crate) fn of(events: &'e [CheckpointEvent]) -> Self {
         let mut checkpoints = Checkpoints::default();
         // Ids are compared by value: two JSON texts may mean the same id.
         let mut ids: HashMap<Vec<u16>, Known> = HashMap::new();
@@ -170,7 +170,7 @@ impl<'e> Checkpoints<'e> {
     }
 
     /// The warnings as users read them; the last one counts those that are not shown.
-    pub fn messages(&self) -> Vec<Message<'e>> {
+    pub(crate) fn messages(&self) -> Vec<Message<'e>> {
         let mut messages: Vec<_> = self.odd.iter().map(|(event, oddity)| message(event, *oddity)).collect();
         let hidden = self.odd_in_all - self.odd.len();
         if hidden > 0 {

@@ -14,7 +14,7 @@ pub trait ItemSink {
 }
 
 /// Takes nothing.
-pub struct NoItems;
+pub(crate) struct NoItems;
 
 impl ItemSink for NoItems {
     #[inline]

@@ -8,9 +8,12 @@ mod warnings;
 
 #[cfg(test)]
 pub use checkpoint::Change;
-pub use checkpoint::{Checkpoint, Checkpoints};
-pub use effect::{Effect, Fold, FoldOptions, LinePosition, Metadata, SessionEventRef, Start};
+pub use checkpoint::Checkpoint;
+pub(crate) use checkpoint::Checkpoints;
+pub(crate) use effect::Metadata;
+pub use effect::{Effect, Fold, FoldOptions, LinePosition, SessionEventRef, Start};
 pub use history::{HistoryEffect, ItemRef, Truncation};
-pub use item_sink::{ItemSink, NoItems};
+pub use item_sink::ItemSink;
+pub(crate) use item_sink::NoItems;
 #[cfg(test)]
 pub use warnings::Problem;

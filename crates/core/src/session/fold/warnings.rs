@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::session::format::{EventType, Fault, Message, MessagePart, js_number, one_decimal};
 
 /// The maximum number of warnings about lines. Further ones are only counted.
-pub const SHOWN_WARNINGS: usize = 100;
+pub(super) const SHOWN_WARNINGS: usize = 100;
 
 /// A warning about a line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

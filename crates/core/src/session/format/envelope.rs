@@ -8,10 +8,10 @@ use super::message::js_number;
 const HEAD: &[u8] = br#"{"v":1,"seq":"#;
 
 /// The maximum number of bytes that an envelope adds to type and payload.
-pub const ENVELOPE_BYTES: usize = 112;
+pub(crate) const ENVELOPE_BYTES: usize = 112;
 
 /// Begins a line: appends the version and the record's `seq`.
-pub fn begin(line: &mut Vec<u8>, seq: f64) {
+pub(crate) fn begin(line: &mut Vec<u8>, seq: f64) {
     line.extend_from_slice(HEAD);
     if seq.fract() == 0.0 && (0.0..9e15).contains(&seq) {
         // Writing to a vector can't fail.
@@ -22,7 +22,7 @@ pub fn begin(line: &mut Vec<u8>, seq: f64) {
 }
 
 /// Continues after [`begin`]: appends time and type. The payload follows.
-pub fn describe(line: &mut Vec<u8>, ts: &str, type_json: &[u8]) {
+pub(crate) fn describe(line: &mut Vec<u8>, ts: &str, type_json: &[u8]) {
     line.extend_from_slice(br#","ts":""#);
     line.extend_from_slice(ts.as_bytes());
     line.extend_from_slice(br#"","type":"#);
@@ -30,10 +30,10 @@ pub fn describe(line: &mut Vec<u8>, ts: &str, type_json: &[u8]) {
 }
 
 /// The key of the payload. It is omitted together with a payload for which `JSON.stringify` returns undefined.
-pub const PAYLOAD_KEY: &[u8] = br#","payload":"#;
+pub(crate) const PAYLOAD_KEY: &[u8] = br#","payload":"#;
 
 /// Ends a line.
-pub const END: &[u8] = b"}\n";
+pub(crate) const END: &[u8] = b"}\n";
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::json::{Span, decode, spells};
 
 /// The JSON text of a value, owned.
-pub type Raw = Box<[u8]>;
+pub(crate) type Raw = Box<[u8]>;
 
 /// How strictly lines are validated (`docs/session-format.md` section 2, "Strict mode").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -226,7 +226,7 @@ impl Severity {
 const MAX_SEQ: f64 = 9_007_199_254_740_991.0;
 
 /// Whether a number can be the `seq` of a record: a safe integer, 0 or more.
-pub fn is_valid_seq(seq: f64) -> bool {
+pub(crate) fn is_valid_seq(seq: f64) -> bool {
     (0.0..=MAX_SEQ).contains(&seq) && seq.fract() == 0.0
 }
 
@@ -234,21 +234,21 @@ pub fn is_valid_seq(seq: f64) -> bool {
 const NUMBERS_TO_RESUME: f64 = 4.0;
 
 /// Whether `more` further records can follow the one with the number `last`.
-pub fn has_numbers_left(last: f64, more: f64) -> bool {
+pub(crate) fn has_numbers_left(last: f64, more: f64) -> bool {
     last <= MAX_SEQ - more
 }
 
 /// Whether a session whose last record has this number can be resumed.
-pub fn is_resumable_at(last: f64) -> bool {
+pub(crate) fn is_resumable_at(last: f64) -> bool {
     has_numbers_left(last, NUMBERS_TO_RESUME)
 }
 
 /// The text between the quotes, if the token is a string.
-pub fn inside_string(token: &[u8]) -> Option<&[u8]> {
+pub(crate) fn inside_string(token: &[u8]) -> Option<&[u8]> {
     token.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
 /// Whether JSON text is a string with these UTF-16 units.
-pub fn is_string(token: &[u8], units: &[u16]) -> bool {
+pub(crate) fn is_string(token: &[u8], units: &[u16]) -> bool {
     inside_string(token).is_some_and(|inside| decode(inside).eq(units.iter().copied()))
 }

@@ -60,20 +60,20 @@ pub fn read_line_into(items: &mut impl ItemSink, line: &[u8], mode: Mode, nestin
 
 /// A line with a `content` event.
 #[derive(Debug, PartialEq)]
-pub struct ContentLine {
+pub(crate) struct ContentLine {
     /// The value of the payload's `content`, of any type; `None` if there is none.
     pub item: Option<Span>,
 }
 
 /// Reads a line if it is a `content` event. Nothing else about it is validated (`readSessionPreview`).
-pub fn read_content(line: &[u8], nesting: &mut Nesting) -> Option<ContentLine> {
+pub(crate) fn read_content(line: &[u8], nesting: &mut Nesting) -> Option<ContentLine> {
     let envelope = read_whole_envelope(line, nesting)?;
     let event_type = EventType::of(envelope.event_type?.of(line))?;
     (event_type == EventType::Content).then(|| ContentLine { item: envelope.payload.item() })
 }
 
 /// The title of a line that is a valid `session_metadata` and has one: a string or `null` (`readSessionTitle`).
-pub fn read_title(line: &[u8], nesting: &mut Nesting) -> Option<Span> {
+pub(crate) fn read_title(line: &[u8], nesting: &mut Nesting) -> Option<Span> {
     let envelope = read_whole_envelope(line, nesting)?;
     let event_type =
         EventType::of(envelope.event_type?.of(line)).filter(|known| *known == EventType::SessionMetadata)?;

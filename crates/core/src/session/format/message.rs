@@ -64,7 +64,7 @@ pub fn js_number(value: f64) -> String {
 }
 
 /// `value.toFixed(1)`, for a `value` that is a percentage.
-pub fn one_decimal(value: f64) -> String {
+pub(crate) fn one_decimal(value: f64) -> String {
     // Rust rounds an exact tie to even, JavaScript up. With one decimal the exact ties of a double are .25 and .75, and the results
     // differ only for .25.
     let quarters = value * 4.0;

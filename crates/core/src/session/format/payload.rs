@@ -11,7 +11,7 @@ use crate::session::fold::{ItemSink, NoItems};
 /// The values of a payload that some event type needs. A payload that is not an object has none of them, so it fits no
 /// type.
 #[derive(Default)]
-pub struct PayloadSpans {
+pub(super) struct PayloadSpans {
     object: Option<Span>,
     content: Option<Item>,
     summary: Option<Item>,
@@ -54,7 +54,7 @@ struct Strings {
 
 /// Reads the value at the cursor into `payload`, whose earlier content is discarded. Passes the value of `content` to
 /// `items`.
-pub fn read_payload(
+pub(super) fn read_payload(
     payload: &mut PayloadSpans,
     cursor: &mut Cursor<'_>,
     nesting: &mut Nesting,
@@ -153,22 +153,22 @@ const EMPTY_STRING_BYTES: usize = 2;
 
 impl PayloadSpans {
     /// The whole payload, if it is an object.
-    pub fn object(&self) -> Option<Span> {
+    pub(crate) fn object(&self) -> Option<Span> {
         self.object
     }
 
     /// The value of its `content`, of any type.
-    pub fn item(&self) -> Option<Span> {
+    pub(crate) fn item(&self) -> Option<Span> {
         self.content.map(|item| item.span)
     }
 
     /// Its `sessionId`, if it is a string that is not empty.
-    pub fn session_id(&self, line: &[u8]) -> Option<Span> {
+    pub(crate) fn session_id(&self, line: &[u8]) -> Option<Span> {
         filled_string(self.session_id, line)
     }
 
     /// The content of an event with this type and this `seq`, or why the payload does not fit the type (rules 10 and 17).
-    pub fn body(&self, event_type: EventType, seq: Option<f64>, line: &[u8], mode: Mode) -> Result<Body, Fault> {
+    pub(crate) fn body(&self, event_type: EventType, seq: Option<f64>, line: &[u8], mode: Mode) -> Result<Body, Fault> {
         match event_type {
             EventType::SessionStart => Ok(Body::SessionStart(self.start_fields(line, mode))),
             EventType::Content => self.content_body(line, mode).ok_or(Fault::Event),
@@ -286,7 +286,7 @@ fn strings(value: Option<Strings>) -> Option<Span> {
 }
 
 /// A value, if it is a string.
-pub fn string(value: Option<Span>, line: &[u8]) -> Option<Span> {
+pub(super) fn string(value: Option<Span>, line: &[u8]) -> Option<Span> {
     value.filter(|span| span.of(line).starts_with(b"\""))
 }
 

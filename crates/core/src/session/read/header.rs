@@ -10,7 +10,7 @@ use crate::lines::{LineReader, LineSource, ReadError, cannot_be_json};
 use crate::session::format::{Body, Line, Mode, read_line, read_start_payload};
 
 /// Maximum length of the first line in bytes. A longer one does not count as a header, so that a listing of many files does not wait for it.
-pub const HEADER_BYTES: usize = 1 << 20;
+pub(super) const HEADER_BYTES: usize = 1 << 20;
 
 /// Enough for nearly every header, and no more than one page.
 const FIRST_READ_BYTES: usize = 4096;

@@ -26,7 +26,7 @@ const PAUSE_AFTER_MISS: u64 = 1 << 20;
 
 /// The offset in a file up to which no items are laid out, shared by all threads that scan the file.
 #[derive(Debug, Default)]
-pub struct Pause {
+pub(super) struct Pause {
     until: AtomicU64,
 }
 
@@ -54,7 +54,7 @@ pub struct ItemTape {
 ///
 /// An item is laid out while its line is scanned, so that it is read only once. Whether the line adds the item to the history is known only
 /// afterwards: if the items that were laid out for a chunk are not those that it adds, the items of the chunk are laid out again.
-pub struct Layout {
+pub(super) struct Layout {
     builder: TapeBuilder,
     pause: Arc<Pause>,
     /// The items on the current tape, and the size of their JSON in bytes.
@@ -78,7 +78,7 @@ struct Ahead {
 
 impl Layout {
     /// A layout that shares its pauses with those of other threads.
-    pub fn new(pause: Arc<Pause>) -> Self {
+    pub(crate) fn new(pause: Arc<Pause>) -> Self {
         Layout {
             builder: TapeBuilder::default(),
             pause,
@@ -90,14 +90,14 @@ impl Layout {
     }
 
     /// Must be called before the chunk at `offset` is scanned; `length` is the number of items in the segment's history before it.
-    pub fn begin_chunk(&mut self, offset: u64, length: usize) {
+    pub(crate) fn begin_chunk(&mut self, offset: u64, length: usize) {
         self.ahead.is_wanted = offset >= self.ahead.not_before && !self.pause.has(offset);
         self.ahead.first = length;
     }
 
     /// Lays out the items that a chunk adds to the history of the segment, unless that was done while it was scanned. The chunk leaves
     /// `kept` of the items before it; `items` is the history after it.
-    pub fn add(&mut self, chunk: &Chunk<'_>, kept: usize, items: &[ItemRef]) {
+    pub(crate) fn add(&mut self, chunk: &Chunk<'_>, kept: usize, items: &[ItemRef]) {
         let Ahead { first, items: ref ahead, .. } = self.ahead;
         let is_laid_out = std::mem::take(&mut self.ahead.is_wanted) && kept == first && items[kept..] == ahead[..];
         let missed = !is_laid_out && !ahead.is_empty();
@@ -120,12 +120,12 @@ impl Layout {
     }
 
     /// Must be called if the chunk at `offset` has removed all items before it.
-    pub fn pause_after(&self, offset: u64) {
+    pub(crate) fn pause_after(&self, offset: u64) {
         self.pause.after(offset);
     }
 
     /// Ends the segment, and returns its tapes.
-    pub fn finish(&mut self) -> ItemTapes {
+    pub(crate) fn finish(&mut self) -> ItemTapes {
         self.close();
         std::mem::take(&mut self.done)
     }

@@ -9,7 +9,7 @@ use crate::pipeline::Worker;
 use crate::session::fold::{Effect, Fold, FoldOptions, Truncation};
 
 /// The result of scanning a segment.
-pub struct Scanned {
+pub(super) struct Scanned {
     /// The offset of the first line that begins in the segment; `None` if none does.
     pub begin: Option<u64>,
     /// The offset after the last scanned line.
@@ -29,7 +29,7 @@ pub struct Scanned {
 }
 
 /// Scans the segments of one worker thread.
-pub struct Scanner {
+pub(super) struct Scanner {
     source: Arc<LineSource>,
     reader: LineReader,
     fold: Fold,
@@ -39,7 +39,7 @@ pub struct Scanner {
 
 impl Scanner {
     /// A scanner of `source` that folds with `options`, computes digests if `digests` is set, and lays out items if there is a `layout`.
-    pub fn new(source: Arc<LineSource>, options: FoldOptions, digests: bool, layout: Option<Layout>) -> Self {
+    pub(crate) fn new(source: Arc<LineSource>, options: FoldOptions, digests: bool, layout: Option<Layout>) -> Self {
         // Items are laid out while their lines are scanned, so these are needed as a whole.
         let reader = LineReader::default();
         let reader = if layout.is_some() { reader } else { reader.abridging() };

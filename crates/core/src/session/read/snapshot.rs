@@ -163,7 +163,7 @@ fn plain(path: &Path) -> &Path {
 }
 
 /// The path of the snapshot next to the file at `path`.
-pub fn path_of(path: &Path) -> PathBuf {
+pub(super) fn path_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".snap");
     name.into()
@@ -198,7 +198,7 @@ pub fn load(place: &SnapshotFile, source: &Arc<LineSource>, options: &FoldOption
 
 /// Writes the snapshot of the file that is open as `source`, made in `mode`: whole or not at all. It is not synced to the disk, since a snapshot
 /// that a crash has damaged is ignored.
-pub fn save(place: &SnapshotFile, source: &LineSource, snapshot: &Snapshot, mode: Mode) -> Result<(), OsError> {
+pub(super) fn save(place: &SnapshotFile, source: &LineSource, snapshot: &Snapshot, mode: Mode) -> Result<(), OsError> {
     if place.creates_directory {
         new_directory::create(parent(&place.path))?;
     }
@@ -228,7 +228,7 @@ fn is_durable(path: &Path, identity: &Identity) -> bool {
 }
 
 /// Whether a snapshot should be made of this effect: that of a regular file with a valid header whose replay was not stopped.
-pub fn is_worth_saving(effect: &Effect, source: &LineSource) -> bool {
+pub(super) fn is_worth_saving(effect: &Effect, source: &LineSource) -> bool {
     source.metadata().is_file() && !effect.stopped && matches!(effect.start, Start::Metadata(_))
 }
 

@@ -21,7 +21,7 @@ const FIRST_PAUSE: u32 = 8;
 const LONGEST_PAUSE: u32 = 64;
 
 /// Asks for huge pages for a part of a new map that begins with a whole one, unless they were slow of late.
-pub fn ask_for(map: &MmapRaw, offset: usize, length: usize) {
+pub(super) fn ask_for(map: &MmapRaw, offset: usize, length: usize) {
     static POLICY: Policy = Policy::new();
     if offset >= map.len() || !POLICY.wants_huge_pages() {
         return;
@@ -44,16 +44,16 @@ pub(super) struct Policy {
 }
 
 impl Policy {
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Policy { left: AtomicU32::new(0), pause: AtomicU32::new(FIRST_PAUSE) }
     }
 
-    pub fn wants_huge_pages(&self) -> bool {
+    pub(crate) fn wants_huge_pages(&self) -> bool {
         self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err()
     }
 
     /// Must be called with the time that the system took for the first page of a chunk with huge pages.
-    pub fn took(&self, time: Duration) {
+    pub(crate) fn took(&self, time: Duration) {
         if time <= TOO_LONG {
             return self.pause.store(FIRST_PAUSE, Relaxed);
         }

@@ -18,12 +18,12 @@ pub struct Builtin {
 }
 
 /// A rule without further conditions.
-pub const fn pattern(name: &'static str, literals: &'static [&'static str], pattern: &'static str) -> Builtin {
+pub(super) const fn pattern(name: &'static str, literals: &'static [&'static str], pattern: &'static str) -> Builtin {
     Builtin { name, pattern, literals, keys: &[], accepts: |_| true }
 }
 
 /// Whether a text is neither a variable nor a placeholder.
-pub fn is_given(secret: &[u8]) -> bool {
+pub(super) fn is_given(secret: &[u8]) -> bool {
     let text = String::from_utf8_lossy(secret);
     !(text.starts_with(['$', '<', '{', '%', '['])
         || text == "value"
@@ -32,6 +32,6 @@ pub fn is_given(secret: &[u8]) -> bool {
 }
 
 /// Whether a text has a digit.
-pub fn has_digit(secret: &[u8]) -> bool {
+pub(super) fn has_digit(secret: &[u8]) -> bool {
     secret.iter().any(u8::is_ascii_digit)
 }

@@ -7,7 +7,7 @@ const fn token(name: &'static str, literals: &'static [&'static str], pattern: &
 }
 
 /// The rules.
-pub static SERVICES: &[Builtin] = &[
+pub(super) static SERVICES: &[Builtin] = &[
     token("telegram-token", &[":AA"], r"(?-u)(?:\b|bot)(?P<secret>[0-9]{8,10}:AA[A-Za-z0-9_-]{32,36})"),
     // The first part is the base64 of a number: only in a text that mentions Discord, or as a value of such a key.
     Builtin {

@@ -10,7 +10,7 @@ const MAX_ESCAPE: usize = 6;
 
 /// A text, and the same text with one level of escapes more. In the latter, a quote without an escape ends a string: in the decoded text
 /// it looks like those that the string contains.
-pub struct Edges<'t> {
+pub(super) struct Edges<'t> {
     text: &'t [u8],
     before: Option<&'t [u8]>,
     quotes: OnceCell<Quotes>,
@@ -26,19 +26,19 @@ struct Quotes {
 
 impl<'t> Edges<'t> {
     /// The edges in `text`, which is `before` decoded.
-    pub fn new(text: &'t [u8], before: Option<&'t [u8]>) -> Self {
+    pub(crate) fn new(text: &'t [u8], before: Option<&'t [u8]>) -> Self {
         Edges { text, before, quotes: OnceCell::new() }
     }
 
     /// The part of a hit that lies within one string, and consists of whole escapes.
-    pub fn narrowed(&self, start: usize, end: usize) -> (usize, usize) {
+    pub(crate) fn narrowed(&self, start: usize, end: usize) -> (usize, usize) {
         let (start, end) = whole_escapes(self.text, start, end);
         let quotes = memchr::memchr_iter(b'"', &self.text[start..end.max(start)]).skip_while(|at| *at == 0);
         (start, quotes.map(|at| start + at).find(|at| self.is_end(start, *at)).unwrap_or(end))
     }
 
     /// The part of a hit in a view of the text that lies within one string.
-    pub fn narrowed_in(&self, view: &View, start: usize, end: usize) -> (usize, usize) {
+    pub(crate) fn narrowed_in(&self, view: &View, start: usize, end: usize) -> (usize, usize) {
         let source_start = view.map(start, end).0;
         let quotes = memchr::memchr_iter(b'"', &view.text[start..end]).skip_while(|at| *at == 0).map(|at| start + at);
         let mut ends = quotes.filter(|at| {
@@ -98,6 +98,6 @@ fn backslashes(text: &[u8]) -> usize {
 }
 
 /// Whether a text is JSON by its first character.
-pub fn looks_like_json(text: &[u8]) -> bool {
+pub(super) fn looks_like_json(text: &[u8]) -> bool {
     matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
 }

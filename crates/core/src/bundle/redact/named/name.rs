@@ -2,7 +2,7 @@
 
 /// How sure it is that what is given to a name is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A password: any text that a person may have chosen.
     Password,
     /// A key, a secret, or a token of something.
@@ -19,7 +19,7 @@ pub enum Kind {
 
 /// A secret's name.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Name {
+pub(crate) struct Name {
     /// What it is given.
     pub kind: Kind,
     /// Whether it is in capitals, as variables of the environment are.
@@ -32,7 +32,7 @@ pub struct Name {
 
 impl Name {
     /// The name that an identifier is: in snake, kebab or camel case, with a prefix and a suffix.
-    pub fn parse(identifier: &[u8]) -> Option<Name> {
+    pub(crate) fn parse(identifier: &[u8]) -> Option<Name> {
         let text = std::str::from_utf8(identifier).ok()?;
         if text.len() > 140 {
             return None;
@@ -59,7 +59,7 @@ impl Name {
 }
 
 /// The words of an identifier, in lower case.
-pub fn words(text: &str) -> Vec<String> {
+pub(super) fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let bytes = text.as_bytes();
     let mut is_new = true;

@@ -4,7 +4,7 @@
 const MAX_QUOTED_BYTES: usize = 8 << 10;
 
 /// How long a value without quotes may be.
-pub const MAX_BARE_BYTES: usize = 4 << 10;
+pub(super) const MAX_BARE_BYTES: usize = 4 << 10;
 
 /// How far the value may be from the beginning of an object that a name is given.
 const MAX_OBJECT: usize = 300;
@@ -14,7 +14,7 @@ const MAX_SPACE: usize = 64;
 
 /// In what notation a name is given a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub(crate) enum Place {
     /// In an environment, a query or a flag: `NAME=value`, `?name=value`, `--name=value`. Anything there is a value.
     Strong,
     /// After a flag and white space.
@@ -37,7 +37,7 @@ pub enum Place {
 
 /// The value that a name is given.
 #[derive(Clone, Copy, Debug)]
-pub struct Given {
+pub(crate) struct Given {
     /// The offset of the first byte, without a quote.
     pub start: usize,
     /// The offset after the last byte.
@@ -56,14 +56,14 @@ pub struct Given {
 
 impl Given {
     /// The part of the value that may be a secret.
-    pub fn narrowed(self, narrowed: &dyn Fn(usize, usize) -> (usize, usize)) -> Option<Given> {
+    pub(crate) fn narrowed(self, narrowed: &dyn Fn(usize, usize) -> (usize, usize)) -> Option<Given> {
         let (start, end) = narrowed(self.start, self.end);
         (start < end).then_some(Given { start, end, ends_line: self.ends_line || end < self.end, ..self })
     }
 }
 
 /// The value that the name in `text[start..end]` is given.
-pub fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
+pub(super) fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
     let around = Around::of(text, start);
     if around.is_element {
         return element(text, start, end);

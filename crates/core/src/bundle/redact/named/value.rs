@@ -8,7 +8,7 @@ use super::words::{is_common_word, is_prose_word};
 const MIN_BYTES: usize = 3;
 
 /// Whether the value that a name is given is a secret.
-pub fn is_secret(name: &Name, given: &Given, value: &[u8]) -> bool {
+pub(super) fn is_secret(name: &Name, given: &Given, value: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(value) else { return value.len() >= MIN_BYTES && given.is_quoted };
     let text = text.trim();
     if text.len() < MIN_BYTES
@@ -67,7 +67,7 @@ pub fn is_secret(name: &Name, given: &Given, value: &[u8]) -> bool {
 }
 
 /// Whether a secret does not occur by coincidence: it is more than words and short numbers.
-pub fn is_distinctive(text: &str) -> bool {
+pub(super) fn is_distinctive(text: &str) -> bool {
     let words = text.split_whitespace().count();
     (words == 1 && (is_strange(text) && text.len() >= 8 || is_random(text))) || words >= 3
 }

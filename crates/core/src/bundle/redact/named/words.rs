@@ -1,7 +1,7 @@
 //! Words that are no secrets.
 
 /// Whether a word, in any case, is a state, a type, a placeholder or another word that is given to secrets' names.
-pub fn is_common_word(word: &str) -> bool {
+pub(super) fn is_common_word(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     if word.len() > 14 {
         return false;
@@ -303,7 +303,7 @@ pub fn is_common_word(word: &str) -> bool {
 }
 
 /// Whether a word, in any case, is one that sentences have.
-pub fn is_prose_word(word: &str) -> bool {
+pub(super) fn is_prose_word(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_ascii_lowercase();
     matches!(
         word.as_str(),

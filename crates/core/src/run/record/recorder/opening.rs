@@ -19,7 +19,7 @@ use crate::run::state::State;
 use crate::run::store::{RunDirectory, read_text};
 
 /// A log that can be recorded to.
-pub struct Opened {
+pub(crate) struct Opened {
     pub recording: Recording,
     pub target: Target,
     pub salts: Salts,
@@ -32,7 +32,7 @@ pub struct Opened {
 }
 
 /// Opens the run that `config` names.
-pub fn open(config: &RunRecorderConfig<'_>, milliseconds: f64) -> Result<Opened, RecordError> {
+pub(crate) fn open(config: &RunRecorderConfig<'_>, milliseconds: f64) -> Result<Opened, RecordError> {
     let workflow = Workflow::parse(config.workflow)?;
     let (name, version) = (workflow.name.clone(), workflow.version.clone());
     let dag = Arc::new(workflow.compile()?);

@@ -13,7 +13,7 @@ const BLOCK_BYTES: usize = 64 << 10;
 
 /// Cuts the log off after its last event. A partial line was never acknowledged and is dropped. After a hole there may be complete lines:
 /// they are first copied to a file next to the log, with the permissions `mode`, in case the hole was not made by a power cut.
-pub fn cut(log: &Path, whole_bytes: u64, mode: u32, durability: Durability) -> Result<(), OsError> {
+pub(super) fn cut(log: &Path, whole_bytes: u64, mode: u32, durability: Durability) -> Result<(), OsError> {
     if has_lines(log, whole_bytes)? {
         copy(log, whole_bytes, mode, durability)?;
     }
@@ -26,7 +26,7 @@ pub fn cut(log: &Path, whole_bytes: u64, mode: u32, durability: Durability) -> R
 }
 
 /// The path of the copy of what is cut off at `offset`: `events.cath-log.cut-<offset>`.
-pub fn copy_path(log: &Path, offset: u64) -> PathBuf {
+pub(super) fn copy_path(log: &Path, offset: u64) -> PathBuf {
     let mut name = OsString::from(log);
     name.push(format!(".cut-{offset}"));
     PathBuf::from(name)
