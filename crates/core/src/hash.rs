@@ -21,6 +21,47 @@ pub fn sha256<const PARTS: usize>(parts: [&[u8]; PARTS]) -> Hash {
     hasher.finalize().into()
 }
 
+/// Messages that are collected on one thread and hashed later, on any.
+#[derive(Clone, Debug, Default)]
+pub struct HashBatch {
+    messages: Vec<u8>,
+    /// The end of each message in `messages`.
+    ends: Vec<usize>,
+}
+
+impl HashBatch {
+    /// Adds a message: the concatenation of `parts`.
+    #[inline]
+    pub fn push<const PARTS: usize>(&mut self, parts: [&[u8]; PARTS]) {
+        self.write(|message| parts.iter().for_each(|part| message.extend_from_slice(part)));
+    }
+
+    /// Adds a message. `append` appends it to the buffer that it is given, and must not change the buffer otherwise.
+    #[inline]
+    pub fn write(&mut self, append: impl FnOnce(&mut Vec<u8>)) {
+        append(&mut self.messages);
+        self.ends.push(self.messages.len());
+    }
+
+    /// Number of messages.
+    pub fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Removes all messages and keeps the allocated memory.
+    pub fn clear(&mut self) {
+        self.messages.clear();
+        self.ends.clear();
+    }
+
+    /// Hashes all messages. Replaces the content of `hashes` with their hashes, in the order of the messages.
+    pub fn hash_into(&self, hashes: &mut Vec<Hash>) {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        hashes.clear();
+        hashes.extend(starts.zip(&self.ends).map(|(start, &end)| sha256([&self.messages[start..end]])));
+    }
+}
+
 /// The hash of the concatenation of `parts`, in hex.
 #[inline]
 pub fn sha256_hex<const PARTS: usize>(parts: [&[u8]; PARTS]) -> HexHash {
@@ -76,6 +117,17 @@ mod tests {
         assert_eq!(as_text(&sha256_hex([b""])), empty);
         assert_eq!(as_text(&sha256_hex([b"a", b"", b"bc"])), abc);
         assert_eq!(from_hex(abc.as_bytes()), Some(sha256([b"abc"])));
+    }
+
+    #[test]
+    fn a_batch_has_the_hashes_of_its_messages() {
+        let (mut batch, mut hashes) = (HashBatch::default(), vec![Hash::default(); 3]);
+        batch.push([b"other"]);
+        batch.clear();
+        batch.push([b"a", b"", b"bc"]);
+        batch.push([b""]);
+        batch.hash_into(&mut hashes);
+        assert_eq!((batch.count(), hashes), (2, vec![sha256([b"abc"]), sha256([b""])]));
     }
 
     #[test]

@@ -111,7 +111,6 @@ pub mod clock;
 pub mod diff;
 pub mod disk;
 pub mod hash;
-pub mod hash_batch;
 pub mod pipeline;
 pub mod recording;
 pub mod rows;

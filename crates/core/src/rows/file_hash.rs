@@ -1,10 +1,10 @@
 //! The hashes of a file that is read in parts.
 
+use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_128;
 
 use crate::cancellation::Cancellation;
 use crate::hash::Hash;
-use crate::hash_batch::HashStream;
 use crate::lines::LineSource;
 
 /// Maximum number of bytes read at a time.
@@ -14,7 +14,7 @@ const READ_BYTES: u64 = 256 << 10;
 #[derive(Default)]
 pub struct FileHash {
     fingerprint: XxHash3_128,
-    sha256: Option<HashStream>,
+    sha256: Option<Sha256>,
     hashed: u64,
     buffer: Vec<u8>,
 }
@@ -33,7 +33,7 @@ pub struct HashedFile {
 impl FileHash {
     /// Also computes the SHA-256. Call this before adding bytes.
     pub fn with_sha256(self) -> Self {
-        FileHash { sha256: Some(HashStream::default()), ..self }
+        FileHash { sha256: Some(Sha256::new()), ..self }
     }
 
     /// Adds the bytes up to offset `end`.
@@ -46,9 +46,7 @@ impl FileHash {
             let wanted = usize::try_from(end - self.hashed).unwrap_or(usize::MAX).min(buffer.len());
             match source.read_at(&mut buffer[..wanted], self.hashed) {
                 Ok(count) if count > 0 => {
-                    if let Some(sha256) = self.next(self.hashed, &buffer[..count]) {
-                        sha256.append(&buffer[..count]);
-                    }
+                    self.next(self.hashed, &buffer[..count]);
                 }
                 // The reader of the file's lines reports the error.
                 _ => break,
@@ -60,17 +58,19 @@ impl FileHash {
     /// Adds the rest of the file, and returns its hashes.
     pub fn finish(mut self, source: &LineSource) -> HashedFile {
         self.add(source, source.size());
-        let (fingerprint, sha256) = (self.fingerprint.finish_128(), self.sha256.map(HashStream::finish));
+        let (fingerprint, sha256) = (self.fingerprint.finish_128(), self.sha256.map(|sha256| sha256.finalize().into()));
         HashedFile { bytes: self.hashed, fingerprint, sha256 }
     }
 
-    /// Adds these bytes if they are the next ones of the file. The caller must append them to the stream that is returned, that of the SHA-256.
-    pub(super) fn next(&mut self, offset: u64, bytes: &[u8]) -> Option<&mut HashStream> {
+    /// Adds these bytes if they are the next ones of the file.
+    pub(super) fn next(&mut self, offset: u64, bytes: &[u8]) {
         if self.hashed != offset {
-            return None;
+            return;
         }
         self.fingerprint.write(bytes);
         self.hashed += bytes.len() as u64;
-        self.sha256.as_mut()
+        if let Some(sha256) = &mut self.sha256 {
+            sha256.update(bytes);
+        }
     }
 }

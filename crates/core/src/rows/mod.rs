@@ -8,8 +8,8 @@
 
 mod file_hash;
 mod final_history;
+mod hashed_line;
 mod item;
-mod line_hashes;
 mod read_tree;
 mod run_rows;
 mod session_rows;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::file_hash::FileHash;
+use super::hashed_line::{HashedLine, hashed_lines};
 use super::item::{Item, item_of};
-use super::line_hashes::{HashedLine, LineHashes};
 use super::steps::{RecordDigest, RecordDigester};
 use crate::cancellation::Cancellation;
 use crate::diff::Tree;
@@ -167,7 +167,6 @@ pub struct SessionReader {
     reader: LineReader,
     nesting: Nesting,
     digester: RecordDigester,
-    hashes: LineHashes,
     options: FoldOptions,
 }
 
@@ -185,13 +184,14 @@ impl SessionReader {
         let begin = self.reader.first_line(source)?;
         let mut effect = Effect::default();
         let mut lines = 0;
-        let SessionReader { reader, nesting, digester, hashes, options } = self;
+        let SessionReader { reader, nesting, digester, options } = self;
         while let Some(chunk) = reader.next_chunk(source, lines, &mut |_| {})? {
             let (offset, at_start, is_last) = (chunk.offset, chunk.at_start, chunk.unterminated);
             let is_placeholder = chunk.bytes == SKIPPED;
-            let whole =
-                whole.as_deref_mut().filter(|_| !is_placeholder).and_then(|whole| whole.next(offset, chunk.bytes));
-            hashes.each(chunk.bytes, whole, &mut |hashed| {
+            if let Some(whole) = whole.as_deref_mut().filter(|_| !is_placeholder) {
+                whole.next(offset, chunk.bytes);
+            }
+            for hashed in hashed_lines(chunk.bytes) {
                 lines += 1;
                 let HashedLine { at, line, .. } = hashed;
                 let place = LinePosition { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };
@@ -204,7 +204,7 @@ impl SessionReader {
                     take(&mut row);
                     row.tree.into_iter().for_each(|tree| digester.recycle(tree));
                 }
-            });
+            }
             if is_placeholder {
                 let end = reader.position() - u64::from(!is_last);
                 take(&mut skipped_row(source, offset..end, !is_last)?);

@@ -7,8 +7,8 @@ use super::error::{ErrorCode, RunError, event_id};
 #[cfg(test)]
 use super::event::{Envelope, print_covered, print_rest};
 use super::event::{EventLine, HashedParts, SALT_DIGITS};
+use crate::hash::HashBatch;
 use crate::hash::{HEX_BYTES, Hash, HexHash, as_text, sha256_hex, to_hex};
-use crate::hash_batch::HashBatch;
 use crate::run::verify::Check;
 
 /// Number of lines that are hashed together, large enough that the incomplete last group of a batch has little effect.

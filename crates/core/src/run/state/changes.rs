@@ -3,8 +3,8 @@
 use super::entry::{Claim, EntrySink, NoSink, Slot, write_entry};
 use super::state::{RunStatus, State};
 use super::state_hash::{Change, StateHasher};
+use crate::hash::HashBatch;
 use crate::hash::{Hash, as_text, to_hex};
-use crate::hash_batch::HashBatch;
 use crate::json::Text;
 use crate::run::format::{ErrorCode, HashedParts, RunError, event_id};
 use crate::run::verify::Check;

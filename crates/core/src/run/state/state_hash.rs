@@ -9,8 +9,8 @@ use super::accumulator::Accumulator;
 use super::entry::{Claim, EntrySink, Slot, slots, write_entry, write_task_entry};
 use super::state::{CallStatus, Counter, RunStatus, State};
 use super::state_sum::sum_of_entries;
+use crate::hash::HashBatch;
 use crate::hash::{Hash, as_text, sha256, to_hex};
-use crate::hash_batch::HashBatch;
 use crate::json::Text;
 use crate::run::format::{ErrorCode, RunError};
 

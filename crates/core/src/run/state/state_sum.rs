@@ -7,7 +7,7 @@ use std::thread;
 use super::accumulator::Accumulator;
 use super::entry::{Slot, slots, write_entry, write_task_entry};
 use super::state::{State, Task};
-use crate::hash_batch::HashBatch;
+use crate::hash::HashBatch;
 use crate::pipeline::spare_cores;
 use crate::threading::scoped_builder;
 
