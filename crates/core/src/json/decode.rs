@@ -1,9 +1,7 @@
 //! The text of JSON strings, as JavaScript sees it: UTF-16, bytes that are not UTF-8 replaced by U+FFFD.
 
-use super::block::{BLOCK_BYTES, Baseline, Instructions, TwoBlocks, ends_plain, plain_ascii};
+use super::block::{BLOCK_BYTES, TwoBlocks, ends_plain, plain_ascii, plain_ascii_of_two};
 use super::simple_escape::{MEANINGS, meaning};
-#[cfg(target_arch = "x86_64")]
-use crate::json::block::Avx2;
 
 /// Whether a line is nothing but JavaScript white space (`String.prototype.trim` leaves nothing).
 pub fn is_blank(line: &[u8]) -> bool {
@@ -128,11 +126,7 @@ enum Next {
 /// Decodes plain ASCII and simple escapes at the beginning of `bytes`, one unit per character. Returns the numbers of bytes read and of units
 /// written, and why it stopped. Copies whole blocks; the next step overwrites what was copied after the end of the plain text.
 #[inline(always)]
-fn decode_simple<Unit: From<u8> + Copy>(
-    into: &mut [Unit],
-    bytes: &[u8],
-    instructions: impl Instructions,
-) -> (usize, usize, Next) {
+fn decode_simple<Unit: From<u8> + Copy>(into: &mut [Unit], bytes: &[u8]) -> (usize, usize, Next) {
     let (mut read, mut written) = (0, 0);
     loop {
         let Some(room) = into[written..].first_chunk_mut::<STEP_BYTES>() else { return (read, written, Next::Room) };
@@ -141,7 +135,7 @@ fn decode_simple<Unit: From<u8> + Copy>(
         for (to, byte) in room.iter_mut().zip(block) {
             *to = Unit::from(byte);
         }
-        let plain = instructions.plain_ascii(&block);
+        let plain = plain_ascii_of_two(&block);
         if plain == STEP_BYTES {
             // A constant rather than `plain`, so that the next load does not depend on this comparison.
             (read, written) = (read + STEP_BYTES, written + STEP_BYTES);
@@ -170,29 +164,12 @@ fn last_blocks(bytes: &[u8]) -> TwoBlocks {
     block
 }
 
-/// [`decode_simple`] with the best instructions of this processor.
-#[inline]
-fn decode_with_best<Unit: From<u8> + Copy>(into: &mut [Unit], bytes: &[u8]) -> (usize, usize, Next) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(avx2) = Avx2::find() {
-        // SAFETY: a value exists only on processors that have AVX2.
-        return unsafe { decode_simple_avx2(into, bytes, avx2) };
-    }
-    decode_simple(into, bytes, Baseline)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn decode_simple_avx2<Unit: From<u8> + Copy>(into: &mut [Unit], bytes: &[u8], avx2: Avx2) -> (usize, usize, Next) {
-    decode_simple(into, bytes, avx2)
-}
-
 /// Appends the characters that [`decode_simple`] decodes. Returns the number of bytes read, and whether the string ends there.
 fn decode_simple_onto<Unit: From<u8> + Copy + Default>(onto: &mut Vec<Unit>, bytes: &[u8]) -> (usize, bool) {
     let (mut read, mut length) = (0, onto.len());
     let is_end = loop {
         onto.resize(length + ROOM, Unit::default());
-        let (more_read, written, next) = decode_with_best(&mut onto[length..], &bytes[read..]);
+        let (more_read, written, next) = decode_simple(&mut onto[length..], &bytes[read..]);
         (read, length) = (read + more_read, length + written);
         match next {
             Next::Room => {}

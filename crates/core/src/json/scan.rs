@@ -10,11 +10,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::block::{BLOCK_BYTES, Baseline, Instructions, LARGE_BLOCK_BYTES, LargeBlock, ends_plain};
+use super::block::{BLOCK_BYTES, LARGE_BLOCK_BYTES, LargeBlock, are_simple_escapes, ends_plain, masks};
 use super::simple_escape::is_simple_escape;
 use crate::json::block;
-#[cfg(target_arch = "x86_64")]
-use crate::json::block::Avx2;
 
 /// The place of a value in its line, as byte offsets. Lines are shorter than 4 GiB, see
 /// [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES).
@@ -420,25 +418,8 @@ impl<'a> Cursor<'a> {
     /// Moves to the closing quote and returns `true`, or stops when less than a large block is left of the line.
     #[inline]
     fn large_blocks_of_string(&mut self) -> Result<bool, NotJson> {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(avx2) = Avx2::find() {
-            // SAFETY: a value exists only on processors that have AVX2.
-            return unsafe { self.large_blocks_with_avx2(avx2) };
-        }
-        self.large_blocks_with(Baseline)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn large_blocks_with_avx2(&mut self, avx2: Avx2) -> Result<bool, NotJson> {
-        self.large_blocks_with(avx2)
-    }
-
-    // Always inlined: a function that is only called from one with `target_feature` does not have that feature itself.
-    #[inline(always)]
-    fn large_blocks_with(&mut self, instructions: impl Instructions) -> Result<bool, NotJson> {
         while let Some(block) = self.bytes[self.at..].first_chunk() {
-            if self.rest_of_string_in(block, instructions)? {
+            if self.rest_of_string_in(block)? {
                 return Ok(true);
             }
         }
@@ -448,8 +429,8 @@ impl<'a> Cursor<'a> {
     /// Moves to the closing quote and returns `true` if it is in the block that begins here. Otherwise moves past the block, but not into the middle
     /// of an escape.
     #[inline(always)]
-    fn rest_of_string_in(&mut self, block: &LargeBlock, instructions: impl Instructions) -> Result<bool, NotJson> {
-        let (ends, backslashes) = instructions.masks(block);
+    fn rest_of_string_in(&mut self, block: &LargeBlock) -> Result<bool, NotJson> {
+        let (ends, backslashes) = masks(block);
         let escaped = backslashes << 1;
         let end = ends & !escaped;
         let behind =
@@ -457,7 +438,7 @@ impl<'a> Cursor<'a> {
         let length = behind.min(end.trailing_zeros() as usize);
         let marked = escaped & !u64::MAX.checked_shl(length as u32).unwrap_or(0);
         // Where backslashes follow each other, only a pass from left to right can tell which one escapes which.
-        if backslashes & escaped != 0 || (marked != 0 && !instructions.are_simple_escapes(block, marked)) {
+        if backslashes & escaped != 0 || (marked != 0 && !are_simple_escapes(block, marked)) {
             return self.rest_of_string_by_escapes(ends, backslashes);
         }
         self.at += length;

@@ -158,29 +158,7 @@ fn an_escape_is_judged_at_each_place() {
     }
 }
 
-/// The result and the final position of a cursor that begins after the quote of a string, with these instructions.
-fn behind_large_blocks(bytes: &[u8], instructions: impl Instructions) -> (Result<bool, NotJson>, usize) {
-    let mut cursor = Cursor { bytes, at: 1 };
-    (cursor.large_blocks_with(instructions), cursor.at)
-}
-
 proptest! {
-    /// A processor uses one kind of instructions, so the other tests cover only one.
-    #[cfg(target_arch = "x86_64")]
-    #[test]
-    fn all_instructions_find_the_same(
-        pieces in proptest::collection::vec(prop_oneof![
-            "[a-z é—]{1,40}",
-            Just("\\n".to_owned()), Just("\\\"".to_owned()), Just("\\\\".to_owned()), Just("\\u00e9".to_owned()),
-            Just("\"".to_owned()), Just("\\".to_owned()), Just("\\x".to_owned()), Just("\u{1f}".to_owned()),
-        ], 0..60),
-    ) {
-        let text = format!("\"{}", pieces.concat());
-        if let Some(avx2) = Avx2::find() {
-            prop_assert_eq!(behind_large_blocks(text.as_bytes(), avx2), behind_large_blocks(text.as_bytes(), Baseline));
-        }
-    }
-
     #[test]
     fn plain_prefix_stops_where_a_byte_loop_does(
         mut bytes in proptest::collection::vec(any::<u8>().prop_map(|b| if b < 0x20 { b | 0x40 } else { b }), 0..200),
