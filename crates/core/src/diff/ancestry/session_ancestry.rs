@@ -1,7 +1,6 @@
 //! The ancestors of a session's record, inferred from the order of records (`docs/diff.md`, "Causal chains").
 //!
-//! Reads the file up to the record. The position and parents of each record before it, about thirty bytes, are kept in lists that are
-//! only partly in memory ([`Spill`]).
+//! Reads the file up to the record, and keeps the position and parents of each record before it in memory: about forty bytes.
 
 use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering;
@@ -9,10 +8,9 @@ use std::sync::atomic::Ordering;
 use super::causal_chain::{Chain, Edge, Evidence, MOST_EDGES, record_id};
 use crate::diff::error::SessionFault;
 use crate::diff::projection::{BlockType, Calls, Index, Tree, block_type};
-use crate::diff::stream::{Element, Record, SessionCursor, Source, Spill, parts_of};
-use crate::disk::OsError;
+use crate::diff::stream::{Record, SessionCursor, Source, parts_of};
 use crate::json::{Nesting, Span, Text};
-use crate::lines::{LineSource, ReadError};
+use crate::lines::LineSource;
 use crate::run::Watch;
 use crate::session::{Body, Line, Mode, read_line};
 
@@ -46,7 +44,7 @@ impl Causes {
         let mut cursor = SessionCursor::open(source)?;
         while cursor.advance()? {
             let Some(record) = cursor.record() else { break };
-            self.add(&record)?;
+            self.add(&record);
             if record.place as u64 == place {
                 return self.chain(source, place).map(Some);
             }
@@ -72,26 +70,6 @@ struct Link {
     parents: Parents,
 }
 
-impl Element for Link {
-    type Bytes = [u8; 24];
-
-    fn to_bytes(self) -> [u8; 24] {
-        let mut bytes = [0; 24];
-        bytes[..8].copy_from_slice(&self.offset.to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.parents.0.to_le_bytes());
-        bytes[16..20].copy_from_slice(&self.length.to_le_bytes());
-        bytes[20..].copy_from_slice(&self.parents.1.to_le_bytes());
-        bytes
-    }
-
-    fn from_bytes(bytes: &[u8; 24]) -> Self {
-        let [a, b, c, d, e, f] =
-            std::array::from_fn(|at| u32::from_le_bytes(std::array::from_fn(|i| bytes[4 * at + i])));
-        let long = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        Link { offset: long(a, b), length: e, parents: (long(c, d), f) }
-    }
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Speaker {
     Ai,
@@ -100,32 +78,13 @@ enum Speaker {
     Other,
 }
 
-/// An item of the history: the place of its record, and its speaker.
-impl Element for (u32, Speaker) {
-    type Bytes = [u8; 5];
-
-    fn to_bytes(self) -> [u8; 5] {
-        let [a, b, c, d] = self.0.to_le_bytes();
-        [a, b, c, d, self.1 as u8]
-    }
-
-    fn from_bytes(&[a, b, c, d, speaker]: &[u8; 5]) -> Self {
-        let speaker = match speaker {
-            0 => Speaker::Ai,
-            1 => Speaker::Tool,
-            _ => Speaker::Other,
-        };
-        (u32::from_le_bytes([a, b, c, d]), speaker)
-    }
-}
-
 /// The parents of each record.
 #[derive(Default)]
 struct Causes {
-    links: Spill<Link>,
-    parents: Spill<u32>,
-    /// The history as in a replay.
-    history: Spill<(u32, Speaker)>,
+    links: Vec<Link>,
+    parents: Vec<u32>,
+    /// The history as in a replay: the place of each item's record, and its speaker.
+    history: Vec<(u32, Speaker)>,
     calls: Calls,
     nesting: Nesting,
     /// The tool item that AI items answered last, and the parents of those AI items.
@@ -133,7 +92,7 @@ struct Causes {
 }
 
 impl Causes {
-    fn add(&mut self, record: &Record<'_>) -> Result<(), Stop> {
+    fn add(&mut self, record: &Record<'_>) {
         let place = record.place as u32;
         let body = match read_line(record.line, Mode::Lenient, &mut self.nesting) {
             Line::Event(event) => event.body,
@@ -141,38 +100,38 @@ impl Causes {
         };
         let parents = match body {
             _ if place == 0 => (0, 0),
-            Body::Content(item) => self.add_item(record, place, item)?,
+            Body::Content(item) => self.add_item(record, place, item),
             Body::Compressed(_) => {
                 let parents = self.item_before();
-                self.history.truncate(0).map_err(unreadable)?;
+                self.history.clear();
                 self.history.push((place, Speaker::Other));
                 parents
             }
             Body::Rewind(count) => {
                 let parents = self.item_before();
                 let left = (self.history.len() as u64).saturating_sub(count);
-                self.history.truncate(left as usize).map_err(unreadable)?;
+                self.history.truncate(left as usize);
                 parents
             }
             _ => self.item_before(),
         };
         self.links.push(Link { offset: record.offset, length: record.line.len() as u32, parents });
-        Ok(())
     }
 
     fn keep(&mut self, parents: impl IntoIterator<Item = u32>) -> Parents {
-        let range = self.parents.extend(parents);
-        (range.start as u64, range.len() as u32)
+        let start = self.parents.len();
+        self.parents.extend(parents);
+        (start as u64, (self.parents.len() - start) as u32)
     }
 
     /// The item before, or the `session_start` if there is none.
     fn item_before(&mut self) -> Parents {
-        let before = self.history.last().map_or(0, |(place, _)| place);
+        let before = self.history.last().map_or(0, |(place, _)| *place);
         self.keep([before])
     }
 
-    fn add_item(&mut self, record: &Record<'_>, place: u32, item: Span) -> Result<Parents, Stop> {
-        let Some(tree) = Tree::parse(item.of(record.line)) else { return Ok(self.item_before()) };
+    fn add_item(&mut self, record: &Record<'_>, place: u32, item: Span) -> Parents {
+        let Some(tree) = Tree::parse(item.of(record.line)) else { return self.item_before() };
         let answered = self.count_calls(&tree, place);
         let speaker = match tree.at(&["speaker"]).and_then(|speaker| tree.string(speaker)).as_ref().map(Text::as_json) {
             Some("ai") => Speaker::Ai,
@@ -181,11 +140,11 @@ impl Causes {
         };
         let parents = match speaker {
             Speaker::Tool if !answered.is_empty() => self.keep(answered),
-            Speaker::Ai => self.what_was_said()?,
+            Speaker::Ai => self.what_was_said(),
             _ => self.item_before(),
         };
         self.history.push((place, speaker));
-        Ok(parents)
+        parents
     }
 
     /// Opens and answers the calls of an item. Returns the places of the answered calls, each once.
@@ -210,45 +169,37 @@ impl Causes {
 
     /// The parents of an item of the AI: the tool items right before it, or the item of the human. An item that follows another item
     /// of the AI has the same parents as that one.
-    fn what_was_said(&mut self) -> Result<Parents, Stop> {
-        match self.history.last() {
+    fn what_was_said(&mut self) -> Parents {
+        match self.history.last().copied() {
             Some((last, Speaker::Tool)) => {
                 if let Some((_, parents)) = self.answered.filter(|(tool, _)| *tool == last) {
-                    return Ok(parents);
+                    return parents;
                 }
-                let tools = self.last_tools()?;
-                let parents = self.keep(tools);
+                let parents = self.keep(self.last_tools());
                 self.answered = Some((last, parents));
-                Ok(parents)
+                parents
             }
-            Some((place, Speaker::Ai)) => Ok(self.links.get(place as usize).map_err(unreadable)?.parents),
-            _ => Ok(self.item_before()),
+            Some((place, Speaker::Ai)) => self.links[place as usize].parents,
+            _ => self.item_before(),
         }
     }
 
     /// The places of the tool items at the end of the history, nearest first.
-    fn last_tools(&mut self) -> Result<Vec<u32>, Stop> {
-        let mut tools = Vec::new();
-        for index in (0..self.history.len()).rev().take(MOST_PARENTS) {
-            match self.history.get(index).map_err(unreadable)? {
-                (place, Speaker::Tool) => tools.push(place),
-                _ => break,
-            }
-        }
-        Ok(tools)
+    fn last_tools(&self) -> Vec<u32> {
+        let items = self.history.iter().rev().take(MOST_PARENTS);
+        items.take_while(|(_, speaker)| *speaker == Speaker::Tool).map(|(place, _)| *place).collect()
     }
 
-    fn parents_of(&mut self, link: Link) -> Result<Vec<u32>, Stop> {
-        let (start, count) = link.parents;
-        let parents = (start..start + u64::from(count)).map(|index| self.parents.get(index as usize));
-        parents.collect::<Result<_, _>>().map_err(unreadable)
+    fn parents_of(&self, link: Link) -> &[u32] {
+        let (start, count) = (link.parents.0 as usize, link.parents.1 as usize);
+        &self.parents[start..start + count]
     }
 
     /// All ancestors of a record, nearest first.
-    fn chain(&mut self, source: &Source, place: u64) -> Result<Chain, Stop> {
+    fn chain(&self, source: &Source, place: u64) -> Result<Chain, Stop> {
         let file = LineSource::open(&source.log)?;
-        let link = self.links.get(place as usize).map_err(unreadable)?;
-        let mut open = BinaryHeap::from(self.parents_of(link)?);
+        let link = self.links[place as usize];
+        let mut open = BinaryHeap::from(self.parents_of(link).to_vec());
         let (mut chain, mut scratch, mut last) = (Chain::default(), Vec::new(), None);
         while let Some(place) = open.pop() {
             if last.replace(place) == Some(place) {
@@ -258,18 +209,13 @@ impl Causes {
                 chain.truncated = true;
                 break;
             }
-            let link = self.links.get(place as usize).map_err(unreadable)?;
+            let link = self.links[place as usize];
             let line = file.bytes_at(link.offset, link.length as usize, &mut scratch)?;
             chain.edges.push(edge(line, u64::from(place)));
-            open.extend(self.parents_of(link)?);
+            open.extend(self.parents_of(link));
         }
         Ok(chain)
     }
-}
-
-/// The error for a list whose temporary file can't be read.
-fn unreadable(error: std::io::Error) -> Stop {
-    Stop::Fault(SessionFault::Read(ReadError::System(OsError::new(&error, "read", None))))
 }
 
 fn edge(line: &[u8], place: u64) -> Edge {

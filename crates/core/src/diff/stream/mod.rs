@@ -7,7 +7,6 @@ mod session_digest;
 mod session_stream;
 mod sides;
 mod source;
-mod spill;
 
 pub(crate) use run_digest::edit_runs;
 pub use run_stream::{ComparedEvents, OpenCalls, first_time};
@@ -17,4 +16,3 @@ pub(crate) use session_stream::{Parts, SessionCursor, start_of};
 pub use session_stream::{Record, parts_of};
 pub(crate) use sides::{Members, excerpts, of_event, of_record, parting_block, quoted};
 pub use source::{Source, SourceKind};
-pub(crate) use spill::{Element, Spill};

@@ -1,8 +1,5 @@
-use super::*;
 use crate::diff::tests::{session_file, trace};
-use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::sync::atomic::AtomicBool;
 
 const START: &str = r#"{"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}"#;
 
@@ -92,55 +89,4 @@ fn many_items_cost_no_more_than_their_number() {
     let tools = vec![item("tool", &[]); 1000];
     let found = places(&[tools, lines].concat(), 40_999);
     assert_eq!(found[..2], [1000, 999]);
-}
-
-/// The places of a record's ancestors, found with `in_memory` elements of each list in memory, and the number of elements
-/// retained at the end.
-fn found_with(in_memory: usize, log: &std::path::Path, place: u64) -> (Vec<u64>, usize) {
-    let mut causes = Causes {
-        links: Spill::keeping(in_memory),
-        parents: Spill::keeping(in_memory),
-        history: Spill::keeping(in_memory),
-        ..Causes::default()
-    };
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| () };
-    let Ok(Some(chain)) = causes.find(&Source::session(log), place, &mut watch) else { panic!("no chain") };
-    let retained = causes.links.retained() + causes.parents.retained() + causes.history.retained();
-    (chain.edges.iter().map(|edge| edge.number).collect(), retained)
-}
-
-proptest! {
-    #[test]
-    fn a_chain_is_the_same_however_little_is_in_memory(
-        kinds in proptest::collection::vec((0u8..9, 0u8..4), 1..80),
-        in_memory in 1usize..6,
-    ) {
-        let line = |&(kind, number): &(u8, u8)| match kind {
-            0..=2 => human(),
-            3 => ai(&[]),
-            4 => ai(&[&number.to_string()]),
-            5 | 6 => tool(&number.to_string()),
-            7 => of("rewind", json!({ "itemsRemoved": u32::from(number).pow(3) })),
-            _ if number == 0 => of("compressed", json!({ "summary": { "speaker": "ai" }, "itemsCompressed": 2 })),
-            _ => of("new", json!({})),
-        };
-        let lines: Vec<String> = kinds.iter().map(line).collect();
-        let file = session_file(&[START.to_owned(), lines.join("\n")].join("\n"));
-        let last = kinds.len() as u64;
-        prop_assert_eq!(found_with(in_memory, file.path(), last).0, found_with(usize::MAX, file.path(), last).0);
-    }
-}
-
-#[test]
-fn memory_does_not_grow_with_the_session() {
-    let retained = |records: usize| {
-        let exchange = [human(), ai(&["a"]), tool("a"), ai(&[])].join("\n");
-        let file = session_file(&format!("{START}\n{}", format!("{exchange}\n").repeat(records / 4)));
-        let (chain, retained) = found_with(100, file.path(), records as u64);
-        assert!(chain.len() >= records / 2, "{}", chain.len());
-        retained
-    };
-    let small = retained(4_000);
-    assert_eq!(retained(40_000), small);
-    assert!(small < 6_000, "{small}");
 }
