@@ -4,9 +4,6 @@
 //! the scan that fills it. So the texts of a large replay share chunks of huge pages, if the system has them. The pages of a text that
 //! JavaScript drops are released at once, without waiting for the other texts of the chunk.
 
-#[cfg(all(target_os = "linux", not(miri)))]
-mod huge_pages;
-
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::{ptr, slice};
@@ -117,7 +114,7 @@ impl Chunk {
         let offset = map.as_ptr().align_offset(HUGE_PAGE);
         // Without huge pages the chunk is only slower. Miri does not support the call.
         #[cfg(all(target_os = "linux", not(miri)))]
-        huge_pages::ask_for(&map, offset, length);
+        let _ = map.advise_range(memmap2::Advice::HugePage, offset, length);
         Some(Chunk { map, offset, length })
     }
 

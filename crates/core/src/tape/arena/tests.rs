@@ -73,58 +73,6 @@ fn a_text_that_is_dropped_gives_its_pages_back() {
     assert!(kept.units().iter().all(|unit| *unit == 1));
 }
 
-/// The number of bytes of the process that are in huge pages.
-#[cfg(all(target_os = "linux", not(miri)))]
-fn bytes_in_huge_pages() -> usize {
-    let usage = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
-    let line = usage.lines().find(|line| line.starts_with("AnonHugePages:")).unwrap_or("AnonHugePages: 0 kB");
-    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
-}
-
-#[cfg(all(target_os = "linux", not(miri)))]
-#[test]
-fn huge_pages_pause_while_they_are_slow_and_longer_each_time() {
-    let (slow, fast) = (std::time::Duration::from_millis(5), std::time::Duration::from_micros(100));
-    let policy = huge_pages::Policy::new();
-    let small_after = |time| {
-        policy.took(time);
-        (0..).take_while(|_| !policy.wants_huge_pages()).count()
-    };
-    assert_eq!([slow, slow, slow, slow, slow].map(small_after), [8, 16, 32, 64, 64]);
-    assert_eq!([fast, slow, fast, slow].map(small_after), [0, 8, 0, 8]);
-}
-
-/// As in Bun, which refuses them to its process. In a process of its own, because the other tests have huge pages too.
-#[cfg(all(target_os = "linux", not(miri)))]
-#[test]
-fn a_process_that_refuses_huge_pages_gives_them_to_memory_that_asks() {
-    const ALONE: &str = "SESSION_TAPE_TEST_ALONE";
-    if std::env::var_os(ALONE).is_none() {
-        let module = module_path!().split_once("::").unwrap().1;
-        let name = format!("{module}::a_process_that_refuses_huge_pages_gives_them_to_memory_that_asks");
-        let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
-        let status = alone.args(["--exact", &name, "--nocapture"]).env(ALONE, "1").status().unwrap();
-        return assert!(status.success());
-    }
-    const WANTED: usize = 32 * HUGE_PAGE;
-    let fill = || {
-        let mut map = MmapMut::map_anon(WANTED + HUGE_PAGE).unwrap();
-        let _ = map.advise(memmap2::Advice::HugePage);
-        map.fill(1);
-        bytes_in_huge_pages()
-    };
-    if fill() < WANTED {
-        return eprintln!("skipped: the system has no huge pages to give");
-    }
-    if !huge_pages::can_allow_advised() {
-        return eprintln!("skipped: an older system, which would then use huge pages everywhere");
-    }
-    assert_eq!(huge_pages::prctl(libc::PR_SET_THP_DISABLE, 1, 0), 0);
-    assert!(fill() < WANTED);
-    huge_pages::allow_advised();
-    assert!(fill() >= WANTED);
-}
-
 proptest! {
     /// Texts of all lengths, dropped or taken back in any order: the others keep their content.
     #[test]
