@@ -189,7 +189,6 @@ pub use recording::{Recording, RecordingError};
 #[cfg(feature = "rows")]
 pub use rows::{
     file_hash::{FileHash, HashedFile},
-    final_history::FinalHistory,
     item::{Block, Item, Value},
     run_rows::{FIELDS as RUN_FIELDS, RunRow, RunVerdicts, read_run, run_id, verify_recording},
     session_rows::{Change, LineStatus, SessionPart, SessionReader, SessionRow},
@@ -208,6 +207,8 @@ pub use run::text::Text;
 pub use run::verify::{Verification, verify as verify_run};
 pub use session::checkpoint::Checkpoint;
 pub use session::event::Mode as ReplayMode;
+#[cfg(feature = "rows")]
+pub use session::final_history::FinalHistory;
 pub use session::fold::FoldOptions;
 pub use session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
 pub use session::replay::{Outcome, Replay, ReplayError};

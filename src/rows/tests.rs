@@ -6,7 +6,6 @@ use proptest::prelude::*;
 use twox_hash::XxHash3_128;
 
 use super::file_hash::{FileHash, HashedFile};
-use super::final_history::FinalHistory;
 use super::session_rows::{LineStatus, SessionReader};
 use super::session_summary::SessionFold;
 use super::steps::{Step, Steps};
@@ -16,6 +15,7 @@ use crate::disk::sniff::BOM;
 use crate::hash::sha256;
 use crate::jsonl::source::LineSource;
 use crate::run::fold::Watch;
+use crate::session::final_history::FinalHistory;
 use crate::session::fold::FoldOptions;
 use crate::session::replay::Replay;
 

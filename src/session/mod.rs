@@ -11,6 +11,8 @@ pub mod checkpoint;
 pub mod describe;
 pub mod envelope;
 pub mod event;
+#[cfg(feature = "rows")]
+pub mod final_history;
 pub mod fold;
 pub mod fork;
 pub mod header;
