@@ -18,6 +18,7 @@ mod job;
 mod json;
 mod message_json;
 mod opened_run;
+mod pages;
 mod preview;
 mod reading;
 mod recorder;
