@@ -191,7 +191,7 @@ pub use rows::{
     file_hash::{FileHash, HashedFile},
     item::{Block, Item, Value},
     run_rows::{FIELDS as RUN_FIELDS, RunRow, RunVerdicts, read_run, run_id, verify_recording},
-    session_rows::{Change, LineStatus, SessionPart, SessionReader, SessionRow},
+    session_rows::{Change, SessionPart, SessionReader, SessionRow},
     session_summary::{SessionFold, SessionSummary, text as text_of_json},
     steps::{Key, RecordDigest, Step, Steps},
 };
@@ -211,6 +211,8 @@ pub use session::event::Mode as ReplayMode;
 pub use session::final_history::FinalHistory;
 pub use session::fold::FoldOptions;
 pub use session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
+#[cfg(feature = "rows")]
+pub use session::records::LineStatus;
 pub use session::replay::{Outcome, Replay, ReplayError};
 pub use session::snapshot::Snapshots;
 pub use signature::{SigningKey, TrustedKeys};

@@ -30,6 +30,7 @@ mod run_recorder;
 mod run_replay;
 mod session_batches;
 mod session_lock;
+mod session_records;
 mod small_replay;
 mod text;
 mod workflow;

@@ -4,6 +4,7 @@ use crate::hash::{Hash, sha256};
 use crate::hash_batch::HashBatch;
 use crate::hash_batch::stream::HashStream;
 use crate::jsonl::lines::Lines;
+use crate::session::records::content_of;
 
 /// Number of lines that are hashed together.
 const TOGETHER: usize = 16;
@@ -45,8 +46,7 @@ impl LineHashes {
         loop {
             group.clear();
             group.extend(lines.by_ref().take(TOGETHER).map(|(at, line)| {
-                let is_terminated = at + line.len() < text.len();
-                let content = if is_terminated { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
+                let content = content_of(line, at + line.len() < text.len());
                 HashedLine { at, line, content, sha256: Hash::default() }
             }));
             let (Some(first), Some(last)) = (group.first(), group.last()) else { return };

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use twox_hash::XxHash3_128;
 
 use super::file_hash::{FileHash, HashedFile};
-use super::session_rows::{LineStatus, SessionReader};
+use super::session_rows::SessionReader;
 use super::session_summary::SessionFold;
 use super::steps::{Step, Steps};
 use crate::diff::divergence::{Compared, diverging_records};
@@ -17,6 +17,7 @@ use crate::jsonl::source::LineSource;
 use crate::run::fold::Watch;
 use crate::session::final_history::FinalHistory;
 use crate::session::fold::FoldOptions;
+use crate::session::records::LineStatus;
 use crate::session::replay::Replay;
 
 const START: &str = r#"{"type":"session_start","payload":{"sessionId":"S","projectHash":"h","startTime":"T"}}"#;

@@ -3,6 +3,7 @@
 //! - Recording: [`recorder`], which prints the [`envelope`] of each record.
 //! - Replay: [`replay`] scans segments ([`scan`]) and folds their lines ([`event`], [`fold`], [`history`]), optionally from a
 //!   [`snapshot`]; it lays out items for JavaScript ([`layout`]) and reports [`warnings`] as [`message`]s.
+//! - [`records`] reads every line in order; [`final_history`] finds which items of a large session remain.
 //! - [`fork`]: a new session with another one's history up to a checkpoint.
 //! - Listing: [`header`] reads only the first line, [`preview`] as far as the first user message, and [`title`] searches for the last title;
 //!   [`describe`] replays many files at once.
@@ -11,7 +12,6 @@ pub mod checkpoint;
 pub mod describe;
 pub mod envelope;
 pub mod event;
-#[cfg(feature = "rows")]
 pub mod final_history;
 pub mod fold;
 pub mod fork;
@@ -24,6 +24,7 @@ pub mod message;
 pub mod payload;
 pub mod preview;
 pub mod recorder;
+pub mod records;
 pub mod replay;
 pub mod scan;
 pub mod snapshot;
