@@ -2,7 +2,7 @@
  * session-tape: the flight recorder of AI command-line tools.
  *
  * {@link SessionRecordingService} writes a session to an append-only JSONL file, off the JavaScript thread; {@link replaySession} folds such a file
- * back into the history that a CLI resumes from.
+ * back into the history that a CLI resumes from, and {@link readSessionRecords} yields every line of it.
  *
  * {@link RunRecorder} records a run, the execution of a workflow, as a hash-chained log; {@link replayRun}, {@link verifyRun} and
  * {@link readRunEvents} read it.
@@ -23,7 +23,7 @@
 // Only for links in the comment above.
 import type { exportBundle, importBundle, verifyBundle } from './types/bundle.js';
 import type { readRunEvents, replayRun, RunRecorder, verifyRun } from './types/run.js';
-import type { replaySession, SessionRecordingService } from './types/session.js';
+import type { readSessionRecords, replaySession, SessionRecordingService } from './types/session.js';
 
 export * from './types/session.js';
 export * from './types/session-finding.js';

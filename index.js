@@ -10,6 +10,7 @@ const { defineLazily, lazily } = require('./lib/lazily.js')
 
 const { replaySession } = lazily(() => require('./lib/replay.js'))
 const { openSession } = lazily(() => require('./lib/session.js'))
+const { readSessionRecords } = lazily(() => require('./lib/session-records.js'))
 const { foldCheckpoints } = lazily(() => require('./lib/checkpoints.js'))
 const { readSessionHeader, readSessionHeaders } = lazily(() => require('./lib/header.js'))
 const { listSessions } = lazily(() => require('./lib/list.js'))
@@ -41,6 +42,7 @@ const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./lib
 const api = (module.exports = {
   replaySession,
   openSession,
+  readSessionRecords,
   foldCheckpoints,
   readSessionHeader,
   readSessionHeaders,

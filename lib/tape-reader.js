@@ -131,6 +131,8 @@ function smallest(value) {
  * order.
  */
 const BUILDERS = [
+  { keys: ['v', 'seq', 'ts', 'type', 'payload'], build: () => ({ v: value(), seq: value(), ts: value(), type: value(), payload: value() }) },
+  { keys: ['content'], build: () => ({ content: value() }) },
   { keys: ['speaker', 'blocks'], build: () => ({ speaker: value(), blocks: value() }) },
   { keys: ['speaker', 'blocks', 'metadata'], build: () => ({ speaker: value(), blocks: value(), metadata: value() }) },
   { keys: ['type', 'text'], build: () => ({ type: value(), text: value() }) },

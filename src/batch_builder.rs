@@ -178,7 +178,8 @@ impl BatchBuilder {
     }
 }
 
-fn describe(json: &mut JsonText, tape: &FinishedTape, counts: [usize; 4]) {
+/// Appends what is to be known of a tape, with the numbers of its values by category.
+pub fn describe(json: &mut JsonText, tape: &FinishedTape, counts: [usize; 4]) {
     for (key, count) in ["items", "events", "checkpoints", "results"].into_iter().zip(counts) {
         json.member(key, &count);
     }
@@ -203,7 +204,8 @@ fn append_string(json: &mut JsonText, inside: &[u8]) {
     json.syntax("\"");
 }
 
-fn output_of(tape: FinishedTape) -> OutputTape {
+/// A tape for JavaScript.
+pub fn output_of(tape: FinishedTape) -> OutputTape {
     let texts = tape.texts.into_iter().map(|text| {
         Some(match text {
             OwnText::Narrow(text) => text.into(),

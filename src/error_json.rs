@@ -42,7 +42,8 @@ pub struct ErrorJson<'e> {
 }
 
 impl<'e> ErrorJson<'e> {
-    fn new(code: &'e str, message: impl Into<Cow<'e, str>>) -> Self {
+    /// An error without further members.
+    pub fn new(code: &'e str, message: impl Into<Cow<'e, str>>) -> Self {
         ErrorJson { code, message: message.into(), ..Self::default() }
     }
 

@@ -132,9 +132,9 @@ pub use lines::{LineSource, ReadError, SEGMENT_BYTES, Threads, WriteError, Write
 pub use pipeline::{InOrder, Pipeline, Worker, spare_cores};
 pub use recording::{Recording, RecordingError};
 pub use rows::{
-    Block, Change, FIELDS as RUN_FIELDS, FileHash, FinalHistory, HashedFile, Item, Key, LineStatus, RecordDigest,
-    RunRow, RunVerdicts, SessionFold, SessionPart, SessionReader, SessionRow, SessionSummary, Step, Steps, Value,
-    read_run, run_id, text as text_of_json, verify_recording,
+    Block, Change, FIELDS as RUN_FIELDS, FileHash, HashedFile, Item, Key, RecordDigest, RunRow, RunVerdicts,
+    SessionFold, SessionPart, SessionReader, SessionRow, SessionSummary, Step, Steps, Value, read_run, run_id,
+    text as text_of_json, verify_recording,
 };
 pub use run::{
     ErrorCode as RunErrorCode, EventInput, RecordError, ReplayOptions as RunReplayOptions, Replayed as ReplayedRun,
@@ -142,8 +142,8 @@ pub use run::{
     Watch as RunWatch, WrittenSnapshot, replay as replay_run, verify as verify_run,
 };
 pub use session::{
-    Checkpoint, FileNameForm, FoldOptions, Mode as ReplayMode, Outcome, Record, Recorder, RecorderConfig, Replay,
-    ReplayError, Snapshots,
+    Checkpoint, FileNameForm, FinalHistory, FoldOptions, LineStatus, Mode as ReplayMode, Outcome, Record, Recorder,
+    RecorderConfig, Replay, ReplayError, Snapshots,
 };
 pub use signature::{SigningKey, TrustedKeys};
 pub use threading::STACK_BYTES;

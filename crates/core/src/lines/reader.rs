@@ -75,6 +75,7 @@ pub struct LineReader {
     skipping: bool,
     at_end: bool,
     abridges: bool,
+    skips_long_lines: bool,
     abridged: Abridged,
     cancellation: Cancellation,
 }
@@ -96,6 +97,7 @@ impl LineReader {
             skipping: false,
             at_end: false,
             abridges: false,
+            skips_long_lines: false,
             abridged: Abridged::default(),
             cancellation,
         }
@@ -106,13 +108,24 @@ impl LineReader {
         LineReader { abridges: true, ..self }
     }
 
+    /// The same reader, but a line that is too long is skipped like one that can't be JSON, and is not an error.
+    pub fn skipping_long_lines(self) -> Self {
+        LineReader { skips_long_lines: true, ..self }
+    }
+
     /// Starts with the lines that begin in `range`. The start of the range need not be the beginning of a line.
     pub fn begin(&mut self, range: Range<u64>) {
         // The byte before the range shows whether a line begins right at its start.
         let before = range.start.saturating_sub(1);
         let kept = Self::with(std::mem::take(&mut self.buffer), std::mem::take(&mut self.cancellation));
-        *self =
-            LineReader { base: before, limit: range.end, skipping: range.start > 0, abridges: self.abridges, ..kept };
+        *self = LineReader {
+            base: before,
+            limit: range.end,
+            skipping: range.start > 0,
+            abridges: self.abridges,
+            skips_long_lines: self.skips_long_lines,
+            ..kept
+        };
     }
 
     /// Offset of the next line; once all lines are returned, that of the first line of the next range.
@@ -175,9 +188,9 @@ impl LineReader {
             if self.filled >= LOOK_AHEAD_BYTES {
                 let has_nul = memchr::memchr(0, &self.buffer[searched..self.filled]).is_some();
                 if has_nul || self.filled > MAX_LINE_BYTES || (!has_looked && self.will_be_refused(source)?) {
-                    let line = lines_before + 1;
+                    let (line, is_allowed) = (lines_before + 1, self.skips_long_lines);
                     return self.skip_line(source, observe, |torn, length| {
-                        if torn || length <= MAX_LINE_BYTES as u64 {
+                        if torn || is_allowed || length <= MAX_LINE_BYTES as u64 {
                             Ok(())
                         } else {
                             Err(ReadError::LineTooLong { line })

@@ -53,6 +53,8 @@ impl ReadError {
 pub struct LineSource {
     content: Content,
     size: u64,
+    /// Offset from which on nothing is read.
+    end: u64,
     metadata: Metadata,
     opened: SystemTime,
 }
@@ -95,11 +97,17 @@ impl LineSource {
         Some(LineSource { opened, ..Self::in_memory(content) })
     }
 
+    /// The same file, without what is appended to it after it was opened: its last line ends where it ended then.
+    #[must_use]
+    pub fn as_opened(self) -> Self {
+        LineSource { end: self.size, ..self }
+    }
+
     /// Presents bytes in memory as a file.
     pub fn in_memory(content: Vec<u8>) -> Self {
         let size = content.len() as u64;
         let metadata = Metadata { kind: FileKind::File, size, modified: None, inode: None };
-        LineSource { content: Content::Memory(content), size, metadata, opened: SystemTime::now() }
+        LineSource { content: Content::Memory(content), size, end: u64::MAX, metadata, opened: SystemTime::now() }
     }
 
     /// Opens a file. A regular file is read whole if it is smaller than `kept_bytes`.
@@ -115,7 +123,7 @@ impl LineSource {
         } else {
             return Err(ReadError::System(expect_regular(&metadata, path).err().unwrap_or_else(OsError::directory)));
         };
-        Ok(LineSource { content, size, metadata, opened })
+        Ok(LineSource { content, size, end: u64::MAX, metadata, opened })
     }
 
     /// Size of the file in bytes when it was opened.
@@ -186,7 +194,9 @@ impl LineSource {
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, ReadError> {
         match &self.content {
             Content::File(file) => loop {
-                match file.read_at(buffer, offset) {
+                let rest = usize::try_from(self.end.saturating_sub(offset)).unwrap_or(usize::MAX);
+                let length = buffer.len().min(rest);
+                match file.read_at(&mut buffer[..length], offset) {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     result => return result.map_err(|error| failed(&error, "read", None)),
                 }

@@ -2,6 +2,7 @@
 
 use crate::hash::{Hash, sha256};
 use crate::lines::Lines;
+use crate::session::content_of;
 
 /// A line and its hash.
 #[derive(Clone, Copy)]
@@ -19,8 +20,7 @@ pub(super) struct HashedLine<'l> {
 /// The lines of a text, hashed one after the other.
 pub(super) fn hashed_lines(text: &[u8]) -> impl Iterator<Item = HashedLine<'_>> {
     Lines::new(text).map(|(at, line)| {
-        let is_terminated = at + line.len() < text.len();
-        let content = if is_terminated { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
+        let content = content_of(line, at + line.len() < text.len());
         HashedLine { at, line, content, sha256: sha256([content]) }
     })
 }

@@ -8,40 +8,14 @@ use super::item::{Item, item_of};
 use super::steps::{RecordDigest, RecordDigester};
 use crate::cancellation::Cancellation;
 use crate::diff::Tree;
-use crate::disk::{BOM, OsError};
+use crate::disk::OsError;
 use crate::hash::Hash;
 use crate::json::{Nesting, Span, Text};
 use crate::lines::{LineReader, LineSource, ReadError};
-use crate::session::{Body, Effect, FoldOptions, Line, LinePosition, StartFields};
+use crate::session::{
+    Body, Effect, FoldOptions, Line, LinePosition, LineStatus, SKIPPED, StartFields, skipped_content,
+};
 use sha2::{Digest as _, Sha256};
-
-/// How a replay reads a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineStatus {
-    /// An event.
-    Ok,
-    /// An event of a known type whose payload does not fit.
-    Malformed,
-    /// An event of a type that this release does not know.
-    Unknown,
-    /// Not JSON.
-    Unparseable,
-    /// Not JSON, but the last line of its file, as a crash leaves it.
-    Torn,
-}
-
-impl LineStatus {
-    /// The name that users read.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            LineStatus::Ok => "ok",
-            LineStatus::Malformed => "malformed",
-            LineStatus::Unknown => "unknown",
-            LineStatus::Unparseable => "unparseable",
-            LineStatus::Torn => "torn",
-        }
-    }
-}
 
 /// What an event changes for the events after it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -214,9 +188,6 @@ impl SessionReader {
     }
 }
 
-/// What a reader returns for a line that it has skipped because it can't be JSON, and for a last line of this one byte.
-const SKIPPED: &[u8] = b"\0";
-
 /// Number of bytes of a skipped line that are hashed at a time.
 const HASHED_BYTES: usize = 64 << 10;
 
@@ -230,28 +201,14 @@ fn row_of<'l>(
 ) -> SessionRow<'l> {
     let (line, bytes) = (place.line, hashed.content);
     let mut row = SessionRow::unread(bytes, place.offset, bytes.len() as u64, hashed.sha256);
-    match read {
-        Line::Blank | Line::Null => {}
-        Line::Unparseable => row.status = Some(LineStatus::Unparseable),
-        Line::WithoutSeq => row.status = Some(LineStatus::Malformed),
-        Line::Event(event) => {
-            row.status = Some(status_of(&event.body, place.first_of_file));
-            row.seq = event.seq;
-            row.ts = event.ts.map(|ts| ts.of(line));
-            row.change = change_of(&event.body, place);
-            (row.record, row.tree) = digester.digest(line, tree, nesting).unzip();
-        }
+    row.status = LineStatus::of(read, place.first_of_file);
+    if let Line::Event(event) = read {
+        row.seq = event.seq;
+        row.ts = event.ts.map(|ts| ts.of(line));
+        row.change = change_of(&event.body, place);
+        (row.record, row.tree) = digester.digest(line, tree, nesting).unzip();
     }
     row
-}
-
-fn status_of(body: &Body, is_first: bool) -> LineStatus {
-    match body {
-        Body::Malformed(..) => LineStatus::Malformed,
-        Body::SessionStart(None) if is_first => LineStatus::Malformed,
-        Body::Unknown(_) => LineStatus::Unknown,
-        _ => LineStatus::Ok,
-    }
 }
 
 /// What a replay takes for a provider that is not a string.
@@ -274,13 +231,10 @@ fn change_of<'l>(body: &Body, place: &LinePosition<'l>) -> Change<'l> {
     }
 }
 
-/// The row of a line whose bytes were not kept. They are read again, without a BOM at the beginning of the file and, if a `\n` follows, without
-/// a `\r` at their end.
+/// The row of a line whose bytes were not kept. They are read again.
 fn skipped_row(source: &LineSource, line: Range<u64>, is_terminated: bool) -> Result<SessionRow<'static>, ReadError> {
-    let has_bom = line.start == 0 && has_bytes(source, 0, BOM)?;
-    let offset = if has_bom { BOM.len() as u64 } else { line.start };
-    let has_return = is_terminated && line.end > offset && has_bytes(source, line.end - 1, b"\r")?;
-    let length = line.end - u64::from(has_return) - offset;
+    let content = skipped_content(source, line, is_terminated)?;
+    let (offset, length) = (content.start, content.end - content.start);
     let (mut hasher, mut buffer, mut at) = (Sha256::new(), vec![0; HASHED_BYTES], 0);
     let cancellation = Cancellation::current();
     while at < length {
@@ -296,11 +250,4 @@ fn skipped_row(source: &LineSource, line: Range<u64>, is_terminated: bool) -> Re
     }
     let row = SessionRow::unread(&[], offset, length, hasher.finalize().into());
     Ok(SessionRow { is_skipped: true, status: Some(LineStatus::Unparseable), ..row })
-}
-
-/// Whether these bytes are at this offset of the file.
-fn has_bytes(source: &LineSource, offset: u64, bytes: &[u8]) -> Result<bool, ReadError> {
-    let mut found = [0; BOM.len()];
-    let found = &mut found[..bytes.len()];
-    Ok(source.read_at(found, offset)? == bytes.len() && found == bytes)
 }

@@ -6,8 +6,7 @@ use proptest::prelude::*;
 use twox_hash::XxHash3_128;
 
 use super::file_hash::{FileHash, HashedFile};
-use super::final_history::FinalHistory;
-use super::session_rows::{LineStatus, SessionReader};
+use super::session_rows::SessionReader;
 use super::session_summary::SessionFold;
 use super::steps::{Step, Steps};
 use crate::diff::{Compared, Source, diverging_records};
@@ -15,7 +14,7 @@ use crate::disk::BOM;
 use crate::hash::sha256;
 use crate::lines::LineSource;
 use crate::run::Watch;
-use crate::session::{FoldOptions, Replay};
+use crate::session::{FinalHistory, FoldOptions, LineStatus, Replay};
 
 const START: &str = r#"{"type":"session_start","payload":{"sessionId":"S","projectHash":"h","startTime":"T"}}"#;
 

@@ -43,6 +43,15 @@ impl Opened {
         Ok(self)
     }
 
+    /// Returns the bundle of a session, and an error for the bundle of a run. For readers of sessions.
+    pub fn expect_session(self) -> Result<Self, ImportError> {
+        if self.kind == BundleKind::Run {
+            let message = "it is the bundle of a run, not of a session";
+            return Err(BundleError::new(BundleCode::NotABundle, message).into());
+        }
+        Ok(self)
+    }
+
     /// The directory of the run. The log of a partial bundle begins after a snapshot.
     pub fn run_directory(&self) -> RunDirectory {
         RunDirectory::of_verified_bundle(&self.root)

@@ -191,6 +191,16 @@ pub struct LinePosition<'a> {
 }
 
 impl LinePosition<'_> {
+    /// Applies what an event of this line does to the history.
+    pub fn change_history(&self, body: &Body, history: &mut HistoryEffect) {
+        match *body {
+            Body::Content(span) => history.push(self.item(span)),
+            Body::Compressed(span) => history.replace(self.item(span)),
+            Body::Rewind(count) => history.rewind(count),
+            _ => {}
+        }
+    }
+
     fn item(&self, span: Span) -> ItemRef {
         ItemRef { offset: self.offset + u64::from(span.start), length: span.end - span.start }
     }
@@ -272,9 +282,9 @@ impl Effect {
         match event.body {
             Body::SessionStart(fields) if place.first_of_file => self.add_start(fields, place, options),
             Body::SessionStart(_) => self.warnings.push(self.lines, Problem::MisplacedStart),
-            Body::Content(span) => self.history.push(place.item(span)),
-            Body::Compressed(span) => self.history.replace(place.item(span)),
-            Body::Rewind(count) => self.history.rewind(count),
+            Body::Content(_) | Body::Compressed(_) | Body::Rewind(_) => {
+                place.change_history(&event.body, &mut self.history);
+            }
             Body::ProviderSwitch(provider, model) => {
                 self.provider = Some(place.raw(provider));
                 if let Some(model) = model {

@@ -90,6 +90,11 @@ pub fn read_start_payload(line: &[u8]) -> Option<Span> {
     envelope.payload.object().filter(|_| event_type == EventType::SessionStart)
 }
 
+/// The `type` of a line, of any JSON type. `None` if it has none, or is not an object.
+pub(crate) fn read_type(line: &[u8], nesting: &mut Nesting) -> Option<Span> {
+    read_whole_envelope(line, nesting)?.event_type
+}
+
 /// The `ts` of a line, if it is a string: its text between the quotes.
 pub fn read_time(line: &[u8]) -> Option<Span> {
     let ts = read_whole_envelope(line, &mut Nesting::default())?.ts;

@@ -8,9 +8,11 @@ use std::sync::{Arc, LazyLock};
 
 use memchr::{memchr_iter, memmem::Finder};
 
-use crate::lines::{LineReader, LineSource, ReadError, Segments, Threads};
+use crate::json::Nesting;
+use crate::lines::{LineReader, LineSource, Lines, ReadError, Segments, Threads};
 use crate::pipeline::Worker;
-use crate::session::{Fold, FoldOptions, HistoryEffect, Truncation};
+use crate::session::fold::{HistoryEffect, LinePosition, Truncation};
+use crate::session::format::{Line, Mode, read_line};
 
 /// How many items of each part remain at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +21,9 @@ pub struct FinalHistory {
 }
 
 impl FinalHistory {
+    /// More items than any part has.
+    pub const ALL: u64 = u64::MAX;
+
     /// Computes it for a file, whose parts are given in order. A part of more than `most_lines` lines is split, since a short line needs more
     /// memory than its bytes. Also returns the resulting parts.
     pub fn find(
@@ -26,12 +31,16 @@ impl FinalHistory {
         parts: Vec<Range<u64>>,
         most_lines: usize,
     ) -> Result<(Vec<Range<u64>>, Self), ReadError> {
-        let make = || Folder {
-            source: source.clone(),
-            reader: LineReader::default(),
-            fold: Fold::new(FoldOptions::default()),
-            most_lines: most_lines.max(1),
-        };
+        Self::find_with(parts, most_lines, || PartFolder::new(source.clone(), LineReader::default(), Mode::Lenient))
+    }
+
+    /// Like [`find`](Self::find), with folders that `make` makes.
+    pub fn find_with(
+        parts: Vec<Range<u64>>,
+        most_lines: usize,
+        make: impl Fn() -> PartFolder,
+    ) -> Result<(Vec<Range<u64>>, Self), ReadError> {
+        let make = || Cutter { folder: make(), most_lines: most_lines.max(1) };
         let mut folded = Segments::new(parts, Threads::All, make);
         let (mut parts, mut effects) = (Vec::new(), Vec::new());
         while let Some(cut) = folded.next_output() {
@@ -40,7 +49,7 @@ impl FinalHistory {
                 effects.push(effect);
             }
         }
-        let (mut folder, mut remaining) = (make(), vec![u64::MAX; parts.len()]);
+        let (mut folder, mut remaining) = (make().folder, vec![Self::ALL; parts.len()]);
         // The effect of the later parts.
         let mut later = Truncation::Last(0);
         for (at, part) in parts.iter().enumerate().rev() {
@@ -48,7 +57,7 @@ impl FinalHistory {
                 (_, Truncation::All) => PartEffect::default(),
                 (Some(effect), _) => effect,
                 (None, Truncation::Last(0)) => continue,
-                (None, _) => folder.effect(part.clone())?,
+                (None, _) => PartEffect::of(&folder.effect(part.clone())?),
             };
             (remaining[at], later) = effect.before(later);
         }
@@ -57,12 +66,13 @@ impl FinalHistory {
 
     /// For a session of one part.
     pub fn of_one() -> Self {
-        FinalHistory { remaining: vec![u64::MAX] }
+        FinalHistory { remaining: vec![Self::ALL] }
     }
 
     /// How many of the items that a part adds and does not remove again are in the final history: at most the first ones, up to this number.
+    /// [`ALL`](Self::ALL) for a part none of whose items is ever removed.
     pub fn remaining(&self, part: usize) -> u64 {
-        self.remaining.get(part).copied().unwrap_or(u64::MAX)
+        self.remaining.get(part).copied().unwrap_or(Self::ALL)
     }
 }
 
@@ -97,14 +107,43 @@ impl PartEffect {
     }
 }
 
-struct Folder {
+/// Computes the effects of parts on the history. Reuses its buffer.
+pub struct PartFolder {
     source: Arc<LineSource>,
     reader: LineReader,
-    fold: Fold,
+    mode: Mode,
+    nesting: Nesting,
+}
+
+impl PartFolder {
+    /// A folder for the parts of a file.
+    pub fn new(source: Arc<LineSource>, reader: LineReader, mode: Mode) -> Self {
+        PartFolder { source, reader, mode, nesting: Nesting::default() }
+    }
+
+    /// The effect of a part on the history. Unlike in a replay, an invalid `session_start` does not end it.
+    pub fn effect(&mut self, part: Range<u64>) -> Result<HistoryEffect, ReadError> {
+        let mut history = HistoryEffect::default();
+        self.reader.begin(part);
+        while let Some(chunk) = self.reader.next_chunk(&self.source, 0, &mut |_| {})? {
+            for (at, line) in Lines::new(chunk.bytes) {
+                if let Line::Event(event) = read_line(line, self.mode, &mut self.nesting) {
+                    let place = LinePosition { line, offset: chunk.offset + at as u64, first_of_file: false };
+                    place.change_history(&event.body, &mut history);
+                }
+            }
+        }
+        Ok(history)
+    }
+}
+
+/// Splits parts, and computes the effects of those in which items may be removed.
+struct Cutter {
+    folder: PartFolder,
     most_lines: usize,
 }
 
-impl Worker for Folder {
+impl Worker for Cutter {
     type Job = Range<u64>;
     /// The parts that a part is split into, with their effects; `None` if no item can be removed in them.
     type Output = Result<Vec<(Range<u64>, Option<PartEffect>)>, ReadError>;
@@ -112,30 +151,21 @@ impl Worker for Folder {
     fn work(&mut self, part: Range<u64>) -> Self::Output {
         let (parts, may_remove) = self.cut(part)?;
         let effect = |part: Range<u64>| {
-            let effect = if may_remove { Some(self.effect(part.clone())?) } else { None };
+            let effect = if may_remove { Some(PartEffect::of(&self.folder.effect(part.clone())?)) } else { None };
             Ok((part, effect))
         };
         parts.into_iter().map(effect).collect()
     }
 }
 
-impl Folder {
-    /// The effect of a part on the history.
-    fn effect(&mut self, part: Range<u64>) -> Result<PartEffect, ReadError> {
-        let mut whole = HistoryEffect::default();
-        self.reader.begin(part);
-        while let Some(chunk) = self.reader.next_chunk(&self.source, 0, &mut |_| {})? {
-            whole.append(self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start).history);
-        }
-        Ok(PartEffect::of(&whole))
-    }
-
+impl Cutter {
     /// Splits a part so that no part has too many lines, and returns whether some line may remove items. Most parts have no such line, and a
     /// search is much faster than parsing.
     fn cut(&mut self, part: Range<u64>) -> Result<(Vec<Range<u64>>, bool), ReadError> {
         let (mut parts, mut begin, mut lines, mut may_remove) = (Vec::new(), part.start, 0, false);
-        self.reader.begin(part.clone());
-        while let Some(chunk) = self.reader.next_chunk(&self.source, 0, &mut |_| {})? {
+        let PartFolder { source, reader, .. } = &mut self.folder;
+        reader.begin(part.clone());
+        while let Some(chunk) = reader.next_chunk(source, 0, &mut |_| {})? {
             may_remove = may_remove || REMOVALS.iter().any(|removal| removal.find(chunk.bytes).is_some());
             let more = memchr_iter(b'\n', chunk.bytes).count();
             if lines + more <= self.most_lines {
