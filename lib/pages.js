@@ -1,6 +1,6 @@
 'use strict'
 
-// Iterates over a recording that the addon reads page by page (src/node/pages.rs).
+// Iterates over a recording that the addon reads page by page (src/pages.rs).
 
 const { onAbort } = require('./abort.js')
 const { runJob } = require('./job.js')

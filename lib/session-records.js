@@ -7,7 +7,7 @@ const { SESSION, runJob } = require('./job.js')
 const { elementsOfPages } = require('./pages.js')
 const { appendValues } = require('./tape-reader.js')
 
-/** The statuses by their letters (src/node/session_records.rs). */
+/** The statuses by their letters (src/session_records.rs). */
 const STATUSES = { __proto__: null, o: 'ok', m: 'malformed', u: 'unknown', p: 'unparseable', t: 'torn', '-': null }
 
 const BEGINNING = Object.freeze({ __proto__: null, line: 1, offset: 0 })
