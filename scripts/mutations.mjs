@@ -109,8 +109,8 @@ const MUTATIONS = [
   ['interleavings', 'note that the receiver rests', 'src/job/queue.rs', 'state.is_receiver_awake = batch.is_some();', 'state.is_receiver_awake = true;'],
   ['interleavings', 'signal that a queue is closed', 'src/job/queue.rs', '        state.waiting.clear();\n        drop(state);\n        self.taken.notify_one();\n', '        state.waiting.clear();\n        drop(state);\n'],
   ['interleavings', 'signal that a job has cleaned up', 'src/job/registry.rs', '        self.0.ended.notify_all();\n', ''],
-  ['interleavings', 'signal that a pipeline has a job', 'crates/core/src/pipeline/job_queue.rs', '        self.added.notify_one();\n', ''],
-  ['interleavings', 'signal that a pipeline has ended', 'crates/core/src/pipeline/job_queue.rs', '        self.added.notify_all();\n', ''],
+  ['interleavings', 'signal that a pipeline has a job', 'crates/core/src/task/pipeline/job_queue.rs', '        self.added.notify_one();\n', ''],
+  ['interleavings', 'signal that a pipeline has ended', 'crates/core/src/task/pipeline/job_queue.rs', '        self.added.notify_all();\n', ''],
   // The locks of sessions, in JavaScript.
   ['__test__/session/lock-power-cut.spec.ts', 'sync of a session lock before it is linked', 'lib/session-lock/temporary-file.js', '    await sync(handle)\n', ''],
 ];

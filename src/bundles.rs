@@ -13,7 +13,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::job::{JobGuard, JobRegistry};
 use session_tape_core::bundle::{Opened, is_archive, is_bundle};
-use session_tape_core::cancellation::Cancellation;
+use session_tape_core::task::Cancellation;
 
 /// How long the end of an environment waits for jobs to clean up.
 const LAST_CLEANUP: Duration = Duration::from_secs(2);

@@ -6,12 +6,12 @@ use super::reading::open_bundle;
 use session_tape_core::bundle::{
     ImportError, Opened, Progress, is_bundle, open_verified, replay_opened, trace_opened, verify_opened,
 };
-use session_tape_core::cancellation::Cancellation;
 use session_tape_core::run::{
     Failed, Range, Redactions, ReplayOptions, Replayed, RunDirectory, RunError, Trace, Verification, Watch, replay,
     verify,
 };
 use session_tape_core::signature::TrustedKeys;
+use session_tape_core::task::Cancellation;
 
 /// A run, ready to be read.
 pub enum OpenedRun {

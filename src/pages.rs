@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 
 use super::bundles::Unpacked;
 use super::job::{JobEnd, NativeJob, new_job};
-use session_tape_core::background;
-use session_tape_core::cancellation::Cancellation;
+use session_tape_core::task::Cancellation;
+use session_tape_core::task::background;
 
 /// What is read page by page.
 pub trait Paged: Sized + Send + 'static {

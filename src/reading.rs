@@ -7,8 +7,8 @@ use napi::bindgen_prelude::{Function, Result};
 use super::bundles::NativeBundles;
 use super::job::{Every, JobEnd, NativeJob, Progress, ProgressReporter, new_job};
 use session_tape_core::bundle::{ImportError, Opened, VerifyOptions, open, watch};
-use session_tape_core::cancellation::Cancellation;
 use session_tape_core::signature::TrustedKeys;
+use session_tape_core::task::Cancellation;
 
 /// Number of bytes read between two reports of progress.
 const PROGRESS_BYTES: u64 = 1 << 20;

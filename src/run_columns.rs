@@ -14,10 +14,10 @@ use super::opened_run::OpenedRun;
 use super::reading::start_reading;
 use super::text::OutputText;
 use session_tape_core::bundle::{BundleError, ImportError, trace_opened};
-use session_tape_core::cancellation::Cancellation;
 use session_tape_core::json::Text;
 use session_tape_core::run::{Column, EventColumns, Names, Range, RunError, Trace, explain_not_a_run};
 use session_tape_core::signature::TrustedKeys;
+use session_tape_core::task::Cancellation;
 
 /// Approximate size, in bytes, of the text that is handed over at a time.
 const PAYLOADS_BYTES: usize = 1 << 20;

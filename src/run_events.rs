@@ -12,9 +12,9 @@ use super::json::JsonText;
 use super::opened_run::OpenedRun;
 use super::pages::{Paged, Pages};
 use session_tape_core::bundle::ImportError;
-use session_tape_core::cancellation::Cancellation;
 use session_tape_core::run::{EventLine, Kind, Range, RunError, Trace, event_id, explain_not_a_run};
 use session_tape_core::signature::TrustedKeys;
+use session_tape_core::task::Cancellation;
 
 /// Approximate size, in bytes, of the text that V8 parses in one turn of the event loop.
 const PAGE_BYTES: usize = 256 << 10;

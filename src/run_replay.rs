@@ -10,15 +10,15 @@ use super::json::JsonText;
 use super::opened_run::OpenedRun;
 use super::reading::{TwoPhaseProgress, start_reading};
 use super::run_json::{MetricsJson, VerificationJson};
-use session_tape_core::background;
 use session_tape_core::bundle::{ImportError, Progress};
-use session_tape_core::cancellation::Cancellation;
 use session_tape_core::hash::to_hex;
 use session_tape_core::run::{
     Aspect, ErrorCode, Failed, Redactions, ReplayOptions, Replayed, RunError, SUFFIX as SNAPSHOT_SUFFIX, StartFrom,
     State, Verification, Verify, Watch, state_hash,
 };
 use session_tape_core::signature::TrustedKeys;
+use session_tape_core::task::Cancellation;
+use session_tape_core::task::background;
 
 /// The options of a replay.
 #[napi(object, object_to_js = false)]

@@ -9,10 +9,10 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::text::OutputText;
-use session_tape_core::background;
-use session_tape_core::background::Ticket;
-use session_tape_core::cancellation::Cancellation;
-use session_tape_core::threading::{Condvar, Mutex};
+use session_tape_core::task::Cancellation;
+use session_tape_core::task::background;
+use session_tape_core::task::background::Ticket;
+use session_tape_core::task::threading::{Condvar, Mutex};
 
 /// Maximum number of queued batches. The next one is begun when there is room for it.
 const WAITING: usize = 4;

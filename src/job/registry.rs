@@ -3,8 +3,8 @@
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use session_tape_core::cancellation::Cancellation;
-use session_tape_core::threading::{Condvar, Mutex};
+use session_tape_core::task::Cancellation;
+use session_tape_core::task::threading::{Condvar, Mutex};
 
 /// The jobs that have to clean up.
 #[derive(Default)]

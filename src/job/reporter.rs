@@ -5,7 +5,7 @@ use super::progress::{Every, Progress};
 use super::queue::Batch;
 use super::sender::Sender;
 use crate::json::JsonText;
-use session_tape_core::cancellation::Cancellation;
+use session_tape_core::task::Cancellation;
 
 /// Sends the progress of a job to JavaScript, as often as [`Every`] specifies.
 pub struct ProgressReporter<'s> {

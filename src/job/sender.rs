@@ -9,10 +9,10 @@ use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use super::end::JobEnd;
 use super::queue::{Batch, BatchQueue, Sent};
 use crate::error_json::ErrorJson;
-use session_tape_core::background;
-use session_tape_core::background::NotDone;
-use session_tape_core::cancellation::Cancellation;
 use session_tape_core::disk::OsError;
+use session_tape_core::task::Cancellation;
+use session_tape_core::task::background;
+use session_tape_core::task::background::NotDone;
 
 /// Wakes JavaScript. Holds the process open until it is dropped.
 pub type OnReady = ThreadsafeFunction<(), (), (), Status, false, false, 0>;

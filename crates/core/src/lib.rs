@@ -104,32 +104,26 @@ macro_rules! failpoint {
     };
 }
 
-pub mod background;
 pub mod bundle;
-pub mod cancellation;
 pub mod clock;
 pub mod diff;
 pub mod disk;
 pub mod hash;
-pub mod pipeline;
 pub mod recording;
 pub mod rows;
 pub mod run;
 pub mod session;
 pub mod signature;
-pub mod threading;
 
 pub use bundle::{
     BundleInfo, ExportOptions, ImportError, JobWatch as BundleWatch, Progress as BundleProgress, RedactOptions,
     RedactionRule, Report as BundleReport, VerifyOptions, export as export_bundle, import as import_bundle,
     verify as verify_bundle,
 };
-pub use cancellation::Cancellation;
 pub use diff::{Diff, DiffOptions, Source as DiffSource, diff, trace_ancestors};
 pub use disk::{Durability, is_archive as is_archive_beginning};
 pub use json::Text;
 pub use lines::{LineSource, ReadError, SEGMENT_BYTES, Threads, WriteError, WriteFailure, Writer, equal_segments};
-pub use pipeline::{InOrder, Pipeline, Worker, spare_cores};
 pub use recording::{Recording, RecordingError};
 pub use rows::{
     Block, Change, FIELDS as RUN_FIELDS, FileHash, HashedFile, Item, Key, RecordDigest, RunRow, RunVerdicts,
@@ -146,7 +140,10 @@ pub use session::{
     RecorderConfig, Replay, ReplayError, Snapshots,
 };
 pub use signature::{SigningKey, TrustedKeys};
-pub use threading::STACK_BYTES;
+pub use task::Cancellation;
+pub use task::threading::STACK_BYTES;
+pub use task::{InOrder, Pipeline, Worker, spare_cores};
 pub mod json;
 pub mod lines;
 pub mod tape;
+pub mod task;

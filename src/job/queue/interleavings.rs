@@ -3,7 +3,7 @@
 
 use super::*;
 use loom::sync::Notify;
-use session_tape_core::threading::{explore, spawn};
+use session_tape_core::task::threading::{explore, spawn};
 use std::sync::Arc;
 
 /// No wait times out: each ends with a signal.

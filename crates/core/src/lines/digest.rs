@@ -11,8 +11,8 @@ use twox_hash::XxHash3_128;
 
 use super::segments::{Segments, Threads};
 use super::source::LineSource;
-use crate::cancellation::Cancellation;
-use crate::pipeline::Worker;
+use crate::task::Cancellation;
+use crate::task::Worker;
 
 /// Size of a read in bytes.
 const READ_BYTES: usize = 256 << 10;

@@ -9,8 +9,8 @@ use super::abridged::Abridged;
 #[cfg(not(test))]
 use super::source::MAX_LINE_BYTES;
 use super::source::{LineSource, ReadError};
-use crate::cancellation::Cancellation;
 use crate::disk::{BOM, OsError};
+use crate::task::Cancellation;
 
 /// Lower in tests, which write lines that are too long.
 #[cfg(test)]

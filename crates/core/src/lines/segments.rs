@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::source::LineSource;
-use crate::pipeline::{InOrder, Pipeline, Worker, spare_cores};
+use crate::task::{InOrder, Pipeline, Worker, spare_cores};
 
 /// Size of a segment, which is one job, in bytes: a few chunks, about a millisecond of work.
 pub const SEGMENT_BYTES: u64 = 1 << 20;

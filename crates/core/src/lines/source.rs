@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::cancellation::Cancellation;
 use crate::disk::{File, FileKind, Links, Metadata, OsError, expect_regular, files, input_file, stream};
+use crate::task::Cancellation;
 
 /// The longest line that is read, in bytes: V8's longest string. A longer line could not become a JavaScript
 /// value in any case.

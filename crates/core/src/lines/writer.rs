@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::disk::{Durability, OsError, Replaced, Target, Unsynced};
-use crate::threading::{Condvar, Mutex, MutexGuard};
+use crate::task::threading::{Condvar, Mutex, MutexGuard};
 
 /// Maximum size of a segment in bytes, unless one push is larger. Small enough for a quick write, large enough to make the cost of the
 /// system call negligible.
@@ -415,7 +415,7 @@ impl Drop for Shared {
         let mut state = self.state.lock();
         if state.has_locks() {
             let targets = std::mem::take(&mut state.targets);
-            let _ = crate::background::spawn_thread(move || drop(targets));
+            let _ = crate::task::background::spawn_thread(move || drop(targets));
         }
     }
 }

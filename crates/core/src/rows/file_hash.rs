@@ -3,9 +3,9 @@
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_128;
 
-use crate::cancellation::Cancellation;
 use crate::hash::Hash;
 use crate::lines::LineSource;
+use crate::task::Cancellation;
 
 /// Maximum number of bytes read at a time.
 const READ_BYTES: u64 = 256 << 10;

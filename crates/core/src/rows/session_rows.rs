@@ -6,7 +6,6 @@ use super::file_hash::FileHash;
 use super::hashed_line::{HashedLine, hashed_lines};
 use super::item::{Item, item_of};
 use super::steps::{RecordDigest, RecordDigester};
-use crate::cancellation::Cancellation;
 use crate::diff::Tree;
 use crate::disk::OsError;
 use crate::hash::Hash;
@@ -15,6 +14,7 @@ use crate::lines::{LineReader, LineSource, ReadError};
 use crate::session::{
     Body, Effect, FoldOptions, Line, LinePosition, LineStatus, SKIPPED, StartFields, skipped_content,
 };
+use crate::task::Cancellation;
 use sha2::{Digest as _, Sha256};
 
 /// What an event changes for the events after it.

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::bundle::redact::{Prefilter, StreamPrefilter};
 use crate::hash::Hash;
-use crate::pipeline::{Pipeline, Worker};
+use crate::task::{Pipeline, Worker};
 
 /// The unit in which bytes are handed to the other thread. Smaller files are hashed inline.
 const BLOCK_BYTES: usize = 256 << 10;

@@ -10,9 +10,9 @@ use std::rc::Rc;
 use tar::{EntryType, Header};
 
 use super::container::{Container, Visitor, from_io_error, into_io_error, read_up_to};
-use crate::background::granted_threads;
 use crate::bundle::format::{BundleCode, BundleError, BundlePath, DEFAULT_EXPANSION, Limits, PathSet};
 use crate::disk::{InputFile, OsError, ZSTD_MAGIC as MAGIC};
+use crate::task::background::granted_threads;
 
 /// The block size of tar.
 const BLOCK_BYTES: usize = 512;

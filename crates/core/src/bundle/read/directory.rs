@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 use super::container::{Container, Visitor};
 use crate::bundle::format::{BundleCode, BundleError, BundlePath, Limits, PathSet};
-use crate::cancellation::Cancellation;
 use crate::disk::{FileKind, InputFile, Links, OsError, files, input_file};
+use crate::task::Cancellation;
 
 /// Opens a regular file for reading and returns its size. Links are refused, and a pipe does not block.
 pub(crate) fn open_file(path: &Path) -> Result<(InputFile, u64), BundleError> {

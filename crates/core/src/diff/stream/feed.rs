@@ -2,7 +2,7 @@
 //!
 //! Only a few batches are read ahead, so that finding an early difference does not cost much more than reading up to it.
 
-use crate::pipeline::{Pipeline, Worker};
+use crate::task::{Pipeline, Worker};
 
 /// Maximum number of batches that are read ahead.
 const AHEAD: usize = 2;

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::run_stream::RunCursor;
 use super::source::Source;
-use crate::cancellation::Cancellation;
 use crate::diff::align::{Compared, Digested, Edits, NOTHING, edits};
 use crate::diff::error::{DiffError, Side};
 use crate::diff::projection::{Facts, FieldOptions, Places, Tree, project_event, project_facts};
 use crate::disk::{InputFile, OsError};
 use crate::lines::ReadError;
 use crate::run::{ErrorCode, EventLine, Kind, RunError};
-use crate::threading::scoped_builder;
+use crate::task::Cancellation;
+use crate::task::threading::scoped_builder;
 
 /// Number of events digested between two checks for cancellation.
 const EVENTS_AT_A_TIME: usize = 4096;

@@ -9,9 +9,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::file::File;
-use crate::cancellation::Cancellation;
 use crate::disk::open::files;
 use crate::disk::system::{FileKind, Links, Metadata, OpenOptions, OsError};
+use crate::task::Cancellation;
 
 /// How long to wait while another process holds a lease on the file, which it has to give up before the file can be opened. Linux revokes
 /// the lease within this time.

@@ -40,9 +40,9 @@ mod unix {
     use std::time::{Duration, Instant};
 
     use super::{MOST_BYTES, failed, no_writer, too_large};
-    use crate::cancellation::Cancellation;
     use crate::disk::open::file::File;
     use crate::disk::system::{FileKind, Metadata, OsError};
+    use crate::task::Cancellation;
 
     /// How long to wait for a writer to open the pipe: usually it is started together with the reader.
     pub(crate) const WRITER_PATIENCE: Duration = Duration::from_secs(3);
@@ -131,9 +131,9 @@ mod unix {
 mod others {
     use std::path::Path;
 
-    use crate::cancellation::Cancellation;
     use crate::disk::open::file::File;
     use crate::disk::system::{Metadata, OsError};
+    use crate::task::Cancellation;
 
     pub fn drain(_: File, path: &Path, _: &Cancellation) -> Result<Vec<u8>, OsError> {
         Err(super::no_writer(path))

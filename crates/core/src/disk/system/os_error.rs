@@ -44,7 +44,7 @@ impl OsError {
         OsError { code: "EAGAIN", message, syscall: "pthread_create", path: None, errno }
     }
 
-    /// Whether the work was [cancelled](crate::cancellation::Cancellation), so that nothing has actually failed.
+    /// Whether the work was [cancelled](crate::task::Cancellation), so that nothing has actually failed.
     pub fn is_cancelled(&self) -> bool {
         self.code == "ECANCELED"
     }

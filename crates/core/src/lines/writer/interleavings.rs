@@ -2,7 +2,7 @@
 //! real.
 
 use super::*;
-use crate::threading::{explore, spawn};
+use crate::task::threading::{explore, spawn};
 use loom::sync::Notify;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 use super::*;
-use crate::background;
-use crate::cancellation::Cancellation;
 use crate::disk::FileLock;
+use crate::task::Cancellation;
+use crate::task::background;
 use std::convert::Infallible;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};

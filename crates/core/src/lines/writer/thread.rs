@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use super::{Failing, FlushDone, LAST_WRITES, SEGMENT_BYTES, Segment, Shared, State, Thread};
 use super::{WriteError, WriteFailure};
 use crate::disk::{Appender, Durability, OpenError, OsError, SyncError, Target, Torn, Unsynced};
-use crate::threading;
-use crate::threading::MutexGuard;
+use crate::task::threading;
+use crate::task::threading::MutexGuard;
 
 /// After a batch the thread polls for more lines for a while, so that a caller that records one event after another need not wake it for
 /// each.

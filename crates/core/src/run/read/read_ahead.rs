@@ -9,10 +9,10 @@ use std::sync::Arc;
 use super::decoded_chunk::{ChunkDecoder, DecodedChunk, EventBuffer};
 use super::log::{Chunk, LogReader, TornEnd};
 use crate::disk::InputFile;
-use crate::pipeline::{InOrder, Pipeline, Worker, spare_cores};
 use crate::run::format::{Redactions, RunError};
 use crate::run::verify::{Notes, Spare};
-use crate::threading::Mutex;
+use crate::task::threading::Mutex;
+use crate::task::{InOrder, Pipeline, Worker, spare_cores};
 
 /// Maximum number of helper threads. More would be idle: reading and decoding an event takes about twice as long as folding it.
 const MAX_HELPERS: usize = 2;

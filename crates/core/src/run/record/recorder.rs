@@ -16,9 +16,6 @@ pub use config::RunRecorderConfig;
 pub use record_error::RecordError;
 
 use super::recording::{EventInput, Recording, too_large};
-use crate::background;
-use crate::background::NotDone;
-use crate::cancellation::Cancellation;
 use crate::clock::Clock;
 use crate::disk::{Durability, OsError, Target};
 use crate::hash::{HexHash, sha256_hex};
@@ -28,6 +25,9 @@ use crate::run::format::{ErrorCode, MAX_LINE_BYTES, RunError, Salts};
 use crate::run::state::{Content, MAX_SNAPSHOT_BYTES, Snapshot, State};
 use crate::run::store::{BlobStore, RunDirectory};
 use crate::signature::SigningKey;
+use crate::task::Cancellation;
+use crate::task::background;
+use crate::task::background::NotDone;
 
 /// Maximum capacity in bytes of a buffer that is kept. A buffer that grew larger for one event is freed.
 const KEPT_BYTES: usize = 256 << 10;

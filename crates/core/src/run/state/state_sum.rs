@@ -8,8 +8,8 @@ use super::accumulator::Accumulator;
 use super::entry::{Slot, slots, write_entry, write_task_entry};
 use super::state::{State, Task};
 use crate::hash::HashBatch;
-use crate::pipeline::spare_cores;
-use crate::threading::scoped_builder;
+use crate::task::spare_cores;
+use crate::task::threading::scoped_builder;
 
 /// Number of entries that a thread claims at a time, a few tens of microseconds of work.
 const GROUP_ENTRIES: usize = 256;

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::blob_claims::{BlobChecker, BlobClaim};
 use super::check::{Aspect, Findings};
 use crate::hash::HexHash;
-use crate::pipeline::{Pipeline, Worker, spare_cores};
 use crate::run::format::{ChainChecker, LineOffsets};
 use crate::run::read::Chunk;
 use crate::run::state::{Changes, Scratch, StateHasher};
+use crate::task::{Pipeline, Worker, spare_cores};
 
 /// Maximum number of helper threads for lines. More would be idle, because only one thread folds.
 const MAX_HELPERS: usize = 3;

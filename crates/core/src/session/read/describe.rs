@@ -11,8 +11,8 @@ use super::replay::{Replay, ReplayError};
 use super::snapshot::Snapshots;
 use crate::disk::files;
 use crate::lines::Threads;
-use crate::pipeline::{Pipeline, Worker, spare_cores};
 use crate::session::fold::FoldOptions;
+use crate::task::{Pipeline, Worker, spare_cores};
 
 /// A file of this size in bytes, or more, is shared among the cores.
 const LARGE_BYTES: u64 = 8 << 20;

@@ -10,9 +10,9 @@ use memchr::{memchr_iter, memmem::Finder};
 
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, Segments, Threads};
-use crate::pipeline::Worker;
 use crate::session::fold::{HistoryEffect, LinePosition, Truncation};
 use crate::session::format::{Line, Mode, read_line};
+use crate::task::Worker;
 
 /// How many items of each part remain at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]

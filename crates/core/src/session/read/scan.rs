@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::layout::{ItemTapes, Layout};
 use crate::lines::{Abridged, Block, Chunk, Digest, LineReader, LineSource, Passed, ReadError};
-use crate::pipeline::Worker;
 use crate::session::fold::{Effect, Fold, FoldOptions, Truncation};
+use crate::task::Worker;
 
 /// The result of scanning a segment.
 pub(super) struct Scanned {

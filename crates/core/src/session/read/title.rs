@@ -8,8 +8,8 @@ use memchr::memmem::Finder;
 
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, Segments, Threads, equal_segments};
-use crate::pipeline::Worker;
 use crate::session::format::read_title as title_of_line;
+use crate::task::Worker;
 
 /// The JSON text of the last title in the file, a string or `null`; `None` if there is none. The file is searched from its end on all
 /// cores, so that a title near the end is found at once.

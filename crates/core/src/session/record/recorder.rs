@@ -10,7 +10,7 @@ use crate::disk::{Durability, FileLock, LockError, OsError, Target, files, new_d
 use crate::json::{Payload, escape_line_separators};
 use crate::lines::{WriteError, WriteFailure, Writer};
 use crate::session::format::{END, ENVELOPE_BYTES, PAYLOAD_KEY, envelope, has_numbers_left, is_resumable_at};
-use crate::threading::{Mutex, MutexGuard};
+use crate::task::threading::{Mutex, MutexGuard};
 
 /// Maximum number of names tried for one session before giving up.
 pub(super) const MOST_NAMES: u32 = 100_000;

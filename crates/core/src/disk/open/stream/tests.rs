@@ -1,7 +1,7 @@
 use super::unix::{BLOCK_BYTES, WRITER_PATIENCE};
 use super::*;
-use crate::cancellation::Cancellation;
 use crate::lines::LineSource;
+use crate::task::Cancellation;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::threading::{Condvar, Mutex};
+use crate::task::threading::{Condvar, Mutex};
 
 /// A queue that several threads take jobs from. Unlike the receiver of a channel, which a waiting thread keeps locked, it never keeps the owner of
 /// the pipeline from jobs because a helper is waiting.

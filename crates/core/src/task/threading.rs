@@ -23,7 +23,7 @@ pub use native::*;
 #[cfg(all(test, feature = "interleavings"))]
 mod modelled;
 #[cfg(all(test, feature = "interleavings"))]
-pub use crate::threading::modelled::*;
+pub use crate::task::threading::modelled::*;
 
 #[cfg(not(all(test, feature = "interleavings")))]
 mod native {

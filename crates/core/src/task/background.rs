@@ -18,9 +18,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use self::jobs::JobQueue;
 pub use self::jobs::{NotDone, Ticket};
-use crate::cancellation::Cancellation;
-use crate::threading;
-use crate::threading::spare_cores;
+use crate::task::Cancellation;
+use crate::task::threading;
+use crate::task::threading::spare_cores;
 
 const THREAD_NAME: &str = "session-tape";
 

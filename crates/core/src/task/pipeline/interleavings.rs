@@ -2,7 +2,7 @@
 //! two at a time.
 
 use super::*;
-use crate::threading::explore;
+use crate::task::threading::explore;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 

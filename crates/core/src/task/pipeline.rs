@@ -18,10 +18,10 @@ use std::thread;
 
 pub use self::in_order::InOrder;
 use self::job_queue::JobQueue;
-use crate::background;
-use crate::cancellation::Cancellation;
-pub use crate::threading::spare_cores;
-use crate::threading::{Mutex, Receiver, SyncSender, sync_channel};
+use crate::task::Cancellation;
+use crate::task::background;
+pub use crate::task::threading::spare_cores;
+use crate::task::threading::{Mutex, Receiver, SyncSender, sync_channel};
 
 /// Does jobs of one kind, one at a time, on one thread or another.
 pub trait Worker: Send + 'static {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::cancellation::Cancellation;
+use crate::task::Cancellation;
 
 /// How long a job waits before it begins although all cores are busy, and the time between two jobs that do so.
 const PATIENCE: Duration = Duration::from_millis(100);

@@ -1,0 +1,9 @@
+//! Work on background threads: a task's cancellation and progress, the pipelines that divide it, and where threads come from.
+
+pub mod background;
+mod cancellation;
+mod pipeline;
+pub mod threading;
+
+pub use cancellation::Cancellation;
+pub use pipeline::{InOrder, Pipeline, Worker, spare_cores};
