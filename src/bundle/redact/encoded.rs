@@ -66,6 +66,17 @@ pub fn segments(text: &[u8], is_cut: bool) -> impl Iterator<Item = Segment> + '_
     })
 }
 
+/// The end of the token of Discord of which an encoded text is the first part: the number of an account. `None` if it is none.
+pub fn end_of_discord_token(text: &[u8], segment: &Segment) -> Option<usize> {
+    let is_account = (17..=20).contains(&segment.decoded.len()) && segment.decoded.iter().all(u8::is_ascii_digit);
+    let part = |at: usize, lengths: std::ops::RangeInclusive<usize>| {
+        let rest = text.get(at..)?.strip_prefix(b".")?;
+        let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count();
+        lengths.contains(&length).then_some(at + 1 + length)
+    };
+    is_account.then(|| part(segment.end, 6..=7)).flatten().and_then(|at| part(at, 27..=50))
+}
+
 /// The range of digits around an occurrence of an encoded secret, with the padding.
 pub fn whole_run(text: &[u8], start: usize, end: usize) -> (usize, usize) {
     let before = text[..start].iter().rev().take_while(|byte| is_digit(**byte)).count();

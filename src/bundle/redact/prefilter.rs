@@ -5,7 +5,7 @@
 mod needles;
 
 use super::builtin::is_plausible;
-use super::encoded::segments;
+use super::encoded::{Segment, end_of_discord_token, segments};
 use needles::Needles;
 
 /// The number of bytes that are looked at together for what may hide literals.
@@ -33,14 +33,19 @@ impl Prefilter {
     /// Calls `found` with the offset of each text that is encoded and has a candidate in it. If `is_cut`, `text` may begin within one.
     pub fn encoded(&self, text: &[u8], is_cut: bool, found: &mut dyn FnMut(usize)) {
         hidden_in_words(text).for_each(&mut *found);
-        for segment in segments(text, is_cut).filter(|segment| self.find(&segment.decoded, 0).is_some()) {
+        for segment in segments(text, is_cut).filter(|segment| self.is_candidate(text, segment)) {
             found(segment.start);
         }
     }
 
     /// Whether a text that is encoded has a candidate in it.
     pub fn has_encoded(&self, text: &[u8]) -> bool {
-        hidden_in_words(text).next().is_some() || segments(text, false).any(|segment| self.find(&segment.decoded, 0).is_some())
+        hidden_in_words(text).next().is_some() || segments(text, false).any(|segment| self.is_candidate(text, &segment))
+    }
+
+    /// Whether an encoded text has a candidate in it, or is the beginning of one.
+    pub fn is_candidate(&self, text: &[u8], segment: &Segment) -> bool {
+        self.find(&segment.decoded, 0).is_some() || end_of_discord_token(text, segment).is_some()
     }
 
     /// The offset of a candidate from `from` on, in the first line that has one.
