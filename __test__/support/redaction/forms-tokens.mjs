@@ -1,5 +1,7 @@
 // Tokens that their issuer made recognisable: each is found without any name beside it.
 
+import { textOf } from './values.mjs';
+
 const bare = (s) => `I got this back from the service: ${s} (it works)`;
 const quoted = (s) => `["${s}"]`;
 const glued = (s) => `value=${s};next`;
@@ -31,7 +33,7 @@ export const TOKENS = [
   ['a signature of an Azure URL', '[A-Za-z0-9]{42}', (s) => `https://acc.blob.core.windows.net/c/f?sv=2022-11-02&se=2026-01-01&sp=r&sig=${s}%3D`],
   ['Telegram', '[0-9]{10}:AA[A-Za-z0-9_-]{33}', (s) => `GET https://api.telegram.org/bot${s}/getMe`],
   ['Telegram, by itself', '[0-9]{10}:AA[A-Za-z0-9_-]{33}', bare],
-  ['Discord', 'M[A-Za-z0-9]{23}.[A-Za-z0-9_-]{6}.[A-Za-z0-9_-]{38}', bare],
+  ['Discord', (random) => `${Buffer.from(textOf('[1-9][0-9]{17,18}', random)).toString('base64url')}${textOf('.[A-Za-z0-9_-]{6}.[A-Za-z0-9_-]{38}', random)}`, bare],
   ['a Discord webhook', '[A-Za-z0-9_-]{68}', (s) => `https://discord.com/api/webhooks/1182739465012345678/${s}`],
   ['Vault', 'hvs.CAESI[A-Za-z0-9_-]{90}', bare],
   ['xAI', 'xai-[A-Za-z0-9]{80}', bare],

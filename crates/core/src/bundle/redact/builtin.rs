@@ -14,6 +14,9 @@ use base64ct::{Base64, Base64Unpadded, Encoding};
 use super::views::percent_decoded;
 use crate::bundle::redact::named;
 
+/// The rule for tokens of Discord, which are also found by what their first part decodes to.
+pub const DISCORD: &str = "discord-token";
+
 /// Every built-in rule with a pattern.
 pub fn all() -> impl Iterator<Item = &'static Builtin> {
     COMMON.iter().chain(services::SERVICES)

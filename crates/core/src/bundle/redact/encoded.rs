@@ -3,6 +3,10 @@
 //! Only what decodes to text from its beginning is such a text: images, hashes and long words do not. Lines of 60 characters and
 //! more are joined, as `base64` and MIME wrap them.
 
+mod digits;
+
+use digits::{BLOCK_BYTES, digits};
+
 /// The minimum length of an encoded text: 16 bytes.
 const MIN_BASE64: usize = 22;
 const MIN_HEX: usize = 32;
@@ -18,7 +22,7 @@ const SAMPLE: usize = 24;
 
 /// An encoded text: its range, and what it decodes to.
 #[derive(Debug)]
-pub(super) struct Segment {
+pub(crate) struct Segment {
     /// The offset of its first byte.
     pub start: usize,
     /// The offset after its last byte, with the padding.
@@ -62,6 +66,17 @@ pub(crate) fn segments(text: &[u8], is_cut: bool) -> impl Iterator<Item = Segmen
     })
 }
 
+/// The end of the token of Discord of which an encoded text is the first part: the number of an account. `None` if it is none.
+pub(super) fn end_of_discord_token(text: &[u8], segment: &Segment) -> Option<usize> {
+    let is_account = (17..=20).contains(&segment.decoded.len()) && segment.decoded.iter().all(u8::is_ascii_digit);
+    let part = |at: usize, lengths: std::ops::RangeInclusive<usize>| {
+        let rest = text.get(at..)?.strip_prefix(b".")?;
+        let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count();
+        lengths.contains(&length).then_some(at + 1 + length)
+    };
+    is_account.then(|| part(segment.end, 6..=7)).flatten().and_then(|at| part(at, 27..=50))
+}
+
 /// The range of digits around an occurrence of an encoded secret, with the padding.
 pub(super) fn whole_run(text: &[u8], start: usize, end: usize) -> (usize, usize) {
     let before = text[..start].iter().rev().take_while(|byte| is_digit(**byte)).count();
@@ -74,22 +89,39 @@ pub(super) fn whole_run(text: &[u8], start: usize, end: usize) -> (usize, usize)
 }
 
 /// The next sequence of digits from `from` on that is long enough.
-///
-/// Of the bytes that such a sequence would have from here on, the last one is looked at first: mostly it is none of its digits, or one
-/// shortly before it is not, and the bytes before need not be looked at.
 fn run(text: &[u8], from: usize) -> Option<(usize, usize)> {
-    let mut at = from;
-    while let Some(bytes) = text.get(at..at + MIN_BASE64) {
-        if let Some(other) = bytes.iter().rposition(|byte| !is_digit(*byte)) {
-            at += other + 1;
-            continue;
+    let (mut at, mut before) = (from, 0);
+    while at < text.len() {
+        let found = match text[at..].first_chunk() {
+            Some(block) => digits(block),
+            None => {
+                let mut block = [0; BLOCK_BYTES];
+                block[..text.len() - at].copy_from_slice(&text[at..]);
+                digits(&block)
+            }
+        };
+        let starts = starts_of_runs(u128::from(found) << BLOCK_BYTES | before);
+        if starts != 0 {
+            let start = at + starts.trailing_zeros() as usize - BLOCK_BYTES;
+            let end = start + text[start..].iter().take_while(|byte| is_digit(**byte)).count();
+            // The letter of an escape.
+            let escape = usize::from(start > 0 && text[start - 1] == b'\\');
+            return Some((start + escape, end));
         }
-        let end = at + text[at..].iter().take_while(|byte| is_digit(**byte)).count();
-        // The letter of an escape.
-        let escape = usize::from(at > 0 && text[at - 1] == b'\\');
-        return Some((at + escape, end));
+        (at, before) = (at + BLOCK_BYTES, u128::from(found));
     }
     None
+}
+
+/// The bits with which [`MIN_BASE64`] consecutive ones begin.
+#[inline(always)]
+fn starts_of_runs(digits: u128) -> u128 {
+    const { assert!(MIN_BASE64 == 2 * 11) };
+    let two = digits & digits >> 1;
+    let four = two & two >> 2;
+    let eight = four & four >> 4;
+    let eleven = eight & eight >> 3;
+    eleven & eleven >> 11
 }
 
 /// The end of an encoded text that begins with the line `text[start..end]`.
@@ -141,11 +173,17 @@ fn segment(text: &[u8], start: usize, end: usize, is_cut: bool) -> Option<Segmen
     }
     let starts = if is_cut { vec![0, 1, 2, 3] } else { [Some(0), slash].into_iter().flatten().collect() };
     starts.into_iter().find_map(|offset| {
-        let sample = decoded(&run[offset..run.len().min(offset + SAMPLE * 2)]);
-        if !is_text(&sample) {
+        let (mut sample, mut length) = ([0; SAMPLE], 0);
+        for byte in decoded(&run[offset..]).take(SAMPLE) {
+            sample[length] = byte;
+            length += 1;
+        }
+        if !is_text(&sample[..length]) {
             return None;
         }
-        Some(Segment { start: start + offset, end, decoded: narrowed(decoded(&run[offset..])) })
+        let mut text = Vec::with_capacity((run.len() - offset) * 3 / 4 + 3);
+        text.extend(decoded(&run[offset..]));
+        Some(Segment { start: start + offset, end, decoded: narrowed(text) })
     })
 }
 
@@ -163,23 +201,18 @@ fn hex_value(byte: u8) -> u8 {
 }
 
 /// Decodes base64 or base64url. Line breaks, and escapes of them, are passed over.
-fn decoded(run: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(run.len() * 3 / 4 + 3);
+fn decoded(run: &[u8]) -> impl Iterator<Item = u8> + '_ {
     let (mut bits, mut count, mut is_escape) = (0u32, 0, false);
-    for byte in run {
+    run.iter().filter_map(move |byte| {
         let value = VALUES[*byte as usize];
         if value == NONE || is_escape {
             is_escape = *byte == b'\\';
-            continue;
+            return None;
         }
         bits = bits << 6 | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            out.push((bits >> count) as u8);
-        }
-    }
-    out
+        count = (count + 6) % 8;
+        (count < 6).then(|| (bits >> count) as u8)
+    })
 }
 
 /// Whether decoded bytes begin as a text does, in UTF-8 or UTF-16.
@@ -260,6 +293,24 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn every_long_sequence_of_digits_is_found(
+            parts in prop::collection::vec(("[A-Za-z0-9+/_-]{1,30}", 1usize..4, "[ .\\\\=\n]{1,3}"), 0..12),
+            from in 0usize..40,
+        ) {
+            let text: String = parts.iter().map(|(digits, times, other)| digits.repeat(*times) + other).collect();
+            let from = from.min(text.len());
+            let runs = text.as_bytes()[from..].split(|byte| !is_digit(*byte)).map(|run| {
+                let start = run.as_ptr() as usize - text.as_ptr() as usize;
+                (start, start + run.len())
+            });
+            let escape = |start: usize| usize::from(start > 0 && text.as_bytes()[start - 1] == b'\\');
+            let expected = runs.filter(|(start, end)| end - start >= MIN_BASE64).map(|(start, end)| (start + escape(start), end));
+            let mut at = from;
+            let found = std::iter::from_fn(|| run(text.as_bytes(), at).inspect(|(_, end)| at = *end));
+            prop_assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        }
+
         #[test]
         fn nothing_panics_and_segments_are_in_order(text in "[ -~\n\\\\]{0,90}|[A-Za-z0-9+/=\n]{0,300}", is_cut: bool) {
             let mut at = 0;

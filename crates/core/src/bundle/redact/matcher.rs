@@ -10,8 +10,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use edges::{Edges, looks_like_json};
 
-use super::builtin::decoded_secrets;
-use super::encoded::segments;
+use super::builtin::{DISCORD, decoded_secrets};
+use super::encoded::{end_of_discord_token, segments};
 use super::escapes::{map_to_encoded, unescaped};
 use super::pointer::Reach;
 use super::prefilter::Prefilter;
@@ -237,9 +237,16 @@ impl<'r> Matcher<'r> {
                 Hit { start, end, ..hit }
             }));
         }
+        let discord = self.rules.iter().position(|rule| rule.name == DISCORD && rule.is_builtin());
+        let discord = discord.filter(|rule| self.applies(*rule, context.allowed));
         for segment in segments(text, false) {
+            if let Some((rule, end)) = discord.zip(end_of_discord_token(text, &segment)) {
+                self.secrets.add(&text[segment.start..end], rule, false)?;
+                hits.push(Hit { start: segment.start, end, rule });
+                continue;
+            }
             let may_match = !self.unfiltered.is_empty()
-                || self.prefilter.as_ref().is_some_and(|prefilter| prefilter.find(&segment.decoded, 0).is_some());
+                || self.prefilter.as_ref().is_some_and(|prefilter| prefilter.is_candidate(text, &segment));
             if may_match
                 && let Some(hit) =
                     self.hits_decoded(&segment.decoded, &|start, end| (start, end), within, false)?.first()

@@ -185,7 +185,7 @@ impl RuleSet {
         let mut names = HashSet::new();
         match rules.iter().find(|rule| !names.insert(&rule.name)) {
             Some(rule) => Err(invalid(&rule.name, "another rule, perhaps a built-in one, has the same name")),
-            None => Ok(RuleSet { prefilter: prefilter(&rules)?, rules }),
+            None => Ok(RuleSet { prefilter: prefilter(&rules), rules }),
         }
     }
 
@@ -200,15 +200,12 @@ impl RuleSet {
     }
 }
 
-fn prefilter(rules: &[Rule]) -> Result<Option<Arc<Prefilter>>, BundleError> {
+fn prefilter(rules: &[Rule]) -> Option<Arc<Prefilter>> {
     let mut literals = Vec::new();
     for rule in rules {
-        let Some(of_rule) = rule.literals() else { return Ok(None) };
-        literals.extend(of_rule.iter().map(|literal| literal.as_bytes().to_vec()));
+        literals.extend(rule.literals()?.iter().map(|literal| literal.as_bytes().to_vec()));
     }
-    let prefilter = Prefilter::new(&literals);
-    let prefilter = prefilter.map_err(|error| BundleError::new(BundleCode::InvalidRule, error.to_string()))?;
-    Ok(prefilter.map(Arc::new))
+    Prefilter::new(&literals).map(Arc::new)
 }
 
 fn group(regex: &Regex) -> Option<usize> {

@@ -59,6 +59,15 @@ fn announced<'a>(before: &[Step<'a>], name: &'a [u8], place: Place<'_, 'a>) -> O
             return Some(Cow::Borrowed(if is_parameter { b"password" } else { b"account_key" }));
         }
     }
+    // The name of a cookie in a list of them, as HAR has it.
+    if let ([.., Step::Key(list), Step::Index(_)], Step::Key(before), Step::Key(key)) = (parent, last_before, last)
+        && spells(list, "cookies")
+        && spells(before, "name")
+        && spells(key, "value")
+        && is_session(&name)
+    {
+        return Some(Cow::Borrowed(b"sessid"));
+    }
     let is_announced = match (last_before, last) {
         (Step::Index(before), Step::Index(at)) => *at == before + 1 && named::announces_secret(&name),
         (Step::Key(before), Step::Key(key)) => {
@@ -72,4 +81,10 @@ fn announced<'a>(before: &[Step<'a>], name: &'a [u8], place: Place<'_, 'a>) -> O
     };
     let dashes = name.iter().take_while(|byte| **byte == b'-').count();
     is_announced.then(|| Cow::Owned(name[dashes..].to_vec()))
+}
+
+/// Whether a cookie has the id of a session by its name: `sid`, `connect.sid`, `PHPSESSID`, `session_id`.
+fn is_session(name: &[u8]) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.ends_with(b"sid") || name.ends_with(b"sessid") || memchr::memmem::find(&name, b"session").is_some()
 }

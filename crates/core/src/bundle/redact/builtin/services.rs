@@ -11,7 +11,7 @@ pub(super) static SERVICES: &[Builtin] = &[
     token("telegram-token", &[":AA"], r"(?-u)(?:\b|bot)(?P<secret>[0-9]{8,10}:AA[A-Za-z0-9_-]{32,36})"),
     // The first part is the base64 of a number: only in a text that mentions Discord, or as a value of such a key.
     Builtin {
-        name: "discord-token",
+        name: super::DISCORD,
         pattern: r"(?-u)(?:\b|_)(?P<secret>(?:mfa\.[A-Za-z0-9_-]{60,}|[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}))",
         literals: &["iscord", "ISCORD"],
         keys: &["discord"],
@@ -150,6 +150,14 @@ pub(super) static SERVICES: &[Builtin] = &[
         literals: &[":5432:"],
         keys: &[],
         accepts: is_given,
+    },
+    // As rclone has it. In code `pass` is something else, and given names and calls.
+    Builtin {
+        name: "settings-password",
+        pattern: r#"(?m-u)^[ \t]*pass ?= ?(?P<secret>[A-Za-z0-9_+/=-]{6,400})(?:[ \t\r]*$|\\*")"#,
+        literals: &["pass = ", "pass="],
+        keys: &[],
+        accepts: |secret| has_digit(secret) && secret.iter().any(u8::is_ascii_alphabetic),
     },
     Builtin {
         name: "aws-secure-string",

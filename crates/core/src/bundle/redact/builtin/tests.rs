@@ -275,6 +275,7 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
                 "echo «6ebfa61f» | docker login ghcr.io -u ann --password-stdin".to_owned(),
             ],
         ),
+        ("settings-password", vec!["[remote]\ntype = sftp\npass = «k3x9q2m7p1»\n".to_owned()]),
         ("pgpass-password", vec!["db.internal:5432:app:ann:«0e7e7c19»\n".to_owned()]),
         ("aws-secure-string", vec!["{\"Type\": \"SecureString\",\n \"Value\": \"«tdfmzcwoztn»\"}".to_owned()]),
         ("aws-registry-token", vec![marked("", &format!("eyJwYXlsb2FkIjoi{}==", alnum(200)))]),

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::bundle::redact::rule::{RedactOptions, RedactionRule};
 
@@ -138,5 +140,73 @@ fn a_value_with_quotes_is_removed_as_a_whole_where_they_end_no_string() {
         let inside = serde_json::to_string(text).unwrap();
         let redacted = redacted_builtin(&inside[1..inside.len() - 1]);
         assert!(!redacted.contains("cd9e") && redacted.contains("[redacted:named-secret]"), "{redacted}");
+    }
+}
+
+/// Parts of texts with secrets, and of texts that only look like them.
+const PARTS: [&str; 40] = [
+    "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+    "AKIAIOSFODNN7EXAMPLE",
+    "password=k3x9q2m7p1",
+    "DB_PASSWORD: ",
+    "\"apiKey\": \"",
+    "k3x9q2m7p1",
+    "hunter2x",
+    "Authorization: Bearer ",
+    "--token ",
+    "sk-ant-api03-",
+    "https://ann:k3x9q2m7@db/",
+    "://",
+    "key=",
+    "api_key=",
+    "MTE4MjczOTQ2NTAxMjM0NTY3.GabcdE.abcdefghijABCDEFGHIJ0123456789-_abcdefgh",
+    "Z2hwXzAxMjM0NTY3ODlhYmNkZWZnaGlqQUJDREVGR0hJSjAxMjM0NQ",
+    "session_id=Aa1Bb2Cc3Dd4",
+    "\\u0070assword=",
+    "\\u001b[1m",
+    "\\b",
+    "%70assword%3D",
+    "&quot;",
+    "\\\"",
+    "\\n",
+    "\n",
+    " ",
+    "=",
+    ": ",
+    ",",
+    "'",
+    "pass = k3x9q2m7p1",
+    "eyJ",
+    "xoxb-",
+    "login ann password ",
+    "curl -u ann:",
+    "curl",
+    "author",
+    "max_tokens=4096",
+    "$TOKEN",
+    "word",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn the_prefilter_changes_nothing_that_is_removed(
+        parts in prop::collection::vec(prop::sample::select(PARTS.to_vec()), 1..10),
+        is_string: bool,
+    ) {
+        let text = parts.concat();
+        let form = if is_string { Form::JsonString } else { Form::Bytes };
+        let rules = RuleSet::new(&RedactOptions::default()).unwrap();
+        let redacted = |tries_everything: bool| {
+            let mut matcher = Matcher::new(&rules, &BTreeSet::new()).unwrap();
+            if tries_everything {
+                // As with a rule of the user, which no prefilter knows. It is none of the rules.
+                matcher.unfiltered.push(usize::MAX);
+            }
+            matcher.redacted(text.as_bytes(), MatchContext::at(form), &mut BTreeSet::new())
+        };
+        let [filtered, all] = [false, true].map(|all| redacted(all).map(|text| text.map(|text| String::from_utf8(text).unwrap())));
+        prop_assert_eq!(filtered.unwrap(), all.unwrap());
     }
 }

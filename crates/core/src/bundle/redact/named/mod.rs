@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use name::Name;
+use name::{Kind, Name};
 use place::{Given, Place};
 pub use value::is_placeholder;
 
@@ -142,7 +142,23 @@ fn is_name_around(literal: &[u8], before: &[u8], after: &[u8]) -> bool {
     let escape = usize::from(start > 0 && text[start - 1] == b'\\');
     let escape = if escape == 1 && text[start] == b'u' { 5.min(end - start) } else { escape };
     let setter = if text.get(end) == Some(&b'(') { setter(&text[start..end]) } else { 0 };
-    [0, escape].iter().any(|from| Name::parse(&text[(start + from + setter).min(end)..end]).is_some())
+    let name = |from: usize| Name::parse(&text[(start + from + setter).min(end)..end]);
+    match name(0) {
+        Some(name) => {
+            let is_id = start > 0 && text[start - 1] == b'"' && name.kind == Kind::Session && !name.is_cookie();
+            let value = end.checked_sub(near.len() + literal.len()).and_then(|length| after.get(length..));
+            !(is_id && value.is_some_and(is_plain_id))
+        }
+        None => escape > 0 && name(escape).is_some(),
+    }
+}
+
+/// Whether a member of an object has an id that is no secret. Every session has such a member, and is not read again because of it.
+fn is_plain_id(after: &[u8]) -> bool {
+    after.strip_prefix(b"\":\"").is_some_and(|value| {
+        let is_plain = |byte: &&u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-';
+        value.get(value.iter().take(MAX_NAME_SIDE).take_while(is_plain).count()) == Some(&b'"')
+    })
 }
 
 fn is_given(before: &[u8], after: &[u8]) -> bool {

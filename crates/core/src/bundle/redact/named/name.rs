@@ -56,30 +56,34 @@ impl Name {
         let is_lower = !text.bytes().any(|byte| byte.is_ascii_uppercase());
         Some(Name { kind, is_upper, is_lower, words })
     }
+
+    /// Whether it is that of a cookie, rather than of an id which programs without the web have, too.
+    pub(crate) fn is_cookie(&self) -> bool {
+        self.words.len() == 1 && self.words[0] != "sessionid"
+    }
 }
 
 /// The words of an identifier, in lower case.
 pub(super) fn words(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
     let bytes = text.as_bytes();
-    let mut is_new = true;
-    for (at, byte) in bytes.iter().enumerate() {
-        if !byte.is_ascii_alphanumeric() {
-            is_new = true;
-            continue;
+    let (mut words, mut start) = (Vec::new(), 0);
+    for at in 0..=bytes.len() {
+        let is_between = !bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
+        if is_between || at > start && is_hump(bytes, at) {
+            words.extend((start < at).then(|| text[start..at].to_ascii_lowercase()));
+            start = at + usize::from(is_between);
         }
-        let before = at.checked_sub(1).map(|before| bytes[before]);
-        let is_hump = byte.is_ascii_uppercase()
-            && (before.is_some_and(|before| before.is_ascii_lowercase() || before.is_ascii_digit())
-                || before.is_some_and(|before| before.is_ascii_uppercase())
-                    && bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase));
-        match words.last_mut().filter(|_| !is_new && !is_hump) {
-            Some(word) => word.push(byte.to_ascii_lowercase() as char),
-            None => words.push((byte.to_ascii_lowercase() as char).to_string()),
-        }
-        is_new = false;
     }
     words
+}
+
+/// Whether a capital begins a word: after a small letter or a digit, or as the last of several capitals.
+fn is_hump(bytes: &[u8], at: usize) -> bool {
+    let before = bytes[at - 1];
+    bytes[at].is_ascii_uppercase()
+        && (before.is_ascii_lowercase()
+            || before.is_ascii_digit()
+            || before.is_ascii_uppercase() && bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase))
 }
 
 /// The kind of name that the words from `at` on make, where they begin, and how many they are.

@@ -106,7 +106,9 @@ pub(super) fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
         }
         Operator::None => return None,
         Operator::Comma if is_quoted_name => {
-            return attribute_value(text, skip_space(text, after, true)).or_else(|| {
+            let named = attribute_value(text, skip_space(text, after, true));
+            let place = is_cookie(text, start).then_some(Place::Strong);
+            return named.map(|given| Given { place: place.unwrap_or(given.place), ..given }).or_else(|| {
                 let place = if around.is_flag { Place::Flag } else { Place::Adjacent };
                 value(text, skip_space(text, after, true), place, &around).filter(|given| given.is_quoted)
             });
@@ -274,6 +276,12 @@ fn attribute_value(text: &[u8], at: usize) -> Option<Given> {
     }
     let at = skip_space(text, at, true);
     quoted(text, at, Place::Member).or_else(|| bare(text, at, Place::Line, &Around::of(text, at)))
+}
+
+/// Whether a name at `start` is that of a cookie in a list of them, as HAR has it.
+fn is_cookie(text: &[u8], start: usize) -> bool {
+    let before = &text[start.saturating_sub(MAX_OBJECT)..start];
+    memchr::memmem::rfind(before, b"cookies").is_some_and(|at| memchr::memchr(b']', &before[at..]).is_none())
 }
 
 /// The value of a part of a form: after `name="…"` and an empty line.

@@ -1,6 +1,5 @@
 use std::collections::BTreeSet;
 
-use super::name::Kind;
 use super::*;
 
 /// The text with every secret between `«` and `»`.

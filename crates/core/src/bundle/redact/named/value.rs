@@ -74,11 +74,10 @@ pub(super) fn is_distinctive(text: &str) -> bool {
 
 /// Ids of sessions are everywhere in the recordings of agents; only those of the web are secrets.
 fn is_session_id(name: &Name, given: &Given, text: &str) -> bool {
-    let is_cookie = name.words.len() == 1 && name.words[0] != "sessionid";
     match given.place {
         Place::Strong => is_random(text) && text.len() >= 8,
         Place::Header => is_random(text) && text.len() >= 8 && !is_uuid(text),
-        _ if is_cookie => is_random(text) && text.len() >= 8,
+        _ if name.is_cookie() => is_random(text) && text.len() >= 8,
         _ => {
             is_random(text) && text.len() >= 12 && !is_uuid(text) && text.bytes().any(|byte| byte.is_ascii_uppercase())
         }
