@@ -12,11 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use session_tape_core::bundle::{
-    ExportOptions, JobWatch, RedactOptions, RedactionRule, VerifyOptions, export, import, verify,
-};
+use session_tape_core::bundle::{ExportOptions, RedactOptions, RedactionRule, VerifyOptions, export, import, verify};
 use session_tape_core::json::Text;
 use session_tape_core::run::{EventInput, Kind, Recording, compile};
+use session_tape_core::task::{Cancellation, Task};
 
 const CALLS: usize = 20;
 
@@ -156,9 +155,9 @@ fn cpu_seconds() -> f64 {
     (ticks(11) + ticks(12)) / 100.0
 }
 
-fn measured<T>(what: &str, bytes: u64, work: impl FnOnce(&mut JobWatch<'_>) -> T) -> T {
+fn measured<T>(what: &str, bytes: u64, work: impl FnOnce(&mut Task<'_>) -> T) -> T {
     let (started, cpu) = (Instant::now(), cpu_seconds());
-    let result = work(&mut JobWatch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} });
+    let result = work(&mut Task { cancellation: &Cancellation::default(), progress: &mut |_| {} });
     let (seconds, cpu) = (started.elapsed().as_secs_f64(), cpu_seconds() - cpu);
     let megabytes = bytes as f64 / 1e6;
     println!("{what:<34} {:>7.0} MB/s  {:>7.0} MB/s per core's time", megabytes / seconds, megabytes / cpu.max(0.01));
@@ -187,23 +186,23 @@ fn main() {
     let with_rule = RedactOptions { builtin: true, rules: vec![by_rule] };
     let with_rule = ExportOptions { redact: Some(with_rule), ..ExportOptions::default() };
     let info =
-        measured("export, archive", bytes, |watch| export(&source, &at("a.tar.zst"), &ExportOptions::default(), watch))
+        measured("export, archive", bytes, |task| export(&source, &at("a.tar.zst"), &ExportOptions::default(), task))
             .unwrap();
     println!("  {} redactions, {:.1} times smaller", info.redactions, bytes as f64 / size(&at("a.tar.zst")) as f64);
     println!("  {}", peak_memory());
-    measured("export, archive, not redacting", bytes, |watch| export(&source, &at("b.tar.zst"), &plain, watch))
+    measured("export, archive, not redacting", bytes, |task| export(&source, &at("b.tar.zst"), &plain, task))
         .unwrap();
-    measured("verify, archive", bytes, |watch| verify(&at("a.tar.zst"), &VerifyOptions::default(), watch)).unwrap();
+    measured("verify, archive", bytes, |task| verify(&at("a.tar.zst"), &VerifyOptions::default(), task)).unwrap();
     if std::env::var_os("BUNDLE_SHORT").is_none() {
-        measured("export, directory", bytes, |watch| export(&source, &at("d"), &ExportOptions::default(), watch))
+        measured("export, directory", bytes, |task| export(&source, &at("d"), &ExportOptions::default(), task))
             .unwrap();
-        measured("verify, directory", bytes, |watch| verify(&at("d"), &VerifyOptions::default(), watch)).unwrap();
-        measured("import, archive", bytes, |watch| {
-            import(&at("a.tar.zst"), &at("i"), &VerifyOptions::default(), watch)
+        measured("verify, directory", bytes, |task| verify(&at("d"), &VerifyOptions::default(), task)).unwrap();
+        measured("import, archive", bytes, |task| {
+            import(&at("a.tar.zst"), &at("i"), &VerifyOptions::default(), task)
         })
         .unwrap();
-        measured("export, archive, a user's pattern", bytes, |watch| {
-            export(&source, &at("r.tar.zst"), &with_rule, watch)
+        measured("export, archive, a user's pattern", bytes, |task| {
+            export(&source, &at("r.tar.zst"), &with_rule, task)
         })
         .unwrap();
     }

@@ -13,10 +13,11 @@ use super::error_json::ErrorJson;
 use super::job::{Every, JobEnd, NativeJob, Progress, ProgressReporter, new_job};
 use super::run_replay::trusted_keys;
 use session_tape_core::bundle::{
-    BundleCode, BundleError, ExportFrom, ExportOptions, JobWatch, Limits, RedactOptions, RedactionRule,
-    SignaturePolicy, VerifyOptions, export, import, import_for_reader, verify, verify_onto, watch,
+    BundleCode, BundleError, ExportFrom, ExportOptions, Limits, RedactOptions, RedactionRule, SignaturePolicy,
+    VerifyOptions, export, import, import_for_reader, verify, verify_onto,
 };
 use session_tape_core::signature::SigningKey;
+use session_tape_core::task::{self, Task};
 
 /// `onProgress` is called at most ten times a second.
 const PROGRESS: Every = Every::Interval(Duration::from_millis(100));
@@ -143,9 +144,9 @@ pub fn start_export(
     options: NativeExportOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    start(bundles, on_ready, options.progress, move |watch| {
+    start(bundles, on_ready, options.progress, move |task| {
         let exported =
-            options.read().and_then(|options| export(Path::new(&source), Path::new(&destination), &options, watch));
+            options.read().and_then(|options| export(Path::new(&source), Path::new(&destination), &options, task));
         match exported {
             Ok(info) => JobEnd::done(|json| json.value(&InfoJson::from(&info))),
             Err(error) => JobEnd::failed(&ErrorJson::from(&error)),
@@ -162,11 +163,11 @@ pub fn start_verification(
     options: NativeVerifyOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    start(bundles, on_ready, options.progress, move |watch| {
+    start(bundles, on_ready, options.progress, move |task| {
         let (path, options) = (Path::new(&path), options.read());
         let report = match &unpack_to {
-            Some(directory) => verify_onto(path, Path::new(directory), &options, watch),
-            None => verify(path, &options, watch),
+            Some(directory) => verify_onto(path, Path::new(directory), &options, task),
+            None => verify(path, &options, task),
         };
         match report {
             Ok(report) => JobEnd::done(|json| json.value(&ReportJson::from(&report))),
@@ -185,9 +186,9 @@ pub fn start_import(
     options: NativeVerifyOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    start(bundles, on_ready, options.progress, move |watch| {
+    start(bundles, on_ready, options.progress, move |task| {
         let import = if is_to_stay { import } else { import_for_reader };
-        match import(Path::new(&path), Path::new(&directory), &options.read(), watch) {
+        match import(Path::new(&path), Path::new(&directory), &options.read(), task) {
             Ok(info) => JobEnd::done(|json| json.value(&InfoJson::from(&info))),
             Err(refusal) => JobEnd::failed(&ErrorJson::refusal(&refusal, "The bundle was not imported")),
         }
@@ -199,7 +200,7 @@ fn start(
     bundles: &NativeBundles,
     on_ready: Function<'_, (), ()>,
     progress: bool,
-    work: impl FnOnce(&mut JobWatch<'_>) -> JobEnd + Send + 'static,
+    work: impl FnOnce(&mut Task<'_>) -> JobEnd + Send + 'static,
 ) -> Result<NativeJob> {
     let (sender, job) = new_job(on_ready)?;
     // Registered before the work begins, so that an environment that ends before that waits too.
@@ -207,10 +208,10 @@ fn start(
     sender.run_in_background(move |sender| {
         let _guard = guard;
         let mut reporter = ProgressReporter::new(sender, progress.then_some(PROGRESS));
-        let mut report = |watch::Progress { bytes, total, files }| {
+        let mut report = |task::Progress { bytes, total, files }| {
             reporter.report(Progress { bytes, total, files: Some(files) });
         };
-        let end = work(&mut JobWatch { cancelled: sender.cancellation().flag(), progress: &mut report });
+        let end = work(&mut Task { cancellation: sender.cancellation(), progress: &mut report });
         reporter.finish(end)
     });
     Ok(job)

@@ -146,9 +146,8 @@ impl Unpacked {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
 
-    use session_tape_core::bundle::JobWatch;
+    use session_tape_core::task::{Cancellation, Task};
     use session_tape_core::{ExportOptions, export_bundle};
 
     use super::*;
@@ -162,10 +161,10 @@ mod tests {
             "{\"v\":1,\"seq\":1,\"type\":\"session_start\",\"payload\":{\"sessionId\":\"s\",\"projectHash\":\"h\"}}\n",
         )
         .unwrap();
-        let (cancelled, mut quietly) = (AtomicBool::new(false), |_| ());
-        let mut watch = JobWatch { cancelled: &cancelled, progress: &mut quietly };
-        export_bundle(&session, &archive, &ExportOptions::default(), &mut watch).unwrap();
-        let opened = session_tape_core::bundle::open(&archive, &Default::default(), &mut watch).unwrap();
+        let (cancelled, mut quietly) = (Cancellation::default(), |_| ());
+        let mut task = Task { cancellation: &cancelled, progress: &mut quietly };
+        export_bundle(&session, &archive, &ExportOptions::default(), &mut task).unwrap();
+        let opened = session_tape_core::bundle::open(&archive, &Default::default(), &mut task).unwrap();
         let log = opened.log();
         let bundles = Bundles::default();
         let kept = bundles.keep(opened);

@@ -15,8 +15,8 @@ use session_tape_core::diff::{
 };
 use session_tape_core::disk::files;
 use session_tape_core::recording::source_of;
-use session_tape_core::run::Watch;
 use session_tape_core::signature::TrustedKeys;
+use session_tape_core::task::{self, Task};
 
 /// The options of a diff.
 #[napi(object, object_to_js = false)]
@@ -57,7 +57,7 @@ pub fn start_diff(
             reporter.report(Progress { total: left.size() + right.size(), ..Progress::default() });
         }
         let found = opened
-            .and_then(|(left, right)| watched(reporter, |watch| diff(&left.source, &right.source, &options, watch)));
+            .and_then(|(left, right)| watched(reporter, |task| diff(&left.source, &right.source, &options, task)));
         end(found.map(|found| print(found.as_ref())))
     })
 }
@@ -72,7 +72,7 @@ pub fn start_trace(
 ) -> Result<NativeJob> {
     start_reading(bundles, on_ready, vec![path], false, move |paths, reporter| {
         let found = Recording::open(&paths[0], None, reporter)
-            .and_then(|opened| watched(reporter, |watch| trace_ancestors(&opened.source, &event_id, watch)));
+            .and_then(|opened| watched(reporter, |task| trace_ancestors(&opened.source, &event_id, task)));
         end(found.map(|chain| print_chain(&chain)))
     })
 }
@@ -80,11 +80,11 @@ pub fn start_trace(
 /// Runs `work` with progress and cancellation.
 fn watched<T>(
     reporter: &mut ProgressReporter<'_>,
-    work: impl FnOnce(&mut Watch<'_>) -> std::result::Result<T, DiffError>,
+    work: impl FnOnce(&mut Task<'_>) -> std::result::Result<T, DiffError>,
 ) -> std::result::Result<T, Fault> {
-    let cancelled = reporter.cancellation().flag();
-    let progress = &mut |bytes, total| reporter.report(Progress { bytes, total, files: None });
-    work(&mut Watch { cancelled, progress }).map_err(Fault::Recording)
+    let cancellation = reporter.cancellation();
+    let progress = &mut |task::Progress { bytes, total, .. }| reporter.report(Progress { bytes, total, files: None });
+    work(&mut Task { cancellation, progress }).map_err(Fault::Recording)
 }
 
 /// A recording that is being read. If it is a bundle, it stays unpacked until this is dropped.

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use super::reading::open_bundle;
 use session_tape_core::bundle::{
-    ImportError, Opened, Progress, is_bundle, open_verified, replay_opened, trace_opened, verify_opened,
+    ImportError, Opened, is_bundle, open_verified, replay_opened, trace_opened, verify_opened,
 };
 use session_tape_core::run::{
-    Failed, Range, Redactions, ReplayOptions, Replayed, RunDirectory, RunError, Trace, Verification, Watch, replay,
-    verify,
+    Failed, Range, Redactions, ReplayOptions, Replayed, RunDirectory, RunError, Trace, Verification, replay, verify,
 };
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::Cancellation;
+use session_tape_core::task::{self, Task};
 
 /// A run, ready to be read.
 pub enum OpenedRun {
@@ -27,7 +27,7 @@ impl OpenedRun {
         path: &str,
         trusted: TrustedKeys,
         cancellation: &Cancellation,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(task::Progress),
     ) -> Result<Self, ImportError> {
         if !is_bundle(Path::new(path)) {
             return Ok(OpenedRun::Plain(RunDirectory::new(Path::new(path))));
@@ -40,7 +40,7 @@ impl OpenedRun {
         path: &str,
         trusted: TrustedKeys,
         _: &Cancellation,
-        _: &mut dyn FnMut(Progress),
+        _: &mut dyn FnMut(task::Progress),
     ) -> Result<Self, ImportError> {
         Self::of_bundle(open_verified(Path::new(path), &trusted)?)
     }
@@ -58,18 +58,18 @@ impl OpenedRun {
     }
 
     /// Replays the run.
-    pub fn replay(&self, options: &ReplayOptions, watch: &mut Watch<'_>) -> Result<Replayed, Box<Failed>> {
+    pub fn replay(&self, options: &ReplayOptions, task: &mut Task<'_>) -> Result<Replayed, Box<Failed>> {
         match self {
-            OpenedRun::Plain(directory) => replay(directory, options, watch),
-            OpenedRun::Bundle(opened) => replay_opened(opened, options, watch),
+            OpenedRun::Plain(directory) => replay(directory, options, task),
+            OpenedRun::Bundle(opened) => replay_opened(opened, options, task),
         }
     }
 
     /// Verifies the run. If there are `trusted` keys, a snapshot counts only if one of them has signed it.
-    pub fn verify(&self, trusted: &TrustedKeys, watch: &mut Watch<'_>) -> Result<Verification, RunError> {
+    pub fn verify(&self, trusted: &TrustedKeys, task: &mut Task<'_>) -> Result<Verification, RunError> {
         match self {
-            OpenedRun::Plain(directory) => verify(directory, trusted, &Redactions::default(), watch),
-            OpenedRun::Bundle(opened) => verify_opened(opened, trusted, watch),
+            OpenedRun::Plain(directory) => verify(directory, trusted, &Redactions::default(), task),
+            OpenedRun::Bundle(opened) => verify_opened(opened, trusted, task),
         }
     }
 

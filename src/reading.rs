@@ -6,9 +6,9 @@ use napi::bindgen_prelude::{Function, Result};
 
 use super::bundles::NativeBundles;
 use super::job::{Every, JobEnd, NativeJob, Progress, ProgressReporter, new_job};
-use session_tape_core::bundle::{ImportError, Opened, VerifyOptions, open, watch};
+use session_tape_core::bundle::{ImportError, Opened, VerifyOptions, open};
 use session_tape_core::signature::TrustedKeys;
-use session_tape_core::task::Cancellation;
+use session_tape_core::task::{self, Cancellation, Task};
 
 /// Number of bytes read between two reports of progress.
 const PROGRESS_BYTES: u64 = 1 << 20;
@@ -42,10 +42,10 @@ pub fn open_bundle(
     path: &str,
     trusted: TrustedKeys,
     cancellation: &Cancellation,
-    progress: &mut dyn FnMut(watch::Progress),
+    progress: &mut dyn FnMut(task::Progress),
 ) -> std::result::Result<Opened, ImportError> {
     let options = VerifyOptions { trusted, ..VerifyOptions::default() };
-    open(Path::new(path), &options, &mut watch::JobWatch { cancelled: cancellation.flag(), progress })
+    open(Path::new(path), &options, &mut Task { cancellation, progress })
 }
 
 /// Progress in two phases: verifying a bundle counts as one half of its bytes, reading it as the other half. A plain recording has the
@@ -57,13 +57,13 @@ pub struct TwoPhaseProgress {
 
 impl TwoPhaseProgress {
     /// The overall progress, given that of verifying.
-    pub fn verifying(&mut self, progress: watch::Progress) -> Progress {
+    pub fn verifying(&mut self, progress: task::Progress) -> Progress {
         self.verified = Some(progress.total);
         Progress { bytes: progress.bytes / 2, total: progress.total, files: None }
     }
 
     /// The overall progress, given that of reading.
-    pub fn reading(&self, bytes: u64, total: u64) -> Progress {
+    pub fn reading(&self, task::Progress { bytes, total, .. }: task::Progress) -> Progress {
         let Some(whole) = self.verified else { return Progress { bytes, total, files: None } };
         let half = whole / 2;
         let share = u128::from(whole - half) * u128::from(bytes.min(total)) / u128::from(total.max(1));
@@ -79,10 +79,10 @@ mod tests {
     fn two_phases_make_a_whole_that_only_grows() {
         let of = |Progress { bytes, total, .. }| (bytes, total);
         let mut progress = TwoPhaseProgress::default();
-        assert_eq!(of(progress.reading(3, 7)), (3, 7));
-        let verifying = [0, 50, 101].map(|bytes| progress.verifying(watch::Progress { bytes, total: 101, files: 0 }));
+        assert_eq!(of(progress.reading(task::Progress { bytes: 3, total: 7, files: 0 })), (3, 7));
+        let verifying = [0, 50, 101].map(|bytes| progress.verifying(task::Progress { bytes, total: 101, files: 0 }));
         assert_eq!(verifying.map(of), [(0, 101), (25, 101), (50, 101)]);
-        let reading = [0, 500, 1000].map(|bytes| of(progress.reading(bytes, 1000)));
+        let reading = [0, 500, 1000].map(|bytes| of(progress.reading(task::Progress { bytes, total: 1000, files: 0 })));
         assert_eq!(reading, [(50, 101), (75, 101), (101, 101)]);
     }
 }

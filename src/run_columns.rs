@@ -17,7 +17,7 @@ use session_tape_core::bundle::{BundleError, ImportError, trace_opened};
 use session_tape_core::json::Text;
 use session_tape_core::run::{Column, EventColumns, Names, Range, RunError, Trace, explain_not_a_run};
 use session_tape_core::signature::TrustedKeys;
-use session_tape_core::task::Cancellation;
+use session_tape_core::task::{Cancellation, Cancelled};
 
 /// Approximate size, in bytes, of the text that is handed over at a time.
 const PAYLOADS_BYTES: usize = 1 << 20;
@@ -182,7 +182,7 @@ impl Log {
             }
         }
         let trace = bundle.as_ref().and_then(|bundle| bundle.read(|opened| trace_opened(opened, range)));
-        trace.ok_or_else(|| BundleError::cancelled().into())
+        trace.ok_or_else(|| BundleError::from(Cancelled).into())
     }
 }
 

@@ -10,15 +10,16 @@ use super::json::JsonText;
 use super::opened_run::OpenedRun;
 use super::reading::{TwoPhaseProgress, start_reading};
 use super::run_json::{MetricsJson, VerificationJson};
-use session_tape_core::bundle::{ImportError, Progress};
+use session_tape_core::bundle::ImportError;
 use session_tape_core::hash::to_hex;
 use session_tape_core::run::{
     Aspect, ErrorCode, Failed, Redactions, ReplayOptions, Replayed, RunError, SUFFIX as SNAPSHOT_SUFFIX, StartFrom,
-    State, Verification, Verify, Watch, state_hash,
+    State, Verification, Verify, state_hash,
 };
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::Cancellation;
 use session_tape_core::task::background;
+use session_tape_core::task::{self, Task};
 
 /// The options of a replay.
 #[napi(object, object_to_js = false)]
@@ -78,9 +79,9 @@ pub fn start_run_replay(
 ) -> Result<NativeJob> {
     let (options, progress) = options.read();
     let trusted = options.trusted.clone();
-    start(bundles, on_ready, path, opening(is_verified), trusted, progress, move |run, watch| {
+    start(bundles, on_ready, path, opening(is_verified), trusted, progress, move |run, task| {
         let end = JobEnd::done(|json| match run {
-            Ok(run) => match run.replay(&options, watch) {
+            Ok(run) => match run.replay(&options, task) {
                 Ok(replayed) => {
                     append_replayed(json, &replayed);
                     // Giving back the memory of a large state takes milliseconds.
@@ -107,9 +108,9 @@ pub fn start_run_verification(
 ) -> Result<NativeJob> {
     let trusted = self::trusted_keys(&trusted_keys);
     let open = opening(is_verified);
-    start(bundles, on_ready, path, open, trusted.clone(), progress, move |run, watch| match run {
+    start(bundles, on_ready, path, open, trusted.clone(), progress, move |run, task| match run {
         Ok(run) => {
-            let found = run.verify(&trusted, watch).unwrap_or_else(unreadable);
+            let found = run.verify(&trusted, task).unwrap_or_else(unreadable);
             JobEnd::done(|json| json.value(&VerificationJson::from(&found)))
         }
         Err(refusal) => JobEnd::done(|json| json.value(&VerificationJson::refused(&refusal, &Verification::default()))),
@@ -123,7 +124,7 @@ fn opening(is_verified: bool) -> Open {
 
 /// Opens the run at a path.
 type Open =
-    fn(&str, TrustedKeys, &Cancellation, &mut dyn FnMut(Progress)) -> std::result::Result<OpenedRun, ImportError>;
+    fn(&str, TrustedKeys, &Cancellation, &mut dyn FnMut(task::Progress)) -> std::result::Result<OpenedRun, ImportError>;
 
 /// Starts a job that opens the run at `path` and passes it to `work`.
 fn start(
@@ -133,17 +134,17 @@ fn start(
     open: Open,
     trusted: TrustedKeys,
     progress: bool,
-    work: impl FnOnce(std::result::Result<&OpenedRun, ImportError>, &mut Watch<'_>) -> JobEnd + Send + 'static,
+    work: impl FnOnce(std::result::Result<&OpenedRun, ImportError>, &mut Task<'_>) -> JobEnd + Send + 'static,
 ) -> Result<NativeJob> {
     start_reading(bundles, on_ready, vec![path], progress, move |paths, reporter| {
         let (cancellation, mut phases) = (reporter.cancellation(), TwoPhaseProgress::default());
         let path = paths.first().map_or("", String::as_str);
         let run = open(path, trusted, cancellation, &mut |progress| reporter.report(phases.verifying(progress)));
-        let progress = &mut |bytes, of| reporter.report(phases.reading(bytes, of));
-        let mut watch = Watch { cancelled: cancellation.flag(), progress };
+        let progress = &mut |progress| reporter.report(phases.reading(progress));
+        let mut task = Task { cancellation, progress };
         match run {
-            Ok(run) => work(Ok(&run), &mut watch),
-            Err(refusal) => work(Err(refusal), &mut watch),
+            Ok(run) => work(Ok(&run), &mut task),
+            Err(refusal) => work(Err(refusal), &mut task),
         }
     })
 }

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use session_tape_core::{RunDirectory, RunReplayOptions, RunWatch, Verify, replay_run};
+use session_tape_core::{RunDirectory, RunReplayOptions, Verify, replay_run};
+use session_tape_core::task::{Cancellation, Task};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -28,8 +29,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Prints the wall-clock time of a replay and the processor time of all its threads, in milliseconds.
 fn replay(directory: &RunDirectory, options: &RunReplayOptions) -> Result<(), Box<dyn Error>> {
     let (started, before) = (Instant::now(), processor_time());
-    let (never, mut quietly) = (AtomicBool::new(false), |_, _| {});
-    let mut watch = RunWatch { cancelled: &never, progress: &mut quietly };
+    let (never, mut quietly) = (Cancellation::default(), |_, _| {});
+    let mut watch = Task { cancellation: &never, progress: &mut quietly };
     let replayed = replay_run(directory, options, &mut watch).map_err(|failed| failed.error)?;
     let (wall, processor) = (started.elapsed(), processor_time() - before);
     let ms = |time: Duration| time.as_secs_f64() * 1000.0;

@@ -12,15 +12,15 @@ use session_tape_core::diff::diff;
 use session_tape_core::diff::print;
 use session_tape_core::diff::DiffError;
 use session_tape_core::diff::Source;
-use session_tape_core::run::Watch;
+use session_tape_core::task::{Cancellation, Task};
 
 const START: &[u8] =
     b"{\"v\":1,\"seq\":1,\"type\":\"session_start\",\"payload\":{\"sessionId\":\"s\",\"projectHash\":\"h\"}}\n";
 
 fn compared(left: &Path, right: &Path) -> Result<Option<Diff>, DiffError> {
-    let (cancelled, options) = (AtomicBool::new(false), DiffOptions { full: true, ..DiffOptions::default() });
-    let mut watch = Watch { cancelled: &cancelled, progress: &mut |_, _| {} };
-    let found = diff(&Source::session(left), &Source::session(right), &options, &mut watch);
+    let (cancelled, options) = (Cancellation::default(), DiffOptions { full: true, ..DiffOptions::default() });
+    let mut task = Task { cancellation: &cancelled, progress: &mut |_| {} };
+    let found = diff(&Source::session(left), &Source::session(right), &options, &mut task);
     if let Ok(found) = &found {
         serde_json::from_str::<serde::de::IgnoredAny>(&print(found.as_ref())).expect("the answer is JSON");
     }

@@ -209,7 +209,7 @@ impl Engine {
     }
 
     /// Cancels the jobs under way and waits for their end: a thread that is still writing would leave its files behind.
-    pub fn stop(&mut self, cancelled: &AtomicBool) {
+    pub fn stop(&mut self, cancelled: &Cancellation) {
         cancelled.store(true, Ordering::Relaxed);
         while self.next().is_some() {}
     }
@@ -255,7 +255,7 @@ impl LargeSession {
     pub fn open(
         input: &Input,
         hash: Option<FileHash>,
-        cancelled: &AtomicBool,
+        cancelled: &Cancellation,
         progress: &Arc<Progress>,
     ) -> Option<Self> {
         if !input.is_large() {

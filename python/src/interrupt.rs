@@ -116,7 +116,7 @@ pub fn interruptible<T: Send>(
 }
 
 /// Checks for signals and reports progress until the work ends. The first error cancels the work, and is returned.
-fn watch(worked: &Receiver<()>, cancelled: &AtomicBool, mut reporter: Option<&mut Reporter>) -> PyResult<()> {
+fn watch(worked: &Receiver<()>, cancelled: &Cancellation, mut reporter: Option<&mut Reporter>) -> PyResult<()> {
     let mut result = Ok(());
     while worked.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
         if result.is_ok() {

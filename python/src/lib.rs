@@ -60,7 +60,7 @@ use arrow::pyarrow::PyArrowType;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use session_tape_core::{DiffOptions, Recording, RunWatch, diff};
+use session_tape_core::{DiffOptions, Recording, diff};
 
 use crate::export::Export;
 use crate::failure::Failure;
@@ -74,6 +74,7 @@ use crate::schema::Table;
 use crate::stream::BatchStream;
 use crate::verify::Verifier;
 use crate::walk::{Wanted, is_recording};
+use session_tape_core::task::{Cancellation, Task};
 
 /// Recordings that are kept in memory or in temporary files are exported as soon as they have this many bytes.
 const KEPT_BYTES: u64 = 64 << 20;
@@ -170,7 +171,7 @@ fn to_parquet<'py>(
         return Err(PyValueError::new_err("tables of sessions and tables of runs must be exported by separate calls"));
     }
     let mut inputs = PythonInputs::new(paths, wanted_of(&tables))?;
-    let (cancelled, progress) = (Arc::new(AtomicBool::new(false)), Arc::new(Progress::default()));
+    let (cancelled, progress) = (Arc::new(Cancellation::default()), Arc::new(Progress::default()));
     let mut reporter = Reporter::new(on_progress, &progress);
     let options = options_of(&tables, text_limit, include_payload, verify);
     // Held until the function returns.
@@ -220,7 +221,7 @@ fn verify_rows(py: Python<'_>, table: PyArrowType<RecordBatchStreamReader>) -> P
             return Err(PyValueError::new_err(format!("table has no column '{column}'")));
         }
     }
-    let cancelled = Arc::new(AtomicBool::new(false));
+    let cancelled = Arc::new(Cancellation::default());
     let verified = interruptible(py, &cancelled, None, || {
         let (mut verifier, mut verified) = (Verifier::new(cancelled.clone()), BooleanBuilder::new());
         for batch in reader {
@@ -235,11 +236,11 @@ fn verify_rows(py: Python<'_>, table: PyArrowType<RecordBatchStreamReader>) -> P
 #[pyfunction]
 fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyResult<Option<Bound<'py, PyDict>>> {
     py.detach(|| must_be_recording("left", &left).and_then(|()| must_be_recording("right", &right)))?;
-    let cancelled = Arc::new(AtomicBool::new(false));
+    let cancelled = Arc::new(Cancellation::default());
     let found = interruptible(py, &cancelled, None, || {
         let open = |path: &PathBuf| Recording::open(&opened_at(path), &cancelled).map_err(|error| error.to_string());
         let (left, right) = (open(&left)?, open(&right)?);
-        let mut watch = RunWatch { cancelled: &cancelled, progress: &mut |_, _| {} };
+        let mut watch = Task { cancellation: &cancelled, progress: &mut |_| {} };
         let found = diff(left.source(), right.source(), &DiffOptions::default(), &mut watch);
         found.map_err(|error| error.to_string())
     })?;

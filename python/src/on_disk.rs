@@ -50,7 +50,7 @@ impl<'i> OnDisk<'i> {
     }
 
     /// Opens a run if `is_of_runs`, or else a session in a bundle.
-    pub fn open(&self, is_of_runs: bool, cancelled: &AtomicBool) -> Result<Recording, Refused> {
+    pub fn open(&self, is_of_runs: bool, cancelled: &Cancellation) -> Result<Recording, Refused> {
         let error = match Recording::open(&opened_at(&self.path), cancelled) {
             Ok(recording) if recording.is_run() == is_of_runs => return Ok(recording),
             Ok(_) if is_of_runs => "It is not the log of a run".to_owned(),

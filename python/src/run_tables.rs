@@ -103,7 +103,7 @@ impl RunTables {
         file: &OnDisk<'_>,
         recording: &Recording,
         facts: &FileFacts,
-        cancelled: &AtomicBool,
+        cancelled: &Cancellation,
         so_far: &mut dyn FnMut(&mut Self, u64) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let (id, mut read, mut ended) = (run_id(recording), Read::default(), Ok(()));
@@ -115,7 +115,7 @@ impl RunTables {
             if read.events % EVENTS_TOGETHER == 0 || self.has_event_batch() {
                 ended = so_far(self, row.offset);
             }
-            match ended.is_err() || cancelled.load(Ordering::Relaxed) {
+            match ended.is_err() || cancelled.is_cancelled() {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
@@ -271,7 +271,7 @@ impl Read {
 }
 
 /// Verifies a run.
-fn verified(file: &OnDisk<'_>, recording: &Recording, cancelled: &AtomicBool) -> Result<RunVerdicts, String> {
+fn verified(file: &OnDisk<'_>, recording: &Recording, cancelled: &Cancellation) -> Result<RunVerdicts, String> {
     let found = verify_recording(recording, cancelled).map_err(|error| file.tell(error))?;
     Ok(RunVerdicts { first_failure: found.first_failure.map(|failure| file.tell(failure)), ..found })
 }

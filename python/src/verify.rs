@@ -45,7 +45,7 @@ impl Verifier {
         let (source, hash) = (source.as_string::<i32>(), hash.as_binary::<i64>());
         let (offset, length) = (offset.as_primitive::<Int64Type>(), length.as_primitive::<Int64Type>());
         for row in 0..batch.num_rows() {
-            if self.cancelled.load(Ordering::Relaxed) {
+            if self.cancelled.is_cancelled() {
                 return Err(CANCELLED.to_owned());
             }
             let is_known = [source as &dyn Array, offset, length, hash].iter().all(|column| column.is_valid(row));
@@ -86,7 +86,7 @@ impl Verifier {
     }
 }
 
-fn open(path: &Path, cancelled: &AtomicBool) -> Option<Opened> {
+fn open(path: &Path, cancelled: &Cancellation) -> Option<Opened> {
     let lines = LineSource::open(path).ok().filter(|lines| !is_archive(lines));
     if let Some(lines) = lines.filter(|_| !is_archive_name(path)) {
         return Some(Opened { lines, _recording: None });

@@ -8,6 +8,7 @@ use crate::error_json::ErrorJson;
 use crate::json::JsonText;
 use crate::text::OutputText;
 use session_tape_core::bundle::BundleError;
+use session_tape_core::task::Cancelled;
 
 /// The last batch of a job: a JSON object with `done`, `error`, `cancelled` or `panicked`.
 pub struct JobEnd {
@@ -48,7 +49,7 @@ impl JobEnd {
 
     /// The job was cancelled before it began.
     pub fn cancelled() -> Self {
-        Self::failed(&ErrorJson::from(&BundleError::cancelled()))
+        Self::failed(&ErrorJson::from(&BundleError::from(Cancelled)))
     }
 
     /// The work has panicked. The end contains the message of the panic.
@@ -143,7 +144,7 @@ mod tests {
 
     #[test]
     fn work_that_was_cancelled_has_not_failed() {
-        let end = text(JobEnd::failed(&ErrorJson::from(&BundleError::cancelled())));
+        let end = text(JobEnd::failed(&ErrorJson::from(&BundleError::from(Cancelled))));
         assert_eq!(end, r#"{"cancelled":{"code":"Cancelled","message":"The caller asked to stop"}}"#);
     }
 }

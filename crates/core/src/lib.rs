@@ -20,8 +20,7 @@
 //! # Runs
 //!
 //! ```
-//! use std::sync::atomic::AtomicBool;
-//! use session_tape_core::{Durability, RunDirectory, RunRecorder, RunRecorderConfig, RunReplayOptions, RunWatch, Scheduler, Text, replay_run};
+//! use session_tape_core::{Cancellation, Durability, RunDirectory, RunRecorder, RunRecorderConfig, RunReplayOptions, Task, Scheduler, Text, replay_run};
 //! # let root = tempfile::tempdir()?;
 //! # let directory = root.path().join("weekly");
 //! let recorder = RunRecorder::open(
@@ -42,9 +41,9 @@
 //! # let (sender, disposed) = std::sync::mpsc::channel();
 //! recorder.dispose(move || sender.send(()).unwrap());
 //! # disposed.recv()?;
-//! let (go_on, mut quietly) = (AtomicBool::new(false), |_, _| ());
-//! let mut watch = RunWatch { cancelled: &go_on, progress: &mut quietly };
-//! let replayed = replay_run(&RunDirectory::new(&directory), &RunReplayOptions::default(), &mut watch).map_err(|failed| failed.error)?;
+//! let (go_on, mut quietly) = (Cancellation::default(), |_| ());
+//! let mut task = Task { cancellation: &go_on, progress: &mut quietly };
+//! let replayed = replay_run(&RunDirectory::new(&directory), &RunReplayOptions::default(), &mut task).map_err(|failed| failed.error)?;
 //! assert_eq!(replayed.event_count, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -52,33 +51,31 @@
 //! # Bundles
 //!
 //! ```
-//! use std::sync::atomic::AtomicBool;
-//! use session_tape_core::{BundleWatch, ExportOptions, VerifyOptions, export_bundle, verify_bundle};
+//! use session_tape_core::{Cancellation, Task, ExportOptions, VerifyOptions, export_bundle, verify_bundle};
 //! # let root = tempfile::tempdir()?;
 //! # let session = root.path().join("session.jsonl");
 //! # std::fs::write(&session, "{\"v\":1,\"seq\":1,\"type\":\"session_start\",\"payload\":{\"sessionId\":\"s\",\"projectHash\":\"h\"}}\n")?;
-//! let (go_on, mut quietly) = (AtomicBool::new(false), |_| ());
-//! let mut watch = BundleWatch { cancelled: &go_on, progress: &mut quietly };
+//! let (go_on, mut quietly) = (Cancellation::default(), |_| ());
+//! let mut task = Task { cancellation: &go_on, progress: &mut quietly };
 //! let bundle = root.path().join("session.cath-bundle.tar.zst");
-//! export_bundle(&session, &bundle, &ExportOptions::default(), &mut watch)?;
-//! assert!(verify_bundle(&bundle, &VerifyOptions::default(), &mut watch)?.is_ok());
+//! export_bundle(&session, &bundle, &ExportOptions::default(), &mut task)?;
+//! assert!(verify_bundle(&bundle, &VerifyOptions::default(), &mut task)?.is_ok());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Diff
 //!
 //! ```
-//! use std::sync::atomic::AtomicBool;
-//! use session_tape_core::{DiffOptions, DiffSource, RunWatch, diff};
+//! use session_tape_core::{Cancellation, DiffOptions, DiffSource, Task, diff};
 //! # let root = tempfile::tempdir()?;
 //! # let line = |model: &str| format!("{{\"v\":1,\"seq\":1,\"type\":\"session_start\",\"payload\":{{\"sessionId\":\"s\",\"projectHash\":\"h\",\"model\":\"{model}\"}}}}\n");
 //! # let (left, right) = (root.path().join("left.jsonl"), root.path().join("right.jsonl"));
 //! # std::fs::write(&left, line("small"))?;
 //! # std::fs::write(&right, line("large"))?;
-//! let (go_on, mut quietly) = (AtomicBool::new(false), |_, _| ());
-//! let mut watch = RunWatch { cancelled: &go_on, progress: &mut quietly };
+//! let (go_on, mut quietly) = (Cancellation::default(), |_| ());
+//! let mut task = Task { cancellation: &go_on, progress: &mut quietly };
 //! let (left, right) = (DiffSource::find(&left)?, DiffSource::find(&right)?);
-//! assert!(diff(&left, &right, &DiffOptions::default(), &mut watch)?.is_some());
+//! assert!(diff(&left, &right, &DiffOptions::default(), &mut task)?.is_some());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -116,9 +113,8 @@ pub mod session;
 pub mod signature;
 
 pub use bundle::{
-    BundleInfo, ExportOptions, ImportError, JobWatch as BundleWatch, Progress as BundleProgress, RedactOptions,
-    RedactionRule, Report as BundleReport, VerifyOptions, export as export_bundle, import as import_bundle,
-    verify as verify_bundle,
+    BundleInfo, ExportOptions, ImportError, RedactOptions, RedactionRule, Report as BundleReport, VerifyOptions,
+    export as export_bundle, import as import_bundle, verify as verify_bundle,
 };
 pub use diff::{Diff, DiffOptions, Source as DiffSource, diff, trace_ancestors};
 pub use disk::{Durability, is_archive as is_archive_beginning};
@@ -133,16 +129,16 @@ pub use rows::{
 pub use run::{
     ErrorCode as RunErrorCode, EventInput, RecordError, ReplayOptions as RunReplayOptions, Replayed as ReplayedRun,
     RunDirectory, RunError, RunRecorder, RunRecorderConfig, Scheduler, StartFrom, Verification, Verify,
-    Watch as RunWatch, WrittenSnapshot, replay as replay_run, verify as verify_run,
+    WrittenSnapshot, replay as replay_run, verify as verify_run,
 };
 pub use session::{
     Checkpoint, FileNameForm, FinalHistory, FoldOptions, LineStatus, Mode as ReplayMode, Outcome, Record, Recorder,
     RecorderConfig, Replay, ReplayError, Snapshots,
 };
 pub use signature::{SigningKey, TrustedKeys};
-pub use task::Cancellation;
+
 pub use task::threading::STACK_BYTES;
-pub use task::{InOrder, Pipeline, Worker, spare_cores};
+pub use task::{Cancellation, InOrder, Pipeline, Progress, Task, Worker, spare_cores};
 pub mod json;
 pub mod lines;
 pub mod tape;

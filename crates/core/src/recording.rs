@@ -1,11 +1,11 @@
 //! A recording at a path, in any form: a session's file, a run's directory, or a bundle.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
-use crate::bundle::{BundleKind, ImportError, JobWatch, Opened, VerifyOptions, is_bundle, open};
+use crate::bundle::{BundleKind, ImportError, Opened, VerifyOptions, is_bundle, open};
 use crate::diff::{Source, SourceKind};
 use crate::disk::OsError;
+use crate::task::{Cancellation, Task};
 
 /// An open recording. The unpacked files of a bundle are kept until this is dropped.
 pub struct Recording {
@@ -27,12 +27,12 @@ pub enum RecordingError {
 
 impl Recording {
     /// Opens the recording at `path`. A bundle is verified first; setting `cancelled` stops that.
-    pub fn open(path: &Path, cancelled: &AtomicBool) -> Result<Self, RecordingError> {
+    pub fn open(path: &Path, cancelled: &Cancellation) -> Result<Self, RecordingError> {
         if !is_bundle(path) {
             return Ok(Recording { source: Source::find(path)?, opened: None });
         }
-        let mut watch = JobWatch { cancelled, progress: &mut |_| {} };
-        let opened = open(path, &VerifyOptions::default(), &mut watch)?;
+        let mut task = Task { cancellation: cancelled, progress: &mut |_| {} };
+        let opened = open(path, &VerifyOptions::default(), &mut task)?;
         Ok(Recording { source: source_of(path, &opened), opened: Some(opened) })
     }
 

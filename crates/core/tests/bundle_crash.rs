@@ -12,16 +12,16 @@ mod crashing;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crashing::{Terms, child_command, kill_after, rounds, run_to_end, take_on_terms};
-use session_tape_core::bundle::{BundleCode, ExportOptions, JobWatch, VerifyOptions, export, import, verify};
+use session_tape_core::bundle::{BundleCode, ExportOptions, VerifyOptions, export, import, verify};
+use session_tape_core::task::{Cancellation, Task};
 
 const SECRET: &str = "AKIAIOSFODNN7EXAMPLE";
 
-fn quietly<T>(work: impl FnOnce(&mut JobWatch<'_>) -> T) -> T {
-    work(&mut JobWatch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} })
+fn quietly<T>(work: impl FnOnce(&mut Task<'_>) -> T) -> T {
+    work(&mut Task { cancellation: &Cancellation::default(), progress: &mut |_| {} })
 }
 
 /// A session of some megabytes, with a secret in each line.
@@ -47,12 +47,12 @@ fn child() {
     take_on_terms();
     let source = Path::new(&source);
     let code = match std::env::var("BUNDLE_CRASH_WORK").as_deref() {
-        Ok("import") => quietly(|watch| import(source, &destination, &VerifyOptions::default(), watch))
+        Ok("import") => quietly(|task| import(source, &destination, &VerifyOptions::default(), task))
             .err()
             .map(|error| error.code()),
-        _ => quietly(|watch| export(source, &destination, &ExportOptions::default(), watch))
-            .err()
-            .map(|error| error.code),
+        _ => {
+            quietly(|task| export(source, &destination, &ExportOptions::default(), task)).err().map(|error| error.code)
+        }
     };
     if code.is_some_and(|code| code == BundleCode::SystemError) {
         std::process::exit(7);
@@ -100,7 +100,7 @@ fn killed(work: &str, source: &Path, destination: &Path) -> (u64, u64) {
             continue;
         }
         all += 1;
-        let report = quietly(|watch| verify(destination, &VerifyOptions::default(), watch)).unwrap();
+        let report = quietly(|task| verify(destination, &VerifyOptions::default(), task)).unwrap();
         assert_eq!(report.problems, []);
         if destination.is_dir() {
             fs::remove_dir_all(destination).unwrap()
@@ -116,7 +116,7 @@ fn for_each_work(mut check: impl FnMut(&str, &Path, &Path)) {
     let root = tempfile::tempdir().unwrap();
     let source = session(root.path());
     let bundle = root.path().join("bundle.tar.zst");
-    quietly(|watch| export(&source, &bundle, &ExportOptions::default(), watch)).unwrap();
+    quietly(|task| export(&source, &bundle, &ExportOptions::default(), task)).unwrap();
     for (work, from, name) in [("export", &source, "d"), ("export", &source, "a.tar.zst"), ("import", &bundle, "i")] {
         let parent = root.path().join(format!("{work}-{name}"));
         fs::create_dir(&parent).unwrap();
@@ -131,7 +131,7 @@ fn a_bundle_whose_making_is_killed_is_there_whole_or_not_at_all() {
         assert!(nothing > 0, "nothing was killed in time");
         // What was left does not prevent another attempt.
         assert!(run_to_end(&mut command(work, from, destination, Terms::default())).by_itself());
-        let report = quietly(|watch| verify(destination, &VerifyOptions::default(), watch)).unwrap();
+        let report = quietly(|task| verify(destination, &VerifyOptions::default(), task)).unwrap();
         assert_eq!(report.problems, []);
     });
 }

@@ -7,14 +7,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 use session_tape_core::hash::as_text;
 use session_tape_core::run::{
-    Aspect, Check, Failed, Redactions, ReplayOptions, Replayed, RunDirectory, StartFrom, Verify, Watch, replay, verify,
+    Aspect, Check, Failed, Redactions, ReplayOptions, Replayed, RunDirectory, StartFrom, Verify, replay, verify,
 };
 use session_tape_core::signature::TrustedKeys;
+use session_tape_core::task::{Cancellation, Task};
 
 const LEVELS: [Verify; 3] = [Verify::None, Verify::Chain, Verify::Full];
 
@@ -26,12 +26,12 @@ fn expected() -> Value {
     serde_json::from_slice(&fs::read(golden().join("expected.json")).unwrap()).unwrap()
 }
 
-fn watched<T>(work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
-    work(&mut Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} })
+fn watched<T>(work: impl FnOnce(&mut Task<'_>) -> T) -> T {
+    work(&mut Task { cancellation: &Cancellation::default(), progress: &mut |_| {} })
 }
 
 fn replayed(run: &Path, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {
-    watched(|watch| replay(&RunDirectory::new(run), options, watch))
+    watched(|task| replay(&RunDirectory::new(run), options, task))
 }
 
 fn shown(state: &session_tape_core::run::State) -> Value {
@@ -118,8 +118,8 @@ fn only_the_signed_snapshot_will_do_for_who_trusts_the_key() {
 
 #[test]
 fn its_verification_counts_what_was_counted() {
-    let found = watched(|watch| {
-        verify(&RunDirectory::new(golden()), &TrustedKeys::default(), &Redactions::default(), watch).unwrap()
+    let found = watched(|task| {
+        verify(&RunDirectory::new(golden()), &TrustedKeys::default(), &Redactions::default(), task).unwrap()
     });
     let expected = &expected()["verification"];
     let aspects = [

@@ -8,12 +8,11 @@
 mod memory;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, mpsc};
 
 use memory::Memory;
 use session_tape_core::bundle::{
-    BundleCode, ExportFrom, ExportOptions, JobWatch, VerifyOptions, export, import, open, verify as verify_bundle,
+    BundleCode, ExportFrom, ExportOptions, VerifyOptions, export, import, open, verify as verify_bundle,
 };
 use session_tape_core::diff::{DiffOptions, Source, diff};
 use session_tape_core::disk::{Durability, MountGuard, files, mount};
@@ -22,13 +21,14 @@ use session_tape_core::json::Text;
 use session_tape_core::lines::{Threads, Writer};
 use session_tape_core::run::{
     EventInput, Kind, Range, RecordError, Redactions, ReplayOptions, RunDirectory, RunRecorder, RunRecorderConfig,
-    Scheduler, StartFrom, Trace, Watch, replay, verify,
+    Scheduler, StartFrom, Trace, replay, verify,
 };
 use session_tape_core::session::{
     FileNameForm, FoldOptions, Record, Recorder, RecorderConfig, Replay, Snapshots, read_header_at_once,
     read_header_summary,
 };
 use session_tape_core::signature::TrustedKeys;
+use session_tape_core::task::{Cancellation, Task};
 
 /// A path that does not exist on the real disk.
 const ROOT: &str = "/no-such-disk";
@@ -46,12 +46,12 @@ fn at(name: &str) -> PathBuf {
     Path::new(ROOT).join(name)
 }
 
-fn quietly<T>(work: impl FnOnce(&mut JobWatch<'_>) -> T) -> T {
-    work(&mut JobWatch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} })
+fn quietly<T>(work: impl FnOnce(&mut Task<'_>) -> T) -> T {
+    work(&mut Task { cancellation: &Cancellation::default(), progress: &mut |_| {} })
 }
 
-fn watched<T>(work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
-    work(&mut Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} })
+fn watched<T>(work: impl FnOnce(&mut Task<'_>) -> T) -> T {
+    work(&mut Task { cancellation: &Cancellation::default(), progress: &mut |_| {} })
 }
 
 fn flush(writer: &Writer) {
@@ -239,15 +239,15 @@ fn end(recorder: RunRecorder) {
 fn read_a_run(root: &Path) {
     let directory = RunDirectory::new(root);
     let (trusted, redactions) = (TrustedKeys::default(), Redactions::default());
-    let verification = watched(|watch| verify(&directory, &trusted, &redactions, watch)).unwrap();
+    let verification = watched(|task| verify(&directory, &trusted, &redactions, task)).unwrap();
     assert!(verification.is_ok(), "{verification:?}");
     let options = ReplayOptions { start_from: StartFrom::LatestSnapshot, ..ReplayOptions::default() };
-    let replayed = watched(|watch| replay(&directory, &options, watch)).unwrap();
+    let replayed = watched(|task| replay(&directory, &options, task)).unwrap();
     assert_eq!((replayed.event_count, replayed.from_snapshot.as_deref()), (10, Some("snap_7")));
     assert_eq!(replayed.warnings, Vec::<String>::new());
     let mut trace = Trace::open(&directory.log(), Range { from: 8, ..Range::default() }, redactions).unwrap();
     assert_eq!(trace.next().unwrap().unwrap().time, 8);
-    let absent = watched(|watch| replay(&RunDirectory::new(at("nothing")), &options, watch)).unwrap_err();
+    let absent = watched(|task| replay(&RunDirectory::new(at("nothing")), &options, task)).unwrap_err();
     assert!(absent.error.message.contains("A run is the directory"), "{}", absent.error.message);
 }
 
@@ -262,20 +262,20 @@ fn seal_and_read(source: &Path, unpacked: &Memory) {
         let is_partial = is_run && number == 1;
         let from = if is_partial { ExportFrom::LatestSnapshot } else { ExportFrom::Log };
         let options = ExportOptions { from, ..ExportOptions::default() };
-        let info = quietly(|watch| export(source, &bundle, &options, watch)).unwrap();
+        let info = quietly(|task| export(source, &bundle, &options, task)).unwrap();
         // The secrets are in the events before the snapshot.
         assert_eq!(info.redactions == 0, is_partial);
-        let exists = quietly(|watch| export(source, &bundle, &options, watch)).unwrap_err();
+        let exists = quietly(|task| export(source, &bundle, &options, task)).unwrap_err();
         assert_eq!(exists.code, BundleCode::DestinationExists);
-        let report = quietly(|watch| verify_bundle(&bundle, &VerifyOptions::default(), watch)).unwrap();
+        let report = quietly(|task| verify_bundle(&bundle, &VerifyOptions::default(), task)).unwrap();
         assert!(report.is_ok(), "{:?}", report.problems);
-        quietly(|watch| import(&bundle, &imported, &VerifyOptions::default(), watch)).unwrap();
+        quietly(|task| import(&bundle, &imported, &VerifyOptions::default(), task)).unwrap();
         for bundle in [&bundle, &imported] {
-            let opened = quietly(|watch| open(bundle, &VerifyOptions::default(), watch)).unwrap();
+            let opened = quietly(|task| open(bundle, &VerifyOptions::default(), task)).unwrap();
             assert_eq!(unpacked.files().is_empty(), files::is_directory(bundle));
             if is_run {
                 let replayed = session_tape_core::bundle::replay_opened;
-                let replayed = watched(|watch| replayed(&opened, &ReplayOptions::default(), watch)).unwrap();
+                let replayed = watched(|task| replayed(&opened, &ReplayOptions::default(), task)).unwrap();
                 assert_eq!(replayed.event_count, 10);
             } else {
                 let mut replay = Replay::open(&opened.log(), FoldOptions::default()).unwrap();
@@ -286,7 +286,7 @@ fn seal_and_read(source: &Path, unpacked: &Memory) {
         }
         // An export of a bundle reads the bundle's list of redactions.
         let again = beside.join(format!("again-{number}"));
-        assert_eq!(quietly(|watch| export(&bundle, &again, &options, watch)).unwrap().redactions, info.redactions);
+        assert_eq!(quietly(|task| export(&bundle, &again, &options, task)).unwrap().redactions, info.redactions);
     }
 }
 
@@ -296,9 +296,9 @@ fn compare(session: &Path, run: &Path) {
         [(session, at("home/chats/directory/session.jsonl"), true), (run, at("runs/directory"), false)]
     {
         let sources = [source, &bundle].map(|path| Source::find(path).unwrap());
-        let found = watched(|watch| diff(&sources[0], &sources[1], &DiffOptions::default(), watch)).unwrap();
+        let found = watched(|task| diff(&sources[0], &sources[1], &DiffOptions::default(), task)).unwrap();
         assert_eq!(found.is_some(), differs);
-        let same = watched(|watch| diff(&sources[0], &sources[0], &DiffOptions::default(), watch)).unwrap();
+        let same = watched(|task| diff(&sources[0], &sources[0], &DiffOptions::default(), task)).unwrap();
         assert!(same.is_none());
     }
 }

@@ -15,7 +15,6 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -25,9 +24,10 @@ use session_tape_core::hash::{as_text, sha256_hex};
 use session_tape_core::json::Text;
 use session_tape_core::run::{
     Aspect, EventInput, Kind, RecordError, Redactions, ReplayOptions, Replayed, RunDirectory, RunRecorder,
-    RunRecorderConfig, Scheduler, StartFrom, Verify, Watch, WrittenSnapshot, replay, snapshot, verify,
+    RunRecorderConfig, Scheduler, StartFrom, Verify, WrittenSnapshot, replay, snapshot, verify,
 };
 use session_tape_core::signature::TrustedKeys;
+use session_tape_core::task::{Cancellation, Task};
 
 const POINTS: [&str; 14] = [
     "run_recorder::before_create",
@@ -196,8 +196,8 @@ fn acked(ended: &Ended) -> u64 {
 
 fn replayed(run: &RunDirectory, start_from: StartFrom, context: &str) -> Option<Replayed> {
     let options = ReplayOptions { start_from, verify: Verify::Full, ..ReplayOptions::default() };
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    match replay(run, &options, &mut watch) {
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
+    match replay(run, &options, &mut task) {
         Ok(replayed) => Some(replayed),
         // The child ended before RunCreated was in the log.
         Err(failed) if matches!(failed.error.code.as_str(), "EmptyLog" | "NotARun" | "SystemError") => None,
@@ -218,8 +218,8 @@ fn check(root: &Path, acked: u64, context: &str) -> u64 {
     let from_snapshot = replayed(&run, StartFrom::LatestSnapshot, context).unwrap();
     assert_eq!(from_snapshot.state_hash, whole.state_hash, "{context}");
     assert_eq!(from_snapshot.warnings, whole.warnings, "{context}");
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    let found = verify(&run, &TrustedKeys::default(), &Redactions::default(), &mut watch).unwrap();
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
+    let found = verify(&run, &TrustedKeys::default(), &Redactions::default(), &mut task).unwrap();
     assert!(found.is_ok() && found.check(Aspect::Chain).checked == whole.event_count, "{context}: {found:?}");
     check_names(root, context);
     whole.event_count

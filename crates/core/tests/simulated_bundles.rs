@@ -78,7 +78,7 @@ fn judge(root: &Path, tree: &Tree, bundle: &str, is_safe: bool, again: &dyn Fn(&
     }
     if is_there {
         check_whole(&files_of(tree, Path::new(bundle)))?;
-        let report = quietly(|watch| verify(&path, &VerifyOptions::default(), watch)).map_err(|error| error.message)?;
+        let report = quietly(|task| verify(&path, &VerifyOptions::default(), task)).map_err(|error| error.message)?;
         if !report.is_ok() {
             return Err(format!("{:?}", report.problems));
         }
@@ -202,7 +202,7 @@ fn an_export_that_could_not_be_synced_leaves_nothing() {
     for bundle in ["bundle", "bundle.tar.zst"] {
         let disk = with_run(Path::new("/simulated/unsynced-export"));
         let (source, made) = (disk.root().join(RUN), disk.root().join(bundle));
-        let make = || quietly(|watch| export(&source, &made, &ExportOptions::default(), watch)).map(drop);
+        let make = || quietly(|task| export(&source, &made, &ExportOptions::default(), task)).map(drop);
         fail_each_sync(&disk, &made, &|| make().map_err(|error| system(&error)));
     }
 }
@@ -215,7 +215,7 @@ fn an_import_that_could_not_be_synced_leaves_nothing() {
     let mounted = exported.mounted();
     export_from(root.join(RUN))(&archive);
     drop(mounted);
-    let make = || quietly(|watch| import(&archive, &made, &VerifyOptions::default(), watch)).map(drop);
+    let make = || quietly(|task| import(&archive, &made, &VerifyOptions::default(), task)).map(drop);
     fail_each_sync(&Disk::of(root, exported.tree()), &made, &|| {
         make().map_err(|error| match error {
             ImportError::Failed(error) => system(&error),

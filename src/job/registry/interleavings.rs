@@ -1,6 +1,7 @@
 //! Tests the registry in every interleaving of jobs and the end of their environment.
 
 use super::*;
+use session_tape_core::task::Cancellation;
 use session_tape_core::task::threading::{explore, spawn};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;

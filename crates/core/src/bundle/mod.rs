@@ -10,7 +10,6 @@ mod read;
 mod redact;
 #[cfg(test)]
 mod sample;
-pub mod watch;
 
 pub use export::{ExportFrom, ExportOptions, export};
 pub use format::{
@@ -24,4 +23,3 @@ pub use read::{
 pub use redact::{Matcher, RedactOptions, RedactionRule, RuleSet, blobs, builtin, named, redacted_line, unescaped};
 #[cfg(test)]
 pub use sample::small_run;
-pub use watch::{JobWatch, Progress};

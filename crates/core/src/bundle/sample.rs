@@ -4,17 +4,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use serde_json::json;
 
 use super::export::{ExportOptions, export};
 use super::format::{BundleCode, BundleError, BundleInfo};
 use super::read::{ImportError, Report, VerifyOptions, import, verify};
-use super::watch::JobWatch;
 use crate::disk::Durability;
 use crate::hash::as_text;
 use crate::run::{BlobStore, Kind, Recorded, SampleOptions};
+use crate::task::{Cancellation, Task};
 
 /// A run with every blob that its log names.
 pub fn run(options: SampleOptions) -> Recorded {
@@ -64,8 +63,8 @@ pub fn session(root: &Path) -> PathBuf {
 }
 
 /// Runs `work` without progress reports or cancellation.
-pub fn quietly<T>(work: impl FnOnce(&mut JobWatch<'_>) -> T) -> T {
-    work(&mut JobWatch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} })
+pub fn quietly<T>(work: impl FnOnce(&mut Task<'_>) -> T) -> T {
+    work(&mut Task { cancellation: &Cancellation::default(), progress: &mut |_| {} })
 }
 
 pub fn exported(source: &Path, destination: &Path) -> BundleInfo {
@@ -73,11 +72,11 @@ pub fn exported(source: &Path, destination: &Path) -> BundleInfo {
 }
 
 pub fn try_export(source: &Path, destination: &Path, options: &ExportOptions) -> Result<BundleInfo, BundleError> {
-    quietly(|watch| export(source, destination, options, watch))
+    quietly(|task| export(source, destination, options, task))
 }
 
 pub fn verified(path: &Path) -> Report {
-    quietly(|watch| verify(path, &VerifyOptions::default(), watch)).unwrap()
+    quietly(|task| verify(path, &VerifyOptions::default(), task)).unwrap()
 }
 
 /// The distinct codes of the problems of a bundle, sorted.
@@ -93,7 +92,7 @@ pub fn codes_of(problems: &[BundleError]) -> Vec<BundleCode> {
 }
 
 pub fn imported(path: &Path, directory: &Path) -> Result<BundleInfo, ImportError> {
-    quietly(|watch| import(path, directory, &VerifyOptions::default(), watch))
+    quietly(|task| import(path, directory, &VerifyOptions::default(), task))
 }
 
 /// All files below a directory, with their bytes, sorted by path.

@@ -15,7 +15,8 @@ use super::stream::{
 };
 use crate::hash::{as_text, sha256_hex};
 use crate::json::{Field as JsonField, Nesting, Text, names, read as read_fields};
-use crate::run::{Created, Kind, RunDirectory, Watch, event_id, read_text};
+use crate::run::{Created, Kind, RunDirectory, event_id, read_text};
+use crate::task::Task;
 
 /// Maximum number of events that are read from each log, from the divergence on, to find out whether the same events happened in
 /// another order.
@@ -80,11 +81,11 @@ pub fn diff(
     left: &Source,
     right: &Source,
     options: &DiffOptions,
-    watch: &mut Watch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<Option<Diff>, DiffError> {
     match (left.kind, right.kind) {
-        (SourceKind::Run, SourceKind::Run) => diff_runs(left, right, options, watch),
-        (SourceKind::Session, SourceKind::Session) => diff_sessions(left, right, options, watch),
+        (SourceKind::Run, SourceKind::Run) => diff_runs(left, right, options, task),
+        (SourceKind::Session, SourceKind::Session) => diff_sessions(left, right, options, task),
         (SourceKind::Run, SourceKind::Session) => {
             Err(DiffError::NotComparable { run: left.path.clone(), session: right.path.clone() })
         }
@@ -120,12 +121,12 @@ fn diff_runs(
     left: &Source,
     right: &Source,
     options: &DiffOptions,
-    watch: &mut Watch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<Option<Diff>, DiffError> {
     if let Some(fields) = partial_header(left, right) {
         return Ok(Some(header_mismatch(left, right, fields)));
     }
-    let Some(divergence) = diverging_events(left, right, &options.compared, watch)? else {
+    let Some(divergence) = diverging_events(left, right, &options.compared, task)? else {
         return ended_before(left, right);
     };
     let (one, other) = (divergence.left.as_ref(), divergence.right.as_ref());
@@ -133,7 +134,7 @@ fn diff_runs(
     let is_header = ["/payload/workflow", "/payload/dagHash"].iter().any(|path| touches(&fields, path))
         && [one, other].iter().all(|event| event.is_some_and(|event| event.kind == Kind::RunCreated));
     let mut trace = |source: &Source, event: Option<&PartingEvent>, side| match event {
-        Some(event) => chain(source, event.time, watch, Some(side)).map(Option::unwrap_or_default),
+        Some(event) => chain(source, event.time, task, Some(side)).map(Option::unwrap_or_default),
         None => Ok(Chain::default()),
     };
     let (left_chain, right_chain) = (trace(left, one, Side::Left)?, trace(right, other, Side::Right)?);
@@ -141,7 +142,7 @@ fn diff_runs(
     let is_reordered = || is_reordered(left, right, &divergence, &options.compared);
     let edits = options.full.then(|| {
         let skipped = one.or(other).map_or(0, |event| event.place);
-        edit_runs((left, right), (start_of(left, right)?, skipped), &options.compared, watch.cancelled)
+        edit_runs((left, right), (start_of(left, right)?, skipped), &options.compared, task.cancellation)
     });
     Ok(Some(Diff {
         divergence_event: one.or(other).map_or(0, |event| event.time),
@@ -296,22 +297,22 @@ fn diff_sessions(
     left: &Source,
     right: &Source,
     options: &DiffOptions,
-    watch: &mut Watch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<Option<Diff>, DiffError> {
-    let Some(divergence) = diverging_records(left, right, &options.compared, watch)? else { return Ok(None) };
+    let Some(divergence) = diverging_records(left, right, &options.compared, task)? else { return Ok(None) };
     let SessionDivergence { left: one, right: other, .. } = &divergence;
     let (one, other) = (one.as_ref(), other.as_ref());
     let fields = differences(one.map(|record| &record.tree), other.map(|record| &record.tree), [left, right]);
     let is_header = one.or(other).is_some_and(|record| record.place == 0) && touches(&fields, "/payload/projectHash");
     let mut trace = |source: &Source, record: Option<&PartingRecord>, side| match record {
-        Some(record) => chain(source, record.place, watch, Some(side)).map(Option::unwrap_or_default),
+        Some(record) => chain(source, record.place, task, Some(side)).map(Option::unwrap_or_default),
         None => Ok(Chain::default()),
     };
     let (left_chain, right_chain) = (trace(left, one, Side::Left)?, trace(right, other, Side::Right)?);
     let (left_excerpt, right_excerpt) = excerpts(&fields);
     let edits = options.full.then(|| {
         let skipped = one.or(other).map_or(0, |record| record.place as i64);
-        edit_sessions(left, right, skipped, &options.compared, watch.cancelled)
+        edit_sessions(left, right, skipped, &options.compared, task.cancellation)
     });
     Ok(Some(Diff {
         divergence_event: one.or(other).map_or(0, |record| record.place),

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
-use std::sync::atomic::AtomicBool;
 
 use super::steps::{Prefixes, Step};
 use crate::bundle::verify_opened;
@@ -11,10 +10,9 @@ use crate::diff::{
 };
 use crate::json::{Name, Nesting, Text, read as read_fields};
 use crate::recording::Recording;
-use crate::run::{
-    Aspect, Created, EventLine, EventReader, ReadEvent, RunDirectory, RunError, Watch, empty_log, verify,
-};
+use crate::run::{Aspect, Created, EventLine, EventReader, ReadEvent, RunDirectory, RunError, empty_log, verify};
 use crate::signature::TrustedKeys;
+use crate::task::{Cancellation, Task};
 
 /// The members of a payload that have a column, in the order of [`RunRow::fields`].
 pub const FIELDS: [&str; 8] = ["task", "worker", "tool", "call", "inputHash", "requestHash", "rawHash", "outputHash"];
@@ -144,12 +142,12 @@ pub struct RunVerdicts {
 }
 
 /// Verifies a run. Setting `cancelled` stops it.
-pub fn verify_recording(recording: &Recording, cancelled: &AtomicBool) -> Result<RunVerdicts, RunError> {
+pub fn verify_recording(recording: &Recording, cancelled: &Cancellation) -> Result<RunVerdicts, RunError> {
     let source = recording.source();
-    let (trusted, mut watch) = (TrustedKeys::default(), Watch { cancelled, progress: &mut |_, _| {} });
+    let (trusted, mut task) = (TrustedKeys::default(), Task { cancellation: cancelled, progress: &mut |_| {} });
     let verification = match recording.opened() {
-        Some(opened) => verify_opened(opened, &trusted, &mut watch)?,
-        None => verify(&RunDirectory::with_log(&source.root, &source.log), &trusted, &source.redactions, &mut watch)?,
+        Some(opened) => verify_opened(opened, &trusted, &mut task)?,
+        None => verify(&RunDirectory::with_log(&source.root, &source.log), &trusted, &source.redactions, &mut task)?,
     };
     let flags = [Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];
     let all = flags

@@ -1,6 +1,5 @@
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use twox_hash::XxHash3_128;
@@ -13,8 +12,8 @@ use crate::diff::{Compared, Source, diverging_records};
 use crate::disk::BOM;
 use crate::hash::sha256;
 use crate::lines::LineSource;
-use crate::run::Watch;
 use crate::session::{FinalHistory, FoldOptions, LineStatus, Replay};
+use crate::task::{Cancellation, Task};
 
 const START: &str = r#"{"type":"session_start","payload":{"sessionId":"S","projectHash":"h","startTime":"T"}}"#;
 
@@ -98,9 +97,9 @@ fn first_difference(left: &str, right: &str) -> Option<u64> {
         Source::session(&path)
     };
     let (left, right) = (file("left", left), file("right", right));
-    let (never, mut quietly) = (AtomicBool::new(false), |_, _| ());
-    let mut watch = Watch { cancelled: &never, progress: &mut quietly };
-    let found = diverging_records(&left, &right, &Compared::default(), &mut watch).unwrap()?;
+    let (never, mut quietly) = (Cancellation::default(), |_| ());
+    let mut task = Task { cancellation: &never, progress: &mut quietly };
+    let found = diverging_records(&left, &right, &Compared::default(), &mut task).unwrap()?;
     found.left.zip(found.right).map(|(left, _)| left.place)
 }
 
@@ -230,8 +229,8 @@ fn the_verdicts_of_a_run_include_its_stored_blobs() {
     use crate::rows::run_rows::verify_recording;
     let run = crate::bundle::small_run();
     let failed = || {
-        let recording = Recording::open(run.directory.root(), &AtomicBool::new(false)).unwrap();
-        verify_recording(&recording, &AtomicBool::new(false)).unwrap().counts[1]
+        let recording = Recording::open(run.directory.root(), &Cancellation::default()).unwrap();
+        verify_recording(&recording, &Cancellation::default()).unwrap().counts[1]
     };
     assert_eq!(failed(), 0);
     let stored = run.records.iter().find(|record| record.kind == crate::run::Kind::BlobStored).unwrap();

@@ -37,11 +37,6 @@ impl Cancellation {
         self.flag.load(Ordering::Relaxed)
     }
 
-    /// The underlying flag.
-    pub fn flag(&self) -> &AtomicBool {
-        &self.flag
-    }
-
     /// Returns an error if the work was cancelled. To be called before each read: it also counts as a step of the work.
     #[inline]
     pub fn check(&self) -> io::Result<()> {

@@ -3,7 +3,10 @@
 pub mod background;
 mod cancellation;
 mod pipeline;
+#[allow(clippy::module_inception)]
+mod task;
 pub mod threading;
 
 pub use cancellation::Cancellation;
 pub use pipeline::{InOrder, Pipeline, Worker, spare_cores};
+pub use task::{Cancelled, Progress, Task};

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
-use session_tape_core::bundle::{ExportOptions, JobWatch, VerifyOptions, export, import};
+use session_tape_core::bundle::{ExportOptions, VerifyOptions, export, import};
 use session_tape_core::session::{FileNameForm, FoldOptions, ForkSource, ForkTarget, Mode, Replay, Snapshots};
 use sha2::{Digest as _, Sha256};
 
 use super::tree::Tree;
+use session_tape_core::task::{Cancellation, Task};
 
 pub const SECRET: &str = "AKIAIOSFODNN7EXAMPLE";
 
-pub fn quietly<T>(work: impl FnOnce(&mut JobWatch<'_>) -> T) -> T {
-    work(&mut JobWatch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} })
+pub fn quietly<T>(work: impl FnOnce(&mut Task<'_>) -> T) -> T {
+    work(&mut Task { cancellation: &Cancellation::default(), progress: &mut |_| {} })
 }
 
 /// A session with a secret and a checkpoint.
@@ -76,12 +76,12 @@ pub fn check_whole(files: &BTreeMap<String, Vec<u8>>) -> Result<(), String> {
 
 /// Exports what is at `source`.
 pub fn export_from(source: PathBuf) -> impl Fn(&Path) {
-    move |bundle| drop(quietly(|watch| export(&source, bundle, &ExportOptions::default(), watch)).unwrap())
+    move |bundle| drop(quietly(|task| export(&source, bundle, &ExportOptions::default(), task)).unwrap())
 }
 
 /// Imports the bundle at `bundle`.
 pub fn import_from(bundle: PathBuf) -> impl Fn(&Path) {
-    move |directory| drop(quietly(|watch| import(&bundle, directory, &VerifyOptions::default(), watch)).unwrap())
+    move |directory| drop(quietly(|task| import(&bundle, directory, &VerifyOptions::default(), task)).unwrap())
 }
 
 /// The fork of the session at `session.jsonl`: its source and its target.

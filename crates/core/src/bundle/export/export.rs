@@ -15,9 +15,9 @@ use crate::bundle::format::{
 };
 use crate::bundle::read::{Compression, read_failed, read_up_to, tar_bytes};
 use crate::bundle::redact::{LeakCheck, RedactOptions, RuleSet, Staging, redact};
-use crate::bundle::watch::{JobWatch, Progress};
 use crate::disk::parent;
 use crate::signature::SigningKey;
+use crate::task::{Progress, Task};
 
 /// The default zstd level. Higher levels cost throughput. They do not shrink a run's log, which is mostly hashes, and shrink a session by about 5 %.
 pub(super) const DEFAULT_LEVEL: i32 = 1;
@@ -64,7 +64,7 @@ pub fn export(
     source: &Path,
     destination: &Path,
     options: &ExportOptions,
-    watch: &mut JobWatch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<BundleInfo, BundleError> {
     let level = options.level.unwrap_or(DEFAULT_LEVEL);
     if !(1..=22).contains(&level) {
@@ -75,12 +75,12 @@ pub fn export(
     let rules = options.redact.as_ref().map(RuleSet::new).transpose()?;
     let compression = Compression::new(level);
     drop(Sink::new(destination, compression, 0)?);
-    let source = ExportSource::open(source, &options.limits, watch)?;
+    let source = ExportSource::open(source, &options.limits, task)?;
     let prefilter = rules.as_ref().and_then(RuleSet::prefilter);
-    let mut plan = plan(&source, &options.from, prefilter, &options.limits, watch)?;
+    let mut plan = plan(&source, &options.from, prefilter, &options.limits, task)?;
     let mut leak_check = None;
     if let Some(rules) = &rules {
-        (plan, leak_check) = redact(plan, rules, parent(destination), &options.limits, watch)?;
+        (plan, leak_check) = redact(plan, rules, parent(destination), &options.limits, task)?;
     }
     let total = plan.source_bytes;
     let contents = BundleFiles::new(plan, options.key.as_ref())?;
@@ -88,16 +88,16 @@ pub fn export(
     let tar_bytes = tar_bytes(contents.files.values().map(|file| file.listed.size));
     let mut writer =
         Writer { progress: WriteProgress::new(total, contents.bytes()), block: vec![0; BLOCK_BYTES], leak_check };
-    let mut written = writer.write_all(&contents, Sink::new(destination, compression, tar_bytes)?, watch)?;
+    let mut written = writer.write_all(&contents, Sink::new(destination, compression, tar_bytes)?, task)?;
     if written.expands_too_much(tar_bytes) {
         // Readers would refuse the archive: write it again with a bounded ratio. Such repetitive content compresses quickly.
         drop(written);
         let bounded = Compression { is_bounded: true, ..compression };
-        written = writer.write_all(&contents, Sink::new(destination, bounded, tar_bytes)?, watch)?;
+        written = writer.write_all(&contents, Sink::new(destination, bounded, tar_bytes)?, task)?;
     }
-    watch.check()?;
+    task.check()?;
     written.commit(tar_bytes, &options.limits)?;
-    (watch.progress)(Progress { bytes: total, total, files: contents.files.len() as u64 });
+    (task.progress)(Progress { bytes: total, total, files: contents.files.len() as u64 });
     Ok(BundleInfo::new(destination, &contents.manifest, contents.redactions))
 }
 
@@ -190,12 +190,12 @@ impl Writer {
         &mut self,
         contents: &BundleFiles,
         mut sink: Sink,
-        watch: &mut JobWatch<'_>,
+        task: &mut Task<'_>,
     ) -> Result<Finished, BundleError> {
         self.progress.restart();
         for (number, (path, file)) in contents.files.iter().enumerate() {
             sink.begin(path, file.listed.size)?;
-            self.write(path, file, &mut sink, watch)?;
+            self.write(path, file, &mut sink, task)?;
             sink.end()?;
             self.progress.reported.files = self.progress.reported.files.max(number as u64 + 1);
         }
@@ -209,7 +209,7 @@ impl Writer {
         path: &BundlePath,
         file: &PlannedFile,
         sink: &mut Sink,
-        watch: &mut JobWatch<'_>,
+        task: &mut Task<'_>,
     ) -> Result<(), BundleError> {
         let mut input = file.open()?;
         let mut left = file.listed.size;
@@ -229,7 +229,7 @@ impl Writer {
                 leak_check.update(&self.block[..count])?;
             }
             sink.write(&self.block[..count])?;
-            watch.report(self.progress.add(count as u64))?;
+            task.report(self.progress.add(count as u64))?;
         }
         match &file.origin {
             ByteSource::File(disk, _, known) if left > 0 || fingerprint.finish_128() != *known => {

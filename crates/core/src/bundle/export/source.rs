@@ -16,7 +16,6 @@ use crate::bundle::format::{
 };
 use crate::bundle::read::{CheckedLog, CheckedSession, ImportError, Opened, VerifyOptions, is_bundle, open, open_file};
 use crate::bundle::redact::{Prefilter, Staging};
-use crate::bundle::watch::{JobWatch, Progress};
 use crate::disk::{InputFile, files, parent};
 use crate::hash::{Hash, HexHash, as_text, from_hex, to_hex};
 use crate::run::{
@@ -24,6 +23,7 @@ use crate::run::{
     snapshot, snapshot_id,
 };
 use crate::signature::TrustedKeys;
+use crate::task::{Progress, Task};
 
 /// The files of a source and what manifest and metadata say about them. Redaction replaces files and adds to `redactions`.
 pub(crate) struct ExportPlan {
@@ -68,13 +68,13 @@ pub(super) struct ExportSource {
 
 impl ExportSource {
     /// Opens the source at `path`. A bundle is verified, except for its signature.
-    pub(crate) fn open(path: &Path, limits: &Limits, watch: &JobWatch<'_>) -> Result<Self, BundleError> {
+    pub(crate) fn open(path: &Path, limits: &Limits, task: &Task<'_>) -> Result<Self, BundleError> {
         if !is_bundle(path) {
             return Ok(ExportSource { path: path.to_path_buf(), bundle: None });
         }
         let options = VerifyOptions { limits: *limits, signature: SignaturePolicy::Ignore, ..VerifyOptions::default() };
         // Progress of the export begins after this.
-        let mut silent = JobWatch { cancelled: watch.cancelled, progress: &mut |_| {} };
+        let mut silent = Task { cancellation: task.cancellation, progress: &mut |_| {} };
         let bundle = open(path, &options, &mut silent).map_err(|error| match error {
             ImportError::Failed(error) => error,
             ImportError::Refused { problems } => {
@@ -109,12 +109,12 @@ pub(super) fn plan(
     from: &ExportFrom,
     prefilter: Option<Arc<Prefilter>>,
     limits: &Limits,
-    watch: &mut JobWatch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<ExportPlan, BundleError> {
     let path = source.path.as_path();
     let metadata = files::metadata(path)?;
     let mut planner =
-        Planner { source, hasher: FileHasher::new(prefilter), limits, watch, progress: Progress::default() };
+        Planner { source, hasher: FileHasher::new(prefilter), limits, task, progress: Progress::default() };
     if metadata.is_file() {
         // The caller's path may be a link, as for a replay.
         let file = files::canonicalize(path)?;
@@ -135,7 +135,7 @@ struct Planner<'s, 'w> {
     source: &'s ExportSource,
     hasher: FileHasher,
     limits: &'s Limits,
-    watch: &'s mut JobWatch<'w>,
+    task: &'s mut Task<'w>,
     progress: Progress,
 }
 
@@ -362,11 +362,11 @@ impl Planner<'_, '_> {
         size: u64,
         read: impl FnOnce(&mut HashingReader<'_>) -> Result<(), BundleError>,
     ) -> Result<PlannedFile, BundleError> {
-        let (watch, progress) = (&mut *self.watch, &mut self.progress);
+        let (task, progress) = (&mut *self.task, &mut self.progress);
         let mut tick = |bytes| {
             progress.bytes += bytes;
             // Planning is the first half of the work; writing reads everything again.
-            watch.report(Progress { bytes: progress.bytes / 2, total: progress.total, files: 0 })
+            Ok(task.report(Progress { bytes: progress.bytes / 2, total: progress.total, files: 0 })?)
         };
         let mut limited = input.take(size);
         let mut content = HashingReader::new(&mut limited, &mut self.hasher, None, &mut tick).with_fingerprint();

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::disk::{OsError, StageError};
 use crate::run::{ErrorCode, RunError, quoted};
+use crate::task::Cancelled;
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $code:ident,)+) => {
@@ -187,21 +188,22 @@ impl BundleError {
         OsError::new(error, syscall, path).into()
     }
 
-    /// The error of a cancelled operation.
-    pub fn cancelled() -> Self {
-        Self::new(BundleCode::Cancelled, "The caller asked to stop")
-    }
-
     /// Whether the cause is not the bundle: a system call failed, or the caller cancelled.
     pub fn is_operational(&self) -> bool {
         matches!(self.code, BundleCode::SystemError | BundleCode::Cancelled)
     }
 }
 
+impl From<Cancelled> for BundleError {
+    fn from(_: Cancelled) -> Self {
+        Self::new(BundleCode::Cancelled, "The caller asked to stop")
+    }
+}
+
 impl From<OsError> for BundleError {
     fn from(error: OsError) -> Self {
         if error.is_cancelled() {
-            return BundleError::cancelled();
+            return BundleError::from(Cancelled);
         }
         let message = error.to_string();
         BundleError { system: Some(Box::new(error)), ..Self::new(BundleCode::SystemError, message) }
@@ -221,7 +223,7 @@ impl From<StageError> for BundleError {
 pub(crate) fn of_run(code: BundleCode, error: RunError) -> BundleError {
     match error.system {
         Some(system) => (*system).into(),
-        None if error.code == ErrorCode::Cancelled => BundleError::cancelled(),
+        None if error.code == ErrorCode::Cancelled => BundleError::from(Cancelled),
         None => BundleError::new(code, format!("{} ({})", error.message, error.code)),
     }
 }

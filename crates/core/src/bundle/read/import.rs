@@ -6,8 +6,8 @@ use super::import_error::ImportError;
 use super::open_container::open_container;
 use super::verify::{Report, VerifyOptions, inspect, verify_with};
 use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
-use crate::bundle::watch::JobWatch;
 use crate::disk::StagedDirectory;
+use crate::task::Task;
 
 /// Verifies the bundle at `path` and unpacks it to `directory`, which must not exist. The bundle is read only once, so the unpacked bytes
 /// are the verified ones.
@@ -17,9 +17,9 @@ pub fn import(
     path: &Path,
     directory: &Path,
     options: &VerifyOptions,
-    watch: &mut JobWatch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<BundleInfo, ImportError> {
-    import_to(StagedDirectory::new(directory)?, path, directory, options, watch)
+    import_to(StagedDirectory::new(directory)?, path, directory, options, task)
 }
 
 /// Like [`import`], for a reader that removes the directory afterwards: without syncing files to disk.
@@ -27,9 +27,9 @@ pub fn import_for_reader(
     path: &Path,
     directory: &Path,
     options: &VerifyOptions,
-    watch: &mut JobWatch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<BundleInfo, ImportError> {
-    import_to(StagedDirectory::for_reader(directory)?, path, directory, options, watch)
+    import_to(StagedDirectory::for_reader(directory)?, path, directory, options, task)
 }
 
 fn import_to(
@@ -37,9 +37,9 @@ fn import_to(
     path: &Path,
     directory: &Path,
     options: &VerifyOptions,
-    watch: &mut JobWatch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<BundleInfo, ImportError> {
-    let report = unpack(path, &staged, options, watch)?;
+    let report = unpack(path, &staged, options, task)?;
     let info = report.info.ok_or_else(|| BundleError::new(BundleCode::ManifestMissing, "There is no manifest.json"))?;
     staged.commit()?;
     Ok(BundleInfo { path: directory.to_path_buf(), ..info })
@@ -51,10 +51,10 @@ pub fn verify_onto(
     path: &Path,
     directory: &Path,
     options: &VerifyOptions,
-    watch: &mut JobWatch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<Report, BundleError> {
     let staged = StagedDirectory::for_reader(directory)?;
-    let report = verify_with(path, options, Some(&staged), watch)?;
+    let report = verify_with(path, options, Some(&staged), task)?;
     if report.is_ok() {
         staged.commit()?;
     }
@@ -66,10 +66,10 @@ pub(super) fn unpack(
     path: &Path,
     staged: &StagedDirectory,
     options: &VerifyOptions,
-    watch: &mut JobWatch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<Report, ImportError> {
     let mut container = open_container(path, &options.limits)?;
-    let report = inspect(path, container.as_mut(), options, Some(staged), watch)?;
+    let report = inspect(path, container.as_mut(), options, Some(staged), task)?;
     if report.is_ok() { Ok(report) } else { Err(ImportError::Refused { problems: report.problems }) }
 }
 

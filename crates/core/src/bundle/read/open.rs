@@ -13,10 +13,10 @@ use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, MANIFEST, METADATA, Manifest, REDACTIONS, RedactionList, SIGNATURE, metadata,
     signed,
 };
-use crate::bundle::watch::JobWatch;
 use crate::disk::{InputFile, StagedDirectory, TemporaryDirectory, exists, is_directory, sniff};
 use crate::run::{RunDirectory, read_text};
 use crate::signature::TrustedKeys;
+use crate::task::Task;
 
 /// A verified bundle.
 pub struct Opened {
@@ -106,13 +106,13 @@ pub fn is_archive(path: &Path) -> bool {
 }
 
 /// Verifies the bundle at `path` and opens it. An archive is unpacked to a temporary directory first.
-pub fn open(path: &Path, options: &VerifyOptions, watch: &mut JobWatch<'_>) -> Result<Opened, ImportError> {
+pub fn open(path: &Path, options: &VerifyOptions, task: &mut Task<'_>) -> Result<Opened, ImportError> {
     let (report, root, unpacked) = if is_directory(path) {
-        (verify(path, options, watch)?, path.to_path_buf(), None)
+        (verify(path, options, task)?, path.to_path_buf(), None)
     } else {
         let temporary = TemporaryDirectory::new()?;
         let staged = StagedDirectory::for_reader(&temporary.path().join("bundle"))?;
-        let report = unpack(path, &staged, options, watch)?;
+        let report = unpack(path, &staged, options, task)?;
         (report, staged.path().to_path_buf(), Some((staged, temporary)))
     };
     match report.manifest {

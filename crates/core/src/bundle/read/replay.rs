@@ -3,13 +3,14 @@
 use super::open::Opened;
 use crate::bundle::format::SNAPSHOT;
 use crate::run::{
-    Failed, Range, ReplayOptions, Replayed, RunError, StartFrom, Trace, Verification, Watch, replay as replay_run,
-    verify, verify_partial,
+    Failed, Range, ReplayOptions, Replayed, RunError, StartFrom, Trace, Verification, replay as replay_run, verify,
+    verify_partial,
 };
 use crate::signature::TrustedKeys;
+use crate::task::Task;
 
 /// Replays an opened run like [`run::replay`](replay_run). A partial bundle is always replayed from its snapshot, regardless of `options.start_from`.
-pub fn replay_opened(opened: &Opened, options: &ReplayOptions, watch: &mut Watch<'_>) -> Result<Replayed, Box<Failed>> {
+pub fn replay_opened(opened: &Opened, options: &ReplayOptions, task: &mut Task<'_>) -> Result<Replayed, Box<Failed>> {
     let mut options = options.clone();
     options.redactions = opened.redactions.of_run();
     if opened.is_partial() {
@@ -21,18 +22,18 @@ pub fn replay_opened(opened: &Opened, options: &ReplayOptions, watch: &mut Watch
     if !is_from_elsewhere {
         options.trusted = opened.keys_for_snapshots(&options.trusted);
     }
-    replay_run(&opened.run_directory(), &options, watch)
+    replay_run(&opened.run_directory(), &options, task)
 }
 
 /// Verifies an opened run like [`run::verify`](verify). Redacted and missing data are unverifiable. With trusted keys, snapshots must
 /// be signed by one of them, unless the manifest is.
-pub fn verify_opened(opened: &Opened, trusted: &TrustedKeys, watch: &mut Watch<'_>) -> Result<Verification, RunError> {
+pub fn verify_opened(opened: &Opened, trusted: &TrustedKeys, task: &mut Task<'_>) -> Result<Verification, RunError> {
     let (directory, redactions) = (opened.run_directory(), opened.redactions.of_run());
     let trusted = opened.keys_for_snapshots(trusted);
     if opened.is_partial() {
-        return verify_partial(&directory, &opened.root().join(SNAPSHOT), &trusted, &redactions, watch);
+        return verify_partial(&directory, &opened.root().join(SNAPSHOT), &trusted, &redactions, task);
     }
-    verify(&directory, &trusted, &redactions, watch)
+    verify(&directory, &trusted, &redactions, task)
 }
 
 /// Reads the events of an opened run. `range.first` is ignored: the manifest contains the first time of a partial log.

@@ -12,11 +12,11 @@ use crate::bundle::format::{
     BundleCode, BundleError, BundleInfo, BundleKind, BundlePath, Limits, ListedFile, Manifest, RedactionList,
     SignaturePolicy, checksums, metadata, of_run, path, signed,
 };
-use crate::bundle::watch::{JobWatch, Progress};
 use crate::disk::StagedDirectory;
 use crate::hash::{Hash, as_text, from_hex, to_hex};
 use crate::run::Snapshot;
 use crate::signature::TrustedKeys;
+use crate::task::{Progress, Task};
 
 /// The maximum number of reported problems.
 const MAX_PROBLEMS: usize = 1000;
@@ -55,8 +55,8 @@ impl Report {
 }
 
 /// Verifies the bundle at `path`. Problems of the bundle are in the report; an error is a failed system call or a cancellation.
-pub fn verify(path: &Path, options: &VerifyOptions, watch: &mut JobWatch<'_>) -> Result<Report, BundleError> {
-    verify_with(path, options, None, watch)
+pub fn verify(path: &Path, options: &VerifyOptions, task: &mut Task<'_>) -> Result<Report, BundleError> {
+    verify_with(path, options, None, task)
 }
 
 /// Like [`verify`], but also copies every file to `copy_to`, before it is known to be valid.
@@ -64,7 +64,7 @@ pub(super) fn verify_with(
     path: &Path,
     options: &VerifyOptions,
     copy_to: Option<&StagedDirectory>,
-    watch: &mut JobWatch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<Report, BundleError> {
     let mut container = match open_container(path, &options.limits) {
         Ok(container) => container,
@@ -79,7 +79,7 @@ pub(super) fn verify_with(
             });
         }
     };
-    inspect(path, container.as_mut(), options, copy_to, watch)
+    inspect(path, container.as_mut(), options, copy_to, task)
 }
 
 /// Verifies the files of a container, and copies every file to `copy_to`, before it is known to be valid.
@@ -88,13 +88,13 @@ pub(super) fn inspect(
     container: &mut dyn Container,
     options: &VerifyOptions,
     copy_to: Option<&StagedDirectory>,
-    watch: &mut JobWatch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<Report, BundleError> {
     let (total, position) = (container.total(), container.position());
     let mut files = 0;
     let mut tick = |more_files: u64| {
         files += more_files;
-        watch.report(Progress { bytes: position.get(), total, files })
+        Ok(task.report(Progress { bytes: position.get(), total, files })?)
     };
     let mut inspection = Inspection {
         limits: &options.limits,
@@ -118,8 +118,8 @@ pub(super) fn inspect(
         Ok(()) => {}
     }
     let report = inspection.finish(path, options);
-    watch.check()?;
-    (watch.progress)(Progress { bytes: total, total, files });
+    task.check()?;
+    (task.progress)(Progress { bytes: total, total, files });
     Ok(report)
 }
 

@@ -16,10 +16,10 @@ use crate::bundle::export::{ExportPlan, PlannedFile};
 use crate::bundle::format::{
     BundleCode, BundleError, BundlePath, EVENT_LOG, RedactedBlob, RedactedEvent, RedactionList, merge_rules, of_run,
 };
-use crate::bundle::watch::JobWatch;
 use crate::hash::{HEX_BYTES, as_text};
 use crate::json::spells;
 use crate::run::{EventLine, Kind, fields_of, print_rest};
+use crate::task::Task;
 
 /// Replacements of original blobs, by the hash of the original.
 type Replacements = BTreeMap<String, RedactedBlob>;
@@ -29,7 +29,7 @@ pub(super) fn drop_original_hashes(
     plan: &mut ExportPlan,
     guessable: &HashSet<String>,
     beside: &Path,
-    watch: &mut JobWatch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<(), BundleError> {
     let listed = plan.redactions.blobs.iter();
     let dropped: Replacements = listed
@@ -54,7 +54,7 @@ pub(super) fn drop_original_hashes(
         None => plan.staging.insert(Staging::new(beside)?),
     };
     let mut out = staging.file()?;
-    rewrite(log, &dropped, &mut plan.redactions, &mut out, watch).map_err(|error| error.of_file(EVENT_LOG))?;
+    rewrite(log, &dropped, &mut plan.redactions, &mut out, task).map_err(|error| error.of_file(EVENT_LOG))?;
     let rewritten = out.finish()?;
     plan.files.insert(path, rewritten);
     Ok(())
@@ -66,7 +66,7 @@ fn rewrite(
     dropped: &Replacements,
     list: &mut RedactionList,
     out: &mut dyn Write,
-    watch: &mut JobWatch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<(), BundleError> {
     let mut input = BufReader::with_capacity(1 << 20, log.open()?);
     let mut line = Vec::new();
@@ -76,7 +76,7 @@ fn rewrite(
         if count == 0 {
             return Ok(());
         }
-        watch.check()?;
+        task.check()?;
         let replaced = rewritten(&line, dropped, list)?;
         let failed = |error| BundleError::system(&error, "write", None);
         out.write_all(replaced.as_deref().unwrap_or(&line)).map_err(failed)?;

@@ -22,10 +22,10 @@ use crate::bundle::format::{
 };
 use crate::bundle::read::{CheckedSession, read_failed, read_up_to};
 use crate::bundle::redact::blobs;
-use crate::bundle::watch::{JobWatch, Progress};
 use crate::hash::{Hash, as_text, from_hex, to_hex};
 use crate::json::{Nesting, Object, Text, spells, write_text};
 use crate::run::{EventLine, Kind, MAX_LINE_BYTES, Payload};
+use crate::task::{Progress, Task};
 
 /// The maximum number of rounds until no new secrets are found.
 const MAX_ROUNDS: usize = 8;
@@ -40,7 +40,7 @@ pub(crate) fn redact(
     rules: &RuleSet,
     beside: &Path,
     limits: &Limits,
-    watch: &mut JobWatch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<(ExportPlan, Option<LeakCheck>), BundleError> {
     let earlier = plan.redactions.rules();
     let mut matcher = Matcher::new(rules, &earlier)?;
@@ -53,7 +53,7 @@ pub(crate) fn redact(
     let mut pass = Pass {
         plan: &plan,
         limits,
-        watch: &mut *watch,
+        task: &mut *task,
         matcher,
         staging: None,
         beside,
@@ -70,7 +70,7 @@ pub(crate) fn redact(
     let Pass { matcher, staging, round, .. } = pass;
     let guessable = round.apply(&mut plan, limits)?;
     plan.staging = staging;
-    drop_original_hashes(&mut plan, &guessable, beside, watch)?;
+    drop_original_hashes(&mut plan, &guessable, beside, task)?;
     Ok((plan, LeakCheck::new(matcher)))
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn redact(
 struct Pass<'p, 'r, 'w> {
     plan: &'p ExportPlan,
     limits: &'p Limits,
-    watch: &'p mut JobWatch<'w>,
+    task: &'p mut Task<'w>,
     matcher: Matcher<'r>,
     staging: Option<Staging>,
     beside: &'p Path,
@@ -307,8 +307,8 @@ impl Pass<'_, '_, '_> {
         out: &mut dyn Write,
     ) -> Result<bool, BundleError> {
         let (mut rules, mut input) = (BTreeSet::new(), file.open()?);
-        let (watch, halfway) = (&mut *self.watch, halfway(self.plan));
-        let mut tick = |_| watch.report(halfway);
+        let (task, halfway) = (&mut *self.task, halfway(self.plan));
+        let mut tick = |_| Ok(task.report(halfway)?);
         let is_hit =
             blobs::redact(&mut self.matcher, &mut *input, file.listed.size, allowed, &mut rules, out, &mut tick)?;
         self.collect_file_rules(path, &rules);
@@ -353,8 +353,8 @@ impl Pass<'_, '_, '_> {
     /// Fails if a rule matches in a file that can't be redacted: the graph or a snapshot.
     fn fixed(&mut self, file: &PlannedFile) -> Result<bool, BundleError> {
         let (mut rules, mut input) = (BTreeSet::new(), file.open()?);
-        let (watch, halfway) = (&mut *self.watch, halfway(self.plan));
-        let mut tick = |_| watch.report(halfway);
+        let (task, halfway) = (&mut *self.task, halfway(self.plan));
+        let mut tick = |_| Ok(task.report(halfway)?);
         // Pointers do not apply to these files. Nor do names: a node may be called `auth`.
         let rule_count = self.matcher.rules().len();
         let patterns: Vec<bool> = (0..rule_count)
@@ -410,7 +410,7 @@ impl Pass<'_, '_, '_> {
     }
 
     fn tick(&mut self) -> Result<(), BundleError> {
-        self.watch.report(halfway(self.plan))
+        Ok(self.task.report(halfway(self.plan))?)
     }
 }
 

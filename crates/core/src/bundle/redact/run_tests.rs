@@ -1,7 +1,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 
@@ -17,9 +16,10 @@ use crate::hash::{as_text, sha256_hex};
 use crate::json::Text;
 use crate::run::{
     Aspect, BlobStore, Envelope, GENESIS, Kind, Range, Recorded, Redactions, ReplayOptions, RunDirectory,
-    SampleOptions, Verification, Verify, Watch, append_line, fields_of,
+    SampleOptions, Verification, Verify, append_line, fields_of,
 };
 use crate::signature::TrustedKeys;
+use crate::task::{Cancellation, Task};
 
 const AWS: &str = "AKIAIOSFODNN7EXAMPLE";
 
@@ -124,24 +124,24 @@ fn sealed(source: &Path, root: &Path, rules: &[RedactionRule], secrets: &[&str])
 
 pub(super) fn verification(path: &Path) -> Verification {
     if !is_bundle(path) {
-        let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
+        let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
         let (run, trusted) = (RunDirectory::new(path), TrustedKeys::default());
-        return crate::run::verify(&run, &trusted, &Redactions::default(), &mut watch).unwrap();
+        return crate::run::verify(&run, &trusted, &Redactions::default(), &mut task).unwrap();
     }
-    let opened = quietly(|watch| open(path, &VerifyOptions::default(), watch)).unwrap();
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    verify_opened(&opened, &TrustedKeys::default(), &mut watch).unwrap()
+    let opened = quietly(|task| open(path, &VerifyOptions::default(), task)).unwrap();
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
+    verify_opened(&opened, &TrustedKeys::default(), &mut task).unwrap()
 }
 
 fn state(path: &Path) -> String {
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
     let options = ReplayOptions { verify: Verify::Full, ..ReplayOptions::default() };
     if !is_bundle(path) {
-        let replayed = crate::run::replay(&RunDirectory::new(path), &options, &mut watch).unwrap();
+        let replayed = crate::run::replay(&RunDirectory::new(path), &options, &mut task).unwrap();
         return replayed.state.to_canonical().unwrap();
     }
-    let opened = quietly(|watch| open(path, &VerifyOptions::default(), watch)).unwrap();
-    replay_opened(&opened, &options, &mut watch).unwrap().state.to_canonical().unwrap()
+    let opened = quietly(|task| open(path, &VerifyOptions::default(), task)).unwrap();
+    replay_opened(&opened, &options, &mut task).unwrap().state.to_canonical().unwrap()
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn a_redacted_run_keeps_its_chain_and_its_state() {
     assert_eq!(outputs, redacted_of(Kind::ToolCompleted) - before_unverifiable(&run, hit, blob));
     assert!(!after.is_ok() && !after.check(Aspect::Schedule).holds());
 
-    let opened = quietly(|watch| open(&directory, &VerifyOptions::default(), watch)).unwrap();
+    let opened = quietly(|task| open(&directory, &VerifyOptions::default(), task)).unwrap();
     let mut events = trace_opened(&opened, Range::default()).unwrap();
     let mut count = 0;
     while let Some(event) = events.next() {
@@ -294,7 +294,7 @@ fn partial_bundles_are_redacted_and_exported_again_too() {
         assert!(found.check(Aspect::Chain).unverifiable > time);
         assert!(found.check(Aspect::StateHashes).holds() && found.check(Aspect::Snapshots).holds());
         assert_eq!((found.check(Aspect::Dag).unverifiable, found.check(Aspect::Dag).holds()), (1, false));
-        let opened = quietly(|watch| open(&path(name), &VerifyOptions::default(), watch)).unwrap();
+        let opened = quietly(|task| open(&path(name), &VerifyOptions::default(), task)).unwrap();
         let mut events = trace_opened(&opened, Range { from: time + 5, to: time + 9, ..Range::default() }).unwrap();
         let mut times = Vec::new();
         while let Some(event) = events.next() {

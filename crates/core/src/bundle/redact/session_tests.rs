@@ -1,6 +1,5 @@
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 
@@ -10,8 +9,8 @@ use super::*;
 use crate::bundle::export::{ExportOptions, export as export_session};
 use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
 use crate::bundle::sample::*;
-use crate::bundle::watch::{JobWatch, Progress};
 use crate::session::{FoldOptions, Replay};
+use crate::task::{Cancellation, Progress, Task};
 
 const AWS: &str = "AKIAIOSFODNN7EXAMPLE";
 const START: &str = r#"{"v":1,"seq":1,"ts":"2026-02-11T16:00:01.000Z","type":"session_start","payload":{"sessionId":"s-1","projectHash":"h","workspaceDirs":["/w"],"provider":"p","model":"m","startTime":"t"}}"#;
@@ -398,8 +397,8 @@ fn what_comes_into_a_source_after_it_was_looked_through_is_not_sealed() {
             fs::write(&source, String::from_utf8_lossy(&lines).replace(&"-".repeat(20), AWS)).unwrap();
         }
     };
-    let mut watch = JobWatch { cancelled: &AtomicBool::new(false), progress: &mut change };
-    let error = export_session(&source, &destination, &ExportOptions::default(), &mut watch).unwrap_err();
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut change };
+    let error = export_session(&source, &destination, &ExportOptions::default(), &mut task).unwrap_err();
     assert_eq!((error.code, names(root.path())), (BundleCode::SourceChanged, vec!["s.jsonl".to_owned()]));
 }
 

@@ -3,7 +3,7 @@
 //! Works on indices only, whatever the elements are. Fails beyond a given number of edits, since a reader needs no more and the
 //! time grows with the square of that number.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::task::Cancellation;
 
 /// A range of elements that is the same in both sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) enum Stopped {
 
 /// Returns the matching ranges, in order, of an alignment with as few insertions and deletions as possible. `most` is the limit of
 /// their number.
-pub(crate) fn align(left: &[u32], right: &[u32], most: usize, cancelled: &AtomicBool) -> Result<Vec<Match>, Stopped> {
+pub(crate) fn align(left: &[u32], right: &[u32], most: usize, cancelled: &Cancellation) -> Result<Vec<Match>, Stopped> {
     let shared = Shared::of(left, right);
     if shared.edits > most {
         return Err(Stopped::TooMany);
@@ -126,7 +126,7 @@ impl Found {
 struct Middle<'m> {
     forward: Frontier,
     backward: Frontier,
-    cancelled: &'m AtomicBool,
+    cancelled: &'m Cancellation,
 }
 
 impl Middle<'_> {
@@ -139,7 +139,7 @@ impl Middle<'_> {
         self.backward.reset(n, m, most);
         let delta = n - m;
         for d in 0..=most {
-            if d % 64 == 0 && self.cancelled.load(Ordering::Relaxed) {
+            if d % 64 == 0 && self.cancelled.is_cancelled() {
                 return Err(Stopped::Cancelled);
             }
             let allowed = |edits: i32, point: (i32, i32)| {

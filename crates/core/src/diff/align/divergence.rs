@@ -1,11 +1,10 @@
 //! The first divergence of two recordings.
 
-use std::sync::atomic::Ordering;
-
 use crate::diff::error::{DiffError, SessionFault, Side};
 use crate::diff::projection::{Calls, Places, Pointer, Tree, may_have_calls, run_projection, session_projection};
 use crate::diff::stream::{Record, RunCursor, RunEvent, SessionCursor, Source, first_time};
-use crate::run::{Kind, RunError, Watch};
+use crate::run::{Kind, RunError};
+use crate::task::{Cancelled, Task};
 
 /// The kind of a divergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,9 +94,8 @@ pub(crate) fn start_of(left: &Source, right: &Source) -> Result<u64, DiffError> 
 }
 
 /// Reports the progress of both sides together, in bytes. Fails if the comparison was cancelled.
-pub(super) fn report_progress(watch: &mut Watch<'_>, bytes: u64, size: u64) -> Result<(), DiffError> {
-    (watch.progress)(bytes, size.max(bytes));
-    if watch.cancelled.load(Ordering::Relaxed) { Err(DiffError::Cancelled) } else { Ok(()) }
+pub(super) fn report_progress(task: &mut Task<'_>, bytes: u64, size: u64) -> Result<(), DiffError> {
+    task.report_bytes(bytes, size).map_err(|Cancelled| DiffError::Cancelled)
 }
 
 /// The first divergence of two runs. Returns `None` if they are equal.
@@ -105,7 +103,7 @@ pub(crate) fn diverging_events(
     left: &Source,
     right: &Source,
     compared: &Compared,
-    watch: &mut Watch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<Option<RunDivergence>, DiffError> {
     let start = start_of(left, right)?;
     let of = |side, source: &Source| {
@@ -136,7 +134,7 @@ pub(crate) fn diverging_events(
             return Ok(Some(RunDivergence { left, right, left_places, right_places }));
         }
         if one.is_last_of_batch() {
-            report_progress(watch, one.bytes + other.bytes, one.size + other.size)?;
+            report_progress(task, one.bytes + other.bytes, one.size + other.size)?;
         }
     }
 }
@@ -158,7 +156,7 @@ pub(crate) fn diverging_records(
     left: &Source,
     right: &Source,
     compared: &Compared,
-    watch: &mut Watch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<Option<SessionDivergence>, DiffError> {
     let fault = |side, source: &Source| {
         let place = source.place(Some(side));
@@ -180,7 +178,7 @@ pub(crate) fn diverging_records(
             (None, None) => return Ok(None),
             (Some(left), Some(right)) if are_plainly_equal(left, right) => {
                 if one.is_last_of_batch() {
-                    report_progress(watch, one.bytes + other.bytes, one.size + other.size)?;
+                    report_progress(task, one.bytes + other.bytes, one.size + other.size)?;
                 }
                 continue;
             }
@@ -199,7 +197,7 @@ pub(crate) fn diverging_records(
             && run_projection::trees_are_equal(left, right)
         {
             if one.is_last_of_batch() {
-                report_progress(watch, one.bytes + other.bytes, one.size + other.size)?;
+                report_progress(task, one.bytes + other.bytes, one.size + other.size)?;
             }
             continue;
         }

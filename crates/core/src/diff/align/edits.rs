@@ -5,12 +5,12 @@
 //! Aligned events are then compared in full, where two places are equal if the events there are aligned with each other.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
 
 use super::align::{Match, Stopped, align};
 use crate::diff::error::{DiffError, Side};
 use crate::diff::projection::{Digester, Field, FieldOptions, Pair, Reference, Tree, fields, with_references};
 use crate::json::Text;
+use crate::task::Cancellation;
 use twox_hash::XxHash3_128;
 
 /// Maximum number of insertions and deletions in an edit list; beyond it there is no list.
@@ -156,7 +156,7 @@ pub(crate) fn edits(
     right: &Digested,
     skipped: i64,
     options: FieldOptions,
-    cancelled: &AtomicBool,
+    cancelled: &Cancellation,
     project: Project<'_>,
 ) -> Result<Edits, DiffError> {
     let (one, other) = numbered(&left.tokens, &right.tokens);

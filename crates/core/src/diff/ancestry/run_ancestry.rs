@@ -1,7 +1,6 @@
 //! The ancestors of a run's event, found by following `parent` in the log.
 
 use std::io::{self, Read, Seek, SeekFrom};
-use std::sync::atomic::Ordering;
 
 use super::causal_chain::{Chain, Edge, Evidence, MOST_EDGES};
 use crate::diff::stream::{Source, first_time};
@@ -9,9 +8,10 @@ use crate::disk::{InputFile, OsError};
 use crate::json::Nesting;
 use crate::lines::Lines;
 use crate::run::{
-    ErrorCode, Event, EventLine, MAX_LINE_BYTES, Payload, Position, Range, Redactions, RunError, Trace, Watch,
-    event_id, find, peek_time,
+    ErrorCode, Event, EventLine, MAX_LINE_BYTES, Payload, Position, Range, Redactions, RunError, Trace, event_id, find,
+    peek_time,
 };
+use crate::task::{Progress, Task};
 
 /// Number of bytes before an event that are read together with it: most causes are near.
 const BLOCK_BYTES: u64 = 256 << 10;
@@ -20,7 +20,7 @@ const BLOCK_BYTES: u64 = 256 << 10;
 const EDGES_AT_A_TIME: usize = 256;
 
 /// The ancestors of the event at `time`. Returns `None` if there is no such event.
-pub(crate) fn chain(source: &Source, time: u64, watch: &mut Watch<'_>) -> Result<Option<Chain>, RunError> {
+pub(crate) fn chain(source: &Source, time: u64, task: &mut Task<'_>) -> Result<Option<Chain>, RunError> {
     let first = match source.first {
         Some(first) => first,
         None => first_time(source)?,
@@ -37,10 +37,7 @@ pub(crate) fn chain(source: &Source, time: u64, watch: &mut Watch<'_>) -> Result
             break;
         }
         if chain.edges.len() % EDGES_AT_A_TIME == 0 {
-            (watch.progress)(0, 0);
-            if watch.cancelled.load(Ordering::Relaxed) {
-                return Err(RunError::new(ErrorCode::Cancelled, "The trace was cancelled"));
-            }
+            task.report(Progress::default())?;
         }
         if time >= child {
             return Err(not_earlier(child, time));

@@ -3,7 +3,6 @@
 //! Reads the file up to the record, and keeps the position and parents of each record before it in memory: about forty bytes.
 
 use std::collections::BinaryHeap;
-use std::sync::atomic::Ordering;
 
 use super::causal_chain::{Chain, Edge, Evidence, MOST_EDGES, record_id};
 use crate::diff::error::SessionFault;
@@ -11,8 +10,8 @@ use crate::diff::projection::{BlockType, Calls, Index, Tree, block_type};
 use crate::diff::stream::{Record, SessionCursor, Source, parts_of};
 use crate::json::{Nesting, Span, Text};
 use crate::lines::LineSource;
-use crate::run::Watch;
 use crate::session::{Body, Line, Mode, read_line};
+use crate::task::{Cancelled, Progress, Task};
 
 /// Maximum number of parents of a record. Only the nearest ones are kept.
 const MOST_PARENTS: usize = 256;
@@ -35,12 +34,12 @@ impl<E: Into<SessionFault>> From<E> for Stop {
 }
 
 /// The ancestors of the record at `place`. Returns `None` if there is no such record.
-pub(crate) fn chain(source: &Source, place: u64, watch: &mut Watch<'_>) -> Result<Option<Chain>, Stop> {
-    Causes::default().find(source, place, watch)
+pub(crate) fn chain(source: &Source, place: u64, task: &mut Task<'_>) -> Result<Option<Chain>, Stop> {
+    Causes::default().find(source, place, task)
 }
 
 impl Causes {
-    fn find(&mut self, source: &Source, place: u64, watch: &mut Watch<'_>) -> Result<Option<Chain>, Stop> {
+    fn find(&mut self, source: &Source, place: u64, task: &mut Task<'_>) -> Result<Option<Chain>, Stop> {
         let mut cursor = SessionCursor::open(source)?;
         while cursor.advance()? {
             let Some(record) = cursor.record() else { break };
@@ -49,10 +48,7 @@ impl Causes {
                 return self.chain(source, place).map(Some);
             }
             if (record.place as u64).is_multiple_of(RECORDS_AT_A_TIME) {
-                (watch.progress)(0, 0);
-                if watch.cancelled.load(Ordering::Relaxed) {
-                    return Err(Stop::Cancelled);
-                }
+                task.report(Progress::default()).map_err(|Cancelled| Stop::Cancelled)?;
             }
         }
         Ok(None)

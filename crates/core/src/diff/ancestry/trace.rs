@@ -4,10 +4,11 @@ use super::causal_chain::{Chain, record_id};
 use crate::diff::ancestry::{run_ancestry, session_ancestry};
 use crate::diff::error::DiffError;
 use crate::diff::stream::{Source, SourceKind};
-use crate::run::{Watch, event_id};
+use crate::run::event_id;
+use crate::task::Task;
 
 /// The ancestors of the event with this id.
-pub fn trace_ancestors(source: &Source, id: &str, watch: &mut Watch<'_>) -> Result<Chain, DiffError> {
+pub fn trace_ancestors(source: &Source, id: &str, task: &mut Task<'_>) -> Result<Chain, DiffError> {
     let (prefix, hint) = match source.kind {
         SourceKind::Run => ("evt_", "a run's events are evt_0, evt_1 …"),
         SourceKind::Session => ("rec_", "a session's records are rec_0, rec_1 …"),
@@ -18,21 +19,21 @@ pub fn trace_ancestors(source: &Source, id: &str, watch: &mut Watch<'_>) -> Resu
     if name != id {
         return Err(none());
     }
-    chain(source, number, watch, None)?.ok_or_else(none)
+    chain(source, number, task, None)?.ok_or_else(none)
 }
 
 /// The ancestors of the event with this number. Returns `None` if there is no such event.
 pub(crate) fn chain(
     source: &Source,
     number: u64,
-    watch: &mut Watch<'_>,
+    task: &mut Task<'_>,
     side: Option<crate::diff::error::Side>,
 ) -> Result<Option<Chain>, DiffError> {
     match source.kind {
         SourceKind::Run => {
-            run_ancestry::chain(source, number, watch).map_err(|error| DiffError::of_run(error, source.place(side)))
+            run_ancestry::chain(source, number, task).map_err(|error| DiffError::of_run(error, source.place(side)))
         }
-        SourceKind::Session => match session_ancestry::chain(source, number, watch) {
+        SourceKind::Session => match session_ancestry::chain(source, number, task) {
             Ok(chain) => Ok(chain),
             Err(session_ancestry::Stop::Cancelled) => Err(DiffError::Cancelled),
             Err(session_ancestry::Stop::Fault(error)) => Err(DiffError::of_session(error, source.place(side))),

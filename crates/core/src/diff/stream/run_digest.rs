@@ -1,7 +1,6 @@
 //! The edit list of two runs.
 
 use std::io::{Read, Seek, SeekFrom};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::run_stream::RunCursor;
 use super::source::Source;
@@ -22,7 +21,7 @@ pub(crate) fn edit_runs(
     (left, right): (&Source, &Source),
     (start, skipped): (u64, i64),
     compared: &Compared,
-    cancelled: &AtomicBool,
+    cancelled: &Cancellation,
 ) -> Result<Edits, DiffError> {
     let digest = |source: &Source, side| {
         let place = source.place(Some(side));
@@ -60,7 +59,7 @@ fn digest(
     start: u64,
     skipped: i64,
     compared: &Compared,
-    cancelled: &AtomicBool,
+    cancelled: &Cancellation,
 ) -> Result<(Digested, Places), RunError> {
     let mut cursor = RunCursor::open(source, start, compared.heartbeats)?;
     let mut list = Digested::behind(skipped);
@@ -72,7 +71,7 @@ fn digest(
             list.add(&tree, event.row.time, event.offset());
         }
         count += 1;
-        if count % EVENTS_AT_A_TIME == 0 && cancelled.load(Ordering::Relaxed) {
+        if count % EVENTS_AT_A_TIME == 0 && cancelled.is_cancelled() {
             return Err(RunError::new(ErrorCode::Cancelled, "The comparison was cancelled"));
         }
     }

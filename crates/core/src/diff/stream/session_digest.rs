@@ -1,7 +1,5 @@
 //! The edit list of two sessions.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::session_stream::{Record, SessionCursor, parts_of};
 use super::source::Source;
 use crate::diff::align::{Compared, Digested, Edits, edits};
@@ -9,6 +7,7 @@ use crate::diff::error::{DiffError, SessionFault, Side};
 use crate::diff::projection::{Calls, FieldOptions, Known, Tree, project_record};
 use crate::json::Nesting;
 use crate::lines::{LineSource, ReadError};
+use crate::task::Cancellation;
 
 /// The edit list of two sessions whose first `skipped` records are equal.
 pub(crate) fn edit_sessions(
@@ -16,7 +15,7 @@ pub(crate) fn edit_sessions(
     right: &Source,
     skipped: i64,
     compared: &Compared,
-    cancelled: &AtomicBool,
+    cancelled: &Cancellation,
 ) -> Result<Edits, DiffError> {
     let failed = |source: &Source, side| {
         let place = source.place(Some(side));
@@ -39,11 +38,11 @@ fn digest(
     source: &Source,
     skipped: i64,
     compared: &Compared,
-    cancelled: &AtomicBool,
+    cancelled: &Cancellation,
 ) -> Result<Digested, SessionFault> {
     let mut cursor = SessionCursor::open(source)?;
     let (mut list, mut calls) = (Digested::behind(skipped), Calls::default());
-    while cursor.advance()? && !cancelled.load(Ordering::Relaxed) {
+    while cursor.advance()? && !cancelled.is_cancelled() {
         let Some(record) = cursor.record() else { break };
         let tree = project_record(&record, &mut calls, &compared.ignore).ok_or(ReadError::Changed)?;
         if record.place >= skipped {

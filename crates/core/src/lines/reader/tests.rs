@@ -1,4 +1,5 @@
 use super::*;
+use crate::task::Cancellation;
 use proptest::prelude::*;
 use std::io::Write;
 

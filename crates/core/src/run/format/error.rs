@@ -5,6 +5,7 @@
 use std::fmt;
 
 use crate::disk::OsError;
+use crate::task::Cancelled;
 
 /// The longest text that an error quotes from a file, in characters.
 const QUOTED_CHARS: usize = 120;
@@ -138,6 +139,12 @@ impl RunError {
     /// The id of the event concerned.
     pub fn event_id(&self) -> Option<String> {
         self.time.map(event_id)
+    }
+}
+
+impl From<Cancelled> for RunError {
+    fn from(_: Cancelled) -> Self {
+        RunError::new(ErrorCode::Cancelled, "The caller asked to stop")
     }
 }
 

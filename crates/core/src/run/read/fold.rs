@@ -1,7 +1,6 @@
 //! The fold of a log into a state, from the first event or from any later state on.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::decoded_chunk::{DecodedLine, DecodedLines, EventBuffer, Fault};
 use super::decoded_event::Event;
@@ -14,24 +13,7 @@ use crate::run::graph::check_assignment;
 use crate::run::replay::ReplayStart;
 use crate::run::state::{NoSink, State, StateHasher, Tape, state_hash};
 use crate::run::verify::{Aspect, Batch, BlobClaim, Check, Findings, Notes, Spare, Verifier};
-
-/// Progress and cancellation of a fold.
-pub struct Watch<'w> {
-    /// Set by the caller to cancel the fold. Checked after every 256 KiB or so.
-    pub cancelled: &'w AtomicBool,
-    /// Called after every 256 KiB or so with the number of bytes folded, and the total number of bytes.
-    pub progress: &'w mut dyn FnMut(u64, u64),
-}
-
-impl Watch<'_> {
-    /// Returns an error with the code `Cancelled` if the fold was cancelled.
-    pub fn go_on(&self) -> Result<(), RunError> {
-        match self.cancelled.load(Ordering::Relaxed) {
-            true => Err(RunError::new(ErrorCode::Cancelled, "The replay was cancelled")),
-            false => Ok(()),
-        }
-    }
-}
+use crate::task::Task;
 
 /// Which events a fold applies, and what it checks.
 pub(crate) struct FoldRules<'r> {
@@ -86,10 +68,10 @@ pub(crate) fn fold(
     start: ReplayStart,
     rules: FoldRules<'_>,
     verifier: Option<Verifier>,
-    watch: &mut Watch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<Folded, Box<(RunError, State)>> {
     let mut fold = Fold::new(start, rules, verifier);
-    let result = fold.run(path, watch);
+    let result = fold.run(path, task);
     let Fold { state, previous: last_hash, offset, torn, verifier, .. } = fold;
     let (mut findings, hasher) = verifier.map(Verifier::finish).unwrap_or_default();
     let refused = match result {
@@ -142,7 +124,7 @@ impl<'r> Fold<'r> {
     }
 
     /// Applies the events of the log at `path`, up to the last one wanted or until the verifier has failed.
-    fn run(&mut self, path: &Path, watch: &mut Watch<'_>) -> Result<(), Stop> {
+    fn run(&mut self, path: &Path, task: &mut Task<'_>) -> Result<(), Stop> {
         let is_verified = self.verifier.is_some();
         // A verifier needs a core as well.
         let busy = usize::from(is_verified);
@@ -150,14 +132,14 @@ impl<'r> Fold<'r> {
         let mut log = ReadAhead::open_at(path, self.offset, &rules).map_err(Stop::Outside)?;
         let total = log.size();
         while self.wants_more() {
-            watch.go_on().map_err(Stop::Outside)?;
+            task.check().map_err(|cancelled| Stop::Outside(cancelled.into()))?;
             let Fold { verifier, spares, .. } = self;
             let spare = || verifier.as_mut().map_or_else(|| spares.pop().unwrap_or_default(), Verifier::spare);
             let Some(chunk) = log.next_chunk(spare).map_err(stopped)? else { break };
             let lines = chunk.lines.borrow_owner();
             self.offset = lines.offset + lines.bytes().len() as u64;
             log.reuse(self.take(chunk)?);
-            (watch.progress)(self.offset, total.max(self.offset));
+            task.report_bytes(self.offset, total).map_err(|cancelled| Stop::Outside(cancelled.into()))?;
         }
         self.torn = log.torn();
         Ok(())

@@ -14,7 +14,6 @@ pub use decoded_event::{Event, unknown_kind};
 #[cfg(test)]
 pub(crate) use event_reader::check_time;
 pub use event_reader::{EventReader, ReadEvent};
-pub use fold::Watch;
 pub(crate) use fold::{FoldRules, Folded, fold};
 pub(crate) use log::TornEnd;
 pub use log::{Chunk, LogReader, Position, empty_log, find};

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::recording::Recording;
 use crate::run::format::{Redactions, RunError};
 use crate::run::graph::{Causality, Dag};
-use crate::run::read::{Event, FoldRules, Folded, Watch, fold};
+use crate::run::read::{Event, FoldRules, Folded, fold};
 use crate::run::replay::ReplayStart;
 use crate::run::state::{State, StateHasher};
 use crate::run::verify::Verifier;
+use crate::task::{Cancellation, Task};
 
 /// A log that can be resumed.
 pub(super) struct Resumed {
@@ -43,6 +43,6 @@ fn verified(path: &Path, start: ReplayStart, observer: &mut dyn FnMut(&State, &E
     let redactions = Redactions::default();
     let rules = FoldRules { until: None, redactions: &redactions, schedule: false, observer: Some(observer) };
     let verifier = Verifier::new(Some(StateHasher::default()), None, true);
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    fold(path, start, rules, Some(verifier), &mut watch).map_err(|stop| stop.0)
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
+    fold(path, start, rules, Some(verifier), &mut task).map_err(|stop| stop.0)
 }

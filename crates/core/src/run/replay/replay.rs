@@ -8,11 +8,12 @@ use super::start_from::StartFrom;
 use super::start_resolver::StartResolver;
 use crate::hash::HexHash;
 use crate::run::format::{Redactions, RunError};
-use crate::run::read::{FoldRules, Folded, TornEnd, Watch, empty_log, fold};
+use crate::run::read::{FoldRules, Folded, TornEnd, empty_log, fold};
 use crate::run::state::{State, StateHasher, snapshot_id};
 use crate::run::store::{RunDirectory, explain_not_a_run};
 use crate::run::verify::{BlobChecker, Failure, Verifier};
 use crate::signature::TrustedKeys;
+use crate::task::Task;
 
 /// How much a replay verifies. In any case each line must have the form of an event, be in order, and be allowed by the state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,11 +82,7 @@ pub struct Failed {
 }
 
 /// Replays the run in `directory`.
-pub fn replay(
-    directory: &RunDirectory,
-    options: &ReplayOptions,
-    watch: &mut Watch<'_>,
-) -> Result<Replayed, Box<Failed>> {
+pub fn replay(directory: &RunDirectory, options: &ReplayOptions, task: &mut Task<'_>) -> Result<Replayed, Box<Failed>> {
     let started = Instant::now();
     let mut warnings = Vec::new();
     let replay = Replay { directory, options };
@@ -97,7 +94,7 @@ pub fn replay(
         }
     };
     let (first, offset) = (start.state.next_time(), start.offset);
-    match replay.run(start, watch) {
+    match replay.run(start, task) {
         Ok((folded, state_hash)) => {
             warnings.extend(torn_warning(&folded));
             let event_count = folded.state.next_time();
@@ -123,16 +120,16 @@ impl Replay<'_> {
     }
 
     /// Folds from `start` on, and returns the result with the state hash. An error comes with the state before it.
-    fn run(&self, start: ReplayStart, watch: &mut Watch<'_>) -> Result<(Folded, HexHash), Box<Stopped>> {
+    fn run(&self, start: ReplayStart, task: &mut Task<'_>) -> Result<(Folded, HexHash), Box<Stopped>> {
         let first = start.state.next_time();
         let (rules, verifier) = (self.rules(self.options.until), self.verifier(&start.state));
-        let folded = fold(&self.directory.log(), start, rules, verifier, watch).map_err(|stop| {
+        let folded = fold(&self.directory.log(), start, rules, verifier, task).map_err(|stop| {
             let (error, state) = *stop;
             Stopped::new(error, Some(state))
         })?;
         if let Some(Failure { place, error }) = folded.findings.first_failure().cloned() {
             let is_next = place >= folded.state.next_time();
-            let state = if is_next { Some(folded.state) } else { self.state_before(place, first, watch) };
+            let state = if is_next { Some(folded.state) } else { self.state_before(place, first, task) };
             return Err(Stopped::new(error, state));
         }
         match folded.state_hash() {
@@ -163,11 +160,11 @@ impl Replay<'_> {
 
     /// The state before the event at `place`. It is folded again, because the fold was already further when the failure was found. Returns
     /// `None` if that fails.
-    fn state_before(&self, place: u64, first: u64, watch: &mut Watch<'_>) -> Option<State> {
+    fn state_before(&self, place: u64, first: u64, task: &mut Task<'_>) -> Option<State> {
         let start = self.start(&mut Vec::new()).ok().filter(|start| start.state.next_time() == first)?;
         let Some(last) = place.checked_sub(1).filter(|last| *last >= first) else { return Some(start.state) };
         let rules = FoldRules { schedule: false, ..self.rules(Some(last)) };
-        let mut silent = Watch { cancelled: watch.cancelled, progress: &mut |_, _| {} };
+        let mut silent = Task { cancellation: task.cancellation, progress: &mut |_| {} };
         let folded = fold(&self.directory.log(), start, rules, None, &mut silent).ok()?;
         (folded.state.next_time() == place).then_some(folded.state)
     }

@@ -8,11 +8,12 @@ use super::verifier::Verifier;
 use crate::lines::Lines;
 use crate::run::format::{Created, ErrorCode, EventLine, Kind, Redactions, RunError};
 use crate::run::graph::Graphs;
-use crate::run::read::{FoldRules, Folded, LogReader, Watch, empty_log, fold};
+use crate::run::read::{FoldRules, Folded, LogReader, empty_log, fold};
 use crate::run::replay::{ReplayStart, StartResolver};
 use crate::run::state::{StateHasher, snapshot, snapshot_id};
 use crate::run::store::{RunDirectory, explain_not_a_run};
 use crate::signature::TrustedKeys;
+use crate::task::Task;
 
 /// The result of verifying a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +51,7 @@ pub fn verify(
     directory: &RunDirectory,
     trusted: &TrustedKeys,
     redactions: &Redactions,
-    watch: &mut Watch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<Verification, RunError> {
     let created = Created::read(&directory.log(), redactions);
     if let Err(error) = &created
@@ -62,13 +63,13 @@ pub fn verify(
     let mut findings = Findings::default();
     graphs.check(created.as_ref().ok(), redactions, findings.of_mut(Aspect::Dag));
     let resolver = StartResolver { directory, trusted, redactions, until: None };
-    check_snapshots(&resolver, findings.of_mut(Aspect::Snapshots), watch)?;
+    check_snapshots(&resolver, findings.of_mut(Aspect::Snapshots), task)?;
     let Some(dag) = graphs.of_run(created.as_ref().ok()) else {
         // Without the graph there is no state, and without a state nothing else can be verified.
         let error = graphs.into_error().unwrap_or_else(empty_log);
         return without_state(directory, error, findings);
     };
-    verify_events(directory, ReplayStart::first_event(dag), redactions, findings, watch)
+    verify_events(directory, ReplayStart::first_event(dag), redactions, findings, task)
 }
 
 /// Verifies the run of a partial bundle, whose log begins after `snapshot`. The events before it are not in the bundle. They count as
@@ -80,7 +81,7 @@ pub fn verify_partial(
     snapshot: &Path,
     trusted: &TrustedKeys,
     redactions: &Redactions,
-    watch: &mut Watch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<Verification, RunError> {
     let resolver = StartResolver { directory, trusted, redactions, until: None };
     let mut findings = Findings::default();
@@ -96,7 +97,7 @@ pub fn verify_partial(
     };
     Graphs::read(directory).check_with(start.state.dag(), findings.of_mut(Aspect::Dag));
     findings.of_mut(Aspect::Chain).unverifiable += start.state.next_time();
-    verify_events(directory, start, redactions, findings, watch)
+    verify_events(directory, start, redactions, findings, task)
 }
 
 /// Verifies the events from `start` on, and adds the results to `findings`.
@@ -105,16 +106,16 @@ fn verify_events(
     start: ReplayStart,
     redactions: &Redactions,
     mut findings: Findings,
-    watch: &mut Watch<'_>,
+    task: &mut Task<'_>,
 ) -> Result<Verification, RunError> {
     let first = start.state.next_time();
     let hasher = StateHasher::of(&start.state);
     let blobs = BlobChecker::new(directory.blob_store(), redactions.clone());
     let verifier = Verifier::new(Some(hasher), Some(blobs), false);
     let rules = FoldRules { until: None, redactions, schedule: true, observer: None };
-    let folded = fold(&directory.log(), start, rules, Some(verifier), watch).map_err(|stop| stop.0)?;
+    let folded = fold(&directory.log(), start, rules, Some(verifier), task).map_err(|stop| stop.0)?;
     // What was cancelled while blobs were read is no finding.
-    watch.go_on()?;
+    task.check()?;
     findings.merge(folded.findings.clone());
     // Complete lines after a hole: a power cut may have left them, but if it was not a power cut that made the hole, they were events.
     findings.of_mut(Aspect::Chain).unverifiable += folded.torn.lines;
@@ -131,14 +132,14 @@ fn without_state(directory: &RunDirectory, error: RunError, mut findings: Findin
 }
 
 /// Checks that a replay could begin from each snapshot. The caller may cancel it, because snapshots may be many and large.
-fn check_snapshots(resolver: &StartResolver<'_>, check: &mut Check, watch: &Watch<'_>) -> Result<(), RunError> {
+fn check_snapshots(resolver: &StartResolver<'_>, check: &mut Check, task: &Task<'_>) -> Result<(), RunError> {
     let times = snapshot::list(&resolver.directory.snapshots()).unwrap_or_else(|error| {
         check.checked += 1;
         check.fail(0, error);
         Vec::new()
     });
     for time in times {
-        watch.go_on()?;
+        task.check()?;
         check.checked += 1;
         if let Err(error) = resolver.after_snapshot(time) {
             let message = format!("{}: {}", snapshot_id(time), error.message);

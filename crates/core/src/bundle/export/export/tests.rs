@@ -1,7 +1,6 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 use crate::bundle::format::BundleKind;
@@ -10,6 +9,7 @@ use crate::bundle::redact::RedactionRule;
 use crate::bundle::sample::*;
 use crate::disk::Durability;
 use crate::run::{BlobStore, Recorded, SampleOptions};
+use crate::task::Cancellation;
 
 /// Whether a tool is installed. If not, prints why the test is skipped.
 fn has(tool: &str) -> bool {
@@ -150,7 +150,7 @@ fn a_signed_bundle_has_the_same_id_and_is_vouched_for() {
     let codes = |path: &Path, key: &str| {
         let trusted = TrustedKeys::from_pems(&[key]).unwrap();
         let options = VerifyOptions { trusted, signature: SignaturePolicy::Required, ..VerifyOptions::default() };
-        codes_of(&quietly(|watch| verify(path, &options, watch)).unwrap().problems)
+        codes_of(&quietly(|task| verify(path, &options, task)).unwrap().problems)
     };
     assert_eq!(codes(&signed, public), []);
     assert_eq!(codes(&plain, public), [BundleCode::SignatureMissing]);
@@ -284,9 +284,9 @@ fn a_source_that_changes_between_the_readings_is_noticed() {
                 fs::write(&blob, &changed).unwrap();
             }
         };
-        let cancelled = AtomicBool::new(false);
-        let mut watch = JobWatch { cancelled: &cancelled, progress: &mut progress };
-        let error = export(run.directory.root(), &destination, &ExportOptions::default(), &mut watch).unwrap_err();
+        let cancelled = Cancellation::default();
+        let mut task = Task { cancellation: &cancelled, progress: &mut progress };
+        let error = export(run.directory.root(), &destination, &ExportOptions::default(), &mut task).unwrap_err();
         assert_eq!(error.code, BundleCode::SourceChanged);
         fs::write(&blob, original).unwrap();
     }
@@ -304,7 +304,7 @@ fn it_can_be_stopped_at_any_moment_and_leaves_nothing() {
             run.directory.root(),
             &destination,
             &ExportOptions::default(),
-            &mut JobWatch { cancelled: &AtomicBool::new(false), progress: &mut count },
+            &mut Task { cancellation: &Cancellation::default(), progress: &mut count },
         )
         .unwrap();
         if destination.is_dir() {
@@ -313,13 +313,15 @@ fn it_can_be_stopped_at_any_moment_and_leaves_nothing() {
             fs::remove_file(&destination).unwrap()
         }
         for moment in (0..moments - 1).step_by(7) {
-            let (cancelled, mut seen) = (AtomicBool::new(false), 0);
+            let (cancelled, mut seen) = (Cancellation::default(), 0);
             let mut stop = |_: Progress| {
-                cancelled.store(seen >= moment, Ordering::Relaxed);
+                if seen >= moment {
+                    cancelled.cancel();
+                }
                 seen += 1;
             };
-            let mut watch = JobWatch { cancelled: &cancelled, progress: &mut stop };
-            let error = export(run.directory.root(), &destination, &ExportOptions::default(), &mut watch).unwrap_err();
+            let mut task = Task { cancellation: &cancelled, progress: &mut stop };
+            let error = export(run.directory.root(), &destination, &ExportOptions::default(), &mut task).unwrap_err();
             assert_eq!(error.code, BundleCode::Cancelled, "moment {moment} of {moments}");
             assert!(names(root.path()).is_empty());
         }
@@ -333,9 +335,9 @@ fn progress_grows_to_the_total() {
     for destination in both(root.path()) {
         let mut seen = Vec::new();
         let mut note = |progress: Progress| seen.push(progress);
-        let cancelled = AtomicBool::new(false);
-        let mut watch = JobWatch { cancelled: &cancelled, progress: &mut note };
-        let info = export(run.directory.root(), &destination, &ExportOptions::default(), &mut watch).unwrap();
+        let cancelled = Cancellation::default();
+        let mut task = Task { cancellation: &cancelled, progress: &mut note };
+        let info = export(run.directory.root(), &destination, &ExportOptions::default(), &mut task).unwrap();
         assert!(seen.is_sorted_by_key(|progress| progress.bytes) && seen.len() > 10);
         let last = seen.last().unwrap();
         assert_eq!(last.bytes, last.total);
@@ -451,7 +453,7 @@ fn each_limit_of_the_reader_for_a_whole_file_is_one_of_the_writer() {
             assert_eq!((error.code, error.path.as_deref()), (BundleCode::FileTooLarge, Some(path)), "{form}");
         }
         // A reader with this limit refuses the bundle too.
-        let refused = quietly(|watch| verify(&good, &VerifyOptions { limits, ..Default::default() }, watch)).unwrap();
+        let refused = quietly(|task| verify(&good, &VerifyOptions { limits, ..Default::default() }, task)).unwrap();
         assert!(
             refused
                 .problems
@@ -468,7 +470,7 @@ fn each_limit_of_the_reader_for_a_whole_file_is_one_of_the_writer() {
     };
     let [directory, _] = both(root.path());
     try_export(run.directory.root(), &directory, &options(exact)).unwrap();
-    let report = quietly(|watch| verify(&directory, &VerifyOptions { limits: exact, ..Default::default() }, watch));
+    let report = quietly(|task| verify(&directory, &VerifyOptions { limits: exact, ..Default::default() }, task));
     assert_eq!(report.unwrap().problems, []);
 }
 
@@ -533,8 +535,8 @@ fn an_archive_that_would_expand_to_more_than_the_caller_allows_is_not_made() {
 /// The progress reports of an export, in order.
 fn told(source: &Path, destination: &Path) -> Vec<Progress> {
     let mut told = Vec::new();
-    let mut watch = JobWatch { cancelled: &AtomicBool::new(false), progress: &mut |progress| told.push(progress) };
-    export(source, destination, &ExportOptions::default(), &mut watch).unwrap();
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |progress| told.push(progress) };
+    export(source, destination, &ExportOptions::default(), &mut task).unwrap();
     told
 }
 

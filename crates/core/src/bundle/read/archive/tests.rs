@@ -275,7 +275,7 @@ fn each_limit_has_its_code() {
     exported(small_run().directory.root(), &path);
     let codes = |limits| {
         let options = VerifyOptions { limits, ..VerifyOptions::default() };
-        let report = quietly(|watch| verify(&path, &options, watch)).unwrap();
+        let report = quietly(|task| verify(&path, &options, task)).unwrap();
         report.problems.iter().map(|problem| problem.code).collect::<Vec<_>>()
     };
     let limits = Limits::default();
@@ -305,7 +305,7 @@ fn the_total_is_a_limit_of_the_sizes_of_all_files() {
     let path = root.path().join("x.tar.zst");
     let codes = |total_bytes| {
         let options = VerifyOptions { limits: Limits { total_bytes, ..Limits::default() }, ..VerifyOptions::default() };
-        codes_of(&quietly(|watch| verify(&path, &options, watch)).unwrap().problems)
+        codes_of(&quietly(|task| verify(&path, &options, task)).unwrap().problems)
     };
     exported(small_run().directory.root(), &path);
     let unpacked = root.path().join("d");

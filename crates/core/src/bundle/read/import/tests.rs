@@ -1,13 +1,12 @@
 use std::fs;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::bundle::format::BundleCode;
 use crate::bundle::sample::*;
-use crate::bundle::watch::Progress;
 use crate::run::any_options;
+use crate::task::{Cancellation, Progress, Task};
 
 #[test]
 fn what_is_imported_is_the_bundle() {
@@ -66,13 +65,15 @@ fn it_can_be_stopped_at_any_moment_and_leaves_nothing() {
     let path = |name: &str| root.path().join(name);
     exported(small_run().directory.root(), &path("bundle.tar.zst"));
     for moment in 0..20 {
-        let (cancelled, mut seen) = (AtomicBool::new(false), 0);
+        let (cancelled, mut seen) = (Cancellation::default(), 0);
         let mut stop = |_: Progress| {
-            cancelled.store(seen >= moment, Ordering::Relaxed);
+            if seen >= moment {
+                cancelled.cancel();
+            }
             seen += 1;
         };
-        let mut watch = JobWatch { cancelled: &cancelled, progress: &mut stop };
-        let error = import(&path("bundle.tar.zst"), &path("copy"), &VerifyOptions::default(), &mut watch).unwrap_err();
+        let mut task = Task { cancellation: &cancelled, progress: &mut stop };
+        let error = import(&path("bundle.tar.zst"), &path("copy"), &VerifyOptions::default(), &mut task).unwrap_err();
         assert_eq!(error.code(), BundleCode::Cancelled);
         assert_eq!(names(root.path()), ["bundle.tar.zst"]);
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::bundle::sample::*;
 
 fn opened(path: &Path) -> Result<Opened, ImportError> {
-    quietly(|watch| open(path, &VerifyOptions::default(), watch))
+    quietly(|task| open(path, &VerifyOptions::default(), task))
 }
 
 #[test]

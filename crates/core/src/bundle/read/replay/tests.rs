@@ -1,6 +1,5 @@
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use super::*;
 use crate::bundle::export::{ExportFrom, ExportOptions};
@@ -8,11 +7,12 @@ use crate::bundle::read::open::open;
 use crate::bundle::read::verify::VerifyOptions;
 use crate::bundle::sample::*;
 use crate::run::{ErrorCode, Recorded, SampleOptions, StartFrom, Verify, snapshot_id};
+use crate::task::Cancellation;
 
 fn replayed(path: &Path, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {
-    let opened = quietly(|watch| open(path, &VerifyOptions::default(), watch)).unwrap();
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    replay_opened(&opened, options, &mut watch)
+    let opened = quietly(|task| open(path, &VerifyOptions::default(), task)).unwrap();
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
+    replay_opened(&opened, options, &mut task)
 }
 
 fn sample() -> (Recorded, u64) {

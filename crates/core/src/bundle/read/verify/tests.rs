@@ -69,7 +69,7 @@ fn partial() -> Bundle {
         let run = run(SampleOptions { seed: 3, max_events: 300, nodes: 12, trouble: 5, ..SampleOptions::default() });
         run.write_snapshot(run.last() / 2, None);
         let options = ExportOptions { from: ExportFrom::LatestSnapshot, ..ExportOptions::default() };
-        quietly(|watch| export(run.directory.root(), root, &options, watch)).unwrap()
+        quietly(|task| export(run.directory.root(), root, &options, task)).unwrap()
     })
 }
 
@@ -280,6 +280,6 @@ fn what_is_no_bundle_is_told() {
     assert_eq!(codes(root.path()), [ManifestMissing]);
     assert_eq!(codes(&session(root.path())), [NotABundle]);
     let absent = root.path().join("absent");
-    let error = quietly(|watch| verify(&absent, &VerifyOptions::default(), watch)).unwrap_err();
+    let error = quietly(|task| verify(&absent, &VerifyOptions::default(), task)).unwrap_err();
     assert_eq!(error.code, SystemError);
 }

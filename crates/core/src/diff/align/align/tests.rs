@@ -1,8 +1,9 @@
 use super::*;
+use crate::task::Cancellation;
 use proptest::prelude::*;
 
 fn of(left: &[u32], right: &[u32], most: usize) -> Result<Vec<Match>, Stopped> {
-    align(left, right, most, &AtomicBool::new(false))
+    align(left, right, most, &Cancellation::default())
 }
 
 /// The length of a longest common subsequence, by dynamic programming.
@@ -84,6 +85,7 @@ fn it_gives_up_beyond_the_limit_and_when_it_is_told_to() {
     let reversed: Vec<u32> = (0..3000).rev().collect();
     assert_eq!(of(&left[..3000], &reversed, 100), Err(Stopped::TooMany));
     assert_eq!(of(&left[..3000], &reversed, 5998).map(|same| same.len()), Ok(1));
-    let cancelled = AtomicBool::new(true);
+    let cancelled = Cancellation::default();
+    cancelled.cancel();
     assert_eq!(align(&left[..3000], &reversed, usize::MAX, &cancelled), Err(Stopped::Cancelled));
 }

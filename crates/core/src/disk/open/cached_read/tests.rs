@@ -100,10 +100,10 @@ fn what_is_no_file_is_not_opened() {
     let directory = tempfile::tempdir().unwrap();
     let pipe = directory.path().join("pipe");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
-    let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
-    inotify::add_watch(&watch, &pipe, inotify::WatchFlags::OPEN).unwrap();
+    let task = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+    inotify::add_watch(&task, &pipe, inotify::WatchFlags::OPEN).unwrap();
     let mut room = [MaybeUninit::uninit(); 512];
-    let mut was_opened = || inotify::Reader::new(&watch, &mut room).next().is_ok();
+    let mut was_opened = || inotify::Reader::new(&task, &mut room).next().is_ok();
     for _ in 0..10 {
         assert_eq!(read_cached(&pipe, 64), None);
     }
@@ -120,10 +120,10 @@ fn a_file_on_another_file_system_is_not_opened() {
     let Ok(directory) = tempfile::tempdir_in("/dev/shm") else { return };
     let path = directory.path().join("file");
     fs::write(&path, "a\n").unwrap();
-    let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
-    inotify::add_watch(&watch, &path, inotify::WatchFlags::OPEN).unwrap();
+    let task = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+    inotify::add_watch(&task, &path, inotify::WatchFlags::OPEN).unwrap();
     let mut room = [MaybeUninit::uninit(); 512];
-    let mut was_opened = || inotify::Reader::new(&watch, &mut room).next().is_ok();
+    let mut was_opened = || inotify::Reader::new(&task, &mut room).next().is_ok();
     for _ in 0..10 {
         assert_eq!(read_cached(&path, 64), None);
     }

@@ -5,9 +5,9 @@ use crate::hash::{as_text, to_hex};
 use crate::json::Text;
 use crate::run::format::Kind;
 use crate::run::graph::Scheduler;
-use crate::run::read::Watch;
 use crate::run::replay::{ReplayOptions, StartFrom, Verify, replay};
 use crate::run::state::state_hash;
+use crate::task::Task;
 
 const NOON: f64 = 1_770_811_200_000.0;
 const WORKFLOW: &str =
@@ -62,8 +62,8 @@ fn snapshot(recorder: &RunRecorder) -> Result<WrittenSnapshot, RecordError> {
 /// Replays the recorded run with full verification. Returns the number of events and the state hash.
 fn replayed(directory: &Path, start_from: StartFrom) -> (u64, HexHash) {
     let options = ReplayOptions { start_from, verify: Verify::Full, ..ReplayOptions::default() };
-    let mut watch = Watch { cancelled: &Default::default(), progress: &mut |_, _| {} };
-    let replayed = replay(&RunDirectory::new(directory.join("run")), &options, &mut watch).unwrap();
+    let mut task = Task { cancellation: &Default::default(), progress: &mut |_| {} };
+    let replayed = replay(&RunDirectory::new(directory.join("run")), &options, &mut task).unwrap();
     assert_eq!(replayed.warnings, Vec::<String>::new());
     (replayed.event_count, replayed.state_hash)
 }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fs;
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
-use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -16,6 +15,7 @@ use crate::run::read::EventReader;
 use crate::run::record::{Record, Recorded, lines};
 use crate::run::sample::SampleOptions;
 use crate::run::state::state_hash;
+use crate::task::Cancellation;
 
 /// More bytes than are read without another thread.
 const LONG_BYTES: usize = 5 << 20;
@@ -39,8 +39,8 @@ fn long() -> Recorded {
 }
 
 fn run(recorded: &Recorded, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    replay(&recorded.directory, options, &mut watch)
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
+    replay(&recorded.directory, options, &mut task)
 }
 
 fn with(verify: Verify) -> ReplayOptions {

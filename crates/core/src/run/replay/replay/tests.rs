@@ -1,5 +1,4 @@
 use std::fs;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -14,12 +13,13 @@ use crate::run::state::{Content, Snapshot, state_hash};
 use crate::run::verify::Aspect;
 use crate::signature::SigningKey;
 use crate::signature::tests::{OTHER_PUBLIC, key_pair};
+use crate::task::{Cancellation, Progress};
 
 const MODES: [Verify; 3] = [Verify::None, Verify::Chain, Verify::Full];
 
 fn run(recorded: &Recorded, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    replay(&recorded.directory, options, &mut watch)
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
+    replay(&recorded.directory, options, &mut task)
 }
 
 fn with(verify: Verify) -> ReplayOptions {
@@ -125,9 +125,9 @@ fn complete_lines_behind_a_hole_are_said_and_not_verified() {
         );
         assert!(warning.contains(&said), "{warning}");
     }
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
     let trusted = TrustedKeys::default();
-    let found = crate::run::verify::verify(&recorded.directory, &trusted, &Redactions::default(), &mut watch).unwrap();
+    let found = crate::run::verify::verify(&recorded.directory, &trusted, &Redactions::default(), &mut task).unwrap();
     assert_eq!((found.check(Aspect::Chain).failed, found.check(Aspect::Chain).unverifiable), (0, lines as u64));
     assert!(!found.is_ok());
 }
@@ -338,18 +338,18 @@ fn a_replay_can_be_stopped_and_says_how_far_it_is() {
     let recorded = Recorded::new(SampleOptions { seed: 5, nodes: 400, max_events: 3000, ..SampleOptions::default() });
     let total = recorded.log().len() as u64;
     for verify in MODES {
-        let cancelled = AtomicBool::new(false);
+        let cancelled = Cancellation::default();
         let mut seen = Vec::new();
-        let mut progress = |bytes, of| {
+        let mut progress = |Progress { bytes, total: of, .. }| {
             assert_eq!(of, total);
             seen.push(bytes);
         };
-        replay(&recorded.directory, &with(verify), &mut Watch { cancelled: &cancelled, progress: &mut progress })
+        replay(&recorded.directory, &with(verify), &mut Task { cancellation: &cancelled, progress: &mut progress })
             .unwrap();
         assert!(seen.is_sorted() && seen.len() > 3 && seen.last() == Some(&total), "{seen:?}");
-        let mut progress = |_, _| cancelled.store(true, Ordering::Relaxed);
-        let mut watch = Watch { cancelled: &cancelled, progress: &mut progress };
-        let failed = replay(&recorded.directory, &with(verify), &mut watch).unwrap_err();
+        let mut progress = |_| cancelled.cancel();
+        let mut task = Task { cancellation: &cancelled, progress: &mut progress };
+        let failed = replay(&recorded.directory, &with(verify), &mut task).unwrap_err();
         assert_eq!(failed.error.code, ErrorCode::Cancelled);
         let state = failed.state.unwrap();
         assert_state(&recorded, &state, state.logical_time().unwrap());

@@ -1,6 +1,5 @@
 use crate::run::store::BlobStore;
 use std::fs;
-use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -12,6 +11,7 @@ use crate::run::record::{Record, Recorded, lines};
 use crate::run::sample::SampleOptions;
 use crate::signature::SigningKey;
 use crate::signature::tests::key_pair;
+use crate::task::Cancellation;
 
 const ASPECTS: [Aspect; 7] = [
     Aspect::Chain,
@@ -24,8 +24,8 @@ const ASPECTS: [Aspect; 7] = [
 ];
 
 fn run(recorded: &Recorded) -> Verification {
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    verify(&recorded.directory, &TrustedKeys::default(), &Redactions::default(), &mut watch).unwrap()
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
+    verify(&recorded.directory, &TrustedKeys::default(), &Redactions::default(), &mut task).unwrap()
 }
 
 fn sample(seed: u64, scheduler: Scheduler) -> Recorded {
@@ -179,8 +179,8 @@ fn each_wrong_output_is_counted_and_nothing_else_suffers() {
     // Outputs listed as redacted can't be checked, and don't count as matches.
     let redactions =
         Redactions { blobs: outputs.iter().take(2).map(|(_, raw)| raw.clone()).collect(), ..Redactions::default() };
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut watch).unwrap();
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
+    let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut task).unwrap();
     assert_eq!(counts(found.check(Aspect::OutputHashes)), (outputs.len() as u64 - 2, 0, 2));
     assert!(!found.is_ok() && !found.check(Aspect::OutputHashes).holds());
 }
@@ -229,8 +229,8 @@ fn each_stored_blob_that_is_gone_or_changed_is_counted_and_nothing_else_suffers(
     assert_eq!(first(&found, Aspect::Blobs), (ErrorCode::BlobMissing, Some(at)));
     assert_eq!(found.check(Aspect::Blobs).failed, 2);
     let redactions = Redactions { blobs: blobs[..2].iter().cloned().collect(), ..Redactions::default() };
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut watch).unwrap();
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
+    let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut task).unwrap();
     assert_eq!((found.check(Aspect::Blobs).failed, found.check(Aspect::Blobs).unverifiable), (0, 2));
     assert!(!found.is_ok());
 }
@@ -258,8 +258,8 @@ fn a_workflow_of_another_name_or_version_is_found() {
         assert_eq!(first(&found, Aspect::Dag).0, ErrorCode::DagMismatch);
         // What was redacted may have another name.
         let redactions = Redactions { workflow: true, ..Redactions::default() };
-        let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-        let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut watch).unwrap();
+        let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
+        let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut task).unwrap();
         assert_eq!(counts(found.check(Aspect::Dag)), (0, 0, 1));
         workflow[key] = before;
     }
@@ -275,8 +275,8 @@ fn snapshots_must_be_those_of_the_log_and_signed_if_keys_are_trusted() {
     assert_eq!(counts(run(&recorded).check(Aspect::Snapshots)), (2, 0, 0));
 
     let trusted = TrustedKeys::from_pems(&[public]).unwrap();
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    let found = verify(&recorded.directory, &trusted, &Redactions::default(), &mut watch).unwrap();
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
+    let found = verify(&recorded.directory, &trusted, &Redactions::default(), &mut task).unwrap();
     assert_only(&found, &[Aspect::Snapshots]);
     assert_eq!(counts(found.check(Aspect::Snapshots)), (2, 1, 0));
     assert_eq!(first(&found, Aspect::Snapshots), (ErrorCode::SnapshotInvalid, Some(9)));
@@ -330,8 +330,8 @@ fn a_redacted_event_is_unverifiable_and_only_where_it_is_listed() {
     let found = run(&recorded);
     assert_eq!(first(&found, Aspect::Chain), (ErrorCode::MissingField, Some(place as u64)));
     let redactions = Redactions { events: [place as u64].into(), ..Redactions::default() };
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut watch).unwrap();
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
+    let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut task).unwrap();
     assert_only(&found, &[Aspect::Chain, Aspect::OutputHashes]);
     assert_eq!(counts(found.check(Aspect::Chain)), (recorded.records.len() as u64, 0, 1));
     assert_eq!(counts(found.check(Aspect::OutputHashes)), (count(&recorded, Kind::ToolCompleted) - 1, 0, 1));
@@ -344,8 +344,10 @@ fn who_stops_it_waits_for_no_snapshot() {
     for graph in [recorded.directory.dag(), recorded.directory.workflow()] {
         fs::remove_file(graph).unwrap();
     }
-    let mut watch = Watch { cancelled: &AtomicBool::new(true), progress: &mut |_, _| {} };
-    let error = verify(&recorded.directory, &TrustedKeys::default(), &Redactions::default(), &mut watch).unwrap_err();
+    let cancelled = Cancellation::default();
+    cancelled.cancel();
+    let mut task = Task { cancellation: &cancelled, progress: &mut |_| {} };
+    let error = verify(&recorded.directory, &TrustedKeys::default(), &Redactions::default(), &mut task).unwrap_err();
     assert_eq!(error.code, ErrorCode::Cancelled);
 }
 

@@ -1,0 +1,46 @@
+//! The caller's view of running work.
+
+use super::cancellation::Cancellation;
+
+/// How far work is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The number of bytes processed.
+    pub bytes: u64,
+    /// The total number of bytes. For an export the size of the source, of which planning and writing count half each; for reading an archive
+    /// its compressed size, because the uncompressed size is unknown. A file that grows while it is read makes it larger.
+    pub total: u64,
+    /// The number of files processed, where there are several.
+    pub files: u64,
+}
+
+/// Work that its caller can cancel and task.
+pub struct Task<'t> {
+    /// Set by the caller to cancel the work. Checked after every 256 KiB or so.
+    pub cancellation: &'t Cancellation,
+    /// Called as often as that, without any throttling.
+    pub progress: &'t mut dyn FnMut(Progress),
+}
+
+/// The caller has cancelled the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancelled;
+
+impl Task<'_> {
+    /// Returns an error if the caller has cancelled the work.
+    pub fn check(&self) -> Result<(), Cancelled> {
+        if self.cancellation.is_cancelled() { Err(Cancelled) } else { Ok(()) }
+    }
+
+    /// Reports progress. Returns an error if the caller has cancelled the work, which it may also do while it is told.
+    pub fn report(&mut self, progress: Progress) -> Result<(), Cancelled> {
+        self.check()?;
+        (self.progress)(progress);
+        self.check()
+    }
+
+    /// Reports progress in bytes.
+    pub fn report_bytes(&mut self, bytes: u64, total: u64) -> Result<(), Cancelled> {
+        self.report(Progress { bytes, total: total.max(bytes), files: 0 })
+    }
+}
