@@ -15,7 +15,7 @@ pub use open::{
     open_patiently, parent, read_cached, sniff, stream,
 };
 pub use sync::{Durability, SyncError, Unsynced, sync_entries};
-#[cfg(test)]
+#[cfg(all(test, feature = "failpoints"))]
 pub(crate) use system::Real;
 pub use system::{Create, FileKind, FileSystem, Inode, Links, Metadata, Names, OpenFile, OpenOptions, OsError};
 #[cfg(feature = "failpoints")]
