@@ -4,17 +4,17 @@
 // of them.
 
 // Loads the addon now, so that a missing one is reported at once, and captures the built-in functions before the program can replace them.
-require('./lib/native.js')
-const { CONTINUE_LATEST, SESSION_FILE_ID_PREFIX_LENGTH } = require('./lib/constants.js')
+require('./lib/builtins.js')
+const { CONTINUE_LATEST, SESSION_FILE_ID_PREFIX_LENGTH } = require('./lib/session/constants.js')
 const { defineLazily, lazily } = require('./lib/lazily.js')
 
-const { replaySession } = lazily(() => require('./lib/replay.js'))
-const { openSession } = lazily(() => require('./lib/session.js'))
-const { foldCheckpoints } = lazily(() => require('./lib/checkpoints.js'))
-const { readSessionHeader, readSessionHeaders } = lazily(() => require('./lib/header.js'))
-const { listSessions } = lazily(() => require('./lib/list.js'))
-const { describeSessions, listContinueTargets } = lazily(() => require('./lib/describe.js'))
-const { readSessionPreview, readSessionTitle } = lazily(() => require('./lib/preview.js'))
+const { replaySession } = lazily(() => require('./lib/session/replay.js'))
+const { openSession } = lazily(() => require('./lib/session/open.js'))
+const { foldCheckpoints } = lazily(() => require('./lib/session/checkpoints.js'))
+const { readSessionHeader, readSessionHeaders } = lazily(() => require('./lib/session/header.js'))
+const { listSessions } = lazily(() => require('./lib/session/list.js'))
+const { describeSessions, listContinueTargets } = lazily(() => require('./lib/session/describe.js'))
+const { readSessionPreview, readSessionTitle } = lazily(() => require('./lib/session/preview.js'))
 const {
   sessionLockPath,
   sessionLockPathOf,
@@ -23,19 +23,19 @@ const {
   isLockStale,
   removeStaleLock,
   cleanUpLocks,
-} = lazily(() => require('./lib/session-lock.js'))
-const { resumeSession } = lazily(() => require('./lib/resume.js'))
-const { deleteSession } = lazily(() => require('./lib/delete-session.js'))
-const { listCheckpoints, createCheckpoint, renameCheckpoint, deleteCheckpoint, nameSession } = lazily(() => require('./lib/names.js'))
-const { forkSession } = lazily(() => require('./lib/fork.js'))
-const { removeSessionFiles } = lazily(() => require('./lib/session-files.js'))
-const { resolveSessionRef, resolveContinueRef, checkSessionName } = lazily(() => require('./lib/session-reference.js'))
-const { compileWorkflow } = lazily(() => require('./lib/workflow.js'))
-const { replayRun, verifyRun } = lazily(() => require('./lib/run-replay.js'))
-const { readRunEvents } = lazily(() => require('./lib/run-events.js'))
-const { diff, traceAncestors } = lazily(() => require('./lib/diff.js'))
-const { diffToText } = lazily(() => require('./lib/diff-text.js'))
-const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./lib/bundle.js'))
+} = lazily(() => require('./lib/locks/session-lock.js'))
+const { resumeSession } = lazily(() => require('./lib/session/resume.js'))
+const { deleteSession } = lazily(() => require('./lib/session/delete.js'))
+const { listCheckpoints, createCheckpoint, renameCheckpoint, deleteCheckpoint, nameSession } = lazily(() => require('./lib/names/names.js'))
+const { forkSession } = lazily(() => require('./lib/session/fork.js'))
+const { removeSessionFiles } = lazily(() => require('./lib/session/files.js'))
+const { resolveSessionRef, resolveContinueRef, checkSessionName } = lazily(() => require('./lib/session/reference.js'))
+const { compileWorkflow } = lazily(() => require('./lib/run/workflow.js'))
+const { replayRun, verifyRun } = lazily(() => require('./lib/run/replay.js'))
+const { readRunEvents } = lazily(() => require('./lib/run/events.js'))
+const { diff, traceAncestors } = lazily(() => require('./lib/diff/diff.js'))
+const { diffToText } = lazily(() => require('./lib/diff/diff-text.js'))
+const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./lib/bundle/bundle.js'))
 
 // Listed explicitly, so that tools can find the names without running this file.
 const api = (module.exports = {
@@ -81,10 +81,10 @@ const api = (module.exports = {
   CONTINUE_LATEST,
   SESSION_FILE_ID_PREFIX_LENGTH,
 })
-defineLazily(api, 'RunRecorder', () => require('./lib/run-recorder.js'))
-defineLazily(api, 'SessionRecordingService', () => require('./lib/recorder.js'))
-defineLazily(api, 'SessionLockedError', () => require('./lib/session-lock/locked-error.js'))
-defineLazily(api, 'CheckpointLockError', () => require('./lib/naming/lock-error.js'))
+defineLazily(api, 'RunRecorder', () => require('./lib/run/recorder.js'))
+defineLazily(api, 'SessionRecordingService', () => require('./lib/session/recorder.js'))
+defineLazily(api, 'SessionLockedError', () => require('./lib/locks/locked-error.js'))
+defineLazily(api, 'CheckpointLockError', () => require('./lib/names/lock-error.js'))
 
 // Assigned again for tools that copy the members when `module.exports` is assigned: vitest, if this file is in its project.
 module.exports = api

@@ -2,7 +2,7 @@
 
 // Checks of arguments. A value of the wrong type throws a TypeError with Node's code for it.
 
-const { withFields } = require('./native.js')
+const { withFields } = require('./builtins.js')
 
 /** The default for options. It has no prototype, so that nothing is inherited from a polluted one. */
 const NO_OPTIONS = Object.freeze({ __proto__: null })

@@ -1,6 +1,6 @@
 'use strict'
 
-const { native } = require('./native.js')
+const { native } = require('./builtins.js')
 const { check, checkEach, expect } = require('./arguments.js')
 
 /** Checks that a value is an array of Ed25519 public keys. */

@@ -4,7 +4,7 @@
 const LAST_MILLISECOND = 8.64e15
 
 // A test suite that replaces `Date` replaces the clock, not how a time is printed.
-const { RealDate } = require('./native.js')
+const { RealDate } = require('./builtins.js')
 
 let milliseconds
 let printed

@@ -4,7 +4,7 @@
 
 const path = require('node:path')
 const { endTurn } = require('./turns.js')
-const { native, parseRecord, plainJson, withFields, queueMicrotask } = require('./native.js')
+const { native, parseRecord, plainJson, withFields, queueMicrotask } = require('./builtins.js')
 
 /** The writings of this thread that have not warned yet, by id. The references are weak, so that unreferenced recorders are collected. */
 const writings = new Map()

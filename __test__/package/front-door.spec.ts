@@ -36,10 +36,10 @@ function unload(): void {
 const namesLoaded = (): string[] => loaded().map((path) => path.slice(PROJECT.length));
 
 test('few modules are loaded before an export is used', async () => {
-  expect(namesLoaded().sort()).toEqual(['index.js', 'lib/addon.js', 'lib/constants.js', 'lib/lazily.js', 'lib/native.js']);
+  expect(namesLoaded().sort()).toEqual(['index.js', 'lib/binding/addon.js', 'lib/builtins.js', 'lib/lazily.js', 'lib/session/constants.js']);
   await (tape['readSessionHeader'] as (path: string) => Promise<unknown>)('no-such-file');
-  expect(namesLoaded()).toContain('lib/header.js');
-  expect(namesLoaded()).not.toContain('lib/recorder.js');
+  expect(namesLoaded()).toContain('lib/session/header.js');
+  expect(namesLoaded()).not.toContain('lib/session/recorder.js');
 });
 
 test.each(CLASSES)('%s is an ordinary property', (name) => {

@@ -85,10 +85,10 @@ describe('the tarball', () => {
 
 describe('the platform packages', () => {
   test('are those that the library loads', async () => {
-    const loader = await readFile(join(ROOT, 'lib', 'addon.js'), 'utf8');
+    const loader = await readFile(join(ROOT, 'lib', 'binding', 'addon.js'), 'utf8');
     const named = [...loader.matchAll(/require\('@session-tape\/binding-(.*?)'\)/g)].map(([, name]) => name);
     expect(named.sort()).toEqual((await readdir(join(ROOT, 'npm'))).sort());
-    const built = [...loader.matchAll(/require\('\.\.\/session-tape\.(.*?)\.node'\)/g)].map(([, name]) => name);
+    const built = [...loader.matchAll(/require\('\.\.\/\.\.\/session-tape\.(.*?)\.node'\)/g)].map(([, name]) => name);
     expect(built.sort()).toEqual(named);
   });
 

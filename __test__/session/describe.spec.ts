@@ -384,7 +384,7 @@ describe('onProgress', () => {
     process.uptime = () => (looks++, (clock += 30) / 1000);
     let scan: typeof describeSessions;
     try {
-      scan = (require('../../lib/describe.js') as { describeSessions: typeof describeSessions }).describeSessions;
+      scan = (require('../../lib/session/describe.js') as { describeSessions: typeof describeSessions }).describeSessions;
     } finally {
       process.uptime = real;
       for (const [path, entry] of cached) if (path.startsWith(lib)) require.cache[path] = entry;

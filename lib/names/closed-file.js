@@ -1,0 +1,76 @@
+'use strict'
+
+// The file of a session without a recorder. The caller holds the session's lock.
+
+const fs = require('node:fs/promises')
+const { withFields } = require('../builtins.js')
+const { SessionRecordingService } = require('../session/recorder.js')
+const { hasCode } = require('../system-error.js')
+
+/** Inode numbers can exceed the range that a number represents exactly. */
+const EXACT = Object.freeze({ __proto__: null, bigint: true })
+
+/** Appends records to a file, and can undo that while the lock is held. */
+class ClosedFile {
+  #filePath
+  #sessionId
+  #lastSeq
+  /** The file's `stat` before the first append: its size and identity. */
+  #before
+
+  /** `report` is that of a strict replay. Throws if the recording is sequence-corrupt, because nothing may be appended then. */
+  constructor(filePath, sessionId, { sequenceCorrupt, lastSeq }) {
+    if (sequenceCorrupt) throw new Error('Cannot append metadata to a sequence-corrupt recording')
+    this.#filePath = filePath
+    this.#sessionId = sessionId
+    this.#lastSeq = lastSeq
+  }
+
+  /** Appends a record through a recorder, which first ends a torn last line. Resolves to the record's `seq`. */
+  async append(type, payload) {
+    this.#before ??= await fs.stat(this.#filePath, EXACT)
+    let failure
+    const recorder = new SessionRecordingService({
+      __proto__: null,
+      sessionId: this.#sessionId,
+      // The writer needs none of these: the file has its `session_start`.
+      projectHash: '-',
+      chatsDir: '.',
+      workspaceDirs: [],
+      provider: '',
+      model: '',
+      onWarning: (warning) => (failure = warning),
+    })
+    recorder.initializeForResume(this.#filePath, this.#lastSeq)
+    recorder.enqueue(type, payload)
+    await recorder.dispose()
+    if (failure !== undefined) throw appendError(failure.code, this.#filePath)
+    this.#lastSeq += 1
+    return this.#lastSeq
+  }
+
+  /** Truncates the file to its size before the first append, unless it no longer exists. Throws if another file has taken its place. */
+  async cutBack() {
+    const now = this.#before === undefined ? undefined : await statOf(this.#filePath)
+    if (now === undefined) return
+    const { dev, ino, size } = this.#before
+    if (now.dev !== dev || now.ino !== ino) throw new Error(`Another file is in the place of '${this.#filePath}'`)
+    if (now.size > size) await fs.truncate(this.#filePath, Number(size))
+  }
+}
+
+/** Resolves to `undefined` if there is no file. */
+async function statOf(filePath) {
+  try {
+    return await fs.stat(filePath, EXACT)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+function appendError(code, filePath) {
+  return withFields(new Error(`${code}: could not append to '${filePath}'`), { code })
+}
+
+module.exports = { ClosedFile }

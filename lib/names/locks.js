@@ -1,0 +1,81 @@
+'use strict'
+
+// The locks of an operation on names: the project's name lock, and those of sessions. They are released together.
+
+const { append } = require('../builtins.js')
+const { acquireSessionLock, sessionLockPath, SessionLockedError } = require('../locks/session-lock.js')
+const { readLockFile } = require('../locks/lock-file.js')
+const { isStale } = require('../locks/staleness.js')
+const { elapsed, wait } = require('../locks/waiting.js')
+const { lockError } = require('./lock-error.js')
+
+/** How long to wait for a busy name lock, in milliseconds. Other processes hold it only while they give one name. */
+const PATIENCE_MS = 2000
+
+class Locks {
+  #chatsDir
+  #held = []
+  #ids = new Set()
+
+  constructor(chatsDir) {
+    this.#chatsDir = chatsDir
+  }
+
+  /** Whether the session is locked here. */
+  has(sessionId) {
+    return this.#ids.has(sessionId)
+  }
+
+  /** Locks a session, unless it is locked here already. */
+  async acquire(sessionId) {
+    if (this.has(sessionId)) return
+    try {
+      this.#add(sessionId, await acquireSessionLock(this.#chatsDir, sessionId))
+    } catch (error) {
+      throw lockError(sessionId, error)
+    }
+  }
+
+  /** Acquires the name lock of a project. */
+  async acquireNames(projectHash) {
+    const id = `checkpoint-namespace-${projectHash}`
+    const deadline = elapsed() + PATIENCE_MS
+    for (;;) {
+      try {
+        this.#add(id, await acquireSessionLock(this.#chatsDir, id))
+        return
+      } catch (error) {
+        const mayWait = error instanceof SessionLockedError && (await this.#becomesFree(id, deadline))
+        if (!mayWait) throw lockError(id, error)
+      }
+    }
+  }
+
+  /** Waits until the lock appears to be free. Another process may still acquire it first. Resolves to `false` after the deadline. */
+  async #becomesFree(id, deadline) {
+    while (elapsed() < deadline) {
+      await wait(10 + Math.random() * 20)
+      if (!(await isHeld(sessionLockPath(this.#chatsDir, id)))) return true
+    }
+    return false
+  }
+
+  #add(id, lock) {
+    append(this.#held, lock)
+    this.#ids.add(id)
+  }
+
+  /** Releases all locks in reverse order. Never rejects. */
+  async release() {
+    for (let index = this.#held.length - 1; index >= 0; index--) await this.#held[index].release()
+    this.#held.length = 0
+    this.#ids.clear()
+  }
+}
+
+async function isHeld(lockPath) {
+  const file = await readLockFile(lockPath)
+  return file !== null && !(await isStale(lockPath, file, true))
+}
+
+module.exports = { Locks }
