@@ -7,7 +7,7 @@ import { eachCase } from '../support/each-case.js';
 import { exists, exportBundle, freshDirectory, importBundle, tape, verifyBundle } from '../support/bundles.js';
 import { declarations } from '../support/declarations.js';
 
-const { native } = createRequire(import.meta.url)('../../lib/builtins.js') as { native: { bundleCodes(): string[] } };
+const { native } = createRequire(import.meta.url)('../../dist/builtins.js') as { native: { bundleCodes(): string[] } };
 
 type Call = (...args: unknown[]) => unknown;
 const functions = { exportBundle, verifyBundle, importBundle } as unknown as Record<string, Call>;

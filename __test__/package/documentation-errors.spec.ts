@@ -70,7 +70,7 @@ describe('the table of codes', () => {
     tables: tables.flatMap(codesOfTable),
     functions: rust.flatMap((file) => codesOfFunctions(withoutTests(read(file)))),
     system: codesOfSystem(),
-    javaScript: [...filesOf('lib', '.js'), ...filesOf('cli', '.js').filter((file) => !file.includes('html/libraries'))].flatMap((file) => codesOfJavaScript(read(file))),
+    javaScript: [...filesOf('lib', '.ts'), ...filesOf('lib', '.js'), ...filesOf('cli', '.js').filter((file) => !file.includes('html/libraries'))].flatMap((file) => codesOfJavaScript(read(file))),
     types: codesOfTypes(),
     damage: codesOfDamage(),
   };

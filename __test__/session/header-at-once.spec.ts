@@ -18,7 +18,7 @@ import { expectSame } from '../support/same-replay.js';
 
 const PAGE = 4096;
 /** The addon's own function: null if it can't answer without waiting. */
-const { readHeaderNow } = createRequire(import.meta.url)('../../lib/binding/addon.js') as { readHeaderNow: (filePath: string) => string | null };
+const { readHeaderNow } = createRequire(import.meta.url)('../../dist/binding/addon.js') as { readHeaderNow: (filePath: string) => string | null };
 const canMakePipes = isLinux && spawnSync('mkfifo', ['--version']).status === 0;
 
 const roots: string[] = [];

@@ -16,7 +16,7 @@ import { runs } from '../support/session-arbitraries.js';
 
 const LIMIT = 64 << 10;
 /** The addon's own functions: null if the file can't be replayed without waiting, and a task of the thread pool. */
-const native = createRequire(import.meta.url)('../../lib/binding/addon.js') as {
+const native = createRequire(import.meta.url)('../../dist/binding/addon.js') as {
   replayAtOnce: (filePath: string, options: object) => object | null;
   replaySmall: (filePath: string, options: object) => Promise<object | null>;
 };

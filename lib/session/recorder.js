@@ -225,7 +225,10 @@ class SessionRecordingService {
     this.#heldLock = heldLock
     this.#recordedAt = Date.now()
     const recorder = new WeakRef(this)
-    heldLock.whenLost(() => recorder.deref()?.#native.loseLock(heldLock.path))
+    heldLock.whenLost(() => {
+      const live = recorder.deref()
+      if (live !== undefined) live.#native.loseLock(heldLock.path)
+    })
   }
 
   #expectLock(now) {
