@@ -3,9 +3,10 @@
 // The entry point. A function loads its module when it is first called, and a class when it is first accessed, because most programs use only a few
 // of them.
 
-// Loads the addon now, so that a missing one is reported at once, and captures the built-in functions before the program can replace them.
+// Captures the built-in functions before the program can replace them, and loads the addon now, so that a missing one is reported at once.
 require('./dist/builtins.js')
-const { CONTINUE_LATEST, SESSION_FILE_ID_PREFIX_LENGTH } = require('./dist/session/constants.js')
+require('./dist/addon.js')
+const { CONTINUE_LATEST, SESSION_FILE_ID_PREFIX_LENGTH } = require('./dist/constants.js')
 const { defineLazily, lazily } = require('./dist/lazily.js')
 
 const { replaySession } = lazily(() => require('./dist/session/replay.js'))

@@ -12,7 +12,7 @@ import { javascriptImports } from './circles/javascript-imports.mjs';
 import { rustImports } from './circles/rust-imports.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
-const JAVASCRIPT = ['index.js', 'index.mjs', 'index.d.ts', 'index.d.mts', 'lib', 'cli', 'types', 'bench', 'scripts', 'demo'];
+const JAVASCRIPT = ['index.js', 'index.mjs', 'index.d.ts', 'index.d.mts', 'lib', 'cli', 'bench', 'scripts', 'demo'];
 
 const crates = ['src', 'python/src'].map((folder) => rustImports(join(ROOT, folder)));
 const graph = new Map([...crates, javascriptImports(JAVASCRIPT.map((place) => join(ROOT, place)))].flatMap((imports) => [...imports]));

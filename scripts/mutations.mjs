@@ -12,7 +12,7 @@ import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
-const COPIED = ['Cargo.toml', 'Cargo.lock', 'python/Cargo.toml', 'python/src', 'build.rs', 'clippy.toml', 'README.md', 'src', 'tests', '__test__', 'docs', 'lib', 'dist', 'scripts', 'index.js', 'index.mjs', 'vitest.config.mts', 'package.json'];
+const COPIED = ['Cargo.toml', 'Cargo.lock', 'python/Cargo.toml', 'python/src', 'build.rs', 'clippy.toml', 'README.md', 'src', 'tests', '__test__', 'docs', 'lib', 'dist', 'scripts', 'index.js', 'index.mjs', 'index.d.ts', 'vitest.config.mts', 'package.json'];
 const LINKED = ['node_modules', ...readdirSync(ROOT).filter((name) => name.endsWith('.node'))];
 
 /** All tests that examine the data on disk: a test binary of Cargo with the filters for its tests, or a spec. */
@@ -112,7 +112,7 @@ const MUTATIONS = [
   ['interleavings', 'signal that a pipeline has a job', 'src/pipeline/job_queue.rs', '        self.added.notify_one();\n', ''],
   ['interleavings', 'signal that a pipeline has ended', 'src/pipeline/job_queue.rs', '        self.added.notify_all();\n', ''],
   // The locks of sessions, in JavaScript.
-  ['__test__/session/lock-power-cut.spec.ts', 'sync of a session lock before it is linked', 'lib/locks/temporary-file.js', '    await sync(handle)\n', ''],
+  ['__test__/session/lock-power-cut.spec.ts', 'sync of a session lock before it is linked', 'lib/locks/temporary-file.ts', '    await sync(handle)\n', ''],
 ];
 
 const parts = process.argv.slice(2);

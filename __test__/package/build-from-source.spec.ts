@@ -8,7 +8,7 @@ import { addonFile } from '../../scripts/platform.mjs';
 import { PROJECT, run } from '../support/command-line';
 import { npm } from './packing/command.js';
 
-const COPIED = ['package.json', 'package-lock.json', 'README.md', 'index.js', 'lib', 'cli', 'scripts', 'demo', '__test__/fixtures/run/v1/golden'];
+const COPIED = ['package.json', 'package-lock.json', 'README.md', 'index.js', 'index.d.ts', 'lib', 'cli', 'scripts', 'demo', '__test__/fixtures/run/v1/golden'];
 const LIBRARIES = join('cli', 'html', 'libraries');
 
 let directory: string;

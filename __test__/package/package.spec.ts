@@ -43,14 +43,13 @@ describe('the tarball', () => {
   test('of the root package holds what the allow-list names and nothing else', async () => {
     const library = await filesIn('dist');
     const commandLine = await filesIn('cli');
-    const types = await filesIn('types');
     const expected = [
       'CHANGELOG.md', 'LICENSE', 'README.md', 'THIRD-PARTY-NOTICES', 'index.d.mts', 'index.d.ts', 'index.js', 'index.mjs',
-      'package.json', ...library, ...commandLine, ...types,
+      'package.json', ...library, ...commandLine,
     ];
     expect(library).toContain('dist/session/replay.js');
     expect(commandLine).toContain('cli/main.js');
-    expect(types).toContain('types/session.d.ts');
+    expect(library).toContain('dist/session/replay.d.ts');
     expect(release.workTree.files.map(({ path }) => path).sort()).toEqual(expected.sort());
   });
 
@@ -85,10 +84,10 @@ describe('the tarball', () => {
 
 describe('the platform packages', () => {
   test('are those that the library loads', async () => {
-    const loader = await readFile(join(ROOT, 'dist', 'binding', 'addon.js'), 'utf8');
+    const loader = await readFile(join(ROOT, 'dist', 'addon.js'), 'utf8');
     const named = [...loader.matchAll(/require\('@session-tape\/binding-(.*?)'\)/g)].map(([, name]) => name);
     expect(named.sort()).toEqual((await readdir(join(ROOT, 'npm'))).sort());
-    const built = [...loader.matchAll(/require\('\.\.\/\.\.\/session-tape\.(.*?)\.node'\)/g)].map(([, name]) => name);
+    const built = [...loader.matchAll(/require\('\.\.\/session-tape\.(.*?)\.node'\)/g)].map(([, name]) => name);
     expect(built.sort()).toEqual(named);
   });
 

@@ -33,8 +33,13 @@ function built(file) {
   }
 }
 
-/** A file of this directory, or one of the library that is not only for pages. */
-const script = (name) => (name.startsWith('dist/') ? asset('..', '..', `${name}.js`) : asset('view', `${name}.js`))
+/** A file of this directory, or a module of the library, whose exports become variables. */
+const script = (name) => (name.startsWith('dist/') ? moduleScript(path.join('..', '..', `${name}.js`)) : asset('view', `${name}.js`))
+
+function moduleScript(file) {
+  const names = Object.keys(require(path.join(__dirname, file)))
+  return `const { ${names.join(', ')} } = ((exports) => {\n${asset(file)}return exports\n})({})`
+}
 
 function scriptOf(scripts, libraries) {
   const parts = [...libraries.map((name) => built(`${name}.js`)), ...scripts.map(script)]
