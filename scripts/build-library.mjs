@@ -1,4 +1,4 @@
-// Compiles the library, lib/, to dist/: JavaScript without comments, and declarations with them.
+// Compiles the library, lib/, to dist/: JavaScript without comments, and declarations with them. `--noCheck` does not check types.
 
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const PRIVATE = /^ +#private;\n/gm;
 const RELATIVE = /\b(?:from|import\()\s*["'](\.{1,2}\/[^"']+)\.js["']/g;
 
 rmSync(DIST, { recursive: true, force: true });
-compile('--emitDeclarationOnly');
+compile('--emitDeclarationOnly', ...process.argv.slice(2));
 compile('--declaration', 'false', '--removeComments', '--noCheck');
 completeDeclarations();
 removeUnreachable();
