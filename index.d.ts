@@ -2,7 +2,7 @@
  * session-tape: the flight recorder of AI command-line tools.
  *
  * {@link SessionRecordingService} writes a session to an append-only JSONL file, off the JavaScript thread; {@link replaySession} folds such a file
- * back into the history that a CLI resumes from.
+ * back into the history that a CLI resumes from, and {@link readSessionRecords} yields every line of it.
  *
  * {@link RunRecorder} records a run, the execution of a workflow, as a hash-chained log; {@link replayRun}, {@link verifyRun} and
  * {@link readRunEvents} read it.
@@ -25,6 +25,7 @@ import type { exportBundle, importBundle, verifyBundle } from './dist/bundle/bun
 import type { readRunEvents } from './dist/run/events.js';
 import type { RunRecorder } from './dist/run/recorder.js';
 import type { replayRun, verifyRun } from './dist/run/replay.js';
+import type { readSessionRecords } from './dist/session/read-records.js';
 import type { SessionRecordingService } from './dist/session/recorder.js';
 import type { replaySession } from './dist/session/replay.js';
 
@@ -33,6 +34,7 @@ export * from './dist/session/replay-result.js';
 export * from './dist/session/records.js';
 export * from './dist/session/checkpoints.js';
 export * from './dist/session/open.js';
+export * from './dist/session/read-records.js';
 export * from './dist/session/header.js';
 export * from './dist/session/list.js';
 export * from './dist/session/summary.js';

@@ -11,6 +11,7 @@ const { defineLazily, lazily } = require('./dist/lazily.js')
 
 const { replaySession } = lazily(() => require('./dist/session/replay.js'))
 const { openSession } = lazily(() => require('./dist/session/open.js'))
+const { readSessionRecords } = lazily(() => require('./dist/session/read-records.js'))
 const { foldCheckpoints } = lazily(() => require('./dist/session/checkpoints.js'))
 const { readSessionHeader, readSessionHeaders } = lazily(() => require('./dist/session/header.js'))
 const { listSessions } = lazily(() => require('./dist/session/list.js'))
@@ -42,6 +43,7 @@ const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./dis
 const api = (module.exports = {
   replaySession,
   openSession,
+  readSessionRecords,
   foldCheckpoints,
   readSessionHeader,
   readSessionHeaders,

@@ -3,6 +3,7 @@ import sessionTape from './index.js'
 export const {
   replaySession,
   openSession,
+  readSessionRecords,
   foldCheckpoints,
   readSessionHeader,
   readSessionHeaders,

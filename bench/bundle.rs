@@ -12,15 +12,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use session_tape::bundle::export::{ExportOptions, export};
-use session_tape::bundle::import::import;
-use session_tape::bundle::redact::{RedactOptions, RedactionRule};
-use session_tape::bundle::verify::{VerifyOptions, verify};
-use session_tape::bundle::watch::JobWatch;
-use session_tape::run::dag::compile;
-use session_tape::run::kind::Kind;
-use session_tape::run::recording::{EventInput, Recording};
-use session_tape::run::text::Text;
+use session_tape_core::bundle::{
+    ExportOptions, JobWatch, RedactOptions, RedactionRule, VerifyOptions, export, import, verify,
+};
+use session_tape_core::json::Text;
+use session_tape_core::run::{EventInput, Kind, Recording, compile};
 
 const CALLS: usize = 20;
 

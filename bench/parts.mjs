@@ -14,6 +14,7 @@ export const PARTS = {
   record: part(() => import('./record.mjs'), 'benchRecord', true, RECORD_WORKLOADS),
   require: part(() => import('./require.mjs'), 'benchRequire', true),
   header: part(() => import('./header.mjs'), 'benchHeaders', true),
+  records: part(() => import('./records.mjs'), 'benchRecords', true),
   runs: part(() => import('./runs.mjs'), 'benchRuns', true),
   snapshot: part(() => import('./large.mjs'), 'benchSnapshot'),
   sessions: part(() => import('./sessions.mjs'), 'benchSessions'),

@@ -4,18 +4,11 @@
 use std::sync::Arc;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use session_tape::jsonl::lines::Lines;
-use session_tape::jsonl::scan::Nesting;
-use session_tape::run::chain;
-use session_tape::run::dag::{Dag, compile};
-use session_tape::run::decoded_event::Event;
-use session_tape::run::entry::{EntrySink, NoSink};
-use session_tape::run::event::EventLine;
-use session_tape::run::kind::Kind;
-use session_tape::run::recording::{EventInput, Recording};
-use session_tape::run::state::State;
-use session_tape::run::state_hash::StateHasher;
-use session_tape::run::text::Text;
+use session_tape_core::json::{Nesting, Text};
+use session_tape_core::lines::Lines;
+use session_tape_core::run::{
+    Dag, EntrySink, Event, EventInput, EventLine, Kind, NoSink, Recording, State, StateHasher, chain, compile,
+};
 
 const NODES: usize = 400;
 const CALLS: usize = 20;

@@ -1,5 +1,5 @@
-// Finds circular imports: files that import themselves, directly or through others. No file in a circle can be understood before the others, so there
-// must be none. `cargo modules --acyclic` cannot be used, because it counts a type and its own methods as a circle.
+// Finds circular imports in JavaScript: files that import themselves, directly or through others. No file in a circle can be understood before the
+// others, so there must be none.
 //
 //   node scripts/check-circles.mjs           fails on a circle and prints the imports that make it
 //   node scripts/check-circles.mjs --graph   prints every import between files
@@ -9,13 +9,11 @@ import { fileURLToPath } from 'node:url';
 
 import { circlesOf } from './circles/components.mjs';
 import { javascriptImports } from './circles/javascript-imports.mjs';
-import { rustImports } from './circles/rust-imports.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const JAVASCRIPT = ['index.js', 'index.mjs', 'index.d.ts', 'index.d.mts', 'lib', 'cli', 'bench', 'scripts', 'demo'];
 
-const crates = ['src', 'python/src'].map((folder) => rustImports(join(ROOT, folder)));
-const graph = new Map([...crates, javascriptImports(JAVASCRIPT.map((place) => join(ROOT, place)))].flatMap((imports) => [...imports]));
+const graph = javascriptImports(JAVASCRIPT.map((place) => join(ROOT, place)));
 const circles = circlesOf(graph);
 
 if (process.argv.includes('--graph')) {

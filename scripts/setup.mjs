@@ -14,7 +14,7 @@ const LIBRARY = 'dist/builtins.js';
 const LIBRARY_SOURCES = ['lib', 'index.d.ts', 'scripts/build-library.mjs', 'package-lock.json'];
 const PAGE_LIBRARIES = 'cli/html/libraries/list.json';
 const PAGE_LIBRARY_SOURCES = ['package-lock.json', 'scripts/build-page-libraries.mjs'];
-const ADDON_SOURCES = ['src', 'Cargo.toml', 'Cargo.lock', 'build.rs'];
+const ADDON_SOURCES = ['src', 'crates/core/src', 'crates/core/Cargo.toml', 'Cargo.toml', 'Cargo.lock', 'build.rs'];
 
 requireNode(20);
 if (!packagesAreInstalled()) {

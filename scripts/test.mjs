@@ -27,8 +27,7 @@ async function javascriptTests() {
 }
 
 /**
- * All with the features of the addon, so that no dependency is compiled with two sets of features. A lint checks that the core needs nothing of
- * Node.js.
+ * Those of the addon and of the core together, so that no dependency is compiled with two sets of features.
  */
 async function rustTests() {
   const test = ['test', '--profile', 'bench', ...target(), '--features', 'failpoints'];

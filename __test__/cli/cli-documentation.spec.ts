@@ -65,7 +65,6 @@ function patternOf(output: string): RegExp {
 }
 
 describe.each([
-  { file: 'README.md', atLeast: 2 },
   { file: 'docs/cli.md', atLeast: 14 },
 ])('$file', ({ file, atLeast }) => {
   const examples = examplesIn(file);

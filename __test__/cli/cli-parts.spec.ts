@@ -3,15 +3,14 @@ import { createRequire } from 'node:module';
 import { fc, test as property } from '../support/property';
 import { codePoint } from '../support/code-points';
 import { describe, expect, test } from 'vitest';
-import { replaySession } from '../../index.js';
+import * as tape from '../../index.js';
 import { UNSAFE } from '../support/command-line';
 import { compressed, content, envelope, rewind, session, writeSession } from '../support/session-file';
 
 const load = createRequire(import.meta.url);
 const { escaped, escapedLines, printable } = load('../../cli/safe-text.js');
 const { jsonText } = load('../../cli/json-text.js');
-const { lineBatches } = load('../../cli/session/lines.js');
-const { addLine, newTally, tallyOf } = load('../../cli/session/tally.js');
+const { tallyOf } = load('../../cli/session/tally.js');
 const { soundness } = load('../../cli/session/soundness.js');
 
 const anyText = fc.oneof(
@@ -66,25 +65,13 @@ describe('a value as JSON', () => {
   });
 });
 
-describe('the pass over the lines', () => {
-  property.prop([
-    fc.array(fc.oneof(fc.string({ unit: codePoint }), fc.constantFrom('\n', '\r\n', '\ufeff', '')), { maxLength: 40 }),
-    fc.integer({ min: 1, max: 40 }),
-  ])('gives the same lines whatever the size of its buffer', async (parts, chunkSize) => {
-    const bytes = Buffer.from(parts.join('\n'));
-    const lines: string[] = [];
-    for await (const batch of lineBatches(writeSession(bytes), chunkSize)) lines.push(...batch.lines);
-    const text = bytes.toString('utf8');
-    const expected = (text.startsWith('\ufeff') ? text.slice(1) : text).split('\n');
-    if (expected.at(-1) === '') expected.pop();
-    // A file with only a byte order mark has one empty line.
-    expect(lines).toEqual(text === '\ufeff' ? [''] : expected);
-  });
+/** The tally of a file with these lines. */
+const tallied = (lines: string[], options = {}) => tallyOf(tape, writeSession(`${lines.join('\n')}\n`), { size: 1, ...options });
 
-  property.prop([fc.array(fc.constantFrom('content', 'compressed', 'rewind', 'other', 'torn'))])(
+describe('the tally of a session', () => {
+  property.prop([fc.array(fc.constantFrom('content', 'compressed', 'rewind', 'other', 'torn'))], { numRuns: 50 })(
     'counts each event that has an effect once, in any interleaving',
-    (kinds) => {
-      const tally = newTally();
+    async (kinds) => {
       const events: Record<string, string> = {
         content: envelope(1, content('x', 'ai')),
         compressed: envelope(1, compressed('y', 2)),
@@ -92,10 +79,9 @@ describe('the pass over the lines', () => {
         other: envelope(1, ['other', { content: { speaker: 'ai' } }]),
         torn: envelope(1, content('z')).slice(0, -3),
       };
-      for (const kind of kinds) addLine(tally, events[kind]);
+      const tally = await tallied(kinds.map((kind) => events[kind]!));
       const times = (kind: string): number => kinds.filter((other) => other === kind).length;
       expect(tally).toMatchObject({
-        lines: kinds.length,
         unknown: times('other'),
         compressions: times('compressed'),
         itemsCompressed: 2 * times('compressed'),
@@ -109,18 +95,17 @@ describe('the pass over the lines', () => {
 
   const TRAP = { toString: {}, valueOf: {} };
 
-  test('looks nothing up by a type that is not a string', () => {
-    const tally = newTally(5);
+  test('looks nothing up by a type that is not a string', async () => {
     const payload = { content: { speaker: 'ai' }, itemsRemoved: 1 };
-    for (const type of [TRAP, ['content'], [['rewind']], null, 0]) addLine(tally, JSON.stringify({ seq: TRAP, ts: TRAP, type, payload }));
-    expect(tally).toMatchObject({ lines: 5, unknown: 5, rewinds: 0, turns: new Map(), types: new Map([['(no type)', 5]]) });
+    const types = [TRAP, ['content'], [['rewind']], null, 0];
+    const tally = await tallied(types.map((type) => JSON.stringify({ seq: TRAP, ts: TRAP, type, payload })), { throughSeq: 5 });
+    expect(tally).toMatchObject({ unknown: 5, rewinds: 0, turns: new Map(), types: new Map([['(no type)', 5]]) });
   });
 
   const anyValue = fc.oneof(fc.jsonValue(), fc.constantFrom(TRAP, [TRAP], { toString: 'x' }));
-  property.prop([fc.string({ unit: codePoint }), fc.json(), anyValue])('accepts any line', (text, json, value) => {
-    const tally = newTally();
+  property.prop([fc.string({ unit: codePoint }), fc.json(), anyValue], { numRuns: 50 })('accepts any line', async (text, json, value) => {
     const lines = [
-      text,
+      text.replaceAll('\n', ''),
       json,
       JSON.stringify({ type: 'content', payload: value, ts: value, seq: value }),
       JSON.stringify({ type: 'content', payload: { content: { speaker: 'ai', blocks: value } } }),
@@ -128,9 +113,7 @@ describe('the pass over the lines', () => {
     for (const type of ['session_start', 'compressed', 'rewind', 'provider_switch', 'session_event', '__proto__', 'toString', value]) {
       lines.push(JSON.stringify({ type, payload: value }));
     }
-    for (const line of lines) addLine(tally, line);
-    expect(tally.lines).toBe(lines.length);
-    expect(tally.turns.get('ai')).toBeGreaterThanOrEqual(1);
+    expect((await tallied(lines)).turns.get('ai')).toBeGreaterThanOrEqual(1);
   });
 });
 
@@ -142,8 +125,8 @@ describe('whether a session is sound', () => {
     'does not depend on how many warnings are shown',
     async (lines) => {
       const filePath = writeSession(`${session(content('x'))}${lines.join('\n')}\n${FOREIGN}\n`);
-      const replayed = await replaySession(filePath);
-      const { damage, notes } = soundness(replayed.warnings, await tallyOf(filePath, { size: 1 }));
+      const replayed = await tape.replaySession(filePath);
+      const { damage, notes } = soundness(replayed.warnings, await tallyOf(tape, filePath, { size: 1 }));
       expect(damage.length > 0).toBe(lines.includes(TORN));
       expect(damage.length + notes.length).toBe(replayed.warnings.length);
     },
@@ -154,8 +137,8 @@ describe('whether a session is sound', () => {
     async (before, behind, isDamaged) => {
       const foreign = (times: number): string => `${FOREIGN}\n`.repeat(times);
       const filePath = writeSession(`${session(content('x'))}${foreign(before)}${isDamaged ? `${TORN}\n` : ''}${foreign(behind + 1)}`);
-      const replayed = await replaySession(filePath);
-      const { damage, notes } = soundness(replayed.warnings, await tallyOf(filePath, { size: 1 }));
+      const replayed = await tape.replaySession(filePath);
+      const { damage, notes } = soundness(replayed.warnings, await tallyOf(tape, filePath, { size: 1 }));
       expect(damage.length > 0).toBe(isDamaged);
       if (!isDamaged) expect(notes).toEqual(replayed.warnings);
     },

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fc, test as property } from '../support/property';
 import { describe, expect, test } from 'vitest';
+import * as tape from '../../index.js';
 import { exportBundle, replaySession } from '../../index.js';
 import { beside, complaintOf, GOLDEN_RUN, HOSTILE, hasTerminal, onTerminal, resultOf, SAMPLE, sessionTape, shown, UNSAFE } from '../support/command-line';
 import { compressed, content, envelope, PROJECT_HASH, session, sessionDirectory, start, writeSession } from '../support/session-file';
@@ -194,7 +195,7 @@ describe('replay --strict', () => {
     async (lines, strict, throughSeq) => {
       const filePath = writeSession(`${session()}${lines.map((line) => `${line}\n`).join('')}`);
       const replayed = await replaySession(filePath, undefined, { strict, throughSeq });
-      const tally = await tallyOf(filePath, { size: 1, strict, throughSeq });
+      const tally = await tallyOf(tape, filePath, { size: 1, strict, throughSeq });
       const turns = [...(tally.turns as Map<string, number>).values()].reduce((a, b) => a + b, 0);
       // Up to a `seq` before the first line there is no session.
       expect(turns).toBe(replayed.ok ? replayed.history.length : 0);

@@ -48,7 +48,7 @@ const codesOfFunctions = (source: string): string[] =>
   [...source.matchAll(/fn code\(&self\) -> &'static str \{\n([^]*?)^ {4}\}/gm)].flatMap(([, body]) => [...body!.matchAll(/"(\w+)"/g)].map(([, code]) => code!));
 
 /** The names of system errors. */
-const codesOfSystem = (): string[] => [...withoutTests(read('src/disk/os_error.rs')).matchAll(/\(\s*(?:libc::\w+, )?"(\w+)", "/g)].map(([, code]) => code!);
+const codesOfSystem = (): string[] => [...withoutTests(read('crates/core/src/disk/system/os_error.rs')).matchAll(/\(\s*(?:libc::\w+, )?"(\w+)", "/g)].map(([, code]) => code!);
 
 const withoutTests = (source: string): string => source.replace(/^#\[cfg\((?:all\()?test[^]*/m, '');
 
@@ -64,7 +64,7 @@ const codesOfTypes = (): string[] =>
 const codesOfDamage = (): string[] => [.../DAMAGE = new Set\(\[([^\]]*)\]/.exec(read('cli/complaint.js'))![1]!.matchAll(CODE)].map(([, code]) => code!);
 
 describe('the table of codes', () => {
-  const rust = filesOf('src', '.rs');
+  const rust = [...filesOf('src', '.rs'), ...filesOf('crates/core/src', '.rs')];
   const tables = rust.filter((file) => /^codes! \{/m.test(read(file)));
   const sources = {
     tables: tables.flatMap(codesOfTable),
@@ -138,7 +138,7 @@ describe('the messages about sessions', () => {
   const errors = firstCells('Sessions that cannot be replayed');
   const warnings = firstCells('Warnings of a replay');
 
-  test.each(['src/session/replay.rs', 'src/session/warnings.rs', 'src/session/checkpoint.rs'])('include all messages in %s', (file) => {
+  test.each(['crates/core/src/session/read/replay.rs', 'crates/core/src/session/fold/warnings.rs', 'crates/core/src/session/fold/checkpoint.rs'])('include all messages in %s', (file) => {
     expect(fragments(file).length).toBeGreaterThan(2);
     expect(fragments(file).filter((text) => !page.includes(text))).toEqual([]);
   });

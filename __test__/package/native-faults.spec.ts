@@ -115,6 +115,27 @@ test.each(['startReplay', 'describeSessions', 'startRunReplay', 'startDiff', 'st
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
+describe('readSessionRecords', () => {
+  const read = async (): Promise<void> => {
+    for await (const { line } of tape.readSessionRecords(session)) expect(line).toBeGreaterThan(0);
+  };
+
+  test('rejects if a batch cannot be requested', async () => {
+    replace('NativeSessionRecords', 'next', fault);
+    expect(await rejection(read())).toBe(FAULT);
+  });
+
+  test('rejects if the values of a batch cannot be read', async () => {
+    replace('NativeJob', 'codes', fault);
+    expect(await rejection(read())).toBe(FAULT);
+  });
+
+  test('rejects with the message of a panic', async () => {
+    replace('NativeJob', 'take', () => '{"panicked":"index 3 of 2"}');
+    expect(await rejection(read())).toMatchObject({ code: 'ESESSIONPANIC', cause: { message: 'index 3 of 2' } });
+  });
+});
+
 describe('readRunEvents', () => {
   const read = async (): Promise<void> => {
     for await (const event of tape.readRunEvents(run)) expect(event).toBeDefined();

@@ -63,9 +63,10 @@ describe.skipIf(!canMakePipes)('a pipe without a writer', () => {
     expect(await called('replaySession', [path, 'h', { signal: 'signal' }], 100)).toMatchObject(ABORTED);
   });
 
-  test('is refused by openSession', async () => {
+  test('is refused by openSession and readSessionRecords', async () => {
     const path = pipe();
     expect(await called('openSession', [path])).toMatchObject({ resolved: { ok: false, error: expect.stringContaining('a pipe without a writer') } });
+    expect(await called('readSessionRecords', [path])).toMatchObject({ rejected: { code: 'EINVAL', message: isPipe(path, 'a pipe without a writer') } });
   });
 
   test('is refused by diff, traceAncestors and exportBundle, which say what it is, and by the functions that read bundles', async () => {
@@ -221,7 +222,7 @@ describe.skipIf(!canFail)('a line without an end', () => {
     rmSync(path);
   });
 
-  test('does not block an abort of a preview, a title or a description', async () => {
+  test('does not block an abort of a preview, a title, the records or a description', async () => {
     const path = endless(`${START}\n`, freshPath('session-endless.jsonl'));
     const directory = freshPath('directory');
     mkdirSync(directory);
@@ -229,6 +230,8 @@ describe.skipIf(!canFail)('a line without an end', () => {
     const calls: [string, unknown[]][] = [
       ['readSessionPreview', [path, { signal: 'signal' }]],
       ['readSessionTitle', [path, { signal: 'signal' }]],
+      ['readSessionRecords', [path, { signal: 'signal' }]],
+      ['readSessionRecords', [path, { history: true, signal: 'signal' }]],
       ['describeSessions', [directory, { signal: 'signal' }]],
       ['listContinueTargets', [directory, PROJECT_HASH, { signal: 'signal' }]],
     ];

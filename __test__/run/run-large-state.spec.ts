@@ -11,7 +11,7 @@ import { PlainRun } from '../support/plain-run-engine.mjs';
 
 const { native } = createRequire(import.meta.url)('../../dist/addon.js') as { native: { NativeJob: { prototype: { take(): string | null } } } };
 
-/** As in `src/node/job/pieces.rs`, with room for the path and one more element. */
+/** As in `src/job/pieces.rs`, with room for the path and one more element. */
 const PIECE_BYTES = (64 << 10) + 4096;
 
 /** A started run, whose nodes depend on the one before. */

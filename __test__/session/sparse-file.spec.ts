@@ -5,7 +5,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readSessionPreview, readSessionTitle, replaySession } from '../../index.js';
+import { readSessionPreview, readSessionRecords, readSessionTitle, replaySession } from '../../index.js';
+import type { SessionLine } from '../../index.js';
 import { sessionTapeProcess } from '../support/command-line.js';
 import { childReport, isLinux } from '../support/processes.js';
 import { PROJECT_HASH, START_PAYLOAD, content, envelope, session, sessionDirectory, start } from '../support/session-file.js';
@@ -48,6 +49,12 @@ async function called(name: string, ...args: unknown[]): Promise<Report> {
   return report;
 }
 
+async function linesOf(path: string): Promise<SessionLine[]> {
+  const lines = [];
+  for await (const line of readSessionRecords(path, { history: true })) lines.push(line);
+  return lines;
+}
+
 const ONE = session(content('one'));
 const HISTORY = [{ speaker: 'human', blocks: [{ type: 'text', text: 'one' }] }];
 
@@ -68,6 +75,9 @@ describe.skipIf(!hasSparseFiles)('a session file of seven exbibytes, of which li
       expect(await called('readSessionPreview', path)).toMatchObject({ resolved: { hasContent: true, firstUserMessage: 'one' } });
       expect(await called('readSessionHeader', path)).toMatchObject({ resolved: START_PAYLOAD });
       expect(await called('diff', path, path)).toMatchObject({ resolved: null });
+      const lines = (await called('readSessionRecords', path, { history: true })).resolved as [string, number, boolean][];
+      const sizes = [beginning.split('\n')[0]!.length, beginning.split('\n')[1]!.length];
+      expect(lines).toEqual([['ok', sizes[0], null], ['ok', sizes[1], true], ['torn', Number(SEVEN_EXBIBYTES) - ONE.length, null]]);
     }
     expect(await called('readSessionPreview', sparse(`${session()}{"`))).toMatchObject({ resolved: { hasContent: false } });
     expect(await called('replaySession', sparse(''))).toMatchObject({ resolved: { ok: false, error: 'Missing or corrupt session_start event' } });
@@ -127,6 +137,7 @@ describe.skipIf(!hasSparseFiles)('a session file of seven exbibytes, of which li
       appendFileSync(hole, after);
       expect(statSync(hole).size).toBe(statSync(stored).size);
       expect(await replaySession(hole, PROJECT_HASH)).toEqual(await replaySession(stored, PROJECT_HASH));
+      expect(await linesOf(hole)).toEqual(await linesOf(stored));
       expect(await readSessionTitle(hole)).toBe(await readSessionTitle(stored));
       expect(await readSessionPreview(hole)).toEqual(await readSessionPreview(stored));
     }

@@ -25,6 +25,7 @@ import {
   removeSessionFiles,
   removeStaleLock,
   renameCheckpoint,
+  readSessionRecords,
   replaySession,
   resolveContinueRef,
   resolveSessionRef,
@@ -68,6 +69,7 @@ import {
   type SessionPlace,
   type SessionPreview,
   type SessionRecordingServiceConfig,
+  type SessionLine,
   type SessionRecordLine,
   type SessionStartPayload,
   type SessionSummary,
@@ -204,6 +206,20 @@ describe('arguments', () => {
     void replaySession('a.jsonl', 7);
     // @ts-expect-error no such option
     void replaySession('a.jsonl', 'hash', { thruSeq: 3 });
+  });
+
+  test('of readSessionRecords', () => {
+    expectTypeOf(readSessionRecords).toBeCallableWith('a.jsonl');
+    expectTypeOf(readSessionRecords).toBeCallableWith('a.jsonl', { history: true, strict: false, types: ['content', 'newer'], from: { line: 1, offset: 0 } });
+    const line = {} as SessionLine;
+    expectTypeOf(readSessionRecords('a.jsonl', { from: line })).toEqualTypeOf<AsyncGenerator<SessionLine, void, undefined>>();
+    if (line.status === 'ok') expectTypeOf(line.record).toEqualTypeOf<SessionRecordLine>();
+    if (line.status === 'unknown') expectTypeOf(line.record).toBeUnknown();
+    if (line.status === 'torn') expectTypeOf(line.record).toBeNull();
+    // @ts-expect-error no such option
+    void readSessionRecords('a.jsonl', { kinds: ['content'] });
+    // @ts-expect-error a place has an offset
+    void readSessionRecords('a.jsonl', { from: { line: 1 } });
   });
 
   test('of a recorder: six fields are required', () => {

@@ -36,6 +36,7 @@ const NAMES = [
   ...'hasContent firstUserMessage checkpointId checkpointName createdAt parentSessionId parentSequence ts type seq'.split(' '),
   ...'described report hash listed opened replayed lock lockHandle recording targets target sessions skipped usable overviews'.split(' '),
   ...'exact continueRef currentProvider currentModel directory deletedSessionId historyLength source warnings release ownsLock'.split(' '),
+  ...'line lines offset offsets lengths statuses histories types'.split(' '),
   ...NAMES_OF_FORKS,
   ...'queued eventsDropped filePath takeBatch result native recorder cleansUp cause once toJSON clock'.split(' '),
 ];
@@ -301,6 +302,9 @@ function jobs({ chats, life, publicKey }) {
     'replaySession, a bundle of a run': () => tape.replaySession(archive),
     'replaySession, an argument': () => tape.replaySession(1),
     openSession: () => sessionOpened(a),
+    readSessionRecords: () => collected(tape.readSessionRecords(a)),
+    'readSessionRecords, options': () => collected(tape.readSessionRecords(b, { history: true, strict: undefined, types: undefined, from: { line: 1, offset: 0 }, signal: undefined })),
+    'readSessionRecords, none': () => collected(tape.readSessionRecords(join(root, 'none'))),
     foldCheckpoints: () => tape.foldCheckpoints(CHECKPOINTS),
     readSessionHeader: () => tape.readSessionHeader(b),
     'readSessionHeader, no file': () => tape.readSessionHeader(join(root, 'none')),

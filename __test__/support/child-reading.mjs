@@ -21,6 +21,11 @@ const calls = {
     for await (const event of tape.readRunEvents(...args)) events.push(event.kind);
     return events;
   },
+  async readSessionRecords(...args) {
+    const lines = [];
+    for await (const { status, length, inHistory } of tape.readSessionRecords(...args)) lines.push([status, length, inHistory ?? null]);
+    return lines;
+  },
   async openSession(...args) {
     const { history, ...rest } = await tape.openSession(...args);
     return rest;

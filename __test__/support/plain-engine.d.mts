@@ -1,4 +1,4 @@
-import type { ReplayOptions, ReplayResult, SessionPreview, SessionStartPayload } from '../../index.js';
+import type { ReplayOptions, ReplayResult, SessionLine, SessionPreview, SessionStartPayload } from '../../index.js';
 
 export declare function replayBytes<C = unknown>(
   bytes: Uint8Array,
@@ -19,3 +19,5 @@ export declare function previewOfBytes(bytes: Uint8Array, length: number): Sessi
 export declare function titleOfBytes(bytes: Uint8Array): string | null | undefined;
 
 export declare function headerOfBytes(bytes: Uint8Array): SessionStartPayload | null;
+
+export declare function recordsOfBytes(bytes: Uint8Array, options?: { strict?: boolean }): SessionLine[];

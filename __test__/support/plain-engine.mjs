@@ -101,12 +101,43 @@ export function titleOfBytes(bytes) {
   return title;
 }
 
+/** The lines that `readSessionRecords` yields for a file of these bytes, with `history: true`. */
+export function recordsOfBytes(bytes, { strict = false } = {}) {
+  const fold = startFold(undefined, { strict });
+  const records = [...placedLines(bytes)].map(({ offset, length, text }, at, { length: count }) => {
+    const record = parsed(text) ?? null;
+    const status = statusOf(fold, text, at + 1 === count);
+    // An item of the history is parsed on its own, so it is equal to no other.
+    const added = status === 'ok' && ['content', 'compressed'].includes(record.type) ? fold.history.at(-1) : undefined;
+    return { line: at + 1, offset, length, record, status, added };
+  });
+  const remaining = new Set(fold.history);
+  return records.map(({ added, ...record }) => (added === undefined ? record : { ...record, inHistory: remaining.has(added) }));
+}
+
+/** Folds a line and returns its status. */
+function statusOf(fold, text, isLast) {
+  const event = parsed(text);
+  const before = { ...fold };
+  foldLine(fold, text);
+  if (event === undefined) return text.trim() === '' ? null : isLast ? 'torn' : 'unparseable';
+  if (event === null) return null;
+  if (fold.unknown > before.unknown) return 'unknown';
+  const isRefused = fold.malformed > before.malformed || fold.unnumbered > before.unnumbered || fold.error !== before.error;
+  return isRefused ? 'malformed' : 'ok';
+}
+
 // ---- Lines ------------------------------------------------------------------------------------
 
 // A BOM is dropped from the file, not from each line: the decoder must leave it alone.
 const decoder = () => new TextDecoder('utf-8', { ignoreBOM: true });
 
 function* decodedLines(bytes) {
+  for (const { text } of placedLines(bytes)) yield text;
+}
+
+/** The lines with their places, without their endings. */
+function* placedLines(bytes) {
   const utf8 = decoder();
   let from = hasByteOrderMark(bytes) ? 3 : 0;
   while (from < bytes.length) {
@@ -114,7 +145,7 @@ function* decodedLines(bytes) {
     const next = newline === -1 ? bytes.length : newline + 1;
     let end = newline === -1 ? bytes.length : newline;
     if (newline > from && bytes[newline - 1] === CARRIAGE_RETURN) end -= 1;
-    yield utf8.decode(bytes.subarray(from, end));
+    yield { offset: from, length: end - from, text: utf8.decode(bytes.subarray(from, end)) };
     from = next;
   }
 }

@@ -1,5 +1,5 @@
 // A served page: which requests are answered, with what, and how it follows a growing recording.
-import { appendFileSync, copyFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, renameSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -85,6 +85,13 @@ describe('an answer', () => {
     expect(JSON.parse((await ask(url, `${url.pathname}search?text=${encodeURIComponent('two "')}`)).body)).toEqual([3]);
   });
 
+  test('finds a text however it is escaped in the file, and in lines that are not JSON', async () => {
+    const escaped = envelope(2, content('bridge')).replace('bridge', String.raw`br\u0069dge`);
+    const url = await served(writeSession(session(escaped, content('other'), 'a Bridge {', '', content('a bridge'))));
+    expect(JSON.parse((await ask(url, `${url.pathname}search?text=bridge`)).body)).toEqual([2, 4, 6]);
+    expect(JSON.parse((await ask(url, `${url.pathname}record?line=4`)).body)).toEqual([{ raw: 'a Bridge {', left: 0 }]);
+  });
+
   test('is an error if the parameters are invalid', async () => {
     const url = await served(SAMPLE);
     for (const path of ['record', 'record?line=-1', 'record?line=x', 'record?line=1e3', 'record?line=99999', 'records?from=1&to=999999', 'news?from=1']) {
@@ -100,6 +107,45 @@ test('a page that is requested later has what was recorded in the meantime', asy
   expect(body).toContain('one');
   appendFileSync(log, `${envelope(3, content('a later one'))}\n`);
   await expect.poll(async () => (await ask(url, url.pathname)).body, { timeout: 10_000 }).toContain('a later one');
+});
+
+/** The events that a page is sent, as they arrive. */
+function news(url: URL, from: number): { name: string; value: any }[] {
+  const events: { name: string; value: any }[] = [];
+  let text = '';
+  const asked = request({ host: url.hostname, port: url.port, path: `${url.pathname}news?from=${from}&images=0`, headers: { host: url.host } }, (response) => {
+    response.setEncoding('utf8').on('data', (more: string) => {
+      const parts = (text + more).split('\n\n');
+      text = parts.pop()!;
+      for (const [, name, json] of parts.map((part) => /^event: (\w+)\ndata: (.*)$/.exec(part) ?? [])) if (name) events.push({ name, value: JSON.parse(json!) });
+    });
+  });
+  asked.end();
+  closers.push(() => asked.destroy());
+  return events;
+}
+
+describe('a page that follows a session', () => {
+  test('is sent each line once it is complete, whatever its line ends are, and the rows that it changes', async () => {
+    const log = writeSession(session(content('one'), content('two', 'ai')).replaceAll('\n', '\r\n'));
+    const events = news(await served(log), 3);
+    const rows = () => events.flatMap(({ value }) => value.rows ?? []).map(([line]: number[]) => line);
+    appendFileSync(log, `${envelope(4, content('three'))}\r\n\r\n${envelope(5, content('half')).slice(0, 20)}`);
+    await expect.poll(rows, { timeout: 10_000 }).toEqual([4]);
+    appendFileSync(log, `${envelope(5, content('half')).slice(20)}\r\nno json\r\n${envelope(6, compressed('all', 4))}\n`);
+    await expect.poll(rows, { timeout: 10_000 }).toEqual([4, 6, 7, 8]);
+    expect(events.flatMap(({ value }) => value.changed ?? [])).toEqual([[2, 16, 8], [3, 16, 8], [4, 16, 8]]);
+    expect(events.map(({ name }) => name)).not.toContain('replaced');
+  });
+
+  test('is told that the file was replaced, by another or by a shorter one', async () => {
+    for (const change of [(log: string) => writeFileSync(log, session()), (log: string) => renameSync(writeSession(session(content('a'), content('b'), content('c'))), log)]) {
+      const log = writeSession(session(content('one'), content('two')));
+      const events = news(await served(log), 3);
+      change(log);
+      await expect.poll(() => events.map(({ name }) => name), { timeout: 10_000 }).toContain('replaced');
+    }
+  });
 });
 
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {

@@ -17,7 +17,7 @@ use std::time::Instant;
 use hashbrown::HashMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use session_tape::jsonl::scan::{Cursor, Nesting};
+use session_tape_core::json::{Cursor, Nesting};
 use sha2::{Digest, Sha256};
 
 const ROUNDS: usize = 15;

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use session_tape::{RunDirectory, RunReplayOptions, RunWatch, Verify, replay_run};
+use session_tape_core::{RunDirectory, RunReplayOptions, RunWatch, Verify, replay_run};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

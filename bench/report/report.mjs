@@ -8,6 +8,7 @@ import { headersReport } from './headers.mjs';
 import { largeReport, snapshotReport } from './large-files.mjs';
 import { loadingReport } from './loading.mjs';
 import { recordingReport } from './recording.mjs';
+import { recordsReport } from './records.mjs';
 import { replayReport } from './replay.mjs';
 import { runsReport } from './runs.mjs';
 import { sessionsReport } from './sessions.mjs';
@@ -22,6 +23,7 @@ const REPORTS = {
   record: together(recordingReport),
   require: together(loadingReport),
   header: together(headersReport),
+  records: together(recordsReport),
   runs: each(runsReport),
   snapshot: alone(snapshotReport),
   large: alone(largeReport),

@@ -69,7 +69,7 @@ async function events(context, source, { from = 0, to = Infinity, kind: kinds })
   const isRun = source.kind === 'run'
   // The library verifies a bundle itself when it reads the events of a run.
   if (!isRun && source.form === 'bundle') await expectSound(context, source)
-  const found = isRun ? context.tape.readRunEvents(source.at, { from, to, signal: context.signal, ...(kinds && { kinds }) }) : sessionEvents(source.log, { from, to, kinds })
+  const found = isRun ? context.tape.readRunEvents(source.at, { from, to, signal: context.signal, ...(kinds && { kinds }) }) : sessionEvents(context.tape, source.log, { from, to, kinds, signal: context.signal })
   const toText = isRun ? runLine : sessionLine
   const { output, signal } = context
   try {

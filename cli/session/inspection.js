@@ -10,7 +10,7 @@ async function inspectSession(context, source) {
   const { size } = await fs.stat(source.log)
   const replayed = await replay(context, source)
   const progress = context.progress('counting')
-  const tally = await tallyOf(source.log, { size, signal: context.signal, progress })
+  const tally = await tallyOf(context.tape, source.log, { size, signal: context.signal, progress })
   const { warnings, eventCount, ...rest } = replayed
   return {
     size,

@@ -76,7 +76,7 @@ async function printPage(context, source, session, { until, strict, replayMs }) 
   const survivors = await countItems(context, session)
   const { size } = await fs.stat(source.log)
   const progress = context.progress('counting')
-  const tally = await tallyOf(source.log, { size, throughSeq: until, strict, signal: context.signal, progress })
+  const tally = await tallyOf(context.tape, source.log, { size, throughSeq: until, strict, signal: context.signal, progress })
   const shownSession = { path: source.path, size, session, survivors, replayMs, tally }
   await context.output.write(sessionSummary(shownSession, context.colour, context.width))
   await context.output.flush()

@@ -20,7 +20,7 @@ const MOST_DIRECTORIES = 6
  * @param {number} shown.size of the file, in bytes
  * @param {import('../../index.js').SessionHandle} shown.session opened with `auditTrail`
  * @param {Map<string, number>} shown.survivors the number of items in the history, by speaker
- * @param {ReturnType<typeof import('./tally.js').newTally>} shown.tally
+ * @param {Awaited<ReturnType<typeof import('./tally.js').tallyOf>>} shown.tally
  * @param {number} shown.replayMs
  * @param {ReturnType<typeof import('../colours.js').coloursFor>} colour
  * @param {number} width of the terminal, in columns
@@ -139,10 +139,8 @@ function sessionEvent({ severity, message, timestamp, seq }, colour, width) {
   return `  ${colour[tone](mark)} ${colour.dim(lead)} ${printable(message, Math.max(20, width - lead.length - 5))}`
 }
 
-function warnings({ session, tally }, colour, width) {
-  const texts = [...session.warnings]
-  if (tally.tooLong > 0) texts.push(`${plural(tally.tooLong, 'line')} too long to count turns and tools in`)
-  return warningRows(texts, colour, width, sequenceWarning(session, colour))
+function warnings({ session }, colour, width) {
+  return warningRows(session.warnings, colour, width, sequenceWarning(session, colour))
 }
 
 /** The section of warnings. `first` are rows to show before the texts; if there are any, there are texts too. */

@@ -1,7 +1,6 @@
 'use strict'
 
-const { isFailure, isItem, isName, isObject, removedItems } = require('./item.js')
-const { lineBatches } = require('./lines.js')
+const { isFailure, isName, isObject } = require('./values.js')
 
 // Counts all events of a session file, including those that are no longer in the replayed history: turns and tools before a compression,
 // rewinds, switches of the model.
@@ -15,16 +14,8 @@ const MOST_SWITCHES = 50
 
 const OTHERS = '(others)'
 
-/**
- * Returns an empty tally. It counts the events before the first one whose `seq` is larger than `throughSeq`; `strict` must be that of the replay.
- */
-function newTally(throughSeq = Infinity, strict = false) {
+function newTally() {
   return {
-    throughSeq,
-    strict,
-    hasEnded: false,
-    lines: 0,
-    tooLong: 0,
     firstTs: null,
     lastTs: null,
     /** Counts of events by type, with or without an effect. */
@@ -43,16 +34,19 @@ function newTally(throughSeq = Infinity, strict = false) {
   }
 }
 
-/** Resolves to the tally of a file. Reports its progress in bytes to `progress`. */
-async function tallyOf(filePath, { size, throughSeq, strict, signal, progress }) {
-  const tally = newTally(throughSeq, strict)
+/**
+ * Resolves to the tally of the events before the first one whose `seq` is larger than `throughSeq`; `strict` must be that of the replay. Reports its
+ * progress in bytes to `progress`.
+ */
+async function tallyOf(tape, filePath, { size, throughSeq = Infinity, strict = false, signal, progress }) {
+  const tally = newTally()
   try {
-    for await (const { lines, tooLong, bytes } of lineBatches(filePath)) {
-      signal?.throwIfAborted()
-      for (const line of lines) addLine(tally, line)
-      tally.tooLong += tooLong
-      progress?.at({ bytes, total: size })
-      if (tally.hasEnded) break
+    for await (const read of tape.readSessionRecords(filePath, { strict, signal })) {
+      progress?.at({ bytes: read.offset + read.length + 1, total: size })
+      // A strict replay does not read lines without a valid number.
+      if (read.record === null || (strict && !isSeq(read.record.seq))) continue
+      if (typeof read.record.seq === 'number' && read.record.seq > throughSeq) break
+      addEvent(tally, read)
     }
   } finally {
     progress?.done()
@@ -60,69 +54,49 @@ async function tallyOf(filePath, { size, throughSeq, strict, signal, progress })
   return tally
 }
 
-/** @param {ReturnType<typeof newTally>} tally @param {string} line without its `\n` */
-function addLine(tally, line) {
-  tally.lines += 1
-  const event = parsed(line)
-  if (event === undefined || event === null) return
-  if (tally.strict && !isSeq(event.seq)) return
-  if (typeof event.seq === 'number' && event.seq > tally.throughSeq) tally.hasEnded = true
-  if (tally.hasEnded) return
-  countType(tally, event.type)
-  if (!isObject(event)) return
-  if (typeof event.ts === 'string' && !Number.isNaN(Date.parse(event.ts))) {
-    tally.firstTs ??= event.ts
-    tally.lastTs = event.ts
+/** @param {ReturnType<typeof newTally>} tally @param {import('../../index.js').SessionLine} read a line with an event */
+function addEvent(tally, { line, status, record }) {
+  countType(tally, status, record.type)
+  if (!isObject(record)) return
+  if (typeof record.ts === 'string' && !Number.isNaN(Date.parse(record.ts))) {
+    tally.firstTs ??= record.ts
+    tally.lastTs = record.ts
   }
-  if (isObject(event.payload)) countEffect(tally, event)
+  if (status === 'ok') effects[record.type]?.(tally, record.payload, line)
 }
 
-function countType(tally, type) {
-  if (!KNOWN.has(type)) tally.unknown += 1
+function countType(tally, status, type) {
+  if (status === 'unknown') tally.unknown += 1
   const name = roomFor(tally.types, typeof type === 'string' ? type : '(no type)')
   tally.types.set(name, (tally.types.get(name) ?? 0) + 1)
 }
 
-function countEffect(tally, { type, payload }) {
-  if (type === 'session_start') {
-    if (tally.lines === 1) tally.startedWith = modelOf(payload)
-    return
-  }
-  // `type` may be any value, which a lookup would convert to a string.
-  if (typeof type === 'string' && Object.hasOwn(counts, type)) counts[type](tally, payload)
-}
-
-const counts = {
+/** What valid events of these types count as. */
+const effects = {
+  __proto__: null,
+  session_start(tally, payload, line) {
+    if (line === 1) tally.startedWith = modelOf(payload)
+  },
   content(tally, { content }) {
-    if (!isItem(content, tally.strict)) return
     countTurn(tally.turns, content)
     countTools(tally.tools, content)
   },
-  compressed(tally, { summary, itemsCompressed }) {
-    if (!isItem(summary, tally.strict) || typeof itemsCompressed !== 'number') return
+  compressed(tally, { itemsCompressed }) {
     tally.compressions += 1
     tally.itemsCompressed += itemsCompressed
   },
-  rewind(tally, payload) {
-    const removed = removedItems(payload)
-    if (removed === null) return
+  rewind(tally, { itemsRemoved }) {
     tally.rewinds += 1
-    tally.itemsRewound += removed
+    tally.itemsRewound += Math.ceil(itemsRemoved)
   },
-  provider_switch(tally, payload) {
-    if (!isName(payload.provider)) return
+  provider_switch(tally, payload, line) {
     tally.switchCount += 1
     if (tally.switches.length >= MOST_SWITCHES) return
     const before = tally.switches.at(-1) ?? tally.startedWith
     const model = isName(payload.model) ? payload.model : (before?.model ?? '')
-    tally.switches.push({ provider: payload.provider, model, line: tally.lines })
+    tally.switches.push({ provider: payload.provider, model, line })
   },
 }
-
-const KNOWN = new Set([
-  ...['session_start', 'session_event', 'directories_changed', 'session_metadata', 'checkpoint_created', 'checkpoint_renamed'],
-  ...['checkpoint_deleted', 'session_forked', 'session_named', ...Object.keys(counts)],
-])
 
 /** @param {Map<string, number>} turns @param {{ speaker: string }} item */
 function countTurn(turns, item) {
@@ -156,12 +130,4 @@ const modelOf = ({ provider, model }) => ({
   model: typeof model === 'string' ? model : '',
 })
 
-function parsed(line) {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined // The replay warns about it, with its line number.
-  }
-}
-
-module.exports = { newTally, addLine, countTurn, tallyOf, OTHERS }
+module.exports = { countTurn, tallyOf, OTHERS }

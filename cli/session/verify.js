@@ -25,10 +25,10 @@ async function verifySession(context, source) {
 }
 
 /** Resolves to the tally, which is needed only for a file with many warnings. */
-async function tallyFor({ signal, progress }, { log }, warnings) {
+async function tallyFor({ tape, signal, progress }, { log }, warnings) {
   if (warnings.length < 100) return { unknown: 0 }
   const { size } = await fs.stat(log)
-  return tallyOf(log, { size, signal, progress: progress('counting') })
+  return tallyOf(tape, log, { size, signal, progress: progress('counting') })
 }
 
 module.exports = { verifySession }

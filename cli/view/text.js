@@ -6,9 +6,8 @@ const { usage } = require('../complaint.js')
 const { jsonText } = require('../json-text.js')
 const { duration, plural } = require('../quantities.js')
 const { escaped, printable, shortened } = require('../safe-text.js')
-const { isFailure, isItem, isObject, removedItems } = require('../session/item.js')
-const { lineBatches } = require('../session/lines.js')
-const { History } = require('../html/session/history.js')
+const { isFailure, isObject } = require('../session/values.js')
+const { History, itemIn, removedItems } = require('../html/session/history.js')
 const { noteText } = require('../html/view/session/note-text.js')
 const { throughPager } = require('./pager.js')
 
@@ -21,46 +20,25 @@ const SPEAKERS = { human: ['Human', 'blue'], ai: ['AI', 'magenta'], tool: ['Tool
 async function printConversation(context, { kind, log }) {
   if (kind === 'run') throw usage('--text: not for a run; trace --events lists its events')
   if (context.json) throw usage('--text and --json exclude each other')
-  const removers = await removersIn(log, context.signal)
+  const removers = await removersIn(context, log)
   await throughPager(context, (output) => print(context, output, log, removers))
 }
 
 /** Maps the line of each item that was removed from the history to the record that removed it. */
-async function removersIn(log, signal) {
+async function removersIn({ tape, signal }, log) {
   const history = new History()
   const removers = new Map()
-  for await (const [line, record] of records(log, signal)) {
-    if (!isObject(record)) continue
-    for (const removed of history.take(line, record).removed) removers.set(removed, { line, type: record.type })
+  for await (const read of tape.readSessionRecords(log, { types: ['content', 'compressed', 'rewind'], signal })) {
+    for (const removed of history.take(read).removed) removers.set(removed, { line: read.line, type: read.record.type })
   }
   return removers
 }
 
-/** Yields the lines of a session that are not blank, with their numbers. The record of a line that is not JSON is undefined. */
-async function* records(log, signal) {
-  let line = 0
-  for await (const { lines } of lineBatches(log)) {
-    signal.throwIfAborted()
-    for (const text of lines) {
-      line += 1
-      if (text.trim() !== '') yield [line, parsed(text)]
-    }
-  }
-}
-
-function parsed(text) {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-async function print({ colour, signal, width }, output, log, removers) {
+async function print({ tape, colour, signal, width }, output, log, removers) {
   const printer = new Printer(colour, Math.max(Math.min(width, 120), 40))
-  for await (const [line, record] of records(log, signal)) {
+  for await (const read of tape.readSessionRecords(log, { signal })) {
     if (output.isClosed) return
-    if (record !== null) await output.write(printer.text(line, record, removers.get(line)))
+    if (read.status !== null) await output.write(printer.text(read, removers.get(read.line)))
   }
 }
 
@@ -75,11 +53,11 @@ class Printer {
     this.#width = width
   }
 
-  text(line, record, remover) {
-    if (!isObject(record)) return this.#row('✗', `line ${line}: ${record === undefined ? 'not JSON' : 'not a record'}`, 'red')
+  text({ line, status, record }, remover) {
+    if (!isObject(record)) return this.#row('✗', `line ${line}: ${record === null ? 'not JSON' : 'not a record'}`, 'red')
     const { type, payload, ts } = record
-    const item = type === 'content' ? payload?.content : type === 'compressed' ? payload?.summary : undefined
-    if (!isItem(item)) return this.#note(line, type, payload)
+    const item = itemIn({ status, record })
+    if (item === null) return this.#note(line, status, type, payload)
     const blocks = Array.isArray(item.blocks) ? item.blocks : [item]
     return `\n${this.#head(line, item, ts, type, remover)}${blocks.map((block) => this.#block(block, Date.parse(ts))).join('')}`
   }
@@ -131,8 +109,8 @@ class Printer {
     return text.slice(0, LONGEST_TEXT).trimEnd().split(/\r?\n/).map((line) => `  ${tone(escapedLine(line))}\n`).join('') + more
   }
 
-  #note(line, type, payload) {
-    const about = type === 'rewind' ? `rewound: ${removalText(payload)} left the history` : this.#noteText(type, payload)
+  #note(line, status, type, payload) {
+    const about = type === 'rewind' ? `rewound: ${removalText(status, payload)} left the history` : this.#noteText(type, payload)
     return `\n${this.#colour.dim(`· ${about}  line ${line}`)}\n`
   }
 
@@ -147,9 +125,8 @@ class Printer {
   }
 }
 
-function removalText(payload) {
-  const removed = isObject(payload) ? removedItems(payload) : null
-  return removed === null ? 'nothing' : plural(removed, 'item')
+function removalText(status, payload) {
+  return status === 'ok' ? plural(removedItems(payload), 'item') : 'nothing'
 }
 
 /** The text of a result: a string, or the only member if that is a string; otherwise JSON. */

@@ -4,11 +4,12 @@
 use std::io::Read;
 
 use libfuzzer_sys::fuzz_target;
-use session_tape::bundle::archive::ArchiveReader;
-use session_tape::bundle::container::{Container, Visitor};
-use session_tape::bundle::error::BundleError;
-use session_tape::bundle::limits::Limits;
-use session_tape::bundle::path::BundlePath;
+use session_tape_core::bundle::ArchiveReader;
+use session_tape_core::bundle::Container;
+use session_tape_core::bundle::Visitor;
+use session_tape_core::bundle::BundleError;
+use session_tape_core::bundle::Limits;
+use session_tape_core::bundle::BundlePath;
 
 const LIMITS: Limits = Limits {
     line_bytes: 1 << 10,

@@ -6,11 +6,13 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use libfuzzer_sys::fuzz_target;
-use session_tape::diff::compare::{Diff, DiffOptions, diff};
-use session_tape::diff::document::print;
-use session_tape::diff::error::DiffError;
-use session_tape::diff::source::Source;
-use session_tape::run::fold::Watch;
+use session_tape_core::diff::Diff;
+use session_tape_core::diff::DiffOptions;
+use session_tape_core::diff::diff;
+use session_tape_core::diff::print;
+use session_tape_core::diff::DiffError;
+use session_tape_core::diff::Source;
+use session_tape_core::run::Watch;
 
 const START: &[u8] =
     b"{\"v\":1,\"seq\":1,\"type\":\"session_start\",\"payload\":{\"sessionId\":\"s\",\"projectHash\":\"h\"}}\n";

@@ -2,8 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use session_tape::session::event::Mode;
-use session_tape::session::fold::{Fold, FoldOptions};
+use session_tape_core::session::Mode;
+use session_tape_core::session::Fold;
+use session_tape_core::session::FoldOptions;
 
 const SEQS: [&str; 16] = [
     "\"seq\":0,",

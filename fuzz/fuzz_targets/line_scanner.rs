@@ -2,10 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use session_tape::jsonl::scan::Nesting;
-use session_tape::jsonl::text::is_blank;
-use session_tape::session::event::{Body, Mode};
-use session_tape::session::line::{Line, read_line, read_start_payload};
+use session_tape_core::json::Nesting;
+use session_tape_core::json::is_blank;
+use session_tape_core::session::Body;
+use session_tape_core::session::Mode;
+use session_tape_core::session::Line;
+use session_tape_core::session::read_line;
+use session_tape_core::session::read_start_payload;
 
 fuzz_target!(|line: &[u8]| {
     // When it builds no value, serde_json accepts the same grammar as JSON.parse: no limit on depth or on the size of numbers, and lone surrogates

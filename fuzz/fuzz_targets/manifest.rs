@@ -2,10 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use session_tape::bundle::manifest::{BundleKind, Manifest};
-use session_tape::bundle::metadata;
-use session_tape::bundle::path::BundlePath;
-use session_tape::bundle::redactions::RedactionList;
+use session_tape_core::bundle::BundleKind;
+use session_tape_core::bundle::Manifest;
+use session_tape_core::bundle::metadata;
+use session_tape_core::bundle::BundlePath;
+use session_tape_core::bundle::RedactionList;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok((manifest, id)) = Manifest::parse(bytes) {

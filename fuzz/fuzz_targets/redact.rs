@@ -6,11 +6,14 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use session_tape::bundle::error::BundleCode;
-use session_tape::bundle::redact::escapes::unescaped;
-use session_tape::bundle::redact::lines::redacted_line;
-use session_tape::bundle::redact::matcher::Matcher;
-use session_tape::bundle::redact::{RedactOptions, RedactionRule, RuleSet, blobs};
+use session_tape_core::bundle::BundleCode;
+use session_tape_core::bundle::unescaped;
+use session_tape_core::bundle::redacted_line;
+use session_tape_core::bundle::Matcher;
+use session_tape_core::bundle::RedactOptions;
+use session_tape_core::bundle::RedactionRule;
+use session_tape_core::bundle::RuleSet;
+use session_tape_core::bundle::blobs;
 
 const SECRET: &[u8] = b" AKIAIOSFODNN7EXAMPLE ";
 

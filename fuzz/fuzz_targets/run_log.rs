@@ -2,10 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use session_tape::jsonl::scan::Nesting;
-use session_tape::run::decoded_event::Event;
-use session_tape::run::event::EventLine;
-use session_tape::run::log::{LogReader, find};
+use session_tape_core::json::Nesting;
+use session_tape_core::run::Event;
+use session_tape_core::run::EventLine;
+use session_tape_core::run::LogReader;
+use session_tape_core::run::find;
 
 fuzz_target!(|log: &[u8]| {
     let (mut reader, mut spare, mut seen) = (LogReader::new(log, 0), Vec::new(), 0);

@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use session_tape::run::snapshot::Snapshot;
-use session_tape::run::state::State;
-use session_tape::signature::TrustedKeys;
+use session_tape_core::run::Snapshot;
+use session_tape_core::run::State;
+use session_tape_core::signature::TrustedKeys;
 
 fuzz_target!(|document: &str| {
     if let Ok(snapshot) = Snapshot::parse(document, &TrustedKeys::default()) {

@@ -2,7 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use session_tape::session::fold::{Effect, Fold, FoldOptions};
+use session_tape_core::session::Effect;
+use session_tape_core::session::Fold;
+use session_tape_core::session::FoldOptions;
 
 const END: u64 = 1 << 20;
 

@@ -2,7 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use session_tape::jsonl::text::{decode, spells};
+use session_tape_core::json::decode;
+use session_tape_core::json::spells;
 
 fuzz_target!(|token: &[u8]| {
     let lossy = String::from_utf8_lossy(token);

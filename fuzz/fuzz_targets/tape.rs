@@ -3,9 +3,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};
-use session_tape::jsonl::tape::arena::Arena;
-use session_tape::jsonl::tape::{FinishedTape, FinishedText, MAX_CODES, TapeBuilder};
-use session_tape::jsonl::text::decode;
+use session_tape_core::tape::Arena;
+use session_tape_core::tape::FinishedTape;
+use session_tape_core::tape::FinishedText;
+use session_tape_core::tape::MAX_CODES;
+use session_tape_core::tape::TapeBuilder;
+use session_tape_core::json::decode;
 
 struct Reader<'a> {
     tape: &'a FinishedTape,

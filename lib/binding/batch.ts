@@ -2,7 +2,7 @@ import type { Progress } from '../progress.js'
 import type { Failure } from './errors.js'
 
 /** What a job sends: the members depend on the job. It has no prototype. */
-export interface Batch extends Partial<Progress>, Partial<End>, Partial<TapeBatch> {
+export interface Batch extends Partial<Progress>, Partial<End>, Partial<TapeBatch>, Partial<LineBatch> {
   /** Pieces of a large result (pieces.ts). */
   partial?: object
   into?: (string | number)[]
@@ -11,6 +11,22 @@ export interface Batch extends Partial<Progress>, Partial<End>, Partial<TapeBatc
   whole?: true
   /** Of a scan of many sessions: each the index of a file and, unless it is too long, the description of its replay. */
   described?: [index: number, description?: object][]
+}
+
+/** Consecutive lines of a session. Their records are on the tape. */
+export interface LineBatch {
+  /** The number of the first line. */
+  line: number
+  /** The numbers of the lines, unless they follow one another. */
+  lines?: number[]
+  offsets: number[]
+  lengths: number[]
+  /** A letter for each line. */
+  statuses: string
+  /** A letter for each line: whether its item is in the history at the end, if that was asked for. */
+  histories: string
+  /** Whether these are the last lines. */
+  last: boolean
 }
 
 /** The last batch of a job has one of these. */

@@ -1,4 +1,4 @@
-// Runs background jobs of the addon and receives their batches (src/node/job.rs).
+// Runs background jobs of the addon and receives their batches (src/job.rs).
 
 import { type Bare, parseRecord, nextTurn } from '../builtins.js'
 import type { Progress } from '../progress.js'

@@ -153,6 +153,21 @@ export interface NativeRunTrace {
   close(onReady: () => void): NativeJob
 }
 
+/** A session whose lines are being read. */
+export interface NativeSessionRecords {
+  /**
+   * Starts a job that reads the next lines. Its only batch is its end, with the lines as columns: the first `line`, or `lines` if they do not
+   * follow one another; `offsets`, `lengths`, `statuses`, `histories`. The records are on its tape.
+   */
+  next(onReady: () => void): NativeJob
+  /** Closes the file at once, if nothing is reading it and there is nothing to remove. Returns whether it is closed. */
+  closeAtOnce(): boolean
+  /** Closes the file, after ending a read in progress, without telling when. */
+  abandon(): void
+  /** Ends a read in progress, and starts a job that closes the file and removes what was unpacked. */
+  close(onReady: () => void): NativeJob
+}
+
 /** The writing of one recorder. */
 export interface NativeWriting {
   /**
@@ -256,6 +271,17 @@ export interface NativeRecorderConfig {
   now: number
 }
 
+/** The options of a reading. */
+export interface NativeRecordOptions {
+  strict: boolean
+  history: boolean
+  /** The types of the records that are read. */
+  types?: string[] | undefined
+  /** The number and the offset of the first line. */
+  line: number
+  offset: number
+}
+
 /** A rule that is not validated yet. */
 export interface NativeRedactionRule {
   name: string
@@ -339,6 +365,8 @@ export interface Binding {
    * requested. `isVerified` says that `path` is the directory of a bundle that has already been verified.
    */
   NativeRunTrace: new (bundles: NativeBundles, path: string, isVerified: boolean, from: number, to: number, kinds?: string[] | undefined | null) => NativeRunTrace
+  /** The lines of the session at `path`. Nothing is opened before the first page is requested. */
+  NativeSessionRecords: new (bundles: NativeBundles, path: string, options: NativeRecordOptions) => NativeSessionRecords
   /** `onFailure` is called with the id of a recorder that failed. */
   RecorderGroup: new (onFailure: (id: number) => void) => RecorderGroup
   /** The codes of bundle errors, in the order of the documentation. */

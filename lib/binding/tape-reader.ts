@@ -5,7 +5,7 @@ import { type Shape, Shapes } from './shapes.js'
 
 const { getOwnPropertyNames } = Object
 
-/** The kinds of codes, and the maximum number of codes of a batch, as in `src/jsonl/tape.rs`. */
+/** The kinds of codes, and the maximum number of codes of a batch, as in `crates/core/src/tape.rs`. */
 const OBJECT = 0
 const ARRAY = 1
 const NARROW = 2
@@ -139,6 +139,8 @@ function smallest(value: number): number {
  * order.
  */
 const BUILDERS = [
+  { keys: ['v', 'seq', 'ts', 'type', 'payload'], build: () => ({ v: value(), seq: value(), ts: value(), type: value(), payload: value() }) },
+  { keys: ['content'], build: () => ({ content: value() }) },
   { keys: ['speaker', 'blocks'], build: () => ({ speaker: value(), blocks: value() }) },
   { keys: ['speaker', 'blocks', 'metadata'], build: () => ({ speaker: value(), blocks: value(), metadata: value() }) },
   { keys: ['type', 'text'], build: () => ({ type: value(), text: value() }) },

@@ -18,7 +18,7 @@ export interface ColumnNames {
   start: number
 }
 
-/** The events of a run in columns (src/run/columns.rs), for the pages of the command line. Reads about a million events per second. */
+/** The events of a run in columns (crates/core/src/run/read/columns.rs), for the pages of the command line. Reads about a million events per second. */
 export class RunColumns {
   #columns: NativeRunColumns
 

@@ -1,11 +1,11 @@
 import { native } from '../addon.js'
 import { NO_OPTIONS, check, checkEach, expect } from '../arguments.js'
-import { onAbort } from '../binding/abort.js'
 import { bundles } from '../binding/bundles.js'
 import { type Failure, errorOf } from '../binding/errors.js'
-import { RUN, runJob } from '../binding/job.js'
-import type { NativeRunTrace } from '../binding/native.js'
-import { record } from '../builtins.js'
+import { type JobOptions, RUN, runJob } from '../binding/job.js'
+import type { NativeJob } from '../binding/native.js'
+import { type Page, elementsOfPages } from '../binding/pages.js'
+import { type Bare, record } from '../builtins.js'
 // Only for links in the comments.
 import type { exportBundle } from '../bundle/bundle.js'
 import type { RunError } from './error.js'
@@ -59,7 +59,7 @@ export interface RunEventsOptions {
 }
 
 /** Consecutive events, and whether they are the last ones. It has no prototype. */
-interface Page {
+interface Events {
   events: RunEvent[]
   last?: boolean
   error?: Failure
@@ -111,7 +111,7 @@ function eventsAt(path: string, isVerified: boolean, options: RunEventsOptions |
   if (options !== undefined) checkOptions(options)
   const { from = 0, to = Infinity, kinds, signal }: RunEventsOptions = options ?? NO_OPTIONS
   const range = kinds?.slice()
-  return events(() => new native.NativeRunTrace(bundles, path, isVerified, from, to, range), signal)
+  return elementsOfPages(RUN, () => new native.NativeRunTrace(bundles, path, isVerified, from, to, range), readPage, signal)
 }
 
 function checkOptions(options: RunEventsOptions): void {
@@ -125,43 +125,8 @@ function checkOptions(options: RunEventsOptions): void {
   checkEach(kinds, 'options.kinds', (kind, name) => check.oneOf(kind, name, KINDS))
 }
 
-async function* events(open: () => NativeRunTrace, signal: AbortSignal | undefined): AsyncGenerator<RunEvent, void, undefined> {
-  if (signal?.aborted) throw signal.reason
-  const trace = open()
-  // Also aborted at the end of the iteration, which may be early.
-  const stopped = new AbortController()
-  const removeAbortListener = onAbort(signal, () => stopped.abort(signal?.reason))
-  let next = requestPage(trace, stopped.signal)
-  try {
-    for (;;) {
-      const page = await next
-      const hasEnded = page.last === true || page.error !== undefined
-      // The next page is read while the caller handles this one. At most two pages are in memory.
-      if (!hasEnded) next = requestPage(trace, stopped.signal)
-      for (let index = 0; index < page.events.length; index++) {
-        if (stopped.signal.aborted) throw signal?.reason
-        yield page.events[index]!
-      }
-      if (page.error) throw errorOf(page.error)
-      if (hasEnded) return
-    }
-  } finally {
-    removeAbortListener()
-    stopped.abort()
-    // An abort does not wait for the system.
-    if (signal?.aborted) trace.abandon()
-    else await close(trace)
-  }
-}
-
-function requestPage(trace: NativeRunTrace, signal: AbortSignal): Promise<Page> {
-  const page = runJob<object>(RUN, (onReady) => trace.next(onReady), { __proto__: null, signal }).then((page) => record<Page>(page))
-  // Prevents an unhandled rejection if the page fails before it is awaited.
-  page.catch(() => {})
-  return page
-}
-
-/** Closes the log after a read in progress. Resolves when what was unpacked is removed, which takes a while for a large bundle. */
-async function close(trace: NativeRunTrace): Promise<void> {
-  if (!trace.closeAtOnce()) await runJob(RUN, (onReady) => trace.close(onReady)).catch(() => {})
+async function readPage(start: (onReady: () => void) => NativeJob, options: Bare<JobOptions>): Promise<Page<RunEvent>> {
+  const { events, last, error } = record<Events>(await runJob(RUN, start, options))
+  const at = (index: number) => events[index]!
+  return { length: events.length, at, isLast: last === true || error !== undefined, error: error && errorOf(error) }
 }

@@ -1,4 +1,4 @@
-// The fold of events about checkpoints, for records in memory. `src/session/checkpoint.rs` does the same for a replay.
+// The fold of events about checkpoints, for records in memory. `crates/core/src/session/fold/checkpoint.rs` does the same for a replay.
 
 import { expect } from '../arguments.js'
 import { type Bare, define, hasOwn, own } from '../builtins.js'

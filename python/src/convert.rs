@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
-use session_tape::{FinalHistory, LineSource, ReadError, equal_segments};
+use session_tape_core::{FinalHistory, LineSource, ReadError, equal_segments};
 
 use crate::columns::{BATCH_BYTES, BATCH_ROWS};
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ const ONE_PART_BYTES: u64 = 4 << 20;
 
 /// Size of a part in bytes, and its maximum number of lines: a batch should not get many more rows than it needs. Several parts of a large session
 /// are read in parallel.
-pub const PART_BYTES: u64 = session_tape::SEGMENT_BYTES;
+pub const PART_BYTES: u64 = session_tape_core::SEGMENT_BYTES;
 const PART_LINES: usize = 8192;
 
 /// Size in bytes from which a session shares no batch with others, so that the rows of a part that cannot be read to its end can be discarded.

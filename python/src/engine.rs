@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
-use session_tape::{
+use session_tape_core::{
     Cancellation, FileHash, FinalHistory, InOrder, LineSource, Pipeline, ReadError, Recording, Worker, spare_cores,
 };
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use session_tape::{Pipeline, Worker};
+use session_tape_core::{Pipeline, Worker};
 
 use crate::convert::Converted;
 use crate::export_group::{Carried, Written};

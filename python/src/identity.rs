@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use session_tape::{FileHash, Recording};
+use session_tape_core::{FileHash, Recording};
 use sha2::{Digest, Sha256};
 
 use crate::file_facts::FileFacts;

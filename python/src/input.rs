@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use session_tape::{FileHash, LineSource, ReadError, Recording, is_archive_beginning};
+use session_tape_core::{FileHash, LineSource, ReadError, Recording, is_archive_beginning};
 
 use crate::kept_file::KeptFile;
 use crate::source_name::name_of;

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use session_tape::{Cancellation, STACK_BYTES};
+use session_tape_core::{Cancellation, STACK_BYTES};
 
 use crate::failure::Failure;
 

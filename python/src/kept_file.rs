@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use session_tape::{Cancellation, LineSource};
+use session_tape_core::{Cancellation, LineSource};
 use tempfile::TempDir;
 
 /// Number of bytes that are copied at a time.

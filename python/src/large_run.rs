@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use arrow::array::RecordBatch;
-use session_tape::{Cancellation, STACK_BYTES};
+use session_tape_core::{Cancellation, STACK_BYTES};
 
 use crate::convert::{CANCELLED, Converted, Converter};
 use crate::failure::Failure;

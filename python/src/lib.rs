@@ -60,7 +60,7 @@ use arrow::pyarrow::PyArrowType;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use session_tape::{DiffOptions, Recording, RunWatch, diff};
+use session_tape_core::{DiffOptions, Recording, RunWatch, diff};
 
 use crate::export::Export;
 use crate::failure::Failure;

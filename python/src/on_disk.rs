@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use session_tape::{FileHash, LineSource, Recording};
+use session_tape_core::{FileHash, LineSource, Recording};
 
 use crate::file_facts::FileFacts;
 use crate::input::{Content, Input, RUN_LOG, can_be_read_again};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use session_tape::FileHash;
+use session_tape_core::FileHash;
 
 use crate::schema::Table;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use chrono::{DateTime, NaiveDate};
-use session_tape::{FileHash, LineSource, Recording, SessionFold, SessionReader, is_archive_beginning, read_run};
+use session_tape_core::{FileHash, LineSource, Recording, SessionFold, SessionReader, is_archive_beginning, read_run};
 
 use crate::file_facts::FileFacts;
 use crate::identity::Identity;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use session_tape::{Recording, RunRow, RunVerdicts, read_run, run_id, verify_recording};
+use session_tape_core::{Recording, RunRow, RunVerdicts, read_run, run_id, verify_recording};
 
 use crate::columns::{BATCH_BYTES, BATCH_ROWS, Column, Enums, Flags, Hashes, Integers, Texts, Times, batch};
 use crate::failure::Failure;

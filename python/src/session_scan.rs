@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use session_tape::{
+use session_tape_core::{
     Block, Change, FileHash, LineSource, LineStatus, ReadError, RecordDigest, SessionPart, SessionReader, SessionRow,
     Value, text_of_json,
 };
@@ -231,12 +231,12 @@ impl Line<'_, '_> {
 
     fn note(
         &mut self,
-        id: Option<&session_tape::Text<'_>>,
-        name: Option<&session_tape::Text<'_>>,
+        id: Option<&session_tape_core::Text<'_>>,
+        name: Option<&session_tape_core::Text<'_>>,
         of: impl FnOnce() -> CallSide,
     ) {
         if self.options.tool_calls {
-            let plain = |text: &session_tape::Text<'_>| text.to_plain().into_owned();
+            let plain = |text: &session_tape_core::Text<'_>| text.to_plain().into_owned();
             self.calls.push(CallFact { line: self.at, id: id.map(plain), name: name.map(plain), of: of() });
         }
     }

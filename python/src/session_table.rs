@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use session_tape::{LineStatus, SessionFold, SessionSummary, Steps};
+use session_tape_core::{LineStatus, SessionFold, SessionSummary, Steps};
 
 use crate::columns::{Column, Enums, Flags, Hashes, Integers, Texts, batch};
 use crate::file_facts::FileFacts;

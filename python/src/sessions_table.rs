@@ -2,7 +2,7 @@
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use session_tape::SessionSummary;
+use session_tape_core::SessionSummary;
 
 use crate::columns::{Column, Enums, Flags, Hashes, Integers, Texts, Times, batch};
 use crate::file_facts::FileFacts;

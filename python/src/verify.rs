@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanBuilder, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
-use session_tape::{LineSource, Recording};
+use session_tape_core::{LineSource, Recording};
 use sha2::{Digest, Sha256};
 
 use crate::convert::CANCELLED;

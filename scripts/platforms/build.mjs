@@ -11,7 +11,7 @@ import { TOOLS, remappedPaths } from './toolchain.mjs';
 
 /** The sources that determine the bytes of an addon. What is required of it, and where it is tested, does not. */
 const SOURCES = [
-  ...['src', 'Cargo.toml', 'Cargo.lock', 'build.rs'],
+  ...['src', 'crates/core/src', 'crates/core/Cargo.toml', 'Cargo.toml', 'Cargo.lock', 'build.rs'],
   ...['addon.def', 'build.mjs', 'macos-linker.mjs', 'requirements.txt', 'toolchain.mjs'].map((name) => `scripts/platforms/${name}`),
 ];
 

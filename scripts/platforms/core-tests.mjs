@@ -27,7 +27,7 @@ export async function runCoreTests(target, emulator) {
   const { cargo, environment } = await describeToolchain();
   const runner = `CARGO_TARGET_${target.triple.toUpperCase().replaceAll('-', '_')}_RUNNER`;
   const place = ['--target', target.zigTriple, '--target-dir', join(workDirectory(target), 'core-tests')];
-  const failed = await run(cargo, ['test', '--locked', '--no-fail-fast', '--no-default-features', '--features', 'failpoints', ...tests(), ...place], {
+  const failed = await run(cargo, ['test', '--locked', '--no-fail-fast', '--package', 'session-tape-core', '--features', 'failpoints', ...tests(), ...place], {
     log,
     environment: { ...environment, ...OPTIMISED, [runner]: emulator.join(' '), PROPTEST_CASES, RUSTFLAGS: undefined },
   }).then(() => false, () => true);
@@ -36,9 +36,9 @@ export async function runCoreTests(target, emulator) {
   return { log, passed: sum(1), failed: Math.max(sum(2), failed ? 1 : 0) };
 }
 
-/** The arguments that select the unit tests, and the tests in tests/ that can be emulated. */
+/** The arguments that select the unit tests, and the tests in crates/core/tests/ that can be emulated. */
 function tests() {
-  const files = readdirSync(join(ROOT, 'tests')).filter((name) => name.endsWith('.rs'));
+  const files = readdirSync(join(ROOT, 'crates/core/tests')).filter((name) => name.endsWith('.rs'));
   const names = files.map((name) => basename(name, '.rs')).filter((name) => !NOT_EMULATED.includes(name));
   return ['--lib', ...names.sort().flatMap((name) => ['--test', name])];
 }

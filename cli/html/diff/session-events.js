@@ -2,32 +2,17 @@
 
 // Reads the records of a session for the page. The content of the file is untrusted.
 
-const { lineBatches } = require('../../session/lines.js')
+const tape = require('../../../index.js')
 const { briefly, fieldsBriefly, oneLine } = require('../excerpt.js')
 const { moment } = require('../../quantities.js')
+const { isObject } = require('../../session/values.js')
 
 /** Records are numbered from 0, as in a replay: lines that are JSON, except blank ones and `null`. */
 async function* sessionEvents(file) {
   let place = 0
-  for await (const { lines, tooLong } of lineBatches(file)) {
-    let isMissing = tooLong
-    for (const line of lines) {
-      // A line that is too long is an empty string, but it is counted.
-      const record = line === '' && isMissing-- > 0 ? { type: '(too long to be shown)', payload: null } : recordOf(line)
-      if (record !== undefined) yield eventOf(record, place++)
-    }
-  }
+  for await (const { record } of tape.readSessionRecords(file)) if (record !== null) yield eventOf(record, place++)
 }
 
-function recordOf(line) {
-  try {
-    return JSON.parse(line) ?? undefined
-  } catch {
-    return undefined
-  }
-}
-
-const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 const text = (value) => (typeof value === 'string' ? value : undefined)
 
 /** Cheap fields, and a function `shown` for the others, which are needed only for the records in the page. */

@@ -6,8 +6,8 @@
 const { cut } = require('../cut.js')
 const { briefly, oneLine } = require('../excerpt.js')
 const { islandJson } = require('../island.js')
-const { isFailure, isItem, isObject } = require('../../session/item.js')
-const { History } = require('./history.js')
+const { isFailure, isObject } = require('../../session/values.js')
+const { History, itemIn } = require('./history.js')
 const { Images } = require('./images.js')
 const { EXCERPT } = require('./limits.js')
 const { ToolCalls } = require('./tool-calls.js')
@@ -33,7 +33,10 @@ const RAW = 2000
 class Conversation {
   /** @type {Row[]} */
   rows = []
-  lines = 0
+  /** The offset of each line in the file. */
+  offsets = []
+  /** The offset behind the last line. */
+  end = 0
   history = new History()
   calls = new ToolCalls()
   images = new Images()
@@ -50,26 +53,30 @@ class Conversation {
     this.#from = from
   }
 
+  /** The number of lines. */
+  get lines() {
+    return this.offsets.length
+  }
+
   /**
    * Adds the next line.
    *
-   * @param {string} text without its end
-   * @param {boolean} isTooLong whether the line was too long to be read, and `text` is empty instead
+   * @param {import('../../../index.js').SessionLine} read
+   * @param {string} [text] that of a damaged line; without it, the line is too long to be shown
    * @returns {{ row: Row | null, changed: Row[], calls: import('./tool-calls.js').Call[] }} the new row, and the rows and calls that the line
    * changed
    */
-  add(text, isTooLong = false) {
-    const line = ++this.lines
-    if (isTooLong) return this.#push(this.#damaged(line, '', FLAGS.tooLong))
-    if (text.trim() === '') return NONE
-    const record = parsed(text)
-    if (record === undefined) return this.#push(this.#damaged(line, text))
-    return record === null ? NONE : this.#record(line, record, Buffer.byteLength(text))
+  add(read, text) {
+    this.offsets.push(read.offset)
+    this.end = read.offset + read.length + 1
+    if (read.status === null) return NONE
+    return read.record === null ? this.#push(this.#damaged(read, text)) : this.#record(read)
   }
 
-  #damaged(line, text, flags = 0) {
-    const payload = islandJson([{ raw: text.slice(0, RAW), left: Math.max(text.length - RAW, 0) }])
-    return { line, type: '', speaker: '', at: null, flags: FLAGS.damaged | flags, removedBy: 0, size: Buffer.byteLength(text), payload }
+  #damaged({ line, length }, text) {
+    const [raw, flags] = text === undefined ? ['', FLAGS.tooLong] : [text, 0]
+    const payload = islandJson([{ raw: raw.slice(0, RAW), left: Math.max(raw.length - RAW, 0) }])
+    return { line, type: '', speaker: '', at: null, flags: FLAGS.damaged | flags, removedBy: 0, size: length, payload }
   }
 
   #push(row, changed = [], calls = []) {
@@ -78,16 +85,17 @@ class Conversation {
     return { row, changed, calls }
   }
 
-  #record(line, record, size) {
+  #record(read) {
+    const { line, length: size, record } = read
     const fields = isObject(record) ? record : {}
-    const item = itemIn(fields)
+    const item = itemIn(read)
     const at = timeOf(fields.ts)
-    const { isItem: isAdded, removed } = this.history.take(line, fields)
+    const { isItem: isAdded, removed } = this.history.take(read)
     const calls = item && isAdded ? this.calls.take(line, at, blocksOf(item)) : []
     const row = {
       line,
       type: typeof fields.type === 'string' ? fields.type : '(no type)',
-      speaker: item && typeof item.speaker === 'string' ? item.speaker : '',
+      speaker: item?.speaker ?? '',
       at,
       flags: (isAdded ? FLAGS.inHistory | FLAGS.item : 0) | (hasFailed(fields, item) ? FLAGS.failed : 0),
       removedBy: 0,
@@ -129,20 +137,6 @@ function excerptOf(record, item) {
 }
 
 const NONE = { row: null, changed: [], calls: [] }
-
-function parsed(text) {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** The item of a `content` or a `compressed`. */
-function itemIn({ type, payload }) {
-  const item = type === 'content' ? payload?.content : type === 'compressed' ? payload?.summary : undefined
-  return isItem(item) ? item : null
-}
 
 const blocksOf = ({ blocks }) => (Array.isArray(blocks) ? blocks : [])
 

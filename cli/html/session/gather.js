@@ -3,37 +3,31 @@
 // Reads all data of a session's page.
 
 const tape = require('../../../index.js')
-const { lineBatches } = require('../../session/lines.js')
 const { Conversation } = require('./conversation.js')
+const { completeLinesOf, linesOf } = require('./lines.js')
 const { LIMITS, PayloadLimits } = require('./limits.js')
 
 /**
  * @param {{ log: string, given: string, size: number }} source
- * @param {{ signal?: AbortSignal, limits?: object, lines?: number }} [options] `lines`: the number of lines to read; all by default
+ * @param {{ signal?: AbortSignal, limits?: object, isGrowing?: boolean }} [options] `isGrowing`: whether the last line is left out if it has no line end
  * @returns the input of `pageOf`: plain data, deterministic for the same recording
  */
-async function gather(source, { signal, limits, lines: count = Infinity } = {}) {
+async function gather(source, { signal, limits, isGrowing = false } = {}) {
   const bounds = { ...LIMITS, ...limits }
   // Runs on other threads. A rejection is handled by the `await` below.
   const replaying = replayed(source.log, signal)
   replaying.catch(() => {})
-  const chosen = await payloadLimits(source.log, bounds, signal)
+  const chosen = await payloadLimits(source, bounds, signal)
   const conversation = new Conversation(chosen.limits, chosen.from)
-  for await (const { lines, tooLong } of lineBatches(source.log)) {
-    signal?.throwIfAborted()
-    let isMissing = tooLong
-    // A line that is too long is an empty string.
-    for (const line of lines) if (conversation.lines < count) conversation.add(line, line === '' && isMissing-- > 0)
-  }
+  const lines = (isGrowing ? completeLinesOf : linesOf)(source.log, { signal })
+  for await (const [read, text] of lines) conversation.add(read, text)
   return { conversation, bounds, excerptsBefore: chosen.from, ...source, ...(await replaying) }
 }
 
-async function payloadLimits(log, { bytes }, signal) {
+async function payloadLimits({ log, size }, { bytes }, signal) {
   const limits = new PayloadLimits()
-  for await (const { lines } of lineBatches(log)) {
-    signal?.throwIfAborted()
-    for (const line of lines) limits.take(line.length)
-  }
+  // All payloads together are no longer than the file.
+  if (size > bytes) for await (const { length } of tape.readSessionRecords(log, { signal })) limits.take(length)
   return limits.chosen(bytes)
 }
 

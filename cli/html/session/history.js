@@ -2,8 +2,6 @@
 
 // Follows which records are in the history, and what removed the others.
 
-const { isItem, isObject, removedItems } = require('../../session/item.js')
-
 class History {
   /** The lines of the items that are in the history, in order. */
   #lines = []
@@ -13,35 +11,33 @@ class History {
   }
 
   /**
-   * @param {number} line the number of the record's line, from 1
+   * @param {import('../../../index.js').SessionLine} read
    * @returns {{ isItem: boolean, removed: number[] }} whether the record is an item of the history now, and the lines of those that it removed
    */
-  take(line, { type, payload }) {
-    if (!isObject(payload)) return NOTHING
-    if (type === 'content') return isItem(payload.content) ? this.#add(line) : NOTHING
-    if (type === 'compressed') return isItem(payload.summary) && typeof payload.itemsCompressed === 'number' ? this.#compress(line) : NOTHING
-    if (type === 'rewind') return this.#rewind(removedItems(payload))
+  take({ line, status, record }) {
+    if (status !== 'ok') return NOTHING
+    const { type, payload } = record
+    if (type === 'content') return { isItem: true, removed: this.#keep(this.#lines.length, [line]) }
+    if (type === 'compressed') return { isItem: true, removed: this.#keep(0, [line]) }
+    if (type === 'rewind') return { isItem: false, removed: this.#keep(this.#lines.length - removedItems(payload), []) }
     return NOTHING
   }
 
-  #add(line) {
-    this.#lines.push(line)
-    return { isItem: true, removed: [] }
-  }
-
-  #compress(line) {
-    const removed = this.#lines
-    this.#lines = [line]
-    return { isItem: true, removed }
-  }
-
-  #rewind(count) {
-    if (count === null || count === 0) return NOTHING
-    const kept = Math.max(this.#lines.length - count, 0)
-    return { isItem: false, removed: this.#lines.splice(kept) }
+  /** Keeps the first `count` items and adds others. Returns the lines of the removed ones. */
+  #keep(count, added) {
+    return this.#lines.splice(Math.max(count, 0), Infinity, ...added)
   }
 }
 
 const NOTHING = { isItem: false, removed: [] }
 
-module.exports = { History }
+/** The number of items that a valid `rewind` removes. A fraction is rounded up. */
+const removedItems = ({ itemsRemoved }) => Math.ceil(itemsRemoved)
+
+/** The item of a `content`, or the summary of a `compressed`, that a replay accepts; otherwise null. */
+function itemIn({ status, record }) {
+  if (status !== 'ok') return null
+  return record.type === 'content' ? record.payload.content : record.type === 'compressed' ? record.payload.summary : null
+}
+
+module.exports = { History, itemIn, removedItems }

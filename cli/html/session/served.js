@@ -2,13 +2,14 @@
 
 // Serves a session: its page, complete records, a search, and new records while it is recorded.
 
+const fs = require('node:fs/promises')
 const { islandJson } = require('../island.js')
 const { BadRequest, numberIn } = require('../serve/server.js')
 const { Live } = require('../serve/live.js')
 const { MadePage } = require('../serve/made-page.js')
-const { LineIndex } = require('../serve/line-index.js')
 const { Conversation } = require('./conversation.js')
 const { gather, replayed } = require('./gather.js')
+const { completeLinesOf, linesOf } = require('./lines.js')
 const { ASKED, WHOLE } = require('./limits.js')
 const { pageOf } = require('./page.js')
 const { rowsData, callData, summaryOf } = require('./page-data.js')
@@ -19,7 +20,9 @@ const MOST_RECORDS = 500
 const MOST_FOUND = 100_000
 
 class ServedSession {
-  #index
+  /** Device and inode of the file, and its size when it was last read. */
+  #identity
+  #size
   #model
   #page = new MadePage(() => this.#makePage())
   #live = new Live(() => this.#look(), (reader) => this.#tell(reader))
@@ -31,7 +34,6 @@ class ServedSession {
   constructor(source, { signal } = {}) {
     this.#source = source
     this.#signal = signal
-    this.#index = new LineIndex(source.log)
   }
 
   /** Reads the session. A last line without a line end may be incomplete, and is not shown yet. */
@@ -43,8 +45,11 @@ class ServedSession {
   }
 
   async #read() {
-    await this.#index.update()
-    this.#model = await gather({ ...this.#source, size: this.#index.size }, { signal: this.#signal, lines: this.#index.count })
+    const { identity, size } = await found(this.#source.log)
+    this.#identity = identity
+    this.#size = size
+    this.#model = await gather({ ...this.#source, size }, { signal: this.#signal, isGrowing: true })
+    this.#model.size = this.#model.conversation.end
   }
 
   close() {
@@ -80,32 +85,49 @@ class ServedSession {
   /** Resolves to the lines of records, each with its payload. */
   async #payloads(from, to, limits) {
     const payloads = []
-    for (const [at, { text, isTooLong }] of (await this.#index.read(from, to)).entries()) {
+    for await (const [read, text] of this.#lines(from, to)) {
       // Each line is parsed alone: its effect on the history is already known.
-      const { row } = new Conversation(limits).add(text, isTooLong)
-      if (row) payloads.push([from + at, JSON.parse(row.payload).slice(0, 2)])
+      const { row } = new Conversation(limits).add(read, text)
+      if (row) payloads.push([read.line, JSON.parse(row.payload).slice(0, 2)])
     }
     return payloads
+  }
+
+  /** Yields the lines from one number to another, with the texts of damaged ones. */
+  async *#lines(from, to) {
+    const { offsets } = this.#model.conversation
+    const first = Math.max(from, 1)
+    const last = Math.min(to, offsets.length)
+    if (first > last) return
+    for await (const line of linesOf(this.#source.log, { from: { line: first, offset: offsets[first - 1] }, signal: this.#signal })) {
+      yield line
+      if (line[0].line >= last) return
+    }
   }
 
   /** Resolves to the lines of the records whose JSON contains a text, ignoring case. */
   async #search(text) {
     const found = []
     const wanted = new RegExp(JSON.stringify(text).slice(1, -1).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu')
-    for (let from = 1; from <= this.#index.count && found.length < MOST_FOUND; from += MOST_RECORDS) {
-      const lines = await this.#index.read(from, from + MOST_RECORDS - 1)
-      for (const [at, line] of lines.entries()) if (wanted.test(line.text)) found.push(from + at)
+    for await (const [{ line, record }, damaged] of this.#lines(1, Infinity)) {
+      if (wanted.test(damaged ?? (record === null ? '' : JSON.stringify(record)))) found.push(line)
+      if (found.length >= MOST_FOUND) break
     }
     return found
   }
 
   async #look() {
     const { conversation } = this.#model
-    const isSame = await this.#index.update().catch(() => false)
-    if (!isSame) return this.#replace()
-    if (this.#index.count === conversation.lines) return
-    for (const { text, isTooLong } of await this.#index.read(conversation.lines + 1, this.#index.count)) conversation.add(text, isTooLong)
-    this.#model.size = this.#index.size
+    const { identity, size } = await found(this.#source.log).catch(() => NOWHERE)
+    if (identity !== this.#identity || size < conversation.end) return this.#replace()
+    if (size === this.#size) return
+    const from = { line: conversation.lines + 1, offset: conversation.end }
+    const lines = []
+    for await (const line of completeLinesOf(this.#source.log, { from, signal: this.#signal })) lines.push(line)
+    this.#size = size
+    if (lines.length === 0) return
+    for (const [read, text] of lines) conversation.add(read, text)
+    this.#model.size = conversation.end
     await this.#summarize()
     this.#page.changed()
     this.#live.tellAll()
@@ -121,7 +143,6 @@ class ServedSession {
 
   /** Starts again, because the file was replaced by another. */
   async #replace() {
-    this.#index = new LineIndex(this.#source.log)
     await this.#read().catch(() => {})
     this.#page.changed()
     this.#live.replaced()
@@ -145,6 +166,14 @@ class ServedSession {
     return undefined
   }
 }
+
+/** Which file is at a path, and its size. */
+async function found(log) {
+  const { dev, ino, size } = await fs.stat(log, { bigint: true })
+  return { identity: `${dev} ${ino}`, size: Number(size) }
+}
+
+const NOWHERE = { identity: null, size: 0 }
 
 /** The index of the first row after a line. */
 function firstBehind(rows, line) {

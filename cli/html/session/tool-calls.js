@@ -2,7 +2,7 @@
 
 // Finds the response to each tool call. Ids may be missing or reused, so a response answers the latest open call with its id.
 
-const { isFailure, isName } = require('../../session/item.js')
+const { isFailure, isName } = require('../../session/values.js')
 
 /**
  * @typedef {object} Call

@@ -1,0 +1,16 @@
+//! Sealing a bundle: planning it, hashing files while they are read, writing a directory or an archive.
+
+mod export;
+mod file_hash;
+mod hashing_reader;
+mod planned_file;
+mod sink;
+mod source;
+
+pub use export::{ExportOptions, export};
+pub(crate) use file_hash::FileHasher;
+pub(crate) use hashing_reader::HashingReader;
+pub(crate) use planned_file::{ByteSource, PlannedFile, source_changed};
+pub(crate) use sink::is_archive;
+pub use source::ExportFrom;
+pub(crate) use source::ExportPlan;

@@ -1,0 +1,233 @@
+//! `redactions.json`: which events, blobs, files and lines were redacted, and by which rules.
+//!
+//! It contains the original hashes of a run's events, which are salted with a salt that is removed, and of blobs, which the log contains
+//! anyway unless a secret could be guessed from them. It contains no hashes of a session's lines, because short secrets could be guessed from them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::error::{BundleCode, BundleError};
+use super::path::{REDACTIONS, WORKFLOW};
+use crate::hash::is_hex_hash;
+use crate::json::{Array, Object, write_integer, write_string, write_text};
+use crate::run::Redactions;
+
+/// An event with a redacted payload.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RedactedEvent {
+    /// The hash of the original payload with its salt.
+    pub payload_hash: String,
+    /// The names of the rules that matched, sorted, without duplicates.
+    pub rules: Vec<String>,
+}
+
+/// A redacted blob.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct RedactedBlob {
+    /// The hash of the redacted bytes, which is the blob's name in the bundle. The log names it too if the original hash was dropped.
+    pub redacted: String,
+    /// The names of the rules that matched, sorted, without duplicates.
+    pub rules: Vec<String>,
+}
+
+/// The content of `redactions.json`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RedactionList {
+    /// Redacted blobs of a run, by the hash that the log names.
+    pub blobs: BTreeMap<String, RedactedBlob>,
+    /// Redacted events of a run, by logical time.
+    pub events: BTreeMap<u64, RedactedEvent>,
+    /// The names of the rules that matched in another file of a run, by path. Only `workflow.json` can be redacted.
+    pub files: BTreeMap<String, Vec<String>>,
+    /// The names of the rules that matched in a line of a session, by line number from 1.
+    pub lines: BTreeMap<u64, Vec<String>>,
+}
+
+impl RedactionList {
+    /// The number of redacted events, blobs, files and lines.
+    pub fn count(&self) -> u64 {
+        (self.blobs.len() + self.events.len() + self.files.len() + self.lines.len()) as u64
+    }
+
+    /// The redactions in the form that a replay of a run needs.
+    pub fn of_run(&self) -> Redactions {
+        Redactions {
+            events: self.events.keys().copied().collect(),
+            blobs: self.blobs.keys().cloned().collect(),
+            workflow: self.files.contains_key(WORKFLOW),
+        }
+    }
+
+    /// The names of all rules that matched.
+    pub fn rules(&self) -> BTreeSet<String> {
+        let blobs = self.blobs.values().map(|blob| &blob.rules);
+        let events = self.events.values().map(|event| &event.rules);
+        let names = blobs.chain(events).chain(self.files.values()).chain(self.lines.values());
+        names.flatten().cloned().collect()
+    }
+
+    fn has_hashes(&self) -> bool {
+        let mut blobs = self.blobs.iter();
+        blobs.all(|(blob, what)| is_hex_hash(blob) && is_hex_hash(&what.redacted))
+            && self.events.values().all(|event| is_hex_hash(&event.payload_hash))
+    }
+
+    /// Prints the document, as canonical JSON with sorted entries.
+    pub fn print(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut object = Object::open(&mut out);
+        let mut blobs = Array::open(object.key("blobs"));
+        for (blob, redacted) in &self.blobs {
+            let mut entry = Object::open(blobs.element());
+            write_text(entry.key("blob"), blob);
+            write_text(entry.key("redacted"), &redacted.redacted);
+            print_rules(entry.key("rules"), &redacted.rules);
+            entry.close();
+        }
+        blobs.close();
+        let mut events = Array::open(object.key("events"));
+        for (time, event) in &self.events {
+            let mut entry = Object::open(events.element());
+            write_text(entry.key("payloadHash"), &event.payload_hash);
+            print_rules(entry.key("rules"), &event.rules);
+            write_integer(entry.key("time"), *time);
+            entry.close();
+        }
+        events.close();
+        let mut files = Array::open(object.key("files"));
+        for (file, rules) in &self.files {
+            let mut entry = Object::open(files.element());
+            write_string(entry.key("file"), file);
+            print_rules(entry.key("rules"), rules);
+            entry.close();
+        }
+        files.close();
+        let mut lines = Array::open(object.key("lines"));
+        for (line, rules) in &self.lines {
+            let mut entry = Object::open(lines.element());
+            write_integer(entry.key("line"), *line);
+            print_rules(entry.key("rules"), rules);
+            entry.close();
+        }
+        lines.close();
+        write_integer(object.key("v"), 1);
+        object.close();
+        out
+    }
+
+    /// Parses a document. Only the exact output of [`print`](Self::print) is accepted.
+    pub fn parse(document: &[u8]) -> Result<Self, BundleError> {
+        let version: Version = serde_json::from_slice(document).map_err(|error| invalid(&error.to_string()))?;
+        if version.v != 1 {
+            let message = format!("it is of version {}, and this release reads version 1; a newer one may", version.v);
+            return Err(BundleError::about(BundleCode::UnsupportedVersion, REDACTIONS, message));
+        }
+        let read: Document = serde_json::from_slice(document).map_err(|error| invalid(&error.to_string()))?;
+        let list = RedactionList {
+            blobs: read.blobs.into_iter().map(|entry| (entry.blob, entry.what)).collect(),
+            events: read.events.into_iter().map(|entry| (entry.time, entry.what)).collect(),
+            files: read.files.into_iter().map(|entry| (entry.file, entry.rules)).collect(),
+            lines: read.lines.into_iter().map(|entry| (entry.line, entry.rules)).collect(),
+        };
+        if !list.has_hashes() {
+            return Err(invalid("a hash in it is none"));
+        }
+        if list.print() != document {
+            return Err(invalid(
+                "it is not canonical JSON, not in order, or has other fields than a list of redactions",
+            ));
+        }
+        Ok(list)
+    }
+}
+
+/// Adds names of rules to a sorted list without duplicates.
+pub(crate) fn merge_rules(known: &mut Vec<String>, rules: Vec<String>) {
+    known.extend(rules);
+    known.sort_unstable();
+    known.dedup();
+}
+
+fn print_rules(out: &mut Vec<u8>, rules: &[String]) {
+    let mut array = Array::open(out);
+    for rule in rules {
+        write_string(array.element(), rule);
+    }
+    array.close();
+}
+
+fn invalid(why: &str) -> BundleError {
+    BundleError::about(BundleCode::RedactionsInvalid, REDACTIONS, why)
+}
+
+#[derive(Deserialize)]
+struct Version {
+    v: u64,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    blobs: Vec<BlobEntry>,
+    events: Vec<EventEntry>,
+    files: Vec<FileEntry>,
+    lines: Vec<LineEntry>,
+}
+
+#[derive(Deserialize)]
+struct FileEntry {
+    file: String,
+    rules: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct BlobEntry {
+    blob: String,
+    #[serde(flatten)]
+    what: RedactedBlob,
+}
+
+#[derive(Deserialize)]
+struct EventEntry {
+    time: u64,
+    #[serde(flatten)]
+    what: RedactedEvent,
+}
+
+#[derive(Deserialize)]
+struct LineEntry {
+    line: u64,
+    rules: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parse_accepts_only_the_output_of_print() {
+        let (ab, cd) = ("ab".repeat(32), "cd".repeat(32));
+        let rules = vec!["jwt".to_owned()];
+        let list = RedactionList {
+            blobs: [(ab.clone(), RedactedBlob { redacted: cd.clone(), rules: rules.clone() })].into(),
+            events: [(7, RedactedEvent { payload_hash: ab.clone(), rules: rules.clone() })].into(),
+            files: [("workflow.json".to_owned(), rules.clone())].into(),
+            lines: [(2, rules)].into(),
+        };
+        let text = String::from_utf8(list.print()).unwrap();
+        let expected = format!(
+            r#"{{"blobs":[{{"blob":"{ab}","redacted":"{cd}","rules":["jwt"]}}],"events":[{{"payloadHash":"{ab}","rules":["jwt"],"time":7}}],"files":[{{"file":"workflow.json","rules":["jwt"]}}],"lines":[{{"line":2,"rules":["jwt"]}}],"v":1}}"#
+        );
+        assert_eq!(text, expected);
+        assert_eq!(RedactionList::parse(text.as_bytes()).as_ref(), Ok(&list));
+        assert_eq!(list.count(), 4);
+        let code = |text: String| RedactionList::parse(text.as_bytes()).err().map(|error| error.code);
+        assert_eq!(code(text.replace("\"v\":1", "\"v\":2")), Some(BundleCode::UnsupportedVersion));
+        for damaged in
+            ["".into(), "{}".into(), text.replace(":7", ": 7"), text.replace("abab", "ABAB"), format!("{text} ")]
+        {
+            assert_eq!(code(damaged), Some(BundleCode::RedactionsInvalid));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Imports a bundle: verifies it and unpacks it into a directory.
+
+use std::path::Path;
+
+use super::import_error::ImportError;
+use super::open_container::open_container;
+use super::verify::{Report, VerifyOptions, inspect, verify_with};
+use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
+use crate::bundle::watch::JobWatch;
+use crate::disk::StagedDirectory;
+
+/// Verifies the bundle at `path` and unpacks it to `directory`, which must not exist. The bundle is read only once, so the unpacked bytes
+/// are the verified ones.
+///
+/// An import that fails or is cancelled leaves nothing at the directory or next to it.
+pub fn import(
+    path: &Path,
+    directory: &Path,
+    options: &VerifyOptions,
+    watch: &mut JobWatch<'_>,
+) -> Result<BundleInfo, ImportError> {
+    import_to(StagedDirectory::new(directory)?, path, directory, options, watch)
+}
+
+/// Like [`import`], for a reader that removes the directory afterwards: without syncing files to disk.
+pub fn import_for_reader(
+    path: &Path,
+    directory: &Path,
+    options: &VerifyOptions,
+    watch: &mut JobWatch<'_>,
+) -> Result<BundleInfo, ImportError> {
+    import_to(StagedDirectory::for_reader(directory)?, path, directory, options, watch)
+}
+
+fn import_to(
+    staged: StagedDirectory,
+    path: &Path,
+    directory: &Path,
+    options: &VerifyOptions,
+    watch: &mut JobWatch<'_>,
+) -> Result<BundleInfo, ImportError> {
+    let report = unpack(path, &staged, options, watch)?;
+    let info = report.info.ok_or_else(|| BundleError::new(BundleCode::ManifestMissing, "There is no manifest.json"))?;
+    staged.commit()?;
+    Ok(BundleInfo { path: directory.to_path_buf(), ..info })
+}
+
+/// Verifies the bundle at `path` like [`verify`](super::verify::verify), and unpacks it to `directory` if it has no problems. The
+/// files are not synced to disk.
+pub fn verify_onto(
+    path: &Path,
+    directory: &Path,
+    options: &VerifyOptions,
+    watch: &mut JobWatch<'_>,
+) -> Result<Report, BundleError> {
+    let staged = StagedDirectory::for_reader(directory)?;
+    let report = verify_with(path, options, Some(&staged), watch)?;
+    if report.is_ok() {
+        staged.commit()?;
+    }
+    Ok(report)
+}
+
+/// Verifies and unpacks a bundle into a staged directory, without committing it.
+pub(super) fn unpack(
+    path: &Path,
+    staged: &StagedDirectory,
+    options: &VerifyOptions,
+    watch: &mut JobWatch<'_>,
+) -> Result<Report, ImportError> {
+    let mut container = open_container(path, &options.limits)?;
+    let report = inspect(path, container.as_mut(), options, Some(staged), watch)?;
+    if report.is_ok() { Ok(report) } else { Err(ImportError::Refused { problems: report.problems }) }
+}
+
+#[cfg(test)]
+mod tests;

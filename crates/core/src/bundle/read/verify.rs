@@ -1,0 +1,462 @@
+//! Verifies a bundle: reads every file once and reports all problems.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use super::checked_log::{CheckedLog, CheckedSession};
+use super::container::{Container, Visitor};
+use super::open_container::open_container;
+use crate::bundle::export::{FileHasher, HashingReader};
+use crate::bundle::format::{
+    BundleCode, BundleError, BundleInfo, BundleKind, BundlePath, Limits, ListedFile, Manifest, RedactionList,
+    SignaturePolicy, checksums, metadata, of_run, path, signed,
+};
+use crate::bundle::watch::{JobWatch, Progress};
+use crate::disk::StagedDirectory;
+use crate::hash::{Hash, as_text, from_hex, to_hex};
+use crate::run::Snapshot;
+use crate::signature::TrustedKeys;
+
+/// The maximum number of reported problems.
+const MAX_PROBLEMS: usize = 1000;
+
+/// Options of a verification.
+#[derive(Clone, Debug, Default)]
+pub struct VerifyOptions {
+    /// The trusted keys.
+    pub trusted: TrustedKeys,
+    /// Which signatures are required.
+    pub signature: SignaturePolicy,
+    /// The limits for the bundle.
+    pub limits: Limits,
+}
+
+/// The result of a verification.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The summary of the bundle; `None` if its manifest is missing or invalid.
+    pub info: Option<BundleInfo>,
+    /// All problems, up to a maximum. Empty for a good bundle.
+    pub problems: Vec<BundleError>,
+    /// The manifest; `None` if it is missing or invalid.
+    pub manifest: Option<Manifest>,
+    /// The redactions that the bundle lists.
+    pub redactions: RedactionList,
+    /// Whether a trusted key signed the manifest, independent of the policy.
+    pub is_trusted: bool,
+}
+
+impl Report {
+    /// Whether there are no problems.
+    pub fn is_ok(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// Verifies the bundle at `path`. Problems of the bundle are in the report; an error is a failed system call or a cancellation.
+pub fn verify(path: &Path, options: &VerifyOptions, watch: &mut JobWatch<'_>) -> Result<Report, BundleError> {
+    verify_with(path, options, None, watch)
+}
+
+/// Like [`verify`], but also copies every file to `copy_to`, before it is known to be valid.
+pub(super) fn verify_with(
+    path: &Path,
+    options: &VerifyOptions,
+    copy_to: Option<&StagedDirectory>,
+    watch: &mut JobWatch<'_>,
+) -> Result<Report, BundleError> {
+    let mut container = match open_container(path, &options.limits) {
+        Ok(container) => container,
+        Err(error) if error.is_operational() => return Err(error),
+        Err(error) => {
+            return Ok(Report {
+                info: None,
+                problems: vec![error],
+                manifest: None,
+                redactions: RedactionList::default(),
+                is_trusted: false,
+            });
+        }
+    };
+    inspect(path, container.as_mut(), options, copy_to, watch)
+}
+
+/// Verifies the files of a container, and copies every file to `copy_to`, before it is known to be valid.
+pub(super) fn inspect(
+    path: &Path,
+    container: &mut dyn Container,
+    options: &VerifyOptions,
+    copy_to: Option<&StagedDirectory>,
+    watch: &mut JobWatch<'_>,
+) -> Result<Report, BundleError> {
+    let (total, position) = (container.total(), container.position());
+    let mut files = 0;
+    let mut tick = |more_files: u64| {
+        files += more_files;
+        watch.report(Progress { bytes: position.get(), total, files })
+    };
+    let mut inspection = Inspection {
+        limits: &options.limits,
+        copy_to,
+        tick: &mut tick,
+        hasher: FileHasher::default(),
+        seen: BTreeMap::new(),
+        entries: 0,
+        documents: BTreeMap::new(),
+        log: None,
+        session: None,
+        problems: Vec::new(),
+        is_incomplete: false,
+    };
+    match container.visit(&mut inspection) {
+        Err(error) if error.is_operational() => return Err(error),
+        Err(error) => {
+            inspection.is_incomplete = true;
+            inspection.add_problem(error);
+        }
+        Ok(()) => {}
+    }
+    let report = inspection.finish(path, options);
+    watch.check()?;
+    (watch.progress)(Progress { bytes: total, total, files });
+    Ok(report)
+}
+
+/// The visitor of a verification, with the results so far.
+struct Inspection<'i> {
+    limits: &'i Limits,
+    copy_to: Option<&'i StagedDirectory>,
+    tick: &'i mut dyn FnMut(u64) -> Result<(), BundleError>,
+    hasher: FileHasher,
+    /// The visited files by path; `None` for a file over the limits, which is not read.
+    seen: BTreeMap<String, Option<ListedFile>>,
+    entries: u64,
+    /// The files that are read into memory, by path.
+    documents: BTreeMap<String, Vec<u8>>,
+    log: Option<CheckedLog>,
+    session: Option<CheckedSession>,
+    problems: Vec<BundleError>,
+    /// Whether the visit ended early, so that further files may exist.
+    is_incomplete: bool,
+}
+
+impl Visitor for Inspection<'_> {
+    fn file(&mut self, path: &BundlePath, size: u64, content: &mut dyn Read) -> Result<(), BundleError> {
+        self.entries += 1;
+        if self.entries > self.limits.files {
+            let message = format!("There are more than {} files", self.limits.files);
+            return Err(BundleError::new(BundleCode::TooManyFiles, message));
+        }
+        (self.tick)(1)?;
+        if let Err(error) = self.limits.check_file(path, size) {
+            self.add_problem(error);
+            self.seen.insert(path.as_str().to_owned(), None);
+            return Ok(());
+        }
+        let copy = self.copy_to.map(|staged| staged.create(&path.below(staged.path()))).transpose()?;
+        let (mut log, mut session, mut document) = (None, None, None);
+        let limits = self.limits;
+        let tick = &mut *self.tick;
+        let mut count = |_| tick(0);
+        let mut content = HashingReader::new(content, &mut self.hasher, copy, &mut count);
+        let read = match path.as_str() {
+            path::EVENT_LOG => log.insert(CheckedLog::default()).read(&mut content, limits),
+            path::SESSION_LOG => session.insert(CheckedSession::default()).read(&mut content, limits),
+            other if limits.document_bytes(other).is_some() => {
+                // `size` is within the limit, and the container returns no more than that.
+                let read = content.read_to_end(document.insert(Vec::with_capacity(size as usize)));
+                read.map(drop).map_err(crate::bundle::read::container::read_failed)
+            }
+            _ => Ok(()),
+        };
+        let result = match content.take_error() {
+            Some(error) => {
+                content.abandon();
+                return Err(error);
+            }
+            None => content.finish()?,
+        };
+        if let Some(copy) = result.copy {
+            self.copy_to.map_or(Ok(()), |staged| staged.keep(&copy))?;
+        }
+        if let Err(error) = read {
+            self.add_problem(error.of_file(path.as_str()));
+            // The result of a log that was not read to its end is incomplete.
+            (log, session) = (None, None);
+        }
+        self.log = log.or(self.log.take());
+        self.session = session.or(self.session.take());
+        if let Some(document) = document {
+            self.documents.insert(path.as_str().to_owned(), document);
+        }
+        self.record_file(path, ListedFile { sha256: result.hashed.sha256, size: result.size });
+        Ok(())
+    }
+
+    fn problem(&mut self, problem: BundleError) -> Result<(), BundleError> {
+        self.add_problem(problem);
+        Ok(())
+    }
+}
+
+impl Inspection<'_> {
+    fn add_problem(&mut self, problem: BundleError) {
+        if self.problems.len() == MAX_PROBLEMS {
+            let message = format!("There are more problems than the first {MAX_PROBLEMS}");
+            self.problems.push(BundleError::new(BundleCode::TooManyProblems, message));
+        } else if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(problem);
+        }
+    }
+
+    fn record_file(&mut self, path: &BundlePath, file: ListedFile) {
+        match path.blob() {
+            Some(Some(hash)) if hash == file.sha256 => {}
+            Some(Some(_)) => {
+                let message = format!("its bytes have another hash than its name: {}", as_text(&to_hex(&file.sha256)));
+                self.add_problem(BundleError::about(BundleCode::BlobNameMismatch, path.as_str(), message));
+            }
+            Some(None) => {
+                let message = "a blob lies under its hash, blobs/<first 2 hex digits>/<64 hex digits>";
+                self.add_problem(BundleError::about(BundleCode::BlobNameMismatch, path.as_str(), message));
+            }
+            None => {}
+        }
+        self.seen.insert(path.as_str().to_owned(), Some(file));
+    }
+
+    /// Runs the checks that need all files, after the visit.
+    fn finish(mut self, path: &Path, options: &VerifyOptions) -> Report {
+        let document = self.documents.remove(path::MANIFEST);
+        let manifest = match document.as_deref().map(Manifest::parse) {
+            Some(Ok((manifest, id))) => {
+                manifest.problems(&id).into_iter().for_each(|problem| self.add_problem(problem));
+                Some(manifest)
+            }
+            Some(Err(error)) => {
+                self.add_problem(error);
+                None
+            }
+            None => {
+                if !self.is_incomplete && !self.seen.contains_key(path::MANIFEST) {
+                    let message = "There is no manifest.json: this is no bundle, or not a whole one";
+                    self.add_problem(BundleError::new(BundleCode::ManifestMissing, message));
+                }
+                None
+            }
+        };
+        let redactions = self.redactions();
+        let mut is_trusted = false;
+        if let Some((manifest, document)) = manifest.as_ref().zip(document.as_ref()) {
+            self.check_files(manifest, document);
+            self.check_metadata(manifest);
+            match manifest.kind {
+                BundleKind::Run => self.check_log(manifest, &redactions),
+                BundleKind::Session => self.check_session(manifest),
+            }
+            let signature = self.documents.get(path::SIGNATURE).map(Vec::as_slice);
+            is_trusted = signature.is_some_and(|signature| signed::is_signed_by(&options.trusted, signature, document));
+            let problem = signed::problem(options.signature, &options.trusted, signature, document);
+            problem.into_iter().for_each(|problem| self.add_problem(problem));
+        }
+        let info = manifest.as_ref().map(|manifest| BundleInfo::new(path, manifest, redactions.count()));
+        Report { info, problems: self.problems, manifest, redactions, is_trusted }
+    }
+
+    fn redactions(&mut self) -> RedactionList {
+        match self.documents.get(path::REDACTIONS).map(|document| RedactionList::parse(document)) {
+            Some(Ok(redactions)) => redactions,
+            Some(Err(error)) => {
+                self.add_problem(error);
+                RedactionList::default()
+            }
+            None => RedactionList::default(),
+        }
+    }
+
+    fn check_files(&mut self, manifest: &Manifest, document: &[u8]) {
+        let mut problems = Vec::new();
+        for (path, listed) in &manifest.files {
+            let about = |code, message: String| BundleError::about(code, path, message);
+            match self.seen.get(path) {
+                Some(Some(seen)) if seen.size != listed.size => {
+                    let message = format!("it has {} bytes, and the manifest lists {}", seen.size, listed.size);
+                    problems.push(about(BundleCode::WrongSize, message));
+                }
+                Some(Some(seen)) if seen.sha256 != listed.sha256 => {
+                    let [found, expected] = [seen.sha256, listed.sha256].map(|hash| to_hex(&hash));
+                    let (found, expected) = (as_text(&found), as_text(&expected));
+                    problems.push(about(
+                        BundleCode::WrongHash,
+                        format!("it has the hash {found}, and the manifest lists {expected}"),
+                    ));
+                }
+                None if !self.is_incomplete => {
+                    problems
+                        .push(about(BundleCode::FileMissing, "the manifest lists it, and it is not there".to_owned()));
+                }
+                _ => {}
+            }
+        }
+        let made = [path::MANIFEST, path::CHECKSUMS, path::SIGNATURE];
+        for path in
+            self.seen.keys().filter(|path| !manifest.files.contains_key(*path) && !made.contains(&path.as_str()))
+        {
+            problems.push(BundleError::about(BundleCode::NotInManifest, path, "the manifest does not list it"));
+        }
+        let sums = self.documents.get(path::CHECKSUMS);
+        if sums.is_some_and(|sums| *sums != checksums::print(manifest, document)) {
+            let message = "it is not the list of the manifest's hashes and of the manifest's own";
+            problems.push(BundleError::about(BundleCode::ChecksumsMismatch, path::CHECKSUMS, message));
+        }
+        problems.into_iter().for_each(|problem| self.add_problem(problem));
+    }
+
+    fn check_metadata(&mut self, manifest: &Manifest) {
+        match self.documents.get(path::METADATA) {
+            Some(document) => {
+                if let Err(error) = metadata::check(document, manifest.kind, manifest.log.count) {
+                    self.add_problem(error);
+                }
+            }
+            None if !manifest.files.contains_key(path::METADATA) && !self.is_incomplete => {
+                self.add_problem(BundleError::about(BundleCode::FileMissing, path::METADATA, "every bundle has one"));
+            }
+            None => {}
+        }
+    }
+
+    fn check_session(&mut self, manifest: &Manifest) {
+        self.check_has_log(manifest);
+        let Some(session) = self.session.take() else { return };
+        self.check_count(manifest, session.lines);
+        let log = &manifest.log;
+        if log.head.is_some() || log.first_time.is_some() || log.last_time.is_some() {
+            let message = "The manifest names a head or times, which a session does not have";
+            self.add_problem(BundleError::new(BundleCode::WrongHead, message));
+        }
+    }
+
+    fn check_has_log(&mut self, manifest: &Manifest) {
+        let log = manifest.kind.log();
+        if !manifest.files.contains_key(log) && !self.is_incomplete {
+            self.add_problem(BundleError::about(BundleCode::FileMissing, log, "a bundle of this kind has one"));
+        }
+    }
+
+    fn check_count(&mut self, manifest: &Manifest, found: u64) {
+        if found != manifest.log.count {
+            let message = format!("it has {found} lines, and the manifest says {}", manifest.log.count);
+            self.add_problem(BundleError::about(BundleCode::WrongCount, manifest.kind.log(), message));
+        }
+    }
+
+    fn check_log(&mut self, manifest: &Manifest, redactions: &RedactionList) {
+        self.check_has_log(manifest);
+        for path in [path::DAG, path::WORKFLOW] {
+            if !manifest.files.contains_key(path) && !self.is_incomplete {
+                self.add_problem(BundleError::about(
+                    BundleCode::FileMissing,
+                    path,
+                    "no run can be replayed without it",
+                ));
+            }
+        }
+        // A log without a snapshot must begin with the first event.
+        let (first_time, previous) = match self.check_snapshot(manifest) {
+            Ok(Some(snapshot)) => (snapshot.content.logical_time + 1, Some(snapshot.content.event_hash)),
+            Ok(None) => (0, None),
+            Err(error) => {
+                if !self.is_incomplete {
+                    self.add_problem(error);
+                }
+                return;
+            }
+        };
+        let Some(log) = self.log.take() else { return };
+        self.check_count(manifest, log.extent.count);
+        let mut expected = log.extent.clone();
+        expected.head = expected.head.or(previous);
+        let listed = &manifest.log;
+        if (expected.first_time, expected.last_time, expected.head)
+            != (listed.first_time, listed.last_time, listed.head)
+        {
+            let message = "its first or last event is not the one that the manifest names";
+            self.add_problem(BundleError::about(BundleCode::WrongHead, path::EVENT_LOG, message));
+        }
+        let empty_without_snapshot = log.extent.count == 0 && previous.is_none();
+        if empty_without_snapshot || log.extent.first_time.is_some_and(|first| first != first_time) {
+            let message = format!("it must begin with the event at time {first_time}");
+            self.add_problem(BundleError::about(BundleCode::LogInvalid, path::EVENT_LOG, message));
+        } else if let Some(Err(error)) = previous.map(|previous| log.check_first_line(&previous)) {
+            self.add_problem(error.of_file(path::EVENT_LOG));
+        }
+        if log.torn_bytes > 0 {
+            let message = format!("its last line is torn: {} bytes without an end", log.torn_bytes);
+            self.add_problem(BundleError::about(BundleCode::LogInvalid, path::EVENT_LOG, message));
+        }
+        self.check_redactions(&log, redactions);
+        self.check_blobs(&log, redactions);
+    }
+
+    /// Parses the snapshot of a partial bundle.
+    fn check_snapshot(&self, manifest: &Manifest) -> Result<Option<Snapshot>, BundleError> {
+        let refused = |why: &str| BundleError::about(BundleCode::SnapshotInvalid, path::SNAPSHOT, why);
+        let document = self.documents.get(path::SNAPSHOT);
+        let Some(partial) = &manifest.partial else {
+            return match document {
+                Some(_) => Err(refused("the manifest does not say that the bundle begins with it")),
+                None => Ok(None),
+            };
+        };
+        let document = document.ok_or_else(|| refused("the bundle begins with a snapshot that is not there"))?;
+        let text = std::str::from_utf8(document).map_err(|_| refused("it is not UTF-8"))?;
+        // The snapshot needs no signature of its own: the manifest, which may be signed, contains its hash.
+        let snapshot = Snapshot::parse(text, &TrustedKeys::default());
+        let snapshot = snapshot.map_err(|error| of_run(BundleCode::SnapshotInvalid, error).of_file(path::SNAPSHOT))?;
+        if snapshot.content.logical_time != partial.logical_time || snapshot.id() != partial.snapshot {
+            return Err(refused("it is another one than the manifest names"));
+        }
+        Ok(Some(snapshot))
+    }
+
+    /// Checks that `redactions.json` lists exactly the events without a salt.
+    fn check_redactions(&mut self, log: &CheckedLog, redactions: &RedactionList) {
+        let listed = redactions.events.keys().copied();
+        if !log.unsalted.iter().copied().eq(listed) {
+            let unlisted = log.unsalted.iter().find(|time| !redactions.events.contains_key(time));
+            let what = match unlisted {
+                Some(time) => format!("the event at time {time} has no salt, and redactions.json does not list it"),
+                None => "an event that redactions.json lists as redacted is not, or not there".to_owned(),
+            };
+            self.add_problem(BundleError::about(BundleCode::RedactionMismatch, path::EVENT_LOG, what));
+        }
+    }
+
+    fn check_blobs(&mut self, log: &CheckedLog, redactions: &RedactionList) {
+        let mut missing: Vec<(String, Hash)> = Vec::new();
+        for hash in &log.blobs {
+            let name = as_text(&to_hex(hash)).to_owned();
+            let stored =
+                redactions.blobs.get(&name).and_then(|blob| from_hex(blob.redacted.as_bytes())).unwrap_or(*hash);
+            let path = path::blob_path(as_text(&to_hex(&stored)));
+            if !self.seen.contains_key(&path) {
+                missing.push((path, *hash));
+            }
+        }
+        missing.sort();
+        let is_incomplete = self.is_incomplete;
+        for (path, hash) in missing.into_iter().filter(|_| !is_incomplete) {
+            let message = format!("the log names the blob {}, and it is not there", as_text(&to_hex(&hash)));
+            self.add_problem(BundleError::about(BundleCode::BlobMissing, &path, message));
+        }
+        if let Some(name) = &log.invalid_blob {
+            let message = format!("it names a blob '{name}', which is the name of none");
+            self.add_problem(BundleError::about(BundleCode::BlobMissing, path::EVENT_LOG, message));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+//! What a built-in rule is.
+
+use crate::bundle::redact::named;
+
+/// A built-in rule.
+#[derive(Debug)]
+pub struct Builtin {
+    /// The name of the rule.
+    pub name: &'static str,
+    /// The regular expression. Only its group `secret`, if it has one, is redacted.
+    pub pattern: &'static str,
+    /// Literals of which every match contains at least one.
+    pub literals: &'static [&'static str],
+    /// Lower-case parts of keys. The value of such a key is also matched as `key: value`.
+    pub keys: &'static [&'static str],
+    /// Decides whether a match is a secret.
+    pub accepts: fn(&[u8]) -> bool,
+}
+
+/// A rule without further conditions.
+pub(super) const fn pattern(name: &'static str, literals: &'static [&'static str], pattern: &'static str) -> Builtin {
+    Builtin { name, pattern, literals, keys: &[], accepts: |_| true }
+}
+
+/// Whether a text is neither a variable nor a placeholder.
+pub(super) fn is_given(secret: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(secret);
+    !(text.starts_with(['$', '<', '{', '%', '['])
+        || text == "value"
+        || text == "password"
+        || named::is_placeholder(&text))
+}
+
+/// Whether a text has a digit.
+pub(super) fn has_digit(secret: &[u8]) -> bool {
+    secret.iter().any(u8::is_ascii_digit)
+}

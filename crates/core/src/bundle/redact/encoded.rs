@@ -1,0 +1,272 @@
+//! Finds texts that are encoded as base64, base64url or hex digits, and decodes them once.
+//!
+//! Only what decodes to text from its beginning is such a text: images, hashes and long words do not. Lines of 60 characters and
+//! more are joined, as `base64` and MIME wrap them.
+
+/// The minimum length of an encoded text: 16 bytes.
+const MIN_BASE64: usize = 22;
+const MIN_HEX: usize = 32;
+
+/// The minimum length of a line that the next one continues.
+const MIN_LINE: usize = 60;
+
+/// Letters that are fewer may be a word rather than a line.
+const MIN_WORD: usize = 16;
+
+/// How many decoded bytes show whether it is a text.
+const SAMPLE: usize = 24;
+
+/// An encoded text: its range, and what it decodes to.
+#[derive(Debug)]
+pub(super) struct Segment {
+    /// The offset of its first byte.
+    pub start: usize,
+    /// The offset after its last byte, with the padding.
+    pub end: usize,
+    /// What it decodes to. UTF-16 has become UTF-8, if it is ASCII.
+    pub decoded: Vec<u8>,
+}
+
+/// The value of each digit of base64 and base64url; [`NONE`] for other bytes.
+const VALUES: [u8; 256] = {
+    let mut values = [NONE; 256];
+    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut at = 0;
+    while at < 64 {
+        values[digits[at] as usize] = at as u8;
+        at += 1;
+    }
+    values[b'-' as usize] = 62;
+    values[b'_' as usize] = 63;
+    values
+};
+
+const NONE: u8 = 0xff;
+
+fn is_digit(byte: u8) -> bool {
+    VALUES[byte as usize] != NONE
+}
+
+/// The encoded texts in `text`, in order. If `is_cut`, the text may begin in the middle of one.
+pub(crate) fn segments(text: &[u8], is_cut: bool) -> impl Iterator<Item = Segment> + '_ {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        while let Some((start, end)) = run(text, from) {
+            let end = joined(text, start, end);
+            from = end;
+            if let Some(segment) = segment(text, start, end, is_cut && start == 0) {
+                return Some(segment);
+            }
+        }
+        None
+    })
+}
+
+/// The range of digits around an occurrence of an encoded secret, with the padding.
+pub(super) fn whole_run(text: &[u8], start: usize, end: usize) -> (usize, usize) {
+    let before = text[..start].iter().rev().take_while(|byte| is_digit(**byte)).count();
+    let after = text[end..].iter().take_while(|byte| is_digit(**byte)).count();
+    let mut start = start - before;
+    if start > 0 && text[start - 1] == b'\\' && before > 0 {
+        start += 1;
+    }
+    (start, padded(text, end + after))
+}
+
+/// The next sequence of digits from `from` on that is long enough.
+///
+/// Of the bytes that such a sequence would have from here on, the last one is looked at first: mostly it is none of its digits, or one
+/// shortly before it is not, and the bytes before need not be looked at.
+fn run(text: &[u8], from: usize) -> Option<(usize, usize)> {
+    let mut at = from;
+    while let Some(bytes) = text.get(at..at + MIN_BASE64) {
+        if let Some(other) = bytes.iter().rposition(|byte| !is_digit(*byte)) {
+            at += other + 1;
+            continue;
+        }
+        let end = at + text[at..].iter().take_while(|byte| is_digit(**byte)).count();
+        // The letter of an escape.
+        let escape = usize::from(at > 0 && text[at - 1] == b'\\');
+        return Some((at + escape, end));
+    }
+    None
+}
+
+/// The end of an encoded text that begins with the line `text[start..end]`.
+fn joined(text: &[u8], start: usize, mut end: usize) -> usize {
+    let mut line = start;
+    while end - line >= MIN_LINE && (end - line).is_multiple_of(4) {
+        let Some(next) = next_line(text, end) else { break };
+        let length = text[next..].iter().take_while(|byte| is_digit(**byte)).count();
+        // The first word of a sentence continues no line.
+        let after = text.get(padded(text, next + length));
+        let is_alone = after.is_none_or(|byte| b"\r\n\\\"'`<,)".contains(byte));
+        let is_word = length < MIN_WORD && text[next..next + length].iter().all(u8::is_ascii_alphabetic);
+        if length == 0 || is_word && !is_alone {
+            break;
+        }
+        (line, end) = (next, next + length);
+    }
+    padded(text, end)
+}
+
+fn padded(text: &[u8], end: usize) -> usize {
+    end + text[end..].iter().take(2).take_while(|byte| **byte == b'=').count()
+}
+
+/// The offset after a line break at `at`, which may be escaped.
+fn next_line(text: &[u8], at: usize) -> Option<usize> {
+    let rest = &text[at..];
+    let breaks: [&[u8]; 5] = [b"\r\n", b"\n", b"\\r\\n", b"\\n", b"\\\\n"];
+    breaks.iter().find(|line| rest.starts_with(line)).map(|line| at + line.len())
+}
+
+fn segment(text: &[u8], start: usize, end: usize, is_cut: bool) -> Option<Segment> {
+    let run = &text[start..end];
+    // Of most words and paths the first digits show that they are none.
+    let is_hex = run.len() >= MIN_HEX && run[..MIN_HEX].iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'x');
+    let slash = memchr::memrchr(b'/', &run[..run.len().min(64)]).map(|slash| slash + 1);
+    let slash = slash.filter(|at| run.len() - at >= MIN_BASE64 && begins_as_text(&run[*at..]));
+    if !is_hex && !is_cut && slash.is_none() && !begins_as_text(run) {
+        return None;
+    }
+    let hex = run.strip_prefix(b"0x").unwrap_or(run);
+    if hex.len() >= MIN_HEX && hex.iter().all(u8::is_ascii_hexdigit) {
+        let offsets = if is_cut { 0..2 } else { 0..1 };
+        return offsets.into_iter().find_map(|offset| {
+            let pairs = hex[offset..].chunks_exact(2);
+            let decoded: Vec<u8> = pairs.map(|pair| hex_value(pair[0]) << 4 | hex_value(pair[1])).collect();
+            is_text(&decoded).then(|| Segment { start, end, decoded: narrowed(decoded) })
+        });
+    }
+    let starts = if is_cut { vec![0, 1, 2, 3] } else { [Some(0), slash].into_iter().flatten().collect() };
+    starts.into_iter().find_map(|offset| {
+        let sample = decoded(&run[offset..run.len().min(offset + SAMPLE * 2)]);
+        if !is_text(&sample) {
+            return None;
+        }
+        Some(Segment { start: start + offset, end, decoded: narrowed(decoded(&run[offset..])) })
+    })
+}
+
+/// Whether the first eight digits may decode to text.
+fn begins_as_text(run: &[u8]) -> bool {
+    let digits = run.get(..8).unwrap_or_default().iter();
+    let bits = digits.fold(0u64, |bits, byte| bits << 6 | u64::from(VALUES[*byte as usize] & 63));
+    let bytes = &bits.to_be_bytes()[2..];
+    let is_plain = |byte: &&u8| (0x20..0x7f).contains(*byte) || matches!(**byte, b'\n' | b'\r' | b'\t' | 0);
+    matches!(bytes[0], 0xef | 0xfe | 0xff) || bytes.iter().filter(is_plain).count() >= 5
+}
+
+fn hex_value(byte: u8) -> u8 {
+    (byte as char).to_digit(16).unwrap_or(0) as u8
+}
+
+/// Decodes base64 or base64url. Line breaks, and escapes of them, are passed over.
+fn decoded(run: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(run.len() * 3 / 4 + 3);
+    let (mut bits, mut count, mut is_escape) = (0u32, 0, false);
+    for byte in run {
+        let value = VALUES[*byte as usize];
+        if value == NONE || is_escape {
+            is_escape = *byte == b'\\';
+            continue;
+        }
+        bits = bits << 6 | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push((bits >> count) as u8);
+        }
+    }
+    out
+}
+
+/// Whether decoded bytes begin as a text does, in UTF-8 or UTF-16.
+fn is_text(decoded: &[u8]) -> bool {
+    let sample = &decoded[..decoded.len().min(SAMPLE)];
+    let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
+    let sample = sample.strip_prefix(b"\xff\xfe").or(sample.strip_prefix(b"\xfe\xff")).unwrap_or(sample);
+    let is_printable = |byte: &&u8| (0x20..0x7f).contains(*byte) || matches!(**byte, b'\n' | b'\r' | b'\t');
+    let printable = sample.iter().filter(is_printable).count();
+    let zeros = sample.iter().filter(|byte| **byte == 0).count();
+    let is_wide = zeros * 2 >= sample.len().saturating_sub(2) && printable * 2 + 2 >= sample.len();
+    !sample.is_empty() && (printable * 5 >= sample.len() * 4 || is_wide)
+}
+
+/// UTF-16 as UTF-8, if it is ASCII.
+fn narrowed(mut decoded: Vec<u8>) -> Vec<u8> {
+    if decoded.len() > 3 && decoded[..decoded.len().min(SAMPLE)].iter().filter(|byte| **byte == 0).count() >= 2 {
+        decoded.retain(|byte| *byte != 0);
+    }
+    decoded
+}
+
+#[cfg(test)]
+mod tests {
+    use base64ct::{Base64, Base64UrlUnpadded, Encoding};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn found(text: &str) -> Vec<(String, String)> {
+        let segments = segments(text.as_bytes(), false);
+        segments
+            .map(|it| (text[it.start..it.end].to_owned(), String::from_utf8_lossy(&it.decoded).into_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn encoded_texts_are_found_whole() {
+        let plain = "user=joe&token=abc?>~\n and more of it";
+        let (base64, url) =
+            (Base64::encode_string(plain.as_bytes()), Base64UrlUnpadded::encode_string(plain.as_bytes()));
+        let hex: String = plain.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let wide: Vec<u8> = plain.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for encoded in [base64, url, hex.to_uppercase(), hex, Base64::encode_string(&wide)] {
+            for (before, after) in
+                [("", ""), ("x=\"", "\" y"), ("data:text/plain;base64,", ""), ("\\n", "\\n"), ("é ", "\n")]
+            {
+                assert_eq!(
+                    found(&format!("{before}{encoded}{after}")),
+                    [(encoded.clone(), plain.to_owned())],
+                    "{before}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn lines_of_an_encoded_text_are_joined() {
+        let plain = "a line of text, ".repeat(20);
+        let encoded = Base64::encode_string(plain.as_bytes());
+        for line_break in ["\n", "\r\n", "\\n"] {
+            let lines: Vec<_> = encoded.as_bytes().chunks(76).map(|line| std::str::from_utf8(line).unwrap()).collect();
+            assert_eq!(found(&lines.join(line_break)), [(lines.join(line_break), plain.clone())]);
+        }
+    }
+
+    #[test]
+    fn hashes_images_and_words_are_no_encoded_texts() {
+        for text in [
+            "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+            "/usr/lib/python3/dist-packages/some_module_of_it",
+            "getAvailableModelsForProvider aVeryLongIdentifierOfAProgram",
+            "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==",
+        ] {
+            assert_eq!(found(text), [], "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics_and_segments_are_in_order(text in "[ -~\n\\\\]{0,90}|[A-Za-z0-9+/=\n]{0,300}", is_cut: bool) {
+            let mut at = 0;
+            for segment in segments(text.as_bytes(), is_cut) {
+                prop_assert!(at <= segment.start && segment.start < segment.end && segment.end <= text.len());
+                at = segment.end;
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Encodings of a secret that can be searched for without decoding what is around them: base64, base64url, hex digits, UTF-16.
+
+use base64ct::{Base64, Base64Url, Encoding};
+
+/// The shortest secret whose encodings are searched for. Those of shorter ones occur by coincidence.
+const MIN_BYTES: usize = 6;
+
+/// The longest.
+pub(super) const MAX_BYTES: usize = 4 << 10;
+
+/// An encoding of a secret, as a part of an encoded text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Spelling {
+    /// The bytes to search for.
+    pub bytes: Vec<u8>,
+    /// Whether it stands in a longer encoded text, which is removed as a whole.
+    pub is_within_run: bool,
+}
+
+/// The encodings of a secret.
+pub(super) fn spellings(secret: &[u8]) -> Vec<Spelling> {
+    if secret.len() < MIN_BYTES || secret.len() > MAX_BYTES {
+        return Vec::new();
+    }
+    let mut all = Vec::new();
+    let mut add = |bytes: Vec<u8>, is_within_run| all.push(Spelling { bytes, is_within_run });
+    let wide = wide(secret);
+    for text in [Some(secret), wide.as_ref().map(|[little, _]| &little[..]), wide.as_ref().map(|[_, big]| &big[..])]
+        .into_iter()
+        .flatten()
+    {
+        for offset in 0..3 {
+            add(base64::<Base64>(text, offset), true);
+            add(base64::<Base64Url>(text, offset), true);
+        }
+        let hex = const_hex::encode(text);
+        add(hex.to_ascii_uppercase().into_bytes(), true);
+        add(hex.into_bytes(), true);
+    }
+    for text in wide.into_iter().flatten() {
+        add(text, false);
+    }
+    if secret.contains(&b' ') {
+        add(secret.iter().map(|byte| if *byte == b' ' { b'+' } else { *byte }).collect(), false);
+    }
+    all.sort_unstable_by(|a, b| a.bytes.cmp(&b.bytes));
+    all.dedup();
+    all
+}
+
+/// The digits that depend on the secret alone if it stands `offset` bytes after a multiple of three.
+fn base64<E: Encoding>(secret: &[u8], offset: usize) -> Vec<u8> {
+    let padded = [&[0, 0, 0][..offset], secret].concat();
+    let encoded = E::encode_string(&padded).into_bytes();
+    let (start, end) = ((offset * 8).div_ceil(6), padded.len() * 8 / 6);
+    encoded[start..end].to_vec()
+}
+
+/// A text in UTF-16, little-endian and big-endian.
+fn wide(secret: &[u8]) -> Option<[Vec<u8>; 2]> {
+    let text = std::str::from_utf8(secret).ok()?;
+    Some([
+        text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_secret_is_found_in_every_encoding_of_a_text_around_it(
+            before in "[ -~]{0,9}", secret in "[!-~é]{6,20}", after in "[ -~]{0,9}",
+        ) {
+            let text = format!("{before}{secret}{after}");
+            let found = |encoded: &[u8]| spellings(secret.as_bytes()).iter().any(|it| memchr::memmem::find(encoded, &it.bytes).is_some());
+            prop_assert!(found(Base64::encode_string(text.as_bytes()).as_bytes()));
+            prop_assert!(found(Base64Url::encode_string(text.as_bytes()).as_bytes()));
+            prop_assert!(found(const_hex::encode(&text).as_bytes()));
+            let [little, big] = wide(text.as_bytes()).unwrap();
+            prop_assert!(found(&little) && found(&big));
+            prop_assert!(found(Base64::encode_string(&little).as_bytes()));
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The projection of a run's event: the parts that are compared (`docs/diff.md`, "What is compared").
+
+use std::borrow::Cow;
+
+use super::equal::{Pair, number, same_place};
+use super::ignore::Pointer;
+use super::places::Places;
+use super::tree::{Index, Mark, ROOT, Reference, Shape, Tree};
+use crate::diff::stream::RunEvent;
+use crate::json::Text;
+use crate::run::{FieldType, Kind, PayloadField, fields_of};
+
+/// The parts of an event that are compared, and its references.
+#[derive(Clone, Copy)]
+pub struct Facts<'e> {
+    /// The event's kind.
+    pub kind: Kind,
+    /// The node, as the inside of its JSON string.
+    pub node: Option<&'e [u8]>,
+    /// The logical time of the cause.
+    pub parent: Option<u64>,
+    /// For an event that ends a call, the place of the event that opened it.
+    pub invoked: Option<i64>,
+    /// The payload as it is in the log.
+    pub payload: &'e [u8],
+    /// The places of the event's log.
+    pub places: &'e Places,
+}
+
+/// The projection of an event: `{"kind","node","parent","payload"}`, in which the values that do not count are
+/// marked.
+pub(crate) fn project_event(event: &RunEvent<'_>, ignore: &[Pointer]) -> Option<Tree<'static>> {
+    let (kind, node, parent) = (event.row.kind, event.node(), event.row.parent);
+    let (invoked, payload, places) = (event.invoked(), event.payload(), event.places);
+    project_facts(&Facts { kind, node, parent, invoked, payload, places }, ignore)
+}
+
+/// The same, for an event that was not read by a [`RunCursor`](super::run_stream::RunCursor).
+pub fn project_facts(event: &Facts<'_>, ignore: &[Pointer]) -> Option<Tree<'static>> {
+    let mut tree = Tree::of(Cow::Owned(text(event)))?;
+    if let (Some(parent), Some(index)) = (event.parent, tree.at(&["parent"])) {
+        tree.set_mark(index, refers(event.places.of(parent)));
+    }
+    if let Some(payload) = tree.at(&["payload"]) {
+        mark_fields(&mut tree, payload, fields_of(event.kind), event);
+    }
+    ignore.iter().for_each(|pointer| pointer.apply(&mut tree));
+    Some(tree)
+}
+
+fn text(event: &Facts<'_>) -> String {
+    let payload = String::from_utf8_lossy(event.payload);
+    let mut text = String::with_capacity(payload.len() + 96);
+    text.push_str("{\"kind\":\"");
+    text.push_str(event.kind.as_str());
+    text.push_str("\",\"node\":");
+    match event.node {
+        Some(node) => {
+            text.push('"');
+            text.push_str(&String::from_utf8_lossy(node));
+            text.push('"');
+        }
+        None => text.push_str("null"),
+    }
+    text.push_str(",\"parent\":");
+    match event.parent {
+        Some(parent) => text.push_str(&parent.to_string()),
+        None => text.push_str("null"),
+    }
+    text.push_str(",\"payload\":");
+    text.push_str(&payload);
+    text.push('}');
+    text
+}
+
+fn refers(place: i64) -> Mark {
+    Mark::Refers(Some(Reference { place, part: 0 }))
+}
+
+/// Marks the fields of an object that are not compared by their value.
+fn mark_fields(tree: &mut Tree<'_>, object: Index, fields: &[PayloadField], event: &Facts<'_>) {
+    for field in fields {
+        let invoked = || event.invoked.map(|place| Reference { place, part: 0 });
+        match field.of {
+            _ if !field.is_compared => mark(tree, object, field.name, Mark::Dropped),
+            FieldType::Call => mark(tree, object, field.name, Mark::Refers(invoked())),
+            FieldType::Ids => mark(tree, object, field.name, Mark::Set),
+            FieldType::Time => {
+                tree.member(object, field.name).into_iter().for_each(|time| mark_time(tree, time, event.places));
+            }
+            FieldType::Times => {
+                elements(tree, object, field.name).into_iter().for_each(|time| mark_time(tree, time, event.places));
+            }
+            FieldType::Objects(inner) => {
+                let elements = elements(tree, object, field.name);
+                elements.into_iter().for_each(|element| mark_fields(tree, element, inner, event));
+            }
+            _ => {}
+        }
+        // `null` counts as absent.
+        if field.is_optional && tree.member(object, field.name).is_some_and(|index| tree.shape(index) == Shape::Null) {
+            mark(tree, object, field.name, Mark::Dropped);
+        }
+    }
+}
+
+fn elements(tree: &Tree<'_>, object: Index, name: &str) -> Vec<Index> {
+    tree.member(object, name).map(|list| tree.children(list).collect()).unwrap_or_default()
+}
+
+fn mark(tree: &mut Tree<'_>, object: Index, name: &str, mark: Mark) {
+    if let Some(index) = tree.member(object, name)
+        && (mark != Mark::Set || tree.shape(index) == Shape::Array)
+    {
+        tree.set_mark(index, mark);
+    }
+}
+
+fn mark_time(tree: &mut Tree<'_>, index: Index, places: &Places) {
+    if tree.shape(index) == Shape::Number {
+        let time = number(tree.text(index)) as u64;
+        tree.set_mark(index, refers(places.of(time)));
+    }
+}
+
+/// Whether the projections of two events are equal. Returns `None` if an event can't be parsed.
+#[inline]
+pub(crate) fn are_equal(left: &RunEvent<'_>, right: &RunEvent<'_>, ignore: &[Pointer]) -> Option<bool> {
+    if are_plainly_equal(left, right) {
+        return Some(true);
+    }
+    if ignore.is_empty() && left.row.kind != right.row.kind {
+        return Some(false);
+    }
+    let (left, right) = (project_event(left, ignore)?, project_event(right, ignore)?);
+    Some(Pair { left: &left, right: &right, same_reference: &same_place }.are_equal(ROOT, ROOT))
+}
+
+/// Whether two events are found to be equal without parsing them. If `false`, they have to be parsed.
+#[inline]
+fn are_plainly_equal(left: &RunEvent<'_>, right: &RunEvent<'_>) -> bool {
+    left.row.kind == right.row.kind
+        && same_node(left.node(), right.node())
+        && left.parent() == right.parent()
+        && match left.row.kind {
+            // Their payloads contain times.
+            Kind::NodeScheduled | Kind::NodeSkipped => {
+                let (one, other) = (left.places, right.places);
+                one.are_plain()
+                    && other.are_plain()
+                    && one.start() == other.start()
+                    && left.payload() == right.payload()
+            }
+            Kind::ToolInvoked | Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut => {
+                left.invoked() == right.invoked()
+                    && (left.payload() == right.payload()
+                        || left.around_call().is_some_and(|around| right.around_call() == Some(around)))
+            }
+            _ => left.payload() == right.payload(),
+        }
+}
+
+#[inline]
+fn same_node(left: Option<&[u8]>, right: Option<&[u8]>) -> bool {
+    left == right || matches!((left, right), (Some(left), Some(right)) if id(left) == id(right))
+}
+
+fn id(inside: &[u8]) -> Text<'_> {
+    Text::from_json(std::str::from_utf8(inside).unwrap_or_default())
+}
+
+/// Whether two trees are equal. References are equal if they refer to the same place.
+pub(crate) fn trees_are_equal(left: &Tree<'_>, right: &Tree<'_>) -> bool {
+    Pair { left, right, same_reference: &same_place }.are_equal(ROOT, ROOT)
+}

@@ -1,0 +1,135 @@
+use super::*;
+use crate::diff::projection::equal::{Pair, same_place};
+use crate::diff::projection::tree::ROOT;
+use crate::diff::stream::parts_of;
+use crate::json::Nesting;
+
+fn trees(lines: &[&str]) -> Vec<Tree<'static>> {
+    let mut calls = Calls::default();
+    let project = |(place, line): (i64, &&str)| {
+        let parts = parts_of(line.as_bytes(), &mut Nesting::default()).unwrap();
+        let record = Record { line: line.as_bytes(), parts, place, offset: 0 };
+        super::project_record(&record, &mut calls, &[]).unwrap()
+    };
+    (0..).zip(lines).map(project).collect()
+}
+
+fn equal(left: &[&str], right: &[&str]) -> Vec<bool> {
+    let pair = |(left, right): (&Tree<'static>, &Tree<'static>)| {
+        Pair { left, right, same_reference: &same_place }.are_equal(ROOT, ROOT)
+    };
+    trees(left).iter().zip(&trees(right)).map(pair).collect()
+}
+
+#[test]
+fn what_tells_of_one_execution_only_does_not_count() {
+    let line = |n: u32| {
+        format!(
+            r#"{{"v":1,"seq":{n},"ts":"{n}","type":"content","payload":{{"content":{{"speaker":"ai","blocks":[{{"type":"text","text":"t"}}],"metadata":{{"model":"m","usage":{{"in":{n}}},"deep":[{{"createdAt":{n},"request_id":"{n}","requestID":{n},"totalTokens":{n},"responseTimeMs":{n}}}]}}}}}}}}"#
+        )
+    };
+    assert_eq!(equal(&[&line(1)], &[&line(2)]), [true]);
+    let start = |id: &str| {
+        format!(
+            r#"{{"type":"session_start","payload":{{"sessionId":"{id}","startTime":"{id}","projectHash":"h","model":"m"}}}}"#
+        )
+    };
+    assert_eq!(equal(&[&start("a")], &[&start("b")]), [true]);
+    assert_eq!(equal(&[&start("a")], &[&start("a").replace("\"m\"", "\"n\"")]), [false]);
+}
+
+#[test]
+fn ids_of_checkpoints_and_of_sources_do_not_count_and_names_do() {
+    for event_type in ["checkpoint_created", "checkpoint_renamed", "checkpoint_deleted"] {
+        let line = |id: &str, name: &str| {
+            format!(r#"{{"type":"{event_type}","payload":{{"checkpointId":"{id}","name":"{name}"}}}}"#)
+        };
+        assert_eq!(equal(&[&line("a", "n")], &[&line("b", "n")]), [true], "{event_type}");
+        assert_eq!(equal(&[&line("a", "n")], &[&line("a", "m")]), [false], "{event_type}");
+    }
+    let fork = r#"{"type":"session_forked","payload":{"parentSessionId":"p","parentSequence":1,"checkpointId":"c","checkpointName":"n"}}"#;
+    let differs = |from: &str, to: &str| equal(&[fork], &[&fork.replace(from, to)]) == [false];
+    assert!(!differs("\"p\"", "\"q\"") && !differs("\"c\"", "\"d\""));
+    assert!(differs(":1", ":2") && differs("\"n\"", "\"m\""));
+    for (line, other) in [
+        (r#"{"type":"session_metadata","payload":{"title":"t"}}"#, "null"),
+        (r#"{"type":"session_named","payload":{"name":"t"}}"#, "\"u\""),
+        (r#"{"type":"session_start","payload":{"sessionId":"s","cwd":"t"}}"#, "\"u\""),
+        (r#"{"type":"content","payload":{"checkpointId":"t"}}"#, "\"u\""),
+    ] {
+        assert_eq!(equal(&[line], &[&line.replace("\"t\"", other)]), [false], "{line}");
+    }
+}
+
+#[test]
+fn keys_are_told_apart_by_their_words() {
+    let mut words = Words::default();
+    for key in [
+        "usage",
+        "usageMetadata",
+        "totalTokens",
+        "token_count",
+        "cost-usd",
+        "durationMs",
+        "timestamp",
+        "ts",
+        "startTime",
+        "created_at",
+        "id",
+        "requestId",
+        "response_id",
+        "HTTPRequestID",
+        "uuid",
+        "traceIds",
+        "time_ms",
+    ] {
+        assert!(tells_of_one_execution(key, &mut words), "{key}");
+    }
+    for key in [
+        "model",
+        "modelId",
+        "provider_id",
+        "maxTokens",
+        "max_output_tokens",
+        "tokenBudget",
+        "timeout",
+        "at",
+        "flat",
+        "idle",
+        "format",
+        "finishReason",
+        "temperature",
+        "update",
+        "candidate",
+        "",
+    ] {
+        assert!(!tells_of_one_execution(key, &mut words), "{key}");
+    }
+}
+
+#[test]
+fn calls_count_by_their_place() {
+    let call = |ids: &[&str]| {
+        let blocks: Vec<_> = ids
+            .iter()
+            .map(|id| format!(r#"{{"type":"tool_call","id":"{id}","name":"t","parameters":{{}}}}"#))
+            .collect();
+        format!(r#"{{"type":"content","payload":{{"content":{{"speaker":"ai","blocks":[{}]}}}}}}"#, blocks.join(","))
+    };
+    let answer = |id: &str| {
+        format!(
+            r#"{{"type":"content","payload":{{"content":{{"speaker":"tool","blocks":[{{"type":"tool_response","callId":"{id}","toolName":"t","result":1}}]}}}}}}"#
+        )
+    };
+    let left = [call(&["a", "b"]), answer("a"), answer("b")];
+    let of = |lines: &[String; 3]| equal(&left.each_ref().map(String::as_str), &lines.each_ref().map(String::as_str));
+    assert_eq!(of(&[call(&["x", "y"]), answer("x"), answer("y")]), [true, true, true]);
+    assert_eq!(of(&[call(&["x", "y"]), answer("y"), answer("x")]), [true, false, false]);
+    assert_eq!(of(&[call(&["b", "a"]), answer("b"), answer("a")]), [true, true, true]);
+    assert_eq!(of(&[call(&["x", "y"]), answer("x"), answer("x")]), [true, true, false]);
+    assert_eq!(equal(&[&answer("a")], &[&answer("b")]), [true], "neither answers anything");
+    // Among several calls with the same id, the nearest one is answered.
+    let calls = [call(&["a"]), call(&["a"]), answer("a"), answer("a")];
+    let others = [call(&["x"]), call(&["y"]), answer("y"), answer("x")];
+    assert_eq!(equal(&calls.each_ref().map(String::as_str), &others.each_ref().map(String::as_str)), [true; 4]);
+}

@@ -1,0 +1,88 @@
+//! The recordings that can be compared: the log of a run or the file of a session, wherever it came from.
+
+use std::path::{Path, PathBuf};
+
+use crate::diff::error::{Damage, Side};
+use crate::disk::{InputFile, OsError, files};
+use crate::run::{Redactions, RunDirectory};
+
+/// The kind of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// The log of a workflow's execution.
+    Run,
+    /// The conversation of a CLI.
+    Session,
+}
+
+/// A recording to be read.
+///
+/// A caller that opens another form, such as a bundle, converts it to this one: a log on disk and its particulars.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Whether it is a run or a session.
+    pub kind: SourceKind,
+    /// The path of the recording as the caller passed it, for messages.
+    pub path: PathBuf,
+    /// The directory of a run, which contains its graph.
+    pub root: PathBuf,
+    /// The log of the run, or the file of the session.
+    pub log: PathBuf,
+    /// The logical time of a run's first event: 0, unless the log begins after a snapshot. `None` if unknown: it is then read
+    /// from the log.
+    pub first: Option<u64>,
+    /// The events of a run that were redacted.
+    pub redactions: Redactions,
+    /// Whether anything was redacted; of sessions too.
+    pub is_redacted: bool,
+    /// The run's id, as the inside of a JSON string, if the log does not contain it.
+    pub run_id: Option<String>,
+}
+
+/// The first bytes of a run's log.
+const LOG_BEGINS: &[u8] = br#"{"v":1,"time":"#;
+
+impl Source {
+    /// The run in a directory.
+    pub fn run(directory: &Path) -> Self {
+        let log = RunDirectory::new(directory).log();
+        Self::of(SourceKind::Run, directory, directory, log)
+    }
+
+    /// The session in a file.
+    pub fn session(file: &Path) -> Self {
+        Self::of(SourceKind::Session, file, file, file.to_owned())
+    }
+
+    /// The recording at `path`: a directory is a run, a file that begins like a run's log is that log, and any other file is
+    /// a session.
+    pub fn find(path: &Path) -> Result<Self, OsError> {
+        let metadata = files::metadata(path)?;
+        if metadata.is_directory() {
+            return Ok(Self::run(path));
+        }
+        if metadata.is_file() && InputFile::open(path)?.read_up_to(LOG_BEGINS.len() as u64)? == LOG_BEGINS {
+            let root = path.parent().unwrap_or(Path::new(""));
+            return Ok(Self::of(SourceKind::Run, path, root, path.to_owned()));
+        }
+        Ok(Self::session(path))
+    }
+
+    fn of(kind: SourceKind, path: &Path, root: &Path, log: PathBuf) -> Self {
+        Source {
+            kind,
+            path: path.to_owned(),
+            root: root.to_owned(),
+            log,
+            first: Some(0),
+            redactions: Redactions::default(),
+            is_redacted: false,
+            run_id: None,
+        }
+    }
+
+    /// The recording as the subject of an error.
+    pub fn place(&self, side: Option<Side>) -> Damage {
+        Damage { side, path: self.path.clone() }
+    }
+}

@@ -1,0 +1,151 @@
+//! An open file of any file system; in releases always a file of the operating system.
+
+// This module wraps the operating system's file but does not open any.
+#![allow(clippy::disallowed_types)]
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+use crate::disk::system::{Metadata, OpenFile};
+
+/// An open file. [`OpenFile`] documents its methods.
+#[derive(Debug)]
+pub struct File(Opened);
+
+#[cfg(not(feature = "failpoints"))]
+type Opened = std::fs::File;
+
+#[cfg(feature = "failpoints")]
+#[derive(Debug)]
+enum Opened {
+    Real(std::fs::File),
+    Mounted(Box<dyn OpenFile>),
+}
+
+/// `std::fs::File` implements it too.
+#[cfg(feature = "failpoints")]
+impl std::panic::RefUnwindSafe for File {}
+
+#[cfg(not(feature = "failpoints"))]
+impl File {
+    /// A file of the operating system.
+    pub fn real(file: std::fs::File) -> Self {
+        File(file)
+    }
+
+    /// The operating system's file, if this is one.
+    pub fn as_real(&self) -> Option<&std::fs::File> {
+        Some(&self.0)
+    }
+
+    fn opened(&self) -> &impl OpenFile {
+        &self.0
+    }
+}
+
+#[cfg(feature = "failpoints")]
+impl File {
+    /// A file of the operating system.
+    pub fn real(file: std::fs::File) -> Self {
+        File(Opened::Real(file))
+    }
+
+    /// A file of a file system that a test has mounted.
+    pub fn mounted(file: impl OpenFile + 'static) -> Self {
+        File(Opened::Mounted(Box::new(file)))
+    }
+
+    /// The operating system's file, if this is one.
+    pub fn as_real(&self) -> Option<&std::fs::File> {
+        match &self.0 {
+            Opened::Real(file) => Some(file),
+            Opened::Mounted(_) => None,
+        }
+    }
+
+    fn opened(&self) -> &dyn OpenFile {
+        match &self.0 {
+            Opened::Real(file) => file,
+            Opened::Mounted(file) => &**file,
+        }
+    }
+}
+
+#[allow(missing_docs)] // See `OpenFile`.
+impl File {
+    pub fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.opened().read(buffer)
+    }
+
+    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.opened().read_at(buffer, offset)
+    }
+
+    pub fn next_data(&self, offset: u64) -> io::Result<u64> {
+        self.opened().next_data(offset)
+    }
+
+    pub fn next_hole(&self, offset: u64) -> io::Result<u64> {
+        self.opened().next_hole(offset)
+    }
+
+    pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.opened().write(bytes)
+    }
+
+    pub fn seek(&self, to: SeekFrom) -> io::Result<u64> {
+        self.opened().seek(to)
+    }
+
+    pub fn set_len(&self, size: u64) -> io::Result<()> {
+        self.opened().set_len(size)
+    }
+
+    pub fn sync_data(&self) -> io::Result<()> {
+        self.opened().sync_data()
+    }
+
+    pub fn sync_all(&self) -> io::Result<()> {
+        self.opened().sync_all()
+    }
+
+    pub fn sync_file_system(&self) -> io::Result<()> {
+        self.opened().sync_file_system()
+    }
+
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.opened().metadata()
+    }
+
+    #[cfg(unix)]
+    pub fn try_lock(&self) -> Result<(), std::fs::TryLockError> {
+        self.opened().try_lock()
+    }
+
+    #[cfg(unix)]
+    pub fn unlock(&self) -> io::Result<()> {
+        self.opened().unlock()
+    }
+}
+
+impl Read for File {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.opened().read(buffer)
+    }
+}
+
+impl Write for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.opened().write(bytes)
+    }
+
+    /// Nothing is buffered here.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for File {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.opened().seek(to)
+    }
+}

@@ -1,0 +1,10 @@
+//! Durability: which files and directories still have to be synced.
+
+mod durability;
+mod sync_directory;
+mod unsynced;
+
+pub use durability::Durability;
+pub(crate) use sync_directory::sync_directory;
+pub use sync_directory::sync_entries;
+pub use unsynced::{SyncError, Unsynced};

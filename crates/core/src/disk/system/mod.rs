@@ -1,0 +1,23 @@
+//! What the operating system does: the trait behind which it is, its errors, and what stands in for it in tests.
+
+mod file_system;
+mod metadata;
+mod mount;
+mod open_file;
+mod open_options;
+mod os_error;
+mod real;
+mod unsupported;
+
+pub use file_system::{FileSystem, Names};
+pub use metadata::{FileKind, Inode, Metadata};
+pub(crate) use mount::file_system;
+#[cfg(feature = "failpoints")]
+pub use mount::{MountGuard, mount};
+pub use open_file::OpenFile;
+pub use open_options::{Create, Links, OpenOptions};
+pub use os_error::OsError;
+#[cfg(test)]
+pub(crate) use real::Real;
+pub use real::unnamed;
+pub(crate) use unsupported::{is_no_directory_sync, is_no_lock, is_no_sync};

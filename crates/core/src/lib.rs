@@ -1,0 +1,152 @@
+//! A flight recorder for AI command-line tools. It records sessions to JSONL files that survive crashes, and replays them from what a crash has left;
+//! it records runs of workflows to hash-chained logs, and verifies them; it seals both into bundles, and compares them.
+//!
+//! The names below are the whole API of the crate. `docs/ARCHITECTURE.md` describes the modules behind them and their dependencies.
+//!
+//! # Sessions
+//!
+//! ```
+//! use session_tape_core::{FoldOptions, Replay};
+//! # let mut file = tempfile::NamedTempFile::new()?;
+//! # std::io::Write::write_all(&mut file, br#"{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}"#)?;
+//! # let path = file.path();
+//! let mut replay = Replay::open(path, FoldOptions::default()).map_err(|error| error.message().to_string())?;
+//! while replay.scan_on().map_err(|error| error.message().to_string())?.is_some() {}
+//! replay.settle();
+//! assert_eq!(replay.outcome(None).event_count, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Runs
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//! use session_tape_core::{Durability, RunDirectory, RunRecorder, RunRecorderConfig, RunReplayOptions, RunWatch, Scheduler, Text, replay_run};
+//! # let root = tempfile::tempdir()?;
+//! # let directory = root.path().join("weekly");
+//! let recorder = RunRecorder::open(
+//!     &RunRecorderConfig {
+//!         directory: directory.clone(),
+//!         mode: 0o600,
+//!         run_id: Text::from_plain("run-1"),
+//!         workflow: r#"{"name":"weekly","version":"1","nodes":[{"id":"fetch","kind":"task"}]}"#,
+//!         scheduler: Scheduler::RoundRobin,
+//!         capabilities: None,
+//!         resume: false,
+//!         durability: Durability::Os,
+//!         owner: "this process".to_owned(),
+//!     },
+//!     0.0,
+//!     |failure| eprintln!("no longer recording: {}", failure.error),
+//! )?;
+//! # let (sender, disposed) = std::sync::mpsc::channel();
+//! recorder.dispose(move || sender.send(()).unwrap());
+//! # disposed.recv()?;
+//! let (go_on, mut quietly) = (AtomicBool::new(false), |_, _| ());
+//! let mut watch = RunWatch { cancelled: &go_on, progress: &mut quietly };
+//! let replayed = replay_run(&RunDirectory::new(&directory), &RunReplayOptions::default(), &mut watch).map_err(|failed| failed.error)?;
+//! assert_eq!(replayed.event_count, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Bundles
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//! use session_tape_core::{BundleWatch, ExportOptions, VerifyOptions, export_bundle, verify_bundle};
+//! # let root = tempfile::tempdir()?;
+//! # let session = root.path().join("session.jsonl");
+//! # std::fs::write(&session, "{\"v\":1,\"seq\":1,\"type\":\"session_start\",\"payload\":{\"sessionId\":\"s\",\"projectHash\":\"h\"}}\n")?;
+//! let (go_on, mut quietly) = (AtomicBool::new(false), |_| ());
+//! let mut watch = BundleWatch { cancelled: &go_on, progress: &mut quietly };
+//! let bundle = root.path().join("session.cath-bundle.tar.zst");
+//! export_bundle(&session, &bundle, &ExportOptions::default(), &mut watch)?;
+//! assert!(verify_bundle(&bundle, &VerifyOptions::default(), &mut watch)?.is_ok());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Diff
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//! use session_tape_core::{DiffOptions, DiffSource, RunWatch, diff};
+//! # let root = tempfile::tempdir()?;
+//! # let line = |model: &str| format!("{{\"v\":1,\"seq\":1,\"type\":\"session_start\",\"payload\":{{\"sessionId\":\"s\",\"projectHash\":\"h\",\"model\":\"{model}\"}}}}\n");
+//! # let (left, right) = (root.path().join("left.jsonl"), root.path().join("right.jsonl"));
+//! # std::fs::write(&left, line("small"))?;
+//! # std::fs::write(&right, line("large"))?;
+//! let (go_on, mut quietly) = (AtomicBool::new(false), |_, _| ());
+//! let mut watch = RunWatch { cancelled: &go_on, progress: &mut quietly };
+//! let (left, right) = (DiffSource::find(&left)?, DiffSource::find(&right)?);
+//! assert!(diff(&left, &right, &DiffOptions::default(), &mut watch)?.is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Invariants
+//!
+//! - A value of a session's file stays a byte range until it is put on a tape for delivery. A tape yields the values that `JSON.parse` would build;
+//!   V8 itself parses the text of values that it builds better.
+//! - Content of a file is validated before it is used, even in files that this crate has written: a number is not used as an offset before it is
+//!   known to be in range.
+//! - Events take effect in file order, whatever their `seq`.
+//! - No content of a file makes this crate panic, or recurse without a limit.
+//! - Nothing here depends on Node.js.
+
+// Only the module `disk` accesses files, and there in one place; see `clippy.toml`.
+#![cfg_attr(not(test), warn(unreachable_pub))]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
+
+/// A point at which a test can end the process.
+macro_rules! failpoint {
+    ($name:literal) => {
+        #[cfg(feature = "failpoints")]
+        fail::fail_point!($name);
+    };
+}
+
+pub mod background;
+pub mod bundle;
+pub mod cancellation;
+pub mod clock;
+pub mod diff;
+pub mod disk;
+pub mod hash;
+pub mod pipeline;
+pub mod recording;
+pub mod rows;
+pub mod run;
+pub mod session;
+pub mod signature;
+pub mod threading;
+
+pub use bundle::{
+    BundleInfo, ExportOptions, ImportError, JobWatch as BundleWatch, Progress as BundleProgress, RedactOptions,
+    RedactionRule, Report as BundleReport, VerifyOptions, export as export_bundle, import as import_bundle,
+    verify as verify_bundle,
+};
+pub use cancellation::Cancellation;
+pub use diff::{Diff, DiffOptions, Source as DiffSource, diff, trace_ancestors};
+pub use disk::{Durability, is_archive as is_archive_beginning};
+pub use json::Text;
+pub use lines::{LineSource, ReadError, SEGMENT_BYTES, Threads, WriteError, WriteFailure, Writer, equal_segments};
+pub use pipeline::{InOrder, Pipeline, Worker, spare_cores};
+pub use recording::{Recording, RecordingError};
+pub use rows::{
+    Block, Change, FIELDS as RUN_FIELDS, FileHash, HashedFile, Item, Key, RecordDigest, RunRow, RunVerdicts,
+    SessionFold, SessionPart, SessionReader, SessionRow, SessionSummary, Step, Steps, Value, read_run, run_id,
+    text as text_of_json, verify_recording,
+};
+pub use run::{
+    ErrorCode as RunErrorCode, EventInput, RecordError, ReplayOptions as RunReplayOptions, Replayed as ReplayedRun,
+    RunDirectory, RunError, RunRecorder, RunRecorderConfig, Scheduler, StartFrom, Verification, Verify,
+    Watch as RunWatch, WrittenSnapshot, replay as replay_run, verify as verify_run,
+};
+pub use session::{
+    Checkpoint, FileNameForm, FinalHistory, FoldOptions, LineStatus, Mode as ReplayMode, Outcome, Record, Recorder,
+    RecorderConfig, Replay, ReplayError, Snapshots,
+};
+pub use signature::{SigningKey, TrustedKeys};
+pub use threading::STACK_BYTES;
+pub mod json;
+pub mod lines;
+pub mod tape;

@@ -1,0 +1,17 @@
+//! The lines of a file, which all formats of this crate share: finding them, dividing large files, and appending on a thread of their own.
+
+mod abridged;
+mod digest;
+mod lines;
+mod reader;
+mod segments;
+mod source;
+mod writer;
+
+pub use abridged::Abridged;
+pub use digest::{Block, Digest, begins_with, digest};
+pub use lines::Lines;
+pub use reader::{Chunk, LineReader, Passed, cannot_be_json};
+pub use segments::{SEGMENT_BYTES, Segments, Threads, equal_segments};
+pub use source::{LineSource, MAX_LINE_BYTES, ReadError};
+pub use writer::{LAST_WRITES, Shared, WriteError, WriteFailure, Writer};

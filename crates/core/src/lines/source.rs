@@ -1,0 +1,336 @@
+//! A file of lines. It is opened once; any part of it can be read at any time, from any thread.
+//!
+//! A small file is read whole and kept in memory; parts of a large one are read when they are requested. Memory maps are not used: a file
+//! that is truncated while it is mapped kills the process.
+
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::cancellation::Cancellation;
+use crate::disk::{File, FileKind, Links, Metadata, OsError, expect_regular, files, input_file, stream};
+
+/// The longest line that is read, in bytes: V8's longest string. A longer line could not become a JavaScript
+/// value in any case.
+pub const MAX_LINE_BYTES: usize = 0x1fff_ffe8;
+
+/// A file smaller than this, in bytes, is read whole and kept.
+const KEPT_BYTES: u64 = 1 << 20;
+
+/// Size in bytes of the first read of a file whose size is unknown or 0.
+const UNKNOWN_BYTES: usize = 8 << 10;
+
+/// Why reading a file failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// A system call failed.
+    #[error("{0}")]
+    System(OsError),
+    /// A line is longer than any JavaScript string.
+    #[error("line {line} is longer than {MAX_LINE_BYTES} bytes, more than a JavaScript string can hold")]
+    LineTooLong {
+        /// The number of the physical line, from 1.
+        line: u64,
+    },
+    /// Bytes that were scanned are no longer there.
+    #[error("the file was changed while it was being read")]
+    Changed,
+}
+
+impl ReadError {
+    /// Adds `lines`, the number of lines before those in which the error was found, to its line number.
+    #[must_use]
+    pub fn behind(self, lines: u64) -> Self {
+        match self {
+            ReadError::LineTooLong { line } => ReadError::LineTooLong { line: line + lines },
+            other => other,
+        }
+    }
+}
+
+/// An open file of lines.
+pub struct LineSource {
+    content: Content,
+    size: u64,
+    /// Offset from which on nothing is read.
+    end: u64,
+    metadata: Metadata,
+    opened: SystemTime,
+}
+
+enum Content {
+    File(File),
+    /// The whole content of a small file, or of a pipe, which can be read only once.
+    Memory(Vec<u8>),
+}
+
+/// What to do with a pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pipes {
+    Read,
+    Refused,
+}
+
+impl LineSource {
+    /// Opens the file at `path` for reading. `/dev/null` counts as an empty file.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        Self::open_as(path, Pipes::Refused, KEPT_BYTES)
+    }
+
+    /// Like [`open`](Self::open), but reads nothing yet of a file whose size is known. For callers that need only its beginning.
+    pub fn open_unread(path: &Path) -> Result<Self, ReadError> {
+        Self::open_as(path, Pipes::Refused, 1)
+    }
+
+    /// Like [`open`](Self::open), but a pipe that has a writer is read to its end and kept. That is possible only once, since the pipe is
+    /// empty afterwards.
+    pub fn open_or_drain(path: &Path) -> Result<Self, ReadError> {
+        Self::open_as(path, Pipes::Read, KEPT_BYTES)
+    }
+
+    /// Reads the regular file at `path` if it has at most `limit` bytes and they can be read without waiting, and returns `None` otherwise.
+    /// The JavaScript thread may call this.
+    pub fn open_cached(path: &Path, limit: usize) -> Option<Self> {
+        let opened = SystemTime::now();
+        let content = files::read_whole_cached(path, limit)?;
+        Some(LineSource { opened, ..Self::in_memory(content) })
+    }
+
+    /// The same file, without what is appended to it after it was opened: its last line ends where it ended then.
+    #[must_use]
+    pub fn as_opened(self) -> Self {
+        LineSource { end: self.size, ..self }
+    }
+
+    /// Presents bytes in memory as a file.
+    pub fn in_memory(content: Vec<u8>) -> Self {
+        let size = content.len() as u64;
+        let metadata = Metadata { kind: FileKind::File, size, modified: None, inode: None };
+        LineSource { content: Content::Memory(content), size, end: u64::MAX, metadata, opened: SystemTime::now() }
+    }
+
+    /// Opens a file. A regular file is read whole if it is smaller than `kept_bytes`.
+    fn open_as(path: &Path, pipes: Pipes, kept_bytes: u64) -> Result<Self, ReadError> {
+        let (file, metadata) = input_file::open(path, Links::Followed).map_err(ReadError::System)?;
+        let (opened, cancellation) = (SystemTime::now(), Cancellation::current());
+        let (content, size) = if metadata.is_file() {
+            read_or_keep_open(file, &metadata, kept_bytes, &cancellation)?
+        } else if stream::is_pipe(&metadata) && pipes == Pipes::Read {
+            in_memory(stream::drain(file, path, &cancellation).map_err(ReadError::System)?)
+        } else if stream::is_at_end(&file, &metadata) {
+            in_memory(Vec::new())
+        } else {
+            return Err(ReadError::System(expect_regular(&metadata, path).err().unwrap_or_else(OsError::directory)));
+        };
+        Ok(LineSource { content, size, end: u64::MAX, metadata, opened })
+    }
+
+    /// Size of the file in bytes when it was opened.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The metadata of the file when it was opened.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// The time at which the file was opened.
+    pub fn opened(&self) -> SystemTime {
+        self.opened
+    }
+
+    /// The first offset, from `offset` on, that has data. What is before it is a hole: the file has zeros there, which need not be read. Where that is
+    /// unknown, everything counts as data.
+    pub fn next_data(&self, offset: u64) -> u64 {
+        match &self.content {
+            Content::File(file) => file.next_data(offset).map_or(offset, |data| data.max(offset)),
+            Content::Memory(_) => offset,
+        }
+    }
+
+    /// The first range, from `offset` on, that has data; empty at the end of the file.
+    pub fn data_at(&self, offset: u64) -> Range<u64> {
+        let start = self.next_data(offset);
+        let end = match &self.content {
+            Content::File(file) if start < self.size => {
+                file.next_hole(start).unwrap_or(self.size).clamp(start, self.size)
+            }
+            _ => self.size.max(start),
+        };
+        start..end
+    }
+
+    /// The `length` bytes at `offset`, read into `scratch` unless they are in memory. The caller must have seen them there before: if they
+    /// are missing, the file was changed, and [`ReadError::Changed`] is returned.
+    pub fn bytes_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> Result<&'a [u8], ReadError> {
+        match &self.content {
+            Content::File(file) => {
+                scratch.clear();
+                read_exact_onto(scratch, length, file, offset)?;
+                Ok(scratch)
+            }
+            Content::Memory(content) => {
+                let start = usize::try_from(offset).map_err(|_| ReadError::Changed)?;
+                let end = start.checked_add(length).ok_or(ReadError::Changed)?;
+                content.get(start..end).ok_or(ReadError::Changed)
+            }
+        }
+    }
+
+    /// Appends the `length` bytes at `offset`, which the caller must have seen there before, to `bytes`.
+    pub fn append_bytes_at(&self, offset: u64, length: usize, bytes: &mut Vec<u8>) -> Result<(), ReadError> {
+        match &self.content {
+            Content::File(file) => read_exact_onto(bytes, length, file, offset),
+            Content::Memory(_) => {
+                bytes.extend_from_slice(self.bytes_at(offset, length, &mut Vec::new())?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads bytes from `offset` on into the buffer, and returns how many; 0 at the end of the file.
+    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, ReadError> {
+        match &self.content {
+            Content::File(file) => loop {
+                let rest = usize::try_from(self.end.saturating_sub(offset)).unwrap_or(usize::MAX);
+                let length = buffer.len().min(rest);
+                match file.read_at(&mut buffer[..length], offset) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    result => return result.map_err(|error| failed(&error, "read", None)),
+                }
+            },
+            Content::Memory(content) => {
+                let rest = usize::try_from(offset).ok().and_then(|start| content.get(start..)).unwrap_or_default();
+                let count = rest.len().min(buffer.len());
+                buffer[..count].copy_from_slice(&rest[..count]);
+                Ok(count)
+            }
+        }
+    }
+}
+
+fn in_memory(bytes: Vec<u8>) -> (Content, u64) {
+    let size = bytes.len() as u64;
+    (Content::Memory(bytes), size)
+}
+
+/// Reads a small file into memory, and keeps a large one open. Returns its size too. A file whose size the system reports as 0, like many in
+/// `/proc`, is read to its end.
+fn read_or_keep_open(
+    file: File,
+    metadata: &Metadata,
+    kept_bytes: u64,
+    cancellation: &Cancellation,
+) -> Result<(Content, u64), ReadError> {
+    if metadata.size >= kept_bytes {
+        return Ok((Content::File(file), metadata.size));
+    }
+    // One byte more than the file's size, so that the read that detects its end needs no second buffer.
+    let mut content = vec![0; if metadata.size == 0 { UNKNOWN_BYTES } else { metadata.size as usize + 1 }];
+    let mut filled = 0;
+    loop {
+        filled += fill(&file, &mut content[filled..], cancellation)?;
+        if filled < content.len() {
+            content.truncate(filled);
+            return Ok(in_memory(content));
+        }
+        // The file has grown since it was opened.
+        if let Some(size) = file.metadata().ok().map(|metadata| metadata.size).filter(|size| *size >= KEPT_BYTES) {
+            return Ok((Content::File(file), size));
+        }
+        if filled > stream::MOST_BYTES {
+            return Err(ReadError::System(stream::too_large()));
+        }
+        content.resize(filled * 2, 0);
+    }
+}
+
+/// Reads until the buffer is full or the file ends.
+fn fill(file: &File, buffer: &mut [u8], cancellation: &Cancellation) -> Result<usize, ReadError> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match cancellation.check().and_then(|()| file.read(&mut buffer[filled..])) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(&error, "read", None)),
+        }
+    }
+    Ok(filled)
+}
+
+fn read_exact_onto(bytes: &mut Vec<u8>, length: usize, file: &File, offset: u64) -> Result<(), ReadError> {
+    let start = bytes.len();
+    if start == 0 && bytes.capacity() < length {
+        // The system provides this memory zeroed, so it need not be cleared.
+        *bytes = vec![0; length];
+    } else {
+        bytes.resize(start + length, 0);
+    }
+    read_exact_at(file, &mut bytes[start..], offset)
+}
+
+fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> Result<(), ReadError> {
+    while !buffer.is_empty() {
+        match file.read_at(buffer, offset) {
+            Ok(0) => return Err(ReadError::Changed),
+            Ok(count) => {
+                buffer = &mut buffer[count..];
+                offset += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(&error, "read", None)),
+        }
+    }
+    Ok(())
+}
+
+fn failed(error: &io::Error, syscall: &'static str, path: Option<&Path>) -> ReadError {
+    ReadError::System(OsError::new(error, syscall, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn source_of(content: &[u8]) -> (LineSource, tempfile::NamedTempFile) {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(content).unwrap();
+        (LineSource::open(file.path()).unwrap(), file)
+    }
+
+    #[test]
+    fn any_part_of_a_file_can_be_read() {
+        let large = b"0123456789".repeat(KEPT_BYTES as usize / 5);
+        for content in [b"0123456789".to_vec(), large] {
+            let (source, _file) = source_of(&content);
+            let size = content.len();
+            assert_eq!(source.size(), size as u64);
+            assert_eq!(source.bytes_at(3, 4, &mut Vec::new()), Ok(&b"3456"[..]));
+            assert_eq!(source.bytes_at(size as u64 - 3, 4, &mut Vec::new()), Err(ReadError::Changed));
+            assert!(source.bytes_at(u64::MAX - 1, 4, &mut Vec::new()).is_err());
+            let mut buffer = [0; 8];
+            assert_eq!(source.read_at(&mut buffer, size as u64 - 2), Ok(2));
+            assert_eq!(&buffer[..2], b"89");
+            assert_eq!(source.read_at(&mut buffer, size as u64 + 7), Ok(0));
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_cut_is_said_to_have_changed() {
+        let (source, file) = source_of(&b"0123456789\n".repeat(KEPT_BYTES as usize / 5));
+        file.as_file().set_len(10).unwrap();
+        assert_eq!(source.bytes_at(100, 10, &mut Vec::new()), Err(ReadError::Changed));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_the_system_refuses_is_said_in_nodes_words() {
+        let message = |path: &str| LineSource::open(Path::new(path)).err().unwrap().to_string();
+        assert_eq!(message("/no/such/file"), "ENOENT: no such file or directory, open '/no/such/file'");
+        assert_eq!(message("/"), "EISDIR: illegal operation on a directory, read");
+    }
+}

@@ -1,0 +1,20 @@
+//! The graph of a workflow: compiling it, and which task is assigned to which worker.
+
+mod assignment;
+mod causality;
+mod dag;
+mod graphs;
+mod lookup;
+mod normalize;
+mod scheduler;
+
+pub(crate) use assignment::check_assignment;
+#[cfg(test)]
+pub(crate) use assignment::decide;
+pub(crate) use causality::Causality;
+pub(crate) use dag::Workflow;
+pub use dag::{Dag, compile};
+pub use graphs::Graphs;
+pub(crate) use lookup::Lookup;
+pub(crate) use normalize::Normalizer;
+pub use scheduler::Scheduler;

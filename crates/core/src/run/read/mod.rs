@@ -1,0 +1,21 @@
+//! Reading a run's log: chunks of lines, decoded on other threads, in order.
+
+mod columns;
+mod decoded_chunk;
+mod decoded_event;
+mod event_reader;
+mod fold;
+mod log;
+mod read_ahead;
+mod trace;
+
+pub use columns::{Column, EventColumns, Names};
+pub use decoded_event::{Event, unknown_kind};
+#[cfg(test)]
+pub(crate) use event_reader::check_time;
+pub use event_reader::{EventReader, ReadEvent};
+pub use fold::Watch;
+pub(crate) use fold::{FoldRules, Folded, fold};
+pub(crate) use log::TornEnd;
+pub use log::{Chunk, LogReader, Position, empty_log, find};
+pub use trace::{Range, Trace};

@@ -1,0 +1,11 @@
+//! Rebuilding the state of a run, from the log or a snapshot.
+
+mod replay;
+mod replay_start;
+mod start_from;
+mod start_resolver;
+
+pub use replay::{Failed, Metrics, ReplayOptions, Replayed, Verify, replay};
+pub use replay_start::ReplayStart;
+pub use start_from::StartFrom;
+pub use start_resolver::StartResolver;

@@ -1,0 +1,19 @@
+//! The state of a run: legal transitions, its document, its hash and its snapshots.
+
+mod accumulator;
+mod changes;
+mod entry;
+pub mod snapshot;
+mod state;
+mod state_hash;
+mod state_sum;
+mod transition;
+
+pub(crate) use changes::{Changes, Scratch, Tape};
+pub use entry::{EntrySink, NoSink};
+pub(crate) use snapshot::{Content, MAX_SNAPSHOT_BYTES, invalid};
+pub use snapshot::{SUFFIX, Snapshot, snapshot_id};
+pub use state::{CallStatus, Counter, NodeStatus, RunStatus, State};
+#[cfg(test)]
+pub(crate) use state::{Node, TaskStatus};
+pub use state_hash::{StateHasher, state_hash};

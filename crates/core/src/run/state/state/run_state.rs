@@ -1,0 +1,160 @@
+//! The state as the API shows it (`RunState`): the parts that users ask for, under the names of the specification.
+//!
+//! It contains less than a snapshot, and lists tasks by worker.
+
+use super::{Run, State, TaskStatus};
+use crate::hash::{HexHash, as_text};
+use crate::json::{Array, Object, Text, write_integer, write_text, write_texts};
+use crate::run::state::entry::write_task_id;
+
+/// The tasks of a worker, as indices into the state.
+#[derive(Clone, Debug, Default)]
+struct TasksOfWorker {
+    active: Vec<u32>,
+    /// In the order in which they ended.
+    completed: Vec<u32>,
+}
+
+impl State {
+    /// Writes the state as `{"coordinator":…,"stateHash":…,"workers":…}`, where `hash` is the state hash. Before RunCreated, writes nothing
+    /// and returns false.
+    pub fn write_run_state(&self, out: &mut Vec<u8>, hash: &HexHash) -> bool {
+        let Some(run) = &self.run else { return false };
+        let mut state = Object::open(out);
+        self.write_run_coordinator(state.key("coordinator"), run);
+        write_text(state.key("stateHash"), as_text(hash));
+        self.write_run_workers(state.key("workers"));
+        state.close();
+        true
+    }
+
+    fn write_run_coordinator(&self, out: &mut Vec<u8>, run: &Run) {
+        let mut coordinator = self.open_coordinator(out);
+        self.write_task_ids(coordinator.key("pendingTasks"), self.tasks.pending());
+        let mut object = Object::open(coordinator.key("run"));
+        write_text(object.key("id"), run.id.as_json());
+        write_text(object.key("status"), run.status.as_str());
+        object.close();
+        coordinator.close();
+    }
+
+    fn write_task_ids(&self, out: &mut Vec<u8>, tasks: impl IntoIterator<Item = u32>) {
+        let mut ids = Array::open(out);
+        for task in tasks {
+            write_task_id(ids.element(), self, self.tasks.get(task));
+        }
+        ids.close();
+    }
+
+    fn write_run_workers(&self, out: &mut Vec<u8>) {
+        let mut tasks = self.tasks_by_worker();
+        let mut workers = Object::open(out);
+        for worker in self.workers.by_id() {
+            let of_worker = std::mem::take(&mut tasks[worker as usize]);
+            self.write_run_worker(workers.text_key(self.workers.get(worker).id.as_json()), worker, of_worker);
+        }
+        workers.close();
+    }
+
+    fn write_run_worker(&self, out: &mut Vec<u8>, worker: u32, tasks: TasksOfWorker) {
+        let worker = self.workers.get(worker);
+        let mut object = Object::open(out);
+        self.write_active_tasks(object.key("activeTasks"), &tasks.active);
+        write_texts(object.key("capabilities"), &worker.capabilities);
+        self.write_task_ids(object.key("completedTasks"), tasks.completed);
+        write_text(object.key("status"), &worker.status);
+        write_text(object.key("workerId"), worker.id.as_json());
+        object.close();
+    }
+
+    fn write_active_tasks(&self, out: &mut Vec<u8>, tasks: &[u32]) {
+        let mut by_id: Vec<(Text<'_>, u32)> =
+            tasks.iter().map(|&task| (Text::from_canonical(self.task_id(task)), task)).collect();
+        by_id.sort();
+        let mut active = Object::open(out);
+        for (id, task) in by_id {
+            let task = self.tasks.get(task);
+            let mut object = Object::open(active.text_key(id.as_json()));
+            write_integer(object.key("assignedAt"), task.assigned_at);
+            write_integer(object.key("attempt"), task.attempt.into());
+            write_text(object.key("node"), self.dag.nodes()[task.node as usize].id.as_json());
+            write_text(object.key("status"), task.status.as_str());
+            object.close();
+        }
+        active.close();
+    }
+
+    fn tasks_by_worker(&self) -> Vec<TasksOfWorker> {
+        let mut tasks = vec![TasksOfWorker::default(); self.workers.len() as usize];
+        for (at, task) in self.tasks.iter() {
+            let Some(of_worker) = task.worker.and_then(|worker| tasks.get_mut(worker as usize)) else { continue };
+            match task.status {
+                TaskStatus::Done => of_worker.completed.push(at),
+                _ if task.active_worker().is_some() => of_worker.active.push(at),
+                _ => {}
+            }
+        }
+        for of_worker in &mut tasks {
+            of_worker.completed.sort_by_key(|&task| self.tasks.get(task).ended_at);
+        }
+        tasks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::to_hex;
+    use crate::run::sample::{Sample, any_options};
+    use crate::run::state::state_hash::state_hash;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    fn run_state(state: &State) -> Value {
+        let mut out = Vec::new();
+        assert!(state.write_run_state(&mut out, &to_hex(&state_hash(state).unwrap())));
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    #[test]
+    fn before_the_run_exists_there_is_nothing_to_show() {
+        let sample = Sample::new(Default::default());
+        let mut out = Vec::new();
+        assert!(!sample.state_after(0).write_run_state(&mut out, &[b'0'; 64]));
+        assert!(out.is_empty());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        #[test]
+        fn it_agrees_with_the_document_of_a_snapshot(options in any_options(), at in any::<prop::sample::Index>()) {
+            let sample = Sample::new(options);
+            let state = sample.state_after(1 + at.index(sample.events.len()));
+            let shown = run_state(&state);
+            let document: Value = serde_json::from_str(&state.to_canonical().unwrap()).unwrap();
+            let mut coordinator = document["coordinator"].clone();
+            let pending = coordinator["pendingTasks"].as_array().unwrap();
+            coordinator["pendingTasks"] = pending.iter().map(|pair| pair[1].clone()).collect();
+            prop_assert_eq!(&shown["coordinator"], &coordinator);
+            let mut workers = json!({});
+            for (id, worker) in document["workers"].as_object().unwrap() {
+                let (mut active, mut done) = (json!({}), Vec::new());
+                for (task, of) in document["tasks"].as_object().unwrap() {
+                    match of["status"].as_str().unwrap() {
+                        "Done" if of["worker"] == id.as_str() => done.push((of["endedAt"].as_u64(), task)),
+                        "Assigned" | "Accepted" | "Running" if of["worker"] == id.as_str() => active[task] = of.clone(),
+                        _ => {}
+                    }
+                }
+                active.as_object_mut().unwrap().values_mut().for_each(|task| { task.as_object_mut().unwrap().remove("worker"); });
+                done.sort();
+                workers[id] = json!({
+                    "workerId": id, "status": worker["status"], "capabilities": worker["capabilities"],
+                    "activeTasks": active, "completedTasks": done.into_iter().map(|(_, task)| task).collect::<Vec<_>>(),
+                });
+            }
+            prop_assert_eq!(&shown["workers"], &workers);
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Verifying a run: chain, states, outputs and blobs.
+
+mod blob_claims;
+mod check;
+mod verifier;
+mod verify;
+
+pub(crate) use blob_claims::{BlobChecker, BlobClaim};
+pub use check::{Aspect, Check};
+pub(crate) use check::{Failure, Findings};
+pub(crate) use verifier::{Batch, Notes, Spare, Verifier};
+pub use verify::{Verification, verify, verify_partial};

@@ -1,0 +1,195 @@
+//! Checkpoints: events about them, and the fold of these events (`docs/session-format.md` section 2, rules 19 and 20).
+//!
+//! Effects keep the events as they are, in file order. They are folded at the end of the replay, since what an event does depends
+//! on all events with the same id before it.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::warnings::SHOWN_WARNINGS;
+use crate::json::{Cursor, Nesting, decode, is_blank_string};
+use crate::session::format::{EventType, Message, MessagePart, Raw, inside_string, is_valid_seq, js_number};
+
+/// A valid event about a checkpoint. Strings are JSON text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckpointEvent {
+    /// The envelope's `seq`.
+    pub seq: f64,
+    /// The id of the checkpoint, not empty.
+    pub id: Raw,
+    /// What happened to it.
+    pub change: Change,
+}
+
+/// What happened to a checkpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Change {
+    /// It was created.
+    Created {
+        /// Its name, not blank.
+        name: Raw,
+        /// The envelope's `ts`, if that is a string.
+        created_at: Option<Raw>,
+    },
+    /// It was renamed.
+    Renamed {
+        /// The new name, not blank.
+        name: Raw,
+    },
+    /// It was deleted.
+    Deleted,
+}
+
+impl Change {
+    fn event_type(&self) -> EventType {
+        match self {
+            Change::Created { .. } => EventType::CheckpointCreated,
+            Change::Renamed { .. } => EventType::CheckpointRenamed,
+            Change::Deleted => EventType::CheckpointDeleted,
+        }
+    }
+}
+
+impl CheckpointEvent {
+    /// Whether a line can have this event, to validate a snapshot: its `seq` is valid, and its strings are JSON strings that are
+    /// allowed.
+    pub fn is_possible(&self, nesting: &mut Nesting) -> bool {
+        let is_possible_change = match &self.change {
+            Change::Created { name, created_at } => {
+                is_name(name, nesting) && created_at.as_ref().is_none_or(|ts| inside(ts, nesting).is_some())
+            }
+            Change::Renamed { name } => is_name(name, nesting),
+            Change::Deleted => true,
+        };
+        is_possible_change && is_valid_seq(self.seq) && inside(&self.id, nesting).is_some_and(|id| !id.is_empty())
+    }
+}
+
+fn is_name(text: &Raw, nesting: &mut Nesting) -> bool {
+    inside(text, nesting).is_some_and(|inside| !is_blank_string(inside))
+}
+
+/// The text between the quotes, if `text` is exactly one JSON string.
+fn inside<'t>(text: &'t Raw, nesting: &mut Nesting) -> Option<&'t [u8]> {
+    inside_string(text).filter(|_| Cursor::is_value(text, nesting))
+}
+
+/// A checkpoint after all events about it. Strings are JSON text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Checkpoint<'e> {
+    /// Its id.
+    pub id: &'e [u8],
+    /// Its last name.
+    pub name: &'e [u8],
+    /// The `seq` of its creation: its watermark.
+    pub sequence: f64,
+    /// Whether it was deleted.
+    pub deleted: bool,
+    /// The `ts` of its creation, `""` if that is not a string.
+    pub created_at: &'e [u8],
+}
+
+/// What is odd about an event. The event takes effect anyway if it can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Oddity {
+    Duplicate,
+    Deleted,
+    Unknown,
+}
+
+/// The result of folding events: the checkpoints, and the events that are odd.
+#[derive(Debug, Default)]
+pub(crate) struct Checkpoints<'e> {
+    /// Deleted ones included, ascending by watermark, then in file order.
+    pub all: Vec<Checkpoint<'e>>,
+    odd: Vec<(&'e CheckpointEvent, Oddity)>,
+    odd_in_all: usize,
+}
+
+/// The state of an id.
+#[derive(Default)]
+struct Known {
+    /// The index of its checkpoint in the list.
+    created: Option<usize>,
+    /// A deletion occurred, even if before the creation.
+    deleted: bool,
+}
+
+impl<'e> Checkpoints<'e> {
+    /// Folds events, which are in file order.
+    pub(crate) fn of(events: &'e [CheckpointEvent]) -> Self {
+        let mut checkpoints = Checkpoints::default();
+        // Ids are compared by value: two JSON texts may mean the same id.
+        let mut ids: HashMap<Vec<u16>, Known> = HashMap::new();
+        for event in events {
+            let id = inside_string(&event.id).unwrap_or_default();
+            if let Some(oddity) = checkpoints.apply(event, ids.entry(decode(id).collect()).or_default()) {
+                checkpoints.note(event, oddity);
+            }
+        }
+        checkpoints
+            .all
+            .sort_by(|one, other| one.sequence.partial_cmp(&other.sequence).unwrap_or(std::cmp::Ordering::Equal));
+        checkpoints
+    }
+
+    fn apply(&mut self, event: &'e CheckpointEvent, known: &mut Known) -> Option<Oddity> {
+        let checkpoint = known.created.and_then(|at| self.all.get_mut(at));
+        let is_known = checkpoint.is_some();
+        match (&event.change, checkpoint) {
+            (Change::Created { .. }, Some(_)) => return Some(Oddity::Duplicate),
+            (Change::Created { name, created_at }, None) => {
+                known.created = Some(self.all.len());
+                self.all.push(Checkpoint {
+                    id: &event.id,
+                    name,
+                    sequence: event.seq,
+                    deleted: false,
+                    created_at: created_at.as_deref().unwrap_or(b"\"\""),
+                });
+                return None;
+            }
+            (Change::Renamed { name }, Some(checkpoint)) => checkpoint.name = name,
+            (Change::Deleted, Some(checkpoint)) => checkpoint.deleted = true,
+            (Change::Renamed { .. } | Change::Deleted, None) => {}
+        }
+        let was_deleted = known.deleted;
+        known.deleted |= event.change == Change::Deleted;
+        if was_deleted {
+            return Some(Oddity::Deleted);
+        }
+        (!is_known).then_some(Oddity::Unknown)
+    }
+
+    fn note(&mut self, event: &'e CheckpointEvent, oddity: Oddity) {
+        self.odd_in_all += 1;
+        if self.odd.len() < SHOWN_WARNINGS {
+            self.odd.push((event, oddity));
+        }
+    }
+
+    /// The warnings as users read them; the last one counts those that are not shown.
+    pub(crate) fn messages(&self) -> Vec<Message<'e>> {
+        let mut messages: Vec<_> = self.odd.iter().map(|(event, oddity)| message(event, *oddity)).collect();
+        let hidden = self.odd_in_all - self.odd.len();
+        if hidden > 0 {
+            messages.push(Message::text(format!("Replay: {hidden} further checkpoint warnings not shown")));
+        }
+        messages
+    }
+}
+
+fn message(event: &CheckpointEvent, oddity: Oddity) -> Message<'_> {
+    let (seq, event_type) = (js_number(event.seq), event.change.event_type().as_str());
+    let words = match oddity {
+        Oddity::Duplicate => "duplicates",
+        Oddity::Deleted => "references deleted",
+        Oddity::Unknown => "references unknown",
+    };
+    let text = format!("Sequence {seq}: {event_type} {words} checkpoint ");
+    Message(vec![MessagePart::Text(text.into()), MessagePart::Json(&event.id)])
+}
+
+#[cfg(test)]
+mod tests;

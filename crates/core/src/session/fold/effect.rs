@@ -1,0 +1,564 @@
+//! **Replay is a fold whose effects compose.**
+//!
+//! A range of lines has an [`Effect`] that does not depend on the lines before it: "the last k items are removed, these are appended; the
+//! provider becomes p; n events; these warnings, with line numbers relative to the range". Effects combine associatively: for any text
+//! that is cut at the end of a line, `effect(a ++ b) == effect(a).then(effect(b))`. So parts of a file can be scanned separately, only
+//! the tail of a file that has grown has to be read, and the memory that a replay needs is that of an effect, not of a file.
+//!
+//! Two questions about an effect are settled only when it is combined with its neighbours: whether its first `seq` is larger than the
+//! last one before it, and whether a last line that does not parse is the last line of the file (a torn line, which is forgiven) or not.
+
+use serde::{Deserialize, Serialize};
+
+use super::checkpoint::{Change, CheckpointEvent};
+use super::history::{HistoryEffect, ItemRef};
+use super::item_sink::{ItemSink, NoItems};
+use super::warnings::{Problem, Tally, Warning, Warnings};
+use crate::json::{Cursor, Nesting, Span};
+use crate::lines::{Lines, MAX_LINE_BYTES};
+use crate::session::format::{
+    Body, CheckpointChange, CheckpointFields, Event, Line, Mode, Raw, Severity, StartFields, is_string, is_valid_seq,
+    read_line_into,
+};
+
+/// The effect of a range of lines.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// Number of physical lines.
+    pub lines: u64,
+    /// The lines, counted by the result of reading them.
+    pub tally: Tally,
+    /// Their warnings. Line numbers are relative to the range, whose first line is 1.
+    pub warnings: Warnings,
+    /// The last of the lines did not parse. It is counted only once another line follows.
+    pub torn: bool,
+    /// The first event with a `seq`. Whether it is larger than the last one before these lines is not settled yet.
+    first_seq: Option<FirstSeq>,
+    /// The last `seq`.
+    pub last_seq: Option<f64>,
+    /// The largest `seq`.
+    pub largest_seq: Option<f64>,
+    /// Some `seq` is not larger than the one before it. Set even if there are too many warnings to keep the one about it.
+    pub is_out_of_sequence: bool,
+    /// The result of reading the file's first line. [`Start::Missing`] if these lines do not include it.
+    pub start: Start,
+    /// The last provider that was switched to.
+    pub provider: Option<Raw>,
+    /// The last model that was switched to.
+    pub model: Option<Raw>,
+    /// The last workspace directories.
+    pub directories: Option<Raw>,
+    /// The last title, a string or `null`.
+    pub title: Option<Raw>,
+    /// The last name of the session, a string or `null`.
+    pub session_name: Option<Raw>,
+    /// The payload of the first `session_forked`.
+    pub ancestry: Option<Raw>,
+    /// All events about checkpoints.
+    pub checkpoint_events: Vec<CheckpointEvent>,
+    /// All session events.
+    pub session_events: Vec<SessionEventRef>,
+    /// The effect on the history.
+    pub history: HistoryEffect,
+    /// The effect on the history up to the creation of the [requested](FoldOptions::checkpoint_id) checkpoint.
+    #[serde(skip)]
+    at_checkpoint: Option<AtCheckpoint>,
+    /// Whether the replay ends here, whatever lines follow.
+    pub stopped: bool,
+}
+
+/// The effect on the history up to the creation of a checkpoint.
+#[derive(Clone, Debug, PartialEq)]
+struct AtCheckpoint {
+    /// The `seq` of the creation.
+    seq: f64,
+    history: HistoryEffect,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct FirstSeq {
+    seq: f64,
+    line: u64,
+    /// Number of warnings of these lines before it.
+    warnings_before: u64,
+    /// Whether these lines have an event before it.
+    event_before: bool,
+}
+
+/// The result of reading the file's first line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Start {
+    /// It is not a `session_start`.
+    #[default]
+    Missing,
+    /// The session's metadata.
+    Metadata(Box<Metadata>),
+    /// A `session_start` without all the fields that the mode requires.
+    Invalid,
+    /// The `session_start` of another project, with that project's hash.
+    OtherProject(Raw),
+}
+
+/// The metadata of a session, each value as JSON text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Metadata {
+    pub session_id: Raw,
+    pub project_hash: Raw,
+    pub provider: Raw,
+    pub model: Raw,
+    pub workspace_dirs: Raw,
+    pub start_time: Raw,
+    /// `None` if it was not recorded.
+    pub cwd: Option<Raw>,
+}
+
+impl Metadata {
+    fn values(&self) -> impl Iterator<Item = &Raw> {
+        let Metadata { session_id, project_hash, provider, model, workspace_dirs, start_time, cwd } = self;
+        [session_id, project_hash, provider, model, workspace_dirs, start_time].into_iter().chain(cwd)
+    }
+}
+
+/// The place of a session event in its file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionEventRef {
+    /// Offset in the file of its line, to which the spans are relative.
+    pub line_offset: u64,
+    /// How serious it is.
+    pub severity: Severity,
+    /// The message, a JSON string.
+    pub message: Span,
+    /// The envelope's `ts`, of any type.
+    pub ts: Option<Span>,
+    /// The envelope's `seq`, if it is a number.
+    pub seq: Option<f64>,
+}
+
+/// Options of a fold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FoldOptions {
+    /// The hash, in UTF-16, that the session's project must have.
+    pub project_hash: Option<Vec<u16>>,
+    /// Stops before the first event with a larger `seq`.
+    pub through_seq: Option<f64>,
+    /// The id, in UTF-16, of a checkpoint. The history at its creation is kept, see [`Effect::items_at_checkpoint`].
+    pub checkpoint_id: Option<Vec<u16>>,
+    /// How strictly lines are validated.
+    pub mode: Mode,
+}
+
+/// Turns lines into effects.
+pub struct Fold {
+    options: FoldOptions,
+    nesting: Nesting,
+}
+
+impl Fold {
+    /// A fold with these options.
+    pub fn new(options: FoldOptions) -> Self {
+        Fold { options, nesting: Nesting::default() }
+    }
+
+    /// The effect of whole lines that begin at `offset` in their file. `at_start` says whether the first of them is the file's first.
+    pub fn effect(&mut self, text: &[u8], offset: u64, at_start: bool) -> Effect {
+        self.effect_into(&mut NoItems, text, offset, at_start)
+    }
+
+    /// Like [`effect`](Self::effect), and passes what may be an item to `items`.
+    pub fn effect_into(&mut self, items: &mut impl ItemSink, text: &[u8], offset: u64, at_start: bool) -> Effect {
+        let mut effect = Effect::default();
+        for (at, line) in Lines::new(text) {
+            let place = LinePosition { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };
+            items.begin_line(place.offset);
+            effect.add_line(&place, &self.options, &mut self.nesting, items);
+            if effect.stopped {
+                break;
+            }
+        }
+        effect
+    }
+}
+
+/// A line and its place in the file.
+pub struct LinePosition<'a> {
+    /// The line, without its ending.
+    pub line: &'a [u8],
+    /// Its offset in the file.
+    pub offset: u64,
+    /// Whether it is the file's first.
+    pub first_of_file: bool,
+}
+
+impl LinePosition<'_> {
+    /// Applies what an event of this line does to the history.
+    pub fn change_history(&self, body: &Body, history: &mut HistoryEffect) {
+        match *body {
+            Body::Content(span) => history.push(self.item(span)),
+            Body::Compressed(span) => history.replace(self.item(span)),
+            Body::Rewind(count) => history.rewind(count),
+            _ => {}
+        }
+    }
+
+    fn item(&self, span: Span) -> ItemRef {
+        ItemRef { offset: self.offset + u64::from(span.start), length: span.end - span.start }
+    }
+
+    fn raw(&self, span: Span) -> Raw {
+        span.of(self.line).into()
+    }
+
+    /// The event about a checkpoint. The payload was accepted, so `seq` is valid.
+    fn checkpoint_event(
+        &self,
+        fields: &CheckpointFields,
+        seq: Option<f64>,
+        ts: Option<Span>,
+    ) -> Option<CheckpointEvent> {
+        let change = match fields.change {
+            CheckpointChange::Created(name) => {
+                let created_at = ts.map(|ts| self.raw(ts)).filter(|ts| ts.starts_with(b"\""));
+                Change::Created { name: self.raw(name), created_at }
+            }
+            CheckpointChange::Renamed(name) => Change::Renamed { name: self.raw(name) },
+            CheckpointChange::Deleted => Change::Deleted,
+        };
+        Some(CheckpointEvent { seq: seq.filter(|seq| is_valid_seq(*seq))?, id: self.raw(fields.id), change })
+    }
+
+    fn raw_or(&self, span: Option<Span>, otherwise: &[u8]) -> Raw {
+        span.map_or_else(|| otherwise.into(), |span| self.raw(span))
+    }
+}
+
+impl Effect {
+    fn add_line(
+        &mut self,
+        place: &LinePosition<'_>,
+        options: &FoldOptions,
+        nesting: &mut Nesting,
+        items: &mut impl ItemSink,
+    ) {
+        self.add_read_line(read_line_into(items, place.line, options.mode, nesting), place, options);
+    }
+
+    /// Adds a line that was already read.
+    pub fn add_read_line(&mut self, line: Line, place: &LinePosition<'_>, options: &FoldOptions) {
+        self.settle_torn();
+        self.lines += 1;
+        match line {
+            Line::Blank | Line::Null => {}
+            Line::Unparseable => self.torn = true,
+            Line::WithoutSeq => {
+                self.tally.without_seq += 1;
+                self.warnings.push(self.lines, Problem::MalformedSeq);
+            }
+            Line::Event(event) => {
+                if let (Some(seq), Some(limit)) = (event.seq, options.through_seq)
+                    && seq > limit
+                {
+                    self.stopped = true;
+                    return;
+                }
+                self.add_event(event, place, options);
+            }
+        }
+    }
+
+    /// Called when another line follows: if the last line did not parse, it was not the file's last, and is counted.
+    fn settle_torn(&mut self) {
+        if std::mem::take(&mut self.torn) {
+            self.tally.unparseable += 1;
+            self.warnings.push(self.lines, Problem::Unparseable);
+        }
+    }
+
+    fn add_event(&mut self, event: Event, place: &LinePosition<'_>, options: &FoldOptions) {
+        if let Some(seq) = event.seq {
+            self.add_seq(seq);
+        }
+        self.tally.events += 1;
+        match event.body {
+            Body::SessionStart(fields) if place.first_of_file => self.add_start(fields, place, options),
+            Body::SessionStart(_) => self.warnings.push(self.lines, Problem::MisplacedStart),
+            Body::Content(_) | Body::Compressed(_) | Body::Rewind(_) => {
+                place.change_history(&event.body, &mut self.history);
+            }
+            Body::ProviderSwitch(provider, model) => {
+                self.provider = Some(place.raw(provider));
+                if let Some(model) = model {
+                    self.model = Some(place.raw(model));
+                }
+            }
+            Body::SessionEvent(severity, message) => self.session_events.push(SessionEventRef {
+                line_offset: place.offset,
+                severity,
+                message,
+                ts: event.ts,
+                seq: event.seq,
+            }),
+            Body::DirectoriesChanged(directories) => self.directories = Some(place.raw(directories)),
+            Body::SessionMetadata(title) => {
+                if let Some(title) = title {
+                    self.title = Some(place.raw(title));
+                }
+            }
+            Body::SessionNamed(name) => self.session_name = Some(place.raw(name)),
+            Body::SessionForked(payload) => {
+                self.ancestry.get_or_insert_with(|| place.raw(payload));
+            }
+            Body::Checkpoint(fields) => {
+                if let (Some(wanted), CheckpointChange::Created(_), Some(seq)) =
+                    (&options.checkpoint_id, &fields.change, event.seq)
+                    && is_string(fields.id.of(place.line), wanted)
+                {
+                    self.at_checkpoint.get_or_insert_with(|| AtCheckpoint { seq, history: self.history.clone() });
+                }
+                self.checkpoint_events.extend(place.checkpoint_event(&fields, event.seq, event.ts));
+            }
+            Body::Malformed(event_type, fault) => {
+                self.tally.malformed += 1;
+                self.warnings.push(self.lines, Problem::Malformed(event_type, fault));
+            }
+            Body::Unknown(name) => {
+                self.tally.unknown += 1;
+                self.warnings.push(self.lines, Problem::UnknownType(name.map(|span| place.raw(span))));
+            }
+        }
+    }
+
+    fn add_seq(&mut self, seq: f64) {
+        match self.last_seq {
+            Some(last) if seq <= last => {
+                self.is_out_of_sequence = true;
+                self.warnings.push(self.lines, Problem::NonMonotonicSeq { seq, last });
+            }
+            Some(_) => {}
+            None => {
+                self.first_seq = Some(FirstSeq {
+                    seq,
+                    line: self.lines,
+                    warnings_before: self.warnings.total(),
+                    event_before: self.tally.events > 0,
+                });
+            }
+        }
+        self.last_seq = Some(seq);
+        self.largest_seq = larger(self.largest_seq, Some(seq));
+    }
+
+    fn add_start(&mut self, fields: Option<StartFields>, place: &LinePosition<'_>, options: &FoldOptions) {
+        self.start = match fields {
+            None => Start::Invalid,
+            Some(fields) if !options.is_expected(fields.project_hash.of(place.line)) => {
+                Start::OtherProject(place.raw(fields.project_hash))
+            }
+            Some(fields) => Start::Metadata(Box::new(Metadata {
+                session_id: place.raw(fields.session_id),
+                project_hash: place.raw(fields.project_hash),
+                provider: place.raw_or(fields.provider, b"\"\""),
+                model: place.raw_or(fields.model, b"\"\""),
+                workspace_dirs: place.raw_or(fields.workspace_dirs, b"[]"),
+                start_time: place.raw_or(fields.start_time, b"\"\""),
+                cwd: fields.cwd.map(|span| place.raw(span)),
+            })),
+        };
+        self.stopped = !matches!(self.start, Start::Metadata(_));
+    }
+
+    /// The effect of these lines followed by those of `later`, which come directly after them.
+    #[must_use]
+    pub fn then(mut self, mut later: Effect) -> Effect {
+        if self.stopped || later.lines == 0 {
+            return self;
+        }
+        if self.lines == 0 {
+            return later;
+        }
+        self.settle_torn();
+        self.settle_seq(&mut later);
+        self.warnings.append(later.warnings, self.lines);
+        self.lines += later.lines;
+        self.tally.add(later.tally);
+        self.torn = later.torn;
+        self.last_seq = later.last_seq.or(self.last_seq);
+        self.largest_seq = larger(self.largest_seq, later.largest_seq);
+        self.is_out_of_sequence |= later.is_out_of_sequence;
+        self.provider = later.provider.or(self.provider);
+        self.model = later.model.or(self.model);
+        self.directories = later.directories.or(self.directories);
+        self.title = later.title.or(self.title);
+        self.session_name = later.session_name.or(self.session_name);
+        self.ancestry = self.ancestry.or(later.ancestry);
+        self.checkpoint_events.extend(later.checkpoint_events);
+        self.session_events.extend(later.session_events);
+        if let (None, Some(AtCheckpoint { seq, history: noted })) = (&self.at_checkpoint, later.at_checkpoint) {
+            let mut history = self.history.clone();
+            history.append(noted);
+            self.at_checkpoint = Some(AtCheckpoint { seq, history });
+        }
+        self.history.append(later.history);
+        self.stopped = later.stopped;
+        self
+    }
+
+    /// Settles whether the first `seq` of `later` is larger than our last one. If we have none, the question stays open.
+    fn settle_seq(&mut self, later: &mut Effect) {
+        let Some(first) = later.first_seq.take() else { return };
+        match self.last_seq {
+            Some(last) => {
+                if first.seq <= last {
+                    later.is_out_of_sequence = true;
+                    later.warnings.insert(first.warnings_before, first.warning(last));
+                }
+            }
+            None => {
+                self.first_seq = Some(FirstSeq {
+                    line: first.line + self.lines,
+                    warnings_before: first.warnings_before + self.warnings.total(),
+                    event_before: first.event_before || self.tally.events > 0,
+                    ..first
+                });
+            }
+        }
+    }
+
+    /// The items of the history at the creation of the requested checkpoint, if that has this `seq` and these are the file's first lines.
+    /// `None` if the creation is in lines whose effect was loaded from a snapshot. A later record with the same id may have been noted
+    /// instead, which is why the `seq` is compared.
+    pub fn items_at_checkpoint(&self, seq: f64) -> Option<&[ItemRef]> {
+        self.at_checkpoint.as_ref().filter(|noted| noted.seq == seq).map(|noted| &noted.history.items[..])
+    }
+
+    /// Whether no value of the effect may be longer than what an [abridged](crate::jsonl::abridged) line has of it.
+    pub fn keeps_only_short_values(&self) -> bool {
+        self.warnings.total() == 0 && self.ancestry.is_none()
+    }
+
+    /// Corrects the places in a single line at `line_offset`. `whole` converts an offset in the line.
+    pub fn move_places(&mut self, line_offset: u64, whole: impl Fn(u64) -> u64) {
+        for item in &mut self.history.items {
+            let start = item.offset - line_offset;
+            let (from, to) = (whole(start), whole(start + u64::from(item.length)));
+            (item.offset, item.length) = (line_offset + from, (to - from) as u32);
+        }
+        let move_span = |span: &mut Span| {
+            (span.start, span.end) = (whole(u64::from(span.start)) as u32, whole(u64::from(span.end)) as u32);
+        };
+        for event in &mut self.session_events {
+            move_span(&mut event.message);
+            event.ts.iter_mut().for_each(move_span);
+        }
+    }
+
+    /// Whether it can be the effect of the file's first `end` bytes: its counts fit, its places are within these bytes and in file order,
+    /// and its values are JSON. Does not check the content at these places, which only a scan of the file can do.
+    pub fn is_possible(&self, end: u64) -> bool {
+        self.lines <= end
+            && self.tally.is_possible(self.lines)
+            && self.warnings.are_possible(self.lines)
+            && self.has_possible_seqs()
+            && self.has_places_within(end)
+            && self.has_values()
+    }
+
+    /// Whether the fields about `seq` are consistent. JSON has no NaN.
+    fn has_possible_seqs(&self) -> bool {
+        let is_possible = |first: &FirstSeq| {
+            !first.seq.is_nan()
+                && (1..=self.lines).contains(&first.line)
+                && first.warnings_before <= self.warnings.total()
+        };
+        let out_of_sequence = self.is_out_of_sequence;
+        self.first_seq.is_some() == self.last_seq.is_some()
+            && self.largest_seq.is_some() == self.last_seq.is_some()
+            && self.largest_seq.partial_cmp(&self.last_seq).is_some_and(|order| order.is_ge())
+            && if out_of_sequence { self.warnings.may_have_non_monotonic() } else { !self.warnings.has_non_monotonic() }
+            && self.first_seq.as_ref().is_none_or(is_possible)
+            && !self.last_seq.is_some_and(f64::is_nan)
+            && !self.session_events.iter().any(|event| event.seq.is_some_and(f64::is_nan))
+    }
+
+    fn has_values(&self) -> bool {
+        let mut nesting = Nesting::default();
+        let metadata = match &self.start {
+            Start::Metadata(metadata) => Some(metadata.values()),
+            _ => None,
+        };
+        let switched = [&self.provider, &self.model, &self.directories].into_iter().flatten();
+        let presented = [&self.title, &self.session_name, &self.ancestry].into_iter().flatten();
+        let values = metadata.into_iter().flatten().chain(switched).chain(presented).chain(self.warnings.names());
+        values.into_iter().all(|value| Cursor::is_value(value, &mut nesting))
+            && [&self.title, &self.session_name]
+                .into_iter()
+                .flatten()
+                .all(|text| matches!(text.first(), Some(b'"' | b'n')))
+            && self.ancestry.iter().all(|payload| payload.starts_with(b"{"))
+            && self.checkpoint_events.iter().all(|event| event.is_possible(&mut nesting))
+    }
+
+    fn has_places_within(&self, end: u64) -> bool {
+        let events = self.tally.events;
+        let counts = [self.history.items.len(), self.session_events.len(), self.checkpoint_events.len()];
+        if counts.iter().any(|count| *count as u64 > events) {
+            return false;
+        }
+        // An item is an object, so it has at least two bytes, and part of a line.
+        if self.history.items.iter().any(|item| item.length < 2 || item.length as usize > MAX_LINE_BYTES) {
+            return false;
+        }
+        let items = self.history.items.iter().map(|item| (item.offset, u64::from(item.length)));
+        let events = self.session_events.iter();
+        let events = events.map(|event| {
+            let last = event.message.end.max(event.ts.map_or(0, |ts| ts.end));
+            (event.line_offset, u64::from(last))
+        });
+        are_in_order(items, end) && are_in_order(events, end)
+    }
+
+    /// Settles the first `seq`, given that these lines are the file's first: if events without a `seq` come before it, it must be larger
+    /// than 0.
+    pub fn settle_beginning(&mut self) {
+        if let Some(first) = self.first_seq.take()
+            && first.event_before
+            && first.seq <= 0.0
+        {
+            self.is_out_of_sequence = true;
+            self.warnings.insert(first.warnings_before, first.warning(0.0));
+        }
+    }
+}
+
+/// The larger of two numbers, neither of which is NaN.
+fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(if other > one { other } else { one }),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Whether these places, given as offsets and lengths, are in order, do not overlap, and end at `end` or before.
+fn are_in_order(mut places: impl Iterator<Item = (u64, u64)>, end: u64) -> bool {
+    let last =
+        places.try_fold(0, |behind, (offset, length)| if offset < behind { None } else { offset.checked_add(length) });
+    last.is_some_and(|last| last <= end)
+}
+
+impl FirstSeq {
+    fn warning(&self, last: f64) -> Warning {
+        Warning { line: self.line, problem: Problem::NonMonotonicSeq { seq: self.seq, last } }
+    }
+}
+
+impl FoldOptions {
+    /// Whether the project hash, a JSON string, is the one that the options require, if they require one.
+    pub fn is_expected(&self, project_hash: &[u8]) -> bool {
+        let Some(expected) = &self.project_hash else { return true };
+        let inside = project_hash.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+        inside.is_some_and(|inside| crate::json::decode(inside).eq(expected.iter().copied()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+//! The fold: the effect of events on the history, and how effects combine.
+
+mod checkpoint;
+mod effect;
+mod history;
+mod item_sink;
+mod warnings;
+
+#[cfg(test)]
+pub use checkpoint::Change;
+pub use checkpoint::Checkpoint;
+pub(crate) use checkpoint::Checkpoints;
+pub(crate) use effect::Metadata;
+pub use effect::{Effect, Fold, FoldOptions, LinePosition, SessionEventRef, Start};
+pub use history::{HistoryEffect, ItemRef, Truncation};
+pub use item_sink::ItemSink;
+pub(crate) use item_sink::NoItems;
+#[cfg(test)]
+pub use warnings::Problem;

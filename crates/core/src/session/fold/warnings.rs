@@ -1,0 +1,266 @@
+//! Warnings of a replay about unusable lines, and their totals (`docs/session-format.md` section 2, rules 6–14).
+
+use serde::{Deserialize, Serialize};
+
+use crate::session::format::{EventType, Fault, Message, MessagePart, js_number, one_decimal};
+
+/// The maximum number of warnings about lines. Further ones are only counted.
+pub(super) const SHOWN_WARNINGS: usize = 100;
+
+/// A warning about a line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Warning {
+    /// The number of the line in the file, from 1.
+    pub line: u64,
+    /// The kind of problem.
+    pub problem: Problem,
+}
+
+/// The kind of a warning.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Problem {
+    /// `JSON.parse` would refuse the line.
+    Unparseable,
+    /// The line's `seq` is not larger than the one before.
+    NonMonotonicSeq {
+        /// The `seq` of the line.
+        seq: f64,
+        /// The last `seq` before it.
+        last: f64,
+    },
+    /// A second `session_start`, or one that does not come first.
+    MisplacedStart,
+    /// An event of a known type with an invalid payload.
+    Malformed(EventType, Fault),
+    /// Strict mode: a line whose `seq` is missing or invalid.
+    MalformedSeq,
+    /// An event of an unknown type: the JSON text of `type`, `None` if it is missing.
+    UnknownType(Option<Box<[u8]>>),
+}
+
+impl Warning {
+    fn is_possible(&self, lines: u64) -> bool {
+        let is_number = match self.problem {
+            Problem::NonMonotonicSeq { seq, last } => !seq.is_nan() && !last.is_nan(),
+            _ => true,
+        };
+        is_number && (1..=lines).contains(&self.line)
+    }
+
+    /// The text of the warning.
+    pub fn message(&self) -> Message<'_> {
+        let line = self.line;
+        match &self.problem {
+            Problem::Unparseable => Message::text(format!("Line {line}: failed to parse JSON")),
+            Problem::NonMonotonicSeq { seq, last } => Message::text(format!(
+                "Line {line}: non-monotonic seq {} (expected > {})",
+                js_number(*seq),
+                js_number(*last)
+            )),
+            Problem::MisplacedStart => Message::text(format!("session_start at line {line} (expected line 1)")),
+            Problem::Malformed(event_type, fault) => {
+                Message::text(format!("Line {line}: malformed {}, skipping", malformed_name(*event_type, *fault)))
+            }
+            Problem::MalformedSeq => Message::text(format!("Line {line}: malformed sequence number, skipping")),
+            Problem::UnknownType(name) => Message(vec![
+                MessagePart::Text(format!("Line {line}: unknown event type '").into()),
+                name.as_deref().map_or(MessagePart::Text("undefined".into()), MessagePart::Json),
+                MessagePart::Text("', skipping".into()),
+            ]),
+        }
+    }
+}
+
+/// What is malformed, in a warning's words.
+fn malformed_name(event_type: EventType, fault: Fault) -> String {
+    let name = event_type.as_str();
+    match fault {
+        Fault::Event if event_type == EventType::SessionEvent => name.to_owned(),
+        Fault::Event => format!("{name} event"),
+        Fault::Title => format!("{name} title"),
+        Fault::CheckpointId => format!("{name} event (missing checkpointId)"),
+        Fault::Name => format!("{name} event (missing name)"),
+    }
+}
+
+/// The warnings of some lines, in file order: the first [`SHOWN_WARNINGS`], and how many there are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Warnings {
+    shown: Vec<Warning>,
+    total: u64,
+}
+
+impl Warnings {
+    /// Whether `lines` lines can have these warnings, to validate a snapshot. A line has at most two, for its `seq` and its event.
+    pub fn are_possible(&self, lines: u64) -> bool {
+        let shown = self.shown.len() as u64;
+        let expected = self.total.min(SHOWN_WARNINGS as u64);
+        shown == expected && self.total / 2 <= lines && self.shown.iter().all(|warning| warning.is_possible(lines))
+    }
+
+    /// The names of unknown types in the shown warnings.
+    pub fn names(&self) -> impl Iterator<Item = &Box<[u8]>> {
+        self.shown.iter().filter_map(|warning| match &warning.problem {
+            Problem::UnknownType(name) => name.as_ref(),
+            _ => None,
+        })
+    }
+
+    /// Whether there may be a warning, shown or only counted, about a `seq` that is not larger than the one before.
+    pub fn may_have_non_monotonic(&self) -> bool {
+        self.has_non_monotonic() || self.total > self.shown.len() as u64
+    }
+
+    /// Whether a shown warning is about a `seq` that is not larger than the one before.
+    pub fn has_non_monotonic(&self) -> bool {
+        self.shown.iter().any(|warning| matches!(warning.problem, Problem::NonMonotonicSeq { .. }))
+    }
+
+    /// The number of warnings, shown or not.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Adds a warning at the end.
+    pub fn push(&mut self, line: u64, problem: Problem) {
+        self.total += 1;
+        if self.shown.len() < SHOWN_WARNINGS {
+            self.shown.push(Warning { line, problem });
+        }
+    }
+
+    /// Inserts a warning after `before` others.
+    pub fn insert(&mut self, before: u64, warning: Warning) {
+        self.total += 1;
+        if before < SHOWN_WARNINGS as u64 {
+            self.shown.insert(before as usize, warning);
+            self.shown.truncate(SHOWN_WARNINGS);
+        }
+    }
+
+    /// Adds the warnings of later lines, whose numbers are relative to the first `lines` lines.
+    pub fn append(&mut self, later: Warnings, lines: u64) {
+        self.total += later.total;
+        let room = SHOWN_WARNINGS - self.shown.len();
+        self.shown.extend(
+            later.shown.into_iter().take(room).map(|warning| Warning { line: warning.line + lines, ..warning }),
+        );
+    }
+
+    /// The texts of the shown warnings, and of the number of others (rule 14, first part).
+    pub fn messages(&self) -> Vec<Message<'_>> {
+        let mut messages: Vec<_> = self.shown.iter().map(Warning::message).collect();
+        let hidden = self.total - self.shown.len() as u64;
+        if hidden > 0 {
+            messages.push(Message::text(format!("Replay: {hidden} further warnings not shown")));
+        }
+        messages
+    }
+}
+
+/// Counts of lines by the result of reading them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Lines that are JSON, except `null` and, in strict mode, those without a valid `seq`.
+    pub events: u64,
+    /// Of these, events of an unknown type.
+    pub unknown: u64,
+    /// Of these, events of a known type with an invalid payload.
+    pub malformed: u64,
+    /// Lines that are not JSON.
+    pub unparseable: u64,
+    /// Strict mode: lines that parsed but have no valid `seq`. They are not events.
+    pub without_seq: u64,
+}
+
+impl Tally {
+    /// Whether `lines` lines can have these counts, to validate a snapshot.
+    pub fn is_possible(&self, lines: u64) -> bool {
+        let counts = [self.events, self.unparseable, self.unknown, self.malformed, self.without_seq];
+        counts.iter().all(|count| *count <= lines)
+            && self.events + self.unparseable + self.without_seq <= lines
+            && self.unknown + self.malformed <= self.events
+    }
+
+    /// Adds the counts of other lines.
+    pub fn add(&mut self, other: Tally) {
+        self.events += other.events;
+        self.unknown += other.unknown;
+        self.malformed += other.malformed;
+        self.unparseable += other.unparseable;
+        self.without_seq += other.without_seq;
+    }
+
+    /// The summary warnings of a replay (rule 14, second part).
+    pub fn messages(&self) -> Vec<Message<'static>> {
+        let mut messages = Vec::new();
+        let malformed = self.malformed + self.without_seq;
+        if malformed > 0 {
+            messages.push(Message::text(format!("Replay: {malformed} malformed events skipped")));
+        }
+        let known = self.events - self.unknown + self.without_seq;
+        let lines = self.events + self.unparseable + self.without_seq;
+        messages.extend(alarm(malformed, known, "known events are malformed"));
+        messages.extend(alarm(self.unparseable, lines, "lines are unparseable"));
+        messages
+    }
+}
+
+/// A warning if more than 5 % of the events or lines are bad.
+fn alarm(bad: u64, all: u64, what: &str) -> Option<Message<'static>> {
+    if all == 0 || bad as f64 / all as f64 <= 0.05 {
+        return None;
+    }
+    let percent = one_decimal(100.0 * bad as f64 / all as f64);
+    Some(Message::text(format!("WARNING: >{percent}% of {what} ({bad}/{all})")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(messages: &[Message<'_>]) -> Vec<String> {
+        messages.iter().map(Message::to_string).collect()
+    }
+
+    #[test]
+    fn a_hundred_are_shown_and_the_rest_counted() {
+        let mut warnings = Warnings::default();
+        for line in 1..=100 {
+            warnings.push(line, Problem::Unparseable);
+        }
+        assert_eq!(warnings.messages().len(), 100);
+        warnings.push(101, Problem::Unparseable);
+        assert_eq!(texts(&warnings.messages())[100], "Replay: 1 further warnings not shown");
+        warnings.insert(0, Warning { line: 1, problem: Problem::MisplacedStart });
+        let messages = texts(&warnings.messages());
+        assert_eq!(messages.len(), 101);
+        assert_eq!(messages[0], "session_start at line 1 (expected line 1)");
+        assert_eq!(messages[99], "Line 99: failed to parse JSON");
+        assert_eq!(messages[100], "Replay: 2 further warnings not shown");
+    }
+
+    #[test]
+    fn alarms_ring_above_five_percent_only() {
+        let tally = |events, unknown, malformed, unparseable| {
+            texts(&Tally { events, unknown, malformed, unparseable, without_seq: 0 }.messages())
+        };
+        assert_eq!(tally(20, 0, 1, 0), ["Replay: 1 malformed events skipped"]);
+        assert_eq!(
+            tally(19, 0, 1, 0),
+            ["Replay: 1 malformed events skipped", "WARNING: >5.3% of known events are malformed (1/19)"]
+        );
+        assert_eq!(tally(19, 0, 0, 1), Vec::<String>::new());
+        assert_eq!(tally(15, 0, 0, 1), ["WARNING: >6.3% of lines are unparseable (1/16)"]);
+        assert_eq!(tally(0, 0, 0, 3), ["WARNING: >100.0% of lines are unparseable (3/3)"]);
+        let strict = Tally { events: 10, unknown: 2, malformed: 1, unparseable: 1, without_seq: 2 };
+        assert_eq!(
+            texts(&strict.messages()),
+            [
+                "Replay: 3 malformed events skipped",
+                "WARNING: >30.0% of known events are malformed (3/10)",
+                "WARNING: >7.7% of lines are unparseable (1/13)"
+            ]
+        );
+    }
+}

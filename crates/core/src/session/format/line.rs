@@ -1,0 +1,168 @@
+//! Reads one line: parses its envelope, and validates its payload (`docs/session-format.md` section 2, rules 4–11).
+
+use super::event::{Body, Event, EventType, Mode, is_valid_seq};
+use super::payload::{PayloadSpans, number, read_payload, string};
+use crate::json::{Cursor, Nesting, NotJson, Span, is_blank, spells};
+use crate::session::fold::{ItemSink, NoItems};
+
+/// The result of reading a line.
+#[derive(Debug, PartialEq)]
+pub enum Line {
+    /// White space only. It counts as a line, and has no other effect.
+    Blank,
+    /// The literal `null`. It is skipped without a warning.
+    Null,
+    /// `JSON.parse` would refuse it.
+    Unparseable,
+    /// Strict mode only: it parses, but its `seq` is not valid. It is not an event.
+    WithoutSeq,
+    /// Anything else.
+    Event(Event),
+}
+
+/// The values of the envelope that are needed. If a key occurs twice, the last value counts, as in JavaScript.
+#[derive(Default)]
+struct Envelope {
+    event_type: Option<Span>,
+    seq: Option<Span>,
+    ts: Option<Span>,
+    payload: PayloadSpans,
+}
+
+/// Reads one line, given without its ending.
+pub fn read_line(line: &[u8], mode: Mode, nesting: &mut Nesting) -> Line {
+    read_line_into(&mut NoItems, line, mode, nesting)
+}
+
+/// Like [`read_line`], and passes what may be an item to `items`.
+#[inline]
+pub fn read_line_into(items: &mut impl ItemSink, line: &[u8], mode: Mode, nesting: &mut Nesting) -> Line {
+    let mut cursor = Cursor::new(line);
+    cursor.white_space();
+    match cursor.peek() {
+        Some(b'{') => {
+            let mut envelope = Envelope::default();
+            match read_envelope(&mut envelope, &mut cursor, nesting, items) {
+                Ok(()) => judge(&envelope, line, mode),
+                Err(NotJson) => Line::Unparseable,
+            }
+        }
+        Some(first) => match cursor.value(nesting).and_then(|_| cursor.finish()) {
+            Ok(()) if first == b'n' => Line::Null,
+            Ok(()) if mode == Mode::Strict => Line::WithoutSeq,
+            Ok(()) => Line::Event(Event { seq: None, ts: None, body: Body::Unknown(None) }),
+            Err(NotJson) if is_blank(line) => Line::Blank,
+            Err(NotJson) => Line::Unparseable,
+        },
+        None => Line::Blank,
+    }
+}
+
+/// A line with a `content` event.
+#[derive(Debug, PartialEq)]
+pub(crate) struct ContentLine {
+    /// The value of the payload's `content`, of any type; `None` if there is none.
+    pub item: Option<Span>,
+}
+
+/// Reads a line if it is a `content` event. Nothing else about it is validated (`readSessionPreview`).
+pub(crate) fn read_content(line: &[u8], nesting: &mut Nesting) -> Option<ContentLine> {
+    let envelope = read_whole_envelope(line, nesting)?;
+    let event_type = EventType::of(envelope.event_type?.of(line))?;
+    (event_type == EventType::Content).then(|| ContentLine { item: envelope.payload.item() })
+}
+
+/// The title of a line that is a valid `session_metadata` and has one: a string or `null` (`readSessionTitle`).
+pub(crate) fn read_title(line: &[u8], nesting: &mut Nesting) -> Option<Span> {
+    let envelope = read_whole_envelope(line, nesting)?;
+    let event_type =
+        EventType::of(envelope.event_type?.of(line)).filter(|known| *known == EventType::SessionMetadata)?;
+    match envelope.payload.body(event_type, None, line, Mode::Lenient) {
+        Ok(Body::SessionMetadata(title)) => title,
+        _ => None,
+    }
+}
+
+/// The payload of a line that is a `session_start`, if it is an object (`readSessionHeader`).
+pub fn read_start_payload(line: &[u8]) -> Option<Span> {
+    let envelope = read_whole_envelope(line, &mut Nesting::default())?;
+    let event_type = EventType::of(envelope.event_type?.of(line))?;
+    envelope.payload.object().filter(|_| event_type == EventType::SessionStart)
+}
+
+/// The `type` of a line, of any JSON type. `None` if it has none, or is not an object.
+pub(crate) fn read_type(line: &[u8], nesting: &mut Nesting) -> Option<Span> {
+    read_whole_envelope(line, nesting)?.event_type
+}
+
+/// The `ts` of a line, if it is a string: its text between the quotes.
+pub fn read_time(line: &[u8]) -> Option<Span> {
+    let ts = read_whole_envelope(line, &mut Nesting::default())?.ts;
+    string(ts, line).map(within_quotes)
+}
+
+/// The `sessionId` of a line that is a `session_start`, if it is a string that is not empty: its text between the quotes.
+pub fn read_session_id(line: &[u8]) -> Option<Span> {
+    let envelope = read_whole_envelope(line, &mut Nesting::default())?;
+    let event_type = EventType::of(envelope.event_type?.of(line))?;
+    let id = envelope.payload.session_id(line)?;
+    (event_type == EventType::SessionStart).then(|| within_quotes(id))
+}
+
+fn read_whole_envelope(line: &[u8], nesting: &mut Nesting) -> Option<Envelope> {
+    let mut cursor = Cursor::new(line);
+    cursor.white_space();
+    let mut envelope = Envelope::default();
+    read_envelope(&mut envelope, &mut cursor, nesting, &mut NoItems).ok()?;
+    Some(envelope)
+}
+
+fn within_quotes(text: Span) -> Span {
+    Span { start: text.start + 1, end: text.end - 1 }
+}
+
+fn read_envelope(
+    envelope: &mut Envelope,
+    cursor: &mut Cursor<'_>,
+    nesting: &mut Nesting,
+    items: &mut impl ItemSink,
+) -> Result<(), NotJson> {
+    cursor.object(|cursor, key| {
+        match Key::of(key) {
+            Key::Payload => {
+                read_payload(&mut envelope.payload, cursor, nesting, items)?;
+                return Ok(());
+            }
+            Key::Type => envelope.event_type = Some(cursor.value(nesting)?),
+            Key::Seq => envelope.seq = Some(cursor.value(nesting)?),
+            Key::Ts => envelope.ts = Some(cursor.value(nesting)?),
+            Key::Other => drop(cursor.value(nesting)?),
+        }
+        Ok(())
+    })?;
+    cursor.finish()
+}
+
+fn judge(envelope: &Envelope, line: &[u8], mode: Mode) -> Line {
+    let seq = envelope.seq.and_then(|span| number(span.of(line)));
+    if mode == Mode::Strict && !seq.is_some_and(is_valid_seq) {
+        return Line::WithoutSeq;
+    }
+    let event_type = envelope.event_type.and_then(|span| EventType::of(span.of(line)));
+    let body = match event_type {
+        None => Body::Unknown(envelope.event_type),
+        Some(known) => match envelope.payload.body(known, seq, line, mode) {
+            Ok(body) => body,
+            Err(fault) => Body::Malformed(known, fault),
+        },
+    };
+    Line::Event(Event { seq, ts: envelope.ts, body })
+}
+
+crate::session::format::payload::keys! {
+    /// The keys of an envelope that are read.
+    Key { Type = "type", Seq = "seq", Ts = "ts", Payload = "payload" }
+}
+
+#[cfg(test)]
+mod tests;

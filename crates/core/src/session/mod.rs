@@ -1,0 +1,24 @@
+//! Session files: the conversation of a CLI, one line of JSON for each event (`docs/session-format.md`).
+//!
+//! `format` reads and prints lines, `fold` combines the effects of events, `read` replays and lists files, `record` writes them.
+
+mod fold;
+mod format;
+mod read;
+mod record;
+
+pub use fold::{
+    Checkpoint, Effect, Fold, FoldOptions, HistoryEffect, ItemRef, ItemSink, LinePosition, SessionEventRef, Start,
+    Truncation,
+};
+pub use format::{
+    Body, EventType, Line, Message, MessagePart, Mode, StartFields, js_number, number, read_line, read_line_into,
+    read_session_id, read_start_payload, read_time,
+};
+pub use read::{
+    CurrentMetadata, DescribeOptions, Described, Describing, FinalHistory, HeaderError, ItemTape, ItemTapes,
+    LineStatus, Outcome, Preview, RecordLine, RecordOptions, RecordReader, Replay, ReplayError, SKIPPED, SnapshotFile,
+    Snapshots, Summary, TAPE_BYTES, content_of, current, error_of, load, read_header_at_once, read_header_summary,
+    read_preview, read_summary, read_title, skipped_content,
+};
+pub use record::{FileNameForm, ForkError, ForkSource, ForkTarget, Record, Recorder, RecorderConfig, fork};

@@ -1,0 +1,193 @@
+//! Finds which items of a large session are in its final history, before the session is read part by part.
+//!
+//! Only rewinds and compressions remove items, so parts that have none are parsed only if a later part may remove items of theirs. The result
+//! for a part is the number of its own items that remain at the end: always the first of those that the part has not removed itself.
+
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
+
+use memchr::{memchr_iter, memmem::Finder};
+
+use crate::json::Nesting;
+use crate::lines::{LineReader, LineSource, Lines, ReadError, Segments, Threads};
+use crate::pipeline::Worker;
+use crate::session::fold::{HistoryEffect, LinePosition, Truncation};
+use crate::session::format::{Line, Mode, read_line};
+
+/// How many items of each part remain at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinalHistory {
+    remaining: Vec<u64>,
+}
+
+impl FinalHistory {
+    /// More items than any part has.
+    pub const ALL: u64 = u64::MAX;
+
+    /// Computes it for a file, whose parts are given in order. A part of more than `most_lines` lines is split, since a short line needs more
+    /// memory than its bytes. Also returns the resulting parts.
+    pub fn find(
+        source: &Arc<LineSource>,
+        parts: Vec<Range<u64>>,
+        most_lines: usize,
+    ) -> Result<(Vec<Range<u64>>, Self), ReadError> {
+        Self::find_with(parts, most_lines, || PartFolder::new(source.clone(), LineReader::default(), Mode::Lenient))
+    }
+
+    /// Like [`find`](Self::find), with folders that `make` makes.
+    pub fn find_with(
+        parts: Vec<Range<u64>>,
+        most_lines: usize,
+        make: impl Fn() -> PartFolder,
+    ) -> Result<(Vec<Range<u64>>, Self), ReadError> {
+        let make = || Cutter { folder: make(), most_lines: most_lines.max(1) };
+        let mut folded = Segments::new(parts, Threads::All, make);
+        let (mut parts, mut effects) = (Vec::new(), Vec::new());
+        while let Some(cut) = folded.next_output() {
+            for (part, effect) in cut? {
+                parts.push(part);
+                effects.push(effect);
+            }
+        }
+        let (mut folder, mut remaining) = (make().folder, vec![Self::ALL; parts.len()]);
+        // The effect of the later parts.
+        let mut later = Truncation::Last(0);
+        for (at, part) in parts.iter().enumerate().rev() {
+            let effect = match (effects[at], later) {
+                (_, Truncation::All) => PartEffect::default(),
+                (Some(effect), _) => effect,
+                (None, Truncation::Last(0)) => continue,
+                (None, _) => PartEffect::of(&folder.effect(part.clone())?),
+            };
+            (remaining[at], later) = effect.before(later);
+        }
+        Ok((parts, FinalHistory { remaining }))
+    }
+
+    /// For a session of one part.
+    pub fn of_one() -> Self {
+        FinalHistory { remaining: vec![Self::ALL] }
+    }
+
+    /// How many of the items that a part adds and does not remove again are in the final history: at most the first ones, up to this number.
+    /// [`ALL`](Self::ALL) for a part none of whose items is ever removed.
+    pub fn remaining(&self, part: usize) -> u64 {
+        self.remaining.get(part).copied().unwrap_or(Self::ALL)
+    }
+}
+
+/// The effect of a part on the history.
+#[derive(Clone, Copy, Debug)]
+struct PartEffect {
+    drop: Truncation,
+    own: u64,
+}
+
+impl Default for PartEffect {
+    fn default() -> Self {
+        PartEffect { drop: Truncation::Last(0), own: 0 }
+    }
+}
+
+impl PartEffect {
+    fn of(effect: &HistoryEffect) -> Self {
+        PartEffect { drop: effect.drop, own: effect.items.len() as u64 }
+    }
+
+    /// The number of its own items that remain after a later truncation, and the truncation of earlier items by both.
+    fn before(self, later: Truncation) -> (u64, Truncation) {
+        match (self.drop, later) {
+            (_, Truncation::All) => (0, Truncation::All),
+            (Truncation::All, Truncation::Last(count)) => (self.own.saturating_sub(count), Truncation::All),
+            (Truncation::Last(own), Truncation::Last(count)) => {
+                let beyond = count.saturating_sub(self.own);
+                (self.own.saturating_sub(count), Truncation::Last(own.saturating_add(beyond)))
+            }
+        }
+    }
+}
+
+/// Computes the effects of parts on the history. Reuses its buffer.
+pub struct PartFolder {
+    source: Arc<LineSource>,
+    reader: LineReader,
+    mode: Mode,
+    nesting: Nesting,
+}
+
+impl PartFolder {
+    /// A folder for the parts of a file.
+    pub fn new(source: Arc<LineSource>, reader: LineReader, mode: Mode) -> Self {
+        PartFolder { source, reader, mode, nesting: Nesting::default() }
+    }
+
+    /// The effect of a part on the history. Unlike in a replay, an invalid `session_start` does not end it.
+    pub fn effect(&mut self, part: Range<u64>) -> Result<HistoryEffect, ReadError> {
+        let mut history = HistoryEffect::default();
+        self.reader.begin(part);
+        while let Some(chunk) = self.reader.next_chunk(&self.source, 0, &mut |_| {})? {
+            for (at, line) in Lines::new(chunk.bytes) {
+                if let Line::Event(event) = read_line(line, self.mode, &mut self.nesting) {
+                    let place = LinePosition { line, offset: chunk.offset + at as u64, first_of_file: false };
+                    place.change_history(&event.body, &mut history);
+                }
+            }
+        }
+        Ok(history)
+    }
+}
+
+/// Splits parts, and computes the effects of those in which items may be removed.
+struct Cutter {
+    folder: PartFolder,
+    most_lines: usize,
+}
+
+impl Worker for Cutter {
+    type Job = Range<u64>;
+    /// The parts that a part is split into, with their effects; `None` if no item can be removed in them.
+    type Output = Result<Vec<(Range<u64>, Option<PartEffect>)>, ReadError>;
+
+    fn work(&mut self, part: Range<u64>) -> Self::Output {
+        let (parts, may_remove) = self.cut(part)?;
+        let effect = |part: Range<u64>| {
+            let effect = if may_remove { Some(PartEffect::of(&self.folder.effect(part.clone())?)) } else { None };
+            Ok((part, effect))
+        };
+        parts.into_iter().map(effect).collect()
+    }
+}
+
+impl Cutter {
+    /// Splits a part so that no part has too many lines, and returns whether some line may remove items. Most parts have no such line, and a
+    /// search is much faster than parsing.
+    fn cut(&mut self, part: Range<u64>) -> Result<(Vec<Range<u64>>, bool), ReadError> {
+        let (mut parts, mut begin, mut lines, mut may_remove) = (Vec::new(), part.start, 0, false);
+        let PartFolder { source, reader, .. } = &mut self.folder;
+        reader.begin(part.clone());
+        while let Some(chunk) = reader.next_chunk(source, 0, &mut |_| {})? {
+            may_remove = may_remove || REMOVALS.iter().any(|removal| removal.find(chunk.bytes).is_some());
+            let more = memchr_iter(b'\n', chunk.bytes).count();
+            if lines + more <= self.most_lines {
+                lines += more;
+                continue;
+            }
+            for newline in memchr_iter(b'\n', chunk.bytes) {
+                lines += 1;
+                let end = chunk.offset + newline as u64 + 1;
+                if lines >= self.most_lines && end < part.end {
+                    parts.push(begin..end);
+                    (begin, lines) = (end, 0);
+                }
+            }
+        }
+        parts.push(begin..part.end);
+        Ok((parts, may_remove))
+    }
+}
+
+/// The types of events that remove items, and the beginning of every escape of an ASCII letter. Each has its own search: in ordinary text, a
+/// search for all three at once would stop at one of their letters every few bytes. The quotation marks exclude text within a longer string,
+/// where they would be escaped.
+static REMOVALS: LazyLock<[Finder<'static>; 3]> =
+    LazyLock::new(|| [r#""compressed""#, r#""rewind""#, r"\u00"].map(Finder::new));

@@ -1,0 +1,175 @@
+//! The header of a session file: its first line, without reading on (`docs/session-format.md` section 2, `readSessionHeader`).
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use crate::disk::{BOM, File, Links, Metadata, OsError, files, input_file, read_cached};
+use crate::json::Nesting;
+use crate::lines::{LineReader, LineSource, ReadError, cannot_be_json};
+use crate::session::format::{Body, Line, Mode, read_line, read_start_payload};
+
+/// Maximum length of the first line in bytes. A longer one does not count as a header, so that a listing of many files does not wait for it.
+pub(super) const HEADER_BYTES: usize = 1 << 20;
+
+/// Enough for nearly every header, and no more than one page.
+const FIRST_READ_BYTES: usize = 4096;
+
+/// Why a file has no header. Problems that a replay reports too have the same message as there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderError {
+    /// The file can't be read.
+    #[error("{0}")]
+    Read(#[from] ReadError),
+    /// The path is a directory. The message is that of a system that lets a directory be opened.
+    #[error("EISDIR: illegal operation on a directory, read")]
+    Directory,
+    /// The path is a pipe or a device.
+    #[error("Not a file")]
+    NotAFile,
+    /// The file has no line at all.
+    #[error("Empty file")]
+    Empty,
+    /// The first line does not end within [`HEADER_BYTES`].
+    #[error("The first line is longer than {HEADER_BYTES} bytes")]
+    TooLong,
+    /// The first line is not a `session_start`.
+    #[error("Missing or corrupt session_start event")]
+    Missing,
+    /// The first line is a `session_start` whose payload is not an object.
+    #[error("Invalid session_start: missing required fields")]
+    Invalid,
+}
+
+/// A session as a listing shows it.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Size of the file in bytes.
+    pub size: u64,
+    /// When it was last written, in milliseconds since 1970; 0 if the system does not report it.
+    pub modified: f64,
+    /// JSON text of the payload of its `session_start`.
+    pub payload: Vec<u8>,
+}
+
+/// Reads the payload of the file's `session_start`, and the file's metadata.
+pub fn read_header_summary(path: &Path) -> Result<Summary, HeaderError> {
+    read(path, |_, _| Err(HeaderError::TooLong))
+}
+
+/// The payload that [`read_header_summary`] would return, if the first line is short and the system has it in memory; `None` otherwise. Never waits,
+/// so that the JavaScript thread may call it.
+pub fn read_header_at_once(path: &Path) -> Option<Result<Vec<u8>, HeaderError>> {
+    let bytes = read_cached(path, FIRST_READ_BYTES)?;
+    let line = &bytes[..memchr::memchr(b'\n', &bytes)?];
+    Some(payload_of(line).map(<[u8]>::to_vec).ok_or_else(|| problem_of(line, false)))
+}
+
+/// Like [`read_header_summary`], but reads a first line of any length, as a replay does.
+pub fn read_summary(path: &Path) -> Result<Summary, HeaderError> {
+    read(path, whole_first_line)
+}
+
+/// Reads the header of a file, and the file's metadata. If the first line does not end within [`HEADER_BYTES`], calls `read_on` with the path and the
+/// beginning of the line to get the whole line. Opens only regular files, so that a listing of many files does not wait for the writer of a pipe.
+fn read(
+    path: &Path,
+    read_on: impl FnOnce(&Path, &[u8]) -> Result<Vec<u8>, HeaderError>,
+) -> Result<Summary, HeaderError> {
+    match files::metadata(path) {
+        Ok(metadata) if metadata.is_directory() => return Err(HeaderError::Directory),
+        Ok(metadata) if !metadata.is_file() => return Err(HeaderError::NotAFile),
+        _ => {}
+    }
+    let (mut file, metadata) = input_file::open(path, Links::Followed).map_err(ReadError::System)?;
+    input_file::expect_regular(&metadata, path).map_err(ReadError::System)?;
+    let line = match first_line(&mut file).map_err(|error| failed(&error, "read", None))? {
+        FirstLine::Whole(line) => line,
+        FirstLine::Prefix(beginning) => read_on(path, &beginning)?,
+    };
+    let payload = payload_of(&line).ok_or_else(|| problem_of(&line, metadata.size == line.len() as u64))?.to_vec();
+    Ok(Summary { size: metadata.size, modified: modified(&metadata), payload })
+}
+
+fn failed(error: &io::Error, syscall: &'static str, path: Option<&Path>) -> HeaderError {
+    ReadError::System(OsError::new(error, syscall, path)).into()
+}
+
+/// Why a first line, given without its ending, has no payload; `is_all` says whether it is the whole file.
+fn problem_of(line: &[u8], is_all: bool) -> HeaderError {
+    let text = line.strip_prefix(BOM).unwrap_or(line);
+    if text.is_empty() && is_all {
+        return HeaderError::Empty;
+    }
+    match read_line(text, Mode::Lenient, &mut Nesting::default()) {
+        Line::Event(event) if event.body == Body::SessionStart(None) => HeaderError::Invalid,
+        _ => HeaderError::Missing,
+    }
+}
+
+/// A first line of any length, read as a replay reads it.
+fn whole_first_line(path: &Path, beginning: &[u8]) -> Result<Vec<u8>, HeaderError> {
+    if cannot_be_json(beginning) {
+        return Err(HeaderError::Missing);
+    }
+    let source = LineSource::open(path)?;
+    let mut reader = LineReader::default();
+    reader.begin(0..1);
+    let Some(chunk) = reader.next_chunk(&source, 0, &mut |_| {})? else { return Ok(Vec::new()) };
+    let line = chunk.bytes.strip_suffix(b"\n").unwrap_or(chunk.bytes);
+    // The reader drops a byte order mark, and the parser of the line drops one too, so it is put back.
+    let dropped = if chunk.offset == 0 { b"" } else { BOM };
+    Ok([dropped, line].concat())
+}
+
+/// The payload of a file's first line, given without its ending.
+fn payload_of(line: &[u8]) -> Option<&[u8]> {
+    let line = line.strip_prefix(BOM).unwrap_or(line);
+    read_start_payload(line).map(|payload| payload.of(line))
+}
+
+fn modified(metadata: &Metadata) -> f64 {
+    let since_1970 = metadata.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    since_1970.map_or(0.0, |time| time.as_millis() as f64)
+}
+
+/// A first line, without its ending.
+enum FirstLine {
+    Whole(Vec<u8>),
+    /// Its first [`HEADER_BYTES`] bytes; there are more.
+    Prefix(Vec<u8>),
+}
+
+fn first_line(file: &mut File) -> io::Result<FirstLine> {
+    let mut line = vec![0; FIRST_READ_BYTES];
+    let mut filled = 0;
+    loop {
+        match file.read(&mut line[filled..]) {
+            Ok(0) => break,
+            Ok(count) => {
+                if let Some(newline) = memchr::memchr(b'\n', &line[filled..filled + count]) {
+                    line.truncate(filled + newline);
+                    return Ok(FirstLine::Whole(line));
+                }
+                filled += count;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        if filled == HEADER_BYTES {
+            // Not a byte more is read: the file's size shows whether the line ends here.
+            if file.metadata()?.size == HEADER_BYTES as u64 {
+                break;
+            }
+            return Ok(FirstLine::Prefix(line));
+        }
+        if filled == line.len() {
+            line.resize((filled * 4).min(HEADER_BYTES), 0);
+        }
+    }
+    line.truncate(filled);
+    Ok(FirstLine::Whole(line))
+}
+
+#[cfg(test)]
+mod tests;

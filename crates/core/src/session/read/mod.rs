@@ -1,0 +1,22 @@
+//! Reading a session: replay on all cores, snapshots, and what a listing shows.
+
+mod describe;
+mod final_history;
+mod header;
+mod layout;
+mod preview;
+mod records;
+mod replay;
+mod scan;
+mod snapshot;
+mod title;
+
+pub use describe::{DescribeOptions, Described, Describing};
+pub use final_history::FinalHistory;
+pub use header::{HeaderError, Summary, read_header_at_once, read_header_summary, read_summary};
+pub use layout::{ItemTape, ItemTapes, TAPE_BYTES};
+pub use preview::{Preview, read_preview};
+pub use records::{LineStatus, RecordLine, RecordOptions, RecordReader, SKIPPED, content_of, skipped_content};
+pub use replay::{CurrentMetadata, Outcome, Replay, ReplayError, current, error_of};
+pub use snapshot::{SnapshotFile, Snapshots, load};
+pub use title::read_title;

@@ -1,0 +1,140 @@
+//! How a session begins: whether it has content, and what the user said first (`docs/session-format.md` section 2, `readSessionPreview`).
+
+use std::path::Path;
+
+use crate::json::{Cursor, Nesting, decode_up_to, spells};
+use crate::lines::{LineReader, LineSource, Lines, ReadError};
+use crate::session::format::{inside_string, keys, read_content};
+
+/// Size of the first range that is read, and maximum size of a range, in bytes. Each range is four times as large as the one before,
+/// since usually the first few lines suffice.
+const FIRST_BYTES: u64 = 8 << 10;
+const MOST_BYTES: u64 = 256 << 10;
+
+/// How a session begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preview {
+    /// Whether some line is a `content`.
+    pub has_content: bool,
+    /// The text of the first human item that has any, in UTF-16.
+    pub first_user_message: Option<Vec<u16>>,
+}
+
+/// Reads as much of the file as the preview needs. `length` is the maximum length of the message in code units.
+pub fn read_preview(path: &Path, length: usize) -> Result<Preview, ReadError> {
+    preview_of(&LineSource::open_unread(path)?, length)
+}
+
+fn preview_of(source: &LineSource, length: usize) -> Result<Preview, ReadError> {
+    let (mut reader, mut bytes) = (LineReader::default(), FIRST_BYTES);
+    let (mut preview, mut nesting) = (Preview::default(), Nesting::default());
+    while !reader.is_at_end() && reader.position() < source.size() {
+        let start = reader.position();
+        reader.begin(start..start.saturating_add(bytes));
+        if look_at_lines(&mut preview, source, &mut reader, length, &mut nesting)? {
+            break;
+        }
+        bytes = (bytes * 4).min(MOST_BYTES);
+    }
+    Ok(preview)
+}
+
+/// Reads the lines of the reader's range. Returns whether the preview is complete.
+fn look_at_lines(
+    preview: &mut Preview,
+    source: &LineSource,
+    reader: &mut LineReader,
+    length: usize,
+    nesting: &mut Nesting,
+) -> Result<bool, ReadError> {
+    loop {
+        match reader.next_chunk(source, 0, &mut |_| {}) {
+            Ok(None) => return Ok(false),
+            Ok(Some(chunk)) => {
+                if Lines::new(chunk.bytes).any(|(_, line)| preview.look_at(line, length, nesting)) {
+                    return Ok(true);
+                }
+            }
+            // No JavaScript string can hold the line, so it does not parse. The reader has skipped it.
+            Err(ReadError::LineTooLong { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+impl Preview {
+    /// Reads the next line. Returns whether the preview is complete.
+    fn look_at(&mut self, line: &[u8], length: usize, nesting: &mut Nesting) -> bool {
+        let Some(content) = read_content(line, nesting) else { return false };
+        self.has_content = true;
+        let message = content.item.and_then(|item| human_text(item.of(line), length.saturating_add(1), nesting));
+        self.first_user_message = message.map(|text| cut(text, length));
+        self.first_user_message.is_some()
+    }
+}
+
+/// The text of a human item; `None` for other items, and for one without text. Of a longer text, at least the first `most` code units.
+fn human_text(item: &[u8], most: usize, nesting: &mut Nesting) -> Option<Vec<u16>> {
+    let (mut speaker, mut blocks) = (None, None);
+    let read = Cursor::new(item).object(|cursor, key| {
+        let value = cursor.value_bytes(nesting)?;
+        match ItemKey::of(key) {
+            ItemKey::Speaker => speaker = Some(value),
+            ItemKey::Blocks => blocks = Some(value),
+            ItemKey::Other => {}
+        }
+        Ok(())
+    });
+    // A value that is not an object is not an item.
+    read.ok()?;
+    inside_string(speaker?).filter(|speaker| spells(speaker, "human"))?;
+    let mut text = Vec::new();
+    let read = Cursor::new(blocks?).array(|cursor| {
+        if let Some(of_block) = text_of(cursor.value_bytes(nesting)?, nesting) {
+            decode_up_to(&mut text, of_block, most);
+        }
+        Ok(())
+    });
+    read.ok()?;
+    (!text.is_empty()).then_some(text)
+}
+
+/// The text of a block, as written between its quotes, if it is a text block.
+fn text_of<'a>(block: &'a [u8], nesting: &mut Nesting) -> Option<&'a [u8]> {
+    let (mut block_type, mut text) = (None, None);
+    let read = Cursor::new(block).object(|cursor, key| {
+        let value = cursor.value_bytes(nesting)?;
+        match BlockKey::of(key) {
+            BlockKey::Type => block_type = Some(value),
+            BlockKey::Text => text = Some(value),
+            BlockKey::Other => {}
+        }
+        Ok(())
+    });
+    read.ok()?;
+    inside_string(block_type?).filter(|block_type| spells(block_type, "text"))?;
+    inside_string(text?)
+}
+
+/// At most `length` code units of a text. A surrogate pair is not split.
+fn cut(mut text: Vec<u16>, length: usize) -> Vec<u16> {
+    let is_pair = |high: u16, low: u16| (0xd800..0xdc00).contains(&high) && (0xdc00..0xe000).contains(&low);
+    if text.len() > length {
+        let splits_pair = length > 0 && is_pair(text[length - 1], text[length]);
+        text.truncate(length - usize::from(splits_pair));
+    }
+    text
+}
+
+keys! {
+    /// The keys of an item that a preview reads.
+    ItemKey { Speaker = "speaker", Blocks = "blocks" }
+}
+
+keys! {
+    /// The keys of a block that a preview reads.
+    BlockKey { Type = "type", Text = "text" }
+}
+
+#[cfg(test)]
+mod tests;

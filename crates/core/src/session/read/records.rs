@@ -1,0 +1,291 @@
+//! The lines of a session in order: what is recorded in each, how a replay reads it, and whether its item remains in the history.
+//!
+//! A line is last, and torn if it does not parse, exactly if the file ended there when it was opened; what is appended later is not read. So every
+//! line is complete in itself, and its place suffices to continue reading there.
+
+use std::iter::Peekable;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::final_history::{FinalHistory, PartFolder};
+use crate::disk::BOM;
+use crate::json::Nesting;
+use crate::lines::{LineReader, LineSource, Lines, ReadError, equal_segments};
+use crate::session::fold::LinePosition;
+use crate::session::format::{Body, Line, Mode, is_string, read_line, read_type};
+
+/// How a replay reads a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineStatus {
+    /// An event.
+    Ok,
+    /// An event of a known type whose payload does not fit.
+    Malformed,
+    /// An event of a type that this release does not know.
+    Unknown,
+    /// Not JSON.
+    Unparseable,
+    /// Not JSON, but the last line of its file, as a crash leaves it.
+    Torn,
+}
+
+impl LineStatus {
+    /// The name that users read.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LineStatus::Ok => "ok",
+            LineStatus::Malformed => "malformed",
+            LineStatus::Unknown => "unknown",
+            LineStatus::Unparseable => "unparseable",
+            LineStatus::Torn => "torn",
+        }
+    }
+
+    /// The status of a line; `None` for a blank line and for `null`, which a replay skips. Never `Torn`, which depends on what follows the line.
+    pub fn of(line: &Line, is_first: bool) -> Option<Self> {
+        match line {
+            Line::Blank | Line::Null => None,
+            Line::Unparseable => Some(LineStatus::Unparseable),
+            Line::WithoutSeq => Some(LineStatus::Malformed),
+            Line::Event(event) => Some(match &event.body {
+                Body::Malformed(..) => LineStatus::Malformed,
+                Body::SessionStart(None) if is_first => LineStatus::Malformed,
+                Body::Unknown(_) => LineStatus::Unknown,
+                _ => LineStatus::Ok,
+            }),
+        }
+    }
+}
+
+/// The items of a part, in order.
+type Items = Peekable<std::vec::IntoIter<u64>>;
+
+/// What a reader returns for a line that it has skipped because it can't be JSON, and for a last line of this one byte.
+pub const SKIPPED: &[u8] = b"\0";
+
+/// The content of a line that a reader has skipped, given the line without its `\n`: without a BOM at the beginning of the file and, if a `\n`
+/// follows, without a `\r` at its end.
+pub fn skipped_content(source: &LineSource, line: Range<u64>, is_terminated: bool) -> Result<Range<u64>, ReadError> {
+    let has_bom = line.start == 0 && has_bytes(source, 0, BOM)?;
+    let start = if has_bom { BOM.len() as u64 } else { line.start };
+    let has_return = is_terminated && line.end > start && has_bytes(source, line.end - 1, b"\r")?;
+    Ok(start..line.end - u64::from(has_return))
+}
+
+/// Whether these bytes are at this offset of the file.
+fn has_bytes(source: &LineSource, offset: u64, bytes: &[u8]) -> Result<bool, ReadError> {
+    let mut found = [0; BOM.len()];
+    let found = &mut found[..bytes.len()];
+    Ok(source.read_at(found, offset)? == bytes.len() && found == bytes)
+}
+
+/// The content of a line, given without its `\n`: without the `\r` of its ending.
+pub fn content_of(line: &[u8], is_terminated: bool) -> &[u8] {
+    if is_terminated { line.strip_suffix(b"\r").unwrap_or(line) } else { line }
+}
+
+/// Which lines are read, and how.
+#[derive(Clone, Debug, Default)]
+pub struct RecordOptions {
+    /// How strictly lines are validated.
+    pub mode: Mode,
+    /// The number and the offset of the first line to read. `None` is the beginning of the file.
+    pub from: Option<(u64, u64)>,
+    /// Read only records of these types, in UTF-16.
+    pub types: Option<Vec<Vec<u16>>>,
+    /// Whether to find which items remain in the history, which takes a pass over the file of its own.
+    pub history: bool,
+}
+
+/// A line of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordLine<'l> {
+    /// Its number, from 1.
+    pub number: u64,
+    /// The offset of its content in the file.
+    pub offset: u64,
+    /// The length of its content in bytes.
+    pub length: u64,
+    /// Its content, if it is JSON other than `null`.
+    pub json: Option<&'l [u8]>,
+    /// How a replay reads it. `None` for a blank line and for `null`, which a replay skips.
+    pub status: Option<LineStatus>,
+    /// Whether its item is in the history at the end of the file. `None` if it has no item, or the options do not ask.
+    pub in_history: Option<bool>,
+}
+
+/// Reads the lines of a session.
+pub struct RecordReader {
+    source: Arc<LineSource>,
+    reader: LineReader,
+    nesting: Nesting,
+    options: RecordOptions,
+    /// The number of the next line.
+    number: u64,
+    history: Option<ItemsInHistory>,
+}
+
+impl RecordReader {
+    /// Opens the file at `path`.
+    pub fn open(path: &Path, options: RecordOptions) -> Result<Self, ReadError> {
+        Self::of(LineSource::open_or_drain(path)?, options)
+    }
+
+    fn of(source: LineSource, options: RecordOptions) -> Result<Self, ReadError> {
+        let source = Arc::new(source.as_opened());
+        // A BOM precedes the first line.
+        let (number, offset) = options.from.filter(|(number, _)| *number > 1).unwrap_or((1, 0));
+        let history = options.history.then(|| ItemsInHistory::find(&source, offset, options.mode)).transpose()?;
+        let mut reader = LineReader::default().skipping_long_lines();
+        reader.begin(offset..source.size());
+        Ok(RecordReader { source, reader, nesting: Nesting::default(), options, number, history })
+    }
+
+    /// Reads some lines, and calls `take` with each until it returns false. Such a line, and those after it, are read by the next call. Returns false
+    /// at the end of the file.
+    pub fn read(&mut self, take: &mut dyn FnMut(&RecordLine<'_>) -> bool) -> Result<bool, ReadError> {
+        let Some(chunk) = self.reader.next_chunk(&self.source, 0, &mut |_| {})? else {
+            return if self.reader.position() < self.source.size() { Err(ReadError::Changed) } else { Ok(false) };
+        };
+        let (size, start, length) = (self.source.size(), chunk.offset, chunk.bytes.len());
+        if chunk.bytes == SKIPPED {
+            let is_terminated = !chunk.unterminated;
+            self.take_skipped(start, is_terminated, take)?;
+            return Ok(true);
+        }
+        let mut refused = None;
+        for (at, line) in Lines::new(chunk.bytes) {
+            let offset = start + at as u64;
+            let read = read_line(line, self.options.mode, &mut self.nesting);
+            let content = content_of(line, at + line.len() < length);
+            let status = match LineStatus::of(&read, chunk.at_start && at == 0) {
+                Some(LineStatus::Unparseable) => Some(unparseable(offset + line.len() as u64, size)),
+                status => status,
+            };
+            let in_history = match (&mut self.history, &read) {
+                (Some(history), Line::Event(event)) => {
+                    history.holds(&event.body, &LinePosition { line, offset, first_of_file: false })?
+                }
+                _ => None,
+            };
+            let record = RecordLine {
+                number: self.number,
+                offset,
+                length: content.len() as u64,
+                json: matches!(read, Line::Event(_) | Line::WithoutSeq).then_some(content),
+                status,
+                in_history,
+            };
+            if self.options.wants(line, &mut self.nesting) && !take(&record) {
+                refused = Some(offset);
+                break;
+            }
+            self.number += 1;
+        }
+        if let Some(offset) = refused {
+            self.reader.begin(offset..size);
+        }
+        Ok(true)
+    }
+
+    /// Takes the line at `start`, whose bytes the reader has skipped.
+    fn take_skipped(
+        &mut self,
+        start: u64,
+        is_terminated: bool,
+        take: &mut dyn FnMut(&RecordLine<'_>) -> bool,
+    ) -> Result<(), ReadError> {
+        let size = self.source.size();
+        let end = self.reader.position().min(size) - u64::from(is_terminated);
+        let content = skipped_content(&self.source, start..end, is_terminated)?;
+        let record = RecordLine {
+            number: self.number,
+            offset: content.start,
+            length: content.end - content.start,
+            json: None,
+            status: Some(unparseable(end, size)),
+            in_history: None,
+        };
+        if self.options.types.is_none() && !take(&record) {
+            self.reader.begin(start..size);
+        } else {
+            self.number += 1;
+        }
+        Ok(())
+    }
+}
+
+impl RecordOptions {
+    /// Whether a line is to be read.
+    fn wants(&self, line: &[u8], nesting: &mut Nesting) -> bool {
+        let Some(types) = &self.types else { return true };
+        let Some(name) = read_type(line, nesting) else { return false };
+        types.iter().any(|wanted| is_string(name.of(line), wanted))
+    }
+}
+
+/// The status of a line that does not parse and whose content ends at `end`.
+fn unparseable(end: u64, size: u64) -> LineStatus {
+    // One more for the `\n`, which the last line may have or not.
+    if end + 1 >= size { LineStatus::Torn } else { LineStatus::Unparseable }
+}
+
+/// Size of the parts, in lines, whose items are known at a time. Lower in tests, whose sessions are short.
+const PART_LINES: usize = if cfg!(test) { 4 } else { 16 << 10 };
+
+/// The items that are in the history at the end of the file, part by part.
+struct ItemsInHistory {
+    parts: std::vec::IntoIter<Range<u64>>,
+    found: FinalHistory,
+    folder: PartFolder,
+    /// The current part, and its number.
+    part: Range<u64>,
+    number: usize,
+    /// The offsets of its items that remain; `None` if all do.
+    items: Option<Items>,
+}
+
+impl ItemsInHistory {
+    /// Finds them for the lines from `start` on: earlier lines remove nothing of theirs.
+    fn find(source: &Arc<LineSource>, start: u64, mode: Mode) -> Result<Self, ReadError> {
+        let make = || PartFolder::new(source.clone(), LineReader::default().skipping_long_lines(), mode);
+        let (parts, found) = FinalHistory::find_with(equal_segments(source, start).collect(), PART_LINES, make)?;
+        let none = Some(Vec::new().into_iter().peekable());
+        Ok(ItemsInHistory { parts: parts.into_iter(), found, folder: make(), part: 0..0, number: 0, items: none })
+    }
+
+    /// Whether the item that an event adds is in the history; `None` if it adds none. Events must be given in the order of the file, but the last
+    /// one may be given again.
+    fn holds(&mut self, body: &Body, place: &LinePosition<'_>) -> Result<Option<bool>, ReadError> {
+        let (Body::Content(span) | Body::Compressed(span)) = body else { return Ok(None) };
+        while place.offset >= self.part.end
+            && let Some(part) = self.parts.next()
+        {
+            self.part = part;
+            self.number += 1;
+            self.items = if place.offset < self.part.end { self.items_of_part()? } else { None };
+        }
+        let Some(items) = &mut self.items else { return Ok(Some(true)) };
+        let item = place.offset + u64::from(span.start);
+        while items.next_if(|offset| *offset < item).is_some() {}
+        Ok(Some(items.peek() == Some(&item)))
+    }
+
+    fn items_of_part(&mut self) -> Result<Option<Items>, ReadError> {
+        let remaining = self.found.remaining(self.number - 1);
+        if remaining == FinalHistory::ALL {
+            return Ok(None);
+        }
+        let mut items = Vec::new();
+        if remaining > 0 {
+            let effect = self.folder.effect(self.part.clone())?;
+            items.extend(effect.items.iter().map(|item| item.offset));
+            items.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));
+        }
+        Ok(Some(items.into_iter().peekable()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

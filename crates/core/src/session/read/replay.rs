@@ -1,0 +1,367 @@
+//! Replays a session file: folds its lines, and turns their effect into a result.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::layout::{ItemTapes, Layout, Pause};
+use super::scan::{Scanned, Scanner};
+use super::snapshot::{Snapshot, SnapshotFile, Snapshots};
+use crate::lines::{Block, LineSource, ReadError, Segments, Threads, equal_segments};
+use crate::session::fold::{Checkpoint, Checkpoints, Effect, FoldOptions, ItemRef, Metadata, SessionEventRef, Start};
+use crate::session::format::{Message, MessagePart, Mode, Raw};
+use crate::session::read::snapshot;
+
+/// Why a session could not be replayed. Its [`message`](ReplayError::message) is what users read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReplayError {
+    /// The file could not be opened or read (rule 15).
+    Read(ReadError),
+    /// The file has no line at all (rule 12).
+    EmptyFile,
+    /// The first line is not a `session_start` (rule 12).
+    MissingStart,
+    /// The `session_start` lacks fields that this mode requires (rules 9 and 22).
+    InvalidStart(Mode),
+    /// The session belongs to another project (rule 9).
+    OtherProject {
+        /// The expected hash, in UTF-16.
+        expected: Vec<u16>,
+        /// The hash in the file, a JSON string.
+        found: Raw,
+    },
+}
+
+impl From<ReadError> for ReplayError {
+    fn from(error: ReadError) -> Self {
+        ReplayError::Read(error)
+    }
+}
+
+impl ReplayError {
+    /// The error as users read it.
+    pub fn message(&self) -> Message<'_> {
+        match self {
+            ReplayError::Read(error) => Message::text(format!("Failed to read file: {error}")),
+            ReplayError::EmptyFile => Message::text("Empty file"),
+            ReplayError::MissingStart => Message::text("Missing or corrupt session_start event"),
+            ReplayError::InvalidStart(Mode::Lenient) => Message::text("Invalid session_start: missing required fields"),
+            ReplayError::InvalidStart(Mode::Strict) => {
+                Message::text("Invalid session_start: missing or malformed required fields")
+            }
+            ReplayError::OtherProject { expected, found } => Message(vec![
+                MessagePart::Text("Project hash mismatch: expected ".into()),
+                MessagePart::Utf16(expected),
+                MessagePart::Text(" got ".into()),
+                MessagePart::Json(found),
+            ]),
+        }
+    }
+}
+
+/// A replay in progress, with the effect of the part of the file that is scanned so far.
+pub struct Replay {
+    source: Arc<LineSource>,
+    options: FoldOptions,
+    segments: Option<Segments<Scanner>>,
+    effect: Effect,
+    tapes: ItemTapes,
+    /// Offset of the first line that is not scanned yet.
+    scanned: u64,
+    builder: Option<SnapshotBuilder>,
+}
+
+/// Collects what a snapshot of the replay needs.
+struct SnapshotBuilder {
+    place: SnapshotFile,
+    blocks: Vec<Block>,
+    /// The effect of the lines that `blocks` cover; `None` if it is the effect of the replay.
+    effect: Option<Effect>,
+    /// The stored snapshot matches the file's metadata, so a new one would be no better.
+    is_current: bool,
+}
+
+impl SnapshotBuilder {
+    fn end(&self) -> u64 {
+        self.blocks.last().map_or(0, |block| block.end)
+    }
+}
+
+impl Replay {
+    /// Opens the file; nothing is scanned yet.
+    pub fn open(path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
+        Self::open_with(path, options, &Snapshots::None, Threads::All)
+    }
+
+    /// Like [`open_with`](Self::open_with) on all threads, and items are [laid out](Self::tapes) while they are scanned.
+    pub fn open_laid_out(path: &Path, options: FoldOptions, snapshots: &Snapshots) -> Result<Self, ReplayError> {
+        Self::open_for(path, options, snapshots, Threads::All, Some(Arc::default()))
+    }
+
+    /// Opens the file. If it has a usable [snapshot], the lines that the snapshot covers count as scanned.
+    /// [`keep_snapshot`](Self::keep_snapshot) then writes one that covers the rest too. With `through_seq` no snapshot is used or written,
+    /// since it would be that of another fold.
+    pub fn open_with(
+        path: &Path,
+        options: FoldOptions,
+        snapshots: &Snapshots,
+        threads: Threads,
+    ) -> Result<Self, ReplayError> {
+        Self::open_for(path, options, snapshots, threads, None)
+    }
+
+    /// Like [`open`](Self::open), on this thread alone and without waiting. Returns `None` if the file has more than `limit` bytes, or
+    /// can't be read without waiting.
+    pub fn open_cached(path: &Path, options: FoldOptions, limit: usize) -> Option<Self> {
+        let source = Arc::new(LineSource::open_cached(path, limit)?);
+        Some(Self::from_line(source, options, (Effect::default(), 0), None, Threads::Own, None))
+    }
+
+    fn open_for(
+        path: &Path,
+        options: FoldOptions,
+        snapshots: &Snapshots,
+        threads: Threads,
+        layout: Option<Arc<Pause>>,
+    ) -> Result<Self, ReplayError> {
+        let source = Arc::new(LineSource::open_or_drain(path)?);
+        let mut effect = Effect::default();
+        let place = if options.through_seq.is_none() { snapshots.place_of(path) } else { None };
+        let builder = place.map(|place| {
+            let mut builder = SnapshotBuilder { place, blocks: Vec::new(), effect: None, is_current: false };
+            if let Some(loaded) = snapshot::load(&builder.place, &source, &options, threads) {
+                effect = loaded.snapshot.effect;
+                builder.blocks = loaded.snapshot.blocks;
+                builder.is_current = loaded.matches_metadata;
+            }
+            builder
+        });
+        let start = builder.as_ref().map_or(0, SnapshotBuilder::end);
+        Ok(Self::from_line(source, options, (effect, start), builder, threads, layout))
+    }
+
+    /// A replay that continues with the line at `start`, given the effect of the lines before it.
+    fn from_line(
+        source: Arc<LineSource>,
+        options: FoldOptions,
+        (effect, start): (Effect, u64),
+        builder: Option<SnapshotBuilder>,
+        threads: Threads,
+        layout: Option<Arc<Pause>>,
+    ) -> Self {
+        let make = || Scanner::new(source.clone(), options.clone(), builder.is_some(), layout.clone().map(Layout::new));
+        let segments = Some(Segments::new(equal_segments(&source, start), threads, make));
+        Replay { source, options, segments, effect, tapes: ItemTapes::default(), scanned: start, builder }
+    }
+
+    /// Continues the scan. Returns how many of the items that the history had before are still in it; `None` at the end.
+    pub fn scan_on(&mut self) -> Result<Option<usize>, ReplayError> {
+        let Some(scanned) = self.segments.as_mut().and_then(Segments::next_output) else { return Ok(None) };
+        let result = self.add(scanned);
+        if result.is_err() || self.effect.stopped {
+            self.segments = None;
+        }
+        result.map(Some)
+    }
+
+    /// Scans to the end, writes the snapshot if one is wanted, and settles.
+    pub fn complete(mut self) -> Result<Self, ReplayError> {
+        while self.scan_on()?.is_some() {}
+        self.keep_snapshot();
+        self.settle();
+        Ok(self)
+    }
+
+    fn add(&mut self, scanned: Scanned) -> Result<usize, ReplayError> {
+        if scanned.begin.is_some_and(|begin| begin != self.scanned) {
+            return Err(ReadError::Changed.into());
+        }
+        let lines_before = self.effect.lines;
+        let mut kept = self.effect.history.items.len();
+        let base = self.combine(scanned.effect, &mut kept);
+        self.tapes.append(base, scanned.tapes);
+        if lines_before < self.effect.lines && scanned.block.is_none() {
+            // Without the digest of these lines there can't be a snapshot of them, or of what follows.
+            self.builder = None;
+        }
+        if let Some(builder) = &mut self.builder {
+            builder.blocks.extend(scanned.block);
+            builder.effect = scanned.unterminated.is_some().then(|| self.effect.clone());
+        }
+        if let Some(effect) = scanned.unterminated {
+            self.combine(effect, &mut kept);
+        }
+        if scanned.begin.is_some() {
+            self.scanned = scanned.end;
+        }
+        if scanned.at_end {
+            self.segments = None;
+        }
+        scanned.error.map_or(Ok(kept), |error| Err(error.behind(lines_before).into()))
+    }
+
+    /// Appends the effect of the next lines. Returns how many of the items before them they leave, and limits `kept` to that number.
+    fn combine(&mut self, later: Effect, kept: &mut usize) -> usize {
+        let left = later.history.kept_of(self.effect.history.items.len());
+        *kept = (*kept).min(left);
+        self.effect = std::mem::take(&mut self.effect).then(later);
+        self.tapes.truncate(left);
+        left
+    }
+
+    /// Writes the snapshot of the scanned lines, if one is wanted. Must be called after the end of the scan and before the replay is
+    /// settled. A failure to write it is ignored.
+    pub fn keep_snapshot(&mut self) {
+        let Some(builder) = self.builder.take() else { return };
+        let (end, is_current) = (builder.end(), builder.is_current);
+        let mut snapshot = Snapshot { end, blocks: builder.blocks, effect: Effect::default() };
+        let is_borrowed = builder.effect.is_none();
+        snapshot.effect = builder.effect.unwrap_or_else(|| std::mem::take(&mut self.effect));
+        if !is_current && end > 0 && snapshot::is_worth_saving(&snapshot.effect, &self.source) {
+            // Harmless if it fails: the next replay then scans these lines again.
+            let _ = snapshot::save(&builder.place, &self.source, &snapshot, self.options.mode);
+        }
+        if is_borrowed {
+            self.effect = snapshot.effect;
+        }
+    }
+
+    /// The items of the history, as far as the file is scanned.
+    pub fn items(&self) -> &[ItemRef] {
+        &self.effect.history.items
+    }
+
+    /// The tapes of the items that are laid out.
+    pub fn tapes(&mut self) -> &mut ItemTapes {
+        &mut self.tapes
+    }
+
+    /// The items of the history at the creation of the checkpoint that the options name, which has this `seq`. `None` if the creation was
+    /// not scanned because a snapshot covers that part of the file.
+    pub fn items_at_checkpoint(&self, seq: f64) -> Option<&[ItemRef]> {
+        self.effect.items_at_checkpoint(seq)
+    }
+
+    /// The session events, as far as the file is scanned.
+    pub fn session_events(&self) -> &[SessionEventRef] {
+        &self.effect.session_events
+    }
+
+    /// The file, to read items from.
+    pub fn source(&self) -> &LineSource {
+        &self.source
+    }
+
+    /// How far the file is scanned, in bytes.
+    pub fn scanned(&self) -> u64 {
+        self.scanned
+    }
+
+    /// Settles the replay at the end of the scan: no lines come before those that were scanned, and none after.
+    pub fn settle(&mut self) {
+        self.effect.settle_beginning();
+    }
+
+    /// The result, once the replay is [settled](Self::settle). `failure` is the error that ended [`scan_on`](Self::scan_on), if any; of
+    /// the warnings, only those about lines are then included.
+    pub fn outcome(&self, failure: Option<ReplayError>) -> Outcome<'_> {
+        let effect = &self.effect;
+        let mut warnings = effect.warnings.messages();
+        let mut checkpoints = Vec::new();
+        let metadata = match (failure.or_else(|| error_of(effect, &self.options)), &effect.start) {
+            (None, Start::Metadata(metadata)) => {
+                let folded = Checkpoints::of(&effect.checkpoint_events);
+                warnings.extend(effect.tally.messages());
+                warnings.extend(folded.messages());
+                checkpoints = folded.all;
+                Ok(current(metadata, effect))
+            }
+            (error, _) => Err(error.unwrap_or(ReplayError::MissingStart)),
+        };
+        Outcome {
+            metadata,
+            last_seq: self.last_seq(),
+            event_count: effect.tally.events,
+            is_out_of_sequence: effect.is_out_of_sequence,
+            checkpoints,
+            session_name: effect.session_name.as_deref(),
+            ancestry: effect.ancestry.as_deref(),
+            warnings,
+        }
+    }
+
+    fn last_seq(&self) -> f64 {
+        match self.options.mode {
+            Mode::Lenient => self.effect.last_seq.unwrap_or(0.0),
+            // The maximum of 0 and every `seq`, so never -0.
+            Mode::Strict => self.effect.largest_seq.filter(|seq| *seq > 0.0).unwrap_or(0.0),
+        }
+    }
+}
+
+/// Why a file whose lines have this effect can't be replayed; `None` if it can.
+pub fn error_of(effect: &Effect, options: &FoldOptions) -> Option<ReplayError> {
+    match &effect.start {
+        Start::Metadata(_) => None,
+        Start::Missing if effect.lines == 0 => Some(ReplayError::EmptyFile),
+        Start::Missing => Some(ReplayError::MissingStart),
+        Start::Invalid => Some(ReplayError::InvalidStart(options.mode)),
+        Start::OtherProject(found) => Some(ReplayError::OtherProject {
+            expected: options.project_hash.clone().unwrap_or_default(),
+            found: found.clone(),
+        }),
+    }
+}
+
+/// The result of a replay. The history and the session events stay with the [`Replay`].
+#[derive(Debug)]
+pub struct Outcome<'a> {
+    /// The session's metadata, or why there is none.
+    pub metadata: Result<CurrentMetadata<'a>, ReplayError>,
+    /// The last `seq` seen, in strict mode the largest; 0 if there was none.
+    pub last_seq: f64,
+    /// Number of lines that parsed, except `null`, and in strict mode have a valid `seq`.
+    pub event_count: u64,
+    /// Whether some `seq` was not larger than the one before it.
+    pub is_out_of_sequence: bool,
+    /// The checkpoints, deleted ones included, ascending by watermark.
+    pub checkpoints: Vec<Checkpoint<'a>>,
+    /// JSON text of the session's last name, a string or `null`, if it ever had one.
+    pub session_name: Option<&'a [u8]>,
+    /// JSON text of the payload of the first `session_forked`.
+    pub ancestry: Option<&'a [u8]>,
+    /// The warnings, in the order in which users read them.
+    pub warnings: Vec<Message<'a>>,
+}
+
+/// The metadata at the end of the session; each value is JSON text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct CurrentMetadata<'a> {
+    pub session_id: &'a [u8],
+    pub project_hash: &'a [u8],
+    pub provider: &'a [u8],
+    pub model: &'a [u8],
+    pub workspace_dirs: &'a [u8],
+    pub start_time: &'a [u8],
+    pub cwd: Option<&'a [u8]>,
+    /// A string or `null`.
+    pub title: Option<&'a [u8]>,
+}
+
+/// The metadata at the end of the session.
+pub fn current<'a>(start: &'a Metadata, effect: &'a Effect) -> CurrentMetadata<'a> {
+    let switched = |later: &'a Option<Raw>, first: &'a Raw| -> &'a [u8] { later.as_ref().unwrap_or(first) };
+    CurrentMetadata {
+        session_id: &start.session_id,
+        project_hash: &start.project_hash,
+        provider: switched(&effect.provider, &start.provider),
+        model: switched(&effect.model, &start.model),
+        workspace_dirs: switched(&effect.directories, &start.workspace_dirs),
+        start_time: &start.start_time,
+        cwd: start.cwd.as_deref(),
+        title: effect.title.as_deref(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! Forks: a new session that begins with another one's history up to a checkpoint (`docs/session-format.md` section 8).
+//!
+//! Items are copied byte for byte. The new file is written under a temporary name and gets its own name once it is whole, so a crash
+//! never leaves half a session.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use super::recorder::{FileNameForm, MOST_NAMES, Record, append_rest, file_name};
+use crate::clock::{Clock, timestamp};
+use crate::disk::{Naming, OsError, TemporaryFile, files, sync_entry};
+use crate::lines::Threads;
+use crate::session::fold::{Checkpoint, FoldOptions, ItemRef};
+use crate::session::format::{EventType, Mode, envelope, is_string, js_number};
+use crate::session::read::{Replay, ReplayError, Snapshots};
+
+/// The temporary name of the new file until it is whole. Listings do not mistake it for a session.
+const UNFINISHED: Naming = (".session-tape-", ".fork");
+
+/// Why a session was not forked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ForkError {
+    /// The source can't be replayed.
+    Source(ReplayError),
+    /// The numbers of the source's records do not ascend.
+    SequenceCorrupt,
+    /// The source has no such checkpoint, or it is deleted.
+    Gone,
+    /// The source could not be read up to the checkpoint.
+    Through(ReplayError),
+    /// The history is empty at the checkpoint.
+    Empty,
+    /// The new file could not be written.
+    System(OsError),
+}
+
+/// A checkpoint to fork from.
+#[derive(Clone, Debug)]
+pub struct ForkSource {
+    /// The file of the session with the checkpoint.
+    pub path: PathBuf,
+    /// The hash, in UTF-16, that the session's project must have.
+    pub project_hash: Vec<u16>,
+    /// The checkpoint's id, in UTF-16.
+    pub checkpoint_id: Vec<u16>,
+    /// Whether a snapshot of the session is kept and used, and where.
+    pub snapshots: Snapshots,
+}
+
+/// The session to be created.
+#[derive(Clone, Debug)]
+pub struct ForkTarget {
+    /// The directory in which its file is created.
+    pub chats_dir: PathBuf,
+    /// The form of the file's name.
+    pub file_name: FileNameForm,
+    /// The first UTF-16 units of its id, with which the file's name ends.
+    pub id_prefix: Vec<u16>,
+    /// JSON text of the payload of its `session_start`.
+    pub start_payload: Vec<u8>,
+    /// The permissions of its file, less the umask.
+    pub mode: u32,
+    /// The time of its records, in milliseconds since 1970.
+    pub milliseconds: f64,
+}
+
+impl ForkTarget {
+    fn path(&self, number: u32) -> PathBuf {
+        self.chats_dir.join(file_name(self.file_name, &timestamp(self.milliseconds), &self.id_prefix, number))
+    }
+}
+
+/// A session that was created by forking.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fork {
+    /// Its file.
+    pub path: PathBuf,
+    /// The number of its last record.
+    pub last_seq: f64,
+}
+
+/// Creates a session from another one's history up to a checkpoint.
+pub fn fork(source: &ForkSource, target: &ForkTarget) -> Result<Fork, ForkError> {
+    let options = FoldOptions {
+        project_hash: Some(source.project_hash.clone()),
+        checkpoint_id: Some(source.checkpoint_id.clone()),
+        mode: Mode::Strict,
+        ..FoldOptions::default()
+    };
+    let replay = Replay::open_with(&source.path, options.clone(), &source.snapshots, Threads::All)
+        .and_then(Replay::complete)
+        .map_err(ForkError::Source)?;
+    let outcome = replay.outcome(None);
+    let metadata = outcome.metadata.map_err(ForkError::Source)?;
+    if outcome.is_out_of_sequence {
+        return Err(ForkError::SequenceCorrupt);
+    }
+    let live = outcome.checkpoints.iter().find(|one| !one.deleted && is_string(one.id, &source.checkpoint_id));
+    let checkpoint = live.ok_or(ForkError::Gone)?;
+    let forked = forked_payload(metadata.session_id, checkpoint);
+    match replay.items_at_checkpoint(checkpoint.sequence) {
+        Some(items) => write(target, &forked, items, &replay),
+        // The checkpoint was created in the part of the file that the snapshot covers.
+        None => {
+            let through = FoldOptions { through_seq: Some(checkpoint.sequence), ..options };
+            let replay = Replay::open(&source.path, through).and_then(Replay::complete).map_err(ForkError::Through)?;
+            write(target, &forked, replay.items(), &replay)
+        }
+    }
+}
+
+/// JSON text of the payload of `session_forked`.
+fn forked_payload(parent: &[u8], checkpoint: &Checkpoint<'_>) -> Vec<u8> {
+    let sequence = js_number(checkpoint.sequence);
+    [
+        &b"{\"parentSessionId\":"[..],
+        parent,
+        b",\"parentSequence\":",
+        sequence.as_bytes(),
+        b",\"checkpointId\":",
+        checkpoint.id,
+        b",\"checkpointName\":",
+        checkpoint.name,
+        b"}",
+    ]
+    .concat()
+}
+
+fn write(target: &ForkTarget, forked: &[u8], items: &[ItemRef], replay: &Replay) -> Result<Fork, ForkError> {
+    if items.is_empty() {
+        return Err(ForkError::Empty);
+    }
+    let first = target.path(1);
+    let failed = |error: io::Error, syscall| ForkError::System(OsError::new(&error, syscall, Some(&first)));
+    let mut file = TemporaryFile::beside(&first, UNFINISHED, target.mode).map_err(ForkError::System)?;
+    failpoint!("fork::created");
+    let mut records = Records { writer: BufWriter::new(file.file()), seq: 0.0, target, clock: Clock::default() };
+    records.append(EventType::SessionStart, &target.start_payload).map_err(|error| failed(error, "write"))?;
+    records.append(EventType::SessionForked, forked).map_err(|error| failed(error, "write"))?;
+    let mut scratch = Vec::new();
+    for item in items {
+        let bytes = replay.source().bytes_at(item.offset, item.length as usize, &mut scratch);
+        let bytes = bytes.map_err(|error| ForkError::Through(error.into()))?;
+        let payload = [b"{\"content\":", bytes, b"}"].concat();
+        records.append(EventType::Content, &payload).map_err(|error| failed(error, "write"))?;
+    }
+    let last_seq = records.seq;
+    records.writer.flush().map_err(|error| failed(error, "write"))?;
+    drop(records);
+    failpoint!("fork::written");
+    files::sync_if_possible(file.file(), &first).map_err(ForkError::System)?;
+    failpoint!("fork::synced");
+    let path = place(file, target).map_err(ForkError::System)?;
+    failpoint!("fork::placed");
+    sync_entry(&path).map_err(|error| ForkError::System(OsError { path: Some(path.clone()), ..error }))?;
+    Ok(Fork { path, last_seq })
+}
+
+/// Places the file under the first name that is free.
+fn place(mut file: TemporaryFile, target: &ForkTarget) -> Result<PathBuf, OsError> {
+    let mut refused = OsError::new(&io::ErrorKind::AlreadyExists.into(), "rename", Some(&target.chats_dir));
+    for number in 1..=MOST_NAMES {
+        let path = target.path(number);
+        match file.place_at(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.code == "EEXIST" => refused = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(refused)
+}
+
+/// Writes records one after another.
+struct Records<'t, W: Write> {
+    writer: W,
+    seq: f64,
+    target: &'t ForkTarget,
+    clock: Clock,
+}
+
+impl<W: Write> Records<'_, W> {
+    fn append(&mut self, event_type: EventType, payload: &[u8]) -> io::Result<()> {
+        self.seq += 1.0;
+        let mut line = Vec::with_capacity(envelope::ENVELOPE_BYTES + payload.len());
+        envelope::begin(&mut line, self.seq);
+        let record = Record {
+            type_json: event_type.as_json().as_bytes(),
+            milliseconds: self.target.milliseconds,
+            payload: Some(payload),
+        };
+        let Ok(()) = append_rest(&mut line, record, &mut self.clock);
+        self.writer.write_all(&line)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,402 @@
+//! Records a session: the caller's thread numbers events and builds their lines, and a background writer appends them
+//! (`docs/session-format.md` section 3).
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::clock::Clock;
+use crate::disk::{Durability, FileLock, LockError, OsError, Target, files, new_directory};
+use crate::json::{Payload, escape_line_separators};
+use crate::lines::{WriteError, WriteFailure, Writer};
+use crate::session::format::{END, ENVELOPE_BYTES, PAYLOAD_KEY, envelope, has_numbers_left, is_resumable_at};
+use crate::threading::{Mutex, MutexGuard};
+
+/// Maximum number of names tried for one session before giving up.
+pub(super) const MOST_NAMES: u32 = 100_000;
+
+/// Configuration of a recorder.
+#[derive(Clone, Debug)]
+pub struct RecorderConfig {
+    /// The directory in which the file is created.
+    pub chats_dir: PathBuf,
+    /// The form of the file's name.
+    pub file_name: FileNameForm,
+    /// The first UTF-16 units of the session's id, with which the file's name ends.
+    pub id_prefix: Vec<u16>,
+    /// The permissions of the file, less the umask.
+    pub mode: u32,
+    /// What a flush guarantees.
+    pub durability: Durability,
+    /// The owner to write to the lock file; `None` records without a lock.
+    pub exclusive_owner: Option<String>,
+}
+
+/// The precision of the time of creation in a file's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileNameForm {
+    /// `session-2026-02-11T16-00-…`
+    Minutes,
+    /// `session-2026-02-11T16-00-07-…`
+    Seconds,
+}
+
+/// The recorder of one session.
+pub struct Recorder {
+    config: RecorderConfig,
+    writer: Writer,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The number of the last record that is not buffered.
+    seq: f64,
+    /// Records that precede the file's creation.
+    buffered: Vec<Buffered>,
+    target: Option<Arc<Target>>,
+    path: Option<PathBuf>,
+    disposed: bool,
+    clock: Clock,
+}
+
+impl State {
+    /// The number of the last record, buffered ones included.
+    fn last_number(&self) -> f64 {
+        self.seq + self.buffered.len() as f64
+    }
+}
+
+/// A record whose number may still change, if the recorder resumes another session.
+struct Buffered {
+    is_session_start: bool,
+    /// The part of the line after its number.
+    rest: Vec<u8>,
+}
+
+/// An event to record.
+pub struct Record<'a, P> {
+    /// The type, as JSON text.
+    pub type_json: &'a [u8],
+    /// The time of the event, in milliseconds since 1970.
+    pub milliseconds: f64,
+    /// The payload; `None` omits the key.
+    pub payload: Option<P>,
+}
+
+impl<P: Payload> Record<'_, P> {
+    /// Whether an event of this type creates the file. Other events are buffered until then, so that a session without content leaves
+    /// no file.
+    fn creates_file(&self) -> bool {
+        matches!(self.type_json, b"\"content\"" | b"\"session_metadata\"" | b"\"session_named\"")
+    }
+
+    /// Approximate size of its line in bytes.
+    fn size(&self) -> usize {
+        ENVELOPE_BYTES + self.type_json.len() + self.payload.as_ref().map_or(0, P::size)
+    }
+}
+
+impl Recorder {
+    /// Creates a recorder, and records `session_start` with this payload. Touches no file yet. `on_failure` is called at most once,
+    /// on any thread.
+    pub fn new(
+        config: RecorderConfig,
+        start_payload: &[u8],
+        milliseconds: f64,
+        on_failure: impl Fn(&WriteFailure) + Send + Sync + 'static,
+    ) -> Self {
+        let writer = Writer::new(config.durability, Box::new(on_failure));
+        let recorder = Recorder { config, writer, state: Mutex::default() };
+        let start = Record { type_json: b"\"session_start\"", milliseconds, payload: Some(start_payload) };
+        let Ok(_) = recorder.buffer(&mut recorder.lock(), start, true);
+        recorder
+    }
+
+    /// Records an event and returns its number. Returns `None` if the recorder is inactive. If the file cannot be created, the
+    /// recorder becomes inactive, which is reported through `on_failure`. An error means that the payload could not be read.
+    pub fn record<P: Payload>(&self, record: Record<'_, P>) -> Result<Option<f64>, P::Error> {
+        let mut state = self.lock();
+        if state.disposed {
+            return Ok(None);
+        }
+        if self.writer.has_failed() {
+            self.writer.refuse(1);
+            return Ok(None);
+        }
+        let is_taken = match &state.target {
+            Some(_) => self.push(&mut state, record)?,
+            None if record.creates_file() => self.create_file(&mut state, record)?,
+            None => self.buffer(&mut state, record, false).map(|()| true)?,
+        };
+        Ok(is_taken.then(|| state.last_number()))
+    }
+
+    fn buffer<P: Payload>(
+        &self,
+        state: &mut State,
+        record: Record<'_, P>,
+        is_session_start: bool,
+    ) -> Result<(), P::Error> {
+        let mut rest = Vec::with_capacity(record.size());
+        append_rest(&mut rest, record, &mut state.clock)?;
+        state.buffered.push(Buffered { is_session_start, rest });
+        Ok(())
+    }
+
+    fn push<P: Payload>(&self, state: &mut State, record: Record<'_, P>) -> Result<bool, P::Error> {
+        if !has_numbers_left(state.seq, 1.0) {
+            return Ok(self.fail_exhausted(state, 1));
+        }
+        let State { seq, target, clock, .. } = state;
+        let Some(target) = target else { return Ok(false) };
+        let next = *seq + 1.0;
+        let pushed = self.writer.push(target, 1, record.size(), |line| {
+            envelope::begin(line, next);
+            append_rest(line, record, clock)
+        })?;
+        *seq = next;
+        Ok(pushed)
+    }
+
+    /// Creates the file, and writes the buffered records and then `record`. This is the only I/O that recording does on the caller's
+    /// thread.
+    fn create_file<P: Payload>(&self, state: &mut State, record: Record<'_, P>) -> Result<bool, P::Error> {
+        match create_session_file(&self.config, state.clock.print(record.milliseconds)) {
+            Ok(target) => self.start_writing(state, target, Some(record)),
+            Err((error, path)) => Ok(self.fail(state, error.into(), path, 1)),
+        }
+    }
+
+    /// Starts to write to `target`: first the buffered records, then `record`.
+    fn start_writing<P: Payload>(
+        &self,
+        state: &mut State,
+        target: Target,
+        record: Option<Record<'_, P>>,
+    ) -> Result<bool, P::Error> {
+        let path = target.path().to_path_buf();
+        let target = match self.locked(state, target) {
+            Ok(target) => Arc::new(target),
+            Err(error) => return Ok(self.fail(state, error, path, u64::from(record.is_some()))),
+        };
+        (state.target, state.path) = (Some(target.clone()), Some(path));
+        let buffered = std::mem::take(&mut state.buffered);
+        self.push_together(state, &target, &buffered, record)
+    }
+
+    /// Queues all records at once, so that all of them count as dropped if the file has disappeared.
+    fn push_together<P: Payload>(
+        &self,
+        state: &mut State,
+        target: &Arc<Target>,
+        buffered: &[Buffered],
+        record: Option<Record<'_, P>>,
+    ) -> Result<bool, P::Error> {
+        let lines = buffered.len() as u64 + u64::from(record.is_some());
+        if lines == 0 {
+            self.writer.announce(target);
+            return Ok(true);
+        }
+        if !has_numbers_left(state.seq, lines as f64) {
+            return Ok(self.fail_exhausted(state, lines));
+        }
+        let own_size = record.as_ref().map_or(0, Record::size);
+        let size = buffered.iter().map(|buffered| ENVELOPE_BYTES + buffered.rest.len()).sum::<usize>() + own_size;
+        let State { seq, clock, .. } = state;
+        let mut next = *seq;
+        let pushed = self.writer.push(target, lines, size, |text| {
+            for buffered in buffered {
+                next += 1.0;
+                envelope::begin(text, next);
+                text.extend_from_slice(&buffered.rest);
+            }
+            let Some(record) = record else { return Ok(()) };
+            next += 1.0;
+            envelope::begin(text, next);
+            append_rest(text, record, clock)
+        });
+        match pushed {
+            Ok(pushed) => {
+                state.seq = next;
+                Ok(pushed)
+            }
+            // The payload of the record can't be read. The records buffered before it are still written.
+            Err(refused) => {
+                let Ok(_) = self.push_together::<&[u8]>(state, target, buffered, None);
+                Err(refused)
+            }
+        }
+    }
+
+    fn locked(&self, state: &State, target: Target) -> Result<Target, WriteError> {
+        let Some(owner) = &self.config.exclusive_owner else { return Ok(target) };
+        let path = FileLock::path_for(target.path());
+        // A recorder that resumes the file that it already records to must not be locked out by its own lock.
+        if let Some(lock) = state.target.as_ref().and_then(|own| own.take_lock(&path)) {
+            return Ok(target.locked(lock));
+        }
+        match FileLock::acquire(target.path(), owner) {
+            Ok(lock) => Ok(target.locked(lock)),
+            Err(LockError::Held { owner }) => Err(WriteError::Locked { owner }),
+            // The caller wants the file for itself: without locks it is not recorded to.
+            Err(LockError::System(error) | LockError::Unsupported(error)) => Err(error.into()),
+        }
+    }
+
+    /// Ends recording because there is no file to write to. The buffered records and `unbuffered` others are lost; records queued for
+    /// an earlier file are still written. Returns false.
+    fn fail(&self, state: &mut State, error: WriteError, path: PathBuf, unbuffered: u64) -> bool {
+        let buffered = std::mem::take(&mut state.buffered).len() as u64;
+        state.target = None;
+        self.writer.fail(error, Some(path), buffered + unbuffered);
+        false
+    }
+
+    /// Ends recording because another record would get a number that strict replays skip.
+    fn fail_exhausted(&self, state: &mut State, unbuffered: u64) -> bool {
+        let path = state.path.clone().unwrap_or_default();
+        self.fail(state, WriteError::SequenceExhausted, path, unbuffered)
+    }
+
+    /// Ends recording at once: what is queued is lost too.
+    pub fn abandon(&self, error: WriteError) {
+        let mut state = self.lock();
+        let buffered = std::mem::take(&mut state.buffered).len() as u64;
+        state.target = None;
+        let path = state.path.clone().unwrap_or_else(|| self.config.chats_dir.clone());
+        self.writer.abandon(error, Some(path), buffered);
+    }
+
+    /// Continues the session in `path`, whose last record has the number `last_seq`. The recorder's own `session_start` is dropped;
+    /// other buffered events follow that record. Returns false if the session can't be resumed, also for want of numbers.
+    pub fn resume(&self, path: PathBuf, last_seq: f64) -> bool {
+        let mut state = self.lock();
+        if state.disposed || self.writer.has_failed() {
+            return false;
+        }
+        state.buffered.retain(|buffered| !buffered.is_session_start);
+        if !is_resumable_at(last_seq) {
+            state.path = Some(path);
+            return self.fail_exhausted(&mut state, 0);
+        }
+        state.seq = last_seq;
+        let Ok(resumed) = self.start_writing::<&[u8]>(&mut state, Target::new(path), None);
+        resumed
+    }
+
+    /// Accepts no more events. Events that still wait for the file's creation are dropped, queued ones are written; `done` is called
+    /// once they are, and the file is closed and unlocked.
+    pub fn dispose(&self, done: impl FnOnce() + Send + 'static) {
+        let mut state = self.lock();
+        state.disposed = true;
+        state.buffered = Vec::new();
+        state.target = None;
+        drop(state);
+        self.writer.close(Box::new(done));
+    }
+
+    /// Whether events are accepted.
+    pub fn is_active(&self) -> bool {
+        !self.lock().disposed && !self.writer.has_failed()
+    }
+
+    /// The session's file, once there is one.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.lock().path.clone()
+    }
+
+    /// Number of records that are not in the file although they were queued, or that were refused because the writer had failed.
+    pub fn missing(&self) -> u64 {
+        self.writer.missing()
+    }
+
+    /// Number of records and bytes that are not in the file yet, including records that wait for its creation. If `in_turn`, also those
+    /// that were written in the turn of the caller's event loop that [`Writer::begin_turn`] began.
+    pub fn pending(&self, in_turn: bool) -> (u64, u64) {
+        let state = self.lock();
+        let (records, bytes) = if in_turn { self.writer.pending_in_turn() } else { self.writer.pending() };
+        let mut head = Vec::new();
+        let numbered = state.buffered.iter().zip(1u32..).map(|(buffered, number)| {
+            head.clear();
+            envelope::begin(&mut head, state.seq + f64::from(number));
+            head.len() + buffered.rest.len()
+        });
+        let buffered: usize = numbered.sum();
+        (records + state.buffered.len() as u64, bytes + buffered as u64)
+    }
+
+    /// The writer, to flush and drain.
+    pub fn writer(&self) -> &Writer {
+        &self.writer
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+}
+
+/// Appends the part of a record's line after its number.
+pub(super) fn append_rest<P: Payload>(
+    line: &mut Vec<u8>,
+    record: Record<'_, P>,
+    clock: &mut Clock,
+) -> Result<(), P::Error> {
+    let from = line.len();
+    envelope::describe(line, clock.print(record.milliseconds), record.type_json);
+    if let Some(payload) = record.payload {
+        line.extend_from_slice(PAYLOAD_KEY);
+        payload.append_to(line)?;
+    }
+    escape_line_separators(line, from);
+    line.extend_from_slice(END);
+    Ok(())
+}
+
+/// Creates a new file for a session. The error is returned with the path that it is about.
+fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Target, (OsError, PathBuf)> {
+    let directory = &config.chats_dir;
+    new_directory::create(directory).map_err(|error| (error, directory.clone()))?;
+    for number in 1..=MOST_NAMES {
+        let path = directory.join(file_name(config.file_name, now, &config.id_prefix, number));
+        failpoint!("recorder::before_create");
+        match files::create_new(&path, config.mode) {
+            Ok(_) => {
+                failpoint!("recorder::after_create");
+                return Ok(Target::created(path));
+            }
+            Err(error) if error.code == "EEXIST" => {}
+            Err(error) => return Err((error, path)),
+        }
+    }
+    let taken = OsError::new(&io::ErrorKind::AlreadyExists.into(), "open", Some(directory));
+    Err((taken, directory.clone()))
+}
+
+/// `session-2026-02-11T16-00-abcdefgh.jsonl`, and `session-2026-02-11T16-00-2-abcdefgh.jsonl` if that is taken: the number precedes
+/// the id, so that a program that finds files by the end of their name finds these too. Before the year 0 and after 9999 the year has
+/// a sign and six digits.
+pub(super) fn file_name(form: FileNameForm, now: &str, id_prefix: &[u16], number: u32) -> String {
+    let end = match form {
+        FileNameForm::Minutes => ':',
+        FileNameForm::Seconds => '.',
+    };
+    let stamp = now.rsplit_once(end).map_or(now, |(stamp, _)| stamp).replace(':', "-");
+    let id: String = char::decode_utf16(id_prefix.iter().copied()).map(|unit| unit.map_or('_', portable)).collect();
+    match number {
+        1 => format!("session-{stamp}-{id}.jsonl"),
+        _ => format!("session-{stamp}-{number}-{id}.jsonl"),
+    }
+}
+
+/// Sessions are copied between systems, so the name must be valid on every file system.
+fn portable(c: char) -> char {
+    match c {
+        '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' => '_',
+        c if c.is_control() => '_',
+        c => c,
+    }
+}
+
+#[cfg(test)]
+mod tests;

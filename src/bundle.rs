@@ -1,0 +1,217 @@
+//! `exportBundle`, `verifyBundle` and `importBundle`: jobs that are stopped, not cancelled, so that they leave nothing behind when
+//! their promises reject.
+
+use std::path::Path;
+use std::time::Duration;
+
+use napi::bindgen_prelude::{Function, Result};
+use napi_derive::napi;
+
+use super::bundle_json::{InfoJson, ReportJson};
+use super::bundles::NativeBundles;
+use super::error_json::ErrorJson;
+use super::job::{Every, JobEnd, NativeJob, Progress, ProgressReporter, new_job};
+use super::run_replay::trusted_keys;
+use session_tape_core::bundle::{
+    BundleCode, BundleError, ExportFrom, ExportOptions, JobWatch, Limits, RedactOptions, RedactionRule,
+    SignaturePolicy, VerifyOptions, export, import, import_for_reader, verify, verify_onto, watch,
+};
+use session_tape_core::signature::SigningKey;
+
+/// `onProgress` is called at most ten times a second.
+const PROGRESS: Every = Every::Interval(Duration::from_millis(100));
+
+/// The options of an export.
+#[napi(object, object_to_js = false)]
+pub struct NativeExportOptions {
+    /// `latest`, or the id of a snapshot.
+    pub from_snapshot: Option<String>,
+    /// A key that `private_key_fault` has accepted.
+    pub sign_with: Option<String>,
+    pub level: Option<i32>,
+    /// If absent, nothing is redacted.
+    pub redact: Option<NativeRedactOptions>,
+    pub progress: bool,
+}
+
+/// The rules of a redaction.
+#[napi(object, object_to_js = false)]
+pub struct NativeRedactOptions {
+    pub builtin: bool,
+    pub rules: Vec<NativeRedactionRule>,
+}
+
+/// A rule that is not validated yet.
+#[napi(object, object_to_js = false)]
+pub struct NativeRedactionRule {
+    pub name: String,
+    pub pattern: Option<String>,
+    pub path: Option<String>,
+    pub kinds: Option<Vec<String>>,
+    pub tools: Option<Vec<String>>,
+}
+
+impl NativeRedactOptions {
+    fn read(self) -> RedactOptions {
+        let rule = |NativeRedactionRule { name, pattern, path, kinds, tools }| RedactionRule {
+            name,
+            pattern,
+            path,
+            kinds,
+            tools,
+        };
+        RedactOptions { builtin: self.builtin, rules: self.rules.into_iter().map(rule).collect() }
+    }
+}
+
+impl NativeExportOptions {
+    fn read(self) -> std::result::Result<ExportOptions, BundleError> {
+        let from = match self.from_snapshot {
+            None => ExportFrom::Log,
+            Some(latest) if latest == "latest" => ExportFrom::LatestSnapshot,
+            Some(id) => ExportFrom::Snapshot(id),
+        };
+        let key = self.sign_with.as_deref().map(SigningKey::from_pem).transpose();
+        // The key was already accepted when the options were checked.
+        let key =
+            key.map_err(|error| BundleError::new(BundleCode::InvalidOption, format!("signWith is no key: {error}")))?;
+        let redact = self.redact.map(NativeRedactOptions::read);
+        Ok(ExportOptions { from, key, level: self.level, redact, ..ExportOptions::default() })
+    }
+}
+
+/// The requirements for a bundle.
+#[napi(object, object_to_js = false)]
+pub struct NativeVerifyOptions {
+    pub trusted_keys: Vec<String>,
+    /// `required`, `ifPresent` or `ignore`.
+    pub signature: String,
+    pub limits: NativeLimits,
+    pub progress: bool,
+}
+
+/// Limits that are absent have their defaults.
+#[napi(object, object_to_js = false)]
+pub struct NativeLimits {
+    pub line_bytes: Option<f64>,
+    pub blob_bytes: Option<f64>,
+    pub files: Option<f64>,
+    pub expansion: Option<f64>,
+    pub total_bytes: Option<f64>,
+}
+
+impl NativeVerifyOptions {
+    fn read(&self) -> VerifyOptions {
+        let signature = match &self.signature[..] {
+            "required" => SignaturePolicy::Required,
+            "ignore" => SignaturePolicy::Ignore,
+            _ => SignaturePolicy::IfPresent,
+        };
+        let (given, default) = (&self.limits, Limits::default());
+        // The conversion saturates: infinity becomes the largest number.
+        let limit = |given: Option<f64>, default| given.map_or(default, |limit| limit as u64);
+        let limits = Limits {
+            line_bytes: limit(given.line_bytes, default.line_bytes),
+            blob_bytes: limit(given.blob_bytes, default.blob_bytes),
+            files: limit(given.files, default.files),
+            expansion: limit(given.expansion, default.expansion),
+            total_bytes: limit(given.total_bytes, default.total_bytes),
+            ..default
+        };
+        VerifyOptions { trusted: trusted_keys(&self.trusted_keys), signature, limits }
+    }
+}
+
+/// The fault of a private key. Returns null if it is valid.
+#[napi(catch_unwind)]
+pub fn private_key_fault(pem: String) -> Option<String> {
+    SigningKey::from_pem(&pem).err().map(|error| error.to_string())
+}
+
+/// The codes of bundle errors, in the order of the documentation.
+#[napi(catch_unwind)]
+pub fn bundle_codes() -> Vec<String> {
+    BundleCode::ALL.iter().map(|code| code.as_str().to_owned()).collect()
+}
+
+/// Exports `source` to `destination`.
+#[napi(catch_unwind)]
+pub fn start_export(
+    bundles: &NativeBundles,
+    source: String,
+    destination: String,
+    options: NativeExportOptions,
+    on_ready: Function<'_, (), ()>,
+) -> Result<NativeJob> {
+    start(bundles, on_ready, options.progress, move |watch| {
+        let exported =
+            options.read().and_then(|options| export(Path::new(&source), Path::new(&destination), &options, watch));
+        match exported {
+            Ok(info) => JobEnd::done(|json| json.value(&InfoJson::from(&info))),
+            Err(error) => JobEnd::failed(&ErrorJson::from(&error)),
+        }
+    })
+}
+
+/// Verifies the bundle at `path`. If it has no problems and `unpack_to` is given, its files are unpacked there for a reader.
+#[napi(catch_unwind)]
+pub fn start_verification(
+    bundles: &NativeBundles,
+    path: String,
+    unpack_to: Option<String>,
+    options: NativeVerifyOptions,
+    on_ready: Function<'_, (), ()>,
+) -> Result<NativeJob> {
+    start(bundles, on_ready, options.progress, move |watch| {
+        let (path, options) = (Path::new(&path), options.read());
+        let report = match &unpack_to {
+            Some(directory) => verify_onto(path, Path::new(directory), &options, watch),
+            None => verify(path, &options, watch),
+        };
+        match report {
+            Ok(report) => JobEnd::done(|json| json.value(&ReportJson::from(&report))),
+            Err(error) => JobEnd::failed(&ErrorJson::from(&error)),
+        }
+    })
+}
+
+/// Imports the bundle at `path` to `directory`, permanently or for a reader that removes it.
+#[napi(catch_unwind)]
+pub fn start_import(
+    bundles: &NativeBundles,
+    path: String,
+    directory: String,
+    is_to_stay: bool,
+    options: NativeVerifyOptions,
+    on_ready: Function<'_, (), ()>,
+) -> Result<NativeJob> {
+    start(bundles, on_ready, options.progress, move |watch| {
+        let import = if is_to_stay { import } else { import_for_reader };
+        match import(Path::new(&path), Path::new(&directory), &options.read(), watch) {
+            Ok(info) => JobEnd::done(|json| json.value(&InfoJson::from(&info))),
+            Err(refusal) => JobEnd::failed(&ErrorJson::refusal(&refusal, "The bundle was not imported")),
+        }
+    })
+}
+
+/// Starts a job whose `work` writes. The end of the environment waits until the work has cleaned up.
+fn start(
+    bundles: &NativeBundles,
+    on_ready: Function<'_, (), ()>,
+    progress: bool,
+    work: impl FnOnce(&mut JobWatch<'_>) -> JobEnd + Send + 'static,
+) -> Result<NativeJob> {
+    let (sender, job) = new_job(on_ready)?;
+    // Registered before the work begins, so that an environment that ends before that waits too.
+    let guard = bundles.shared().begin_writing(sender.cancellation());
+    sender.run_in_background(move |sender| {
+        let _guard = guard;
+        let mut reporter = ProgressReporter::new(sender, progress.then_some(PROGRESS));
+        let mut report = |watch::Progress { bytes, total, files }| {
+            reporter.report(Progress { bytes, total, files: Some(files) });
+        };
+        let end = work(&mut JobWatch { cancelled: sender.cancellation().flag(), progress: &mut report });
+        reporter.finish(end)
+    });
+    Ok(job)
+}

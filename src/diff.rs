@@ -1,0 +1,129 @@
+//! `diff` and `traceAncestors`: jobs that read.
+
+use std::path::{Path, PathBuf};
+
+use napi::bindgen_prelude::{Function, Result};
+use napi_derive::napi;
+
+use super::bundles::NativeBundles;
+use super::error_json::{CANT_BE_READ, ErrorJson};
+use super::job::{JobEnd, NativeJob, Progress, ProgressReporter};
+use super::reading::{open_bundle, start_reading};
+use session_tape_core::bundle::{ImportError, Opened, is_bundle};
+use session_tape_core::diff::{
+    Compared, DiffError, DiffOptions, Pointer, Side, Source, diff, print, print_chain, trace_ancestors,
+};
+use session_tape_core::disk::files;
+use session_tape_core::recording::source_of;
+use session_tape_core::run::Watch;
+use session_tape_core::signature::TrustedKeys;
+
+/// The options of a diff.
+#[napi(object, object_to_js = false)]
+pub struct NativeDiffOptions {
+    pub full: bool,
+    pub heartbeats: bool,
+    pub ignore: Vec<String>,
+    pub progress: bool,
+}
+
+/// The fault of a JSON pointer. Returns null if it is valid.
+#[napi(catch_unwind)]
+pub fn json_pointer_fault(pointer: String) -> Option<String> {
+    match Pointer::parse(&pointer) {
+        Err(DiffError::InvalidPointer { why, .. }) => Some(why.to_owned()),
+        _ => None,
+    }
+}
+
+/// Compares two recordings. The result is the diff, or null if there is none.
+#[napi(catch_unwind)]
+pub fn start_diff(
+    bundles: &NativeBundles,
+    left: String,
+    right: String,
+    options: NativeDiffOptions,
+    on_ready: Function<'_, (), ()>,
+) -> Result<NativeJob> {
+    let NativeDiffOptions { full, heartbeats, ignore, progress } = options;
+    // `json_pointer_fault` has already accepted them.
+    let ignore = ignore.iter().filter_map(|pointer| Pointer::parse(pointer).ok()).collect();
+    let options = DiffOptions { compared: Compared { heartbeats, ignore }, full };
+    start_reading(bundles, on_ready, vec![left, right], progress, move |paths, reporter| {
+        let mut open = |at: usize, side| Recording::open(&paths[at], Some(side), reporter);
+        let opened = open(0, Side::Left).and_then(|left| Ok((left, open(1, Side::Right)?)));
+        if let Ok((left, right)) = &opened {
+            // The end reports both recordings as read, even if they diverge at once.
+            reporter.report(Progress { total: left.size() + right.size(), ..Progress::default() });
+        }
+        let found = opened
+            .and_then(|(left, right)| watched(reporter, |watch| diff(&left.source, &right.source, &options, watch)));
+        end(found.map(|found| print(found.as_ref())))
+    })
+}
+
+/// Finds the ancestors of an event. The result is an object with `chain` and `truncated`.
+#[napi(catch_unwind)]
+pub fn start_trace(
+    bundles: &NativeBundles,
+    path: String,
+    event_id: String,
+    on_ready: Function<'_, (), ()>,
+) -> Result<NativeJob> {
+    start_reading(bundles, on_ready, vec![path], false, move |paths, reporter| {
+        let found = Recording::open(&paths[0], None, reporter)
+            .and_then(|opened| watched(reporter, |watch| trace_ancestors(&opened.source, &event_id, watch)));
+        end(found.map(|chain| print_chain(&chain)))
+    })
+}
+
+/// Runs `work` with progress and cancellation.
+fn watched<T>(
+    reporter: &mut ProgressReporter<'_>,
+    work: impl FnOnce(&mut Watch<'_>) -> std::result::Result<T, DiffError>,
+) -> std::result::Result<T, Fault> {
+    let cancelled = reporter.cancellation().flag();
+    let progress = &mut |bytes, total| reporter.report(Progress { bytes, total, files: None });
+    work(&mut Watch { cancelled, progress }).map_err(Fault::Recording)
+}
+
+/// A recording that is being read. If it is a bundle, it stays unpacked until this is dropped.
+struct Recording {
+    source: Source,
+    _opened: Option<Opened>,
+}
+
+impl Recording {
+    fn size(&self) -> u64 {
+        files::metadata(&self.source.log).map_or(0, |metadata| metadata.size)
+    }
+
+    fn open(path: &str, side: Option<Side>, reporter: &mut ProgressReporter<'_>) -> std::result::Result<Self, Fault> {
+        let of_system = |error| DiffError::of_system(error, PathBuf::from(path), side);
+        if !is_bundle(Path::new(path)) {
+            let source = Source::find(Path::new(path)).map_err(of_system).map_err(Fault::Recording)?;
+            return Ok(Recording { source, _opened: None });
+        }
+        // Progress is that of the comparison only. While verifying, it is reported only to check for cancellation.
+        let cancellation = reporter.cancellation();
+        let opened =
+            open_bundle(path, TrustedKeys::default(), cancellation, &mut |_| reporter.report(Progress::default()));
+        let opened = opened.map_err(|refusal| Fault::Bundle(refusal, side))?;
+        Ok(Recording { source: source_of(Path::new(path), &opened), _opened: Some(opened) })
+    }
+}
+
+/// An error of a job.
+enum Fault {
+    Recording(DiffError),
+    Bundle(ImportError, Option<Side>),
+}
+
+/// The end of a job whose result is a JSON text, which can be large.
+fn end(found: std::result::Result<String, Fault>) -> JobEnd {
+    match found {
+        Ok(text) => JobEnd::done(|json| json.raw(text.as_bytes())),
+        Err(Fault::Recording(error)) => JobEnd::failed(&ErrorJson::from(&error)),
+        Err(Fault::Bundle(refusal, side)) => JobEnd::failed(&ErrorJson::refusal(&refusal, CANT_BE_READ).of_side(side)),
+    }
+}

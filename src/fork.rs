@@ -1,0 +1,86 @@
+//! `forkSession`: reads the source and writes the file of the new session.
+
+use std::path::PathBuf;
+
+use napi::bindgen_prelude::{Function, Result, Utf16String};
+use napi_derive::napi;
+
+use super::job::{JobEnd, NativeJob, new_job};
+use super::message_json::message_json;
+use super::replay::snapshots_of;
+use session_tape_core::session::{FileNameForm, ForkError, ForkSource, ForkTarget, Message, fork};
+
+/// The source and the new session of a fork, validated by JavaScript.
+#[napi(object, object_to_js = false)]
+pub struct NativeForkOptions {
+    /// The session file to fork.
+    pub source: String,
+    pub project_hash: Utf16String,
+    pub checkpoint_id: Utf16String,
+    pub snapshot: bool,
+    /// The directory for the snapshot, if it is not next to the source.
+    pub snapshot_dir: Option<String>,
+    pub chats_dir: String,
+    /// Whether the name of the new file contains seconds.
+    pub name_has_seconds: bool,
+    pub id_prefix: Utf16String,
+    /// The permissions of the new file, less the umask.
+    pub mode: u32,
+    /// JSON text.
+    pub start_payload: String,
+    pub now: f64,
+}
+
+/// Creates the file of a new session. The result has `filePath` and `lastSeq`, the number of its last record; or `failed`, the step that
+/// failed, and a `message` if there is one.
+#[napi(catch_unwind)]
+pub fn fork_session(options: NativeForkOptions, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
+    let (sender, job) = new_job(on_ready)?;
+    sender.run_in_background(move |_| {
+        let source = ForkSource {
+            path: PathBuf::from(options.source),
+            project_hash: options.project_hash.to_vec(),
+            checkpoint_id: options.checkpoint_id.to_vec(),
+            snapshots: snapshots_of(options.snapshot, options.snapshot_dir),
+        };
+        let target = ForkTarget {
+            chats_dir: PathBuf::from(options.chats_dir),
+            file_name: if options.name_has_seconds { FileNameForm::Seconds } else { FileNameForm::Minutes },
+            id_prefix: options.id_prefix.to_vec(),
+            mode: options.mode,
+            start_payload: options.start_payload.into_bytes(),
+            milliseconds: options.now,
+        };
+        match fork(&source, &target) {
+            Ok(made) => JobEnd::done(|json| {
+                json.open();
+                json.member("filePath", &made.path.to_string_lossy());
+                json.key("lastSeq");
+                json.number(made.last_seq);
+                json.close();
+            }),
+            Err(error) => failed(&error),
+        }
+    });
+    Ok(job)
+}
+
+fn failed(error: &ForkError) -> JobEnd {
+    let (step, message) = match error {
+        ForkError::Source(error) => ("replay", Some(error.message())),
+        ForkError::SequenceCorrupt => ("sequence", None),
+        ForkError::Gone => ("checkpoint", None),
+        ForkError::Through(error) => ("through", Some(error.message())),
+        ForkError::Empty => ("history", None),
+        ForkError::System(error) => ("system", Some(Message::text(error.to_string()))),
+    };
+    JobEnd::done(|json| {
+        json.open();
+        json.member("failed", step);
+        if let Some(message) = message {
+            json.key("message");
+            json.raw(&message_json(&message));
+        }
+        json.close();
+    })
+}

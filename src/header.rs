@@ -1,0 +1,93 @@
+//! Headers and summaries of session files: read on another thread, or on the JavaScript thread if that can't block.
+
+use std::path::Path;
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+
+use super::job::{JobEnd, PoolJob};
+use super::json::JsonText;
+use super::text::OutputText;
+use session_tape_core::bundle::SESSION_LOG;
+use session_tape_core::lines::MAX_LINE_BYTES;
+use session_tape_core::session::{HeaderError, Summary, read_header_at_once, read_header_summary, read_summary};
+
+/// Maximum total size, in bytes, of the headers in one result; the first header is included whatever its size.
+const TEXT_BYTES: usize = 32 << 20;
+
+/// Maximum size, in bytes, of a job's end that fits in a V8 string, without its closing brace.
+const LONGEST_END: usize = MAX_LINE_BYTES - 1;
+
+type Found = std::result::Result<Summary, HeaderError>;
+
+/// Reads as many files as fit in one result. The result is an array with an element for each of them.
+fn read_files(paths: Vec<String>, read: fn(&Path) -> Found, append: fn(&mut JsonText, &Found)) -> AsyncTask<PoolJob> {
+    PoolJob::start(move || {
+        let (mut bytes, mut found) = (0, Vec::with_capacity(paths.len()));
+        for path in &paths {
+            let one = read(Path::new(path));
+            bytes += one.as_ref().map_or(0, |summary| summary.payload.len());
+            if bytes > TEXT_BYTES && !found.is_empty() {
+                break;
+            }
+            found.push(one);
+        }
+        let end_with = |found: &[Found]| JobEnd::done(|json| json.array(found, append));
+        let end = end_with(&found);
+        // Escapes can make the header longer than a string can be.
+        if end.bytes() > LONGEST_END { end_with(&[Err(HeaderError::TooLong)]) } else { end }
+    })
+}
+
+/// The result is an array with the header of each path, or `null` if it has none. If the headers are large, only the first ones are
+/// included, at least one.
+#[napi(catch_unwind, ts_return_type = "Promise<string>")]
+pub fn read_headers(paths: Vec<String>) -> AsyncTask<PoolJob> {
+    read_files(paths, read_header_of, append_header)
+}
+
+/// The header of a file, or of the session in the directory of a bundle.
+fn read_header_of(path: &Path) -> Found {
+    match read_header_summary(path) {
+        Err(HeaderError::Directory) => read_header_summary(&path.join(SESSION_LOG)),
+        read => read,
+    }
+}
+
+/// Reads the header of a path on the calling thread: its JSON text, which is `null` if there is none. Returns no text if that could
+/// block.
+#[napi(catch_unwind, ts_return_type = "string | null")]
+pub fn read_header_now(path: String) -> Option<OutputText> {
+    let header = read_header_at_once(Path::new(&path))?;
+    let mut json = JsonText::default();
+    json.raw(header.as_deref().unwrap_or(b"null"));
+    Some(json.finish())
+}
+
+fn append_header(json: &mut JsonText, found: &Found) {
+    json.raw(found.as_ref().map_or(b"null", |summary| &summary.payload));
+}
+
+/// The result is an array with an element for each path: an array of the header, the file's size in bytes, and its time of modification
+/// in milliseconds; or a string with the reason why there is no header. If the headers are large, only the first ones are included, at
+/// least one. The paths are separated by NULs, which no path contains: passing one long string is faster than passing thousands of short
+/// ones.
+#[napi(catch_unwind, ts_return_type = "Promise<string>")]
+pub fn read_summaries(paths: String) -> AsyncTask<PoolJob> {
+    read_files(paths.split('\0').map(str::to_owned).collect(), read_summary, append_summary)
+}
+
+fn append_summary(json: &mut JsonText, found: &Found) {
+    match found {
+        Ok(summary) => {
+            json.syntax("[");
+            json.raw(&summary.payload);
+            for number in [summary.size as f64, summary.modified] {
+                json.syntax(",");
+                json.number(number);
+            }
+            json.syntax("]");
+        }
+        Err(error) => json.value(&error.to_string()),
+    }
+}

@@ -1,0 +1,79 @@
+//! Reports the progress of a job to JavaScript, at intervals and at its end.
+
+use super::end::JobEnd;
+use super::progress::{Every, Progress};
+use super::queue::Batch;
+use super::sender::Sender;
+use crate::json::JsonText;
+use session_tape_core::cancellation::Cancellation;
+
+/// Sends the progress of a job to JavaScript, as often as [`Every`] specifies.
+pub struct ProgressReporter<'s> {
+    sender: &'s Sender,
+    /// `None` if progress is never reported.
+    every: Option<Every>,
+    /// Number of bytes in the last report.
+    told: u64,
+    last: Progress,
+}
+
+impl<'s> ProgressReporter<'s> {
+    /// A reporter that has reported nothing yet.
+    pub fn new(sender: &'s Sender, every: Option<Every>) -> Self {
+        ProgressReporter { sender, every, told: 0, last: Progress::default() }
+    }
+
+    /// The cancellation of the work.
+    pub fn cancellation(&self) -> &'s Cancellation {
+        self.sender.cancellation()
+    }
+
+    /// Records the progress and sends it if it is due. Cancels the work if the environment has ended.
+    pub fn report(&mut self, progress: Progress) {
+        if !self.sender.is_cancelled() && self.is_due(progress.bytes) {
+            let Some(progress) = self.advance(progress) else { return };
+            let mut json = JsonText::default();
+            json.open();
+            progress.append_to(&mut json);
+            json.close();
+            // If the queue is closed, the work is already cancelled.
+            let _ = self.sender.send(Batch::from(json.finish()));
+        } else {
+            self.note(progress);
+        }
+    }
+
+    /// Whether it is time to report that `bytes` are done.
+    pub fn is_due(&self, bytes: u64) -> bool {
+        match self.every {
+            None => false,
+            Some(Every::Bytes(step)) => bytes >= self.told + step && self.sender.has_room(),
+            Some(Every::Interval(interval)) => self.sender.queue().idle_for().is_some_and(|idle| idle >= interval),
+        }
+    }
+
+    /// Records the progress. Returns it if a batch that is sent now should report it: not if it was reported before, and not the
+    /// total, which the end reports.
+    pub fn advance(&mut self, progress: Progress) -> Option<Progress> {
+        self.note(progress);
+        let is_news = self.every.is_some() && progress.bytes > self.told && progress.bytes < progress.total;
+        is_news.then(|| {
+            self.told = progress.bytes;
+            progress
+        })
+    }
+
+    fn note(&mut self, progress: Progress) {
+        // Calls that only check for cancellation pass no bytes.
+        self.last = Progress { total: progress.total.max(self.last.total), ..progress };
+    }
+
+    /// Adds the total progress to the end of the job.
+    pub fn finish(self, end: JobEnd) -> JobEnd {
+        if self.every.is_none() {
+            return end;
+        }
+        let Progress { total, files, .. } = self.last;
+        end.with_progress(Progress { bytes: total, total, files })
+    }
+}

@@ -1,0 +1,133 @@
+//! A recording that is read page by page, on demand. A job of its own reads each page, so that a paused iteration occupies no thread, and neither a
+//! bundle that is verified nor a long search occupies Node's thread pool.
+
+use std::sync::Arc;
+
+use napi::bindgen_prelude::{Function, Result};
+use parking_lot::Mutex;
+
+use super::bundles::Unpacked;
+use super::job::{JobEnd, NativeJob, new_job};
+use session_tape_core::background;
+use session_tape_core::cancellation::Cancellation;
+
+/// What is read page by page.
+pub trait Paged: Sized + Send + 'static {
+    /// What is to be opened.
+    type Request: Send + 'static;
+
+    /// Opens it, and returns the bundle that contains it. An error is the end of the job that reads the first page.
+    fn open(
+        request: Self::Request,
+        cancellation: &Cancellation,
+    ) -> std::result::Result<(Self, Option<Arc<Unpacked>>), Box<JobEnd>>;
+
+    /// Reads the next page.
+    fn next_page(&mut self) -> JobEnd;
+
+    /// A page without content, after which there are no more.
+    fn no_page() -> JobEnd;
+}
+
+/// The reading of a recording.
+pub struct Pages<R: Paged> {
+    reading: Arc<Mutex<Reading<R>>>,
+    /// Of all pages: the files stay open from one to the next.
+    cancellation: Cancellation,
+}
+
+enum Reading<R: Paged> {
+    /// Nothing has been requested yet.
+    Asked(R::Request),
+    /// The recording, and the bundle that contains it.
+    Open {
+        reader: Box<R>,
+        unpacked: Option<Arc<Unpacked>>,
+    },
+    Closed,
+}
+
+impl<R: Paged> Pages<R> {
+    /// Nothing is opened before the first page is requested.
+    pub fn new(request: R::Request) -> Self {
+        Pages { reading: Arc::new(Mutex::new(Reading::Asked(request))), cancellation: Cancellation::default() }
+    }
+
+    /// Starts a job that reads the next page.
+    pub fn next(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
+        let (reading, cancellation) = (self.reading.clone(), self.cancellation.clone());
+        start(on_ready, move || cancellation.during(|| reading.lock().next_page(&cancellation)))
+    }
+
+    /// Closes the recording at once, if nothing is reading it and there is nothing to remove. Returns whether it is closed.
+    pub fn close_at_once(&self) -> bool {
+        let Some(mut reading) = self.reading.try_lock() else { return false };
+        if reading.has_unpacked() {
+            return false;
+        }
+        *reading = Reading::Closed;
+        true
+    }
+
+    /// Closes the recording, after ending a read in progress, without telling when. What was unpacked is removed elsewhere: this may be the
+    /// JavaScript thread.
+    pub fn abandon(&self) {
+        if !self.close_at_once() {
+            self.cancellation.cancel();
+            let reading = self.reading.clone();
+            background::spawn_helper(move || reading.lock().close());
+        }
+    }
+
+    /// Ends a read in progress, and starts a job that closes the recording and removes what was unpacked.
+    pub fn close(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
+        self.cancellation.cancel();
+        let reading = self.reading.clone();
+        start(on_ready, move || {
+            reading.lock().close();
+            JobEnd::done(|json| json.syntax("null"))
+        })
+    }
+}
+
+impl<R: Paged> Drop for Pages<R> {
+    /// An iteration was left without an end, or its environment ends.
+    fn drop(&mut self) {
+        self.abandon();
+    }
+}
+
+fn start(on_ready: Function<'_, (), ()>, work: impl FnOnce() -> JobEnd + Send + 'static) -> Result<NativeJob> {
+    let (sender, job) = new_job(on_ready)?;
+    sender.run_in_background(move |_| work());
+    Ok(job)
+}
+
+impl<R: Paged> Reading<R> {
+    fn has_unpacked(&self) -> bool {
+        matches!(self, Reading::Open { unpacked: Some(unpacked), .. } if unpacked.has_files())
+    }
+
+    fn close(&mut self) {
+        if let Reading::Open { reader, unpacked: Some(unpacked) } = std::mem::replace(self, Reading::Closed) {
+            // Some systems do not remove an open file.
+            drop(reader);
+            unpacked.remove();
+        }
+    }
+
+    fn next_page(&mut self, cancellation: &Cancellation) -> JobEnd {
+        if matches!(self, Reading::Asked(_))
+            && let Reading::Asked(request) = std::mem::replace(self, Reading::Closed)
+        {
+            match R::open(request, cancellation) {
+                Ok((reader, unpacked)) => *self = Reading::Open { reader: Box::new(reader), unpacked },
+                Err(end) => return *end,
+            }
+        }
+        match self {
+            Reading::Open { reader, .. } => reader.next_page(),
+            Reading::Asked(_) | Reading::Closed => R::no_page(),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! `SessionRecordingService`: the part of a session recorder that runs on the JavaScript thread.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use napi::Env;
+use napi::bindgen_prelude::{Function, FunctionCallContext, Object, Result, Utf16String};
+use napi_derive::napi;
+
+use super::text::JsText;
+use super::writing::{NativeWriting, RecorderGroup, deferred};
+use session_tape_core::disk::Durability;
+use session_tape_core::lines::WriteError;
+use session_tape_core::session::{EventType, FileNameForm, Record, Recorder, RecorderConfig};
+
+/// The configuration of a recorder, validated by JavaScript.
+#[napi(object, object_to_js = false)]
+pub struct NativeRecorderConfig {
+    pub id: u32,
+    pub chats_dir: String,
+    /// Whether the name of the file contains seconds.
+    pub name_has_seconds: bool,
+    pub id_prefix: Utf16String,
+    /// The permissions of a new file, less the umask.
+    pub mode: u32,
+    pub fsync: bool,
+    /// The owner, as JSON text, for the lock file. `None` if the session is recorded without a lock.
+    pub exclusive_owner: Option<String>,
+    /// JSON text.
+    pub start_payload: String,
+    pub now: f64,
+}
+
+/// The recorder of one session.
+#[napi]
+pub struct NativeRecorder {
+    recorder: Arc<Recorder>,
+    writing: Option<NativeWriting>,
+}
+
+/// The most frequent types by index, so that JavaScript need not pass their names.
+const KNOWN_TYPES: [EventType; 6] = [
+    EventType::Content,
+    EventType::Compressed,
+    EventType::Rewind,
+    EventType::ProviderSwitch,
+    EventType::SessionEvent,
+    EventType::DirectoriesChanged,
+];
+
+#[napi]
+impl NativeRecorder {
+    /// A recorder that belongs to `group`. Does no I/O before the first event.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(group: &RecorderGroup, config: NativeRecorderConfig) -> Self {
+        let slot = group.failure_slot(config.id);
+        let durability = if config.fsync { Durability::Fsync } else { Durability::Os };
+        let recorder_config = RecorderConfig {
+            chats_dir: PathBuf::from(config.chats_dir),
+            file_name: if config.name_has_seconds { FileNameForm::Seconds } else { FileNameForm::Minutes },
+            id_prefix: config.id_prefix.to_vec(),
+            mode: config.mode,
+            durability,
+            exclusive_owner: config.exclusive_owner,
+        };
+        let tell = slot.clone();
+        let on_failure = move |failure: &_| tell.put(failure);
+        let recorder = Recorder::new(recorder_config, config.start_payload.as_bytes(), config.now, on_failure);
+        let writing = Some(group.add(recorder.writer(), slot));
+        NativeRecorder { recorder: Arc::new(recorder), writing }
+    }
+
+    /// The writing of the recorder. Can be taken once.
+    #[napi(catch_unwind)]
+    pub fn take_writing(&mut self) -> Option<NativeWriting> {
+        self.writing.take()
+    }
+
+    /// Returns the function that records an event of a known type, given the type's index, the payload's JSON text and the time; and a
+    /// fourth argument if a turn begins, as for [`begin_turn`](Self::begin_turn).
+    /// That function returns the record's number, or NaN if the recorder is inactive. It is called for every event, and calling a
+    /// method of a class instead would take one and a half times as long.
+    #[napi(catch_unwind)]
+    pub fn recording<'env>(&self, env: &'env Env) -> Result<Function<'env, (), f64>> {
+        let recorder = self.recorder.clone();
+        env.create_function_from_closure("record", move |context| record_known(&recorder, &context))
+    }
+
+    /// Records an event of any type, which is passed as JSON text. Returns the same as the function of
+    /// [`recording`](Self::recording).
+    #[napi(catch_unwind)]
+    pub fn record_other(&self, type_json: String, payload: Option<JsText>, now: f64) -> Result<f64> {
+        let record = Record { type_json: type_json.as_bytes(), milliseconds: now, payload };
+        Ok(self.recorder.record(record)?.unwrap_or(f64::NAN))
+    }
+
+    /// Resumes the session in the file at `path`. Returns `false` if that fails.
+    #[napi(catch_unwind)]
+    pub fn resume(&self, path: String, last_seq: f64) -> bool {
+        self.recorder.resume(PathBuf::from(path), last_seq)
+    }
+
+    /// Ends recording at once, because this lock of the session is no longer the recorder's.
+    #[napi(catch_unwind)]
+    pub fn lose_lock(&self, lock: String) {
+        self.recorder.abandon(WriteError::LockLost { lock: PathBuf::from(lock) });
+    }
+
+    /// Accepts no more events. Resolves when everything is written and the file is closed and unlocked.
+    #[napi(catch_unwind, ts_return_type = "Promise<void>")]
+    pub fn dispose<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+        let (deferred, promise) = deferred(env)?;
+        self.recorder.dispose(move || deferred.resolve(Box::new(|_| Ok(()))));
+        Ok(promise)
+    }
+
+    /// Whether events are accepted.
+    #[napi(catch_unwind)]
+    pub fn is_active(&self) -> bool {
+        self.recorder.is_active()
+    }
+
+    /// The path of the session's file, once it exists.
+    #[napi(catch_unwind)]
+    pub fn path(&self) -> Option<String> {
+        self.recorder.path().map(|path| path.to_string_lossy().into_owned())
+    }
+
+    /// Number of records that are not in the file, including those that were refused because writing had failed.
+    #[napi(catch_unwind)]
+    pub fn missing(&self) -> f64 {
+        self.recorder.missing() as f64
+    }
+
+    /// A turn of the event loop begins in which records are counted as pending until it ends.
+    #[napi(catch_unwind)]
+    pub fn begin_turn(&self) {
+        self.recorder.writer().begin_turn();
+    }
+
+    /// Number of records that are not in the file yet, and of those that were written in this turn if it has not ended.
+    #[napi(catch_unwind)]
+    pub fn pending_records(&self, in_turn: bool) -> f64 {
+        self.recorder.pending(in_turn).0 as f64
+    }
+
+    /// Number of bytes that are not in the file yet, and of those that were written in this turn if it has not ended.
+    #[napi(catch_unwind)]
+    pub fn pending_bytes(&self, in_turn: bool) -> f64 {
+        self.recorder.pending(in_turn).1 as f64
+    }
+}
+
+/// Number of arguments of the function of [`NativeRecorder::recording`]. One more says that a turn of the event loop begins, which a call
+/// of its own would make twice as expensive.
+const KNOWN_ARGUMENTS: usize = 3;
+
+fn record_known(recorder: &Recorder, call: &FunctionCallContext<'_>) -> Result<f64> {
+    let known_type: u32 = call.get(0)?;
+    let Some(event_type) = KNOWN_TYPES.get(known_type as usize) else { return Ok(f64::NAN) };
+    if call.length() > KNOWN_ARGUMENTS {
+        recorder.writer().begin_turn();
+    }
+    let number = recorder.record(Record {
+        type_json: event_type.as_json().as_bytes(),
+        milliseconds: call.get(2)?,
+        payload: call.get::<Option<JsText>>(1)?,
+    })?;
+    Ok(number.unwrap_or(f64::NAN))
+}

@@ -1,0 +1,190 @@
+//! `replaySession` and `openSession`: a job that replays, and jobs that read items afterwards.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use napi::bindgen_prelude::{Function, Result, Utf16String};
+use napi_derive::napi;
+use parking_lot::Mutex;
+
+use super::batch_builder::failure;
+use super::bundles::{Bundles, NativeBundles, Unpacked};
+use super::error_json::{CANT_BE_READ, refusal_message};
+use super::job::{JobEnd, NativeJob, Sender, new_job};
+use super::reading::open_bundle;
+use super::session_batches::{Items, SessionOptions, send_items, send_replay};
+use session_tape_core::bundle::{BundleKind, ImportError, is_bundle};
+use session_tape_core::lines::Threads;
+use session_tape_core::session::{FoldOptions, Message, Mode, Replay, Snapshots};
+use session_tape_core::signature::TrustedKeys;
+
+/// The options of a replay.
+#[napi(object, object_to_js = false)]
+pub struct NativeReplayOptions {
+    pub project_hash: Option<Utf16String>,
+    pub through_seq: Option<f64>,
+    pub audit_trail: bool,
+    pub progress: bool,
+    /// Whether to use the session's snapshot, and to keep one.
+    pub snapshot: bool,
+    /// The directory for the snapshot, if it is not next to the file.
+    pub snapshot_dir: Option<String>,
+    pub strict: bool,
+}
+
+/// Replays the session in a file or a bundle, with all items of its history.
+#[napi(catch_unwind)]
+pub fn start_replay(
+    bundles: &NativeBundles,
+    path: String,
+    options: NativeReplayOptions,
+    on_ready: Function<'_, (), ()>,
+) -> Result<NativeJob> {
+    start(bundles, path, options, Items::All, on_ready, |_| ())
+}
+
+/// Replays the session in a file or a bundle. The items stay in the file and are read on demand.
+#[napi(catch_unwind)]
+pub fn open_replay(
+    bundles: &NativeBundles,
+    path: String,
+    options: NativeReplayOptions,
+    on_ready: Function<'_, (), ()>,
+) -> Result<NativeReplay> {
+    let open = OpenReplay::default();
+    let slot = open.clone();
+    let job = start(bundles, path, options, Items::OnDemand, on_ready, move |held| slot.lock().keep(held))?;
+    Ok(NativeReplay { open, job: Some(job) })
+}
+
+/// A replay, finished or not, whose items are read on demand.
+#[napi]
+pub struct NativeReplay {
+    open: OpenReplay,
+    job: Option<NativeJob>,
+}
+
+type OpenReplay = Arc<Mutex<Opened>>;
+
+/// Empty until the replay has finished, and once it was closed, which may be earlier.
+#[derive(Default)]
+struct Opened {
+    held: Option<Held>,
+    is_closed: bool,
+}
+
+impl Opened {
+    fn keep(&mut self, held: Held) {
+        self.held = Some(held).filter(|_| !self.is_closed);
+    }
+}
+
+/// The replay from which items are read.
+#[derive(Clone)]
+struct Held {
+    replay: Arc<Replay>,
+    /// The bundle that contains the session's file.
+    _unpacked: Option<Arc<Unpacked>>,
+}
+
+#[napi]
+impl NativeReplay {
+    /// The job that replays. Can be taken once.
+    #[napi(catch_unwind)]
+    pub fn job(&mut self) -> Option<NativeJob> {
+        self.job.take()
+    }
+
+    /// Starts a job that reads the items from `from` up to, but not including, `to`. Returns null if the replay is
+    /// not open.
+    #[napi(catch_unwind)]
+    pub fn items(&self, from: u32, to: u32, on_ready: Function<'_, (), ()>) -> Result<Option<NativeJob>> {
+        let Some(held) = self.open.lock().held.clone() else { return Ok(None) };
+        let (sender, job) = new_job(on_ready)?;
+        sender.run_in_background(move |sender| {
+            send_items(&held.replay, from as usize..to.max(from) as usize, sender).unwrap_or_else(|_| JobEnd::closed())
+        });
+        Ok(Some(job))
+    }
+
+    /// Closes the file, now or when the replay has finished. Jobs that are reading items still deliver them.
+    #[napi(catch_unwind)]
+    pub fn close(&self) {
+        *self.open.lock() = Opened { held: None, is_closed: true };
+    }
+}
+
+/// Starts a replay, which is passed to `keep` when it has finished.
+fn start(
+    bundles: &NativeBundles,
+    path: String,
+    options: NativeReplayOptions,
+    items: Items,
+    on_ready: Function<'_, (), ()>,
+    keep: impl FnOnce(Held) + Send + 'static,
+) -> Result<NativeJob> {
+    let (sender, job) = new_job(on_ready)?;
+    let bundles = bundles.shared();
+    sender.run_in_background(move |sender| {
+        let (file, unpacked) = match open_session(path, &bundles, sender) {
+            Ok(opened) => opened,
+            Err(message) => return failure(&Message::text(message)),
+        };
+        // A bundle contains only the files of its manifest, so it gets no snapshot.
+        let snapshots = match unpacked {
+            None => snapshots_of(options.snapshot, options.snapshot_dir),
+            Some(_) => Snapshots::None,
+        };
+        let fold = fold_options(options.project_hash, options.through_seq, options.strict);
+        let replay = match items {
+            Items::All => Replay::open_laid_out(&file, fold, &snapshots),
+            Items::OnDemand => Replay::open_with(&file, fold, &snapshots, Threads::All),
+        };
+        let wanted = SessionOptions { items, audit_trail: options.audit_trail, progress: options.progress };
+        let keep = |replay| keep(Held { replay, _unpacked: unpacked });
+        send_replay(replay, wanted, sender, keep).unwrap_or_else(|_| JobEnd::closed())
+    });
+    Ok(job)
+}
+
+/// The options of a replay's fold.
+pub fn fold_options(project_hash: Option<Utf16String>, through_seq: Option<f64>, strict: bool) -> FoldOptions {
+    FoldOptions {
+        project_hash: project_hash.map(|hash| hash.to_vec()),
+        through_seq,
+        checkpoint_id: None,
+        mode: if strict { Mode::Strict } else { Mode::Lenient },
+    }
+}
+
+/// Whether snapshots are used, and where they are: next to the file unless a directory is given.
+pub fn snapshots_of(are_kept: bool, directory: Option<String>) -> Snapshots {
+    match directory {
+        _ if !are_kept => Snapshots::None,
+        Some(directory) => Snapshots::Within(directory.into()),
+        None => Snapshots::Beside,
+    }
+}
+
+type OpenedSession = (PathBuf, Option<Arc<Unpacked>>);
+
+/// The session's file, and the bundle that contains it. An error is the message for the user.
+fn open_session(path: String, bundles: &Bundles, sender: &Sender) -> std::result::Result<OpenedSession, String> {
+    if !is_bundle(Path::new(&path)) {
+        return Ok((path.into(), None));
+    }
+    let cancellation = sender.cancellation();
+    let _guard = bundles.begin_reading(&[&path], cancellation);
+    // Cancels the work if the environment has ended.
+    let mut go_on = |_| {
+        sender.is_cancelled();
+    };
+    match open_bundle(&path, TrustedKeys::default(), cancellation, &mut go_on) {
+        Ok(opened) if opened.kind == BundleKind::Session => Ok((opened.log(), Some(bundles.keep(opened)))),
+        Ok(_) => Err("Failed to read bundle: it is the bundle of a run, not of a session".to_owned()),
+        Err(ImportError::Failed(error)) if error.system.is_some() => Err(format!("Failed to read file: {error}")),
+        Err(refusal) => {
+            Err(format!("Failed to read bundle: {} ({})", refusal_message(&refusal, CANT_BE_READ), refusal.code()))
+        }
+    }
+}

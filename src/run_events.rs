@@ -1,0 +1,181 @@
+//! `readRunEvents`: the events of a log in [pages](super::pages).
+
+use std::sync::Arc;
+
+use napi::bindgen_prelude::{Function, Result};
+use napi_derive::napi;
+
+use super::bundles::{Bundles, NativeBundles, Unpacked};
+use super::error_json::{CANT_BE_READ, ErrorJson};
+use super::job::{JobEnd, NativeJob};
+use super::json::JsonText;
+use super::opened_run::OpenedRun;
+use super::pages::{Paged, Pages};
+use session_tape_core::bundle::ImportError;
+use session_tape_core::cancellation::Cancellation;
+use session_tape_core::run::{EventLine, Kind, Range, RunError, Trace, event_id, explain_not_a_run};
+use session_tape_core::signature::TrustedKeys;
+
+/// Approximate size, in bytes, of the text that V8 parses in one turn of the event loop.
+const PAGE_BYTES: usize = 256 << 10;
+
+/// A log that is being read.
+#[napi]
+pub struct NativeRunTrace {
+    pages: Pages<Trace>,
+}
+
+/// What is to be read.
+pub struct Request {
+    path: String,
+    range: Range,
+    bundles: Arc<Bundles>,
+    /// Whether the path is the directory of a bundle that has been verified and not changed since.
+    is_verified: bool,
+}
+
+/// An error that ends the events.
+enum Failure {
+    Run(RunError),
+    Bundle(ImportError),
+}
+
+#[napi]
+impl NativeRunTrace {
+    /// The events of the run at `path` from the logical time `from` up to and including `to`. Nothing is opened before the first page is
+    /// requested. `is_verified` says that `path` is the directory of a bundle that has already been verified.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(
+        bundles: &NativeBundles,
+        path: String,
+        is_verified: bool,
+        from: f64,
+        to: f64,
+        kinds: Option<Vec<String>>,
+    ) -> Self {
+        let kinds = kinds.map(|kinds| kinds.iter().filter_map(|kind| Kind::parse(kind)).collect());
+        let range = Range { from: from as u64, to: to as u64, kinds, ..Range::default() };
+        NativeRunTrace { pages: Pages::new(Request { path, range, bundles: bundles.shared(), is_verified }) }
+    }
+
+    /// Starts a job that reads the next events. The result is an object with `events`, and with `last` or `error` if there are no more.
+    #[napi(catch_unwind)]
+    pub fn next(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
+        self.pages.next(on_ready)
+    }
+
+    /// Closes the log at once, if nothing is reading it and there is nothing to remove. Returns whether it is closed.
+    #[napi(catch_unwind)]
+    pub fn close_at_once(&self) -> bool {
+        self.pages.close_at_once()
+    }
+
+    /// Closes the log, after ending a read in progress, without telling when. What was unpacked is removed elsewhere: this may be the JavaScript
+    /// thread.
+    #[napi(catch_unwind)]
+    pub fn abandon(&self) {
+        self.pages.abandon();
+    }
+
+    /// Ends a read in progress, and starts a job that closes the log and removes what was unpacked.
+    #[napi(catch_unwind)]
+    pub fn close(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
+        self.pages.close(on_ready)
+    }
+}
+
+impl Paged for Trace {
+    type Request = Request;
+
+    fn open(
+        request: Request,
+        cancellation: &Cancellation,
+    ) -> std::result::Result<(Self, Option<Arc<Unpacked>>), Box<JobEnd>> {
+        request.open(cancellation).map_err(|failure| Box::new(page(|_| Err(failure))))
+    }
+
+    fn next_page(&mut self) -> JobEnd {
+        page(|json| append_events(json, self))
+    }
+
+    fn no_page() -> JobEnd {
+        page(|_| Ok(true))
+    }
+}
+
+/// A page with the events that `append` appends. That returns whether there are no more.
+fn page(append: impl FnOnce(&mut JsonText) -> std::result::Result<bool, Failure>) -> JobEnd {
+    JobEnd::done(|json| {
+        json.reserve(PAGE_BYTES + PAGE_BYTES / 4);
+        json.open();
+        json.key("events");
+        json.syntax("[");
+        let end = append(json);
+        json.syntax("]");
+        match end {
+            Ok(false) => {}
+            Ok(true) => json.member("last", &true),
+            Err(Failure::Run(error)) => json.member("error", &ErrorJson::from(&error)),
+            Err(Failure::Bundle(refusal)) => json.member("error", &ErrorJson::refusal(&refusal, CANT_BE_READ)),
+        }
+        json.close();
+    })
+}
+
+/// Appends events until the page is full or there are no more. Returns whether there are no more.
+fn append_events(json: &mut JsonText, trace: &mut Trace) -> std::result::Result<bool, Failure> {
+    let mut separator = "";
+    while json.bytes() < PAGE_BYTES {
+        let Some(event) = trace.next().transpose().map_err(Failure::Run)? else { return Ok(true) };
+        json.syntax(separator);
+        append_event(json, &event);
+        separator = ",";
+    }
+    Ok(false)
+}
+
+impl Request {
+    fn open(self, cancellation: &Cancellation) -> std::result::Result<(Trace, Option<Arc<Unpacked>>), Failure> {
+        let _guard = self.bundles.begin_reading(&[&self.path], cancellation);
+        let open = if self.is_verified { OpenedRun::open_verified } else { OpenedRun::open };
+        let run = open(&self.path, TrustedKeys::default(), cancellation, &mut |_| ()).map_err(Failure::Bundle)?;
+        let trace = run.trace(self.range.clone());
+        let trace = trace.map_err(|error| Failure::Run(explain_not_a_run(&run.directory(), error)))?;
+        let unpacked = match run {
+            OpenedRun::Plain(_) => None,
+            OpenedRun::Bundle(opened) => Some(self.bundles.keep(*opened)),
+        };
+        Ok((trace, unpacked))
+    }
+}
+
+fn append_event(json: &mut JsonText, event: &EventLine<'_>) {
+    json.syntax("{\"eventId\":\"");
+    json.syntax(&event.id());
+    json.syntax("\",\"logicalTime\":");
+    json.number(event.time as f64);
+    append_inside(json, "ts", event.ts);
+    append_inside(json, "kind", event.kind);
+    match event.node {
+        Some(node) => append_inside(json, "node", node),
+        None => json.syntax(",\"node\":null"),
+    }
+    match event.parent {
+        Some(parent) => append_inside(json, "parent", &event_id(parent)),
+        None => json.syntax(",\"parent\":null"),
+    }
+    json.key("payload");
+    json.raw(event.payload.as_bytes());
+    for (key, hash) in [("payloadHash", event.payload_hash), ("stateHash", event.state_hash), ("hash", event.hash)] {
+        append_inside(json, key, session_tape_core::hash::as_text(hash));
+    }
+    json.syntax("}");
+}
+
+/// Appends a member whose value is a string, given the inside of its JSON text.
+fn append_inside(json: &mut JsonText, key: &str, inside: &str) {
+    json.key(key);
+    json.syntax("\"");
+    json.raw(inside.as_bytes());
+    json.syntax("\"");
+}
