@@ -3,19 +3,20 @@
 // The entry point. A function loads its module when it is first called, and a class when it is first accessed, because most programs use only a few
 // of them.
 
-// Loads the addon now, so that a missing one is reported at once, and captures the built-in functions before the program can replace them.
-require('./lib/native.js')
-const { CONTINUE_LATEST, SESSION_FILE_ID_PREFIX_LENGTH } = require('./lib/constants.js')
-const { defineLazily, lazily } = require('./lib/lazily.js')
+// Captures the built-in functions before the program can replace them, and loads the addon now, so that a missing one is reported at once.
+require('./dist/builtins.js')
+require('./dist/addon.js')
+const { CONTINUE_LATEST, SESSION_FILE_ID_PREFIX_LENGTH } = require('./dist/constants.js')
+const { defineLazily, lazily } = require('./dist/lazily.js')
 
-const { replaySession } = lazily(() => require('./lib/replay.js'))
-const { openSession } = lazily(() => require('./lib/session.js'))
-const { readSessionRecords } = lazily(() => require('./lib/session-records.js'))
-const { foldCheckpoints } = lazily(() => require('./lib/checkpoints.js'))
-const { readSessionHeader, readSessionHeaders } = lazily(() => require('./lib/header.js'))
-const { listSessions } = lazily(() => require('./lib/list.js'))
-const { describeSessions, listContinueTargets } = lazily(() => require('./lib/describe.js'))
-const { readSessionPreview, readSessionTitle } = lazily(() => require('./lib/preview.js'))
+const { replaySession } = lazily(() => require('./dist/session/replay.js'))
+const { openSession } = lazily(() => require('./dist/session/open.js'))
+const { readSessionRecords } = lazily(() => require('./dist/session/read-records.js'))
+const { foldCheckpoints } = lazily(() => require('./dist/session/checkpoints.js'))
+const { readSessionHeader, readSessionHeaders } = lazily(() => require('./dist/session/header.js'))
+const { listSessions } = lazily(() => require('./dist/session/list.js'))
+const { describeSessions, listContinueTargets } = lazily(() => require('./dist/session/describe.js'))
+const { readSessionPreview, readSessionTitle } = lazily(() => require('./dist/session/preview.js'))
 const {
   sessionLockPath,
   sessionLockPathOf,
@@ -24,19 +25,19 @@ const {
   isLockStale,
   removeStaleLock,
   cleanUpLocks,
-} = lazily(() => require('./lib/session-lock.js'))
-const { resumeSession } = lazily(() => require('./lib/resume.js'))
-const { deleteSession } = lazily(() => require('./lib/delete-session.js'))
-const { listCheckpoints, createCheckpoint, renameCheckpoint, deleteCheckpoint, nameSession } = lazily(() => require('./lib/names.js'))
-const { forkSession } = lazily(() => require('./lib/fork.js'))
-const { removeSessionFiles } = lazily(() => require('./lib/session-files.js'))
-const { resolveSessionRef, resolveContinueRef, checkSessionName } = lazily(() => require('./lib/session-reference.js'))
-const { compileWorkflow } = lazily(() => require('./lib/workflow.js'))
-const { replayRun, verifyRun } = lazily(() => require('./lib/run-replay.js'))
-const { readRunEvents } = lazily(() => require('./lib/run-events.js'))
-const { diff, traceAncestors } = lazily(() => require('./lib/diff.js'))
-const { diffToText } = lazily(() => require('./lib/diff-text.js'))
-const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./lib/bundle.js'))
+} = lazily(() => require('./dist/locks/session-lock.js'))
+const { resumeSession } = lazily(() => require('./dist/session/resume.js'))
+const { deleteSession } = lazily(() => require('./dist/session/delete.js'))
+const { listCheckpoints, createCheckpoint, renameCheckpoint, deleteCheckpoint, nameSession } = lazily(() => require('./dist/names/names.js'))
+const { forkSession } = lazily(() => require('./dist/session/fork.js'))
+const { removeSessionFiles } = lazily(() => require('./dist/session/files.js'))
+const { resolveSessionRef, resolveContinueRef, checkSessionName } = lazily(() => require('./dist/session/reference.js'))
+const { compileWorkflow } = lazily(() => require('./dist/run/workflow.js'))
+const { replayRun, verifyRun } = lazily(() => require('./dist/run/replay.js'))
+const { readRunEvents } = lazily(() => require('./dist/run/events.js'))
+const { diff, traceAncestors } = lazily(() => require('./dist/diff/diff.js'))
+const { diffToText } = lazily(() => require('./dist/diff/diff-text.js'))
+const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./dist/bundle/bundle.js'))
 
 // Listed explicitly, so that tools can find the names without running this file.
 const api = (module.exports = {
@@ -83,10 +84,10 @@ const api = (module.exports = {
   CONTINUE_LATEST,
   SESSION_FILE_ID_PREFIX_LENGTH,
 })
-defineLazily(api, 'RunRecorder', () => require('./lib/run-recorder.js'))
-defineLazily(api, 'SessionRecordingService', () => require('./lib/recorder.js'))
-defineLazily(api, 'SessionLockedError', () => require('./lib/session-lock/locked-error.js'))
-defineLazily(api, 'CheckpointLockError', () => require('./lib/naming/lock-error.js'))
+defineLazily(api, 'RunRecorder', () => require('./dist/run/recorder.js'))
+defineLazily(api, 'SessionRecordingService', () => require('./dist/session/recorder.js'))
+defineLazily(api, 'SessionLockedError', () => require('./dist/locks/locked-error.js'))
+defineLazily(api, 'CheckpointLockError', () => require('./dist/names/lock-error.js'))
 
 // Assigned again for tools that copy the members when `module.exports` is assigned: vitest, if this file is in its project.
 module.exports = api

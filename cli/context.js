@@ -40,7 +40,7 @@ class Context {
 
   /** Internal functions of the library that only this program uses, loaded after the library. */
   get inner() {
-    return this.tape && { ...require('../lib/bundle.js'), ...require('../lib/run-replay.js') }
+    return this.tape && { ...require('../dist/bundle/bundle.js'), ...require('../dist/run/replay.js') }
   }
 
   /** Prints the result, as JSON or with `toText`. */

@@ -12,7 +12,7 @@ import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
-const COPIED = ['Cargo.toml', 'Cargo.lock', 'python/Cargo.toml', 'python/src', 'build.rs', 'clippy.toml', 'README.md', 'src', 'crates', '__test__', 'docs', 'lib', 'index.js', 'index.mjs', 'vitest.config.mts', 'package.json'];
+const COPIED = ['Cargo.toml', 'Cargo.lock', 'python/Cargo.toml', 'python/src', 'build.rs', 'clippy.toml', 'README.md', 'src', 'crates', '__test__', 'docs', 'lib', 'dist', 'scripts', 'index.js', 'index.mjs', 'index.d.ts', 'vitest.config.mts', 'package.json'];
 const LINKED = ['node_modules', ...readdirSync(ROOT).filter((name) => name.endsWith('.node'))];
 
 /** All tests that examine the data on disk: a test binary of Cargo with the filters for its tests, or a spec. */
@@ -112,7 +112,7 @@ const MUTATIONS = [
   ['interleavings', 'signal that a pipeline has a job', 'crates/core/src/task/pipeline/job_queue.rs', '        self.added.notify_one();\n', ''],
   ['interleavings', 'signal that a pipeline has ended', 'crates/core/src/task/pipeline/job_queue.rs', '        self.added.notify_all();\n', ''],
   // The locks of sessions, in JavaScript.
-  ['__test__/session/lock-power-cut.spec.ts', 'sync of a session lock before it is linked', 'lib/session-lock/temporary-file.js', '    await sync(handle)\n', ''],
+  ['__test__/session/lock-power-cut.spec.ts', 'sync of a session lock before it is linked', 'lib/locks/temporary-file.ts', '    await sync(handle)\n', ''],
 ];
 
 const parts = process.argv.slice(2);
@@ -140,8 +140,10 @@ for (const [tests, name, file, from, to] of wanted) {
   if (source.split(from).length !== 2) fail(`${file} has what '${name}' changes ${source.split(from).length - 1} times instead of once: ${from}`);
   const start = performance.now();
   writeFileSync(path, source.replace(from, () => to));
+  if (file.startsWith('lib/')) buildLibrary();
   const noticed = noticing([tests]) ?? noticing(TESTS);
   writeFileSync(path, source);
+  if (file.startsWith('lib/')) buildLibrary();
   if (noticed === null) survivors.push(name);
   console.log(`| ${name} | \`${file}\` | ${noticed ?? '**nothing**'} | ${((performance.now() - start) / 1000).toFixed(0)} |`);
 }
@@ -154,6 +156,11 @@ function noticing(all) {
     if (found !== null) return found;
   }
   return null;
+}
+
+function buildLibrary() {
+  const { status } = spawnSync(process.execPath, ['scripts/build-library.mjs', '--noCheck'], { cwd: copy, stdio: 'inherit' });
+  if (status !== 0) fail('the mutated library does not compile');
 }
 
 function failingInBinary(tests) {

@@ -1,6 +1,6 @@
-// Prepares a work tree: installs the npm packages, bundles the libraries of the HTML pages and builds the addon, each only if necessary. `npm test`
-// and `npm run demo` begin with it, so that either can be the first command in a fresh clone. With `--as-published` it builds the addon that users
-// get, which takes longer: `npm run bench` measures that one.
+// Prepares a work tree: installs the npm packages, compiles the library, bundles the libraries of the HTML pages and builds the addon, each only if
+// necessary. `npm test` and `npm run demo` begin with it, so that either can be the first command in a fresh clone. With `--as-published` it builds
+// the addon that users get, which takes longer: `npm run bench` measures that one.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -10,6 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { addonFile } from './platform.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
+const LIBRARY = 'dist/builtins.js';
+const LIBRARY_SOURCES = ['lib', 'index.d.ts', 'scripts/build-library.mjs', 'package-lock.json'];
 const PAGE_LIBRARIES = 'cli/html/libraries/list.json';
 const PAGE_LIBRARY_SOURCES = ['package-lock.json', 'scripts/build-page-libraries.mjs'];
 const ADDON_SOURCES = ['src', 'crates/core/src', 'crates/core/Cargo.toml', 'Cargo.toml', 'Cargo.lock', 'build.rs'];
@@ -19,6 +21,7 @@ if (!packagesAreInstalled()) {
   announce('installing the npm packages');
   run('npm', ['ci', '--no-audit', '--no-fund']);
 }
+if (!isCurrent(LIBRARY, LIBRARY_SOURCES)) run('npm', ['run', '--silent', 'build:lib']);
 if (!isCurrent(PAGE_LIBRARIES, PAGE_LIBRARY_SOURCES)) {
   announce('bundling the libraries of the HTML pages');
   run('npm', ['run', '--silent', 'build:page']);

@@ -30,8 +30,9 @@ async function testPlatform(target) {
   if (runtimes.length === 0) return report(target, '', 'not run: nothing here can run it');
   if (!existsSync(join(ROOT, addonPath(target)))) return report(target, '', 'not run: `npm run build:all` has not built it');
   const tree = await copyWorkTree(target);
-  // As in the workflow: the specs of pages need files that are not in the repository.
-  if (values.suite) execFileSync(process.execPath, [join(tree, 'scripts', 'build-page-libraries.mjs')], { cwd: tree, stdio: 'inherit' });
+  // As in the workflow: what is built, except for the addon, is not in the repository.
+  build(tree, 'build-library.mjs');
+  if (values.suite) build(tree, 'build-page-libraries.mjs');
   for (const runtime of runtimes) {
     const missing = missingFor(runtime);
     if (missing.length > 0) {
@@ -43,6 +44,10 @@ async function testPlatform(target) {
     if (values.suite && runtime.emulator !== null) await core(target, runtime);
     if (values.suite && runtime.suite !== null) suite(target, runtime, tree);
   }
+}
+
+function build(tree, script) {
+  execFileSync(process.execPath, [join(tree, 'scripts', script)], { cwd: tree, stdio: 'inherit' });
 }
 
 function smoke(target, runtime, tree) {

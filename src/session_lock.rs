@@ -1,4 +1,4 @@
-//! The system's part of session locks: `lib/session-lock/system-lock.js` is the other one.
+//! The system's part of session locks: `system-lock` of the JavaScript library is the other one.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -239,7 +239,7 @@ impl Page {
     }
 }
 
-/// The letter for a status in a page, as in `lib/session-records.js`.
+/// The letter for a status in a page, as in `read-records` of the JavaScript library.
 fn status_letter(status: Option<LineStatus>) -> char {
     match status {
         None => '-',

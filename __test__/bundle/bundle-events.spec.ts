@@ -9,7 +9,7 @@ import * as bundles from '../support/bundles.js';
 import { exportBundle, filesIn, freshDirectory, readRunEvents, tape, verifyBundle } from '../support/bundles.js';
 import { completedRun } from '../support/run-directory.js';
 
-const { RunColumns } = createRequire(import.meta.url)('../../lib/run-columns.js') as { RunColumns: new (path: string, isVerified: boolean, nodes: string[]) => any };
+const { RunColumns } = createRequire(import.meta.url)('../../dist/run/columns.js') as { RunColumns: new (path: string, isVerified: boolean, nodes: string[]) => any };
 
 const BLOBS = 3000;
 let archive: string;

@@ -13,8 +13,8 @@ let directory: string;
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'session-tape-loader-'));
-  mkdirSync(join(directory, 'lib'));
-  for (const file of ['addon.js', 'addon-by-path.js', 'addon-failure.js']) copyFileSync(join(PROJECT, 'lib', file), join(directory, 'lib', file));
+  mkdirSync(join(directory, 'dist'));
+  for (const file of ['addon.js', 'addon-by-path.js', 'addon-failure.js']) copyFileSync(join(PROJECT, 'dist', file), join(directory, 'dist', file));
 });
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
@@ -29,7 +29,7 @@ interface Thrown {
 async function thrown(changes: Record<string, unknown> = {}, flags: string[] = []): Promise<Thrown> {
   const script = `
     for (const [name, value] of Object.entries(${JSON.stringify(changes)})) Object.defineProperty(process, name, { value })
-    try { require('./lib/addon.js') } catch ({ code, message, cause }) { console.log(JSON.stringify({ code, message, cause: cause?.code })) }`;
+    try { require('./dist/addon.js') } catch ({ code, message, cause }) { console.log(JSON.stringify({ code, message, cause: cause?.code })) }`;
   return JSON.parse(await succeed(process.execPath, [...flags, '-e', script], directory)) as Thrown;
 }
 
@@ -82,7 +82,7 @@ test('reports a package whose addon is gone', async () => {
 test('asks for a newer system, not for another installation, if the C library is too old', async () => {
   const script = `
     const error = Object.assign(new Error("libc.so.6: version \`GLIBC_2.99' not found"), { code: 'ERR_DLOPEN_FAILED' })
-    console.log(require('./lib/addon-failure.js').notLoaded([{ name: '${here}', error }]).message)`;
+    console.log(require('./dist/addon-failure.js').notLoaded([{ name: '${here}', error }]).message)`;
   const message = await succeed(process.execPath, ['-e', script], directory);
   expect(message).toContain(`The package ${named(here)} is installed, but does not load: it needs a newer C library, so a newer version of the system (libc`);
 });
@@ -94,7 +94,7 @@ test('says that a file system mounted with noexec keeps the addon from running',
   const mount = ['-rm', 'mount', '-t', 'tmpfs', '-o', 'noexec', 'tmpfs', join(directory, 'mounted')];
   const { status, error, stderr } = spawnSync('unshare', mount, { encoding: 'utf8' });
   if (status !== 0) return skip(`no file system can be mounted here: ${error?.message ?? stderr}`);
-  const load = "try { require('./lib/addon.js') } catch ({ code, message }) { console.log(code, message) }";
+  const load = "try { require('./dist/addon.js') } catch ({ code, message }) { console.log(code, message) }";
   const script = 'mount -t tmpfs -o noexec tmpfs mounted && cp "$1" mounted && exec "$2" -e "$3"';
   const message = await succeed('unshare', ['-rm', 'sh', '-c', script, 'sh', join(PROJECT, addon), process.execPath, load], directory);
   expect(message).toContain('NoAddon');
@@ -121,7 +121,7 @@ describe('of a package that is installed, names the option that keeps it from lo
   test('with permissions for addons and for files, but not for those of the package', async ({ skip }) => {
     if (permissions === '--experimental-permission') return skip('this Node.js loads the addon of a package that it may not read');
     const path = realpathSync(install());
-    const flags = [permissions, '--allow-addons', `--allow-fs-read=${join(realpathSync(directory), 'lib')}/*`];
+    const flags = [permissions, '--allow-addons', `--allow-fs-read=${join(realpathSync(directory), 'dist')}/*`];
     const { code, message, cause } = await thrown({}, flags);
     expect([code, cause]).toEqual(['NoAddon', 'ERR_ACCESS_DENIED']);
     expect(message).toContain(`Node.js may not read the package ${named(here)}: start it with \`--allow-fs-read=${join(path, '*')}\``);

@@ -56,7 +56,7 @@ test('a browser-like context says of an exclusive recorder since when its proces
 });
 
 test('a browser-like context names the errors of another context', () => {
-  const { hasCode, nameQuota } = inBrowserContext('lib/session-lock/system-error.js') as { hasCode(error: unknown, code: string): boolean; nameQuota(error: unknown): Error };
+  const { hasCode, nameQuota } = inBrowserContext('dist/system-error.js') as { hasCode(error: unknown, code: string): boolean; nameQuota(error: unknown): Error };
   expect(hasCode(new Error('ENOENT: no such file or directory'), 'ENOENT')).toBe(true);
   const { EDQUOT } = constants.errno;
   if (EDQUOT !== undefined) expect(nameQuota(Object.assign(new Error('x'), { errno: -EDQUOT, syscall: 'write' }))).toMatchObject({ code: 'EDQUOT', message: 'EDQUOT: disk quota exceeded, write' });

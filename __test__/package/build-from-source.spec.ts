@@ -8,7 +8,7 @@ import { addonFile } from '../../scripts/platform.mjs';
 import { PROJECT, run } from '../support/command-line';
 import { npm } from './packing/command.js';
 
-const COPIED = ['package.json', 'package-lock.json', 'README.md', 'index.js', 'lib', 'cli', 'scripts', 'demo', '__test__/fixtures/run/v1/golden'];
+const COPIED = ['package.json', 'package-lock.json', 'README.md', 'index.js', 'index.d.ts', 'lib', 'cli', 'scripts', 'demo', '__test__/fixtures/run/v1/golden'];
 const LIBRARIES = join('cli', 'html', 'libraries');
 
 let directory: string;
@@ -46,6 +46,7 @@ const view = (...args: string[]): ReturnType<typeof run> => run(process.execPath
 
 test('without the libraries of its pages, view says how to build them, whatever it shows and however', async () => {
   cpSync(join(PROJECT, addonFile()), join(clone, addonFile()));
+  await npm(['run', 'build:lib'], clone);
   const page = join(directory, 'page.html');
   for (const args of [['--html', page], ['--serve']]) {
     for (const recording of ['demo/sample.jsonl', '__test__/fixtures/run/v1/golden']) {
@@ -59,6 +60,7 @@ test('without the libraries of its pages, view says how to build them, whatever 
 
 test('the commands of the README build all that view needs', async () => {
   rmSync(join(clone, addonFile()));
+  rmSync(join(clone, 'dist'), { recursive: true });
   standInForCompiler();
   const section = /## Build from source\n+```sh\n(.*?)```/s.exec(readFileSync(join(PROJECT, 'README.md'), 'utf8'))![1]!;
   const commands = section.trim().split('\n').map((line) => line.replace(/\s+#.*/, ''));

@@ -72,7 +72,7 @@ function newPlugin(name: string): string {
 /** Puts the files of the package and of this machine's binary package into two directories. */
 function installTo(path: string, binding: string): void {
   mkdirSync(binding, { recursive: true });
-  for (const name of ['index.js', 'index.mjs', 'package.json', 'lib']) cpSync(join(PROJECT, name), join(path, name), { recursive: true });
+  for (const name of ['index.js', 'index.mjs', 'package.json', 'dist']) cpSync(join(PROJECT, name), join(path, name), { recursive: true });
   copyFileSync(join(PROJECT, 'npm', platformName(), 'package.json'), join(binding, 'package.json'));
   copyFileSync(join(PROJECT, addonFile()), join(binding, addonFile()));
 }

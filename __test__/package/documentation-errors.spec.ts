@@ -58,7 +58,7 @@ const codesOfJavaScript = (source: string): string[] =>
 
 /** The codes of errors and warnings in the type declarations. */
 const codesOfTypes = (): string[] =>
-  [...declarations.matchAll(/^export type \w+Code =\n([^;]*);/gm)].flatMap(([, union]) => [...union!.matchAll(CODE)].map(([, code]) => code!));
+  [...declarations.matchAll(/^export type \w+Code = ([^;]*);/gm)].flatMap(([, union]) => [...union!.matchAll(CODE)].map(([, code]) => code!));
 
 /** The codes for which the command line exits with 1. */
 const codesOfDamage = (): string[] => [.../DAMAGE = new Set\(\[([^\]]*)\]/.exec(read('cli/complaint.js'))![1]!.matchAll(CODE)].map(([, code]) => code!);
@@ -70,7 +70,7 @@ describe('the table of codes', () => {
     tables: tables.flatMap(codesOfTable),
     functions: rust.flatMap((file) => codesOfFunctions(withoutTests(read(file)))),
     system: codesOfSystem(),
-    javaScript: [...filesOf('lib', '.js'), ...filesOf('cli', '.js').filter((file) => !file.includes('html/libraries'))].flatMap((file) => codesOfJavaScript(read(file))),
+    javaScript: [...filesOf('lib', '.ts'), ...filesOf('cli', '.js').filter((file) => !file.includes('html/libraries'))].flatMap((file) => codesOfJavaScript(read(file))),
     types: codesOfTypes(),
     damage: codesOfDamage(),
   };

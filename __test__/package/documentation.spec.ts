@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { succeed } from './packing/command.js';
@@ -30,9 +30,9 @@ const examples = [
   ),
 ];
 
-/** `README.md` is `readme`, `docs/api.md` is `api`, `types/run.d.ts` is `run-d-ts`. */
+/** `README.md` is `readme`, `docs/api.md` is `api`, `dist/run/recorder.d.ts` is `run-recorder-d-ts`. */
 function nameOf(path: string): string {
-  return basename(path, '.md').replaceAll('.', '-').toLowerCase();
+  return path.replace(/^(?:docs|dist)\/|\.md$/g, '').replaceAll(/[./]/g, '-').toLowerCase();
 }
 
 /** The TypeScript blocks of a text, without the indent that a list gives them. */
@@ -54,7 +54,7 @@ describe('every example', () => {
   });
 
   test('is found', () => {
-    expect(examples.map(({ name }) => name)).toEqual(expect.arrayContaining(['readme-1', 'api-1', 'api-7', 'errors-1', 'session-d-ts-6', 'run-d-ts-4', 'bundle-d-ts-3', 'diff-d-ts-1']));
+    expect(examples.map(({ name }) => name)).toEqual(expect.arrayContaining(['readme-1', 'api-1', 'api-7', 'errors-1', 'session-recorder-d-ts-2', 'run-replay-d-ts-2', 'bundle-bundle-d-ts-3', 'diff-diff-d-ts-1']));
   });
 
   test.each(examples)('$name runs as its comments say', async ({ name, code }) => {
@@ -127,11 +127,15 @@ describe('the names of the package', () => {
     expect(undocumented).toEqual([]);
   });
 
-  test('come from all files of types/, and index.d.ts declares none itself', () => {
-    const [[, front], ...files] = [...declarationFiles] as [[string, string], ...[string, string][]];
-    const exported = [...front.matchAll(/^export (.*)$/gm)].map(([, text]) => text!);
-    expect(files.length).toBeGreaterThan(3);
-    expect(exported.sort()).toEqual(files.map(([path]) => `* from './${path.replace('.d.ts', '.js')}';`).sort());
+  test('are declared without types of Node.js, which a program may not have', () => {
+    expect([...declarations.matchAll(/^import .*['"]node:.*|\b(?:Buffer|NodeJS)\b.*/gm)].map(([found]) => found)).toEqual([]);
+  });
+
+  test('come from all declarations in dist/, and index.d.ts declares none itself', async () => {
+    const exported = [...declarationFiles.get('index.d.ts')!.matchAll(/^export (.*)$/gm)].map(([, text]) => text!);
+    const files = (await readdir(join(ROOT, 'dist'), { recursive: true })).filter((name) => name.endsWith('.d.ts'));
+    expect(files.length).toBeGreaterThan(30);
+    expect(exported.sort()).toEqual(files.map((name) => `* from './dist/${name.replaceAll('\\', '/').replace('.d.ts', '.js')}';`).sort());
   });
 });
 

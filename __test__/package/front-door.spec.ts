@@ -23,7 +23,7 @@ afterAll(() => {
 });
 
 function isOfPackage(path: string): boolean {
-  return path === ENTRY || path.startsWith(join(PROJECT, 'lib'));
+  return path === ENTRY || path.startsWith(join(PROJECT, 'dist'));
 }
 
 /** The JavaScript files of the package that are loaded. An addon is never loaded twice. */
@@ -36,10 +36,10 @@ function unload(): void {
 const namesLoaded = (): string[] => loaded().map((path) => path.slice(PROJECT.length));
 
 test('few modules are loaded before an export is used', async () => {
-  expect(namesLoaded().sort()).toEqual(['index.js', 'lib/addon.js', 'lib/constants.js', 'lib/lazily.js', 'lib/native.js']);
+  expect(namesLoaded().sort()).toEqual(['dist/addon.js', 'dist/builtins.js', 'dist/constants.js', 'dist/lazily.js', 'index.js']);
   await (tape['readSessionHeader'] as (path: string) => Promise<unknown>)('no-such-file');
-  expect(namesLoaded()).toContain('lib/header.js');
-  expect(namesLoaded()).not.toContain('lib/recorder.js');
+  expect(namesLoaded()).toContain('dist/session/header.js');
+  expect(namesLoaded()).not.toContain('dist/session/recorder.js');
 });
 
 test.each(CLASSES)('%s is an ordinary property', (name) => {

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { freshDirectory, rejection, sources, tape } from '../support/bundles.js';
 
 const require = createRequire(import.meta.url);
-const binding = require('../../lib/addon.js') as Record<string, { prototype: Record<string, unknown> }> & Record<string, unknown>;
+const { native: binding } = require('../../dist/addon.js') as { native: Record<string, { prototype: Record<string, unknown> }> & Record<string, unknown> };
 
 afterEach(() => {
   vi.restoreAllMocks();

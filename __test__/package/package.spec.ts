@@ -41,16 +41,15 @@ const node = (...args: string[]): Promise<string> => succeed(process.execPath, a
 
 describe('the tarball', () => {
   test('of the root package holds what the allow-list names and nothing else', async () => {
-    const facade = await filesIn('lib');
+    const library = await filesIn('dist');
     const commandLine = await filesIn('cli');
-    const types = await filesIn('types');
     const expected = [
       'CHANGELOG.md', 'LICENSE', 'README.md', 'THIRD-PARTY-NOTICES', 'index.d.mts', 'index.d.ts', 'index.js', 'index.mjs',
-      'package.json', ...facade, ...commandLine, ...types,
+      'package.json', ...library, ...commandLine,
     ];
-    expect(facade.every((path) => path.endsWith('.js'))).toBe(true);
+    expect(library).toContain('dist/session/replay.js');
     expect(commandLine).toContain('cli/main.js');
-    expect(types).toContain('types/session.d.ts');
+    expect(library).toContain('dist/session/replay.d.ts');
     expect(release.workTree.files.map(({ path }) => path).sort()).toEqual(expected.sort());
   });
 
@@ -85,7 +84,7 @@ describe('the tarball', () => {
 
 describe('the platform packages', () => {
   test('are those that the library loads', async () => {
-    const loader = await readFile(join(ROOT, 'lib', 'addon.js'), 'utf8');
+    const loader = await readFile(join(ROOT, 'dist', 'addon.js'), 'utf8');
     const named = [...loader.matchAll(/require\('@session-tape\/binding-(.*?)'\)/g)].map(([, name]) => name);
     expect(named.sort()).toEqual((await readdir(join(ROOT, 'npm'))).sort());
     const built = [...loader.matchAll(/require\('\.\.\/session-tape\.(.*?)\.node'\)/g)].map(([, name]) => name);

@@ -9,7 +9,7 @@ import type { Workflow } from '../../index.js';
 import { failed, replayed, withRun } from '../support/run-directory.js';
 import { PlainRun } from '../support/plain-run-engine.mjs';
 
-const { native } = createRequire(import.meta.url)('../../lib/native.js') as { native: { NativeJob: { prototype: { take(): string | null } } } };
+const { native } = createRequire(import.meta.url)('../../dist/addon.js') as { native: { NativeJob: { prototype: { take(): string | null } } } };
 
 /** As in `src/job/pieces.rs`, with room for the path and one more element. */
 const PIECE_BYTES = (64 << 10) + 4096;

@@ -375,19 +375,19 @@ describe('onProgress', () => {
   });
 
   test('is called at most ten times a second, by the clock of the library', async () => {
-    const [require, lib] = [createRequire(import.meta.url), `${join(fileURLToPath(import.meta.url), '..', '..', '..', 'lib')}/`];
+    const [require, dist] = [createRequire(import.meta.url), `${join(fileURLToPath(import.meta.url), '..', '..', '..', 'dist')}/`];
     const cached = Object.entries(require.cache);
     // The library takes its clock when it is loaded: this one advances by 30 ms with each reading.
     let [clock, looks] = [0, 0];
     const real = process.uptime;
-    for (const [path] of cached) if (path.startsWith(lib)) delete require.cache[path];
+    for (const [path] of cached) if (path.startsWith(dist)) delete require.cache[path];
     process.uptime = () => (looks++, (clock += 30) / 1000);
     let scan: typeof describeSessions;
     try {
-      scan = (require('../../lib/describe.js') as { describeSessions: typeof describeSessions }).describeSessions;
+      scan = (require('../../dist/session/describe.js') as { describeSessions: typeof describeSessions }).describeSessions;
     } finally {
       process.uptime = real;
-      for (const [path, entry] of cached) if (path.startsWith(lib)) require.cache[path] = entry;
+      for (const [path, entry] of cached) if (path.startsWith(dist)) require.cache[path] = entry;
     }
     const directory = wide();
     const times: number[] = [];

@@ -18,7 +18,8 @@ import { expectSame } from '../support/same-replay.js';
 
 const PAGE = 4096;
 /** The addon's own function: null if it can't answer without waiting. */
-const { readHeaderNow } = createRequire(import.meta.url)('../../lib/addon.js') as { readHeaderNow: (filePath: string) => string | null };
+const { native } = createRequire(import.meta.url)('../../dist/addon.js') as { native: { readHeaderNow: (filePath: string) => string | null } };
+const { readHeaderNow } = native;
 const canMakePipes = isLinux && spawnSync('mkfifo', ['--version']).status === 0;
 
 const roots: string[] = [];

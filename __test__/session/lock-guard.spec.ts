@@ -222,7 +222,7 @@ describe('a guard', () => {
   }
 
   test('whose mark is older than five minutes can be removed again', async () => {
-    const { removeLeftOverGuard } = createRequire(import.meta.url)('../../lib/session-lock/left-over-guard.js') as {
+    const { removeLeftOverGuard } = createRequire(import.meta.url)('../../dist/locks/left-over-guard.js') as {
       removeLeftOverGuard: (lockPath: string, now: bigint) => Promise<string>;
     };
     const directory = directoryOf();

@@ -286,7 +286,7 @@ describe('releasing', () => {
 
 test('waiting takes real time even if the library is loaded while timers are replaced', async () => {
   const require = createRequire(import.meta.url);
-  const path = require.resolve('../../lib/session-lock/waiting.js');
+  const path = require.resolve('../../dist/locks/waiting.js');
   const loaded = require.cache[path];
   delete require.cache[path];
   try {

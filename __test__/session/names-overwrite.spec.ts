@@ -11,7 +11,7 @@ import { content, envelope } from '../support/session-file';
 import { LockProcess } from '../support/session-locks';
 
 const { CheckpointLockError, createCheckpoint, nameSession, renameCheckpoint } = tape;
-const binding = createRequire(import.meta.url)('../../lib/addon.js') as { fileIdentities(paths: string[]): Promise<string> };
+const { native: binding } = createRequire(import.meta.url)('../../dist/addon.js') as { native: { fileIdentities(paths: string[]): Promise<string> } };
 const { fileIdentities } = binding;
 
 afterEach(() => {

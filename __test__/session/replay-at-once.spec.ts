@@ -16,9 +16,11 @@ import { runs } from '../support/session-arbitraries.js';
 
 const LIMIT = 64 << 10;
 /** The addon's own functions: null if the file can't be replayed without waiting, and a task of the thread pool. */
-const native = createRequire(import.meta.url)('../../lib/addon.js') as {
-  replayAtOnce: (filePath: string, options: object) => object | null;
-  replaySmall: (filePath: string, options: object) => Promise<object | null>;
+const { native } = createRequire(import.meta.url)('../../dist/addon.js') as {
+  native: {
+    replayAtOnce: (filePath: string, options: object) => object | null;
+    replaySmall: (filePath: string, options: object) => Promise<object | null>;
+  };
 };
 const LENIENT = { auditTrail: false, progress: false, snapshot: false, strict: false };
 

@@ -41,7 +41,7 @@ function killBefore(number) {
     if (flags === 'wx') step();
     return open(path, flags, ...more);
   };
-  const { native } = require('../../lib/native.js');
+  const { native } = require('../../dist/addon.js');
   counted(native, 'forkSession');
   counted(native, 'replaySession');
 }

@@ -49,7 +49,7 @@ export async function expectNoLock(directory: string, ...ids: string[]): Promise
 }
 
 /** The functions of the addon. */
-export const binding = createRequire(import.meta.url)('../../lib/addon.js') as Record<string, (...args: unknown[]) => unknown>;
+export const { native: binding } = createRequire(import.meta.url)('../../dist/addon.js') as { native: Record<string, (...args: unknown[]) => unknown> };
 
 /** Spies on a function of the addon without changing it. */
 export const watched = (name: string) => vi.spyOn(binding, name);

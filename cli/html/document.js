@@ -14,7 +14,7 @@ const { htmlText, islandElement } = require('./island.js')
  * @property {string} summary one sentence, for readers without JavaScript
  * @property {string} icon a `data:` URL
  * @property {string[]} styles files of the style, below this directory
- * @property {string[]} scripts files of the script, below `view` or `lib/`, in the order of their dependencies
+ * @property {string[]} scripts files of the script, below `view` or `dist/`, in the order of their dependencies
  * @property {string[]} [libraries] names of libraries, as `npm run build:page` bundles them
  * @property {[id: string, json: string][]} islands data, safe in a script element
  * @property {boolean} [isServed] whether the page may ask the server that it comes from
@@ -33,8 +33,13 @@ function built(file) {
   }
 }
 
-/** A file of this directory, or one of `lib` that is not only for pages. */
-const script = (name) => (name.startsWith('lib/') ? asset('..', '..', `${name}.js`) : asset('view', `${name}.js`))
+/** A file of this directory, or a module of the library, whose exports become variables. */
+const script = (name) => (name.startsWith('dist/') ? moduleScript(path.join('..', '..', `${name}.js`)) : asset('view', `${name}.js`))
+
+function moduleScript(file) {
+  const names = Object.keys(require(path.join(__dirname, file)))
+  return `const { ${names.join(', ')} } = ((exports) => {\n${asset(file)}return exports\n})({})`
+}
 
 function scriptOf(scripts, libraries) {
   const parts = [...libraries.map((name) => built(`${name}.js`)), ...scripts.map(script)]

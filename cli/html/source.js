@@ -4,7 +4,7 @@
 
 const { stat } = require('node:fs/promises')
 const tape = require('../../index.js')
-const inner = require('../../lib/bundle.js')
+const inner = require('../../dist/bundle/bundle.js')
 const { recordingAt, withFiles } = require('../source.js')
 
 /**

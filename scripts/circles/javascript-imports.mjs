@@ -1,12 +1,13 @@
-// The imports between JavaScript files and type declarations: `import`, `export … from`, `import()` and `require()` of a relative path.
+// The imports between files of JavaScript and TypeScript: `import`, `export … from`, `import()` and `require()` of a relative path.
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 
-const SOURCE = /\.(?:c|m)?js$|\.d\.m?ts$/;
-/** Imports that type declarations need for links in doc comments only, up to the next empty line. */
+const SOURCE = /\.(?:c|m)?[jt]s$/;
+/** Imports that are needed for links in doc comments only, up to the next empty line. */
 const FOR_LINKS = /^\/\/ Only for links in the comments\.\n(?:.+\n)*/gm;
 const COMMENTS = /^\s*(?:\/\/|\*|\/\*).*$/gm;
+const LIBRARY = `${sep}dist${sep}`;
 const RELATIVE = /(?:\bfrom|\bimport|\brequire|\bimport\()\s*\(?\s*'(\.{1,2}\/[^']+)'/g;
 
 /**
@@ -30,8 +31,9 @@ function importsOf(file, files) {
   return new Set(paths.map((path) => resolved(path, file, files)).filter((imported) => imported !== undefined && imported !== file));
 }
 
-/** The file that a path names. A declaration imports other declarations by the names of the files that they declare. */
+/** The file that a path names. TypeScript imports by the name of the compiled file, and the library is compiled from lib/ to dist/. */
 function resolved(path, importer, files) {
+  const source = path.replace(LIBRARY, `${sep}lib${sep}`).replace(/\.js$/, '.ts');
   const declared = importer.endsWith('ts') ? [path.replace(/\.(m?)js$/, '.d.$1ts')] : [];
-  return [...declared, path, `${path}.js`, join(path, 'index.js')].find((candidate) => files.has(candidate));
+  return [source, ...declared, path, `${path}.js`, join(path, 'index.js')].find((candidate) => files.has(candidate));
 }

@@ -1,7 +1,7 @@
 //! Splits the JSON text of a large result into pieces, so that no turn of the event loop parses more than one of them.
 //!
 //! The first piece is the text without most elements of its large arrays and objects. Each further piece has elements of one of them, in
-//! order, and the path that leads to it. `lib/pieces.js` puts them together.
+//! order, and the path that leads to it. `Pieces` of the JavaScript library puts them together.
 
 use session_tape_core::json::{Cursor, Nesting, NotJson};
 

@@ -3,7 +3,7 @@
 // The events of a run for its page: columns of numbers, so that the page can hold a million events, and the payloads of the latest events for which
 // there is room.
 
-const { RunColumns } = require('../../../lib/run-columns.js')
+const { RunColumns } = require('../../../dist/run/columns.js')
 const { cut } = require('../cut.js')
 const { islandJson, safeInIsland } = require('../island.js')
 const { readersOf } = require('./readers.js')

@@ -12,7 +12,7 @@ const LIBRARIES = ['layout']
 
 /** The modules of the page's script, in the order of their dependencies. */
 const SCRIPTS = [
-  'lib/invisible',
+  'dist/invisible',
   ...['element', 'text', 'islands', 'payload', 'pattern', 'quantities', 'time-scale', 'time-axis', 'seal', 'footer'].map((name) => `shared/${name}`),
   ...['model', 'state', 'state-view', 'bars', 'gantt', 'graph', 'state-panel', 'event-panel', 'event-list', 'verdict', 'head', 'live', 'main'].map((name) => `run/${name}`),
 ]

@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 
-/// Puts pieces together as `lib/pieces.js` does.
+/// Puts pieces together as `Pieces` of the JavaScript library does.
 fn whole(pieces: &[Vec<u8>]) -> Value {
     let mut pieces = pieces.iter().map(|piece| serde_json::from_slice::<Value>(piece).unwrap());
     let mut whole = pieces.next().unwrap()["partial"].take();

@@ -1,0 +1,15 @@
+/**
+ * Calls `stop` when `signal`, if given, is aborted. Returns a function that removes the listener. A caller's own implementation of a
+ * signal may throw on removal, where no caller could handle the error, so that is ignored.
+ */
+export function onAbort(signal: AbortSignal | undefined, stop: () => void): () => void {
+  // The options have no prototype, from which Node would read further options.
+  signal?.addEventListener('abort', stop, { __proto__: null, once: true } as object)
+  return () => {
+    try {
+      signal?.removeEventListener('abort', stop)
+    } catch {
+      // The result does not depend on it.
+    }
+  }
+}

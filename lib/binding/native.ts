@@ -1,0 +1,468 @@
+// The addon's functions and classes, as `napi build` describes them in binding.d.ts. Written down here because the library is also compiled where only
+// the addon is, and because some of its functions take more than that file says.
+
+import type { Bare } from '../builtins.js'
+
+/** The bundle operations of one JavaScript environment: that of the main thread or of a worker. */
+export interface NativeBundles {
+  /** Notes that JavaScript listens for the end of the process and will then call `end`. */
+  listens(): void
+  /** Stops the jobs and removes unpacked files, at the end of the environment. */
+  end(): void
+}
+
+/** A job, for JavaScript. */
+export interface NativeJob {
+  /** Takes the next batch. Returns null if there is none yet: `onReady` is called for the next one. */
+  take(): string | null
+  /** Copies the codes of the batch's tape into an array, and drops them. Can be called once. */
+  codes(into: Int32Array): void
+  /** The pool of the tape's strings without characters beyond U+00FF. Can be taken once. */
+  narrow(): string | null
+  /** The pool of the tape's other strings. Can be taken once. */
+  wide(): string | null
+  /** A text that is in neither pool. Can be taken once. */
+  text(index: number): string | null
+  /** Asks the job to stop. It still sends its end, after it has cleaned up, or at once if it has not begun. */
+  stop(): void
+  /**
+   * Stops the job and drops its batches; no more can be taken. The job no longer holds the process open, even if the system does not let
+   * its work end.
+   */
+  cancel(): void
+}
+
+/** The recorder of one session. */
+export interface NativeRecorder {
+  /** The writing of the recorder. Can be taken once. */
+  takeWriting(): NativeWriting | null
+  /**
+   * Returns the function that records an event of a known type, given the type's index, the payload's JSON text and the time; and a
+   * fourth argument if a turn begins, as for `beginTurn`.
+   * That function returns the record's number, or NaN if the recorder is inactive. It is called for every event, and calling a
+   * method of a class instead would take one and a half times as long.
+   */
+  recording(): (type: number, payload: string | undefined, now: number, beginsTurn?: true) => number
+  /**
+   * Records an event of any type, which is passed as JSON text. Returns the same as the function of
+   * `recording`.
+   */
+  recordOther(typeJson: string, payload: string | null | undefined, now: number): number
+  /** Resumes the session in the file at `path`. Returns `false` if that fails. */
+  resume(path: string, lastSeq: number): boolean
+  /** Ends recording at once, because this lock of the session is no longer the recorder's. */
+  loseLock(lock: string): void
+  /** Accepts no more events. Resolves when everything is written and the file is closed and unlocked. */
+  dispose(): Promise<void>
+  /** Whether events are accepted. */
+  isActive(): boolean
+  /** The path of the session's file, once it exists. */
+  path(): string | null
+  /** Number of records that are not in the file, including those that were refused because writing had failed. */
+  missing(): number
+  /** A turn of the event loop begins in which records are counted as pending until it ends. */
+  beginTurn(): void
+  /** Number of records that are not in the file yet, and of those that were written in this turn if it has not ended. */
+  pendingRecords(inTurn: boolean): number
+  /** Number of bytes that are not in the file yet, and of those that were written in this turn if it has not ended. */
+  pendingBytes(inTurn: boolean): number
+}
+
+/** A replay, finished or not, whose items are read on demand. */
+export interface NativeReplay {
+  /** The job that replays. Can be taken once. */
+  job(): NativeJob | null
+  /**
+   * Starts a job that reads the items from `from` up to, but not including, `to`. Returns null if the replay is
+   * not open.
+   */
+  items(from: number, to: number, onReady: () => void): NativeJob | null
+  /** Closes the file, now or when the replay has finished. Jobs that are reading items still deliver them. */
+  close(): void
+}
+
+/** The columns of a run, which may still grow. */
+export interface NativeRunColumns {
+  /** Reads the events that have not been read yet. The result is null, or the error of the first line that is not an event. */
+  read(bundles: NativeBundles, onReady: () => void): NativeJob
+  /**
+   * Reads the payloads of events from the logical time `from` on, up to `to`. The result is `{ count, text }`: each payload is a line of the
+   * text, as it is in the log. `count` is 0 at the end.
+   */
+  readPayloads(bundles: NativeBundles, from: number, to: number, onReady: () => void): NativeJob
+  /** Adds the names of workers and statuses that occur in no event but in the state with which the log begins. */
+  addNames(workers: string[], statuses: string[]): void
+  /** Number of events. */
+  readonly length: number
+  /** Index of the first of the latest events whose payloads, at most `longest` bytes of each, fit in `room` bytes. */
+  latestWithPayloads(room: number, longest: number): number
+  /** All columns, from the event at index `from` on. */
+  encode(from: number): NativeColumn[]
+  /** The meaning of the numbers, as JSON: lists of names, the logical time of the first event, and its wall-clock time in milliseconds. */
+  names(): string
+}
+
+/** The recorder of one run. */
+export interface NativeRunRecorder {
+  /** The writing of the recorder. Can be taken once. */
+  takeWriting(): NativeWriting | null
+  /**
+   * Records an event, whose kind is passed by its number. Returns its logical time, or null if it was refused: see
+   * `takeRefusal`.
+   */
+  append(kind: number, node: string | null | undefined, parent: string | null | undefined, payload: string, now: number): number | null
+  /** The error for the last event or blob that was refused, as JSON text. Can be taken once. */
+  takeRefusal(): string | null
+  /** The error for an event of an unknown kind, as JSON text. */
+  unknownKind(kind: string): string
+  /** Stores a blob. Returns its hash, or null if that failed: see `takeRefusal`. */
+  putBlob(data: Uint8Array | string): string | null
+  /**
+   * Takes a snapshot, signed with a PEM key if one is given. Resolves to a description of the snapshot, or an error, as JSON
+   * text.
+   */
+  snapshot(signWith?: string | null | undefined): Promise<string>
+  /** The state, as JSON text. */
+  state(): string
+  /** Accepts no more events. Resolves when everything is written and the log is closed and unlocked. */
+  dispose(): Promise<void>
+  /** Whether events are accepted and written. */
+  isActive(): boolean
+  /** Number of events that were accepted but are not in the log, including those accepted after the writer had failed. */
+  missing(): number
+  /** The path of the log. */
+  path(): string
+  /** The error of the lock, as JSON text, if the file system has none and the run is recorded without a lock. */
+  unlocked(): string | null
+  /** Size, in bytes, of the torn line that was cut off when the log was resumed. */
+  tornBytes(): number
+}
+
+/** A log that is being read. */
+export interface NativeRunTrace {
+  /** Starts a job that reads the next events. The result is an object with `events`, and with `last` or `error` if there are no more. */
+  next(onReady: () => void): NativeJob
+  /** Closes the log at once, if nothing is reading it and there is nothing to remove. Returns whether it is closed. */
+  closeAtOnce(): boolean
+  /**
+   * Closes the log, after ending a read in progress, without telling when. What was unpacked is removed elsewhere: this may be the JavaScript
+   * thread.
+   */
+  abandon(): void
+  /** Ends a read in progress, and starts a job that closes the log and removes what was unpacked. */
+  close(onReady: () => void): NativeJob
+}
+
+/** A session whose lines are being read. */
+export interface NativeSessionRecords {
+  /**
+   * Starts a job that reads the next lines. Its only batch is its end, with the lines as columns: the first `line`, or `lines` if they do not
+   * follow one another; `offsets`, `lengths`, `statuses`, `histories`. The records are on its tape.
+   */
+  next(onReady: () => void): NativeJob
+  /** Closes the file at once, if nothing is reading it and there is nothing to remove. Returns whether it is closed. */
+  closeAtOnce(): boolean
+  /** Closes the file, after ending a read in progress, without telling when. */
+  abandon(): void
+  /** Ends a read in progress, and starts a job that closes the file and removes what was unpacked. */
+  close(onReady: () => void): NativeJob
+}
+
+/** The writing of one recorder. */
+export interface NativeWriting {
+  /**
+   * Number of lines that were queued or refused so far. Returns null if a flush has neither anything to wait for nor a failure
+   * to report.
+   */
+  unflushed(): number | null
+  /** Resolves when everything that was queued is in the file, or never will be: see `failure`. */
+  flush(): Promise<void>
+  /** The failure that ended the writing, as JSON text. */
+  failure(): string | null
+  /** The same, but only for the first call. */
+  takeFailure(): string | null
+}
+
+/** The recorders of one JavaScript environment: that of the main thread or of a worker. */
+export interface RecorderGroup {
+  /** Waits until everything is written, but no longer than two seconds. From then on, recording waits in the same way. */
+  leave(): void
+}
+
+/** The numbers of a column. */
+export interface NativeColumn {
+  name: string
+  /** Size of a number in bytes. */
+  bytes: number
+  numbers: Buffer
+}
+
+/** The options. */
+export interface NativeDescribeOptions {
+  projectHash?: string | undefined
+  snapshot: boolean
+  /** The directory for snapshots, if they are not next to the files. */
+  snapshotDir?: string | undefined
+}
+
+/** The options of a diff. */
+export interface NativeDiffOptions {
+  full: boolean
+  heartbeats: boolean
+  ignore: string[]
+  progress: boolean
+}
+
+/** The options of an export. */
+export interface NativeExportOptions {
+  /** `latest`, or the id of a snapshot. */
+  fromSnapshot?: string | undefined
+  /** A key that `privateKeyFault` has accepted. */
+  signWith?: string | undefined
+  level?: number | undefined
+  /** If absent, nothing is redacted. */
+  redact?: Bare<NativeRedactOptions> | undefined
+  progress: boolean
+}
+
+/** The source and the new session of a fork, validated by JavaScript. */
+export interface NativeForkOptions {
+  /** The session file to fork. */
+  source: string
+  projectHash: string
+  checkpointId: string
+  snapshot: boolean
+  /** The directory for the snapshot, if it is not next to the source. */
+  snapshotDir?: string | undefined
+  chatsDir: string
+  /** Whether the name of the new file contains seconds. */
+  nameHasSeconds: boolean
+  idPrefix: string
+  /** The permissions of the new file, less the umask. */
+  mode: number
+  /** JSON text. */
+  startPayload: string
+  now: number
+}
+
+/** Limits that are absent have their defaults. */
+export interface NativeLimits {
+  lineBytes?: number | undefined
+  blobBytes?: number | undefined
+  files?: number | undefined
+  expansion?: number | undefined
+  totalBytes?: number | undefined
+}
+
+/** The configuration of a recorder, validated by JavaScript. */
+export interface NativeRecorderConfig {
+  id: number
+  chatsDir: string
+  /** Whether the name of the file contains seconds. */
+  nameHasSeconds: boolean
+  idPrefix: string
+  /** The permissions of a new file, less the umask. */
+  mode: number
+  fsync: boolean
+  /** The owner, as JSON text, for the lock file. Absent if the session is recorded without a lock. */
+  exclusiveOwner?: string | undefined
+  /** JSON text. */
+  startPayload: string
+  now: number
+}
+
+/** The options of a reading. */
+export interface NativeRecordOptions {
+  strict: boolean
+  history: boolean
+  /** The types of the records that are read. */
+  types?: string[] | undefined
+  /** The number and the offset of the first line. */
+  line: number
+  offset: number
+}
+
+/** A rule that is not validated yet. */
+export interface NativeRedactionRule {
+  name: string
+  pattern?: string | undefined
+  path?: string | undefined
+  kinds?: string[] | undefined
+  tools?: string[] | undefined
+}
+
+/** The rules of a redaction. */
+export interface NativeRedactOptions {
+  builtin: boolean
+  rules: Bare<NativeRedactionRule>[]
+}
+
+/** The options of a replay. */
+export interface NativeReplayOptions {
+  projectHash?: string | undefined
+  throughSeq?: number | undefined
+  auditTrail: boolean
+  progress: boolean
+  /** Whether to use the session's snapshot, and to keep one. */
+  snapshot: boolean
+  /** The directory for the snapshot, if it is not next to the file. */
+  snapshotDir?: string | undefined
+  strict: boolean
+}
+
+/** The configuration of a recorder, validated by JavaScript. */
+export interface NativeRunRecorderConfig {
+  id: number
+  directory: string
+  runId: string
+  /** JSON text. */
+  workflow: string
+  scheduler: string
+  /** A JSON array of strings. */
+  capabilities?: string | undefined
+  resume: boolean
+  /** The permissions of a new log, less the umask. */
+  mode: number
+  fsync: boolean
+  /** The owner, as JSON text, for the lock file. */
+  owner: string
+  now: number
+}
+
+/** The options of a replay. */
+export interface NativeRunReplayOptions {
+  /** `latest`, or the id or file of a snapshot. */
+  fromSnapshot?: string | undefined
+  until?: number | undefined
+  /** `none`, `chain` or `full`. */
+  verify: string
+  trustedKeys: string[]
+  progress: boolean
+}
+
+/** The requirements for a bundle. */
+export interface NativeVerifyOptions {
+  trustedKeys: string[]
+  /** `required`, `ifPresent` or `ignore`. */
+  signature: string
+  limits: Bare<NativeLimits>
+  progress: boolean
+}
+
+/** What the addon exports. */
+export interface Binding {
+  /** `onUnpack` is called when something is to be unpacked before JavaScript has called `listens`. */
+  NativeBundles: new (onUnpack: () => void) => NativeBundles
+  /** A recorder that belongs to `group`. Does no I/O before the first event. */
+  NativeRecorder: new (group: RecorderGroup, config: Bare<NativeRecorderConfig>) => NativeRecorder
+  /**
+   * Columns of the run at `path`, without events. `isVerified` says that it is the directory of a bundle that has already been verified;
+   * `nodes` are those of the graph, in its order.
+   */
+  NativeRunColumns: new (path: string, isVerified: boolean, nodes: string[]) => NativeRunColumns
+  /**
+   * The events of the run at `path` from the logical time `from` up to and including `to`. Nothing is opened before the first page is
+   * requested. `isVerified` says that `path` is the directory of a bundle that has already been verified.
+   */
+  NativeRunTrace: new (bundles: NativeBundles, path: string, isVerified: boolean, from: number, to: number, kinds?: string[] | undefined | null) => NativeRunTrace
+  /** The lines of the session at `path`. Nothing is opened before the first page is requested. */
+  NativeSessionRecords: new (bundles: NativeBundles, path: string, options: NativeRecordOptions) => NativeSessionRecords
+  /** `onFailure` is called with the id of a recorder that failed. */
+  RecorderGroup: new (onFailure: (id: number) => void) => RecorderGroup
+  /** The codes of bundle errors, in the order of the documentation. */
+  bundleCodes(): string[]
+  /** Compiles a workflow, which is passed as JSON text. Returns `{"dag","dagHash"}` or `{"error"}`. */
+  compileWorkflow(workflow: string): string
+  /**
+   * Scans the sessions in these files in strict mode. The batches have `described`, an array with an element for each file, in any order. An
+   * element is an array of the file's index in `paths` and the description of its replay; or of the index and an object with `error`; or of
+   * the index alone if the description is too long.
+   */
+  describeSessions(paths: string[], options: Bare<NativeDescribeOptions>, onReady: () => void): NativeJob
+  /** Waits until all recorders of this process have written everything, but no longer than two seconds. */
+  drainAllRecorders(): void
+  /**
+   * The result is an array with an element for each path: an array of two strings, the identity of the file (empty if the system
+   * provides none) and its version, from its size and its time of modification; or `null` if there is no such file.
+   */
+  fileIdentities(paths: string[]): Promise<string>
+  /**
+   * Creates the file of a new session. The result has `filePath` and `lastSeq`, the number of its last record; or `failed`, the step that
+   * failed, and a `message` if there is one.
+   */
+  forkSession(options: Bare<NativeForkOptions>, onReady: () => void): NativeJob
+  /**
+   * Locks the file at a path, which has this device and inode. The result is a number for `letGoOfLock`, or `null` if the system
+   * refuses.
+   */
+  holdLock(path: string, device: string, inode: string): Promise<string>
+  /** The fault of a JSON pointer. Returns null if it is valid. */
+  jsonPointerFault(pointer: string): string | null
+  /** Releases a lock. The result is `null`. */
+  letGoOfLock(number: number): Promise<string>
+  /**
+   * Looks whether any process holds the lock on the file at a path, which had this device and inode. The result is `"held"`, `"free"`,
+   * `"another"` if the file is gone or another one has its path, or `"unknown"`.
+   */
+  lookAtLock(path: string, device: string, inode: string): Promise<string>
+  /** Replays the session in a file or a bundle. The items stay in the file and are read on demand. */
+  openReplay(bundles: NativeBundles, path: string, options: Bare<NativeReplayOptions>, onReady: () => void): NativeReplay
+  /** Opens the run that is described by `config`. Returns its recorder, or an error as JSON text. */
+  openRunRecorder(group: RecorderGroup, config: Bare<NativeRunRecorderConfig>): NativeRunRecorder | string
+  /** The fault of a private key. Returns null if it is valid. */
+  privateKeyFault(pem: string): string | null
+  /** The fault of a public key. Returns null if it is valid. */
+  publicKeyFault(pem: string): string | null
+  /**
+   * Reads the header of a path on the calling thread: its JSON text, which is `null` if there is none. Returns no text if that could
+   * block.
+   */
+  readHeaderNow(path: string): string | null
+  /**
+   * The result is an array with the header of each path, or `null` if it has none. If the headers are large, only the first ones are
+   * included, at least one.
+   */
+  readHeaders(paths: string[]): Promise<string>
+  /**
+   * The result is an array with an element for each path: an array of the header, the file's size in bytes, and its time of modification
+   * in milliseconds; or a string with the reason why there is no header. If the headers are large, only the first ones are included, at
+   * least one. The paths are separated by NULs, which no path contains: passing one long string is faster than passing thousands of short
+   * ones.
+   */
+  readSummaries(paths: string): Promise<string>
+  /**
+   * Replays the session in a small file on the calling thread. Returns a job that has ended, or null if that could block, if there is no such
+   * file, or if the file has to be replayed by `replaySmall`.
+   */
+  replayAtOnce(path: string, options: Bare<NativeReplayOptions>): NativeJob | null
+  /**
+   * Replays the session in a small file. Resolves to a job that has ended, or to null if there is no such file, or if it has to be replayed by
+   * `startReplay`: if it is large, not a regular file, a bundle, or unreadable.
+   */
+  replaySmall(path: string, options: Bare<NativeReplayOptions>): Promise<NativeJob | null>
+  /** The kinds of events. Their indices are the numbers that `append` takes. */
+  runEventKinds(): string[]
+  /** Compares two recordings. The result is the diff, or null if there is none. */
+  startDiff(bundles: NativeBundles, left: string, right: string, options: Bare<NativeDiffOptions>, onReady: () => void): NativeJob
+  /** Exports `source` to `destination`. */
+  startExport(bundles: NativeBundles, source: string, destination: string, options: Bare<NativeExportOptions>, onReady: () => void): NativeJob
+  /** Imports the bundle at `path` to `directory`, permanently or for a reader that removes it. */
+  startImport(bundles: NativeBundles, path: string, directory: string, isToStay: boolean, options: Bare<NativeVerifyOptions>, onReady: () => void): NativeJob
+  /** Replays the session in a file or a bundle, with all items of its history. */
+  startReplay(bundles: NativeBundles, path: string, options: Bare<NativeReplayOptions>, onReady: () => void): NativeJob
+  /** Replays the run at `path`. If `isVerified`, it is in the directory of a bundle that has already been verified. */
+  startRunReplay(bundles: NativeBundles, path: string, isVerified: boolean, options: Bare<NativeRunReplayOptions>, onReady: () => void): NativeJob
+  /** Verifies the run at `path`. If `isVerified`, it is in the directory of a bundle that has already been verified. */
+  startRunVerification(bundles: NativeBundles, path: string, isVerified: boolean, trustedKeys: string[], progress: boolean, onReady: () => void): NativeJob
+  /**
+   * Reads the beginning of a session. The result is an object with `hasContent` and `firstUserMessage`, which has at most `length` code
+   * units.
+   */
+  startSessionPreview(path: string, length: number, onReady: () => void): NativeJob
+  /** Searches for the last title of a session. The result is the title, which is a string or null, or `false` if there is none. */
+  startSessionTitle(path: string, onReady: () => void): NativeJob
+  /** Finds the ancestors of an event. The result is an object with `chain` and `truncated`. */
+  startTrace(bundles: NativeBundles, path: string, eventId: string, onReady: () => void): NativeJob
+  /** Verifies the bundle at `path`. If it has no problems and `unpackTo` is given, its files are unpacked there for a reader. */
+  startVerification(bundles: NativeBundles, path: string, unpackTo: string | null | undefined, options: Bare<NativeVerifyOptions>, onReady: () => void): NativeJob
+}

@@ -1,0 +1,90 @@
+// The built-in functions that this library uses. They are captured at load time, so that a test suite that replaces timers or JSON later does not
+// break a running replay. `Date.now` is not captured, because recordings must show faked time.
+
+// The global timers may be absent or those of a browser, as in jsdom.
+import timers = require('node:timers')
+
+/** An object without a prototype, so that nothing is inherited from a polluted one: `{ __proto__: null, … }`. */
+export type Bare<T> = T & { __proto__: null }
+
+export const { defineProperty: define, hasOwn } = Object
+const { keys, setPrototypeOf } = Object
+export const { parse, stringify } = JSON
+const { isArray } = Array
+
+/** Whether a timer function is a fake, which would never run its callback by itself. Fake timers have this property. */
+function isFaked(timer: object): boolean {
+  return hasOwn(timer, 'clock')
+}
+
+/** The time of a monotonic clock in milliseconds. (Loading `performance` takes Node.js a millisecond.) */
+const { uptime } = process
+export function elapsed(): number {
+  return uptime() * 1000
+}
+
+/** A method as a function that takes `this` as its first argument. */
+function uncurried<T, A extends unknown[], R>(method: (this: T, ...args: A) => R): (self: T, ...args: A) => R {
+  return Function.prototype.call.bind(method)
+}
+
+/**
+ * Parses the JSON text of an object and removes its prototype, so that missing members are `undefined` even if `Object.prototype` is
+ * polluted. Throws if the text is not that of an object.
+ *
+ * @typeParam T - The addon's object. Not checked.
+ */
+export function parseRecord<T extends object>(text: string): T {
+  return record<T>(parse(text))
+}
+
+/** Removes the prototype of a parsed object, as `parseRecord` does. Nested objects keep theirs. */
+export function record<T extends object>(parsed: unknown): T {
+  if (typeof parsed !== 'object' || parsed === null) throw new TypeError('The text is not that of an object')
+  return setPrototypeOf(parsed, null)
+}
+
+/** The property descriptor of an ordinary property. */
+export function own(value: unknown): PropertyDescriptor {
+  return { __proto__: null, value, writable: true, enumerable: true, configurable: true } as PropertyDescriptor
+}
+
+/** Adds a property. Calls no inherited setter; if there is none, an assignment is several times as fast as a definition. */
+function add(object: object, name: string | number, value: unknown): void {
+  if (name in object) define(object, name, own(value))
+  else (object as Record<string | number, unknown>)[name] = value
+}
+
+/** Adds an element to a list. Unlike `push`, calls no inherited setter of an index. */
+export function append<T>(list: T[], value: T): void {
+  add(list, list.length, value)
+}
+
+/** Adds the members of `fields` to an object and returns it. Unlike `Object.assign`, calls no inherited setters. */
+export function withFields<T extends object, F extends object>(object: T, fields: F): T & F {
+  const names = keys(fields)
+  for (let index = 0; index < names.length; index++) add(object, names[index]!, fields[names[index] as keyof F])
+  return object as T & F
+}
+
+/** The JSON text of a plain value. Ignores a `toJSON` method of a polluted prototype. */
+export function plainJson(value: unknown): string {
+  const isPolluted = 'toJSON' in Object.prototype || 'toJSON' in Array.prototype
+  return stringify(isPolluted ? bareCopy(value) : value)
+}
+
+function bareCopy(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const copy = setPrototypeOf(isArray(value) ? [] : {}, null)
+  const names = keys(value)
+  for (let index = 0; index < names.length; index++) define(copy, names[index]!, own(bareCopy(value[names[index] as keyof typeof value])))
+  return copy
+}
+
+export const join = uncurried(Array.prototype.join)
+export const slice = uncurried(Array.prototype.slice) as <T>(list: readonly T[], start?: number, end?: number) => T[]
+export const substring = uncurried(String.prototype.substring)
+export const RealDate = Date
+export const queueMicrotask = globalThis.queueMicrotask ?? process.nextTick
+export const setTimeout = timers.setTimeout
+export const nextTurn = isFaked(timers.setImmediate) ? undefined : timers.setImmediate

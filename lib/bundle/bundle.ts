@@ -1,0 +1,329 @@
+import { native } from '../addon.js'
+import { NO_OPTIONS, check, checkEach, expect } from '../arguments.js'
+import { bundles, bundlesToWrite } from '../binding/bundles.js'
+import { runJob } from '../binding/job.js'
+import type { NativeExportOptions, NativeJob, NativeLimits, NativeRedactOptions, NativeVerifyOptions } from '../binding/native.js'
+import type { Bare } from '../builtins.js'
+import { checkKeys } from '../keys.js'
+import type { Progress } from '../progress.js'
+import { BUNDLE, type BundleProblem } from './error.js'
+// Only for links in the comments.
+import type { verifyRun } from '../run/replay.js'
+import type { BundleError } from './error.js'
+
+/** A redaction rule: what counts as a secret, and where. Give exactly one of `pattern` and `path`. */
+export interface RedactionRule {
+  /** The name of the rule. Matches are replaced by `[redacted:<name>]`. */
+  name: string
+  /**
+   * A regular expression in RE2 syntax: no look-around and no back-references, so that matching takes linear time. It is matched against each string
+   * with its escapes decoded, and against the bytes of blobs. If it has a group named `secret`, only that group is redacted.
+   */
+  pattern?: string | undefined
+  /** A JSON pointer to the value to redact in payloads (`/headers/authorization`); `*` matches any key or index. */
+  path?: string | undefined
+  /** Apply only to events of these kinds, or lines of these types. Default: all. */
+  kinds?: string[] | undefined
+  /** Apply only to calls of these tools and their results. Default: all. */
+  tools?: string[] | undefined
+}
+
+/** Options of {@link exportBundle}. */
+export interface ExportOptions {
+  /**
+   * Runs only: begin with a snapshot, the one with this id (`snap_<logical time>`) or the newest. The bundle then contains the snapshot, the events
+   * after it, and the blobs that these events name. If the snapshot can't be used, the export fails with `SnapshotNotFound`. Default: the whole
+   * run.
+   */
+  fromSnapshot?: string | 'latest' | undefined
+  /**
+   * What to redact in the bundle; the source is not changed.
+   *
+   * - `builtin` (default `true`): well-known kinds of secrets: private keys, tokens of cloud providers and code hosts, JWTs, bearer headers, passwords in
+   *   URLs.
+   * - `rules` (default none): additional rules.
+   *
+   * `false`: nothing is redacted. Each match is replaced by `[redacted:<name of the rule>]`; after the export no file of the bundle contains the
+   * secret, however it is escaped. A match that can't be replaced (in an id, a hash, a name) fails the export with `RedactionConflict`. A rule that
+   * can't be used fails it with `InvalidRule`, before anything is read. Redacted parts count as unverifiable, not as failed; the hash chain still
+   * verifies.
+   */
+  redact?: { builtin?: boolean | undefined; rules?: RedactionRule[] | undefined } | false | undefined
+  /**
+   * Sign the manifest: an Ed25519 private key in PEM (PKCS#8), as Node's `crypto` exports it: `key.export({ type: 'pkcs8', format: 'pem' })`.
+   */
+  signWith?: string | undefined
+  /** Compression level of an archive, a zstd level from 1 to 22. Default 1. */
+  level?: number | undefined
+  /** Called on the JavaScript thread at most ten times a second, and once at the end with the total. Throwing from it stops the export. */
+  onProgress?: ((progress: Progress) => void) | undefined
+  /**
+   * Aborting it stops the export. The promise rejects with the signal's `reason` once all temporary files are removed; if the bundle is already at its
+   * destination, it resolves.
+   */
+  signal?: AbortSignal | undefined
+}
+
+/** Summary of a bundle. */
+export interface BundleInfo {
+  /** SHA-256 of the manifest without this field, in hex. The same source, exported with the same options, has the same id on any machine. */
+  bundleId: string
+  /** What the bundle contains. */
+  kind: 'run' | 'session'
+  /** Its path, as it was passed. */
+  path: string
+  /** Number of files that its manifest lists. */
+  files: number
+  /** Total size of these files in bytes, uncompressed. */
+  bytes: number
+  /** Number of lines of its log. */
+  events: number
+  /** Number of redacted events, blobs, lines and other files. */
+  redactions: number
+  /** Whether it is a partial bundle, which begins with a snapshot. */
+  partial: boolean
+}
+
+/** Limits for reading a bundle. `Infinity` removes a limit. */
+export interface BundleLimits {
+  /** Maximum length of a line in bytes. Default 16 MiB, also the maximum for a run; session lines may be as long as a replay reads, unless the limit is lower. */
+  lineBytes: number
+  /** Maximum size of a blob, in bytes. Default 256 MiB. */
+  blobBytes: number
+  /** Maximum number of files. Default 100 000. */
+  files: number
+  /** Maximum ratio of an archive's unpacked size to its own size. Default 200, plus 1 MiB; a higher limit never allows less than that. */
+  expansion: number
+  /** Maximum total size of all files, in bytes. Default 64 GiB. */
+  totalBytes: number
+}
+
+/** Options of {@link verifyBundle} and {@link importBundle}. */
+export interface VerifyBundleOptions {
+  /** The keys whose signatures count: Ed25519 public keys in PEM (SPKI), as Node's `crypto` exports them. Default: none. */
+  trustedKeys?: string[] | undefined
+  /**
+   * The signature policy:
+   *
+   * - `'required'`: one of `trustedKeys` must have signed the bundle.
+   * - `'ifPresent'` (default): if the bundle is signed and there are `trustedKeys`, one of them must have signed it. Additional signatures by other
+   *   keys are allowed.
+   * - `'ignore'`: the signature is not checked.
+   */
+  signature?: 'required' | 'ifPresent' | 'ignore' | undefined
+  /** Limits that replace the defaults. They are checked while the bundle is read, before it can fill the disk or the memory. */
+  limits?: { [Limit in keyof BundleLimits]?: number | undefined } | undefined
+  /** Called on the JavaScript thread at most ten times a second, and once at the end with the total. Throwing from it stops the work. */
+  onProgress?: ((progress: Progress) => void) | undefined
+  /** As in {@link ExportOptions}. */
+  signal?: AbortSignal | undefined
+}
+
+/** Result of {@link verifyBundle}. */
+export interface BundleVerification {
+  /** Whether there are no problems. */
+  ok: boolean
+  /** The content of the manifest, whether or not it verified; `null` if it can't be read. */
+  info: BundleInfo | null
+  /** All problems; after the first thousand, one that says that there are more. Empty for a valid bundle. */
+  problems: BundleProblem[]
+}
+
+const POLICIES = ['required', 'ifPresent', 'ignore']
+const LIMITS = ['lineBytes', 'blobBytes', 'files', 'expansion', 'totalBytes']
+
+/**
+ * Exports a run or a session as a bundle: a set of files with a manifest that lists the size and hash of each.
+ *
+ * Another machine can verify a bundle, replay it, and read its events: all functions that read recordings accept one as their path. Its content
+ * does not depend on the machine or the time of the export: the same source gives the same bytes, and so the same `bundleId`.
+ * `sha256sum -c manifest.sha256` and `tar --zstd -xf` work on it.
+ *
+ * The bundle is built next to its destination under a temporary name, and renamed when it is complete and on stable storage. A failure or an abort
+ * leaves no files, and an existing file or directory is never replaced. Memory is bounded, whatever the size of the source. The source is read
+ * twice; if it was changed in between, the export fails with `SourceChanged`. Exporting a run that is being recorded includes the events that are
+ * complete when the export begins.
+ *
+ * @param source - A run's directory, whose log must verify; a session's file, which must replay; or a bundle of either, as a directory or an
+ * archive, under any name.
+ * @param destination - A path that does not exist yet. If the name ends in `.tar.zst`, the bundle is an archive (by convention
+ * `X.cath-bundle.tar.zst`), else a directory (`X.cath-bundle`).
+ * @returns A summary of the bundle. Rejects with a {@link BundleError}, with the reason of an aborted `options.signal`, with the error that
+ * `options.onProgress` throws, and for a bug in session-tape with an `Error` whose `code` is `EBUNDLEPANIC` and whose `cause` has the message of
+ * the addon.
+ * @throws TypeError - At once, if an argument is of the wrong type, or `signWith` is not a private key.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { exportBundle, replaySession, SessionRecordingService } from 'session-tape';
+ *
+ * const directory = mkdtempSync(join(tmpdir(), 'chats-'));
+ * const recorder = new SessionRecordingService({
+ *   sessionId: 'a1b2c3d4-0001', projectHash: 'my-project', chatsDir: directory,
+ *   workspaceDirs: [], provider: 'acme', model: 'acme-large',
+ * });
+ * recorder.recordContent({ speaker: 'human', blocks: [{ type: 'text', text: 'Hello' }] });
+ * await recorder.dispose();
+ *
+ * const archive = join(directory, 'hello.cath-bundle.tar.zst');
+ * const { kind, events } = await exportBundle(recorder.getFilePath()!, archive);
+ * console.log(kind, 'of', events, 'lines'); // session of 2 lines
+ * const replay = await replaySession(archive, 'my-project');
+ * console.log(replay.ok && replay.history.length); // 1
+ * ```
+ */
+export function exportBundle(source: string, destination: string, options: ExportOptions = NO_OPTIONS): Promise<BundleInfo> {
+  check.filledString(source, 'source')
+  check.filledString(destination, 'destination')
+  checkExportOptions(options)
+  const { fromSnapshot, signWith, level, redact, onProgress } = options
+  const wanted: Bare<NativeExportOptions> = { __proto__: null, fromSnapshot, signWith, level, redact: redaction(redact), progress: onProgress !== undefined }
+  return run((onReady) => native.startExport(bundlesToWrite(), source, destination, wanted, onReady), options)
+}
+
+/**
+ * Verifies a bundle: everything that can be checked without replaying it.
+ *
+ * No part of the bundle is trusted. Every file is read once. Checks each file's path, size and hash, the hash of every event and the chain that
+ * they form, that every blob that the log names is present, the manifest's id, its signature, and that there are no other files. To check that
+ * states, assignments and outputs are those that were recorded, use {@link verifyRun}, which accepts a bundle too.
+ *
+ * @param path - The bundle: a directory or an archive.
+ * @returns Resolves whatever the bundle contains. Rejects with a {@link BundleError} if it can't be read at all (`ENOENT`, `EACCES` …), and
+ * otherwise as {@link exportBundle} does.
+ * @throws TypeError - At once, if an argument is of the wrong type, or a trusted key is not a public key.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync, writeFileSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { verifyBundle } from 'session-tape';
+ *
+ * const path = join(mkdtempSync(join(tmpdir(), 'bundles-')), 'x.cath-bundle.tar.zst');
+ * writeFileSync(path, 'not a bundle');
+ * const { ok, problems } = await verifyBundle(path);
+ * console.log(ok, problems[0]!.code); // false NotABundle
+ * ```
+ */
+export function verifyBundle(path: string, options: VerifyBundleOptions = NO_OPTIONS): Promise<BundleVerification> {
+  check.filledString(path, 'path')
+  const wanted = verifyOptions(options)
+  return run((onReady) => native.startVerification(bundles, path, undefined, wanted, onReady), options)
+}
+
+/**
+ * Like `verifyBundle`, for the command line. If there are no problems, the files of the bundle remain in `directory`, which the caller must remove.
+ *
+ * @internal
+ */
+export function verifyOnto(path: string, directory: string, options: VerifyBundleOptions): Promise<BundleVerification> {
+  const wanted = verifyOptions(options)
+  return run((onReady) => native.startVerification(bundlesToWrite(), path, directory, wanted, onReady), options)
+}
+
+/**
+ * Unpacks a bundle into a directory, if {@link verifyBundle} finds nothing wrong with it.
+ *
+ * The bundle is verified while it is unpacked, next to the directory under a temporary name, and read only once, so that the verified bytes are the
+ * ones that are kept. A failure or an abort leaves no files. The directory is again a bundle and can be read; a run in it can't be resumed.
+ *
+ * @param path - The bundle: a directory or an archive.
+ * @param directory - A path that does not exist yet.
+ * @returns A summary of the bundle. Rejects with a {@link BundleError} that has `problems` if it does not verify, and otherwise as
+ * {@link exportBundle} does.
+ * @throws TypeError - At once, if an argument is of the wrong type, or a trusted key is not a public key.
+ *
+ * @example
+ * ```ts
+ * import { importBundle } from 'session-tape';
+ *
+ * try {
+ *   await importBundle('no-such.cath-bundle.tar.zst', 'here', { signature: 'required', trustedKeys: [] });
+ * } catch (error) {
+ *   console.log((error as { code: string }).code); // ENOENT
+ * }
+ * ```
+ */
+export function importBundle(path: string, directory: string, options: VerifyBundleOptions = NO_OPTIONS): Promise<BundleInfo> {
+  check.filledString(path, 'path')
+  check.filledString(directory, 'directory')
+  const wanted = verifyOptions(options)
+  return run((onReady) => native.startImport(bundlesToWrite(), path, directory, true, wanted, onReady), options)
+}
+
+/** Like `importBundle`, for the command line, which removes the directory after reading it. Files are not synced to disk. @internal */
+export function unpackBundle(path: string, directory: string, options: VerifyBundleOptions): Promise<BundleInfo> {
+  const wanted = verifyOptions(options)
+  return run((onReady) => native.startImport(bundlesToWrite(), path, directory, false, wanted, onReady), options)
+}
+
+function run<T>(start: (onReady: () => void) => NativeJob, { signal, onProgress }: ExportOptions | VerifyBundleOptions): Promise<T> {
+  return runJob<T>(BUNDLE, start, { __proto__: null, signal, onProgress })
+}
+
+function checkExportOptions(options: ExportOptions): void {
+  checkCommonOptions(options)
+  const { fromSnapshot, signWith, level, redact } = options
+  check.optional(fromSnapshot, 'options.fromSnapshot', 'string')
+  if (level !== undefined) {
+    expect(Number.isInteger(level) && level >= 1 && level <= 22, 'options.level', 'an integer from 1 to 22', level)
+  }
+  checkRedaction(redact)
+  check.optional(signWith, 'options.signWith', 'string')
+  if (signWith === undefined) return
+  const fault = native.privateKeyFault(signWith)
+  // The value is not shown: although it is not a key, it may be a secret.
+  expect(fault === null, 'options.signWith', `the PEM text of an Ed25519 private key (${fault})`, '…')
+}
+
+/** Checks the types of the option `redact`. The addon validates the rules. */
+function checkRedaction(redact: ExportOptions['redact']): void {
+  if (redact === undefined || redact === false) return
+  expect(redact !== null && typeof redact === 'object' && !Array.isArray(redact), 'options.redact', 'an object, or false', redact)
+  check.optional(redact.builtin, 'options.redact.builtin', 'boolean')
+  if (redact.rules === undefined) return
+  expect(Array.isArray(redact.rules), 'options.redact.rules', 'an array', redact.rules)
+  checkEach(redact.rules, 'options.redact.rules', checkRule)
+}
+
+function checkRule(rule: RedactionRule, name: string): void {
+  check.object(rule, name)
+  check.string(rule.name, `${name}.name`)
+  check.optional(rule.pattern, `${name}.pattern`, 'string')
+  check.optional(rule.path, `${name}.path`, 'string')
+  for (const list of ['kinds', 'tools'] as const) if (rule[list] !== undefined) check.strings(rule[list], `${name}.${list}`)
+}
+
+/** Returns the option `redact` in the addon's form; `undefined` to redact nothing. */
+function redaction(redact: ExportOptions['redact'] = NO_OPTIONS): Bare<NativeRedactOptions> | undefined {
+  if (redact === false) return undefined
+  const { builtin = true, rules = [] } = redact
+  return { __proto__: null, builtin, rules: rules.map(({ name, pattern, path, kinds, tools }) => ({ __proto__: null, name, pattern, path, kinds, tools })) }
+}
+
+/** Checks the options of a verification or import, and returns them in the addon's form. */
+function verifyOptions(options: VerifyBundleOptions): Bare<NativeVerifyOptions> {
+  checkCommonOptions(options)
+  const { trustedKeys = [], signature = 'ifPresent', limits = NO_OPTIONS, onProgress }: VerifyBundleOptions = options
+  checkKeys(trustedKeys)
+  check.oneOf(signature, 'options.signature', POLICIES)
+  check.object(limits, 'options.limits')
+  for (const name of Object.keys(limits)) {
+    const limit = limits[name as keyof BundleLimits]
+    // Ignoring a misspelt name would drop a limit.
+    expect(LIMITS.includes(name), 'options.limits', `an object with any of ${LIMITS.join(', ')}`, limits)
+    if (limit !== undefined) check.count(limit === Infinity ? 0 : limit, `options.limits.${name}`)
+  }
+  const bareLimits: Bare<NativeLimits> = { __proto__: null, ...limits }
+  return { __proto__: null, trustedKeys: trustedKeys.slice(), signature, limits: bareLimits, progress: onProgress !== undefined }
+}
+
+function checkCommonOptions(options: ExportOptions | VerifyBundleOptions): void {
+  check.object(options, 'options')
+  check.signal(options.signal, 'options.signal')
+  check.optional(options.onProgress, 'options.onProgress', 'function')
+}

@@ -1,0 +1,5 @@
+/** A `continueRef`: the newest session that is not in use and can be resumed. */
+export const CONTINUE_LATEST: '__CONTINUE_LATEST__' = '__CONTINUE_LATEST__'
+
+/** With `fileName: 'seconds'`, this many characters of the session id end the file's name, before `.jsonl`. */
+export const SESSION_FILE_ID_PREFIX_LENGTH: 12 = 12

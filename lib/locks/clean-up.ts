@@ -1,0 +1,141 @@
+import type { BigIntStats } from 'node:fs'
+import fs = require('node:fs/promises')
+import { removeLeftOverGuard } from './left-over-guard.js'
+import { isSnapshotName, removeLeftOverSnapshot } from './left-over-snapshot.js'
+import { EXACT, type LockFile, isSameInode, readLockFile } from './lock-file.js'
+import { childOf, isGuard, isSafeId, isTemporary, lockPathOfGuard, sessionOfLock } from './path.js'
+import { removeIfStale } from './removal.js'
+import { hasPid, isStale } from './staleness.js'
+import { removeQuietly, writeClock } from './temporary-file.js'
+import { wait } from './waiting.js'
+
+/** A file with other names (hard links). */
+interface Linked {
+  filePath: string
+  stat: BigIntStats
+}
+
+const MINUTE_MS = 60 * 1000
+const LOCK_TEMPORARY_MS = 5 * MINUTE_MS
+const OTHER_TEMPORARY_MS = 60 * MINUTE_MS
+
+/** The prefix of the names of snapshots and sessions while they are written. */
+const OTHER_TEMPORARY = '.session-tape-'
+
+/** How long to wait for a file to stay unchanged, in milliseconds: longer than any step of removing a left-over guard takes. */
+const AT_REST_MS = 260
+
+/** Removes what interrupted processes left in a directory, and the snapshots of sessions that are gone. Resolves to the number of stale locks that were removed. */
+export async function cleanUp(directory: string): Promise<number> {
+  const names = await namesIn(directory)
+  const pathsOf = (list: string[]) => list.map((name) => childOf(directory, name))
+  const linked = await removeOld(pathsOf(names.filter(isTemporary)), LOCK_TEMPORARY_MS)
+  await removeOld(pathsOf(names.filter((name) => name.startsWith(OTHER_TEMPORARY))), OTHER_TEMPORARY_MS)
+  await removeSnapshots(pathsOf(names.filter(isSnapshotName)))
+  const marked = await removeGuards(pathsOf(names.filter(isGuard)))
+  if (linked.length > 0) await removeAtRest(linked)
+  if (marked.length > 0) await removeGuardsAgain(marked)
+  return removeLocks(directory, names)
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  try {
+    return await fs.readdir(directory)
+  } catch {
+    return []
+  }
+}
+
+/**
+ * Removes the files that were last modified more than `age` milliseconds ago. Keeps those that have other names too, and resolves to them.
+ */
+async function removeOld(filePaths: string[], age: number): Promise<Linked[]> {
+  const linked: Linked[] = []
+  for (let index = 0; index < filePaths.length; index++) {
+    const filePath = filePaths[index]!
+    const stat = await statOf(filePath)
+    if (stat === null || !stat.isFile() || Date.now() - Number(stat.mtimeMs) <= age) continue
+    if (stat.nlink === 1n) {
+      if (!(await namesLiveOwner(filePath))) await removeQuietly(filePath)
+    } else linked[linked.length] = { filePath, stat }
+  }
+  return linked
+}
+
+/** Whether a file names an owner that is alive: a process that was suspended may still publish its lock. */
+async function namesLiveOwner(filePath: string): Promise<boolean> {
+  const file = await readLockFile(filePath)
+  return file !== null && hasPid(file) && !(await isStale(filePath, file, true))
+}
+
+/**
+ * Removes those of the files that are not in use. The mark of a guard has the guard's time of modification, however new the mark is, but a mark in
+ * use is removed within milliseconds.
+ */
+async function removeAtRest(linked: Linked[]): Promise<void> {
+  await wait(AT_REST_MS)
+  for (let index = 0; index < linked.length; index++) {
+    const { filePath, stat } = linked[index]!
+    const now = await statOf(filePath)
+    if (now !== null && isSameInode(now, stat) && now.ctimeNs === stat.ctimeNs) await removeQuietly(filePath)
+  }
+}
+
+async function removeSnapshots(snapshotPaths: string[]): Promise<void> {
+  for (let index = 0; index < snapshotPaths.length; index++) await removeLeftOverSnapshot(snapshotPaths[index]!)
+}
+
+/** Removes left-over guards. Resolves to those that another process has begun to remove. */
+async function removeGuards(guardPaths: string[]): Promise<string[]> {
+  const marked: string[] = []
+  for (let index = 0; index < guardPaths.length; index++) {
+    const guardPath = guardPaths[index]!
+    if ((await removeGuard(guardPath)) === 'marked') marked[marked.length] = guardPath
+  }
+  return marked
+}
+
+/** Tries again, because the other process may have ended. Waits first: removing its mark was a change of the guard's inode. */
+async function removeGuardsAgain(guardPaths: string[]): Promise<void> {
+  await wait(AT_REST_MS)
+  await removeGuards(guardPaths)
+}
+
+/** Writes a temporary file to learn the time of the file system. */
+async function removeGuard(guardPath: string): Promise<'gone' | 'kept' | 'marked'> {
+  const lockPath = lockPathOfGuard(guardPath)
+  try {
+    const { filePath, now } = await writeClock(lockPath)
+    const outcome = await removeLeftOverGuard(lockPath, now())
+    await removeQuietly(filePath)
+    return outcome
+  } catch {
+    return 'kept'
+  }
+}
+
+async function removeLocks(directory: string, names: string[]): Promise<number> {
+  let removed = 0
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index]!
+    const sessionId = sessionOfLock(name)
+    if (sessionId === null) continue
+    const isEligible = (file: LockFile) => isLockOf(sessionId, file)
+    if (await removeIfStale(childOf(directory, name), sessionId, isEligible)) removed += 1
+  }
+  return removed
+}
+
+/** Whether a file is the lock of a session, and not a lock file of another program. */
+function isLockOf(sessionId: string, { isJson, record }: LockFile): boolean {
+  const named = record?.sessionId
+  return isJson && (!isSafeId(named) || named === sessionId)
+}
+
+async function statOf(filePath: string): Promise<BigIntStats | null> {
+  try {
+    return await fs.lstat(filePath, EXACT)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,36 @@
+// The system's lock on a lock file. It tells whether the owner is alive where its pid does not: in another pid namespace, or after another process
+// was given the pid. The system releases it when the process ends.
+
+import { native } from '../addon.js'
+import { parseRecord } from '../builtins.js'
+import { LOCK, resultOf } from '../binding/job.js'
+
+/** How a file is identified; `null` if it could not be looked at. */
+export interface Inode {
+  dev: bigint | null
+  ino: bigint | null
+}
+
+/** The member of a lock file whose owner holds the system's lock on it. */
+export const HELD = 'flock'
+
+/** Locks a file. Resolves to the number of the lock, or to `null` if the system refuses: not every file system has such locks. */
+export async function hold(filePath: string, { dev, ino }: Inode): Promise<number | null> {
+  return resultOf<number | null>(LOCK, parseRecord(await native.holdLock(filePath, `${dev}`, `${ino}`)))
+}
+
+/** Releases a lock, if there is one. Never rejects. */
+export async function letGo(number: number | null): Promise<void> {
+  if (number !== null) await native.letGoOfLock(number)
+}
+
+/**
+ * `'another'`: the path no longer leads to the file that was read. `'unknown'`: the file does not have such a lock, or the system does not tell.
+ */
+type Look = 'held' | 'free' | 'another' | 'unknown'
+
+/** Looks whether a process holds the system's lock on a file that was read. */
+export async function look(filePath: string, { record, dev, ino }: Inode & { record: { held?: unknown } | null }): Promise<Look> {
+  if (record === null || record.held !== HELD) return 'unknown'
+  return resultOf<Look>(LOCK, parseRecord(await native.lookAtLock(filePath, `${dev}`, `${ino}`)))
+}

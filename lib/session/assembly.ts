@@ -1,0 +1,97 @@
+import type { Batch, TapeBatch } from '../binding/batch.js'
+import type { NativeJob } from '../binding/native.js'
+import { appendValues } from '../binding/tape-reader.js'
+import { type Bare, define, own, plainJson, record, slice } from '../builtins.js'
+import type { Checkpoint } from './checkpoints.js'
+import type { SessionEventPayload } from './records.js'
+import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
+
+/** A message: a string, or parts to be joined, in which values other than strings are shown as JSON. */
+export type Message = string | unknown[]
+
+/** The result of the job of a replay; the rest is on its tapes. */
+export interface ReplayDone {
+  failed?: boolean
+  lastSeq: number
+  eventCount: number
+  sequenceCorrupt: boolean
+  isNamed?: boolean
+  isFork?: boolean
+  /** Of an opened session, whose history is not on a tape. */
+  historyLength?: number
+}
+
+/** Collects the result of a replay from its batches. */
+export class Assembly<C> {
+  #history: C[] = []
+  #sessionEvents: SessionEventPayload[] = []
+  #checkpoints: Checkpoint[] = []
+  /**
+   * The metadata, then the session's name and its ancestry if it has them or, if the replay failed, the error; then the warnings. Errors and
+   * warnings are input of `messageText`.
+   */
+  #results: unknown[] = []
+
+  /** Adds a batch, whose tape is read from the job. Returns an early end of the job if a value can't be read. */
+  add = (batch: Batch, job: NativeJob): object | undefined => {
+    // Remove items of earlier batches that a later line of the file removed from the history.
+    if (batch.keep !== undefined && batch.keep < this.#history.length) this.#history.length = batch.keep
+    if (batch.names === undefined) return undefined
+    try {
+      appendValues(job, batch as TapeBatch, this.#history, this.#sessionEvents, this.#checkpoints, this.#results)
+    } catch (error) {
+      // Values are read from the file again after the scan, and the file may have been changed in between.
+      if (error instanceof SyntaxError) return this.fail(CHANGED)
+      throw error
+    }
+    return undefined
+  }
+
+  /** Makes the replay fail with an error message. Returns the end of the job. */
+  fail(message: string): Bare<{ failed: true }> {
+    this.#results = [message]
+    return { __proto__: null, failed: true }
+  }
+
+  get history(): C[] {
+    return this.#history
+  }
+
+  /** The result of the replay. `done` is the result of its job. */
+  result(done: object): ReplaySuccess<C> | ReplayFailure {
+    const { failed, lastSeq, eventCount, sequenceCorrupt, isNamed, isFork } = record<ReplayDone>(done)
+    const results = this.#results
+    if (failed) return { ok: false, error: messageText(results[0] as Message), warnings: slice(results as Message[], 1).map(messageText) }
+    const ancestryAt = isNamed ? 2 : 1
+    const warningsAt = isFork ? ancestryAt + 1 : ancestryAt
+    const result: ReplaySuccess<C> = {
+      ok: true,
+      history: this.#history,
+      metadata: results[0] as SessionMetadata,
+      lastSeq,
+      eventCount,
+      warnings: slice(results as Message[], warningsAt).map(messageText),
+      sessionEvents: this.#sessionEvents,
+      sequenceCorrupt,
+      checkpoints: this.#checkpoints,
+    }
+    if (isNamed) define(result, 'sessionName', own(results[1]))
+    if (isFork) define(result, 'ancestry', own(results[ancestryAt]))
+    return result
+  }
+}
+
+const CHANGED = 'Failed to read file: the file was changed while it was being read'
+
+/** The length to which each part is truncated if a message exceeds the maximum length of a string. */
+const MAX_PART_LENGTH = 1000
+
+export function messageText(message: Message): string {
+  if (typeof message === 'string') return message
+  const parts = message.map((part) => (typeof part === 'string' ? part : plainJson(part)))
+  try {
+    return parts.join('')
+  } catch {
+    return parts.map((part) => (part.length > MAX_PART_LENGTH ? `${part.slice(0, MAX_PART_LENGTH)}…` : part)).join('')
+  }
+}

@@ -1,0 +1,88 @@
+// Failures: operations on sessions that were not carried out, with a reason that the caller shows to a user.
+
+import path = require('node:path')
+import type { Bare } from '../builtins.js'
+import type { SessionLock } from '../locks/handle.js'
+import { SessionLockedError } from '../locks/locked-error.js'
+import { acquireSessionLock } from '../locks/session-lock.js'
+import type { SessionSummary, SkippedSession } from './summary.js'
+
+/**
+ * Why a reference could not be resolved, or an operation was not carried out. `error` is a message for the user.
+ *
+ * | code | means |
+ * |---|---|
+ * | `NoSessions` | the project has no sessions |
+ * | `NotFound`, `IndexOutOfRange`, `Ambiguous` | the reference matches no session, is a number beyond the list, or matches several |
+ * | `Locked`, `AllLocked` | the session, or every session, is in use |
+ * | `LockFailed` | the lock could not be created or kept |
+ * | `ReplayFailed`, `SequenceCorrupt` | the session does not replay, or its sequence numbers are not ascending |
+ * | `CheckpointsBlock` | the session has checkpoints that are not deleted |
+ * | `CheckpointGone` | the checkpoint does not exist or is deleted |
+ * | `NothingToFork` | the history is empty at the checkpoint |
+ * | `System` | the system reported an error; its message is in `error` |
+ */
+export type SessionFailureCode =
+  | 'NoSessions' | 'NotFound' | 'IndexOutOfRange' | 'Ambiguous'
+  | 'Locked' | 'AllLocked' | 'LockFailed'
+  | 'ReplayFailed' | 'SequenceCorrupt'
+  | 'CheckpointsBlock' | 'CheckpointGone' | 'NothingToFork' | 'System'
+
+/** A reference that could not be resolved. */
+export interface ReferenceFailure {
+  /** The reason, as a message for the user. */
+  error: string
+  code: SessionFailureCode
+}
+
+/** An operation that was not carried out. */
+export interface SessionFailure extends ReferenceFailure {
+  ok: false
+}
+
+/** @internal */
+export function failure(error: string, code: SessionFailureCode): SessionFailure {
+  return { ok: false, error, code }
+}
+
+/** The reasons with which a listing leaves out files that are no damaged sessions: new ones, and what the system does not let anyone read. */
+const UNDAMAGED = /^(?:Empty file|Not a file|E[A-Z0-9]+: )/
+
+/** The failure of a project without sessions. Names a damaged file that may be one: it would otherwise seem to be gone. @internal */
+export function noSessions(unreadable: SkippedSession[]): SessionFailure {
+  const none = 'No sessions found for this project'
+  const damaged = unreadable.filter(({ reason }) => !UNDAMAGED.test(reason))
+  if (damaged.length === 0) return failure(none, 'NoSessions')
+  const { filePath, reason } = damaged[0]!
+  const more = damaged.length === 1 ? '' : `, and ${damaged.length - 1} more cannot`
+  return failure(`${none}, but '${path.basename(filePath)}' cannot be read (${reason})${more}: try session-tape repair`, 'NoSessions')
+}
+
+type Located = Pick<SessionSummary, 'sessionId' | 'filePath'>
+
+/**
+ * For each other file with the id of a session, a warning: as after a conflict of two synchronised directories, one of them may have what the other lacks.
+ *
+ * @internal
+ */
+export function namesakesOf({ sessionId, filePath }: Located, sessions: Located[], done: 'resumed' | 'deleted'): string[] {
+  const others = sessions.filter((other) => other.sessionId === sessionId && other.filePath !== filePath)
+  return others.map((other) => `Session ${sessionId} is also in '${other.filePath}'. '${filePath}' was ${done}`)
+}
+
+/** A lock, or why there is none. */
+type Locking = { lock: SessionLock; failed?: undefined } | { lock?: undefined; failed: SessionFailure }
+
+/**
+ * Locks a session. The text of the failure is `busy` if the session is already locked; otherwise the error follows `prefix`.
+ *
+ * @internal
+ */
+export async function lockSession(chatsDir: string, sessionId: string, busy: string, prefix: string): Promise<Bare<Locking>> {
+  try {
+    return { __proto__: null, lock: await acquireSessionLock(chatsDir, sessionId) }
+  } catch (error) {
+    if (error instanceof SessionLockedError) return { __proto__: null, failed: failure(busy, 'Locked') }
+    return { __proto__: null, failed: failure(`${prefix}${(error as Error).message}`, 'LockFailed') }
+  }
+}

@@ -1,0 +1,58 @@
+// The files that belong to a session: its own, and those that this library keeps for it.
+
+import crypto = require('node:crypto')
+import fs = require('node:fs/promises')
+import path = require('node:path')
+import { NO_OPTIONS, check } from '../arguments.js'
+import { hasCode } from '../system-error.js'
+
+/** The number of hexadecimal digits of a path's hash in the name of a snapshot. */
+const HASH_DIGITS = 16
+
+/**
+ * Removes a session file and everything that session-tape keeps next to it: its snapshot and the lock file of `exclusive`. Programs that delete
+ * session files by age or size should call it, so that no leftover file keeps a directory from becoming empty. The lock of the session itself
+ * (`<sessionId>.lock`) is not touched and should be held by the caller.
+ *
+ * @param options - `snapshotDir`: the directory of the session's snapshot, if it is not next to the file.
+ * @returns Resolves also for files that do not exist. Rejects with the system's error if a file cannot be removed.
+ * @throws TypeError - At once, if an argument is of the wrong type.
+ */
+export function removeSessionFiles(filePath: string, options: { snapshotDir?: string | undefined } = NO_OPTIONS): Promise<void> {
+  check.filledString(filePath, 'filePath')
+  check.object(options, 'options')
+  const { snapshotDir } = options
+  if (snapshotDir !== undefined) check.filledString(snapshotDir, 'options.snapshotDir')
+  return remove(path.resolve(filePath), snapshotDir === undefined ? undefined : path.resolve(snapshotDir))
+}
+
+/** Removes the snapshots first: a snapshot without its session is useless, but a session without its snapshot is complete. */
+async function remove(filePath: string, snapshotDir: string | undefined): Promise<void> {
+  await removeFile(`${filePath}.snap`)
+  if (snapshotDir !== undefined) await removeSnapshotIn(snapshotDir, filePath)
+  await removeFile(filePath)
+  await removeFile(`${filePath}.lock`)
+}
+
+/** Removes the snapshot in a directory of snapshots. Its name contains a hash of the session's path, with links in its directory resolved. */
+async function removeSnapshotIn(snapshotDir: string, filePath: string): Promise<void> {
+  const directory = await unlessAbsent(fs.realpath(path.dirname(filePath)))
+  if (directory === undefined) return
+  const name = path.basename(filePath)
+  const hash = crypto.createHash('sha256').update(path.join(directory, name)).digest('hex').slice(0, HASH_DIGITS)
+  await removeFile(path.join(snapshotDir, `${name}-${hash}.snap`))
+}
+
+async function removeFile(filePath: string): Promise<void> {
+  await unlessAbsent(fs.unlink(filePath))
+}
+
+/** Resolves to the result of an operation, or to `undefined` if the file does not exist. */
+async function unlessAbsent<T>(operation: Promise<T>): Promise<T | undefined> {
+  try {
+    return await operation
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error
+    return undefined
+  }
+}

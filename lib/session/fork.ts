@@ -1,0 +1,240 @@
+// Forks a session: creates a new session that begins with the history of another up to a checkpoint, and a recorder that continues it.
+
+import crypto = require('node:crypto')
+import path = require('node:path')
+import { native } from '../addon.js'
+import { NO_OPTIONS, check, checkSnapshotOptions, expect } from '../arguments.js'
+import { SESSION, runJob } from '../binding/job.js'
+import type { NativeForkOptions } from '../binding/native.js'
+import { type Bare, record, slice } from '../builtins.js'
+import type { SessionLock } from '../locks/handle.js'
+import { acquireSessionLock } from '../locks/session-lock.js'
+import { OWNER_ONLY } from '../mode.js'
+import { timestamp } from '../timestamp.js'
+import { type Message, messageText } from './assembly.js'
+import { SEQUENCE_CORRUPT } from './describe.js'
+import { type SessionFailure, failure, lockSession } from './failure.js'
+import { removeSessionFiles } from './files.js'
+import { nameOf, startPayload } from './new-session.js'
+import { SessionRecordingService } from './recorder.js'
+import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorderOptions } from './recorder-config.js'
+import type { IContent } from './records.js'
+import { type ReplayOptions, replaySession } from './replay.js'
+import type { ResumeResult } from './resume.js'
+import type { SnapshotOptions } from './scan-options.js'
+// Only for links in the comments.
+import type { ContinueTarget } from './describe.js'
+
+/** Options of {@link forkSession}. */
+export interface ForkOptions<C = IContent> extends SnapshotOptions {
+  /** Directory of the source and of the new session. */
+  chatsDir: string
+  projectHash: string
+  /** Not empty: otherwise the new session would not replay strictly. */
+  provider: string
+  /** Not empty: otherwise the new session would not replay strictly. */
+  model: string
+  workspaceDirs: string[]
+  /**
+   * The recorder of the source session, if it is open in this process and owns the lock. The source is then flushed and not locked again.
+   * Default: the source is locked while it is read.
+   */
+  source?: SessionRecordingService<C> | null | undefined
+  /** Options of the recorder of the new session. */
+  recorder?: RecorderOptions | undefined
+}
+
+/** The checkpoint to fork from; a {@link ContinueTarget} of kind `'checkpoint'` is one. */
+export interface ForkTarget {
+  checkpointId: string
+  /** Used in messages only: the current name and position are read from the source. */
+  checkpointName: string
+  source: { sessionId: string; filePath: string }
+}
+
+/** A new session, ready to be continued. */
+export type ForkResult<C = IContent> = Omit<ResumeResult<C>, 'warnings'>
+
+/** A copy of the request. It has no prototype. */
+interface Captured<C> {
+  checkpointId: string
+  checkpointName: string
+  /** The source: its id, its absolute path, and its recorder, if that is open. */
+  sessionId: string
+  filePath: string
+  source: SessionRecordingService<C> | null | undefined
+  /** `chatsDir` as an absolute path. */
+  directory: string
+  snapshots: Bare<SnapshotOptions>
+  /** The configuration of the new session's recorder. */
+  config: Bare<SessionRecordingServiceConfig>
+}
+
+/** What exists of a new session, to be undone after a failure. */
+interface Child<C> {
+  recorder: SessionRecordingService<C> | undefined
+  filePath: string | undefined
+  lock: SessionLock | undefined
+}
+
+/** The addon's result. */
+type Written = { failed?: undefined; filePath: string; lastSeq: number } | FailedWrite
+
+interface FailedWrite {
+  /** The step that failed. */
+  failed: string
+  message?: Message
+}
+
+const { randomUUID } = crypto
+
+/**
+ * Creates a new session from another session's history up to a checkpoint. The new session is independent of the source: it has its own copy of the
+ * history, a lock, and a recorder. Its file appears with its complete content or not at all.
+ *
+ * @returns A failure leaves neither file nor lock behind.
+ * @throws TypeError - At once, if an argument is of the wrong type.
+ */
+export function forkSession<C = IContent>(target: ForkTarget, options: ForkOptions<C>): Promise<ForkResult<C> | SessionFailure> {
+  checkTarget(target)
+  checkOptions(options)
+  return fork(captured(target, options))
+}
+
+function checkTarget(target: ForkTarget): void {
+  check.object(target, 'target')
+  check.filledString(target.checkpointId, 'target.checkpointId')
+  check.string(target.checkpointName, 'target.checkpointName')
+  check.object(target.source, 'target.source')
+  check.string(target.source.sessionId, 'target.source.sessionId')
+  check.filledString(target.source.filePath, 'target.source.filePath')
+}
+
+function checkOptions<C>(options: ForkOptions<C>): void {
+  checkSnapshotOptions(options)
+  for (const field of ['chatsDir', 'projectHash', 'provider', 'model'] as const) check.filledString(options[field], `options.${field}`)
+  check.strings(options.workspaceDirs, 'options.workspaceDirs')
+  const { source, recorder } = options
+  const isRecorder = source === undefined || source === null || typeof source.ownsLockFor === 'function'
+  expect(isRecorder, 'options.source', 'a recorder, or null', source)
+  if (recorder !== undefined) checkRecorderOptions(recorder, 'options.recorder')
+}
+
+/** Copies the request, because the caller may change it, or the working directory, while the source is read. */
+function captured<C>({ checkpointId, checkpointName, source: { sessionId, filePath } }: ForkTarget, options: ForkOptions<C>): Bare<Captured<C>> {
+  const { chatsDir, projectHash, provider, model, workspaceDirs, source, snapshot, snapshotDir } = options
+  const { cwd, fileName, onWarning, durability, exclusive, mode }: RecorderOptions = options.recorder ?? NO_OPTIONS
+  const recorder = { cwd, fileName, onWarning, durability, exclusive, mode }
+  const session = { sessionId: randomUUID(), projectHash, chatsDir, workspaceDirs: slice(workspaceDirs, 0), provider, model }
+  return {
+    __proto__: null,
+    checkpointId,
+    checkpointName,
+    sessionId,
+    filePath: path.resolve(filePath),
+    source,
+    directory: path.resolve(chatsDir),
+    snapshots: { __proto__: null, snapshot, snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir) },
+    config: { __proto__: null, ...session, ...recorder },
+  }
+}
+
+async function fork<C>(asked: Captured<C>): Promise<ForkResult<C> | SessionFailure> {
+  const { source, sessionId, directory } = asked
+  if (source?.ownsLockFor(sessionId)) {
+    try {
+      await source.flush()
+    } catch (error) {
+      return failure(`Failed to replay source session: ${(error as Error).message}`, 'ReplayFailed')
+    }
+    return forkLocked(asked)
+  }
+  const prefix = 'Source session is in use: '
+  const busy = `${prefix}Session is in use by another process`
+  const { lock, failed } = await lockSession(directory, sessionId, busy, prefix)
+  if (failed !== undefined) return failed
+  try {
+    return await forkLocked(asked)
+  } finally {
+    await lock.release()
+  }
+}
+
+/** Creates the new session. The source is locked, by `fork` or by its recorder. */
+async function forkLocked<C>(asked: Captured<C>): Promise<ForkResult<C> | SessionFailure> {
+  const child: Bare<Child<C>> = { __proto__: null, recorder: undefined, filePath: undefined, lock: undefined }
+  try {
+    child.lock = await acquireSessionLock(asked.directory, asked.config.sessionId)
+    const made = record<Written>(await writeFile(asked))
+    const result = made.failed === undefined ? await open(child, child.lock, made, asked) : failureOf(made, asked)
+    if (!result.ok) await remove(child, asked)
+    return result
+  } catch (error) {
+    await remove(child, asked)
+    return failure(`Failed to create child session: ${(error as Error).message}`, 'System')
+  }
+}
+
+function writeFile<C>({ checkpointId, filePath, directory, snapshots: { snapshot, snapshotDir }, config }: Captured<C>): Promise<Written> {
+  const now = Date.now()
+  const { nameHasSeconds, idPrefix } = nameOf(config)
+  const wanted: Bare<NativeForkOptions> = {
+    __proto__: null,
+    source: filePath,
+    projectHash: config.projectHash,
+    checkpointId,
+    snapshot: snapshot === true,
+    snapshotDir,
+    chatsDir: directory,
+    nameHasSeconds,
+    idPrefix,
+    mode: config.mode ?? OWNER_ONLY,
+    startPayload: startPayload(config, timestamp(now)),
+    now,
+  }
+  return runJob(SESSION, (onReady) => native.forkSession(wanted, onReady))
+}
+
+function failureOf<C>({ failed, message }: FailedWrite, { checkpointId, checkpointName }: Captured<C>): SessionFailure {
+  const text = message === undefined ? '' : messageText(message)
+  switch (failed) {
+    case 'replay':
+      return failure(`Failed to replay source session: ${text}`, 'ReplayFailed')
+    case 'sequence':
+      return failure(`Failed to replay source session: ${SEQUENCE_CORRUPT}`, 'SequenceCorrupt')
+    case 'checkpoint':
+      return failure(`Checkpoint '${checkpointName}' (${checkpointId}) is not live`, 'CheckpointGone')
+    case 'through':
+      return failure(`Failed to replay source through checkpoint: ${text}`, 'ReplayFailed')
+    case 'history':
+      return failure('Checkpoint has no conversation history', 'NothingToFork')
+    default:
+      return failure(`Failed to create child session: ${text}`, 'System')
+  }
+}
+
+/** Opens the new session for the caller. */
+async function open<C>(
+  child: Child<C>,
+  lock: SessionLock,
+  { filePath, lastSeq }: { filePath: string; lastSeq: number },
+  { config, snapshots }: Captured<C>,
+): Promise<ForkResult<C> | SessionFailure> {
+  child.filePath = filePath
+  const recording = (child.recorder = new SessionRecordingService<C>(config))
+  recording.initializeForResume(filePath, lastSeq)
+  const replayed = await replaySession<C>(filePath, config.projectHash, { ...snapshots, __proto__: null, strict: true } as Bare<ReplayOptions>)
+  if (!replayed.ok) throw new Error(replayed.error)
+  if (!recording.isActive()) throw new Error('its file cannot be recorded to')
+  if (!(await lock.ownsLock())) return failure('Failed to retain child session lock', 'LockFailed')
+  recording.adoptLock(lock)
+  const { history, metadata } = replayed
+  return { ok: true, history, metadata, recording, lockHandle: lock }
+}
+
+/** Removes the parts of a new session that was not completed. Releases its lock last. */
+async function remove<C>({ recorder, filePath, lock }: Child<C>, { snapshots: { snapshotDir } }: Captured<C>): Promise<void> {
+  await recorder?.dispose().catch(() => {})
+  if (filePath !== undefined) await removeSessionFiles(filePath, { __proto__: null, snapshotDir } as Bare<{ snapshotDir: string | undefined }>).catch(() => {})
+  await lock?.release()
+}

@@ -1,0 +1,165 @@
+// Lists the sessions of a directory by reading their first lines.
+
+import path = require('node:path')
+import { native } from '../addon.js'
+import { check } from '../arguments.js'
+import { hasOwn } from '../builtins.js'
+import { hasCode } from '../system-error.js'
+import { sessionFilesIn } from './directory.js'
+import { readShared } from './header.js'
+import { newestFirst } from './order.js'
+import type { SessionSummary, SkippedSession } from './summary.js'
+// Only for links in the comments.
+import type { replaySession } from './replay.js'
+
+/** @internal */
+export interface Listing {
+  sessions: SessionSummary[]
+  unreadable: SkippedSession[]
+}
+
+/** A file of a directory. */
+interface Entry {
+  /** The project hash, which may be any value. */
+  hash: unknown
+  session: SessionSummary | undefined
+  unreadable: SkippedSession | undefined
+}
+
+/** The header, the size and the time of modification of a file, or the reason why there is no header. */
+type Summary = [header: object, fileSize: number, lastModified: number] | string
+
+/** The prefix of the names of files that recorders create. */
+const RECORDED = 'session-'
+
+/**
+ * Lists the sessions of a directory, the newest first: sorted by the time of modification in milliseconds, then by `sessionId` as `localeCompare`
+ * compares, by `startTime`, and by file name, with the number in it (`-2`, `-3` …) compared as a number; each in descending order.
+ *
+ * Reads the first line of each file, however long it is.
+ *
+ * @param chatsDir - The directory that the recorder was given as `chatsDir`. Its `.jsonl` files are read, except for those in subdirectories.
+ * @param options - `projectHash`: list only the sessions of that project.
+ * @returns The sessions, and the files that are not sessions or could not be read, each with the reason: the `error` of {@link replaySession}, or
+ * the system's message without `Failed to read file: `. A directory that can't be read is such an entry itself. Never rejects.
+ * @throws TypeError - At once, if an argument is of the wrong type.
+ *
+ * @example
+ * ```ts
+ * import { listSessions } from 'session-tape';
+ *
+ * const { sessions, unreadable } = await listSessions('no-such-directory');
+ * for (const { startTime, model, filePath } of sessions) console.log(startTime, model, filePath);
+ * console.log(unreadable[0]!.reason.slice(0, 6)); // ENOENT
+ * ```
+ */
+export function listSessions(
+  chatsDir: string,
+  options?: { projectHash?: string | undefined },
+): Promise<{
+  sessions: SessionSummary[]
+  unreadable: { filePath: string; reason: string }[]
+}> {
+  check.filledString(chatsDir, 'chatsDir')
+  if (options !== undefined) check.object(options, 'options')
+  check.optional(options?.projectHash, 'options.projectHash', 'string')
+  return list(chatsDir, options?.projectHash)
+}
+
+/** Lists the sessions of a directory, of one project or of all, and the files that do not contain a session. @internal */
+export async function list(chatsDir: string, projectHash: string | undefined): Promise<Listing> {
+  let filePaths: string[]
+  try {
+    filePaths = await sessionFilesIn(chatsDir)
+  } catch (error) {
+    return { sessions: [], unreadable: [{ filePath: chatsDir, reason: (error as Error).message }] }
+  }
+  return sorted(await read(filePaths), (hash) => projectHash === undefined || hash === projectHash)
+}
+
+/**
+ * Lists the sessions of a project among the files that recorders create, and as unreadable the files that may belong to the project but do not
+ * contain a session. A directory that does not exist is empty. Rejects with the system's error if it cannot be read for another reason.
+ *
+ * @internal
+ */
+export async function listProject(chatsDir: string, projectHash: string): Promise<Listing> {
+  const found = await read(await recordedFilesIn(chatsDir))
+  return sorted(
+    found.filter(({ hash }) => hash === NO_HEADER || hash === projectHash),
+    () => true,
+  )
+}
+
+async function recordedFilesIn(chatsDir: string): Promise<string[]> {
+  try {
+    return (await sessionFilesIn(chatsDir)).filter((filePath) => path.basename(filePath).startsWith(RECORDED))
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return []
+    throw error
+  }
+}
+
+function read(filePaths: string[]): Promise<Entry[]> {
+  return readShared(filePaths, (share) => native.readSummaries(share.join('\0')), entryOf)
+}
+
+function sorted(entries: Entry[], isWanted: (hash: unknown) => boolean): Listing {
+  return {
+    sessions: entries
+      .filter(({ hash }) => isWanted(hash))
+      .map(({ session }) => session)
+      .filter((session) => session !== undefined)
+      .sort(newestFirst),
+    unreadable: entries.map(({ unreadable }) => unreadable).filter((unreadable) => unreadable !== undefined),
+  }
+}
+
+/** Placeholder for the project hash of a file without a readable header. */
+const NO_HEADER = Symbol('no header')
+
+/** Returns the entry of a file, with the session or the reason why it is unreadable. */
+function entryOf(found: Summary, filePath: string): Entry {
+  if (typeof found === 'string') return { hash: NO_HEADER, session: undefined, unreadable: { filePath, reason: found } }
+  const payload = found[0]
+  const hash = own(payload, 'projectHash')
+  if (!isFilled(own(payload, 'sessionId')) || !isFilled(hash)) return { hash, session: undefined, unreadable: { filePath, reason: INVALID } }
+  const file = { filePath, fileSize: found[1], lastModified: new Date(found[2]) }
+  return { hash, session: summaryOf(payload, file), unreadable: undefined }
+}
+
+/** The error with which `replaySession` would refuse the session. */
+const INVALID = 'Invalid session_start: missing required fields'
+
+/** The fields in the form of `replaySession`'s metadata: values of the wrong type become empty. */
+function summaryOf(payload: object, file: Pick<SessionSummary, 'filePath' | 'fileSize' | 'lastModified'>): SessionSummary {
+  const cwd = own(payload, 'cwd')
+  const startTime = own(payload, 'startTime')
+  const start = {
+    sessionId: text(own(payload, 'sessionId')),
+    projectHash: text(own(payload, 'projectHash')),
+    workspaceDirs: strings(own(payload, 'workspaceDirs')),
+    ...(typeof cwd === 'string' ? { cwd } : undefined),
+    provider: text(own(payload, 'provider')),
+    model: text(own(payload, 'model')),
+    startTime: text(startTime),
+  }
+  return typeof startTime === 'string' ? { ...start, createdAt: startTime, ...file } : { ...start, ...file }
+}
+
+/** Returns a member of a parsed object. Inherited members were not in the text. */
+function own(parsed: object, name: string): unknown {
+  return hasOwn(parsed, name) ? (parsed as Record<string, unknown>)[name] : undefined
+}
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : []
+}
+
+function isFilled(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

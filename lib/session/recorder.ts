@@ -1,0 +1,556 @@
+import { native } from '../addon.js'
+import { check } from '../arguments.js'
+import type { NativeRecorder, RecorderGroup } from '../binding/native.js'
+import { type Bare, stringify, queueMicrotask, define } from '../builtins.js'
+import type { SessionLock } from '../locks/handle.js'
+import type { HeldLock } from '../locks/held-lock.js'
+import { OWNER_ONLY } from '../mode.js'
+import type { RecordingOwner, RecordingWarning } from '../recording-warning.js'
+import { timestamp } from '../timestamp.js'
+import { turns, beginTurn } from '../turns.js'
+import { Writing, type WriteFailure, ending, absolute, thisProcess, ownerOf, shownOwner } from '../writing.js'
+import { nameOf, startPayload } from './new-session.js'
+import { type SessionRecordingServiceConfig, checkConfig } from './recorder-config.js'
+import type { IContent, SessionEventType, SessionForkedPayload, SessionRecordLine } from './records.js'
+// Only for links in the comments.
+import type { SessionLockedError } from '../locks/locked-error.js'
+import type { RecordingError, RecordingWarningCode } from '../recording-warning.js'
+
+const KNOWN_TYPES = new Map(
+  ['content', 'compressed', 'rewind', 'provider_switch', 'session_event', 'directories_changed'].map((type, index) => [type, index]),
+)
+const SEVERITIES = ['info', 'warning', 'error']
+
+/** How long nothing may have been recorded before the recorder looks, first of all, whether its lock is still its own: the machine may have slept. */
+const LOOK_AFTER_MS = 60 * 60 * 1000
+
+let disposedOf: (recorder: object) => Promise<void> | undefined
+
+/**
+ * Records one session to one append-only JSONL file.
+ *
+ * Recording is synchronous and cheap: the payload is serialised at once, exactly as `JSON.stringify` would, and
+ * written by a background thread in batches. Nothing touches the disk before the first content, title or name, so a session
+ * without any leaves no file. A write error never throws into the CLI: it ends recording and calls
+ * `onWarning` (recording rule 6).
+ *
+ * Enqueued records are written even if the process ends without `flush()` or `dispose()`. The recorder does not keep the process running.
+ *
+ * All methods can be called detached from the recorder: `const { recordContent } = recorder`.
+ *
+ * @typeParam C - The CLI's own content item.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync, readFileSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { SessionRecordingService } from 'session-tape';
+ *
+ * const recorder = new SessionRecordingService({
+ *   sessionId: 'a1b2c3d4-0001',
+ *   projectHash: 'my-project',
+ *   chatsDir: mkdtempSync(join(tmpdir(), 'chats-')),
+ *   workspaceDirs: [process.cwd()],
+ *   provider: 'acme',
+ *   model: 'acme-large',
+ *   onWarning: (warning) => console.error('not recording any more:', warning.message),
+ * });
+ * recorder.recordContent({ speaker: 'human', blocks: [{ type: 'text', text: 'Hello' }] });
+ * await recorder.flush();
+ * const lines = readFileSync(recorder.getFilePath()!, 'utf8').trimEnd().split('\n');
+ * console.log(lines.length); // 2: session_start and content
+ * await recorder.dispose();
+ * ```
+ */
+export class SessionRecordingService<C = IContent> {
+  static {
+    disposedOf = (recorder) => (#disposed in recorder ? recorder.#disposed : undefined)
+  }
+
+  #native: NativeRecorder
+  /** Records an event of a known type. */
+  #record: ReturnType<NativeRecorder['recording']>
+  #writing: Writing<NativeRecorder>
+  #config: Bare<Pick<SessionRecordingServiceConfig, 'sessionId' | 'projectHash' | 'chatsDir'>>
+  /** False after `dispose` and after the warning about a failure. */
+  #active = true
+  #title: string | null | undefined
+  /** The turn of the event loop in which the last event was recorded. */
+  #turn = -1
+  #lock: SessionLock | null = null
+  /** The lock behind the handle, unless a caller has made that. */
+  #heldLock: HeldLock | undefined
+  #recordedAt = NaN
+  #disposed: Promise<void> | undefined
+
+  /**
+   * Locks the session, then constructs a recorder of the class that it is called on. The recorder holds the lock until {@link dispose}.
+   *
+   * @returns Rejects with a {@link SessionLockedError} if the session is locked already, with the system's error if the lock cannot be
+   * created, and with a `TypeError` for an invalid configuration. A rejection leaves no lock behind.
+   */
+  static async createLocked<S extends SessionRecordingService<any>>(
+    this: new (config: SessionRecordingServiceConfig) => S,
+    config: SessionRecordingServiceConfig,
+  ): Promise<S> {
+    checkConfig(config)
+    const { acquireSessionLock } = require('../locks/session-lock.js') as typeof import('../locks/session-lock.js')
+    const lock = await acquireSessionLock(config.chatsDir, config.sessionId)
+    try {
+      const recorder = new this(config)
+      recorder.adoptLock(lock)
+      return recorder
+    } catch (error) {
+      await lock.release()
+      throw error
+    }
+  }
+
+  /**
+   * Buffers `session_start`; does not access the disk.
+   *
+   * @throws TypeError - If a field of `config` is missing or of the wrong type; the message names it.
+   */
+  constructor(config: SessionRecordingServiceConfig) {
+    checkConfig(config)
+    const { sessionId, projectHash, chatsDir, onWarning, durability, exclusive, mode } = config
+    const now = Date.now()
+    const { nameHasSeconds, idPrefix } = nameOf(config)
+    this.#config = { __proto__: null, sessionId, projectHash, chatsDir }
+    bindMethods(this as unknown as Record<string, unknown>)
+    const open = (group: RecorderGroup, id: number) =>
+      new native.NativeRecorder(group, {
+        __proto__: null,
+        id,
+        chatsDir: absolute(chatsDir),
+        nameHasSeconds,
+        idPrefix,
+        mode: mode ?? OWNER_ONLY,
+        fsync: durability === 'fsync',
+        exclusiveOwner: exclusive ? thisProcess() : undefined,
+        startPayload: startPayload(config, timestamp(now)),
+        now,
+      })
+    this.#writing = new Writing(open, onWarning, (failure) => this.#failed(failure))
+    this.#native = this.#writing.recorder
+    this.#record = this.#native.recording()
+  }
+
+  /**
+   * Records an event of any type, whether or not replay knows it. `content`, `session_metadata` and `session_named` create the file if there is
+   * none yet.
+   *
+   * The payload is serialised synchronously: changing the object afterwards has no effect on the file.
+   *
+   * @param type - A non-empty string.
+   * @param payload - A value that `JSON.stringify` accepts.
+   * @returns The record as it is in the file, except that its `payload` is the object that was passed in. `null` if the recorder is not active or
+   * the file cannot be created. If there is no file yet, a later {@link initializeForResume} renumbers the record, but not this object.
+   * @throws TypeError - If `type` is not a non-empty string, or if `JSON.stringify` throws (for a cycle or a BigInt), with its error. No `seq` is
+   * used up then.
+   */
+  enqueue(type: SessionEventType | (string & {}), payload: unknown): SessionRecordLine | null {
+    if (!this.#active) return null
+    check.filledString(type, 'type')
+    const text = stringify(payload)
+    const known = KNOWN_TYPES.get(type)
+    const now = Date.now()
+    if (this.#heldLock !== undefined) this.#expectLock(now)
+    const isNewTurn = this.#turn !== turns.current
+    if (isNewTurn) this.#turn = beginTurn()
+    const seq = known === undefined ? this.#recordOther(type, text, now, isNewTurn) : isNewTurn ? this.#record(known, text, now, true) : this.#record(known, text, now)
+    if (ending.hasBegun) this.#writing.warn()
+    if (seq === seq) return { v: 1, seq, ts: timestamp(now), type: type as SessionEventType, payload }
+    // The file could not be created. `enqueue` does not throw for that, and must not call `onWarning` synchronously.
+    queueMicrotask(() => this.#writing.warn())
+    return null
+  }
+
+  #recordOther(type: string, text: string, now: number, isNewTurn: boolean): number {
+    if (isNewTurn) this.#native.beginTurn()
+    return this.#native.recordOther(stringify(type), text, now)
+  }
+
+  /**
+   * Records a `content`. The first one creates the file (recording rule 3).
+   *
+   * @throws TypeError - If `content` is not an object; and as {@link enqueue}.
+   */
+  recordContent(content: C): void {
+    check.object(content, 'content')
+    this.enqueue('content', { content })
+  }
+
+  /**
+   * Records that the history was replaced by a summary.
+   *
+   * @param itemsCompressed - Number of items that the summary replaces; a finite number.
+   * @throws TypeError - If an argument is of the wrong type; and as {@link enqueue}.
+   */
+  recordCompressed(summary: C, itemsCompressed: number): void {
+    check.object(summary, 'summary')
+    check.finiteNumber(itemsCompressed, 'itemsCompressed')
+    this.enqueue('compressed', { summary, itemsCompressed })
+  }
+
+  /**
+   * Records that the last items of the history were removed.
+   *
+   * @param itemsRemoved - A finite number ≥ 0.
+   * @throws TypeError - If `itemsRemoved` is anything else.
+   */
+  recordRewind(itemsRemoved: number): void {
+    check.count(itemsRemoved, 'itemsRemoved')
+    this.enqueue('rewind', { itemsRemoved })
+  }
+
+  /**
+   * Records that another provider or model answers from here on.
+   *
+   * @param provider - Non-empty.
+   * @param model - If empty, the model does not change.
+   * @throws TypeError - If `provider` is not a non-empty string, or `model` is not a string.
+   */
+  recordProviderSwitch(provider: string, model: string): void {
+    check.filledString(provider, 'provider')
+    check.string(model, 'model')
+    this.enqueue('provider_switch', { provider, model })
+  }
+
+  /**
+   * Records a note about the session, which replay does not add to the history.
+   *
+   * @throws TypeError - If an argument is of the wrong type.
+   */
+  recordSessionEvent(severity: 'info' | 'warning' | 'error', message: string): void {
+    check.oneOf(severity, 'severity', SEVERITIES)
+    check.string(message, 'message')
+    this.enqueue('session_event', { severity, message })
+  }
+
+  /**
+   * Records that the workspace directories changed.
+   *
+   * @throws TypeError - If `directories` is not an array of strings.
+   */
+  recordDirectoriesChanged(directories: string[]): void {
+    check.strings(directories, 'directories')
+    this.enqueue('directories_changed', { directories })
+  }
+
+  /**
+   * Records a title, or `null` for no title. Creates the file if there is none yet. Does nothing if the recorder is not active.
+   *
+   * @throws TypeError - If `title` is neither a string nor `null`.
+   */
+  recordSessionMetadata(title: string | null): void {
+    check.stringOrNull(title, 'title')
+    if (!this.isActive()) return
+    this.#title = title
+    this.enqueue('session_metadata', { title })
+  }
+
+  /**
+   * The title that was last recorded by {@link recordSessionMetadata} or passed to {@link initializeForResume}; `undefined` if neither happened.
+   */
+  getSessionMetadataTitle(): string | null | undefined {
+    return this.#title
+  }
+
+  /**
+   * Records which checkpoint the session was forked from.
+   *
+   * @throws Error - `Cannot record session fork: recording is inactive`.
+   * @throws TypeError - If a field is missing or of the wrong type.
+   */
+  recordSessionFork(fork: SessionForkedPayload): void {
+    check.object(fork, 'fork')
+    check.string(fork.parentSessionId, 'fork.parentSessionId')
+    check.safeCount(fork.parentSequence, 'fork.parentSequence')
+    check.filledString(fork.checkpointId, 'fork.checkpointId')
+    check.string(fork.checkpointName, 'fork.checkpointName')
+    if (!this.isActive()) throw new Error('Cannot record session fork: recording is inactive')
+    this.enqueue('session_forked', fork)
+  }
+
+  /**
+   * Records a checkpoint of the current history and resolves when it is in the file. Does not check whether the name is in use.
+   *
+   * @param name - Not blank; surrounding white space is removed.
+   * @returns `sequence` is the record's `seq`. Rejects with an `Error` whose message begins with `Cannot create checkpoint: ` if recording has
+   * ended, the history is empty, the name is blank, or the file does not replay or is `sequenceCorrupt`.
+   * @throws TypeError - If `name` is not a string.
+   */
+  createCheckpoint(name: string): Promise<{ checkpointId: string; name: string; sequence: number }> {
+    check.string(name, 'name')
+    return durable().createCheckpoint(this, name)
+  }
+
+  /**
+   * Records a new name for a checkpoint and resolves when it is in the file. Does not check whether the checkpoint exists.
+   *
+   * @returns Rejects with an `Error` whose message begins with `Cannot rename checkpoint: ` if recording has ended, there is no file yet, or the
+   * name is blank.
+   * @throws TypeError - If `checkpointId` is not a non-empty string or `name` not a string.
+   */
+  renameCheckpoint(checkpointId: string, name: string): Promise<void> {
+    check.filledString(checkpointId, 'checkpointId')
+    check.string(name, 'name')
+    return durable().renameCheckpoint(this, checkpointId, name)
+  }
+
+  /**
+   * Records the deletion of a checkpoint and resolves when it is in the file. Does not check whether the checkpoint exists.
+   *
+   * @returns Rejects with an `Error` whose message begins with `Cannot delete checkpoint: ` if recording has ended or there is no file yet.
+   * @throws TypeError - If `checkpointId` is not a non-empty string.
+   */
+  deleteCheckpoint(checkpointId: string): Promise<void> {
+    check.filledString(checkpointId, 'checkpointId')
+    return durable().deleteCheckpoint(this, checkpointId)
+  }
+
+  /**
+   * Records the session's name, or `null` to remove it, and resolves when it is in the file. Creates the file if there is none yet. Does not
+   * check whether the name is in use.
+   *
+   * @returns Rejects with an `Error` whose message begins with `Cannot set session name: ` if recording has ended or the name is blank.
+   * @throws TypeError - If `name` is neither a string nor `null`.
+   */
+  setSessionName(name: string | null): Promise<void> {
+    check.stringOrNull(name, 'name')
+    return durable().setSessionName(this, name)
+  }
+
+  /**
+   * Resolves when everything enqueued before the call is in the file or, with `durability: 'fsync'`, on stable storage; concurrent flushes share
+   * one sync. If anything enqueued before the call was lost, {@link isActive} returns `false` when the promise settles.
+   *
+   * @returns Resolves at once if nothing is pending, before the first `content` (buffered events stay buffered), and if the recorder is not active.
+   * Rejects with a {@link RecordingError} if writing failed for a reason that is not a {@link RecordingWarningCode} and records that were enqueued
+   * before the call are lost, whether the failure came before or after the call; `onWarning` is called in either case. After `onWarning` was
+   * called, flushes resolve at once.
+   */
+  flush(): Promise<void> {
+    return this.#writing.flush()
+  }
+
+  /** `true` from construction until `dispose()` or a failure. */
+  isActive(): boolean {
+    return this.#active && this.#native.isActive()
+  }
+
+  /** The session file. `null` before the first content, title or name has created it, or {@link initializeForResume} has named it. */
+  getFilePath(): string | null {
+    return this.#native.path()
+  }
+
+  /** The `sessionId` of the configuration. */
+  getSessionId(): string {
+    return this.#config.sessionId
+  }
+
+  /** The `chatsDir` of the configuration. */
+  getChatsDir(): string {
+    return this.#config.chatsDir
+  }
+
+  /** The `projectHash` of the configuration. */
+  getProjectHash(): string {
+    return this.#config.projectHash
+  }
+
+  /**
+   * Continues recording in an existing file: records are appended to it, the next `seq` is `lastSeq + 1`, and there is no second `session_start`. A
+   * torn last line stays as it is, with a new line after it (recording rule 7).
+   *
+   * Events that were buffered before the call, except for `session_start`, are kept and numbered after `lastSeq`. From now on events are written to
+   * disk without waiting for a `content`.
+   *
+   * @param filePath - The session file, as replayed.
+   * @param lastSeq - `lastSeq` of the replay.
+   * @param title - The session's title, for {@link getSessionMetadataTitle}. `undefined` changes nothing.
+   * @throws TypeError - If `filePath` is not a non-empty string, `lastSeq` is not a finite number, or `title` is neither a string, `null` nor
+   * `undefined`.
+   *
+   * @example
+   * ```ts
+   * import { mkdtempSync } from 'node:fs';
+   * import { tmpdir } from 'node:os';
+   * import { join } from 'node:path';
+   * import { replaySession, SessionRecordingService } from 'session-tape';
+   *
+   * const config = {
+   *   sessionId: 'a1b2c3d4-0001', projectHash: 'my-project', chatsDir: mkdtempSync(join(tmpdir(), 'chats-')),
+   *   workspaceDirs: [process.cwd()], provider: 'acme', model: 'acme-large',
+   * };
+   * const first = new SessionRecordingService(config);
+   * first.recordContent({ speaker: 'human', blocks: [{ type: 'text', text: 'Hello' }] });
+   * await first.dispose();
+   *
+   * const filePath = first.getFilePath()!;
+   * const replay = await replaySession(filePath, 'my-project');
+   * if (!replay.ok) throw new Error(replay.error);
+   * const second = new SessionRecordingService(config);
+   * second.initializeForResume(filePath, replay.lastSeq);
+   * second.recordContent({ speaker: 'ai', blocks: [{ type: 'text', text: 'Welcome back' }] });
+   * await second.dispose();
+   * ```
+   */
+  initializeForResume(filePath: string, lastSeq: number, title?: string | null): void {
+    check.filledString(filePath, 'filePath')
+    check.finiteNumber(lastSeq, 'lastSeq')
+    if (title !== undefined) {
+      check.stringOrNull(title, 'title')
+      this.#title = title
+    }
+    const resumed = this.#native.resume(absolute(filePath), lastSeq)
+    if (!resumed) queueMicrotask(() => this.#writing.warn())
+  }
+
+  /**
+   * Takes ownership of a lock; {@link dispose} releases it.
+   *
+   * @throws Error - `Session recording already owns a lock`; or if the recorder was disposed of, because it would never release the lock.
+   * @throws TypeError - If `lock` is not a {@link SessionLock}.
+   */
+  adoptLock(lock: SessionLock): void {
+    check.lock(lock, 'lock')
+    if (this.#lock) throw new Error('Session recording already owns a lock')
+    if (this.#disposed) throw new Error('Session recording has ended and would never release the lock')
+    this.#lock = lock
+    const { heldLockOf } = require('../locks/handle.js') as typeof import('../locks/handle.js')
+    this.#watch(heldLockOf(lock))
+  }
+
+  /** Ends the recording when the lock is found to be lost. The reference is weak, so that recorders without references are collected. */
+  #watch(heldLock: HeldLock | undefined): void {
+    if (heldLock === undefined) return
+    this.#heldLock = heldLock
+    this.#recordedAt = Date.now()
+    const recorder = new WeakRef(this)
+    heldLock.whenLost(() => {
+      const live = recorder.deref()
+      if (live !== undefined) live.#native.loseLock(heldLock.path)
+    })
+  }
+
+  #expectLock(now: number): void {
+    if (now - this.#recordedAt >= LOOK_AFTER_MS) this.#heldLock?.lookNow()
+    this.#recordedAt = now
+  }
+
+  /** Whether the recorder is active, records this session, and owns a lock. */
+  ownsLockFor(sessionId: string): boolean {
+    return this.#lock !== null && this.#config.sessionId === sessionId && this.isActive()
+  }
+
+  /** The recorder's lock. `null` if it has none or is not active. A recorder that failed keeps its lock until {@link dispose}. */
+  getOwnedLockHandle(): SessionLock | null {
+    return this.isActive() ? this.#lock : null
+  }
+
+  /**
+   * Calls {@link flush} and ends recording: the recorder is inactive at once, everything enqueued before is still written, then the file is closed
+   * and the lock released.
+   *
+   * A CLI that does not await it loses nothing. Without any content, title or name, no file is created.
+   *
+   * @returns Settles when the file is closed and the lock released. Rejects if that `flush()` rejects, with the same reason. A rejection without a
+   * handler is not reported as unhandled. Further calls return the same promise.
+   */
+  dispose(): Promise<void> {
+    if (!this.#disposed) {
+      // The caller may handle a rejection, but one that is not awaited must not end the process.
+      this.#disposed = this.#end()
+      this.#disposed.catch(() => {})
+    }
+    return this.#disposed
+  }
+
+  async #end(): Promise<void> {
+    const flushed = attempt(() => this.flush())
+    this.#active = false
+    try {
+      await this.#writing.dispose()
+      await flushed
+    } finally {
+      await this.#lock?.release()
+    }
+  }
+
+  /**
+   * Number of records that are enqueued, or buffered before the first `content`, and not yet in the file. A record counts at least until the turn of
+   * the event loop in which it was enqueued has ended, or a flush has, however fast it is written.
+   */
+  getPendingRecordCount(): number {
+    return this.#native.pendingRecords(this.#turn === turns.current)
+  }
+
+  /** Size of those records in bytes, as they will be in the file. */
+  getPendingByteCount(): number {
+    return this.#native.pendingBytes(this.#turn === turns.current)
+  }
+
+  /** Ends the recording after a failure, and returns the warning. */
+  #failed(failure: WriteFailure): RecordingWarning {
+    this.#active = false
+    const owner = ownerOf(failure)
+    // More events may have been enqueued since the writer failed.
+    const eventsDropped = this.#native.missing()
+    return {
+      code: failure.code,
+      message: warningMessage(failure, eventsDropped, owner),
+      filePath: failure.code === 'ESESSIONLOCKED' ? failure.path : this.getFilePath(),
+      eventsDropped,
+      ...(owner && { owner }),
+    }
+  }
+}
+
+/** Operations that few recorders use, loaded on first use. */
+function durable(): typeof import('./durable-operations.js') {
+  return require('./durable-operations.js')
+}
+
+/**
+ * Waits until a recorder that was disposed of has written its last record and released its lock. Resolves at once for a recorder that was not;
+ * never rejects.
+ *
+ * @internal
+ */
+export async function endOf(recorder: object): Promise<void> {
+  try {
+    await disposedOf(recorder)
+  } catch {
+    // The caller of `dispose` gets the error.
+  }
+}
+
+/** Calls a function that may be the caller's override. Exceptions become rejections, which are never reported as unhandled. */
+function attempt(operation: () => Promise<void>): Promise<void> {
+  const outcome = new Promise<void>((resolve) => resolve(operation()))
+  outcome.catch(() => {})
+  return outcome
+}
+
+/** Makes every method usable detached from its object. A subclass's override is bound instead of the method that it overrides. */
+function bindMethods(recorder: Record<string, unknown>): void {
+  for (let index = 0; index < METHODS.length; index++) {
+    const name = METHODS[index]!
+    const method = recorder[name]
+    if (typeof method !== 'function') continue
+    define(recorder, name, { __proto__: null, value: method.bind(recorder), writable: true, configurable: true } as PropertyDescriptor)
+  }
+}
+
+function warningMessage({ code, message, path: filePath }: WriteFailure, dropped: number, owner: RecordingOwner | undefined): string {
+  if (code === 'ESESSIONLOCKED') {
+    return `Not recording to '${filePath}': it is being recorded to by ${shownOwner(owner)}. The session goes on without a recording.`
+  }
+  const records = dropped === 1 ? '1 record was' : `${dropped} records were`
+  return `Recording stopped: ${message}. ${records} not written to '${filePath}'. The session goes on without a recording.`
+}
+
+const METHODS = Object.getOwnPropertyNames(SessionRecordingService.prototype).filter((name) => name !== 'constructor')

@@ -1,0 +1,201 @@
+import fs = require('node:fs')
+import { native } from '../addon.js'
+import { NO_OPTIONS, check, checkScanOptions, expect } from '../arguments.js'
+import type { Batch } from '../binding/batch.js'
+import { bundles } from '../binding/bundles.js'
+import { SESSION, resultOf, runJob } from '../binding/job.js'
+import type { NativeBundles, NativeJob, NativeReplayOptions } from '../binding/native.js'
+import { type Bare, parseRecord } from '../builtins.js'
+import type { Progress } from '../progress.js'
+import { Assembly, type ReplayDone } from './assembly.js'
+import { AtOnce } from './at-once.js'
+import type { IContent } from './records.js'
+import type { ReplayResult } from './replay-result.js'
+// Only for links in the comments.
+import type { verifyBundle } from '../bundle/bundle.js'
+import type { openSession } from './open.js'
+
+/** Options of {@link replaySession} and {@link openSession}. */
+export interface ReplayOptions {
+  /**
+   * Stop before the first event with a larger `seq`. The result is the session as it was at that point, for example to fork from it. Default: the
+   * whole file.
+   */
+  throughSeq?: number | undefined
+  /**
+   * Apply stricter checks (replay rules 21 to 23). Default `false`.
+   *
+   * A line whose `seq` is not a safe integer ≥ 0 is skipped (`Line N: malformed sequence number, skipping`) and not counted as an event;
+   * `lastSeq` is the largest `seq` instead of the last; the `session_start` must have a non-empty `provider`, `model` and `startTime`
+   * (`Invalid session_start: missing or malformed required fields`); an item must have one of the three speakers and an array of `blocks`.
+   */
+  strict?: boolean | undefined
+  /** Add `timestamp` and `seq` to each entry of `sessionEvents`. Default `false`. */
+  auditTrail?: boolean | undefined
+  /** Aborting it stops the work; the promise rejects with the signal's `reason`. */
+  signal?: AbortSignal | undefined
+  /**
+   * Keep a snapshot of what was read next to the file (`<file>.snap`), so that the next replay reads only what was appended. Default `false`.
+   *
+   * The result is always that of a full replay, with one exception: a write through a shared memory map to a page that is already dirty changes
+   * neither mtime nor ctime of the file and can go unnoticed. A snapshot is used only if the part of the file that it covers is unchanged. A file
+   * that has not been written to since opens in less than a millisecond (200 MB, measured). For a file that has grown, the old part is read and its
+   * digests are compared, which is about ten times faster than a scan. A snapshot that is missing, stale, damaged, of another file, of another
+   * version of this library or of a replay with another value of `strict` is ignored and replaced; failing to write one is not an error. Snapshots
+   * are replaced atomically and may be deleted at any time. They contain positions, counts, warnings and metadata, but no content of the
+   * conversation. Titles, session names and checkpoint names, which are the user's text, are included.
+   *
+   * Has no effect together with `throughSeq`, or for a bundle, which is never written to.
+   */
+  snapshot?: boolean | undefined
+  /**
+   * Directory for the snapshot, created when needed. Default: the directory of the session file. Has no effect without `snapshot: true`.
+   *
+   * A non-empty string. The snapshot is named `<file name>-<hash>.snap`; the hash is the first 16 hexadecimal digits of the SHA-256 of the session
+   * file's absolute path, with links in the path's directory resolved.
+   */
+  snapshotDir?: string | undefined
+  /** Called on the JavaScript thread periodically while a large file is scanned, and once at the end with the total. */
+  onProgress?: ((progress: Progress) => void) | undefined
+}
+
+/** Starts a job of the addon that replays. */
+type Start = (bundles: NativeBundles, path: string, options: Bare<NativeReplayOptions>, onReady: () => void) => NativeJob
+
+/** The number of small files that are replayed on this thread in one turn of the event loop: a few milliseconds. */
+const smallReplays = new AtOnce(8)
+
+/**
+ * Replays a session file.
+ *
+ * Resolves to a {@link ReplayResult} whatever the file contains, including torn, corrupt and foreign lines. For a file that can't be read, the
+ * result is a failure with `error`, not a rejection. Reading happens off the JavaScript thread; memory is bounded by a buffer and the remaining
+ * items, which are passed in batches between turns of the event loop. Strings of an item that are shorter than 4 KiB may share memory with those of
+ * neighbouring items: keeping one of them keeps up to 256 KiB (docs/replay.md).
+ *
+ * Lines appended while the file is read are not part of the result. A pipe can be replayed too (`/dev/stdin`, a named pipe): up to
+ * 1 GiB, which is held in memory. A pipe without a writer is a failure after 3 seconds. A socket or a device is a failure at once, except for
+ * `/dev/null`, which is an empty file. All other functions that read sessions, runs or bundles accept regular files only. An abort also ends
+ * reading a single line, however long, and waiting for a pipe.
+ *
+ * A bundle is verified first, as by {@link verifyBundle}; an archive is unpacked to a temporary directory, which is removed before the promise
+ * settles. `onProgress` then reports reading the session's file, not verifying or unpacking.
+ *
+ * @typeParam C - The CLI's own content item. Not checked beyond a non-empty `speaker`; with `strict`, one of the three speakers and an array of
+ * `blocks`.
+ * @param filePath - The session file, or a session's bundle.
+ * @param expectedProjectHash - Refuse a session of another project (`Project hash mismatch: …`). Default: any project.
+ * @returns Rejects with the reason of an aborted `options.signal`, with the error that `options.onProgress` throws, and for a bug in session-tape
+ * with an `Error` whose `code` is `ESESSIONPANIC` and whose `cause` has the message of the addon; in no other case.
+ * @throws TypeError - At once, if an argument is of the wrong type.
+ *
+ * @example
+ * ```ts
+ * import { replaySession } from 'session-tape';
+ *
+ * const replay = await replaySession('no-such-session.jsonl');
+ * if (replay.ok) {
+ *   console.log(replay.history.length, 'items of', replay.metadata.sessionId);
+ * } else {
+ *   console.log(replay.error); // Failed to read file: ENOENT: no such file or directory, open 'no-such-session.jsonl'
+ * }
+ * ```
+ */
+export function replaySession<C = IContent>(filePath: string, expectedProjectHash?: string, options?: ReplayOptions): Promise<ReplayResult<C>> {
+  checkArguments(filePath, expectedProjectHash, options)
+  return replayWhole(filePath, expectedProjectHash, captured(options))
+}
+
+/** Copies the options, because the caller may change them while the file is read. */
+function captured({ throughSeq, auditTrail, strict, snapshot, snapshotDir, signal, onProgress }: ReplayOptions = NO_OPTIONS): Bare<ReplayOptions> {
+  return { __proto__: null, throughSeq, auditTrail, strict, snapshot, snapshotDir, signal, onProgress }
+}
+
+async function replayWhole<C>(filePath: string, expectedProjectHash: string | undefined, options: Bare<ReplayOptions>): Promise<ReplayResult<C>> {
+  const { snapshot, signal, onProgress } = options
+  // Only a job can be stopped, report progress or keep a snapshot.
+  const needsJob = snapshot === true || signal !== undefined || onProgress !== undefined || filePath.includes('\0')
+  const small = needsJob ? null : await replaySmall(filePath, wantedOf(expectedProjectHash, options))
+  if (small !== null) return resultOfSmall<C>(small)
+  const { result } = await replay<C>(native.startReplay, filePath, expectedProjectHash, options)
+  return result
+}
+
+/** Resolves to the ended job of a small file, or to `null` if the file is not small. */
+function replaySmall(filePath: string, wanted: Bare<NativeReplayOptions>): Promise<NativeJob | null> {
+  return smallReplays.first<NativeJob | null>(() => native.replayAtOnce(filePath, wanted) ?? undefined, () => native.replaySmall(filePath, wanted))
+}
+
+/** The result in the only batch of a job that has ended. */
+function resultOfSmall<C>(job: NativeJob): ReplayResult<C> {
+  const assembly = new Assembly<C>()
+  const batch = parseRecord<Batch>(job.take()!)
+  return assembly.result(assembly.add(batch, job) ?? resultOf<ReplayDone>(SESSION, batch))
+}
+
+/** @internal */
+export function checkArguments(filePath: string, expectedProjectHash: string | undefined, options: ReplayOptions | undefined): void {
+  check.string(filePath, 'filePath')
+  check.optional(expectedProjectHash, 'expectedProjectHash', 'string')
+  if (options === undefined) return
+  check.object(options, 'options')
+  const { throughSeq } = options
+  expect(
+    throughSeq === undefined || (typeof throughSeq === 'number' && !Number.isNaN(throughSeq)),
+    'options.throughSeq',
+    'a number, if it is given',
+    throughSeq,
+  )
+  check.optional(options.auditTrail, 'options.auditTrail', 'boolean')
+  check.optional(options.strict, 'options.strict', 'boolean')
+  checkScanOptions(options)
+}
+
+/**
+ * Replays a file. The arguments must be checked already; `start` is the addon's function that starts the job. Resolves to the result, and
+ * for an opened session also to the length of its history, which the result does not contain.
+ *
+ * @internal
+ */
+export async function replay<C>(
+  start: Start,
+  filePath: string,
+  expectedProjectHash: string | undefined,
+  options: ReplayOptions = NO_OPTIONS,
+): Promise<{ result: ReplayResult<C>; historyLength: number }> {
+  const { signal, onProgress } = options
+  if (signal?.aborted) throw signal.reason
+  const assembly = new Assembly<C>()
+  if (filePath.includes('\0')) return { result: assembly.result(assembly.fail(`Failed to read file: ${openError(filePath)}`)), historyLength: 0 }
+  const wanted = wantedOf(expectedProjectHash, options)
+  const begin = (onReady: () => void) => start(bundles, filePath, wanted, onReady)
+  const done = await runJob<ReplayDone>(SESSION, begin, { __proto__: null, signal, onProgress, takeBatch: assembly.add })
+  return { result: assembly.result(done), historyLength: done.historyLength ?? 0 }
+}
+
+/** The options for the addon. */
+function wantedOf(
+  projectHash: string | undefined,
+  { throughSeq, auditTrail, strict, snapshot, snapshotDir, onProgress }: ReplayOptions,
+): Bare<NativeReplayOptions> {
+  return {
+    __proto__: null,
+    projectHash,
+    throughSeq,
+    auditTrail: auditTrail === true,
+    progress: onProgress !== undefined,
+    snapshot: snapshot === true,
+    snapshotDir,
+    strict: strict === true,
+  }
+}
+
+/** Node's error message for a path with a NUL. */
+function openError(filePath: string): string {
+  try {
+    fs.closeSync(fs.openSync(filePath, 'r'))
+    return 'the path has a NUL'
+  } catch (error) {
+    return (error as Error).message
+  }
+}

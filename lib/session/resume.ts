@@ -1,0 +1,265 @@
+// Resumes a session: locks it, replays it, and creates a recorder that continues its file.
+
+import path = require('node:path')
+import { NO_OPTIONS, check, checkSnapshotOptions } from '../arguments.js'
+import { type Bare, append, hasOwn, slice } from '../builtins.js'
+import type { SessionLock } from '../locks/handle.js'
+import type { RecordingWarning } from '../recording-warning.js'
+import { CONTINUE_LATEST } from '../constants.js'
+import { SEQUENCE_CORRUPT, scanSessions, usableOf } from './describe.js'
+import { type ReferenceFailure, type SessionFailure, failure, lockSession, namesakesOf, noSessions } from './failure.js'
+import { listProject } from './list.js'
+import { SessionRecordingService } from './recorder.js'
+import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorderOptions } from './recorder-config.js'
+import type { IContent } from './records.js'
+import { hasSession, resolveSessionRef } from './reference.js'
+import { type ReplayOptions, replaySession } from './replay.js'
+import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
+import type { SnapshotOptions } from './scan-options.js'
+import type { SessionSummary } from './summary.js'
+
+/** The session to resume, and the settings to resume it with. */
+export interface ResumeRequest extends SnapshotOptions {
+  /** A reference as for {@link resolveSessionRef}; if that finds none, a session's name; or {@link CONTINUE_LATEST}. */
+  continueRef: string
+  projectHash: string
+  chatsDir: string
+  /** Provider from now on; recorded if it differs from the session's. Not empty. */
+  currentProvider: string
+  /** Model from now on; recorded if it differs from the session's. */
+  currentModel: string
+  workspaceDirs: string[]
+  /** Options of the recorder that continues the session. */
+  recorder?: RecorderOptions | undefined
+}
+
+/** A resumed session. */
+export interface ResumeResult<C = IContent> {
+  ok: true
+  history: C[]
+  /** The metadata as replayed, before a change of provider or model by the request. */
+  metadata: SessionMetadata
+  /** Appends to the session's file and owns the lock. */
+  recording: SessionRecordingService<C>
+  /** The lock that `recording` owns. Releasing it twice is harmless. */
+  lockHandle: SessionLock
+  /**
+   * A warning for each session that {@link CONTINUE_LATEST} skipped, except for those in use, and for each other file with the id of the session,
+   * followed by the warnings of the replay.
+   */
+  warnings: string[]
+}
+
+/** A copy of the request. It has no prototype. */
+interface Captured extends Omit<ResumeRequest, 'recorder'> {
+  /** `chatsDir` as an absolute path. */
+  directory: string
+  recorder: Bare<RecorderOptions>
+}
+
+/** A session that is locked, replayed and ready to be recorded to. */
+interface Opened<C> {
+  lock: SessionLock
+  replayed: ReplaySuccess<C>
+  recording: SessionRecordingService<C>
+}
+
+type OpeningReplayed<C> = { opened: Omit<Opened<C>, 'lock'>; failed?: undefined } | { opened?: undefined; failed: SessionFailure }
+type Replayed<C> = ReplaySuccess<C> | Pick<ReplayFailure, 'ok' | 'error'>
+type Opening<C> = { opened: Opened<C>; failed?: undefined } | { opened?: undefined; failed: SessionFailure }
+
+/** Why a session whose numbers ascend to the last one that there is cannot be continued. */
+const SEQUENCE_EXHAUSTED = 'recording has no sequence numbers left'
+
+/**
+ * Locks a session, replays it strictly, and returns its history with a recorder that appends to its file. Looks only at files named
+ * `session-*.jsonl`.
+ *
+ * The recorder records a change of provider or model, and that the session was resumed. Nothing is flushed.
+ *
+ * @returns After a failure no lock is held. Rejects only if the directory exists but cannot be read.
+ * @throws TypeError - At once, if an argument is of the wrong type.
+ *
+ * @example
+ * ```ts
+ * import { CONTINUE_LATEST, resumeSession } from 'session-tape';
+ *
+ * const resumed = await resumeSession({
+ *   continueRef: CONTINUE_LATEST, projectHash: 'a-project', chatsDir: 'no-such-directory',
+ *   currentProvider: 'acme', currentModel: 'acme-large', workspaceDirs: [process.cwd()],
+ * });
+ * if (resumed.ok) await resumed.recording.dispose();
+ * else console.log(resumed.code, resumed.error); // NoSessions No sessions found for this project
+ * ```
+ */
+export function resumeSession<C = IContent>(request: ResumeRequest): Promise<ResumeResult<C> | SessionFailure> {
+  checkRequest(request)
+  return resume<C>(request)
+}
+
+function checkRequest(request: ResumeRequest): void {
+  check.object(request, 'request')
+  check.string(request.continueRef, 'request.continueRef')
+  check.filledString(request.projectHash, 'request.projectHash')
+  check.filledString(request.chatsDir, 'request.chatsDir')
+  check.filledString(request.currentProvider, 'request.currentProvider')
+  check.string(request.currentModel, 'request.currentModel')
+  check.strings(request.workspaceDirs, 'request.workspaceDirs')
+  checkSnapshotOptions(request, 'request')
+  if (request.recorder !== undefined) checkRecorderOptions(request.recorder, 'request.recorder')
+}
+
+async function resume<C>(asked: ResumeRequest): Promise<ResumeResult<C> | SessionFailure> {
+  const request = captured(asked)
+  const { continueRef, directory, projectHash } = request
+  const { sessions, unreadable } = await listProject(directory, projectHash)
+  if (sessions.length === 0) return noSessions(unreadable)
+  if (continueRef === CONTINUE_LATEST) return resumeLatest(sessions, request)
+  const found = await find(continueRef, sessions, request)
+  if (!hasSession(found)) return failure(found.error, found.code)
+  const { opened, failed } = await openLocked<C>(found.session, request)
+  return failed ?? goOn(opened, request, namesakesOf(found.session, sessions, 'resumed'))
+}
+
+/** Copies the request, because the caller may change it, or the working directory, while the session is searched for. */
+function captured(request: ResumeRequest): Bare<Captured> {
+  const { continueRef, projectHash, chatsDir, currentProvider, currentModel, workspaceDirs, snapshot, snapshotDir } = request
+  const { cwd, fileName, onWarning, durability, exclusive }: RecorderOptions = request.recorder ?? NO_OPTIONS
+  return {
+    __proto__: null,
+    continueRef,
+    projectHash,
+    chatsDir,
+    directory: path.resolve(chatsDir),
+    currentProvider,
+    currentModel,
+    workspaceDirs: slice(workspaceDirs, 0),
+    snapshot,
+    snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir),
+    recorder: { __proto__: null, cwd, fileName, onWarning, durability, exclusive },
+  }
+}
+
+/** Finds the session that a reference denotes. Names are tried last, because finding them requires a scan of all files. */
+async function find(ref: string, sessions: SessionSummary[], request: Captured): Promise<{ session: SessionSummary } | ReferenceFailure> {
+  const found = resolveSessionRef(ref, sessions)
+  if (hasSession(found) || found.code !== 'NotFound') return found
+  const { snapshot, snapshotDir, projectHash } = request
+  const described = await scanSessions(sessions, projectHash, { __proto__: null, snapshot, snapshotDir })
+  const named = usableOf(described, []).usable.filter(({ report }) => hasOwn(report, 'name') && report.name === ref.trim())
+  if (named.length > 1) return { error: `Ambiguous continue target name '${ref}'`, code: 'Ambiguous' }
+  return named.length === 1 ? { session: named[0]!.session } : found
+}
+
+/** Resumes the newest session that can be resumed. Skips sessions in use silently, and others with a warning. */
+async function resumeLatest<C>(sessions: SessionSummary[], request: Captured): Promise<ResumeResult<C> | SessionFailure> {
+  const warnings: string[] = []
+  let first: SessionFailure | undefined
+  for (let index = 0; index < sessions.length; index++) {
+    const session = sessions[index]!
+    const { opened, failed } = await openLocked<C>(session, request)
+    if (opened !== undefined) return goOn(opened, request, [...warnings, ...namesakesOf(session, sessions, 'resumed')])
+    if (failed.code === 'Locked') continue
+    first ??= failed
+    append(warnings, `Session ${session.sessionId} passed over: ${failed.error}`)
+  }
+  return first ?? failure('All sessions for this project are in use', 'AllLocked')
+}
+
+/** Locks, replays and opens a session. After a failure the lock is released again. */
+async function openLocked<C>({ filePath, sessionId }: SessionSummary, request: Captured): Promise<Bare<Opening<C>>> {
+  const busy = 'Session is in use by another process'
+  const { lock, failed } = await lockSession(request.directory, sessionId, busy, 'Failed to lock session: ')
+  if (failed !== undefined) return { __proto__: null, failed }
+  try {
+    const opening = await openReplayed<C>(filePath, await replay<C>(filePath, request), request)
+    if (opening.failed === undefined) return { __proto__: null, opened: { lock, ...opening.opened } }
+    await lock.release()
+    return opening
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+/** Creates the recorder. Fails if the file cannot be recorded to: the caller's `onWarning` is about recordings that began. */
+async function openReplayed<C>(filePath: string, replayed: Replayed<C>, request: Captured): Promise<Bare<OpeningReplayed<C>>> {
+  if (!replayed.ok) return { __proto__: null, failed: failure(`Failed to replay session: ${replayed.error}`, 'ReplayFailed') }
+  const { metadata, lastSeq, sequenceCorrupt } = replayed
+  if (sequenceCorrupt) return { __proto__: null, failed: failure(`Failed to replay session: ${SEQUENCE_CORRUPT}`, 'SequenceCorrupt') }
+  let hasBegun = false
+  let warning: RecordingWarning | undefined
+  const onWarning = (told: RecordingWarning) => {
+    if (hasBegun) request.recorder.onWarning?.(told)
+    else warning = told
+  }
+  const recording = recorderFor<C>(metadata.sessionId, request, onWarning)
+  recording.initializeForResume(filePath, lastSeq, hasOwn(metadata, 'title') ? metadata.title : undefined)
+  if (recording.isActive()) {
+    hasBegun = true
+    return { __proto__: null, opened: { replayed, recording } }
+  }
+  // The recorder reports the reason in a microtask.
+  await undefined
+  await recording.dispose()
+  return { __proto__: null, failed: refusalOf(warning) }
+}
+
+function refusalOf(warning: RecordingWarning | undefined): SessionFailure {
+  const code = warning?.code
+  if (code === 'ESESSIONLOCKED') return failure('Session is in use by another process', 'Locked')
+  if (code === 'SequenceExhausted') return failure(`Failed to replay session: ${SEQUENCE_EXHAUSTED}`, 'SequenceCorrupt')
+  return failure(`Failed to lock session: ${code}: its file cannot be recorded to`, 'LockFailed')
+}
+
+/** Returns the result of the replay. A rejection becomes a failed result. */
+async function replay<C>(filePath: string, { projectHash, snapshot, snapshotDir }: Captured): Promise<Replayed<C>> {
+  try {
+    return await replaySession<C>(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir } as Bare<ReplayOptions>)
+  } catch (error) {
+    return { ok: false, error: (error as Error).message }
+  }
+}
+
+async function goOn<C>({ lock, replayed, recording }: Opened<C>, request: Captured, before: string[]): Promise<ResumeResult<C>> {
+  const { metadata, history, warnings } = replayed
+  try {
+    recording.adoptLock(lock)
+    recordResumption(recording, metadata, request)
+    return { ok: true, history, metadata, recording, lockHandle: lock, warnings: [...before, ...warnings] }
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+function recorderFor<C>(
+  sessionId: string,
+  { projectHash, chatsDir, workspaceDirs, currentProvider, currentModel, recorder }: Captured,
+  onWarning: (warning: RecordingWarning) => void,
+): SessionRecordingService<C> {
+  return new SessionRecordingService<C>({
+    sessionId,
+    projectHash,
+    chatsDir,
+    workspaceDirs,
+    provider: currentProvider,
+    model: currentModel,
+    ...recorder,
+    onWarning,
+    __proto__: null,
+  } as Bare<SessionRecordingServiceConfig>)
+}
+
+function recordResumption<C>(
+  recording: SessionRecordingService<C>,
+  { provider, model, startTime }: SessionMetadata,
+  { currentProvider, currentModel }: Captured,
+): void {
+  if (provider !== currentProvider || model !== currentModel) {
+    const change = `Provider/model changed from ${provider}/${model} to ${currentProvider}/${currentModel}`
+    recording.recordSessionEvent('warning', change)
+    recording.recordProviderSwitch(currentProvider, currentModel)
+  }
+  recording.recordSessionEvent('info', `Session resumed (originally started ${startTime})`)
+}

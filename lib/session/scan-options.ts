@@ -1,0 +1,19 @@
+import type { Progress } from '../progress.js'
+// Only for links in the comments.
+import type { ReplayOptions } from './replay.js'
+
+/** Whether and where snapshots are kept. */
+export interface SnapshotOptions {
+  /** As in {@link ReplayOptions}: keep and use a snapshot of each file. Default `false`. */
+  snapshot?: boolean | undefined
+  /** As in {@link ReplayOptions}: the directory for snapshots. Has no effect without `snapshot: true`. */
+  snapshotDir?: string | undefined
+}
+
+/** Options of functions that scan all sessions of a directory. */
+export interface ScanOptions extends SnapshotOptions {
+  /** Aborting it stops the scan; the promise rejects with the signal's `reason`. */
+  signal?: AbortSignal | undefined
+  /** Called on the JavaScript thread, at most ten times a second, and once at the end. If it throws, the promise rejects with that error. */
+  onProgress?: ((progress: Progress) => void) | undefined
+}

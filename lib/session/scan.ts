@@ -1,0 +1,129 @@
+// Scans many sessions to their ends: one job of the addon, on all cores, which builds no item of any history.
+
+import { native } from '../addon.js'
+import type { Batch } from '../binding/batch.js'
+import { SESSION, runJob } from '../binding/job.js'
+import type { NativeDescribeOptions } from '../binding/native.js'
+import { type Bare, hasOwn, elapsed } from '../builtins.js'
+import type { Progress } from '../progress.js'
+import { type Message, messageText } from './assembly.js'
+import { openSession } from './open.js'
+import type { ReplayOptions } from './replay.js'
+import type { ReplaySuccess } from './replay-result.js'
+import type { ScanOptions } from './scan-options.js'
+
+/** What a strict replay reports about a session, except for its history and session events. It has no prototype. */
+export interface SessionReport
+  extends Pick<ReplaySuccess, 'metadata' | 'lastSeq' | 'sequenceCorrupt' | 'eventCount' | 'checkpoints' | 'ancestry' | 'warnings'> {
+  historyLength: number
+  name?: string | null
+}
+
+/** Why a session does not replay. It has no prototype. */
+export interface FailedReport {
+  error: string
+}
+
+export type Report = SessionReport | FailedReport
+
+/** A report as the addon sends it. */
+type Described = DescribedSession | DescribedFailure
+type DescribedSession = Omit<SessionReport, 'warnings'> & { warnings: Message[] }
+type DescribedFailure = { error: Message }
+
+function isFailure(described: Described): described is DescribedFailure {
+  return hasOwn(described, 'error')
+}
+
+export function isFailed(report: Report): report is FailedReport {
+  return hasOwn(report, 'error')
+}
+
+/** The minimum time between two reports of progress, in milliseconds. */
+const PROGRESS_MS = 100
+
+/**
+ * Replays files strictly; with a `projectHash`, a session of another project is an error. Resolves to a report for each file, in order. The caller
+ * must have checked `options`.
+ */
+export async function scan(filePaths: string[], projectHash: string | undefined, options: Bare<ScanOptions>): Promise<Report[]> {
+  const { snapshot, snapshotDir, signal, onProgress } = options
+  const found = filePaths.map((): Report | undefined => undefined)
+  const takeBatch = ({ described }: Batch): undefined => {
+    // The last batch of a failed job has no reports.
+    if (described === undefined) return
+    for (let at = 0; at < described.length; at++) {
+      const element = described[at]!
+      // An element without a description was too long for a batch.
+      if (element.length > 1) found[element[0]] = reportOf(element[1] as Described)
+    }
+  }
+  const wanted: Bare<NativeDescribeOptions> = { __proto__: null, projectHash, snapshot: snapshot === true, snapshotDir }
+  const begin = (onReady: () => void) => native.describeSessions(filePaths, wanted, onReady)
+  const progress = new ScanProgress(onProgress, filePaths.length)
+  const report = onProgress && ((done: Progress) => progress.report(done))
+  await runJob(SESSION, begin, { __proto__: null, signal, onProgress: report, takeBatch })
+  for (let index = 0; index < found.length; index++) {
+    found[index] ??= await scanFile(filePaths[index]!, projectHash, { __proto__: null, snapshot, snapshotDir, signal })
+  }
+  progress.end()
+  // `onProgress` may have aborted the signal.
+  if (signal?.aborted) throw signal.reason
+  return found as Report[]
+}
+
+function reportOf(described: Described): Bare<Report> {
+  if (isFailure(described)) return { __proto__: null, error: messageText(described.error) }
+  return { __proto__: null, ...described, warnings: described.warnings.map(messageText) }
+}
+
+/** Returns the report on one file, whatever its size. `options` are those of `scan`, without progress. */
+export async function scanFile(
+  filePath: string,
+  projectHash: string | undefined,
+  options: Bare<Omit<ReplayOptions, 'onProgress'>>,
+): Promise<Bare<Report>> {
+  const opened = await openSession(filePath, projectHash, { ...options, __proto__: null, strict: true } as Bare<ReplayOptions>)
+  if (!opened.ok) return { __proto__: null, error: opened.error }
+  const { session } = opened
+  session.close()
+  const { metadata, lastSeq, sequenceCorrupt, eventCount, historyLength, checkpoints, warnings } = session
+  return {
+    __proto__: null,
+    metadata,
+    lastSeq,
+    sequenceCorrupt,
+    eventCount,
+    historyLength,
+    checkpoints,
+    warnings,
+    ...(hasOwn(session, 'sessionName') && { name: session.sessionName }),
+    ...(hasOwn(session, 'ancestry') && { ancestry: session.ancestry }),
+  }
+}
+
+/** Calls `onProgress` at intervals of at least `PROGRESS_MS`, and once at the end. */
+class ScanProgress {
+  #onProgress: ((progress: Progress) => void) | undefined
+  #files: number
+  #reportedAt = -Infinity
+  #last: Progress | undefined
+
+  constructor(onProgress: ((progress: Progress) => void) | undefined, files: number) {
+    this.#onProgress = onProgress
+    this.#files = files
+  }
+
+  /** Does not report the end, because some files may have to be scanned again. */
+  report(progress: Progress): void {
+    this.#last = progress
+    const time = elapsed()
+    if (progress.files === this.#files || time - this.#reportedAt < PROGRESS_MS) return
+    this.#reportedAt = time
+    this.#onProgress?.(progress)
+  }
+
+  end(): void {
+    this.#onProgress?.(this.#last!)
+  }
+}

@@ -1,0 +1,31 @@
+import type { SessionStartPayload } from './records.js'
+// Only for links in the comments.
+import type { describeSessions, listContinueTargets } from './describe.js'
+import type { listSessions } from './list.js'
+import type { ReplaySuccess, SessionMetadata } from './replay-result.js'
+import type { replaySession } from './replay.js'
+
+/**
+ * A session in a directory, as {@link listSessions} finds it. As in {@link SessionMetadata}, fields of the wrong type in the file become `''` or
+ * `[]`, and such a `cwd` is absent.
+ */
+export interface SessionSummary extends SessionStartPayload {
+  filePath: string
+  /** Size of the file in bytes. */
+  fileSize: number
+  /** Time of the last modification, in whole milliseconds. */
+  lastModified: Date
+  /** `startTime`, if the file has one. */
+  createdAt?: string
+  /** As in {@link SessionMetadata}. Set by {@link describeSessions} and {@link listContinueTargets} only. */
+  title?: string | null
+  /** As `sessionName` in {@link ReplaySuccess}. Set by {@link describeSessions} and {@link listContinueTargets} only. */
+  name?: string | null
+}
+
+/** A session file that was left out of a result, and why. */
+export interface SkippedSession {
+  filePath: string
+  /** The `error` of a strict {@link replaySession}, or the system's message. */
+  reason: string
+}
