@@ -6,11 +6,15 @@ import signal
 import threading
 import time
 
+import deltalake  # noqa: F401: an exception of a handler while Python imports a module may become another one
+import pyarrow.parquet  # noqa: F401
 import pytest
 
 import session_tape as st
+import session_tape._delta
+import session_tape._parquet  # noqa: F401
 from interruption import Interrupted, interrupted
-from lake import is_consistent, rows, version
+from lake import is_consistent, version
 from recordings import talk
 from test_bundles import ROOT, bundle, recorded
 
@@ -46,7 +50,7 @@ def run(tmp_path_factory):
 def test_an_export_of_a_bundle(packed, tmp_path):
     with interrupted():
         st.to_delta(packed, tmp_path / "lake")
-    assert not list((tmp_path / "lake").rglob("*.parquet")) and not rows(tmp_path / "lake", "sources")
+    assert not list((tmp_path / "lake").rglob("*.parquet")) and version(tmp_path / "lake", "sources") < 1
     assert st.to_delta(packed, tmp_path / "lake", ["sessions"]).rows == {"sessions": 1}
 
 

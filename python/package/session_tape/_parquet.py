@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from . import _native
 from ._tables import Options, Progress, Rows, Writer, write_all, written_schema
@@ -21,6 +21,9 @@ from ._tables import Options, Progress, Rows, Writer, write_all, written_schema
 #: A row group has at least as many rows or bytes, unless a partition ends.
 _GROUP_ROWS = 16_384
 _GROUP_BYTES = 8 << 20
+
+#: The name that query engines give to the partition without a date.
+_NO_DATE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def write(
@@ -56,7 +59,7 @@ def _batches(
     windows: Any, tables: list[str], options: Options, progress: Progress, report: dict[str, Any]
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     for facts, found in windows:
-        # By day, so that few files are open at the same time.
+        # By day, so that a file is complete when the next one is opened.
         order = pc.sort_indices(facts, [("date", "ascending"), ("source", "ascending")]).to_pylist()
         rows = Rows(facts, found.take(order), tables, options, progress.within())
         for table, batch in rows:
@@ -83,23 +86,29 @@ def _grouped(batches: Iterator[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[st
 
 def _writer(folder: Path) -> Writer:
     folder.mkdir()
-    partitioning = ds.partitioning(pa.schema([("date", pa.date32())]), flavor="hive")
-    properties = ds.ParquetFileFormat().make_write_options(compression="zstd", compression_level=3)
-    name = f"part-{secrets.token_hex(8)}-{{i}}.parquet"
 
     def write(reader: pa.RecordBatchReader) -> None:
-        ds.write_dataset(
-            reader,
-            folder,
-            format="parquet",
-            partitioning=partitioning,
-            file_options=properties,
-            basename_template=name,
-            max_rows_per_group=_GROUP_ROWS,
-            existing_data_behavior="overwrite_or_ignore",
-        )
+        # Not by `pyarrow.dataset.write_dataset`: it takes rows faster than it writes them, and keeps millions of them in memory.
+        day, file = None, None
+        try:
+            for batch in reader:
+                for value in pc.unique(batch["date"]):
+                    rows = batch.filter(pc.equal(batch["date"], value) if value.is_valid else pc.is_null(batch["date"])).drop_columns("date")
+                    if file is None or value != day:
+                        if file is not None:
+                            file.close()
+                        day, file = value, _opened(folder / f"date={value if value.is_valid else _NO_DATE}", rows.schema)
+                    file.write_batch(rows)
+        finally:
+            if file is not None:
+                file.close()
 
     return write
+
+
+def _opened(folder: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    folder.mkdir(exist_ok=True)
+    return pq.ParquetWriter(folder / f"part-{secrets.token_hex(8)}.parquet", schema, compression="zstd", compression_level=3)
 
 
 def _move(written: Path, table: Path) -> list[Path]:
