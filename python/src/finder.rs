@@ -8,13 +8,13 @@ use arrow::array::{ArrayRef, BooleanArray, Date32Array, Int64Array, RecordBatch,
 use arrow::datatypes::Date32Type;
 use arrow::error::ArrowError;
 use arrow::pyarrow::PyArrowType;
-use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use sha2::{Digest as _, Sha256};
 
 use crate::convert::CANCELLED;
 use crate::engine::{Done, Engine, Job};
 use crate::failure::Failure;
+use crate::found::Found;
 use crate::input::Input;
 use crate::interrupt::{Progress, interruptible};
 use crate::options::Options;
@@ -30,26 +30,6 @@ const KEPT_BYTES: u64 = 64 << 20;
 
 /// Number of recordings that one job peeks at.
 const PEEKED_TOGETHER: usize = 64;
-
-/// Recordings that were found. They can be converted in place of paths, also several times.
-#[pyclass(module = "session_tape._native", frozen)]
-pub struct Found(Vec<Input>);
-
-impl Found {
-    /// The recordings, in their order.
-    pub fn inputs(&self) -> &[Input] {
-        &self.0
-    }
-}
-
-#[pymethods]
-impl Found {
-    /// The recordings with these indices.
-    fn take(&self, indices: Vec<usize>) -> PyResult<Found> {
-        let taken = indices.into_iter().map(|at| self.0.get(at).cloned()).collect::<Option<_>>();
-        taken.map(Found).ok_or_else(|| PyIndexError::new_err("there is no recording with this index"))
-    }
-}
 
 /// An iterator over the recordings in `paths`, many at a time: a batch with a row for each, and the recordings themselves.
 ///
@@ -132,7 +112,7 @@ impl Finder {
             return Ok(None);
         }
         let batch = batch_of(&peeked).map_err(Failure::from)?;
-        let found = Found(peeked.into_iter().map(|recording| recording.input).collect());
+        let found = Found::new(peeked.into_iter().map(|recording| recording.input).collect());
         Ok(Some((PyArrowType(batch), found)))
     }
 }

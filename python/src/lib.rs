@@ -1,8 +1,8 @@
 //! Recordings as Arrow batches: the Python module `session_tape._native`. It writes nothing; Python writes tables and temporary files.
 //!
 //! - [`python_inputs`] reads the argument `paths`. [`walk`] finds recordings in directories and globs ([`glob_paths`]), each an [`input`] with a
-//!   [`source_name`]; recordings that have no path are [`spooled`]; [`on_disk`] opens runs and bundles.
-//! - [`finder`] tells when recordings began and whether they have changed ([`peek`], [`identity`]).
+//!   [`source_name`]; recordings that have no path are [`spooled`] ([`spool`]); [`on_disk`] opens runs and bundles.
+//! - [`finder`] looks for recordings ([`found`]) and tells when recordings began and whether they have changed ([`peek`], [`identity`]).
 //! - [`convert`] turns recordings into rows: [`session_scan`] parses lines, [`session_table`] puts them in order, and [`tool_calls_table`],
 //!   [`sessions_table`] and [`run_tables`] build the other tables. [`engine`] has the threads, except that of a [`large_run`].
 //! - [`stream`] yields batches.
@@ -18,6 +18,7 @@ mod engine;
 mod failure;
 mod file_facts;
 mod finder;
+mod found;
 mod glob_paths;
 mod identity;
 mod input;
@@ -33,6 +34,7 @@ mod session_scan;
 mod session_table;
 mod sessions_table;
 mod source_name;
+mod spool;
 mod spooled;
 mod stream;
 mod tool_calls_table;
@@ -55,7 +57,8 @@ use pyo3::types::PyDict;
 use session_tape::{DiffOptions, Recording, RunWatch, diff};
 
 use crate::failure::Failure;
-use crate::finder::{Finder, Found};
+use crate::finder::Finder;
+use crate::found::Found;
 use crate::input::RUN_LOG;
 use crate::interrupt::interruptible;
 use crate::on_disk::opened_at;
@@ -207,7 +210,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recordings, module)?)?;
     module.add_function(wrap_pyfunction!(stream_of, module)?)?;
     module.add_function(wrap_pyfunction!(find, module)?)?;
-    module.add_function(wrap_pyfunction!(spooled::is_archive, module)?)?;
+    module.add_function(wrap_pyfunction!(spool::is_archive, module)?)?;
     module.add_function(wrap_pyfunction!(verify_rows, module)?)?;
     module.add_function(wrap_pyfunction!(first_divergence, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -9,12 +9,12 @@ use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString, PyTuple};
 
-use crate::finder::Found;
+use crate::found::Found;
 use crate::glob_paths::is_glob;
 use crate::input::Input;
 use crate::interrupt::SignalCheck;
 use crate::source_name::name_of;
-use crate::spooled::{spool, spool_pipe};
+use crate::spool::{spool, spool_pipe};
 use crate::walk::{Seen, Walk, Wanted};
 
 /// Maximum number of recordings that are found, and time for which they are looked for, before the GIL is acquired again. Each time may take
