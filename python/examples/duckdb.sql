@@ -1,5 +1,6 @@
--- Three questions to a lake: `duckdb -c ".read examples/duckdb.sql"` in the folder of the lake, or
--- `duckdb.sql(...)` in Python, where a reader of `st.events` is a table as well.
+-- Three questions to Parquet files: `duckdb -c ".read examples/duckdb.sql"` in the folder that `st.to_parquet` has written, or `duckdb.sql(...)`
+-- in Python, where a reader of `st.events` is a table as well. Of Delta Lake tables it reads `delta_scan('lake/events')`, with DuckDB's extension
+-- `delta`, in place of `'events/*/*.parquet'`.
 
 -- Which tool fails most, by day?
 select date, tool_name, count(*) as calls, avg(is_error::int) as error_rate

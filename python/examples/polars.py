@@ -9,8 +9,8 @@ sys.path = [path for path in sys.path if Path(path or ".").resolve() != Path(__f
 import polars as pl  # noqa: E402
 
 lake = Path(sys.argv[1])
-calls = pl.scan_parquet(f"{lake}/tool_calls/*/*.parquet", hive_partitioning=True)
-events = pl.scan_parquet(f"{lake}/events/*/*.parquet")
+calls = pl.scan_delta(f"{lake}/tool_calls")
+events = pl.scan_delta(f"{lake}/events")
 
 print("Which tool fails most, by day?")
 rates = calls.filter(pl.col("answers") > 0).group_by("date", "tool_name").agg(pl.len().alias("calls"), pl.col("is_error").mean())

@@ -17,15 +17,11 @@ from pyspark.sql.pandas.types import from_arrow_schema
 TABLES = ("events", "tool_calls", "sessions")
 
 
-def plain(schema: pa.Schema) -> pa.Schema:
-    """The same columns, without the Arrow types that Spark does not accept: dictionaries and binaries of fixed length."""
+def columns_of(table: str) -> pa.Schema:
+    """The columns of a table in types that Spark accepts. The date is that of the session, and joined later."""
+    import session_tape as st
 
-    def of(type: pa.DataType) -> pa.DataType:
-        if pa.types.is_dictionary(type):
-            return type.value_type
-        return pa.binary() if pa.types.is_fixed_size_binary(type) else type
-
-    return pa.schema([pa.field(field.name, of(field.type)) for field in schema])
+    return pa.schema([field.with_nullable(True) for field in st.schema(table) if field.name != "date"])
 
 
 def rows_of(table: str, recordings):
@@ -34,7 +30,7 @@ def rows_of(table: str, recordings):
     def convert(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import session_tape as st
 
-        schema = plain(st.schema(table))
+        schema = columns_of(table)
         for batch in st.table(recordings(batches), table):
             yield pa.RecordBatch.from_arrays([column.cast(field.type) for column, field in zip(batch.columns, schema)], schema=schema)
 
@@ -52,9 +48,7 @@ def objects_in(batches: Iterator[pa.RecordBatch]):
 
 
 def spark_schema(table: str):
-    import session_tape as st
-
-    return from_arrow_schema(plain(st.schema(table)))
+    return from_arrow_schema(columns_of(table))
 
 
 def table_of(spark: SparkSession, folder: Path, table: str) -> DataFrame:

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
 use session_tape_core::{FinalHistory, LineSource, ReadError, equal_segments};
@@ -10,15 +9,15 @@ use session_tape_core::{FinalHistory, LineSource, ReadError, equal_segments};
 use crate::columns::{BATCH_BYTES, BATCH_ROWS};
 use crate::failure::Failure;
 use crate::file_facts::FileFacts;
-use crate::identity::Identity;
 use crate::input::{Content, Input, is_archive, log_of, read_failed};
 use crate::interrupt::Progress;
-use crate::on_disk::{OnDisk, Refused};
+use crate::on_disk::{IN_MEMORY, OnDisk, Refused};
 use crate::options::Options;
 use crate::run_tables::RunTables;
 use crate::schema::Table;
 use crate::session_scan::{LineColumns, ScannedPart, Scanner};
 use crate::session_table::{Session, SessionTables};
+use session_tape_core::Cancellation;
 
 /// Size in bytes above which a session is read in parts.
 const ONE_PART_BYTES: u64 = 4 << 20;
@@ -45,7 +44,7 @@ pub struct Converter {
     runs: RunTables,
     /// Bytes of the lines whose events are not in a batch yet.
     read: u64,
-    cancelled: Arc<AtomicBool>,
+    cancelled: Cancellation,
     progress: Arc<Progress>,
     /// Bytes of the recording that were added to the progress.
     reported: u64,
@@ -55,14 +54,14 @@ pub struct Converter {
 #[derive(Clone, Debug)]
 pub struct Converted {
     pub name: String,
-    /// Whether it was read at a path.
-    pub has_path: bool,
-    pub identity: Identity,
+    pub bytes: u64,
+    /// Why it is no session or run, or could not be read.
+    pub error: Option<String>,
 }
 
 impl Converter {
     /// Creates a converter for the tables that `options` selects.
-    pub fn new(options: Options, cancelled: Arc<AtomicBool>, progress: Arc<Progress>) -> Self {
+    pub fn new(options: Options, cancelled: Cancellation, progress: Arc<Progress>) -> Self {
         let (sessions, runs) = (SessionTables::new(options.clone()), RunTables::new(options.clone()));
         Converter {
             scanner: Scanner::new(options.clone()),
@@ -80,21 +79,21 @@ impl Converter {
     /// conversion.
     pub fn convert(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, Failure> {
         self.reported = 0;
-        let identity = if let Content::Nothing(error) = &input.content {
+        let converted = if let Content::Nothing(error) = &input.content {
             self.add_error(&input.name, error)
         } else if self.options.is_of_runs() {
             self.convert_run(input, batches)?
         } else if input.is_packed() {
-            self.convert_packed(input, None, batches)?
+            self.convert_packed(input, batches)?
         } else {
             self.convert_session(input, batches)?
         };
         // After a cancellation, reading may have stopped anywhere.
-        if self.cancelled.load(Ordering::Relaxed) {
+        if self.cancelled.is_cancelled() {
             return Err(CANCELLED.into());
         }
-        self.progress.add_bytes(identity.bytes.saturating_sub(self.reported));
-        Ok(Converted { name: input.name.clone(), has_path: input.has_path(), identity })
+        self.progress.add_bytes(converted.bytes.saturating_sub(self.reported));
+        Ok(converted)
     }
 
     /// Hands out the remaining rows.
@@ -118,35 +117,34 @@ impl Converter {
         Ok(())
     }
 
-    fn add_error(&mut self, name: &str, error: &str) -> Identity {
-        let facts = FileFacts::default();
-        let identity = Identity::of_failure(&facts, error);
-        if self.options.is_of_runs() {
-            self.runs.add_error(name, &facts, error);
-        } else {
-            Session::new(name).finish(facts, Some(error.to_owned()), &mut self.sessions);
-        }
-        identity
+    fn add_error(&mut self, name: &str, error: &str) -> Converted {
+        self.add_refused(name, Refused { file: FileFacts::default(), error: error.to_owned() })
     }
 
-    fn convert_session(&mut self, input: &Input, batches: Batches<'_>) -> Result<Identity, Failure> {
+    fn add_refused(&mut self, name: &str, Refused { file, error }: Refused) -> Converted {
+        let bytes = file.bytes;
+        if self.options.is_of_runs() {
+            self.runs.add_error(name, &file, &error);
+        } else {
+            Session::new(name).finish(file, Some(error.clone()), &mut self.sessions);
+        }
+        Converted { name: name.to_owned(), bytes, error: Some(error) }
+    }
+
+    fn convert_session(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, Failure> {
         match input.open() {
-            Ok(source) if is_archive(&source) => self.convert_packed(input, Some(&source), batches),
+            Ok(source) if is_archive(&source) => self.convert_packed(input, batches),
             Ok(source) => self.convert_lines(&input.name, source, batches),
             Err(error) => Ok(self.add_error(&input.name, &read_failed(&error))),
         }
     }
 
-    fn convert_lines(&mut self, name: &str, source: LineSource, batches: Batches<'_>) -> Result<Identity, Failure> {
+    fn convert_lines(&mut self, name: &str, source: LineSource, batches: Batches<'_>) -> Result<Converted, Failure> {
         let mut session = Session::new(name);
         let mut file = self.options.file_hash();
         let (source, history) = match parts_of(source) {
             Ok(parts) => parts,
-            Err(error) => {
-                let identity = Identity::of_failure(&FileFacts::default(), &error);
-                session.finish(FileFacts::default(), Some(error), &mut self.sessions);
-                return Ok(identity);
-            }
+            Err(error) => return Ok(self.add_error(name, &error)),
         };
         let mut error = None;
         let is_alone = source.lines.size() >= ALONE_BYTES;
@@ -154,7 +152,7 @@ impl Converter {
             if is_alone && self.sessions.event_rows() > 0 {
                 batches(Table::Events, self.sessions.take_events()?)?;
             }
-            if self.cancelled.load(Ordering::Relaxed) {
+            if self.cancelled.is_cancelled() {
                 return Err(CANCELLED.into());
             }
             match self.scanner.scan(&source.lines, range.clone(), Some(&mut file), self.sessions.lines_mut()) {
@@ -189,46 +187,32 @@ impl Converter {
             batches(Table::ToolCalls, self.sessions.take_calls()?)?;
         }
         let facts = FileFacts::from(file.finish(&source.lines));
-        let identity = Identity::of_file(&facts);
-        session.finish(facts, error, &mut self.sessions);
-        Ok(identity)
+        let bytes = facts.bytes;
+        let error = session.finish(facts, error, &mut self.sessions);
+        Ok(Converted { name: name.to_owned(), bytes, error })
     }
 
     /// Converts a session in a bundle.
-    fn convert_packed(
-        &mut self,
-        input: &Input,
-        source: Option<&LineSource>,
-        batches: Batches<'_>,
-    ) -> Result<Identity, Failure> {
-        let file = OnDisk::of(input, source).map_err(|error| Failure::of_temporary_file(&error))?;
+    fn convert_packed(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, Failure> {
+        let file = OnDisk::of(input).ok_or(IN_MEMORY)?;
         match file.open(false, &self.cancelled) {
             Ok(recording) => match LineSource::open_or_drain(log_of(&recording)) {
                 Ok(lines) => self.convert_lines(&input.name, lines, batches),
                 Err(error) => Ok(self.add_error(&input.name, &file.tell(read_failed(&error)))),
             },
-            Err(Refused { file, error }) => {
-                let identity = Identity::of_failure(&file, &error);
-                Session::new(&input.name).finish(file, Some(error), &mut self.sessions);
-                Ok(identity)
-            }
+            Err(refused) => Ok(self.add_refused(&input.name, refused)),
         }
     }
 
-    fn convert_run(&mut self, input: &Input, batches: Batches<'_>) -> Result<Identity, Failure> {
-        let file = OnDisk::of(input, None).map_err(|error| Failure::of_temporary_file(&error))?;
+    fn convert_run(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, Failure> {
+        let file = OnDisk::of(input).ok_or(IN_MEMORY)?;
         let recording = match file.open(true, &self.cancelled) {
             Ok(recording) => recording,
-            Err(Refused { file, error }) => {
-                self.runs.add_error(&input.name, &file, &error);
-                return Ok(Identity::of_failure(&file, &error));
-            }
+            Err(refused) => return Ok(self.add_refused(&input.name, refused)),
         };
         let facts = FileFacts::of(log_of(&recording), self.options.file_hash());
-        // Taken before the verification: if a file changes meanwhile, the next export verifies the run again.
-        let identity = Identity::of_run(&facts, &recording, self.options.verify);
         let (cancelled, progress, reported) = (&self.cancelled, &self.progress, &mut self.reported);
-        self.runs.add(&file, &recording, &facts, cancelled, &mut |runs, read| {
+        let error = self.runs.add(&file, &recording, &facts, cancelled, &mut |runs, read| {
             progress.add_bytes(read.saturating_sub(*reported));
             *reported = read.max(*reported);
             if runs.has_event_batch() {
@@ -236,7 +220,7 @@ impl Converter {
             }
             Ok(())
         })?;
-        Ok(identity)
+        Ok(Converted { name: input.name.clone(), bytes: facts.bytes, error })
     }
 }
 

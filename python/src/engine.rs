@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
 use session_tape_core::{
@@ -11,15 +10,12 @@ use session_tape_core::{
 
 use crate::allocator;
 use crate::convert::{Converted, Converter, PART_BYTES, Parts, Tables, parts_of, scan_part};
-use crate::export_group::{Group, Written, write_group};
 use crate::failure::Failure;
-use crate::identity::Identity;
+use crate::file_facts::FileFacts;
 use crate::input::{Content, Input, is_archive, log_of, read_failed};
 use crate::interrupt::Progress;
 use crate::options::Options;
-use crate::parquet_file::{EncodedRows, FullRows};
 use crate::peek::{Peeked, Peeker};
-use crate::schema::Table;
 use crate::session_scan::{LineColumns, ScannedPart, Scanner};
 use crate::session_table::{Session, SessionTables};
 
@@ -39,9 +35,6 @@ const SCAN_BYTES: u64 = 4 * PART_BYTES;
 /// Estimated memory that a line takes in columns and in its context, in bytes, in addition to its texts.
 const LINE_BYTES: u64 = 700;
 
-/// Estimated memory of a thread that converts recordings and writes them, in bytes.
-const WRITE_BYTES: u64 = 8 << 20;
-
 /// Number of bytes and of files at which a group of small recordings is handed over.
 pub const GROUP_BYTES: u64 = 2 << 20;
 pub const GROUP_FILES: usize = 256;
@@ -52,12 +45,8 @@ pub enum Job {
     Convert(Vec<Input>),
     /// Scan a part of a session.
     Scan(Arc<Parts>, usize, Box<LineColumns>),
-    /// Encode a row group.
-    Encode(Table, FullRows),
-    /// Look at recordings before they are exported.
-    Peek(Vec<Input>, bool),
-    /// Convert recordings and write them to files.
-    Write(Box<Group>),
+    /// Look at recordings before they are written to tables.
+    Peek(Vec<Input>),
 }
 
 impl Job {
@@ -67,9 +56,7 @@ impl Job {
             // Rows take more bytes than the lines that they come from.
             Job::Convert(inputs) => 3 * inputs.iter().map(Input::size).sum::<u64>(),
             Job::Scan(..) => SCAN_BYTES,
-            Job::Encode(_, rows) => rows.bytes() as u64,
-            Job::Peek(..) => 0,
-            Job::Write(_) => WRITE_BYTES,
+            Job::Peek(_) => 0,
         }
     }
 }
@@ -78,9 +65,7 @@ impl Job {
 pub enum Done {
     Converted(Result<Tables, Failure>),
     Scanned(Box<(LineColumns, Result<ScannedPart, ReadError>)>),
-    Encoded(Table, Result<EncodedRows, Failure>),
     Peeked(Vec<Peeked>),
-    Written(Box<Result<Written, Failure>>),
 }
 
 impl Done {
@@ -92,8 +77,7 @@ impl Done {
                 let read = scanned.part.begin.map_or(0, |begin| scanned.part.end - begin);
                 2 * read + LINE_BYTES * scanned.part.lines
             }),
-            Done::Encoded(_, Ok(encoded)) => encoded.bytes() as u64,
-            Done::Converted(Err(_)) | Done::Encoded(_, Err(_)) | Done::Peeked(_) | Done::Written(_) => 0,
+            Done::Converted(Err(_)) | Done::Peeked(_) => 0,
         }
     }
 }
@@ -112,12 +96,12 @@ struct Thread {
     options: Options,
     converter: Converter,
     scanner: Scanner,
-    cancelled: Arc<AtomicBool>,
+    cancelled: Cancellation,
     progress: Arc<Progress>,
 }
 
 impl Thread {
-    fn new(options: &Options, cancelled: &Arc<AtomicBool>, progress: &Arc<Progress>) -> Self {
+    fn new(options: &Options, cancelled: &Cancellation, progress: &Arc<Progress>) -> Self {
         Thread {
             converter: Converter::new(options.clone(), cancelled.clone(), progress.clone()),
             scanner: Scanner::new(options.clone()),
@@ -158,12 +142,10 @@ impl Worker for Thread {
             Job::Scan(parts, at, columns) => {
                 Done::Scanned(Box::new(scan_part(&mut self.scanner, &parts, at, *columns)))
             }
-            Job::Encode(table, rows) => Done::Encoded(table, rows.encode().map_err(Failure::from)),
-            Job::Peek(inputs, hash) => {
-                let mut peeker = Peeker::new(hash, &self.options, &self.cancelled);
+            Job::Peek(inputs) => {
+                let mut peeker = Peeker::new(&self.options, &self.cancelled);
                 Done::Peeked(inputs.into_iter().map(|input| peeker.peek(input)).collect())
             }
-            Job::Write(group) => Done::Written(Box::new(write_group(*group, &self.cancelled, &self.progress))),
         }
     }
 }
@@ -181,7 +163,7 @@ pub struct Engine {
 
 impl Engine {
     /// Creates an engine with a thread for each core. Threads are started when there is work.
-    pub fn new(options: &Options, cancelled: &Arc<AtomicBool>, progress: &Arc<Progress>) -> Self {
+    pub fn new(options: &Options, cancelled: &Cancellation, progress: &Arc<Progress>) -> Self {
         let (threads, thread) = (threads(), || Thread::new(options, cancelled, progress));
         allocator::prepare(threads);
         let room = 2 * threads;
@@ -210,7 +192,7 @@ impl Engine {
 
     /// Cancels the jobs under way and waits for their end: a thread that is still writing would leave its files behind.
     pub fn stop(&mut self, cancelled: &Cancellation) {
-        cancelled.store(true, Ordering::Relaxed);
+        cancelled.cancel();
         while self.next().is_some() {}
     }
 
@@ -236,7 +218,6 @@ pub struct LargeSession {
     history: FinalHistory,
     session: Session,
     name: String,
-    has_path: bool,
     /// Emptied columns, whose capacity is reused for the next part.
     spare: LineColumns,
     /// `None` if its hash is not needed.
@@ -274,7 +255,6 @@ impl LargeSession {
             history,
             session: Session::new(&input.name),
             name: input.name.clone(),
-            has_path: input.has_path(),
             spare: LineColumns::default(),
             hash,
             handed_over: 0,
@@ -344,9 +324,9 @@ impl LargeSession {
 
     /// Ends the session, and adds its remaining rows to `tables`.
     pub fn finish(self, tables: &mut SessionTables) -> Converted {
-        let facts = self.hash.map(|hash| hash.finish(&self.parts.lines).into()).unwrap_or_default();
-        let identity = Identity::of_file(&facts);
-        self.session.finish(facts, self.error, tables);
-        Converted { name: self.name, has_path: self.has_path, identity }
+        let facts: FileFacts = self.hash.map(|hash| hash.finish(&self.parts.lines).into()).unwrap_or_default();
+        let bytes = facts.bytes;
+        let error = self.session.finish(facts, self.error, tables);
+        Converted { name: self.name, bytes, error }
     }
 }

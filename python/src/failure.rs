@@ -5,7 +5,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use arrow::error::ArrowError;
-use parquet::errors::ParquetError;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -24,20 +23,6 @@ impl Failure {
     /// The failure of a system call for a path.
     pub fn at(path: &Path, error: &io::Error) -> Self {
         Failure::System { number: number_of(error), message: message_of(error), path: Some(path.to_owned()) }
-    }
-
-    /// The same failure, of this path if it is of none.
-    pub fn or_at(mut self, fallback: &Path) -> Self {
-        if let Failure::System { path: path @ None, .. } = &mut self {
-            *path = Some(fallback.to_owned());
-        }
-        self
-    }
-
-    /// The failure to keep a recording in a temporary file.
-    pub fn of_temporary_file(error: &io::Error) -> Self {
-        let message = format!("A temporary file cannot be written: {}", message_of(error));
-        Failure::System { number: number_of(error), message, path: Some(std::env::temp_dir()) }
     }
 }
 
@@ -74,18 +59,6 @@ impl From<ArrowError> for Failure {
     fn from(error: ArrowError) -> Self {
         match error {
             ArrowError::IoError(_, error) => error.into(),
-            error => Failure::Other(error.to_string()),
-        }
-    }
-}
-
-impl From<ParquetError> for Failure {
-    fn from(error: ParquetError) -> Self {
-        match error {
-            ParquetError::External(error) => match error.downcast::<io::Error>() {
-                Ok(error) => (*error).into(),
-                Err(error) => Failure::Other(error.to_string()),
-            },
             error => Failure::Other(error.to_string()),
         }
     }

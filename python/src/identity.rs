@@ -1,4 +1,4 @@
-//! The identity of a recording, which tells whether its rows would differ from those that were exported.
+//! The identity of a recording, which tells whether its rows would differ from those that were written.
 
 use std::fs;
 use std::path::Path;
@@ -20,6 +20,13 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// The identity as a text: the hash of the content, and that of whatever else matters.
+    pub fn fingerprint(&self) -> String {
+        let content = self.fingerprint.map_or_else(String::new, |hash| format!("{hash:032x}"));
+        let context = self.context.map_or_else(String::new, |hash| format!("-{}", const_hex::encode(hash)));
+        content + &context
+    }
+
     /// The identity of a file that was read.
     pub fn of_file(facts: &FileFacts) -> Self {
         Identity { bytes: facts.bytes, fingerprint: facts.fingerprint, context: None }

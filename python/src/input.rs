@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use session_tape_core::{FileHash, LineSource, ReadError, Recording, is_archive_beginning};
 
-use crate::kept_file::KeptFile;
 use crate::source_name::name_of;
+use crate::spooled::Spooled;
 
 /// A recording to be read.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct Input {
     pub name: String,
     /// Where its content is.
     pub content: Content,
-    /// What it was when it was examined. Recordings are found by one thread and examined by several.
+    /// What it was when it was examined.
     examined: OnceLock<Examined>,
     /// Whether it is an open file without a name.
     is_nameless: bool,
@@ -28,20 +28,19 @@ struct Examined {
     /// In bytes; 0 if unknown.
     size: u64,
     is_directory: bool,
-    /// Whether it is a regular file.
-    is_file: bool,
+    is_pipe: bool,
 }
 
 impl Examined {
     fn of(path: &Path) -> Self {
         let found = fs::metadata(path);
         let is_directory = found.as_ref().is_ok_and(fs::Metadata::is_dir);
-        let is_file = found.as_ref().is_ok_and(fs::Metadata::is_file);
+        let is_pipe = found.as_ref().is_ok_and(is_pipe);
         let size = match is_directory {
             true => [RUN_LOG, SESSION_LOG].iter().map(|log| size_of_file(&path.join(log))).max().unwrap_or(0),
             false => found.map_or(0, |found| found.len()),
         };
-        Examined { size, is_directory, is_file }
+        Examined { size, is_directory, is_pipe }
     }
 }
 
@@ -56,7 +55,7 @@ pub enum Content {
     /// In memory.
     Memory(Arc<Vec<u8>>),
     /// In a temporary file.
-    Kept(Arc<KeptFile>),
+    Spooled(Arc<Spooled>),
     /// Nowhere: it cannot be read, for this reason.
     Nothing(String),
 }
@@ -79,15 +78,10 @@ impl Input {
         Self::of(name_of(&path), Content::Path(path))
     }
 
-    /// Finds out its size and kind now; otherwise this is done as soon as they are needed.
-    pub fn examine(&self) {
-        self.examined();
-    }
-
     fn examined(&self) -> Examined {
         *self.examined.get_or_init(|| match &self.content {
             Content::Path(path) => Examined::of(path),
-            Content::Kept(file) => Examined::of(&file.path()),
+            Content::Spooled(file) => Examined::of(file.path()),
             Content::Memory(bytes) => Examined { size: bytes.len() as u64, ..Examined::default() },
             Content::Nothing(_) => Examined::default(),
         })
@@ -105,8 +99,8 @@ impl Input {
     }
 
     /// A recording in a temporary file.
-    pub fn kept(name: String, file: KeptFile) -> Self {
-        Self::of(name, Content::Kept(Arc::new(file)))
+    pub fn spooled(name: String, file: Spooled) -> Self {
+        Self::of(name, Content::Spooled(Arc::new(file)))
     }
 
     fn of(name: String, content: Content) -> Self {
@@ -118,8 +112,8 @@ impl Input {
         Input { name: NAMELESS.to_owned(), is_nameless: true, ..self }
     }
 
-    /// Returns the input itself if it has a name. An open file without a name is named by its content, so that it does not replace another one in a
-    /// lake.
+    /// Returns the input itself if it has a name. An open file without a name is named by its content, so that its rows do not replace those of
+    /// another one.
     pub fn named(self) -> Self {
         if !self.is_nameless {
             return self;
@@ -132,23 +126,17 @@ impl Input {
         Input { name: format!("<file:{}>", const_hex::encode(&sha256[..8])), ..self }
     }
 
-    /// Whether its name is that of its path, at which it can be read by a later export too.
+    /// Whether it is a path, and not the content of an object.
     pub fn has_path(&self) -> bool {
         matches!(self.content, Content::Path(_) | Content::Nothing(_))
     }
 
-    /// Returns the input itself if it can be read again. An input that can be read only once, such as a pipe, is copied to a temporary file now.
-    pub fn settled(self) -> Self {
-        let Content::Path(path) = &self.content else { return self };
-        if self.examined().is_file || can_be_read_again(path) {
-            return self;
+    /// The path of a named pipe, which can be read only once.
+    pub fn pipe(&self) -> Option<&Path> {
+        match &self.content {
+            Content::Path(path) if self.examined().is_pipe => Some(path),
+            _ => None,
         }
-        let source = self.open().map_err(|error| read_failed(&error));
-        let kept = source.and_then(|source| {
-            let file = KeptFile::copy(&source).map_err(|error| format!("Failed to keep what is in a pipe: {error}"))?;
-            Ok(Input::kept(self.name.clone(), file))
-        });
-        kept.unwrap_or_else(|error| Input { content: Content::Nothing(error), ..self })
     }
 
     /// The number of bytes that are kept for it in memory or in a temporary file.
@@ -176,19 +164,9 @@ impl Input {
     pub fn open(&self) -> Result<LineSource, ReadError> {
         match &self.content {
             Content::Path(path) => LineSource::open_or_drain(path),
-            Content::Kept(file) => LineSource::open(&file.path()),
+            Content::Spooled(file) => LineSource::open(file.path()),
             Content::Memory(bytes) => Ok(LineSource::in_memory(bytes.to_vec())),
             Content::Nothing(_) => Ok(LineSource::in_memory(Vec::new())),
-        }
-    }
-
-    /// Opens the file of a session of which only the beginning will be read.
-    pub fn open_unread(&self) -> Result<LineSource, ReadError> {
-        match &self.content {
-            Content::Path(path) => LineSource::open_unread(path),
-            Content::Kept(file) => LineSource::open_unread(&file.path()),
-            Content::Memory(bytes) => Ok(LineSource::in_memory(bytes[..bytes.len().min(64 << 10)].to_vec())),
-            Content::Nothing(_) => self.open(),
         }
     }
 }
@@ -204,9 +182,15 @@ pub fn is_archive(source: &LineSource) -> bool {
     source.read_at(&mut beginning, 0).is_ok_and(|count| is_archive_beginning(&beginning[..count]))
 }
 
-/// Whether a path can be read more than once: it leads to a regular file or a directory, or that is unknown.
-pub fn can_be_read_again(path: &Path) -> bool {
-    fs::metadata(path).map_or(true, |found| found.is_file() || found.is_dir())
+#[cfg(unix)]
+fn is_pipe(found: &fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    found.file_type().is_fifo()
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &fs::Metadata) -> bool {
+    false
 }
 
 fn size_of_file(path: &Path) -> u64 {

@@ -5,7 +5,7 @@
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -89,7 +89,7 @@ impl Reporter {
 /// Runs `work` on another thread. An exception of a signal handler or of `on_progress` cancels it, and is returned after the work has ended.
 pub fn interruptible<T: Send>(
     py: Python<'_>,
-    cancelled: &Arc<AtomicBool>,
+    cancelled: &Cancellation,
     mut reporter: Option<&mut Reporter>,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
@@ -99,7 +99,7 @@ pub fn interruptible<T: Send>(
             let work = move || {
                 // Dropped when the work ends, which ends `watch`.
                 let _working: Sender<()> = working;
-                Cancellation::from(cancelled.clone()).during(work)
+                cancelled.clone().during(work)
             };
             let thread = thread::Builder::new()
                 .name("session-tape".to_owned())
@@ -125,7 +125,7 @@ fn watch(worked: &Receiver<()>, cancelled: &Cancellation, mut reporter: Option<&
                 reporter.as_deref_mut().map_or(Ok(()), |reporter| reporter.report(py))
             });
             if result.is_err() {
-                cancelled.store(true, Ordering::Relaxed);
+                cancelled.cancel();
             }
         }
     }

@@ -1,7 +1,6 @@
 //! A large run, whose rows are taken while it is being read.
 
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -27,7 +26,7 @@ pub struct LargeRun {
     /// Never locked: the mutex makes the receiver `Sync`, which a Python class must be.
     steps: Option<Mutex<Receiver<RunStep>>>,
     thread: Option<JoinHandle<()>>,
-    cancelled: Arc<AtomicBool>,
+    cancelled: Cancellation,
     is_over: bool,
 }
 
@@ -37,7 +36,7 @@ impl LargeRun {
     pub fn start(
         input: Input,
         options: &Options,
-        cancelled: &Arc<AtomicBool>,
+        cancelled: &Cancellation,
         progress: &Arc<Progress>,
     ) -> std::io::Result<Self> {
         let (sender, steps) = sync_channel(1);
@@ -50,7 +49,7 @@ impl LargeRun {
             // Fails if the receiver was dropped.
             let _ = sender.send(RunStep::End(converted));
         };
-        let cancellation = Cancellation::from(cancelled.clone());
+        let cancellation = cancelled.clone();
         let thread = thread::Builder::new()
             .name("session-tape".to_owned())
             .stack_size(STACK_BYTES)
@@ -76,7 +75,7 @@ impl LargeRun {
 impl Drop for LargeRun {
     fn drop(&mut self) {
         if !self.is_over {
-            self.cancelled.store(true, Ordering::Relaxed);
+            self.cancelled.cancel();
         }
         // Dropped first, so that a thread that waits for its batch to be taken ends.
         self.steps = None;

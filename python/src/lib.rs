@@ -1,11 +1,11 @@
-//! Recordings as Arrow and Parquet tables: the Python module `session_tape._native`.
+//! Recordings as Arrow batches: the Python module `session_tape._native`. It writes nothing; Python writes tables and temporary files.
 //!
 //! - [`python_inputs`] reads the argument `paths`. [`walk`] finds recordings in directories and globs ([`glob_paths`]), each an [`input`] with a
-//!   [`source_name`]; [`spool`] reads recordings that have no path into a [`kept_file`]; [`on_disk`] opens those that have one.
+//!   [`source_name`]; recordings that have no path are [`spooled`] ([`spool`]); [`on_disk`] opens runs and bundles.
+//! - [`finder`] looks for recordings ([`found`]) and tells when recordings began and whether they have changed ([`peek`], [`identity`]).
 //! - [`convert`] turns recordings into rows: [`session_scan`] parses lines, [`session_table`] puts them in order, and [`tool_calls_table`],
 //!   [`sessions_table`] and [`run_tables`] build the other tables. [`engine`] has the threads, except that of a [`large_run`].
-//! - [`stream`] yields batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), which [`manifest`]s list with the
-//!   [`identity`] of each recording; meanwhile it holds the [`lake_lock`]. [`prune`] removes the files that are no longer needed.
+//! - [`stream`] yields batches.
 //! - [`failure`] turns errors into exceptions.
 //! - [`allocator`] sets the global allocator.
 //! - [`interrupt`] lets Ctrl-C interrupt long work.
@@ -15,24 +15,18 @@ mod allocator;
 mod columns;
 mod convert;
 mod engine;
-mod export;
-mod export_commit;
-mod export_group;
 mod failure;
 mod file_facts;
+mod finder;
+mod found;
 mod glob_paths;
 mod identity;
 mod input;
 mod interrupt;
-mod kept_file;
-mod lake_lock;
 mod large_run;
-mod manifest;
 mod on_disk;
 mod options;
-mod parquet_file;
 mod peek;
-mod prune;
 mod python_inputs;
 mod run_tables;
 mod schema;
@@ -41,6 +35,7 @@ mod session_table;
 mod sessions_table;
 mod source_name;
 mod spool;
+mod spooled;
 mod stream;
 mod tool_calls_table;
 mod values;
@@ -49,24 +44,21 @@ mod walk;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::thread;
 
 use arrow::array::{Array, ArrayData, BooleanBuilder, RecordBatchReader};
 use arrow::datatypes::Schema;
 use arrow::ffi_stream::RecordBatchStreamReader;
 use arrow::pyarrow::PyArrowType;
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use session_tape_core::{DiffOptions, Recording, diff};
 
-use crate::export::Export;
 use crate::failure::Failure;
+use crate::finder::Finder;
+use crate::found::Found;
 use crate::input::RUN_LOG;
-use crate::interrupt::{LOOK, Progress, Reporter, interruptible};
-use crate::lake_lock::{Attempt, LakeLock};
+use crate::interrupt::interruptible;
 use crate::on_disk::opened_at;
 use crate::options::Options;
 use crate::python_inputs::PythonInputs;
@@ -76,17 +68,23 @@ use crate::verify::Verifier;
 use crate::walk::{Wanted, is_recording};
 use session_tape_core::task::{Cancellation, Task};
 
-/// Recordings that are kept in memory or in temporary files are exported as soon as they have this many bytes.
-const KEPT_BYTES: u64 = 64 << 20;
-
-/// Number of recordings that are found before they are exported. A recording takes some 600 bytes until its group is planned.
-const FOUND_FILES: usize = 1 << 15;
-
 fn table_named(name: &str) -> PyResult<Table> {
     let all: Vec<&str> = Table::ALL.iter().map(|table| table.as_str()).collect();
     Table::named(name).ok_or_else(|| {
         PyValueError::new_err(format!("there is no table '{name}': it must be one of {}", all.join(", ")))
     })
+}
+
+/// The tables with these names: at least one, and not of sessions and of runs.
+fn tables_named(names: &[String]) -> PyResult<Vec<Table>> {
+    let tables = names.iter().map(|name| table_named(name)).collect::<PyResult<Vec<_>>>()?;
+    if tables.is_empty() {
+        return Err(PyValueError::new_err("tables must name at least one table"));
+    }
+    if tables.iter().any(|table| table.is_of_runs() != tables[0].is_of_runs()) {
+        return Err(PyValueError::new_err("tables of sessions and tables of runs must be written by separate calls"));
+    }
+    Ok(tables)
 }
 
 fn options_of(tables: &[Table], text_limit: usize, include_payload: bool, verify: bool) -> Options {
@@ -116,100 +114,28 @@ fn schema_of(table: &str, include_payload: bool) -> PyResult<PyArrowType<Schema>
     Ok(PyArrowType(table_named(table)?.schema(include_payload).as_ref().clone()))
 }
 
-/// An iterator over the batches of a table.
+/// An iterator over the batches of tables, each with the name of its table.
 #[pyfunction]
 #[pyo3(name = "stream")]
 fn stream_of(
     paths: &Bound<'_, PyAny>,
-    table: &str,
+    tables: Vec<String>,
     text_limit: usize,
     include_payload: bool,
     verify: bool,
     on_progress: Option<Py<PyAny>>,
 ) -> PyResult<BatchStream> {
-    let table = table_named(table)?;
-    let inputs = PythonInputs::new(paths, wanted_of(&[table]))?.examining();
-    Ok(BatchStream::new(table, inputs, options_of(&[table], text_limit, include_payload, verify), on_progress))
+    let tables = tables_named(&tables)?;
+    let inputs = PythonInputs::new(paths, wanted_of(&tables))?;
+    Ok(BatchStream::new(inputs, options_of(&tables, text_limit, include_payload, verify), on_progress))
 }
 
-/// Locks a lake. Waits as long as another export has locked it.
-fn lock(py: Python<'_>, lake: &Path) -> PyResult<LakeLock> {
-    loop {
-        match LakeLock::attempt(lake).map_err(|failure| export_failed(failure, lake))? {
-            Attempt::Locked(lock) => return Ok(lock),
-            Attempt::Nested => {
-                let lake = lake.display();
-                return Err(PyRuntimeError::new_err(format!(
-                    "dest '{lake}' is the lake of an export of this thread that has not ended: paths must not export to the same lake"
-                )));
-            }
-            Attempt::Busy => py.detach(|| thread::sleep(LOOK)),
-        }
-        py.check_signals()?;
-    }
-}
-
-/// Writes tables. Returns what was done as a dictionary.
+/// An iterator over the recordings in `paths`, with what decides whether and where they are written.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)] // The Python function has as many.
-fn to_parquet<'py>(
-    py: Python<'py>,
-    paths: &Bound<'_, PyAny>,
-    dest: PathBuf,
-    tables: Vec<String>,
-    text_limit: usize,
-    include_payload: bool,
-    verify: bool,
-    prune: bool,
-    on_progress: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let tables = tables.iter().map(|name| table_named(name)).collect::<PyResult<Vec<_>>>()?;
-    if tables.is_empty() {
-        return Err(PyValueError::new_err("tables must name at least one table"));
-    }
-    if tables.iter().any(|table| table.is_of_runs() != tables[0].is_of_runs()) {
-        return Err(PyValueError::new_err("tables of sessions and tables of runs must be exported by separate calls"));
-    }
-    let mut inputs = PythonInputs::new(paths, wanted_of(&tables))?;
-    let (cancelled, progress) = (Arc::new(Cancellation::default()), Arc::new(Progress::default()));
-    let mut reporter = Reporter::new(on_progress, &progress);
-    let options = options_of(&tables, text_limit, include_payload, verify);
-    // Held until the function returns.
-    let _lock = lock(py, &dest)?;
-    let failed = |failure| export_failed(failure, &dest);
-    let mut export = Export::new(&dest, options, cancelled.clone(), progress).map_err(failed)?;
-    let mut is_over = false;
-    while !is_over {
-        let (mut window, mut bytes) = (Vec::new(), 0);
-        while bytes < KEPT_BYTES && window.len() < FOUND_FILES {
-            py.check_signals()?;
-            let Some(input) = inputs.next(py)? else {
-                is_over = true;
-                break;
-            };
-            bytes += input.kept_bytes();
-            window.push(input);
-        }
-        let added = interruptible(py, &cancelled, Some(&mut reporter), || export.add(window))?;
-        added.map_err(failed)?;
-    }
-    let report = py.detach(|| export.finish(prune)).map_err(failed)?;
-    let found = PyDict::new(py);
-    found.set_item("sources", report.sources)?;
-    found.set_item("unchanged", report.unchanged)?;
-    found.set_item("bytes", report.bytes)?;
-    found.set_item("rows", report.rows)?;
-    found.set_item("parts", report.parts)?;
-    found.set_item("pruned", report.pruned)?;
-    Ok(found)
-}
-
-/// The exception of an export. Unless an argument is wrong, it is an `OSError`: whatever else fails is about the files of the lake.
-fn export_failed(failure: Failure, lake: &Path) -> PyErr {
-    match failure.or_at(lake) {
-        Failure::Other(message) => PyOSError::new_err(message),
-        failure => failure.into(),
-    }
+fn find(paths: &Bound<'_, PyAny>, tables: Vec<String>, verify: bool) -> PyResult<Finder> {
+    let tables = tables_named(&tables)?;
+    let inputs = PythonInputs::new(paths, wanted_of(&tables))?;
+    Ok(Finder::new(inputs, Options { verify, ..Options::of(&tables) }))
 }
 
 /// Returns for each row whether its bytes have its hash.
@@ -221,7 +147,7 @@ fn verify_rows(py: Python<'_>, table: PyArrowType<RecordBatchStreamReader>) -> P
             return Err(PyValueError::new_err(format!("table has no column '{column}'")));
         }
     }
-    let cancelled = Arc::new(Cancellation::default());
+    let cancelled = Cancellation::default();
     let verified = interruptible(py, &cancelled, None, || {
         let (mut verifier, mut verified) = (Verifier::new(cancelled.clone()), BooleanBuilder::new());
         for batch in reader {
@@ -236,7 +162,7 @@ fn verify_rows(py: Python<'_>, table: PyArrowType<RecordBatchStreamReader>) -> P
 #[pyfunction]
 fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyResult<Option<Bound<'py, PyDict>>> {
     py.detach(|| must_be_recording("left", &left).and_then(|()| must_be_recording("right", &right)))?;
-    let cancelled = Arc::new(Cancellation::default());
+    let cancelled = Cancellation::default();
     let found = interruptible(py, &cancelled, None, || {
         let open = |path: &PathBuf| Recording::open(&opened_at(path), &cancelled).map_err(|error| error.to_string());
         let (left, right) = (open(&left)?, open(&right)?);
@@ -277,10 +203,13 @@ fn must_be_recording(name: &str, path: &Path) -> PyResult<()> {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<BatchStream>()?;
+    module.add_class::<Finder>()?;
+    module.add_class::<Found>()?;
     module.add_function(wrap_pyfunction!(schema_of, module)?)?;
     module.add_function(wrap_pyfunction!(recordings, module)?)?;
     module.add_function(wrap_pyfunction!(stream_of, module)?)?;
-    module.add_function(wrap_pyfunction!(to_parquet, module)?)?;
+    module.add_function(wrap_pyfunction!(find, module)?)?;
+    module.add_function(wrap_pyfunction!(spool::is_archive, module)?)?;
     module.add_function(wrap_pyfunction!(verify_rows, module)?)?;
     module.add_function(wrap_pyfunction!(first_divergence, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -2,23 +2,21 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::path::Path;
 
-use session_tape_core::{FileHash, LineSource, Recording};
+use session_tape_core::{FileHash, Recording};
 
 use crate::file_facts::FileFacts;
-use crate::input::{Content, Input, RUN_LOG, can_be_read_again};
-use crate::kept_file::KeptFile;
+use crate::input::{Content, Input, RUN_LOG};
+use crate::spooled::Spooled;
 use crate::walk::is_run_with_foreign_manifest;
+use session_tape_core::Cancellation;
 
-/// A recording at its path, or a temporary copy of it.
+/// A recording at its path, or in a temporary file.
 pub struct OnDisk<'i> {
     name: &'i str,
-    path: PathBuf,
-    kept: Option<Arc<KeptFile>>,
+    path: &'i Path,
+    spooled: Option<&'i Spooled>,
 }
 
 /// The path by which to open a recording: its own, but that of the log for a run with a foreign `manifest.json`, which would be mistaken for a
@@ -30,6 +28,9 @@ pub fn opened_at(path: &Path) -> Cow<'_, Path> {
     }
 }
 
+/// The error of a run or bundle that has no path. Those of objects are spooled to files.
+pub const IN_MEMORY: &str = "It is in memory, where it cannot be opened as a run or bundle";
+
 /// A path that cannot be opened as a recording of the wanted kind: the facts of its file, and the error.
 pub struct Refused {
     pub file: FileFacts,
@@ -37,27 +38,25 @@ pub struct Refused {
 }
 
 impl<'i> OnDisk<'i> {
-    /// Gives an input a path, if necessary by copying it. `source` has the content of an input that can be read only once and was already opened.
-    pub fn of(input: &'i Input, source: Option<&LineSource>) -> io::Result<Self> {
-        let kept = match (&input.content, source) {
-            (Content::Path(path), Some(source)) if !can_be_read_again(path) => Arc::new(KeptFile::copy(source)?),
-            (Content::Path(path), _) => return Ok(OnDisk { name: &input.name, path: path.clone(), kept: None }),
-            (Content::Kept(file), _) => file.clone(),
-            (Content::Memory(bytes), _) => Arc::new(KeptFile::with(bytes)?),
-            (Content::Nothing(error), _) => return Err(io::Error::other(error.as_str())),
+    /// The path of an input; `None` if it is in memory.
+    pub fn of(input: &'i Input) -> Option<Self> {
+        let (path, spooled) = match &input.content {
+            Content::Path(path) => (path.as_path(), None),
+            Content::Spooled(file) => (file.path(), Some(&**file)),
+            Content::Memory(_) | Content::Nothing(_) => return None,
         };
-        Ok(OnDisk { name: &input.name, path: kept.path(), kept: Some(kept) })
+        Some(OnDisk { name: &input.name, path, spooled })
     }
 
     /// Opens a run if `is_of_runs`, or else a session in a bundle.
     pub fn open(&self, is_of_runs: bool, cancelled: &Cancellation) -> Result<Recording, Refused> {
-        let error = match Recording::open(&opened_at(&self.path), cancelled) {
+        let error = match Recording::open(&opened_at(self.path), cancelled) {
             Ok(recording) if recording.is_run() == is_of_runs => return Ok(recording),
             Ok(_) if is_of_runs => "It is not the log of a run".to_owned(),
             Ok(_) => "It is a run, not a session".to_owned(),
             Err(error) => self.tell(error),
         };
-        Err(Refused { file: FileFacts::of(&self.path, FileHash::default().with_sha256()), error })
+        Err(Refused { file: FileFacts::of(self.path, FileHash::default().with_sha256()), error })
     }
 
     /// The name of its source.
@@ -65,11 +64,11 @@ impl<'i> OnDisk<'i> {
         self.name
     }
 
-    /// The message of an error, in which the recording's name replaces the path of a temporary copy: that path is different each time.
+    /// The message of an error, in which the recording's name replaces the path of a temporary file: that path is different each time.
     pub fn tell(&self, error: impl Display) -> String {
         let error = error.to_string();
-        let Some(kept) = &self.kept else { return error };
-        let named = error.replace(&*kept.path().to_string_lossy(), self.name);
-        named.replace(&*kept.directory().to_string_lossy(), self.name)
+        let Some(spooled) = self.spooled else { return error };
+        let named = error.replace(&*spooled.path().to_string_lossy(), self.name);
+        named.replace(&*spooled.directory().to_string_lossy(), self.name)
     }
 }

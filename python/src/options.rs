@@ -1,7 +1,5 @@
 //! The options of a conversion: which tables are wanted, and how they are filled.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use session_tape_core::FileHash;
 
 use crate::schema::Table;
@@ -44,13 +42,6 @@ impl Options {
         options
     }
 
-    /// The same options with other tables.
-    pub fn with_tables(&self, tables: &BTreeSet<Table>) -> Self {
-        let Options { verify, text_limit, include_payload, .. } = *self;
-        let tables: Vec<Table> = tables.iter().copied().collect();
-        Options { verify, text_limit, include_payload, ..Options::of(&tables) }
-    }
-
     /// Adds a table.
     fn add(&mut self, table: Table) {
         match table {
@@ -62,12 +53,6 @@ impl Options {
         }
     }
 
-    /// The tables that are wanted.
-    pub fn tables(&self) -> impl Iterator<Item = Table> + use<> {
-        let wanted = [self.events, self.tool_calls, self.sessions, self.run_events, self.runs];
-        Table::ALL.into_iter().zip(wanted).filter(|(_, wanted)| *wanted).map(|(table, _)| table)
-    }
-
     /// Whether tables of runs are wanted, which excludes tables of sessions.
     pub fn is_of_runs(&self) -> bool {
         self.run_events || self.runs
@@ -77,15 +62,5 @@ impl Options {
     pub fn file_hash(&self) -> FileHash {
         let has_column = self.sessions || self.runs;
         if has_column { FileHash::default().with_sha256() } else { FileHash::default() }
-    }
-
-    /// The options that determine the values of rows.
-    pub fn deciding(&self) -> BTreeMap<String, u64> {
-        let values = [
-            ("text_limit", self.text_limit as u64),
-            ("include_payload", u64::from(self.include_payload)),
-            ("verify", u64::from(self.verify)),
-        ];
-        values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }

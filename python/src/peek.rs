@@ -1,10 +1,9 @@
-//! Peeks at recordings before they are exported: when each began, and what it is, to compare it with what was exported before.
+//! Peeks at recordings before they are written to tables: when each began, and what it is, to compare it with what was written before.
 
 use std::fs;
 use std::io::{ErrorKind, Read as _};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use chrono::{DateTime, NaiveDate};
 use session_tape_core::{FileHash, LineSource, Recording, SessionFold, SessionReader, is_archive_beginning, read_run};
@@ -12,61 +11,58 @@ use session_tape_core::{FileHash, LineSource, Recording, SessionFold, SessionRea
 use crate::file_facts::FileFacts;
 use crate::identity::Identity;
 use crate::input::{Content, Input, RUN_LOG, SESSION_LOG, log_of, read_failed};
-use crate::on_disk::{OnDisk, Refused};
+use crate::on_disk::{IN_MEMORY, OnDisk, Refused};
 use crate::options::Options;
 use crate::values::{time, time_of_json};
+use session_tape_core::Cancellation;
 
-/// A recording to be exported.
+/// A recording to be written.
 #[derive(Clone, Debug)]
 pub struct Peeked {
     pub input: Input,
     /// The day on which it began, in UTC.
     pub date: Option<NaiveDate>,
-    pub bytes: u64,
-    /// `None` if it was not asked for, or the recording could not be copied to disk.
-    pub identity: Option<Identity>,
-    /// Whether it, or a file that it consists of, can't be opened at present, or, if its identity was asked for, not be read to its end.
+    pub identity: Identity,
+    /// Whether it, or a file that it consists of, can't be opened at present, or not be read to its end.
     pub is_unreadable: bool,
 }
 
 /// Peeks at recordings.
 pub struct Peeker<'p> {
-    hash: bool,
     options: &'p Options,
-    cancelled: &'p AtomicBool,
+    cancelled: &'p Cancellation,
     reader: SessionReader,
 }
 
 /// What was found of a recording.
-#[derive(Default)]
 struct Found {
     /// When it began, in microseconds.
     started: Option<i64>,
-    identity: Option<Identity>,
+    identity: Identity,
     is_unreadable: bool,
 }
 
 impl<'p> Peeker<'p> {
-    /// Creates a peeker that determines identities if `hash`.
-    pub fn new(hash: bool, options: &'p Options, cancelled: &'p AtomicBool) -> Self {
-        Peeker { hash, options, cancelled, reader: SessionReader::default() }
+    /// Creates a peeker for the tables that `options` selects.
+    pub fn new(options: &'p Options, cancelled: &'p Cancellation) -> Self {
+        Peeker { options, cancelled, reader: SessionReader::default() }
     }
 
     /// Peeks at a recording.
     pub fn peek(&mut self, input: Input) -> Peeked {
-        let input = input.settled().named();
+        let input = input.named();
         let found = match &input.content {
-            Content::Nothing(error) => self.failed(&FileFacts::default(), error, true),
+            Content::Nothing(error) => failed(&FileFacts::default(), error, true),
             _ if self.options.is_of_runs() || input.is_packed() => self.recording(&input),
             _ => self.session(&input),
         };
         let date = found.started.and_then(DateTime::from_timestamp_micros).map(|time| time.date_naive());
         let Found { identity, is_unreadable, .. } = found;
-        Peeked { bytes: input.size(), input, date, identity, is_unreadable }
+        Peeked { input, date, identity, is_unreadable }
     }
 
     fn session(&mut self, input: &Input) -> Found {
-        match if self.hash { input.open() } else { input.open_unread() } {
+        match input.open() {
             Ok(source) => {
                 let beginning = beginning_of(&source);
                 if is_archive_beginning(&beginning) {
@@ -76,41 +72,37 @@ impl<'p> Peeker<'p> {
                     Some(_) => start_of(&LineSource::in_memory(beginning), &mut self.reader),
                     None => start_of(&source, &mut self.reader),
                 };
-                let facts = self.hash.then(|| FileFacts::from(FileHash::default().finish(&source)));
+                let facts = FileFacts::from(FileHash::default().finish(&source));
                 // The hash covers the bytes before the first one that can't be read.
-                let is_unreadable = facts.as_ref().is_some_and(|facts| facts.bytes < source.size());
-                Found { started, identity: facts.as_ref().map(Identity::of_file), is_unreadable }
+                let is_unreadable = facts.bytes < source.size();
+                Found { started, identity: Identity::of_file(&facts), is_unreadable }
             }
-            Err(error) => self.failed(&FileFacts::default(), &read_failed(&error), true),
+            Err(error) => failed(&FileFacts::default(), &read_failed(&error), true),
         }
     }
 
     fn recording(&mut self, input: &Input) -> Found {
-        // A copy that cannot be written is reported by the conversion.
-        let Ok(file) = OnDisk::of(input, None) else { return Found::default() };
+        let Some(file) = OnDisk::of(input) else { return failed(&FileFacts::default(), IN_MEMORY, false) };
         let recording = match file.open(self.options.is_of_runs(), self.cancelled) {
             Ok(recording) => recording,
-            Err(Refused { file, error }) => return self.failed(&file, &error, is_unreadable(input)),
+            Err(Refused { file, error }) => return failed(&file, &error, is_unreadable(input)),
         };
         let log = log_of(&recording);
         let started = match recording.is_run() {
             true => start_of_run(&recording),
             false => LineSource::open_unread(log).ok().and_then(|source| start_of(&source, &mut self.reader)),
         };
-        let Some(facts) = self.hash.then(|| FileFacts::of(log, FileHash::default())) else {
-            return Found { started, ..Found::default() };
-        };
+        let facts = FileFacts::of(log, FileHash::default());
         let identity = match recording.is_run() {
             true => Identity::of_run(&facts, &recording, self.options.verify),
             false => Identity::of_file(&facts),
         };
-        Found { started, identity: Some(identity), is_unreadable: facts.fingerprint.is_none() }
+        Found { started, identity, is_unreadable: facts.fingerprint.is_none() }
     }
+}
 
-    fn failed(&self, file: &FileFacts, error: &str, is_unreadable: bool) -> Found {
-        let identity = self.hash.then(|| Identity::of_failure(file, error));
-        Found { started: None, identity, is_unreadable }
-    }
+fn failed(file: &FileFacts, error: &str, is_unreadable: bool) -> Found {
+    Found { started: None, identity: Identity::of_failure(file, error), is_unreadable }
 }
 
 /// Whether the file of a recording, or one of the main files in its directory, can't be opened and read, whatever is in it.

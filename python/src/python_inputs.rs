@@ -9,11 +9,12 @@ use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString, PyTuple};
 
+use crate::found::Found;
 use crate::glob_paths::is_glob;
 use crate::input::Input;
 use crate::interrupt::SignalCheck;
 use crate::source_name::name_of;
-use crate::spool::spool;
+use crate::spool::{spool, spool_pipe};
 use crate::walk::{Seen, Walk, Wanted};
 
 /// Maximum number of recordings that are found, and time for which they are looked for, before the GIL is acquired again. Each time may take
@@ -24,7 +25,6 @@ const FIND_FOR: Duration = Duration::from_millis(20);
 /// Yields recordings one by one. None is opened before it is asked for.
 pub struct PythonInputs {
     wanted: Wanted,
-    is_examining: bool,
     rest: Option<Py<PyIterator>>,
     sources: VecDeque<Source>,
     /// Recordings that were found together, and are still to be yielded.
@@ -48,13 +48,16 @@ impl PythonInputs {
     pub fn new(paths: &Bound<'_, PyAny>, wanted: Wanted) -> PyResult<Self> {
         let mut inputs = PythonInputs {
             wanted,
-            is_examining: false,
             rest: None,
             sources: VecDeque::new(),
             found: VecDeque::new(),
             seen: Seen::default(),
             signals: SignalCheck::default(),
         };
+        if let Ok(found) = paths.cast::<Found>() {
+            inputs.found = found.get().inputs().iter().cloned().collect();
+            return Ok(inputs);
+        }
         if let Some(source) = source_of(paths)? {
             inputs.sources.push_back(source);
         } else {
@@ -72,24 +75,25 @@ impl PythonInputs {
         Ok(inputs)
     }
 
-    /// Recordings are examined as soon as they are found, without the GIL.
-    pub fn examining(self) -> Self {
-        PythonInputs { is_examining: true, ..self }
-    }
-
     /// The next recording; `None` after the last.
     pub fn next(&mut self, py: Python<'_>) -> PyResult<Option<Input>> {
         loop {
             if let Some(input) = self.found.pop_front() {
-                return Ok(Some(input));
+                let spooled = match input.pipe() {
+                    Some(path) => spool_pipe(py, &input.name, path, self.wanted)?,
+                    None => None,
+                };
+                return Ok(spooled.or(Some(input)));
             }
             match self.sources.pop_front() {
-                Some(Source::Object(name, content)) => return spool(Some(name), content.bind(py)).map(Some),
+                Some(Source::Object(name, content)) => {
+                    return spool(Some(name), content.bind(py), self.wanted).map(Some);
+                }
                 Some(Source::File(file)) => {
                     let file = file.bind(py);
                     let path = file_name(file)?;
                     if path.as_ref().is_none_or(|path| self.is_new(file, path)) {
-                        return spool(path.map(|path| name_of(&path)), file).map(Some);
+                        return spool(path.map(|path| name_of(&path)), file, self.wanted).map(Some);
                     }
                 }
                 Some(source) => {
@@ -126,7 +130,7 @@ impl PythonInputs {
 
     /// Finds some recordings of the walks that are next.
     fn find(&mut self, py: Python<'_>) -> PyResult<()> {
-        let PythonInputs { wanted, is_examining, sources, found, seen, signals, .. } = self;
+        let PythonInputs { wanted, sources, found, seen, signals, .. } = self;
         let is_short = matches!(sources.make_contiguous(), [Source::Walk(walk)] if walk.is_of_one_file());
         maybe_detached(py, is_short, move || {
             let begun = Instant::now();
@@ -136,9 +140,8 @@ impl PythonInputs {
             {
                 match walk.next(*wanted, seen, signals)? {
                     Some(input) => {
-                        if *is_examining {
-                            input.examine();
-                        }
+                        // Examined now, without the GIL.
+                        input.size();
                         found.push_back(input);
                     }
                     None => drop(sources.pop_front()),

@@ -1,7 +1,6 @@
 //! The tables of runs.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
@@ -14,6 +13,7 @@ use crate::on_disk::OnDisk;
 use crate::options::Options;
 use crate::schema::Table;
 use crate::values::{count, time};
+use session_tape_core::Cancellation;
 
 /// The columns of `run_events`.
 #[derive(Default)]
@@ -97,7 +97,7 @@ impl RunTables {
     }
 
     /// Adds a run, or as much of it as can be read. After some events, calls `so_far` with the number of bytes of the log that were read. It may take
-    /// rows; an error that it returns ends the run.
+    /// rows; an error that it returns ends the run. Returns why it is no run, or could not be read or verified.
     pub fn add(
         &mut self,
         file: &OnDisk<'_>,
@@ -105,7 +105,7 @@ impl RunTables {
         facts: &FileFacts,
         cancelled: &Cancellation,
         so_far: &mut dyn FnMut(&mut Self, u64) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<String>, Failure> {
         let (id, mut read, mut ended) = (run_id(recording), Read::default(), Ok(()));
         let error = read_run(recording, &mut |row| {
             read.add(row);
@@ -124,17 +124,11 @@ impl RunTables {
         let error = error.err().map(|error| file.tell(error));
         let verdicts = self.options.verify.then(|| verified(file, recording, cancelled)).transpose();
         let (verdicts, unverified) = verdicts.map_or_else(|error| (None, Some(error)), |verdicts| (verdicts, None));
+        let error = error.or(unverified);
         if self.options.runs {
-            self.append_run(
-                file.name(),
-                id.as_deref(),
-                &read,
-                facts,
-                verdicts.as_ref(),
-                error.or(unverified).as_deref(),
-            );
+            self.append_run(file.name(), id.as_deref(), &read, facts, verdicts.as_ref(), error.as_deref());
         }
-        Ok(())
+        Ok(error)
     }
 
     /// Adds the error of a recording that cannot be opened as a run.

@@ -270,20 +270,22 @@ impl Session {
         tables.rows += 1;
     }
 
-    /// Ends the session: adds rows for its remaining calls, and its own row. `error` is the error with which reading ended, if any.
-    pub fn finish(mut self, file: FileFacts, error: Option<String>, tables: &mut SessionTables) {
+    /// Ends the session: adds rows for its remaining calls, and its own row. `error` is the error with which reading ended, if any. Returns it, or else
+    /// why the file is no session.
+    pub fn finish(mut self, file: FileFacts, error: Option<String>, tables: &mut SessionTables) -> Option<String> {
         let id = self.ids.take().and_then(|(id, _)| id);
         if tables.options.tool_calls {
             self.calls.finish(&self.source, id.as_deref(), &mut tables.calls);
         }
-        if !tables.options.sessions {
-            return;
-        }
         let mut summary: SessionSummary = self.fold.finish(self.in_history);
         summary.error = error.or(summary.error);
+        if !tables.options.sessions {
+            return summary.error;
+        }
         let started = summary.start_time.as_deref().and_then(time).or(self.started);
         self.counts.lines = self.line;
         self.counts.turns = self.turns;
         tables.sessions.append(&self.source, &summary, [started, self.last], &file, &self.counts);
+        summary.error
     }
 }

@@ -1,67 +1,47 @@
-//! Reads the bytes of Python objects when they are needed. Large contents go to a temporary file.
+//! Recordings without a path that can be opened again: bytes, open files, pipes. Python copies those that are large, or must be files, to temporary
+//! files (`session_tape/_spool.py`).
 
-use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::failure::Failure;
 use crate::input::Input;
-use crate::kept_file::KeptFile;
-
-/// Maximum number of bytes that are kept in memory, and number of bytes read at a time.
-const KEPT_BYTES: usize = 1 << 20;
+use crate::spooled::Spooled;
+use crate::walk::Wanted;
 
 /// Reads a recording from a bytes-like object, or from the current position of a binary file, which need not have a name.
-pub fn spool(name: Option<String>, content: &Bound<'_, PyAny>) -> PyResult<Input> {
+pub fn spool(name: Option<String>, content: &Bound<'_, PyAny>, wanted: Wanted) -> PyResult<Input> {
     match name {
-        Some(name) => spool_named(name, content),
-        None => spool_named(String::new(), content).map(Input::without_name),
+        Some(name) => spool_named(name, content, wanted),
+        None => spool_named(String::new(), content, wanted).map(Input::without_name),
     }
 }
 
-fn spool_named(name: String, content: &Bound<'_, PyAny>) -> PyResult<Input> {
-    if content.hasattr("read")? {
-        return spool_file(name, content);
+/// Reads a pipe to its end. `None` if it cannot be opened.
+pub fn spool_pipe(py: Python<'_>, name: &str, path: &Path, wanted: Wanted) -> PyResult<Option<Input>> {
+    let opened = py.import("session_tape._spool")?.call_method1("opened", (path.as_os_str(),))?;
+    if opened.is_none() {
+        return Ok(None);
     }
-    // Does not copy an object that is `bytes` already.
-    let bytes = content.py().get_type::<PyBytes>().call1((content,))?.cast_into::<PyBytes>()?;
-    let bytes = bytes.as_bytes();
-    if bytes.len() <= KEPT_BYTES {
-        return Ok(Input::in_memory(name, bytes.to_vec()));
-    }
-    KeptFile::with(bytes).map(|file| Input::kept(name, file)).map_err(failed)
+    let spooled = spool_named(name.to_owned(), &opened, wanted);
+    opened.call_method0("close")?;
+    spooled.map(Some)
 }
 
-fn spool_file(name: String, content: &Bound<'_, PyAny>) -> PyResult<Input> {
-    let (mut kept, mut file) = (Vec::new(), None);
-    loop {
-        content.py().check_signals()?;
-        let read = content.call_method1("read", (KEPT_BYTES,))?;
-        let read = read
-            .cast::<PyBytes>()
-            .map_err(|_| PyTypeError::new_err("a file in paths must be open in binary mode, and blocking"))?;
-        let bytes = read.as_bytes();
-        match (&mut file, bytes.is_empty()) {
-            (None, true) => return Ok(Input::in_memory(name, kept)),
-            (Some(_), true) => break,
-            (None, false) if kept.len() + bytes.len() <= KEPT_BYTES => kept.extend_from_slice(bytes),
-            (file, false) => {
-                let (_, file) = match file {
-                    Some(file) => file,
-                    None => file.insert(KeptFile::create().map_err(failed)?),
-                };
-                file.write_all(&std::mem::take(&mut kept)).and_then(|()| file.write_all(bytes)).map_err(failed)?;
-            }
-        }
+fn spool_named(name: String, content: &Bound<'_, PyAny>, wanted: Wanted) -> PyResult<Input> {
+    // The log of a run is opened by its path.
+    let must_be_file = wanted == Wanted::Runs;
+    let spooled = content.py().import("session_tape._spool")?.call_method1("spool", (content, must_be_file))?;
+    if let Ok(bytes) = spooled.cast::<PyBytes>() {
+        return Ok(Input::in_memory(name, bytes.as_bytes().to_vec()));
     }
-    match file {
-        Some((file, _)) => Ok(Input::kept(name, file)),
-        None => Ok(Input::in_memory(name, kept)),
-    }
+    let path: PathBuf = spooled.getattr("path")?.extract()?;
+    Ok(Input::spooled(name, Spooled::new(path, spooled.unbind())))
 }
 
-fn failed(error: std::io::Error) -> PyErr {
-    Failure::of_temporary_file(&error).into()
+/// Whether content must be in a file, because a bundle is opened by its path.
+#[pyfunction]
+pub fn is_archive(beginning: &[u8]) -> bool {
+    session_tape_core::is_archive_beginning(beginning)
 }

@@ -1,13 +1,13 @@
-//! The rows of a table, as an iterator of batches.
+//! The rows of tables, as an iterator of batches.
 
-use std::collections::VecDeque;
-use std::sync::atomic::AtomicBool;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::RecordBatch;
 use arrow::pyarrow::PyArrowType;
 use pyo3::prelude::*;
 
+use crate::convert::Converted;
 use crate::engine::{Done, Engine, GROUP_BYTES, GROUP_FILES, Job, LargeSession};
 use crate::failure::Failure;
 use crate::input::Input;
@@ -17,22 +17,23 @@ use crate::options::Options;
 use crate::python_inputs::PythonInputs;
 use crate::schema::Table;
 use crate::session_table::SessionTables;
+use session_tape_core::Cancellation;
 
-/// An iterator over the batches of a table. Iterating converts recordings, while other Python threads can run.
+/// An iterator over the batches of tables, each with the name of its table. Each recording is read once for all of them. Iterating converts recordings,
+/// while other Python threads can run.
 ///
 /// The mutex is never locked: it makes the rows `Sync`, which a Python class must be.
 #[pyclass(module = "session_tape._native")]
 pub struct BatchStream(Mutex<Rows>);
 
 impl BatchStream {
-    /// The rows of `table` of these recordings.
-    pub fn new(table: Table, inputs: PythonInputs, options: Options, on_progress: Option<Py<PyAny>>) -> Self {
-        BatchStream(Mutex::new(Rows::new(table, inputs, options, on_progress)))
+    /// The rows of these recordings in the tables that `options` selects.
+    pub fn new(inputs: PythonInputs, options: Options, on_progress: Option<Py<PyAny>>) -> Self {
+        BatchStream(Mutex::new(Rows::new(inputs, options, on_progress)))
     }
 }
 
 struct Rows {
-    table: Table,
     inputs: Option<PythonInputs>,
     /// The recording that follows those that were handed over.
     ahead: Option<Input>,
@@ -41,8 +42,10 @@ struct Rows {
     large: Option<LargeSession>,
     /// A large run, whose rows follow those of the engine.
     run: Option<LargeRun>,
-    ready: VecDeque<RecordBatch>,
-    cancelled: Arc<AtomicBool>,
+    ready: VecDeque<(Table, RecordBatch)>,
+    /// Why recordings are no sessions or runs, or could not be read, by their names.
+    errors: BTreeMap<String, String>,
+    cancelled: Cancellation,
     options: Options,
     progress: Arc<Progress>,
     reporter: Reporter,
@@ -50,10 +53,9 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(table: Table, inputs: PythonInputs, options: Options, on_progress: Option<Py<PyAny>>) -> Self {
-        let (cancelled, progress) = (Arc::new(AtomicBool::new(false)), Arc::new(Progress::default()));
+    fn new(inputs: PythonInputs, options: Options, on_progress: Option<Py<PyAny>>) -> Self {
+        let (cancelled, progress) = (Cancellation::default(), Arc::new(Progress::default()));
         Rows {
-            table,
             inputs: Some(inputs),
             ahead: None,
             engine: Engine::new(&options, &cancelled, &progress),
@@ -62,6 +64,7 @@ impl Rows {
             large: None,
             run: None,
             ready: VecDeque::new(),
+            errors: BTreeMap::new(),
             cancelled,
             reporter: Reporter::new(on_progress, &progress),
             progress,
@@ -69,7 +72,7 @@ impl Rows {
         }
     }
 
-    fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+    fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<(Table, RecordBatch)>> {
         loop {
             if let Some(batch) = self.ready.pop_front() {
                 return Ok(Some(batch));
@@ -92,14 +95,19 @@ impl Rows {
     fn take_of_run(&mut self, py: Python<'_>) -> PyResult<()> {
         let Some(run) = &mut self.run else { return Ok(()) };
         match interruptible(py, &self.cancelled, Some(&mut self.reporter), || run.next())? {
-            RunStep::Batch(table, batch) => self.ready.extend(Some(batch).filter(|_| table == self.table)),
+            RunStep::Batch(table, batch) => self.ready.push_back((table, batch)),
             RunStep::End(converted) => {
                 self.run = None;
-                converted?;
-                self.progress.add_files(1);
+                self.note(converted?);
             }
         }
         Ok(())
+    }
+
+    /// Notes that a recording was converted.
+    fn note(&mut self, converted: Converted) {
+        self.errors.extend(converted.error.map(|error| (converted.name, error)));
+        self.progress.add_files(1);
     }
 
     /// Hands over as many jobs as there is room for.
@@ -123,7 +131,7 @@ impl Rows {
                 if input.is_large() {
                     if !group.is_empty() {
                         self.ahead = Some(input);
-                    } else if self.table.is_of_runs() {
+                    } else if self.options.is_of_runs() {
                         self.run = Some(
                             LargeRun::start(input, &self.options, &self.cancelled, &self.progress)
                                 .map_err(Failure::from)?,
@@ -177,15 +185,14 @@ impl Rows {
         match done {
             Done::Converted(converted) => {
                 let (batches, converted) = converted?;
-                self.progress.add_files(converted.len() as u64);
-                self.ready
-                    .extend(batches.into_iter().filter(|(table, _)| *table == self.table).map(|(_, batch)| batch));
+                converted.into_iter().for_each(|converted| self.note(converted));
+                self.ready.extend(batches);
             }
             Done::Scanned(scanned) => {
                 let Some(large) = &mut self.large else { return Ok(()) };
                 let (columns, scanned) = *scanned;
                 let batch = large.take(columns, scanned, &mut self.tables)?;
-                self.ready.extend(batch.filter(|_| self.table == Table::Events));
+                self.ready.extend(batch.map(|batch| (Table::Events, batch)));
                 if large.next_is_none() && !large.is_under_way() {
                     self.end_large()?;
                 }
@@ -198,7 +205,7 @@ impl Rows {
 
     fn add_calls(&mut self) -> PyResult<()> {
         let calls = self.tables.take_calls().map_err(Failure::from)?;
-        self.ready.extend(Some(calls).filter(|calls| self.table == Table::ToolCalls && calls.num_rows() > 0));
+        self.add(Table::ToolCalls, calls);
         Ok(())
     }
 
@@ -207,12 +214,16 @@ impl Rows {
             while large.drain_calls(&mut self.tables) {
                 self.add_calls()?;
             }
-            large.finish(&mut self.tables);
-            self.progress.add_files(1);
+            let converted = large.finish(&mut self.tables);
+            self.note(converted);
         }
         let sessions = self.tables.take_sessions().map_err(Failure::from)?;
-        self.ready.extend(Some(sessions).filter(|rows| self.table == Table::Sessions && rows.num_rows() > 0));
+        self.add(Table::Sessions, sessions);
         Ok(())
+    }
+
+    fn add(&mut self, table: Table, batch: RecordBatch) {
+        self.ready.extend((batch.num_rows() > 0).then_some((table, batch)));
     }
 }
 
@@ -222,13 +233,18 @@ impl BatchStream {
         stream
     }
 
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<PyArrowType<RecordBatch>>> {
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<(&'static str, PyArrowType<RecordBatch>)>> {
         // A panic of a conversion is raised as an exception. The mutex is not poisoned then, since it is never locked.
         let rows = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         let next = rows.next_batch(py);
         if next.is_err() {
             py.detach(|| rows.stop());
         }
-        Ok(next?.map(PyArrowType))
+        Ok(next?.map(|(table, batch)| (table.as_str(), PyArrowType(batch))))
+    }
+
+    /// Why recordings are no sessions or runs, or could not be read, by their names: of those that were converted so far.
+    fn errors(&mut self) -> BTreeMap<String, String> {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner).errors.clone()
     }
 }

@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanBuilder, RecordBatch};
 use arrow::compute::cast;
@@ -14,6 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::convert::CANCELLED;
 use crate::input::{is_archive, is_archive_name, log_of};
 use crate::source_name::path_of;
+use session_tape_core::Cancellation;
 
 /// The columns that verification needs.
 pub const COLUMNS: [&str; 4] = ["source", "byte_offset", "byte_length", "line_sha256"];
@@ -23,7 +22,7 @@ const MOST_OPEN: usize = 64;
 
 /// Verifies rows of `events`.
 pub struct Verifier {
-    cancelled: Arc<AtomicBool>,
+    cancelled: Cancellation,
     open: HashMap<String, Option<Opened>>,
 }
 
@@ -35,7 +34,7 @@ struct Opened {
 
 impl Verifier {
     /// Creates a verifier that ends once `cancelled` is set.
-    pub fn new(cancelled: Arc<AtomicBool>) -> Self {
+    pub fn new(cancelled: Cancellation) -> Self {
         Verifier { cancelled, open: HashMap::new() }
     }
 

@@ -218,11 +218,6 @@ pub fn is_run_with_foreign_manifest(directory: &Path) -> bool {
     directory.join(RUN_LOG).is_file() && directory.join("manifest.json").exists() && !is_bundle(directory)
 }
 
-/// Whether a path leads to a directory that can be listed and is not a recording itself.
-pub fn is_listed(directory: &Path) -> bool {
-    directory.is_dir() && !is_recording(directory) && directory.read_dir().is_ok()
-}
-
 /// Whether a directory is a bundle, judged by the beginning of its manifest. If that is damaged, a bundle's name or checksum file is enough.
 fn is_bundle(directory: &Path) -> bool {
     let Ok(mut manifest) = fs::File::open(directory.join("manifest.json")) else { return false };

@@ -78,8 +78,8 @@ def test_the_first_bytes_of_a_file_say_that_it_is_a_bundle(tmp_path, name):
         for paths in (packed, [(name, content)], file, io.BytesIO(content)):
             assert without(st.table(paths, "events").read_all().to_pylist(), "source") == expected
     assert all(st.verify_rows(st.events(packed).read_all()).to_pylist())
-    assert st.to_parquet(packed, tmp_path / "lake").rows["events"] == len(expected)
-    assert st.to_parquet(packed, tmp_path / "lake").unchanged == 1
+    assert st.to_delta(packed, tmp_path / "lake").rows["events"] == len(expected)
+    assert st.to_delta(packed, tmp_path / "lake").unchanged == 1
     assert [path.parent.name for path in (tmp_path / "lake" / "events").rglob("*.parquet")] == ["date=2026-02-11"]
     [row] = st.table([(name, content[:-40])], "sessions").read_all().to_pylist()
     assert row["error"] and row["lines"] == 0 and row["bytes"] == len(content) - 40
@@ -101,9 +101,9 @@ def test_a_large_session_in_a_bundle_is_read_part_by_part(tmp_path):
         assert left.equals(st.table(session, table).read_all().drop_columns("source")) and done[-1] == size
     rows = [st.table(path, "sessions").read_all().to_pylist() for path in (session, packed)]
     assert without(rows[0], "source") == without(rows[1], "source")
-    report = st.to_parquet(packed, tmp_path / "lake")
+    report = st.to_delta(packed, tmp_path / "lake")
     assert (report.rows["events"], report.bytes) == (session.read_bytes().count(b"\n"), size)
-    assert st.to_parquet(packed, tmp_path / "lake").unchanged == 1
+    assert st.to_delta(packed, tmp_path / "lake").unchanged == 1
 
 
 @pytest.mark.parametrize("form", ["run", *FORMS])
@@ -143,7 +143,7 @@ def test_an_export_reports_the_bytes_of_a_recording_as_they_are_read(tmp_path, f
         recording = log if form == "session" else bundle(log, tmp_path / form)
         tables = ("events", "tool_calls", "sessions")
     done, size = [], log.stat().st_size
-    report = st.to_parquet(recording, tmp_path / "lake", tables, on_progress=lambda *now: done.append(now))
+    report = st.to_delta(recording, tmp_path / "lake", tables, on_progress=lambda *now: done.append(now))
     assert report.bytes == size and done == sorted(done) and done[-1] == (1, size)
     between = {read for files, read in done if files == 0 and 0 < read < size}
     assert len(between) > 1
@@ -165,9 +165,9 @@ def test_bundles_in_a_directory_are_found_once_each_and_exported(tmp_path):
     folder.mkdir()
     for form in FORMS:
         bundle(session, folder / form)
-    report = st.to_parquet(folder, tmp_path / "lake")
+    report = st.to_delta(folder, tmp_path / "lake")
     assert report.sources == 2 and report.rows["sessions"] == 2
-    assert st.to_parquet(folder, tmp_path / "lake").unchanged == 2
+    assert st.to_delta(folder, tmp_path / "lake").unchanged == 2
 
 
 def test_recordings_are_those_that_tables_have(tmp_path):

@@ -9,32 +9,34 @@ import pyarrow.parquet as pq
 import pytest
 
 import session_tape as st
+from lake import rows
 from recordings import talk
 from session_tape.__main__ import main
 from test_runs import GOLDEN
 
 
 def test_export(fleet, tmp_path, capsys):
-    assert main(["export", str(fleet), str(tmp_path), "--table", "sessions"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["rows"] == {"sessions": 60} and len(report["parts"]) == 3
-    [_, *_] = report["parts"]
-    assert main(["export", str(fleet), str(tmp_path), "--table", "sessions", "--prune"]) == 0
-    assert json.loads(capsys.readouterr().out)["unchanged"] == 60
+    for expected in ((60, 0), (0, 60)):
+        assert main(["export", str(fleet), str(tmp_path), "--table", "sessions", "--storage-option", "timeout=10s"]) == 0
+        report = json.loads(capsys.readouterr().out)
+        assert (report["sources"], report["unchanged"]) == expected and report["versions"] == {"sessions": 1}
+    assert len(rows(tmp_path)) == 60
 
 
-def test_an_export_does_not_import_pyarrow(fleet, tmp_path):
-    """It takes a tenth of a second, and its libraries start threads."""
-    script = "import sys; from session_tape.__main__ import main; main(sys.argv[1:]); sys.exit('pyarrow' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script, "export", str(fleet), str(tmp_path)], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout)["sources"] == 60
+def test_export_of_parquet_files(fleet, tmp_path, capsys):
+    arguments = ["export", str(fleet), "--parquet", str(tmp_path), "--table", "sessions"]
+    assert main(arguments) == 0
+    assert len(json.loads(capsys.readouterr().out)["files"]) == 3
+    assert main(arguments) == 1
+    assert "append" in capsys.readouterr().err
+    assert main([*arguments, "--append"]) == 0
+    assert len(list(tmp_path.rglob("*.parquet"))) == 6
 
 
 def test_verify(tmp_path, capsys):
     recording = tmp_path / "s.jsonl"
     recording.write_bytes(talk(1))
-    [part] = st.to_parquet(recording, tmp_path / "lake", ["events"]).parts
+    [part] = st.to_parquet(recording, tmp_path / "files", ["events"]).files
     assert main(["verify", str(part)]) == 0
     recording.write_bytes(talk(1).replace(b"answer 0", b"answer 9"))
     assert main(["verify", str(part)]) == 2
@@ -62,6 +64,13 @@ def test_mistakes_are_messages(tmp_path, capsys):
     assert "No such file or directory" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["export", "--table", "tapes", "a", "b"])
+    for arguments, message in [
+        (["a"], "at least one PATH and then a URI"),
+        (["a", "b", "--append"], "--append adds files"),
+        (["a", "b", "--storage-option", "region"], "must be NAME=VALUE"),
+    ]:
+        assert main(["export", *arguments]) == 1
+        assert message in capsys.readouterr().err
     assert main(["first-divergence", str(tmp_path / "a"), str(tmp_path / "b")]) == 1
 
 
@@ -85,7 +94,8 @@ def test_the_examples_of_the_docstrings_hold():
     import doctest
 
     import session_tape.__main__
+    import session_tape._errors
 
-    for module in (st, session_tape.__main__):
+    for module in (st, session_tape.__main__, session_tape._errors):
         found = doctest.testmod(module)
         assert found.attempted > 0 and found.failed == 0

@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+from deltalake import DeltaTable
 
 import session_tape as st
 
@@ -11,13 +13,16 @@ DOCUMENT = Path(__file__).parents[2] / "docs/fleet.md"
 
 
 def test_the_answers_are_those_of_the_real_recordings(real, tmp_path, monkeypatch):
-    st.to_parquet(real, tmp_path / "lake")
+    st.to_delta(real, tmp_path / "lake")
     monkeypatch.chdir(tmp_path)
+    connection = duckdb.connect()
     answered = re.findall(r"```sql\n(.*?)```\n\n(\|.*?)\n\n", DOCUMENT.read_text(), re.DOTALL)
     assert len(answered) == 3
+    for name in ("events", "tool_calls"):
+        connection.register(name, pa.RecordBatchReader.from_stream(DeltaTable(f"lake/{name}").scan()).read_all())
     for query, table in answered:
         header, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
-        found = duckdb.sql(query)
+        found = connection.sql(query)
         assert found.columns == header
         assert [[str(value) for value in row] for row in found.fetchall()] == rows
 

@@ -1,26 +1,69 @@
-"""Query engines agree on the content of the lake."""
+"""Query engines agree on the content of Delta Lake tables and Parquet files."""
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.fs
 import pytest
+from deltalake import DeltaTable
 
 import session_tape as st
+from recordings import talk
 
 
-@pytest.fixture(scope="module")
-def lake(fleet, tmp_path_factory):
-    lake = tmp_path_factory.mktemp("lake")
-    st.to_parquet(fleet, lake)
-    return lake
+@pytest.fixture(scope="module", params=["delta", "parquet"])
+def lake(fleet, tmp_path_factory, request):
+    """A folder of tables, each as `pyarrow`, DuckDB and Polars open it."""
+    lake = tmp_path_factory.mktemp(request.param)
+    if request.param == "parquet":
+        st.to_parquet(fleet, lake)
+        return Files(lake)
+    st.to_delta(fleet, lake)
+    # Rows that were replaced and deleted must not be read.
+    st.to_delta(fleet, lake, text_limit=5)
+    st.to_delta(fleet, lake)
+    st.to_delta([("forgotten.jsonl", talk(1))], lake)
+    st.forget(lake, "forgotten.jsonl")
+    return Tables(lake)
+
+
+class Files:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def arrow(self, table):
+        return ds.dataset(self.folder / table, partitioning=ds.partitioning(pa.schema([("date", pa.date32())]), flavor="hive"))
+
+    def duck(self, table):
+        return f"(from read_parquet('{self.folder}/{table}/*/*.parquet', hive_partitioning=true))"
+
+    def polars(self, table):
+        return pl.scan_parquet(f"{self.folder}/{table}/*/*.parquet", hive_partitioning=True)
+
+
+class Tables:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def arrow(self, table):
+        # Not by the file system of `deltalake`, whose threads call Python while the interpreter may be ending.
+        folder = pa.fs.SubTreeFileSystem(str(self.folder / table), pa.fs.LocalFileSystem())
+        return DeltaTable(str(self.folder / table)).to_pyarrow_dataset(filesystem=folder)
+
+    def duck(self, table):
+        return f"(from delta_{table}_{id(self)})" if duckdb.register(f"delta_{table}_{id(self)}", self.arrow(table)) else ""
+
+    def polars(self, table):
+        return pl.scan_delta(str(self.folder / table))
 
 
 @pytest.mark.parametrize("table", ["events", "tool_calls", "sessions"])
 def test_counts_and_columns(lake, table):
-    arrow = ds.dataset(lake / table, partitioning="hive").to_table()
-    duck = duckdb.sql(f"select * from read_parquet('{lake}/{table}/*/*.parquet', hive_partitioning=true)")
-    polars = pl.read_parquet(f"{lake}/{table}/*/*.parquet", hive_partitioning=True)
+    arrow = lake.arrow(table).to_table()
+    duck = duckdb.sql(f"select * from {lake.duck(table)}")
+    polars = lake.polars(table).collect()
     assert arrow.num_rows == len(duck) == polars.height > 0
     assert set(arrow.column_names) == set(duck.columns) == set(polars.columns)
     for column in arrow.column_names:
@@ -33,9 +76,9 @@ def test_counts_and_columns(lake, table):
 
 
 def test_sums(lake):
-    arrow = ds.dataset(lake / "events", partitioning="hive").to_table()
-    duck = duckdb.sql(f"select sum(byte_length), sum(text_bytes), max(step) from '{lake}/events/*/*.parquet'").fetchall()[0]
-    polars = pl.scan_parquet(f"{lake}/events/*/*.parquet").select(
+    arrow = lake.arrow("events").to_table()
+    duck = duckdb.sql(f"select sum(byte_length), sum(text_bytes), max(step) from {lake.duck('events')}").fetchall()[0]
+    polars = lake.polars("events").select(
         pl.col("byte_length").sum(), pl.col("text_bytes").sum(), pl.col("step").max()
     )
     expected = tuple(pc.sum(arrow[column]).as_py() for column in ("byte_length", "text_bytes")) + (pc.max(arrow["step"]).as_py(),)
@@ -45,13 +88,14 @@ def test_sums(lake):
 def test_errors_by_tool_and_day(lake):
     duck = duckdb.sql(
         f"""select tool_name, cast(date as varchar) date, count(*) calls, sum(is_error::int) errors
-        from read_parquet('{lake}/tool_calls/*/*.parquet', hive_partitioning=true) group by all order by all"""
+        from {lake.duck('tool_calls')} group by all order by all"""
     ).fetchall()
     polars = (
-        pl.read_parquet(f"{lake}/tool_calls/*/*.parquet", hive_partitioning=True)
+        lake.polars("tool_calls")
         .group_by(pl.col("tool_name").cast(pl.String), pl.col("date").cast(pl.String))
         .agg(pl.len().alias("calls"), pl.col("is_error").sum().alias("errors"))
         .sort("tool_name", "date")
+        .collect()
     )
     assert duck == polars.rows() and sum(errors for *_, errors in duck) > 0
 
@@ -61,13 +105,13 @@ def test_the_divergence_query(lake):
     pairs = [("session-0", "session-3"), ("session-0", "session-1"), ("session-4", "session-19")]
     for left, right in pairs:
         duck = duckdb.sql(
-            f"""select min(a.step) from '{lake}/events/*/*.parquet' a join '{lake}/events/*/*.parquet' b using (step)
+            f"""select min(a.step) from {lake.duck('events')} a join {lake.duck('events')} b using (step)
             where a.session_id = '{left}' and b.session_id = '{right}' and a.prefix_hash <> b.prefix_hash"""
         ).fetchall()[0][0]
-        scan = pl.scan_parquet(f"{lake}/events/*/*.parquet").select("session_id", "step", "prefix_hash")
+        scan = lake.polars("events").select("session_id", "step", "prefix_hash")
         joined = scan.filter(session_id=left).join(scan.filter(session_id=right), on="step")
         polars = joined.filter(pl.col("prefix_hash") != pl.col("prefix_hash_right")).select(pl.col("step").min()).collect().item()
-        dataset = ds.dataset(lake / "events", partitioning="hive")
+        dataset = lake.arrow("events")
         sides = [
             dataset.to_table(["step", "prefix_hash"], filter=(pc.field("session_id") == one) & pc.field("step").is_valid())
             for one in (left, right)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as any_
 
 import session_tape as st
+from lake import rows as rows_in
 from recordings import answer, call, lines, session, start, text
 
 
@@ -25,9 +26,13 @@ def test_the_columns_are_those_of_the_documentation():
         "source", "session_id", "project_hash", "line", "byte_offset", "byte_length", "line_sha256", "seq", "ts", "type",
         "status", "provider", "model", "speaker", "turn", "in_history", "history_index", "text", "text_bytes", "tool_name",
         "tool_call_id", "tool_calls", "is_error", "result_bytes", "severity", "message", "items_removed", "items_compressed",
-        "step", "step_key", "prefix_hash", "payload",
+        "step", "step_key", "prefix_hash", "payload", "date",
     ]  # fmt: skip
-    schema = st.schema("events")
+    written, schema = st.schema("events"), st.events([]).schema
+    assert [written.field(name).type for name in ("ts", "status", "prefix_hash", "date")] == [
+        pa.timestamp("us", "UTC"), pa.string(), pa.binary(), pa.date32(),
+    ]  # fmt: skip
+    assert schema.names == written.names[:-1]
     assert schema.field("ts").type == pa.timestamp("us", "UTC")
     assert pa.types.is_dictionary(schema.field("status").type)
     assert schema.field("prefix_hash").type == pa.binary(16)
@@ -148,8 +153,8 @@ def test_times_that_engines_do_not_have_are_null(tmp_path):
         content = session(start(startTime=time), text("human", "a")).replace(b'"ts":', b'"at":')
         (summary,) = st.table([("s.jsonl", content)], "sessions").read_all().to_pylist()
         assert summary["started_at"] is None
-        st.to_parquet([(f"{odd.index(time)}.jsonl", content)], tmp_path)
-    assert {path.name for path in (tmp_path / "events").iterdir()} == {"date=__HIVE_DEFAULT_PARTITION__"}
+        st.to_delta([(f"{odd.index(time)}.jsonl", content)], tmp_path, ["sessions"])
+    assert {row["date"] for row in rows_in(tmp_path)} == {None}
     content = session(start(startTime="0001-01-01T00:00:00.000Z"), start(startTime="9999-12-31T23:59:59.999Z"))
     (summary,) = st.table([("s.jsonl", content)], "sessions").read_all().to_pylist()
     assert summary["started_at"].year == 1

@@ -15,12 +15,13 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 @pytest.fixture(scope="module")
 def lake(fleet, tmp_path_factory):
     lake = tmp_path_factory.mktemp("lake")
-    st.to_parquet(fleet, lake)
+    st.to_delta(fleet, lake)
     return lake
 
 
-def test_duckdb_answers(lake, monkeypatch):
-    monkeypatch.chdir(lake)
+def test_duckdb_answers(fleet, tmp_path, monkeypatch):
+    st.to_parquet(fleet, tmp_path)
+    monkeypatch.chdir(tmp_path)
     statements = duckdb.extract_statements((EXAMPLES / "duckdb.sql").read_text())
     rates, ways, divergence = (duckdb.execute(statement).fetchall() for statement in statements)
     assert rates and all(0 <= rate <= 1 for *_, rate in rates)

@@ -13,11 +13,11 @@ import typing
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.dataset
 import pytest
 
 import session_tape as st
 import session_tape.__main__
+from lake import rows
 from recordings import session, start, talk, text
 
 
@@ -93,7 +93,8 @@ def test_a_path_may_be_bytes_of_an_object(tmp_path):
     named = Named(os.fsencode(path))
     assert sources(named) == sources([named]) == [str(path)]
     assert st.first_divergence(named, path) is None
-    assert st.to_parquet(path, Named(os.fsencode(tmp_path / "lake"))).sources == 1
+    assert st.to_delta(path, Named(os.fsencode(tmp_path / "lake"))).sources == 1
+    assert st.to_parquet(path, Named(os.fsencode(tmp_path / "files"))).sources == 1
 
 
 @pytest.mark.parametrize("wrong", ["a\0b", "a\ud800b"])
@@ -103,7 +104,9 @@ def test_a_path_that_no_system_has_is_named(tmp_path, wrong):
             st.events(paths).read_all()
         assert type(found.value) is ValueError
     for name, call in [
-        ("dest", lambda: st.to_parquet([], wrong)),
+        ("uri", lambda: st.to_delta([], wrong)),
+        ("uri", lambda: st.forget(wrong, "a")),
+        ("directory", lambda: st.to_parquet([], wrong)),
         ("left", lambda: st.first_divergence(wrong, "b")),
         ("right", lambda: st.first_divergence("b", Named(wrong))),
     ]:
@@ -136,12 +139,15 @@ def test_what_is_refused():
         st.events([], text_limit=-1)
     with pytest.raises(TypeError, match="on_progress"):
         st.events([], on_progress=5)
-    with pytest.raises(TypeError, match="tables"):
-        st.to_parquet([], "lake", "events")
-    with pytest.raises(ValueError, match="at least one"):
-        st.to_parquet([], "lake", [])
-    with pytest.raises(ValueError, match="separate"):
-        st.to_parquet([], "lake", ["events", "runs"])
+    for write in (st.to_delta, st.to_parquet):
+        with pytest.raises(TypeError, match="tables"):
+            write([], "lake", "events")
+        with pytest.raises(ValueError, match="at least one"):
+            write([], "lake", [])
+        with pytest.raises(ValueError, match="separate"):
+            write([], "lake", ["events", "runs"])
+        with pytest.raises(ValueError, match="no table 'tapes'"):
+            write([], "lake", ["tapes"])
 
 
 @pytest.mark.parametrize(
@@ -151,11 +157,17 @@ def test_what_is_refused():
         ("kind", TypeError, lambda: st.events([], kind=[])),
         ("name", TypeError, lambda: st.table([], 5)),
         ("table", TypeError, lambda: st.schema(5)),
-        ("dest", TypeError, lambda: st.to_parquet([], 5)),
-        ("dest", TypeError, lambda: st.to_parquet([], b"lake")),
-        ("dest", ValueError, lambda: st.to_parquet([], "")),
-        ("tables", TypeError, lambda: st.to_parquet([], "lake", None)),
+        ("uri", TypeError, lambda: st.to_delta([], 5)),
+        ("uri", TypeError, lambda: st.to_delta([], b"lake")),
+        ("uri", ValueError, lambda: st.forget("", "a")),
+        ("sources", TypeError, lambda: st.forget("lake", 5)),
+        ("directory", TypeError, lambda: st.to_parquet([], 5)),
+        ("directory", ValueError, lambda: st.to_parquet([], "")),
+        ("tables", TypeError, lambda: st.to_delta([], "lake", None)),
         ("tables", TypeError, lambda: st.to_parquet([], "lake", [5])),
+        ("text_limit", TypeError, lambda: st.to_delta([], "lake", text_limit="5")),
+        ("on_progress", TypeError, lambda: st.to_delta([], "lake", on_progress=5)),
+        ("on_progress", TypeError, lambda: st.to_parquet([], "lake", on_progress=5)),
         ("left", TypeError, lambda: st.first_divergence(5, "a")),
         ("right", TypeError, lambda: st.first_divergence("a", None)),
         ("left", ValueError, lambda: st.first_divergence("", "a")),
@@ -175,7 +187,8 @@ def test_what_is_missing(tmp_path):
         lambda: st.events([missing]),
         lambda: st.events(f"{tmp_path}/*.jsonl"),
         lambda: st.events(iter([missing])).read_all(),
-        lambda: st.to_parquet(missing, tmp_path / "lake"),
+        lambda: st.to_delta(missing, tmp_path / "lake"),
+        lambda: st.to_parquet(missing, tmp_path / "files"),
         lambda: st.first_divergence(missing, missing),
     ]:
         with pytest.raises(FileNotFoundError) as found:
@@ -218,10 +231,10 @@ def test_a_directory_that_can_not_be_listed_is_a_row(closed):
         assert row["error"].startswith("Failed to read file: EACCES")
         with pytest.raises(PermissionError):
             st.first_divergence(folder / "a.jsonl", folder / "inner" / "b.jsonl")
-        assert st.to_parquet(folder, folder / "lake").rows["sessions"] == 2
-    assert st.to_parquet(folder, folder / "lake", prune=True).sources == 1
-    rows = pa.dataset.dataset(folder / "lake" / "sessions").to_table(columns=["source"]).to_pylist()
-    assert sorted(row["source"] for row in rows) == [f"{folder}/a.jsonl", f"{folder}/inner/b.jsonl"]
+        assert st.to_delta(folder, folder / "lake").rows["sessions"] == 2
+    assert st.to_delta(folder, folder / "lake").sources == 1
+    assert st.forget(folder / "lake", f"{folder}/inner")["sessions"] == 1
+    assert [row["source"] for row in rows(folder / "lake")] == [f"{folder}/a.jsonl", f"{folder}/inner/b.jsonl"]
 
 
 @pytest.mark.parametrize("content", ['{"name": "my-extension"}', "", "no JSON"])
@@ -240,12 +253,12 @@ def test_a_run_beside_a_manifest_of_something_else_is_a_run(tmp_path, content):
     run = tmp_path / "run"
     shutil.copytree(GOLDEN, run)
     (run / "manifest.json").write_text(content)
-    rows = {path: st.events(path, kind="runs").read_all().drop_columns("source") for path in (run, GOLDEN)}
-    assert rows[run].num_rows > 0 and rows[run].equals(rows[GOLDEN])
+    found = {path: st.events(path, kind="runs").read_all().drop_columns("source") for path in (run, GOLDEN)}
+    assert found[run].num_rows > 0 and found[run].equals(found[GOLDEN])
     [row], [expected] = (st.table(path, "runs", verify=True).read_all().to_pylist() for path in (run, GOLDEN))
     assert {**row, "source": ""} == {**expected, "source": ""} and row["error"] is None
     assert st.first_divergence(run, GOLDEN) is None
-    assert st.to_parquet(tmp_path, tmp_path / "lake", ["run_events"]).rows["run_events"] == rows[GOLDEN].num_rows
+    assert st.to_delta(tmp_path, tmp_path / "lake", ["run_events"]).rows["run_events"] == found[GOLDEN].num_rows
     # With the checksum file of a bundle it is a bundle, even if its manifest is damaged.
     (run / "manifest.sha256").write_text("")
     [row] = st.table(run, "runs").read_all().to_pylist()
@@ -291,7 +304,7 @@ def test_a_file_is_read_once_however_it_is_named(tmp_path, monkeypatch):
     assert sources(tmp_path / "d") == [str(tmp_path / "d" / "s.jsonl")], "it has its own name"
     assert sources("d/*.jsonl") == ["d/s.jsonl"]
     assert sources("d/latest.jsonl") == ["d/latest.jsonl"], "as given"
-    report = st.to_parquet(every, tmp_path / "lake")
+    report = st.to_delta(every, tmp_path / "lake")
     assert (report.sources, report.rows["sessions"]) == (1, 1)
     (tmp_path / "d" / "copy.jsonl").write_bytes(talk(1))
     assert sources("d") == ["d/copy.jsonl", "d/s.jsonl"], "a copy is another file"
@@ -341,7 +354,8 @@ def test_a_file_that_can_not_be_compared_is_an_error_of_its_kind(closed):
 @pytest.mark.skipif(os.name != "posix", reason="the folder is that of POSIX")
 def test_a_temporary_file_that_can_not_be_written_is_an_error_of_the_system(tmp_path):
     script = """
-import session_tape as st
+import sys, tempfile, session_tape as st
+tempfile.tempdir = sys.argv[1]
 for call in (lambda: st.events([("a", b"x" * 3_000_000)]).read_all(), lambda: st.table([("a", b"{}")], "runs").read_all()):
     try:
         call()
@@ -349,18 +363,18 @@ for call in (lambda: st.events([("a", b"x" * 3_000_000)]).read_all(), lambda: st
         print(error)
 """
     missing = str(tmp_path / "missing")
-    done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "TMPDIR": missing}, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", script, missing], capture_output=True, text=True)
     expected = f"[Errno 2] A temporary file cannot be written: No such file or directory: {missing!r}"
     assert done.stdout.splitlines() == [expected] * 2, done.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the folder is that of POSIX")
 @pytest.mark.parametrize("is_file", [False, True])
-@pytest.mark.parametrize("work", [lambda paths, to: st.to_parquet(paths, to, ["sessions"]), lambda paths, _: st.table(paths, "sessions").read_all()])
+@pytest.mark.parametrize("work", [lambda paths, to: st.to_delta(paths, to, ["sessions"]), lambda paths, _: st.table(paths, "sessions").read_all()])
 def test_few_contents_are_in_temporary_files_at_the_same_time(tmp_path, monkeypatch, work, is_file):
     folder = tmp_path / "temporary"
     folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
     content = talk(1) + b" " * (4 << 20) + b"\n"
     kept = []
 
@@ -415,7 +429,7 @@ def test_open_files_are_read_when_their_turn_comes(tmp_path):
         st.events(closed).read_all()
     with open(tmp_path / "closed.jsonl") as as_text, pytest.raises(TypeError, match="binary"):
         st.events(as_text)
-    assert st.to_parquet([("a", io.BytesIO(content)), ("b", content)], tmp_path / "lake").rows["events"] == 80_002
+    assert st.to_delta([("a", io.BytesIO(content)), ("b", content)], tmp_path / "lake").rows["events"] == 80_002
 
 
 def test_several_streams_at_once(fleet):

@@ -144,9 +144,9 @@ def test_runs_are_found_in_directories_and_exported(tmp_path):
     for name in ("one", "two"):
         shutil.copytree(GOLDEN, tmp_path / "runs" / "deep" / name)
     (tmp_path / "runs" / "session.jsonl").write_text("{}\n")
-    report = st.to_parquet(tmp_path / "runs", tmp_path / "lake", ["run_events", "runs"], verify=True)
+    report = st.to_delta(tmp_path / "runs", tmp_path / "lake", ["run_events", "runs"], verify=True)
     assert report.sources == 2 and report.rows["runs"] == 2
-    assert st.to_parquet(tmp_path / "runs", tmp_path / "lake", ["run_events", "runs"], verify=True).unchanged == 2
+    assert st.to_delta(tmp_path / "runs", tmp_path / "lake", ["run_events", "runs"], verify=True).unchanged == 2
     assert st.table(tmp_path / "runs", "sessions").read_all()["source"].to_pylist() == [str(tmp_path / "runs" / "session.jsonl")]
     [row] = st.table(tmp_path / "runs" / "session.jsonl", "runs").read_all().to_pylist()
     assert row["error"] == "It is not the log of a run"

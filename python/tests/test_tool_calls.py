@@ -5,6 +5,8 @@ import hashlib
 
 import pytest
 
+import pyarrow as pa
+
 import session_tape as st
 from recordings import answer, call, session, start, text
 
@@ -16,8 +18,9 @@ def calls(*records):
 def test_the_columns_are_those_of_the_documentation():
     assert st.schema("tool_calls").names == [
         "source", "session_id", "tool_call_id", "tool_name", "arguments", "arguments_hash", "called_line", "called_at",
-        "answered_line", "answered_at", "duration", "is_error", "result_bytes", "result_text", "answers", "provider", "model", "turn",
+        "answered_line", "answered_at", "duration", "is_error", "result_bytes", "result_text", "answers", "provider", "model", "turn", "date",
     ]  # fmt: skip
+    assert (st.schema("tool_calls").field("duration").type, st.table([], "tool_calls").schema.field("duration").type) == (pa.int64(), pa.duration("us"))
 
 
 def test_a_call_has_its_answer():

@@ -37,7 +37,7 @@ def tree(tmp_path_factory):
         lambda tree: st.recordings(tree),
         lambda tree: st.recordings(tree, "runs"),
         lambda tree: st.events(iter([tree])).read_all(),
-        lambda tree: st.to_parquet([tree], tree.with_name("lake")),
+        lambda tree: st.to_delta([tree], tree.with_name("lake")),
     ],
 )
 def test_a_signal_is_heard_while_recordings_are_looked_for(tree, work):

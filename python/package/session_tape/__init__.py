@@ -1,39 +1,47 @@
-"""Recordings of AI command-line tools as Arrow and Parquet tables.
+"""Recordings of AI command-line tools as Arrow, Delta Lake and Parquet tables.
 
-Turns the sessions and runs that session-tape has recorded into rows for DuckDB, Polars, Spark, Ray, and everything else that reads Arrow or Parquet.
+Turns the sessions and runs that session-tape has recorded into rows for DuckDB, Polars, Spark, Ray, and everything else that reads Arrow, Delta Lake or
+Parquet.
 
 >>> import session_tape as st
 >>> reader = st.events("sessions/")                       # doctest: +SKIP
->>> st.to_parquet("sessions/", "lake/").rows              # doctest: +SKIP
-{'events': 512, 'sessions': 10, 'tool_calls': 210}
+>>> st.to_delta("sessions/", "lake/").rows                # doctest: +SKIP
+{'events': 512, 'tool_calls': 210, 'sessions': 10}
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Union
 
 from . import _native
+from ._errors import CommitFailed
 from ._native import __version__
 
 if TYPE_CHECKING:
-    # The functions that need it import it themselves: importing it takes longer than importing the rest, and an export does not need it.
+    from ._tables import Options
+
+    # The functions that need it import it themselves: importing it takes longer than importing the rest.
     import pyarrow as pa
 
 __all__ = [
+    "CommitFailed",
     "Divergence",
     "ExportReport",
     "TABLES",
     "__version__",
     "events",
     "first_divergence",
+    "forget",
     "recordings",
     "schema",
     "table",
+    "to_delta",
     "to_parquet",
     "verify_rows",
 ]
@@ -53,25 +61,25 @@ _TEXT_LIMIT = 64 * 1024
 
 @dataclass(frozen=True)
 class ExportReport:
-    """The result of `to_parquet`.
+    """The result of `to_delta` and `to_parquet`.
 
     >>> report = ExportReport(sources=2, rows={"events": 7})
     >>> report.rows["events"]
     7
     """
 
-    #: Number of recordings that were converted.
+    #: Number of recordings that were written.
     sources: int = 0
-    #: Number of recordings that were exported before and have not changed.
+    #: Number of recordings that were in the Delta Lake tables already and have not changed.
     unchanged: int = 0
-    #: Bytes of the recordings that were converted.
+    #: Bytes of the recordings that were written.
     bytes: int = 0
     #: Number of rows that were written, by table.
     rows: dict[str, int] = field(default_factory=dict)
-    #: The Parquet files that were written.
-    parts: list[Path] = field(default_factory=list)
-    #: Number of files that were removed because no manifest lists them.
-    pruned: int = 0
+    #: The versions of the Delta Lake tables after the export.
+    versions: dict[str, int] = field(default_factory=dict)
+    #: The Parquet files that `to_parquet` has written.
+    files: list[Path] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -93,12 +101,18 @@ class Divergence:
 
 
 def schema(table: str, *, include_payload: bool = False) -> pa.Schema:
-    """The columns of a table. `include_payload` adds the column `payload` to `events`.
+    """The columns of a table as `to_delta` and `to_parquet` write it. `include_payload` adds the column `payload` to `events`.
+
+    The readers that `events` and `table` return have the same columns but `date`, some of them as dictionaries, hashes of fixed length or durations.
 
     >>> schema("events").names[:3]
     ['source', 'session_id', 'project_hash']
+    >>> schema("sessions").field("date").type
+    DataType(date32[day])
     """
-    return _native.schema(_str("table", table), include_payload)
+    from ._tables import written_schema
+
+    return written_schema(_str("table", table), include_payload)
 
 
 def recordings(paths: Recordings, kind: str = "sessions") -> list[str]:
@@ -151,48 +165,99 @@ def table(
     """
     import pyarrow as pa
 
-    columns = schema(_str("name", name), include_payload=include_payload)
+    columns = _native.schema(_str("name", name), bool(include_payload))
     limit = _limit(text_limit)
-    stream = _native.stream(paths, name, limit, bool(include_payload), bool(verify), _callable(on_progress))
-    return pa.RecordBatchReader.from_batches(columns, stream)
+    stream = _native.stream(paths, [name], limit, bool(include_payload), bool(verify), _callable(on_progress))
+    return pa.RecordBatchReader.from_batches(columns, map(itemgetter(1), stream))
 
 
-def to_parquet(
+def to_delta(
     paths: Recordings,
-    dest: PathLike,
+    uri: PathLike,
     tables: Sequence[str] = ("events", "tool_calls", "sessions"),
+    storage_options: Mapping[str, str] | None = None,
     *,
     text_limit: int = _TEXT_LIMIT,
     include_payload: bool = False,
     verify: bool = False,
-    prune: bool = False,
     on_progress: Progress | None = None,
 ) -> ExportReport:
-    """Writes tables to `dest/<table>/date=YYYY-MM-DD/part-<hash>.parquet`, where the date is the day on which a recording began.
+    """Writes Delta Lake tables `uri/<table>`, partitioned by `date`: the day in UTC on which a recording began.
 
-    Recordings that were exported before and have not changed are not written again, so an export can be repeated at any time. A recording that has
-    grown gets a new part; `prune=True` removes the previous one. Exports to the same `dest` wait for each other.
+    The table `uri/sources` lists the recordings that the others have. Those that have not changed are not written again, and the rows of those that have
+    are replaced, so an export can be repeated, killed, and run beside others at any time. Rows of recordings that no longer exist stay until `forget`.
+    `uri` and `storage_options` are those of the package `deltalake`, which `pip install 'session-tape[delta]'` installs. `CommitFailed` is raised if other
+    writers are always faster.
 
     >>> import tempfile
     >>> line = b'{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}'
     >>> with tempfile.TemporaryDirectory() as lake:
-    ...     to_parquet([("a.jsonl", line)], lake).rows
-    {'events': 1, 'sessions': 1, 'tool_calls': 0}
+    ...     to_delta([("a.jsonl", line)], lake).rows
+    ...     to_delta([("a.jsonl", line)], lake).unchanged
+    {'events': 1, 'tool_calls': 0, 'sessions': 1}
+    1
     """
-    if isinstance(tables, str) or not isinstance(tables, Iterable):
-        raise TypeError(f"tables must be a sequence of names, not {type(tables).__name__}")
-    names = [_str("tables", name) for name in tables]
-    report = _native.to_parquet(
-        paths,
-        _path("dest", dest),
-        names,
-        _limit(text_limit),
-        bool(include_payload),
-        bool(verify),
-        bool(prune),
-        _callable(on_progress),
-    )
-    return ExportReport(**{**report, "parts": [Path(part) for part in report["parts"]]})
+    names, to, options = _names(tables), _path("uri", uri), _options(text_limit, include_payload, verify)
+    from . import _delta
+
+    lake = _delta.Lake(to, _storage(storage_options))
+    windows = _native.find(paths, names, options.verify)
+    export = _delta.Export(lake, names, options, _callable(on_progress))
+    with lake.errors():
+        export.run(windows)
+        return ExportReport(export.sources, export.unchanged, export.bytes, export.rows, export.versions())
+
+
+def to_parquet(
+    paths: Recordings,
+    directory: PathLike,
+    tables: Sequence[str] = ("events", "tool_calls", "sessions"),
+    *,
+    append: bool = False,
+    text_limit: int = _TEXT_LIMIT,
+    include_payload: bool = False,
+    verify: bool = False,
+    on_progress: Progress | None = None,
+) -> ExportReport:
+    """Writes plain files `directory/<table>/date=YYYY-MM-DD/part-<random>.parquet`, where the date is the day in UTC on which a recording began.
+
+    The files of a table appear when all are complete. `FileExistsError` is raised for a table that has files, unless `append=True` adds more: there is
+    nothing that remembers which recordings were written.
+
+    >>> import tempfile
+    >>> line = b'{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}'
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     to_parquet([("a.jsonl", line)], directory).rows
+    {'events': 1, 'tool_calls': 0, 'sessions': 1}
+    """
+    names, to, options = _names(tables), _path("directory", directory), _options(text_limit, include_payload, verify)
+    from . import _parquet
+
+    report, files = _parquet.write(paths, to, names, options, bool(append), _callable(on_progress))
+    return ExportReport(**report, files=files)
+
+
+def forget(uri: PathLike, sources: str | Iterable[str], storage_options: Mapping[str, str] | None = None) -> dict[str, int]:
+    """Deletes the rows of these sources from the Delta Lake tables at `uri`, and returns how many they were, by table.
+
+    Their files are deleted by `VACUUM`, as all files of earlier versions.
+
+    >>> import tempfile
+    >>> line = b'{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}'
+    >>> with tempfile.TemporaryDirectory() as lake:
+    ...     _ = to_delta([("a.jsonl", line)], lake, ["sessions"])
+    ...     forget(lake, "a.jsonl")
+    {'sources': 1, 'sessions': 1}
+    """
+    if not isinstance(sources, Iterable):
+        raise TypeError(f"sources must be str or an iterable of str, not {type(sources).__name__}")
+    names = [_str("sources", name) for name in ([sources] if isinstance(sources, str) else sources)]
+    to = _path("uri", uri)
+    from . import _delta
+
+    lake = _delta.Lake(to, _storage(storage_options))
+    with lake.errors():
+        return _delta.forget(lake, names)
 
 
 def first_divergence(left: PathLike, right: PathLike) -> Divergence | None:
@@ -247,6 +312,27 @@ def _path(name: str, value: object) -> str:
     except UnicodeEncodeError:
         raise ValueError(f"{name} must be valid Unicode, and {path!r} is not") from None
     return path
+
+
+def _names(tables: object) -> list[str]:
+    if isinstance(tables, str) or not isinstance(tables, Iterable):
+        raise TypeError(f"tables must be a sequence of names, not {type(tables).__name__}")
+    return list(dict.fromkeys(_str("tables", name) for name in tables))
+
+
+def _options(text_limit: object, include_payload: object, verify: object) -> Options:
+    limit = _limit(text_limit)
+    from ._tables import Options
+
+    return Options(limit, bool(include_payload), bool(verify))
+
+
+def _storage(options: object) -> dict[str, str] | None:
+    if options is None:
+        return None
+    if not isinstance(options, Mapping) or not all(isinstance(text, str) for pair in options.items() for text in pair):
+        raise TypeError("storage_options must be a mapping of str to str")
+    return dict(options)
 
 
 def _limit(value: object) -> int:

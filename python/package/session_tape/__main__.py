@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import session_tape as st
 
@@ -33,27 +33,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run: Callable[[argparse.Namespace], int] = options.run
         return run(options)
     except KeyboardInterrupt:
-        print("interrupted: what was exported so far is complete, and is passed over next time", file=sys.stderr)
+        print("interrupted: what was committed so far is complete, and is passed over next time", file=sys.stderr)
         return 130
-    except (OSError, ValueError) as error:
+    except (ImportError, OSError, ValueError) as error:
         print(f"session-tape-fleet: {error}", file=sys.stderr)
         return 1
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="session-tape-fleet", description="Recordings as Arrow and Parquet tables.")
+    parser = argparse.ArgumentParser(prog="session-tape-fleet", description="Recordings as Delta Lake and Parquet tables.")
     parser.add_argument("--version", action="version", version=st.__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    export = commands.add_parser("export", help="write Parquet files")
-    export.add_argument("paths", nargs="+", metavar="PATH", help="files, directories or globs")
-    export.add_argument("dest", metavar="DEST", help="the folder of the tables")
+    export = commands.add_parser("export", help="write Delta Lake tables, or Parquet files")
+    export.add_argument("paths", nargs="+", metavar="PATH", help="files, directories or globs; the last is the URI of the tables, unless --parquet is given")
+    export.add_argument("--parquet", metavar="DIR", help="write plain Parquet files to this folder")
+    export.add_argument("--append", action="store_true", help="add files to those that are in DIR")
+    export.add_argument("--storage-option", action="append", default=[], metavar="NAME=VALUE", help="an option of the package deltalake for the URI")
     export.add_argument("--kind", choices=("sessions", "runs"), help="all tables of these; of sessions unless --table says otherwise")
     export.add_argument("--table", action="append", dest="tables", choices=st.TABLES, help="only these tables")
     export.add_argument("--text-limit", type=int, default=_TEXT_LIMIT, metavar="BYTES")
     export.add_argument("--include-payload", action="store_true", help="with a column of the payloads as they stand")
     export.add_argument("--verify", action="store_true", help="verify runs")
-    export.add_argument("--prune", action="store_true", help="remove files that no manifest lists")
     export.add_argument("--quiet", action="store_true", help="no progress")
     export.set_defaults(run=_export)
 
@@ -77,20 +78,33 @@ def _export(options: argparse.Namespace) -> int:
     others = [table for table in options.tables or () if options.kind and table not in of_kind]
     if others:
         raise ValueError(f"--kind {options.kind} has no table '{others[0]}': it must be one of {', '.join(of_kind)}")
+    if options.append and not options.parquet:
+        raise ValueError("--append adds files to those of --parquet")
+    if len(options.paths) < 2 and not options.parquet:
+        raise ValueError("export needs at least one PATH and then a URI, or --parquet DIR")
+    arguments: dict[str, Any] = {
+        "tables": options.tables or of_kind,
+        "text_limit": options.text_limit,
+        "include_payload": options.include_payload,
+        "verify": options.verify,
+    }
     with _progress(options.quiet) as on_progress:
-        report = st.to_parquet(
-            options.paths,
-            options.dest,
-            tables=options.tables or of_kind,
-            text_limit=options.text_limit,
-            include_payload=options.include_payload,
-            verify=options.verify,
-            prune=options.prune,
-            on_progress=on_progress,
-        )
-    found = {**vars(report), "parts": [str(part) for part in report.parts]}
-    print(json.dumps(found, indent=2))
+        if options.parquet:
+            report = st.to_parquet(options.paths, options.parquet, append=options.append, on_progress=on_progress, **arguments)
+        else:
+            *paths, uri = options.paths
+            storage = _storage_options(options.storage_option)
+            report = st.to_delta(paths, uri, storage_options=storage, on_progress=on_progress, **arguments)
+    print(json.dumps({**vars(report), "files": [str(file) for file in report.files]}, indent=2))
     return 0
+
+
+def _storage_options(given: Sequence[str]) -> dict[str, str]:
+    pairs = [option.partition("=") for option in given]
+    for name, sign, _ in pairs:
+        if not name or not sign:
+            raise ValueError(f"--storage-option must be NAME=VALUE, not {name!r}")
+    return {name: value for name, _, value in pairs}
 
 
 def _first_divergence(options: argparse.Namespace) -> int:
@@ -110,7 +124,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _verified_columns(path: str) -> pa.RecordBatchReader:
-    """The columns of a Parquet file that verification needs, batch by batch: a part may have millions of rows."""
+    """The columns of a Parquet file that verification needs, batch by batch: a file may have millions of rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

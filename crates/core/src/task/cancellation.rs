@@ -62,13 +62,6 @@ impl Cancellation {
     }
 }
 
-impl From<Arc<AtomicBool>> for Cancellation {
-    /// A cancellation that shares this flag.
-    fn from(flag: Arc<AtomicBool>) -> Self {
-        Cancellation { flag, steps: Arc::default() }
-    }
-}
-
 /// Restores the thread's cancellation, even if the work panics.
 struct Restored(Cancellation);
 
