@@ -7,10 +7,9 @@ use napi_derive::napi;
 
 use super::job::{JobEnd, PoolJob};
 use super::json::JsonText;
-use super::text::OutputText;
 use session_tape_core::bundle::SESSION_LOG;
 use session_tape_core::lines::MAX_LINE_BYTES;
-use session_tape_core::session::{HeaderError, Summary, read_header_at_once, read_header_summary, read_summary};
+use session_tape_core::session::{HeaderError, Summary, read_header_summary, read_summary};
 
 /// Maximum total size, in bytes, of the headers in one result; the first header is included whatever its size.
 const TEXT_BYTES: usize = 32 << 20;
@@ -52,16 +51,6 @@ fn read_header_of(path: &Path) -> Found {
         Err(HeaderError::Directory) => read_header_summary(&path.join(SESSION_LOG)),
         read => read,
     }
-}
-
-/// Reads the header of a path on the calling thread: its JSON text, which is `null` if there is none. Returns no text if that could
-/// block.
-#[napi(catch_unwind, ts_return_type = "string | null")]
-pub fn read_header_now(path: String) -> Option<OutputText> {
-    let header = read_header_at_once(Path::new(&path))?;
-    let mut json = JsonText::default();
-    json.raw(header.as_deref().unwrap_or(b"null"));
-    Some(json.finish())
 }
 
 fn append_header(json: &mut JsonText, found: &Found) {

@@ -1,6 +1,5 @@
-//! `replaySession` of a small file: on the JavaScript thread, or as one task on Node's own thread pool, in either case with a single batch. A
-//! background job costs several times as much as the replay itself: a callback, waking a thread, and a turn of the event loop for each batch.
-//! Even waking a thread of the pool and returning from it costs as much as replaying twenty records.
+//! `replaySession` of a small file: one task on Node's own thread pool, with a single batch. A background job costs several times as much as the
+//! replay itself: a callback, waking a thread, and a turn of the event loop for each batch.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,21 +19,8 @@ use session_tape_core::session::{FoldOptions, Replay, Snapshots};
 /// Maximum size of a file in bytes. Replaying a larger one takes longer than a background job costs.
 const MOST_BYTES: u64 = 256 << 10;
 
-/// Maximum size in bytes on the JavaScript thread. Replaying a larger file there takes longer than using a thread of the pool costs.
-const MOST_BYTES_AT_ONCE: usize = 64 << 10;
-
 /// Number of bytes that suffice to detect the type of a file.
 const BEGINNING_BYTES: u64 = 64;
-
-/// Replays the session in a small file on the calling thread. Returns a job that has ended, or null if that could block, if there is no such
-/// file, or if the file has to be replayed by [`replay_small`].
-#[napi(catch_unwind)]
-pub fn replay_at_once(path: String, options: NativeReplayOptions) -> Option<NativeJob> {
-    let audit_trail = options.audit_trail;
-    let fold = fold_options(options.project_hash, options.through_seq, options.strict);
-    let end = caught(|| whole(Replay::open_cached(Path::new(&path), fold, MOST_BYTES_AT_ONCE)?, audit_trail))?;
-    Some(NativeJob::ended(end.into_batch()))
-}
 
 /// Replays the session in a small file. Resolves to a job that has ended, or to null if there is no such file, or if it has to be replayed by
 /// [`start_replay`](super::replay::start_replay): if it is large, not a regular file, a bundle, or unreadable.

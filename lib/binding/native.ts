@@ -414,11 +414,6 @@ export interface Binding {
   /** The fault of a public key. Returns null if it is valid. */
   publicKeyFault(pem: string): string | null
   /**
-   * Reads the header of a path on the calling thread: its JSON text, which is `null` if there is none. Returns no text if that could
-   * block.
-   */
-  readHeaderNow(path: string): string | null
-  /**
    * The result is an array with the header of each path, or `null` if it has none. If the headers are large, only the first ones are
    * included, at least one.
    */
@@ -430,11 +425,6 @@ export interface Binding {
    * ones.
    */
   readSummaries(paths: string): Promise<string>
-  /**
-   * Replays the session in a small file on the calling thread. Returns a job that has ended, or null if that could block, if there is no such
-   * file, or if the file has to be replayed by `replaySmall`.
-   */
-  replayAtOnce(path: string, options: Bare<NativeReplayOptions>): NativeJob | null
   /**
    * Replays the session in a small file. Resolves to a job that has ended, or to null if there is no such file, or if it has to be replayed by
    * `startReplay`: if it is large, not a regular file, a bundle, or unreadable.

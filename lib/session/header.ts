@@ -3,8 +3,7 @@ import { native } from '../addon.js'
 import { check, expect } from '../arguments.js'
 import type { End } from '../binding/batch.js'
 import { HEADERS, resultOf } from '../binding/job.js'
-import { parse, parseRecord, slice } from '../builtins.js'
-import { AtOnce } from './at-once.js'
+import { parseRecord, slice } from '../builtins.js'
 import { sessionFilesIn } from './directory.js'
 import type { SessionStartPayload } from './records.js'
 // Only for links in the comments.
@@ -30,17 +29,12 @@ const SHARE = 64
 /** The number of concurrent calls. Node's thread pool has four threads by default. */
 const MAX_CONCURRENT_SHARES = Math.max(4, os.availableParallelism())
 
-/** The number of files that are read on this thread in one turn of the event loop. */
-const reads = new AtOnce(64)
-
 /**
  * Reads only the `session_start` of a session file, for a list of sessions to resume.
  *
  * Reads the first line only, at most 1 MiB. Returns the payload as it is in the file; its fields are not checked.
  *
- * The JavaScript thread never blocks, because another thread reads. The line is read synchronously only if the system can return it without
- * blocking (Linux 5.12 or newer; ext4, XFS or btrfs; the file cached and owned by the user; the line shorter than 4 KiB). This is about ten times
- * as fast, and does not update the file's access time. After 64 such files the call yields to the event loop.
+ * Another thread reads, so the JavaScript thread does not block. For many files, {@link readSessionHeaders} is much faster than one call each.
  *
  * @param filePath - The session file, or the directory of a session's bundle, which is not verified. The header of an archive can't be read
  * without unpacking it: use {@link openSession}.
@@ -58,15 +52,10 @@ const reads = new AtOnce(64)
  */
 export function readSessionHeader(filePath: string): Promise<SessionStartPayload | null> {
   check.string(filePath, 'filePath')
-  return reads.first<Header>(() => readHere(filePath), () => readElsewhere(filePath))
+  return readOne(filePath)
 }
 
-function readHere(filePath: string): Header | undefined {
-  const header = native.readHeaderNow(filePath)
-  return header === null ? undefined : (parse(header) as Header)
-}
-
-async function readElsewhere(filePath: string): Promise<Header> {
+async function readOne(filePath: string): Promise<Header> {
   return resultOf<Header[]>(HEADERS, parseRecord<End>(await native.readHeaders([filePath])))[0] as Header
 }
 

@@ -8,7 +8,6 @@ import type { NativeBundles, NativeJob, NativeReplayOptions } from '../binding/n
 import { type Bare, parseRecord } from '../builtins.js'
 import type { Progress } from '../progress.js'
 import { Assembly, type ReplayDone } from './assembly.js'
-import { AtOnce } from './at-once.js'
 import type { IContent } from './records.js'
 import type { ReplayResult } from './replay-result.js'
 // Only for links in the comments.
@@ -62,9 +61,6 @@ export interface ReplayOptions {
 /** Starts a job of the addon that replays. */
 type Start = (bundles: NativeBundles, path: string, options: Bare<NativeReplayOptions>, onReady: () => void) => NativeJob
 
-/** The number of small files that are replayed on this thread in one turn of the event loop: a few milliseconds. */
-const smallReplays = new AtOnce(8)
-
 /**
  * Replays a session file.
  *
@@ -115,15 +111,10 @@ async function replayWhole<C>(filePath: string, expectedProjectHash: string | un
   const { snapshot, signal, onProgress } = options
   // Only a job can be stopped, report progress or keep a snapshot.
   const needsJob = snapshot === true || signal !== undefined || onProgress !== undefined || filePath.includes('\0')
-  const small = needsJob ? null : await replaySmall(filePath, wantedOf(expectedProjectHash, options))
+  const small = needsJob ? null : await native.replaySmall(filePath, wantedOf(expectedProjectHash, options))
   if (small !== null) return resultOfSmall<C>(small)
   const { result } = await replay<C>(native.startReplay, filePath, expectedProjectHash, options)
   return result
-}
-
-/** Resolves to the ended job of a small file, or to `null` if the file is not small. */
-function replaySmall(filePath: string, wanted: Bare<NativeReplayOptions>): Promise<NativeJob | null> {
-  return smallReplays.first<NativeJob | null>(() => native.replayAtOnce(filePath, wanted) ?? undefined, () => native.replaySmall(filePath, wanted))
 }
 
 /** The result in the only batch of a job that has ended. */

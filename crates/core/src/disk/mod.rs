@@ -12,7 +12,7 @@ mod write;
 pub use lock::{Boot, FileId, FileLock, LockError, Look, SystemLock, look};
 pub use open::{
     BOM, File, InputFile, Target, ZSTD_MAGIC, exists, expect_regular, files, input_file, is_archive, is_directory,
-    open_patiently, parent, read_cached, sniff, stream,
+    open_patiently, parent, sniff, stream,
 };
 pub use sync::{Durability, SyncError, Unsynced, sync_entries};
 #[cfg(all(test, feature = "failpoints"))]

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::disk::{File, FileKind, Links, Metadata, OsError, expect_regular, files, input_file, stream};
+use crate::disk::{File, FileKind, Links, Metadata, OsError, expect_regular, input_file, stream};
 use crate::task::Cancellation;
 
 /// The longest line that is read, in bytes: V8's longest string. A longer line could not become a JavaScript
@@ -87,14 +87,6 @@ impl LineSource {
     /// empty afterwards.
     pub fn open_or_drain(path: &Path) -> Result<Self, ReadError> {
         Self::open_as(path, Pipes::Read, KEPT_BYTES)
-    }
-
-    /// Reads the regular file at `path` if it has at most `limit` bytes and they can be read without waiting, and returns `None` otherwise.
-    /// The JavaScript thread may call this.
-    pub fn open_cached(path: &Path, limit: usize) -> Option<Self> {
-        let opened = SystemTime::now();
-        let content = files::read_whole_cached(path, limit)?;
-        Some(LineSource { opened, ..Self::in_memory(content) })
     }
 
     /// The same file, without what is appended to it after it was opened: its last line ends where it ended then.

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::cached_read::CachedRead;
 use super::file::File;
 use crate::disk::lock::Boot;
 use crate::disk::system::{Create, FileSystem, Metadata, OpenOptions, OsError, file_system, is_no_sync};
@@ -26,20 +25,6 @@ pub fn sync_if_possible(file: &File, path: &Path) -> Result<(), OsError> {
         Err(error) if is_no_sync(&error) => Ok(()),
         synced => synced,
     }
-}
-
-/// Reads at most the first `limit` bytes of the regular file at `path`, as far as they are in memory. Returns `None` if that is
-/// impossible without waiting, or impossible at all, without distinguishing the two.
-pub fn read_cached(path: &Path, limit: usize) -> Option<Vec<u8>> {
-    file_system(path).read_cached(path, limit).map(|read| read.bytes)
-}
-
-/// Reads the whole regular file at `path` if it has at most `limit` bytes and is in memory. Returns `None` otherwise, like
-/// [`read_cached`].
-pub fn read_whole_cached(path: &Path, limit: usize) -> Option<Vec<u8>> {
-    let CachedRead { bytes, size } = file_system(path).read_cached(path, limit + 1)?;
-    // More bytes than the size if the file has grown since; then it may have more than were read.
-    (bytes.len() <= limit && bytes.len() as u64 == size).then_some(bytes)
 }
 
 /// The current boot of the system that the file system at `path` belongs to: see [`FileSystem::boot`].

@@ -1,6 +1,5 @@
 //! Files that are opened by path: which file a path means, and reading it.
 
-pub(crate) mod cached_read;
 mod file;
 pub mod files;
 pub mod input_file;
@@ -9,9 +8,8 @@ pub mod sniff;
 pub mod stream;
 mod target;
 
-pub(crate) use cached_read::CachedRead;
 pub use file::File;
-pub use files::{exists, is_directory, read_cached};
+pub use files::{exists, is_directory};
 pub use input_file::{InputFile, expect_regular, open_patiently};
 pub use parent::parent;
 pub use sniff::{BOM, ZSTD_MAGIC, is_archive};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::metadata::Metadata;
 use super::open_options::OpenOptions;
 use crate::disk::lock::Boot;
-use crate::disk::open::{CachedRead, File};
+use crate::disk::open::File;
 
 /// The names in a directory, in any order.
 pub type Names = Box<dyn Iterator<Item = io::Result<OsString>>>;
@@ -26,12 +26,6 @@ pub type Names = Box<dyn Iterator<Item = io::Result<OsString>>>;
 pub trait FileSystem: Send + Sync {
     /// Opens a file, or a directory for reading. Never waits: `WouldBlock` means that another process holds a lease on the file.
     fn open(&self, path: &Path, options: &OpenOptions) -> io::Result<File>;
-
-    /// Reads at most the first `limit` bytes of the regular file at `path`, as far as they are in memory. Returns `None` if that is impossible
-    /// without waiting, or impossible at all.
-    fn read_cached(&self, _path: &Path, _limit: usize) -> Option<CachedRead> {
-        None
-    }
 
     /// The current boot of the system. What was not synced before an earlier boot may be gone. `None` if the boot is unknown.
     fn boot(&self) -> Option<Boot> {

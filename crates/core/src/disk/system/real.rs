@@ -11,7 +11,7 @@ use super::metadata::{FileKind, Inode, Metadata};
 use super::open_file::OpenFile;
 use super::open_options::{Create, Links, OpenOptions};
 use crate::disk::lock::{Boot, boot};
-use crate::disk::open::{CachedRead, File, cached_read};
+use crate::disk::open::File;
 #[cfg(unix)]
 use crate::disk::write::BY_UMASK;
 
@@ -25,10 +25,6 @@ impl FileSystem for Real {
         system.create(options.create == Create::IfMissing).create_new(options.create == Create::New);
         set_flags(&mut system, options);
         open_with(&mut system, path, options).map(File::real)
-    }
-
-    fn read_cached(&self, path: &Path, limit: usize) -> Option<CachedRead> {
-        cached_read::read(path, limit)
     }
 
     fn boot(&self) -> Option<Boot> {

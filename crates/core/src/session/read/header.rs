@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use crate::disk::{BOM, File, Links, Metadata, OsError, files, input_file, read_cached};
+use crate::disk::{BOM, File, Links, Metadata, OsError, files, input_file};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, ReadError, cannot_be_json};
 use crate::session::format::{Body, Line, Mode, read_line, read_start_payload};
@@ -55,14 +55,6 @@ pub struct Summary {
 /// Reads the payload of the file's `session_start`, and the file's metadata.
 pub fn read_header_summary(path: &Path) -> Result<Summary, HeaderError> {
     read(path, |_, _| Err(HeaderError::TooLong))
-}
-
-/// The payload that [`read_header_summary`] would return, if the first line is short and the system has it in memory; `None` otherwise. Never waits,
-/// so that the JavaScript thread may call it.
-pub fn read_header_at_once(path: &Path) -> Option<Result<Vec<u8>, HeaderError>> {
-    let bytes = read_cached(path, FIRST_READ_BYTES)?;
-    let line = &bytes[..memchr::memchr(b'\n', &bytes)?];
-    Some(payload_of(line).map(<[u8]>::to_vec).ok_or_else(|| problem_of(line, false)))
 }
 
 /// Like [`read_header_summary`], but reads a first line of any length, as a replay does.

@@ -109,13 +109,6 @@ impl Replay {
         Self::open_for(path, options, snapshots, threads, None)
     }
 
-    /// Like [`open`](Self::open), on this thread alone and without waiting. Returns `None` if the file has more than `limit` bytes, or
-    /// can't be read without waiting.
-    pub fn open_cached(path: &Path, options: FoldOptions, limit: usize) -> Option<Self> {
-        let source = Arc::new(LineSource::open_cached(path, limit)?);
-        Some(Self::from_line(source, options, (Effect::default(), 0), None, Threads::Own, None))
-    }
-
     fn open_for(
         path: &Path,
         options: FoldOptions,

@@ -1,5 +1,4 @@
 use super::*;
-use proptest::prelude::*;
 use std::io::Write;
 
 fn read_header(path: &Path) -> Result<Vec<u8>, HeaderError> {
@@ -76,32 +75,5 @@ fn a_summary_has_a_first_line_of_any_length() {
     let long = line_of(2 * HEADER_BYTES);
     for bad in [&long[..long.len() - 1], &[b"x", &long[..]].concat(), &[BOM, BOM, &long].concat()] {
         assert_eq!(length_of(bad), Err(HeaderError::Missing));
-    }
-}
-
-/// First lines of all kinds, most of them about as long as what is read at once, and what may follow them.
-fn content() -> impl Strategy<Value = Vec<u8>> {
-    let line = prop_oneof![
-        (FIRST_READ_BYTES - 60..FIRST_READ_BYTES + 60).prop_map(line_of),
-        (60..200_usize).prop_map(line_of),
-        Just(br#"{"type":"session_start","payload":{"a":"\u0061\xff"}}"#.to_vec()),
-        Just(br#"{"type":"session_start","payload":[]}"#.to_vec()),
-        Just(br#"{"type":"content","payload":{}}"#.to_vec()),
-        proptest::collection::vec(any::<u8>(), 0..60),
-    ];
-    let bom = prop_oneof![4 => Just(&b""[..]), 1 => Just(&b"\xef\xbb\xbf"[..])];
-    let after = proptest::sample::select(vec![&b""[..], b"\n", b"\r\n", b"\nmore", b"more", b"\n\n"]);
-    (bom, line, after).prop_map(|(bom, line, after)| [bom, &line, after].concat())
-}
-
-proptest! {
-    #[test]
-    fn at_once_or_not_the_header_is_the_same(content in content()) {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(&content).unwrap();
-        if let Some(found) = read_header_at_once(file.path()) {
-            prop_assert!(content[..content.len().min(FIRST_READ_BYTES)].contains(&b'\n'));
-            prop_assert_eq!(found, read_header(file.path()));
-        }
     }
 }
