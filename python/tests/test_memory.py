@@ -69,7 +69,7 @@ def long(tmp_path_factory):
 
 
 @pytest.mark.parametrize("threads", [4, 64])
-@pytest.mark.parametrize(("work", "records"), [(EXPORT, "short"), (FILES, "short"), (FILES, "long"), (EXPORT[:-1] + ", text_limit=4096)", "long")])
+@pytest.mark.parametrize(("work", "records"), [(EXPORT, "short"), (FILES, "short"), (FILES, "long"), (EXPORT[:-1] + ", ['events'], text_limit=4096)", "long")])
 def test_an_export_of_a_large_session(records, threads, work, own, request, tmp_path):
     most = most_mib(work, request.getfixturevalue(records), tmp_path / "lake", threads=threads)
     libraries = own[FILES if work == FILES else EXPORT]
