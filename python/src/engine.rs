@@ -169,7 +169,7 @@ impl Engine {
         let room = 2 * threads;
         Engine {
             pipeline: Pipeline::parallel(thread(), (1..threads).map(|_| thread()).collect(), room),
-            cancellation: cancelled.clone().into(),
+            cancellation: cancelled.clone(),
             room,
             needs: VecDeque::new(),
             needed: 0,

@@ -3,7 +3,6 @@
 pub mod background;
 mod cancellation;
 mod pipeline;
-#[allow(clippy::module_inception)]
 mod task;
 pub mod threading;
 

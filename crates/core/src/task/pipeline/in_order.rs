@@ -20,7 +20,6 @@ impl<T> InOrder<T> {
     }
 
     /// The number of the result that is taken next, counted from 0.
-
     pub fn next_number(&self) -> u64 {
         self.next
     }
