@@ -9,7 +9,6 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use session_tape_core::bundle::{ExportOptions, RedactOptions, RedactionRule, VerifyOptions, export, import, verify};

@@ -2,7 +2,6 @@
 //! `cargo run --manifest-path bench/Cargo.toml --release --example replay-run -- DIRECTORY none 5`.
 
 use std::error::Error;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -29,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Prints the wall-clock time of a replay and the processor time of all its threads, in milliseconds.
 fn replay(directory: &RunDirectory, options: &RunReplayOptions) -> Result<(), Box<dyn Error>> {
     let (started, before) = (Instant::now(), processor_time());
-    let (never, mut quietly) = (Cancellation::default(), |_, _| {});
+    let (never, mut quietly) = (Cancellation::default(), |_| {});
     let mut watch = Task { cancellation: &never, progress: &mut quietly };
     let replayed = replay_run(directory, options, &mut watch).map_err(|failed| failed.error)?;
     let (wall, processor) = (started.elapsed(), processor_time() - before);

@@ -3,7 +3,6 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use libfuzzer_sys::fuzz_target;
 use session_tape_core::diff::Diff;

@@ -101,7 +101,7 @@ pub fn has_room_for_helper() -> bool {
 
 /// Runs `job` on a background thread if the system has one, and drops it otherwise. For work that does not depend on the helper.
 pub fn spawn_helper(job: impl FnOnce() + Send + 'static) {
-    if cfg!(all(test, feature = "interleavings")) {
+    if cfg!(feature = "interleavings") {
         // loom only knows its own threads.
         spawn_thread(job);
         return;

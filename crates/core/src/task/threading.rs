@@ -17,15 +17,15 @@ pub fn scoped_builder() -> thread::Builder {
     thread::Builder::new().name("session-tape".to_owned()).stack_size(STACK_BYTES)
 }
 
-#[cfg(not(all(test, feature = "interleavings")))]
+#[cfg(not(feature = "interleavings"))]
 pub use native::*;
 
-#[cfg(all(test, feature = "interleavings"))]
+#[cfg(feature = "interleavings")]
 mod modelled;
-#[cfg(all(test, feature = "interleavings"))]
-pub use crate::task::threading::modelled::*;
+#[cfg(feature = "interleavings")]
+pub use self::modelled::*;
 
-#[cfg(not(all(test, feature = "interleavings")))]
+#[cfg(not(feature = "interleavings"))]
 mod native {
     use std::{io, thread};
 
