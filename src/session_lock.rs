@@ -16,7 +16,7 @@ use session_tape_core::disk::{FileId, Look, SystemLock, look};
 static HELD: Mutex<BTreeMap<u32, SystemLock>> = Mutex::new(BTreeMap::new());
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
 
-/// Locks the file at a path, which has this device and inode. The result is a number for [`let_go_of_lock`], or `null` if the system
+/// Locks the file at a path, which has this device and inode. The result is a number for [`unlock_file`], or `null` if the system
 /// refuses.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
 pub fn hold_lock(path: String, device: String, inode: String) -> AsyncTask<PoolJob> {
@@ -34,7 +34,7 @@ fn keep(lock: SystemLock) -> u32 {
 
 /// Releases a lock. The result is `null`.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
-pub fn let_go_of_lock(number: u32) -> AsyncTask<PoolJob> {
+pub fn unlock_file(number: u32) -> AsyncTask<PoolJob> {
     PoolJob::start(move || {
         let lock = HELD.lock().remove(&number);
         drop(lock);

@@ -392,14 +392,14 @@ export interface Binding {
    */
   forkSession(options: Bare<NativeForkOptions>, onReady: () => void): NativeJob
   /**
-   * Locks the file at a path, which has this device and inode. The result is a number for `letGoOfLock`, or `null` if the system
+   * Locks the file at a path, which has this device and inode. The result is a number for `unlockFile`, or `null` if the system
    * refuses.
    */
   holdLock(path: string, device: string, inode: string): Promise<string>
   /** The fault of a JSON pointer. Returns null if it is valid. */
   jsonPointerFault(pointer: string): string | null
   /** Releases a lock. The result is `null`. */
-  letGoOfLock(number: number): Promise<string>
+  unlockFile(number: number): Promise<string>
   /**
    * Looks whether any process holds the lock on the file at a path, which had this device and inode. The result is `"held"`, `"free"`,
    * `"another"` if the file is gone or another one has its path, or `"unknown"`.

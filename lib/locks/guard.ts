@@ -6,7 +6,7 @@ import { removeLeftOverGuard } from './left-over-guard.js'
 import { contentOf, readLockFile, isSameInode } from './lock-file.js'
 import { guardPathOf } from './path.js'
 import { type Describe, type TemporaryFile, discard, linkTo, publishAs, removeQuietly, writeTemporary } from './temporary-file.js'
-import { type Inode, letGo } from './system-lock.js'
+import { type Inode, unlock } from './system-lock.js'
 import { tokens } from './thread.js'
 import { elapsed, wait } from './waiting.js'
 
@@ -42,7 +42,7 @@ export async function withGuard<T>(lockPath: string, sessionId: string, patience
       return await work(() => isOwn(guard))
     } finally {
       if (await isOwn(guard)) await removeQuietly(guard.filePath)
-      await letGo(guard.systemLock)
+      await unlock(guard.systemLock)
     }
   } finally {
     tokens.delete(token)

@@ -4,7 +4,7 @@ import { type Guarded, type HasGuard, PATIENCE, withGuard, withLinkedGuard } fro
 import { type LockFile, WRITE, contentOf, readLockFile, readLockFileNow, readOpened, isSameInode } from './lock-file.js'
 import { guardPathOf } from './path.js'
 import { hasCode, isAbsence } from '../system-error.js'
-import { type Inode, letGo } from './system-lock.js'
+import { type Inode, unlock } from './system-lock.js'
 import type { TemporaryFile } from './temporary-file.js'
 import { locks, tokens } from './thread.js'
 
@@ -98,7 +98,7 @@ export class HeldLock {
     if (locks.get(this.#path) === this) locks.delete(this.#path)
     const systemLock = this.#systemLock
     this.#systemLock = null
-    return letGo(systemLock)
+    return unlock(systemLock)
   }
 
   /**

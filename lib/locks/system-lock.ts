@@ -20,8 +20,8 @@ export async function hold(filePath: string, { dev, ino }: Inode): Promise<numbe
 }
 
 /** Releases a lock, if there is one. Never rejects. */
-export async function letGo(number: number | null): Promise<void> {
-  if (number !== null) await native.letGoOfLock(number)
+export async function unlock(number: number | null): Promise<void> {
+  if (number !== null) await native.unlockFile(number)
 }
 
 /**

@@ -8,7 +8,7 @@ import fs = require('node:fs/promises')
 import { EXACT, isSameInode } from './lock-file.js'
 import { temporaryPathOf } from './path.js'
 import { hasCode, isAbsence } from '../system-error.js'
-import { type Inode, hold, letGo } from './system-lock.js'
+import { type Inode, hold, unlock } from './system-lock.js'
 import { elapsed } from './waiting.js'
 
 const { fsync } = fileSystem
@@ -95,7 +95,7 @@ async function writeNew(filePath: string, describe: Describe | undefined): Promi
     return file as TemporaryFile
   } catch (error) {
     if (file.dev === undefined || (await isStillAt(filePath, file as TemporaryFile))) await removeQuietly(filePath)
-    await letGo(file.systemLock)
+    await unlock(file.systemLock)
     throw error
   }
 }
@@ -159,14 +159,14 @@ async function createAs(name: string, describe: Describe | undefined, unlinkable
     throw hasCode(error, (unlinkable as NodeJS.ErrnoException).code!) ? unlinkable : error
   }
   if (await isStillAt(name, file)) return file
-  await letGo(file.systemLock)
+  await unlock(file.systemLock)
   return null
 }
 
 /** Removes a temporary file, and releases its lock unless it was published. */
 export async function discard(temporary: TemporaryFile, published: TemporaryFile | null): Promise<void> {
   await removeQuietly(temporary.filePath)
-  if (published !== temporary) await letGo(temporary.systemLock)
+  if (published !== temporary) await unlock(temporary.systemLock)
 }
 
 /** Whether a path leads to a file. */
