@@ -16,7 +16,7 @@ import { chromium } from 'playwright-core';
 import { PlainRun, sha256 } from '../__test__/support/plain-run-engine.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const PROGRAM = join(here, '..', 'cli', 'main.js');
+const PROGRAM = join(here, '..', 'packages', 'cli', 'main.js');
 const IMAGES = join(here, 'images');
 const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 

@@ -1,4 +1,4 @@
-// Which characters of a text a reader can't see. Pages contain this file too (cli/html/document.js).
+// Which characters of a text a reader can't see. Pages contain this file too (packages/cli/html/document.js).
 //
 // A model reads them all the same, so text can hide behind them. They are those that Unicode says to ignore if they can't be shown
 // (`Default_Ignorable_Code_Point`), control characters, line separators, lone surrogates and the marks of annotations; but not where an emoji or a

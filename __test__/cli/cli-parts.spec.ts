@@ -8,10 +8,10 @@ import { UNSAFE } from '../support/command-line';
 import { compressed, content, envelope, rewind, session, writeSession } from '../support/session-file';
 
 const load = createRequire(import.meta.url);
-const { escaped, escapedLines, printable } = load('../../cli/safe-text.js');
-const { jsonText } = load('../../cli/json-text.js');
-const { tallyOf } = load('../../cli/session/tally.js');
-const { soundness } = load('../../cli/session/soundness.js');
+const { escaped, escapedLines, printable } = load('../../packages/cli/safe-text.js');
+const { jsonText } = load('../../packages/cli/json-text.js');
+const { tallyOf } = load('../../packages/cli/session/tally.js');
+const { soundness } = load('../../packages/cli/session/soundness.js');
 
 const anyText = fc.oneof(
   fc.string({ unit: codePoint }),

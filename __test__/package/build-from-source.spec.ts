@@ -8,8 +8,8 @@ import { addonFile } from '../../scripts/platform.mjs';
 import { PROJECT, run } from '../support/command-line';
 import { npm } from './packing/command.js';
 
-const COPIED = ['package.json', 'package-lock.json', 'README.md', 'index.js', 'index.d.ts', 'lib', 'cli', 'scripts', 'demo', '__test__/fixtures/run/v1/golden'];
-const LIBRARIES = join('cli', 'html', 'libraries');
+const COPIED = ['package.json', 'package-lock.json', 'README.md', 'index.js', 'index.d.ts', 'lib', 'packages', 'scripts', 'demo', '__test__/fixtures/run/v1/golden'];
+const LIBRARIES = join('packages', 'cli', 'html', 'libraries');
 
 let directory: string;
 let clone: string;
@@ -42,7 +42,7 @@ function standInForCompiler(): void {
   writeFileSync(join(bin, 'napi.cmd'), `@"${process.execPath}" "${script}"\r\n`);
 }
 
-const view = (...args: string[]): ReturnType<typeof run> => run(process.execPath, [join(clone, 'cli', 'main.js'), 'view', ...args], { cwd: clone });
+const view = (...args: string[]): ReturnType<typeof run> => run(process.execPath, [join(clone, 'packages', 'cli', 'main.js'), 'view', ...args], { cwd: clone });
 
 test('without the libraries of its pages, view says how to build them, whatever it shows and however', async () => {
   cpSync(join(PROJECT, addonFile()), join(clone, addonFile()));

@@ -42,13 +42,13 @@ const node = (...args: string[]): Promise<string> => succeed(process.execPath, a
 describe('the tarball', () => {
   test('of the root package holds what the allow-list names and nothing else', async () => {
     const library = await filesIn('dist');
-    const commandLine = await filesIn('cli');
+    const commandLine = await filesIn('packages/cli');
     const expected = [
       'CHANGELOG.md', 'LICENSE', 'README.md', 'THIRD-PARTY-NOTICES', 'index.d.mts', 'index.d.ts', 'index.js', 'index.mjs',
       'package.json', ...library, ...commandLine,
     ];
     expect(library).toContain('dist/session/replay.js');
-    expect(commandLine).toContain('cli/main.js');
+    expect(commandLine).toContain('packages/cli/main.js');
     expect(library).toContain('dist/session/replay.d.ts');
     expect(release.workTree.files.map(({ path }) => path).sort()).toEqual(expected.sort());
   });
@@ -142,8 +142,8 @@ describe('the installed command line', () => {
   });
 
   test('can write pages: of a diff, and with the libraries of a session and a run', async () => {
-    await node('-e', "require('./node_modules/session-tape/cli/html/diff')");
-    const libraries = Object.values(JSON.parse(await readFile(join(project, 'node_modules/session-tape/cli/html/libraries/list.json'), 'utf8'))).flat();
+    await node('-e', "require('./node_modules/session-tape/packages/cli/html/diff')");
+    const libraries = Object.values(JSON.parse(await readFile(join(project, 'node_modules/session-tape/packages/cli/html/libraries/list.json'), 'utf8'))).flat();
     const notices = await readFile(join(project, 'node_modules/session-tape/THIRD-PARTY-NOTICES'), 'utf8');
     for (const { name, version } of libraries as { name: string; version: string }[]) expect(notices).toContain(`- ${name} ${version}\n`);
     for (const recording of ['demo/sample.jsonl', '__test__/fixtures/run/v1/golden']) {

@@ -6,7 +6,7 @@ import { codePoint } from '../support/code-points';
 import { fc, test } from '../support/property';
 
 const require = createRequire(import.meta.url);
-const { escaped, escapedLines, printable } = require('../../cli/safe-text.js');
+const { escaped, escapedLines, printable } = require('../../packages/cli/safe-text.js');
 const { INVISIBLE, INVISIBLE_IN_LINES } = require('../../dist/invisible.js');
 
 /** What stands in texts as it is, though it has characters that can't be seen alone. */

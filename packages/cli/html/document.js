@@ -34,7 +34,7 @@ function built(file) {
 }
 
 /** A file of this directory, or a module of the library, whose exports become variables. */
-const script = (name) => (name.startsWith('dist/') ? moduleScript(path.join('..', '..', `${name}.js`)) : asset('view', `${name}.js`))
+const script = (name) => (name.startsWith('dist/') ? moduleScript(path.join('..', '..', '..', `${name}.js`)) : asset('view', `${name}.js`))
 
 function moduleScript(file) {
   const names = Object.keys(require(path.join(__dirname, file)))

@@ -3,8 +3,8 @@
 // Opens a compared recording as files.
 
 const { stat } = require('node:fs/promises')
-const tape = require('../../index.js')
-const inner = require('../../dist/bundle/bundle.js')
+const tape = require('../../../index.js')
+const inner = require('../../../dist/bundle/bundle.js')
 const { recordingAt, withFiles } = require('../source.js')
 
 /**

@@ -3,7 +3,7 @@
 // The events of a run for its page: columns of numbers, so that the page can hold a million events, and the payloads of the latest events for which
 // there is room.
 
-const { RunColumns } = require('../../../dist/run/columns.js')
+const { RunColumns } = require('../../../../dist/run/columns.js')
 const { cut } = require('../cut.js')
 const { islandJson, safeInIsland } = require('../island.js')
 const { readersOf } = require('./readers.js')
@@ -53,7 +53,7 @@ class EventTable {
   /**
    * Reads the new events. Resolves to the error of the first line that is not an event, or to null.
    *
-   * @param {(event: import('../../../index.js').RunEvent) => void} onLandmark is called with the new events that describe the run as a whole
+   * @param {(event: import('../../../../index.js').RunEvent) => void} onLandmark is called with the new events that describe the run as a whole
    */
   async read(onLandmark, signal) {
     const before = this.length
