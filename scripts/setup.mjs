@@ -46,8 +46,9 @@ function packagesAreInstalled() {
   const wanted = packagesOf('package-lock.json') ?? {};
   return Object.entries(wanted).every(([path, { version, integrity, optional, devOptional }]) => {
     const found = installed[path];
-    if (path === '' || (found === undefined && (optional || devOptional))) return true;
-    return found?.version === version && found?.integrity === integrity;
+    if (path === '') return true;
+    if (found === undefined) return Boolean(optional || devOptional);
+    return found.version === version && found.integrity === integrity;
   });
 }
 

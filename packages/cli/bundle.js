@@ -46,7 +46,7 @@ function expectBundle(source, found) {
   return found
 }
 
-/** @param {{ ok: boolean, info: import('../../index.js').BundleInfo | null, problems: import('../../index.js').BundleProblem[] }} found */
+/** @param {{ ok: boolean, info: import('session-tape').BundleInfo | null, problems: import('session-tape').BundleProblem[] }} found */
 function bundleRows({ info, problems }, colour, width) {
   return [...(info ? infoRows(info, colour) : []), ...problemRows(problems, colour, width)]
 }

@@ -32,15 +32,10 @@ class Context {
   /** The library, loaded on first use: `--help` does not need it. */
   get tape() {
     try {
-      return (this.#tape ??= require('../../index.js'))
+      return (this.#tape ??= require('session-tape'))
     } catch (error) {
       throw new Complaint(error.code ?? 'NoAddon', `the addon can't be loaded: ${error.message}`)
     }
-  }
-
-  /** Internal functions of the library that only this program uses, loaded after the library. */
-  get inner() {
-    return this.tape && { ...require('../../dist/bundle/bundle.js'), ...require('../../dist/run/replay.js') }
   }
 
   /** Prints the result, as JSON or with `toText`. */

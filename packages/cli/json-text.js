@@ -1,6 +1,6 @@
 'use strict'
 
-const { INVISIBLE } = require('../../dist/invisible.js')
+const { INVISIBLE } = require('./invisible.js')
 const { stringified } = require('./stringify.js')
 
 /**

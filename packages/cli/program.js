@@ -1,7 +1,7 @@
 'use strict'
 
 const { Command, CommanderError } = require('commander')
-const { version } = require('../../package.json')
+const { version } = require('./package.json')
 const { coloursFor } = require('./colours.js')
 const { EXIT, complaintOf, usage } = require('./complaint.js')
 const { Context } = require('./context.js')

@@ -1,6 +1,6 @@
 'use strict'
 
-const { INVISIBLE } = require('../../dist/invisible.js')
+const { INVISIBLE } = require('./invisible.js')
 const { stringified } = require('./stringify.js')
 
 // Escapes text from files for a terminal: control sequences, directional controls and other characters that can't be seen.

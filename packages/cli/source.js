@@ -129,7 +129,7 @@ async function withFiles(context, source, use) {
   if (source.form !== 'archive') return use(source)
   return withTemporary(async (temporary) => {
     const at = path.join(temporary, 'bundle')
-    await context.during('unpacking', (options) => context.inner.unpackBundle(source.at, at, options))
+    await context.during('unpacking', (options) => context.tape.importBundle(source.at, at, { ...options, durability: 'os' }))
     return await use(await filesAt(source, at))
   })
 }
@@ -144,9 +144,21 @@ async function withVerified(context, source, options, use) {
   }
   return withTemporary(async (temporary) => {
     const at = path.join(temporary, 'bundle')
-    const found = await context.during('verifying', (more) => context.inner.verifyOnto(source.at, at, { ...options, ...more }))
+    const found = await context.during('verifying', (more) => importedTo(context, source.at, at, { ...options, ...more }))
     return use(found, found.ok ? await filesAt(source, at) : undefined)
   })
+}
+
+/** Like `verifyBundle`, and unpacks a bundle without problems. One with problems is read again, for what its manifest says. */
+async function importedTo({ tape }, given, directory, options) {
+  try {
+    const info = await tape.importBundle(given, directory, { ...options, durability: 'os' })
+    return { ok: true, info: { ...info, path: given }, problems: [] }
+  } catch (error) {
+    if (error.problems === undefined) throw error
+    const { info } = await tape.verifyBundle(given, options)
+    return { ok: false, info, problems: error.problems }
+  }
 }
 
 async function filesAt(source, at) {

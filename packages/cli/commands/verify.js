@@ -48,19 +48,19 @@ async function sealed(context, source, options) {
     if (!bundle.ok) return { kind, bundle }
     // The bundle is already verified, and must not be verified again.
     if (kind === 'session') return { kind, bundle, session: await verifySession(context, { ...files, at: files.log }) }
-    return { kind, bundle, run: await runOf(context, files.at, context.inner.verifyRunOfVerifiedBundle, await trustedKeys(options.key)) }
+    return { kind, bundle, run: await runOf(context, files.at, { trustedKeys: await trustedKeys(options.key), verifiedBundle: true }) }
   })
 }
 
 async function unsealed(context, source, { signature, key }) {
   if (signature === 'required') throw usage(`--signature required: ${printable(source.path)} is no bundle, and has none`)
-  if (source.kind === 'run') return { kind: 'run', run: await runOf(context, source.at, context.tape.verifyRun, await trustedKeys(key)) }
+  if (source.kind === 'run') return { kind: 'run', run: await runOf(context, source.at, { trustedKeys: await trustedKeys(key) }) }
   refuseOptions({ key }, ['key'], 'a session')
   return { kind: 'session', session: await verifySession(context, source) }
 }
 
-async function runOf(context, at, verifyRun, keys) {
-  const run = await context.during('verifying', (more) => verifyRun(at, { trustedKeys: keys, ...more }))
+async function runOf(context, at, options) {
+  const run = await context.during('verifying', (more) => context.tape.verifyRun(at, { ...options, ...more }))
   const failure = run.chain.firstFailure
   if (failure && !meansDamage(failure)) throw Object.assign(new Error(failure.message), failure)
   return run

@@ -14,7 +14,7 @@ const { htmlText, islandElement } = require('./island.js')
  * @property {string} summary one sentence, for readers without JavaScript
  * @property {string} icon a `data:` URL
  * @property {string[]} styles files of the style, below this directory
- * @property {string[]} scripts files of the script, below `view` or `dist/`, in the order of their dependencies
+ * @property {string[]} scripts files of the script, below `view`, or `invisible`, in the order of their dependencies
  * @property {string[]} [libraries] names of libraries, as `npm run build:page` bundles them
  * @property {[id: string, json: string][]} islands data, safe in a script element
  * @property {boolean} [isServed] whether the page may ask the server that it comes from
@@ -33,12 +33,12 @@ function built(file) {
   }
 }
 
-/** A file of this directory, or a module of the library, whose exports become variables. */
-const script = (name) => (name.startsWith('dist/') ? moduleScript(path.join('..', '..', '..', `${name}.js`)) : asset('view', `${name}.js`))
+/** A file of `view`, or the one module that pages share with the command line, whose exports become variables. */
+const script = (name) => (name === 'invisible' ? moduleScript(path.join('..', 'invisible.js')) : asset('view', `${name}.js`))
 
 function moduleScript(file) {
   const names = Object.keys(require(path.join(__dirname, file)))
-  return `const { ${names.join(', ')} } = ((exports) => {\n${asset(file)}return exports\n})({})`
+  return `const { ${names.join(', ')} } = ((module) => {\n${asset(file)}return module.exports\n})({})`
 }
 
 function scriptOf(scripts, libraries) {

@@ -3,7 +3,7 @@
 // Encodes content for HTML: data as JSON in script elements ("islands"), text escaped.
 
 const { deflateSync } = require('node:zlib')
-const { INVISIBLE } = require('../../../dist/invisible.js')
+const { INVISIBLE } = require('../invisible.js')
 
 /** Longer JSON is compressed. */
 const PLAIN = 256 << 10

@@ -7,7 +7,7 @@ const path = require('node:path')
 
 /**
  * @param {string} root the bundle's directory
- * @param {import('../../../index.js').BundleInfo} info
+ * @param {import('session-tape').BundleInfo} info
  * @param {boolean} isTrusted whether its signature was checked against keys of the user
  */
 async function sealOf(root, info, isTrusted) {

@@ -3,8 +3,7 @@
 // Opens a compared recording as files.
 
 const { stat } = require('node:fs/promises')
-const tape = require('../../../index.js')
-const inner = require('../../../dist/bundle/bundle.js')
+const tape = require('session-tape')
 const { recordingAt, withFiles } = require('../source.js')
 
 /**
@@ -18,7 +17,7 @@ const { recordingAt, withFiles } = require('../source.js')
 async function withSource(given, signal, use) {
   // Signatures are not checked: the diff has already verified the bundle.
   const options = { signature: 'ignore', ...(signal && { signal }) }
-  const context = { tape, inner, during: (task, work) => work(options) }
+  const context = { tape, during: (task, work) => work(options) }
   const found = await recordingAt(context, given)
   return withFiles(context, found, async ({ kind, at, log }) => {
     return use({ kind, root: kind === 'run' ? at : log, bytes: (await stat(log)).size })

@@ -18,7 +18,7 @@ const CHECKS = [
 const failures = (run) => CHECKS.reduce((sum, [name]) => sum + (run[name]?.failed ?? 0), 0)
 const unverifiable = (run) => CHECKS.reduce((sum, [name]) => sum + (run[name]?.unverifiable ?? 0), 0)
 
-/** @param {import('../../../index.js').RunVerification} run */
+/** @param {import('session-tape').RunVerification} run */
 function checkTable(run, colour, width) {
   const head = ['', 'checked', 'failed', 'unverifiable'].map((title, i) => (i === 0 ? title.padEnd(12) : title.padStart(13))).join('')
   const rows = CHECKS.flatMap(([name, label, what]) => checkRows(run[name], label, what, colour, width))

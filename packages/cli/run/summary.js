@@ -13,7 +13,7 @@ const MOST_WARNINGS = 20
 
 const TONES = { Completed: 'green', Running: 'cyan', Failed: 'red', Skipped: 'dim', Pending: 'dim', Scheduled: 'yellow', Created: 'dim' }
 
-/** @param {import('../../../index.js').RunReplayResult} result */
+/** @param {import('session-tape').RunReplayResult} result */
 function runSummary({ path, result, verify, replayMs }, colour, width) {
   const { state, error, warnings } = result
   const sections = [

@@ -14,7 +14,7 @@ const { model } = require('./summary.js')
  * @param {string | undefined} found.project the only project that is listed, or undefined for all
  * @param {Map<string, number>} found.positions the position of each file that can be resumed by one
  * @param {object[]} found.sessions from `describeSessions`, each with `firstUserMessage`, `hasContent` and `inUse`
- * @param {import('../../../index.js').SkippedSession[]} found.unreadable
+ * @param {import('session-tape').SkippedSession[]} found.unreadable
  */
 function listingPage({ directory, project, positions, sessions, unreadable }, colour, width) {
   const projects = new Set(sessions.map(({ projectHash }) => projectHash)).size

@@ -18,7 +18,7 @@ const MOST_DIRECTORIES = 6
  * @param {object} shown
  * @param {string} shown.path
  * @param {number} shown.size of the file, in bytes
- * @param {import('../../../index.js').SessionHandle} shown.session opened with `auditTrail`
+ * @param {import('session-tape').SessionHandle} shown.session opened with `auditTrail`
  * @param {Map<string, number>} shown.survivors the number of items in the history, by speaker
  * @param {Awaited<ReturnType<typeof import('./tally.js').tallyOf>>} shown.tally
  * @param {number} shown.replayMs

@@ -54,7 +54,7 @@ async function tallyOf(tape, filePath, { size, throughSeq = Infinity, strict = f
   return tally
 }
 
-/** @param {ReturnType<typeof newTally>} tally @param {import('../../../index.js').SessionLine} read a line with an event */
+/** @param {ReturnType<typeof newTally>} tally @param {import('session-tape').SessionLine} read a line with an event */
 function addEvent(tally, { line, status, record }) {
   countType(tally, status, record.type)
   if (!isObject(record)) return

@@ -15,7 +15,7 @@ const { writeAtomically } = require('../atomic.js')
  * @param {object} what
  * @param {string} what.left path of a run, a session or a bundle of either; the page shows it as given
  * @param {string} what.right the other side
- * @param {import('../../../../index.js').Diff | null} what.diff their diff, null without divergence; with an edit list (`full: true`) the
+ * @param {import('session-tape').Diff | null} what.diff their diff, null without divergence; with an edit list (`full: true`) the
  *   page also aligns the events after the divergence
  * @param {AbortSignal} [what.signal] aborting it rejects with its reason and leaves no file
  * @param {Partial<import('../limits.js').Limits>} [what.limits] limits for the page

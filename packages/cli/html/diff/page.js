@@ -8,7 +8,7 @@ const { ROW_KINDS } = require('./align.js')
 
 /** The modules of the page's script, in the order of their dependencies. */
 const SCRIPTS = [
-  'dist/invisible',
+  'invisible',
   ...['element', 'text', 'islands', 'payload', 'windowed-list', 'keyboard', 'pattern', 'print'].map((name) => `shared/${name}`),
   ...['words', 'page-data', 'fields', 'chain', 'rows', 'timeline', 'rails', 'overview', 'search', 'main'].map((name) => `diff/${name}`),
 ]

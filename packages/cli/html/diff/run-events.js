@@ -2,7 +2,7 @@
 
 // Reads the events of a run for the page.
 
-const tape = require('../../../../index.js')
+const tape = require('session-tape')
 const { fieldsBriefly, oneLine } = require('../excerpt.js')
 const { moment } = require('../../quantities.js')
 

@@ -2,7 +2,7 @@
 
 // Reads the records of a session for the page. The content of the file is untrusted.
 
-const tape = require('../../../../index.js')
+const tape = require('session-tape')
 const { briefly, fieldsBriefly, oneLine } = require('../excerpt.js')
 const { moment } = require('../../quantities.js')
 const { isObject } = require('../../session/values.js')

@@ -1,26 +1,20 @@
 'use strict'
 
-// The events of a run for its page: columns of numbers, so that the page can hold a million events, and the payloads of the latest events for which
-// there is room.
+// The events of a run for its page: columns of numbers, and the payloads of the latest events for which there is room.
 
-const { RunColumns } = require('../../../../dist/run/columns.js')
 const { cut } = require('../cut.js')
 const { islandJson, safeInIsland } = require('../island.js')
+const { EventColumns, KINDS } = require('./event-columns.js')
 const { readersOf } = require('./readers.js')
 
-const KINDS = [
-  'RunCreated', 'RunStarted', 'RunCompleted', 'RunFailed', 'NodeScheduled', 'NodeStarted', 'NodeCompleted', 'NodeFailed', 'NodeSkipped',
-  'ToolInvoked', 'ToolCompleted', 'ToolFailed', 'ToolTimedOut', 'CapabilityCheck', 'PolicyDecision', 'TaskAssigned', 'TaskAccepted',
-  'TaskRejected', 'SnapshotCreated', 'SnapshotRestored', 'BlobStored', 'Heartbeat', 'Error',
-]
 const PAYLOAD = { string: 4096, total: 16_384, depth: 40 }
 /**
  * A payload whose JSON text is at most this long is within all limits except nesting: the budget that a value uses is at most four times the length
  * of its text.
  */
 const NEVER_CUT = 4000
-/** The kinds whose last events describe the run as a whole. */
-const LANDMARKS = ['RunCreated', 'RunStarted', 'RunCompleted', 'RunFailed']
+/** The kinds whose events describe the run as a whole. */
+const LANDMARKS = new Set(['RunCreated', 'RunStarted', 'RunCompleted', 'RunFailed'])
 
 class EventTable {
   #source
@@ -28,6 +22,8 @@ class EventTable {
   #room
   /** The payloads of the latest events, as lines of the page. */
   #lines = []
+  /** The length of all these lines. */
+  #size = 0
 
   /**
    * @param {{ at: string, seal?: object }} source
@@ -36,14 +32,38 @@ class EventTable {
    */
   constructor(source, nodes, room) {
     this.#source = source
-    this.#columns = new RunColumns(source.at, !!source.seal, nodes)
+    this.#columns = new EventColumns(nodes)
     this.#room = room
-    this.#takeNames()
   }
 
-  #takeNames() {
-    const { nodes, workers, labels, statuses, startedWorkers, first, start } = this.#columns.names()
-    Object.assign(this, { nodes, workers, labels, statuses, startedWorkers, first, start })
+  get nodes() {
+    return this.#columns.nodes.list
+  }
+
+  get workers() {
+    return this.#columns.workers.list
+  }
+
+  get labels() {
+    return this.#columns.labels.list
+  }
+
+  get statuses() {
+    return this.#columns.statuses.list
+  }
+
+  get startedWorkers() {
+    return this.#columns.startedWorkers
+  }
+
+  /** The logical time of the first event. */
+  get first() {
+    return this.#columns.first
+  }
+
+  /** The wall clock of the first event. */
+  get start() {
+    return this.#columns.start
   }
 
   get length() {
@@ -53,42 +73,43 @@ class EventTable {
   /**
    * Reads the new events. Resolves to the error of the first line that is not an event, or to null.
    *
-   * @param {(event: import('../../../../index.js').RunEvent) => void} onLandmark is called with the new events that describe the run as a whole
+   * @param {(event: import('session-tape').RunEvent) => void} onLandmark is called with the new events that describe the run as a whole
    */
   async read(onLandmark, signal) {
-    const before = this.length
-    const problem = await this.#columns.read(signal)
-    this.#takeNames()
-    if (this.length === before) return problem
-    for (const event of this.#landmarks(before)) for await (const found of this.#events(event, event)) onLandmark(found)
-    await this.#readPayloads(before, signal)
-    return problem
-  }
-
-  /** The last event from `from` on of each kind that describes the run as a whole, in order. */
-  #landmarks(from) {
-    const kinds = this.#columns.encode(from).find(({ name }) => name === 'kind').numbers
-    const found = LANDMARKS.map((kind) => kinds.lastIndexOf(KINDS.indexOf(kind))).filter((at) => at >= 0)
-    return found.map((at) => from + at).sort((one, other) => one - other)
-  }
-
-  async #readPayloads(before, signal) {
-    const from = Math.max(before, this.#columns.latestWithPayloads(this.#room, PAYLOAD.total))
-    if (from > before) this.#lines = []
-    for await (const payloads of this.#columns.payloads(this.first + from, this.first + this.length - 1, signal)) {
-      for (const payload of payloads) this.#lines.push(payloadLine(payload))
+    const from = this.first + this.length
+    try {
+      for await (const event of readersOf(this.#source).readRunEvents(this.#source.at, { from, signal })) {
+        this.#columns.add(event)
+        this.#keep(payloadLine(event.payload))
+        if (LANDMARKS.has(event.kind)) onLandmark(event)
+      }
+      return null
+    } catch (error) {
+      if (signal?.aborted || error.code === undefined) throw error
+      return error
+    } finally {
+      this.#dropOld()
     }
-    this.#lines = latest(this.#lines, this.#room)
   }
 
-  #events(from, to) {
-    return readersOf(this.#source).readRunEvents(this.#source.at, { from: this.first + from, to: this.first + to })
+  #keep(line) {
+    this.#size += line.length
+    this.#lines.push(line)
+    // Not for each line, because the others are moved.
+    if (this.#size > 2 * this.#room) this.#dropOld()
+  }
+
+  /** Keeps the last lines for which there is room. */
+  #dropOld() {
+    let from = this.#lines.length
+    for (this.#size = 0; from > 0 && this.#size + this.#lines[from - 1].length <= this.#room; from--) this.#size += this.#lines[from - 1].length
+    if (from > 0) this.#lines = this.#lines.slice(from)
   }
 
   /** Assigns numbers to the workers and statuses of the state with which the log begins. */
   addNames(workers, statuses) {
-    this.#columns.addNames(workers, statuses)
-    this.#takeNames()
+    for (const worker of workers) this.#columns.workers.numberOf(worker)
+    for (const status of statuses) this.#columns.statuses.numberOf(status)
   }
 
   /** The payloads of the latest events for which there is room, as lines of the page, and the index of the first of these events. */
@@ -102,24 +123,27 @@ class EventTable {
     return [...Array(Math.max(from - event, 0)).fill('null'), ...lines.slice(Math.max(event - from, 0))]
   }
 
-  /** The columns from an event on, each as `[bits of a number, numbers in base64]`, little-endian like all supported machines. */
+  /** The columns from an event on, each as `[bits of a number, numbers in base64]`. */
   encoded(from = 0) {
-    const columns = this.#columns.encode(from).map(({ name, bytes, numbers }) => [name, [8 * bytes, numbers.toString('base64')]])
-    return Object.fromEntries(columns)
+    return this.#columns.encoded(from)
   }
 }
 
-/** The last lines for which there is room. */
-function latest(lines, room) {
-  let from = lines.length
-  for (let left = room; from > 0 && left >= lines[from - 1].length; from--) left -= lines[from - 1].length
-  return lines.slice(from)
+/** A line of the page's payloads. Most are short, and need no cutting. */
+function payloadLine(payload) {
+  const text = jsonOf(payload)
+  const isShort = text !== null && text.length <= NEVER_CUT && (text.match(/[[{]/g)?.length ?? 0) <= PAYLOAD.depth
+  return isShort ? safeInIsland(`[${text}]`) : payloadIsland(payload)
 }
 
-/** Returns a line of the page's payloads, from the JSON text of the payload. */
-function payloadLine(text) {
-  const isShort = text.length <= NEVER_CUT && (text.match(/[[{]/g)?.length ?? 0) <= PAYLOAD.depth
-  return isShort ? safeInIsland(`[${text}]`) : payloadIsland(JSON.parse(text))
+/** The JSON text of a payload; null for one that is nested too deeply for `JSON.stringify`. */
+function jsonOf(payload) {
+  try {
+    return JSON.stringify(payload)
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
 }
 
 /** A line of the page's payloads: `[payload]` or `[payload, cuts]`. */

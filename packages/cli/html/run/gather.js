@@ -23,7 +23,12 @@ async function gather(source, { signal, limits } = {}) {
   return { ...model, verification: await verifying }
 }
 
-/** Like `gather`, but does not verify the run, which takes longer than everything else. */
+/**
+ * Like `gather`, but does not verify the run, which takes longer than everything else.
+ *
+ * @param {{ at: string, given: string, size: number, seal?: object }} source
+ * @param {{ signal?: AbortSignal, limits?: Partial<typeof LIMITS> }} [options]
+ */
 async function gatherUnverified(source, { signal, limits } = {}) {
   const facts = new RunFacts()
   const graph = await graphOf(source.at)
@@ -37,7 +42,7 @@ async function addEvents(table, facts, signal) {
   const problem = await table.read((event) => facts.take(event), signal)
   if (problem === null) return null
   // The events before the damage are shown; an error is thrown only if there are none.
-  if (table.length === 0) throw Object.assign(new Error(problem.message), problem)
+  if (table.length === 0) throw problem
   return { message: problem.message, time: problem.time ?? null }
 }
 

@@ -12,7 +12,7 @@ const LIBRARIES = ['layout']
 
 /** The modules of the page's script, in the order of their dependencies. */
 const SCRIPTS = [
-  'dist/invisible',
+  'invisible',
   ...['element', 'text', 'islands', 'payload', 'pattern', 'quantities', 'time-scale', 'time-axis', 'seal', 'footer'].map((name) => `shared/${name}`),
   ...['model', 'state', 'state-view', 'bars', 'gantt', 'graph', 'state-panel', 'event-panel', 'event-list', 'verdict', 'head', 'live', 'main'].map((name) => `run/${name}`),
 ]
@@ -24,7 +24,7 @@ const ICON =
 
 /**
  * @param model the result of `gather`
- * @param {{ served?: object }} [options] `served`: what the page needs to send requests to its server, if it is served
+ * @param {{ served?: object | null }} [options] `served`: what the page needs to send requests to its server, if it is served
  */
 function pageOf(model, { served = null } = {}) {
   const { table, given, graph, initial, seal } = model

@@ -28,6 +28,10 @@ class ServedRun {
   #live = new Live(() => this.#look(), (reader, more) => this.#tell(reader, more))
   #nextVerification = 0
 
+  /**
+   * @param {{ at: string, log: string, given: string, size: number, seal?: object }} source
+   * @param {{ signal?: AbortSignal }} [options]
+   */
   constructor(source, { signal } = {}) {
     this.#source = source
     this.#readers = readersOf(source)

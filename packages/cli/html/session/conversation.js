@@ -61,7 +61,7 @@ class Conversation {
   /**
    * Adds the next line.
    *
-   * @param {import('../../../../index.js').SessionLine} read
+   * @param {import('session-tape').SessionLine} read
    * @param {string} [text] that of a damaged line; without it, the line is too long to be shown
    * @returns {{ row: Row | null, changed: Row[], calls: import('./tool-calls.js').Call[] }} the new row, and the rows and calls that the line
    * changed

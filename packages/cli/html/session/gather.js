@@ -2,7 +2,7 @@
 
 // Reads all data of a session's page.
 
-const tape = require('../../../../index.js')
+const tape = require('session-tape')
 const { Conversation } = require('./conversation.js')
 const { completeLinesOf, linesOf } = require('./lines.js')
 const { LIMITS, PayloadLimits } = require('./limits.js')

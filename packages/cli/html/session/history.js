@@ -11,7 +11,7 @@ class History {
   }
 
   /**
-   * @param {import('../../../../index.js').SessionLine} read
+   * @param {import('session-tape').SessionLine} read
    * @returns {{ isItem: boolean, removed: number[] }} whether the record is an item of the history now, and the lines of those that it removed
    */
   take({ line, status, record }) {

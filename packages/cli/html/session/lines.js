@@ -3,7 +3,7 @@
 // Reads the lines of a session for its page, which also shows the text of damaged ones.
 
 const fs = require('node:fs/promises')
-const tape = require('../../../../index.js')
+const tape = require('session-tape')
 const { openFile } = require('../../open-file.js')
 
 /** The length of the longest damaged line whose text is read, in bytes. */
@@ -13,8 +13,8 @@ const LONGEST = 128 << 20
  * Yields the lines, each with its text if it is damaged and not too long.
  *
  * @param {string} log
- * @param {import('../../../../index.js').SessionRecordsOptions} [options]
- * @returns {AsyncGenerator<[read: import('../../../../index.js').SessionLine, text: string | undefined]>}
+ * @param {import('session-tape').SessionRecordsOptions} [options]
+ * @returns {AsyncGenerator<[read: import('session-tape').SessionLine, text: string | undefined]>}
  */
 async function* linesOf(log, options) {
   for await (const read of tape.readSessionRecords(log, options)) {
