@@ -51,6 +51,7 @@ function bundleRows({ info, problems }, colour, width) {
   return [...(info ? infoRows(info, colour) : []), ...problemRows(problems, colour, width)]
 }
 
+/** @param {import('session-tape').BundleInfo} info */
 function infoRows({ bundleId, kind, files, bytes, events, redactions, partial }, colour) {
   return [
     row('Bundle', colour.cyan(printable(bundleId)), colour),

@@ -5,6 +5,11 @@ const EXIT = { fine: 0, damaged: 1, couldNot: 2 }
 
 /** An error for the user, printed without a stack. `fields` are added to errors that are printed as JSON. */
 class Complaint extends Error {
+  /**
+   * @param {string} code
+   * @param {string} message
+   * @param {{ exitCode?: number, [field: string]: unknown }} [more]
+   */
   constructor(code, message, { exitCode = EXIT.couldNot, ...fields } = {}) {
     super(message)
     this.code = code
@@ -26,9 +31,13 @@ const DAMAGE = new Set([
   'LogInvalid', 'SourceInvalid',
 ])
 
-/** Whether an error of the library means damage. */
+/**
+ * Whether an error of the library means damage.
+ *
+ * @param {{ code?: string, problems?: unknown }} error
+ */
 function meansDamage({ code, problems }) {
-  return DAMAGE.has(code) || (Array.isArray(problems) && problems.length > 0 && code !== 'NotABundle')
+  return (code !== undefined && DAMAGE.has(code)) || (Array.isArray(problems) && problems.length > 0 && code !== 'NotABundle')
 }
 
 /** Converts an error of the library. */

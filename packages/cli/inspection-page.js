@@ -18,7 +18,7 @@ const FORMS = { file: 'a file', directory: 'a directory, not sealed', bundle: 'a
 function inspectionPage(found, colour, width) {
   const { path, kind, bundle } = found
   const title = kind === null ? 'A bundle' : `A ${kind}`
-  const parts = found.events === undefined ? [] : kind === 'run' ? runSections(found, colour, width) : sessionSections(found, colour, width)
+  const parts = found.events === undefined ? [] : kind === 'run' ? runSections(found, colour) : sessionSections(found, colour, width)
   return page(title, printable(path, 1000), [aboutForm(found, colour), bundle ? seal(bundle, colour) : [], ...parts, verdict(found, colour, width)], colour)
 }
 
@@ -28,6 +28,7 @@ function aboutForm({ form, size }, colour) {
   return rows
 }
 
+/** @param {any} bundle what `inspect` found of it */
 function seal({ problems, signed, ...info }, colour) {
   const rows = info.bundleId === undefined ? [] : infoRows(info, colour)
   if (signed !== undefined) rows.push(row('Signed', signed ? 'yes; by whom, verify --key says' : colour.dim('no'), colour))

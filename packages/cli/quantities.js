@@ -18,6 +18,7 @@ function fileSize(bytes) {
 function duration(ms) {
   if (ms < 1000) return `${Math.round(ms)} ms`
   const seconds = Math.round(ms / 1000)
+  /** @type {[number, string][]} */
   const parts = [
     [Math.floor(seconds / 86400), 'd'],
     [Math.floor(seconds / 3600) % 24, 'h'],

@@ -17,16 +17,20 @@ const BEGINNING = 64
 const MAY_BE_RECORDING = /^(?:\xef\xbb\xbf)?[ \t\r]*(?:\{|[ \t\r]$)/
 
 const LOGS = { run: 'events.cath-log', session: 'session.jsonl' }
+const KINDS = /** @type {const} */ (['run', 'session'])
 
 /**
  * A source of a command.
  *
- * - `path`: the path as given, for messages.
- * - `at`: the path to read from.
- * - `kind`: `session` or `run`; undefined for an archive; `directory` for one that contains neither.
- * - `form`: `file`, `directory`, `bundle` (a directory with a manifest) or `archive`.
- * - `log`: the file of the log; undefined for an archive.
+ * @typedef {object} Source
+ * @property {string} path the path as given, for messages
+ * @property {string} at the path to read from
+ * @property {'session' | 'run' | 'directory'} [kind] undefined for an archive; `directory` for one that contains neither
+ * @property {'file' | 'directory' | 'bundle' | 'archive'} form `bundle`: a directory with a manifest
+ * @property {string} [log] the file of the log; undefined for an archive
  */
+
+/** @returns {Promise<Source>} */
 async function sourceAt(context, given) {
   const found = await statOf(given)
   const source = { path: given, at: given }
@@ -63,9 +67,10 @@ async function namesIn(directory) {
   }
 }
 
+/** @returns {Promise<Pick<Source, 'kind' | 'form' | 'log'>>} */
 async function directoryAt(given) {
   const names = await namesIn(given)
-  const kind = Object.keys(LOGS).find((each) => names.includes(LOGS[each]))
+  const kind = KINDS.find((each) => names.includes(LOGS[each]))
   const isBundle = names.includes('manifest.json')
   if (!isBundle && kind !== 'run') return { kind: 'directory', form: 'directory' }
   const log = path.join(given, LOGS[kind ?? 'run'])

@@ -89,7 +89,7 @@ ${grammar.map(commandCase).join('')}  esac
 _session_tape_option() {
   value='' optional=''
   case "$1 \${2%%=*}" in
-${grammar.flatMap(({ path, options }) => options.filter(({ value }) => value !== null).map((option) => optionCase(path, option))).join('')}  esac
+${grammar.flatMap(({ path, options }) => options.map((option) => optionCase(path, option))).join('')}  esac
   [[ $2 != *=* ]] || value=''
 }
 ${SCRIPT}`
@@ -105,7 +105,10 @@ function commandCase({ path, subcommands, options, values }) {
   return `    ${quoted(path.join(' '))}) ${sets.filter(Boolean).join(' ')} ;;\n`
 }
 
-function optionCase(path, { flags, value: { kind, choices, isOptional } }) {
+/** @param {string[]} path @param {import('./grammar.js').Flag} option */
+function optionCase(path, { flags, value }) {
+  if (value === null) return ''
+  const { kind, choices, isOptional } = value
   const patterns = flags.map((flag) => quoted([...path, flag].join(' '))).join(' | ')
   return `    ${patterns}) value=${quoted(wordsOf(kind, choices))}${isOptional ? ' optional=1' : ''} ;;\n`
 }

@@ -5,10 +5,11 @@
 const { collected, gathered } = require('../option-values.js')
 
 /** The kinds of values that the names of arguments and of options' values stand for. Any other name is free text. */
-const KINDS = new Map([
+/** @type {Map<string, string>} */
+const KINDS = new Map(/** @type {[string, string][]} */ ([
   ...['path', 'left', 'right', 'src', 'dest', 'file'].map((name) => [name, 'file']),
   ...['directory', 'dir'].map((name) => [name, 'directory']),
-])
+]))
 
 /**
  * `kind` is `file`, `directory`, `choice` or `text`.
@@ -53,6 +54,11 @@ function flagOf(option) {
   }
 }
 
+/**
+ * @param {string} name
+ * @param {{ argChoices?: string[], required: boolean, variadic: boolean }} given
+ * @returns {Value}
+ */
 function valueOf(name, { argChoices, required, variadic }) {
   const kind = argChoices ? 'choice' : (KINDS.get(name) ?? 'text')
   return { name, kind, choices: argChoices ?? [], isOptional: !required, isVariadic: variadic }

@@ -13,7 +13,9 @@ const MOST_WARNINGS = 20
 
 const TONES = { Completed: 'green', Running: 'cyan', Failed: 'red', Skipped: 'dim', Pending: 'dim', Scheduled: 'yellow', Created: 'dim' }
 
-/** @param {import('session-tape').RunReplayResult} result */
+/**
+ * @param {{ path: string, result: any, verify: string | undefined, replayMs: number }} replayed `result`: a `RunReplayResult`
+ */
 function runSummary({ path, result, verify, replayMs }, colour, width) {
   const { state, error, warnings } = result
   const sections = [

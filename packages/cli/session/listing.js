@@ -12,14 +12,14 @@ const { model } = require('./summary.js')
  * @param {object} found
  * @param {string} found.directory
  * @param {string | undefined} found.project the only project that is listed, or undefined for all
- * @param {Map<string, number>} found.positions the position of each file that can be resumed by one
- * @param {object[]} found.sessions from `describeSessions`, each with `firstUserMessage`, `hasContent` and `inUse`
+ * @param {Map<string, number> | null} found.positions the position of each file that can be resumed by one
+ * @param {any[]} found.sessions from `describeSessions`, each with `firstUserMessage`, `hasContent` and `inUse`
  * @param {import('session-tape').SkippedSession[]} found.unreadable
  */
 function listingPage({ directory, project, positions, sessions, unreadable }, colour, width) {
   const projects = new Set(sessions.map(({ projectHash }) => projectHash)).size
-  const digits = String(positions.size).length
-  const placed = (filePath) => String(positions.get(filePath) ?? '–').padStart(digits)
+  const digits = String(positions?.size ?? 0).length
+  const placed = (filePath) => String(positions?.get(filePath) ?? '–').padStart(digits)
   const shown = { hasProjects: projects > 1, indent: ' '.repeat(digits + 2), room: Math.max(20, width - digits - 12), colour }
   const sections = sessions.map((session) => sessionRows(session, placed(session.filePath), shown))
   return page('Sessions', printable(directory, 1000), [

@@ -55,7 +55,8 @@ async function tallyOf(tape, filePath, { size, throughSeq = Infinity, strict = f
 }
 
 /** @param {ReturnType<typeof newTally>} tally @param {import('session-tape').SessionLine} read a line with an event */
-function addEvent(tally, { line, status, record }) {
+function addEvent(tally, { line, status, ...read }) {
+  const record = /** @type {any} */ (read.record)
   countType(tally, status, record.type)
   if (!isObject(record)) return
   if (typeof record.ts === 'string' && !Number.isNaN(Date.parse(record.ts))) {

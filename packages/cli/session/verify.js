@@ -8,7 +8,7 @@ const { tallyOf } = require('./tally.js')
 /**
  * Verifies a session by replaying it. `damage` and `notes` are the warnings of the replay; `error` is that of a failed one.
  *
- * @param {object} source the session's files, from `withFiles`
+ * @param {{ at: string, log: string }} source the session's files, from `withFiles`
  */
 async function verifySession(context, source) {
   let session

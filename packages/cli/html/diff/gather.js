@@ -59,7 +59,7 @@ async function gatherSide(source, given, { divergence, ancestors }, limits, sign
     if (count === 0) throw error
     problem = error.message
   }
-  return { given, id: facts.id, of: facts.of, facts: facts.list(), bytes: source.bytes, count, problem, events: window.finish() }
+  return { given, id: facts.id, of: 'of' in facts ? facts.of : undefined, facts: facts.list(), bytes: source.bytes, count, problem, events: window.finish() }
 }
 
 /** The page's data about an event, with its payload as text. */

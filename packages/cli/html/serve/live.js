@@ -9,7 +9,8 @@ class Live {
   #look
   #tell
   #readers = new Set()
-  #timer = null
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer
 
   /**
    * @param {() => Promise<void>} look reads what was recorded since the last call

@@ -30,13 +30,15 @@ async function serve(routes, { port = 0 } = {}) {
   const server = createServer((request, response) => answer(routes, path, request, new Reply(response)))
   await new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, LOOPBACK, resolve)
+    server.listen(port, LOOPBACK, () => resolve(undefined))
   })
+  const { port: own } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  /** @returns {Promise<void>} */
   const close = () => new Promise((resolve) => {
-    server.close(resolve)
+    server.close(() => resolve())
     server.closeAllConnections()
   })
-  return { url: `http://${LOOPBACK}:${server.address().port}${path}`, path, close }
+  return { url: `http://${LOOPBACK}:${own}${path}`, path, close }
 }
 
 /** The reply to a request. */
@@ -74,6 +76,12 @@ class Reply {
   }
 }
 
+/**
+ * @param {Record<string, Route>} routes
+ * @param {string} path
+ * @param {import('node:http').IncomingMessage} request
+ * @param {Reply} reply
+ */
 async function answer(routes, path, { method, headers, url, socket }, reply) {
   // By DNS rebinding, a page of another site can make a browser send requests here under its own host name. It does not know the token, either.
   if (!NAMES.some((name) => headers.host === `${name}:${socket.localPort}`)) return reply.refuse(421)

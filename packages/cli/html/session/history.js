@@ -32,7 +32,7 @@ class History {
 const NOTHING = { isItem: false, removed: [] }
 
 /** The number of items that a valid `rewind` removes. A fraction is rounded up. */
-const removedItems = ({ itemsRemoved }) => Math.ceil(itemsRemoved)
+const removedItems = (payload) => Math.ceil(payload.itemsRemoved)
 
 /** The item of a `content`, or the summary of a `compressed`, that a replay accepts; otherwise null. */
 function itemIn({ status, record }) {

@@ -20,7 +20,7 @@ class Images {
   }
 
   /**
-   * @param {object} item
+   * @param {{ blocks?: unknown }} item
    * @returns {{ item: object, images: Record<number, number> }} the item without the data of its images, and the indices of the images by the
    * indices of their blocks
    */

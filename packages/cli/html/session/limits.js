@@ -39,12 +39,12 @@ class PayloadLimits {
 
   /**
    * @param {number} bytes
-   * @returns {{ limits: object, from: number }} `from`: the first line with a payload; for earlier lines only an excerpt is kept
+   * @returns {{ limits: typeof ASKED, from: number }} `from`: the first line with a payload; for earlier lines only an excerpt is kept
    */
   chosen(bytes) {
     const at = this.#sums.findIndex((sum) => sum <= bytes)
     if (at >= 0) return { limits: PAYLOADS[at], from: 1 }
-    const limits = PAYLOADS.at(-1)
+    const limits = PAYLOADS[PAYLOADS.length - 1]
     let [room, line] = [bytes, this.#sizes.length]
     while (line > 0 && room > 0) room -= expected(this.#sizes[--line], limits)
     return { limits, from: line + 1 }

@@ -11,15 +11,14 @@ const { totalsOf } = require('./totals.js')
 /** The libraries of the page's script. */
 const LIBRARIES = ['markdown', 'highlight', 'sanitize']
 
-/** @returns {{ title: string, data: object, islands: [string, string][] }} */
+/** @returns {{ title: string, data: any, islands: [string, string][] }} */
 function pageData(model, more = {}) {
-  const { conversation, bounds, given, size } = model
+  const { conversation, bounds, given } = model
   const rows = conversation.rows.slice(-bounds.rows)
   const data = {
     v: 1,
     title: titleOf(model),
     given,
-    size,
     leftOut: conversation.rows.length - rows.length,
     excerptsBefore: model.excerptsBefore,
     seal: model.seal ?? null,
@@ -32,6 +31,7 @@ function pageData(model, more = {}) {
   return { title: data.title, data, islands: islandsOf(data, rows, conversation.images.urls) }
 }
 
+/** @returns {[string, string][]} */
 const islandsOf = (data, rows, images) => [
   ['page-data', islandJson(data)],
   ['payloads', islandOfLines(rows.map(({ payload }) => payload))],

@@ -19,7 +19,7 @@ const ICON =
 
 /**
  * @param model the result of `gather`
- * @param {{ served?: object }} [options] `served`: what the page needs to send requests to its server, if it is served
+ * @param {{ served?: object | null }} [options] `served`: what the page needs to send requests to its server, if it is served
  */
 function pageOf(model, { served = null } = {}) {
   const { title, data, islands } = pageData(model, { served })

@@ -30,7 +30,10 @@ class ServedSession {
   #source
   #signal
 
-  /** @param {{ log: string, given: string, size: number, seal?: object }} source */
+  /**
+   * @param {{ log: string, given: string, size: number, seal?: object }} source
+   * @param {{ signal?: AbortSignal }} [options]
+   */
   constructor(source, { signal } = {}) {
     this.#source = source
     this.#signal = signal

@@ -8,7 +8,7 @@ const { FLAGS } = require('./conversation.js')
 const MOST_NAMES = 200
 const OTHERS = '(others)'
 
-/** @param {import('./conversation.js').Conversation} conversation */
+/** @param {InstanceType<typeof import('./conversation.js')['Conversation']>} conversation */
 function totalsOf({ rows, calls, history }) {
   return {
     history: history.length,
@@ -17,7 +17,7 @@ function totalsOf({ rows, calls, history }) {
     speakers: speakersOf(rows),
     tools: toolsOf(calls.all),
     types: typesOf(rows),
-    largest: rows.reduce((most, row) => (most === null || row.size > most.size ? row : most), null)?.line ?? 0,
+    largest: rows.reduce((most, row) => (row.size > (most?.size ?? -1) ? row : most), rows[0])?.line ?? 0,
     first: rows.find(({ at }) => at !== null)?.at ?? null,
     last: rows.findLast(({ at }) => at !== null)?.at ?? null,
   }
