@@ -43,6 +43,10 @@ describe('text on its way to a terminal', () => {
     expect(escaped('Ärger 👩‍🚒 日本')).toBe('Ärger 👩‍🚒 日本');
     expect(printable('a \n\t b'.repeat(100), 10)).toBe('a ba ba b…');
   });
+
+  test('drops the joiner of an emoji that is cut', () => {
+    expect(printable('👩‍🚒!', 3)).toBe('👩…');
+  });
 });
 
 describe('a value as JSON', () => {

@@ -39,7 +39,7 @@ function shortened(text, longest) {
   if (text.length <= longest) return text
   const letters = [...text]
   // An emoji that is cut may leave a joiner, which nothing needs any more.
-  return letters.length > longest ? `${escaped(letters.slice(0, longest - 1).join(''))}…` : text
+  return letters.length > longest ? `${letters.slice(0, longest - 1).join('').replace(INVISIBLE, '')}…` : text
 }
 
 module.exports = { escaped, escapedLines, printable, shortened }
