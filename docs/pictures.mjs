@@ -38,7 +38,7 @@ function printed(...args) {
 function writeReplay(file) {
   copyFileSync(join(here, '..', 'demo', 'sample.jsonl'), join(directory, 'session.jsonl'));
   const output = printed('replay', 'session.jsonl').trim().split('\n');
-  writeFileSync(file, terminal(['\u001b[32m$\u001b[39m npx session-tape replay session.jsonl', '', ...output]));
+  writeFileSync(file, terminal(['\u001b[32m$\u001b[39m session-tape replay session.jsonl', '', ...output]));
 }
 
 const [CHARACTER, LINE, MARGIN, BAR] = [7.8, 18, 18, 34];
