@@ -12,11 +12,11 @@ import { chromium } from 'playwright-core';
 
 const require = createRequire(import.meta.url);
 const { RunRecorder } = require('../index.js');
-const { writeSessionPage } = require('../cli/html/session');
-const { writeRunPage } = require('../cli/html/run');
-const { ServedSession } = require('../cli/html/session/served.js');
-const { ServedRun } = require('../cli/html/run/served.js');
-const { serve } = require('../cli/html/serve/server.js');
+const { writeSessionPage } = require('../packages/cli/html/session');
+const { writeRunPage } = require('../packages/cli/html/run');
+const { ServedSession } = require('../packages/cli/html/session/served.js');
+const { ServedRun } = require('../packages/cli/html/run/served.js');
+const { serve } = require('../packages/cli/html/serve/server.js');
 
 const FRAMES = 180;
 const kept = process.argv[2];

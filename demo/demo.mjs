@@ -10,7 +10,7 @@ import { recordAnew } from './record.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const SAMPLE = join(here, 'sample.jsonl');
-const PROGRAM = join(here, '..', 'cli', 'main.js');
+const PROGRAM = join(here, '..', 'packages', 'cli', 'main.js');
 
 async function main(args) {
   if (args.length > 0) return replay(args);

@@ -16,7 +16,7 @@ import { chromium } from 'playwright-core';
 import { PlainRun, sha256 } from '../__test__/support/plain-run-engine.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const PROGRAM = join(here, '..', 'cli', 'main.js');
+const PROGRAM = join(here, '..', 'packages', 'cli', 'main.js');
 const IMAGES = join(here, 'images');
 const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 
@@ -38,7 +38,7 @@ function printed(...args) {
 function writeReplay(file) {
   copyFileSync(join(here, '..', 'demo', 'sample.jsonl'), join(directory, 'session.jsonl'));
   const output = printed('replay', 'session.jsonl').trim().split('\n');
-  writeFileSync(file, terminal(['\u001b[32m$\u001b[39m npx session-tape replay session.jsonl', '', ...output]));
+  writeFileSync(file, terminal(['\u001b[32m$\u001b[39m session-tape replay session.jsonl', '', ...output]));
 }
 
 const [CHARACTER, LINE, MARGIN, BAR] = [7.8, 18, 18, 34];

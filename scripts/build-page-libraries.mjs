@@ -1,5 +1,5 @@
 // `npm run build:page`: bundles the libraries of the HTML pages, one script each, with the texts of their licences, which are also in
-// THIRD-PARTY-NOTICES. A page embeds the libraries that it needs (cli/html/document.js), because it loads nothing.
+// THIRD-PARTY-NOTICES. A page embeds the libraries that it needs (packages/cli/html/document.js), because it loads nothing.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,8 @@ import { rolldown } from 'rolldown';
 import { NOTICES, noticesText } from './release/notices-file.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
-const OUT = join(ROOT, 'cli/html/libraries');
+const PACKAGE = join(ROOT, 'packages/cli');
+const OUT = join(PACKAGE, 'html/libraries');
 const ENTRY = '\0entry';
 
 /** By file name: the global variable that a page's script uses, the module, and further packages that its published file contains. */
@@ -24,7 +25,7 @@ rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT, { recursive: true });
 const [listed, notices] = [{}, []];
 for (const [name, library] of Object.entries(LIBRARIES)) listed[name] = await build(name, library);
-writeFileSync(join(ROOT, NOTICES), noticesText('cli/html/libraries', notices));
+writeFileSync(join(PACKAGE, NOTICES), noticesText('html/libraries', notices));
 writeFileSync(join(OUT, 'list.json'), `${JSON.stringify(listed, null, 2)}\n`);
 
 /** Writes the bundle of a library. Returns the packages in it, with version and licence. */

@@ -11,7 +11,7 @@ import { circlesOf } from './circles/components.mjs';
 import { javascriptImports } from './circles/javascript-imports.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
-const JAVASCRIPT = ['index.js', 'index.mjs', 'index.d.ts', 'index.d.mts', 'lib', 'cli', 'bench', 'scripts', 'demo'];
+const JAVASCRIPT = ['index.js', 'index.mjs', 'index.d.ts', 'index.d.mts', 'lib', 'packages/cli', 'bench', 'scripts', 'demo'];
 
 const graph = javascriptImports(JAVASCRIPT.map((place) => join(ROOT, place)));
 const circles = circlesOf(graph);

@@ -14,7 +14,7 @@ const TEXT = /\.(md|rs|js|mjs|mts|ts|json|toml|sh)$|^\.ci\/run$/;
 const LEFT_OUT = /^(__test__\/fixtures\/|crates\/core\/proptest-regressions\/|package-lock\.json$|Cargo\.lock$|CHANGELOG\.md$)/;
 
 /** A file below one of the repository's directories. */
-const PATH = /(?<![\w./@-])(?:\.\.?\/)*((?:src|crates|docs|lib|__test__|scripts|tests|bench|cli|demo|fuzz)\/[\w./-]*[\w-]\.(?:md|rs|js|mjs|mts|ts|json|toml|sh|html))(?![\w/])/g;
+const PATH = /(?<![\w./@-])(?:\.\.?\/)*((?:src|crates|docs|lib|__test__|scripts|tests|bench|packages|demo|fuzz)\/[\w./-]*[\w-]\.(?:md|rs|js|mjs|mts|ts|json|toml|sh|html))(?![\w/])/g;
 /** The name of a document alone, in backquotes. */
 const DOCUMENT = /`([\w.-]+\.md)`/g;
 /** A section of a document, or a range of them: a document and "section" or "sections 3–5". */

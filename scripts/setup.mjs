@@ -12,7 +12,7 @@ import { addonFile } from './platform.mjs';
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const LIBRARY = 'dist/builtins.js';
 const LIBRARY_SOURCES = ['lib', 'index.d.ts', 'scripts/build-library.mjs', 'package-lock.json'];
-const PAGE_LIBRARIES = 'cli/html/libraries/list.json';
+const PAGE_LIBRARIES = 'packages/cli/html/libraries/list.json';
 const PAGE_LIBRARY_SOURCES = ['package-lock.json', 'scripts/build-page-libraries.mjs'];
 const ADDON_SOURCES = ['src', 'crates/core/src', 'crates/core/Cargo.toml', 'Cargo.toml', 'Cargo.lock', 'build.rs'];
 
@@ -46,8 +46,9 @@ function packagesAreInstalled() {
   const wanted = packagesOf('package-lock.json') ?? {};
   return Object.entries(wanted).every(([path, { version, integrity, optional, devOptional }]) => {
     const found = installed[path];
-    if (path === '' || (found === undefined && (optional || devOptional))) return true;
-    return found?.version === version && found?.integrity === integrity;
+    if (path === '') return true;
+    if (found === undefined) return Boolean(optional || devOptional);
+    return found.version === version && found.integrity === integrity;
   });
 }
 

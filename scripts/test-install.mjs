@@ -1,4 +1,4 @@
-// Publishes the nine packages to a registry on this machine, as the release does, and installs `session-tape` from it as users do: with each package
+// Publishes the ten packages to a registry on this machine, as the release does, and installs the library and the command line from it as users do: with each package
 // manager, for each platform, into empty projects. Then it breaks installations, and bundles programs that use the package.
 //
 //   npm run test:install
@@ -29,7 +29,7 @@ const report = new Report();
 const registry = await startRegistry(join(directory, 'registry'));
 try {
   const env = plainEnvironment(join(directory, 'home'), { NPM_CONFIG_REGISTRY: registry.url, YARN_REGISTRY: registry.url });
-  await report.test('npm publish, of nine packages', () => publish(join(directory, 'release'), registry, env));
+  await report.test('npm publish, of ten packages', () => publish(join(directory, 'release'), registry, env));
   if (report.failed === 0) {
     const context = { directory, registry, env, report, smoke: smokeTest(), version: JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version };
     const projects = await testManagers(context);

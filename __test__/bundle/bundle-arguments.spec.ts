@@ -54,6 +54,7 @@ test.each(['verifyBundle', 'importBundle'])('%s checks its own options', async (
   for (const limit of ['lineBytes', 'blobBytes', 'files', 'expansion', 'totalBytes']) {
     await wrong('limits', [-1, NaN, '1', null, {}].map((value) => ({ [limit]: value })), `options.limits.${limit}`);
   }
+  if (name === 'importBundle') await wrong('durability', [null, '', 'none', 1, true]);
 });
 
 test('undefined is the same as leaving an option out', async () => {

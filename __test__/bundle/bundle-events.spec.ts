@@ -9,7 +9,6 @@ import * as bundles from '../support/bundles.js';
 import { exportBundle, filesIn, freshDirectory, readRunEvents, tape, verifyBundle } from '../support/bundles.js';
 import { completedRun } from '../support/run-directory.js';
 
-const { RunColumns } = createRequire(import.meta.url)('../../dist/run/columns.js') as { RunColumns: new (path: string, isVerified: boolean, nodes: string[]) => any };
 
 const BLOBS = 3000;
 let archive: string;
@@ -126,16 +125,25 @@ describe('an abort', () => {
   });
 });
 
-test('the columns of a page verify a bundle once, not for each part that they read', async () => {
+test('whether a bundle was verified is a boolean', () => {
+  for (const read of [readRunEvents, tape.replayRun, tape.verifyRun]) {
+    for (const verifiedBundle of [null, 1, 'yes'] as never[]) expect(() => read(archive, { verifiedBundle })).toThrow(/options\.verifiedBundle must be/);
+  }
+});
+
+test('a bundle that the caller verified is not verified again', async () => {
   const path = join(freshDirectory(), 'b');
-  await tape.importBundle(archive, path);
-  const columns = new RunColumns(path, false, []);
-  expect(await columns.read()).toBeNull();
-  // Nothing that the columns need.
+  await tape.importBundle(archive, path, { durability: 'os' });
+  // Nothing that the events need.
   const blob = Object.keys(filesIn(path)).find((name) => name.startsWith('blobs/'))!;
   appendFileSync(join(path, blob), 'more');
   expect((await verifyBundle(path)).ok).toBe(false);
-  let payloads = 0;
-  for await (const some of columns.payloads(0, Infinity)) payloads += some.length;
-  expect(payloads).toBe(BLOBS + 2);
+  let events = 0;
+  for await (const _ of readRunEvents(path, { verifiedBundle: true })) events += 1;
+  expect(events).toBe(BLOBS + 2);
+  expect(await tape.replayRun(path, { verifiedBundle: true })).toMatchObject({ ok: true, eventCount: BLOBS + 2 });
+  expect((await tape.verifyRun(path, { verifiedBundle: true })).chain).toMatchObject({ checked: BLOBS + 2, failed: 0 });
+  await expect(readRunEvents(path).next()).rejects.toThrow();
+  expect(await tape.replayRun(path)).toMatchObject({ ok: false });
+  expect((await tape.verifyRun(path)).chain.failed).toBeGreaterThan(0);
 });

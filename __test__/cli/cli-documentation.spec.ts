@@ -79,7 +79,7 @@ describe.each([
 
   // In order: some read files that others have written.
   test.each(examples)('$command', async ({ command, output }) => {
-    const call = command.replaceAll('npx session-tape', `"${process.execPath}" "${PROGRAM}"`);
+    const call = command.replaceAll(/(?<![\w@/-])session-tape(?= \w)/g, `"${process.execPath}" "${PROGRAM}"`);
     const { stdout } = await run('sh', ['-c', `${call} 2>&1`], { cwd: directory });
     expect(timeless(stdout)).toMatch(patternOf(output));
   });

@@ -8,10 +8,10 @@ import { UNSAFE } from '../support/command-line';
 import { compressed, content, envelope, rewind, session, writeSession } from '../support/session-file';
 
 const load = createRequire(import.meta.url);
-const { escaped, escapedLines, printable } = load('../../cli/safe-text.js');
-const { jsonText } = load('../../cli/json-text.js');
-const { tallyOf } = load('../../cli/session/tally.js');
-const { soundness } = load('../../cli/session/soundness.js');
+const { escaped, escapedLines, printable } = load('../../packages/cli/safe-text.js');
+const { jsonText } = load('../../packages/cli/json-text.js');
+const { tallyOf } = load('../../packages/cli/session/tally.js');
+const { soundness } = load('../../packages/cli/session/soundness.js');
 
 const anyText = fc.oneof(
   fc.string({ unit: codePoint }),
@@ -42,6 +42,10 @@ describe('text on its way to a terminal', () => {
     expect(escaped('a\u001b[2J\u009b\t\r\n\u202e\u{e0041}\ud800')).toBe('a\\x1b[2J\\x9b\\t\\r\\n\\u202e\\u{e0041}\\ud800');
     expect(escaped('Ärger 👩‍🚒 日本')).toBe('Ärger 👩‍🚒 日本');
     expect(printable('a \n\t b'.repeat(100), 10)).toBe('a ba ba b…');
+  });
+
+  test('drops the joiner of an emoji that is cut', () => {
+    expect(printable('👩‍🚒!', 3)).toBe('👩…');
   });
 });
 

@@ -10,7 +10,7 @@ import { compressed, content, envelope, PROJECT_HASH, session, sessionDirectory,
 import type { Event } from '../support/session-file';
 
 const load = createRequire(import.meta.url);
-const { tallyOf } = load('../../cli/session/tally.js');
+const { tallyOf } = load('../../packages/cli/session/tally.js');
 
 const created = (checkpointId: string, name: string): Event => ['checkpoint_created', { checkpointId, name }];
 const deleted = (checkpointId: string): Event => ['checkpoint_deleted', { checkpointId }];

@@ -14,7 +14,7 @@ const { alignedRows, ROW_KINDS } = part('diff/align');
 
 /** A script of the page. It is not a module, so it is evaluated here. */
 const { wordDiff } = new Function(
-  `${readFileSync(new URL('../../cli/html/view/diff/words.js', import.meta.url), 'utf8')}\nreturn { wordDiff }`,
+  `${readFileSync(new URL('../../packages/cli/html/view/diff/words.js', import.meta.url), 'utf8')}\nreturn { wordDiff }`,
 )() as { wordDiff: (left: string, right: string) => ['=' | '-' | '+', string][] };
 
 const HOSTILE = ['</script>', '<script>alert(1)</script>', '<!--', '-->', ']]>', '&lt;', '\u2028', '\u2029', '\u001b[31m', '\u202e', '\u2066', '\u0000', '\ud800', '__proto__', "'\"`"];

@@ -152,7 +152,7 @@ describe('the page is self-contained', () => {
   });
 
   test('it creates no markup from strings', () => {
-    const view = new URL('../../cli/html/view/', import.meta.url);
+    const view = new URL('../../packages/cli/html/view/', import.meta.url);
     for (const name of readdirSync(view.pathname, { recursive: true }).map(String).filter((each) => each.endsWith('.js'))) {
       expect(readFileSync(new URL(name, view), 'utf8'), name).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|setHTML|\beval\b|new Function|srcdoc/);
     }
@@ -164,7 +164,7 @@ describe('the file', () => {
     const { left, right, diff } = await partedRuns();
     const first = freshPath('.html');
     await writeDiffPage(first, { left, right, diff });
-    const program = `require(${JSON.stringify(new URL('../../cli/html/diff/index.js', import.meta.url).pathname)}).writeDiffPage('again.html', JSON.parse(process.argv[1]))`;
+    const program = `require(${JSON.stringify(new URL('../../packages/cli/html/diff/index.js', import.meta.url).pathname)}).writeDiffPage('again.html', JSON.parse(process.argv[1]))`;
     const elsewhere = freshPath();
     mkdirSync(elsewhere);
     execFileSync(process.execPath, ['-e', program, JSON.stringify({ left, right, diff })], { cwd: elsewhere, env: { ...process.env, TZ: 'Pacific/Auckland', LANG: 'de_DE.UTF-8', HOME: elsewhere } });
@@ -173,7 +173,7 @@ describe('the file', () => {
 
   test('contains no paths but those that were given', async () => {
     const { left, right, diff } = await partedRuns();
-    const program = `require(${JSON.stringify(new URL('../../cli/html/diff/index.js', import.meta.url).pathname)}).writeDiffPage('page.html', JSON.parse(process.argv[1]))`;
+    const program = `require(${JSON.stringify(new URL('../../packages/cli/html/diff/index.js', import.meta.url).pathname)}).writeDiffPage('page.html', JSON.parse(process.argv[1]))`;
     const cwd = dirname(left);
     execFileSync(process.execPath, ['-e', program, JSON.stringify({ left: relative(cwd, left), right: relative(cwd, right), diff })], { cwd });
     const html = readFileSync(join(cwd, 'page.html'), 'utf8');

@@ -8,8 +8,8 @@ import { addonFile } from '../../scripts/platform.mjs';
 import { PROJECT, run } from '../support/command-line';
 import { npm } from './packing/command.js';
 
-const COPIED = ['package.json', 'package-lock.json', 'README.md', 'index.js', 'index.d.ts', 'lib', 'cli', 'scripts', 'demo', '__test__/fixtures/run/v1/golden'];
-const LIBRARIES = join('cli', 'html', 'libraries');
+const COPIED = ['package.json', 'package-lock.json', 'README.md', 'index.js', 'index.d.ts', 'lib', 'packages', 'scripts', 'demo', '__test__/fixtures/run/v1/golden'];
+const LIBRARIES = join('packages', 'cli', 'html', 'libraries');
 
 let directory: string;
 let clone: string;
@@ -18,19 +18,20 @@ beforeAll(() => {
   directory = realpathSync(mkdtempSync(join(tmpdir(), 'session-tape-clone-')));
   clone = join(directory, 'clone');
   const built = join(PROJECT, LIBRARIES);
-  for (const name of COPIED) cpSync(join(PROJECT, name), join(clone, name), { recursive: true, filter: (path) => path !== built });
+  for (const name of COPIED) cpSync(join(PROJECT, name), join(clone, name), { recursive: true, filter: (path) => path !== built && !path.endsWith('node_modules') });
   linkPackages(join(clone, 'node_modules'));
 });
 afterAll(() => {
   if (directory) rmSync(directory, { recursive: true, force: true });
 });
 
-/** Links the installed packages, without their programs. */
+/** Links the installed packages, without their programs, and the clone itself as the library that the command line needs. */
 function linkPackages(modules: string): void {
   mkdirSync(join(modules, '.bin'), { recursive: true });
-  for (const name of readdirSync(join(PROJECT, 'node_modules')).filter((each) => !each.startsWith('.'))) {
+  for (const name of readdirSync(join(PROJECT, 'node_modules')).filter((each) => !each.startsWith('.') && each !== 'session-tape')) {
     symlinkSync(join(PROJECT, 'node_modules', name), join(modules, name), 'junction');
   }
+  symlinkSync(clone, join(modules, 'session-tape'), 'junction');
 }
 
 /** Puts a `napi` on the path of npm scripts that writes the addon as it is in the work tree. */
@@ -42,7 +43,7 @@ function standInForCompiler(): void {
   writeFileSync(join(bin, 'napi.cmd'), `@"${process.execPath}" "${script}"\r\n`);
 }
 
-const view = (...args: string[]): ReturnType<typeof run> => run(process.execPath, [join(clone, 'cli', 'main.js'), 'view', ...args], { cwd: clone });
+const view = (...args: string[]): ReturnType<typeof run> => run(process.execPath, [join(clone, 'packages', 'cli', 'main.js'), 'view', ...args], { cwd: clone });
 
 test('without the libraries of its pages, view says how to build them, whatever it shows and however', async () => {
   cpSync(join(PROJECT, addonFile()), join(clone, addonFile()));

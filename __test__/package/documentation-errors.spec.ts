@@ -61,7 +61,7 @@ const codesOfTypes = (): string[] =>
   [...declarations.matchAll(/^export type \w+Code = ([^;]*);/gm)].flatMap(([, union]) => [...union!.matchAll(CODE)].map(([, code]) => code!));
 
 /** The codes for which the command line exits with 1. */
-const codesOfDamage = (): string[] => [.../DAMAGE = new Set\(\[([^\]]*)\]/.exec(read('cli/complaint.js'))![1]!.matchAll(CODE)].map(([, code]) => code!);
+const codesOfDamage = (): string[] => [.../DAMAGE = new Set\(\[([^\]]*)\]/.exec(read('packages/cli/complaint.js'))![1]!.matchAll(CODE)].map(([, code]) => code!);
 
 describe('the table of codes', () => {
   const rust = [...filesOf('src', '.rs'), ...filesOf('crates/core/src', '.rs')];
@@ -70,7 +70,7 @@ describe('the table of codes', () => {
     tables: tables.flatMap(codesOfTable),
     functions: rust.flatMap((file) => codesOfFunctions(withoutTests(read(file)))),
     system: codesOfSystem(),
-    javaScript: [...filesOf('lib', '.ts'), ...filesOf('cli', '.js').filter((file) => !file.includes('html/libraries'))].flatMap((file) => codesOfJavaScript(read(file))),
+    javaScript: [...filesOf('lib', '.ts'), ...filesOf('packages/cli', '.js').filter((file) => !file.includes('html/libraries'))].flatMap((file) => codesOfJavaScript(read(file))),
     types: codesOfTypes(),
     damage: codesOfDamage(),
   };

@@ -10,6 +10,8 @@ import { makeRelease, platformOf, ROOT, type Release } from './packing/release.j
 
 // `npm run build:quick` does not optimise for size. The published addon is smaller, and CI tests it with its own limit.
 const LARGEST_ADDON = process.env.SESSION_TAPE_ADDON === 'published' ? 6_000_000 : 8_000_000;
+/** What the folder of the command line contains besides the files of its package. */
+const NOT_PUBLISHED = /^(?:node_modules\/|tsconfig\.json$)/;
 const CONSUMER = join(ROOT, '__test__', 'package', 'packing', 'consumer');
 
 let directory: string;
@@ -35,22 +37,25 @@ async function newProject(name: string): Promise<string> {
   return path;
 }
 
-const tarballs = (): string[] => [release.rootTarball, ...release.dependencies.map(({ tarball }) => tarball)];
+const tarballs = (): string[] => [release.rootTarball, release.cliTarball, ...release.dependencies.map(({ tarball }) => tarball)];
 
 const node = (...args: string[]): Promise<string> => succeed(process.execPath, args, project);
 
 describe('the tarball', () => {
   test('of the root package holds what the allow-list names and nothing else', async () => {
     const library = await filesIn('dist');
-    const commandLine = await filesIn('cli');
-    const expected = [
-      'CHANGELOG.md', 'LICENSE', 'README.md', 'THIRD-PARTY-NOTICES', 'index.d.mts', 'index.d.ts', 'index.js', 'index.mjs',
-      'package.json', ...library, ...commandLine,
-    ];
+    const expected = ['CHANGELOG.md', 'LICENSE', 'README.md', 'index.d.mts', 'index.d.ts', 'index.js', 'index.mjs', 'package.json', ...library];
     expect(library).toContain('dist/session/replay.js');
-    expect(commandLine).toContain('cli/main.js');
     expect(library).toContain('dist/session/replay.d.ts');
     expect(release.workTree.files.map(({ path }) => path).sort()).toEqual(expected.sort());
+  });
+
+  test('of the command line holds everything in its folder, with the licences of the code that it bundles', async () => {
+    const files = (await filesIn('packages/cli')).map((path) => path.replace('packages/cli/', '')).filter((path) => !NOT_PUBLISHED.test(path));
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'THIRD-PARTY-NOTICES', 'main.js', 'html/libraries/markdown.js']));
+    expect(release.cli.files.map(({ path }) => path).sort()).toEqual(files.sort());
+    const licences = [ROOT, join(ROOT, 'packages/cli')].map((folder) => readFile(join(folder, 'LICENSE'), 'utf8'));
+    expect(await licences[1]).toBe(await licences[0]);
   });
 
   test(`of the platform package holds the addon with its licences and is under ${LARGEST_ADDON / 1e6} MB unpacked`, () => {
@@ -65,6 +70,7 @@ describe('the tarball', () => {
     expect(installed.map(([path]) => path).sort()).toEqual([
       `node_modules/@session-tape/binding-${platformName()}`,
       ...release.dependencies.map(({ name }) => `node_modules/${name}`),
+      'node_modules/@session-tape/cli',
       'node_modules/session-tape',
     ].sort());
     expect(installed.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
@@ -75,10 +81,17 @@ describe('the tarball', () => {
     expect(manifest.optionalDependencies).toEqual({
       [`@session-tape/binding-${platformName()}`]: manifest.version,
     });
-    // Exact versions, the ones that the tests run with.
+    expect(manifest.dependencies).toBeUndefined();
+    expect(manifest.bin).toBeUndefined();
+  });
+
+  test('of the command line depends on exact versions, of the library on its own', async () => {
+    const { dependencies, version } = JSON.parse(await readFile(join(project, 'node_modules/@session-tape/cli/package.json'), 'utf8'));
     const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'));
-    const exact = Object.keys(manifest.dependencies).map((name) => [name, lock.packages[`node_modules/${name}`].version]);
-    expect(manifest.dependencies).toEqual(Object.fromEntries(exact));
+    // The ones that the tests run with.
+    const exact = Object.keys(dependencies).map((name) => [name, lock.packages[`node_modules/${name}`].version ?? version]);
+    expect(dependencies).toEqual(Object.fromEntries(exact));
+    expect(JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')).version).toBe(version);
   });
 });
 
@@ -142,9 +155,9 @@ describe('the installed command line', () => {
   });
 
   test('can write pages: of a diff, and with the libraries of a session and a run', async () => {
-    await node('-e', "require('./node_modules/session-tape/cli/html/diff')");
-    const libraries = Object.values(JSON.parse(await readFile(join(project, 'node_modules/session-tape/cli/html/libraries/list.json'), 'utf8'))).flat();
-    const notices = await readFile(join(project, 'node_modules/session-tape/THIRD-PARTY-NOTICES'), 'utf8');
+    await node('-e', "require('./node_modules/@session-tape/cli/html/diff')");
+    const libraries = Object.values(JSON.parse(await readFile(join(project, 'node_modules/@session-tape/cli/html/libraries/list.json'), 'utf8'))).flat();
+    const notices = await readFile(join(project, 'node_modules/@session-tape/cli/THIRD-PARTY-NOTICES'), 'utf8');
     for (const { name, version } of libraries as { name: string; version: string }[]) expect(notices).toContain(`- ${name} ${version}\n`);
     for (const recording of ['demo/sample.jsonl', '__test__/fixtures/run/v1/golden']) {
       await npx('view', join(ROOT, recording), '--html', 'page.html');

@@ -28,7 +28,7 @@ const NAMES = [
   ...'scheduleMatch stateHashesMatch outputHashesMatch bundleId kind redactions partial info dagHash snapshotId logicalTime'.split(' '),
   ...'contentHash snapshot at diff trace truncated label ancestors edits edits_stopped tool node note left right fields'.split(' '),
   ...'payload fileSize lastModified nanoseconds reason session unreadable nothing signal onProgress progress throughSeq'.split(' '),
-  ...'projectHash auditTrail onDemand full heartbeats ignore until verify trustedKeys signature limits lineBytes blobBytes'.split(' '),
+  ...'projectHash verifiedBundle auditTrail onDemand full heartbeats ignore until verify trustedKeys signature limits lineBytes blobBytes'.split(' '),
   ...'expansion totalBytes signWith level redact builtin rules pattern kinds tools from to color details sessionId provider'.split(' '),
   ...'model workspaceDirs chatsDir idPrefix nameHasSeconds fileName fsync exclusiveOwner startPayload now id runId workflow capabilities resume'.split(' '),
   ...'ownerToken isFile changedNs modified bytes isJson record pidReuse lockPath guard inode'.split(' '),

@@ -13,7 +13,7 @@ import { sessionDirectory } from './session-file';
 import { atEndOfSpec } from './spec-scope';
 
 export const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
-export const PROGRAM = join(PROJECT, 'cli/main.js');
+export const PROGRAM = join(PROJECT, 'packages/cli/main.js');
 export const SAMPLE = join(PROJECT, 'demo/sample.jsonl');
 export const RECORDINGS = join(PROJECT, '../shared/data/sessions');
 export const GOLDEN_RUN = join(PROJECT, '__test__/fixtures/run/v1/golden');
@@ -24,7 +24,7 @@ interface Surroundings {
   stderr: Writable;
   env: Record<string, string>;
 }
-const { main } = createRequire(import.meta.url)(join(PROJECT, 'cli/program.js')) as { main(args: string[], surroundings: Surroundings): Promise<number> };
+const { main } = createRequire(import.meta.url)(join(PROJECT, 'packages/cli/program.js')) as { main(args: string[], surroundings: Surroundings): Promise<number> };
 
 export interface RunOptions {
   env?: Record<string, string>;

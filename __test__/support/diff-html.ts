@@ -11,7 +11,7 @@ import { directoryOfSpec } from './spec-scope';
 // Required, not imported: they must run as Node runs them, untouched by the test runner's transforms.
 const require = createRequire(import.meta.url);
 const { RunRecorder } = require('../../index.js') as typeof SessionTape;
-export const part = (name: string): any => require(`../../cli/html/${name}.js`);
+export const part = (name: string): any => require(`../../packages/cli/html/${name}.js`);
 
 export interface Written {
   path: string;

@@ -10,7 +10,7 @@ import { sessionDirectory, writeSession } from './session-file';
 
 // Required, not imported: they must run as Node runs them, untouched by the test runner's transforms.
 const require = createRequire(import.meta.url);
-export const part = (name: string): any => require(`../../cli/html/${name}.js`);
+export const part = (name: string): any => require(`../../packages/cli/html/${name}.js`);
 
 export { launch, open, CHROMIUM, NO_CHROMIUM, type Opened } from './browser';
 

@@ -12,7 +12,7 @@ const { EventTable, KINDS } = part('run/event-table');
 const { gather } = part('run/gather');
 
 /** Scripts of the page. They are not modules, so they are evaluated here. */
-const script = ['state', 'state-view', 'bars'].map((name) => readFileSync(join(PROJECT, `cli/html/view/run/${name}.js`), 'utf8')).join('\n');
+const script = ['state', 'state-view', 'bars'].map((name) => readFileSync(join(PROJECT, `packages/cli/html/view/run/${name}.js`), 'utf8')).join('\n');
 const { States, shownState, engineState, taskBars } = new Function(`${script}\nreturn { States, shownState, engineState, taskBars }`)() as Record<string, any>;
 
 type Column = Int8Array | Int16Array | Int32Array | Float64Array;

@@ -8,7 +8,7 @@ import { complaintOf, errorOf, GOLDEN_RUN, hasTerminal, HOSTILE, onTerminal, PRO
 import { compressed, content, file, rewind, session, start, writeSession } from '../support/session-file.js';
 import { dataIn, freshFile } from '../support/view-page';
 
-const { openerFor } = createRequire(import.meta.url)(join(PROJECT, 'cli/view/browser.js'));
+const { openerFor } = createRequire(import.meta.url)(join(PROJECT, 'packages/cli/view/browser.js'));
 const NO_BROWSER = { env: { BROWSER: 'none' } };
 
 describe('a page', () => {

@@ -119,6 +119,16 @@ export interface VerifyBundleOptions {
   signal?: AbortSignal | undefined
 }
 
+/** Options of {@link importBundle}. */
+export interface ImportBundleOptions extends VerifyBundleOptions {
+  /**
+   * - `'fsync'` (default): the promise resolves when all files are on stable storage.
+   * - `'os'`: the files are handed to the operating system, which is many times faster for a bundle of many files. For a directory that is removed
+   *   after it was read.
+   */
+  durability?: 'os' | 'fsync' | undefined
+}
+
 /** Result of {@link verifyBundle}. */
 export interface BundleVerification {
   /** Whether there are no problems. */
@@ -130,6 +140,7 @@ export interface BundleVerification {
 }
 
 const POLICIES = ['required', 'ifPresent', 'ignore']
+const DURABILITIES = ['os', 'fsync']
 const LIMITS = ['lineBytes', 'blobBytes', 'files', 'expansion', 'totalBytes']
 
 /**
@@ -216,16 +227,6 @@ export function verifyBundle(path: string, options: VerifyBundleOptions = NO_OPT
 }
 
 /**
- * Like `verifyBundle`, for the command line. If there are no problems, the files of the bundle remain in `directory`, which the caller must remove.
- *
- * @internal
- */
-export function verifyOnto(path: string, directory: string, options: VerifyBundleOptions): Promise<BundleVerification> {
-  const wanted = verifyOptions(options)
-  return run((onReady) => native.startVerification(bundlesToWrite(), path, directory, wanted, onReady), options)
-}
-
-/**
  * Unpacks a bundle into a directory, if {@link verifyBundle} finds nothing wrong with it.
  *
  * The bundle is verified while it is unpacked, next to the directory under a temporary name, and read only once, so that the verified bytes are the
@@ -248,17 +249,14 @@ export function verifyOnto(path: string, directory: string, options: VerifyBundl
  * }
  * ```
  */
-export function importBundle(path: string, directory: string, options: VerifyBundleOptions = NO_OPTIONS): Promise<BundleInfo> {
+export function importBundle(path: string, directory: string, options: ImportBundleOptions = NO_OPTIONS): Promise<BundleInfo> {
   check.filledString(path, 'path')
   check.filledString(directory, 'directory')
   const wanted = verifyOptions(options)
-  return run((onReady) => native.startImport(bundlesToWrite(), path, directory, true, wanted, onReady), options)
-}
-
-/** Like `importBundle`, for the command line, which removes the directory after reading it. Files are not synced to disk. @internal */
-export function unpackBundle(path: string, directory: string, options: VerifyBundleOptions): Promise<BundleInfo> {
-  const wanted = verifyOptions(options)
-  return run((onReady) => native.startImport(bundlesToWrite(), path, directory, false, wanted, onReady), options)
+  const { durability = 'fsync' }: ImportBundleOptions = options
+  check.oneOf(durability, 'options.durability', DURABILITIES)
+  const isSynced = durability === 'fsync'
+  return run((onReady) => native.startImport(bundlesToWrite(), path, directory, isSynced, wanted, onReady), options)
 }
 
 function run<T>(start: (onReady: () => void) => NativeJob, { signal, onProgress }: ExportOptions | VerifyBundleOptions): Promise<T> {

@@ -7,7 +7,7 @@ import type { NativeJob } from '../binding/native.js'
 import { type Page, elementsOfPages } from '../binding/pages.js'
 import { type Bare, record } from '../builtins.js'
 // Only for links in the comments.
-import type { exportBundle } from '../bundle/bundle.js'
+import type { exportBundle, importBundle, verifyBundle } from '../bundle/bundle.js'
 import type { RunError } from './error.js'
 import type { replayRun, verifyRun } from './replay.js'
 
@@ -54,6 +54,11 @@ export interface RunEventsOptions {
   to?: number | undefined
   /** Yield only events of these kinds. The others are read and checked, too. Default: all. */
   kinds?: RunEventKind[] | undefined
+  /**
+   * `path` is the directory of a bundle that {@link verifyBundle} found to be fine, or that {@link importBundle} made, and has not been changed since:
+   * it is not verified again. Default: `false`.
+   */
+  verifiedBundle?: boolean | undefined
   /** Aborting it stops the work, also that of opening a bundle; the iterator throws the signal's `reason` instead of its next event. */
   signal?: AbortSignal | undefined
 }
@@ -98,26 +103,18 @@ const KINDS = native.runEventKinds()
  * ```
  */
 export function readRunEvents(path: string, options?: RunEventsOptions): AsyncGenerator<RunEvent, void, undefined> {
-  return eventsAt(path, false, options)
-}
-
-/** Like `readRunEvents`, for the command line, which has already verified the bundle directory. @internal */
-export function readEventsOfVerifiedBundle(path: string, options?: RunEventsOptions): AsyncGenerator<RunEvent, void, undefined> {
-  return eventsAt(path, true, options)
-}
-
-function eventsAt(path: string, isVerified: boolean, options: RunEventsOptions | undefined): AsyncGenerator<RunEvent, void, undefined> {
   check.string(path, 'path')
   if (options !== undefined) checkOptions(options)
-  const { from = 0, to = Infinity, kinds, signal }: RunEventsOptions = options ?? NO_OPTIONS
+  const { from = 0, to = Infinity, kinds, verifiedBundle = false, signal }: RunEventsOptions = options ?? NO_OPTIONS
   const range = kinds?.slice()
-  return elementsOfPages(RUN, () => new native.NativeRunTrace(bundles, path, isVerified, from, to, range), readPage, signal)
+  return elementsOfPages(RUN, () => new native.NativeRunTrace(bundles, path, verifiedBundle, from, to, range), readPage, signal)
 }
 
 function checkOptions(options: RunEventsOptions): void {
   check.object(options, 'options')
-  const { from, to, kinds, signal } = options
+  const { from, to, kinds, verifiedBundle, signal } = options
   check.signal(signal, 'options.signal')
+  check.optional(verifiedBundle, 'options.verifiedBundle', 'boolean')
   if (from !== undefined) check.time(from, 'options.from')
   if (to !== undefined) check.time(to, 'options.to')
   if (kinds === undefined) return

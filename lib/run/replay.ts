@@ -9,7 +9,7 @@ import type { Progress } from '../progress.js'
 import type { RunError } from './error.js'
 import type { RunState } from './state.js'
 // Only for links in the comments.
-import type { exportBundle, verifyBundle } from '../bundle/bundle.js'
+import type { exportBundle, importBundle, verifyBundle } from '../bundle/bundle.js'
 
 /** A run that was replayed. */
 export interface RunReplaySuccess {
@@ -68,6 +68,11 @@ export interface RunReplayOptions {
    * not count can't be replayed: `SnapshotInvalid`. Default: none, so that signatures are not checked.
    */
   trustedKeys?: string[] | undefined
+  /**
+   * `path` is the directory of a bundle that {@link verifyBundle} found to be fine, or that {@link importBundle} made, and has not been changed since:
+   * it is not verified again. Default: `false`.
+   */
+  verifiedBundle?: boolean | undefined
   /** Aborting it stops the work; the promise rejects with the signal's `reason`. */
   signal?: AbortSignal | undefined
   /** Called on the JavaScript thread periodically while a large log is read, and once at the end with the total. */
@@ -124,6 +129,11 @@ export interface RunVerification {
 export interface RunVerifyOptions {
   /** As in {@link RunReplayOptions}: if there are any, each snapshot must be signed by one of them, or be in a bundle that is. */
   trustedKeys?: string[] | undefined
+  /**
+   * `path` is the directory of a bundle that {@link verifyBundle} found to be fine, or that {@link importBundle} made, and has not been changed since:
+   * it is not verified again. Default: `false`.
+   */
+  verifiedBundle?: boolean | undefined
   /** Aborting it stops the work; the promise rejects with the signal's `reason`. */
   signal?: AbortSignal | undefined
   /** Called on the JavaScript thread periodically while a large log is read, and once at the end with the total. */
@@ -161,20 +171,11 @@ const DEPTHS = ['none', 'chain', 'full']
  * ```
  */
 export function replayRun(path: string, options?: RunReplayOptions): Promise<RunReplayResult> {
-  return replay(path, false, options)
-}
-
-/** Like `replayRun`, for the command line, which has already verified the bundle directory. @internal */
-export function replayRunOfVerifiedBundle(path: string, options?: RunReplayOptions): Promise<RunReplayResult> {
-  return replay(path, true, options)
-}
-
-function replay(path: string, isVerified: boolean, options: RunReplayOptions | undefined): Promise<RunReplayResult> {
   check.string(path, 'path')
   if (options !== undefined) checkReplayOptions(options)
-  const { fromSnapshot, until, verify = 'chain', trustedKeys = [], signal, onProgress }: RunReplayOptions = options ?? NO_OPTIONS
+  const { fromSnapshot, until, verify = 'chain', trustedKeys = [], verifiedBundle = false, signal, onProgress }: RunReplayOptions = options ?? NO_OPTIONS
   const wanted: Bare<NativeRunReplayOptions> = { __proto__: null, fromSnapshot, until, verify, trustedKeys: trustedKeys.slice(), progress: onProgress !== undefined }
-  const start = (onReady: () => void) => native.startRunReplay(bundles, path, isVerified, wanted, onReady)
+  const start = (onReady: () => void) => native.startRunReplay(bundles, path, verifiedBundle, wanted, onReady)
   return runJob(RUN, start, { __proto__: null, signal, onProgress })
 }
 
@@ -198,20 +199,11 @@ function replay(path: string, isVerified: boolean, options: RunReplayOptions | u
  * ```
  */
 export function verifyRun(path: string, options?: RunVerifyOptions): Promise<RunVerification> {
-  return verification(path, false, options)
-}
-
-/** Like `verifyRun`, for the command line, which has already verified the bundle directory. @internal */
-export function verifyRunOfVerifiedBundle(path: string, options?: RunVerifyOptions): Promise<RunVerification> {
-  return verification(path, true, options)
-}
-
-function verification(path: string, isVerified: boolean, options: RunVerifyOptions | undefined): Promise<RunVerification> {
   check.string(path, 'path')
   if (options !== undefined) checkCommonOptions(options)
-  const { trustedKeys = [], signal, onProgress }: RunVerifyOptions = options ?? NO_OPTIONS
+  const { trustedKeys = [], verifiedBundle = false, signal, onProgress }: RunVerifyOptions = options ?? NO_OPTIONS
   const keys = trustedKeys.slice()
-  const start = (onReady: () => void) => native.startRunVerification(bundles, path, isVerified, keys, onProgress !== undefined, onReady)
+  const start = (onReady: () => void) => native.startRunVerification(bundles, path, verifiedBundle, keys, onProgress !== undefined, onReady)
   return runJob(RUN, start, { __proto__: null, signal, onProgress })
 }
 
@@ -226,6 +218,7 @@ function checkReplayOptions(options: RunReplayOptions): void {
 function checkCommonOptions(options: RunVerifyOptions): void {
   check.object(options, 'options')
   check.signal(options.signal, 'options.signal')
+  check.optional(options.verifiedBundle, 'options.verifiedBundle', 'boolean')
   check.optional(options.onProgress, 'options.onProgress', 'function')
   if (options.trustedKeys !== undefined) checkKeys(options.trustedKeys)
 }

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def bundle(source, to, *options):
-    command = ["node", ROOT / "cli/main.js", "bundle", "export", source, to, *options]
+    command = ["node", ROOT / "packages/cli/main.js", "bundle", "export", source, to, *options]
     subprocess.run(command, check=True, capture_output=True)
     return to
 

@@ -56,7 +56,7 @@ def exported(tmp_path_factory):
     """The values that were put into a session, and the session exported without and with redaction."""
     folder = tmp_path_factory.mktemp("secrets")
     print(node(ROOT / "__test__/support/redaction/write-recording.mjs", folder))
-    export = (ROOT / "cli/main.js", "bundle", "export", folder / "session.jsonl")
+    export = (ROOT / "packages/cli/main.js", "bundle", "export", folder / "session.jsonl")
     node(*export, folder / "open", "--no-redact")
     node(*export, folder / "redacted")
     secrets = json.loads((folder / "secrets.json").read_text())

@@ -58,7 +58,7 @@ async function says(project, env, code, texts, node = [process.execPath]) {
   const loading = await start([...node, '-e', LOAD], { cwd: project, env });
   const lines = loading.stdout.trim().split('\n');
   assert.equal(lines.length, 2, `${loading.stdout}${loading.stderr}`);
-  const program = await start([...node, join(project, 'node_modules', 'session-tape', 'cli', 'main.js'), 'inspect', SAMPLE], { cwd: project, env });
+  const program = await start([...node, join(project, 'node_modules', '@session-tape', 'cli', 'main.js'), 'inspect', SAMPLE], { cwd: project, env });
   assert.equal(program.status, 2, program.stderr);
   for (const text of texts) {
     for (const line of lines) assert.ok(line.startsWith(`${code} `) && line.includes(text), line);

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 
 import { TOOLS } from './tools.mjs';
 
-const PACKAGE = 'session-tape';
+/** The library, and the command line, whose program is called like the library. */
+const PACKAGES = ['session-tape', '@session-tape/cli'];
+const PROGRAM = 'session-tape';
 const SCOPE = '@session-tape';
 
 /** @returns {{ os: string, cpu: string, libc?: string }} the system of a platform, which is named like its folder in npm/ */
@@ -17,7 +19,7 @@ export function systemOf(platform) {
 const options = (system) => Object.entries(system).map(([name, value]) => `--${name}=${value}`);
 const yamlOf = (system) => ['supportedArchitectures:', ...Object.entries(system).map(([name, value]) => `  ${name}: [${value}]`)].join('\n');
 
-const inNodeModules = (project) => names(join(project, 'node_modules', SCOPE));
+const inNodeModules = (project) => names(join(project, 'node_modules', SCOPE)).filter((name) => name !== 'cli');
 const names = (directory) => (existsSync(directory) ? readdirSync(directory) : []);
 /** The bindings in folders whose names contain the name of a package, `@scope+name@1.0.0` or `@scope-name-npm-1.0.0`. */
 const bindings = (found) => [...new Set(found.map((name) => /binding-((?:linux-\w+-(?:gnu|musl))|darwin-\w+|win32-\w+-msvc)/.exec(name)?.[0]).filter(Boolean))];
@@ -42,9 +44,9 @@ const yarnConfiguration = (linker) => (project, system, { url }) =>
 const yarn = (linker, installed) => ({
   name: `yarn 4, ${linker}`,
   configure: yarnConfiguration(linker),
-  install: () => [...TOOLS.yarn, 'add', PACKAGE],
+  install: () => [...TOOLS.yarn, 'add', ...PACKAGES],
   installed,
-  program: (args) => [...TOOLS.yarn, 'run', PACKAGE, ...args],
+  program: (args) => [...TOOLS.yarn, 'run', PROGRAM, ...args],
   node: (args) => [...TOOLS.yarn, 'node', ...args],
 });
 
@@ -52,17 +54,17 @@ const yarn = (linker, installed) => ({
 export const MANAGERS = [
   {
     name: 'npm',
-    install: (system) => [...TOOLS.npm, 'install', '--no-audit', '--no-fund', ...options(system), PACKAGE],
+    install: (system) => [...TOOLS.npm, 'install', '--no-audit', '--no-fund', ...options(system), ...PACKAGES],
     installed: inNodeModules,
-    program: (args) => [...TOOLS.npx, '--no-install', PACKAGE, ...args],
+    program: (args) => [...TOOLS.npx, '--no-install', PROGRAM, ...args],
     node: (args) => [process.execPath, ...args],
   },
   {
     name: 'pnpm',
     configure: (project, system) => writeFileSync(join(project, 'pnpm-workspace.yaml'), `${yamlOf(system)}\n`),
-    install: () => [...TOOLS.pnpm, 'add', PACKAGE],
+    install: () => [...TOOLS.pnpm, 'add', ...PACKAGES],
     installed: (project) => bindings(names(join(project, 'node_modules', '.pnpm'))),
-    program: (args) => [...TOOLS.pnpm, 'exec', PACKAGE, ...args],
+    program: (args) => [...TOOLS.pnpm, 'exec', PROGRAM, ...args],
     node: (args) => [process.execPath, ...args],
   },
   {
@@ -70,9 +72,9 @@ export const MANAGERS = [
     // Installs only for the machine that it runs on, and does not distinguish C libraries: on Linux it installs the packages for both.
     onlyHere: true,
     expected: (platform) => (platform.startsWith('linux-') ? [platform.replace(/-\w+$/, '-gnu'), platform.replace(/-\w+$/, '-musl')] : [platform]),
-    install: () => [...TOOLS.classicYarn, 'add', '--no-progress', PACKAGE],
+    install: () => [...TOOLS.classicYarn, 'add', '--no-progress', ...PACKAGES],
     installed: inNodeModules,
-    program: (args) => [...TOOLS.classicYarn, '--silent', 'run', PACKAGE, ...args],
+    program: (args) => [...TOOLS.classicYarn, '--silent', 'run', PROGRAM, ...args],
     node: (args) => [process.execPath, ...args],
   },
   yarn('node-modules', inNodeModules),
@@ -80,9 +82,9 @@ export const MANAGERS = [
   {
     name: 'bun',
     configure: (project, _, { url }) => writeFileSync(join(project, 'bunfig.toml'), `[install]\nregistry = "${url}"\n`),
-    install: (system) => [...TOOLS.bun, 'add', ...options(system), PACKAGE],
+    install: (system) => [...TOOLS.bun, 'add', ...options(system), ...PACKAGES],
     installed: inNodeModules,
-    program: (args) => [...TOOLS.bun, 'run', '--bun', PACKAGE, ...args],
+    program: (args) => [...TOOLS.bun, 'run', '--bun', PROGRAM, ...args],
     node: (args) => [...TOOLS.bun, ...args],
   },
 ];

@@ -1,4 +1,4 @@
-// The workflow's publish step, `npm publish`, with another registry: in a copy of the work tree, since it changes package.json.
+// The workflow's publish step with another registry: in a copy of the work tree, since it changes package.json.
 
 import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -8,7 +8,7 @@ import { ROOT, output } from '../platforms/commands.mjs';
 import { TARGETS, addonPath } from '../platforms/targets.mjs';
 import { succeed } from './environment.mjs';
 
-/** Publishes all nine packages. */
+/** Publishes all ten packages. */
 export async function publish(directory, { url, token }, env) {
   const files = (await output('git', ['ls-files', '--cached', '--others', '--exclude-standard'])).split('\n');
   const made = TARGETS.flatMap((target) => [addonPath(target), `npm/${target.name}/LICENSE`, `npm/${target.name}/THIRD-PARTY-NOTICES`]);
@@ -19,7 +19,9 @@ export async function publish(directory, { url, token }, env) {
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
   const userConfiguration = join(directory, '.npmrc-of-this-run');
   writeFileSync(userConfiguration, `registry=${url}\n${url.replace(/^http:/, '')}:_authToken=${token}\n`);
-  return succeed(['npm', 'publish'], { cwd: directory, env: { ...env, ...rustHomes(), NPM_CONFIG_USERCONFIG: userConfiguration, NPM_CONFIG_REGISTRY: url } });
+  const options = { cwd: directory, env: { ...env, ...rustHomes(), NPM_CONFIG_USERCONFIG: userConfiguration, NPM_CONFIG_REGISTRY: url } };
+  await succeed(['npm', 'publish'], options);
+  return succeed(['npm', 'publish', '--workspace', '@session-tape/cli'], options);
 }
 
 /** The user's own Rust: everything else has a separate home directory. */

@@ -17,6 +17,9 @@ export async function copyWorkTree(target) {
     cpSync(join(ROOT, file), join(tree, file));
   }
   symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
+  // The one in node_modules is this work tree's.
+  mkdirSync(join(tree, 'packages', 'cli', 'node_modules'), { recursive: true });
+  symlinkSync(tree, join(tree, 'packages', 'cli', 'node_modules', 'session-tape'));
   copyFileSync(join(ROOT, addonPath(target)), join(tree, basename(addonPath(target))));
   return tree;
 }

@@ -11,14 +11,16 @@ import { missingNotices } from './notices-file.mjs';
 const problems = [];
 for (const target of TARGETS) {
   if (!existsSync(join(ROOT, addonPath(target)))) problems.push(`${addonPath(target)} is missing: npm run build:all`);
-  if (!hasLicence(target)) problems.push(`npm/${target.name}/LICENSE is missing or another: npm run notices`);
+  if (!isSame(`npm/${target.name}/LICENSE`)) problems.push(`npm/${target.name}/LICENSE is missing or another: npm run notices`);
   const missing = missingNotices(target, await linkedCrates(target));
   if (missing.length > 0) problems.push(`npm/${target.name}: without the licence of ${missing.join(', ')}: npm run notices`);
 }
+if (!isSame('packages/cli/LICENSE')) problems.push('packages/cli/LICENSE is missing or another');
 problems.forEach((problem) => console.error(problem));
 if (problems.length > 0) process.exitCode = 1;
 
-function hasLicence({ name }) {
-  const path = join(ROOT, 'npm', name, 'LICENSE');
+/** Whether a file is a copy of the licence. */
+function isSame(name) {
+  const path = join(ROOT, name);
   return existsSync(path) && readFileSync(path).equals(readFileSync(join(ROOT, 'LICENSE')));
 }

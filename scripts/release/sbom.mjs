@@ -1,5 +1,5 @@
 // Writes SBOMs of a release in CycloneDX format to the folder `sbom`: for the addon of each platform the crates that are linked into it, and for the
-// command line the npm packages that are installed with it.
+// command line the npm packages that are installed with it. The library itself has no dependency but the addon.
 //
 //   npm run sbom -- [PLATFORM...]
 
@@ -13,6 +13,7 @@ import { idOf, linkedCrates } from './linked.mjs';
 
 const DIRECTORY = join(ROOT, 'sbom');
 const OWN = 'session-tape';
+const CLI = 'packages/cli';
 const targets = chosenTargets(process.argv.slice(2));
 
 rmSync(DIRECTORY, { recursive: true, force: true });
@@ -24,8 +25,8 @@ for (const target of targets) {
   console.log(`sbom/session-tape.${target.name}.cdx.json: ${document.components.length} crates`);
 }
 const npm = await ofNpm();
-writeFileSync(join(DIRECTORY, 'session-tape.npm.cdx.json'), `${JSON.stringify(npm, null, 2)}\n`);
-console.log(`sbom/session-tape.npm.cdx.json: ${npm.components.length} packages`);
+writeFileSync(join(DIRECTORY, 'session-tape.cli.cdx.json'), `${JSON.stringify(npm, null, 2)}\n`);
+console.log(`sbom/session-tape.cli.cdx.json: ${npm.components.length} packages`);
 
 /** The SBOM of `cargo cyclonedx`, which writes it next to Cargo.toml. */
 async function ofCargo({ name, triple }) {
@@ -53,18 +54,21 @@ function linkedOnly(document, linked) {
 }
 
 /**
- * From a copy of the lock file that has only what users install: `--omit=dev` of npm 11 also omits dependencies that the package and its tests share.
+ * From a lock file of the command line alone, which has only what users install: `--omit=dev` of npm 11 also omits dependencies that the package and
+ * the tests share.
  */
 async function ofNpm() {
-  const directory = join(ROOT, 'target', 'sbom', OWN);
+  const directory = join(ROOT, 'target', 'sbom', CLI);
   mkdirSync(directory, { recursive: true });
-  const [manifest, lock] = ['package.json', 'package-lock.json'].map((name) => JSON.parse(readFileSync(join(ROOT, name), 'utf8')));
-  const packages = Object.entries(lock.packages).filter(([, { dev, devOptional }]) => !dev && !devOptional);
-  for (const root of [manifest, lock.packages['']]) delete root.devDependencies;
+  const [manifest, lock] = [join(CLI, 'package.json'), 'package-lock.json'].map((name) => JSON.parse(readFileSync(join(ROOT, name), 'utf8')));
+  const { '': { version, license }, [CLI]: own, ...others } = lock.packages;
+  const installed = Object.entries(others).filter(([, { dev, devOptional, link }]) => !dev && !devOptional && !link);
+  const packages = { '': own, [`node_modules/${OWN}`]: { version, license }, ...Object.fromEntries(installed) };
   writeFileSync(join(directory, 'package.json'), JSON.stringify(manifest));
-  writeFileSync(join(directory, 'package-lock.json'), JSON.stringify({ ...lock, packages: Object.fromEntries(packages) }));
+  writeFileSync(join(directory, 'package-lock.json'), JSON.stringify({ ...lock, name: manifest.name, packages }));
   const document = JSON.parse(await output('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--prefix', directory]));
-  // One of the packages is session-tape itself.
-  if (document.components.length !== packages.length - 1) throw new Error(`npm sbom names ${document.components.length} of ${packages.length - 1} packages`);
+  // One of the packages is the command line itself.
+  const expected = Object.keys(packages).length - 1;
+  if (document.components.length !== expected) throw new Error(`npm sbom names ${document.components.length} of ${expected} packages`);
   return document;
 }

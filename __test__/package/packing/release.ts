@@ -17,15 +17,17 @@ export interface Packed {
 export interface Release {
   /** The root package as it is in the work tree. */
   workTree: Packed;
-  /** Paths of the two tarballs that a user gets. */
+  /** Paths of the tarballs that a user gets. */
   rootTarball: string;
+  cliTarball: string;
   platformTarball: string;
   platform: Packed;
-  /** Names and tarballs of all direct and indirect dependencies of the root package: a test has no registry. */
+  cli: Packed;
+  /** Names and tarballs of all direct and indirect dependencies of the command line but the library: a test has no registry. */
   dependencies: { name: string; tarball: string }[];
 }
 
-/** Packs the root package and the package of `platform`, by the steps of a release. */
+/** Packs the library, the package of `platform` and the command line, by the steps of a release. */
 export async function makeRelease(directory: string, platform: string): Promise<Release> {
   const [workTree] = (await pack([ROOT], directory)) as [Packed];
   await succeed('tar', ['-xzf', workTree.filename], directory);
@@ -35,10 +37,13 @@ export async function makeRelease(directory: string, platform: string): Promise<
 
   const tarballs = await subfolder(directory, 'tarballs');
   const dependencies = await dependencyPaths();
-  const [released, packedPlatform, ...others] = (await pack([root, platformPackage, ...dependencies], tarballs)) as [Packed, Packed, ...Packed[]];
+  const packed = await pack([root, platformPackage, join(ROOT, 'packages', 'cli'), ...dependencies], tarballs);
+  const [released, packedPlatform, cli, ...others] = packed as [Packed, Packed, Packed, ...Packed[]];
   return {
     workTree,
     rootTarball: join(tarballs, released.filename),
+    cliTarball: join(tarballs, cli.filename),
+    cli,
     platformTarball: join(tarballs, packedPlatform.filename),
     platform: packedPlatform,
     dependencies: dependencies.map((path, at) => ({ name: path.split(/node_modules[\\/]/).at(-1)!.replaceAll('\\', '/'), tarball: join(tarballs, others[at]!.filename) })),
@@ -48,9 +53,9 @@ export async function makeRelease(directory: string, platform: string): Promise<
 /** Paths of the dependencies as installed in the work tree, according to the lock file. */
 async function dependencyPaths(): Promise<string[]> {
   const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean }>;
+    packages: Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean; link?: boolean }>;
   };
-  const installed = Object.entries(packages).filter(([path, { dev, optional, devOptional }]) => path !== '' && !dev && !optional && !devOptional);
+  const installed = Object.entries(packages).filter(([path, { dev, optional, devOptional, link }]) => path.startsWith('node_modules/') && !dev && !optional && !devOptional && !link);
   return installed.map(([path]) => join(ROOT, path));
 }
 

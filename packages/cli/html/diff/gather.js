@@ -1,0 +1,77 @@
+'use strict'
+
+// Reads all data of the page from both sides.
+
+const { alignedRows } = require('./align.js')
+const { cut } = require('../cut.js')
+const { changesOf, divergenceOf, placesOf } = require('./divergence.js')
+const { islandJson } = require('../island.js')
+const { LIMITS, PAYLOAD, DIVERGING_PAYLOAD } = require('../limits.js')
+const { runEvents, RunFacts } = require('./run-events.js')
+const { sessionEvents, SessionFacts } = require('./session-events.js')
+const { withSource } = require('../source.js')
+const { Window } = require('./window.js')
+const { comparedBlobs } = require('./blobs.js')
+
+/** @returns the input of {@link pageOf}: plain data, deterministic for the same recordings */
+async function gather({ left, right, diff, signal, limits }) {
+  const places = placesOf(diff)
+  const bounds = { ...LIMITS, ...limits }
+  return withSource(left, signal, (leftSource) =>
+    withSource(right, signal, async (rightSource) => {
+      refuseAPairOfKinds(leftSource, rightSource)
+      const sides = {
+        left: await gatherSide(leftSource, left, places.left, bounds, signal),
+        right: await gatherSide(rightSource, right, places.right, bounds, signal),
+      }
+      const divergence = diff && divergenceOf(diff, places, await comparedBlobs(diff, leftSource, rightSource), leftSource.kind)
+      const rows = alignedRows(sides, places, diff)
+      return { kind: leftSource.kind, ...sides, divergence, rows, changes: changesOf(diff, rows, sides) }
+    }),
+  )
+}
+
+function refuseAPairOfKinds(left, right) {
+  if (left.kind === right.kind) return
+  throw Object.assign(new Error(`the left is a ${left.kind} and the right a ${right.kind}: only two of a kind can be compared`), {
+    code: 'KindMismatch',
+  })
+}
+
+async function gatherSide(source, given, { divergence, ancestors }, limits, signal) {
+  const facts = source.kind === 'run' ? new RunFacts() : new SessionFacts()
+  const window = new Window(limits, divergence, ancestors)
+  let count = 0
+  let ordinal = 0
+  let problem = null
+  try {
+    for await (const event of source.kind === 'run' ? runEvents(source.root) : sessionEvents(source.root)) {
+      signal?.throwIfAborted()
+      facts.take(event)
+      // The divergence may be at a heartbeat if these are compared.
+      const isCompared = event.isCompared || event.place === divergence
+      const at = { index: count++, ordinal: isCompared ? ordinal++ : null, isCompared }
+      window.take(event.place, at.index, () => forPage(event, at, event.place === divergence))
+    }
+  } catch (error) {
+    signal?.throwIfAborted()
+    // The events before the damage are shown; an error is thrown only if there are none.
+    if (count === 0) throw error
+    problem = error.message
+  }
+  return { given, id: facts.id, of: 'of' in facts ? facts.of : undefined, facts: facts.list(), bytes: source.bytes, count, problem, events: window.finish() }
+}
+
+/** The page's data about an event, with its payload as text. */
+function forPage(event, at, isDivergence) {
+  const { place, kind, ts, payload, shown } = event
+  return { place, kind, ts, ...shown(), ...at, payload: payloadIsland(payload, isDivergence ? DIVERGING_PAYLOAD : PAYLOAD) }
+}
+
+/** A line of the page's payloads: `[payload]` or `[payload, cuts]`. */
+function payloadIsland(payload, limits) {
+  const { value, cuts } = cut(payload, limits)
+  return islandJson(cuts.length === 0 ? [value] : [value, cuts])
+}
+
+module.exports = { gather }

@@ -1,0 +1,81 @@
+'use strict'
+
+// Reads the records of a session for the page. The content of the file is untrusted.
+
+const tape = require('session-tape')
+const { briefly, fieldsBriefly, oneLine } = require('../excerpt.js')
+const { moment } = require('../../quantities.js')
+const { isObject } = require('../../session/values.js')
+
+/** Records are numbered from 0, as in a replay: lines that are JSON, except blank ones and `null`. */
+async function* sessionEvents(file) {
+  let place = 0
+  for await (const { record } of tape.readSessionRecords(file)) if (record !== null) yield eventOf(record, place++)
+}
+
+const text = (value) => (typeof value === 'string' ? value : undefined)
+
+/** Cheap fields, and a function `shown` for the others, which are needed only for the records in the page. */
+function eventOf(record, place) {
+  const kind = text(record.type) ?? '(no type)'
+  const payload = (isObject(record) && 'payload' in record ? record.payload : record) ?? null
+  return { place, kind, ts: text(record.ts) ?? null, payload, isCompared: true, shown: () => shown(kind, payload) }
+}
+
+function shown(type, payload) {
+  const item = isObject(payload) ? (payload.content ?? payload.summary) : undefined
+  const plain = { label: '', node: null, parent: null, hasFailed: false }
+  return { ...plain, ...(isObject(item) ? shownItem(item, type) : shownPayload(payload)) }
+}
+
+function shownPayload(payload) {
+  if (!isObject(payload)) return { excerpt: briefly(payload ?? null) }
+  return { excerpt: fieldsBriefly(payload, []), hasFailed: payload.severity === 'error' }
+}
+
+/** An item of the conversation. Its speaker is shown in the place of a run event's kind. */
+function shownItem(item, type) {
+  const blocks = Array.isArray(item.blocks) ? item.blocks.filter(isObject) : []
+  const speaker = text(item.speaker) ?? '(nobody)'
+  const tools = blocks.map((block) => text(block.name) ?? text(block.toolName)).filter((name) => name !== undefined)
+  return {
+    kind: type === 'content' ? oneLine(speaker) : type,
+    label: oneLine([...new Set(tools)].join(', ')),
+    excerpt: blocks.length > 0 ? oneLine(blocks.map(inBlock).join('  ')) : fieldsBriefly(item, ['speaker', 'metadata']),
+    hasFailed: blocks.some((block) => block.type === 'tool_response' && Boolean(block.error)),
+  }
+}
+
+function inBlock(block) {
+  const said = text(block.text) ?? text(block.thought) ?? text(block.code)
+  if (said !== undefined) return oneLine(said)
+  if (block.type === 'tool_call') return `→ ${values(block.parameters)}`
+  if (block.type === 'tool_response') return `← ${text(block.error) ?? values(block.result)}`
+  return fieldsBriefly(block, ['data', 'id', 'callId'])
+}
+
+/** Shows `{ command: 'ls' }` as `ls`; several fields are shown with their names. */
+function values(value) {
+  if (!isObject(value)) return briefly(value ?? null)
+  const entries = Object.entries(value)
+  return entries.length === 1 ? briefly(entries[0][1]) : fieldsBriefly(value, [])
+}
+
+/** The page's data about the session as a whole. */
+class SessionFacts {
+  #facts = new Map()
+
+  take({ place, kind, payload }) {
+    if (place !== 0 || kind !== 'session_start' || !isObject(payload)) return
+    this.id = text(payload.sessionId)
+    const named = { Model: payload.model, Provider: payload.provider, Began: moment(text(payload.startTime)) ?? payload.startTime }
+    for (const [name, value] of Object.entries(named)) if (text(value)) this.#facts.set(name, value)
+  }
+
+  /** @returns {[string, string][]} */
+  list() {
+    return [...this.#facts].map(([name, value]) => [name, oneLine(value)])
+  }
+}
+
+module.exports = { sessionEvents, SessionFacts }

@@ -1,0 +1,57 @@
+'use strict'
+
+// Encodes content for HTML: data as JSON in script elements ("islands"), text escaped.
+
+const { deflateSync } = require('node:zlib')
+const { INVISIBLE } = require('../invisible.js')
+
+/** Longer JSON is compressed. */
+const PLAIN = 256 << 10
+
+/**
+ * In a script element only `<` can end the data or hide its end, and U+2028 and U+2029 end lines in old JavaScript. The other characters
+ * are escaped for readers of the source, in which they would be invisible or change the direction of text.
+ */
+const RISKY = /[<\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
+
+const escaped = (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** A value as JSON on one line, safe in a script element. */
+function islandJson(value) {
+  return safeInIsland(JSON.stringify(value))
+}
+
+/** JSON text on one line, made safe in a script element. Outside of strings, JSON has none of the escaped characters. */
+function safeInIsland(json) {
+  return json.replace(RISKY, escaped)
+}
+
+/**
+ * A JSON array with one item on each line, which the page splits at line ends to parse items only when they are shown.
+ *
+ * @param {string[]} lines results of {@link islandJson}
+ */
+function islandOfLines(lines) {
+  return `[\n${lines.join(',\n')}\n]`
+}
+
+/**
+ * The element with an island, compressed if it is long.
+ *
+ * @param {string} json safe in a script element
+ */
+function islandElement(id, json) {
+  if (json.length <= PLAIN) return `<script type="application/json" id="${id}">${json}</script>`
+  return `<script type="text/plain" data-packed id="${id}">${deflateSync(json, { level: 1 }).toString('base64')}</script>`
+}
+
+const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+/** Escapes text for the content of an element or an attribute. */
+function htmlText(text) {
+  return String(text)
+    .replace(INVISIBLE, '\ufffd')
+    .replace(/[&<>"']/g, (char) => ENTITIES[char])
+}
+
+module.exports = { islandElement, islandJson, safeInIsland, islandOfLines, htmlText }

@@ -1,0 +1,140 @@
+'use strict'
+
+// Serves a run: its page, states as the engine rebuilds them, payloads, a search, and new events while it is recorded.
+
+const { stat } = require('node:fs/promises')
+const { islandJson } = require('../island.js')
+const { Live } = require('../serve/live.js')
+const { MadePage } = require('../serve/made-page.js')
+const { BadRequest, numberIn } = require('../serve/server.js')
+const { payloadIsland } = require('./event-table.js')
+const { addEvents, gatherUnverified, stateData, verificationOf } = require('./gather.js')
+const { namesOf, pageOf, summaryOf } = require('./page.js')
+const { readersOf } = require('./readers.js')
+
+/** The maximum share of the time that is spent on verifying the run again. */
+const VERIFYING_SHARE = 0.1
+const WHOLE = { string: 16 << 20, total: 32 << 20, depth: 200 }
+const MOST_FOUND = 100_000
+/** Lower than for a file, because a served page requests the payloads that it does not have. */
+const LIMITS = { bytes: 1 << 20 }
+
+class ServedRun {
+  #source
+  #readers
+  #signal
+  #model
+  #page = new MadePage(() => pageOf(this.#model, { served: { path: '', events: this.#model.table.length } }))
+  #live = new Live(() => this.#look(), (reader, more) => this.#tell(reader, more))
+  #nextVerification = 0
+
+  /**
+   * @param {{ at: string, log: string, given: string, size: number, seal?: object }} source
+   * @param {{ signal?: AbortSignal }} [options]
+   */
+  constructor(source, { signal } = {}) {
+    this.#source = source
+    this.#readers = readersOf(source)
+    this.#signal = signal
+  }
+
+  async open() {
+    this.#model = await gatherUnverified(this.#source, { signal: this.#signal, limits: LIMITS })
+    this.#page.prepare()
+    this.#live.start()
+    return this
+  }
+
+  close() {
+    this.#live.close()
+  }
+
+  routes() {
+    return {
+      '': (query, reply) => reply.html(this.#page.html()),
+      state: async (query, reply) => reply.json(await this.#state(numberIn(query, 'at'))),
+      event: async (query, reply) => reply.json(await this.#payload(numberIn(query, 'at'))),
+      search: async (query, reply) => reply.json(await this.#search(query.get('text') ?? '')),
+      news: (query, reply) => this.#follow(numberIn(query, 'from'), query.get('verified') === 'true', reply),
+    }
+  }
+
+  /** Resolves to the state after an event. The engine starts at the nearest snapshot before it. */
+  async #state(until) {
+    const { ok, state, error } = await this.#readers.replayRun(this.#source.at, { until, fromSnapshot: 'latest', verify: 'none' })
+    if (!ok) throw new BadRequest(error.message)
+    if (state.coordinator.logicalTime !== until) throw new BadRequest('there is no such event')
+    return stateData(state)
+  }
+
+  async #payload(time) {
+    for await (const { payload } of this.#readers.readRunEvents(this.#source.at, { from: time, to: time })) return payloadIsland(payload, WHOLE)
+    throw new BadRequest('there is no such event')
+  }
+
+  /** Resolves to the times of the events whose payload contains a text, ignoring case. */
+  async #search(text) {
+    const found = []
+    const wanted = JSON.stringify(text).slice(1, -1).toLowerCase()
+    for await (const { logicalTime, payload } of this.#readers.readRunEvents(this.#source.at)) {
+      if (JSON.stringify(payload).toLowerCase().includes(wanted)) found.push(logicalTime)
+      if (found.length >= MOST_FOUND) break
+    }
+    return found
+  }
+
+  /** `isVerified` says whether the page has the result of a verification. */
+  #follow(from, isVerified, reply) {
+    // Started only after the page has loaded, because verification uses all cores.
+    this.#verify()
+    this.#live.follow({ from }, reply, { isVerified: !isVerified && this.#model.verification !== null })
+  }
+
+  async #look() {
+    const { table, facts, size: before } = this.#model
+    const { size } = await stat(this.#source.log)
+    if (size < before) return this.#replace()
+    if (size > before) {
+      this.#model.size = size
+      this.#model.problem = await addEvents(table, facts, this.#signal)
+      this.#page.changed()
+      this.#live.tellAll()
+    }
+    if (this.#live.isFollowed) this.#verify()
+  }
+
+  /** Verifies the run in the background if it was not verified at its current size, unless the last verification was a short while ago. */
+  #verify() {
+    const model = this.#model
+    const [began, { size }] = [performance.now(), model]
+    if (model.verifiedSize === size || began < this.#nextVerification) return
+    this.#nextVerification = Infinity
+    const verifying = verificationOf(this.#source, this.#signal).then((verification) => {
+      Object.assign(model, { verification, verifiedSize: size })
+      this.#page.changed()
+      if (model === this.#model) this.#live.tellAll({ isVerified: true })
+    })
+    verifying.catch(() => {}).finally(() => {
+      const ended = performance.now()
+      this.#nextVerification = ended + (ended - began) / VERIFYING_SHARE
+    })
+  }
+
+  async #replace() {
+    this.#model = await gatherUnverified(this.#source, { signal: this.#signal, limits: LIMITS })
+    this.#page.changed()
+    this.#live.replaced()
+  }
+
+  #tell(reader, { isVerified = false } = {}) {
+    const { table } = this.#model
+    if (reader.from > table.length) return reader.send('replaced', {})
+    if (reader.from === table.length && !isVerified) return undefined
+    const news = { columns: table.encoded(reader.from), payloads: table.payloadsFrom(reader.from), ...namesOf(table), summary: summaryOf(this.#model) }
+    reader.send('news', JSON.parse(islandJson(news)))
+    reader.from = table.length
+    return undefined
+  }
+}
+
+module.exports = { ServedRun }

@@ -1,0 +1,153 @@
+'use strict'
+
+// The rows of a session's page: one for each line that is a record or damaged. Lines are added one by one, also while the session is being
+// recorded.
+
+const { cut } = require('../cut.js')
+const { briefly, oneLine } = require('../excerpt.js')
+const { islandJson } = require('../island.js')
+const { isFailure, isObject } = require('../../session/values.js')
+const { History, itemIn } = require('./history.js')
+const { Images } = require('./images.js')
+const { EXCERPT } = require('./limits.js')
+const { ToolCalls } = require('./tool-calls.js')
+
+/** The bits of a row's flags. */
+const FLAGS = { failed: 1, inHistory: 2, damaged: 4, tooLong: 8, item: 16 }
+
+/** The number of characters that are shown of a line that is not JSON. */
+const RAW = 2000
+
+/**
+ * @typedef {object} Row
+ * @property {number} line
+ * @property {string} type the record's type; empty for a damaged line
+ * @property {string} speaker empty for a record that is not an item
+ * @property {number | null} at the record's time
+ * @property {number} flags
+ * @property {number} removedBy the line of the compression or rewind that removed the item; 0 if none did
+ * @property {number} size in bytes
+ * @property {string} payload a line of JSON: `[payload, cuts, images]`, or a string, the excerpt of a record for which there is no room
+ */
+
+class Conversation {
+  /** @type {Row[]} */
+  rows = []
+  /** The offset of each line in the file. */
+  offsets = []
+  /** The offset behind the last line. */
+  end = 0
+  history = new History()
+  calls = new ToolCalls()
+  images = new Images()
+  #limits
+  #from
+  #rowOf = new Map()
+
+  /**
+   * @param {{ string: number, total: number, depth: number }} limits of one payload
+   * @param {number} [from] the first line with a payload; for earlier lines only an excerpt is kept
+   */
+  constructor(limits, from = 1) {
+    this.#limits = limits
+    this.#from = from
+  }
+
+  /** The number of lines. */
+  get lines() {
+    return this.offsets.length
+  }
+
+  /**
+   * Adds the next line.
+   *
+   * @param {import('session-tape').SessionLine} read
+   * @param {string} [text] that of a damaged line; without it, the line is too long to be shown
+   * @returns {{ row: Row | null, changed: Row[], calls: import('./tool-calls.js').Call[] }} the new row, and the rows and calls that the line
+   * changed
+   */
+  add(read, text) {
+    this.offsets.push(read.offset)
+    this.end = read.offset + read.length + 1
+    if (read.status === null) return NONE
+    return read.record === null ? this.#push(this.#damaged(read, text)) : this.#record(read)
+  }
+
+  #damaged({ line, length }, text) {
+    const [raw, flags] = text === undefined ? ['', FLAGS.tooLong] : [text, 0]
+    const payload = islandJson([{ raw: raw.slice(0, RAW), left: Math.max(raw.length - RAW, 0) }])
+    return { line, type: '', speaker: '', at: null, flags: FLAGS.damaged | flags, removedBy: 0, size: length, payload }
+  }
+
+  #push(row, changed = [], calls = []) {
+    this.rows.push(row)
+    this.#rowOf.set(row.line, row)
+    return { row, changed, calls }
+  }
+
+  #record(read) {
+    const { line, length: size, record } = read
+    const fields = isObject(record) ? record : {}
+    const item = itemIn(read)
+    const at = timeOf(fields.ts)
+    const { isItem: isAdded, removed } = this.history.take(read)
+    const calls = item && isAdded ? this.calls.take(line, at, blocksOf(item)) : []
+    const row = {
+      line,
+      type: typeof fields.type === 'string' ? fields.type : '(no type)',
+      speaker: item?.speaker ?? '',
+      at,
+      flags: (isAdded ? FLAGS.inHistory | FLAGS.item : 0) | (hasFailed(fields, item) ? FLAGS.failed : 0),
+      removedBy: 0,
+      size,
+      payload: line < this.#from ? islandJson(excerptOf(record, item)) : this.#payload(fields, record),
+    }
+    return this.#push(row, this.#remove(removed, line), calls)
+  }
+
+  #remove(lines, by) {
+    const rows = lines.map((line) => this.#rowOf.get(line))
+    for (const row of rows) {
+      row.flags &= ~FLAGS.inHistory
+      row.removedBy = by
+    }
+    return rows
+  }
+
+  #payload(fields, record) {
+    const { payload, images } = this.#withoutImages('payload' in fields ? fields.payload : record)
+    const { value, cuts } = cut(payload, this.#limits)
+    const hasImages = Object.keys(images).length > 0
+    return islandJson(hasImages ? [value, cuts, images] : cuts.length > 0 ? [value, cuts] : [value])
+  }
+
+  #withoutImages(payload) {
+    const name = ['content', 'summary'].find((key) => isObject(payload) && isObject(payload[key]))
+    if (name === undefined) return { payload: payload ?? null, images: {} }
+    const { item, images } = this.images.takeFrom(payload[name])
+    return { payload: { ...payload, [name]: item }, images }
+  }
+}
+
+/** The beginning of the first text of an item, or of a payload. */
+function excerptOf(record, item) {
+  const texts = item === null ? [] : blocksOf(item).map((block) => [block?.text, block?.thought, block?.code, block?.name, block?.toolName].find((text) => typeof text === 'string'))
+  const found = texts.find((text) => text !== undefined) ?? briefly(isObject(record) && 'payload' in record ? record.payload : record)
+  return oneLine(found.slice(0, 4 * EXCERPT)).slice(0, EXCERPT)
+}
+
+const NONE = { row: null, changed: [], calls: [] }
+
+const blocksOf = ({ blocks }) => (Array.isArray(blocks) ? blocks : [])
+
+function timeOf(ts) {
+  const ms = typeof ts === 'string' ? Date.parse(ts) : NaN
+  return Number.isNaN(ms) ? null : ms
+}
+
+function hasFailed({ type, payload }, item) {
+  if (type === 'session_event') return payload?.severity === 'error'
+  return item !== null && blocksOf(item).some((block) => block?.type === 'tool_response' && isFailure(block.error))
+}
+
+module.exports = { Conversation, FLAGS }

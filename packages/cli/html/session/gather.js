@@ -1,0 +1,44 @@
+'use strict'
+
+// Reads all data of a session's page.
+
+const tape = require('session-tape')
+const { Conversation } = require('./conversation.js')
+const { completeLinesOf, linesOf } = require('./lines.js')
+const { LIMITS, PayloadLimits } = require('./limits.js')
+
+/**
+ * @param {{ log: string, given: string, size: number }} source
+ * @param {{ signal?: AbortSignal, limits?: object, isGrowing?: boolean }} [options] `isGrowing`: whether the last line is left out if it has no line end
+ * @returns the input of `pageOf`: plain data, deterministic for the same recording
+ */
+async function gather(source, { signal, limits, isGrowing = false } = {}) {
+  const bounds = { ...LIMITS, ...limits }
+  // Runs on other threads. A rejection is handled by the `await` below.
+  const replaying = replayed(source.log, signal)
+  replaying.catch(() => {})
+  const chosen = await payloadLimits(source, bounds, signal)
+  const conversation = new Conversation(chosen.limits, chosen.from)
+  const lines = (isGrowing ? completeLinesOf : linesOf)(source.log, { signal })
+  for await (const [read, text] of lines) conversation.add(read, text)
+  return { conversation, bounds, excerptsBefore: chosen.from, ...source, ...(await replaying) }
+}
+
+async function payloadLimits({ log, size }, { bytes }, signal) {
+  const limits = new PayloadLimits()
+  // All payloads together are no longer than the file.
+  if (size > bytes) for await (const { length } of tape.readSessionRecords(log, { signal })) limits.take(length)
+  return limits.chosen(bytes)
+}
+
+/** The library's report on the session as a whole. A session that can't be replayed is shown even so. */
+async function replayed(log, signal) {
+  const opened = await tape.openSession(log, undefined, signal ? { signal } : {})
+  if (!opened.ok) return { error: opened.error, warnings: opened.warnings, metadata: null, checkpoints: [] }
+  const { session } = opened
+  const { metadata, warnings, checkpoints, sequenceCorrupt, sessionName, ancestry, historyLength } = session
+  session.close()
+  return { error: null, warnings, metadata, checkpoints, sequenceCorrupt, sessionName, ancestry, historyLength }
+}
+
+module.exports = { gather, replayed }

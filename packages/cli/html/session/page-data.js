@@ -1,0 +1,107 @@
+'use strict'
+
+// The data of a session's page, compacted: records are arrays, and names are listed once.
+
+const { islandJson, islandOfLines } = require('../island.js')
+const { duration, fileSize, moment } = require('../../quantities.js')
+const { oneLine } = require('../excerpt.js')
+const { packagesOf } = require('../document.js')
+const { totalsOf } = require('./totals.js')
+
+/** The libraries of the page's script. */
+const LIBRARIES = ['markdown', 'highlight', 'sanitize']
+
+/** @returns {{ title: string, data: any, islands: [string, string][] }} */
+function pageData(model, more = {}) {
+  const { conversation, bounds, given } = model
+  const rows = conversation.rows.slice(-bounds.rows)
+  const data = {
+    v: 1,
+    title: titleOf(model),
+    given,
+    leftOut: conversation.rows.length - rows.length,
+    excerptsBefore: model.excerptsBefore,
+    seal: model.seal ?? null,
+    libraries: packagesOf(LIBRARIES),
+    ...rowsData(rows),
+    calls: conversation.calls.all.map(callData),
+    ...summaryOf(model),
+    ...more,
+  }
+  return { title: data.title, data, islands: islandsOf(data, rows, conversation.images.urls) }
+}
+
+/** @returns {[string, string][]} */
+const islandsOf = (data, rows, images) => [
+  ['page-data', islandJson(data)],
+  ['payloads', islandOfLines(rows.map(({ payload }) => payload))],
+  ['images', islandOfLines(images.map(islandJson))],
+]
+
+function titleOf({ metadata, sessionName, given }) {
+  const named = [metadata?.title, sessionName].find((name) => typeof name === 'string' && name.trim() !== '')
+  return named === undefined ? `Session ${oneLine(metadata?.sessionId?.slice(0, 12) ?? given)}` : oneLine(named)
+}
+
+function rowsData(rows) {
+  const types = new Names()
+  const speakers = new Names()
+  return {
+    rows: rows.map(({ line, type, speaker, at, flags, removedBy, size }) => [line, types.index(type), speakers.index(speaker), at, flags, removedBy, size]),
+    types: types.list,
+    speakers: speakers.list,
+  }
+}
+
+const callData = ({ name, line, block, responseLine, responseBlock, hasFailed, ms }) => [oneLine(name), line, block, responseLine, responseBlock, hasFailed ? 1 : 0, ms]
+
+/** A list of distinct names. */
+class Names {
+  list = []
+  #indices = new Map()
+
+  index(name) {
+    if (!this.#indices.has(name)) this.#indices.set(name, this.list.push(name) - 1)
+    return this.#indices.get(name)
+  }
+}
+
+/** The data that can change while a session is recorded, except for its rows. */
+function summaryOf(model) {
+  const { conversation, error, warnings, checkpoints, sequenceCorrupt = false, historyLength, size } = model
+  const totals = totalsOf(conversation)
+  return {
+    facts: factsOf(model, totals),
+    totals,
+    error,
+    warnings: warnings.map(warningData),
+    checkpoints: checkpoints.filter(({ deleted }) => !deleted).map(({ checkpointId, name, sequence }) => [oneLine(checkpointId), oneLine(name), sequence]),
+    sequenceCorrupt,
+    history: historyLength ?? totals.history,
+    size,
+  }
+}
+
+/** Splits a warning into its line number, 0 if it has none, and its text. */
+function warningData(text) {
+  const found = /^Line (\d+): (.*)$/s.exec(text) ?? /^session_start at line (\d+)/.exec(text)
+  return [found ? Number(found[1]) : 0, oneLine(found?.[2] ?? text)]
+}
+
+/** @returns {[string, string][]} */
+function factsOf({ metadata, sessionName, ancestry, size }, { first, last, items, history }) {
+  const facts = []
+  const add = (name, value) => (value === undefined || value === null || value === '' ? undefined : facts.push([name, oneLine(String(value))]))
+  add('Model', metadata && [metadata.provider, metadata.model].filter(Boolean).join(' · '))
+  add('Name', sessionName)
+  add('Began', moment(metadata?.startTime) ?? (first === null ? undefined : moment(new Date(first).toISOString())))
+  add('Lasted', first === null || last === null ? undefined : duration(Math.max(last - first, 0)))
+  add('Items', `${items.toLocaleString('en-US')}, ${history.toLocaleString('en-US')} in the history now`)
+  add('Directories', metadata?.workspaceDirs?.join(', '))
+  add('Project', metadata?.projectHash?.slice(0, 16))
+  add('Forked from', ancestry && `${ancestry.parentSessionId} at ${ancestry.checkpointName}`)
+  add('Size', fileSize(size))
+  return facts
+}
+
+module.exports = { pageData, rowsData, callData, summaryOf, LIBRARIES }

@@ -1,0 +1,109 @@
+'use strict'
+
+// Formats the result of `inspect` as text.
+
+const { infoRows } = require('./bundle.js')
+const { list, page, row, rowsUnder, tallied } = require('./page.js')
+const { count, duration, fileSize, moment, plural } = require('./quantities.js')
+const { warningRows, whatIsWrong } = require('./run/summary.js')
+const { printable } = require('./safe-text.js')
+const { checkpointRows, nameRows, sequenceWarning } = require('./session/names.js')
+const { model } = require('./session/summary.js')
+
+const MOST_SNAPSHOTS = 10
+const MAX_PROBLEMS = 30
+
+const FORMS = { file: 'a file', directory: 'a directory, not sealed', bundle: 'a bundle (a directory)', archive: 'a bundle (one file)' }
+
+function inspectionPage(found, colour, width) {
+  const { path, kind, bundle } = found
+  const title = kind === null ? 'A bundle' : `A ${kind}`
+  const parts = found.events === undefined ? [] : kind === 'run' ? runSections(found, colour) : sessionSections(found, colour, width)
+  return page(title, printable(path, 1000), [aboutForm(found, colour), bundle ? seal(bundle, colour) : [], ...parts, verdict(found, colour, width)], colour)
+}
+
+function aboutForm({ form, size }, colour) {
+  const rows = [row('Form', FORMS[form], colour)]
+  if (size !== undefined) rows.push(row('Size', `${fileSize(size)} of log`, colour))
+  return rows
+}
+
+/** @param {any} bundle what `inspect` found of it */
+function seal({ problems, signed, ...info }, colour) {
+  const rows = info.bundleId === undefined ? [] : infoRows(info, colour)
+  if (signed !== undefined) rows.push(row('Signed', signed ? 'yes; by whom, verify --key says' : colour.dim('no'), colour))
+  return rows
+}
+
+function sessionSections(found, colour, width) {
+  const { header, metadata, events, historyLength, lastSeq, sidecar, checkpoints = [] } = found
+  const start = metadata ?? header ?? {}
+  const directories = Array.isArray(start.workspaceDirs) ? start.workspaceDirs.map((dir) => printable(dir)) : []
+  return [
+    [
+      row('Session', colour.cyan(printable(start.sessionId ?? '?')), colour),
+      ...nameRows(found, colour, width),
+      row('Project', printable(start.projectHash ?? '?'), colour),
+      ...list('Directories', directories, 6, colour),
+      row('Model', model(start), colour),
+    ],
+    [
+      ...eventRows(events, colour),
+      row('History', historyLength === undefined ? colour.dim('none') : plural(historyLength, 'item'), colour),
+      ...checkpointRows(checkpoints, colour, width),
+      row('Last seq', lastSeq === undefined ? colour.dim('none') : String(lastSeq), colour),
+      row('Sidecar', sidecar ? 'a snapshot is beside it (.snap)' : colour.dim('none'), colour),
+    ],
+  ]
+}
+
+function runSections({ header, runId, status, events, nodes, workers, snapshots, blobs }, colour) {
+  const { workflow, scheduler } = header ?? {}
+  const name = workflow ? [workflow.name, workflow.version].map((part) => printable(part ?? '?', 80)).join(' ') : colour.dim('not in the log')
+  return [
+    [
+      row('Run', colour.cyan(printable(runId ?? '?')), colour),
+      row('Workflow', name, colour),
+      row('Scheduler', printable(scheduler ?? '?', 40), colour),
+      row('Status', status ?? '?', colour),
+    ],
+    [
+      ...eventRows(events, colour),
+      ...rowsUnder('Nodes', tallied(nodes, colour), colour),
+      row('Workers', count(workers), colour),
+      ...list('Snapshots', snapshots.map((one) => snapshotText(one, colour)), MOST_SNAPSHOTS, colour),
+      row('Blobs', blobs.count === 0 ? colour.dim('none') : `${count(blobs.count)} (${fileSize(blobs.bytes)})`, colour),
+    ],
+  ]
+}
+
+function eventRows({ count: events, byKind, firstTime, lastTime }, colour) {
+  const kinds = Object.fromEntries(Object.entries(byKind).map(([kind, n]) => [printable(kind, 30), n]))
+  const [first, last] = [moment(firstTime), moment(lastTime)]
+  const length = first && last ? colour.dim(` (${duration(Math.max(0, Date.parse(lastTime) - Date.parse(firstTime)))})`) : ''
+  return [
+    ...rowsUnder('Events', [colour.bold(count(events)), ...tallied(kinds, colour)], colour),
+    row('First', first ?? colour.dim('no time'), colour),
+    row('Last', last ? `${last}${length}` : colour.dim('no time'), colour),
+  ]
+}
+
+const snapshotText = ({ snapshot, size, signed }, colour) => `${snapshot}  ${fileSize(size)}${signed ? '  signed' : colour.dim('  not signed')}`
+
+/** The rows of notes and damage. */
+function verdict(found, colour, width) {
+  const { damaged, bundle, warnings = [], damage = [], notes = [], error, kind } = found
+  const longest = Math.max(200, width * 3)
+  const problems = (bundle?.problems ?? []).map(({ code, message }) => `${printable(code)}: ${printable(message, longest)}`)
+  const bad = [...problems, ...(kind === 'session' && error ? [error] : []), ...damage].map((text) => `  ${colour.red('✗')} ${printable(text, longest)}`)
+  if (bad.length > MAX_PROBLEMS) bad.splice(MAX_PROBLEMS, Infinity, colour.dim(`  … and ${count(bad.length - MAX_PROBLEMS)} more`))
+  const wrong = kind === 'run' && error ? whatIsWrong(error, null, colour, width).slice(0, -1) : bad
+  return [
+    damaged ? colour.red('Damaged') : row('Damage', colour.green('none found'), colour),
+    ...wrong,
+    ...sequenceWarning(found, colour),
+    ...warningRows([...warnings, ...notes], colour, width),
+  ]
+}
+
+module.exports = { inspectionPage }

@@ -1,0 +1,163 @@
+'use strict'
+
+// Formats the results of the replay and the tally of a session as text.
+
+const { list, page, row, rowsUnder } = require('../page.js')
+const { count, duration, elapsed, fileSize, moment, plural } = require('../quantities.js')
+const { printable } = require('../safe-text.js')
+const { checkpointRows, nameRows, sequenceWarning } = require('./names.js')
+
+const SPEAKERS = ['human', 'ai', 'tool']
+const MOST_TOOLS = 15
+const MOST_EVENTS = 20
+const MOST_WARNINGS = 20
+const MOST_SWITCHES = 8
+const MOST_DIRECTORIES = 6
+
+/**
+ * @param {object} shown
+ * @param {string} shown.path
+ * @param {number} shown.size of the file, in bytes
+ * @param {import('session-tape').SessionHandle} shown.session opened with `auditTrail`
+ * @param {Map<string, number>} shown.survivors the number of items in the history, by speaker
+ * @param {Awaited<ReturnType<typeof import('./tally.js').tallyOf>>} shown.tally
+ * @param {number} shown.replayMs
+ * @param {ReturnType<typeof import('../colours.js').coloursFor>} colour
+ * @param {number} width of the terminal, in columns
+ */
+function sessionSummary(shown, colour, width) {
+  const sections = [about, talk, events, warnings].map((section) => section(shown, colour, width - 2))
+  return page('A session', printable(shown.path, 1000), [...sections, foot(shown, colour)], colour)
+}
+
+function about({ session, tally }, colour, width) {
+  const { metadata } = session
+  const directories = metadata.workspaceDirs.map((dir) => printable(dir))
+  return [
+    row('Session', colour.cyan(printable(metadata.sessionId)), colour),
+    ...nameRows(session, colour, width),
+    row('Project', printable(metadata.projectHash), colour),
+    ...list('Directories', directories, MOST_DIRECTORIES, colour),
+    ...times(metadata, tally, colour),
+    row('Model', colour.cyan(model(metadata)), colour),
+    ...switches(tally, colour),
+  ]
+}
+
+function times({ startTime }, { firstTs, lastTs }, colour) {
+  const started = moment(startTime) ? startTime : firstTs
+  if (started === null || lastTs === null) return [row('Started', colour.dim('not recorded'), colour)]
+  const ms = Date.parse(lastTs) - Date.parse(started)
+  const length =
+    ms < 0
+      ? colour.dim('unknown: the clock was put back')
+      : `${duration(ms)} ${colour.dim(`(until ${moment(lastTs)})`)}`
+  return [row('Started', moment(started), colour), row('Duration', length, colour)]
+}
+
+function switches({ switchCount, switches: first, startedWith }, colour) {
+  if (switchCount === 0) return []
+  const shown = first.slice(0, MOST_SWITCHES)
+  const rows = [`${plural(switchCount, 'time')}, started with ${model(startedWith ?? {})}`]
+  for (const to of shown) rows.push(`→ ${model(to)} ${colour.dim(`(line ${count(to.line)})`)}`)
+  const more = switchCount - shown.length
+  if (more > 0) rows.push(colour.dim(`… and ${plural(more, 'more switch', 'more switches')}`))
+  return rowsUnder('Switched', rows, colour)
+}
+
+function talk({ session, survivors, tally }, colour, width) {
+  const inAll = tally.compressions + tally.rewinds > 0 ? colour.dim(' in all') : ''
+  return [
+    row('Turns', `${turns(tally.turns, colour)}${inAll}`, colour),
+    ...tools(tally.tools, colour),
+    row('Compressions', happened(tally.compressions, tally.itemsCompressed, 'summed up', colour), colour),
+    row('Rewinds', happened(tally.rewinds, tally.itemsRewound, 'taken back', colour), colour),
+    row('History', history(session.historyLength, survivors, colour), colour),
+    ...checkpointRows(session.checkpoints, colour, width),
+  ]
+}
+
+function turns(bySpeaker, colour) {
+  if (bySpeaker.size === 0) return colour.dim('none')
+  const others = [...bySpeaker.keys()].filter((speaker) => !SPEAKERS.includes(speaker))
+  const names = [...SPEAKERS.filter((speaker) => bySpeaker.has(speaker)), ...others.slice(0, 5)]
+  return names.map((speaker) => `${printable(speaker, 40)} ${colour.bold(count(bySpeaker.get(speaker)))}`).join(' · ')
+}
+
+/** A table of tools, the most used first, with failures in red. */
+function tools(byName, colour) {
+  if (byName.size === 0) return [row('Tools', colour.dim('none used'), colour)]
+  const sorted = [...byName].sort(([a, x], [b, y]) => y.calls - x.calls || (a < b ? -1 : 1))
+  const shown = sorted.slice(0, MOST_TOOLS).map(([name, tool]) => ({ name: printable(name, 40), ...tool }))
+  const names = Math.max(...shown.map(({ name }) => name.length))
+  const numbers = Math.max(...shown.map(({ calls }) => count(calls).length))
+  const rows = shown.map(({ name, ...tool }) => {
+    const text = `${name.padEnd(names)}  ${colour.bold(count(tool.calls).padStart(numbers))}`
+    return [text, ...toolTroubles(tool, colour)].join('  ')
+  })
+  if (sorted.length > shown.length) rows.push(colour.dim(`… and ${plural(sorted.length - shown.length, 'more tool')}`))
+  return rowsUnder('Tools', rows, colour)
+}
+
+function toolTroubles({ calls, responses, failures }, colour) {
+  const unanswered = calls - responses
+  return [
+    failures > 0 && colour.red(`${count(failures)} failed`),
+    unanswered > 0 && colour.yellow(`${count(unanswered)} without an answer`),
+    unanswered < 0 && colour.dim(`${count(-unanswered)} answers without a call`),
+  ].filter(Boolean)
+}
+
+const happened = (times, items, how, colour) =>
+  times === 0 ? colour.dim('none') : `${colour.bold(count(times))} ${colour.dim(`(${plural(items, 'item')} ${how})`)}`
+
+function history(items, bySpeaker, colour) {
+  if (items === 0) return colour.dim('nothing survives')
+  return `${colour.bold(plural(items, 'item'))} ${items === 1 ? 'survives' : 'survive'} (${turns(bySpeaker, colour)})`
+}
+
+function events({ session: { sessionEvents } }, colour, width) {
+  if (sessionEvents.length === 0) return []
+  const shown = sessionEvents.slice(0, MOST_EVENTS)
+  const bySeverity = ['error', 'warning', 'info']
+    .map((severity) => [sessionEvents.filter((event) => event.severity === severity).length, severity])
+    .filter(([n]) => n > 0)
+    .map(([n, severity]) => (severity === 'info' ? `${count(n)} info` : plural(n, severity)))
+  const rows = shown.map((event) => sessionEvent(event, colour, width))
+  const more = sessionEvents.length - shown.length
+  if (more > 0) rows.push(colour.dim(`  … and ${count(more)} more`))
+  return [`${colour.bold('Session events')} ${colour.dim(bySeverity.join(', '))}`, ...rows]
+}
+
+const MARKS = { info: ['dim', 'i'], warning: ['yellow', '!'], error: ['red', '✗'] }
+
+function sessionEvent({ severity, message, timestamp, seq }, colour, width) {
+  const [tone, mark] = MARKS[severity]
+  const time = moment(timestamp)?.slice(11, 19) ?? '--:--:--'
+  const number = typeof seq === 'number' ? `#${seq}` : ''
+  const lead = `${time} ${number.padEnd(5)}`
+  return `  ${colour[tone](mark)} ${colour.dim(lead)} ${printable(message, Math.max(20, width - lead.length - 5))}`
+}
+
+function warnings({ session }, colour, width) {
+  return warningRows(session.warnings, colour, width, sequenceWarning(session, colour))
+}
+
+/** The section of warnings. `first` are rows to show before the texts; if there are any, there are texts too. */
+function warningRows(texts, colour, width, first) {
+  if (texts.length === 0) return [`${colour.bold('Warnings')} ${colour.green('none, the file is sound')}`]
+  const rows = texts
+    .slice(0, MOST_WARNINGS)
+    .map((text) => `  ${colour.yellow('!')} ${printable(text, Math.max(40, width - 4))}`)
+  if (texts.length > rows.length) rows.push(colour.dim(`  … and ${count(texts.length - rows.length)} more`))
+  return [`${colour.bold('Warnings')} ${colour.dim('of the replay')}`, ...first, ...rows]
+}
+
+function foot({ session, size, replayMs }, colour) {
+  const speed = size > 1 << 20 ? ` (${fileSize(size / (replayMs / 1000))}/s)` : ''
+  return [colour.dim(`${plural(session.eventCount, 'event')}, ${fileSize(size)}, replayed in ${elapsed(replayMs)}${speed}`)]
+}
+
+const model = ({ provider, model: name }) => [provider, name].map((part) => printable(part || '?', 80)).join(' / ')
+
+module.exports = { sessionSummary, model }

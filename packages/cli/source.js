@@ -1,0 +1,188 @@
+'use strict'
+
+const fs = require('node:fs/promises')
+const os = require('node:os')
+const path = require('node:path')
+const { Complaint } = require('./complaint.js')
+const { openFile } = require('./open-file.js')
+const { printable } = require('./safe-text.js')
+
+/** The magic number of a zstd frame. */
+const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
+
+/** The number of bytes that are read to detect the kind of a file. */
+const BEGINNING = 64
+
+/** A recording begins with an object, after an optional byte order mark and white space. */
+const MAY_BE_RECORDING = /^(?:\xef\xbb\xbf)?[ \t\r]*(?:\{|[ \t\r]$)/
+
+const LOGS = { run: 'events.cath-log', session: 'session.jsonl' }
+const KINDS = /** @type {const} */ (['run', 'session'])
+
+/**
+ * A source of a command.
+ *
+ * @typedef {object} Source
+ * @property {string} path the path as given, for messages
+ * @property {string} at the path to read from
+ * @property {'session' | 'run' | 'directory'} [kind] undefined for an archive; `directory` for one that contains neither
+ * @property {'file' | 'directory' | 'bundle' | 'archive'} form `bundle`: a directory with a manifest
+ * @property {string} [log] the file of the log; undefined for an archive
+ */
+
+/** @returns {Promise<Source>} */
+async function sourceAt(context, given) {
+  const found = await statOf(given)
+  const source = { path: given, at: given }
+  if (found.isDirectory()) return { ...source, ...(await directoryAt(given)) }
+  if (!found.isFile()) throw new Complaint('NotRecognised', `${shown(given)} is not a regular file`)
+  await expectReadable(given)
+  if (await isArchive(given)) return { ...source, form: 'archive' }
+  await expectSession(context, given)
+  return { ...source, kind: 'session', form: 'file', log: given }
+}
+
+async function statOf(given) {
+  try {
+    return await fs.stat(given)
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') {
+      throw new Complaint(error.code, `there is nothing at ${shown(given)}`, { path: given })
+    }
+    throw new Complaint(error.code, `can't look at ${shown(given)}: ${error.message}`, { path: given })
+  }
+}
+
+/** Throws unless there is a directory that can be read. */
+async function expectDirectory(given) {
+  if (!(await statOf(given)).isDirectory()) throw new Complaint('ENOTDIR', `${shown(given)} is not a directory`, { path: given })
+  await namesIn(given)
+}
+
+async function namesIn(directory) {
+  try {
+    return await fs.readdir(directory)
+  } catch (error) {
+    throw new Complaint(error.code, `can't look into ${shown(directory)}: ${error.message}`, { path: directory })
+  }
+}
+
+/** @returns {Promise<Pick<Source, 'kind' | 'form' | 'log'>>} */
+async function directoryAt(given) {
+  const names = await namesIn(given)
+  const kind = KINDS.find((each) => names.includes(LOGS[each]))
+  const isBundle = names.includes('manifest.json')
+  if (!isBundle && kind !== 'run') return { kind: 'directory', form: 'directory' }
+  const log = path.join(given, LOGS[kind ?? 'run'])
+  return { kind: kind ?? 'run', form: isBundle ? 'bundle' : 'directory', log }
+}
+
+/** Detects an archive by its first bytes. The name decides only for a file that begins neither as an archive nor as a recording. */
+async function isArchive(given) {
+  const start = await beginningOf(given, BEGINNING)
+  if (start.subarray(0, ZSTD_MAGIC.length).equals(ZSTD_MAGIC)) return true
+  return given.endsWith('.tar.zst') && !MAY_BE_RECORDING.test(start.toString('latin1'))
+}
+
+/** The first bytes of a file; empty if it can't be read. */
+async function beginningOf(file, length) {
+  let handle
+  try {
+    handle = await openFile(file)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, 0)
+    return buffer.subarray(0, bytesRead)
+  } catch {
+    return Buffer.alloc(0)
+  } finally {
+    await handle?.close()
+  }
+}
+
+/** A file is a session if it has the extension, damaged or not, or begins like one. */
+async function expectSession({ tape }, given) {
+  if (given.endsWith('.jsonl') || (await tape.readSessionHeader(given)) !== null) return
+  const hint = path.basename(given) === LOGS.run ? '; name the directory that it is in' : ''
+  throw new Complaint('NotRecognised', `${shown(given)} is neither a session, nor a run, nor a bundle${hint}`, { path: given })
+}
+
+async function expectReadable(given) {
+  try {
+    await (await openFile(given)).close()
+  } catch (error) {
+    throw new Complaint(error.code, `Failed to read file: ${error.message}`, { path: given })
+  }
+}
+
+/** The source at a path. Throws unless it is a session, a run or a bundle. */
+async function recordingAt(context, given) {
+  const source = await sourceAt(context, given)
+  if (source.kind !== 'directory') return source
+  const message = `${shown(given)} is a directory that holds neither a run nor a bundle; for a session, name its file`
+  throw new Complaint('NotRecognised', message, { path: given })
+}
+
+/** The source at a path. Throws unless it is a bundle. */
+async function bundleAt(context, given) {
+  const source = await recordingAt(context, given)
+  if (isBundle(source)) return source
+  const what = source.kind === 'run' ? 'a run that was not sealed' : 'a session'
+  throw new Complaint('NotABundle', `${shown(given)} is ${what}, and no bundle`, { path: given })
+}
+
+/** Calls `use` with the source as files. An archive is verified and unpacked to a temporary directory during the call. */
+async function withFiles(context, source, use) {
+  if (source.form !== 'archive') return use(source)
+  return withTemporary(async (temporary) => {
+    const at = path.join(temporary, 'bundle')
+    await context.during('unpacking', (options) => context.tape.importBundle(source.at, at, { ...options, durability: 'os' }))
+    return await use(await filesAt(source, at))
+  })
+}
+
+/**
+ * Verifies a bundle and calls `use` with the result and, if there are no problems, with its files. An archive is unpacked to a temporary
+ * directory during the call.
+ */
+async function withVerified(context, source, options, use) {
+  if (source.form !== 'archive') {
+    return use(await context.during('verifying', (more) => context.tape.verifyBundle(source.at, { ...options, ...more })), source)
+  }
+  return withTemporary(async (temporary) => {
+    const at = path.join(temporary, 'bundle')
+    const found = await context.during('verifying', (more) => importedTo(context, source.at, at, { ...options, ...more }))
+    return use(found, found.ok ? await filesAt(source, at) : undefined)
+  })
+}
+
+/** Like `verifyBundle`, and unpacks a bundle without problems. One with problems is read again, for what its manifest says. */
+async function importedTo({ tape }, given, directory, options) {
+  try {
+    const info = await tape.importBundle(given, directory, { ...options, durability: 'os' })
+    return { ok: true, info: { ...info, path: given }, problems: [] }
+  } catch (error) {
+    if (error.problems === undefined) throw error
+    const { info } = await tape.verifyBundle(given, options)
+    return { ok: false, info, problems: error.problems }
+  }
+}
+
+async function filesAt(source, at) {
+  const { kind, log } = await directoryAt(at)
+  return { ...source, at, kind, log }
+}
+
+async function withTemporary(use) {
+  const temporary = await fs.mkdtemp(path.join(os.tmpdir(), 'session-tape-'))
+  try {
+    return await use(temporary)
+  } finally {
+    await fs.rm(temporary, { recursive: true, force: true })
+  }
+}
+
+const isBundle = ({ form }) => form === 'bundle' || form === 'archive'
+
+/** A path for messages. */
+const shown = (given) => printable(given, 1000)
+
+module.exports = { expectDirectory, sourceAt, recordingAt, bundleAt, withFiles, withVerified, isBundle, beginningOf, shown }
