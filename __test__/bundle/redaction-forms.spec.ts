@@ -108,25 +108,32 @@ const joined: Record<string, (words: string[]) => string> = {
 const name = fc
   .tuple(fc.constantFrom('', 'db', 'my app', 'stripe', 'old'), fc.constantFrom(...WORDS), fc.constantFrom('', '2', 'v1', 'prod'), fc.constantFrom(...Object.keys(joined)))
   .map(([before, word, after, style]) => joined[style]!([before, word, after].filter(Boolean).join(' ').split(' ')));
-// As a program makes it: of both cases, and with digits among the letters, which no words and numbers have. `token` alone is given those, too.
-const isMade = (text: string) => (text.match(/[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])/g) ?? []).length >= Math.max(3, text.length / 5) && /[a-z]/.test(text) && /[A-Z]/.test(text);
-const value = fc.stringMatching(/^[A-Za-z]{4}[0-9][A-Za-z0-9_]{7,24}$/).filter(isMade);
-const given: ((name: string, value: string) => string)[] = [
+const value = fc.stringMatching(/^[A-Za-z]{4}[0-9][A-Za-z0-9_]{7,24}$/);
+/** Where only settings stand: there a value that looks like an identifier is a secret, too. */
+const inSettings: ((name: string, value: string) => string)[] = [
   (key, secret) => `${key}=${secret}`,
   (key, secret) => `${key}="${secret}"`,
-  (key, secret) => `${key} = '${secret}'`,
+  (key, secret) => `export ${key}=${secret}`,
   (key, secret) => `${key}: ${secret}`,
-  (key, secret) => `  "${key}" : "${secret}",`,
-  (key, secret) => `'${key}' => '${secret}'`,
   (key, secret) => `--${key}=${secret}`,
   (key, secret) => `--${key} ${secret} --verbose`,
   (key, secret) => `https://x.example.com/a?b=1&${key}=${secret}&c=2`,
   (key, secret) => `\u001b[33m${key}\u001b[0m=\u001b[32m${secret}\u001b[0m`,
 ];
+/** Where code stands, too. */
+const inCode: ((name: string, value: string) => string)[] = [
+  (key, secret) => `${key} = '${secret}'`,
+  (key, secret) => `  "${key}" : "${secret}",`,
+  (key, secret) => `'${key}' => '${secret}'`,
+];
+// As a program makes it: of both cases, and with digits among the letters, which no words and numbers have. In code, `token` is also given words.
+const isMade = (text: string) => (text.match(/[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])/g) ?? []).length >= Math.max(3, text.length / 5) && /[a-z]/.test(text) && /[A-Z]/.test(text);
+const isOfParsers = (key: string) => /token|credential|session/i.test(key);
 
-test.prop([name, value, fc.constantFrom(...given), fc.string({ maxLength: 20 })], { ...runs(200), seed: 1 })(
+test.prop([name, value, fc.constantFrom(...inSettings, ...inCode), fc.string({ maxLength: 20 })], { ...runs(300), seed: 1 })(
   'a value given to the name of a secret is removed however both are written and whatever stands before it',
   async (key, secret, write, before) => {
+    fc.pre(inSettings.includes(write) || !isOfParsers(key) || isMade(secret));
     const written = `${before}\n${write(key, secret)}\nend`;
     const files = await filesOfExport(sessionWith(Object.values(carriersOf(written)).map((carry) => carry(written))));
     expect(leaksOf(files, secret)).toEqual([]);

@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 /**
- * The seed: `SESSION_TAPE_SECRET_SEED`, or always the same one. `fresh` makes a new one: with some seeds a value looks like an identifier and is
+ * The seed: `SESSION_TAPE_SECRET_SEED`, or always the same one. `fresh` makes a new one: with few seeds a value looks like words or code and is
  * left (docs/redaction.md, "Measured").
  */
 const wanted = process.env['SESSION_TAPE_SECRET_SEED'] ?? 'a';

@@ -427,6 +427,14 @@ fn recordings_of_real_sessions_have_no_secrets() {
     assert!(count > 0);
 }
 
+/// Whether a damaged byte has made a key the part of a longer word, which is no key.
+fn is_part_of_a_word(lines: &[u8]) -> bool {
+    let text = (0..5).fold(lines.to_vec(), |text, _| unescaped(&text).into_owned());
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    memchr::memmem::find_iter(&text, AWS)
+        .any(|at| text[..at].last().is_some_and(is_word) || text.get(at + AWS.len()).is_some_and(is_word))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
@@ -447,6 +455,7 @@ proptest! {
             let at = start + at % (lines.len() - start);
             lines[at] = byte;
         }
+        prop_assume!(!is_part_of_a_word(&lines));
         match export(&lines, &[]) {
             Ok((_, redacted)) => {
                 prop_assert_eq!(shape(&redacted), shape(&lines));

@@ -35,3 +35,13 @@ pub(super) fn is_given(secret: &[u8]) -> bool {
 pub(super) fn has_digit(secret: &[u8]) -> bool {
     secret.iter().any(u8::is_ascii_digit)
 }
+
+/// Whether what follows a prefix is made rather than written: it has a digit, or capitals as words do not have them.
+pub(super) fn is_made(secret: &[u8]) -> bool {
+    let end = &secret[secret.len().saturating_sub(20)..];
+    let count = |test: fn(&[u8]) -> bool| end.windows(3).filter(|three| test(three)).count();
+    let begins_word: fn(&[u8]) -> bool = |three| three[0].is_ascii_lowercase() && three[1].is_ascii_uppercase();
+    let has_capitals: fn(&[u8]) -> bool =
+        |three| three[0].is_ascii_lowercase() && three[1..].iter().all(u8::is_ascii_uppercase);
+    has_digit(secret) || count(begins_word) >= 3 && count(has_capitals) > 0
+}

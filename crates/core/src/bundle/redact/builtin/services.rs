@@ -1,9 +1,9 @@
 //! Built-in rules for tokens of single services, which begin with a prefix of their own, and for passwords on command lines.
 
-use super::definition::{Builtin, has_digit, is_given, pattern};
+use super::definition::{Builtin, has_digit, is_given, is_made, pattern};
 
 const fn token(name: &'static str, literals: &'static [&'static str], pattern: &'static str) -> Builtin {
-    Builtin { name, pattern, literals, keys: &[], accepts: has_digit }
+    Builtin { name, pattern, literals, keys: &[], accepts: is_made }
 }
 
 /// The rules.

@@ -245,7 +245,13 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
         ("langsmith-key", vec![marked("", &format!("lsv2_pt_{}_{}", random(32, HEX), random(10, HEX)))]),
         ("notion-token", vec![marked("", &format!("ntn_{}", alnum(46)))]),
         ("linear-key", vec![marked("", &format!("lin_api_{}", alnum(40)))]),
-        ("docker-token", vec![marked("", &format!("dckr_pat_{}", alnum(27)))]),
+        (
+            "docker-token",
+            vec![
+                marked("", &format!("dckr_pat_{}", alnum(27))),
+                marked("", &format!("dckr_pat_{}", "sDKOxjHVQnTG-MPqlDrcRNErOKl")),
+            ],
+        ),
         ("supabase-token", vec![marked("", &format!("sbp_{}", random(40, HEX)))]),
         ("doppler-token", vec![marked("", &format!("dp.pt.{}", alnum(43)))]),
         ("atlassian-token", vec![marked("", &format!("ATATT3xFfGF0{}", alnum(180)))]),
@@ -399,6 +405,7 @@ fn texts_without_secrets_are_not_redacted() {
         "sk-learn and task-force and disk-usage-of-the-whole-machine-in-bytes",
         "class=\"sk-toggleable__content fitted sk-estimator-doc-link\"",
         "sk_test_ is for tests",
+        "dckr_pat_PutTheTokenOfTheRegistryHere",
         "eyJ is how {\" begins in base64",
         "eyJhbGciOiJIUzI1NiJ9",
         "a.b.c and eyJ.eyJ.x",

@@ -104,6 +104,7 @@ pub fn is_secret_of(key: &[u8], text: &[u8]) -> bool {
         place: Place::Member,
         ends_line: true,
         is_setting: false,
+        is_after_colon: false,
     };
     value::is_secret(&name, &given, text)
 }
@@ -149,8 +150,14 @@ fn is_name_around(literal: &[u8], before: &[u8], after: &[u8]) -> bool {
             let value = end.checked_sub(near.len() + literal.len()).and_then(|length| after.get(length..));
             !(is_id && value.is_some_and(is_plain_id))
         }
-        None => escape > 0 && name(escape).is_some(),
+        None => [escape, sequence(&text, start)].iter().any(|from| *from > 0 && name(*from).is_some()),
     }
+}
+
+/// The length of the end of a terminal's sequence, such as `1m`, where an identifier begins.
+fn sequence(text: &[u8], start: usize) -> usize {
+    let digits = text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if start > 0 && matches!(text[start - 1], b'[' | b';') { digits + 1 } else { 0 }
 }
 
 /// Whether a member of an object has an id that is no secret. Every session has such a member, and is not read again because of it.

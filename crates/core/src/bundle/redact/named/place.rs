@@ -50,8 +50,10 @@ pub(crate) struct Given {
     pub place: Place,
     /// Whether nothing follows in the line.
     pub ends_line: bool,
-    /// Whether the name stands in a line of its own, directly before `=` or `:`, as in a file of settings.
+    /// Whether it stands where settings do rather than code: directly after `=`, a flag or `name: `, with nothing of code behind it.
     pub is_setting: bool,
+    /// Whether it is after `:`, as types are, too.
+    pub is_after_colon: bool,
 }
 
 impl Given {
@@ -154,8 +156,37 @@ pub(super) fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
     {
         return value(text, from, Place::Code, &around);
     }
-    let is_setting = place == Place::Line && !has_space;
-    value(text, from, place, &around).map(|given| Given { is_setting, ..given })
+    let is_assigned = operator == Operator::Equals && !has_space && (from == after || place == Place::Line);
+    let is_alone = operator == Operator::Colon && !has_space && matches!(place, Place::Line | Place::Header);
+    let is_after_colon = operator == Operator::Colon;
+    value(text, from, place, &around).map(|given| {
+        let is_setting = match place {
+            _ if given.is_quoted => {
+                is_assigned && matches!(place, Place::Line | Place::Strong) && ends_line(text, given.end)
+            }
+            Place::Flag => ends_setting(text, given.end),
+            _ if is_alone => given.ends_line,
+            _ => is_assigned && around.begins_setting() && ends_setting(text, given.end),
+        };
+        Given { is_setting, is_after_colon, ..given }
+    })
+}
+
+/// Whether what follows a value without quotes is the end of a setting, and not the rest of a call or a statement.
+fn ends_setting(text: &[u8], end: usize) -> bool {
+    let rest = &text[end.min(text.len())..];
+    match rest.first() {
+        Some(b';') => !ends_line(text, end),
+        Some(byte) => byte.is_ascii_whitespace() || is_quote(*byte) || matches!(byte, b'&' | b'\\'),
+        None => true,
+    }
+}
+
+/// Whether only the quote that closes a value is between its end and that of the line.
+fn ends_line(text: &[u8], end: usize) -> bool {
+    let rest = &text[end.min(text.len())..];
+    let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len()).min(MAX_SPACE)];
+    line.iter().skip(escapes(text, end) + 1).all(|byte| byte.is_ascii_whitespace())
 }
 
 /// What is before a name.
@@ -175,6 +206,11 @@ struct Around {
 }
 
 impl Around {
+    /// Whether the name begins a word, is a flag, or is in a query.
+    fn begins_setting(&self) -> bool {
+        self.is_word_start || self.is_query || self.is_flag || self.is_line
+    }
+
     fn of(text: &[u8], start: usize) -> Self {
         let before = &text[..start];
         let dashes = before.iter().rev().take(3).take_while(|byte| **byte == b'-').count();
@@ -337,6 +373,7 @@ fn text_of_element(text: &[u8], at: usize) -> Option<Given> {
         place: Place::Element,
         ends_line: false,
         is_setting: false,
+        is_after_colon: false,
     };
     (is_closed && length > 0).then_some(given)
 }
@@ -364,6 +401,7 @@ fn element(text: &[u8], start: usize, end: usize) -> Option<Given> {
         place: Place::Element,
         ends_line: false,
         is_setting: false,
+        is_after_colon: false,
     })
 }
 
@@ -418,7 +456,16 @@ fn quoted(text: &[u8], at: usize, place: Place) -> Option<Given> {
         None if line == rest.len() && start + rest.len() == text.len() => rest.len(),
         _ => return None,
     };
-    Some(Given { start, end: start + end, is_quoted: true, quote, place, ends_line: false, is_setting: false })
+    Some(Given {
+        start,
+        end: start + end,
+        is_quoted: true,
+        quote,
+        place,
+        ends_line: false,
+        is_setting: false,
+        is_after_colon: false,
+    })
 }
 
 /// A value without quotes.
@@ -451,6 +498,7 @@ fn bare(text: &[u8], at: usize, place: Place, around: &Around) -> Option<Given> 
         place,
         ends_line,
         is_setting: false,
+        is_after_colon: false,
     })
 }
 

@@ -112,6 +112,28 @@ const SECRETS: &[&str] = &[
     "ansible_become_pass: \"«dbfeRzberj12»\"",
     "X_RAPIDAPI_KEY: '«6d2ac00f58db»'",
     "keytool -storepass «c353c5f7» -keyalg RSA",
+    // What looks like an identifier, where there is no code.
+    "session_id=«aAab0_c_1___d_»",
+    "credential=«AAAA0acdeb__»",
+    "token=«aaaa034AB__1»",
+    "export token=«aaaa3_a_aa__»",
+    "level=debug token=«abcd1_efgh» ok=true",
+    "/a?b=1&credential2=«aaaa1ggcchja»&c=2",
+    "a=b; token=«abcd1_efgh»; path=/",
+    "auth=«abCd_eFgh»",
+    "CREDENTIAL=\"«aaaa2____aa_b»\"",
+    "api_key: «bgcd8__a_aa_____aaaa»",
+    "password=«fZbo2.cPAoEG»",
+    "passwd = «ePOV4.tUNvF7»",
+    "passwd = «mGYc3.krPai9»",
+    "passwd = «WJBa5.ceShld»",
+    "password: \"«fvvzBaxxxx92»\"",
+    "token = \"«cioIuivSiugRuiixhxvwxGHWnWXjEHzFWRa»\"",
+    "\"SecretAccessKey\": \"«/Ib81AAnlgvifkLkct/bNZwvaYJgQUarunY8M40n»\"",
+    "./migrate --password=«zSSt0.rlcyKI» --dry-run",
+    "my-token: «abcd1_efgh»",
+    "--session-id-2 «aaaa71a11aaa1111» --verbose",
+    "--db_credential=«aada4__aaa___a»",
 ];
 
 const INNOCENT: &[&str] = &[
@@ -245,6 +267,30 @@ const INNOCENT: &[&str] = &[
     "token       the token to use",
     "password=$1, token text, password varchar(255)",
     "tokens: [\"the\", \"cat\"]",
+    // Identifiers with digits.
+    "token=token_2",
+    "session_id=session_12",
+    "auth=hmac_sha256",
+    "--auth oauth2_client --verbose",
+    "token=access_token_v2 ok=true",
+    "login(token=tok_1_abc, credentials=creds_v2_abc)",
+    "login(\n    user=user,\n    credentials=creds_v2_abc,\n)",
+    "if (x) token=next_tok_2;",
+    "token=lexer2.next_token",
+    "password = oauth2.apiV2",
+    "password: \"abc-xxxx\", secret: \"sk1xxxxxxabc\", api_key: \"abc1XXXX\"",
+    "SECRET_KEY=/etc/Secrets1/App2/Keys3",
+    "token = getAccessTokenOfTheCurrentUser",
+    "password=config2.basePassword",
+    "token=peek_2(input) ",
+    "token=tokens_2[at_3] ",
+    "token: Utf8String\n",
+    "auth: Oauth2Session\n",
+    "token: abcd1_efgh,",
+    "<Box token=\"colorPrimary2\" size=\"2\">",
+    "credentials=MyGoogleCredential",
+    "token=nextTokenOf",
+    "12:00 INFO session_id=run_2026_abc started",
 ];
 
 #[test]
@@ -276,6 +322,17 @@ fn every_secret_with_a_name_is_a_candidate_of_the_prefilter() {
             };
             assert!(LITERALS.iter().any(|literal| is_candidate(literal)), "{text}");
         }
+    }
+}
+
+#[test]
+fn a_name_behind_a_colour_is_a_candidate() {
+    for (before, literal, after) in [
+        ("\\u001b[1ms", "ession", "_id=k3x9"),
+        ("\\u001b[1;33maccess_", "key", "\\u001b[0m=k3x9"),
+        ("\u{1b}[ms", "ession", "_id=k3x9"),
+    ] {
+        assert!(is_plausible(literal.as_bytes(), before.as_bytes(), after.as_bytes()), "{before}");
     }
 }
 

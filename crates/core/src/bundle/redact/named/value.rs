@@ -2,7 +2,7 @@
 
 use super::name::{Kind, Name, words};
 use super::place::{Given, MAX_BARE_BYTES, Place};
-use super::words::{is_common_word, is_prose_word};
+use super::words::{is_algorithm, is_common_word, is_prose_word};
 
 /// The minimum length of a secret.
 const MIN_BYTES: usize = 3;
@@ -34,7 +34,13 @@ pub(super) fn is_secret(name: &Name, given: &Given, value: &[u8]) -> bool {
     if is_label(text) {
         return false;
     }
-    if is_said_of_name(name, text) || (!given.is_quoted && is_code(text, given)) {
+    if is_said_of_name(name, text) {
+        return false;
+    }
+    if is_made_identifier(name, given, text) {
+        return true;
+    }
+    if !given.is_quoted && is_code(name, text, given) {
         return false;
     }
     let is_sure = match given.place {
@@ -169,7 +175,6 @@ pub fn is_placeholder(text: &str) -> bool {
         "yourapikey",
         "_here",
         "-here",
-        "xxxx",
         "***",
         "...",
         "…",
@@ -185,7 +190,20 @@ pub fn is_placeholder(text: &str) -> bool {
         "-example-",
         "_example_",
     ];
-    is_same || (lower.starts_with('<') && lower.contains('>')) || parts.iter().any(|part| lower.contains(part))
+    is_same
+        || (lower.starts_with('<') && lower.contains('>'))
+        || is_crossed_out(&lower)
+        || parts.iter().any(|part| lower.contains(part))
+}
+
+/// Whether a text has a row of `x` that is a word or ends one. In the middle of a word a few may be there by chance.
+fn is_crossed_out(lower: &str) -> bool {
+    let ends_word = |byte: Option<&u8>| !byte.is_some_and(u8::is_ascii_alphanumeric);
+    memchr::memmem::find_iter(lower.as_bytes(), "xxxx").any(|at| {
+        let length = lower[at..].bytes().take_while(|byte| *byte == b'x').count();
+        let before = at.checked_sub(1).and_then(|before| lower.as_bytes().get(before));
+        length >= 6 || ends_word(before) || ends_word(lower.as_bytes().get(at + length))
+    })
 }
 
 /// `MY_API_KEY`: the name of a constant or a variable.
@@ -198,6 +216,7 @@ fn is_reference(text: &str) -> bool {
     let is_path = |text: &str| {
         text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./~\\:@ ".contains(&byte))
             && text.matches(['/', '\\']).count() >= 1
+            && !text.split('/').any(|part| part.len() >= 16 && is_mixed(part))
     };
     let begins = ["/", "./", "../", "~/", "C:\\"];
     let schemes = [
@@ -319,25 +338,77 @@ fn is_said_of_name(name: &Name, text: &str) -> bool {
         || said.iter().all(|word| is_common_word(word) || name.words.contains(word))
 }
 
+/// Whether an identifier, given where no code is, is a secret rather than a word: it has a digit, or small letters and capitals around `_`.
+fn is_made_identifier(name: &Name, given: &Given, text: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| text.as_bytes().iter().any(test);
+    let is_identifier =
+        has(u8::is_ascii_alphabetic) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let is_cased = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    let is_unlike_words =
+        has(u8::is_ascii_digit) || is_cased && text.contains('_') && !text.split('_').all(is_capitalised);
+    let is_in_place = match name.kind {
+        // In the middle of a line there are the ids of all programs.
+        Kind::Session => given.place != Place::Code,
+        // Headers of cookies have a rule of their own.
+        Kind::Weak => !(given.is_after_colon && name.words.iter().any(|word| word == "cookie")),
+        Kind::Authorization => false,
+        Kind::Password | Kind::Key | Kind::Token => true,
+    };
+    given.is_setting
+        && text.len() >= 8
+        && is_identifier
+        && is_unlike_words
+        && is_in_place
+        && !(given.is_after_colon && is_type(text))
+        && !is_numbered(name, text)
+}
+
+/// Whether an identifier is one of a type, with numbers at the end of words: `Utf8String`.
+fn is_type(text: &str) -> bool {
+    let ends_word = |pair: &[u8]| !pair[0].is_ascii_digit() || !pair[1].is_ascii_lowercase();
+    text.starts_with(|c: char| c.is_ascii_uppercase())
+        && !text.contains('_')
+        && text.as_bytes().windows(2).all(ends_word)
+}
+
+fn is_capitalised(word: &str) -> bool {
+    word.bytes().skip(1).all(|byte| byte.is_ascii_lowercase())
+}
+
+/// Whether a text is what its name says, the name of another secret, or that of an algorithm, with numbers: `token_2`, `hmac_sha256`.
+fn is_numbered(name: &Name, text: &str) -> bool {
+    words(text).iter().all(|word| {
+        let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        word.is_empty()
+            || word == "v"
+            || is_algorithm(word)
+            || is_common_word(word)
+            || name.words.iter().any(|of| of == word)
+    })
+}
+
 /// Whether a value without quotes is an expression: a call, a member, a type, an element.
-fn is_code(text: &str, given: &Given) -> bool {
-    let name = text.trim_start_matches(['&', '*', '!', '-', '@']);
-    let length = name.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
-    let (first, rest) = name.split_at(length);
+fn is_code(name: &Name, text: &str, given: &Given) -> bool {
+    let operand = text.trim_start_matches(['&', '*', '!', '-', '@']);
+    let length = operand.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    let (first, rest) = operand.split_at(length);
     if first.is_empty() || first.starts_with(|c: char| c.is_ascii_digit()) {
         return text.starts_with(['(', '[', '{']);
     }
     let is_member = |rest: &str| {
         rest.strip_prefix('.').is_some_and(|rest| {
             let member = rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or_default();
-            !member.is_empty() && !is_random(member) && !member.starts_with(|c: char| c.is_ascii_digit())
+            let has_digit = first.bytes().any(|byte| byte.is_ascii_digit());
+            let is_unlike_words = || has_broken_words(member) || has_broken_words(first) || given.is_setting;
+            let is_broken = || has_digit && is_unlike_words() && !ends_in_word(name, member);
+            !member.is_empty()
+                && !is_random(member)
+                && !member.starts_with(|c: char| c.is_ascii_digit())
+                && !is_broken()
         })
     };
     let is_strong = matches!(given.place, Place::Strong | Place::Flag | Place::Element);
     let is_identifier = rest.is_empty() && (first.contains('_') || is_camel(first)) && !is_random(first);
-    // With a digit, alone behind a name in a file of settings, it is none.
-    let is_setting = given.is_setting && given.ends_line && first.bytes().any(|byte| byte.is_ascii_digit());
-    let is_identifier = is_identifier && !is_setting;
     let is_type = rest.starts_with(['<', '[', '?']) || (rest == "!" && given.place == Place::Code);
     rest.starts_with(['(', '[']) && !is_strong
         || (!is_strong && rest.starts_with('.') && rest.contains('('))
@@ -353,6 +424,18 @@ fn is_code(text: &str, given: &Given) -> bool {
             && (rest.starts_with("!(")
                 || rest.starts_with("![")
                 || (rest.is_empty() && text.starts_with(['&', '*', '!']))))
+}
+
+/// Whether the last word of an identifier is one of the name that it is given to, or of another secret: `next_token`.
+fn ends_in_word(name: &Name, identifier: &str) -> bool {
+    words(identifier).last().is_some_and(|word| name.words.contains(word) || is_common_word(word))
+}
+
+/// Whether capitals and digits are closer together than in the words of an identifier: `cPAoEG`.
+fn has_broken_words(identifier: &str) -> bool {
+    let is_version = |word: &String| word.starts_with('v') && word[1..].bytes().all(|byte| byte.is_ascii_digit());
+    let count = words(identifier).iter().filter(|word| !is_version(word)).count();
+    identifier.len() >= 5 && count * 5 >= identifier.len() * 2
 }
 
 fn is_camel(text: &str) -> bool {
@@ -469,7 +552,9 @@ fn is_jumbled(word: &str) -> bool {
     let bytes = word.as_bytes();
     let is_single =
         |three: &[u8]| three[0].is_ascii_uppercase() && three[1].is_ascii_lowercase() && !three[2].is_ascii_lowercase();
+    let has_short_words = || bytes.len() >= 24 && words(word).len() * 10 >= bytes.len() * 3;
     bytes.len() >= 12 && bytes.windows(3).filter(|three| is_single(three)).count() * 9 >= bytes.len()
+        || has_short_words()
 }
 
 fn is_uuid(text: &str) -> bool {

@@ -302,6 +302,46 @@ pub(super) fn is_common_word(word: &str) -> bool {
     )
 }
 
+/// Whether a word, in lower case and without the number at its end, is part of the name of an algorithm or an encoding.
+pub(super) fn is_algorithm(word: &str) -> bool {
+    matches!(
+        word,
+        "sha"
+            | "md"
+            | "hmac"
+            | "aes"
+            | "gcm"
+            | "cbc"
+            | "rsa"
+            | "ed"
+            | "curve"
+            | "ecdsa"
+            | "es"
+            | "rs"
+            | "hs"
+            | "ps"
+            | "scram"
+            | "argon"
+            | "bcrypt"
+            | "scrypt"
+            | "pbkdf"
+            | "kdf"
+            | "oauth"
+            | "x"
+            | "utf"
+            | "ascii"
+            | "base"
+            | "hex"
+            | "ssh"
+            | "tls"
+            | "http"
+            | "ipv"
+            | "plus"
+            | "client"
+            | "server"
+    )
+}
+
 /// Whether a word, in any case, is one that sentences have.
 pub(super) fn is_prose_word(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_ascii_lowercase();
