@@ -28,7 +28,6 @@ mod preview;
 mod reading;
 mod recorder;
 mod replay;
-mod run_columns;
 mod run_events;
 mod run_json;
 mod run_recorder;

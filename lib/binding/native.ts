@@ -81,27 +81,6 @@ export interface NativeReplay {
   close(): void
 }
 
-/** The columns of a run, which may still grow. */
-export interface NativeRunColumns {
-  /** Reads the events that have not been read yet. The result is null, or the error of the first line that is not an event. */
-  read(bundles: NativeBundles, onReady: () => void): NativeJob
-  /**
-   * Reads the payloads of events from the logical time `from` on, up to `to`. The result is `{ count, text }`: each payload is a line of the
-   * text, as it is in the log. `count` is 0 at the end.
-   */
-  readPayloads(bundles: NativeBundles, from: number, to: number, onReady: () => void): NativeJob
-  /** Adds the names of workers and statuses that occur in no event but in the state with which the log begins. */
-  addNames(workers: string[], statuses: string[]): void
-  /** Number of events. */
-  readonly length: number
-  /** Index of the first of the latest events whose payloads, at most `longest` bytes of each, fit in `room` bytes. */
-  latestWithPayloads(room: number, longest: number): number
-  /** All columns, from the event at index `from` on. */
-  encode(from: number): NativeColumn[]
-  /** The meaning of the numbers, as JSON: lists of names, the logical time of the first event, and its wall-clock time in milliseconds. */
-  names(): string
-}
-
 /** The recorder of one run. */
 export interface NativeRunRecorder {
   /** The writing of the recorder. Can be taken once. */
@@ -187,14 +166,6 @@ export interface NativeWriting {
 export interface RecorderGroup {
   /** Waits until everything is written, but no longer than two seconds. From then on, recording waits in the same way. */
   leave(): void
-}
-
-/** The numbers of a column. */
-export interface NativeColumn {
-  name: string
-  /** Size of a number in bytes. */
-  bytes: number
-  numbers: Buffer
 }
 
 /** The options. */
@@ -355,11 +326,6 @@ export interface Binding {
   NativeBundles: new (onUnpack: () => void) => NativeBundles
   /** A recorder that belongs to `group`. Does no I/O before the first event. */
   NativeRecorder: new (group: RecorderGroup, config: Bare<NativeRecorderConfig>) => NativeRecorder
-  /**
-   * Columns of the run at `path`, without events. `isVerified` says that it is the directory of a bundle that has already been verified;
-   * `nodes` are those of the graph, in its order.
-   */
-  NativeRunColumns: new (path: string, isVerified: boolean, nodes: string[]) => NativeRunColumns
   /**
    * The events of the run at `path` from the logical time `from` up to and including `to`. Nothing is opened before the first page is
    * requested. `isVerified` says that `path` is the directory of a bundle that has already been verified.

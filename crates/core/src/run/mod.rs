@@ -22,8 +22,7 @@ pub use format::{
 pub(crate) use format::{Envelope, append_line};
 pub use graph::{Dag, Graphs, Scheduler, compile};
 pub use read::{
-    Chunk, Column, Event, EventColumns, EventReader, LogReader, Names, Position, Range, ReadEvent, Trace, empty_log,
-    find, unknown_kind,
+    Chunk, Event, EventReader, LogReader, Position, Range, ReadEvent, Trace, empty_log, find, unknown_kind,
 };
 #[cfg(test)]
 pub use record::Recorded;

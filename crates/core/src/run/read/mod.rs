@@ -1,6 +1,5 @@
 //! Reading a run's log: chunks of lines, decoded on other threads, in order.
 
-mod columns;
 mod decoded_chunk;
 mod decoded_event;
 mod event_reader;
@@ -9,7 +8,6 @@ mod log;
 mod read_ahead;
 mod trace;
 
-pub use columns::{Column, EventColumns, Names};
 pub use decoded_event::{Event, unknown_kind};
 #[cfg(test)]
 pub(crate) use event_reader::check_time;
