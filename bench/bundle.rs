@@ -189,17 +189,14 @@ fn main() {
             .unwrap();
     println!("  {} redactions, {:.1} times smaller", info.redactions, bytes as f64 / size(&at("a.tar.zst")) as f64);
     println!("  {}", peak_memory());
-    measured("export, archive, not redacting", bytes, |task| export(&source, &at("b.tar.zst"), &plain, task))
-        .unwrap();
+    measured("export, archive, not redacting", bytes, |task| export(&source, &at("b.tar.zst"), &plain, task)).unwrap();
     measured("verify, archive", bytes, |task| verify(&at("a.tar.zst"), &VerifyOptions::default(), task)).unwrap();
     if std::env::var_os("BUNDLE_SHORT").is_none() {
         measured("export, directory", bytes, |task| export(&source, &at("d"), &ExportOptions::default(), task))
             .unwrap();
         measured("verify, directory", bytes, |task| verify(&at("d"), &VerifyOptions::default(), task)).unwrap();
-        measured("import, archive", bytes, |task| {
-            import(&at("a.tar.zst"), &at("i"), &VerifyOptions::default(), task)
-        })
-        .unwrap();
+        measured("import, archive", bytes, |task| import(&at("a.tar.zst"), &at("i"), &VerifyOptions::default(), task))
+            .unwrap();
         measured("export, archive, a user's pattern", bytes, |task| {
             export(&source, &at("r.tar.zst"), &with_rule, task)
         })
