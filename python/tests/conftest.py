@@ -5,11 +5,16 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from recordings import REAL, talk  # noqa: E402
+
+# No test asserts a time: on a busy machine an example may take as long as it likes.
+hypothesis.settings.register_profile("no deadline", deadline=None)
+hypothesis.settings.load_profile("no deadline")
 
 
 @pytest.fixture(scope="session")
