@@ -14,7 +14,7 @@ use super::job::{Every, JobEnd, NativeJob, Progress, ProgressReporter, new_job};
 use super::run_replay::trusted_keys;
 use session_tape_core::bundle::{
     BundleCode, BundleError, ExportFrom, ExportOptions, Limits, RedactOptions, RedactionRule, SignaturePolicy,
-    VerifyOptions, export, import, import_for_reader, verify, verify_onto,
+    VerifyOptions, export, import, import_for_reader, verify,
 };
 use session_tape_core::signature::SigningKey;
 use session_tape_core::task::{self, Task};
@@ -154,25 +154,17 @@ pub fn start_export(
     })
 }
 
-/// Verifies the bundle at `path`. If it has no problems and `unpack_to` is given, its files are unpacked there for a reader.
+/// Verifies the bundle at `path`.
 #[napi(catch_unwind)]
 pub fn start_verification(
     bundles: &NativeBundles,
     path: String,
-    unpack_to: Option<String>,
     options: NativeVerifyOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    start(bundles, on_ready, options.progress, move |task| {
-        let (path, options) = (Path::new(&path), options.read());
-        let report = match &unpack_to {
-            Some(directory) => verify_onto(path, Path::new(directory), &options, task),
-            None => verify(path, &options, task),
-        };
-        match report {
-            Ok(report) => JobEnd::done(|json| json.value(&ReportJson::from(&report))),
-            Err(error) => JobEnd::failed(&ErrorJson::from(&error)),
-        }
+    start(bundles, on_ready, options.progress, move |task| match verify(Path::new(&path), &options.read(), task) {
+        Ok(report) => JobEnd::done(|json| json.value(&ReportJson::from(&report))),
+        Err(error) => JobEnd::failed(&ErrorJson::from(&error)),
     })
 }
 

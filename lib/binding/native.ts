@@ -419,6 +419,6 @@ export interface Binding {
   startSessionTitle(path: string, onReady: () => void): NativeJob
   /** Finds the ancestors of an event. The result is an object with `chain` and `truncated`. */
   startTrace(bundles: NativeBundles, path: string, eventId: string, onReady: () => void): NativeJob
-  /** Verifies the bundle at `path`. If it has no problems and `unpackTo` is given, its files are unpacked there for a reader. */
-  startVerification(bundles: NativeBundles, path: string, unpackTo: string | null | undefined, options: Bare<NativeVerifyOptions>, onReady: () => void): NativeJob
+  /** Verifies the bundle at `path`. */
+  startVerification(bundles: NativeBundles, path: string, options: Bare<NativeVerifyOptions>, onReady: () => void): NativeJob
 }

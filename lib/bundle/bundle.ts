@@ -223,7 +223,7 @@ export function exportBundle(source: string, destination: string, options: Expor
 export function verifyBundle(path: string, options: VerifyBundleOptions = NO_OPTIONS): Promise<BundleVerification> {
   check.filledString(path, 'path')
   const wanted = verifyOptions(options)
-  return run((onReady) => native.startVerification(bundles, path, undefined, wanted, onReady), options)
+  return run((onReady) => native.startVerification(bundles, path, wanted, onReady), options)
 }
 
 /**

@@ -16,7 +16,7 @@ const { randomUUID } = crypto
 
 const NANOSECONDS = 1e6
 
-/** Returns the content of a file when it is told whether the system holds a lock on the file. */
+/** The content of a lock file. Its argument says whether the system holds a lock on the file. */
 export type Describe = (isHeld: boolean) => Buffer
 
 /** A lock or a guard that was written, and published or not. */

@@ -106,11 +106,15 @@ pub mod clock;
 pub mod diff;
 pub mod disk;
 pub mod hash;
+pub mod json;
+pub mod lines;
 pub mod recording;
 pub mod rows;
 pub mod run;
 pub mod session;
 pub mod signature;
+pub mod tape;
+pub mod task;
 
 pub use bundle::{
     BundleInfo, ExportOptions, ImportError, RedactOptions, RedactionRule, Report as BundleReport, VerifyOptions,
@@ -139,7 +143,3 @@ pub use signature::{SigningKey, TrustedKeys};
 
 pub use task::threading::STACK_BYTES;
 pub use task::{Cancellation, InOrder, Pipeline, Progress, Task, Worker, spare_cores};
-pub mod json;
-pub mod lines;
-pub mod tape;
-pub mod task;

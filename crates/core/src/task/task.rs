@@ -32,7 +32,7 @@ impl Task<'_> {
         if self.cancellation.is_cancelled() { Err(Cancelled) } else { Ok(()) }
     }
 
-    /// Reports progress. Returns an error if the caller has cancelled the work, which it may also do while it is told.
+    /// Reports progress. Returns an error if the caller has cancelled the work, before the report or from within it.
     pub fn report(&mut self, progress: Progress) -> Result<(), Cancelled> {
         self.check()?;
         (self.progress)(progress);

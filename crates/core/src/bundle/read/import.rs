@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::import_error::ImportError;
 use super::open_container::open_container;
-use super::verify::{Report, VerifyOptions, inspect, verify_with};
+use super::verify::{Report, VerifyOptions, inspect};
 use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
 use crate::disk::StagedDirectory;
 use crate::task::Task;
@@ -43,22 +43,6 @@ fn import_to(
     let info = report.info.ok_or_else(|| BundleError::new(BundleCode::ManifestMissing, "There is no manifest.json"))?;
     staged.commit()?;
     Ok(BundleInfo { path: directory.to_path_buf(), ..info })
-}
-
-/// Verifies the bundle at `path` like [`verify`](super::verify::verify), and unpacks it to `directory` if it has no problems. The
-/// files are not synced to disk.
-pub fn verify_onto(
-    path: &Path,
-    directory: &Path,
-    options: &VerifyOptions,
-    task: &mut Task<'_>,
-) -> Result<Report, BundleError> {
-    let staged = StagedDirectory::for_reader(directory)?;
-    let report = verify_with(path, options, Some(&staged), task)?;
-    if report.is_ok() {
-        staged.commit()?;
-    }
-    Ok(report)
 }
 
 /// Verifies and unpacks a bundle into a staged directory, without committing it.

@@ -56,16 +56,6 @@ impl Report {
 
 /// Verifies the bundle at `path`. Problems of the bundle are in the report; an error is a failed system call or a cancellation.
 pub fn verify(path: &Path, options: &VerifyOptions, task: &mut Task<'_>) -> Result<Report, BundleError> {
-    verify_with(path, options, None, task)
-}
-
-/// Like [`verify`], but also copies every file to `copy_to`, before it is known to be valid.
-pub(super) fn verify_with(
-    path: &Path,
-    options: &VerifyOptions,
-    copy_to: Option<&StagedDirectory>,
-    task: &mut Task<'_>,
-) -> Result<Report, BundleError> {
     let mut container = match open_container(path, &options.limits) {
         Ok(container) => container,
         Err(error) if error.is_operational() => return Err(error),
@@ -79,7 +69,7 @@ pub(super) fn verify_with(
             });
         }
     };
-    inspect(path, container.as_mut(), options, copy_to, task)
+    inspect(path, container.as_mut(), options, None, task)
 }
 
 /// Verifies the files of a container, and copies every file to `copy_to`, before it is known to be valid.
