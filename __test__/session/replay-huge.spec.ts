@@ -48,6 +48,14 @@ function* lineWith(length: number, seq: number, event: Event): Generator<Part> {
   yield `${after}\n`;
 }
 
+/** A line of about 400 MB with this before and after many small values. */
+function* lineOfManyValues(before: string, after: string): Generator<Part> {
+  const values = Buffer.from('{"a":[1,"b"]},'.repeat(1 << 18));
+  yield before;
+  for (let n = 0; n < 110; n++) yield values;
+  yield `{}${after}\n`;
+}
+
 /** A session of `count` events with a text of this length each. */
 function* sessionWith(count: number, length: number, event: (n: number) => Event): Generator<Part> {
   yield session();
@@ -72,6 +80,21 @@ describe.runIf(hasRoom())('with a few gigabytes to spare', { timeout: 120_000 },
         expect(report.described).toMatchObject(expected);
         expect(report.grown).toBeLessThan(200 << 20);
       }
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  it('a listing needs little memory for a line of many small values', async () => {
+    const directory = join(sessionDirectory(), 'with-many-values');
+    mkdirSync(directory);
+    try {
+      const [before = '', after = ''] = envelope(2, ['content', { content: { speaker: 'ai', blocks: [PLACE], metadata: {} } }]).split(`"${PLACE}"`);
+      writeParts([`${envelope(1, start())}\n`, ...lineOfManyValues(before, after), `${envelope(3, content('b'))}\n`]);
+      renameSync(path(), join(directory, 'session-huge.jsonl'));
+      const report = await childReport<{ described: unknown; grown: number }>('child-described-memory.mjs', [directory], { timeoutMs: 100_000 });
+      expect(report.described).toMatchObject({ sessions: [expect.objectContaining({ eventCount: 3, historyLength: 2 })], unreadable: [] });
+      expect(report.grown).toBeLessThan(200 << 20);
     } finally {
       rmSync(directory, { recursive: true });
     }

@@ -63,14 +63,14 @@ pub struct NotJson;
 
 /// The open brackets of a value that is being skipped, one bit per level: `{` is 1, `[` is 0.
 /// Reused for all lines, so that a scan allocates once. Nesting is limited only by the length of the line, as in V8.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Nesting {
     bits: Vec<u64>,
     depth: usize,
 }
 
 impl Nesting {
-    fn open(&mut self, object: bool) {
+    pub(super) fn open(&mut self, object: bool) {
         let (word, bit) = (self.depth / 64, self.depth % 64);
         if word == self.bits.len() {
             self.bits.push(0);
@@ -79,11 +79,15 @@ impl Nesting {
         self.depth += 1;
     }
 
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         self.depth -= 1;
     }
 
-    fn in_object(&self) -> bool {
+    pub(super) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    pub(super) fn in_object(&self) -> bool {
         let top = self.depth - 1;
         self.bits[top / 64] >> (top % 64) & 1 == 1
     }

@@ -1,26 +1,54 @@
-//! A long line without the middle of its long strings, for readers that need no item: what makes a line hundreds of megabytes long is nearly always one
-//! string, such as an image.
+//! A long line without what its readers do not need: what makes a line hundreds of megabytes long is one string, such as an image, or many small
+//! values deep in it.
 //!
-//! Only strings deep in the line are shortened, in an object within the payload or deeper, and only their insides: the line parses if and only if the whole
-//! line does, and everything that a fold looks at is there. What was left out is noted, so that places can be found again.
+//! Long strings that are not needed are shortened. Once a certain number of bytes is kept, elements of arrays and members of objects that are not
+//! needed are left out too, and white space between tokens. Everything is validated before it is left out: the abridged line parses if and only if
+//! the whole line does, and what is needed of it is the same. Where bytes were left out is noted, so that places can be found again.
 
-use crate::json::{is_simple_escape, plain_prefix};
+use crate::json::{NotJson, Step, Validator, is_simple_escape, plain_prefix, spells};
 
-/// Number of bytes of a string that are kept: more than any key or value that has a meaning.
-const KEPT_BYTES: usize = if cfg!(test) { 64 } else { 4 << 10 };
+/// Number of bytes of a string that are kept: more than any key that has a meaning takes, however it is written.
+const KEPT_BYTES: usize = if cfg!(test) { 128 } else { 4 << 10 };
 
-/// The nesting depth of the objects whose strings are shortened: the line is at depth 1, its payload at 2.
-const DEPTH: u32 = 3;
+/// Number of bytes of a line from which on only what is needed is kept.
+const BUDGET_BYTES: usize = if cfg!(test) { 256 } else { 16 << 20 };
+
+/// What is needed of a value.
+#[derive(Clone, Copy, Debug)]
+pub enum Needed {
+    /// All of it.
+    Whole,
+    /// Of an object the members with these keys, and of each what stands beside it; of an array nothing but that it is one; of anything else all.
+    Members(&'static [(&'static str, Needed)]),
+}
+
+/// Of an object or array nothing but that it is one, of anything else all.
+pub const SCALAR: Needed = Needed::Members(&[]);
 
 /// A line, added piece by piece.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Abridged {
+    /// What is needed of the line.
+    needed: Needed,
     bytes: Vec<u8>,
     cuts: Vec<Cut>,
+    /// Number of bytes of the whole line that were kept or left out.
+    length: u64,
     state: State,
-    depth: u32,
-    /// Whether the value at [`DEPTH`] is an object.
-    is_object: bool,
+    grammar: Validator,
+    /// What is needed of the open brackets, from the outermost one inwards. Ends at the first of which the same is needed at all depths: everything
+    /// or nothing.
+    scopes: Vec<Needed>,
+    /// What is needed of the next member's value, once its key is known. `None` if nothing is.
+    member: Option<Needed>,
+    /// Where the member begins in the abridged line, inclusive of the comma before it.
+    member_start: usize,
+    /// Whether an element or member of the innermost open bracket was kept.
+    has_elements: bool,
+    /// Whether the current scalar is needed.
+    is_scalar_needed: bool,
+    /// An element or member of the bracket at this depth is being left out.
+    leaving_out: Option<usize>,
     /// The line can't be JSON, whatever follows.
     is_broken: bool,
 }
@@ -34,36 +62,68 @@ struct Cut {
     left_out: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 enum State {
-    #[default]
+    /// Before the first token. Whether there is white space that JSON does not allow, so that the line is blank or not JSON.
+    Before {
+        is_foreign: bool,
+    },
+    /// Between tokens, or in one that is not a string.
     Between,
-    /// In a string, of which this many bytes were kept.
-    InString(usize),
-    /// The same, in an escape of which there are these bytes so far.
-    InEscape(usize, [u8; 6], usize),
+    InString(Text),
+    /// In an escape of which there are this many bytes so far.
+    InEscape(Text, [u8; 6], usize),
+}
+
+/// A string.
+#[derive(Clone, Copy, Debug)]
+struct Text {
+    is_key: bool,
+    /// Number of its bytes that were kept.
+    kept: usize,
 }
 
 impl Abridged {
+    /// An empty line, of which this is needed.
+    pub fn new(needed: Needed) -> Self {
+        Abridged {
+            needed,
+            bytes: Vec::new(),
+            cuts: Vec::new(),
+            length: 0,
+            state: State::Before { is_foreign: false },
+            grammar: Validator::default(),
+            scopes: Vec::new(),
+            member: None,
+            member_start: 0,
+            has_elements: false,
+            is_scalar_needed: false,
+            leaving_out: None,
+            is_broken: false,
+        }
+    }
+
     /// Adds the next bytes of the line.
     pub fn add(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() && !self.is_broken {
-            let taken = match self.state {
-                State::Between => self.add_structure(bytes),
-                State::InString(kept) => self.add_text(bytes, kept),
-                State::InEscape(kept, escape, length) => self.add_to_escape(bytes[0], kept, escape, length),
+            let added = match self.state {
+                State::Before { is_foreign } => self.add_before(bytes[0], is_foreign),
+                State::Between => self.add_structure(bytes[0]),
+                State::InString(text) => self.add_text(bytes, text),
+                State::InEscape(text, escape, length) => self.add_to_escape(bytes[0], text, escape, length),
             };
-            bytes = &bytes[taken..];
+            match added {
+                Ok(count) => bytes = &bytes[count..],
+                Err(NotJson) => self.break_off(),
+            }
         }
     }
 
     /// Notes that zeros follow, so that the line can't be JSON.
     pub fn break_off(&mut self) {
-        if !self.is_broken {
-            // A control character is allowed neither within strings nor elsewhere.
-            self.bytes.push(0);
-            self.is_broken = true;
-        }
+        // A control character is allowed neither within strings nor elsewhere.
+        (self.bytes, self.cuts) = (vec![0], Vec::new());
+        self.is_broken = true;
     }
 
     /// The abridged line.
@@ -71,96 +131,194 @@ impl Abridged {
         &self.bytes
     }
 
-    /// The offset in the whole line of what is at `offset` in the abridged line.
+    /// Number of bytes of the whole line, if it is JSON.
+    pub fn whole_length(&self) -> u64 {
+        self.length
+    }
+
+    /// The offset in the whole line of the byte at `offset` in the abridged line.
     pub fn whole_offset(&self, offset: u64) -> u64 {
         let before = self.cuts.partition_point(|cut| cut.at as u64 <= offset);
         offset + before.checked_sub(1).map_or(0, |last| self.cuts[last].left_out)
     }
 
-    /// Adds bytes up to the next string, inclusive of its quotation mark.
-    fn add_structure(&mut self, bytes: &[u8]) -> usize {
-        let mut taken = bytes.len();
-        for (at, byte) in bytes.iter().enumerate() {
-            match byte {
-                b'"' => {
-                    self.state = State::InString(0);
-                    taken = at + 1;
-                    break;
-                }
-                b'{' | b'[' => {
-                    self.depth += 1;
-                    if self.depth == DEPTH {
-                        self.is_object = *byte == b'{';
-                    }
-                }
-                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-                0 => {
-                    self.bytes.extend_from_slice(&bytes[..at]);
-                    self.break_off();
-                    return at;
-                }
-                _ => {}
-            }
-        }
-        self.bytes.extend_from_slice(&bytes[..taken]);
-        taken
-    }
-
-    fn add_text(&mut self, bytes: &[u8], kept: usize) -> usize {
-        let plain = plain_prefix(bytes);
-        let kept = self.keep(&bytes[..plain], kept);
-        self.state = State::InString(kept);
-        match bytes.get(plain) {
-            None => return plain,
-            Some(b'"') => {
-                self.bytes.push(b'"');
+    /// Adds a byte before the first token. Blank lines stay blank.
+    fn add_before(&mut self, byte: u8, is_foreign: bool) -> Result<usize, NotJson> {
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\r' => {}
+            0x0b | 0x0c | 0x80.. => self.state = State::Before { is_foreign: true },
+            _ if is_foreign => return Err(NotJson),
+            _ => {
                 self.state = State::Between;
+                return Ok(0);
             }
-            Some(b'\\') => self.state = State::InEscape(kept, [b'\\'; 6], 1),
-            Some(_) => self.break_off(),
         }
-        plain + 1
+        let is_kept = byte >= 0x80 || byte == b'\n' || !self.is_over_budget();
+        Ok(self.keep_if(is_kept, &[byte]))
     }
 
-    fn add_to_escape(&mut self, byte: u8, kept: usize, mut escape: [u8; 6], mut length: usize) -> usize {
+    /// Adds a byte that is outside of all strings.
+    fn add_structure(&mut self, byte: u8) -> Result<usize, NotJson> {
+        let depth = self.grammar.depth();
+        let step = self.grammar.step(byte)?;
+        if matches!(step, Step::Comma | Step::Close) && self.leaving_out == Some(depth) {
+            self.leaving_out = None;
+        }
+        let is_kept = self.leaving_out.is_none()
+            && match step {
+                Step::Space => byte == b'\n' || !self.is_over_budget() || self.is_in_whole(),
+                Step::Colon | Step::Rest => true,
+                Step::FurtherDigit => !self.is_over_budget() || self.is_scalar_needed,
+                Step::Comma => self.is_comma_kept(depth),
+                Step::Key => {
+                    if !self.has_elements {
+                        self.member_start = self.bytes.len();
+                    }
+                    true
+                }
+                Step::Open | Step::String | Step::Scalar => self.is_value_kept(step, depth),
+                Step::Close => {
+                    self.scopes.truncate(depth - 1);
+                    self.has_elements = true;
+                    true
+                }
+            };
+        match step {
+            Step::Key | Step::String => self.state = State::InString(Text { is_key: step == Step::Key, kept: 0 }),
+            _ => {}
+        }
+        Ok(self.keep_if(is_kept, &[byte]))
+    }
+
+    /// Whether the comma at this depth is kept. Decides it for the array element behind the comma too.
+    fn is_comma_kept(&mut self, depth: usize) -> bool {
+        self.member_start = self.bytes.len();
+        if !self.grammar.in_object() && self.is_over_budget() && !self.is_in_whole() {
+            self.leaving_out = Some(depth);
+            return false;
+        }
+        self.has_elements
+    }
+
+    /// Whether the value that begins at this depth is kept.
+    fn is_value_kept(&mut self, step: Step, depth: usize) -> bool {
+        let member = self.member.take();
+        let needed = match self.scopes.last() {
+            None => Some(self.needed),
+            Some(Needed::Whole) => Some(Needed::Whole),
+            Some(Needed::Members(_)) => member,
+        };
+        let is_first_element = depth > 0 && !self.has_elements && needed.is_none();
+        if is_first_element && self.is_over_budget() {
+            self.leaving_out = Some(depth);
+            return false;
+        }
+        // Of a line that is nothing but a scalar, nothing is needed.
+        self.is_scalar_needed = depth > 0 && needed.is_some();
+        self.has_elements = step != Step::Open;
+        if step == Step::Open && !matches!(self.scopes.last(), Some(Needed::Whole | Needed::Members([]))) {
+            self.scopes.push(needed.unwrap_or(SCALAR));
+        }
+        true
+    }
+
+    fn add_text(&mut self, bytes: &[u8], text: Text) -> Result<usize, NotJson> {
+        let plain = plain_prefix(bytes);
+        let text = self.add_to_string(&bytes[..plain], text);
+        self.state = State::InString(text);
+        match bytes.get(plain) {
+            None => return Ok(plain),
+            Some(b'"') => {
+                self.state = State::Between;
+                self.keep_if(self.leaving_out.is_none(), b"\"");
+                if text.is_key && self.leaving_out.is_none() {
+                    self.end_key(text);
+                }
+            }
+            Some(b'\\') => self.state = State::InEscape(text, [b'\\'; 6], 1),
+            Some(_) => return Err(NotJson),
+        }
+        Ok(plain + 1)
+    }
+
+    /// Decides whether the member is kept whose key was read.
+    fn end_key(&mut self, key: Text) {
+        let end = self.bytes.len() - 1;
+        let spelling = &self.bytes[end - key.kept..end];
+        self.member = match self.scopes.last() {
+            Some(Needed::Whole) => Some(Needed::Whole),
+            Some(Needed::Members(members)) => {
+                members.iter().find(|(name, _)| spells(spelling, name)).map(|(_, needed)| *needed)
+            }
+            None => None,
+        };
+        if self.member.is_none() && self.is_over_budget() {
+            self.bytes.truncate(self.member_start);
+            while self.cuts.pop_if(|cut| cut.at >= self.member_start).is_some() {}
+            self.leaving_out = Some(self.grammar.depth());
+        } else {
+            self.has_elements = true;
+        }
+    }
+
+    fn add_to_escape(
+        &mut self,
+        byte: u8,
+        text: Text,
+        mut escape: [u8; 6],
+        mut length: usize,
+    ) -> Result<usize, NotJson> {
         escape[length] = byte;
         length += 1;
-        let (is_valid, is_whole) = match length {
+        let (is_valid, is_complete) = match length {
             2 => (byte == b'u' || is_simple_escape(byte), byte != b'u'),
             _ => (byte.is_ascii_hexdigit(), length == escape.len()),
         };
-        match (is_valid, is_whole) {
-            (false, _) => self.break_off(),
-            (true, false) => self.state = State::InEscape(kept, escape, length),
-            (true, true) => self.state = State::InString(self.keep(&escape[..length], kept)),
-        }
-        1
+        self.state = match (is_valid, is_complete) {
+            (false, _) => return Err(NotJson),
+            (true, false) => State::InEscape(text, escape, length),
+            (true, true) => State::InString(self.add_to_string(&escape[..length], text)),
+        };
+        Ok(1)
     }
 
-    /// Keeps bytes of a string, of which `kept` are kept already, or leaves them out. Returns how many are kept then. An escape is not split.
-    fn keep(&mut self, bytes: &[u8], kept: usize) -> usize {
-        let is_deep = self.depth > DEPTH || (self.depth == DEPTH && self.is_object);
-        let wanted = if !is_deep {
+    /// Adds bytes to a string, or leaves them out. An escape is not split.
+    fn add_to_string(&mut self, bytes: &[u8], text: Text) -> Text {
+        let is_whole = !text.is_key && self.is_scalar_needed;
+        let wanted = if self.leaving_out.is_some() {
+            0
+        } else if is_whole {
             bytes.len()
         } else if bytes.first() == Some(&b'\\') {
-            if kept < KEPT_BYTES { bytes.len() } else { 0 }
+            if text.kept < KEPT_BYTES { bytes.len() } else { 0 }
         } else {
-            bytes.len().min(KEPT_BYTES.saturating_sub(kept))
+            bytes.len().min(KEPT_BYTES.saturating_sub(text.kept))
         };
-        self.bytes.extend_from_slice(&bytes[..wanted]);
-        self.leave_out(bytes.len() - wanted);
-        kept + wanted
+        self.keep_if(true, &bytes[..wanted]);
+        self.keep_if(false, &bytes[wanted..]);
+        Text { kept: text.kept + wanted, ..text }
     }
 
-    fn leave_out(&mut self, count: usize) {
-        if count == 0 {
-            return;
+    fn is_over_budget(&self) -> bool {
+        self.bytes.len() >= BUDGET_BYTES
+    }
+
+    /// Whether everything in the innermost open bracket is needed.
+    fn is_in_whole(&self) -> bool {
+        matches!(self.scopes.last(), Some(Needed::Whole))
+    }
+
+    /// Keeps the next bytes of the line or leaves them out. Returns how many they are.
+    fn keep_if(&mut self, is_kept: bool, bytes: &[u8]) -> usize {
+        if is_kept && !bytes.is_empty() {
+            let left_out = self.length - self.bytes.len() as u64;
+            if left_out > self.cuts.last().map_or(0, |cut| cut.left_out) {
+                self.cuts.push(Cut { at: self.bytes.len(), left_out });
+            }
+            self.bytes.extend_from_slice(bytes);
         }
-        let (at, left_out) = (self.bytes.len(), self.cuts.last().map_or(0, |cut| cut.left_out) + count as u64);
-        match self.cuts.last_mut() {
-            Some(last) if last.at == at => last.left_out = left_out,
-            _ => self.cuts.push(Cut { at, left_out }),
-        }
+        self.length += bytes.len() as u64;
+        bytes.len()
     }
 }
 
@@ -169,62 +327,156 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const NEEDED: Needed = Needed::Members(&[
+        ("type", SCALAR),
+        (
+            "payload",
+            Needed::Members(&[
+                ("item", Needed::Members(&[("speaker", SCALAR), ("blocks", SCALAR)])),
+                ("list", Needed::Whole),
+                ("title", SCALAR),
+            ]),
+        ),
+    ]);
+
     fn abridged(line: &[u8], step: usize) -> Abridged {
-        let mut abridged = Abridged::default();
+        let mut abridged = Abridged::new(NEEDED);
         line.chunks(step).for_each(|piece| abridged.add(piece));
+        assert!(!parses(line) || abridged.whole_length() == line.len() as u64);
         abridged
     }
 
-    #[test]
-    fn only_deep_strings_are_shortened_and_places_are_found_again() {
-        let long = "x\\n\\u00e9".repeat(100);
-        for (line, is_shortened) in [
-            (format!(r#"{{"payload":{{"content":{{"text":"{long}"}},"title":"t"}}}}"#), true),
-            (format!(r#"{{"payload":{{"content":{{"blocks":[{{"{long}":"{long}"}}]}},"title":"t"}}}}"#), true),
-            (format!(r#"{{"payload":{{"directories":["{long}"],"title":"t"}}}}"#), false),
-            (format!(r#"{{"payload":{{"name":"{long}","title":"t"}},"ts":"{long}"}}"#), false),
-        ] {
-            for step in [1, 7, line.len()] {
-                let abridged = abridged(line.as_bytes(), step);
-                assert_eq!(abridged.bytes().len() < KEPT_BYTES * 4, is_shortened, "{line}");
-                let text = std::str::from_utf8(abridged.bytes()).unwrap();
-                assert!(serde_json::from_str::<serde_json::Value>(text).is_ok());
-                let found = text.find("\"title\"").unwrap();
-                assert_eq!(abridged.whole_offset(found as u64), line.find("\"title\"").unwrap() as u64);
-            }
+    fn parses(line: &[u8]) -> bool {
+        let mut cursor = crate::json::Cursor::new(line);
+        cursor.white_space();
+        cursor.value(&mut crate::json::Nesting::default()).and_then(|_| cursor.finish()).is_ok()
+    }
+
+    /// Checks that the line is shorter, still JSON, and that its title is found again, for pieces of any length.
+    fn check_abridged(line: &str, is_shorter: bool) {
+        for step in [1, 7, line.len()] {
+            let abridged = abridged(line.as_bytes(), step);
+            let text = std::str::from_utf8(abridged.bytes()).unwrap();
+            assert!(parses(text.as_bytes()), "{text}");
+            assert_eq!(text.len() < 2 * (BUDGET_BYTES + KEPT_BYTES), is_shorter, "{text}");
+            let found = text.find("\"title\"").unwrap();
+            assert_eq!(abridged.whole_offset(found as u64), line.find("\"title\"").unwrap() as u64);
         }
     }
 
     #[test]
-    fn a_line_that_is_broken_stays_so_and_is_not_kept() {
-        let long = "x".repeat(1000);
-        for fault in ["\\x", "\\u00g0", "\u{1}", "\0"] {
-            let line = format!(r#"{{"a":{{"b":{{"c":"{long}{fault}{long}"}}}}}}"#);
-            let abridged = abridged(line.as_bytes(), 13);
-            assert!(serde_json::from_slice::<serde_json::Value>(abridged.bytes()).is_err());
-            assert!(abridged.bytes().len() < 100 + KEPT_BYTES);
+    fn shortens_only_strings_that_are_not_needed() {
+        let long = "x\\n\\u00e9".repeat(100);
+        for (line, is_shorter) in [
+            (format!(r#"{{"payload":{{"item":{{"text":"{long}"}},"title":"t"}}}}"#), true),
+            (format!(r#"{{"payload":{{"item":{{"blocks":[{{"{long}":"{long}"}}]}},"title":"t"}}}}"#), true),
+            (format!(r#"{{"payload":{{"{long}":"{long}","title":"t"}}}}"#), true),
+            (format!(r#"{{"payload":{{"list":["{long}"],"title":"t"}}}}"#), false),
+            (format!(r#"{{"payload":{{"title":"t"}},"type":"{long}"}}"#), false),
+        ] {
+            check_abridged(&line, is_shorter);
         }
-        let mut abridged = Abridged::default();
-        abridged.add(br#"{"a":"#);
-        abridged.break_off();
-        abridged.add(br#"1}"#);
-        assert!(abridged.bytes().ends_with(b"\0"));
+    }
+
+    #[test]
+    fn leaves_out_many_small_values_that_are_not_needed() {
+        let (values, members) = ("[1, {}],".repeat(500), "\"k\":[0.5],".repeat(500));
+        for (line, is_shorter) in [
+            (format!(r#"{{"payload":{{"item":{{"blocks":[{values}true]}},"title":"t"}}}}"#), true),
+            (format!(r#"{{"payload":{{"item":{{{members}"blocks":[]}},"title":"t"}}}}"#), true),
+            (format!(r#"{{"payload":{{{members}"title":"t",{members}"item":null}}}}"#), true),
+            (format!(r#"{{{members}"payload":{{"title":"t"}}}}"#), true),
+            (format!(r#"{{"other":[{values}{{{members}"k":{{}}}}],"payload":{{"title":"t"}}}}"#), true),
+            (format!(r#"{{"payload":{{"item":[{values}1],"title":"t"}}}}"#), true),
+            (format!(r#"{{"payload":{{"item":{}1{},"title":"t"}}}}"#, "[".repeat(900), "]".repeat(900)), true),
+            (format!(r#"{{"payload":{{"item":[1{},"title":"t"}}}}"#, "0".repeat(900) + "]"), true),
+            (format!(r#"{{"payload":{}{{"title":"t"}}}}"#, " ".repeat(900)), true),
+            (format!(r#"{{"payload":{{"list":[{values}{{}}],"title":"t"}}}}"#), false),
+        ] {
+            check_abridged(&line, is_shorter);
+        }
+    }
+
+    #[test]
+    fn keeps_members_that_are_needed_behind_many_that_are_not() {
+        let members = "\"k\":[0.5],".repeat(500);
+        let line = format!(
+            r#"{{"payload":{{"item":{{{members}"sp\u0065aker":"ai",{members}"blocks":[{{{members}"k":1}},2]}}}}}}"#
+        );
+        let abridged = abridged(line.as_bytes(), 11);
+        let text = std::str::from_utf8(abridged.bytes()).unwrap();
+        assert!(text.ends_with(r#"],"sp\u0065aker":"ai","blocks":[]}}}"#), "{text}");
+        let at = text.find(r#"[]}}"#).unwrap();
+        assert_eq!(abridged.whole_offset(at as u64), line.find("[{").unwrap() as u64);
+        assert_eq!(abridged.whole_offset(at as u64 + 1), line.len() as u64 - 4);
+    }
+
+    #[test]
+    fn a_line_that_can_not_be_json_is_not_kept() {
+        let long = "x".repeat(1000);
+        for fault in ["\\x", "\\u00g0", "\u{1}", "\0", "\" 1 \""] {
+            let line = format!(r#"{{"a":{{"b":{{"c":"{long}{fault}{long}"}}}}}}"#);
+            assert_eq!(abridged(line.as_bytes(), 13).bytes(), b"\0");
+        }
+        let mut broken_off = Abridged::new(NEEDED);
+        broken_off.add(br#"{"a":"#);
+        broken_off.break_off();
+        broken_off.add(br#"1}"#);
+        assert_eq!(broken_off.bytes(), b"\0");
+    }
+
+    #[test]
+    fn a_blank_line_stays_blank() {
+        for (space, is_shorter) in [(" ", true), ("\u{b}", true), ("\u{a0}", false)] {
+            let abridged = abridged(space.repeat(1000).as_bytes(), 3);
+            assert!(crate::json::is_blank(abridged.bytes()));
+            assert_eq!(abridged.bytes().len() < 2 * BUDGET_BYTES, is_shorter);
+        }
+        assert_eq!(abridged("\u{a0}{}".as_bytes(), 3).bytes(), b"\0");
+    }
+
+    /// A text of tokens in any order.
+    fn tokens() -> impl Strategy<Value = String> {
+        const TOKENS: [&str; 24] = [
+            "{\"a\":",
+            "}",
+            "[",
+            "]",
+            ",",
+            "\"",
+            "\\",
+            "\\\"",
+            "\\u00",
+            "1",
+            "0",
+            "-",
+            ".5",
+            "e+",
+            "true",
+            "nul",
+            "\"k\":",
+            " ",
+            "{",
+            "{}",
+            "[]",
+            "0123456789012345678901234567890123456789",
+            ",\"list\":[",
+            ",\"speaker\":\"s\"",
+        ];
+        proptest::collection::vec(prop::sample::select(&TOKENS[..]), 0..40).prop_map(|tokens| tokens.concat())
     }
 
     proptest! {
         #[test]
-        fn any_text_parses_as_before(
-            parts in proptest::collection::vec(prop_oneof![
-                Just("{\"a\":"), Just("}"), Just("["), Just("]"), Just(","), Just("\""), Just("\\"), Just("\\\""), Just("\\u00"), Just("1"), Just("\"k\":"),
-                Just("0123456789012345678901234567890123456789"),
-            ], 0..40),
-            step in 1usize..50,
-        ) {
-            let text = parts.concat();
-            for line in [text.clone(), format!(r#"{{"p":{{"c":{{"t":"{text}"}}}}}}"#)] {
-                let abridged = abridged(line.as_bytes(), step);
-                let parses = |bytes: &[u8]| serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
-                prop_assert_eq!(parses(abridged.bytes()), parses(line.as_bytes()), "{}", line);
+        fn any_text_parses_abridged_if_and_only_if_it_parses(text in tokens(), step in 1usize..50, room in 0usize..300) {
+            let room = "r".repeat(room);
+            for line in [
+                text.clone(),
+                format!(r#"{{"p":{{"c":{{"t":"{text}"}}}}}}"#),
+                format!(r#"{{"payload":{{"room":"{room}","item":{{"blocks":[{text}]}}}}}}"#),
+                format!(r#"{{"payload":{{"title":"{room}{room}","item":{{"blocks":{text}}}}}}}"#),
+            ] {
+                prop_assert_eq!(parses(abridged(line.as_bytes(), step).bytes()), parses(line.as_bytes()), "{}", line);
             }
         }
     }

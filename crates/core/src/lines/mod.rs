@@ -8,7 +8,7 @@ mod segments;
 mod source;
 mod writer;
 
-pub use abridged::Abridged;
+pub use abridged::{Abridged, Needed, SCALAR};
 pub use digest::{Block, Digest, begins_with, digest};
 pub use lines::Lines;
 pub use reader::{Chunk, LineReader, Passed, cannot_be_json};

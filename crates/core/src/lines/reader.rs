@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::abridged::Abridged;
+use super::abridged::{Abridged, Needed};
 #[cfg(not(test))]
 use super::source::MAX_LINE_BYTES;
 use super::source::{LineSource, ReadError};
@@ -74,9 +74,10 @@ pub struct LineReader {
     /// The line that contains the start of the range has yet to be skipped: it belongs to the range before.
     skipping: bool,
     at_end: bool,
-    abridges: bool,
+    /// What is needed of long lines, if only that is kept of them.
+    abridges: Option<Needed>,
     skips_long_lines: bool,
-    abridged: Abridged,
+    abridged: Option<Abridged>,
     cancellation: Cancellation,
 }
 
@@ -96,16 +97,16 @@ impl LineReader {
             limit: 0,
             skipping: false,
             at_end: false,
-            abridges: false,
+            abridges: None,
             skips_long_lines: false,
-            abridged: Abridged::default(),
+            abridged: None,
             cancellation,
         }
     }
 
-    /// The same reader, but of long lines it returns an abridged form.
-    pub fn abridging(self) -> Self {
-        LineReader { abridges: true, ..self }
+    /// The same reader, but of long lines it returns an abridged form, with what is needed.
+    pub fn abridging(self, needed: Needed) -> Self {
+        LineReader { abridges: Some(needed), ..self }
     }
 
     /// The same reader, but a line that is too long is skipped like one that can't be JSON, and is not an error.
@@ -198,8 +199,11 @@ impl LineReader {
                     });
                 }
                 has_looked = true;
-                if self.abridges && self.filled >= ABRIDGED_BYTES && !self.buffer.starts_with(BOM) {
-                    return self.abridge_line(source, lines_before + 1, observe);
+                if let Some(needed) = self.abridges
+                    && self.filled >= ABRIDGED_BYTES
+                    && !self.buffer.starts_with(BOM)
+                {
+                    return self.abridge_line(source, lines_before + 1, observe, needed);
                 }
             }
             searched = self.filled;
@@ -256,8 +260,9 @@ impl LineReader {
         source: &LineSource,
         line: u64,
         observe: ByteObserver<'_>,
+        needed: Needed,
     ) -> Result<Option<Chunk<'_>>, ReadError> {
-        let (offset, mut abridged) = (self.base, Abridged::default());
+        let (offset, mut abridged) = (self.base, Abridged::new(needed));
         let unterminated = self.pass_line(source, observe, |passed| match passed {
             Passed::Bytes(bytes) => abridged.add(bytes),
             Passed::Hole => abridged.break_off(),
@@ -265,9 +270,9 @@ impl LineReader {
         if !unterminated && self.position() - offset - 1 > MAX_LINE_BYTES as u64 {
             return Err(ReadError::LineTooLong { line });
         }
-        self.abridged = abridged;
-        let bytes = self.abridged.bytes();
-        Ok(Some(Chunk { bytes, offset, at_start: offset == 0, unterminated, abridged: Some(&self.abridged) }))
+        let abridged = &*self.abridged.insert(abridged);
+        let (bytes, at_start) = (abridged.bytes(), offset == 0);
+        Ok(Some(Chunk { bytes, offset, at_start, unterminated, abridged: Some(abridged) }))
     }
 
     /// Passes a line piece by piece. Returns whether it is torn.

@@ -431,20 +431,22 @@ impl Effect {
         self.at_checkpoint.as_ref().filter(|noted| noted.seq == seq).map(|noted| &noted.history.items[..])
     }
 
-    /// Whether no value of the effect may be longer than what an [abridged](crate::jsonl::abridged) line has of it.
-    pub fn keeps_only_short_values(&self) -> bool {
-        self.warnings.total() == 0 && self.ancestry.is_none()
+    /// Whether an [abridged](crate::lines::Abridged) line has the values of its effect as a whole. Not whole objects and arrays: the payload of a
+    /// `session_forked`, and in a warning a type that is not a string.
+    pub fn has_whole_values(&self) -> bool {
+        self.ancestry.is_none() && self.warnings.names().all(|name| !name.starts_with(b"{") && !name.starts_with(b"["))
     }
 
-    /// Corrects the places in a single line at `line_offset`. `whole` converts an offset in the line.
+    /// Corrects the places in a single line at `line_offset`. `whole` converts the offset of a byte of the line.
     pub fn move_places(&mut self, line_offset: u64, whole: impl Fn(u64) -> u64) {
         for item in &mut self.history.items {
             let start = item.offset - line_offset;
-            let (from, to) = (whole(start), whole(start + u64::from(item.length)));
+            let (from, to) = (whole(start), whole(start + u64::from(item.length) - 1) + 1);
             (item.offset, item.length) = (line_offset + from, (to - from) as u32);
         }
         let move_span = |span: &mut Span| {
-            (span.start, span.end) = (whole(u64::from(span.start)) as u32, whole(u64::from(span.end)) as u32);
+            let last = u64::from(span.end) - 1;
+            (span.start, span.end) = (whole(u64::from(span.start)) as u32, whole(last) as u32 + 1);
         };
         for event in &mut self.session_events {
             move_span(&mut event.message);

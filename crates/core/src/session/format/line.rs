@@ -1,8 +1,9 @@
 //! Reads one line: parses its envelope, and validates its payload (`docs/session-format.md` section 2, rules 4–11).
 
 use super::event::{Body, Event, EventType, Mode, is_valid_seq};
-use super::payload::{PayloadSpans, number, read_payload, string};
+use super::payload::{PAYLOAD_MEMBERS, PayloadSpans, number, read_payload, string};
 use crate::json::{Cursor, Nesting, NotJson, Span, is_blank, spells};
+use crate::lines::{Needed, SCALAR};
 use crate::session::fold::{ItemSink, NoItems};
 
 /// The result of reading a line.
@@ -28,6 +29,14 @@ struct Envelope {
     ts: Option<Span>,
     payload: PayloadSpans,
 }
+
+/// What the effect of a line depends on. Of everything else a reader may leave out the middle, as long as it knows whether the line is JSON.
+pub(crate) const NEEDED: Needed = Needed::Members(&[
+    ("type", SCALAR),
+    ("seq", SCALAR),
+    ("ts", SCALAR),
+    ("payload", Needed::Members(&PAYLOAD_MEMBERS)),
+]);
 
 /// Reads one line, given without its ending.
 pub fn read_line(line: &[u8], mode: Mode, nesting: &mut Nesting) -> Line {

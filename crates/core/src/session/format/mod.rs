@@ -12,8 +12,8 @@ pub(crate) use event::{
     CheckpointChange, CheckpointFields, Event, Fault, Raw, Severity, has_numbers_left, inside_string, is_resumable_at,
     is_string, is_valid_seq,
 };
-pub(crate) use line::read_type;
 pub use line::{Line, read_line, read_line_into, read_session_id, read_start_payload, read_time};
+pub(crate) use line::{NEEDED, read_type};
 pub(crate) use line::{read_content, read_title};
 pub(crate) use message::one_decimal;
 pub use message::{Message, MessagePart, js_number};

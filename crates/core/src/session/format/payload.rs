@@ -6,6 +6,7 @@ use super::event::{
     is_valid_seq,
 };
 use crate::json::{Cursor, Nesting, NotJson, Span, is_blank_string, spells};
+use crate::lines::{Needed, SCALAR};
 use crate::session::fold::{ItemSink, NoItems};
 
 /// The values of a payload that some event type needs. A payload that is not an object has none of them, so it fits no
@@ -51,6 +52,33 @@ struct Strings {
     span: Span,
     all_strings: bool,
 }
+
+/// The members of a payload that some event type needs, and what of them.
+pub(super) const PAYLOAD_MEMBERS: [(&str, Needed); 20] = [
+    ("content", ITEM),
+    ("summary", ITEM),
+    ("directories", Needed::Whole),
+    ("workspaceDirs", Needed::Whole),
+    ("itemsCompressed", SCALAR),
+    ("itemsRemoved", SCALAR),
+    ("provider", SCALAR),
+    ("model", SCALAR),
+    ("severity", SCALAR),
+    ("message", SCALAR),
+    ("sessionId", SCALAR),
+    ("projectHash", SCALAR),
+    ("startTime", SCALAR),
+    ("cwd", SCALAR),
+    ("title", SCALAR),
+    ("name", SCALAR),
+    ("checkpointId", SCALAR),
+    ("checkpointName", SCALAR),
+    ("parentSessionId", SCALAR),
+    ("parentSequence", SCALAR),
+];
+
+/// What is needed of an item: what validates it. What else a fold comes to read of items, such as their numbers in `metadata`, must be added here.
+const ITEM: Needed = Needed::Members(&[("speaker", SCALAR), ("blocks", SCALAR)]);
 
 /// Reads the value at the cursor into `payload`, whose earlier content is discarded. Passes the value of `content` to
 /// `items`.

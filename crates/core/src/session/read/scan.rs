@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::layout::{ItemTapes, Layout};
 use crate::lines::{Abridged, Block, Chunk, Digest, LineReader, LineSource, Passed, ReadError};
 use crate::session::fold::{Effect, Fold, FoldOptions, Truncation};
+use crate::session::format::NEEDED;
 use crate::task::Worker;
 
 /// The result of scanning a segment.
@@ -42,7 +43,7 @@ impl Scanner {
     pub(crate) fn new(source: Arc<LineSource>, options: FoldOptions, digests: bool, layout: Option<Layout>) -> Self {
         // Items are laid out while their lines are scanned, so these are needed as a whole.
         let reader = LineReader::default();
-        let reader = if layout.is_some() { reader } else { reader.abridging() };
+        let reader = if layout.is_some() { reader } else { reader.abridging(NEEDED) };
         Scanner { source, reader, fold: Fold::new(options), digests, layout }
     }
 
@@ -98,8 +99,8 @@ fn abridged_effect(
     source: &LineSource,
 ) -> Result<Effect, ReadError> {
     let mut effect = fold.effect(chunk.bytes, chunk.offset, chunk.at_start);
-    if !effect.keeps_only_short_values() {
-        let (length, mut whole) = (abridged.whole_offset(chunk.bytes.len() as u64) as usize, Vec::new());
+    if !effect.has_whole_values() {
+        let (length, mut whole) = (abridged.whole_length() as usize, Vec::new());
         return Ok(fold.effect(source.bytes_at(chunk.offset, length, &mut whole)?, chunk.offset, chunk.at_start));
     }
     effect.move_places(chunk.offset, |offset| abridged.whole_offset(offset));
@@ -127,5 +128,147 @@ impl Worker for Scanner {
         scanned.end = self.reader.position();
         scanned.at_end = self.reader.is_at_end();
         scanned
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::session::format::Mode;
+    use proptest::prelude::*;
+
+    /// Values, mostly longer than what an abridged line keeps.
+    fn value() -> impl Strategy<Value = String> {
+        let scalar = prop_oneof![
+            Just("\"t\"".to_owned()),
+            Just("7".to_owned()),
+            Just("null".to_owned()),
+            (0usize..300).prop_map(|length| format!("\"{}\\n\\u00e9\"", "s".repeat(length))),
+            (1usize..300).prop_map(|length| "1".repeat(length)),
+        ];
+        scalar.prop_recursive(3, 60, 12, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..12).prop_map(|values| format!("[{}]", values.join(" ,"))),
+                proptest::collection::vec((key(), inner), 0..12).prop_map(|members| object(&members)),
+            ]
+        })
+    }
+
+    fn key() -> impl Strategy<Value = String> {
+        prop::sample::select(vec![
+            "k",
+            "speaker",
+            "blocks",
+            "content",
+            "\\u0073peaker",
+            "title",
+            "seq",
+            "name",
+            "metadata",
+        ])
+        .prop_map(str::to_owned)
+    }
+
+    fn object(members: &[(String, String)]) -> String {
+        let members: Vec<_> = members.iter().map(|(key, value)| format!("\"{key}\" : {value}")).collect();
+        format!("{{{}}}", members.join(", "))
+    }
+
+    fn shuffled(members: Vec<(&'static str, BoxedStrategy<String>)>) -> BoxedStrategy<String> {
+        let extra = proptest::collection::vec((key(), value()), 0..12);
+        let named = members.into_iter().map(|(key, value)| (Just(key.to_owned()), value)).collect::<Vec<_>>();
+        (named, extra)
+            .prop_map(|(named, extra)| [extra, named].concat())
+            .prop_shuffle()
+            .prop_map(|all| object(&all))
+            .boxed()
+    }
+
+    fn any_of(values: &[&'static str]) -> BoxedStrategy<String> {
+        prop_oneof![4 => prop::sample::select(values.to_vec()).prop_map(str::to_owned), 1 => value()].boxed()
+    }
+
+    fn line() -> BoxedStrategy<String> {
+        let item = || {
+            let blocks = proptest::collection::vec(value(), 0..20).prop_map(|values| format!("[{}]", values.join(",")));
+            let item = shuffled(vec![("speaker", any_of(&["\"ai\""])), ("blocks", blocks.boxed())]);
+            prop_oneof![4 => item, 1 => value()].boxed()
+        };
+        let list = || any_of(&["[]", "[\"d\", \"e\"]", "[\"d\",1]"]);
+        let text = || any_of(&["\"a\"", "\"\"", "null"]);
+        let number = || any_of(&["1", "2.5", "-1"]);
+        let checkpoint = vec![("name", text()), ("checkpointId", text())];
+        let fork = vec![("parentSessionId", text()), ("parentSequence", number()), ("checkpointName", text())];
+        let start = vec![
+            ("sessionId", text()),
+            ("projectHash", text()),
+            ("provider", text()),
+            ("model", text()),
+            ("startTime", text()),
+            ("workspaceDirs", list()),
+            ("cwd", text()),
+        ];
+        let events = prop_oneof![
+            event("content", vec![("content", item())]),
+            event("compressed", vec![("summary", item()), ("itemsCompressed", number())]),
+            event("rewind", vec![("itemsRemoved", number())]),
+            event("provider_switch", vec![("provider", text()), ("model", text())]),
+            event("session_event", vec![("severity", any_of(&["\"info\""])), ("message", text())]),
+            event("directories_changed", vec![("directories", list())]),
+            event("session_metadata", vec![("title", text())]),
+            event("session_named", checkpoint.clone()),
+            event("checkpoint_created", checkpoint.clone()),
+            event("checkpoint_renamed", checkpoint.clone()),
+            event("checkpoint_deleted", checkpoint.clone()),
+            event("session_forked", [checkpoint, fork].concat()),
+            event("session_start", start),
+            shuffled(vec![("type", value().boxed())]),
+        ];
+        prop_oneof![20 => events, 1 => value()].boxed()
+    }
+
+    fn event(name: &'static str, payload: Vec<(&'static str, BoxedStrategy<String>)>) -> BoxedStrategy<String> {
+        let (name, number) = (Just(format!("\"{name}\"")).boxed(), any_of(&["1", "2.5", "-1"]));
+        shuffled(vec![("type", name), ("seq", number), ("ts", any_of(&["\"t\""])), ("payload", shuffled(payload))])
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn an_abridged_line_has_the_effect_of_the_whole_line(
+            line in line(),
+            changed in proptest::option::weighted(0.3, (any::<prop::sample::Index>(), prop::sample::select(&b"{}[],:\"\\ 0-e.tn\x01\x80"[..]))),
+            steps in proptest::collection::vec(1usize..90, 1..5),
+            at_start in any::<bool>(),
+            is_strict in any::<bool>(),
+        ) {
+            const OFFSET: u64 = 3;
+            let mut line = line.into_bytes();
+            if let Some((at, byte)) = changed {
+                let at = at.index(line.len());
+                line[at] = byte;
+            }
+            line.push(b'\n');
+            let (mut abridged, mut rest) = (Abridged::new(NEEDED), &line[..]);
+            for step in steps.iter().cycle() {
+                let (piece, behind) = rest.split_at((*step).min(rest.len()));
+                abridged.add(piece);
+                rest = behind;
+                if rest.is_empty() {
+                    break;
+                }
+            }
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(&[&b"{}\n"[..OFFSET as usize], &line].concat()).unwrap();
+            let source = LineSource::open(file.path()).unwrap();
+            let mode = if is_strict { Mode::Strict } else { Mode::Lenient };
+            let mut fold = Fold::new(FoldOptions { mode, ..FoldOptions::default() });
+            let expected = fold.effect(&line, OFFSET, at_start);
+            let chunk = Chunk { bytes: abridged.bytes(), offset: OFFSET, at_start, unterminated: false, abridged: Some(&abridged) };
+            prop_assert_eq!(abridged_effect(&mut fold, &chunk, &abridged, &source).unwrap(), expected);
+        }
     }
 }
