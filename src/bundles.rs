@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_removes_what_is_unpacked_though_it_is_held() {
+    fn end_of_the_environment_removes_unpacked_files_in_use() {
         let root = tempfile::tempdir().unwrap();
         let (session, archive) = (root.path().join("a.jsonl"), root.path().join("a.tar.zst"));
         std::fs::write(

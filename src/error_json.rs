@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_has_no_members_but_its_own() {
+    fn error_json_has_no_inherited_members() {
         let error = RunError::new(ErrorCode::ChainBroken, "é").at(7).compared("a", "b");
         assert_eq!(
             text(&error),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_its_first_problem_and_lists_all() {
+    fn refusal_has_the_first_problem_and_lists_all() {
         let problem = |path| BundleError::about(BundleCode::WrongHash, path, "changed");
         let refusal = ImportError::Refused { problems: vec![problem("a"), problem("b")] };
         let json = serde_json::to_value(ErrorJson::refusal(&refusal, CANT_BE_READ)).unwrap();

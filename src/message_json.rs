@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_quotes_nothing_is_a_string() {
+    fn message_without_quotes_is_a_string() {
         assert_eq!(message_json(&Message::text("say \"é\"")), "\"say \\\"é\\\"\"".as_bytes());
         let quoting = Message(vec![
             MessagePart::Text("got ".into()),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_too_deep_is_shown_as_text() {
+    fn deeply_nested_value_is_shown_as_text() {
         let json = br#" { "a b\" " : [ 1 , "]" ] } "#;
         assert_eq!((compact(json), depth(json)), (br#"{"a b\" ":[1,"]"]}"#.to_vec(), 2));
         let shown = |value: &[u8]| message_json(&Message(vec![MessagePart::Json(value)]));

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_phases_make_a_whole_that_only_grows() {
+    fn progress_of_two_phases_only_grows() {
         let of = |Progress { bytes, total, .. }| (bytes, total);
         let mut progress = TwoPhaseProgress::default();
         assert_eq!(of(progress.reading(task::Progress { bytes: 3, total: 7, files: 0 })), (3, 7));

@@ -232,7 +232,7 @@ describe('headers', () => {
   });
 });
 
-describe.skipIf(!isLinux)('what was unpacked is gone with the process (Linux)', () => {
+describe.skipIf(!isLinux)('unpacked files are removed when the process ends (Linux)', () => {
   const [ofRun, ofSession] = [() => made[FORMS[1]]!.run, () => made[FORMS[1]]!.session];
   test.each(['exitWhileReading', 'endWhileReading'])('%s', async (ending) => {
     const directory = freshDirectory();

@@ -49,7 +49,7 @@ describe.skipIf(!canLimit)('where the system refuses threads (skipped unless roo
     expect(report).toMatchObject({ warnings: [], recorded: true, length: 2_000 });
   });
 
-  test('the thread that is there does everything', async () => {
+  test('work runs on the only thread that could be started', async () => {
     const { outcomes, ...rest } = await under('warm');
     const { exportBundle, ...others } = outcomes;
     expect(Object.values(others)).toEqual(Object.keys(others).map(() => 'resolved'));

@@ -24,7 +24,7 @@ function expectAllOf(directory: string, events = 5003): void {
   expect(messages.slice(5000, 5002).map((message) => message.length)).toEqual([LAST_BYTES, LAST_BYTES]);
 }
 
-describe('endings that nobody waits for: all 5 003 are in the log', () => {
+describe('5 003 events that nobody awaits are all in the log when the process has ended', () => {
   const ends = (title: string, job: string, code: number, stderr = '', isPossible = true): void => {
     test.skipIf(!isPossible)(title, async () => {
       const directory = freshPath();

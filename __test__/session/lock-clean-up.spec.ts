@@ -101,7 +101,7 @@ test('keeps the temporary file of a process that was suspended before it could p
   expect(namesIn(directory)).toEqual([]);
 });
 
-test('snapshots of sessions that were removed go, so that the directory can become empty', async () => {
+test('snapshots of removed sessions are deleted, so that the directory can become empty', async () => {
   const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', content('a')) });
   await replaySession(join(directory, 'session-1.jsonl'), undefined, { snapshot: true });
   await cleanUpLocks(directory);
@@ -174,7 +174,7 @@ describe('a directory', () => {
     await Promise.all(locks.map((lock) => lock.release()));
   });
 
-  test('that several clean at once loses each lock once', async () => {
+  test('that several processes clean at once has each lock removed once', async () => {
     const directory = directoryOf();
     const ids = Array.from({ length: 20 }, () => randomUUID());
     for (const id of ids) writeLock(directory, dead(id), { id });

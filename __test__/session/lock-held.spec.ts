@@ -68,7 +68,7 @@ describe('a lock whose owner was killed', () => {
     }
   });
 
-  test('is got by exactly one of many that look at it at once', async () => {
+  test('is acquired by exactly one of many concurrent attempts', async () => {
     const directory = await leftLock();
     const others = Array.from({ length: 4 }, () => new LockProcess());
     try {
@@ -114,7 +114,7 @@ describe('a lock whose owner lives', () => {
     }
   });
 
-  test('is never seen as stale by those that look at it all the time', async () => {
+  test('is never reported as stale by continuous checks', async () => {
     const directory = directoryOf();
     const owner = new LockProcess();
     try {
@@ -127,7 +127,7 @@ describe('a lock whose owner lives', () => {
     }
   });
 
-  test('keeps its guard while that is in use, although a living process has not its pid', async () => {
+  test('keeps its guard while that is in use, even if no living process has its pid', async () => {
     const directory = directoryOf();
     const other = new LockProcess();
     try {

@@ -81,7 +81,7 @@ async function play({ count, delays }: Round, directory: string): Promise<void> 
 }
 
 describe('of several processes that want a lock', () => {
-  test.prop([fc.array(round, { minLength: ROUNDS_A_RUN, maxLength: ROUNDS_A_RUN })], { numRuns: Math.ceil(ROUNDS / ROUNDS_A_RUN), endOnFailure: true })('exactly one gets it, and owns it until it releases it; nothing is left', async (rounds) => {
+  test.prop([fc.array(round, { minLength: ROUNDS_A_RUN, maxLength: ROUNDS_A_RUN })], { numRuns: Math.ceil(ROUNDS / ROUNDS_A_RUN), endOnFailure: true })('exactly one acquires it and owns it until it is released, and no file is left', async (rounds) => {
     // All are prepared first: a guard counts as left over only after a while.
     const directories = rounds.map(prepared);
     for (let n = 0; n < rounds.length; n++) await play(rounds[n]!, directories[n]!);
@@ -91,7 +91,7 @@ describe('of several processes that want a lock', () => {
   const STOPS = Array.from({ length: 16 }, (_, steps) => steps);
   const PAIRS = STOPS.flatMap((stop) => STOPS.map((other) => ({ stop, other })));
 
-  test.each(Object.keys(GUARDS))('one of two gets it, whichever steps they are stopped before: %s', async (guard) => {
+  test.each(Object.keys(GUARDS))('one of two processes acquires it, whichever steps they are stopped before: %s', async (guard) => {
     const prepare = (): string => prepared({ count: 2, state: 'a dead owner', guard, delays: [] });
     const pairs = PAIRS.map((pair) => ({ ...pair, directory: prepare() }));
     // A guard that is the lock is left over only after a while.

@@ -228,7 +228,7 @@ describe('process.kill', () => {
     expect(namesIn(directory)).toEqual([]);
   });
 
-  test('that is replaced does not make a guard of this thread left over', async () => {
+  test('that is replaced does not make a guard of this thread count as left over', async () => {
     const directory = directoryOf();
     const other = new LockProcess();
     try {

@@ -18,7 +18,7 @@ function expectAllOf(path: string, count: number): void {
 
 const pathFrom = (ended: Ended): string => ended.stdout.split('\n')[0]!;
 
-describe('endings that nobody waits for: all 5 000 are in the file', () => {
+describe('5 000 records that nobody awaits are all in the file when the process has ended', () => {
   const run = (ending: string): Promise<Ended> => runChild('child-endings.mjs', [ending, join(freshDirectory(), 'chats')], { execArgv: ['--expose-gc'] });
   const ends = (title: string, ending: string, code: number, stderr = '', isPossible = true): void => {
     test.skipIf(!isPossible)(title, async () => {

@@ -50,7 +50,7 @@ describe.skipIf(process.platform === 'win32')('permissions (Windows has none)', 
     await forked.recording.dispose();
   });
 
-  test.each([[undefined, 0o600, 0o700], [0o640, 0o640, 0o750], [0o666, 0o644, 0o755]])('the log of a new run with the mode %o, and its directories', async (mode, ofLog, ofDirectories) => {
+  test.each([[undefined, 0o600, 0o700], [0o640, 0o640, 0o750], [0o666, 0o644, 0o755]])('the log and the directories of a new run have the mode %o', async (mode, ofLog, ofDirectories) => {
     const directory = join(freshPath(), 'run');
     const { recorder } = newRunRecorder({ directory, mode });
     recorder.append({ kind: 'RunStarted', payload: { workers: [] } });
@@ -61,7 +61,7 @@ describe.skipIf(process.platform === 'win32')('permissions (Windows has none)', 
   });
 });
 
-test.each([-1, 0o400, 0o1600, 0o066, 1.5, Number.NaN, '600', null])('a mode that is none, or keeps its owner out, is refused: %s', (mode) => {
+test.each([-1, 0o400, 0o1600, 0o066, 1.5, Number.NaN, '600', null])('an invalid mode, or one that excludes the owner, is refused: %s', (mode) => {
   const refusal = expect.objectContaining({ code: 'ERR_INVALID_ARG_TYPE', message: expect.stringContaining('config.mode must be') });
   expect(() => newRecorder({ mode: mode as never })).toThrow(refusal);
   expect(() => newRunRecorder({ mode: mode as never })).toThrow(refusal);

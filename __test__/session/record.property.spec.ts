@@ -250,7 +250,7 @@ describe('with a stopped clock', () => {
   beforeEach(() => void vi.useFakeTimers({ now: Date.UTC(2026, 1, 11), toFake: ['Date'] }));
   afterEach(() => void vi.useRealTimers());
 
-  test.prop([acts], runs(40))('the same acts make the same bytes, all at once or with a flush after each', async (list) => {
+  test.prop([acts], runs(40))('the same calls write the same bytes, all at once or with a flush after each', async (list) => {
     const atOnce = await recorded(list.map(({ step }) => step));
     const slow = newRecorder();
     for (const { step } of list) {

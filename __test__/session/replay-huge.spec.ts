@@ -65,7 +65,7 @@ function* sessionWith(count: number, length: number, event: (n: number) => Event
 afterEach(() => rmSync(path(), { force: true }));
 
 describe.runIf(hasRoom())('with a few gigabytes to spare', { timeout: 120_000 }, () => {
-  it('a line that no string can hold, or hardly any, takes little memory in a listing', async () => {
+  it('a listing needs little memory for a line near or beyond the longest string', async () => {
     const directory = join(sessionDirectory(), 'with-long-lines');
     mkdirSync(directory);
     try {

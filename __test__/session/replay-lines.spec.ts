@@ -31,7 +31,7 @@ describe('line ends', () => {
     expect(fused.warnings[0]).toBe('Line 2: failed to parse JSON');
   });
 
-  test('the last line needs no end', async () => {
+  test('the last line needs no line ending', async () => {
     const result = await replayedOf(session(content('a'), content('b')).trimEnd());
     expect(textsOf(result.history)).toStrictEqual(['a', 'b']);
     expect((await replayedOf(`${session(content('a')).trimEnd()}\r`)).warnings).toStrictEqual([]);
@@ -56,7 +56,7 @@ describe('blank lines and null', () => {
     expect(textsOf(result.history)).toStrictEqual(['a']);
   });
 
-  test('a character that only looks like white space does not parse', () =>
+  test('a character that only resembles white space does not parse', () =>
     eachCase(['\u0085', '\u180e', '\u200b', '\u0000', '\u001f', '\u2060'], async (text) => {
       const result = await replayedOf(session(text, content('a')));
       expect(result.warnings[0]).toBe('Line 2: failed to parse JSON');

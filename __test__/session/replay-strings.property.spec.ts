@@ -77,7 +77,7 @@ describe('numbers and nesting', () => {
   );
 });
 
-describe('what programs can tell of a value beside what it is', () => {
+describe('properties of a value that programs can observe besides its content', () => {
   /** No numbers under names: V8 writes 0 as a double once it has seen one under that name, which depends on earlier specs of this process. */
   const member = fc.oneof(
     fc.tuple(fc.integer({ min: 0, max: 2000 }).map(String), fc.integer()),
@@ -101,7 +101,7 @@ describe('what programs can tell of a value beside what it is', () => {
     }
   });
 
-  test('what else it keeps in memory: not the page that the metadata, a warning or an id came with', async () => {
+  test('metadata, warnings and ids do not keep the page in memory that they came with', async () => {
     const id = 'i'.repeat(36);
     const page = Array(200).fill(valueLine(`{"id":"${id}","text":"${'text '.repeat(200)}"}`));
     const path = writeSession(session(...page, '{"type":"content","payload":{}}', valueLine('1')));

@@ -59,7 +59,7 @@ const ONE = session(content('one'));
 const HISTORY = [{ speaker: 'human', blocks: [{ type: 'text', text: 'one' }] }];
 
 describe.skipIf(!hasSparseFiles)('a session file of seven exbibytes, of which little is stored (skipped without such files)', () => {
-  test('is not exported, which says so at once', async () => {
+  test('is refused by an export at once', async () => {
     const path = sparse(ONE);
     const report = await called('exportBundle', path, `${path}.cath-bundle.tar.zst`);
     expect(report).toMatchObject({ rejected: { code: 'TotalTooLarge' } });
@@ -116,7 +116,7 @@ describe.skipIf(!hasSparseFiles)('a session file of seven exbibytes, of which li
     expect(readdirSync(directory).filter((name) => name.endsWith('.jsonl'))).toHaveLength(2);
   });
 
-  test('goes on behind the zeros', async () => {
+  test('is recorded to after the zeros', async () => {
     const path = sparse(ONE);
     appendFileSync(path, `\n${envelope(3, content('two'))}\n`);
     expect(statSync(path, { bigint: true }).size).toBeGreaterThan(SEVEN_EXBIBYTES);
@@ -163,7 +163,7 @@ describe.skipIf(!hasSparseFiles)('a run whose log claims seven exbibytes (skippe
     expect(copies.map((name) => statSync(join(directory, name)).blocks < 65_536)).toEqual([true]);
   });
 
-  test('is no document of a run', async () => {
+  test('is refused as a document of a run', async () => {
     for (const name of ['dag.json', 'workflow.json']) {
       const directory = completedRun().write(freshRun());
       execFileSync('truncate', ['-s', '200M', join(directory, name)]);

@@ -68,7 +68,7 @@ describe.skipIf(!canFail)('a call that fails (needs Linux and a C compiler)', ()
     }
   });
 
-  test('around a session lock keeps no one out for good', async () => {
+  test('around a session lock never leaves the session locked forever', async () => {
     const trials = await tryAll(['lock'], [...faults, `fsync:1:${EDQUOT}`, `fsync:2:${EDQUOT}`]);
     for (const { outcome, directory, ...rest } of trials) {
       if (outcome !== 'done') expect(outcome.code, JSON.stringify(rest)).toMatch(/^[A-Z_]+$/);

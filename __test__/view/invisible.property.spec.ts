@@ -107,7 +107,7 @@ describe('texts of any characters', () => {
     expect(marks(given)).toBe([...given].map((letter, index) => (expected[index] ? '■' : letter)).join(''));
   });
 
-  test.prop([text])('marks have no marks: what is escaped stays as it is', (given) => {
+  test.prop([text])('escaping is idempotent: escaped text stays as it is', (given) => {
     expect(escaped(escaped(given))).toBe(escaped(given));
     expect(escapedLines(given)).toBe(given.split('\n').map(escaped).join('\n'));
   });

@@ -170,7 +170,7 @@ def test_bundles_in_a_directory_are_found_once_each_and_exported(tmp_path):
     assert st.to_delta(folder, tmp_path / "lake").unchanged == 2
 
 
-def test_recordings_are_those_that_tables_have(tmp_path):
+def test_listed_recordings_are_those_in_the_tables(tmp_path):
     session = tmp_path / "session.jsonl"
     session.write_bytes(talk(2))
     (tmp_path / "bundles").mkdir()
@@ -210,7 +210,7 @@ def test_a_partial_bundle_has_the_verdicts_of_verify_run(tmp_path, form, snapsho
     assert row["checked"] > 0 and row["unverifiable"] > 0
 
 
-def test_a_partial_bundle_parts_nowhere_in_the_query_either(tmp_path):
+def test_a_partial_bundle_has_no_steps(tmp_path):
     packed = bundle(GOLDEN, tmp_path / FORMS[0], "--from-snapshot", "snap_45")
     rows = st.events([GOLDEN, packed], kind="runs").read_all().to_pylist()
     whole, part = ([row for row in rows if row["source"] == str(source)] for source in (GOLDEN, packed))

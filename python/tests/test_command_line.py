@@ -15,7 +15,7 @@ from session_tape.__main__ import main
 from test_runs import GOLDEN
 
 
-def test_export(fleet, tmp_path, capsys):
+def test_export_writes_delta_tables(fleet, tmp_path, capsys):
     for expected in ((60, 0), (0, 60)):
         assert main(["export", str(fleet), str(tmp_path), "--table", "sessions", "--storage-option", "timeout=10s"]) == 0
         report = json.loads(capsys.readouterr().out)
@@ -23,7 +23,7 @@ def test_export(fleet, tmp_path, capsys):
     assert len(rows(tmp_path)) == 60
 
 
-def test_export_of_parquet_files(fleet, tmp_path, capsys):
+def test_export_writes_parquet_files(fleet, tmp_path, capsys):
     arguments = ["export", str(fleet), "--parquet", str(tmp_path), "--table", "sessions"]
     assert main(arguments) == 0
     assert len(json.loads(capsys.readouterr().out)["files"]) == 3
@@ -33,7 +33,7 @@ def test_export_of_parquet_files(fleet, tmp_path, capsys):
     assert len(list(tmp_path.rglob("*.parquet"))) == 6
 
 
-def test_verify(tmp_path, capsys):
+def test_verify_reports_changed_rows(tmp_path, capsys):
     recording = tmp_path / "s.jsonl"
     recording.write_bytes(talk(1))
     [part] = st.to_parquet(recording, tmp_path / "files", ["events"]).files
@@ -49,7 +49,7 @@ def test_verify_names_a_missing_column(tmp_path, capsys):
     assert "table has no column 'byte_length'" in capsys.readouterr().err
 
 
-def test_first_divergence(tmp_path, capsys):
+def test_first_divergence_prints_the_result(tmp_path, capsys):
     for number in (1, 2):
         (tmp_path / f"{number}.jsonl").write_bytes(talk(number))
     one, other = (str(tmp_path / f"{number}.jsonl") for number in (1, 2))
@@ -59,7 +59,7 @@ def test_first_divergence(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["divergence_event"] == 1
 
 
-def test_mistakes_are_messages(tmp_path, capsys):
+def test_usage_errors_are_messages_without_a_traceback(tmp_path, capsys):
     assert main(["export", str(tmp_path / "missing"), str(tmp_path / "lake")]) == 1
     assert "No such file or directory" in capsys.readouterr().err
     with pytest.raises(SystemExit):
@@ -85,7 +85,7 @@ def test_tables_of_another_kind_are_refused(fleet, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["rows"] == {"runs": 1}
 
 
-def test_it_is_a_program():
+def test_command_line_runs_as_a_module():
     done = subprocess.run([sys.executable, "-m", "session_tape", "--version"], capture_output=True, text=True)
     assert done.stdout.strip() == st.__version__
 

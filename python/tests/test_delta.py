@@ -115,7 +115,7 @@ def test_the_rows_of_sources_that_are_gone_stay_until_they_are_forgotten(lake):
         st.forget(lake, [5])
 
 
-def test_tables_that_are_added_or_left_out(folder, lake):
+def test_tables_can_be_added_or_left_out_by_later_exports(folder, lake):
     st.to_delta(folder, lake, ["events"])
     st.to_delta(folder, lake, ["sessions"])
     assert names(lake) == ["a.jsonl", "b.jsonl"] and is_consistent(lake, ["events", "sessions"])
@@ -200,7 +200,7 @@ def test_a_verified_run_is_verified_again_when_its_blobs_have_changed(tmp_path, 
     assert [row["output_hashes_match"] for row in rows(lake, "runs")] == [False]
 
 
-def test_what_can_not_be_read_is_written_once(tmp_path, folder, lake):
+def test_unreadable_sources_are_written_once(tmp_path, folder, lake):
     (folder / "b.cath-bundle.tar.zst").write_bytes(b"\x28\xb5\x2f\xfd no bundle")
     (folder / "c.jsonl").symlink_to(tmp_path / "nothing")
     (folder / "d.cath-bundle").mkdir()
@@ -249,7 +249,7 @@ def test_progress_counts_files_and_bytes(fleet, lake):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
-def test_what_a_pipe_gives_is_written(tmp_path, lake):
+def test_content_of_a_pipe_is_exported(tmp_path, lake):
     pipe = tmp_path / "pipe.jsonl"
     os.mkfifo(pipe)
     for number, expected in ((1, 1), (1, 0), (2, 1)):
@@ -286,7 +286,7 @@ NAMES = some.text(some.one_of(some.sampled_from("'\"\\\n\r\t%_;-$0aZ{}()äß日�
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(some.lists(NAMES, min_size=2, max_size=12, unique=True), some.data())
-def test_names_may_be_any_text(tmp_path_factory, wanted, data):
+def test_partition_and_source_names_may_be_any_text(tmp_path_factory, wanted, data):
     lake = tmp_path_factory.mktemp("lake")
     st.to_delta([(name, one("before")) for name in wanted], lake, ["sessions"])
     changed = data.draw(some.lists(some.sampled_from(wanted), unique=True))
@@ -298,7 +298,7 @@ def test_names_may_be_any_text(tmp_path_factory, wanted, data):
     assert {row["source"] for row in rows(lake)} == set(wanted) - {forgotten} == {row["source"] for row in rows(lake, "sources")}
 
 
-def test_very_many_sources_whose_names_alternate_with_others(lake):
+def test_replaces_very_many_sources_with_interleaved_names(lake):
     """No range of names has only those that have changed."""
     count = 12_000
     st.to_delta([(f"{number:05}", b"x") for number in range(count)], lake, ["sessions"])
@@ -309,7 +309,7 @@ def test_very_many_sources_whose_names_alternate_with_others(lake):
     assert st.to_delta([(f"{number:05}", b"x") for number in range(1, count, 2)], lake, ["sessions"]).unchanged == count // 2
 
 
-def test_without_the_package_an_error_says_what_to_install(tmp_path, monkeypatch):
+def test_missing_deltalake_package_is_an_error_that_says_what_to_install(tmp_path, monkeypatch):
     # What Python does for a package that is not there.
     monkeypatch.setitem(__import__("sys").modules, "deltalake", None)
     for call in (lambda: st.to_delta([], tmp_path / "lake"), lambda: st.forget(tmp_path / "lake", "a")):
@@ -318,7 +318,7 @@ def test_without_the_package_an_error_says_what_to_install(tmp_path, monkeypatch
     assert st.to_parquet([("a", b"x")], tmp_path / "files").sources == 1
 
 
-def test_an_argument_for_the_storage_is_checked(tmp_path):
+def test_storage_arguments_are_validated(tmp_path):
     with pytest.raises(TypeError, match="^storage_options "):
         st.to_delta([], tmp_path / "lake", storage_options={"a": 5})
     st.to_delta([("a", b"x")], (tmp_path / "lake").as_uri(), storage_options={"timeout": "10s"})

@@ -105,7 +105,7 @@ def test_an_interrupted_export_leaves_complete_tables(recordings, tmp_path):
     assert st.to_delta(recordings, lake).sources == 600 and is_consistent(lake)
 
 
-def test_exports_of_the_same_recordings_at_the_same_time(recordings, tmp_path):
+def test_concurrent_exports_of_the_same_recordings_double_nothing(recordings, tmp_path):
     lake = tmp_path / "lake"
     processes = [begun(recordings, lake) for _ in range(2)]
     assert [process.wait(timeout=120) for process in processes] == [0, 0]
@@ -113,7 +113,7 @@ def test_exports_of_the_same_recordings_at_the_same_time(recordings, tmp_path):
     assert content(lake) == content(tmp_path / "undisturbed") and is_consistent(lake)
 
 
-def test_exports_of_different_recordings_at_the_same_time(tmp_path):
+def test_concurrent_exports_of_different_recordings_lose_nothing(tmp_path):
     lake = tmp_path / "lake"
     code = "import sys, session_tape as st\nfor n in range(8): st.to_delta([(f'{n}-{sys.argv[1]}', b'torn')], sys.argv[2])"
     processes = [subprocess.Popen([sys.executable, "-c", code, str(number), lake]) for number in range(3)]
@@ -151,7 +151,7 @@ def test_what_another_export_has_written_meanwhile_is_not_written_again(folder, 
     assert is_consistent(lake) and version(lake, "events") == 1
 
 
-def test_conflicts_that_never_end_are_an_error(lake, monkeypatch):  # noqa: F811
+def test_endless_conflicts_are_an_error(lake, monkeypatch):  # noqa: F811
     monkeypatch.setattr("session_tape._delta._ATTEMPTS", 1)
     with pytest.raises(st.CommitFailed, match="other exports") as found:
         st.to_delta([("a", one("mine"))], lake, on_progress=meanwhile(lambda: st.to_delta([("a", one("other"))], lake)))
@@ -160,7 +160,7 @@ def test_conflicts_that_never_end_are_an_error(lake, monkeypatch):  # noqa: F811
     assert st.to_delta([("a", one("mine"))], lake).sources == 1 and ids(lake) == [("a", "mine")]
 
 
-def test_paths_that_export_to_the_same_lake(folder, lake):  # noqa: F811
+def test_an_iterator_of_paths_may_export_to_the_same_lake(folder, lake):  # noqa: F811
     def nested():
         st.to_delta(folder / "b.jsonl", lake)
         yield from (folder / f"{name}.jsonl" for name in "ab")
@@ -169,7 +169,7 @@ def test_paths_that_export_to_the_same_lake(folder, lake):  # noqa: F811
     assert (report.sources, report.unchanged) == (1, 1) and is_consistent(lake)
 
 
-def test_forgetting_while_an_export_writes(folder, lake):  # noqa: F811
+def test_forgetting_is_safe_while_an_export_writes(folder, lake):  # noqa: F811
     st.to_delta(folder, lake)
     (folder / "a.jsonl").write_bytes(one("new"))
     others = iter([True])

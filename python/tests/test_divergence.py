@@ -27,7 +27,7 @@ def expected(found):
     return found.divergence_event if found is not None and found.kind in ("EventMismatch", "HeaderMismatch") else None
 
 
-def test_the_pairs_of_the_real_recordings(real):
+def test_real_recordings_diverge_where_expected(real):
     paths = [path for path in real if path.name.startswith("marshmallow")]
     events = st.events(paths).read_all()
     pairs = list(itertools.combinations(paths, 2))
@@ -63,7 +63,7 @@ RECORDS = any_.one_of(
 
 @settings(max_examples=150, deadline=None)
 @given(any_.lists(RECORDS, max_size=5), any_.lists(RECORDS, max_size=4), any_.lists(RECORDS, max_size=4), any_.permutations("abc"))
-def test_any_two_sessions(tmp_path_factory, common, left, right, names):
+def test_divergence_of_any_two_sessions_agrees_with_the_query(tmp_path_factory, common, left, right, names):
     """The second session has the same beginning, but its calls have other ids."""
     renamed = str.maketrans("abc", "".join(names))
 
@@ -83,7 +83,7 @@ def test_any_two_sessions(tmp_path_factory, common, left, right, names):
     assert first_other_prefix(st.events(paths).read_all(), *paths) == expected(st.first_divergence(*paths))
 
 
-def test_the_tree_of_executions_is_a_group_by(real):
+def test_executions_are_grouped_by_their_prefix(real):
     paths = [path for path in real if path.name.startswith("marshmallow")]
     events = st.events(paths).read_all()
     groups = duckdb.sql("select step, prefix_hash, count(*) from events where step is not null group by all order by 1").fetchall()
@@ -93,7 +93,7 @@ def test_the_tree_of_executions_is_a_group_by(real):
 
 
 @pytest.mark.parametrize("other", ["human", "ai"])
-def test_ids_and_times_do_not_count_and_what_is_said_does(other):
+def test_divergence_ignores_ids_and_times(other):
     one = session(start(sessionId="1"), text("human", "x"), call("a"), answer("a"))
     two = session(start(sessionId="2"), text(other, "x"), call("b"), answer("b"), second=50)
     first, second = (st.events([("s", content)]).read_all() for content in (one, two))

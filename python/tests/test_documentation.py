@@ -12,7 +12,7 @@ import session_tape as st
 DOCUMENT = Path(__file__).parents[2] / "docs/fleet.md"
 
 
-def test_the_answers_are_those_of_the_real_recordings(real, tmp_path, monkeypatch):
+def test_documented_answers_match_the_real_recordings(real, tmp_path, monkeypatch):
     st.to_delta(real, tmp_path / "lake")
     monkeypatch.chdir(tmp_path)
     connection = duckdb.connect()

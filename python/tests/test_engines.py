@@ -60,7 +60,7 @@ class Tables:
 
 
 @pytest.mark.parametrize("table", ["events", "tool_calls", "sessions"])
-def test_counts_and_columns(lake, table):
+def test_engines_agree_on_counts_and_columns(lake, table):
     arrow = lake.arrow(table).to_table()
     duck = duckdb.sql(f"select * from {lake.duck(table)}")
     polars = lake.polars(table).collect()
@@ -75,7 +75,7 @@ def test_counts_and_columns(lake, table):
         assert len(set(nulls)) == 1, (column, nulls)
 
 
-def test_sums(lake):
+def test_engines_agree_on_sums(lake):
     arrow = lake.arrow("events").to_table()
     duck = duckdb.sql(f"select sum(byte_length), sum(text_bytes), max(step) from {lake.duck('events')}").fetchall()[0]
     polars = lake.polars("events").select(
@@ -85,7 +85,7 @@ def test_sums(lake):
     assert duck == polars.collect().row(0) == expected
 
 
-def test_errors_by_tool_and_day(lake):
+def test_engines_agree_on_errors_by_tool_and_day(lake):
     duck = duckdb.sql(
         f"""select tool_name, cast(date as varchar) date, count(*) calls, sum(is_error::int) errors
         from {lake.duck('tool_calls')} group by all order by all"""
@@ -100,7 +100,7 @@ def test_errors_by_tool_and_day(lake):
     assert duck == polars.rows() and sum(errors for *_, errors in duck) > 0
 
 
-def test_the_divergence_query(lake):
+def test_engines_agree_on_the_divergence_query(lake):
     """For some pairs of sessions, in three engines."""
     pairs = [("session-0", "session-3"), ("session-0", "session-1"), ("session-4", "session-19")]
     for left, right in pairs:

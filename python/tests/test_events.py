@@ -40,7 +40,7 @@ def test_the_columns_are_those_of_the_documentation():
     assert schema.metadata[b"session_tape_version"] == st.__version__.encode()
 
 
-def test_a_row_leads_to_its_bytes():
+def test_a_row_has_the_position_of_its_bytes():
     content = b"\xef\xbb\xbf" + session(start(), text("human", "ä\n")).replace(b"\n", b"\r\n") + b"\n{\"torn"
     for row in rows(content):
         begin, length = row["byte_offset"], row["byte_length"]
@@ -115,7 +115,7 @@ def test_the_final_history_is_that_of_a_replay():
     assert column(content, "items_compressed")[3] == 2
 
 
-def test_damage_is_data():
+def test_damaged_lines_are_rows():
     content = session(start(), "", "garbage", "null", '{"type":"new"}', ("content", {}), "5", start()) + b'{"torn'
     assert column(content, "status") == ["ok", None, "unparseable", None, "unknown", "malformed", "unknown", "ok", "torn"]
     assert column(content, "line") == list(range(1, 10))
@@ -140,7 +140,7 @@ def test_a_provider_that_is_not_a_string_leaves_the_model():
     assert column(content, "model") == ["large"] * 4
 
 
-def test_what_can_not_be_replayed_has_no_history():
+def test_sessions_that_do_not_replay_have_no_history():
     for first in (text("human", "no start"), start(sessionId="")):
         found = rows(session(first, text("human", "a"), call("1")))
         assert {row["in_history"] for row in found} <= {None, False}
@@ -160,13 +160,13 @@ def test_times_that_engines_do_not_have_are_null(tmp_path):
     assert summary["started_at"].year == 1
 
 
-def test_what_is_no_session_has_no_steps():
+def test_recordings_without_a_session_start_have_no_steps():
     for content in [session(text("ai", "x")), session(start(sessionId="")), session("", start())]:
         assert set(column(content, "step")) == {None}
     assert column(session(start(sessionId="")), "status") == ["malformed"]
 
 
-def test_the_payload_stands_as_it_is():
+def test_the_payload_is_unchanged():
     line = '{"type":"content", "payload" : {"content": {"speaker":"ai","n":1.0 }} }'
     assert column(session(start(), line), "payload", include_payload=True)[1] == '{"content": {"speaker":"ai","n":1.0 }}'
     assert "payload" not in rows(session(start()))[0]
@@ -222,7 +222,7 @@ def test_a_large_session_read_in_parts_is_the_same(tmp_path):
 
 @settings(max_examples=60, deadline=None)
 @given(any_.lists(any_.binary(max_size=30) | any_.sampled_from([line.encode() for line in lines(start(), text("ai", "x"), call("a"), answer("a"))]), max_size=12))
-def test_any_bytes_are_rows(chunks):
+def test_any_bytes_are_read_as_rows(chunks):
     content = b"\n".join(chunks)
     found = rows(content)
     assert [row["line"] for row in found] == list(range(1, len(found) + 1))
@@ -236,7 +236,7 @@ def test_any_bytes_are_rows(chunks):
 
 
 @pytest.mark.parametrize("batch", [1])
-def test_nothing_is_read_before_it_is_asked_for(batch):
+def test_files_are_read_lazily(batch):
     asked = []
 
     def sessions():

@@ -29,7 +29,7 @@ def sources(paths, **options):
     return table["source"].to_pylist()
 
 
-def test_paths_of_all_sorts(fleet, tmp_path):
+def test_accepts_paths_of_all_kinds(fleet, tmp_path):
     every = sorted(str(path) for path in fleet.rglob("*.jsonl"))
     one = every[0]
     assert sources(one) == sources([one]) == sources(iter([one])) == [one]
@@ -47,7 +47,7 @@ def test_paths_of_all_sorts(fleet, tmp_path):
     assert sources(tmp_path / "notes.txt") == [str(tmp_path / "notes.txt")], "what is named is read, whatever its name"
 
 
-def test_a_tuple_of_two_recordings_is_no_pair(tmp_path):
+def test_a_tuple_of_two_recordings_is_not_a_pair(tmp_path):
     one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
     for number, path in enumerate((one, other)):
         path.write_bytes(talk(number))
@@ -65,7 +65,7 @@ def test_a_tuple_of_two_recordings_is_no_pair(tmp_path):
         assert sources((str(one), second)) == [both[0]], "a name and its content"
 
 
-def test_a_mistaken_pair_is_refused(tmp_path):
+def test_an_invalid_pair_is_refused(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"")
     for wrong in [(1, b"x"), (path, b"x"), (b"a", b"x"), (None, io.BytesIO()), (5, 6)]:
@@ -98,7 +98,7 @@ def test_a_path_may_be_bytes_of_an_object(tmp_path):
 
 
 @pytest.mark.parametrize("wrong", ["a\0b", "a\ud800b"])
-def test_a_path_that_no_system_has_is_named(tmp_path, wrong):
+def test_an_impossible_path_is_named_in_the_error(tmp_path, wrong):
     for paths in (wrong, [wrong], Named(wrong), (wrong, "b"), iter([wrong])):
         with pytest.raises(ValueError, match="^paths has a path .*'a") as found:
             st.events(paths).read_all()
@@ -115,7 +115,7 @@ def test_a_path_that_no_system_has_is_named(tmp_path, wrong):
         assert type(found.value) is ValueError
 
 
-def test_a_bracket_alone_makes_no_glob(tmp_path):
+def test_a_bracket_alone_is_not_a_glob(tmp_path):
     with pytest.raises(FileNotFoundError) as found:
         st.events(tmp_path / "x[.jsonl")
     assert (found.value.errno, found.value.filename) == (errno.ENOENT, str(tmp_path / "x[.jsonl"))
@@ -125,7 +125,7 @@ def test_a_bracket_alone_makes_no_glob(tmp_path):
         st.events(tmp_path / "y[*")
 
 
-def test_what_is_refused():
+def test_invalid_inputs_are_refused():
     for wrong in [5, None, [5], [("a", "text")], [(1, b"x")], io.StringIO("text")]:
         with pytest.raises(TypeError, match="paths|name|content|binary"):
             st.events(wrong)
@@ -180,7 +180,7 @@ def test_a_wrong_argument_is_named(tmp_path, monkeypatch, name, error, call):
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_missing(tmp_path):
+def test_missing_inputs_are_named(tmp_path):
     missing = tmp_path / "missing.jsonl"
     for call in [
         lambda: st.events(missing),
@@ -238,7 +238,7 @@ def test_a_directory_that_can_not_be_listed_is_a_row(closed):
 
 
 @pytest.mark.parametrize("content", ['{"name": "my-extension"}', "", "no JSON"])
-def test_a_manifest_of_something_else_hides_nothing(tmp_path, content):
+def test_a_foreign_manifest_does_not_hide_recordings(tmp_path, content):
     (tmp_path / "manifest.json").write_text(content)
     (tmp_path / "s.jsonl").write_bytes(talk(1))
     assert sources(tmp_path) == [str(tmp_path / "s.jsonl")]
@@ -249,7 +249,7 @@ def test_a_manifest_of_something_else_hides_nothing(tmp_path, content):
 
 
 @pytest.mark.parametrize("content", ['{"name":"app"}', "damaged", ""])
-def test_a_run_beside_a_manifest_of_something_else_is_a_run(tmp_path, content):
+def test_a_run_next_to_a_foreign_manifest_is_a_run(tmp_path, content):
     run = tmp_path / "run"
     shutil.copytree(GOLDEN, run)
     (run / "manifest.json").write_text(content)
@@ -389,7 +389,7 @@ def test_few_contents_are_in_temporary_files_at_the_same_time(tmp_path, monkeypa
     assert not list(folder.iterdir())
 
 
-def test_other_threads_run_meanwhile(tmp_path):
+def test_other_threads_run_while_inputs_are_read(tmp_path):
     (tmp_path / "s.jsonl").write_bytes(session(start(), *[text("ai", "x" * 200)] * 60_000))
     ticks, over = [], threading.Event()
 
@@ -405,7 +405,7 @@ def test_other_threads_run_meanwhile(tmp_path):
     assert rows == 60_001 and len(ticks) > 1000
 
 
-def test_open_files_are_read_when_their_turn_comes(tmp_path):
+def test_open_files_are_read_lazily(tmp_path):
     class Counted(io.BytesIO):
         asked = 0
 
@@ -432,7 +432,7 @@ def test_open_files_are_read_when_their_turn_comes(tmp_path):
     assert st.to_delta([("a", io.BytesIO(content)), ("b", content)], tmp_path / "lake").rows["events"] == 80_002
 
 
-def test_several_streams_at_once(fleet):
+def test_several_streams_can_be_read_concurrently(fleet):
     expected = st.events(fleet).read_all()
     found = []
     threads = [threading.Thread(target=lambda: found.append(st.events(fleet).read_all())) for _ in range(4)]
@@ -464,7 +464,7 @@ def test_rows_are_verified_against_their_bytes(tmp_path):
         st.verify_rows([1])
 
 
-def test_types_say_what_is_taken():
+def test_type_annotations_name_the_accepted_inputs():
     contents = typing.get_args(st.Recording)
     for content in (typing.Union[bytes, bytearray, memoryview], typing.IO[bytes]):
         assert tuple[str, content] in contents

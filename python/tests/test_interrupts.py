@@ -47,42 +47,42 @@ def run(tmp_path_factory):
     return recorded(tmp_path_factory.mktemp("run") / "run", events=60_000, message=400)
 
 
-def test_an_export_of_a_bundle(packed, tmp_path):
+def test_a_signal_interrupts_an_export_of_a_bundle(packed, tmp_path):
     with interrupted():
         st.to_delta(packed, tmp_path / "lake")
     assert not list((tmp_path / "lake").rglob("*.parquet")) and version(tmp_path / "lake", "sources") < 1
     assert st.to_delta(packed, tmp_path / "lake", ["sessions"]).rows == {"sessions": 1}
 
 
-def test_files_of_a_bundle(packed, tmp_path):
+def test_a_signal_interrupts_unpacking_a_bundle(packed, tmp_path):
     with interrupted():
         st.to_parquet(packed, tmp_path / "files")
     assert list((tmp_path / "files").iterdir()) == []
 
 
-def test_rows_of_a_bundle(packed):
+def test_a_signal_interrupts_reading_a_bundle(packed):
     with interrupted():
         st.table(packed, "sessions").read_all()
 
 
-def test_rows_of_a_run(run):
+def test_a_signal_interrupts_reading_a_run(run):
     with interrupted():
         st.events(run, kind="runs").read_all()
 
 
-def test_the_verification_of_a_run(run):
+def test_a_signal_interrupts_the_verification_of_a_run(run):
     with interrupted():
         st.table(run, "runs", verify=True).read_all()
 
 
-def test_a_divergence(session, tmp_path):
+def test_a_signal_interrupts_a_divergence(session, tmp_path):
     other = tmp_path / "other.jsonl"
     shutil.copyfile(session, other)
     with interrupted():
         st.first_divergence(session, other)
 
 
-def test_verified_rows(session):
+def test_a_signal_interrupts_the_verification_of_rows(session):
     rows = st.events(session).read_all().combine_chunks()
     with interrupted():
         st.verify_rows(rows)
@@ -133,7 +133,7 @@ def endless(session, tmp_path):
 @pytest.mark.parametrize(
     ("work", "seconds"), [("to_delta", 0.2), ("to_delta", 1), ("to_parquet", 0.2), ("to_parquet", 1), ("read_all", 0.2), ("read_all", 1), ("first_divergence", 0.05)]
 )
-def test_a_signal_is_heard_soon(endless, session, tmp_path, work, seconds):
+def test_a_signal_interrupts_reading_promptly(endless, session, tmp_path, work, seconds):
     if work == "first_divergence":
         # It passes over zeros that take no space.
         for path in endless:
@@ -150,7 +150,7 @@ def test_a_signal_is_heard_soon(endless, session, tmp_path, work, seconds):
     assert not list((tmp_path / "lake").rglob("*.parquet"))
 
 
-def test_a_signal_is_heard_soon_while_tables_are_written(tmp_path):
+def test_a_signal_interrupts_writing_tables_promptly(tmp_path):
     """Each session is of another day, and thus a partition of its own, with a file of its own in each table."""
     folder = tmp_path / "sessions"
     folder.mkdir()
@@ -171,7 +171,7 @@ def test_a_signal_is_heard_soon_while_tables_are_written(tmp_path):
     assert st.to_delta(folder, lake).sources == 800 and is_consistent(lake)
 
 
-def test_work_that_is_not_interrupted_ends(tmp_path):
+def test_uninterrupted_work_completes(tmp_path):
     """Signals whose handlers do not raise have no effect."""
     path = tmp_path / "session.jsonl"
     path.write_bytes(talk(1, turns=300))

@@ -73,7 +73,7 @@ def long(tmp_path_factory):
 
 @pytest.mark.parametrize("threads", [4, 64])
 @pytest.mark.parametrize(("work", "records"), [(EXPORT, "short"), (FILES, "short"), (FILES, "long"), (EXPORT[:-1] + ", ['events'], text_limit=4096)", "long")])
-def test_an_export_of_a_large_session(records, threads, work, own, request, tmp_path):
+def test_memory_of_an_export_of_a_large_session_is_bounded(records, threads, work, own, request, tmp_path):
     most = most_mib(work, request.getfixturevalue(records), tmp_path / "lake", threads=threads)
     libraries = own[FILES if work == FILES else EXPORT]
     print(f"{most:.0f} MiB, of which libraries take {libraries:.0f}")
@@ -81,13 +81,13 @@ def test_an_export_of_a_large_session(records, threads, work, own, request, tmp_
 
 
 @pytest.mark.parametrize("table", ["events", "tool_calls"])
-def test_rows_of_a_large_session(short, table):
+def test_memory_of_reading_a_large_session_is_bounded(short, table):
     assert most_mib(ROWS.format(table), short, threads=4) < MOST_MIB
     assert most_mib(SLOWLY.format(table), short, threads=4) < MOST_MIB, "with a reader that is slow"
 
 
 @pytest.mark.parametrize("work", [EXPORT, FILES])
-def test_an_export_of_many_sessions(work, own, tmp_path):
+def test_memory_of_an_export_of_many_sessions_is_bounded(work, own, tmp_path):
     session = large(tmp_path / "session", 1, [20 + at * 37 % 1780 for at in range(100)]).read_bytes()
     (tmp_path / "sessions").mkdir()
     for number in range(160):
@@ -105,14 +105,14 @@ assert st.to_delta(sessions(), sys.argv[2], ["sessions"]).unchanged == 100_000
 """
 
 
-def test_exports_of_very_many_sessions(own, tmp_path):
+def test_memory_of_exports_does_not_grow_with_the_number_of_sessions(own, tmp_path):
     [line] = lines(start(sessionId="%d"))
     most = most_mib(MANY, line, tmp_path / "lake", threads=2)
     print(f"{most:.0f} MiB")
     assert most < own[EXPORT] + MOST_MIB
 
 
-def test_lines_of_which_there_are_very_many(own, tmp_path):
+def test_memory_of_a_session_with_very_many_lines_is_bounded(own, tmp_path):
     """A row needs some hundred bytes, however short its line is."""
     path = tmp_path / "s.jsonl"
     path.write_bytes(lines(start())[0].encode() + b"\n" * (9 << 20) + json.dumps({"type": "end"}).encode())
@@ -120,7 +120,7 @@ def test_lines_of_which_there_are_very_many(own, tmp_path):
 
 
 @pytest.mark.parametrize("tables", [["events", "tool_calls"], ["events", "tool_calls", "sessions"]])
-def test_calls_that_are_never_answered(tables, unanswered, own, tmp_path):
+def test_unanswered_tool_calls_take_limited_memory(tables, unanswered, own, tmp_path):
     """Steps must know them to the end, since an answer could still come. So they are not among what is bounded, but some 400 MiB suffice."""
     assert most_mib(f"{EXPORT[:-1]}, {tables})", unanswered, tmp_path, threads=2) < own[EXPORT] + MOST_MIB_OF_SHORT_LINES
 
@@ -136,14 +136,14 @@ def unanswered(tmp_path_factory):
 
 
 @needs_addon
-def test_rows_and_an_export_of_a_large_run(own, tmp_path):
+def test_memory_of_reading_and_exporting_a_large_run_is_bounded(own, tmp_path):
     run = recorded(tmp_path / "run", events=500_000, message=1)
     # Its rows would take some 120 MiB in total, and more with each further event.
     assert most_mib(SLOWLY.format("run_events"), run, threads=4) < 150
     assert most_mib(EXPORT[:-1] + ", ['run_events', 'runs'])", run, tmp_path / "lake", threads=4) < own[EXPORT] + MOST_MIB
 
 
-def test_the_command_verify(tmp_path):
+def test_memory_of_the_verify_command_is_bounded(tmp_path):
     path = tmp_path / "a-session-with-a-usual-name-of-some-length.jsonl"
     path.write_bytes(session(start()) + b'{"type":"x"}\n' * 1_500_000)
     [part] = st.to_parquet(path, tmp_path / "files", ["events"]).files

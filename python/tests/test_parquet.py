@@ -22,7 +22,7 @@ def read(folder, table):
     return ds.dataset(folder / table, partitioning=BY_DATE).to_table()
 
 
-def test_files_are_by_table_and_day(fleet, tmp_path):
+def test_files_are_partitioned_by_table_and_day(fleet, tmp_path):
     report = st.to_parquet(fleet, tmp_path)
     assert {path.parent.relative_to(tmp_path).as_posix() for path in report.files} == {
         f"{table}/date=2026-02-{day}" for table in SESSIONS for day in (10, 11, 12)
@@ -42,7 +42,7 @@ def test_files_have_the_rows_of_the_stream(fleet, tmp_path, table):
     assert written.drop_columns("date").sort_by(order).to_pylist() == plain.sort_by(order).to_pylist()
 
 
-def test_how_a_file_is_laid_out(tmp_path):
+def test_files_have_large_row_groups_and_zstd(tmp_path):
     many = [("s.jsonl", session(start(), *[text("ai", f"x{at}") for at in range(40_000)]))]
     [file] = st.to_parquet(many, tmp_path, ["events"]).files
     metadata = pq.ParquetFile(file).metadata
@@ -52,7 +52,7 @@ def test_how_a_file_is_laid_out(tmp_path):
     assert metadata.metadata[b"schema_version"] == b"1" and metadata.metadata[b"session_tape_version"] == st.__version__.encode()
 
 
-def test_files_are_added_only_if_that_is_said(fleet, tmp_path):
+def test_files_are_added_to_a_directory_only_on_request(fleet, tmp_path):
     st.to_parquet([("a.jsonl", talk(1))], tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.parquet")}
     with pytest.raises(FileExistsError) as found:

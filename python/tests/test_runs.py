@@ -71,7 +71,7 @@ def test_a_log_is_verified_whatever_its_name_is(tmp_path):
     assert (row["dag_match"], row["schedule_match"], row["state_hashes_match"]) == (True, True, True), "with what is beside it"
 
 
-def test_nothing_in_the_temporary_directory_is_a_part_of_a_run(tmp_path, monkeypatch):
+def test_temporary_files_are_not_part_of_a_run(tmp_path, monkeypatch):
     # Content of this size is not kept in memory.
     log = (GOLDEN / "events.cath-log").read_bytes() + b"\n" * (1 << 20)
     rows = []

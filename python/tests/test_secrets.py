@@ -88,7 +88,7 @@ def known_among(found, secrets):
 
 
 @pytest.mark.parametrize("judge", [found_by_kingfisher, found_by_detect_secrets])
-def test_an_independent_judge_finds_no_secret_in_an_exported_bundle(exported, tmp_path, judge):
+def test_an_independent_scanner_finds_no_secret_in_an_exported_bundle(exported, tmp_path, judge):
     if judge is found_by_kingfisher and KINGFISHER is None:
         pytest.skip("kingfisher is not installed")
     secrets, without, redacted = exported

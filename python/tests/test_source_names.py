@@ -34,7 +34,7 @@ def test_a_path_that_is_not_utf_8_has_a_name_that_leads_back_to_it(tmp_path):
     assert sorted(sources(expected)) == sorted(expected), "a name is a path"
 
 
-def test_a_glob_finds_such_a_path(tmp_path):
+def test_a_glob_finds_a_path_that_is_not_utf_8(tmp_path):
     write(tmp_path, b"\xff.jsonl", b"\xfe/\xfd.jsonl", b"a.jsonl", b"\xfe/deep/b.jsonl")
     assert sources(f"{tmp_path}/*.jsonl") == [f"{tmp_path}/a.jsonl", f"{tmp_path}/%FF.jsonl"]
     assert sources(f"{tmp_path}/?/?.jsonl") == [f"{tmp_path}/%FE/%FD.jsonl"]
@@ -43,7 +43,7 @@ def test_a_glob_finds_such_a_path(tmp_path):
     assert sources(f"{tmp_path}/[ab].js*") == [f"{tmp_path}/a.jsonl"]
 
 
-def test_a_glob_of_the_working_directory(tmp_path, monkeypatch):
+def test_a_glob_may_be_relative_to_the_working_directory(tmp_path, monkeypatch):
     write(tmp_path, b"d/a.jsonl", b"b.jsonl")
     monkeypatch.chdir(tmp_path)
     assert (sources("*.jsonl"), sources("*/*.jsonl"), sources("./d/*")) == (["b.jsonl"], ["d/a.jsonl"], ["./d/a.jsonl"])
@@ -52,7 +52,7 @@ def test_a_glob_of_the_working_directory(tmp_path, monkeypatch):
         st.events("d**/*.jsonl")
 
 
-def test_such_paths_are_exported_once_each(tmp_path):
+def test_paths_that_are_not_utf_8_are_exported_once_each(tmp_path):
     folder = tmp_path / "n"
     write(folder, b"\xff/a.jsonl", b"\xfe/a.jsonl")
     report = st.to_delta(folder, tmp_path / "lake")
@@ -75,7 +75,7 @@ NAMES = some.lists(some.sampled_from([b"%", b"25", b"FF", b"\xff", b"%FF", b"%25
 
 
 @given(some.lists(NAMES.map(b"".join), min_size=2, max_size=6, unique=True))
-def test_each_name_is_that_of_one_path(tmp_path_factory, names):
+def test_source_names_are_unique(tmp_path_factory, names):
     folder = tmp_path_factory.mktemp("names")
     for name in names:
         write(folder, name + b".jsonl")

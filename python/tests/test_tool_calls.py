@@ -23,7 +23,7 @@ def test_the_columns_are_those_of_the_documentation():
     assert (st.schema("tool_calls").field("duration").type, st.table([], "tool_calls").schema.field("duration").type) == (pa.int64(), pa.duration("us"))
 
 
-def test_a_call_has_its_answer():
+def test_a_call_is_joined_with_its_answer():
     [row] = calls(start(), text("human", "x"), call("a", path="/ä"), text("ai", "…"), answer("a", result={"n": 1}, error="no"))
     assert (row["tool_call_id"], row["tool_name"], row["arguments"]) == ("a", "run", '{"path": "/ä"}')
     assert row["arguments_hash"] == hashlib.sha256('{"path": "/ä"}'.encode()).digest()
@@ -51,13 +51,13 @@ def test_an_answer_finds_its_call_however_much_comes_between_them():
 
 
 @pytest.mark.parametrize(("error", "is_error"), [(None, False), ("", False), (False, False), ("no", True), ({}, True), (0, True)])
-def test_what_an_error_is(error, is_error):
+def test_answers_are_classified_as_errors(error, is_error):
     more = {"error": error}
     response = "content", {"content": {"speaker": "tool", "blocks": [{"type": "tool_response", "callId": "a", "toolName": "t", **more}]}}
     assert [row["is_error"] for row in calls(start(), call("a"), response)] == [is_error]
 
 
-def test_a_session_as_a_whole():
+def test_tool_calls_of_a_whole_session():
     records = [
         start(),
         text("human", "1"),
@@ -84,7 +84,7 @@ def test_a_session_as_a_whole():
     assert row["last_at"] == datetime.datetime(2026, 2, 11, 16, 0, 9, tzinfo=datetime.timezone.utc)
 
 
-def test_a_sequence_that_is_not_one():
+def test_a_corrupt_sequence_is_reported():
     content = session(start(), text("ai", "x")) + session(text("ai", "y"))
     [row] = st.table([("s.jsonl", content)], "sessions").read_all().to_pylist()
     assert row["sequence_corrupt"] is True

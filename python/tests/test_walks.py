@@ -40,7 +40,7 @@ def tree(tmp_path_factory):
         lambda tree: st.to_delta([tree], tree.with_name("lake")),
     ],
 )
-def test_a_signal_is_heard_while_recordings_are_looked_for(tree, work):
+def test_a_signal_interrupts_the_search_for_recordings(tree, work):
     begun = time.monotonic()
     work(tree)
     if time.monotonic() - begun < 0.15:
@@ -50,7 +50,7 @@ def test_a_signal_is_heard_while_recordings_are_looked_for(tree, work):
 
 
 @needs_timer
-def test_a_signal_while_nothing_is_found_is_an_exception(tree):
+def test_a_signal_interrupts_a_search_that_finds_nothing(tree):
     """The exception of a handler once met the creation of another exception, which ended the process.
 
     pyarrow is imported beforehand: an exception of a handler while Python imports a module may become another one.
@@ -111,7 +111,7 @@ def longest_stall(work):
         lambda tree: st.events([f"{tree}/*/*.txt"] * 3),
     ],
 )
-def test_other_threads_run_while_recordings_are_looked_for(tree, work):
+def test_other_threads_run_during_the_search_for_recordings(tree, work):
     # A busy machine may stop a thread, too, but hardly each time.
     for _ in range(4):
         stall, took = longest_stall(lambda: work(tree))
@@ -121,7 +121,7 @@ def test_other_threads_run_while_recordings_are_looked_for(tree, work):
     pytest.fail("the other thread stood still each time")
 
 
-def test_many_paths_are_found_soon_while_another_thread_is_busy(tmp_path):
+def test_search_is_fast_while_another_thread_is_busy(tmp_path):
     """Acquiring the GIL may take the switch interval each time, so it must not be released for each path: that would take 50 s here."""
     content = talk(1, turns=1)
     paths = [tmp_path / f"{number}.jsonl" for number in range(1000)]

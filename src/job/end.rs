@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_job_that_is_done_tells_the_whole_at_its_end() {
+    fn only_a_finished_job_reports_the_total() {
         let progress = Progress { bytes: 7, total: 7, files: None };
         let done = JobEnd::done(|json| json.value(&[1])).with_progress(progress);
         assert_eq!(text(done), r#"{"done":[1],"bytes":7,"total":7}"#);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_was_cancelled_has_not_failed() {
+    fn cancelled_work_is_not_a_failure() {
         let end = text(JobEnd::failed(&ErrorJson::from(&BundleError::from(Cancelled))));
         assert_eq!(end, r#"{"cancelled":{"code":"Cancelled","message":"The caller asked to stop"}}"#);
     }

@@ -50,7 +50,7 @@ fn wide_keys_are_told_from_wide_values() {
 }
 
 #[test]
-fn what_is_written_reads_as_what_is_appended() {
+fn written_and_appended_strings_are_equal() {
     for text in [r#"{"a":"b"}"#, r#"{"a":"é 名 😀"}"#, r#"{"名":1}"#, ""] {
         let (mut written, mut raw) = (JsonText::default(), JsonText::default());
         for json in [&mut written, &mut raw] {
@@ -70,7 +70,7 @@ fn numbers_survive_as_json() {
 }
 
 #[test]
-fn huge_text_is_handed_over_unescaped() {
+fn huge_text_is_passed_unescaped() {
     assert_eq!(
         unescape_units(br#""\u0100\\u0100\u00e9\n""#),
         r#""Ā\\u0100\u00e9\n""#.encode_utf16().collect::<Vec<_>>()
@@ -80,7 +80,7 @@ fn huge_text_is_handed_over_unescaped() {
 
 proptest! {
     #[test]
-    fn any_bytes_mean_what_they_decode_to(bytes in proptest::collection::vec(prop_oneof![3 => 0x20u8..0x7f, 2 => any::<u8>()], 0..100)) {
+    fn json_of_any_bytes_decodes_to_the_same_text(bytes in proptest::collection::vec(prop_oneof![3 => 0x20u8..0x7f, 2 => any::<u8>()], 0..100)) {
         // Used as the inside of a JSON string, so that escapes can be decoded; the bytes themselves must not contain
         // any.
         let bytes: Vec<u8> = bytes.into_iter().filter(|b| *b >= 0x20 && *b != b'"' && *b != b'\\').collect();
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn any_string_means_the_same(text in any::<String>()) {
+    fn json_of_any_string_decodes_to_the_same_text(text in any::<String>()) {
         let mut json = JsonText::default();
         json.value(&text);
         let units = unescape_units(&json.latin1);

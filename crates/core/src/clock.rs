@@ -73,14 +73,14 @@ mod tests {
     }
 
     #[test]
-    fn times_that_no_date_can_tell_are_the_nearest() {
+    fn times_beyond_the_range_of_dates_are_clamped() {
         assert_eq!(timestamp(f64::NAN), "1970-01-01T00:00:00.000Z");
         assert_eq!(timestamp(f64::INFINITY), timestamp(8.64e15));
         assert_eq!(timestamp(f64::NEG_INFINITY), timestamp(-8.64e15));
     }
 
     #[test]
-    fn each_time_is_printed_anew() {
+    fn clock_prints_each_time_regardless_of_earlier_ones() {
         let mut clock = Clock::default();
         for milliseconds in [0.0, 0.0, 1000.0, 1000.0, 0.0] {
             assert_eq!(clock.print(milliseconds), timestamp(milliseconds));

@@ -189,14 +189,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn signs_as_node_does() {
+    fn signatures_equal_those_of_node() {
         let signature = SigningKey::from_pem(PRIVATE).unwrap().sign("a/b+c", b"hello");
         assert_eq!(signature.to_json(), format!(r#"{{"keyid":"{KEY_ID}","sig":"{SIGNED_BY_NODE}"}}"#));
         assert_eq!(Signature::from_json(&signature.to_json()), Ok(signature));
     }
 
     #[test]
-    fn only_a_trusted_key_for_the_same_type_and_bytes_holds() {
+    fn signature_holds_only_for_its_key_type_and_bytes() {
         let signature = SigningKey::from_pem(PRIVATE).unwrap().sign("a/b+c", b"hello");
         let holds = |keys: TrustedKeys, kind: &str, bytes: &[u8]| keys.verify(kind, bytes, &signature).is_ok();
         assert!(holds(keys(&[PUBLIC]), "a/b+c", b"hello"));
@@ -224,7 +224,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_said_so() {
+    fn rejects_keys_of_unknown_type() {
         for text in ["", "x", PUBLIC, RSA_PUBLIC, &PRIVATE.replace("PRIVATE", "ENCRYPTED PRIVATE")] {
             assert_eq!(SigningKey::from_pem(text).err().map(|error| error.code()), Some("InvalidPrivateKey"), "{text}");
         }
@@ -235,7 +235,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_no_signature_is_malformed() {
+    fn rejects_malformed_signatures() {
         let good = SigningKey::from_pem(PRIVATE).unwrap().sign("t", b"").to_json();
         for text in [
             "",

@@ -125,7 +125,7 @@ fn for_each_work(mut check: impl FnMut(&str, &Path, &Path)) {
 }
 
 #[test]
-fn a_bundle_whose_making_is_killed_is_there_whole_or_not_at_all() {
+fn killed_export_leaves_a_whole_bundle_or_none() {
     for_each_work(|work, from, destination| {
         let (nothing, _) = killed(work, from, destination);
         assert!(nothing > 0, "nothing was killed in time");
@@ -137,7 +137,7 @@ fn a_bundle_whose_making_is_killed_is_there_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_disk_that_is_full_is_an_error_and_nothing_is_left() {
+fn full_disk_fails_the_export_and_leaves_no_files() {
     for_each_work(|work, from, destination| {
         for kilobytes in [0, 1, 100] {
             // An archive of much text is small, and needs a low limit to fail.

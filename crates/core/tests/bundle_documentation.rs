@@ -27,7 +27,7 @@ fn names_in(section: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_table_of_built_in_rules_is_that_of_the_library() {
+fn documented_redaction_rules_are_those_of_the_library() {
     let section = section_of("docs/redaction.md", "Built-in rules");
     let rules: Vec<_> = builtin::all().map(|rule| rule.name).chain([named::NAME]).collect();
     assert_eq!(names_in(&section), rules);
@@ -45,7 +45,7 @@ fn fixed_paths(fields: &[PayloadField], outer: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_must_stay_of_an_event_is_that_of_the_library() {
+fn documented_unredacted_fields_are_those_of_the_library() {
     let section = section_of("docs/redaction.md", "What can't be redacted");
     for kind in Kind::ALL {
         let name = format!("`{}`", kind.as_str());
@@ -58,7 +58,7 @@ fn what_must_stay_of_an_event_is_that_of_the_library() {
 }
 
 #[test]
-fn the_table_of_codes_is_that_of_the_library() {
+fn documented_codes_are_those_of_the_library() {
     let section = section("11. Codes");
     let rows = names_in(&section);
     let codes: Vec<_> = BundleCode::ALL.iter().map(|code| code.as_str()).collect();
@@ -66,7 +66,7 @@ fn the_table_of_codes_is_that_of_the_library() {
 }
 
 #[test]
-fn the_limits_are_those_of_the_library() {
+fn documented_limits_are_those_of_the_library() {
     let section = section("9. Verifying");
     let limits = Limits::default();
     let rows = [
@@ -85,6 +85,6 @@ fn the_limits_are_those_of_the_library() {
 }
 
 #[test]
-fn what_is_signed_is_named() {
+fn signed_payload_type_is_documented() {
     assert!(section("4. Signatures").contains(PAYLOAD_TYPE));
 }

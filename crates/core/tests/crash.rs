@@ -234,7 +234,7 @@ fn a_process_that_ends_at_any_step_loses_nothing_acknowledged() {
 
 /// A process that leaves an empty file, which the harness once mistook for the next process's file and then missed the acknowledged records in it.
 #[test]
-fn a_life_after_one_that_ended_before_its_first_line_loses_nothing_acknowledged() {
+fn recorder_after_one_that_wrote_nothing_loses_nothing_acknowledged() {
     for lives in [1, 2] {
         three_lives(&format!("{lives} lives without a line"), lives == 1, |life, orders| {
             let point = (life < lives).then_some(("recorder::after_create", 1));

@@ -135,7 +135,7 @@ fn a_process_that_is_killed_at_any_moment_leaves_a_whole_session_or_none() {
 }
 
 #[test]
-fn a_full_disk_leaves_nothing() {
+fn full_disk_fails_the_fork_and_leaves_no_files() {
     for round in 0..rounds() {
         let directory = prepared();
         let before = fs::read(source_of(directory.path())).unwrap();

@@ -90,7 +90,7 @@ fn every_event_leads_to_the_state_that_it_led_to() {
 }
 
 #[test]
-fn it_replays_from_each_of_its_snapshots() {
+fn golden_run_replays_from_each_snapshot() {
     let expected = expected();
     let last = expected["stateHashes"].as_array().unwrap().last().unwrap().as_str().unwrap().to_owned();
     let snapshots = expected["snapshots"].as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned());
@@ -106,7 +106,7 @@ fn it_replays_from_each_of_its_snapshots() {
 }
 
 #[test]
-fn only_the_signed_snapshot_will_do_for_who_trusts_the_key() {
+fn trusted_key_accepts_only_the_signed_snapshot() {
     let expected = expected();
     let trusted = TrustedKeys::from_pems(&[expected["trustedKey"].as_str().unwrap()]).unwrap();
     let options = ReplayOptions { start_from: StartFrom::LatestSnapshot, trusted, ..ReplayOptions::default() };
@@ -117,7 +117,7 @@ fn only_the_signed_snapshot_will_do_for_who_trusts_the_key() {
 }
 
 #[test]
-fn its_verification_counts_what_was_counted() {
+fn golden_run_verification_has_the_recorded_counts() {
     let found = watched(|task| {
         verify(&RunDirectory::new(golden()), &TrustedKeys::default(), &Redactions::default(), task).unwrap()
     });
@@ -137,7 +137,7 @@ fn its_verification_counts_what_was_counted() {
 }
 
 #[test]
-fn damage_is_named_and_what_came_before_it_stands() {
+fn damage_is_reported_and_earlier_events_replay() {
     let expected = expected();
     for damage in expected["damaged"].as_array().unwrap() {
         let run = damaged(damage);

@@ -60,7 +60,7 @@ fn flush(writer: &Writer) {
 }
 
 #[test]
-fn everything_is_done_through_the_trait() {
+fn core_accesses_files_only_through_the_trait() {
     let (memory, _mounted) = mounted(Path::new(ROOT));
     // Archives are unpacked here.
     let temporary = std::env::temp_dir();
@@ -88,7 +88,7 @@ fn everything_is_done_through_the_trait() {
 }
 
 #[test]
-fn a_path_belongs_to_what_was_mounted_last_as_long_as_its_guard_lives() {
+fn latest_mount_owns_a_path_while_its_guard_lives() {
     let root = PathBuf::from("/no-such-disk-either");
     let (path, inner) = (root.join("inner/file"), root.join("inner"));
     let (_outer_disk, outer) = mounted(&root);

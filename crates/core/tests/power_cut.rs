@@ -396,7 +396,7 @@ fn make_once(disk: &Mounted, work: &str, point: &str, visit: u64, way: Way) -> b
 }
 
 #[test]
-fn a_file_system_that_is_shut_down_has_what_was_made_or_nothing() {
+fn shut_down_file_system_has_the_complete_result_or_nothing() {
     let rounds = number("CUT_ROUNDS", 0);
     for_each_file_system(|name, disk| {
         let (mut trials, mut cuts) = (0, 0);
@@ -418,7 +418,7 @@ fn a_file_system_that_is_shut_down_has_what_was_made_or_nothing() {
 }
 
 #[test]
-fn a_file_system_that_is_shut_down_keeps_what_was_acknowledged() {
+fn shut_down_file_system_keeps_acknowledged_records() {
     let rounds = number("CUT_ROUNDS", 0);
     for_each_file_system(|name, disk| {
         let (mut trials, mut cuts) = (0, 0);
@@ -442,7 +442,7 @@ fn a_file_system_that_is_shut_down_keeps_what_was_acknowledged() {
 
 /// A batch for which there is no room, and a log that ends in the middle of a line: power cuts before and after the surplus is cut off.
 #[test]
-fn a_file_system_that_is_shut_down_when_something_is_cut_off_keeps_what_was_acknowledged() {
+fn shut_down_during_a_cut_keeps_acknowledged_records() {
     let (rounds, mut turn) = (number("CUT_ROUNDS", 0), 0);
     for_each_file_system(|name, disk| {
         let points = WITHOUT_ROOM.iter().flat_map(|point| [("session", point), ("run", point)]);

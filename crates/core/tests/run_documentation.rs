@@ -77,7 +77,7 @@ fn every_error_code_has_its_row() {
 }
 
 #[test]
-fn every_name_of_the_state_stands_there() {
+fn every_name_of_the_state_is_documented() {
     let page = page();
     let (_, section) = page.split_once("\n## 9. State and state hash\n").unwrap();
     let section = section.split("\n## ").next().unwrap();

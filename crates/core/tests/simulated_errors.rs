@@ -160,12 +160,12 @@ const CHECK_SESSION: Check = |disk, acknowledged| session::go_on(disk.root(), &|
 const CHECK_RUN: Check = |disk, acknowledged| run::go_on(disk.root(), &|| disk.tree(), acknowledged, 0);
 
 #[test]
-fn a_session_meets_every_error() {
+fn session_withstands_every_system_error() {
     try_all("a session", Path::new("/simulated/session-errors"), record_a_session, CHECK_SESSION);
 }
 
 #[test]
-fn a_run_meets_every_error() {
+fn run_withstands_every_system_error() {
     try_all("a run", Path::new("/simulated/run-errors"), record_a_run, CHECK_RUN);
 }
 
@@ -242,7 +242,7 @@ fn second_batch(fault: (Call, i32), known: Known) -> (Vec<u8>, Option<&'static s
 
 /// A newline after a line that is complete would be an empty line in the middle of a log.
 #[test]
-fn a_last_byte_that_can_not_be_read_is_no_torn_line() {
+fn unreadable_last_byte_is_not_a_torn_line() {
     for known in [Known::Nothing, Known::ItsOwnBatch] {
         assert_eq!(second_batch((Call::Read, libc::EIO), known), (b"first\n".to_vec(), Some("EIO")));
     }
@@ -252,7 +252,7 @@ fn a_last_byte_that_can_not_be_read_is_no_torn_line() {
 }
 
 #[test]
-fn a_file_that_may_only_be_written_is_whole_where_its_writer_knows_it() {
+fn write_only_file_counts_as_whole_if_its_writer_knows() {
     let unreadable = (Call::Open, libc::EACCES);
     assert_eq!(second_batch(unreadable, Known::ItsOwnBatch), (b"first\nsecond\n".to_vec(), None));
     assert_eq!(second_batch(unreadable, Known::AllButAnEnd), (b"first\n{\nsecond\n".to_vec(), None));
@@ -343,7 +343,7 @@ fn a_snapshot_whose_entry_can_not_be_synced_is_not_left() {
 
 /// The entries of such a directory are synced with its whole file system. If that fails too, they are not durable, and the recorder reports it.
 #[test]
-fn a_directory_that_may_not_be_read_is_synced_all_the_same() {
+fn unreadable_directory_is_synced() {
     for error in [None, Some(libc::EIO), Some(libc::ENOSYS)] {
         let also_fails = error == Some(libc::EIO);
         let root = Path::new("/simulated/unreadable-directory");

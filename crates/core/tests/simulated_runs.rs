@@ -43,7 +43,7 @@ fn recorded(root: &Path, durability: Durability) -> Disk {
 }
 
 #[test]
-fn a_new_run_keeps_what_was_acknowledged() {
+fn new_run_keeps_acknowledged_events_after_a_power_cut() {
     let root = Path::new("/simulated/new-run");
     let (base, log) = recorded(root, Durability::Fsync).history();
     let judge = |tree: &Tree, acknowledged: &_| judge(root, tree, acknowledged, 0);
@@ -54,7 +54,7 @@ fn a_new_run_keeps_what_was_acknowledged() {
 }
 
 #[test]
-fn garbage_behind_what_was_acknowledged_does_not_harm_that() {
+fn garbage_after_acknowledged_events_does_not_damage_them() {
     let root = Path::new("/simulated/run-garbage");
     let (base, log) = recorded(root, Durability::Fsync).history();
     let judge = |tree: &Tree, acknowledged: &_| judge_after_garbage(root, tree, acknowledged);
@@ -66,7 +66,7 @@ fn garbage_behind_what_was_acknowledged_does_not_harm_that() {
 
 /// The process ends after each of its operations, another one resumes with what the kernel has, and then the power is cut.
 #[test]
-fn a_run_that_outlived_its_process_keeps_what_was_acknowledged() {
+fn resumed_run_keeps_acknowledged_events_after_a_power_cut() {
     let root = Path::new("/simulated/run-second-life");
     let mut all = Tried::default();
     for durability in [Durability::Fsync, Durability::Os] {
@@ -95,7 +95,7 @@ fn a_run_that_outlived_its_process_keeps_what_was_acknowledged() {
 
 /// The first sectors written after an acknowledged event are missing, but later ones are present.
 #[test]
-fn what_is_behind_a_hole_is_copied_before_it_is_cut_off() {
+fn lines_after_a_hole_are_backed_up_before_they_are_cut_off() {
     let root = Path::new("/simulated/run-hole");
     let disk = recorded(root, Durability::Os);
     let mut tree = disk.tree();

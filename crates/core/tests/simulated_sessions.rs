@@ -56,7 +56,7 @@ fn recorded(root: &Path, durability: Durability) -> Disk {
 }
 
 #[test]
-fn a_new_session_keeps_what_was_acknowledged() {
+fn new_session_keeps_acknowledged_records_after_a_power_cut() {
     let root = Path::new("/simulated/new-session");
     let (base, log) = recorded(root, Durability::Fsync).history();
     let tried = try_all(root, &base, &log);
@@ -66,7 +66,7 @@ fn a_new_session_keeps_what_was_acknowledged() {
 
 /// The process ends after each of its operations, another one resumes with what the kernel has, and then the power is cut.
 #[test]
-fn a_session_that_outlived_its_process_keeps_what_was_acknowledged() {
+fn resumed_session_keeps_acknowledged_records_after_a_power_cut() {
     let root = Path::new("/simulated/second-life");
     let mut all = Tried::default();
     for durability in [Durability::Fsync, Durability::Os] {
@@ -153,7 +153,7 @@ fn try_snapshot(disk: &Disk, judge: &Judge<'_>) -> Tried {
 
 /// The clock of a file system may differ from that of the system, by which the file seems to have been left alone for a minute.
 #[test]
-fn a_file_is_at_rest_by_the_clock_of_its_file_system_too() {
+fn unchanged_file_is_judged_by_the_clock_of_its_file_system() {
     for (age_of_snapshot, is_at_rest) in [(60, false), (0, true)] {
         let root = Path::new("/simulated/session-clocks");
         let disk = Disk::new(root);

@@ -87,7 +87,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn any_text_is_put_together_again(value in any_value(), most in 1..200_usize) {
+    fn pieces_reassemble_to_the_text(value in any_value(), most in 1..200_usize) {
         let text = value.to_string();
         if let Some(pieces) = split(text.as_bytes(), most) {
             prop_assert_eq!(whole(&pieces).to_string(), text);

@@ -43,7 +43,7 @@ fn send_elsewhere(queue: &Arc<BatchQueue>) -> Arc<Notify> {
 }
 
 #[test]
-fn each_batch_is_taken_once_and_none_is_slept_on() {
+fn each_batch_is_received_once_and_wakes_the_receiver() {
     for ends_below in [NONE, ALL] {
         let orders = explore(2, ends_below, || {
             let queue = Arc::new(BatchQueue::default());

@@ -12,7 +12,7 @@ fn byte(batch: Option<Batch>) -> Option<u8> {
 }
 
 #[test]
-fn a_receiver_that_found_nothing_is_woken_once() {
+fn receiver_of_an_empty_queue_is_woken_once() {
     let queue = BatchQueue::default();
     let send = |byte| queue.send(batch(byte), || false);
     assert_eq!((send(1), send(2)), (Sent::Wake, Sent::Queued));

@@ -163,7 +163,7 @@ mod runs {
         #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
         #[test]
-        fn an_execution_recorded_twice_is_the_same(options in any_options(), seed in 0u64..1000) {
+        fn executions_recorded_twice_are_equal(options in any_options(), seed in 0u64..1000) {
             let sample = Sample::new(options);
             let events = events(&sample);
             let (left, right) = (Run::new(&sample, &events, 1), Run::new(&sample, &once_more(&events, seed), seed));
@@ -174,7 +174,7 @@ mod runs {
         }
 
         #[test]
-        fn one_other_output_is_found_where_it_is(options in any_options(), seed in 0u64..1000, at in any::<prop::sample::Index>()) {
+        fn changed_output_is_the_divergence(options in any_options(), seed in 0u64..1000, at in any::<prop::sample::Index>()) {
             let sample = Sample::new(options);
             let events = events(&sample);
             let outputs: Vec<usize> = (0..events.len()).filter(|&at| events[at].payload.get("outputHash").is_some()).collect();
@@ -210,7 +210,7 @@ mod runs {
         }
 
         #[test]
-        fn an_event_more_or_less_is_one_edit(options in any_options(), at in any::<prop::sample::Index>(), seed in 0u64..1000) {
+        fn inserted_or_removed_event_is_one_edit(options in any_options(), at in any::<prop::sample::Index>(), seed in 0u64..1000) {
             let sample = Sample::new(options);
             let events = events(&sample);
             prop_assume!(events.len() > 2);
@@ -244,7 +244,7 @@ mod runs {
         }
 
         #[test]
-        fn a_log_that_ends_earlier_is_cut_off(options in any_options(), seed in 0u64..1000, at in any::<prop::sample::Index>()) {
+        fn shorter_log_diverges_at_its_end(options in any_options(), seed in 0u64..1000, at in any::<prop::sample::Index>()) {
             let sample = Sample::new(options);
             let events = events(&sample);
             let places = compared(&events);
@@ -317,7 +317,7 @@ mod runs {
     }
 
     #[test]
-    fn causes_are_what_a_person_would_say() {
+    fn likely_causes_are_named() {
         let mismatch = |at: usize, path: &'static str, value: Value| {
             let (cause, kind, paths) = cause_of(at, |event| event.payload[path] = value.clone());
             assert_eq!(kind, DivergenceKind::EventMismatch);
@@ -358,7 +358,7 @@ mod runs {
     }
 
     #[test]
-    fn what_means_the_same_is_the_same() {
+    fn equivalent_spellings_are_equal() {
         let left = answered("one", "x");
         let mut right = answered("two", "x");
         right[0].payload["capabilities"] = json!(["a", "b", "a"]);
@@ -386,7 +386,7 @@ mod runs {
     }
 
     #[test]
-    fn events_in_another_order_were_scheduled_otherwise() {
+    fn reordered_events_are_a_scheduling_difference() {
         let left = answered("one", "x");
         let note = |code: &str| of(Kind::Error, None, 1, json!({ "code": code, "message": "", "recoverable": true }));
         let [mut one, mut other] = [left.clone(), left];
@@ -398,7 +398,7 @@ mod runs {
     }
 
     #[test]
-    fn an_event_that_came_of_another_one_is_a_change_also_behind_an_insertion() {
+    fn changed_parent_is_a_difference_even_after_an_insertion() {
         let note = |code: &str, parent| {
             of(Kind::Error, None, parent, json!({ "code": code, "message": "", "recoverable": true }))
         };
@@ -417,7 +417,7 @@ mod runs {
     }
 
     #[test]
-    fn a_damaged_log_is_told_with_the_event_unless_they_part_before() {
+    fn damage_is_reported_with_its_event_unless_the_logs_diverge_before() {
         let sample = Sample::new(crate::run::SampleOptions { max_events: 1, ..Default::default() });
         let (left, right) = (Run::new(&sample, &answered("one", "x"), 1), Run::new(&sample, &answered("two", "x"), 1));
         let path = RunDirectory::new(right.path()).log();
@@ -445,7 +445,7 @@ mod runs {
     }
 
     #[test]
-    fn a_run_and_a_session_are_not_compared_and_a_log_by_its_name_is_a_run() {
+    fn refuses_to_compare_a_run_with_a_session() {
         let sample = Sample::new(crate::run::SampleOptions { max_events: 1, ..Default::default() });
         let run = Run::new(&sample, &answered("one", "x"), 1);
         let session = session_file(r#"{"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}"#);
@@ -457,7 +457,7 @@ mod runs {
     }
 
     #[test]
-    fn what_was_redacted_is_said_to_be() {
+    fn redacted_values_are_marked() {
         let sample = Sample::new(crate::run::SampleOptions { max_events: 1, ..Default::default() });
         let with = |message: &str| {
             let mut events = answered("one", "x");
@@ -536,7 +536,7 @@ mod sessions {
     }
 
     #[test]
-    fn the_first_record_that_differs_is_told_and_why() {
+    fn first_different_record_is_reported_with_its_cause() {
         assert!(found(&talk("one", "x"), &talk("two", "x")).is_none());
         let cause = |at: usize, record: Value| {
             let mut right = talk("two", "x");
@@ -561,7 +561,7 @@ mod sessions {
     }
 
     #[test]
-    fn sides_and_chains_are_told() {
+    fn result_has_both_sides_and_their_ancestry() {
         let found = found(&talk("one", "x"), &talk("two", "y")).unwrap();
         let side = found.left.unwrap();
         assert_eq!((side.run_id.as_str(), side.event_id.as_str()), ("one", "rec_3"));
@@ -585,7 +585,7 @@ mod sessions {
     }
 
     #[test]
-    fn another_project_is_another_header() {
+    fn different_projects_differ_in_the_header() {
         let mut right = talk("two", "y");
         right[0]["payload"]["projectHash"] = json!("g");
         let found = found(&talk("one", "x"), &right).unwrap();
@@ -593,7 +593,7 @@ mod sessions {
     }
 
     #[test]
-    fn a_session_that_ends_in_the_middle_of_something_is_cut_off() {
+    fn shorter_session_diverges_at_its_end() {
         let left = talk("one", "x");
         let cause = |length: usize, torn: &str| {
             let right: String = talk("two", "x")[..length].iter().map(|record| format!("{record}\n")).collect();
@@ -615,7 +615,7 @@ mod sessions {
     }
 
     #[test]
-    fn lines_that_a_replay_passes_over_have_no_place() {
+    fn skipped_lines_are_not_numbered() {
         let lines =
             |garbage: &str| talk("s", "x").iter().map(|record| format!("{record}\n{garbage}")).collect::<String>();
         let (left, right) = (session_file(&lines("")), session_file(&lines("garbage\n\n null \n")));
@@ -632,7 +632,7 @@ mod sessions {
     }
 
     #[test]
-    fn a_difference_of_white_space_is_said_to_be_one() {
+    fn differences_in_white_space_are_named_as_such() {
         let mut right = talk("two", "x");
         right[1] = text("human", "do ");
         let found = found(&talk("one", "x"), &right).unwrap();
@@ -661,14 +661,14 @@ mod sessions {
         #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
         #[test]
-        fn a_talk_recorded_twice_is_the_same(talk in any_talk()) {
+        fn sessions_recorded_twice_are_equal(talk in any_talk()) {
             let (left, right) = (records(&talk, |n| format!("a{n}"), "a"), records(&talk, |n| format!("{}", 9 - n), "b"));
             let found = found(&left, &right);
             prop_assert!(found.is_none(), "{}", print(found.as_ref()));
         }
 
         #[test]
-        fn one_other_record_is_found_where_it_is(talk in any_talk(), at in any::<prop::sample::Index>()) {
+        fn changed_record_is_the_divergence(talk in any_talk(), at in any::<prop::sample::Index>()) {
             let left = records(&talk, |n| format!("a{n}"), "a");
             let mut right = records(&talk, |n| format!("b{n}"), "b");
             prop_assume!(right.len() > 1);
@@ -680,7 +680,7 @@ mod sessions {
         }
 
         #[test]
-        fn any_bytes_are_compared_or_refused(one in proptest::collection::vec(any::<u8>(), 0..200), other in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_are_compared_or_refused(one in proptest::collection::vec(any::<u8>(), 0..200), other in proptest::collection::vec(any::<u8>(), 0..200)) {
             let lines = |bytes: &[u8]| [start("s").to_string().as_bytes(), b"\n", bytes].concat();
             let write = |bytes: &[u8]| {
                 let mut file = tempfile::NamedTempFile::new().unwrap();

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn each_byte_at_each_place() {
+    fn classifies_each_byte_at_each_offset() {
         // Miri takes minutes for all 256.
         let bytes = if cfg!(miri) { b"\0\x1f\x20\"\\a\x7f\x80\xff".to_vec() } else { (0..=255).collect() };
         for byte in bytes {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn each_byte_ends_plain_ascii_or_does_not_at_each_place() {
+    fn finds_the_end_of_plain_ascii_at_each_offset() {
         let bytes = if cfg!(miri) { b"\0\x1f\x20\"\\a\x7f\x80\xff".to_vec() } else { (0..=255).collect() };
         for byte in bytes {
             for at in 0..LARGE_BLOCK_BYTES {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn each_byte_is_a_simple_escape_or_none() {
+    fn simple_escapes_match_their_definition() {
         for first in (0..=u8::MAX).step_by(LARGE_BLOCK_BYTES) {
             let block = std::array::from_fn(|at| first + at as u8);
             agrees(&block, 0).unwrap();
@@ -231,12 +231,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_large_block(bytes in prop::collection::vec(prop_oneof![Just(b'"'), Just(b'\\'), Just(b'a'), any::<u8>()], LARGE_BLOCK_BYTES), marked: u64) {
+        fn large_block_masks_match_a_byte_loop(bytes in prop::collection::vec(prop_oneof![Just(b'"'), Just(b'\\'), Just(b'a'), any::<u8>()], LARGE_BLOCK_BYTES), marked: u64) {
             agrees(bytes.first_chunk().unwrap(), marked)?;
         }
 
         #[test]
-        fn any_bytes(block: Block) {
+        fn block_masks_match_a_byte_loop(block: Block) {
             prop_assert_eq!(plain(&block), first(&block, ends_plain));
             prop_assert_eq!(plain_ascii(&block), first(&block, |byte| ends_plain(byte) || byte >= 0x80));
         }

@@ -148,7 +148,7 @@ mod tests {
     #[test]
     #[cfg(debug_assertions)]
     #[should_panic(expected = "comes too late")]
-    fn keys_out_of_order_are_noticed() {
+    fn unsorted_keys_are_detected() {
         let mut out = Vec::new();
         let mut object = Object::open(&mut out);
         write_integer(object.key("b"), 1);
@@ -164,7 +164,7 @@ mod tests {
         }
 
         #[test]
-        fn strings_print_as_serde_json_has_them(text in any::<String>()) {
+        fn strings_print_as_by_serde_json(text in any::<String>()) {
             let mut out = Vec::new();
             write_string(&mut out, &text);
             prop_assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(&text).unwrap());

@@ -236,7 +236,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_value_has_one_form(text in any::<String>()) {
+        fn equal_texts_have_equal_representations(text in any::<String>()) {
             let plain = Text::from_plain(&text);
             let json = serde_json::to_string(&text).unwrap();
             prop_assert_eq!(&plain, &Text::from_json(&json[1..json.len() - 1]));
@@ -247,7 +247,7 @@ mod tests {
         }
 
         #[test]
-        fn the_order_is_that_of_the_bytes(left in "[a\"\n\\\\é]{0,4}", right in "[a\"\n\\\\é]{0,4}") {
+        fn texts_are_ordered_by_their_bytes(left in "[a\"\n\\\\é]{0,4}", right in "[a\"\n\\\\é]{0,4}") {
             prop_assert_eq!(Text::from_plain(&left).cmp(&Text::from_plain(&right)), left.as_bytes().cmp(right.as_bytes()));
         }
     }

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn every_change_of_a_byte_is_found() {
+    fn digest_detects_any_changed_byte() {
         let content: Vec<u8> = (0..3_000_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         let blocks = blocks_of(&content, &[1, 700_000, 700_100, 2_900_000]);
         assert!(begins_with(&source_of(&content), &blocks, Threads::All));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_make_no_sense_are_no_beginning() {
+    fn inconsistent_blocks_never_match_a_file() {
         let content = b"0123456789";
         let source = source_of(content);
         assert!(begins_with(&source, &[], Threads::All));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_make_the_digest_of_the_whole() {
+    fn digest_does_not_depend_on_how_input_is_split() {
         let mut digest_of_parts = Digest::default();
         b"some bytes of a file".chunks(3).for_each(|part| digest_of_parts.add(part));
         assert_eq!(digest_of_parts.value(), digest(b"some bytes of a file"));

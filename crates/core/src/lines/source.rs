@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_cut_is_said_to_have_changed() {
+    fn truncated_file_is_reported_as_changed() {
         let (source, file) = source_of(&b"0123456789\n".repeat(KEPT_BYTES as usize / 5));
         file.as_file().set_len(10).unwrap();
         assert_eq!(source.bytes_at(100, 10, &mut Vec::new()), Err(ReadError::Changed));
@@ -320,7 +320,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_the_system_refuses_is_said_in_nodes_words() {
+    fn system_errors_have_the_wording_of_node() {
         let message = |path: &str| LineSource::open(Path::new(path)).err().unwrap().to_string();
         assert_eq!(message("/no/such/file"), "ENOENT: no such file or directory, open '/no/such/file'");
         assert_eq!(message("/"), "EISDIR: illegal operation on a directory, read");

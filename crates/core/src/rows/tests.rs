@@ -111,7 +111,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn prefixes_part_where_diff_finds_two_sessions_to_part(common in records(6), left in records(5), right in records(5)) {
+    fn prefix_keys_diverge_where_diff_does(common in records(6), left in records(5), right in records(5)) {
         let left = session(&[common.clone(), left].concat(), "1");
         let right = session(&[common, right].concat(), "2");
         let (one, other) = (steps(&left, &whole(&left)), steps(&right, &whole(&right)));

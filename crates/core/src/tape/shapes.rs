@@ -173,7 +173,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_are_told_apart_by_all_of_their_bytes(keys in prop::collection::vec("(a{6,8})?[ab\0]{0,2}", 0..60), parents in prop::collection::vec(0..4_u32, 60)) {
+        fn shapes_distinguish_keys_by_all_bytes(keys in prop::collection::vec("(a{6,8})?[ab\0]{0,2}", 0..60), parents in prop::collection::vec(0..4_u32, 60)) {
             let mut shapes = Shapes::default();
             let mut known = HashMap::new();
             for (key, parent) in keys.iter().zip(parents) {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_has_what_each_shape_extends() {
+    fn shape_list_names_each_parent() {
         let mut shapes = Shapes::default();
         shape(&mut shapes, &["a", "b"]);
         shape(&mut shapes, &["a", "b", "c"]);

@@ -187,7 +187,7 @@ fn spelled_character((c, escaped): (char, bool)) -> (Vec<u16>, String) {
 
 proptest! {
     #[test]
-    fn values_are_what_they_were(values in prop::collection::vec(spelled(), 0..5)) {
+    fn tape_round_trips_values(values in prop::collection::vec(spelled(), 0..5)) {
         let (expected, texts): (Vec<_>, Vec<_>) = values.into_iter().unzip();
         let texts: Vec<_> = texts.iter().map(String::as_bytes).collect();
         let found = Reader::all(&laid_out(&texts));
@@ -195,7 +195,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_not_json_is_left_as_it_is(mut json in spelled().prop_map(|(_, json)| json.into_bytes()), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn invalid_json_is_not_laid_out(mut json in spelled().prop_map(|(_, json)| json.into_bytes()), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let at = at.index(json.len());
         json[at] = byte;
         let left = Reader::all(&laid_out(&[&json, b"1"]));
@@ -229,7 +229,7 @@ fn numbers_are_read_as_javascript_reads_them() {
 }
 
 #[test]
-fn what_is_not_utf8_becomes_replacement_characters() {
+fn invalid_utf8_becomes_replacement_characters() {
     let short = Reader::all(&laid_out(&[b"\"a\xff\"", b"{\"\xe2\x82\":1}"]));
     let key: Vec<u16> = vec![0xfffd];
     assert_eq!(short, [string("a\u{fffd}"), Built::Object(vec![(key, Built::Number(1_f64.to_bits()))])]);
@@ -238,7 +238,7 @@ fn what_is_not_utf8_becomes_replacement_characters() {
 }
 
 #[test]
-fn strings_that_come_again_are_names() {
+fn repeated_strings_become_names() {
     let few = ["\"tool\""; FEW as usize].join(",");
     let tape = laid_out(&[format!("[{few},\"tool\",\"tool\"]").as_bytes(), br#"{"tool":"id-1"}"#]).tape;
     assert_eq!(tape.names, b"tool");
@@ -246,7 +246,7 @@ fn strings_that_come_again_are_names() {
 }
 
 #[test]
-fn objects_that_are_built_better_by_a_parser_are_left_to_it() {
+fn unsuitable_objects_are_left_to_json_parse() {
     let members = |count| (0..count).map(|n| format!("\"k{n}\":1")).collect::<Vec<_>>().join(",");
     let long_key = "k".repeat(MAX_KEY + 1);
     for object in [
@@ -269,7 +269,7 @@ fn objects_that_are_built_better_by_a_parser_are_left_to_it() {
 }
 
 #[test]
-fn no_pool_grows_without_end() {
+fn pools_are_bounded() {
     let strings = vec![format!("\"{}\"", "x".repeat(OWN_TEXT - 1)); 200].join(",");
     let tape = laid_out(&[format!("[{strings}]").as_bytes()]).tape;
     assert!(tape.narrow.len() <= POOL_BYTES + OWN_TEXT);
@@ -278,7 +278,7 @@ fn no_pool_grows_without_end() {
 
 /// Otherwise most of what follows would not fit either: the values would be on one tape with many texts that are copied, instead of on two with none.
 #[test]
-fn the_string_that_fills_the_pools_is_in_one() {
+fn string_that_fills_a_pool_is_kept_in_it() {
     for text in ["é", "名"].map(|first| format!("\"{first}{}\"", "x".repeat(1000))) {
         let mut builder = TapeBuilder::default();
         for _ in 0..POOL_BYTES / 1000 {
@@ -289,7 +289,7 @@ fn the_string_that_fills_the_pools_is_in_one() {
 }
 
 #[test]
-fn what_is_apart_has_nothing_in_a_pool() {
+fn values_pushed_apart_use_no_pool() {
     let hash = "0123456789abcdef".repeat(8);
     let mut builder = TapeBuilder::default();
     builder.push(format!("\"{hash}\"").as_bytes());
@@ -301,7 +301,7 @@ fn what_is_apart_has_nothing_in_a_pool() {
 }
 
 #[test]
-fn a_huge_string_leaves_no_huge_pool() {
+fn huge_string_does_not_enlarge_the_pool() {
     let huge = format!("é\\n{}", "x".repeat(SPARE_BYTES + 1));
     for json in
         [format!(r#"{{"text":"{huge}","wide":"{huge}名","id":"a"}}"#), format!(r#"["{huge}"#), format!(r#"["{huge}名"#)]
@@ -314,7 +314,7 @@ fn a_huge_string_leaves_no_huge_pool() {
 }
 
 #[test]
-fn strings_around_a_huge_one_are_what_they_were() {
+fn huge_string_does_not_change_its_neighbours() {
     let (narrow, wide) = ("\"é\n".repeat(20), "名\"…".repeat(20));
     let huge = format!("\n{}", "x".repeat(SPARE_BYTES));
     let strings = [&narrow, &wide, &huge, "id", &format!("{huge}名"), &wide, &narrow];
@@ -323,13 +323,13 @@ fn strings_around_a_huge_one_are_what_they_were() {
 }
 
 #[test]
-fn a_short_text_of_several_lines_is_no_name() {
+fn short_multi_line_text_is_not_a_name() {
     let TapeBuilder { tape, .. } = laid_out(&[br#"["a text\nof two lines","an id\"of one line"]"#]);
     assert_eq!((&tape.narrow[..], &tape.names[..]), (&b"a text\nof two lines"[..], &br#"an id\"of one line"#[..]));
 }
 
 #[test]
-fn what_is_long_shares_nothing() {
+fn long_texts_are_not_shared() {
     let long = "x".repeat(OWN_TEXT);
     let tape = laid_out(&[format!("[\"{long}\",\"{}\"]", "y".repeat(70)).as_bytes()]).tape;
     assert!(matches!(&tape.texts[..], [OwnText::Narrow(text)] if text.units() == long.as_bytes()));
@@ -359,7 +359,7 @@ fn an_item_without_room_takes_none_from_the_texts_behind_it() {
 }
 
 #[test]
-fn what_has_no_room_is_told_and_changes_nothing() {
+fn lack_of_room_is_reported_and_changes_nothing() {
     let many = format!("[{}]", vec!["1"; MAX_CODES * 2 / 3].join(","));
     let mut builder = TapeBuilder::default();
     assert!(builder.push(b"{\"a\":\"text\"}"));
@@ -373,7 +373,7 @@ fn what_has_no_room_is_told_and_changes_nothing() {
 }
 
 #[test]
-fn what_never_has_room_or_is_too_deep_is_left_as_it_is() {
+fn oversized_or_deep_values_are_left_as_json() {
     let many = format!("[{}]", vec!["1"; MAX_CODES].join(","));
     let deep = format!("{}1{}", "[".repeat(MAX_DEPTH + 1), "]".repeat(MAX_DEPTH + 1));
     for json in [many, deep] {

@@ -155,7 +155,7 @@ mod tests {
     use std::sync::mpsc;
 
     #[test]
-    fn jobs_run_elsewhere_also_when_one_panicked() {
+    fn jobs_run_on_other_threads_even_after_a_panic() {
         let cancellation = Cancellation::default();
         spawn(&cancellation, |_| panic!("a job that panics takes nothing else down"));
         let (sender, receiver) = mpsc::channel();

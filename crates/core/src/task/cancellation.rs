@@ -89,7 +89,7 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     #[test]
-    fn work_has_its_cancellation_and_what_comes_after_it_has_none() {
+    fn cancellation_is_scoped_to_its_work() {
         let (outer, inner) = (Cancellation::default(), Cancellation::default());
         outer.during(|| {
             inner.during(|| Cancellation::current().cancel());
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn another_thread_has_none() {
+    fn cancellation_is_not_inherited_by_threads() {
         let cancellation = Cancellation::default();
         cancellation.cancel();
         let elsewhere = || std::thread::spawn(|| Cancellation::current().is_cancelled()).join().unwrap();

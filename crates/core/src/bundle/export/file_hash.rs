@@ -140,7 +140,7 @@ mod tests {
     use crate::hash::sha256;
 
     #[test]
-    fn files_of_any_size_have_their_hashes_whatever_came_before() {
+    fn hash_of_a_file_does_not_depend_on_earlier_files() {
         let mut hasher = FileHasher::default();
         let bytes: Vec<u8> = (0..3_000_000u32).map(|n| (n * 7 % 251) as u8).collect();
         for size in [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 0, 2_999_999, 5, 10 * BLOCK_BYTES] {

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn each_policy_demands_what_it_says() {
+    fn each_signature_policy_enforces_its_requirement() {
         let (private, public) = key_pair();
         let signature = sign(&SigningKey::from_pem(private).unwrap(), b"manifest");
         let untrusted = Some(BundleCode::SignatureNotTrusted);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn more_signatures_do_no_harm_and_what_is_none_is_malformed() {
+    fn further_signatures_are_accepted_and_invalid_ones_malformed() {
         let (private, public) = key_pair();
         let key = SigningKey::from_pem(private).unwrap();
         let (good, bad) = (key.sign(PAYLOAD_TYPE, b"m"), key.sign(PAYLOAD_TYPE, b"other"));

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_images_and_words_are_no_encoded_texts() {
+    fn hashes_images_and_words_are_not_encoded_texts() {
         for text in [
             "da39a3ee5e6b4b0d3255bfef95601890afd80709",
             "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",

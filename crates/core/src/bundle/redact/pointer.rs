@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_leads_to_values_and_into_them() {
+    fn pointer_matches_a_value_and_everything_inside() {
         let path = [Step::Key(b"a/b"), Step::Index(10), Step::Key(br"m~\u006e")];
         for (pointer, expected) in [
             ("/a~1b/10/m~0n", Reach::Exactly),

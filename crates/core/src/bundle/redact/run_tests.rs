@@ -329,7 +329,7 @@ fn outcome(run: &Recorded, rules: &[RedactionRule]) -> Result<BundleInfo, Bundle
 }
 
 #[test]
-fn what_ids_hashes_and_states_are_made_of_is_never_redacted() {
+fn inputs_of_ids_hashes_and_states_are_never_redacted() {
     let run = plain_run();
     for kind in Kind::ALL {
         let Some(time) = run.records.iter().position(|record| record.kind == kind) else { continue };
@@ -352,7 +352,7 @@ fn what_ids_hashes_and_states_are_made_of_is_never_redacted() {
 }
 
 #[test]
-fn each_text_that_no_state_is_built_from_is_redacted() {
+fn texts_outside_the_state_are_redacted() {
     let run = plain_run();
     for (kind, field) in [
         (Kind::RunCreated, "workflow"),
@@ -413,7 +413,7 @@ fn salts(log: &[u8]) -> Vec<Option<String>> {
 }
 
 #[test]
-fn the_salt_is_no_content() {
+fn salts_are_not_redacted_as_content() {
     let run = plain_run();
     let hex = pattern("hex", r"\b[0-9a-f]{32}\b");
     assert_eq!(outcome(&run, std::slice::from_ref(&hex)).unwrap().redactions, 0);
@@ -430,7 +430,7 @@ fn the_salt_is_no_content() {
 }
 
 #[test]
-fn a_salt_that_was_recorded_as_a_secret_goes() {
+fn salt_recorded_as_a_secret_is_removed() {
     let run = plain_run();
     let before: Vec<_> =
         (0..=run.last()).map(|time| Some(String::from_utf8(salt_of(time).to_vec()).unwrap())).collect();
@@ -448,7 +448,7 @@ fn a_salt_that_was_recorded_as_a_secret_goes() {
 }
 
 #[test]
-fn a_secret_is_removed_from_wherever_else_it_occurs() {
+fn secret_is_removed_from_all_its_occurrences() {
     let run = plain_run();
     let secret = "cor\"rect/horse\nbattery";
     let times: Vec<u64> =
@@ -489,7 +489,7 @@ fn a_secret_is_removed_from_wherever_else_it_occurs() {
 }
 
 #[test]
-fn what_a_rule_of_ones_own_finds_is_removed_whatever_it_looks_like() {
+fn matches_of_user_rules_are_removed_whatever_they_look_like() {
     let run = plain_run();
     let time = run.records.iter().position(|record| record.kind == Kind::ToolInvoked).unwrap() as u64;
     let with = |secret: &str, note: &str| {
@@ -572,7 +572,7 @@ fn rules_apply_to_the_kinds_and_tools_that_they_name() {
 }
 
 #[test]
-fn nothing_is_written_by_rules_that_cannot_be_used() {
+fn invalid_rules_fail_before_anything_is_written() {
     let run = plain_run();
     assert_eq!(outcome(&run, &[pattern("x", "(")]).unwrap_err().code, BundleCode::InvalidRule);
     let root = tempfile::tempdir().unwrap();
@@ -582,7 +582,7 @@ fn nothing_is_written_by_rules_that_cannot_be_used() {
 }
 
 #[test]
-fn nothing_is_redacted_if_that_is_asked_for() {
+fn redaction_can_be_switched_off() {
     let run = plain_run();
     rewrite(&run, |time, _, payload| if time == 5 { with_member(&payload, "note", AWS) } else { payload });
     let root = tempfile::tempdir().unwrap();
@@ -601,7 +601,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(20))]
 
     #[test]
-    fn planted_secrets_are_nowhere_and_a_second_redaction_changes_nothing(
+    fn no_planted_secret_is_left_and_redaction_is_idempotent(
         seed in 1u64..50,
         secret in "[a-z]{2}[0-9]{3}[\\\\\"/é\n-]{1,2}[A-Z]{4}",
         places in prop::collection::vec((0u64..200, prop::collection::vec(any::<u8>(), 1..7), 1usize..3), 1..6),

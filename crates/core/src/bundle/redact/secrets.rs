@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn common_texts_are_no_secrets() {
+    fn common_texts_are_not_secrets() {
         for plain in ["", "hunt2", "postgres", "12345678", "beef1234", "cafe12345ab"] {
             assert!(is_common(plain.as_bytes()), "{plain}");
         }

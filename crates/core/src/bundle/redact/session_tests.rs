@@ -69,7 +69,7 @@ fn shape_of(path: &Path) -> (u64, String) {
 }
 
 #[test]
-fn strings_are_replaced_and_the_rest_is_as_it_was() {
+fn redaction_replaces_strings_and_keeps_everything_else() {
     let text = content(&format!(
         r#"{{"type":"text","text":"a {AWS} \n","n":1.50}}, {{"type":"tool_call","id":"c","name":"sh","parameters":{{"k":"{}"}}}}"#,
         escaped(AWS, &[2, 0, 3])
@@ -91,7 +91,7 @@ fn strings_are_replaced_and_the_rest_is_as_it_was() {
 }
 
 #[test]
-fn a_line_that_is_no_json_stays_none() {
+fn redaction_does_not_turn_damaged_lines_into_json() {
     let key = format!("-----BEGIN PRIVATE KEY-----\t{}\t-----END PRIVATE KEY-----", "Ab1+".repeat(20));
     // The unescaped tabs in the key make this invalid JSON.
     let line = content(&format!(r#"{{"type":"text","text":"{key}"}}"#));
@@ -105,7 +105,7 @@ fn a_line_that_is_no_json_stays_none() {
 }
 
 #[test]
-fn what_must_stay_fails_the_export() {
+fn secret_in_an_unredactable_place_fails_the_export() {
     let event = |severity: &str, message: &str| {
         format!(
             r#"{{"v":1,"seq":2,"ts":"t","type":"session_event","payload":{{"severity":"{severity}","message":"{message}"}}}}"#
@@ -375,7 +375,7 @@ fn hostile_lines_are_redacted_without_exceeding_limits() {
 }
 
 #[test]
-fn the_id_of_the_session_is_no_secret_whatever_it_is_called() {
+fn session_id_is_never_a_secret() {
     let id = "0c3f1b52-8d1e-4b5c-9f7a-2f6f0b1c9d11";
     let start = START.replace("s-1", id);
     let text = content(&format!(r#"{{"type":"text","text":"GET /resume?session_id={id}&x=1, SESSION_TOKEN={id}"}}"#));
@@ -384,7 +384,7 @@ fn the_id_of_the_session_is_no_secret_whatever_it_is_called() {
 }
 
 #[test]
-fn what_comes_into_a_source_after_it_was_looked_through_is_not_sealed() {
+fn export_fails_if_the_source_grows_after_the_scan_for_secrets() {
     let root = tempfile::tempdir().unwrap();
     let (source, destination) = (root.path().join("s.jsonl"), root.path().join("d"));
     // Other occurrences of this secret are not searched for: only lines with candidates are matched.
@@ -439,7 +439,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn whatever_is_around_them_no_secret_is_left(
+    fn no_secret_is_left_whatever_surrounds_it(
         parts in prop::collection::vec(("[ -~é\n]{0,6}", prop::collection::vec(any::<u8>(), 1..5), 0usize..4, any::<bool>()), 1..5),
         damage in prop::option::of((0usize..400, any::<u8>())),
     ) {

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_seen_whatever_is_in_it_and_mapped_to_all_of_it() {
+    fn words_with_invisible_characters_are_found_and_mapped_to_the_original() {
         for (before, written, after) in [
             ("a ", "se\u{1b}[01;31mcr\u{1b}[met", "\u{1b}[0m b"),
             ("\u{1b}[1m", "s\u{200b}ec\u{feff}ret", "\u{200b}"),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_read_as_they_stand_have_no_view() {
+    fn plain_texts_need_no_view() {
         for text in ["", "plain", "100 % of it", "a & b", "it's", "é – “x”"] {
             assert_eq!(views(text.as_bytes()).count(), 0, "{text}");
         }

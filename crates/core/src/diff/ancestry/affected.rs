@@ -46,7 +46,7 @@ mod tests {
     use crate::run::compile;
 
     #[test]
-    fn all_that_wait_are_affected_nearest_first() {
+    fn affected_nodes_are_all_dependents_nearest_first() {
         let node = |id: &str, on: &str| format!(r#"{{"id":"{id}","kind":"t","dependsOn":{on}}}"#);
         let nodes = [
             node("z", "[]"),

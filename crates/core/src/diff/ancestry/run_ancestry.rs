@@ -162,7 +162,7 @@ mod tests {
     use crate::run::{Recorded, SampleOptions};
 
     #[test]
-    fn a_chain_leads_back_along_the_recorded_parents() {
+    fn ancestry_follows_the_recorded_parents() {
         let options = SampleOptions { nodes: 40, max_events: 3000, ..SampleOptions::default() };
         let recorded = Recorded::new(options);
         let source = Source::run(recorded.directory.root());
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_log_cuts_the_chain_off() {
+    fn ancestry_ends_where_a_partial_log_begins() {
         let recorded = Recorded::new(SampleOptions { nodes: 10, max_events: 300, ..SampleOptions::default() });
         let log = recorded.log();
         let at = memchr::memchr_iter(b'\n', &log).nth(99).unwrap() + 1;
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_written_in_one_way() {
+    fn event_ids_have_one_spelling() {
         let recorded = Recorded::new(SampleOptions { max_events: 10, ..SampleOptions::default() });
         let path = recorded.directory.root();
         assert_eq!(trace(path, "evt_0").unwrap(), Chain::default());

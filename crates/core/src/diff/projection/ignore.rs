@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_leads_to_one_value() {
+    fn pointer_denotes_one_value() {
         let text = r#"{"a":{"b/c":[1,{"~d":2}],"":3},"*":{"0":4},"a~1":5,"\u0065":6}"#;
         for (pointer, value) in [
             ("/a/b~1c/0", "1"),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pointer_is_refused() {
+    fn rejects_invalid_pointers() {
         for pointer in ["a", "a/b", "#/a", "/~", "/a~2", "/a~/b"] {
             let error = Pointer::parse(pointer).unwrap_err();
             assert!(matches!(error, DiffError::InvalidPointer { .. }), "{pointer}");
@@ -126,7 +126,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_name_that_is_printed_is_read(names in proptest::collection::vec("[a~/0\\-é\"]{0,4}", 0..4)) {
+        fn printed_names_parse_back(names in proptest::collection::vec("[a~/0\\-é\"]{0,4}", 0..4)) {
             let mut pointer = String::new();
             names.iter().for_each(|name| push_name(&mut pointer, name));
             let read: Vec<String> = Pointer::parse(&pointer).unwrap().0.iter().map(|name| name.to_plain().into_owned()).collect();

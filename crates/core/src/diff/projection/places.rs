@@ -73,7 +73,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_place_is_how_many_come_before(start in 0u64..200, left_out in proptest::collection::vec(any::<bool>(), 0..300)) {
+        fn place_is_the_number_of_earlier_calls(start in 0u64..200, left_out in proptest::collection::vec(any::<bool>(), 0..300)) {
             let mut places = Places::from(start);
             let mut compared = -1;
             for (time, left_out) in (start..).zip(&left_out) {

@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_found_where_they_stand() {
+    fn values_are_found_at_their_paths() {
         let tree = tree(r#" {"a":[1, {"b":"x\n"} ,[]],"c" : {} , "a\u0062":null} "#);
         let array = tree.at(&["a"]).unwrap();
         assert_eq!(tree.text(array), r#"[1, {"b":"x\n"} ,[]]"#);
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_key_that_comes_twice_the_last_counts() {
+    fn last_of_duplicate_keys_counts() {
         let tree = tree(r#"{"a":1,"\u0061":2,"b":3,"a":4}"#);
         assert_eq!(tree.text(tree.at(&["a"]).unwrap()), "4");
         assert_eq!(tree.members(ROOT).count(), 2);
@@ -489,21 +489,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_no_tree() {
+    fn rejects_text_that_is_not_json() {
         for text in ["", " ", "{", "[1", "[1,]", "{\"a\"}", "{\"a\":1,}", "[1}", "1 2", "[]]", "01", "{a:1}", "nul"] {
             assert!(Tree::of(text.into()).is_none(), "{text:?}");
         }
     }
 
     #[test]
-    fn depth_costs_no_stack() {
+    fn nesting_does_not_use_stack() {
         let deep = format!("{}{}", "[".repeat(500_000), "]".repeat(500_000));
         assert_eq!(tree(&deep).nodes.len(), 500_000);
     }
 
     proptest! {
         #[test]
-        fn a_text_is_taken_apart_if_and_only_if_it_is_json(text in "[\\[\\]{},:\"a0-9.eE+\\-\\\\nutrufals ]{0,24}") {
+        fn text_is_parsed_if_and_only_if_it_is_json(text in "[\\[\\]{},:\"a0-9.eE+\\-\\\\nutrufals ]{0,24}") {
             let is_json = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
             prop_assert_eq!(Tree::of(text.as_str().into()).is_some(), is_json);
         }

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_start_is_no_session() {
+    fn file_without_session_start_is_not_a_session() {
         assert_eq!(records(b""), Err(SessionFault::EmptyFile));
         assert_eq!(records(b"\xef\xbb\xbf"), Err(SessionFault::EmptyFile));
         assert_eq!(records(b"\n"), Err(SessionFault::MissingStart));
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn large_files_are_read_on_another_thread_and_give_the_same() {
+    fn threaded_reading_of_large_files_has_the_same_result() {
         let line = format!("{{\"type\":\"x\",\"payload\":\"{}\"}}\n", "y".repeat(1000));
         let (found, _) = records(format!("{START}\n{}", line.repeat(2000)).as_bytes()).unwrap();
         assert_eq!(found.len(), 2001);

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn excerpts_show_what_differs_and_a_little_before_it() {
+    fn excerpts_begin_shortly_before_the_difference() {
         let field = |left: &str, right: Option<&str>| Field {
             path: String::new(),
             left: Some(left.to_owned()),

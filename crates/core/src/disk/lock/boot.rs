@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_start_of_linux_is_known() {
+    fn boot_time_is_known_on_linux() {
         assert_eq!(parsed("00112233-4455-6677-8899-aabbccddeeff\n").unwrap()[..3], [0x00, 0x11, 0x22]);
         assert_eq!(parsed("not one"), None);
         assert!(of_this_system().is_some_and(|boot| boot != Boot::default()));

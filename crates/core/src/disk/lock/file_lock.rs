@@ -210,7 +210,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     #[test]
-    fn the_second_is_told_of_the_first() {
+    fn second_claim_reports_the_first_owner() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s.jsonl");
         let lock = FileLock::acquire(&path, "first").unwrap();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_owner_left_is_taken_over() {
+    fn lock_of_a_dead_owner_is_taken_over() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s.jsonl");
         std::fs::write(FileLock::path_for(&path), "an owner with a long name that was killed").unwrap();
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn at_no_time_do_two_have_it() {
+    fn lock_never_has_two_owners() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s.jsonl");
         let (inside, taken) = (AtomicU32::new(0), AtomicU32::new(0));

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_tell_a_held_lock_from_one_that_was_let_go() {
+    fn probe_distinguishes_held_from_released_locks() {
         let directory = tempfile::tempdir().unwrap();
         let (path, id) = lock_file(&directory);
         assert_eq!(look(&path, id), Look::Free);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn many_looks_at_once_neither_see_each_other_nor_keep_an_owner_out() {
+    fn concurrent_probes_do_not_block_each_other_or_an_owner() {
         let directory = tempfile::tempdir().unwrap();
         let (path, id) = lock_file(&directory);
         std::thread::scope(|scope| {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_replaced_or_removed_is_another() {
+    fn probe_detects_a_replaced_or_removed_lock_file() {
         let directory = tempfile::tempdir().unwrap();
         let (path, (device, inode)) = lock_file(&directory);
         if cfg!(unix) {

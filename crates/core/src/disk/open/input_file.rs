@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_named_and_never_waited_for() {
+    fn non_regular_files_are_refused_without_waiting() {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
         make_pipe(&at("pipe"));

@@ -43,7 +43,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn the_first_bytes_tell_what_a_file_is() {
+    fn first_bytes_determine_the_kind_of_a_file() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("file");
         for (bytes, archive, recording) in [
@@ -66,7 +66,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_pipe_is_not_waited_for() {
+    fn sniffing_does_not_wait_for_a_pipe() {
         let root = tempfile::tempdir().unwrap();
         let pipe = root.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_as_node_says_it() {
+    fn error_messages_are_those_of_node() {
         let path = Path::new("/x/y.jsonl");
         let missing = io::Error::from_raw_os_error(libc::ENOENT);
         assert_eq!(
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unnamed_error_is_unknown() {
+    fn system_error_without_a_name_has_the_code_unknown() {
         assert_eq!(OsError::new(&io::Error::from_raw_os_error(9999), "read", None).code, "UNKNOWN");
     }
 }

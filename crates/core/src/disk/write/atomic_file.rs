@@ -42,7 +42,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_file_is_replaced_whole_and_nothing_else_is_left() {
+    fn atomic_write_replaces_the_whole_file_and_leaves_no_others() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a/b/c");
         for (bytes, durability) in [(&b"first"[..], Durability::Os), (b"", Durability::Fsync)] {
@@ -54,7 +54,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn others_may_read_it_as_any_file() {
+    fn atomic_file_has_default_permissions() {
         use std::os::unix::fs::PermissionsExt;
         let root = tempfile::tempdir().unwrap();
         write(&root.path().join("atomic"), b"", root.path(), Durability::Os).unwrap();
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_leaves_what_was_there() {
+    fn failed_atomic_write_keeps_the_old_file() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("taken");
         fs::create_dir_all(path.join("inner")).unwrap();

@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_may_read_a_file_may_enter_its_directory() {
+    fn directory_mode_lets_file_readers_enter() {
         for (of_files, expected) in [(0o600, 0o700), (0o640, 0o750), (0o664, 0o775), (BY_UMASK, 0o777)] {
             assert_eq!(of_directory(of_files), expected);
         }

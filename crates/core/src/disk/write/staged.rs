@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_sealed_leaves_nothing() {
+    fn dropping_an_unsealed_directory_removes_it() {
         let root = tempfile::tempdir().unwrap();
         let staged = StagedDirectory::new(&root.path().join("x")).unwrap();
         staged.create(&staged.path().join("a/b")).unwrap();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_replaced_not_even_what_came_meanwhile() {
+    fn sealing_never_replaces_an_existing_destination() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("x");
         let (directory, file) = (StagedDirectory::new(&path).unwrap(), StagedFile::new(&path).unwrap());
@@ -187,7 +187,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn others_may_read_it_as_anything_else() {
+    fn staged_directory_has_default_permissions() {
         use std::os::unix::fs::PermissionsExt;
         let root = tempfile::tempdir().unwrap();
         let path = |name: &str| root.path().join(name);

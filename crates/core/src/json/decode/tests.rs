@@ -6,7 +6,7 @@ fn decoded(inside: &[u8]) -> String {
 }
 
 #[test]
-fn blank_is_what_trim_leaves_nothing_of() {
+fn blank_text_is_what_javascript_trims_to_nothing() {
     for blank in ["", " ", "\t\u{b}\u{c}\r", "\u{feff}", "\u{a0}\u{2028}\u{3000}\u{1680}\u{200a}\u{202f}\u{205f}"] {
         assert!(is_blank(blank.as_bytes()), "{blank:?}");
     }
@@ -17,7 +17,7 @@ fn blank_is_what_trim_leaves_nothing_of() {
 }
 
 #[test]
-fn a_string_is_blank_by_what_its_escapes_mean() {
+fn blankness_considers_decoded_escapes() {
     for blank in [&b""[..], b" ", br"\u0020\t\n\r\f\u000b", br"\ufeff\u00a0 \u2029\u3000", "\u{2003}\\u1680".as_bytes()]
     {
         assert!(is_blank_string(blank), "{blank:?}");
@@ -78,7 +78,7 @@ fn by_serde_json(inside: &[u8]) -> Option<Vec<u16>> {
 
 proptest! {
     #[test]
-    fn a_string_is_decoded_as_narrow_as_it_can_be_and_goes_on_wide(inside in insides(), behind in "[a-z\"]{0,9}") {
+    fn decoding_switches_from_narrow_to_wide_at_the_first_wide_character(inside in insides(), behind in "[a-z\"]{0,9}") {
         let bytes = [&inside[..], b"\"", behind.as_bytes()].concat();
         let mut narrow = Vec::new();
         let decoded_narrow = decode_narrow_onto(&mut narrow, &bytes);
@@ -101,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_no_string_is_not_decoded_as_one(inside in insides(), end in prop::sample::select(vec![&b""[..], b"\n\"", b"\\", b"\\x\"", br"\u12g4"])) {
+    fn invalid_strings_are_not_decoded(inside in insides(), end in prop::sample::select(vec![&b""[..], b"\n\"", b"\\", b"\\x\"", br"\u12g4"])) {
         let bytes = [&inside[..], end].concat();
         let (mut narrow, mut units) = (Vec::new(), Vec::new());
         let at = decode_narrow_onto(&mut narrow, &bytes);
@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn the_beginning_of_a_text_is_that_of_the_whole(
+    fn bounded_decoding_is_a_prefix_of_full_decoding(
         pieces in proptest::collection::vec(prop_oneof![
             any::<String>().prop_map(|text| text.replace(['"', '\\'], "x").into_bytes()),
             prop::sample::select(vec![&br"\n"[..], br"\ud83d", br"\ude00", b"\xff", b"\xe2\x82", b"\xf0\x9f\x98\x80"]).prop_map(<[u8]>::to_vec),

@@ -7,7 +7,7 @@ fn one(json: &'static str) -> Field<'static> {
 }
 
 #[test]
-fn the_last_of_equal_keys_counts_however_it_is_spelt() {
+fn last_of_duplicate_keys_counts_however_spelled() {
     assert_eq!(one(r#"{"f":1,"f":2}"#).integer(), Ok(2));
     assert_eq!(one(r#"{"f":1,"\u0066":2}"#).integer(), Ok(2));
     assert_eq!(one(r#"{"\u0066":2,"f":1,"g":{"f":3}}"#).integer(), Ok(1));
@@ -17,14 +17,14 @@ fn the_last_of_equal_keys_counts_however_it_is_spelt() {
 }
 
 #[test]
-fn only_one_whole_object_is_an_object() {
+fn rejects_text_that_is_not_one_object() {
     for text in ["", "null", "[]", "\"{}\"", "{", "{}x", " {}", "{} ", "{}{}", "{\"f\":1,}", "{\"f\":01}"] {
         assert_eq!(read(text, names!["f"], &mut Nesting::default()).unwrap_err(), FieldError::NotAnObject, "{text:?}");
     }
 }
 
 #[test]
-fn integers_are_what_javascript_takes_as_such() {
+fn accepts_integers_as_javascript_reads_them() {
     for (json, value) in [
         ("0", Some(0)),
         ("-0", Some(0)),
@@ -46,7 +46,7 @@ fn integers_are_what_javascript_takes_as_such() {
 }
 
 #[test]
-fn values_have_the_type_that_is_asked_for() {
+fn rejects_values_of_another_type() {
     assert_eq!(one(r#"{"f":"a\u0062"}"#).id().unwrap().as_json(), "ab");
     assert_eq!(one(r#"{"f":""}"#).text().unwrap().as_json(), "");
     assert_eq!(one(r#"{"f":true}"#).boolean(), Ok(true));
@@ -100,7 +100,7 @@ fn any_member() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn the_quick_way_reads_what_the_thorough_one_reads(
+    fn fast_path_agrees_with_the_general_reader(
         members in proptest::collection::vec(any_member(), 0..5), end in prop::sample::select(vec!["}", "}", "}", "", "}}", ",}"]),
     ) {
         let object = format!("{{{}{end}", members.join(","));

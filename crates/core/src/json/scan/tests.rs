@@ -149,7 +149,7 @@ fn json() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn an_escape_is_judged_at_each_place() {
+fn escapes_are_validated_at_each_offset() {
     for (escape, is_good) in [("\\n", true), ("\\x", false), ("\\u00e9", true), ("\\u00g9", false)] {
         for at in 0..3 * LARGE_BLOCK_BYTES {
             let (before, behind) = ("a".repeat(at), "b".repeat(2 * LARGE_BLOCK_BYTES));

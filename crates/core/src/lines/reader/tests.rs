@@ -39,7 +39,7 @@ fn sparse(parts: &[(u64, &[u8])], size: u64) -> Option<(LineSource, tempfile::Na
 
 #[cfg(unix)]
 #[test]
-fn a_hole_is_a_part_of_a_line_that_is_not_read() {
+fn holes_in_a_line_are_skipped_without_reading() {
     const FAR: u64 = 1 << 42;
     for (beginning, is_refused) in [(&b""[..], false), (b"{\"a\":\"", true)] {
         let Some((source, _file)) = sparse(&[(0, b"{}\n"), (3, beginning), (FAR, b"x\"}\n{}\n")], 2 * FAR) else {
@@ -72,7 +72,7 @@ fn a_hole_is_a_part_of_a_line_that_is_not_read() {
 }
 
 #[test]
-fn a_line_that_will_be_refused_is_not_gathered() {
+fn refused_lines_are_not_buffered() {
     let line = |length: usize, last: u8| [b"{\"a\":\"", &vec![b'x'; length - 7][..], &[last, b'\n']].concat();
     for (length, last, is_kept) in
         [(MAX_LINE_BYTES, b'x', true), (MAX_LINE_BYTES + 1, b'x', false), (MAX_LINE_BYTES, b'\0', false)]
@@ -123,7 +123,7 @@ fn read_range(reader: &mut LineReader, source: &LineSource, content: &[u8], rang
 }
 
 #[test]
-fn every_byte_is_handed_out_once_in_whole_lines() {
+fn chunks_are_whole_lines_and_cover_every_byte_once() {
     let line = |length: usize| [vec![b'{'; length], vec![b'\n']].concat();
     let many: Vec<u8> = (0..3000).flat_map(|n| line(n % 1500)).collect();
     let c = CHUNK_BYTES;
@@ -141,7 +141,7 @@ fn every_byte_is_handed_out_once_in_whole_lines() {
 
 proptest! {
     #[test]
-    fn ranges_that_follow_each_other_have_each_line_once(
+    fn adjacent_ranges_yield_each_line_once(
         lines in proptest::collection::vec((0usize..40, any::<bool>()), 0..30),
         ended in any::<bool>(),
         mut cuts in proptest::collection::vec(0u64..700, 0..6),
@@ -168,7 +168,7 @@ proptest! {
 }
 
 #[test]
-fn ranges_across_long_lines_have_each_line_once() {
+fn adjacent_ranges_across_long_lines_yield_each_line_once() {
     let c = CHUNK_BYTES;
     let line = |length: usize| [vec![b'['; length], vec![b'\n']].concat();
     let content = [line(10), line(5 * c + 3), line(1), line(c - 7), line(2 * c), b"[1".to_vec()].concat();
@@ -184,7 +184,7 @@ fn ranges_across_long_lines_have_each_line_once() {
 }
 
 #[test]
-fn a_line_that_is_no_json_is_passed_over_in_bounded_memory() {
+fn lines_that_can_not_be_json_are_skipped_in_bounded_memory() {
     let zeros = vec![0; 5 * CHUNK_BYTES + 17];
     for (tail, lines) in [(&b""[..], 2), (b"\n", 2), (b"\nnext\nlast", 4)] {
         let content = [b"first\n", &zeros[..], tail].concat();
@@ -210,7 +210,7 @@ fn a_line_that_is_no_json_is_passed_over_in_bounded_memory() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_passed_over_if_it_is_torn() {
+fn oversized_torn_line_is_skipped() {
     let long = |length: usize| [b"{\"a\":\"", &vec![b'x'; length][..]].concat();
     for length in [MAX_LINE_BYTES - 6, MAX_LINE_BYTES - 5, MAX_LINE_BYTES, MAX_LINE_BYTES + (3 << 20)] {
         for (tail, is_torn) in [(&b""[..], true), (b"\n", false), (b"\nnext", false)] {

@@ -80,7 +80,7 @@ fn a_small_file_is_one_segment() {
 }
 
 #[test]
-fn what_is_appended_meanwhile_is_left_to_the_next_reader() {
+fn data_appended_after_opening_is_not_read() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&b"0\n".repeat(1 << 20)).unwrap();
     file.write_all(b"1").unwrap();
@@ -94,7 +94,7 @@ fn what_is_appended_meanwhile_is_left_to_the_next_reader() {
 }
 
 #[test]
-fn work_that_is_dropped_ends() {
+fn dropping_segments_ends_their_threads() {
     let source = source(9 << 20);
     let mut segments = segments(&source, |_| {}, Threads::All);
     assert!(segments.next_output().is_some());

@@ -109,7 +109,7 @@ fn explore_writers(preemptions: usize, model: fn(Model)) {
 }
 
 #[test]
-fn what_is_flushed_is_in_the_file_and_what_comes_later_too() {
+fn flushed_and_later_lines_reach_the_file() {
     explore_writers(2, |model| {
         model.push("a");
         let flushed = model.flush("a\n");
@@ -123,7 +123,7 @@ fn what_is_flushed_is_in_the_file_and_what_comes_later_too() {
 
 /// The thread may be working, pausing, waiting, ending or gone.
 #[test]
-fn a_line_that_comes_when_the_thread_is_about_to_rest_is_written_without_a_flush() {
+fn line_queued_as_the_thread_goes_idle_is_written() {
     explore_writers(2, |model| {
         model.push("a");
         model.flush("a\n").wait();
@@ -171,7 +171,7 @@ fn a_writer_that_a_caller_stops_writes_what_was_queued_and_answers_all() {
 
 /// The end of a worker: everything is written, and the thread ends.
 #[test]
-fn the_end_waits_for_the_last_batch() {
+fn closing_waits_for_the_last_batch() {
     explore_writers(2, |model| {
         model.push("a");
         model.push("b");

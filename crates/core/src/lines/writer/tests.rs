@@ -83,7 +83,7 @@ fn what_is_queued_is_written_without_a_flush_and_after_the_writer_is_gone() {
 
 /// Regression: the writer slept although a line was queued during its last pause, since it paused after its last check and not before it.
 #[test]
-fn a_line_that_comes_in_the_last_pause_is_not_slept_on() {
+fn line_queued_in_the_last_pause_is_written() {
     let fixture = fixture(Durability::Os);
     for round in 0..400 {
         fixture.push("a");
@@ -101,7 +101,7 @@ fn a_line_that_comes_in_the_last_pause_is_not_slept_on() {
 
 /// Regression: the polling thread kept the file of a worker locked after the worker had ended.
 #[test]
-fn an_ended_writer_has_let_go_of_its_file_at_once() {
+fn ended_writer_has_closed_its_file() {
     let fixture = fixture(Durability::Os);
     for round in 0..50 {
         let lock = FileLock::acquire(&fixture.path, "x").unwrap();
@@ -132,7 +132,7 @@ fn an_idle_writer_is_flushed_at_once() {
 }
 
 #[test]
-fn a_line_that_refuses_to_be_written_leaves_nothing() {
+fn line_that_fails_to_print_leaves_no_bytes() {
     let fixture = fixture(Durability::Os);
     let refuse = |buffer: &mut Vec<u8>| {
         buffer.extend_from_slice(b"half a li");
@@ -145,7 +145,7 @@ fn a_line_that_refuses_to_be_written_leaves_nothing() {
 }
 
 #[test]
-fn a_file_that_is_gone_ends_the_writer_once() {
+fn missing_file_ends_the_writer_with_one_failure() {
     let fixture = fixture(Durability::Os);
     fixture.push("a");
     fixture.flush().unwrap();
@@ -222,7 +222,7 @@ fn a_writer_that_was_stopped_takes_no_more_lines() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_device_drops_what_it_did_not_take() {
+fn full_device_drops_unwritten_lines() {
     let fixture = fixture(Durability::Os);
     let full = Arc::new(Target::new("/dev/full".into()));
     push_to(&fixture.writer, &full, "x");
@@ -232,7 +232,7 @@ fn a_full_device_drops_what_it_did_not_take() {
 }
 
 #[test]
-fn lines_go_to_the_file_that_they_were_queued_for() {
+fn lines_are_written_to_the_file_current_when_queued() {
     let fixture = fixture(Durability::Fsync);
     let other_path = fixture.path.with_extension("other");
     std::fs::write(&other_path, "").unwrap();
@@ -252,7 +252,7 @@ fn lines_go_to_the_file_that_they_were_queued_for() {
 
 /// With `fsync`, lines written to one file are synced before the writer fails at another file.
 #[test]
-fn a_failure_behind_an_unsynced_file_keeps_what_is_in_it() {
+fn failure_keeps_lines_of_an_earlier_unsynced_file() {
     let fixture = fixture(Durability::Fsync);
     fixture.push("a");
     fixture.wait_until_written();

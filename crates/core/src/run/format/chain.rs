@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_is_named() {
+    fn chain_verification_names_the_changed_part() {
         let log = String::from_utf8(log_of(3, 3)).unwrap();
         let code = |from: &str, to: &str| {
             let changed = log.replacen(from, to, 1);

@@ -48,7 +48,7 @@ mod tests {
     use crate::hash::is_lower_hex;
 
     #[test]
-    fn no_salt_comes_twice() {
+    fn salts_are_unique() {
         let mut salts = Salts::default();
         let drawn: Vec<Salt> = (0..1000).map(|_| salts.draw().unwrap()).collect();
         assert!(drawn.iter().all(|salt| is_lower_hex(salt)));

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_found_where_it_is() {
+    fn bad_line_is_reported_at_its_position() {
         let log = String::from_utf8(log_of(3000, 2000)).unwrap();
         let bad = log.replace(r#""time":2000,"ts""#, r#""time":2000,"at""#);
         let (times, fault, _) = read(bad.as_bytes());

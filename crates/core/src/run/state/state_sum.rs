@@ -91,7 +91,7 @@ mod tests {
     use crate::run::state::state_hash::StateHasher;
 
     #[test]
-    fn threads_together_add_each_entry_once() {
+    fn parallel_sum_adds_each_entry_once() {
         let options = SampleOptions { seed: 3, nodes: 400, max_events: 4000, ..SampleOptions::default() };
         let sample = Sample::new(options);
         let state = sample.state_after(sample.events.len());

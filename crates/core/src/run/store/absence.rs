@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_instead_of_a_run_is_said() {
+    fn error_names_what_is_found_instead_of_a_run() {
         let root = tempfile::tempdir().unwrap();
         let (nothing, file) = (root.path().join("nothing"), root.path().join("file"));
         let error = explain(&nothing);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_run_that_is_there_stays_as_it_is() {
+    fn errors_of_an_existing_run_are_unchanged() {
         let root = tempfile::tempdir().unwrap();
         let directory = RunDirectory::new(root.path());
         for part in [directory.log(), directory.dag(), directory.workflow()] {

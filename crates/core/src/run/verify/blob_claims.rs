@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_looked_at_is_no_match() {
+    fn unreadable_blob_is_not_a_match() {
         let blobs = BlobStore::new("nowhere");
         let redactions = Redactions { blobs: ["r".to_owned()].into(), ..Redactions::default() };
         let checker = BlobChecker::new(blobs, redactions);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blob_is_read_once_for_everything_that_is_said_about_it() {
+    fn blob_is_read_once_for_all_claims_about_it() {
         let root = tempfile::tempdir().unwrap();
         let blobs = BlobStore::new(root.path());
         let blob = as_text(&blobs.put(b"[1]", Durability::Os).unwrap()).to_owned();

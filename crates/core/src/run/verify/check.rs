@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_holds_that_was_not_checked() {
+    fn unchecked_claims_do_not_hold() {
         let checked = Check { checked: 1, ..Check::default() };
         assert!(checked.holds());
         assert!(!Check::default().holds());

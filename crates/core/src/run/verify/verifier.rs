@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_that_is_known_hides_none_before_it() {
+    fn known_failure_does_not_hide_earlier_ones() {
         let mut verifier = Verifier::new(None, None, true);
         let mut findings = Findings::default();
         findings.of_mut(Aspect::Chain).fail(100, RunError::new(ErrorCode::ChainBroken, "known"));

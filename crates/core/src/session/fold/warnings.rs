@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_are_shown_and_the_rest_counted() {
+    fn hundred_warnings_are_shown_and_the_rest_counted() {
         let mut warnings = Warnings::default();
         for line in 1..=100 {
             warnings.push(line, Problem::Unparseable);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn alarms_ring_above_five_percent_only() {
+    fn summary_warnings_begin_above_five_percent() {
         let tally = |events, unknown, malformed, unparseable| {
             texts(&Tally { events, unknown, malformed, unparseable, without_seq: 0 }.messages())
         };

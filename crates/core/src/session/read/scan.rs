@@ -238,7 +238,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn an_abridged_line_has_the_effect_of_the_whole_line(
+        fn abridged_line_has_the_effect_of_the_whole_line(
             line in line(),
             changed in proptest::option::weighted(0.3, (any::<prop::sample::Index>(), prop::sample::select(&b"{}[],:\"\\ 0-e.tn\x01\x80"[..]))),
             steps in proptest::collection::vec(1usize..90, 1..5),

@@ -50,7 +50,7 @@ fn texts_outlive_their_arena_and_each_other() {
 }
 
 #[test]
-fn a_text_of_any_length_has_a_place() {
+fn arena_accepts_texts_of_any_length() {
     let mut arena = arena();
     let large = [7_u16].repeat(3 * HUGE_PAGE);
     let (one, other) = (shared(&mut arena, &large), shared(&mut arena, &[1_u16; 5000]));
@@ -61,7 +61,7 @@ fn a_text_of_any_length_has_a_place() {
 /// A string that is kept must not keep the memory of its neighbours.
 #[cfg(all(target_os = "linux", not(miri)))]
 #[test]
-fn a_text_that_is_dropped_gives_its_pages_back() {
+fn dropped_text_releases_its_pages() {
     let mut arena = arena();
     let (kept, dropped) = (shared(&mut arena, &[1_u8; MIN_BYTES]), shared(&mut arena, &[2_u8; 1 << 20]));
     let (chunk, start) = (part(&kept).chunk.clone(), part(&dropped).start);

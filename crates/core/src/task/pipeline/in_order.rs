@@ -44,7 +44,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_comes_at_its_turn(numbers in Just((0..40).collect::<Vec<u64>>()).prop_shuffle()) {
+        fn results_are_returned_in_order(numbers in Just((0..40).collect::<Vec<u64>>()).prop_shuffle()) {
             let (mut in_order, mut coming) = (InOrder::default(), numbers.iter().map(|&number| (number, number * 7)));
             for number in 0..40 {
                 prop_assert_eq!((in_order.next_number(), in_order.next(|| coming.next())), (number, Some(number * 7)));

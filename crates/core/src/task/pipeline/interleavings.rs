@@ -52,7 +52,7 @@ fn results(pipeline: &mut Pipeline<Doubling>, jobs: &[usize]) -> Vec<(u64, usize
 }
 
 #[test]
-fn each_job_is_done_once_and_its_result_comes_back() {
+fn each_job_runs_once_and_returns_its_result() {
     explore_pipelines(2, |mut pipeline, done| {
         let mut found = results(&mut pipeline, &[5, 6, 7]);
         if !pipeline.is_serial {

@@ -70,7 +70,7 @@ fn rest<W: Worker>(pipeline: &mut Pipeline<W>) -> impl Iterator<Item = (u64, W::
 }
 
 #[test]
-fn each_job_is_done_once_on_however_many_threads() {
+fn each_job_runs_once_on_any_number_of_threads() {
     for helpers in [Some(0), Some(1), Some(4), None] {
         let Counted { mut pipeline, done, .. } = pipeline(helpers);
         let mut found: Vec<_> =
@@ -144,7 +144,7 @@ fn the_owner_works_although_a_helper_waits_for_a_job() {
 }
 
 #[test]
-fn a_panic_reaches_the_owner_whichever_thread_it_is_of() {
+fn panic_in_any_thread_reaches_the_owner() {
     for helpers in [Some(0), Some(3), None] {
         let Counted { mut pipeline, done, .. } = pipeline(helpers);
         [11, 12, 13, 14].into_iter().for_each(|job| pipeline.push(job));

@@ -25,7 +25,7 @@ fn both(root: &Path) -> [PathBuf; 2] {
 }
 
 #[test]
-fn a_run_and_a_session_verify_in_both_forms() {
+fn bundles_of_runs_and_sessions_verify_as_directory_and_archive() {
     let run = small_run();
     let root = tempfile::tempdir().unwrap();
     let session = session(root.path());
@@ -43,7 +43,7 @@ fn a_run_and_a_session_verify_in_both_forms() {
 }
 
 #[test]
-fn the_same_source_gives_the_same_bytes_wherever_it_lies() {
+fn export_bytes_do_not_depend_on_the_path_of_the_source() {
     let run = small_run();
     let other = tempfile::tempdir().unwrap();
     let copy = other.path().join("elsewhere/with another name");
@@ -62,7 +62,7 @@ fn the_same_source_gives_the_same_bytes_wherever_it_lies() {
 }
 
 #[test]
-fn the_source_is_in_it_byte_for_byte() {
+fn bundle_holds_the_source_byte_for_byte() {
     let run = small_run();
     run.write_snapshot(run.last(), None);
     let root = tempfile::tempdir().unwrap();
@@ -78,7 +78,7 @@ fn the_source_is_in_it_byte_for_byte() {
 }
 
 #[test]
-fn a_torn_end_of_a_log_and_what_a_crash_left_are_not_in_it() {
+fn export_leaves_out_torn_tails_and_crash_leftovers() {
     let run = small_run();
     let root = tempfile::tempdir().unwrap();
     let [whole, torn] = both(root.path());
@@ -92,7 +92,7 @@ fn a_torn_end_of_a_log_and_what_a_crash_left_are_not_in_it() {
 }
 
 #[test]
-fn sha256sum_takes_the_checksums_and_tar_the_archive() {
+fn sha256sum_accepts_the_checksums_and_tar_the_archive() {
     if !(has("sha256sum") && has("tar") && has("zstd")) {
         return;
     }
@@ -121,7 +121,7 @@ fn sha256sum_takes_the_checksums_and_tar_the_archive() {
 }
 
 #[test]
-fn what_tar_packs_anew_is_the_same_bundle() {
+fn bundle_repacked_by_tar_is_the_same_bundle() {
     if !(has("tar") && has("zstd")) {
         return;
     }
@@ -136,7 +136,7 @@ fn what_tar_packs_anew_is_the_same_bundle() {
 }
 
 #[test]
-fn a_signed_bundle_has_the_same_id_and_is_vouched_for() {
+fn signing_keeps_the_bundle_id() {
     use crate::bundle::format::SignaturePolicy;
     use crate::bundle::read::{VerifyOptions, verify};
     use crate::signature::TrustedKeys;
@@ -158,7 +158,7 @@ fn a_signed_bundle_has_the_same_id_and_is_vouched_for() {
 }
 
 #[test]
-fn nothing_is_replaced_and_nothing_left_after_a_failure() {
+fn failed_export_replaces_nothing_and_leaves_no_files() {
     let run = small_run();
     let root = tempfile::tempdir().unwrap();
     for destination in both(root.path()) {
@@ -196,7 +196,7 @@ fn refused(damage: impl FnOnce(&Recorded)) -> BundleCode {
 }
 
 #[test]
-fn a_run_whose_bundle_would_not_verify_is_not_sealed() {
+fn export_refuses_a_run_whose_bundle_would_not_verify() {
     let refused = |change: &dyn Fn(&Recorded)| {
         let run = small_run();
         change(&run);
@@ -231,7 +231,7 @@ fn a_blob(run: &Recorded) -> PathBuf {
 }
 
 #[test]
-fn a_damaged_source_is_not_exported() {
+fn export_refuses_a_damaged_source() {
     let changed = |run: &Recorded, from: &str, to: &str| {
         let log = String::from_utf8(run.log()).unwrap();
         fs::write(run.directory.log(), log.replacen(from, to, 1)).unwrap();
@@ -248,7 +248,7 @@ fn a_damaged_source_is_not_exported() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_in_a_source_is_not_followed() {
+fn export_does_not_follow_links_in_a_source() {
     let error = refused(|run| {
         let blob = a_blob(run);
         let elsewhere = run.beside().join("elsewhere");
@@ -260,7 +260,7 @@ fn a_link_in_a_source_is_not_followed() {
 
 #[cfg(unix)]
 #[test]
-fn a_session_may_be_named_by_a_link_as_for_its_replay() {
+fn export_accepts_a_link_to_a_session() {
     let (root, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let session = session(root.path());
     let link = root.path().join("link.jsonl");
@@ -270,7 +270,7 @@ fn a_session_may_be_named_by_a_link_as_for_its_replay() {
 }
 
 #[test]
-fn a_source_that_changes_between_the_readings_is_noticed() {
+fn export_detects_a_source_that_changes_while_it_is_read() {
     let run = small_run();
     let root = tempfile::tempdir().unwrap();
     let blob = a_blob(&run);
@@ -354,7 +354,7 @@ fn snapshot_run() -> (Recorded, u64) {
 }
 
 #[test]
-fn a_partial_bundle_holds_the_snapshot_and_what_comes_after() {
+fn partial_bundle_holds_the_snapshot_and_the_events_after_it() {
     let (run, time) = snapshot_run();
     let root = tempfile::tempdir().unwrap();
     let whole = root.path().join("whole");
@@ -380,7 +380,7 @@ fn a_partial_bundle_holds_the_snapshot_and_what_comes_after() {
 }
 
 #[test]
-fn a_bundle_may_begin_with_a_snapshot_behind_which_nothing_comes() {
+fn partial_bundle_may_have_no_events_after_its_snapshot() {
     let (run, _) = snapshot_run();
     run.write_snapshot(run.last(), None);
     let root = tempfile::tempdir().unwrap();
@@ -392,7 +392,7 @@ fn a_bundle_may_begin_with_a_snapshot_behind_which_nothing_comes() {
 }
 
 #[test]
-fn without_a_good_snapshot_there_is_no_partial_bundle() {
+fn partial_export_requires_a_valid_snapshot() {
     let (run, time) = snapshot_run();
     let root = tempfile::tempdir().unwrap();
     let destination = root.path().join("x");
@@ -412,7 +412,7 @@ fn without_a_good_snapshot_there_is_no_partial_bundle() {
 }
 
 #[test]
-fn what_no_reader_would_take_is_not_exported() {
+fn export_refuses_what_readers_would_refuse() {
     let run = small_run();
     let root = tempfile::tempdir().unwrap();
     for (limits, code) in [
@@ -432,7 +432,7 @@ fn what_no_reader_would_take_is_not_exported() {
 
 /// Exports a run with a redacted event from a snapshot, under a limit that is one byte less than a file has, for each limit in turn.
 #[test]
-fn each_limit_of_the_reader_for_a_whole_file_is_one_of_the_writer() {
+fn export_enforces_each_file_limit_of_the_reader() {
     let (run, _) = snapshot_run();
     let root = tempfile::tempdir().unwrap();
     let rules = vec![RedactionRule { name: "all".into(), path: Some("/*".into()), ..RedactionRule::default() }];
@@ -496,7 +496,7 @@ fn repetitive_session(root: &Path) -> PathBuf {
 }
 
 #[test]
-fn whatever_repeats_itself_verifies_with_the_default_limits() {
+fn repetitive_content_verifies_with_the_default_limits() {
     let run = small_run();
     let blobs = BlobStore::new(run.directory.blobs());
     blobs.put(&vec![b'a'; 8 << 20], Durability::Os).unwrap();
@@ -519,7 +519,7 @@ fn whatever_repeats_itself_verifies_with_the_default_limits() {
 }
 
 #[test]
-fn an_archive_that_would_expand_to_more_than_the_caller_allows_is_not_made() {
+fn export_refuses_archives_beyond_the_expansion_limit_of_the_caller() {
     let root = tempfile::tempdir().unwrap();
     let session = repetitive_session(root.path());
     let [directory, archive] = both(root.path());
@@ -541,7 +541,7 @@ fn told(source: &Path, destination: &Path) -> Vec<Progress> {
 }
 
 #[test]
-fn how_far_it_is_never_goes_back_and_has_one_end() {
+fn progress_never_decreases_and_ends_once() {
     let run = small_run();
     let blobs = BlobStore::new(run.directory.blobs());
     // One source is so repetitive that its archive is written twice, the other has a secret.
@@ -571,7 +571,7 @@ fn how_far_it_is_never_goes_back_and_has_one_end() {
 }
 
 #[test]
-fn an_archive_of_what_repeats_itself_is_taken_by_readers() {
+fn readers_accept_archives_of_repetitive_content() {
     let run = small_run();
     BlobStore::new(run.directory.blobs()).put(&vec![b'a'; 40 << 20], Durability::Os).unwrap();
     let root = tempfile::tempdir().unwrap();

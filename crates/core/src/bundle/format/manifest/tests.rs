@@ -26,7 +26,7 @@ fn the_id_can_be_recomputed_with_sha256sum() {
 }
 
 #[test]
-fn what_a_manifest_lists_is_checked() {
+fn manifest_entries_are_validated() {
     let codes = |path: &str| {
         let mut manifest = manifest();
         manifest.files.insert(path.to_owned(), ListedFile { sha256: [0; 32], size: 0 });
@@ -42,7 +42,7 @@ fn what_a_manifest_lists_is_checked() {
 }
 
 #[test]
-fn other_versions_are_told_from_damage() {
+fn other_format_versions_are_distinguished_from_damage() {
     let text = String::from_utf8(manifest().print()).unwrap();
     let code = |text: &str| Manifest::parse(text.as_bytes()).err().map(|error| error.code);
     assert_eq!(code(&text.replace("\"v\":1", "\"v\":2")), Some(BundleCode::UnsupportedVersion));

@@ -6,7 +6,7 @@ fn code(path: &[u8]) -> Option<BundleCode> {
 }
 
 #[test]
-fn the_files_of_a_bundle_pass() {
+fn paths_of_bundle_files_are_accepted() {
     let blob = blob_path(&"ab".repeat(32));
     for path in
         [EVENT_LOG, SESSION_LOG, DAG, MANIFEST, CHECKSUMS, "snapshots/snap_7.cath-snap", &blob, "console", "com"]
@@ -16,7 +16,7 @@ fn the_files_of_a_bundle_pass() {
 }
 
 #[test]
-fn each_way_out_of_a_bundle_has_its_code() {
+fn each_path_escaping_a_bundle_has_its_code() {
     use BundleCode::*;
     for (path, expected) in [
         (&b"/etc/passwd"[..], AbsolutePath),
@@ -53,7 +53,7 @@ fn each_way_out_of_a_bundle_has_its_code() {
 }
 
 #[test]
-fn no_two_paths_are_one_file() {
+fn rejects_paths_that_denote_the_same_file() {
     let mut names = PathSet::default();
     let mut add = |path: &str| names.add(&BundlePath::parse(path.as_bytes()).unwrap()).err().map(|error| error.code);
     assert_eq!([add("a/b"), add("a/c"), add("d")], [None; 3]);
@@ -65,7 +65,7 @@ fn no_two_paths_are_one_file() {
 }
 
 #[test]
-fn only_a_hash_in_its_place_is_the_name_of_a_blob() {
+fn blob_paths_consist_of_their_hash() {
     let hash = "ab".repeat(32);
     let blob = |path: &str| BundlePath::parse(path.as_bytes()).unwrap().blob();
     assert_eq!(blob(&blob_path(&hash)), Some(Some([0xab; 32])));
@@ -79,7 +79,7 @@ fn only_a_hash_in_its_place_is_the_name_of_a_blob() {
 
 proptest! {
     #[test]
-    fn what_passes_stays_below_the_root(path in "[a-zA-Z./\\\\: ~\0é]{0,12}") {
+    fn accepted_paths_stay_below_the_root(path in "[a-zA-Z./\\\\: ~\0é]{0,12}") {
         if let Ok(parsed) = BundlePath::parse(path.as_bytes()) {
             let below = parsed.below(Path::new("/root"));
             let mut parts = below.strip_prefix("/root").unwrap().components();

@@ -75,14 +75,14 @@ fn problems_with(entry: &[u8]) -> Vec<BundleCode> {
 }
 
 #[test]
-fn the_control_group_is_good() {
+fn unmodified_archive_is_accepted() {
     assert_eq!(problems(&zstd_of(&good_tar())), []);
     assert_eq!(problems_with(&entry(b"blobs/", b'5', b"")), [], "a directory says nothing");
     assert_eq!(problems_with(&entry(b"./", b'5', b"")), []);
 }
 
 #[test]
-fn an_entry_that_leads_elsewhere_is_refused_whatever_the_way() {
+fn rejects_entries_that_lead_out_of_the_archive() {
     use BundleCode::*;
     for (name, code) in [
         (&b"/tmp/evil"[..], AbsolutePath),
@@ -111,7 +111,7 @@ fn an_entry_that_leads_elsewhere_is_refused_whatever_the_way() {
 }
 
 #[test]
-fn nothing_stands_behind_the_nul_that_ends_a_name() {
+fn rejects_entry_names_with_bytes_after_the_nul() {
     use BundleCode::NulInPath;
     for name in [&b"dag.json\0/../../evil"[..], b"../x\0y", b"\0x"] {
         let found = problems_with(&entry(name, b'0', b""));
@@ -133,7 +133,7 @@ fn nothing_stands_behind_the_nul_that_ends_a_name() {
 }
 
 #[test]
-fn only_files_are_taken() {
+fn rejects_entries_that_are_not_files() {
     use BundleCode::*;
     for (kind, code) in [
         (b'1', Link),
@@ -159,7 +159,7 @@ fn only_files_are_taken() {
 }
 
 #[test]
-fn damaged_tar_is_told() {
+fn reports_damaged_tar() {
     use BundleCode::*;
     let good = good_tar();
     let with = |at: usize, byte: u8| {
@@ -182,7 +182,7 @@ fn damaged_tar_is_told() {
 }
 
 #[test]
-fn an_archive_ends_where_it_ends() {
+fn rejects_missing_or_additional_bytes_at_the_end() {
     use BundleCode::*;
     let good = good_tar();
     let ended = good.len() - END.len();
@@ -208,7 +208,7 @@ fn an_archive_ends_where_it_ends() {
 }
 
 #[test]
-fn a_frame_that_is_none_or_asks_for_too_much_is_refused_at_once() {
+fn rejects_invalid_and_oversized_frames_before_decoding() {
     use BundleCode::*;
     assert_eq!(problems(b""), [NotABundle]);
     assert_eq!(problems(&[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4]), [NotABundle]);
@@ -250,7 +250,7 @@ fn any_changed_byte_of_an_archive_is_found() {
 }
 
 #[test]
-fn a_bomb_does_not_go_off() {
+fn stops_a_decompression_bomb_at_the_limit() {
     // 2 GiB of zeros, compressed to about 64 KiB.
     let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
     encoder.write_all(&header(b"blobs/aa/x", b'0', &octal(2 << 30))).unwrap();
@@ -300,7 +300,7 @@ fn each_limit_has_its_code() {
 }
 
 #[test]
-fn the_total_is_a_limit_of_the_sizes_of_all_files() {
+fn total_limit_applies_to_the_sum_of_all_files() {
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("x.tar.zst");
     let codes = |total_bytes| {
@@ -337,7 +337,7 @@ fn archive_of(bytes: &[u8], at_a_time: usize, compression: Compression) -> Vec<u
 }
 
 #[test]
-fn what_is_bounded_expands_to_less_than_readers_allow() {
+fn bounded_compression_stays_below_the_expansion_limit() {
     let line = b"the same words again, and again the same words\n".repeat(100_000);
     let mixed = [&vec![0; 2 << 20][..], &line, &vec![b'a'; 3 << 20]].concat();
     for (level, bytes) in [(1, &vec![b'a'; 8 << 20]), (3, &line), (9, &mixed), (22, &vec![0; 4 << 20])] {
@@ -373,7 +373,7 @@ fn words(count: usize) -> Vec<u8> {
 }
 
 #[test]
-fn what_does_not_expand_too_much_is_compressed_as_one_stream() {
+fn content_within_the_expansion_limit_is_one_stream() {
     let text = words(60_000);
     let tar = [entry(b"a", b'0', &text), END.to_vec()].concat();
     let stream = zstd::encode_all(&tar[..], 1).unwrap();
@@ -384,7 +384,7 @@ fn what_does_not_expand_too_much_is_compressed_as_one_stream() {
 }
 
 #[test]
-fn an_archive_is_the_same_whoever_compresses_it() {
+fn compression_threads_do_not_change_the_archive() {
     // Enough for several threads, each of which compresses 2 MiB at level 1.
     let text = words(600_000);
     for (level, text) in [(1, &text[..]), (3, &text), (MAX_THREADED_LEVEL, &text), (1, &text[..600_000]), (1, b"x")] {
@@ -399,7 +399,7 @@ fn an_archive_is_the_same_whoever_compresses_it() {
 }
 
 #[test]
-fn a_writer_keeps_to_what_was_announced() {
+fn archive_writer_rejects_files_that_differ_from_the_plan() {
     let writer = || ArchiveWriter::new(Vec::new(), bounded(3), tar_bytes([5])).unwrap();
     let mut more = writer();
     more.begin("a", 5).unwrap();

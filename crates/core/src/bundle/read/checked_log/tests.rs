@@ -8,7 +8,7 @@ fn read(log: &[u8]) -> (CheckedLog, Option<BundleCode>) {
 }
 
 #[test]
-fn a_whole_log_tells_where_it_begins_and_ends() {
+fn intact_log_reports_its_first_and_last_event() {
     let recorded = Recorded::new(SampleOptions::default());
     let log = recorded.log();
     let (checked, code) = read(&log);
@@ -39,7 +39,7 @@ fn any_changed_byte_of_a_line_is_found() {
 }
 
 #[test]
-fn lines_that_are_lost_moved_or_too_long_are_found() {
+fn detects_lost_moved_and_oversized_lines() {
     let recorded = Recorded::new(SampleOptions::default());
     let log = recorded.log();
     let lines: Vec<&[u8]> = log.split_inclusive(|byte| *byte == b'\n').collect();
@@ -54,7 +54,7 @@ fn lines_that_are_lost_moved_or_too_long_are_found() {
 }
 
 #[test]
-fn the_first_line_of_a_session_is_read_as_its_replay_reads_it() {
+fn first_line_of_a_session_is_read_as_by_replay() {
     let told = |line: &[u8]| {
         let mut checked = CheckedSession::for_export();
         checked.read(&mut &line[..], &Limits::default()).unwrap();
@@ -88,7 +88,7 @@ fn the_first_line_of_a_session_is_read_as_its_replay_reads_it() {
 }
 
 #[test]
-fn what_a_replay_reads_of_a_session_is_not_too_long() {
+fn accepts_every_line_length_that_replay_accepts() {
     let read = |input: &mut dyn Read, limits: Limits| {
         CheckedSession::default().read(input, &limits).map_err(|error| error.code)
     };
@@ -104,7 +104,7 @@ fn what_a_replay_reads_of_a_session_is_not_too_long() {
 }
 
 #[test]
-fn a_session_tells_its_lines_and_times() {
+fn session_check_reports_lines_and_times() {
     let mut checked = CheckedSession::default();
     let text = "\u{feff}{\"v\":1,\"seq\":1,\"ts\":\"T1\",\"type\":\"session_start\",\"payload\":{\"sessionId\":\"s\"}}\nx\n\n{\"ts\":\"T2\"}\n{\"ts\":\"T3";
     checked.read(&mut text.as_bytes(), &Limits::default()).unwrap();

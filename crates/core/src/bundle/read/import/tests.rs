@@ -9,7 +9,7 @@ use crate::run::any_options;
 use crate::task::{Cancellation, Progress, Task};
 
 #[test]
-fn what_is_imported_is_the_bundle() {
+fn import_restores_the_files_of_the_bundle() {
     let root = tempfile::tempdir().unwrap();
     let path = |name: &str| root.path().join(name);
     let run = small_run();
@@ -41,7 +41,7 @@ fn an_imported_bundle_exports_to_the_same_bytes() {
 }
 
 #[test]
-fn nothing_is_left_of_a_bundle_that_does_not_verify() {
+fn import_leaves_no_files_of_an_invalid_bundle() {
     let root = tempfile::tempdir().unwrap();
     let path = |name: &str| root.path().join(name);
     exported(small_run().directory.root(), &path("bundle"));

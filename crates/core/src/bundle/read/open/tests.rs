@@ -8,7 +8,7 @@ fn opened(path: &Path) -> Result<Opened, ImportError> {
 }
 
 #[test]
-fn both_forms_give_the_files_of_the_original() {
+fn directory_and_archive_open_to_the_original_files() {
     let run = small_run();
     let root = tempfile::tempdir().unwrap();
     let session = session(root.path());
@@ -32,7 +32,7 @@ fn both_forms_give_the_files_of_the_original() {
 }
 
 #[test]
-fn what_was_unpacked_is_removed() {
+fn closing_removes_unpacked_files() {
     let root = tempfile::tempdir().unwrap();
     let archive = root.path().join("a.tar.zst");
     exported(small_run().directory.root(), &archive);
@@ -44,7 +44,7 @@ fn what_was_unpacked_is_removed() {
 }
 
 #[test]
-fn nothing_of_a_bundle_is_read_that_does_not_verify() {
+fn opening_refuses_a_bundle_that_does_not_verify() {
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("d");
     exported(small_run().directory.root(), &path);
@@ -56,7 +56,7 @@ fn nothing_of_a_bundle_is_read_that_does_not_verify() {
 }
 
 #[test]
-fn the_bundle_of_a_session_is_none_of_a_run() {
+fn session_bundle_is_refused_where_a_run_is_needed() {
     let root = tempfile::tempdir().unwrap();
     let session = session(root.path());
     for form in ["x", "x.tar.zst"] {

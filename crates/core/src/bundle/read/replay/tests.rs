@@ -68,7 +68,7 @@ fn a_whole_bundle_still_has_its_snapshots() {
 }
 
 #[test]
-fn what_is_wrong_with_the_states_of_a_partial_bundle_is_found_where_it_is() {
+fn wrong_states_of_a_partial_bundle_are_reported_at_their_event() {
     let (mut run, time) = sample();
     let at = time as usize + 3;
     run.records[at].state_hash = [b'0'; 64];

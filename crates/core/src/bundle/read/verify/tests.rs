@@ -116,7 +116,7 @@ fn every_missing_file_and_every_new_one_is_found() {
 }
 
 #[test]
-fn every_problem_is_told_not_only_the_first() {
+fn verification_reports_every_problem() {
     let bundle = Bundle::of_run();
     let blob = bundle.a_blob();
     bundle.write("dag.json", "{}");
@@ -131,7 +131,7 @@ fn every_problem_is_told_not_only_the_first() {
 }
 
 #[test]
-fn a_forger_who_seals_anew_has_to_keep_to_the_log() {
+fn resealed_bundle_with_a_false_manifest_is_detected() {
     let bundle = Bundle::of_run();
     bundle.reseal(|_| {});
     assert_eq!(bundle.codes(), []);
@@ -167,7 +167,7 @@ fn a_forger_who_seals_anew_has_to_keep_to_the_log() {
 }
 
 #[test]
-fn a_log_that_was_cut_is_told_by_its_head() {
+fn truncated_log_is_detected_by_the_recorded_head() {
     let bundle = Bundle::of_run();
     let log = bundle.read("events.cath-log");
     let whole: Vec<_> = log.split_inclusive('\n').collect();
@@ -178,7 +178,7 @@ fn a_log_that_was_cut_is_told_by_its_head() {
 }
 
 #[test]
-fn an_event_without_salt_is_one_that_is_listed_and_the_other_way_round() {
+fn events_without_salt_are_exactly_the_redacted_ones() {
     let bundle = Bundle::of_run();
     let log = bundle.read("events.cath-log");
     let salt = log.split(",\"salt\":").nth(3).unwrap().split_once(',').unwrap().0;
@@ -230,7 +230,7 @@ fn the_snapshot_of_a_partial_bundle_is_the_one_before_its_log() {
 }
 
 #[test]
-fn other_versions_are_told_from_damage() {
+fn other_format_versions_are_distinguished_from_damage() {
     let bundle = Bundle::of_run();
     let document = bundle.read("manifest.json");
     bundle.write("manifest.json", document.replace("\"v\":1", "\"v\":2"));
@@ -262,7 +262,7 @@ fn the_bundle_of_a_run_has_its_graph_and_its_workflow() {
 }
 
 #[test]
-fn a_bundle_with_very_much_wrong_lists_some_of_it() {
+fn number_of_listed_problems_is_limited() {
     let bundle = Bundle::of_run();
     for n in 0..MAX_PROBLEMS + 10 {
         bundle.write(&format!("new-{n}"), "");
@@ -273,7 +273,7 @@ fn a_bundle_with_very_much_wrong_lists_some_of_it() {
 }
 
 #[test]
-fn what_is_no_bundle_is_told() {
+fn reports_what_is_not_a_bundle() {
     let run = small_run();
     assert!(codes(run.directory.root()).contains(&ManifestMissing));
     let root = tempfile::tempdir().unwrap();

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_is_known_at_every_place() {
+    fn every_byte_is_classified_at_every_offset() {
         for byte in 0..=u8::MAX {
             for place in 0..BLOCK_BYTES {
                 let mut block = [b' '; BLOCK_BYTES];

@@ -304,7 +304,7 @@ fn values_given_to_names_of_secrets_are_found_in_every_notation() {
 }
 
 #[test]
-fn variables_code_placeholders_states_and_prose_are_no_secrets() {
+fn variables_code_placeholders_states_and_prose_are_not_secrets() {
     let hit: Vec<_> = INNOCENT.iter().map(|text| marked(text)).filter(|text| text.contains('«')).collect();
     assert!(hit.is_empty(), "{hit:#?}");
 }
@@ -351,7 +351,7 @@ fn names_are_found_in_every_case_with_prefix_and_suffix() {
 }
 
 #[test]
-fn members_are_judged_by_their_keys() {
+fn members_are_secret_or_not_by_their_key() {
     for (key, text) in [
         ("password", "swordfish"),
         ("db.password", "correct horse battery staple"),

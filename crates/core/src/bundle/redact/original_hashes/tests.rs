@@ -69,7 +69,7 @@ fn sealed(run: &Recorded, root: &Path, options: &ExportOptions) -> std::path::Pa
 }
 
 #[test]
-fn the_hash_of_a_blob_with_a_guessable_secret_leaves_with_no_file() {
+fn original_hash_of_a_guessable_blob_is_in_no_file() {
     let value = "a value of many characters, which a pointer names";
     let pin = "{\"pin\":\"483920\"}";
     let pointed = format!("{{\"answer\":\"{value}\"}}");

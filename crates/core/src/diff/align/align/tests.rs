@@ -37,7 +37,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_alignment_has_fewer_edits(
+    fn alignment_has_the_minimum_number_of_edits(
         left in proptest::collection::vec(0u32..5, 0..40), right in proptest::collection::vec(0u32..5, 0..40),
     ) {
         let edits = check(&left, &right);
@@ -48,7 +48,7 @@ proptest! {
     }
 
     #[test]
-    fn a_few_edits_are_found_again(
+    fn alignment_finds_planted_edits(
         mut left in proptest::collection::vec(0u32..30, 0..300),
         edits in proptest::collection::vec((any::<prop::sample::Index>(), prop::option::of(0u32..30)), 0..8),
     ) {
@@ -66,7 +66,7 @@ proptest! {
 }
 
 #[test]
-fn a_sequence_of_millions_with_few_edits_is_aligned_at_once() {
+fn aligns_millions_of_elements_with_few_edits() {
     let left: Vec<u32> = (0..2_000_000u32).map(|n| n % 1000).collect();
     let mut right = left.clone();
     right.remove(1_999_999);
@@ -77,7 +77,7 @@ fn a_sequence_of_millions_with_few_edits_is_aligned_at_once() {
 }
 
 #[test]
-fn it_gives_up_beyond_the_limit_and_when_it_is_told_to() {
+fn alignment_stops_at_its_limit_and_on_cancellation() {
     let left: Vec<u32> = (0..60_000).collect();
     let right: Vec<u32> = (60_000..120_000).collect();
     assert_eq!(of(&left, &right, 100_000), Err(Stopped::TooMany));

@@ -32,7 +32,7 @@ fn places(lines: &[String], place: usize) -> Vec<u64> {
 }
 
 #[test]
-fn a_response_comes_of_its_call_and_an_answer_of_what_was_said() {
+fn response_descends_from_its_call_and_answer_from_the_message() {
     let lines = [human(), ai(&["a", "b"]), tool("b"), tool("a"), ai(&[]), human(), ai(&["a"]), ai(&[]), tool("a")];
     assert_eq!(places(&lines, 0), Vec::<u64>::new());
     assert_eq!(places(&lines, 1), [0]);
@@ -45,7 +45,7 @@ fn a_response_comes_of_its_call_and_an_answer_of_what_was_said() {
 }
 
 #[test]
-fn what_left_the_conversation_is_no_cause() {
+fn removed_items_are_not_ancestors() {
     let rewind = of("rewind", json!({ "itemsRemoved": 2 }));
     let lines = [
         human(),
@@ -66,7 +66,7 @@ fn what_left_the_conversation_is_no_cause() {
 }
 
 #[test]
-fn edges_say_what_they_are() {
+fn ancestry_edges_name_their_relation() {
     let file = session_file(&[START.to_owned(), human(), ai(&["a", "b"]), tool("a"), of("new", json!({}))].join("\n"));
     let chain = trace(file.path(), "rec_4").unwrap();
     let shown: Vec<_> =
@@ -84,7 +84,7 @@ fn edges_say_what_they_are() {
 }
 
 #[test]
-fn many_items_cost_no_more_than_their_number() {
+fn ancestry_takes_linear_time() {
     let lines: Vec<String> = (0..20_000).flat_map(|_| [ai(&[]), of("rewind", json!({ "itemsRemoved": 1 }))]).collect();
     let tools = vec![item("tool", &[]); 1000];
     let found = places(&[tools, lines].concat(), 40_999);

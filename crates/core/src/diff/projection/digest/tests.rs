@@ -81,7 +81,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_dropped_counts_as_absent() {
+fn ignored_members_count_as_absent() {
     let with = |json: &str| {
         let mut tree = Tree::of(json.to_owned().into()).unwrap();
         if let Some(dropped) = tree.at(&["x"]) {

@@ -7,7 +7,7 @@ fn equal(left: &str, right: &str) -> bool {
 }
 
 #[test]
-fn values_are_equal_as_javascript_reads_them_but_for_integers_that_it_can_not_hold() {
+fn values_compare_as_in_javascript_except_large_integers() {
     for (left, right) in [
         ("{}", " { } "),
         (r#"{"a":1,"b":[2]}"#, r#"{"b":[2.0],"a":1e0}"#),
@@ -44,7 +44,7 @@ fn values_are_equal_as_javascript_reads_them_but_for_integers_that_it_can_not_ho
 }
 
 #[test]
-fn marks_decide_first() {
+fn redaction_marks_are_compared_first() {
     let (mut left, mut right) = (Tree::of("[7,1]".into()).unwrap(), Tree::of("[9,1,2]".into()).unwrap());
     let check =
         |left: &Tree<'_>, right: &Tree<'_>| Pair { left, right, same_reference: &same_place }.are_equal(ROOT, ROOT);
@@ -66,7 +66,7 @@ fn marks_decide_first() {
 }
 
 #[test]
-fn depth_costs_no_stack() {
+fn nesting_does_not_use_stack() {
     let deep = |inner: &str| format!("{}{inner}{}", "[".repeat(300_000), "]".repeat(300_000));
     assert!(equal(&deep("1"), &deep("1.0")));
     assert!(!equal(&deep("1"), &deep("2")));

@@ -21,7 +21,7 @@ fn shown(left: &str, right: &str) -> Vec<String> {
 }
 
 #[test]
-fn each_difference_is_told_where_it_is() {
+fn each_difference_has_its_path() {
     let left = r#"{"a":1,"b":{"c":[1,2,{"d":"x"}],"~/":true},"e":null}"#;
     let right = r#"{"e":0,"b":{"c":[1,3,{"d":"y"},4,[5]],"~/":false,"n":{}},"a":1.0}"#;
     let expected = [
@@ -40,7 +40,7 @@ fn each_difference_is_told_where_it_is() {
 }
 
 #[test]
-fn integers_that_a_double_does_not_tell_apart_are_told_as_digits() {
+fn integers_beyond_double_precision_differ_as_digits() {
     let found = of(r#"{"id":9007199254740993}"#, r#"{"id":9007199254740992}"#);
     let field = Field {
         path: "/id".to_owned(),
@@ -53,7 +53,7 @@ fn integers_that_a_double_does_not_tell_apart_are_told_as_digits() {
 }
 
 #[test]
-fn notes_say_what_values_do_not() {
+fn notes_explain_differences_that_values_do_not_show() {
     let note = |left: &str, right: &str| of(left, right)[0].note;
     assert_eq!(note(r#""a b ""#, r#""a\n b""#), Some(Note::Whitespace));
     assert_eq!(note(r#""\ud800""#, r#""\ud801""#), None);
@@ -69,7 +69,7 @@ fn notes_say_what_values_do_not() {
 }
 
 #[test]
-fn neither_depth_nor_width_costs_more_than_the_text() {
+fn comparison_takes_memory_proportional_to_the_text() {
     let deep = |n: &str| format!("{}{n}{}", "[0,".repeat(100_000), "]".repeat(100_000));
     let told = of(&deep("1"), &deep("2"));
     assert_eq!((told.len(), told[0].path.len()), (1, 2 * DEEPEST));
@@ -122,7 +122,7 @@ fn patch(value: &mut Value, field: &Field) {
 
 proptest! {
     #[test]
-    fn with_its_differences_mended_the_left_is_the_right(left in json(), right in json()) {
+    fn applying_the_differences_to_the_left_gives_the_right(left in json(), right in json()) {
         let told = of(&left.to_string(), &right.to_string());
         let mut mended = left.clone();
         // Array tails are removed from the end, so that the other indices stay valid.

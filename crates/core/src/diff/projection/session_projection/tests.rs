@@ -22,7 +22,7 @@ fn equal(left: &[&str], right: &[&str]) -> Vec<bool> {
 }
 
 #[test]
-fn what_tells_of_one_execution_only_does_not_count() {
+fn values_specific_to_one_execution_are_ignored() {
     let line = |n: u32| {
         format!(
             r#"{{"v":1,"seq":{n},"ts":"{n}","type":"content","payload":{{"content":{{"speaker":"ai","blocks":[{{"type":"text","text":"t"}}],"metadata":{{"model":"m","usage":{{"in":{n}}},"deep":[{{"createdAt":{n},"request_id":"{n}","requestID":{n},"totalTokens":{n},"responseTimeMs":{n}}}]}}}}}}}}"#
@@ -39,7 +39,7 @@ fn what_tells_of_one_execution_only_does_not_count() {
 }
 
 #[test]
-fn ids_of_checkpoints_and_of_sources_do_not_count_and_names_do() {
+fn comparison_ignores_checkpoint_and_source_ids_but_not_names() {
     for event_type in ["checkpoint_created", "checkpoint_renamed", "checkpoint_deleted"] {
         let line = |id: &str, name: &str| {
             format!(r#"{{"type":"{event_type}","payload":{{"checkpointId":"{id}","name":"{name}"}}}}"#)
@@ -62,7 +62,7 @@ fn ids_of_checkpoints_and_of_sources_do_not_count_and_names_do() {
 }
 
 #[test]
-fn keys_are_told_apart_by_their_words() {
+fn keys_are_classified_by_their_words() {
     let mut words = Words::default();
     for key in [
         "usage",
@@ -108,7 +108,7 @@ fn keys_are_told_apart_by_their_words() {
 }
 
 #[test]
-fn calls_count_by_their_place() {
+fn tool_calls_are_compared_by_position() {
     let call = |ids: &[&str]| {
         let blocks: Vec<_> = ids
             .iter()

@@ -32,7 +32,7 @@ fn feed(end: Result<usize, usize>, size: u64) -> (Feed<Counting>, Arc<AtomicUsiz
 }
 
 #[test]
-fn batches_come_in_order_to_the_end_or_the_error() {
+fn feed_yields_batches_in_order_until_end_or_error() {
     for (end, size) in [(Ok(100), u64::MAX), (Err(100), u64::MAX), (Ok(0), u64::MAX), (Ok(3), 0), (Err(3), 0)] {
         let (mut feed, read) = feed(end, size);
         for batch in 1..=end.unwrap_or_else(|end| end) {
@@ -45,7 +45,7 @@ fn batches_come_in_order_to_the_end_or_the_error() {
 }
 
 #[test]
-fn little_is_read_ahead_and_nothing_once_the_feed_is_dropped() {
+fn read_ahead_is_bounded_and_stops_when_the_feed_is_dropped() {
     let (mut feed, read) = feed(Ok(600), u64::MAX);
     (0..10).for_each(|_| assert!(feed.next(None).is_ok()));
     std::thread::sleep(Duration::from_millis(30));

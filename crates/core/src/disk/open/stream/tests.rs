@@ -33,20 +33,20 @@ fn drained(pieces: &[Vec<u8>]) -> Result<Vec<u8>, String> {
 }
 
 #[test]
-fn all_that_is_written_is_read_however_it_comes() {
+fn reads_everything_that_is_written_to_a_pipe() {
     let pieces = [b"one\n".to_vec(), vec![b'x'; 3 * BLOCK_BYTES], b"last".to_vec()];
     assert_eq!(drained(&pieces), Ok(pieces.concat()));
     assert_eq!(drained(&[]), Ok(vec![]), "a writer that writes nothing makes an empty file");
 }
 
 #[test]
-fn more_than_can_be_kept_is_an_error() {
+fn stream_beyond_the_limit_is_an_error() {
     let error = drained(&vec![vec![b'x'; 1 << 20]; 6]).unwrap_err();
     assert!(error.starts_with("EFBIG: more than 1 GiB"), "{error}");
 }
 
 #[test]
-fn a_pipe_without_a_writer_is_given_up() {
+fn cancellation_ends_the_wait_for_a_pipe_writer() {
     let (_root, path) = pipe();
     let error = LineSource::open_or_drain(&path).err().unwrap().to_string();
     let expected = format!("EINVAL: a pipe without a writer, not a regular file, open '{}'", path.display());
@@ -56,7 +56,7 @@ fn a_pipe_without_a_writer_is_given_up() {
 }
 
 #[test]
-fn cancelling_ends_the_wait_for_a_writer_that_says_nothing() {
+fn cancellation_ends_the_wait_for_data() {
     let (_root, path) = pipe();
     let cancellation = Cancellation::default();
     std::thread::scope(|scope| {
@@ -70,7 +70,7 @@ fn cancelling_ends_the_wait_for_a_writer_that_says_nothing() {
 }
 
 #[test]
-fn devices_are_refused_unless_they_have_nothing_to_give() {
+fn only_empty_devices_are_readable() {
     assert_eq!(LineSource::open(Path::new("/dev/null")).ok().map(|source| source.size()), Some(0));
     let error = LineSource::open_or_drain(Path::new("/dev/zero")).err().unwrap().to_string();
     assert_eq!(error, "EINVAL: a device, not a regular file, open '/dev/zero'");

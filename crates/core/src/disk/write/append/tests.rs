@@ -20,14 +20,14 @@ fn append_to(content: &[u8], lines: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_torn_tail_is_never_fused_onto() {
+fn append_never_joins_a_torn_tail() {
     assert_eq!(append_to(b"", b"a\n"), b"a\n");
     assert_eq!(append_to(b"x\n", b"a\nb\n"), b"x\na\nb\n");
     assert_eq!(append_to(b"x\n{\"to", b"a\n"), b"x\n{\"to\na\n");
 }
 
 #[test]
-fn a_file_is_never_created() {
+fn append_never_creates_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("gone.jsonl");
     let opened = Appender::open(&Arc::new(Target::new(path.clone())));
@@ -36,7 +36,7 @@ fn a_file_is_never_created() {
 }
 
 #[test]
-fn whole_lines_are_counted_in_what_was_written() {
+fn partial_write_counts_only_whole_lines() {
     let batch = |newline: &'static [u8], written| Batch { newline, lines: b"aa\nbb\n", written };
     assert_eq!(batch(b"", 0).whole_lines(), 0);
     assert_eq!(batch(b"", 2).whole_lines(), 0);
@@ -48,7 +48,7 @@ fn whole_lines_are_counted_in_what_was_written() {
 }
 
 #[test]
-fn cutting_back_leaves_whole_lines_and_what_others_wrote() {
+fn rollback_keeps_whole_lines_and_other_writers_data() {
     let (_directory, path) = file_of(b"x\n");
     let mut appender = open(&path);
     let error = || io::Error::from_raw_os_error(libc::ENOSPC);
@@ -67,7 +67,7 @@ fn cutting_back_leaves_whole_lines_and_what_others_wrote() {
 
 #[cfg(unix)]
 #[test]
-fn a_suspended_writer_stops_nobody_for_good() {
+fn suspended_writer_does_not_block_others_forever() {
     let (_directory, path) = file_of(b"");
     let _holds_the_lock = open(&path);
     open(&path).append(b"a\n").unwrap();

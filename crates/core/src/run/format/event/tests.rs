@@ -26,7 +26,7 @@ fn code(line: &str) -> ErrorCode {
 }
 
 #[test]
-fn a_line_is_taken_apart() {
+fn line_is_split_into_its_fields() {
     let line = sample();
     let event = parse(&line).unwrap();
     assert_eq!((event.time, event.id().as_str(), event.ts), (12, "evt_12", "2026-02-11T16:00:00.000Z"));
@@ -52,7 +52,7 @@ fn nulls_and_a_redacted_payload_are_read() {
 }
 
 #[test]
-fn what_is_wrong_with_a_line_is_said() {
+fn errors_say_what_is_wrong_with_a_line() {
     let line = sample();
     let with = |from: &str, to: &str| {
         let changed = line.replacen(from, to, 1);
@@ -102,7 +102,7 @@ fn what_is_wrong_with_a_line_is_said() {
 }
 
 #[test]
-fn a_line_has_a_longest_length() {
+fn oversized_line_is_refused() {
     let envelope = Envelope { time: 0, ts: "", kind: "Error", node: None, parent: None };
     let empty = line_of(&envelope, r#"{"x":""}"#).len();
     let fitting = format!(r#"{{"x":"{}"}}"#, "y".repeat(MAX_LINE_BYTES - empty));
@@ -112,7 +112,7 @@ fn a_line_has_a_longest_length() {
 }
 
 #[test]
-fn depth_costs_no_stack() {
+fn nesting_does_not_use_stack() {
     let envelope = Envelope { time: 0, ts: "", kind: "Error", node: None, parent: None };
     let deep = format!(r#"{{"x":{}{}}}"#, "[".repeat(1_000_000), "]".repeat(1_000_000));
     assert!(parse(&line_of(&envelope, &deep)).is_ok());
@@ -122,7 +122,7 @@ fn depth_costs_no_stack() {
 
 proptest! {
     #[test]
-    fn what_is_printed_is_read(
+    fn printed_events_parse_back(
         time in 0u64..1 << 53, ts in "[0-9TZ:.-]{0,30}", kind in "[A-Za-z]{0,20}",
         node in proptest::option::of(any::<String>()), parent in proptest::option::of(0u64..1 << 53),
         payload in proptest::collection::btree_map(any::<String>(), any::<Option<i64>>(), 0..5),
@@ -145,7 +145,7 @@ proptest! {
 
     // The positional parser accepts a line only if it is JSON with the same meaning, and refuses a line as not JSON only if it is not a JSON object.
     #[test]
-    fn a_damaged_line_is_refused_or_still_of_the_one_form(damage in proptest::collection::vec((any::<prop::sample::Index>(), "[\\x00-\\x7f]"), 1..3)) {
+    fn damaged_line_is_refused_or_canonical(damage in proptest::collection::vec((any::<prop::sample::Index>(), "[\\x00-\\x7f]"), 1..3)) {
         let mut line = sample();
         for (at, text) in damage {
             let at = at.index(line.len());

@@ -149,7 +149,7 @@ fn fields_have_the_types_of_the_table() {
 }
 
 #[test]
-fn inner_fields_are_those_of_the_table() {
+fn nested_fields_match_the_documented_table() {
     let names = |of: FieldType| match of {
         FieldType::Object(inner) | FieldType::Objects(inner) => inner.iter().map(|field| field.name).collect(),
         _ => Vec::new(),
@@ -188,7 +188,7 @@ fn null_inner(payload: &Value, field: &str, inner: &str) -> Value {
 }
 
 #[test]
-fn inner_fields_are_checked_too() {
+fn nested_fields_are_validated() {
     let workers = |list: Value| code(Kind::RunStarted, &json!({ "workers": list }));
     assert_eq!(workers(json!([])), None);
     assert_eq!(workers(json!([{"id": "w"}])), Some(ErrorCode::MissingField));
@@ -211,7 +211,7 @@ fn inner_fields_are_checked_too() {
 }
 
 #[test]
-fn what_is_read_is_what_stands_there() {
+fn payload_values_are_read_unchanged() {
     let scheduled = parse(Kind::NodeScheduled, r#"{"task":"a#1","priority":1.5,"dependsOn":[1,7,2]}"#).unwrap();
     let expected =
         Payload::NodeScheduled { task: Text::from_plain("a#1"), priority: Some(1.5), latest_dependency: Some(7) };
@@ -238,7 +238,7 @@ fn errors_say_which_field_what_was_expected_and_what_was_found() {
 }
 
 #[test]
-fn nesting_costs_no_stack() {
+fn nesting_does_not_use_stack() {
     let deep = format!(r#"{{"task":"a#1","worker":"w","extra":{}{}}}"#, "[".repeat(1 << 20), "]".repeat(1 << 20));
     assert!(parse(Kind::TaskAccepted, &deep).is_ok());
     let deep = format!(r#"{{"workers":{}{}}}"#, "[".repeat(1 << 20), "]".repeat(1 << 20));
@@ -247,7 +247,7 @@ fn nesting_costs_no_stack() {
 
 proptest! {
     #[test]
-    fn no_text_makes_it_panic_and_only_json_is_taken(
+    fn arbitrary_text_never_panics_and_only_json_is_accepted(
         which in 0usize..23,
         damage in proptest::collection::vec((any::<prop::sample::Index>(), "[\\[\\]{}\",:\\\\a0é]"), 0..3),
     ) {

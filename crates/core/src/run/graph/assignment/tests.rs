@@ -58,7 +58,7 @@ fn check(state: &State, node: &str, worker: &str, from: Option<&str>) -> Result<
 const NODES: [(&str, &[&str]); 5] = [("n1", &[]), ("n2", &[]), ("n3", &[]), ("n4", &[]), ("n5", &[])];
 
 #[test]
-fn round_robin_goes_on_behind_the_last_one_assigned() {
+fn round_robin_continues_after_the_last_assigned_worker() {
     let mut state = run("round-robin", &NODES, &[("c", &[]), ("a", &[]), ("b", &[])]);
     for (node, worker) in [("n1", "a"), ("n2", "b"), ("n3", "c"), ("n4", "a")] {
         assert_eq!(decided(&state), Some(format!("{node}#1 {worker}")));
@@ -77,7 +77,7 @@ fn round_robin_goes_on_behind_the_last_one_assigned() {
 }
 
 #[test]
-fn a_task_that_was_taken_from_a_worker_moves_the_round_on() {
+fn reassigned_task_advances_the_round_robin() {
     let mut state = run("round-robin", &NODES, &[("a", &[]), ("b", &[]), ("c", &[])]);
     assign(&mut state, "n1", "a");
     apply(&mut state, Kind::TaskAssigned, Some("n1"), json!({"task": "n1#1", "worker": "c", "from": "a"}));
@@ -97,7 +97,7 @@ fn least_loaded_takes_the_one_with_the_fewest_tasks_then_the_first() {
 }
 
 #[test]
-fn a_task_that_nobody_is_able_to_do_holds_up_no_other() {
+fn task_without_an_eligible_worker_blocks_no_other() {
     let nodes: [(&str, &[&str]); 4] = [("n1", &["gpu"]), ("n2", &["gpu"]), ("n3", &["net"]), ("n4", &[])];
     for scheduler in ["round-robin", "least-loaded"] {
         let mut state = run(scheduler, &nodes, &[("a", &[]), ("b", &["net"])]);
@@ -188,7 +188,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn decisions_are_those_that_the_specification_tells(options in any_options()) {
+    fn decisions_match_the_documented_examples(options in any_options()) {
         let sample = Sample::new(options);
         let mut state = State::new(sample.dag.clone());
         for event in &sample.events {

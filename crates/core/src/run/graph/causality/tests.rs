@@ -50,7 +50,7 @@ fn task(task: &str) -> Value {
 }
 
 #[test]
-fn every_kind_has_the_cause_that_the_specification_names() {
+fn default_parent_of_each_kind_is_as_documented() {
     use Kind::*;
     let mut story = Story::new();
     let hash = story.state.dag().hash().to_owned();
@@ -112,7 +112,7 @@ fn every_kind_has_the_cause_that_the_specification_names() {
 }
 
 #[test]
-fn between_two_attempts_the_one_before_is_what_there_is() {
+fn retry_descends_from_the_previous_attempt() {
     use Kind::*;
     let mut story = Story::new();
     let hash = story.state.dag().hash().to_owned();
@@ -138,7 +138,7 @@ fn between_two_attempts_the_one_before_is_what_there_is() {
 }
 
 #[test]
-fn a_run_without_work_ends_because_it_began() {
+fn end_of_an_empty_run_descends_from_its_creation() {
     let mut story = Story::new();
     let hash = story.state.dag().hash().to_owned();
     let created = json!({"runId": "r", "workflow": {"name": "w", "version": "1"}, "dagHash": hash,

@@ -34,7 +34,7 @@ fn a_workflow_without_nodes_is_a_graph() {
 }
 
 #[test]
-fn what_is_no_graph_is_refused_with_its_reason() {
+fn invalid_graphs_are_refused_with_a_reason() {
     let nodes = |list: &str| message(&format!(r#"{{"name":"w","version":"1","nodes":[{list}]}}"#));
     assert_eq!(nodes(r#"{"id":"a","kind":"k"},{"id":"\u0061","kind":"k"}"#), "The node id 'a' is used twice.");
     assert_eq!(nodes(r#"{"id":"a","kind":"k","dependsOn":["a"]}"#), "The node 'a' depends on itself.");
@@ -61,7 +61,7 @@ fn what_is_no_graph_is_refused_with_its_reason() {
 }
 
 #[test]
-fn a_stored_graph_is_read_only_in_its_one_form() {
+fn stored_graph_must_be_canonical() {
     let text = compile(
         r#"{"name":"w","version":"1","nodes":[{"id":"a","kind":"k","capabilities":["x","y"]},
             {"id":"b","kind":"k","tool":"t","dependsOn":["a"]},{"id":"c","kind":"k","dependsOn":["a","b"]}]}"#,

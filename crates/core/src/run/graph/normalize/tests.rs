@@ -14,7 +14,7 @@ fn names_are_those_of_events() {
 }
 
 #[test]
-fn text_has_one_ending_and_no_trailing_blanks() {
+fn text_is_normalised_to_lf_without_trailing_white_space() {
     for (raw, expected) in [
         ("", ""),
         (" \t ", ""),
@@ -53,7 +53,7 @@ fn json_has_the_form_of_rfc_8785() {
 }
 
 #[test]
-fn what_has_no_canonical_form_is_an_error() {
+fn json_without_a_canonical_form_is_an_error() {
     let deep = "[".repeat(1_000_000);
     let unclosed = format!("{deep}{}", "]".repeat(999_999));
     for raw in [&b""[..], b"{", b"1e999", b"\"\\ud800\"", b"\xff", b"1 2", deep.as_bytes(), unclosed.as_bytes()] {
@@ -63,7 +63,7 @@ fn what_has_no_canonical_form_is_an_error() {
 
 proptest! {
     #[test]
-    fn what_is_normalised_stays(raw in "[ \\t\\r\\nab]{0,40}", number in any::<f64>()) {
+    fn normalisation_is_idempotent(raw in "[ \\t\\r\\nab]{0,40}", number in any::<f64>()) {
         let text = normalized(Normalizer::Text, &raw);
         prop_assert_eq!(&normalized(Normalizer::Text, &text), &text);
         prop_assert!(!text.contains('\r'));

@@ -19,7 +19,7 @@ fn read_through(log: &[u8]) -> Result<(Vec<u8>, u64, usize), RunError> {
 }
 
 #[test]
-fn every_whole_line_is_handed_out_once() {
+fn chunks_hold_each_whole_line_once() {
     let line = |length: usize| [vec![b'x'; length], vec![b'\n']].concat();
     let c = CHUNK_BYTES;
     let mixed: Vec<u8> = (0..2000).flat_map(|n| line(n * 7919 % 1500)).collect();
@@ -49,7 +49,7 @@ fn a_buffer_that_grew_for_one_line_shrinks_again() {
 }
 
 #[test]
-fn a_line_over_the_limit_is_an_error_or_torn_and_never_held() {
+fn oversized_line_is_an_error_or_torn_and_never_buffered() {
     let limit = |extra: usize| vec![b'x'; MAX_LINE_BYTES + extra];
     let (seen, ..) = read_through(&[limit(0), b"\n".to_vec()].concat()).unwrap();
     assert_eq!(seen.len(), MAX_LINE_BYTES + 1);
@@ -71,7 +71,7 @@ fn text_ends_at_the_line_that_is_not_utf8() {
 }
 
 #[test]
-fn what_is_appended_meanwhile_is_left_to_the_next_reader() {
+fn data_appended_after_opening_is_not_read() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     io::Write::write_all(&mut file, b"one\ntwo").unwrap();
     let mut reader = LogReader::open(file.path()).unwrap();
@@ -84,7 +84,7 @@ fn what_is_appended_meanwhile_is_left_to_the_next_reader() {
 }
 
 #[test]
-fn every_event_is_found_where_it_is() {
+fn search_finds_every_event() {
     for (count, padding) in [(0, 0), (1, 0), (40, 0), (3000, 5), (40, 100_000), (600, 2000)] {
         let log = log_of(count, padding);
         let starts: Vec<usize> = [0].into_iter().chain(memchr::memchr_iter(b'\n', &log).map(|at| at + 1)).collect();
@@ -116,7 +116,7 @@ fn a_search_in_a_damaged_log_finds_the_event_or_says_that_it_cannot() {
 }
 
 #[test]
-fn what_the_system_refuses_is_said_in_nodes_words() {
+fn system_errors_have_the_wording_of_node() {
     let error = LogReader::open(Path::new("/no/such/log")).err().unwrap();
     assert_eq!(error.code, ErrorCode::SystemError);
     assert_eq!(error.message, "ENOENT: no such file or directory, open '/no/such/log'");

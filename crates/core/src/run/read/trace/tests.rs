@@ -37,7 +37,7 @@ fn a_range_holds_the_events_from_its_first_to_its_last() {
 }
 
 #[test]
-fn only_the_kinds_that_are_wanted_are_handed_out() {
+fn trace_yields_only_the_requested_kinds() {
     let log = log_of(30, 10);
     let range = Range { from: 4, to: 20, kinds: Some(vec![Kind::Error, Kind::Heartbeat]), first: Some(0) };
     assert_eq!(times(&log, range).0, [6, 9, 12, 15, 18]);
@@ -58,7 +58,7 @@ fn an_event_without_salt_is_one_that_is_listed_as_redacted() {
 }
 
 #[test]
-fn an_event_that_is_not_wanted_must_be_one_all_the_same() {
+fn filtered_events_are_validated_too() {
     let log = String::from_utf8(log_of(5, 10)).unwrap();
     for (from, to, code) in [
         ("\"kind\":\"BlobStored\"", "\"kind\":\"BlobLost\"", ErrorCode::UnknownKind),
@@ -73,7 +73,7 @@ fn an_event_that_is_not_wanted_must_be_one_all_the_same() {
 }
 
 #[test]
-fn a_torn_end_is_no_event() {
+fn torn_tail_is_not_an_event() {
     let log = log_of(5, 10);
     let last = memchr::memchr_iter(b'\n', &log).nth(3).unwrap() + 1;
     for cut in 1..log.len() - last {
@@ -82,7 +82,7 @@ fn a_torn_end_is_no_event() {
 }
 
 #[test]
-fn what_comes_after_a_snapshot_begins_anywhere() {
+fn partial_log_may_begin_at_any_event() {
     let log = log_of(10, 10);
     let start = memchr::memchr_iter(b'\n', &log).nth(3).unwrap() + 1;
     let later = &log[start..];

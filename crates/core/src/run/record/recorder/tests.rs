@@ -69,7 +69,7 @@ fn replayed(directory: &Path, start_from: StartFrom) -> (u64, HexHash) {
 }
 
 #[test]
-fn a_run_is_made_recorded_and_gone_on_with() {
+fn run_can_be_created_recorded_and_resumed() {
     let root = tempfile::tempdir().unwrap();
     let recorder = open(root.path(), false).unwrap();
     start(&recorder);
@@ -117,7 +117,7 @@ fn a_directory_has_one_run_and_its_log_one_recorder() {
 }
 
 #[test]
-fn nothing_is_recorded_beside_a_manifest_where_nobody_would_read_it() {
+fn recorder_refuses_the_directory_of_a_bundle() {
     let root = tempfile::tempdir().unwrap();
     let run = root.path().join("run");
     std::fs::create_dir(&run).unwrap();
@@ -129,7 +129,7 @@ fn nothing_is_recorded_beside_a_manifest_where_nobody_would_read_it() {
 }
 
 #[test]
-fn what_fails_at_the_beginning_leaves_no_log_in_the_way() {
+fn failed_creation_leaves_no_log() {
     let root = tempfile::tempdir().unwrap();
     let invalid = RunRecorderConfig { workflow: "{}", ..config(root.path(), false) };
     assert_eq!(code(RunRecorder::open(&invalid, NOON, |_| {})), "WorkflowInvalid");
@@ -195,7 +195,7 @@ fn a_snapshot_is_of_the_state_at_the_call() {
 }
 
 #[test]
-fn a_log_that_is_gone_ends_the_writing_and_not_the_checking() {
+fn lost_log_ends_recording_but_not_validation() {
     let root = tempfile::tempdir().unwrap();
     let (sender, failures) = mpsc::channel();
     let recorder =
@@ -220,7 +220,7 @@ fn a_log_that_is_gone_ends_the_writing_and_not_the_checking() {
 }
 
 #[test]
-fn the_hash_that_is_shown_is_that_of_the_state() {
+fn reported_hash_is_that_of_the_state() {
     let root = tempfile::tempdir().unwrap();
     let recorder = open(root.path(), false).unwrap();
     start(&recorder);

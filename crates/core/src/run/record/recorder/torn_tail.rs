@@ -90,7 +90,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn whole_lines_that_are_cut_off_are_copied_and_parts_of_one_are_not() {
+    fn complete_lines_are_backed_up_before_they_are_cut_off() {
         for (tail, is_copied) in [(&b"{\"torn"[..], false), (b"\0\0\0", false), (b"\0\0{\"v\":1}\n{\"to", true)] {
             let root = tempfile::tempdir().unwrap();
             let log = root.path().join("events.cath-log");

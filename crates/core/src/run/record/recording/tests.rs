@@ -55,7 +55,7 @@ fn error_event(recording: &mut Recording, message: &str, parent: Option<&str>) -
 }
 
 #[test]
-fn the_longest_line_is_taken_and_one_byte_more_is_not() {
+fn line_of_the_maximum_length_is_accepted_and_no_longer_one() {
     let (mut recording, _) = begun();
     let shortest = error_event(&mut recording, "", None).unwrap().len() - 1;
     let room = MAX_LINE_BYTES - shortest;
@@ -85,7 +85,7 @@ fn a_cause_that_is_no_earlier_event_is_refused() {
 }
 
 #[test]
-fn the_node_is_the_one_of_the_task() {
+fn node_defaults_to_that_of_the_task() {
     let (mut recording, _) = begun();
     let node = recording.state().dag().nodes().iter().find(|node| node.dependencies.is_empty()).unwrap().id.clone();
     let mut schedule = |task: &str| {
@@ -109,7 +109,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn a_run_is_recorded_as_its_log_says(options in any_options()) {
+    fn recording_reproduces_an_existing_log(options in any_options()) {
         let recorded = Recorded::new(options);
         let mut recording = Recording::new(recorded.sample.dag.clone());
         for (time, expected) in lines(&recorded.records).iter().enumerate() {
@@ -119,7 +119,7 @@ proptest! {
     }
 
     #[test]
-    fn a_log_that_was_cut_anywhere_is_gone_on_with_as_if_it_had_not_been(options in any_options(), at in any::<prop::sample::Index>()) {
+    fn log_truncated_anywhere_resumes_to_the_same_run(options in any_options(), at in any::<prop::sample::Index>()) {
         let recorded = Recorded::new(options);
         let log = recorded.log();
         let cut = at.index(log.len() + 1);

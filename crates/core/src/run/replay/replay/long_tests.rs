@@ -50,7 +50,7 @@ fn with(verify: Verify) -> ReplayOptions {
 const MODES: [Verify; 3] = [Verify::None, Verify::Chain, Verify::Full];
 
 #[test]
-fn an_error_in_a_chunk_that_was_decoded_ahead_comes_with_the_state_before_it() {
+fn error_in_a_decoded_chunk_has_the_state_before_it() {
     let recorded = long();
     let started = Record { kind: recorded.records[1].kind, ..recorded.records[1].clone() };
     for place in [700, 2333, 3990] {
@@ -72,7 +72,7 @@ fn an_error_in_a_chunk_that_was_decoded_ahead_comes_with_the_state_before_it() {
 }
 
 #[test]
-fn what_is_behind_the_last_event_wanted_does_not_matter_though_it_was_decoded_with_it() {
+fn damage_after_the_last_wanted_event_is_ignored() {
     let recorded = long();
     for place in [700, 2333, 3990] {
         let mut lines = lines(&recorded.records);
@@ -89,7 +89,7 @@ fn what_is_behind_the_last_event_wanted_does_not_matter_though_it_was_decoded_wi
 }
 
 #[test]
-fn a_lost_event_is_said_before_what_is_wrong_with_the_next() {
+fn lost_event_is_reported_before_errors_of_the_next() {
     let recorded = long();
     let mut lines = lines(&recorded.records);
     lines[3001] = Damage::Kind.of(&lines[3001]);
@@ -176,7 +176,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_fold_of_what_was_decoded_ahead_is_one_event_by_event(
+    fn read_ahead_fold_equals_the_fold_event_by_event(
         damages in proptest::collection::vec((any_damage(), any::<prop::sample::Index>()), 1..3),
         until in proptest::option::of(any::<prop::sample::Index>()),
     ) {

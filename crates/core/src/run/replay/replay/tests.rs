@@ -47,7 +47,7 @@ fn assert_state(recorded: &Recorded, state: &State, time: u64) {
 }
 
 #[test]
-fn a_whole_run_replays_whatever_is_verified() {
+fn intact_run_replays_at_every_verification_level() {
     for seed in 0..9 {
         let recorded = sample(seed, 300);
         for verify in MODES {
@@ -83,7 +83,7 @@ fn a_log_of_many_chunks_replays() {
 }
 
 #[test]
-fn that_a_line_was_changed_is_said_before_what_comes_of_it() {
+fn changed_line_is_reported_before_its_consequences() {
     let recorded = sample(1, 60);
     let log = String::from_utf8(recorded.log()).unwrap();
     fs::write(recorded.directory.log(), log.replacen("TaskAccepted", "TaskRejected", 1)).unwrap();
@@ -92,7 +92,7 @@ fn that_a_line_was_changed_is_said_before_what_comes_of_it() {
 }
 
 #[test]
-fn a_torn_end_is_said_and_is_no_event() {
+fn torn_tail_is_reported_and_is_not_an_event() {
     let recorded = sample(1, 40);
     let mut log = recorded.log();
     log.extend_from_slice(b"{\"v\":1,\"time\":4");
@@ -107,7 +107,7 @@ fn a_torn_end_is_said_and_is_no_event() {
 
 /// A power cut leaves a hole, but so does a disk that has lost a sector: complete lines after the hole are reported, and don't count as verified.
 #[test]
-fn complete_lines_behind_a_hole_are_said_and_not_verified() {
+fn complete_lines_after_a_hole_are_reported_and_not_verified() {
     let recorded = sample(1, 40);
     let mut log = recorded.log();
     let whole = memchr::memchr_iter(b'\n', &log).nth(9).unwrap() + 1;
@@ -133,7 +133,7 @@ fn complete_lines_behind_a_hole_are_said_and_not_verified() {
 }
 
 #[test]
-fn a_log_without_events_is_no_run() {
+fn log_without_events_is_not_a_run() {
     let recorded = sample(1, 40);
     for log in ["", "{\"v\":1"] {
         fs::write(recorded.directory.log(), log).unwrap();
@@ -150,7 +150,7 @@ fn a_log_without_events_is_no_run() {
 }
 
 #[test]
-fn another_graph_is_not_the_runs() {
+fn graph_of_another_run_is_refused() {
     let (recorded, other) = (sample(1, 40), Recorded::new(SampleOptions { nodes: 9, ..SampleOptions::default() }));
     fs::copy(other.directory.dag(), recorded.directory.dag()).unwrap();
     let failed = run(&recorded, &with(Verify::None)).unwrap_err();
@@ -159,7 +159,7 @@ fn another_graph_is_not_the_runs() {
 }
 
 #[test]
-fn snapshots_that_are_not_good_are_reported_and_passed_over() {
+fn invalid_snapshots_are_reported_and_skipped() {
     let recorded = sample(3, 60);
     let other = Recorded::new(SampleOptions { seed: 3, max_events: 60, nodes: 7, ..SampleOptions::default() });
     recorded.write_snapshot(10, None);
@@ -223,7 +223,7 @@ fn snapshots_that_are_not_good_are_reported_and_passed_over() {
 }
 
 #[test]
-fn a_snapshot_that_is_not_there_is_reported_and_one_before_it_is_taken() {
+fn missing_snapshot_is_reported_and_an_older_one_used() {
     let recorded = sample(3, 60);
     recorded.write_snapshot(10, None);
     recorded.write_snapshot(40, None);
@@ -246,7 +246,7 @@ fn a_snapshot_that_is_not_there_is_reported_and_one_before_it_is_taken() {
 }
 
 #[test]
-fn a_snapshot_may_be_named_by_its_file_wherever_that_is() {
+fn snapshot_may_be_given_as_a_file_anywhere() {
     let recorded = sample(3, 60);
     recorded.write_snapshot(10, None);
     let own = recorded.write_snapshot(40, None);
@@ -280,7 +280,7 @@ fn a_snapshot_may_be_named_by_its_file_wherever_that_is() {
 }
 
 #[test]
-fn a_snapshot_of_what_the_log_does_not_have_is_passed_over() {
+fn snapshot_of_a_missing_event_is_skipped() {
     let recorded = sample(3, 60);
     recorded.write_snapshot(40, None);
     recorded.write_log(&recorded.records[..40]);
@@ -419,7 +419,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_not_utf8_behind_the_last_event_wanted_does_not_matter() {
+fn invalid_utf8_after_the_last_wanted_event_is_ignored() {
     let recorded = sample(1, 60);
     for last in [0, 30, recorded.last() - 1] {
         let mut log = recorded.log();

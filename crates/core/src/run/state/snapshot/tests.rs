@@ -33,7 +33,7 @@ fn a_snapshot_can_be_recomputed_with_sha256sum() {
 }
 
 #[test]
-fn what_is_written_is_read_and_listed_newest_first() {
+fn written_snapshots_are_listed_newest_first() {
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().join("snapshots");
     assert_eq!(list(&directory), Ok(vec![]));
@@ -60,7 +60,7 @@ fn a_snapshot_under_the_name_of_another_is_refused() {
 }
 
 #[test]
-fn trusted_keys_demand_a_signature_of_theirs() {
+fn trusted_keys_require_a_signature_by_one_of_them() {
     let (key, public) = crate::signature::tests::key_pair();
     let trusted = TrustedKeys::from_pems(&[public]).unwrap();
     let signed = Snapshot::new(content(3), Some(&SigningKey::from_pem(key).unwrap()));

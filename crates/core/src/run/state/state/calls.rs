@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_small() {
+    fn call_record_stays_small_in_memory() {
         assert!(size_of::<Call>() <= 64, "{}", size_of::<Call>());
     }
 }

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_run_exists_there_is_nothing_to_show() {
+    fn run_state_is_empty_before_the_first_event() {
         let sample = Sample::new(Default::default());
         let mut out = Vec::new();
         assert!(!sample.state_after(0).write_run_state(&mut out, &[b'0'; 64]));
@@ -128,7 +128,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(60))]
 
         #[test]
-        fn it_agrees_with_the_document_of_a_snapshot(options in any_options(), at in any::<prop::sample::Index>()) {
+        fn run_state_agrees_with_the_snapshot_document(options in any_options(), at in any::<prop::sample::Index>()) {
             let sample = Sample::new(options);
             let state = sample.state_after(1 + at.index(sample.events.len()));
             let shown = run_state(&state);

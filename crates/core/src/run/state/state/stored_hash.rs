@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_text_comes_back() {
+    fn stored_hash_round_trips_every_text() {
         let digits = "0123456789abcdef".repeat(4);
         for text in [digits.as_str(), &digits.to_uppercase(), &digits[1..], "sha256:…", "\"\n"] {
             let (text, mut out) = (Text::from_plain(text), Vec::new());

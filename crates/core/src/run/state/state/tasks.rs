@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_small() {
+    fn task_record_stays_small_in_memory() {
         assert!(size_of::<Task>() <= 56, "{}", size_of::<Task>());
     }
 }

@@ -8,7 +8,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn a_refused_event_changes_nothing_and_a_taken_one_only_what_it_tells(
+    fn refused_event_changes_nothing_and_accepted_one_only_what_it_names(
         options in any_options(),
         others in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..60),
     ) {

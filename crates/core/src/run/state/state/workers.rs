@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_change_is_one() {
+    fn worker_update_reports_whether_anything_changed() {
         let mut workers = workers(&["a"]);
         let net = [Text::from_plain("net")];
         assert!(!workers.update(0, "idle", None));

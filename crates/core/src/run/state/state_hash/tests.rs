@@ -66,7 +66,7 @@ fn the_sum_is_modulo_two_to_the_256() {
 }
 
 #[test]
-fn the_hashed_text_is_the_published_one() {
+fn hashed_text_matches_the_documentation() {
     let text = format!("state/1\nRunning\n7\n{}", "0".repeat(64));
     assert_eq!(Accumulator::default().state_hash(RunStatus::Running, 7)[..], Sha256::digest(text)[..]);
 }
@@ -124,7 +124,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn the_incremental_hash_is_the_one_from_nothing_at_every_event(options in any_options()) {
+    fn incremental_hash_equals_full_hash_at_every_event(options in any_options()) {
         let sample = Sample::new(options);
         let mut state = State::new(sample.dag.clone());
         for event in &sample.events {
@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn the_hash_is_the_one_of_the_published_entries(options in any_options()) {
+    fn hash_matches_the_documented_entries(options in any_options()) {
         let sample = Sample::new(options);
         let mut state = State::new(sample.dag.clone());
         for event in &sample.events {

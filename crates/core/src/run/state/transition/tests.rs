@@ -217,7 +217,7 @@ fn every_other_event_has_an_earlier_cause() {
 }
 
 #[test]
-fn times_have_no_gaps() {
+fn logical_times_have_no_gaps() {
     let mut scene = Scene::created();
     let json = r#"{"code":"","message":"","recoverable":true}"#;
     for time in [0, 2, u64::MAX] {
@@ -230,7 +230,7 @@ fn times_have_no_gaps() {
 }
 
 #[test]
-fn work_needs_a_running_run_other_things_do_not() {
+fn work_events_need_a_running_run() {
     for (kind, payload) in events_of_a() {
         let message = Scene::created().illegal(kind, "a", payload);
         assert!(message.contains("the run Created"), "{message}");
@@ -258,7 +258,7 @@ fn asides() -> Vec<(Kind, Value)> {
 }
 
 #[test]
-fn after_the_end_there_are_snapshots_and_blobs_only() {
+fn after_the_end_only_snapshots_and_blobs_are_accepted() {
     let mut completed = Scene::running();
     for node in ["a", "b", "c"] {
         completed.ok(Kind::NodeSkipped, Some(node), json!({"reason": "r"}));
@@ -301,7 +301,7 @@ fn a_run_is_completed_when_every_node_is() {
 }
 
 #[test]
-fn workers_are_declared_once_and_known_ones_anew() {
+fn workers_are_declared_once_and_may_be_updated() {
     let mut scene = Scene::created();
     let worker = |id: &str| json!({"id": id, "capabilities": ["net"]});
     let twice = json!({"workers": [worker("w"), worker("v"), worker("w")]});
@@ -367,7 +367,7 @@ fn a_node_is_scheduled_when_its_dependencies_are_done() {
 }
 
 #[test]
-fn times_that_are_named_are_earlier_ones() {
+fn referenced_times_must_be_earlier() {
     let mut scene = Scene::running();
     let now = scene.state.next_time();
     scene.illegal(Kind::NodeScheduled, "a", json!({"task": "a#1", "dependsOn": [0, now]}));
@@ -380,7 +380,7 @@ fn times_that_are_named_are_earlier_ones() {
 }
 
 #[test]
-fn only_the_worker_that_has_a_task_speaks_for_it() {
+fn only_the_assigned_worker_reports_a_task() {
     for (status, kind) in [
         (TaskStatus::Assigned, Kind::TaskAccepted),
         (TaskStatus::Assigned, Kind::TaskRejected),
@@ -395,7 +395,7 @@ fn only_the_worker_that_has_a_task_speaks_for_it() {
 }
 
 #[test]
-fn a_task_can_be_taken_from_the_worker_that_has_it() {
+fn task_can_be_reassigned_from_its_worker() {
     let take = |from: &str| json!({"task": "a#1", "worker": "v", "from": from});
     for status in [TaskStatus::Assigned, TaskStatus::Accepted] {
         let mut scene = Scene::with_task(status);
@@ -444,7 +444,7 @@ fn a_failed_node_waits_for_another_attempt_or_is_failed() {
 }
 
 #[test]
-fn a_skipped_node_takes_its_task_back() {
+fn skipping_a_node_removes_its_waiting_task() {
     for status in [TaskStatus::Pending, TaskStatus::Assigned, TaskStatus::Accepted] {
         let mut scene = Scene::with_task(status);
         scene.ok(Kind::NodeSkipped, Some("a"), json!({"reason": "r"}));

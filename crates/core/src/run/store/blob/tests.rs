@@ -12,7 +12,7 @@ fn put(store: &BlobStore, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_blob_lies_under_its_hash() {
+fn blob_is_stored_under_its_hash() {
     let (root, store) = store();
     let hash = put(&store, b"abc");
     assert_eq!(hash, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -23,7 +23,7 @@ fn a_blob_lies_under_its_hash() {
 }
 
 #[test]
-fn to_put_twice_is_to_put_once_and_heals() {
+fn storing_a_blob_twice_is_idempotent_and_repairs_damage() {
     let (_root, store) = store();
     let hash = put(&store, b"abc");
     let path = store.path_of(&hash).unwrap();
@@ -53,7 +53,7 @@ fn a_large_blob_is_hashed_block_by_block() {
 }
 
 #[test]
-fn what_is_not_there_is_missing_and_no_other_file_is_ever_opened() {
+fn absent_blob_is_missing_and_only_its_path_is_opened() {
     let (root, store) = store();
     fs::write(root.path().join("secret"), b"x").unwrap();
     let absent = "0".repeat(64);
@@ -66,7 +66,7 @@ fn what_is_not_there_is_missing_and_no_other_file_is_ever_opened() {
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_in_the_place_of_a_blob_holds_nobody_up() {
+fn pipe_in_place_of_a_blob_does_not_block() {
     let (_root, store) = store();
     let hash = put(&store, b"abc");
     let path = store.path_of(&hash).unwrap();

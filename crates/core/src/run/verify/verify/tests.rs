@@ -76,7 +76,7 @@ fn a_run_as_it_was_recorded_matches_in_everything() {
 }
 
 #[test]
-fn no_flag_is_true_for_nothing() {
+fn flags_are_false_if_nothing_was_checked() {
     let mut recorded = sample(1, Scheduler::RoundRobin);
     recorded.records.truncate(1);
     recorded.write_log(&recorded.records);
@@ -91,7 +91,7 @@ fn no_flag_is_true_for_nothing() {
 }
 
 #[test]
-fn a_graph_that_is_not_the_runs_is_found_and_the_rest_verified_with_the_one_that_is() {
+fn wrong_graph_is_detected_and_the_rest_verified_with_the_right_one() {
     let recorded = sample(1, Scheduler::RoundRobin);
     let (dag, workflow) = (recorded.directory.dag(), recorded.directory.workflow());
     let other = sample(2, Scheduler::RoundRobin);
@@ -127,7 +127,7 @@ fn a_graph_that_is_not_the_runs_is_found_and_the_rest_verified_with_the_one_that
 }
 
 #[test]
-fn an_assignment_that_the_scheduler_would_not_make_is_found() {
+fn assignment_contradicting_the_scheduler_is_detected() {
     let recorded = sample(1, Scheduler::RoundRobin);
     // A log whose assignments were made by another scheduler than the one it names.
     let other = sample(1, Scheduler::External);
@@ -146,7 +146,7 @@ fn an_assignment_that_the_scheduler_would_not_make_is_found() {
 }
 
 #[test]
-fn each_wrong_state_hash_is_counted_and_nothing_else_suffers() {
+fn wrong_state_hashes_are_counted_without_side_effects() {
     let recorded = sample(1, Scheduler::LeastLoaded);
     let mut records = recorded.records.clone();
     for place in [7, 30, 31] {
@@ -160,7 +160,7 @@ fn each_wrong_state_hash_is_counted_and_nothing_else_suffers() {
 }
 
 #[test]
-fn each_wrong_output_is_counted_and_nothing_else_suffers() {
+fn wrong_outputs_are_counted_without_side_effects() {
     let recorded = sample(1, Scheduler::LeastLoaded);
     let blobs = BlobStore::new(recorded.directory.blobs());
     let outputs: Vec<(u64, String)> = (0..)
@@ -201,7 +201,7 @@ fn with_more(mut recorded: Recorded, more: &[(Kind, serde_json::Value)]) -> Reco
 
 /// Verification once called a run sound whose stored blob was changed or gone, if no output was named after it.
 #[test]
-fn each_stored_blob_that_is_gone_or_changed_is_counted_and_nothing_else_suffers() {
+fn missing_or_changed_blobs_are_counted_without_side_effects() {
     let blobs_of = |recorded: &Recorded| BlobStore::new(recorded.directory.blobs());
     let recorded = sample(1, Scheduler::RoundRobin);
     let put = |bytes: &[u8]| {
@@ -289,7 +289,7 @@ fn snapshots_must_be_those_of_the_log_and_signed_if_keys_are_trusted() {
 }
 
 #[test]
-fn what_lies_behind_an_event_that_is_not_allowed_is_unverifiable() {
+fn events_after_an_illegal_one_are_unverifiable() {
     let recorded = sample(1, Scheduler::RoundRobin);
     let place = 60;
     let mut records = recorded.records.clone();
@@ -338,7 +338,7 @@ fn a_redacted_event_is_unverifiable_and_only_where_it_is_listed() {
 }
 
 #[test]
-fn who_stops_it_waits_for_no_snapshot() {
+fn cancellation_does_not_wait_for_snapshots() {
     let recorded = sample(1, Scheduler::RoundRobin);
     recorded.write_snapshot(3, None);
     for graph in [recorded.directory.dag(), recorded.directory.workflow()] {
@@ -367,7 +367,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_change_of_a_log_takes_the_flags_away(
+    fn any_change_of_a_log_clears_the_flags(
         seed in 0u64..20, at in any::<prop::sample::Index>(), cut in 0usize..20,
         insert in proptest::collection::vec(any::<u8>(), 0..20),
     ) {

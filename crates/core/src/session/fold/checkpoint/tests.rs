@@ -37,7 +37,7 @@ fn the_first_creation_counts_and_later_events_change_it() {
 }
 
 #[test]
-fn an_id_is_what_its_text_means() {
+fn ids_are_compared_decoded() {
     let (all, warnings) = folded(&[created(1.0, r#""a\u0062""#, "\"one\""), created(2.0, "\"ab\"", "\"two\"")]);
     assert_eq!(all.len(), 1);
     assert_eq!(warnings, ["Sequence 2: checkpoint_created duplicates checkpoint ab"]);
@@ -49,7 +49,7 @@ fn an_id_is_what_its_text_means() {
 }
 
 #[test]
-fn a_deletion_counts_for_warnings_also_before_the_creation() {
+fn deletion_before_the_creation_counts_for_warnings() {
     let (all, warnings) = folded(&[
         deleted(2.0, "\"a\""),
         deleted(3.0, "\"a\""),

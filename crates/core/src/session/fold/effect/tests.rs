@@ -101,7 +101,7 @@ fn cuts(text: &[u8]) -> Vec<usize> {
 
 proptest! {
     #[test]
-    fn the_effect_of_a_whole_is_that_of_its_parts(
+    fn effects_of_parts_combine_to_the_effect_of_the_whole(
         text in text(),
         cut in any::<prop::sample::Index>(),
         at_start in any::<bool>(),
@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn combining_is_associative(
+    fn effects_combine_associatively(
         text in text(),
         one in any::<prop::sample::Index>(),
         two in any::<prop::sample::Index>(),
@@ -158,7 +158,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_of_any_kind_fold(text in proptest::collection::vec(any::<u8>(), 0..300), cut in any::<prop::sample::Index>()) {
+    fn arbitrary_bytes_fold_without_panic(text in proptest::collection::vec(any::<u8>(), 0..300), cut in any::<prop::sample::Index>()) {
         let cuts = cuts(&text);
         let cut = cuts[cut.index(cuts.len())];
         let joined = effect_of(&text[..cut], 0, true, LENIENT).then(effect_of(&text[cut..], cut as u64, cut == 0, LENIENT));
@@ -167,7 +167,7 @@ proptest! {
 }
 
 #[test]
-fn a_stop_in_the_first_line_of_a_part_stops_the_whole() {
+fn stop_in_a_part_stops_the_whole() {
     let text = b"{\"seq\":1}\n{\"seq\":9}\n{\"seq\":2}\n";
     let limit = How { through_seq: Some(5.0), ..LENIENT };
     let whole = effect_of(text, 0, true, limit);
@@ -177,7 +177,7 @@ fn a_stop_in_the_first_line_of_a_part_stops_the_whole() {
 }
 
 #[test]
-fn one_seq_out_of_order_is_known_beyond_all_warnings() {
+fn unordered_seq_is_detected_beyond_the_warning_limit() {
     let text = format!("{}{{\"seq\":2}}\n{{\"seq\":2}}\n", "{\n".repeat(200));
     let effect = effect_of(text.as_bytes(), 0, false, LENIENT);
     assert!(effect.is_out_of_sequence && !effect.warnings.has_non_monotonic());
@@ -186,7 +186,7 @@ fn one_seq_out_of_order_is_known_beyond_all_warnings() {
 }
 
 #[test]
-fn a_limit_is_passed_by_valid_numbers_only_in_strict_mode() {
+fn strict_limit_considers_only_valid_numbers() {
     let text = b"{\"seq\":1}\n{\"seq\":9007199254740992}\n{\"seq\":2}\n{\"seq\":6}\n";
     let lines = |mode| effect_of(text, 0, false, How { through_seq: Some(5.0), mode, ..LENIENT }).lines;
     assert_eq!((lines(Mode::Lenient), lines(Mode::Strict)), (2, 4));

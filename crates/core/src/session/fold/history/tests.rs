@@ -49,7 +49,7 @@ fn model(steps: &[Step]) -> Vec<ItemRef> {
 
 proptest! {
     #[test]
-    fn the_effect_of_a_whole_is_that_of_its_parts(steps in steps(), cut in 0usize..40) {
+    fn effects_of_parts_combine_to_the_effect_of_the_whole(steps in steps(), cut in 0usize..40) {
         let cut = cut.min(steps.len());
         let mut joined = effect(&steps[..cut], 0);
         let later = effect(&steps[cut..], cut);

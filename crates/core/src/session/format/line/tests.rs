@@ -21,7 +21,7 @@ fn body(event_type: &str, payload: &str) -> Body {
 }
 
 #[test]
-fn lines_are_told_apart() {
+fn lines_are_classified() {
     assert_eq!(line(" \t\r"), Line::Blank);
     assert_eq!(line("\u{feff}"), Line::Blank);
     assert_eq!(line(" null "), Line::Null);
@@ -34,7 +34,7 @@ fn lines_are_told_apart() {
 }
 
 #[test]
-fn the_last_of_two_equal_keys_counts_however_they_are_written() {
+fn last_of_duplicate_keys_counts_however_spelled() {
     let text = r#"{"seq":1,"type":"content","type":"rew\u0069nd","payload":{"itemsRemoved":7},"payload":{"items\u0052emoved":2},"\u0073eq":3}"#;
     let event = event(text);
     assert_eq!((event.seq, event.body), (Some(3.0), Body::Rewind(2)));
@@ -46,7 +46,7 @@ fn the_last_of_two_equal_keys_counts_however_they_are_written() {
 }
 
 #[test]
-fn a_seq_that_is_no_number_is_as_if_absent() {
+fn seq_that_is_not_a_number_counts_as_absent() {
     assert_eq!(event(r#"{"seq":"1"}"#).seq, None);
     assert_eq!(event(r#"{"seq":1e999}"#).seq, Some(f64::INFINITY));
     assert!(event(r#"{"seq":-0}"#).seq.is_some_and(|seq| seq == 0.0 && seq.is_sign_negative()));
@@ -74,7 +74,7 @@ fn items_need_a_speaker() {
 }
 
 #[test]
-fn a_rewind_takes_a_count() {
+fn rewind_needs_a_count() {
     for (removed, expected) in [("0", 0), ("-0", 0), ("1.5", 2), ("1e2", 100), ("1e999", u64::MAX), ("0.001", 1)] {
         assert_eq!(body("rewind", &format!(r#"{{"itemsRemoved":{removed}}}"#)), Body::Rewind(expected), "{removed}");
     }
@@ -88,7 +88,7 @@ fn a_rewind_takes_a_count() {
 }
 
 #[test]
-fn each_known_type_has_its_conditions() {
+fn payloads_of_each_type_are_validated() {
     assert!(matches!(body("compressed", r#"{"summary":{"speaker":"ai"},"itemsCompressed":3}"#), Body::Compressed(_)));
     assert!(matches!(body("provider_switch", r#"{"provider":"p","model":""}"#), Body::ProviderSwitch(_, None)));
     assert!(matches!(body("provider_switch", r#"{"provider":"p","model":"m"}"#), Body::ProviderSwitch(_, Some(_))));
@@ -140,7 +140,7 @@ fn numbered(event_type: &str, payload: &str) -> Body {
 }
 
 #[test]
-fn the_first_row_that_does_not_hold_decides() {
+fn first_violated_requirement_is_reported() {
     use EventType::*;
     let malformed = |event_type: EventType, payload: &str, fault| {
         assert_eq!(
@@ -187,7 +187,7 @@ fn the_first_row_that_does_not_hold_decides() {
 }
 
 #[test]
-fn what_fits_the_six_later_types() {
+fn payloads_of_the_six_later_types_are_validated() {
     assert_eq!(numbered("session_metadata", "{}"), Body::SessionMetadata(None));
     assert_eq!(numbered("session_metadata", r#"{"__proto__":{"title":1}}"#), Body::SessionMetadata(None));
     for title in ["null", r#""""#, r#""t""#] {
@@ -242,7 +242,7 @@ fn strict_lines_have_a_valid_seq() {
 }
 
 #[test]
-fn strict_items_are_whole() {
+fn strict_mode_requires_complete_items() {
     let read = |item: &str| strict(&format!(r#"{{"seq":1,"type":"content","payload":{{"content":{item}}}}}"#));
     let is_item = |item: &str| matches!(read(item), Line::Event(Event { body: Body::Content(_), .. }));
     for item in [
@@ -269,7 +269,7 @@ fn strict_items_are_whole() {
 }
 
 #[test]
-fn a_strict_start_has_five_strings() {
+fn strict_session_start_needs_five_strings() {
     let fields = [("sessionId", "s"), ("projectHash", "h"), ("provider", "p"), ("model", "m"), ("startTime", "t")];
     let start = |left_out: &str, bad: &str| {
         let members: Vec<_> = fields

@@ -18,7 +18,7 @@ fn line_of(length: usize) -> Vec<u8> {
 }
 
 #[test]
-fn the_payload_is_given_as_it_stands() {
+fn header_is_the_unchanged_payload() {
     let good = br#"{"v":1,"type":"session_start","payload":{ "x" : [1] }}"#;
     assert_eq!(header(good).as_deref(), Some(r#"{ "x" : [1] }"#));
     assert_eq!(header(&[&b"\xef\xbb\xbf"[..], good, b"\r\nrubbish"].concat()).as_deref(), Some(r#"{ "x" : [1] }"#));
@@ -30,7 +30,7 @@ fn the_payload_is_given_as_it_stands() {
 }
 
 #[test]
-fn a_file_without_a_header_says_why() {
+fn missing_header_has_a_reason() {
     let reason = |content: &[u8]| {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(content).unwrap();
@@ -50,7 +50,7 @@ fn a_file_without_a_header_says_why() {
 }
 
 #[test]
-fn a_line_may_fill_what_is_read_and_no_more() {
+fn header_line_may_be_as_long_as_the_read_limit() {
     for length in [FIRST_READ_BYTES - 1, FIRST_READ_BYTES, FIRST_READ_BYTES + 1, HEADER_BYTES - 1] {
         assert!(header(&[&line_of(length)[..], b"\nnext"].concat()).is_some(), "{length}");
     }
@@ -60,7 +60,7 @@ fn a_line_may_fill_what_is_read_and_no_more() {
 }
 
 #[test]
-fn a_summary_has_a_first_line_of_any_length() {
+fn summary_reads_a_first_line_of_any_length() {
     let length_of = |content: &[u8]| {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(content).unwrap();

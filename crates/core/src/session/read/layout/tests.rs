@@ -80,7 +80,7 @@ fn number_in(text: &str) -> Option<u32> {
 }
 
 #[test]
-fn a_tape_ends_where_it_is_full() {
+fn full_tape_is_followed_by_another() {
     let mut segment = Segment::new();
     segment.chunk(0, &[1, 2, 3], TAPE_BYTES / 2 - 2);
     segment.chunk(3, &[4], 5);
@@ -91,7 +91,7 @@ fn a_tape_ends_where_it_is_full() {
 }
 
 #[test]
-fn behind_a_compression_items_are_not_laid_out_for_a_while() {
+fn layout_pauses_after_a_compression() {
     let mut segment = Segment::new();
     segment.chunk(0, &[1], 5);
     segment.layout.pause_after(segment.offset);
@@ -126,7 +126,7 @@ fn any_width() -> impl Strategy<Value = usize> {
 proptest! {
     /// The tapes have the items of the history, whatever the chunks remove and add, with items of all sizes.
     #[test]
-    fn tapes_have_the_items_of_history(
+    fn tapes_hold_the_items_of_the_history(
         chunks in prop::collection::vec((0..40_usize, prop::collection::vec(any::<u32>(), 0..12), any_width()), 0..12),
     ) {
         let mut segment = Segment::new();
@@ -139,7 +139,7 @@ proptest! {
 
     /// What is laid out while it is scanned is the history, even if lines have items that the history does not get, or loses again.
     #[test]
-    fn what_is_laid_out_ahead_is_what_history_has(lines in prop::collection::vec(any_line(), 0..60)) {
+    fn layout_ahead_agrees_with_the_history(lines in prop::collection::vec(any_line(), 0..60)) {
         let mut text = format!("{START}\n");
         for (seq, (kind, number, width)) in lines.iter().enumerate() {
             text.push_str(&kind.line(seq + 2, *number, *width));

@@ -20,7 +20,7 @@ fn said(blocks: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_cut_splits_no_pair_wherever_its_halves_come_from() {
+fn preview_never_splits_a_surrogate_pair() {
     let text = r#"[{"type":"text","text":"a😀"},{"type":"text","text":"\ud83d"},{"type":"text","text":"\ude00z"}]"#;
     let whole = "a😀😀z";
     for (length, expected) in
@@ -31,7 +31,7 @@ fn a_cut_splits_no_pair_wherever_its_halves_come_from() {
 }
 
 #[test]
-fn lone_surrogates_stay() {
+fn preview_keeps_lone_surrogates() {
     let text = r#"[{"type":"text","text":"\ud83d\ud83dx\ude00"}]"#;
     assert_eq!(message(&[&said(text)], 9), Some(vec![0xd83d, 0xd83d, 0x78, 0xde00]));
     assert_eq!(message(&[&said(text)], 1), Some(vec![0xd83d]));
@@ -65,7 +65,7 @@ fn of_duplicate_keys_the_last_counts_at_every_depth() {
 }
 
 #[test]
-fn the_message_is_found_wherever_a_stretch_ends() {
+fn preview_does_not_depend_on_read_boundaries() {
     let found = said(r#"[{"type":"text","text":"hällo"}]"#);
     for edge in [FIRST_BYTES, FIRST_BYTES * 2, FIRST_BYTES * 5, FIRST_BYTES * 21, MOST_BYTES, MOST_BYTES * 3] {
         for before in edge - 3..edge + 3 {
@@ -78,7 +78,7 @@ fn the_message_is_found_wherever_a_stretch_ends() {
 }
 
 #[test]
-fn a_line_that_no_string_can_hold_is_passed_over() {
+fn preview_skips_lines_beyond_the_string_limit() {
     // Tests have a lower limit.
     let long = [b"\"", &vec![b'x'; 13 << 20][..], b"\""].concat();
     let found = said(r#"[{"type":"text","text":"hällo"}]"#);
@@ -87,7 +87,7 @@ fn a_line_that_no_string_can_hold_is_passed_over() {
 }
 
 #[test]
-fn a_file_that_was_cut_after_it_was_opened_has_an_end() {
+fn preview_ends_where_the_file_was_truncated() {
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().write_all(&b"null\n".repeat(1 << 16)).unwrap();
     let source = LineSource::open_unread(file.path()).unwrap();
@@ -97,7 +97,7 @@ fn a_file_that_was_cut_after_it_was_opened_has_an_end() {
 
 #[cfg(unix)]
 #[test]
-fn what_cannot_be_read_is_an_error() {
+fn preview_reports_read_errors() {
     for path in ["/", "/no/such/file", "a\0b", ""] {
         assert!(read_preview(Path::new(path), 9).is_err(), "{path:?}");
     }

@@ -46,7 +46,7 @@ fn content(seq: u32) -> String {
 }
 
 #[test]
-fn items_come_out_as_they_stand() {
+fn items_are_returned_byte_for_byte() {
     let seen = replay(&format!("{START}\n{}\n{}\n", content(2), content(3)));
     assert_eq!(seen.items, [r#"{"speaker":"ai","n":2}"#, r#"{"speaker":"ai","n":3}"#]);
     assert_eq!(seen.result.as_deref(), Ok("\"p\""));
@@ -64,7 +64,7 @@ fn history_of_a_large_file_is_read_back_from_it() {
 }
 
 #[test]
-fn a_torn_last_line_is_what_a_crash_leaves() {
+fn torn_last_line_is_forgiven() {
     let torn = replay(&format!("{START}\n{}\n{{\"v\":1,\"seq\":3,\"ty", content(2)));
     assert_eq!((torn.warnings.len(), torn.event_count), (0, 2));
     let inside = replay(&format!("{START}\n{{\"v\":1,\"seq\":3,\"ty\n{}", content(2)));

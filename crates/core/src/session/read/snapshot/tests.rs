@@ -168,7 +168,7 @@ fn apply(change: &Change, path: &Path, seq: &mut u64) {
 
 proptest! {
     #[test]
-    fn whatever_happens_in_between_the_replay_is_that_of_the_whole_file(
+    fn replay_with_snapshots_equals_full_replay(
         changes in proptest::collection::vec((change(), any::<bool>()), 1..12),
     ) {
         let directory = tempfile::tempdir().unwrap();
@@ -197,7 +197,7 @@ fn load_from(path: &Path) -> Option<Loaded> {
 }
 
 #[test]
-fn what_was_scanned_is_not_scanned_again() {
+fn snapshot_avoids_rescanning() {
     let directory = tempfile::tempdir().unwrap();
     let path = session_of(directory.path(), 40_000);
     let size = fs::metadata(&path).unwrap().len();
@@ -218,7 +218,7 @@ fn what_was_scanned_is_not_scanned_again() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_at_rest_is_known_at_a_glance() {
+fn unchanged_file_is_recognised_by_metadata() {
     let directory = tempfile::tempdir().unwrap();
     let path = session_of(directory.path(), 10);
     std::thread::sleep(AT_REST + Duration::from_millis(300));
@@ -250,7 +250,7 @@ fn a_file_at_rest_is_known_at_a_glance() {
 /// The file may have changed while it was scanned, within a tick of the clock.
 #[cfg(unix)]
 #[test]
-fn a_file_that_came_to_rest_while_it_was_scanned_is_not_known_at_a_glance() {
+fn file_changed_during_the_scan_is_not_recognised_by_metadata() {
     let directory = tempfile::tempdir().unwrap();
     let path = session_of(directory.path(), 10);
     replay_both_ways(&path);
@@ -262,7 +262,7 @@ fn a_file_that_came_to_rest_while_it_was_scanned_is_not_known_at_a_glance() {
 }
 
 #[test]
-fn a_snapshot_of_something_else_does_not_count() {
+fn snapshot_of_another_file_is_ignored() {
     let directory = tempfile::tempdir().unwrap();
     let path = session_of(directory.path(), 50);
     let snapshot = path_of(&path);
@@ -284,7 +284,7 @@ fn a_snapshot_of_something_else_does_not_count() {
 }
 
 #[test]
-fn a_snapshot_of_one_mode_does_not_count_in_the_other() {
+fn snapshot_of_another_mode_is_ignored() {
     let directory = tempfile::tempdir().unwrap();
     let path = session_of(directory.path(), 50);
     fs::write(&path, fs::read_to_string(&path).unwrap() + &line(20, 0) + "\n" + &line(21, 0) + "\n").unwrap();
@@ -340,7 +340,7 @@ fn links_in_the_directory_of_a_file_are_resolved_and_a_link_to_the_file_is_not()
 }
 
 #[test]
-fn a_place_where_no_snapshot_can_be_is_no_harm() {
+fn unwritable_snapshot_path_does_not_fail_the_replay() {
     let directory = tempfile::tempdir().unwrap();
     let path = session_of(directory.path(), 50);
     fs::create_dir(path_of(&path)).unwrap();
@@ -351,7 +351,7 @@ fn a_place_where_no_snapshot_can_be_is_no_harm() {
 }
 
 #[test]
-fn a_session_that_does_not_replay_gets_none() {
+fn failed_replay_writes_no_snapshot() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.jsonl");
     for content in ["", "\n", "{}\n", "{\"type\":\"session_start\",\"payload\":{}}\n", START] {
@@ -366,7 +366,7 @@ fn a_session_that_does_not_replay_gets_none() {
 
 /// A power cut may leave any sectors of a snapshot without their bytes, and another version reads lines differently.
 #[test]
-fn only_a_whole_snapshot_of_this_version_counts() {
+fn incomplete_or_foreign_snapshots_are_ignored() {
     let directory = tempfile::tempdir().unwrap();
     let path = session_of(directory.path(), 56);
     replay_both_ways(&path);
@@ -387,7 +387,7 @@ fn only_a_whole_snapshot_of_this_version_counts() {
 }
 
 #[test]
-fn what_cannot_be_of_these_lines_is_refused() {
+fn snapshot_inconsistent_with_its_lines_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = session_of(directory.path(), 56);
     replay_both_ways(&path);
@@ -418,7 +418,7 @@ fn replay_forged(path: &Path, forged: &Snapshot) {
 }
 
 #[test]
-fn no_number_that_cannot_be_is_used() {
+fn snapshot_with_impossible_numbers_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = session_of(directory.path(), 56);
     replay_both_ways(&path);
@@ -510,7 +510,7 @@ fn number() -> impl Strategy<Value = u64> {
 proptest! {
     /// Whether a forged sidecar is used or not, nothing panics or overflows, and all places are within the file.
     #[test]
-    fn any_numbers_in_a_forged_sidecar_do_no_harm(
+    fn forged_snapshot_numbers_never_panic(
         forgeries in proptest::collection::vec((0usize..19, any::<prop::sample::Index>(), number()), 1..4),
     ) {
         let directory = tempfile::tempdir().unwrap();

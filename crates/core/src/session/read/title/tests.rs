@@ -59,7 +59,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn it_is_the_last_one_wherever_segments_end(
+    fn last_title_is_found_for_any_segment_boundaries(
         lines in prop::collection::vec((0..SEGMENT_BYTES as usize, prop::option::of(0..99_u32)), 0..8),
     ) {
         let mut content = Vec::new();

@@ -116,7 +116,7 @@ fn a_taken_name_gets_a_number_before_the_id() {
 }
 
 #[test]
-fn a_failure_leaves_nothing() {
+fn failed_fork_leaves_no_files() {
     let with = |more: &[String]| [lines(), more.to_vec()].concat();
     let deleted = line(6, "checkpoint_deleted", r#"{"checkpointId":"\u0063"}"#);
     let cases = [

@@ -35,7 +35,7 @@ fn drain(recorder: &Recorder) {
 }
 
 #[test]
-fn nothing_touches_the_disk_before_the_first_content() {
+fn recorder_creates_no_file_before_the_first_content() {
     let directory = tempfile::tempdir().unwrap();
     let chats = directory.path().join("a/b");
     let (recorder, _failures) = recorder(chats.clone());
@@ -111,7 +111,7 @@ fn a_directory_that_cannot_be_made_ends_the_recording() {
 }
 
 #[test]
-fn an_exclusive_recorder_has_its_file_for_itself() {
+fn exclusive_recorder_excludes_others() {
     let directory = tempfile::tempdir().unwrap();
     let exclusive = |owner: &str| {
         let (sender, failures) = mpsc::channel();
@@ -149,7 +149,7 @@ fn an_exclusive_recorder_has_its_file_for_itself() {
 
 /// Regression: the lock outlived `dispose` while the writer was still writing a batch.
 #[test]
-fn a_disposed_recorder_has_let_go_of_its_file() {
+fn disposed_recorder_has_closed_its_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s.jsonl");
     std::fs::write(&path, "").unwrap();
@@ -174,7 +174,7 @@ fn a_disposed_recorder_has_let_go_of_its_file() {
 }
 
 #[test]
-fn a_resumed_session_goes_on_counting() {
+fn resumed_session_continues_its_numbers() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("old.jsonl");
     std::fs::write(&path, "{\"v\":1,\"seq\":41}\n{\"v\":1,\"se").unwrap();
@@ -233,7 +233,7 @@ fn a_recorder_stops_at_the_last_number_that_replays_accept() {
 
 /// The lock of the session has gone: what was queued before that was noticed belongs to no file of this recorder.
 #[test]
-fn an_abandoned_recorder_writes_nothing_more() {
+fn dropped_recorder_writes_nothing_more() {
     let directory = tempfile::tempdir().unwrap();
     let (recorder, failures) = recorder(directory.path().to_path_buf());
     record(&recorder, "content", "1");

@@ -25,7 +25,7 @@ fn start_thread(queue: Arc<JobQueue>) {
 }
 
 #[test]
-fn jobs_that_get_on_are_few_at_a_time_and_all_are_done() {
+fn parallelism_of_jobs_is_bounded_and_all_finish() {
     const CORES: usize = 2;
     let queue = Granted::new(CORES);
     let (now, most, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), mpsc::channel());
@@ -48,7 +48,7 @@ fn jobs_that_get_on_are_few_at_a_time_and_all_are_done() {
 }
 
 #[test]
-fn jobs_that_wait_for_ever_keep_no_other_from_its_turn() {
+fn blocked_jobs_do_not_starve_others() {
     let queue = Granted::new(1);
     let (release, held) = mpsc::channel::<()>();
     let held = Arc::new(Mutex::new(held));
@@ -63,7 +63,7 @@ fn jobs_that_wait_for_ever_keep_no_other_from_its_turn() {
 }
 
 #[test]
-fn a_job_that_was_taken_back_or_cancelled_waits_for_nobody() {
+fn withdrawn_or_cancelled_job_does_not_wait() {
     let queue = Granted::new(1);
     let (release, held) = mpsc::channel::<()>();
     let (begun, began) = mpsc::channel();

@@ -28,7 +28,7 @@ fn there_is_no_document_before_the_first_event() {
 }
 
 #[test]
-fn what_no_run_leads_to_is_refused() {
+fn unreachable_states_are_refused() {
     let text = rich_document();
     assert!(State::from_canonical(&text).is_ok());
     for (from, to) in [
@@ -96,7 +96,7 @@ fn some_node(document: &Value, fulfils: impl Fn(&Value) -> bool) -> Option<Strin
 }
 
 #[test]
-fn two_tasks_have_not_joined_at_the_same_time() {
+fn pending_tasks_have_distinct_queue_times() {
     let document = document_with(|document| document["coordinator"]["pendingTasks"].as_array().unwrap().len() > 1);
     is_refused(document.clone(), |document| {
         let pending = &mut document["coordinator"]["pendingTasks"];
@@ -159,7 +159,7 @@ fn a_task_has_the_id_of_its_attempt() {
 }
 
 #[test]
-fn no_depth_of_a_document_costs_stack() {
+fn nesting_of_a_document_does_not_use_stack() {
     let deep = format!("{{\"calls\":{}{}}}", "[".repeat(1 << 20), "]".repeat(1 << 20));
     assert!(State::from_canonical(&deep).is_err());
     let deep = rich_document().replacen("\"pendingTasks\":[", &format!("\"pendingTasks\":[{}", "[".repeat(1 << 20)), 1);
@@ -170,7 +170,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn a_state_comes_back_from_its_document_and_goes_on(options in any_options(), at in any::<prop::sample::Index>()) {
+    fn state_restored_from_its_document_accepts_further_events(options in any_options(), at in any::<prop::sample::Index>()) {
         let sample = Sample::new(options);
         let at = 1 + at.index(sample.events.len());
         let mut state = sample.state_after(at);
@@ -199,7 +199,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_done_to_a_document_it_makes_no_panic_and_no_other_text_passes(
+    fn mutated_documents_never_panic_and_are_refused(
         options in any_options(),
         damage in proptest::collection::vec((any::<prop::sample::Index>(), "[0-9a-z\"\\[\\]{},:]"), 1..4),
         goes_on in any_options(),
