@@ -74,10 +74,7 @@ export const check = {
   },
 }
 
-/**
- * Calls `checkOne` with each element of an array, including holes, and its name. The loop goes by index because array destructuring
- * calls a `return` method of a polluted Object.prototype.
- */
+/** Calls `checkOne` with each element of an array, including holes, and its name. */
 export function checkEach<T>(list: readonly T[], name: string, checkOne: (value: T, name: string) => void): void {
   for (let index = 0; index < list.length; index++) checkOne(list[index] as T, `${name}[${index}]`)
 }

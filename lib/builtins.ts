@@ -10,7 +10,6 @@ export type Bare<T> = T & { __proto__: null }
 export const { defineProperty: define, hasOwn } = Object
 const { keys, setPrototypeOf } = Object
 export const { parse, stringify } = JSON
-const { isArray } = Array
 
 /** Whether a timer function is a fake, which would never run its callback by itself. Fake timers have this property. */
 function isFaked(timer: object): boolean {
@@ -49,38 +48,18 @@ export function own(value: unknown): PropertyDescriptor {
   return { __proto__: null, value, writable: true, enumerable: true, configurable: true } as PropertyDescriptor
 }
 
-/** Adds a property. Calls no inherited setter; if there is none, an assignment is several times as fast as a definition. */
-function add(object: object, name: string | number, value: unknown): void {
-  if (name in object) define(object, name, own(value))
-  else (object as Record<string | number, unknown>)[name] = value
-}
-
-/** Adds an element to a list. Unlike `push`, calls no inherited setter of an index. */
-export function append<T>(list: T[], value: T): void {
-  add(list, list.length, value)
-}
-
-/** Adds the members of `fields` to an object and returns it. Unlike `Object.assign`, calls no inherited setters. */
+/** Adds the members of `fields` to an object and returns it. Unlike `Object.assign`, it also adds a member named `__proto__`, which a file may have. */
 export function withFields<T extends object, F extends object>(object: T, fields: F): T & F {
-  const names = keys(fields)
-  for (let index = 0; index < names.length; index++) add(object, names[index]!, fields[names[index] as keyof F])
+  const names = keys(fields) as (keyof F & string)[]
+  for (const name of names) {
+    if (name in object) define(object, name, own(fields[name]))
+    else (object as Record<string, unknown>)[name] = fields[name]
+  }
   return object as T & F
 }
 
-/** The JSON text of a plain value. Ignores a `toJSON` method of a polluted prototype. */
-export function plainJson(value: unknown): string {
-  const isPolluted = 'toJSON' in Object.prototype || 'toJSON' in Array.prototype
-  return stringify(isPolluted ? bareCopy(value) : value)
-}
-
-function bareCopy(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  const copy = setPrototypeOf(isArray(value) ? [] : {}, null)
-  const names = keys(value)
-  for (let index = 0; index < names.length; index++) define(copy, names[index]!, own(bareCopy(value[names[index] as keyof typeof value])))
-  return copy
-}
-
+export const plainJson = stringify
+export const append = uncurried(Array.prototype.push) as <T>(list: T[], value: T) => number
 export const join = uncurried(Array.prototype.join)
 export const slice = uncurried(Array.prototype.slice) as <T>(list: readonly T[], start?: number, end?: number) => T[]
 export const substring = uncurried(String.prototype.substring)

@@ -3,7 +3,7 @@
 import path = require('node:path')
 import { native } from './addon.js'
 import type { NativeWriting, RecorderGroup } from './binding/native.js'
-import { type Bare, parseRecord, plainJson, withFields, queueMicrotask } from './builtins.js'
+import { type Bare, parseRecord, withFields, queueMicrotask, stringify } from './builtins.js'
 import type { RecordingError, RecordingOwner, RecordingWarning } from './recording-warning.js'
 import { endTurn } from './turns.js'
 
@@ -162,7 +162,7 @@ export function thisProcess(): string {
   // That of the module: the global one may be a browser's, which begins with its window.
   const { performance } = require('node:perf_hooks') as typeof import('node:perf_hooks')
   const startTime = new Date(performance.timeOrigin).toISOString()
-  return plainJson({ pid: process.pid, startTime, host: os.hostname() })
+  return stringify({ pid: process.pid, startTime, host: os.hostname() })
 }
 
 /** Returns the owner of a lock, or `undefined` if another program has the lock or its owner can't be read. */

@@ -3,7 +3,6 @@ import type { TapeBatch } from './batch.js'
 import type { NativeJob } from './native.js'
 import { type Shape, Shapes } from './shapes.js'
 
-const { getOwnPropertyNames } = Object
 
 /** The kinds of codes, and the maximum number of codes of a batch, as in `crates/core/src/tape.rs`. */
 const OBJECT = 0
@@ -50,7 +49,6 @@ export function appendValues(
   results: unknown[],
 ): void {
   begin(job, batch)
-  const append = hasIndices(Array.prototype) || hasIndices(Object.prototype) ? appendDefined : appendPushed
   try {
     append(items, batch.items)
     append(events, batch.events)
@@ -63,18 +61,8 @@ export function appendValues(
   }
 }
 
-function appendPushed(all: unknown[], count: number): void {
+function append(all: unknown[], count: number): void {
   for (let left = count; left > 0; left--) all[all.length] = value()
-}
-
-/** Like `appendPushed`, but slower and without calling inherited setters of indices. */
-function appendDefined(all: unknown[], count: number): void {
-  for (let left = count; left > 0; left--) define(all, all.length, own(value()))
-}
-
-/** Whether a prototype has a property whose name is an index. Indices come first in the list of names. */
-function hasIndices(prototype: object): boolean {
-  return /^\d/.test(getOwnPropertyNames(prototype)[0]!)
 }
 
 function begin(job: NativeJob, batch: TapeBatch): void {

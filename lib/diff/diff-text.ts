@@ -1,7 +1,7 @@
 // Renders a diff as text. Text of a recording is escaped, so that it can't control the terminal.
 
 import { NO_OPTIONS, check } from '../arguments.js'
-import { plainJson, hasOwn } from '../builtins.js'
+import { hasOwn, stringify } from '../builtins.js'
 import { INVISIBLE } from '../invisible.js'
 import type { Diff, DiffField, DiffSide } from './document.js'
 // Only for links in the comments.
@@ -85,7 +85,7 @@ function detailLines(diff: Diff, paint: Paint): string[] {
 function fieldLine(field: DiffField, paint: Paint): string {
   const { path } = field
   const note = member(field, 'note')
-  const value = (color: Color, one: unknown) => paint(color, one === undefined ? '(absent)' : shortened(plainJson(one)))
+  const value = (color: Color, one: unknown) => paint(color, one === undefined ? '(absent)' : shortened(stringify(one)))
   return `  ${shown(path)}: ${value('left', member(field, 'left'))} → ${value('right', member(field, 'right'))}${note === undefined ? '' : paint('dim', ` (${shown(note)})`)}`
 }
 
@@ -109,7 +109,7 @@ const NAMED: Record<string, string | undefined> = { '\n': '\\n', '\r': '\\r', '\
 
 /** A value on one line, with invisible characters escaped. */
 function shown(value: unknown): string {
-  const text = typeof value === 'string' ? value : plainJson(value)
+  const text = typeof value === 'string' ? value : stringify(value)
   return text.replace(INVISIBLE, (found) => {
     const named = NAMED[found]
     return named ?? `\\u{${found.codePointAt(0)!.toString(16)}}`

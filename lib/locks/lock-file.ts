@@ -2,7 +2,7 @@
 
 import fileSystem = require('node:fs')
 import fs = require('node:fs/promises')
-import { type Bare, parse, plainJson } from '../builtins.js'
+import { type Bare, parse, stringify } from '../builtins.js'
 import { isAbsence } from '../system-error.js'
 import { HELD, type Inode } from './system-lock.js'
 
@@ -40,7 +40,7 @@ export type LockRecord = { [Key in 'pid' | 'timestamp' | 'sessionId' | 'ownerTok
 /** The content of a lock or a guard of this process, as of `now`. `isHeld`: the system holds a lock on the file too. */
 export function contentOf(sessionId: string, ownerToken: string, now: number, isHeld: boolean): Buffer {
   const owner = { pid: process.pid, timestamp: new Date(now).toISOString(), sessionId, ownerToken }
-  return Buffer.from(plainJson(isHeld ? { ...owner, held: HELD } : owner))
+  return Buffer.from(stringify(isHeld ? { ...owner, held: HELD } : owner))
 }
 
 /**

@@ -43,8 +43,8 @@ const UNSYNCABLE = ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 const UNLINKABLE = ['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EISDIR']
 
 /**
- * Syncs a file. Does not use the handle's method first, because Yarn's Plug'n'Play replaces it by one that throws, nor `promisify`, because that
- * collects arguments in an array, whose elements setters on `Array.prototype` would receive.
+ * Syncs a file. Does not use the handle's method first, because Yarn's Plug'n'Play replaces it by one that throws, nor `promisify`, because loading
+ * `node:util` takes Bun milliseconds.
  */
 const sync = ({ fd }: fs.FileHandle) => new Promise<void>((resolve, reject) => fsync(fd, (error) => (error ? reject(error) : resolve())))
 

@@ -2,7 +2,7 @@ import { native } from '../addon.js'
 import { check, expect } from '../arguments.js'
 import { type Failure, errorOf } from '../binding/errors.js'
 import type { NativeRunRecorder, RecorderGroup } from '../binding/native.js'
-import { parse, parseRecord, stringify, plainJson, queueMicrotask } from '../builtins.js'
+import { parse, parseRecord, stringify, queueMicrotask } from '../builtins.js'
 import { OWNER_ONLY, checkMode } from '../mode.js'
 import type { RecordingOwner, RecordingWarning } from '../recording-warning.js'
 import { Writing, type WriteFailure, ending, absolute, thisProcess, ownerOf, shownOwner } from '../writing.js'
@@ -310,7 +310,7 @@ export class RunRecorder {
   async #takeSnapshot(signWith: string | undefined): Promise<{ snapshotId: string; logicalTime: number; contentHash: string }> {
     const { error, snapshotId, logicalTime, stateHash, contentHash } = parseRecord<Snapshot>(await this.#native.snapshot(signWith))
     if (error) throw errorOf(error)
-    this.#record('SnapshotCreated', undefined, undefined, plainJson({ snapshot: snapshotId, stateHash, at: logicalTime }))
+    this.#record('SnapshotCreated', undefined, undefined, stringify({ snapshot: snapshotId, stateHash, at: logicalTime }))
     return { snapshotId, logicalTime, contentHash }
   }
 
@@ -399,7 +399,7 @@ function open(
     runId,
     workflow: stringify(workflow),
     scheduler,
-    capabilities: capabilities && plainJson(capabilities),
+    capabilities: capabilities && stringify(capabilities),
     resume: resume === true,
     mode: mode ?? OWNER_ONLY,
     fsync: durability === 'fsync',

@@ -1,7 +1,7 @@
 // The fold of events about checkpoints, for records in memory. `crates/core/src/session/fold/checkpoint.rs` does the same for a replay.
 
 import { expect } from '../arguments.js'
-import { type Bare, define, hasOwn, own } from '../builtins.js'
+import { type Bare, hasOwn } from '../builtins.js'
 import type { SessionRecordLine } from './records.js'
 // Only for links in the comments.
 import type { ReplayOptions } from './replay.js'
@@ -69,8 +69,7 @@ function apply({ type, seq, ts, checkpointId, name }: CheckpointEvent, checkpoin
     if (known !== undefined) return
     const checkpoint: Fold = { checkpointId, name, sequence: seq, deleted: false, createdAt: typeof ts === 'string' ? ts : '' }
     byId.set(checkpointId, checkpoint)
-    // Pushing would call a setter of that index, if arrays inherit one.
-    define(checkpoints, checkpoints.length, own(checkpoint))
+    checkpoints.push(checkpoint)
   } else if (known === undefined) {
     return
   } else if (type === 'checkpoint_renamed') {

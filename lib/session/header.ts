@@ -110,7 +110,6 @@ async function readDirectory(directory: string): Promise<SessionFileHeader[]> {
 export async function readShared<F, T>(filePaths: string[], read: Read, each: (found: F, filePath: string) => T): Promise<T[]> {
   // The caller may change the array in the meantime.
   const paths = slice(filePaths, 0)
-  // All elements are defined first: assigning to a missing index would call a setter of a polluted Array.prototype.
   const all = paths.map((): T | undefined => undefined)
   let next = 0
   async function readOn(): Promise<void> {
