@@ -47,7 +47,7 @@ def laid_out(bundle, folder):
     shutil.copytree(bundle, folder)
     payloads = [json.loads(line)["payload"] for line in (bundle / "session.jsonl").read_text().splitlines()]
     shown = (text for payload in payloads for text in (json.dumps(payload, indent=2), *texts_in(payload)))
-    (folder / "texts.txt").write_text("\n\n".join(shown))
+    (folder / "texts.txt").write_text("\n\n".join(dict.fromkeys(shown)))
     return folder
 
 
@@ -72,12 +72,15 @@ def found_by_kingfisher(folder, cache):
     return {one["finding"]["snippet"] for one in findings if "finding" in one}
 
 
-def found_by_detect_secrets(folder, _):
+def found_by_detect_secrets(folder, cache):
+    """Judges each line by itself, and takes long for it, so lines that are equal are shown to it once."""
     found = detect_secrets.SecretsCollection()
+    lines = cache / "lines.txt"
     with default_settings():
         for path in sorted(folder.rglob("*")):
             if path.is_file():
-                found.scan_file(str(path))
+                lines.write_bytes(b"\n".join(dict.fromkeys(path.read_bytes().split(b"\n"))))
+                found.scan_file(str(lines))
     return {secret.secret_value for _, secret in found if secret.secret_value}
 
 
