@@ -8,6 +8,7 @@ mod payload;
 mod scan;
 mod simple_escape;
 mod text;
+mod wtf8;
 
 pub use canonical::{Array, MAX_DIGITS, Object, digits, write_integer, write_string, write_text, write_texts};
 pub use decode::{
@@ -19,3 +20,4 @@ pub use payload::{Payload, escape_line_separators};
 pub use scan::{Cursor, Nesting, NotJson, Span, plain_prefix};
 pub use simple_escape::is_simple_escape;
 pub use text::Text;
+pub use wtf8::{Surrogates, decode_bytes};

@@ -1,0 +1,127 @@
+//! Compiles queries.
+
+use memchr::memmem::Finder;
+use regex_syntax::ast::Span;
+
+use super::matcher::Matcher;
+use super::prefilter::{Prefilter, QueryChar};
+use crate::json::Surrogates;
+
+/// How a query is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueryOptions {
+    /// Whether it is a regular expression, rather than a literal.
+    pub is_regex: bool,
+    /// Whether case does not matter.
+    pub is_insensitive: bool,
+}
+
+/// Why a query can't be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    /// It has no characters.
+    #[error("it is empty")]
+    Empty,
+    /// It is not a regular expression.
+    #[error("{message}, at {offset}")]
+    Syntax {
+        /// What is wrong.
+        message: String,
+        /// Where, in UTF-16 units.
+        offset: usize,
+    },
+    /// Its compiled form would be too large.
+    #[error("the regular expression is too large")]
+    TooLarge,
+}
+
+/// A compiled query.
+#[derive(Clone, Debug)]
+pub struct Query {
+    pub(super) matcher: Matcher,
+    pub(super) prefilter: Prefilter,
+}
+
+impl Query {
+    /// Compiles a query, given in UTF-16.
+    pub fn new(units: &[u16], options: QueryOptions) -> Result<Self, QueryError> {
+        if units.is_empty() {
+            return Err(QueryError::Empty);
+        }
+        if options.is_regex { Self::regex(units, options.is_insensitive) } else { Self::literal(units, options) }
+    }
+
+    /// The same query, for which every line is read: it finds the same, only later.
+    #[must_use]
+    pub fn without_prefilter(self) -> Self {
+        Query { prefilter: Prefilter::all(), ..self }
+    }
+
+    fn literal(units: &[u16], QueryOptions { is_insensitive, .. }: QueryOptions) -> Result<Self, QueryError> {
+        let chars: Vec<QueryChar> =
+            char::decode_utf16(units.iter().copied()).map(|c| c.map_err(|lone| lone.unpaired_surrogate())).collect();
+        let has_lone = chars.iter().any(Result::is_err);
+        let prefilter = Prefilter::of_literal(&chars, is_insensitive, !is_insensitive);
+        let matcher = if is_insensitive {
+            let compiled = regex::bytes::RegexBuilder::new(&folded_pattern(&chars)).case_insensitive(true).build();
+            Matcher::Folded(Box::new(compiled.map_err(|_| QueryError::TooLarge)?))
+        } else if has_lone {
+            Matcher::Units(units.to_vec())
+        } else {
+            let mut bytes = Vec::new();
+            Surrogates::Wtf8.append_units(&mut bytes, units.iter().copied());
+            Matcher::Literal(Box::new(Finder::new(&bytes).into_owned()))
+        };
+        Ok(Query { matcher, prefilter })
+    }
+
+    fn regex(units: &[u16], is_insensitive: bool) -> Result<Self, QueryError> {
+        let mut pattern = Vec::new();
+        Surrogates::Private.append_units(&mut pattern, units.iter().copied());
+        let pattern = String::from_utf8_lossy(&pattern).into_owned();
+        regex_syntax::parse(&pattern).map_err(|error| syntax_error(&error, units))?;
+        let compiled = regex::RegexBuilder::new(&pattern).case_insensitive(is_insensitive).build();
+        let compiled = compiled.map_err(|_| QueryError::TooLarge)?;
+        Ok(Query { matcher: Matcher::Expression(Box::new(compiled)), prefilter: Prefilter::all() })
+    }
+}
+
+/// A literal as a pattern over WTF-8.
+fn folded_pattern(chars: &[QueryChar]) -> String {
+    let mut pattern = String::new();
+    for c in chars {
+        match c {
+            Ok(c) => pattern.push_str(&regex::escape(c.encode_utf8(&mut [0; 4]))),
+            Err(lone) => {
+                let mut bytes = Vec::new();
+                Surrogates::Wtf8.append_units(&mut bytes, [*lone]);
+                pattern.push_str("(?-u:");
+                bytes.iter().for_each(|byte| pattern.push_str(&format!("\\x{byte:02X}")));
+                pattern.push(')');
+            }
+        }
+    }
+    pattern
+}
+
+fn syntax_error(error: &regex_syntax::Error, units: &[u16]) -> QueryError {
+    let (message, span): (String, Option<&Span>) = match error {
+        regex_syntax::Error::Parse(error) => (error.kind().to_string(), Some(error.span())),
+        regex_syntax::Error::Translate(error) => (error.kind().to_string(), Some(error.span())),
+        _ => (error.to_string(), None),
+    };
+    QueryError::Syntax { message, offset: span.map_or(0, |span| units_before(units, span.start.offset)) }
+}
+
+/// The number of units before a byte of their text, in which a lone surrogate has the size of a pair.
+fn units_before(units: &[u16], offset: usize) -> usize {
+    let (mut bytes, mut count) = (0, 0);
+    for c in char::decode_utf16(units.iter().copied()) {
+        if bytes >= offset {
+            break;
+        }
+        let (length, width) = c.map_or((Surrogates::Private.length(), 1), |c| (c.len_utf8(), c.len_utf16()));
+        (bytes, count) = (bytes + length, count + width);
+    }
+    count
+}
