@@ -16,13 +16,16 @@ use super::json::JsonText;
 use super::pages::{Paged, Pages};
 use session_tape_core::json::Text;
 use session_tape_core::search::{
-    Bound, Fate, Field, Found, Hit, ListedFile, Part, Query, QueryOptions, ScanOptions, Search, SearchFile, Speaker,
-    find_files,
+    Bound, Case, Fate, Field, Found, Hit, ListedFile, Part, Query, QueryOptions, ScanOptions, Search, SearchFile,
+    Speaker, find_files,
 };
 use session_tape_core::task::Cancellation;
 
 /// Approximate size, in bytes, of the hits that are built in one turn of the event loop.
 const PAGE_BYTES: usize = 128 << 10;
+
+/// Maximum number of files with hits in a page: the search is to be only a few files ahead of its consumer.
+const PAGE_FILES: usize = 8;
 
 /// Maximum time that a page without hits takes. It carries the progress.
 const PAGE_EVERY: Duration = Duration::from_millis(100);
@@ -32,7 +35,8 @@ const PAGE_EVERY: Duration = Duration::from_millis(100);
 pub struct NativeSearchOptions {
     pub query: Utf16String,
     pub regex: bool,
-    pub insensitive: bool,
+    /// `smart`, `sensitive` or `insensitive`.
+    pub case: String,
     /// The names of the fields that are searched.
     pub fields: Vec<String>,
     pub speaker: Option<String>,
@@ -53,9 +57,8 @@ pub struct NativeSearchOptions {
 
 /// The fault of a query. Returns null if it is valid.
 #[napi(catch_unwind)]
-pub fn search_query_fault(query: Utf16String, regex: bool, insensitive: bool) -> Option<String> {
-    let options = QueryOptions { is_regex: regex, is_insensitive: insensitive };
-    Query::new(&query, options).err().map(|error| error.to_string())
+pub fn search_query_fault(query: Utf16String, regex: bool, case: String) -> Option<String> {
+    Query::new(&query, query_options(regex, &case)).err().map(|error| error.to_string())
 }
 
 /// The result is an array with an element for each path: for a file, an array of its size in bytes and its time of modification in milliseconds; for a
@@ -158,7 +161,7 @@ impl Paged for Searching {
 
     fn next_page(&mut self) -> JobEnd {
         let (mut page, begun) = (Page::default(), Instant::now());
-        while !self.cancellation.is_cancelled() && page.bytes() < PAGE_BYTES && begun.elapsed() < PAGE_EVERY {
+        while !self.cancellation.is_cancelled() && !page.is_full() && begun.elapsed() < PAGE_EVERY {
             if let Some((file, session_id, hits, fate)) = self.rest.take() {
                 self.rest = page.add(file, session_id, hits, fate);
                 continue;
@@ -193,9 +196,17 @@ impl Paged for Searching {
     }
 }
 
+fn query_options(is_regex: bool, case: &str) -> QueryOptions {
+    let case = match case {
+        "sensitive" => Case::Sensitive,
+        "insensitive" => Case::Insensitive,
+        _ => Case::Smart,
+    };
+    QueryOptions { is_regex, case }
+}
+
 fn scan_options(options: NativeSearchOptions) -> std::result::Result<ScanOptions, Box<JobEnd>> {
-    let query_options = QueryOptions { is_regex: options.regex, is_insensitive: options.insensitive };
-    let query = Query::new(&options.query, query_options);
+    let query = Query::new(&options.query, query_options(options.regex, &options.case));
     let query = query.map_err(|error| Box::new(JobEnd::failed(&ErrorJson::new("ESESSIONREAD", error.to_string()))))?;
     let bound = |text: Option<String>| text.and_then(|text| Bound::try_from(text.as_bytes()).ok());
     let named = |name: &&Field| options.fields.iter().any(|field| field == name.as_str());
@@ -218,9 +229,15 @@ struct Page {
     parts: JsonText,
     hits: JsonText,
     count: usize,
+    /// Number of parts that have hits.
+    files: usize,
 }
 
 impl Page {
+    fn is_full(&self) -> bool {
+        self.bytes() >= PAGE_BYTES || self.files >= PAGE_FILES
+    }
+
     fn bytes(&self) -> usize {
         self.parts.bytes() + self.hits.bytes()
     }
@@ -242,6 +259,7 @@ impl Page {
             self.hits.syntax("]");
             self.count += 1;
         }
+        self.files += usize::from(self.count > before);
         let is_whole = hits.len() == 0;
         self.parts.syntax(if self.parts.bytes() == 0 { "[" } else { ",[" });
         self.parts.value(&file);

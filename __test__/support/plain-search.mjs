@@ -55,7 +55,9 @@ function isBetween(ts, since, until) {
 
 /** A function that returns the matches in a text, as pairs of start and end. */
 function finderOf(query, { case: letters = 'smart' }, expression) {
-  const isInsensitive = letters === 'insensitive' || (letters === 'smart' && !/\p{Lu}/u.test(query));
+  // Letters in the escapes of an expression do not count.
+  const named = expression === undefined ? query : expression.replace(/\\(?:p\{[^}]*\}|.)/g, '');
+  const isInsensitive = letters === 'insensitive' || (letters === 'smart' && !/\p{Lu}/u.test(named));
   if (expression === undefined && !isInsensitive) return (text) => indicesOf(text, query);
   const source = expression ?? query.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
   const pattern = new RegExp(source, isInsensitive ? 'giu' : 'gu');

@@ -333,7 +333,8 @@ export interface NativeRunReplayOptions {
 export interface NativeSearchOptions {
   query: string
   regex: boolean
-  insensitive: boolean
+  /** `smart`, `sensitive` or `insensitive`. */
+  case: string
   /** The names of the fields that are searched. */
   fields: string[]
   speaker?: string | undefined
@@ -451,7 +452,7 @@ export interface Binding {
   /** The kinds of events. Their indices are the numbers that `append` takes. */
   runEventKinds(): string[]
   /** The fault of a query. Returns null if it is valid. */
-  searchQueryFault(query: string, regex: boolean, insensitive: boolean): string | null
+  searchQueryFault(query: string, regex: boolean, letters: string): string | null
   /** Compares two recordings. The result is the diff, or null if there is none. */
   startDiff(bundles: NativeBundles, left: string, right: string, options: Bare<NativeDiffOptions>, onReady: () => void): NativeJob
   /** Exports `source` to `destination`. */

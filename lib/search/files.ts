@@ -51,8 +51,8 @@ export async function findFiles(where: string[], unreadable: SkippedSession[]): 
     const before = path.normalize(`${where[index]!}${path.sep}x`).slice(0, -1)
     const absolute = path.resolve(where[index]!, 'x').slice(0, -1)
     for (let at = 0; at < one.files.length; at++) {
-      const [name, size, modified] = one.files[at]!
-      add(listed, { filePath: before + name, isNamed: false, size, modified }, absolute + name)
+      const file = one.files[at]!
+      add(listed, { filePath: before + file[0], isNamed: false, size: file[1], modified: file[2] }, absolute + file[0])
     }
   }
   return [...named, ...listed.sort((a, b) => b.modified - a.modified)]
@@ -66,7 +66,8 @@ export async function inOrder(files: SearchFile[]): Promise<SearchFile[]> {
   const sessions = new Map(tied.map((file, index) => [file, entries[index]!.session]))
   return files.slice().sort((a, b) => {
     if (!isTied(a, b)) return a.isNamed || b.isNamed ? Number(b.isNamed) - Number(a.isNamed) : b.modified - a.modified
-    const [first, second] = [sessions.get(a), sessions.get(b)]
+    const first = sessions.get(a)
+    const second = sessions.get(b)
     if (first && second) return newestFirst({ ...first, lastModified: ANY_TIME }, { ...second, lastModified: ANY_TIME })
     return Number(first === undefined) - Number(second === undefined) || (a.filePath < b.filePath ? -1 : 1)
   })

@@ -35,8 +35,8 @@ export interface SearchOptions {
    */
   regex?: boolean | undefined
   /**
-   * Whether upper and lower case differ. Default `'smart'`: only if the query has an uppercase letter, wherever it is in it. Where they do not, characters
-   * match as in `/…/iu`.
+   * Whether upper and lower case differ. Default `'smart'`: only if the query has an uppercase letter; those in the escapes of a
+   * regular expression, like `\S`, do not count. Where they do not differ, characters match as in `/…/iu`.
    */
   case?: 'smart' | 'sensitive' | 'insensitive' | undefined
   /** Search only these fields. Default: all. */
@@ -123,9 +123,6 @@ export interface SessionSearch extends AsyncIterable<SessionHit> {
 
 const FIELDS: readonly SearchField[] = Object.freeze(['text', 'code', 'thinking', 'tool_call', 'tool_response', 'session_event', 'name'])
 
-const UPPERCASE = /\p{Lu}/u
-const hasUppercase: (text: string) => boolean = RegExp.prototype.test.bind(UPPERCASE)
-
 /** Default for `SearchOptions.context`. */
 const CONTEXT = 60
 
@@ -205,15 +202,14 @@ class Wanted {
     this.limit = limit
     this.signal = signal
     this.onProgress = onProgress
-    const insensitive = letters === 'insensitive' || (letters === 'smart' && !hasUppercase(query))
-    const fault = native.searchQueryFault(query, regex === true, insensitive)
+    const fault = native.searchQueryFault(query, regex === true, letters)
     expect(fault === null, 'query', `a ${regex === true ? 'regular expression' : 'query'} (${fault})`, query)
     const isCurrent = history === 'current'
     this.native = {
       __proto__: null,
       query,
       regex: regex === true,
-      insensitive,
+      case: letters,
       fields: fields.slice(),
       speaker,
       tool,
@@ -325,7 +321,7 @@ class Search {
       this.summary.sessions++
     }
     const readPage = (start: (onReady: () => void) => NativeJob, options: JobOptions) => pageOf(files, start, options)
-    for await (const { file, hits, fate } of elementsOfPages(SEARCH, () => this.#open(files), readPage, signal)) {
+    for await (const { file, hits, fate } of elementsOfPages(SEARCH, () => this.#open(files), readPage, signal, false)) {
       for (let index = 0; index < hits.length; index++) {
         const hit = hits[index]!
         if (!this.#wanted.wants(hit)) continue
@@ -373,10 +369,11 @@ async function pageOf(files: SearchFile[], start: (onReady: () => void) => Nativ
   const takeBatch = ({ parts = [], hits = [], last = true }: Batch): undefined => {
     let next = 0
     const at = (index: number): Part => {
-      const [file, sessionId, count, fate] = parts[index]!
+      const part = parts[index]!
+      const { filePath } = files[part[0]]!
       const found: SessionHit[] = []
-      for (const end = next + count; next < end; next++) append(found, hitOf(files[file]!.filePath, sessionId, hits[next]!))
-      return { file, hits: found, fate }
+      for (const end = next + part[2]; next < end; next++) append(found, hitOf(filePath, part[1], hits[next]!))
+      return { file: part[0], hits: found, fate: part[3] }
     }
     page = { __proto__: null, length: parts.length, at, isLast: last }
   }

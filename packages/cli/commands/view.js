@@ -40,8 +40,8 @@ async function view(context, [given], options) {
   if (modes.length > 1) throw usage(`--${modes[0]} and --${modes[1]} exclude each other`)
   if (options.port !== undefined && !options.serve) throw usage('--port: only with --serve')
   if (options.port > 65_535) throw usage('--port: at most 65535')
-  if (options.html !== undefined) await refuseRecording('--html', options.html, [given])
   const { path: at, line } = await placeIn(given)
+  if (options.html !== undefined) await refuseRecording('--html', options.html, [at])
   const source = await recordingAt(context, at)
   return withFilesAndSeal(context, source, options, (files, seal) => show(context, files, seal, { ...options, line }))
 }

@@ -1,19 +1,34 @@
 //! Compiles queries.
 
+use std::convert::Infallible;
+use std::sync::LazyLock;
+
 use memchr::memmem::Finder;
-use regex_syntax::ast::Span;
+use regex_syntax::ast::{Ast, ClassSetItem, Span};
 
 use super::matcher::Matcher;
 use super::prefilter::{Prefilter, QueryChar};
 use crate::json::Surrogates;
+
+/// Whether case matters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Case {
+    /// Only if the query has an uppercase letter. Those in the classes and escapes of a regular expression do not count.
+    #[default]
+    Smart,
+    /// It does.
+    Sensitive,
+    /// It does not.
+    Insensitive,
+}
 
 /// How a query is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueryOptions {
     /// Whether it is a regular expression, rather than a literal.
     pub is_regex: bool,
-    /// Whether case does not matter.
-    pub is_insensitive: bool,
+    /// Whether case matters.
+    pub case: Case,
 }
 
 /// Why a query can't be used.
@@ -48,7 +63,7 @@ impl Query {
         if units.is_empty() {
             return Err(QueryError::Empty);
         }
-        if options.is_regex { Self::regex(units, options.is_insensitive) } else { Self::literal(units, options) }
+        if options.is_regex { Self::regex(units, options.case) } else { Self::literal(units, options.case) }
     }
 
     /// The same query, for which every line is read: it finds the same, only later.
@@ -57,7 +72,8 @@ impl Query {
         Query { prefilter: Prefilter::all(), ..self }
     }
 
-    fn literal(units: &[u16], QueryOptions { is_insensitive, .. }: QueryOptions) -> Result<Self, QueryError> {
+    fn literal(units: &[u16], case: Case) -> Result<Self, QueryError> {
+        let is_insensitive = case.is_insensitive(|| String::from_utf16_lossy(units));
         let chars: Vec<QueryChar> =
             char::decode_utf16(units.iter().copied()).map(|c| c.map_err(|lone| lone.unpaired_surrogate())).collect();
         let has_lone = chars.iter().any(Result::is_err);
@@ -75,14 +91,60 @@ impl Query {
         Ok(Query { matcher, prefilter })
     }
 
-    fn regex(units: &[u16], is_insensitive: bool) -> Result<Self, QueryError> {
+    fn regex(units: &[u16], case: Case) -> Result<Self, QueryError> {
         let mut pattern = Vec::new();
         Surrogates::Private.append_units(&mut pattern, units.iter().copied());
         let pattern = String::from_utf8_lossy(&pattern).into_owned();
         regex_syntax::parse(&pattern).map_err(|error| syntax_error(&error, units))?;
+        let is_insensitive = case.is_insensitive(|| literals_of(&pattern));
         let compiled = regex::RegexBuilder::new(&pattern).case_insensitive(is_insensitive).build();
         let compiled = compiled.map_err(|_| QueryError::TooLarge)?;
         Ok(Query { matcher: Matcher::Expression(Box::new(compiled)), prefilter: Prefilter::all() })
+    }
+}
+
+impl Case {
+    /// Whether case does not matter for these letters.
+    fn is_insensitive(self, letters: impl FnOnce() -> String) -> bool {
+        static UPPERCASE: LazyLock<Option<regex::Regex>> = LazyLock::new(|| regex::Regex::new(r"\p{Lu}").ok());
+        match self {
+            Case::Smart => !UPPERCASE.as_ref().is_some_and(|uppercase| uppercase.is_match(&letters())),
+            Case::Sensitive => false,
+            Case::Insensitive => true,
+        }
+    }
+}
+
+/// The characters that a pattern names, without those of its syntax.
+fn literals_of(pattern: &str) -> String {
+    let parsed = regex_syntax::ast::parse::Parser::new().parse(pattern);
+    parsed.ok().and_then(|ast| regex_syntax::ast::visit(&ast, Literals(String::new())).ok()).unwrap_or_default()
+}
+
+struct Literals(String);
+
+impl regex_syntax::ast::Visitor for Literals {
+    type Output = String;
+    type Err = Infallible;
+
+    fn finish(self) -> Result<String, Infallible> {
+        Ok(self.0)
+    }
+
+    fn visit_pre(&mut self, ast: &Ast) -> Result<(), Infallible> {
+        if let Ast::Literal(literal) = ast {
+            self.0.push(literal.c);
+        }
+        Ok(())
+    }
+
+    fn visit_class_set_item_pre(&mut self, item: &ClassSetItem) -> Result<(), Infallible> {
+        match item {
+            ClassSetItem::Literal(literal) => self.0.push(literal.c),
+            ClassSetItem::Range(range) => self.0.extend([range.start.c, range.end.c]),
+            _ => {}
+        }
+        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Finds the hits in a part of a session.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use memchr::memchr_iter;
 
@@ -210,10 +210,10 @@ fn usual_time(text: &[u8]) -> Option<Bound> {
     (is_usual && &time[8..10] <= b"28").then_some(time)
 }
 
-/// Scans the parts of one large file.
+/// Scans the parts of one large file. Does not keep it open.
 pub(super) struct PartScanner {
     pub(super) scanner: Scanner,
-    pub(super) source: Arc<LineSource>,
+    pub(super) source: Weak<LineSource>,
 }
 
 impl Worker for PartScanner {
@@ -221,6 +221,6 @@ impl Worker for PartScanner {
     type Output = Scanned;
 
     fn work(&mut self, part: Range<u64>) -> Scanned {
-        self.scanner.scan(&self.source, part)
+        self.source.upgrade().map(|source| self.scanner.scan(&source, part)).unwrap_or_default()
     }
 }

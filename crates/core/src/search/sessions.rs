@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use std::vec::IntoIter;
 
 use super::hit::Hit;
@@ -14,11 +15,11 @@ use crate::session::{Body, ItemsInHistory, Line, Mode, read_line};
 use crate::task::{Cancellation, InOrder, Pipeline, Worker, spare_cores};
 
 /// A file of this size in bytes, or more, is shared among the cores.
-const LARGE_BYTES: u64 = if cfg!(test) { 64 << 10 } else { 4 * SEGMENT_BYTES };
+const LARGE_BYTES: u64 = SEGMENT_BYTES;
 
 /// Maximum size of a job in bytes, unless a single file is larger, and maximum number of its files.
 const JOB_BYTES: u64 = 256 << 10;
-const JOB_FILES: usize = 16;
+const JOB_FILES: usize = 4;
 
 /// Maximum number of helpers. With more threads, memory bandwidth is the limit.
 const MAX_HELPERS: usize = 7;
@@ -121,7 +122,9 @@ impl Search {
 
     /// Ends the search, and returns when no thread works on it any more, and all files are closed. Its work must be cancelled.
     pub fn end(mut self) {
-        self.large = None;
+        if let Some(large) = self.large.take() {
+            large.close();
+        }
         while self.pipeline.next_output().is_some() {}
     }
 
@@ -148,8 +151,10 @@ impl Search {
     fn next_of_large(&mut self) -> Option<Part> {
         let large = self.large.as_mut()?;
         let part = large.next_part();
-        if part.fate.is_some() {
-            self.large = None;
+        if part.fate.is_some()
+            && let Some(large) = self.large.take()
+        {
+            large.close();
         }
         Some(part)
     }
@@ -241,6 +246,9 @@ impl FileScanner {
     }
 }
 
+/// How long the end of a search waits for a thread that is about to close a file.
+const LAST_CLOSE: Duration = Duration::from_secs(1);
+
 fn fate_of(failure: Option<&ReadError>, size: u64) -> Fate {
     failure.map_or(Fate::Searched(size), |error| Fate::Unreadable(error.to_string()))
 }
@@ -309,7 +317,7 @@ struct LargeFile {
 
 impl LargeFile {
     fn new(file: usize, opened: Opened, options: &Arc<ScanOptions>) -> Self {
-        let make = || PartScanner { scanner: Scanner::new(options.clone()), source: opened.source.clone() };
+        let make = || PartScanner { scanner: Scanner::new(options.clone()), source: Arc::downgrade(&opened.source) };
         let segments = Segments::new(equal_segments(&opened.source, 0), Threads::All, make);
         let scanner = Scanner::new(options.clone());
         LargeFile { file, opened, segments, scanner, lines: 0, has_hits: false, history: None }
@@ -324,6 +332,18 @@ impl LargeFile {
         judge(&mut scanned, &self.opened.source, &mut self.history, self.scanner.options().is_current);
         let is_last = scanned.failure.is_some();
         self.part(scanned.hits, scanned.failure, is_last)
+    }
+
+    /// Ends the scan, and returns when the file is closed.
+    fn close(self) {
+        let LargeFile { opened, segments, history, .. } = self;
+        segments.end();
+        drop(history);
+        // Threads that have helped with the history are about to end.
+        let waiting = Instant::now();
+        while Arc::strong_count(&opened.source) > 1 && waiting.elapsed() < LAST_CLOSE {
+            std::thread::sleep(Duration::from_micros(50));
+        }
     }
 
     fn part(&mut self, hits: Vec<Hit>, failure: Option<ReadError>, is_last: bool) -> Part {

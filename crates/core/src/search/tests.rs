@@ -57,6 +57,10 @@ fn text_and_query() -> impl Strategy<Value = (Vec<u8>, Vec<u16>)> {
     )
 }
 
+fn case_of(is_insensitive: bool) -> Case {
+    if is_insensitive { Case::Insensitive } else { Case::Sensitive }
+}
+
 /// What `indexOf` finds one after the other, and `/…/iu` if case does not matter.
 fn plain_matches(text: &[u16], query: &[u16], is_insensitive: bool) -> Vec<(usize, usize)> {
     let (text, query) = if is_insensitive { (folded(text), folded(query)) } else { (single(text), single(query)) };
@@ -91,7 +95,7 @@ proptest! {
 
     #[test]
     fn a_line_that_matches_is_never_passed_over((inside, query) in text_and_query(), is_insensitive: bool, before in "[a-z\n]{0,100}") {
-        let query = Query::new(&query, QueryOptions { is_regex: false, is_insensitive }).unwrap();
+        let query = Query::new(&query, QueryOptions { is_regex: false, case: case_of(is_insensitive) }).unwrap();
         let text = [before.as_bytes(), b"\n{\"text\":\"", &inside, b"\"}\nnext"].concat();
         let mut candidates = Vec::new();
         query.prefilter.each_candidate(&text, |at, line| {
@@ -112,7 +116,7 @@ proptest! {
     #[test]
     fn a_literal_is_found_as_javascript_finds_it((inside, query) in text_and_query(), is_insensitive: bool, context in 0_usize..20) {
         let text: Vec<u16> = decode(&inside).collect();
-        let compiled = Query::new(&query, QueryOptions { is_regex: false, is_insensitive }).unwrap();
+        let compiled = Query::new(&query, QueryOptions { is_regex: false, case: case_of(is_insensitive) }).unwrap();
         let expected = plain_matches(&text, &query, is_insensitive);
         let found = compiled.matcher.matches(&inside, context);
         prop_assert_eq!(found.as_ref().map_or(0, |found| found.count), expected.len() as u64);
@@ -134,7 +138,7 @@ proptest! {
 fn most_lines_are_passed_over() {
     let candidates = |query: &str, is_insensitive, text: &str| {
         let units: Vec<_> = query.encode_utf16().collect();
-        let query = Query::new(&units, QueryOptions { is_regex: false, is_insensitive }).unwrap();
+        let query = Query::new(&units, QueryOptions { is_regex: false, case: case_of(is_insensitive) }).unwrap();
         let mut found = 0;
         query.prefilter.each_candidate(text.as_bytes(), |_, _| {
             found += 1;
@@ -163,7 +167,7 @@ fn most_lines_are_passed_over() {
 fn queries_that_can_not_be_used_are_refused_with_the_place() {
     let refused = |query: &str| {
         let units: Vec<_> = query.encode_utf16().collect();
-        Query::new(&units, QueryOptions { is_regex: true, is_insensitive: false }).unwrap_err().to_string()
+        Query::new(&units, QueryOptions { is_regex: true, case: Case::Sensitive }).unwrap_err().to_string()
     };
     assert_eq!(refused(""), "it is empty");
     assert_eq!(refused("é😀(a"), "unclosed group, at 3");
@@ -174,11 +178,24 @@ fn queries_that_can_not_be_used_are_refused_with_the_place() {
 #[test]
 fn lone_surrogates_match_themselves_in_expressions() {
     let matches = |query: &[u16], inside: &str| {
-        let query = Query::new(query, QueryOptions { is_regex: true, is_insensitive: false }).unwrap();
+        let query = Query::new(query, QueryOptions { is_regex: true, case: Case::Sensitive }).unwrap();
         query.matcher.matches(inside.as_bytes(), 5).map(|found| (found.count, found.snippet, found.ranges))
     };
     let snippet = vec![u16::from(b'a'), 0xd83d, u16::from(b'b')];
     assert_eq!(matches(&[0xd83d], r"a\ud83db"), Some((1, snippet.clone(), vec![(1, 2)])));
     assert_eq!(matches(&[u16::from(b'.'), u16::from(b'b')], r"a\ud83db"), Some((1, snippet, vec![(1, 3)])));
     assert_eq!(matches(&[0xd83d], "a😀b"), None);
+}
+
+#[test]
+fn case_matters_if_the_query_has_an_uppercase_letter() {
+    let is_insensitive = |query: &str, is_regex| {
+        let units: Vec<_> = query.encode_utf16().collect();
+        let query = Query::new(&units, QueryOptions { is_regex, case: Case::Smart }).unwrap();
+        query.matcher.matches(b"x WORD Z", 0).is_some()
+    };
+    assert!(is_insensitive("word", false) && !is_insensitive("Word", false) && !is_insensitive("w\\S", false));
+    assert!(is_insensitive("word", true) && !is_insensitive("Word", true) && !is_insensitive("[a-zÉ]ord", true));
+    assert!(is_insensitive(r"\Sor\p{Alphabetic}", true) && is_insensitive(r"\x77ord", true));
+    assert!(!is_insensitive(r"\x57ORd", true));
 }
