@@ -14,9 +14,11 @@ pub enum Surrogates {
 }
 
 const FIRST_SURROGATE: u32 = 0xd800;
-const FIRST_PRIVATE: u32 = 0x10_f800;
 
 impl Surrogates {
+    /// The first character that stands for a surrogate.
+    pub const FIRST_PRIVATE: char = '\u{10f800}';
+
     /// Length of these bytes.
     pub fn length(self) -> usize {
         match self {
@@ -42,7 +44,7 @@ impl Surrogates {
                 bytes.extend_from_slice(&[0xed, high, low]);
             }
             Surrogates::Private => {
-                let c = char::from_u32(FIRST_PRIVATE + u32::from(lone) - FIRST_SURROGATE);
+                let c = char::from_u32(u32::from(Self::FIRST_PRIVATE) + u32::from(lone) - FIRST_SURROGATE);
                 bytes.extend_from_slice(c.unwrap_or_default().encode_utf8(&mut [0; 4]).as_bytes());
             }
         }

@@ -5,6 +5,7 @@
 //! the run in its usual form, nor such an escape of one of the run's characters, nor one of these other forms, can't match. Everything else is only a
 //! candidate: what is found may be a key, or part of an escape.
 
+use aho_corasick::AhoCorasick;
 use memchr::memmem::Finder;
 
 use super::fold::equivalents;
@@ -18,10 +19,14 @@ pub(super) struct Prefilter {
     signs: Option<Vec<Sign>>,
 }
 
+/// Shorter literals are in most lines.
+const MIN_LITERAL_BYTES: usize = 3;
+
 /// What shows that a line may match.
 #[derive(Clone, Debug)]
 enum Sign {
     Exact(Box<Finder<'static>>),
+    Any(Box<AhoCorasick>),
     Masked(MaskedFinder),
     /// An escape of one of these UTF-16 units, in ascending order.
     Escape(Box<Finder<'static>>, Vec<u16>),
@@ -47,6 +52,29 @@ impl Prefilter {
         }
         let escaped = forms.into_iter().find(|forms| forms.is_escaped);
         Prefilter { signs: escaped.map(|forms| vec![Sign::of_escapes(forms.units)]) }
+    }
+
+    /// For texts that contain one of these literals. Lets every line through if that is the case of most.
+    pub(super) fn of_literals(literals: &[String]) -> Self {
+        let (mut usual, mut others, mut units): (Vec<Vec<u8>>, Vec<Vec<u8>>, Vec<u16>) = Default::default();
+        for literal in literals {
+            let forms: Vec<_> = literal.chars().map(|c| CharForms::of(Ok(c), false, false)).collect();
+            let bytes: Option<Vec<_>> = forms.iter().flat_map(|forms| &forms.usual).map(|byte| byte.only()).collect();
+            let has_usual = forms.iter().all(|forms| !forms.usual.is_empty());
+            let Some(bytes) = bytes.filter(|bytes| has_usual && bytes.len() >= MIN_LITERAL_BYTES) else {
+                return Self::all();
+            };
+            usual.push(bytes);
+            others.extend(forms.iter().flat_map(|forms| forms.others.iter().cloned()));
+            units.extend(forms.iter().flat_map(|forms| forms.units.iter().copied()));
+        }
+        others.sort();
+        others.dedup();
+        let Ok(usual) = AhoCorasick::new(usual) else { return Self::all() };
+        let others = others.iter().map(|bytes| Sign::exact(bytes));
+        Prefilter {
+            signs: Some([Sign::Any(Box::new(usual)), Sign::of_escapes(units)].into_iter().chain(others).collect()),
+        }
     }
 
     fn of_run(run: &[CharForms]) -> Self {
@@ -109,6 +137,7 @@ impl Sign {
     fn find(&self, text: &[u8], from: usize) -> Option<usize> {
         match self {
             Sign::Exact(finder) => finder.find(&text[from..]).map(|at| from + at),
+            Sign::Any(literals) => literals.find(&text[from..]).map(|found| from + found.start()),
             Sign::Masked(finder) => finder.find(text, from),
             Sign::Escape(finder, units) => {
                 let is_escape = |at: &usize| {

@@ -199,3 +199,110 @@ fn case_matters_if_the_query_has_an_uppercase_letter() {
     assert!(is_insensitive(r"\Sor\p{Alphabetic}", true) && is_insensitive(r"\x77ord", true));
     assert!(!is_insensitive(r"\x57ORd", true));
 }
+
+/// A file with lines that have strings in every form, some of them damaged.
+fn session_text() -> impl Strategy<Value = Vec<u8>> {
+    let line = (json_string(), 0..6).prop_map(|(inside, form)| {
+        let (before, after): (&str, &str) = match form {
+            0 => (r#"{"type":"content","payload":{"content":{"speaker":"ai","blocks":[{"type":"text","text":""#, r#""}]}}}"#),
+            1 => (r#"{"seq":1,"type":"session_event","payload":{"severity":"info","message":""#, r#""}}"#),
+            2 => (r#"{"type":"session_named","payload":{"name":""#, r#""}}"#),
+            3 => (
+                r#"{"type":"content","payload":{"content":{"speaker":"ai","blocks":[{"type":"tool_call","parameters":[{"1":""#,
+                r#""}]}]}}}"#,
+            ),
+            4 => (r#"{"type":"rewind","payload":{"itemsRemoved":1,"x":""#, r#""}}"#),
+            _ => (r#"{"type":"content","payload":{"content":{"speaker":"ai","blocks":[{"type":"text","text":""#, r#""}"#),
+        };
+        [before.as_bytes(), &inside, after.as_bytes()].concat()
+    });
+    prop::collection::vec(line, 0..12).prop_map(|lines| lines.join(&b"\n"[..]))
+}
+
+/// The hits in these files: each with the index of its file.
+fn hits_in(files: &[std::path::PathBuf], query: &Query) -> Vec<(usize, Hit)> {
+    let options = ScanOptions {
+        query: query.clone(),
+        fields: Field::ALL.iter().fold(0, |bits, field| bits | field.bit()),
+        speaker: None,
+        tool: None,
+        project_hash: None,
+        between: None,
+        is_current: false,
+        context: 10,
+        limit: usize::MAX,
+    };
+    let files = files.iter().map(|path| SearchFile { path: path.clone(), size: 100 << 10 }).collect();
+    let mut search = Search::new(files, options);
+    let parts = std::iter::from_fn(|| search.next_part());
+    parts.flat_map(|part| part.hits.into_iter().map(move |hit| (part.file, hit))).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn the_prefilter_changes_no_hit_in_any_file(texts in prop::collection::vec(session_text(), 1..6), (_, query) in text_and_query(), is_insensitive: bool) {
+        let directory = tempfile::tempdir().unwrap();
+        let paths: Vec<_> = (0..texts.len()).map(|index| directory.path().join(index.to_string())).collect();
+        for (path, text) in paths.iter().zip(&texts) {
+            std::fs::write(path, text).unwrap();
+        }
+        let query = Query::new(&query, QueryOptions { is_regex: false, case: case_of(is_insensitive) }).unwrap();
+        let found = hits_in(&paths, &query);
+        prop_assert!(found.is_sorted_by_key(|(file, hit)| (*file, hit.line)));
+        prop_assert_eq!(found, hits_in(&paths, &query.without_prefilter()));
+    }
+}
+
+/// Expressions with and without literals that every match has.
+const EXPRESSIONS: [&str; 14] = [
+    "aab",
+    "(?:aB|ska|\u{212a}bs)",
+    "[aA]{3}",
+    "^ab.",
+    "a+bk$",
+    "(?s).*Kss",
+    "éé|ßß",
+    "я[яЯ]я?",
+    "a/b|//",
+    "\\\\|\"",
+    "[^a]bb",
+    "sk[sk]s",
+    "\n\n",
+    "a?b*",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn an_expression_matches_on_no_line_that_is_passed_over(inside in json_string(), at in 0..EXPRESSIONS.len(), is_insensitive: bool) {
+        let units: Vec<_> = EXPRESSIONS[at].encode_utf16().collect();
+        let query = Query::new(&units, QueryOptions { is_regex: true, case: case_of(is_insensitive) }).unwrap();
+        let mut is_candidate = false;
+        query.prefilter.each_candidate(&inside, |_, _| {
+            is_candidate = true;
+            true
+        });
+        prop_assert!(is_candidate || inside.is_empty() || query.matcher.matches(&inside, 0).is_none());
+    }
+}
+
+#[test]
+fn lines_without_a_literal_that_each_match_has_are_passed_over() {
+    let candidates = |query: &str| {
+        let units: Vec<_> = query.encode_utf16().collect();
+        let query = Query::new(&units, QueryOptions { is_regex: true, case: Case::Smart }).unwrap();
+        let mut found = 0;
+        query.prefilter.each_candidate(b"some text\nother text\nerror 17\n", |_, _| {
+            found += 1;
+            true
+        });
+        found
+    };
+    assert_eq!(candidates("error [0-9]+"), 1);
+    assert_eq!(candidates("(?:warning|error)s?"), 1);
+    assert_eq!(candidates("[a-z]+rror"), 1);
+    assert_eq!(candidates("[0-9]+"), 3);
+}
