@@ -49,7 +49,7 @@ pub enum QueryError {
         offset: usize,
     },
     /// Its compiled form would be too large.
-    #[error("the regular expression is too large")]
+    #[error("its compiled form is too large")]
     TooLarge,
 }
 

@@ -171,7 +171,7 @@ fn queries_that_can_not_be_used_are_refused_with_the_place() {
     };
     assert_eq!(refused(""), "it is empty");
     assert_eq!(refused("é😀(a"), "unclosed group, at 3");
-    assert_eq!(refused("a{1000}{1000}{1000}"), "the regular expression is too large");
+    assert_eq!(refused("a{1000}{1000}{1000}"), "its compiled form is too large");
     assert_eq!(refused(r"\p{Nothing}"), "Unicode property not found, at 0");
 }
 
