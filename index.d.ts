@@ -41,6 +41,7 @@ export * from './dist/session/summary.js';
 export * from './dist/session/describe.js';
 export * from './dist/session/scan-options.js';
 export * from './dist/session/preview.js';
+export * from './dist/search/search.js';
 export * from './dist/session/reference.js';
 export * from './dist/session/failure.js';
 export * from './dist/session/recorder.js';

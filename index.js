@@ -16,6 +16,7 @@ const { foldCheckpoints } = lazily(() => require('./dist/session/checkpoints.js'
 const { readSessionHeader, readSessionHeaders } = lazily(() => require('./dist/session/header.js'))
 const { listSessions } = lazily(() => require('./dist/session/list.js'))
 const { describeSessions, listContinueTargets } = lazily(() => require('./dist/session/describe.js'))
+const { searchSessions } = lazily(() => require('./dist/search/search.js'))
 const { readSessionPreview, readSessionTitle } = lazily(() => require('./dist/session/preview.js'))
 const {
   sessionLockPath,
@@ -50,6 +51,7 @@ const api = (module.exports = {
   listSessions,
   describeSessions,
   listContinueTargets,
+  searchSessions,
   readSessionPreview,
   readSessionTitle,
   sessionLockPath,

@@ -20,6 +20,7 @@ export const {
   nameSession,
   CheckpointLockError,
   forkSession,
+  searchSessions,
   readSessionPreview,
   readSessionTitle,
   removeSessionFiles,

@@ -18,6 +18,7 @@ export const PARTS = {
   runs: part(() => import('./runs.mjs'), 'benchRuns', true),
   snapshot: part(() => import('./large.mjs'), 'benchSnapshot'),
   sessions: part(() => import('./sessions.mjs'), 'benchSessions'),
+  search: part(() => import('./search.mjs'), 'benchSearch'),
   durable: part(() => import('./durable.mjs'), 'benchDurable'),
   image: part(() => import('./memory.mjs'), 'benchImage'),
   dropped: part(() => import('./dropped.mjs'), 'benchDropped'),

@@ -75,6 +75,23 @@ export function projectFiles(howMany) {
   return { directory, paths };
 }
 
+/** In one of a hundred of the sessions that are searched. */
+export const RARE_WORD = 'zymurgy';
+
+/** A directory of sessions of about 266 KiB. */
+export function searchedFiles(howMany) {
+  const directory = join(DATA, `searched-${howMany}.${VERSION}`);
+  const paths = Array.from({ length: howMany }, (_, i) => join(directory, `session-${String(i).padStart(5, '0')}.jsonl`));
+  if (existsSync(paths.at(-1))) return { directory, paths };
+  mkdirSync(directory, { recursive: true });
+  paths.forEach((path, i) => {
+    const lines = [...sessionLines({ records: 195, texts: LONG, seed: i + 1 })];
+    if (i % 100 === 50) lines[90] = lines[90].replace(' the ', ` ${RARE_WORD} `);
+    writeFileSync(path, lines.join(''));
+  });
+  return { directory, paths };
+}
+
 function namingLines(seed) {
   const envelope = (seq, type, payload) => `${JSON.stringify({ v: 1, seq, ts: '2026-02-11T18:00:00.000Z', type, payload })}\n`;
   const lines = [envelope(1451, 'checkpoint_created', { checkpointId: `point-${seed}`, name: `before change ${seed}` })];

@@ -81,6 +81,12 @@ impl JsonText {
         }
     }
 
+    /// Appends another text.
+    pub fn append(&mut self, other: JsonText) {
+        self.latin1.extend_from_slice(&other.latin1);
+        self.has_wide_key |= other.has_wide_key;
+    }
+
     /// Appends JSON text that `write` appends to a buffer, without copying it if it is ASCII.
     pub fn written(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.latin1.len();

@@ -32,6 +32,7 @@ mod run_events;
 mod run_json;
 mod run_recorder;
 mod run_replay;
+mod search;
 mod session_batches;
 mod session_lock;
 mod session_records;

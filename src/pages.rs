@@ -27,6 +27,14 @@ pub trait Paged: Sized + Send + 'static {
 
     /// A page without content, after which there are no more.
     fn no_page() -> JobEnd;
+
+    /// Whether no other thread works for it between pages.
+    fn is_at_rest(&self) -> bool {
+        true
+    }
+
+    /// Closes it, once its work is cancelled. May wait for other threads.
+    fn end(self) {}
 }
 
 /// The reading of a recording.
@@ -59,10 +67,15 @@ impl<R: Paged> Pages<R> {
         start(on_ready, move || cancellation.during(|| reading.lock().next_page(&cancellation)))
     }
 
+    /// Ends a read in progress.
+    pub fn cancel(&self) {
+        self.cancellation.cancel();
+    }
+
     /// Closes the recording at once, if nothing is reading it and there is nothing to remove. Returns whether it is closed.
     pub fn close_at_once(&self) -> bool {
         let Some(mut reading) = self.reading.try_lock() else { return false };
-        if reading.has_unpacked() {
+        if !reading.is_closed_at_once() {
             return false;
         }
         *reading = Reading::Closed;
@@ -104,15 +117,19 @@ fn start(on_ready: Function<'_, (), ()>, work: impl FnOnce() -> JobEnd + Send + 
 }
 
 impl<R: Paged> Reading<R> {
-    fn has_unpacked(&self) -> bool {
-        matches!(self, Reading::Open { unpacked: Some(unpacked), .. } if unpacked.has_files())
+    /// Whether closing it neither removes anything nor waits for other threads.
+    fn is_closed_at_once(&self) -> bool {
+        let Reading::Open { reader, unpacked } = self else { return true };
+        reader.is_at_rest() && !unpacked.as_ref().is_some_and(|unpacked| unpacked.has_files())
     }
 
     fn close(&mut self) {
-        if let Reading::Open { reader, unpacked: Some(unpacked) } = std::mem::replace(self, Reading::Closed) {
+        if let Reading::Open { reader, unpacked } = std::mem::replace(self, Reading::Closed) {
             // Some systems do not remove an open file.
-            drop(reader);
-            unpacked.remove();
+            reader.end();
+            if let Some(unpacked) = unpacked {
+                unpacked.remove();
+            }
         }
     }
 

@@ -87,7 +87,7 @@ describe.each([
 
 test('docs/cli.md names every option of every command', async () => {
   const text = readFileSync(join(PROJECT, 'docs/cli.md'), 'utf8');
-  for (const command of ['inspect', 'replay', 'verify', 'trace', 'diff', 'view', 'header', 'sessions', 'completion', 'bundle export', 'bundle verify', 'bundle import']) {
+  for (const command of ['inspect', 'replay', 'verify', 'trace', 'diff', 'view', 'header', 'sessions', 'search', 'completion', 'bundle export', 'bundle verify', 'bundle import']) {
     const section = new RegExp(`^## \`${command}.*\\n[^]*?(?=^## |(?![^]))`, 'm').exec(text)?.[0] ?? '';
     const help = await shown([...command.split(' '), '--help']);
     const options = [...help.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, option]) => option!).filter((option) => !['--help', '--json'].includes(option));

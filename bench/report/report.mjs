@@ -11,6 +11,7 @@ import { recordingReport } from './recording.mjs';
 import { recordsReport } from './records.mjs';
 import { replayReport } from './replay.mjs';
 import { runsReport } from './runs.mjs';
+import { searchReport } from './search.mjs';
 import { sessionsReport } from './sessions.mjs';
 
 /** Report a part for all runtimes together, for each of them by its title, or for the only runtime that measured it. */
@@ -28,6 +29,7 @@ const REPORTS = {
   snapshot: alone(snapshotReport),
   large: alone(largeReport),
   sessions: alone(sessionsReport),
+  search: alone(searchReport),
   durable: alone(durableReport),
   image: alone(imageReport),
   dropped: alone(droppedReport),

@@ -132,6 +132,24 @@ export interface NativeRunTrace {
   close(onReady: () => void): NativeJob
 }
 
+/** A search in sessions. */
+export interface NativeSearch {
+  /**
+   * Starts a job that finds the next hits. Its only batch is its end. `parts` are the files that they are in, each an array: its index, the session's
+   * id or null, the number of its hits among `hits`, and what became of it: null if there are more hits, its size in bytes if it was searched, a
+   * reason why it could not be read, or false if it was left out. A hit is an array of the members of a `SessionHit` from `line` on.
+   */
+  next(onReady: () => void): NativeJob
+  /** Stops the search: the next page is the last one. */
+  stop(): void
+  /** Closes all files at once, if nothing is reading. Returns whether they are closed. */
+  closeAtOnce(): boolean
+  /** Ends the search, without telling when. */
+  abandon(): void
+  /** Ends the search, and starts a job that waits for its threads and closes its files. */
+  close(onReady: () => void): NativeJob
+}
+
 /** A session whose lines are being read. */
 export interface NativeSessionRecords {
   /**
@@ -311,6 +329,30 @@ export interface NativeRunReplayOptions {
   progress: boolean
 }
 
+/** The options of a search. */
+export interface NativeSearchOptions {
+  query: string
+  regex: boolean
+  /** `smart`, `sensitive` or `insensitive`. */
+  case: string
+  /** The names of the fields that are searched. */
+  fields: string[]
+  speaker?: string | undefined
+  tool?: string | undefined
+  projectHash?: string | undefined
+  /** Whether only events with a time are of use. */
+  timed: boolean
+  /** The bounds of their times, as `toISOString` writes them. */
+  since?: string | undefined
+  until?: string | undefined
+  /** Whether to search only items that are in the history at the end. */
+  current: boolean
+  /** Number of UTF-16 units on each side of the first match. */
+  context: number
+  /** The most hits that are of use. */
+  limit: number
+}
+
 /** The requirements for a bundle. */
 export interface NativeVerifyOptions {
   trustedKeys: string[]
@@ -331,6 +373,11 @@ export interface Binding {
    * requested. `isVerified` says that `path` is the directory of a bundle that has already been verified.
    */
   NativeRunTrace: new (bundles: NativeBundles, path: string, isVerified: boolean, from: number, to: number, kinds?: string[] | undefined | null) => NativeRunTrace
+  /**
+   * A search in these files, in this order. The paths are separated by NULs; the sizes need not be exact. Nothing is opened before the first page is
+   * requested.
+   */
+  NativeSearch: new (paths: string, sizes: Float64Array, options: Bare<NativeSearchOptions>) => NativeSearch
   /** The lines of the session at `path`. Nothing is opened before the first page is requested. */
   NativeSessionRecords: new (bundles: NativeBundles, path: string, options: NativeRecordOptions) => NativeSessionRecords
   /** `onFailure` is called with the id of a recorder that failed. */
@@ -352,6 +399,12 @@ export interface Binding {
    * provides none) and its version, from its size and its time of modification; or `null` if there is no such file.
    */
   fileIdentities(paths: string[]): Promise<string>
+  /**
+   * The result is an array with an element for each path: for a file, an array of its size in bytes and its time of modification in milliseconds; for a
+   * directory, an object whose `files` are arrays of name, size and time of its session files, sorted by name; or a string with the reason why it can't
+   * be read. The paths are separated by NULs, which no path contains.
+   */
+  findSessionFiles(paths: string): Promise<string>
   /**
    * Creates the file of a new session. The result has `filePath` and `lastSeq`, the number of its last record; or `failed`, the step that
    * failed, and a `message` if there is one.
@@ -398,6 +451,8 @@ export interface Binding {
   replaySmall(path: string, options: Bare<NativeReplayOptions>): Promise<NativeJob | null>
   /** The kinds of events. Their indices are the numbers that `append` takes. */
   runEventKinds(): string[]
+  /** The fault of a query. Returns null if it is valid. */
+  searchQueryFault(query: string, regex: boolean, letters: string): string | null
   /** Compares two recordings. The result is the diff, or null if there is none. */
   startDiff(bundles: NativeBundles, left: string, right: string, options: Bare<NativeDiffOptions>, onReady: () => void): NativeJob
   /** Exports `source` to `destination`. */

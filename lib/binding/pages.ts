@@ -24,12 +24,16 @@ export interface Page<T> {
 /** Resolves to the page of a job. */
 type ReadPage<T> = (start: (onReady: () => void) => NativeJob, options: Bare<JobOptions>) => Promise<Page<T>>
 
-/** Yields the elements of all pages. `open` returns the addon's reader; nothing is opened before the first page is requested. */
+/**
+ * Yields the elements of all pages. `open` returns the addon's reader; nothing is opened before the first page is requested. If it `readsAhead`, the next
+ * page is read while the caller handles this one.
+ */
 export async function* elementsOfPages<T>(
   kind: JobKind,
   open: () => Reader,
   readPage: ReadPage<T>,
   signal: AbortSignal | undefined,
+  readsAhead = true,
 ): AsyncGenerator<T, void, undefined> {
   if (signal?.aborted) throw signal.reason
   const reader = open()
@@ -47,14 +51,15 @@ export async function* elementsOfPages<T>(
     for (;;) {
       const page = await next
       const { length, isLast, error } = page
-      // The next page is read while the caller handles this one. At most two pages are in memory.
-      if (!isLast) next = request()
+      // At most two pages are in memory.
+      if (!isLast && readsAhead) next = request()
       for (let index = 0; index < length; index++) {
         if (stopped.signal.aborted) throw signal?.reason
         yield page.at(index)
       }
       if (error !== undefined) throw error
       if (isLast) return
+      if (!readsAhead) next = request()
     }
   } finally {
     removeAbortListener()

@@ -18,8 +18,8 @@ export interface Listing {
   unreadable: SkippedSession[]
 }
 
-/** A file of a directory. */
-interface Entry {
+/** A file of a directory. @internal */
+export interface Entry {
   /** The project hash, which may be any value. */
   hash: unknown
   session: SessionSummary | undefined
@@ -74,7 +74,7 @@ export async function list(chatsDir: string, projectHash: string | undefined): P
   } catch (error) {
     return { sessions: [], unreadable: [{ filePath: chatsDir, reason: (error as Error).message }] }
   }
-  return sorted(await read(filePaths), (hash) => projectHash === undefined || hash === projectHash)
+  return sorted(await readEntries(filePaths), (hash) => projectHash === undefined || hash === projectHash)
 }
 
 /**
@@ -84,7 +84,7 @@ export async function list(chatsDir: string, projectHash: string | undefined): P
  * @internal
  */
 export async function listProject(chatsDir: string, projectHash: string): Promise<Listing> {
-  const found = await read(await recordedFilesIn(chatsDir))
+  const found = await readEntries(await recordedFilesIn(chatsDir))
   return sorted(
     found.filter(({ hash }) => hash === NO_HEADER || hash === projectHash),
     () => true,
@@ -100,7 +100,8 @@ async function recordedFilesIn(chatsDir: string): Promise<string[]> {
   }
 }
 
-function read(filePaths: string[]): Promise<Entry[]> {
+/** Reads the headers of files. Resolves to an entry for each. @internal */
+export function readEntries(filePaths: string[]): Promise<Entry[]> {
   return readShared(filePaths, (share) => native.readSummaries(share.join('\0')), entryOf)
 }
 

@@ -19,6 +19,7 @@ const COMMANDS = [
   require('./commands/bundle.js'),
   require('./commands/header.js'),
   require('./commands/sessions.js'),
+  require('./commands/search.js'),
   require('./commands/completion.js'),
 ]
 
@@ -27,7 +28,7 @@ PATH is a session file, the directory of a run, or a bundle of either: a directo
 
 Exit codes:
   0    fine; for diff: nothing that matters differs
-  1    damaged; for diff: they differ
+  1    damaged; for diff: they differ; for search: nothing found
   2    it could not be done: wrong usage, no such file, not permitted …
   130  interrupted
 

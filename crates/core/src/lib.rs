@@ -111,6 +111,7 @@ pub mod lines;
 pub mod recording;
 pub mod rows;
 pub mod run;
+pub mod search;
 pub mod session;
 pub mod signature;
 pub mod tape;

@@ -17,6 +17,7 @@ Examples:
   session-tape view weekly.cath-bundle --html weekly.html
   session-tape view chats/session.jsonl --serve        # follows the session while it is recorded
   session-tape view chats/session.jsonl --text
+  session-tape view chats/session.jsonl#line-120       # opens at line 120, where a search has found something
 
 The page is one file that loads nothing. Without a browser (no desktop, or BROWSER=none) its path is printed.
 `
@@ -39,9 +40,17 @@ async function view(context, [given], options) {
   if (modes.length > 1) throw usage(`--${modes[0]} and --${modes[1]} exclude each other`)
   if (options.port !== undefined && !options.serve) throw usage('--port: only with --serve')
   if (options.port > 65_535) throw usage('--port: at most 65535')
-  if (options.html !== undefined) await refuseRecording('--html', options.html, [given])
-  const source = await recordingAt(context, given)
-  return withFilesAndSeal(context, source, options, (files, seal) => show(context, files, seal, options))
+  const { path: at, line } = await placeIn(given)
+  if (options.html !== undefined) await refuseRecording('--html', options.html, [at])
+  const source = await recordingAt(context, at)
+  return withFilesAndSeal(context, source, options, (files, seal) => show(context, files, seal, { ...options, line }))
+}
+
+/** Splits `PATH#line-120`, unless there is something with that whole name. */
+async function placeIn(given) {
+  const [, at, line] = /^(.+)#line-(\d+)$/s.exec(given) ?? []
+  const isName = at === undefined || (await stat(given).then(() => true, () => false))
+  return isName ? { path: given, line: undefined } : { path: at, line: Number(line) }
 }
 
 /** Calls `use` with the files of a recording and, for a bundle, what its verification found. */
@@ -64,14 +73,18 @@ function unsound({ path: given }, problems) {
 
 async function show(context, files, seal, options) {
   const recording = { kind: files.kind, at: files.at, log: files.log, given: files.path, size: (await stat(files.log)).size, seal }
-  if (options.text) return require('../view/text.js').printConversation(context, recording)
+  if (options.line !== undefined && files.kind === 'run') throw usage('#line-N: not for a run')
+  if (options.text) return require('../view/text.js').printConversation(context, recording, options.line)
   require('../html/document.js').requireLibraries()
-  if (options.serve) return require('../view/serving.js').serveUntilInterrupted(context, recording, options)
+  if (options.serve) return require('../view/serving.js').serveUntilInterrupted(context, recording, { ...options, fragment: fragment(options) })
   if (options.html !== undefined) return written(context, await writePage(context, options.html, recording), false)
   const out = path.join(await mkdtemp(path.join(os.tmpdir(), 'session-tape-view-')), `${recording.kind}.html`)
   const page = await writePage(context, out, recording)
-  return written(context, page, await openInBrowser(pathToFileURL(out).href, context.env))
+  return written(context, page, await openInBrowser(`${pathToFileURL(out).href}${fragment(options)}`, context.env))
 }
+
+/** The part of an address that makes the page go to a line. */
+const fragment = ({ line }) => (line === undefined ? '' : `#line-${line}`)
 
 function writePage({ signal }, out, recording) {
   const { writeSessionPage } = require('../html/session')

@@ -6,13 +6,14 @@ const { once } = require('node:events')
 const { serve } = require('../html/serve/server.js')
 const { openInBrowser } = require('./browser.js')
 
-async function serveUntilInterrupted(context, recording, { port }) {
+async function serveUntilInterrupted(context, recording, { port, fragment = '' }) {
   const { signal } = context
   const served = await openServed(recording, signal)
   const server = await serve(served.routes(), { port })
   try {
-    const isOpened = await openInBrowser(server.url, context.env)
-    await context.print({ url: server.url, opened: isOpened }, () => `${isOpened ? 'opened' : 'open'} ${server.url}\nCtrl-C ends it.\n`)
+    const url = `${server.url}${fragment}`
+    const isOpened = await openInBrowser(url, context.env)
+    await context.print({ url, opened: isOpened }, () => `${isOpened ? 'opened' : 'open'} ${url}\nCtrl-C ends it.\n`)
     if (!signal.aborted) await once(signal, 'abort')
   } finally {
     served.close()

@@ -17,11 +17,12 @@ const LONGEST_TEXT = 100_000
 
 const SPEAKERS = { human: ['Human', 'blue'], ai: ['AI', 'magenta'], tool: ['Tool', 'green'] }
 
-async function printConversation(context, { kind, log }) {
+/** Prints it from a line on. */
+async function printConversation(context, { kind, log }, from = 1) {
   if (kind === 'run') throw usage('--text: not for a run; trace --events lists its events')
   if (context.json) throw usage('--text and --json exclude each other')
   const removers = await removersIn(context, log)
-  await throughPager(context, (output) => print(context, output, log, removers))
+  await throughPager(context, (output) => print(context, output, log, { removers, from }))
 }
 
 /** Maps the line of each item that was removed from the history to the record that removed it. */
@@ -34,11 +35,13 @@ async function removersIn({ tape, signal }, log) {
   return removers
 }
 
-async function print({ tape, colour, signal, width }, output, log, removers) {
+async function print({ tape, colour, signal, width }, output, log, { removers, from }) {
   const printer = new Printer(colour, Math.max(Math.min(width, 120), 40))
   for await (const read of tape.readSessionRecords(log, { signal })) {
     if (output.isClosed) return
-    if (read.status !== null) await output.write(printer.text(read, removers.get(read.line)))
+    // Earlier lines are read too: they say when a tool was called.
+    const text = read.status === null ? '' : printer.text(read, removers.get(read.line))
+    if (read.line >= from) await output.write(text)
   }
 }
 

@@ -9,6 +9,7 @@ mod scan;
 mod simple_escape;
 mod text;
 mod validator;
+mod wtf8;
 
 pub use canonical::{Array, MAX_DIGITS, Object, digits, write_integer, write_string, write_text, write_texts};
 pub use decode::{
@@ -21,3 +22,4 @@ pub use scan::{Cursor, Nesting, NotJson, Span, plain_prefix};
 pub use simple_escape::is_simple_escape;
 pub use text::Text;
 pub use validator::{Step, Validator};
+pub use wtf8::{Surrogates, decode_bytes};

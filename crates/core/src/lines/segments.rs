@@ -99,6 +99,11 @@ impl<W: Worker<Job = Range<u64>>> Segments<W> {
         Some(output)
     }
 
+    /// Ends the processing: returns when no thread works on a segment any more. To be called once the work is cancelled.
+    pub fn end(mut self) {
+        while self.pipeline.next_output().is_some() {}
+    }
+
     /// Queues segments, but only so many that results that wait for their turn need little memory.
     fn hand_over(&mut self) {
         while self.pipeline.under_way() + self.outputs.waiting() < room(self.helpers)

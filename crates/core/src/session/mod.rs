@@ -15,10 +15,11 @@ pub use format::{
     Body, EventType, Line, Message, MessagePart, Mode, StartFields, js_number, number, read_line, read_line_into,
     read_session_id, read_start_payload, read_time,
 };
+pub(crate) use format::{CheckpointChange, Event, keys};
 pub use read::{
     CurrentMetadata, DescribeOptions, Described, Describing, FinalHistory, HeaderError, ItemTape, ItemTapes,
-    LineStatus, Outcome, Preview, RecordLine, RecordOptions, RecordReader, Replay, ReplayError, SKIPPED, SnapshotFile,
-    Snapshots, Summary, TAPE_BYTES, content_of, current, error_of, load, read_header_summary, read_preview,
-    read_summary, read_title, skipped_content,
+    ItemsInHistory, LineStatus, Outcome, Preview, RecordLine, RecordOptions, RecordReader, Replay, ReplayError,
+    SKIPPED, SnapshotFile, Snapshots, Summary, TAPE_BYTES, content_of, current, error_of, load, modified,
+    read_header_summary, read_preview, read_summary, read_title, skipped_content,
 };
 pub use record::{FileNameForm, ForkError, ForkSource, ForkTarget, Record, Recorder, RecorderConfig, fork};

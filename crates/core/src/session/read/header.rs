@@ -120,7 +120,8 @@ fn payload_of(line: &[u8]) -> Option<&[u8]> {
     read_start_payload(line).map(|payload| payload.of(line))
 }
 
-fn modified(metadata: &Metadata) -> f64 {
+/// When a file was last written, in whole milliseconds since 1970; 0 if the system does not report it.
+pub fn modified(metadata: &Metadata) -> f64 {
     let since_1970 = metadata.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     since_1970.map_or(0.0, |time| time.as_millis() as f64)
 }

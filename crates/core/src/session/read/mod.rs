@@ -13,10 +13,12 @@ mod title;
 
 pub use describe::{DescribeOptions, Described, Describing};
 pub use final_history::FinalHistory;
-pub use header::{HeaderError, Summary, read_header_summary, read_summary};
+pub use header::{HeaderError, Summary, modified, read_header_summary, read_summary};
 pub use layout::{ItemTape, ItemTapes, TAPE_BYTES};
 pub use preview::{Preview, read_preview};
-pub use records::{LineStatus, RecordLine, RecordOptions, RecordReader, SKIPPED, content_of, skipped_content};
+pub use records::{
+    ItemsInHistory, LineStatus, RecordLine, RecordOptions, RecordReader, SKIPPED, content_of, skipped_content,
+};
 pub use replay::{CurrentMetadata, Outcome, Replay, ReplayError, current, error_of};
 pub use snapshot::{SnapshotFile, Snapshots, load};
 pub use title::read_title;

@@ -235,7 +235,7 @@ fn unparseable(end: u64, size: u64) -> LineStatus {
 const PART_LINES: usize = if cfg!(test) { 4 } else { 16 << 10 };
 
 /// The items that are in the history at the end of the file, part by part.
-struct ItemsInHistory {
+pub struct ItemsInHistory {
     parts: std::vec::IntoIter<Range<u64>>,
     found: FinalHistory,
     folder: PartFolder,
@@ -248,7 +248,7 @@ struct ItemsInHistory {
 
 impl ItemsInHistory {
     /// Finds them for the lines from `start` on: earlier lines remove nothing of theirs.
-    fn find(source: &Arc<LineSource>, start: u64, mode: Mode) -> Result<Self, ReadError> {
+    pub fn find(source: &Arc<LineSource>, start: u64, mode: Mode) -> Result<Self, ReadError> {
         let make = || PartFolder::new(source.clone(), LineReader::default().skipping_long_lines(), mode);
         let (parts, found) = FinalHistory::find_with(equal_segments(source, start).collect(), PART_LINES, make)?;
         let none = Some(Vec::new().into_iter().peekable());
@@ -259,17 +259,22 @@ impl ItemsInHistory {
     /// one may be given again.
     fn holds(&mut self, body: &Body, place: &LinePosition<'_>) -> Result<Option<bool>, ReadError> {
         let (Body::Content(span) | Body::Compressed(span)) = body else { return Ok(None) };
-        while place.offset >= self.part.end
+        self.holds_item(place.offset, place.offset + u64::from(span.start)).map(Some)
+    }
+
+    /// Whether the item that begins at the offset `item`, in the line at the offset `line`, is in the history. Items must be given in the order of the
+    /// file, but the last one may be given again.
+    pub fn holds_item(&mut self, line: u64, item: u64) -> Result<bool, ReadError> {
+        while line >= self.part.end
             && let Some(part) = self.parts.next()
         {
             self.part = part;
             self.number += 1;
-            self.items = if place.offset < self.part.end { self.items_of_part()? } else { None };
+            self.items = if line < self.part.end { self.items_of_part()? } else { None };
         }
-        let Some(items) = &mut self.items else { return Ok(Some(true)) };
-        let item = place.offset + u64::from(span.start);
+        let Some(items) = &mut self.items else { return Ok(true) };
         while items.next_if(|offset| *offset < item).is_some() {}
-        Ok(Some(items.peek() == Some(&item)))
+        Ok(items.peek() == Some(&item))
     }
 
     fn items_of_part(&mut self) -> Result<Option<Items>, ReadError> {

@@ -1,0 +1,301 @@
+// searchSessions: which files are searched, in which order, how far ahead, and how a search ends.
+
+import { appendFileSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { listSessions, searchSessions } from '../../index.js';
+import type { Progress, SearchOptions, SessionHit, SessionSearch } from '../../index.js';
+import { searchBytes } from '../support/plain-search.mjs';
+import { expectSame } from '../support/same-replay.js';
+import { PROJECT_HASH, compressed, content, file, rewind, session, sessionDirectory, start, writeSession } from '../support/session-file.js';
+
+let directories = 0;
+
+/** A directory with these files, from the newest to the oldest. */
+function chats(files: Record<string, string>, isOneTime = false): string {
+  const directory = join(sessionDirectory(), `chats-${++directories}`);
+  mkdirSync(directory);
+  Object.entries(files).forEach(([name, text], index) => {
+    const path = join(directory, name);
+    writeFileSync(path, text);
+    const time = 1_700_000_000 - (isOneTime ? 0 : index);
+    utimesSync(path, time, time);
+  });
+  return directory;
+}
+
+/** Many sessions, each with one hit for `needle`. */
+const many = (count: number, text = 'needle'): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${index}.jsonl`, session(content(text))]));
+
+async function all(search: AsyncIterable<SessionHit>): Promise<SessionHit[]> {
+  const hits: SessionHit[] = [];
+  for await (const hit of search) hits.push(hit);
+  return hits;
+}
+
+const hitsOf = (where: string | string[], query: string, options?: SearchOptions) => all(searchSessions(where, query, options));
+
+const namesOf = (hits: SessionHit[], directory: string) => hits.map(({ filePath }) => relative(directory, filePath));
+
+/** The open files of this process in a directory. */
+const openIn = (directory: string): string[] =>
+  readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return '';
+    }
+  }).filter((path) => path.startsWith(directory));
+
+/** A session of some megabytes, which several threads share. */
+function large(): string {
+  const texts = Array.from({ length: 12_000 }, (_, index) => content(`${index % 500 === 0 ? 'a needle' : 'hay'} ${'x'.repeat(400)} ${index}`));
+  return session(...texts.slice(0, 5000), compressed('a needle in a summary'), ...texts.slice(5000), rewind(700));
+}
+
+describe('files', () => {
+  test('that are named come first, in their order, then those of the directories, the newest first', async () => {
+    const one = chats({ 'new.jsonl': session(content('x')), 'old.jsonl': session(content('x')), 'notes.txt': 'x' });
+    const other = chats({ 'b.jsonl': session(content('x')) });
+    utimesSync(join(other, 'b.jsonl'), 1_700_000_000.5, 1_700_000_000.5);
+    const named = [writeSession(session(content('x'))), join(one, 'old.jsonl')];
+    const hits = await hitsOf([one, named[0]!, other, named[1]!, one], 'x');
+    expect(hits.map(({ filePath }) => filePath)).toEqual([...named, join(other, 'b.jsonl'), join(one, 'new.jsonl')]);
+  });
+
+  test('that were modified at the same time come in the order of listSessions, then those that are no sessions', async () => {
+    const ids = ['b', 'B', 'ä', 'a', 'z'];
+    const sessions = ids.map((sessionId, index) => [`${index}.jsonl`, file(start({ sessionId }), content('x'))]);
+    const directory = chats({ '_.jsonl': file(content('x')), ...Object.fromEntries(sessions), '-.jsonl': file(content('x')) }, true);
+    const listed = (await listSessions(directory)).sessions.map(({ filePath }) => relative(directory, filePath));
+    expect(listed).toHaveLength(ids.length);
+    expect(namesOf(await hitsOf(directory, 'x'), directory)).toEqual([...listed, '-.jsonl', '_.jsonl']);
+  });
+
+  test('that were modified at the same time are in order beyond the first ones too', async () => {
+    const directory = chats(many(200), true);
+    const listed = (await listSessions(directory)).sessions.map(({ filePath }) => filePath);
+    expect((await hitsOf(directory, 'needle')).map(({ filePath }) => filePath)).toEqual(listed);
+  });
+
+  test('that can not be read are told, and the others are searched', async () => {
+    const directory = chats({ 'a.jsonl': session(content('x')) });
+    mkdirSync(join(directory, 'b.jsonl'));
+    symlinkSync('nothing', join(directory, 'c.jsonl'));
+    const search = searchSessions([join(directory, 'absent'), directory], 'x');
+    expect(await all(search)).toHaveLength(1);
+    expect(search.summary).toEqual({
+      sessions: 1,
+      bytes: session(content('x')).length,
+      hits: 1,
+      unreadable: [
+        { filePath: join(directory, 'absent'), reason: `ENOENT: no such file or directory, open '${join(directory, 'absent')}'` },
+        { filePath: join(directory, 'b.jsonl'), reason: 'EISDIR: illegal operation on a directory, read' },
+      ],
+    });
+  });
+
+  test('that are no sessions are searched, and empty ones', async () => {
+    const directory = chats({ 'a.jsonl': file(content('x')), 'b.jsonl': '', 'c.jsonl': 'x' });
+    const search = searchSessions(directory, 'x');
+    expect(await all(search)).toMatchObject([{ sessionId: null, line: 1, inHistory: true }]);
+    expect(search.summary).toMatchObject({ sessions: 3, hits: 1, unreadable: [] });
+  });
+
+  test('of other projects are not searched', async () => {
+    const directory = chats({ 'a.jsonl': session(content('x')), 'b.jsonl': file(start({ projectHash: 'b' }), content('x')), 'c.jsonl': file(content('x')) });
+    const search = searchSessions(directory, 'x', { projectHash: PROJECT_HASH });
+    expect(namesOf(await all(search), directory)).toEqual(['a.jsonl']);
+    expect(search.summary.sessions).toBe(1);
+  });
+
+  test('none are no error', async () => {
+    expect(await hitsOf([], 'x')).toEqual([]);
+    expect(await hitsOf(chats({}), 'x')).toEqual([]);
+  });
+});
+
+describe('a large file', () => {
+  const text = large();
+
+  test.each<SearchOptions>([{}, { history: 'current' }, { speaker: 'ai' }, { limit: 3 }])('has the hits of a plain loop with %j', async (options) => {
+    const path = writeSession(text);
+    const expected = searchBytes(Buffer.from(text), 'needle', options).slice(0, options.limit);
+    const found = (await hitsOf(path, 'needle', options)).map(({ filePath: _, archived: __, ...hit }) => hit);
+    expectSame(found, expected, { keyOrder: false });
+    expect(found.length).toBeGreaterThan(0);
+  });
+
+  test('of lines without an end has its hits', async () => {
+    const path = writeSession(`${session(content('hay'))}${' '.repeat(3 << 20)}${JSON.stringify({ type: 'content', payload: { content: { speaker: 'ai', blocks: [{ type: 'text', text: `${'x'.repeat(5 << 20)}needle` }] } } })}`);
+    expect(await hitsOf(path, 'needle')).toMatchObject([{ line: 3, seq: null, ts: null, matches: 1, ranges: [[60, 66]] }]);
+  });
+});
+
+describe('changes meanwhile', () => {
+  test('a file that disappears is left out', async () => {
+    const directory = chats(many(100));
+    const search = searchSessions(directory, 'needle');
+    const hits: SessionHit[] = [];
+    for await (const hit of search) {
+      if (hits.push(hit) === 1) rmSync(join(directory, '99.jsonl'));
+    }
+    expect(hits).toHaveLength(99);
+    expect(search.summary).toMatchObject({ sessions: 99, unreadable: [] });
+  });
+
+  test('what is appended to a file after it was opened is not searched', async () => {
+    const path = writeSession(large());
+    const before = (await hitsOf(path, 'needle')).length;
+    const hits: SessionHit[] = [];
+    for await (const hit of searchSessions(path, 'needle')) {
+      if (hits.push(hit) === 1) appendFileSync(path, session(content('needle')));
+    }
+    expect(hits).toHaveLength(before);
+  });
+});
+
+describe('the end', () => {
+  test.runIf(process.platform === 'linux')('of a loop closes all files, and nothing is opened before its beginning', async () => {
+    const directory = chats({ 'large.jsonl': large(), ...many(50) });
+    const search = searchSessions(directory, 'needle');
+    expect(openIn(directory)).toEqual([]);
+    for await (const _ of search) break;
+    expect(openIn(directory)).toEqual([]);
+    expect(search.summary).toMatchObject({ hits: 1, sessions: 1 });
+    expect(await all(search)).toEqual([]);
+  });
+
+  test('is not far behind the last hit that was taken', async () => {
+    const directory = chats(many(300));
+    const iterator = searchSessions(directory, 'needle')[Symbol.asyncIterator]();
+    await iterator.next();
+    await sleep(200);
+    rmSync(directory, { recursive: true });
+    let others = 0;
+    while (!(await iterator.next()).done) others++;
+    expect(others).toBeLessThan(40);
+  });
+
+  test('comes at once for a request that is under way', async () => {
+    const directory = chats({ ...many(400, 'hay'), 'large.jsonl': large() });
+    const iterator = searchSessions(directory, 'no such text')[Symbol.asyncIterator]();
+    const next = iterator.next();
+    expect(await iterator.return!()).toEqual({ done: true, value: undefined });
+    expect(await next).toEqual({ done: true, value: undefined });
+    if (process.platform === 'linux') expect(openIn(directory)).toEqual([]);
+  });
+
+  test('by a signal is its reason, before, between and during requests', async () => {
+    const directory = chats(many(100));
+    const reason = new Error('enough');
+    await expect(all(searchSessions(directory, 'needle', { signal: AbortSignal.abort(reason) }))).rejects.toBe(reason);
+    const between = new AbortController();
+    const hits: SessionHit[] = [];
+    const loop = async () => {
+      for await (const hit of searchSessions(directory, 'needle', { signal: between.signal })) {
+        hits.push(hit);
+        between.abort(reason);
+      }
+    };
+    await expect(loop()).rejects.toBe(reason);
+    expect(hits).toHaveLength(1);
+    const during = new AbortController();
+    const next = searchSessions(directory, 'no such text', { signal: during.signal })[Symbol.asyncIterator]().next();
+    during.abort(reason);
+    await expect(next).rejects.toBe(reason);
+  });
+
+  test('comes with the last hit that the limit allows', async () => {
+    const directory = chats(many(100));
+    const search = searchSessions(directory, 'needle', { limit: 3 });
+    expect(namesOf(await all(search), directory)).toEqual(['0.jsonl', '1.jsonl', '2.jsonl']);
+    expect(search.summary).toMatchObject({ hits: 3, sessions: 3 });
+    expect(await hitsOf(directory, 'needle', { limit: 0 })).toEqual([]);
+  });
+
+  test('is told as the last progress', async () => {
+    const directory = chats(many(100, 'hay'));
+    const told: Progress[] = [];
+    const search = searchSessions(directory, 'needle', { onProgress: (progress) => told.push(progress) });
+    expect(await all(search)).toEqual([]);
+    const { bytes } = search.summary;
+    expect(told.at(-1)).toEqual({ bytes, total: bytes, files: 100 });
+  });
+
+  test('by an error of onProgress is that error', async () => {
+    const error = new Error('from onProgress');
+    const onProgress = () => {
+      throw error;
+    };
+    await expect(hitsOf(chats(many(3)), 'needle', { onProgress })).rejects.toBe(error);
+  });
+});
+
+describe('a snippet', () => {
+  const snippet = async (text: string, query: string, options?: SearchOptions) => {
+    const [hit] = await hitsOf(writeSession(session(content(text))), query, options);
+    return [hit?.snippet, hit?.ranges, hit?.matches];
+  };
+
+  test('has sixty units on each side by default, and all matches in it', async () => {
+    const text = `${'a'.repeat(100)}needle${'b'.repeat(40)}needle${'c'.repeat(10)}needle`;
+    expect(await snippet(text, 'needle')).toEqual([`${'a'.repeat(60)}needle${'b'.repeat(40)}needle${'c'.repeat(10)}need`, [[60, 66], [106, 112]], 3]);
+    expect(await snippet(text, 'needle', { context: 0 })).toEqual(['needle', [[0, 6]], 3]);
+  });
+
+  test('splits no surrogate pair', async () => {
+    expect(await snippet('😀😀x😀😀', 'x', { context: 1 })).toEqual(['x', [[0, 1]], 1]);
+    expect(await snippet('😀😀x😀😀', 'x', { context: 3 })).toEqual(['😀x😀', [[2, 3]], 1]);
+    // A literal is found in the middle of a pair, as indexOf finds it.
+    expect(await snippet('a😀b', '\ude00', { case: 'sensitive', context: 0 })).toEqual(['😀', [[1, 2]], 1]);
+    expect(await snippet('a😀b', '\ude00', { case: 'insensitive' })).toEqual([undefined, undefined, undefined]);
+  });
+});
+
+describe('arguments', () => {
+  const refused = (...args: unknown[]) => () => (searchSessions as (...args: unknown[]) => SessionSearch)(...args);
+
+  test.each<[string, unknown[]]>([
+    ['where must be', [7, 'x']],
+    ['where must be', [['a', ''], 'x']],
+    ['where[1] must be', [['a', 'b\0'], 'x']],
+    ['query must be a non-empty string', ['.', '']],
+    ['query must be a non-empty string', ['.', /x/]],
+    ['options must be', ['.', 'x', null]],
+    ['options.regex must be', ['.', 'x', { regex: 1 }]],
+    ["options.case must be one of 'smart'", ['.', 'x', { case: 'i' }]],
+    ['options.fields must be', ['.', 'x', { fields: 'text' }]],
+    ["options.fields[1] must be one of 'text'", ['.', 'x', { fields: ['text', 'media'] }]],
+    ['options.speaker must be', ['.', 'x', { speaker: 'robot' }]],
+    ['options.tool must be', ['.', 'x', { tool: 1 }]],
+    ['options.projectHash must be', ['.', 'x', { projectHash: 1 }]],
+    ['options.since must be', ['.', 'x', { since: 'yesterday' }]],
+    ['options.until must be', ['.', 'x', { until: new Date(NaN) }]],
+    ['options.history must be', ['.', 'x', { history: 'now' }]],
+    ['options.context must be', ['.', 'x', { context: -1 }]],
+    ['options.limit must be', ['.', 'x', { limit: 1.5 }]],
+    ['options.signal must be', ['.', 'x', { signal: {} }]],
+    ['options.onProgress must be', ['.', 'x', { onProgress: true }]],
+    ['query must be a regular expression (unclosed group, at 3)', ['.', '😀a(b', { regex: true }]],
+    ['query must be a regular expression (its compiled form is too large)', ['.', '\\w{1000}{1000}', { regex: true }]],
+  ])('%s …', (message, args) => {
+    const error = expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message), code: 'ERR_INVALID_ARG_TYPE' });
+    expect(refused(...args)).toThrow(error);
+  });
+});
+
+test('a regular expression is that of the regex crate, and sees the whole string', async () => {
+  const path = writeSession(session(content('one\ntwo'), content('Zwölf 12')));
+  const linesWith = async (query: string) => (await hitsOf(path, query, { regex: true })).map(({ line }) => line);
+  expect(await linesWith('e.t')).toEqual([]);
+  expect(await linesWith('(?s)e.t')).toEqual([2]);
+  expect(await linesWith('^two')).toEqual([]);
+  expect(await linesWith('(?m)^two')).toEqual([2]);
+  expect(await linesWith('ZWÖLF')).toEqual([]);
+  expect(await linesWith('zwÖlf')).toEqual([]);
+  expect(await linesWith('zw\\p{Alphabetic}lf \\d+$')).toEqual([3]);
+  expect(await linesWith('^$')).toEqual([]);
+});

@@ -1,0 +1,227 @@
+//! The strings of an event that are searched.
+
+use super::hit::{Field, Speaker};
+use super::members::{Path, Values};
+use crate::json::{Cursor, Nesting, NotJson, Span, spells};
+use crate::session::{Body, CheckpointChange, Event, EventType, keys};
+
+/// Where a string is, and what it is.
+pub(super) struct Place<'p> {
+    pub(super) event_type: EventType,
+    pub(super) field: Field,
+    pub(super) item: Option<&'p Item>,
+    /// The name of the tool, a JSON string.
+    pub(super) tool: Option<Span>,
+    /// The key in the payload, or in the block.
+    key: &'static str,
+    block: Option<usize>,
+    path: Option<&'p Path<'p>>,
+}
+
+/// An item of an event.
+pub(super) struct Item {
+    pub(super) span: Span,
+    pub(super) speaker: Option<Speaker>,
+    /// Its key in the payload.
+    key: &'static str,
+    blocks: Option<Span>,
+}
+
+/// Walks the strings of events. Reused for all lines.
+#[derive(Default)]
+pub(super) struct Strings {
+    nesting: Nesting,
+    values: Values,
+}
+
+impl Place<'_> {
+    /// The JSON pointer of the string in the payload, in UTF-16.
+    pub(super) fn pointer(&self, line: &[u8]) -> Vec<u16> {
+        let beginning = match (self.item, self.block) {
+            (Some(item), Some(block)) => format!("/{}/blocks/{block}/{}", item.key, self.key),
+            _ => format!("/{}", self.key),
+        };
+        let mut pointer = beginning.encode_utf16().collect();
+        if let Some(path) = self.path {
+            path.append_pointer(line, &mut pointer);
+        }
+        pointer
+    }
+}
+
+impl Strings {
+    /// Calls `take` with each string of an event in the order of the record: its place, and its span, quotes included.
+    pub(super) fn each(&mut self, line: &[u8], event: &Event, take: &mut dyn FnMut(&Place<'_>, Span)) {
+        let single =
+            |event_type, field, key| Place { event_type, field, key, item: None, tool: None, block: None, path: None };
+        let (place, span) = match event.body {
+            Body::Content(span) => return self.each_of_item(line, EventType::Content, "content", span, take),
+            Body::Compressed(span) => return self.each_of_item(line, EventType::Compressed, "summary", span, take),
+            Body::SessionEvent(_, message) => {
+                (single(EventType::SessionEvent, Field::SessionEvent, "message"), message)
+            }
+            Body::SessionMetadata(Some(title)) => (single(EventType::SessionMetadata, Field::Name, "title"), title),
+            Body::SessionNamed(name) => (single(EventType::SessionNamed, Field::Name, "name"), name),
+            Body::Checkpoint(fields) => match fields.change {
+                CheckpointChange::Created(name) => (single(EventType::CheckpointCreated, Field::Name, "name"), name),
+                CheckpointChange::Renamed(name) => (single(EventType::CheckpointRenamed, Field::Name, "name"), name),
+                CheckpointChange::Deleted => return,
+            },
+            _ => return,
+        };
+        if is_string(line, span) {
+            take(&place, span);
+        }
+    }
+
+    fn each_of_item(
+        &mut self,
+        line: &[u8],
+        event_type: EventType,
+        key: &'static str,
+        span: Span,
+        take: &mut dyn FnMut(&Place<'_>, Span),
+    ) {
+        // The line was scanned before, so nothing of it fails here.
+        let Ok(item) = self.read_item(line, key, span) else { return };
+        let Some(blocks) = item.blocks else { return };
+        let mut cursor = cursor_at(line, blocks);
+        let mut index = 0;
+        let _ = cursor.array(|cursor| {
+            if cursor.peek() == Some(b'{') {
+                let block = Block::read(cursor, &mut self.nesting)?;
+                block.each_string(line, (event_type, &item, index), &mut self.values, take);
+            } else {
+                cursor.value(&mut self.nesting)?;
+            }
+            index += 1;
+            Ok(())
+        });
+    }
+
+    /// Of duplicate keys the last one counts.
+    fn read_item(&mut self, line: &[u8], key: &'static str, span: Span) -> Result<Item, NotJson> {
+        let mut item = Item { span, speaker: None, key, blocks: None };
+        cursor_at(line, span).object(|cursor, key| {
+            let first = cursor.peek();
+            let value = cursor.value(&mut self.nesting)?;
+            match ItemKey::of(key) {
+                ItemKey::Speaker => item.speaker = Speaker::of(inside(line, value)),
+                ItemKey::Blocks => item.blocks = (first == Some(b'[')).then_some(value),
+                ItemKey::Other => {}
+            }
+            Ok(())
+        })?;
+        Ok(item)
+    }
+}
+
+/// The members of a block, in the order of their first keys, each with the value of its last key.
+struct Block {
+    members: [(BlockKey, Span); BLOCK_KEYS],
+    count: usize,
+}
+
+const BLOCK_KEYS: usize = 9;
+
+impl Block {
+    fn read(cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<Self, NotJson> {
+        let mut block = Block { members: [(BlockKey::Other, Span { start: 0, end: 0 }); BLOCK_KEYS], count: 0 };
+        cursor.object(|cursor, key| {
+            let value = cursor.value(nesting)?;
+            block.add(BlockKey::of(key), value);
+            Ok(())
+        })?;
+        Ok(block)
+    }
+
+    fn add(&mut self, key: BlockKey, value: Span) {
+        if key == BlockKey::Other {
+            return;
+        }
+        match self.members[..self.count].iter_mut().find(|member| member.0 == key) {
+            Some(member) => member.1 = value,
+            None => {
+                self.members[self.count] = (key, value);
+                self.count += 1;
+            }
+        }
+    }
+
+    fn get(&self, key: BlockKey) -> Option<Span> {
+        self.members[..self.count].iter().find(|member| member.0 == key).map(|member| member.1)
+    }
+
+    fn each_string(
+        &self,
+        line: &[u8],
+        (event_type, item, block): (EventType, &Item, usize),
+        values: &mut Values,
+        take: &mut dyn FnMut(&Place<'_>, Span),
+    ) {
+        let Some(kind) = self.get(BlockKey::Type).filter(|kind| is_string(line, *kind)) else { return };
+        let Some((_, field, keys)) = KINDS.iter().find(|(name, ..)| spells(inside(line, kind), name)) else { return };
+        let tool = match field {
+            Field::ToolCall => self.get(BlockKey::Name),
+            Field::ToolResponse => self.get(BlockKey::ToolName),
+            _ => None,
+        };
+        let tool = tool.filter(|tool| is_string(line, *tool));
+        for &(member, value) in &self.members[..self.count] {
+            let Some((_, key, is_deep)) = keys.iter().find(|(known, ..)| *known == member) else { continue };
+            let (field, item, block) = (*field, Some(item), Some(block));
+            if is_string(line, value) {
+                take(&Place { event_type, field, item, tool, key, block, path: None }, value);
+            } else if *is_deep {
+                values.each_string(line, value, |string, path| {
+                    take(&Place { event_type, field, item, tool, key, block, path: Some(path) }, string);
+                });
+            }
+        }
+    }
+}
+
+/// For each type of block: its field, and the members that are searched, with their keys and whether all strings in them are.
+const KINDS: [(&str, Field, &[(BlockKey, &str, bool)]); 5] = [
+    ("text", Field::Text, &[(BlockKey::Text, "text", false)]),
+    ("code", Field::Code, &[(BlockKey::Code, "code", false)]),
+    ("thinking", Field::Thinking, &[(BlockKey::Thought, "thought", false)]),
+    ("tool_call", Field::ToolCall, &[(BlockKey::Name, "name", false), (BlockKey::Parameters, "parameters", true)]),
+    (
+        "tool_response",
+        Field::ToolResponse,
+        &[
+            (BlockKey::ToolName, "toolName", false),
+            (BlockKey::Error, "error", false),
+            (BlockKey::Result, "result", true),
+        ],
+    ),
+];
+
+fn cursor_at(line: &[u8], span: Span) -> Cursor<'_> {
+    let mut cursor = Cursor::new(line);
+    cursor.skip(span.start as usize);
+    cursor
+}
+
+fn is_string(line: &[u8], span: Span) -> bool {
+    span.of(line).first() == Some(&b'"')
+}
+
+/// The text between the quotes; anything if the value is no string.
+pub(super) fn inside(line: &[u8], span: Span) -> &[u8] {
+    line.get(span.start as usize + 1..span.end as usize - 1).unwrap_or_default()
+}
+
+keys! {
+    /// The keys of an item that are read.
+    ItemKey { Speaker = "speaker", Blocks = "blocks" }
+}
+
+keys! {
+    /// The keys of a block that are read.
+    BlockKey {
+        Type = "type", Text = "text", Name = "name", Parameters = "parameters", ToolName = "toolName", Result = "result", Error = "error",
+        Thought = "thought", Code = "code",
+    }
+}

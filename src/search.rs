@@ -1,0 +1,327 @@
+//! `searchSessions`: the hits in many sessions in [pages](super::pages).
+
+use std::mem::take;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::vec::IntoIter;
+
+use napi::bindgen_prelude::{AsyncTask, Float64ArraySlice, Function, Result, Utf16String};
+use napi_derive::napi;
+
+use super::bundles::Unpacked;
+use super::error_json::ErrorJson;
+use super::job::{JobEnd, NativeJob, PoolJob};
+use super::json::JsonText;
+use super::pages::{Paged, Pages};
+use session_tape_core::json::Text;
+use session_tape_core::search::{
+    Bound, Case, Fate, Field, Found, Hit, ListedFile, Part, Query, QueryOptions, ScanOptions, Search, SearchFile,
+    Speaker, find_files,
+};
+use session_tape_core::task::Cancellation;
+
+/// Approximate size, in bytes, of the hits that are built in one turn of the event loop.
+const PAGE_BYTES: usize = 128 << 10;
+
+/// Maximum number of files with hits in a page: the search is to be only a few files ahead of its consumer.
+const PAGE_FILES: usize = 8;
+
+/// Maximum time that a page without hits takes. It carries the progress.
+const PAGE_EVERY: Duration = Duration::from_millis(100);
+
+/// The options of a search.
+#[napi(object, object_to_js = false)]
+pub struct NativeSearchOptions {
+    pub query: Utf16String,
+    pub regex: bool,
+    /// `smart`, `sensitive` or `insensitive`.
+    pub case: String,
+    /// The names of the fields that are searched.
+    pub fields: Vec<String>,
+    pub speaker: Option<String>,
+    pub tool: Option<Utf16String>,
+    pub project_hash: Option<Utf16String>,
+    /// Whether only events with a time are of use.
+    pub timed: bool,
+    /// The bounds of their times, as `toISOString` writes them.
+    pub since: Option<String>,
+    pub until: Option<String>,
+    /// Whether to search only items that are in the history at the end.
+    pub current: bool,
+    /// Number of UTF-16 units on each side of the first match.
+    pub context: f64,
+    /// The most hits that are of use.
+    pub limit: f64,
+}
+
+/// The fault of a query. Returns null if it is valid.
+#[napi(catch_unwind)]
+pub fn search_query_fault(query: Utf16String, regex: bool, case: String) -> Option<String> {
+    Query::new(&query, query_options(regex, &case)).err().map(|error| error.to_string())
+}
+
+/// The result is an array with an element for each path: for a file, an array of its size in bytes and its time of modification in milliseconds; for a
+/// directory, an object whose `files` are arrays of name, size and time of its session files, sorted by name; or a string with the reason why it can't
+/// be read. The paths are separated by NULs, which no path contains.
+#[napi(catch_unwind, ts_return_type = "Promise<string>")]
+pub fn find_session_files(paths: String) -> AsyncTask<PoolJob> {
+    PoolJob::start(move || {
+        JobEnd::done(|json| {
+            json.array(paths.split('\0'), |json, path| match find_files(path.as_ref()) {
+                Found::File(ListedFile { size, modified, .. }) => json.value(&(size, modified)),
+                Found::Directory(files) => {
+                    json.open();
+                    let files: Vec<_> = files.iter().map(|file| (&file.name, file.size, file.modified)).collect();
+                    json.member("files", &files);
+                    json.close();
+                }
+                Found::Unreadable(error) => json.value(&error.to_string()),
+            });
+        })
+    })
+}
+
+/// A search in sessions.
+#[napi]
+pub struct NativeSearch {
+    pages: Pages<Searching>,
+}
+
+#[napi]
+impl NativeSearch {
+    /// A search in these files, in this order. The paths are separated by NULs; the sizes need not be exact. Nothing is opened before the first page is
+    /// requested.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(paths: String, sizes: Float64ArraySlice<'_>, options: NativeSearchOptions) -> Self {
+        let sizes = sizes.iter().map(|size| *size as u64);
+        let files = paths.split('\0').zip(sizes).map(|(path, size)| SearchFile { path: PathBuf::from(path), size });
+        NativeSearch { pages: Pages::new(Request { files: files.collect(), options: Box::new(options) }) }
+    }
+
+    /// Starts a job that finds the next hits. Its only batch is its end. `parts` are the files that they are in, each an array: its index, the session's
+    /// id or null, the number of its hits among `hits`, and what became of it: null if there are more hits, its size in bytes if it was searched, a
+    /// reason why it could not be read, or false if it was left out. A hit is an array of the members of a `SessionHit` from `line` on.
+    #[napi(catch_unwind)]
+    pub fn next(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
+        self.pages.next(on_ready)
+    }
+
+    /// Stops the search: the next page is the last one.
+    #[napi(catch_unwind)]
+    pub fn stop(&self) {
+        self.pages.cancel();
+    }
+
+    /// Closes all files at once, if nothing is reading. Returns whether they are closed.
+    #[napi(catch_unwind)]
+    pub fn close_at_once(&self) -> bool {
+        self.pages.close_at_once()
+    }
+
+    /// Ends the search, without telling when.
+    #[napi(catch_unwind)]
+    pub fn abandon(&self) {
+        self.pages.abandon();
+    }
+
+    /// Ends the search, and starts a job that waits for its threads and closes its files.
+    #[napi(catch_unwind)]
+    pub fn close(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
+        self.pages.close(on_ready)
+    }
+}
+
+/// What is to be searched.
+pub struct Request {
+    files: Vec<SearchFile>,
+    options: Box<NativeSearchOptions>,
+}
+
+/// A search that has begun.
+pub struct Searching {
+    search: Search,
+    cancellation: Cancellation,
+    /// The part of which only some hits were in a page yet: its first members, its other hits, and what became of it.
+    rest: Option<(usize, Option<Box<[u8]>>, IntoIter<Hit>, Option<Fate>)>,
+    is_over: bool,
+}
+
+impl Paged for Searching {
+    type Request = Request;
+
+    fn open(
+        Request { files, options }: Request,
+        cancellation: &Cancellation,
+    ) -> std::result::Result<(Self, Option<Arc<Unpacked>>), Box<JobEnd>> {
+        let options = scan_options(*options)?;
+        let search = Search::new(files, options);
+        Ok((Searching { search, cancellation: cancellation.clone(), rest: None, is_over: false }, None))
+    }
+
+    fn next_page(&mut self) -> JobEnd {
+        let (mut page, begun) = (Page::default(), Instant::now());
+        while !self.cancellation.is_cancelled() && !page.is_full() && begun.elapsed() < PAGE_EVERY {
+            if let Some((file, session_id, hits, fate)) = self.rest.take() {
+                self.rest = page.add(file, session_id, hits, fate);
+                continue;
+            }
+            let is_empty = page.count == 0;
+            match if is_empty { self.search.next_part() } else { self.search.ready_part() } {
+                Some(Part { file, session_id, hits, fate }) => {
+                    self.rest = page.add(file, session_id, hits.into_iter(), fate);
+                }
+                None => {
+                    self.is_over = is_empty;
+                    break;
+                }
+            }
+        }
+        if self.cancellation.is_cancelled() {
+            return Self::no_page();
+        }
+        page.finish(self.is_over)
+    }
+
+    fn no_page() -> JobEnd {
+        Page::default().finish(true)
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.is_over
+    }
+
+    fn end(self) {
+        self.search.end();
+    }
+}
+
+fn query_options(is_regex: bool, case: &str) -> QueryOptions {
+    let case = match case {
+        "sensitive" => Case::Sensitive,
+        "insensitive" => Case::Insensitive,
+        _ => Case::Smart,
+    };
+    QueryOptions { is_regex, case }
+}
+
+fn scan_options(options: NativeSearchOptions) -> std::result::Result<ScanOptions, Box<JobEnd>> {
+    let query = Query::new(&options.query, query_options(options.regex, &options.case));
+    let query = query.map_err(|error| Box::new(JobEnd::failed(&ErrorJson::new("ESESSIONREAD", error.to_string()))))?;
+    let bound = |text: Option<String>| text.and_then(|text| Bound::try_from(text.as_bytes()).ok());
+    let named = |name: &&Field| options.fields.iter().any(|field| field == name.as_str());
+    Ok(ScanOptions {
+        query,
+        fields: Field::ALL.iter().filter(named).fold(0, |bits, field| bits | field.bit()),
+        speaker: options.speaker.and_then(|name| Speaker::ALL.into_iter().find(|speaker| speaker.as_str() == name)),
+        tool: options.tool.map(|tool| tool.to_vec()),
+        project_hash: options.project_hash.map(|hash| hash.to_vec()),
+        between: options.timed.then(|| (bound(options.since), bound(options.until))),
+        is_current: options.current,
+        context: options.context as usize,
+        limit: options.limit as usize,
+    })
+}
+
+/// Some hits, as JSON.
+#[derive(Default)]
+struct Page {
+    parts: JsonText,
+    hits: JsonText,
+    count: usize,
+    /// Number of parts that have hits.
+    files: usize,
+}
+
+impl Page {
+    fn is_full(&self) -> bool {
+        self.bytes() >= PAGE_BYTES || self.files >= PAGE_FILES
+    }
+
+    fn bytes(&self) -> usize {
+        self.parts.bytes() + self.hits.bytes()
+    }
+
+    /// Adds hits of a part while there is room. Returns the part if there are more.
+    fn add(
+        &mut self,
+        file: usize,
+        session_id: Option<Box<[u8]>>,
+        mut hits: IntoIter<Hit>,
+        fate: Option<Fate>,
+    ) -> Option<(usize, Option<Box<[u8]>>, IntoIter<Hit>, Option<Fate>)> {
+        let before = self.count;
+        while self.bytes() < PAGE_BYTES
+            && let Some(hit) = hits.next()
+        {
+            self.hits.syntax(if self.count == 0 { "[" } else { ",[" });
+            append_hit(&mut self.hits, &hit);
+            self.hits.syntax("]");
+            self.count += 1;
+        }
+        self.files += usize::from(self.count > before);
+        let is_whole = hits.len() == 0;
+        self.parts.syntax(if self.parts.bytes() == 0 { "[" } else { ",[" });
+        self.parts.value(&file);
+        self.parts.syntax(",");
+        self.parts.raw(session_id.as_deref().unwrap_or(b"null"));
+        self.parts.syntax(",");
+        self.parts.value(&(self.count - before));
+        self.parts.syntax(",");
+        match fate.as_ref().filter(|_| is_whole) {
+            None => self.parts.syntax("null"),
+            Some(Fate::Searched(bytes)) => self.parts.value(bytes),
+            Some(Fate::LeftOut) => self.parts.syntax("false"),
+            Some(Fate::Unreadable(reason)) => self.parts.value(reason),
+        }
+        self.parts.syntax("]");
+        (!is_whole).then_some((file, session_id, hits, fate))
+    }
+
+    fn finish(mut self, is_last: bool) -> JobEnd {
+        let mut json = JsonText::with_capacity(self.bytes() + 100);
+        json.open();
+        for (key, elements) in [("parts", take(&mut self.parts)), ("hits", take(&mut self.hits))] {
+            json.key(key);
+            json.syntax("[");
+            json.append(elements);
+            json.syntax("]");
+        }
+        json.member("last", &is_last);
+        JobEnd::done_behind(json, None, |json| json.syntax("{}"))
+    }
+}
+
+fn append_hit(json: &mut JsonText, hit: &Hit) {
+    json.value(&hit.line);
+    json.syntax(",");
+    match hit.seq {
+        Some(seq) => json.number(seq),
+        None => json.syntax("null"),
+    }
+    json.syntax(",");
+    json.raw(hit.ts.as_deref().unwrap_or(b"null"));
+    json.syntax(",");
+    json.syntax(hit.event_type.as_json());
+    json.syntax(",");
+    json.value(&hit.speaker.map(Speaker::as_str));
+    json.syntax(",");
+    json.value(hit.field.as_str());
+    json.syntax(",");
+    json.raw(hit.tool.as_deref().unwrap_or(b"null"));
+    for text in [&hit.pointer, &hit.snippet] {
+        append_text(json, text);
+    }
+    json.syntax(",");
+    json.value(&hit.ranges);
+    json.syntax(",");
+    json.value(&hit.matches);
+    json.syntax(",");
+    json.value(&hit.in_history);
+}
+
+fn append_text(json: &mut JsonText, text: &Text<'_>) {
+    json.syntax(",\"");
+    json.raw(text.as_json().as_bytes());
+    json.syntax("\"");
+}
