@@ -22,6 +22,7 @@ export const {
   forkSession,
   readSessionPreview,
   readSessionTitle,
+  repairSession,
   removeSessionFiles,
   resolveSessionRef,
   resolveContinueRef,

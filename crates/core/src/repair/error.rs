@@ -1,6 +1,6 @@
 //! Why a session was not repaired.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::disk::{OsError, StageError};
 use crate::lines::ReadError;
@@ -53,6 +53,21 @@ impl RepairError {
     }
 }
 
+impl RepairError {
+    /// The file that the error is about.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            RepairError::NoRecords(path)
+            | RepairError::NoStart(path)
+            | RepairError::SourceChanged(path)
+            | RepairError::DestinationExists(path)
+            | RepairError::Unrepairable { path, .. } => Some(path),
+            RepairError::System(error) => error.path.as_deref(),
+            RepairError::Cancelled => None,
+        }
+    }
+}
+
 impl From<OsError> for RepairError {
     fn from(error: OsError) -> Self {
         if error.is_cancelled() { RepairError::Cancelled } else { RepairError::System(error) }
@@ -76,7 +91,7 @@ impl From<crate::task::Cancelled> for RepairError {
 
 impl RepairError {
     /// The error of a read from the source at `path`.
-    pub(super) fn reading(error: ReadError, path: &std::path::Path) -> Self {
+    pub(super) fn reading(error: ReadError, path: &Path) -> Self {
         match error {
             ReadError::System(error) => {
                 OsError { path: error.path.or_else(|| Some(path.to_path_buf())), ..error }.into()

@@ -332,7 +332,6 @@ fn separates(byte: u8) -> bool {
 /// The part of a gap that is not white space; `None` if there is nothing but separators.
 fn trimmed_gap(bytes: &[u8]) -> Option<Range<usize>> {
     let first = bytes.iter().position(|byte| !separates(*byte))?;
-    let is_outer = |byte: &u8| matches!(byte, 0 | b' ' | b'\t' | b'\r' | b'\n');
     let from = bytes[..first].iter().rposition(|byte| matches!(byte, 0 | b' ' | b'\t' | b'\r')).map_or(0, |at| at + 1);
     // A string that was cut off may end in spaces.
     let end = bytes.iter().rposition(|byte| !matches!(byte, 0 | b'\r' | b'\n')).map_or(first, |at| at + 1);
