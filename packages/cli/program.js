@@ -19,6 +19,7 @@ const COMMANDS = [
   require('./commands/bundle.js'),
   require('./commands/header.js'),
   require('./commands/sessions.js'),
+  require('./commands/repair.js'),
   require('./commands/completion.js'),
 ]
 

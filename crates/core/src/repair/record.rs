@@ -123,18 +123,18 @@ pub(super) fn event_of(envelope: &Envelope, line: &[u8], nesting: &mut Nesting) 
         let (line, envelope) = renumbered(line, envelope, 0.0);
         return event_of(&envelope, &line, nesting);
     }
-    let Some(body) = body_of(line, Mode::Lenient, nesting) else { return Event::Unfit("not a record".into()) };
-    match body {
-        Body::SessionStart(Some(_)) => Event::Start,
-        Body::SessionStart(None) => Event::Unfit("a session_start without sessionId or projectHash".into()),
-        Body::Malformed(known, fault) => Event::Unfit(misfit(known, fault)),
-        Body::Unknown(_) => Event::Other,
-        Body::Checkpoint(fields) => Event::Checkpoint(fields),
-        Body::Content(_) | Body::Compressed(_) => match body_of(line, Mode::Strict, nesting) {
-            Some(Body::Malformed(..)) => Event::Lenient,
-            _ => Event::Other,
+    match body_of(line, Mode::Strict, nesting) {
+        Some(Body::SessionStart(_)) => match body_of(line, Mode::Lenient, nesting) {
+            Some(Body::SessionStart(Some(_))) => Event::Start,
+            _ => Event::Unfit("a session_start without sessionId or projectHash".into()),
         },
-        _ => Event::Other,
+        Some(Body::Malformed(known, fault)) => match body_of(line, Mode::Lenient, nesting) {
+            Some(Body::Malformed(..)) | None => Event::Unfit(misfit(known, fault)),
+            Some(_) => Event::Lenient,
+        },
+        Some(Body::Checkpoint(fields)) => Event::Checkpoint(fields),
+        Some(_) => Event::Other,
+        None => Event::Unfit("no record".into()),
     }
 }
 

@@ -346,9 +346,9 @@ struct Entry<'e> {
     sha256: String,
     fate: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    seq: Option<f64>,
+    seq: Option<serde_json::Number>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    new_seq: Option<f64>,
+    new_seq: Option<serde_json::Number>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'e str>,
 }
@@ -361,6 +361,12 @@ struct Heading {
     source_sha256: String,
     encoding: &'static str,
     renumbered: bool,
+}
+
+/// The number as JSON, without a fraction that it does not have.
+fn json_number(value: f64) -> Option<serde_json::Number> {
+    let is_integer = value.fract() == 0.0 && value.abs() < 9e15;
+    if is_integer { Some((value as i64).into()) } else { serde_json::Number::from_f64(value) }
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -391,9 +397,8 @@ impl<'w> Writer<'w> {
         self.write_heading()?;
         if self.plan.is_sound {
             self.copy(task)?;
-        } else {
-            self.write_start()?;
         }
+        self.write_start()?;
         let work = self.work;
         work.search(self, task, work.text.source.size())?;
         self.end_pending(&[])?;
@@ -548,6 +553,7 @@ impl<'w> Writer<'w> {
         let (mut raw, length) = (Vec::new(), range.end - range.start);
         let read = self.work.text.source.append_bytes_at(range.start, length as usize, &mut raw);
         read.map_err(|error| self.work.reading(error))?;
+        let (seq, new_seq) = (seq.and_then(json_number), new_seq.and_then(json_number));
         let entry = Entry { offset: range.start, length, sha256: hex(&raw), fate, seq, new_seq, reason };
         self.write_entry(&entry)
     }
