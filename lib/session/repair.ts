@@ -67,15 +67,15 @@ export interface RepairReceipt {
 }
 
 /**
- * The errors that {@link repairSession} rejects with. `name` is `'RepairError'`. `code` is one of
+ * The errors that {@link repairSession} rejects with. Their `name` is `'RepairError'`.
+ *
+ * The `code` is one of these, or a system code (`ENOENT`, `ENOSPC` …):
  *
  * - `'NoRecords'`: the source has no record of a session.
  * - `'NoStart'`: its `session_start` is lost, and no `projectHash` was given.
  * - `'DestinationExists'`: there is something at the destination, or at `receiptPath`.
  * - `'SourceChanged'`: something wrote to the source in the meantime.
  * - `'Unrepairable'`: what was found does not replay.
- *
- * or a system code (`ENOENT`, `ENOSPC` …).
  */
 export interface RepairError extends Error {
   code: 'NoRecords' | 'NoStart' | 'DestinationExists' | 'SourceChanged' | 'Unrepairable' | (string & {})
@@ -132,8 +132,9 @@ const REPAIR: JobKind = {
  * const event = '{"v":1,"seq":2,"type":"session_event","payload":{"severity":"info","message":"found"}}';
  * writeFileSync(join(directory, 'damaged.jsonl'), `${start}\n{"v":1,"seq":2,"ty${event}\n`);
  *
+ * // The fragment is the beginning of the record after it, so nothing is lost.
  * const { recovered, lostBytes } = await repairSession(join(directory, 'damaged.jsonl'), join(directory, 'repaired.jsonl'));
- * console.log(recovered, lostBytes); // 1 0: the fragment was an attempt to write the same record
+ * console.log(recovered, lostBytes); // 1 0
  * ```
  */
 export function repairSession(source: string, destination: string, options: RepairOptions = NO_OPTIONS): Promise<RepairReceipt> {

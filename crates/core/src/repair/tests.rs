@@ -345,3 +345,41 @@ proptest! {
         }
     }
 }
+
+/// Lines to be cut and put together.
+const PIECES: [&str; 10] = [
+    START,
+    r#"{"v":1,"seq":2,"type":"content","payload":{"content":{"speaker":"ai","blocks":[{"text":"{\"v\":1,\"seq\":9,\"type\":\"x\",\"payload\":{}}\n"}]}}}"#,
+    r#"{"v":2,"seq":3,"type":"new","payload":{"a":{"type":"","payload":{},"seq":7}}}"#,
+    r#"{"seq":4,"payload":{"severity":"info","message":"{"},"type":"session_event"}"#,
+    r#"{"v":1,"seq":5,"type":"checkpoint_created","payload":{"checkpointId":"a","name":"n"}}"#,
+    r#"{"v":1,"seq":6,"type":"checkpoint_deleted","payload":{"checkpointId":"a"}}"#,
+    r#"{"v":1,"seq":7,"type":"content","payload":{"content":{"speaker":"user","blocks":[]}}}"#,
+    r#"{"v":3,"seq":-1.5,"type":"session_start","payload":{"sessionId":"b","projectHash":"q"}}"#,
+    "\n\n\n\n",
+    "\u{feff}[,]\r\n \0\"\\",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_repaired_or_refused(pieces in prop::collection::vec((0..PIECES.len(), 0.0..1.5, any::<bool>()), 0..12)) {
+        let cut = |&(piece, share, ends): &(usize, f64, bool)| {
+            let bytes = PIECES[piece].as_bytes();
+            let length = (bytes.len() as f64 * share).min(bytes.len() as f64) as usize;
+            [&bytes[..length], if ends { b"\n" } else { b"" }].concat()
+        };
+        let text: Vec<u8> = pieces.iter().flat_map(cut).collect();
+        let options = RepairOptions { project_hash: Some("p1".to_owned()), ..RepairOptions::default() };
+        match try_repair(&text, &options) {
+            Ok(repaired) => {
+                // A session without a single item that strict replays read keeps those that it has.
+                prop_assume!(!repaired.receipt.warnings.iter().any(|warning| warning.starts_with("Kept ")));
+                let others: Vec<_> = receipt_warnings(&repaired.receipt).into_iter().filter(|warning| !warning.contains("unknown event type")).collect();
+                prop_assert!(others.is_empty(), "{others:?} of {}", String::from_utf8_lossy(&text));
+            }
+            Err(error) => prop_assert_eq!(error.code(), "NoRecords"),
+        }
+    }
+}
