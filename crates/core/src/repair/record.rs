@@ -21,14 +21,14 @@ pub(super) struct Envelope {
     pub end: u32,
 }
 
-/// What a line is that holds no damage that the machine could get around.
+/// What a line holds.
 pub(super) enum Parsed {
     Record(Envelope),
     /// White space, or `null`.
     Nothing,
     /// JSON that is no record.
     Other,
-    /// An array, which may be one of records, or not JSON.
+    /// Not JSON, or an array, which may be one of records.
     Unknown,
 }
 

@@ -305,9 +305,7 @@ impl Search<'_, '_> {
         self.gap = end;
         Ok(())
     }
-}
 
-impl Search<'_, '_> {
     fn fragment(&mut self, range: Range<u64>, reason: &'static str) -> Result<(), RepairError> {
         self.is_first = false;
         self.visitor.fragment(range, reason)
