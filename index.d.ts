@@ -50,6 +50,7 @@ export * from './dist/constants.js';
 export * from './dist/session/resume.js';
 export * from './dist/session/fork.js';
 export * from './dist/session/delete.js';
+export * from './dist/session/repair.js';
 export * from './dist/session/files.js';
 export * from './dist/locks/session-lock.js';
 export * from './dist/locks/handle.js';

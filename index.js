@@ -31,6 +31,7 @@ const { resumeSession } = lazily(() => require('./dist/session/resume.js'))
 const { deleteSession } = lazily(() => require('./dist/session/delete.js'))
 const { listCheckpoints, createCheckpoint, renameCheckpoint, deleteCheckpoint, nameSession } = lazily(() => require('./dist/names/names.js'))
 const { forkSession } = lazily(() => require('./dist/session/fork.js'))
+const { repairSession } = lazily(() => require('./dist/session/repair.js'))
 const { removeSessionFiles } = lazily(() => require('./dist/session/files.js'))
 const { resolveSessionRef, resolveContinueRef, checkSessionName } = lazily(() => require('./dist/session/reference.js'))
 const { compileWorkflow } = lazily(() => require('./dist/run/workflow.js'))
@@ -69,6 +70,7 @@ const api = (module.exports = {
   deleteCheckpoint,
   nameSession,
   forkSession,
+  repairSession,
   removeSessionFiles,
   resolveSessionRef,
   resolveContinueRef,

@@ -23,6 +23,7 @@ export const {
   searchSessions,
   readSessionPreview,
   readSessionTitle,
+  repairSession,
   removeSessionFiles,
   resolveSessionRef,
   resolveContinueRef,

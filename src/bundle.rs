@@ -188,7 +188,7 @@ pub fn start_import(
 }
 
 /// Starts a job whose `work` writes. The end of the environment waits until the work has cleaned up.
-fn start(
+pub(super) fn start(
     bundles: &NativeBundles,
     on_ready: Function<'_, (), ()>,
     progress: bool,

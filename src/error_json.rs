@@ -8,6 +8,7 @@ use session_tape_core::bundle::{BundleError, ImportError};
 use session_tape_core::diff::{DiffError, Side};
 use session_tape_core::disk::OsError;
 use session_tape_core::lines::{WriteError, WriteFailure};
+use session_tape_core::repair::RepairError;
 use session_tape_core::run::{RecordError, RunError};
 
 /// The beginning of the message for a bundle that can't be read.
@@ -108,6 +109,17 @@ impl<'e> From<&'e DiffError> for ErrorJson<'e> {
             None => json,
         };
         json.with_system(error.system()).of_side(error.side())
+    }
+}
+
+impl<'e> From<&'e RepairError> for ErrorJson<'e> {
+    fn from(error: &'e RepairError) -> Self {
+        let system = match error {
+            RepairError::System(system) => Some(system),
+            _ => None,
+        };
+        let path = error.path().map(|path| path.to_string_lossy());
+        ErrorJson { path, ..Self::new(error.code(), error.to_string()) }.with_system(system)
     }
 }
 

@@ -27,6 +27,7 @@ mod pages;
 mod preview;
 mod reading;
 mod recorder;
+mod repair;
 mod replay;
 mod run_events;
 mod run_json;

@@ -353,6 +353,17 @@ export interface NativeSearchOptions {
   limit: number
 }
 
+/** The options of a repair. */
+export interface NativeRepairOptions {
+  projectHash?: string | undefined
+  sessionId?: string | undefined
+  receiptPath?: string | undefined
+  dryRun: boolean
+  /** The current time in milliseconds since 1970. */
+  now: number
+  progress: boolean
+}
+
 /** The requirements for a bundle. */
 export interface NativeVerifyOptions {
   trustedKeys: string[]
@@ -459,6 +470,8 @@ export interface Binding {
   startExport(bundles: NativeBundles, source: string, destination: string, options: Bare<NativeExportOptions>, onReady: () => void): NativeJob
   /** Imports the bundle at `path` to `directory`, permanently or for a reader that removes it. */
   startImport(bundles: NativeBundles, path: string, directory: string, isToStay: boolean, options: Bare<NativeVerifyOptions>, onReady: () => void): NativeJob
+  /** Repairs the session at `source`. The result is a receipt. */
+  startRepair(bundles: NativeBundles, source: string, destination: string, options: Bare<NativeRepairOptions>, onReady: () => void): NativeJob
   /** Replays the session in a file or a bundle, with all items of its history. */
   startReplay(bundles: NativeBundles, path: string, options: Bare<NativeReplayOptions>, onReady: () => void): NativeJob
   /** Replays the run at `path`. If `isVerified`, it is in the directory of a bundle that has already been verified. */

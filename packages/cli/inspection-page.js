@@ -92,7 +92,7 @@ const snapshotText = ({ snapshot, size, signed }, colour) => `${snapshot}  ${fil
 
 /** The rows of notes and damage. */
 function verdict(found, colour, width) {
-  const { damaged, bundle, warnings = [], damage = [], notes = [], error, kind } = found
+  const { damaged, bundle, warnings = [], damage = [], notes = [], error, kind, repair } = found
   const longest = Math.max(200, width * 3)
   const problems = (bundle?.problems ?? []).map(({ code, message }) => `${printable(code)}: ${printable(message, longest)}`)
   const bad = [...problems, ...(kind === 'session' && error ? [error] : []), ...damage].map((text) => `  ${colour.red('✗')} ${printable(text, longest)}`)
@@ -101,6 +101,7 @@ function verdict(found, colour, width) {
   return [
     damaged ? colour.red('Damaged') : row('Damage', colour.green('none found'), colour),
     ...wrong,
+    ...(repair === undefined ? [] : [`  ${colour.green('→')} ${printable(repair, 2000)}`]),
     ...sequenceWarning(found, colour),
     ...warningRows([...warnings, ...notes], colour, width),
   ]

@@ -20,6 +20,7 @@ const COMMANDS = [
   require('./commands/header.js'),
   require('./commands/sessions.js'),
   require('./commands/search.js'),
+  require('./commands/repair.js'),
   require('./commands/completion.js'),
 ]
 

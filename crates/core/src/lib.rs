@@ -109,6 +109,7 @@ pub mod hash;
 pub mod json;
 pub mod lines;
 pub mod recording;
+pub mod repair;
 pub mod rows;
 pub mod run;
 pub mod search;
@@ -126,6 +127,7 @@ pub use disk::{Durability, is_archive as is_archive_beginning};
 pub use json::Text;
 pub use lines::{LineSource, ReadError, SEGMENT_BYTES, Threads, WriteError, WriteFailure, Writer, equal_segments};
 pub use recording::{Recording, RecordingError};
+pub use repair::{RepairError, RepairOptions, RepairReceipt, repair as repair_session};
 pub use rows::{
     Block, Change, FIELDS as RUN_FIELDS, FileHash, HashedFile, Item, Key, RecordDigest, RunRow, RunVerdicts,
     SessionFold, SessionPart, SessionReader, SessionRow, SessionSummary, Step, Steps, Value, read_run, run_id,

@@ -4,6 +4,7 @@ const path = require('node:path')
 const { Complaint, EXIT } = require('../complaint.js')
 const { unlessAborted } = require('../interruption.js')
 const { listingPage } = require('../session/listing.js')
+const { mendingHint } = require('../session/mending.js')
 const { expectDirectory } = require('../source.js')
 
 const EXAMPLES = `
@@ -39,7 +40,8 @@ async function sessions(context, [directory], { project }) {
   if (failed) throw new Complaint('Unreadable', failed.reason, { path: directory })
   const found = { sessions: await withDetails(context, directory, described.sessions), unreadable: described.unreadable }
   const positions = context.json ? null : await positionsIn(context, directory, project)
-  await context.print(found, (_, colour, width) => listingPage({ directory, project, positions, ...found }, colour, width))
+  const mending = context.json ? new Map() : await mendingOf(context, found.unreadable)
+  await context.print(found, (_, colour, width) => listingPage({ directory, project, positions, mending, ...found }, colour, width))
   const isFine = found.unreadable.length === 0 && found.sessions.every(({ sequenceCorrupt }) => !sequenceCorrupt)
   return isFine ? EXIT.fine : EXIT.damaged
 }
@@ -69,6 +71,16 @@ async function isInUse(tape, directory, sessionId) {
   } catch {
     return false
   }
+}
+
+/** The number of damaged files that are searched for records. */
+const MAX_MENDED = 5
+
+/** What repair would recover of the first damaged files. */
+async function mendingOf(context, unreadable) {
+  const mending = new Map()
+  for (const { filePath } of unreadable.slice(0, MAX_MENDED)) mending.set(filePath, await mendingHint(context, filePath))
+  return mending
 }
 
 /** Maps each file to its position as `resumeSession` counts: from 1, among the files that recorders create, including those that do not replay. */

@@ -1,6 +1,7 @@
 'use strict'
 
 const fs = require('node:fs/promises')
+const { mendingHint } = require('./mending.js')
 const { opened } = require('./replay.js')
 const { soundness } = require('./soundness.js')
 const { tallyOf } = require('./tally.js')
@@ -12,13 +13,17 @@ async function inspectSession(context, source) {
   const progress = context.progress('counting')
   const tally = await tallyOf(context.tape, source.log, { size, signal: context.signal, progress })
   const { warnings, eventCount, ...rest } = replayed
+  const sound = replayed.error === undefined ? soundness(warnings, tally) : { damage: warnings, notes: [] }
+  const isDamaged = replayed.error !== undefined || sound.damage.length > 0
+  const repair = isDamaged && source.form === 'file' ? await mendingHint(context, source.log) : null
   return {
     size,
     header: await context.tape.readSessionHeader(source.log),
     ...rest,
     events: eventsOf(tally, eventCount),
     sidecar: await isThere(`${source.log}.snap`),
-    ...(replayed.error === undefined ? soundness(warnings, tally) : { damage: warnings, notes: [] }),
+    ...sound,
+    ...(repair === null ? {} : { repair }),
   }
 }
 

@@ -13,10 +13,11 @@ const { model } = require('./summary.js')
  * @param {string} found.directory
  * @param {string | undefined} found.project the only project that is listed, or undefined for all
  * @param {Map<string, number> | null} found.positions the position of each file that can be resumed by one
+ * @param {Map<string, string | null>} found.mending what repair would recover of damaged files
  * @param {any[]} found.sessions from `describeSessions`, each with `firstUserMessage`, `hasContent` and `inUse`
  * @param {import('session-tape').SkippedSession[]} found.unreadable
  */
-function listingPage({ directory, project, positions, sessions, unreadable }, colour, width) {
+function listingPage({ directory, project, positions, mending, sessions, unreadable }, colour, width) {
   const projects = new Set(sessions.map(({ projectHash }) => projectHash)).size
   const digits = String(positions?.size ?? 0).length
   const placed = (filePath) => String(positions?.get(filePath) ?? '–').padStart(digits)
@@ -24,7 +25,10 @@ function listingPage({ directory, project, positions, sessions, unreadable }, co
   const sections = sessions.map((session) => sessionRows(session, placed(session.filePath), shown))
   return page('Sessions', printable(directory, 1000), [
     ...sections,
-    unreadable.map(({ filePath, reason }) => unreadableRow(placed(filePath), filePath, reason, colour, width)),
+    unreadable.flatMap(({ filePath, reason }) => [
+      unreadableRow(placed(filePath), filePath, reason, colour, width),
+      ...(mending.get(filePath) ? [`${shown.indent}${colour.green('→')} ${mending.get(filePath)}`] : []),
+    ]),
     foot(sessions, projects, project, colour),
   ], colour)
 }

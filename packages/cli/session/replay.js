@@ -5,7 +5,9 @@ const { Complaint, EXIT } = require('../complaint.js')
 const { jsonText } = require('../json-text.js')
 const { shown } = require('../source.js')
 const { escaped } = require('../safe-text.js')
+const { mendingHint } = require('./mending.js')
 const { sessionSummary } = require('./summary.js')
+const { soundness } = require('./soundness.js')
 const { countTurn, tallyOf } = require('./tally.js')
 
 /** The number of items that are read at a time. */
@@ -32,11 +34,11 @@ async function opened(context, source, project, options) {
   const result = await context.during('replaying', (more) =>
     context.tape.openSession(source.at, project, { ...options, ...more }))
   if (result.ok) return result.session
-  throw refusal(source, result)
+  throw await refusal(context, source, result)
 }
 
 /** The error of a failed replay: the file can't be read, belongs to another project, or is damaged. */
-function refusal({ path }, { error, warnings }) {
+async function refusal(context, { path, form }, { error, warnings }) {
   if (error.startsWith('Failed to read file')) return new Complaint('Unreadable', error, { path })
   if (error.startsWith('Failed to read bundle')) return bundleRefusal(path, error)
   if (error.startsWith('Project hash mismatch')) {
@@ -44,6 +46,8 @@ function refusal({ path }, { error, warnings }) {
   }
   const details = warnings.slice(0, 3).map((warning) => `\n  ${escaped(warning)}`)
   if (warnings.length > 3) details.push(`\n  … and ${warnings.length - 3} more`)
+  const mending = form === 'file' ? await mendingHint(context, path) : null
+  if (mending !== null) details.push(`\n  ${mending}`)
   const message = `${shown(path)} is not a session: ${escaped(error)}${details.join('')}`
   return new Complaint('NotASession', message, { exitCode: EXIT.damaged, path, error, warnings })
 }
@@ -77,7 +81,9 @@ async function printPage(context, source, session, { until, strict, replayMs }) 
   const { size } = await fs.stat(source.log)
   const progress = context.progress('counting')
   const tally = await tallyOf(context.tape, source.log, { size, throughSeq: until, strict, signal: context.signal, progress })
-  const shownSession = { path: source.path, size, session, survivors, replayMs, tally }
+  const isDamaged = soundness(session.warnings, tally).damage.length > 0
+  const repair = isDamaged && source.form === 'file' ? await mendingHint(context, source.log) : null
+  const shownSession = { path: source.path, size, session, survivors, replayMs, tally, repair }
   await context.output.write(sessionSummary(shownSession, context.colour, context.width))
   await context.output.flush()
 }

@@ -22,6 +22,7 @@ const MOST_DIRECTORIES = 6
  * @param {Map<string, number>} shown.survivors the number of items in the history, by speaker
  * @param {Awaited<ReturnType<typeof import('./tally.js').tallyOf>>} shown.tally
  * @param {number} shown.replayMs
+ * @param {string | null} shown.repair what a repair would recover
  * @param {ReturnType<typeof import('../colours.js').coloursFor>} colour
  * @param {number} width of the terminal, in columns
  */
@@ -139,8 +140,9 @@ function sessionEvent({ severity, message, timestamp, seq }, colour, width) {
   return `  ${colour[tone](mark)} ${colour.dim(lead)} ${printable(message, Math.max(20, width - lead.length - 5))}`
 }
 
-function warnings({ session }, colour, width) {
-  return warningRows(session.warnings, colour, width, sequenceWarning(session, colour))
+function warnings({ session, repair }, colour, width) {
+  const rows = warningRows(session.warnings, colour, width, sequenceWarning(session, colour))
+  return repair === null ? rows : [...rows, `  ${colour.green('→')} ${repair}`]
 }
 
 /** The section of warnings. `first` are rows to show before the texts; if there are any, there are texts too. */

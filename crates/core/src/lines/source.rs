@@ -95,6 +95,13 @@ impl LineSource {
         LineSource { end: self.size, ..self }
     }
 
+    /// Presents an open file, which may have no name.
+    pub fn of_file(file: File) -> Result<Self, ReadError> {
+        let metadata = file.metadata().map_err(|error| failed(&error, "fstat", None))?;
+        let (size, opened) = (metadata.size, SystemTime::now());
+        Ok(LineSource { content: Content::File(file), size, end: u64::MAX, metadata, opened })
+    }
+
     /// Presents bytes in memory as a file.
     pub fn in_memory(content: Vec<u8>) -> Self {
         let size = content.len() as u64;

@@ -100,8 +100,18 @@ fn sync_directories(top: &Path) -> Result<(), OsError> {
 impl StagedFile {
     /// A file for `destination`, which must not exist.
     pub fn new(destination: &Path) -> Result<Self, StageError> {
+        Self::with_mode(destination, BY_UMASK)
+    }
+
+    /// The same with these permissions, less the umask.
+    pub fn with_mode(destination: &Path, mode: u32) -> Result<Self, StageError> {
         expect_nothing(destination)?;
-        Ok(StagedFile(TemporaryFile::beside(destination, NEW, BY_UMASK)?))
+        Ok(StagedFile(TemporaryFile::beside(destination, NEW, mode)?))
+    }
+
+    /// The path at which it is built.
+    pub fn path(&self) -> &Path {
+        self.0.path()
     }
 
     /// Size of the file in bytes.

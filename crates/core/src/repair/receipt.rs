@@ -1,0 +1,81 @@
+//! What a repair did.
+
+use std::path::PathBuf;
+
+use crate::hash::Hash;
+
+/// The maximum number of fragments that a receipt lists.
+const MAX_FRAGMENTS: usize = 1000;
+
+/// What was found in a damaged session, and what its repair made of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RepairReceipt {
+    /// Size of the source in bytes.
+    pub bytes: u64,
+    /// SHA-256 of the source.
+    pub sha256: Hash,
+    /// The repaired session; empty if nothing was to be written.
+    pub destination: PathBuf,
+    /// Whether anything was wrong. If not, the destination is a copy.
+    pub changed: bool,
+    /// Records of the source that the destination has.
+    pub records: u64,
+    /// Those of them that a replay of the source does not see.
+    pub recovered: u64,
+    /// Bytes that belong to no record of the destination, at most a thousand.
+    pub fragments: Vec<Fragment>,
+    /// The number of fragments, listed or not.
+    pub fragment_count: u64,
+    /// Size of the fragments in bytes, without those that repeat the record after them.
+    pub lost_bytes: u64,
+    /// Records that were there twice.
+    pub duplicates: u64,
+    /// Whether all records have new numbers.
+    pub renumbered: bool,
+    /// Whether the `session_start` was made up.
+    pub start_invented: bool,
+    /// What else is to be known, in whole sentences.
+    pub warnings: Vec<String>,
+}
+
+/// Bytes in one line that belong to no record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// Offset in the source; in the decoded text if the source is compressed or UTF-16.
+    pub offset: u64,
+    /// Length in bytes.
+    pub length: u64,
+    /// What it is.
+    pub reason: String,
+}
+
+impl RepairReceipt {
+    pub(super) fn add(&mut self, fragment: Fragment, is_lost: bool) {
+        self.fragment_count += 1;
+        self.lost_bytes += if is_lost { fragment.length } else { 0 };
+        if self.fragments.len() < MAX_FRAGMENTS {
+            self.fragments.push(fragment);
+        }
+    }
+
+    /// The summary for the last record of a session that was changed.
+    pub(super) fn message(&self, done: &[String]) -> String {
+        let mut parts = Vec::new();
+        for (count, one, more) in [
+            (self.recovered, "record recovered", "records recovered"),
+            (self.duplicates, "duplicate removed", "duplicates removed"),
+            (self.fragment_count, "fragment removed", "fragments removed"),
+            (self.lost_bytes, "byte lost", "bytes lost"),
+        ] {
+            if count > 0 {
+                parts.push(format!("{count} {}", if count == 1 { one } else { more }));
+            }
+        }
+        parts.extend_from_slice(done);
+        if parts.is_empty() {
+            "Repaired: lines that were no records".to_owned()
+        } else {
+            format!("Repaired: {}", parts.join(", "))
+        }
+    }
+}

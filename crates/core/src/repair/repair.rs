@@ -1,0 +1,609 @@
+//! Repairs a session: decides what is wrong with it, and writes what it should be.
+
+use std::io::{self, BufWriter, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::error::RepairError;
+use super::receipt::{Fragment, RepairReceipt};
+use super::record::renumbered as with_number;
+use super::record::{Envelope, Parsed, cleaned, has_version, with_members};
+use super::search::{FoundRecord, Stopped, Visitor, replaced, search};
+use super::select::{Ascent, Fate, Selection, is_as_written};
+use super::text::{self, Encoding, Text};
+use crate::clock::timestamp;
+use crate::disk::{Metadata, OWNER_ONLY, OsError, StagedFile, files};
+use crate::hash::{sha256, to_hex};
+use crate::json::Text as JsonText;
+use crate::json::{Nesting, Span};
+use crate::lines::{LineSource, ReadError};
+use crate::session::{Body, EventType, FoldOptions, Line, Mode, Replay, js_number, read_line};
+use crate::task::Task;
+
+/// What a repair is told.
+#[derive(Clone, Debug, Default)]
+pub struct RepairOptions {
+    /// The project of a session whose start is lost.
+    pub project_hash: Option<String>,
+    /// The id of a session whose start is lost. By default it is made from the name of the file.
+    pub session_id: Option<String>,
+    /// Where to write what became of each record and fragment. The file must not exist.
+    pub receipt_path: Option<PathBuf>,
+    /// Write nothing, and only say what a repair would do.
+    pub is_dry_run: bool,
+    /// The current time in milliseconds since 1970.
+    pub now: f64,
+}
+
+/// Repairs the session at `source`. Writes it to `destination`, which must not exist, unless it is a dry run.
+pub fn repair(
+    source: &Path,
+    destination: &Path,
+    options: &RepairOptions,
+    task: &mut Task<'_>,
+) -> Result<RepairReceipt, RepairError> {
+    let file = if options.is_dry_run { None } else { Some(StagedFile::with_mode(destination, OWNER_ONLY)?) };
+    let map = match (&options.receipt_path, options.is_dry_run) {
+        (Some(path), false) => Some(StagedFile::with_mode(path, OWNER_ONLY)?),
+        _ => None,
+    };
+    let before = files::metadata(source)?;
+    let (bytes, sha256) = text::hash_of(source, task)?;
+    let text = text::open(source, task)?;
+    let work = Work { path: source, options, total: text.source.size() * 2, text };
+    let survey = work.survey(task)?;
+    let plan = survey.plan(&work)?;
+    let receipt = RepairReceipt { bytes, sha256, changed: !plan.is_sound, ..RepairReceipt::default() };
+    let mut writer = Writer::new(&work, &plan, receipt);
+    writer.map = map.map(BufWriter::new);
+    writer.file = file.map(BufWriter::new);
+    let mut receipt = writer.write(task)?;
+    if let Some(file) = writer.file.take() {
+        receipt.destination = destination.to_path_buf();
+        receipt.warnings.extend(work.check(file.get_ref().path())?);
+        work.expect_unchanged(&before)?;
+        finish(file, writer.map.take(), options.receipt_path.as_deref())?;
+    }
+    Ok(receipt)
+}
+
+/// Puts both files in place, or none.
+fn finish(
+    file: BufWriter<StagedFile>,
+    map: Option<BufWriter<StagedFile>>,
+    map_path: Option<&Path>,
+) -> Result<(), RepairError> {
+    let whole = |file: BufWriter<StagedFile>| file.into_inner().map_err(|error| failed("write")(error.into_error()));
+    let (file, map) = (whole(file)?, map.map(whole).transpose()?);
+    if let Some(map) = map {
+        map.commit()?;
+    }
+    file.commit().map_err(|error| {
+        if let Some(path) = map_path {
+            let _ = files::remove_file(path);
+        }
+        error.into()
+    })
+}
+
+/// The error of a file under construction, whose name means nothing to users.
+fn failed(syscall: &'static str) -> impl Fn(io::Error) -> OsError {
+    move |error| OsError::new(&error, syscall, None)
+}
+
+/// A source and what is to be done with it.
+struct Work<'w> {
+    path: &'w Path,
+    options: &'w RepairOptions,
+    text: Text,
+    /// For progress: the bytes of both passes.
+    total: u64,
+}
+
+impl Work<'_> {
+    fn survey(&self, task: &mut Task<'_>) -> Result<Survey, RepairError> {
+        let mut survey = Survey { is_sound: self.text.encoding == Encoding::Plain, ..Survey::default() };
+        self.search(&mut survey, task, 0)?;
+        Ok(survey)
+    }
+
+    fn search(&self, visitor: &mut dyn Visitor, task: &mut Task<'_>, done: u64) -> Result<(), RepairError> {
+        search(&self.text.source, visitor, task, (done, self.total)).map_err(|stopped| match stopped {
+            Stopped::Reading(error) => RepairError::reading(error, self.path),
+            Stopped::Visitor(error) => error,
+        })
+    }
+
+    fn reading(&self, error: ReadError) -> RepairError {
+        RepairError::reading(error, self.path)
+    }
+
+    /// Replays what was written as a session is resumed. Returns what the replay warns of.
+    fn check(&self, written: &Path) -> Result<Vec<String>, RepairError> {
+        let unrepairable = |reason: String| RepairError::Unrepairable { path: self.path.to_path_buf(), reason };
+        let options = FoldOptions { mode: Mode::Strict, ..FoldOptions::default() };
+        let replay = Replay::open(written, options).and_then(Replay::complete);
+        let replay = replay.map_err(|error| unrepairable(error.message().to_string()))?;
+        let outcome = replay.outcome(None);
+        outcome.metadata.map_err(|error| unrepairable(error.message().to_string()))?;
+        Ok(outcome.warnings.iter().map(|warning| format!("A replay of what was recovered warns: {warning}")).collect())
+    }
+
+    fn expect_unchanged(&self, before: &Metadata) -> Result<(), RepairError> {
+        match files::metadata(self.path)? {
+            now if now == *before => Ok(()),
+            _ => Err(RepairError::SourceChanged(self.path.to_path_buf())),
+        }
+    }
+}
+
+/// What the first pass finds out.
+#[derive(Default)]
+struct Survey {
+    selection: Selection,
+    /// Whether nothing is wrong, as far as the text was searched.
+    is_sound: bool,
+    has_records: bool,
+    start: Option<FoundStart>,
+    /// The numbers of the records that are kept in any case, and of those that are kept if items are that only default replays read.
+    strict: Ascent,
+    lenient: Ascent,
+    has_strict_items: bool,
+    lenient_items: u64,
+    replaced: u64,
+    /// The first time of a record, a JSON string.
+    first_time: Option<String>,
+}
+
+/// A `session_start` that says which session it is.
+struct FoundStart {
+    range: Range<u64>,
+    number: Option<f64>,
+    /// Whether replays find it: it is the first line.
+    is_first: bool,
+    /// The fields that it lacks.
+    has_all: bool,
+}
+
+impl Visitor for Survey {
+    fn record(&mut self, record: &FoundRecord<'_>) -> Result<(), RepairError> {
+        self.has_records = true;
+        self.replaced += u64::from(record.is_replaced);
+        let number = record.envelope.number(record.text);
+        if self.first_time.is_none() {
+            let time = record.envelope.ts.and_then(|ts| std::str::from_utf8(ts.of(record.text)).ok());
+            self.first_time = time.filter(|time| time.len() > 2).map(str::to_owned);
+        }
+        self.is_sound &= is_as_written(record);
+        match self.selection.judge(record) {
+            Fate::Start => {
+                let has_all = missing_members(record.text, "").is_empty();
+                self.is_sound &= record.is_first && has_all;
+                let is_first = record.is_first && record.is_seen;
+                self.start = Some(FoundStart { range: record.range.clone(), number, is_first, has_all });
+            }
+            Fate::Kept => {
+                let kind = EventType::of(record.envelope.event_type.of(record.text));
+                self.has_strict_items |= matches!(kind, Some(EventType::Content | EventType::Compressed));
+                self.strict.add(number);
+                self.lenient.add(number);
+            }
+            Fate::Lenient => {
+                self.lenient_items += 1;
+                self.lenient.add(number);
+            }
+            Fate::Duplicate | Fate::Refused(_) => self.is_sound = false,
+        }
+        Ok(())
+    }
+
+    fn fragment(&mut self, _: Range<u64>, _: &'static str) -> Result<(), RepairError> {
+        self.is_sound = false;
+        Ok(())
+    }
+
+    fn damage(&mut self) {
+        self.is_sound = false;
+    }
+}
+
+/// What is to be written.
+struct Plan {
+    is_sound: bool,
+    start: Start,
+    /// The number of a start that is made up.
+    start_number: f64,
+    keeps_lenient: bool,
+    renumbers: bool,
+    /// Whether replays read the source.
+    source_replays: bool,
+    first_time: String,
+    warnings: Vec<String>,
+}
+
+enum Start {
+    Found(Range<u64>),
+    /// JSON text of the payload.
+    Invented(String),
+}
+
+impl Survey {
+    fn plan(self, work: &Work<'_>) -> Result<Plan, RepairError> {
+        let keeps_lenient = self.lenient_items > 0 && !self.has_strict_items;
+        let ascent = if keeps_lenient { self.lenient } else { self.strict };
+        let first_time = self.first_time.unwrap_or_else(|| format!("\"{}\"", timestamp(work.options.now)));
+        if !self.has_records {
+            return Err(RepairError::NoRecords(work.path.to_path_buf()));
+        }
+        let mut warnings = work.text.warnings.clone();
+        if self.replaced > 0 {
+            warnings.push(format!("Replaced bytes that are not UTF-8 by U+FFFD in {} records", self.replaced));
+        }
+        if keeps_lenient {
+            warnings.push(format!("Kept {} items that strict replays do not read", self.lenient_items));
+        }
+        // A start that is made up is numbered as the one that is lost.
+        let start_number = match &self.start {
+            Some(start) => start.number,
+            None => Some(if ascent.first().is_some_and(|first| first <= 1.0) { 0.0 } else { 1.0 }),
+        };
+        let numbers_ascend = ascent.ascends_after(start_number);
+        let drops_items = self.lenient_items > 0 && !keeps_lenient;
+        let is_sound =
+            self.is_sound && numbers_ascend && !drops_items && self.start.as_ref().is_some_and(|start| start.is_first);
+        let source_replays =
+            work.text.encoding == Encoding::Plain && self.start.as_ref().is_some_and(|start| start.is_first);
+        if let Some(start) = &self.start
+            && !start.has_all
+        {
+            warnings.push("The session_start lacked fields that resuming a session needs: they were added".to_owned());
+        }
+        if !numbers_ascend {
+            warnings.push("All records have new numbers: forks of this session name the old ones".to_owned());
+        }
+        let start = match self.start {
+            Some(start) => Start::Found(start.range),
+            None => Start::Invented(invented(work, &first_time)?),
+        };
+        let start_number = start_number.filter(|_| numbers_ascend).unwrap_or(1.0);
+        Ok(Plan {
+            is_sound,
+            start,
+            start_number,
+            keeps_lenient,
+            renumbers: !numbers_ascend,
+            source_replays,
+            first_time,
+            warnings,
+        })
+    }
+}
+
+/// The payload of a `session_start` for a session that has none.
+fn invented(work: &Work<'_>, first_time: &str) -> Result<String, RepairError> {
+    let Some(hash) = &work.options.project_hash else { return Err(RepairError::NoStart(work.path.to_path_buf())) };
+    let quoted = |text: &str| format!("\"{}\"", JsonText::from_plain(text).as_json());
+    let id = work.options.session_id.clone().unwrap_or_else(|| id_in_name(work.path));
+    Ok(format!(
+        "{{\"sessionId\":{},\"projectHash\":{},\"workspaceDirs\":[],\"provider\":\"unknown\",\"model\":\"unknown\",\"startTime\":{first_time}}}",
+        quoted(&id),
+        quoted(hash),
+    ))
+}
+
+/// The id that the name of a session's file ends with, `session-2026-02-11T16-00-abcdefgh.jsonl`; all of another name.
+fn id_in_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = name.split_once(".jsonl").map_or(&name[..], |(stem, _)| stem);
+    let is_time =
+        |text: &str| text.len() == 17 && text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'T'));
+    let rest =
+        stem.strip_prefix("session-").and_then(|rest| rest.split_at_checked(17)).filter(|(time, _)| is_time(time));
+    let id = rest.map_or(stem, |(_, id)| id);
+    let is_seconds = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let id = id.split_once('-').filter(|(seconds, _)| rest.is_some() && is_seconds(seconds)).map_or(id, |(_, id)| id);
+    if id.is_empty() { "recovered".to_owned() } else { id.to_owned() }
+}
+
+/// The members that a `session_start` lacks in strict replays, with values for them.
+fn missing_members(text: &[u8], first_time: &str) -> Vec<(&'static str, String)> {
+    let Line::Event(event) = read_line(text, Mode::Lenient, &mut Nesting::default()) else { return Vec::new() };
+    let Body::SessionStart(Some(fields)) = event.body else { return Vec::new() };
+    let is_missing = |field: Option<Span>| field.is_none_or(|field| field.len() <= 2);
+    let unknown = || "\"unknown\"".to_owned();
+    let members = [
+        (fields.provider, "provider", unknown()),
+        (fields.model, "model", unknown()),
+        (fields.start_time, "startTime", first_time.to_owned()),
+    ];
+    members.into_iter().filter(|(field, ..)| is_missing(*field)).map(|(_, name, value)| (name, value)).collect()
+}
+
+/// The second pass: writes the records, and what became of them.
+struct Writer<'w> {
+    work: &'w Work<'w>,
+    plan: &'w Plan,
+    selection: Selection,
+    file: Option<BufWriter<StagedFile>>,
+    map: Option<BufWriter<StagedFile>>,
+    receipt: RepairReceipt,
+    /// The last number that was written.
+    last: f64,
+    /// The number of the first line.
+    start_number: f64,
+    /// A fragment that may repeat the next record.
+    pending: Option<(Range<u64>, String)>,
+}
+
+/// What became of a record or a fragment: a line of the receipt's file.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry<'e> {
+    offset: u64,
+    length: u64,
+    sha256: String,
+    fate: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<serde_json::Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new_seq: Option<serde_json::Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'e str>,
+}
+
+/// The first line of the receipt's file.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Heading {
+    source_bytes: u64,
+    source_sha256: String,
+    encoding: &'static str,
+    renumbered: bool,
+}
+
+/// The number as JSON, without a fraction that it does not have.
+fn json_number(value: f64) -> Option<serde_json::Number> {
+    let is_integer = value.fract() == 0.0 && value.abs() < 9e15;
+    if is_integer { Some((value as i64).into()) } else { serde_json::Number::from_f64(value) }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(&to_hex(&sha256([bytes]))).into_owned()
+}
+
+impl<'w> Writer<'w> {
+    fn new(work: &'w Work<'w>, plan: &'w Plan, receipt: RepairReceipt) -> Self {
+        Writer {
+            work,
+            plan,
+            selection: Selection::default(),
+            file: None,
+            map: None,
+            receipt: RepairReceipt {
+                renumbered: plan.renumbers,
+                start_invented: matches!(plan.start, Start::Invented(_)),
+                warnings: plan.warnings.clone(),
+                ..receipt
+            },
+            last: 0.0,
+            start_number: 0.0,
+            pending: None,
+        }
+    }
+
+    fn write(&mut self, task: &mut Task<'_>) -> Result<RepairReceipt, RepairError> {
+        self.write_heading()?;
+        if self.plan.is_sound {
+            self.copy(task)?;
+        }
+        self.write_start()?;
+        let work = self.work;
+        work.search(self, task, work.text.source.size())?;
+        self.end_pending(&[])?;
+        let unlisted = self.receipt.fragment_count - self.receipt.fragments.len() as u64;
+        if unlisted > 0 {
+            self.receipt.warnings.push(format!("{unlisted} further fragments are not listed"));
+        }
+        if !self.plan.is_sound {
+            self.write_note()?;
+        }
+        for file in [&mut self.file, &mut self.map].into_iter().flatten() {
+            file.flush().map_err(failed("write"))?;
+        }
+        Ok(std::mem::take(&mut self.receipt))
+    }
+
+    fn write_heading(&mut self) -> Result<(), RepairError> {
+        let heading = Heading {
+            source_bytes: self.receipt.bytes,
+            source_sha256: String::from_utf8_lossy(&to_hex(&self.receipt.sha256)).into_owned(),
+            encoding: self.work.text.encoding.as_str(),
+            renumbered: self.plan.renumbers,
+        };
+        self.write_entry(&heading)
+    }
+
+    fn write_entry(&mut self, entry: &impl Serialize) -> Result<(), RepairError> {
+        let Some(map) = &mut self.map else { return Ok(()) };
+        let text = serde_json::to_vec(entry).unwrap_or_default();
+        Ok(map.write_all(&text).and_then(|()| map.write_all(b"\n")).map_err(failed("write"))?)
+    }
+
+    /// Copies a source with which nothing is wrong.
+    fn copy(&mut self, task: &mut Task<'_>) -> Result<(), RepairError> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let (source, mut at, mut chunk) = (&self.work.text.source, 0, vec![0; 256 << 10]);
+        loop {
+            task.check()?;
+            let count = source.read_at(&mut chunk, at).map_err(|error| self.work.reading(error))?;
+            if count == 0 {
+                return Ok(());
+            }
+            file.write_all(&chunk[..count]).map_err(failed("write"))?;
+            at += count as u64;
+        }
+    }
+
+    fn write_line(&mut self, text: &[u8]) -> Result<(), RepairError> {
+        let Some(file) = self.file.as_mut().filter(|_| !self.plan.is_sound) else { return Ok(()) };
+        Ok(file.write_all(text).and_then(|()| file.write_all(b"\n")).map_err(failed("write"))?)
+    }
+
+    fn write_start(&mut self) -> Result<(), RepairError> {
+        let text = match &self.plan.start {
+            Start::Found(range) => {
+                let text = text_of(&self.work.text.source, range).map_err(|error| self.work.reading(error))?;
+                let Parsed::Record(envelope) = Envelope::parse(&text, &mut Nesting::default()) else {
+                    return Err(RepairError::SourceChanged(self.work.path.to_path_buf()));
+                };
+                let members = missing_members(&text, &self.plan.first_time);
+                let (text, number) = self.numbered(&text, &envelope, &members);
+                self.start_number = number;
+                text.into_owned()
+            }
+            Start::Invented(payload) => {
+                self.last = self.plan.start_number;
+                let (number, time) = (js_number(self.last), &self.plan.first_time);
+                format!("{{\"v\":1,\"seq\":{number},\"ts\":{time},\"type\":\"session_start\",\"payload\":{payload}}}")
+                    .into_bytes()
+            }
+        };
+        self.write_line(&text)
+    }
+
+    /// The record as it is written, and its number.
+    fn numbered<'t>(
+        &mut self,
+        text: &'t [u8],
+        envelope: &Envelope,
+        members: &[(&'static str, String)],
+    ) -> (std::borrow::Cow<'t, [u8]>, f64) {
+        let old = envelope.number(text);
+        let number = if self.plan.renumbers { self.last + 1.0 } else { old.unwrap_or_default() };
+        self.last = number;
+        let (mut text, mut envelope) = (std::borrow::Cow::Borrowed(text), *envelope);
+        if old != Some(number) {
+            let (renumbered, moved) = with_number(&text, &envelope, number);
+            (text, envelope) = (renumbered.into(), moved);
+        }
+        if !has_version(&envelope, &text) {
+            text = with_members(&text, envelope.end, &[("v", "1".to_owned())]).into();
+        }
+        if !members.is_empty() {
+            text = with_members(&text, envelope.payload.end, members).into();
+        }
+        (text, number)
+    }
+
+    /// Notes the repair in the session.
+    fn write_note(&mut self) -> Result<(), RepairError> {
+        let mut done = Vec::new();
+        if self.work.text.encoding != Encoding::Plain {
+            done.push(format!("decoded from {}", self.work.text.encoding.as_str()));
+        }
+        if self.plan.renumbers {
+            done.push("all records renumbered".to_owned());
+        }
+        if self.receipt.start_invented {
+            done.push("session_start made up".to_owned());
+        }
+        let (message, time) = (self.receipt.message(&done), timestamp(self.work.options.now));
+        let message = JsonText::from_plain(&message).as_json().to_owned();
+        let number = js_number(self.last + 1.0);
+        let note = format!(
+            "{{\"v\":1,\"seq\":{number},\"ts\":\"{time}\",\"type\":\"session_event\",\"payload\":{{\"severity\":\"info\",\"message\":\"{message}\"}}}}"
+        );
+        self.write_line(note.as_bytes())
+    }
+
+    /// Reports the fragment before a record with this text, or before the end of the file.
+    fn end_pending(&mut self, next: &[u8]) -> Result<(), RepairError> {
+        let Some((range, reason)) = self.pending.take() else { return Ok(()) };
+        let length = range.end - range.start;
+        let is_attempt = length <= next.len() as u64 && {
+            let mut bytes = Vec::new();
+            let read = self.work.text.source.append_bytes_at(range.start, length as usize, &mut bytes);
+            read.map_err(|error| self.work.reading(error))?;
+            bytes.retain(|byte| *byte != 0);
+            next.trim_ascii_start().starts_with(&bytes)
+        };
+        let reason = if is_attempt { "a failed attempt to write the record after it".to_owned() } else { reason };
+        self.lose(&range, &reason, !is_attempt)
+    }
+
+    fn lose(&mut self, range: &Range<u64>, reason: &str, is_lost: bool) -> Result<(), RepairError> {
+        let length = range.end - range.start;
+        self.receipt.add(Fragment { offset: range.start, length, reason: reason.to_owned() }, is_lost);
+        self.write_fate(range, if is_lost { "lost" } else { "repeated" }, None, None, Some(reason))
+    }
+
+    fn write_fate(
+        &mut self,
+        range: &Range<u64>,
+        fate: &'static str,
+        seq: Option<f64>,
+        new_seq: Option<f64>,
+        reason: Option<&str>,
+    ) -> Result<(), RepairError> {
+        if self.map.is_none() {
+            return Ok(());
+        }
+        let (mut raw, length) = (Vec::new(), range.end - range.start);
+        let read = self.work.text.source.append_bytes_at(range.start, length as usize, &mut raw);
+        read.map_err(|error| self.work.reading(error))?;
+        let (seq, new_seq) = (seq.and_then(json_number), new_seq.and_then(json_number));
+        let entry = Entry { offset: range.start, length, sha256: hex(&raw), fate, seq, new_seq, reason };
+        self.write_entry(&entry)
+    }
+
+    fn keep(&mut self, record: &FoundRecord<'_>) -> Result<(), RepairError> {
+        let (text, number) = self.numbered(record.text, &record.envelope, &[]);
+        self.write_line(&text)?;
+        self.kept(record, number, "kept")
+    }
+
+    fn kept(&mut self, record: &FoundRecord<'_>, number: f64, fate: &'static str) -> Result<(), RepairError> {
+        let is_recovered = !(self.plan.source_replays && record.is_seen);
+        self.receipt.records += 1;
+        self.receipt.recovered += u64::from(is_recovered);
+        let seq = crate::session::number(record.envelope.seq.of(record.text));
+        self.write_fate(&record.range, if is_recovered { "recovered" } else { fate }, seq, Some(number), None)
+    }
+}
+
+impl Visitor for Writer<'_> {
+    fn record(&mut self, record: &FoundRecord<'_>) -> Result<(), RepairError> {
+        self.end_pending(record.text)?;
+        let seq = crate::session::number(record.envelope.seq.of(record.text));
+        match self.selection.judge(record) {
+            Fate::Start => self.kept(record, self.start_number, "kept"),
+            Fate::Kept => self.keep(record),
+            Fate::Lenient if self.plan.keeps_lenient => self.keep(record),
+            Fate::Lenient => self.lose(&record.range, "an item that strict replays do not read", true),
+            Fate::Refused(reason) => self.lose(&record.range, &reason, true),
+            Fate::Duplicate => {
+                self.receipt.duplicates += 1;
+                self.write_fate(&record.range, "duplicate", seq, None, None)
+            }
+        }
+    }
+
+    fn fragment(&mut self, range: Range<u64>, reason: &'static str) -> Result<(), RepairError> {
+        self.end_pending(&[])?;
+        self.pending = Some((range, reason.to_owned()));
+        Ok(())
+    }
+
+    fn damage(&mut self) {}
+}
+
+/// The text of a record that was found in this range.
+fn text_of(source: &LineSource, range: &Range<u64>) -> Result<Vec<u8>, ReadError> {
+    let mut raw = Vec::new();
+    let length = usize::try_from(range.end - range.start).map_err(|_| ReadError::Changed)?;
+    source.append_bytes_at(range.start, length, &mut raw)?;
+    let clean = cleaned(&raw).into_owned();
+    Ok(replaced(&clean).unwrap_or(clean))
+}

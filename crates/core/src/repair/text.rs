@@ -1,0 +1,184 @@
+//! The text of a damaged file: its bytes, or what they decode to if another program encoded them.
+
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+use sha2::{Digest as _, Sha256};
+
+use super::error::RepairError;
+use crate::disk::{File, InputFile, OsError, is_archive, temporary};
+use crate::hash::Hash;
+use crate::lines::LineSource;
+use crate::task::Task;
+
+/// The first bytes of a gzip file.
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// Number of bytes that are read at a time.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// How a file is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// UTF-8, as sessions are.
+    Plain,
+    Gzip,
+    Zstd,
+    Utf16,
+}
+
+impl Encoding {
+    /// The name that users read.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Encoding::Plain => "UTF-8",
+            Encoding::Gzip => "gzip",
+            Encoding::Zstd => "zstd",
+            Encoding::Utf16 => "UTF-16",
+        }
+    }
+}
+
+/// The text of a file.
+pub(super) struct Text {
+    /// The file, or a temporary one with the decoded text.
+    pub source: LineSource,
+    /// The encoding of the file itself.
+    pub encoding: Encoding,
+    /// Problems of the encoding.
+    pub warnings: Vec<String>,
+}
+
+/// Opens the text of the file at `path`.
+pub(super) fn open(path: &Path, task: &mut Task<'_>) -> Result<Text, RepairError> {
+    let source = LineSource::open(path).map_err(|error| RepairError::reading(error, path))?.as_opened();
+    let mut beginning = [0; 4];
+    let filled = source.read_at(&mut beginning, 0).map_err(|error| RepairError::reading(error, path))?;
+    let encoding = encoding_of(&beginning[..filled]);
+    if encoding == Encoding::Plain {
+        return Ok(Text { source, encoding, warnings: Vec::new() });
+    }
+    drop(source);
+    let mut warnings = Vec::new();
+    let mut file = InputFile::open(path)?;
+    let mut text = match encoding {
+        Encoding::Gzip => unpacked(&mut MultiGzDecoder::new(&mut file), encoding, &mut warnings, task)?,
+        Encoding::Zstd => {
+            let decoder = zstd::stream::read::Decoder::new(&mut file);
+            let mut decoder = decoder.map_err(|error| OsError::new(&error, "read", Some(path)))?;
+            unpacked(&mut decoder, encoding, &mut warnings, task)?
+        }
+        Encoding::Utf16 | Encoding::Plain => from_utf16(&mut file, &mut warnings, task)?,
+    };
+    // What was unpacked may be UTF-16 in turn.
+    if encoding != Encoding::Utf16 && begins_utf16(&mut text)? {
+        text = from_utf16(&mut text, &mut warnings, task)?;
+    }
+    let source = LineSource::of_file(text).map_err(|error| RepairError::reading(error, path))?.as_opened();
+    Ok(Text { source, encoding, warnings })
+}
+
+fn encoding_of(beginning: &[u8]) -> Encoding {
+    match beginning {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Encoding::Utf16,
+        _ if beginning.starts_with(&GZIP_MAGIC) => Encoding::Gzip,
+        _ if is_archive(beginning) => Encoding::Zstd,
+        _ => Encoding::Plain,
+    }
+}
+
+fn begins_utf16(text: &mut File) -> Result<bool, RepairError> {
+    let mut beginning = [0; 2];
+    let filled = text.read_at(&mut beginning, 0).map_err(failed("read"))?;
+    Ok(encoding_of(&beginning[..filled]) == Encoding::Utf16)
+}
+
+/// The error of a temporary file, which has no name.
+fn failed(syscall: &'static str) -> impl Fn(io::Error) -> OsError {
+    move |error| OsError::new(&error, syscall, None)
+}
+
+/// Unpacks into a temporary file. What follows damage can't be unpacked: it ends the text.
+fn unpacked(
+    packed: &mut impl Read,
+    encoding: Encoding,
+    warnings: &mut Vec<String>,
+    task: &mut Task<'_>,
+) -> Result<File, RepairError> {
+    let mut file = temporary::unnamed().map_err(failed("open"))?;
+    let (mut chunk, mut size) = (vec![0; CHUNK_BYTES], 0);
+    loop {
+        task.check()?;
+        match packed.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => {
+                file.write_all(&chunk[..count]).map_err(failed("write"))?;
+                size += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.raw_os_error().is_some() => return Err(failed("read")(error).into()),
+            Err(_) => {
+                let name = encoding.as_str();
+                warnings.push(format!("The {name} stream is damaged: nothing after {size} unpacked bytes can be read"));
+                break;
+            }
+        }
+    }
+    Ok(file)
+}
+
+/// Converts UTF-16 with a byte order mark into UTF-8 without one.
+fn from_utf16(
+    file: &mut (impl Read + io::Seek),
+    warnings: &mut Vec<String>,
+    task: &mut Task<'_>,
+) -> Result<File, RepairError> {
+    file.seek(io::SeekFrom::Start(0)).map_err(failed("read"))?;
+    let mut text = BufWriter::new(temporary::unnamed().map_err(failed("open"))?);
+    let (mut bytes, mut units, mut is_big_endian) = (Vec::new(), Vec::new(), None);
+    let (mut replaced, mut is_first) = (0_u64, true);
+    loop {
+        task.check()?;
+        let count = file.by_ref().take(CHUNK_BYTES as u64).read_to_end(&mut bytes).map_err(failed("read"))?;
+        let big = *is_big_endian.get_or_insert(bytes.starts_with(&[0xfe, 0xff]));
+        let pairs = bytes.chunks_exact(2).filter_map(|pair| <[u8; 2]>::try_from(pair).ok());
+        units.extend(pairs.map(|pair| if big { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }));
+        bytes.drain(..bytes.len() & !1);
+        // The second half of a pair of surrogates may be in the next chunk.
+        let is_half = count > 0 && units.last().is_some_and(|unit| (0xd800..0xdc00).contains(unit));
+        let whole = units.len() - usize::from(is_half);
+        for decoded in char::decode_utf16(units.drain(..whole)) {
+            replaced += u64::from(decoded.is_err());
+            let character = decoded.unwrap_or(char::REPLACEMENT_CHARACTER);
+            if !std::mem::replace(&mut is_first, false) || character != '\u{feff}' {
+                text.write_all(character.encode_utf8(&mut [0; 4]).as_bytes()).map_err(failed("write"))?;
+            }
+        }
+        if count == 0 {
+            break;
+        }
+    }
+    if replaced > 0 {
+        warnings.push(format!("Replaced {replaced} lone surrogates of the UTF-16 text by U+FFFD"));
+    }
+    text.into_inner().map_err(|error| failed("write")(error.into_error()).into())
+}
+
+/// The size and the SHA-256 of the file at `path`.
+pub(super) fn hash_of(path: &Path, task: &mut Task<'_>) -> Result<(u64, Hash), RepairError> {
+    let mut file = InputFile::open(path)?;
+    let (mut hasher, mut chunk, mut size) = (Sha256::new(), vec![0; CHUNK_BYTES], 0);
+    loop {
+        task.check()?;
+        match file.read(&mut chunk) {
+            Ok(0) => return Ok((size, hasher.finalize().into())),
+            Ok(count) => {
+                hasher.update(&chunk[..count]);
+                size += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(OsError::new(&error, "read", Some(path)).into()),
+        }
+    }
+}

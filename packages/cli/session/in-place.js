@@ -1,0 +1,85 @@
+'use strict'
+
+// Puts a repaired session in place of the damaged one, which is kept.
+
+const crypto = require('node:crypto')
+const fs = require('node:fs/promises')
+const path = require('node:path')
+const { Complaint, usage } = require('../complaint.js')
+const { shown } = require('../source.js')
+
+/** Repairs a session under its lock. Resolves to the receipt, and to where the damaged file is now, or null if nothing was wrong. */
+async function repairInPlace(context, given, options) {
+  if (/\.(?:gz|zst)$/.test(given)) throw usage('--in-place is not for compressed files: name a destination')
+  const { tape } = context
+  const source = await fs.realpath(given)
+  const before = await fs.stat(source)
+  await expectUnused(tape, source, given)
+  const header = await tape.readSessionHeader(source)
+  let lock = header === null ? null : await locked(tape, source, header.sessionId, given)
+  const repaired = path.join(path.dirname(source), `.session-tape-${crypto.randomBytes(6).toString('hex')}.repair`)
+  try {
+    const receipt = await context.during('repairing', (more) => tape.repairSession(source, repaired, { ...options, ...more }))
+    // Without a first line, the id of the session is known only now.
+    lock ??= await locked(tape, source, (await tape.readSessionHeader(repaired))?.sessionId, given)
+    if (!isSame(before, await fs.stat(source))) {
+      throw new Complaint('SourceChanged', `${shown(given)} was changed while it was being repaired: repair it again`, { path: given })
+    }
+    if (!receipt.changed) return { receipt: { ...receipt, destination: given }, kept: null }
+    const kept = await replace(source, repaired, before)
+    return { receipt: { ...receipt, destination: given }, kept }
+  } finally {
+    await fs.rm(repaired, { force: true })
+    await lock?.release()
+  }
+}
+
+/** Throws if a recorder with the option `exclusive` has the file. */
+async function expectUnused(tape, source, given) {
+  const lockPath = `${source}.lock`
+  const exists = await fs.access(lockPath).then(() => true, () => false)
+  if (exists && !(await tape.isLockStale(lockPath))) throw inUse(given)
+}
+
+async function locked(tape, source, sessionId, given) {
+  if (typeof sessionId !== 'string' || sessionId === '') return null
+  try {
+    return await tape.acquireSessionLock(path.dirname(source), sessionId)
+  } catch (error) {
+    throw error.name === 'SessionLockedError' ? inUse(given) : error
+  }
+}
+
+const inUse = (given) => new Complaint('Locked', `${shown(given)} is in use by another process: end that first`, { path: given })
+
+const isSame = (one, other) => one.ino === other.ino && one.size === other.size && one.mtimeMs === other.mtimeMs
+
+/** At every moment there is a file at `source`: first the damaged one, then the repaired one. */
+async function replace(source, repaired, { mode }) {
+  const kept = `${source}.damaged-${new Date().toISOString().replace(/[:.]/g, '-')}`
+  await fs.chmod(repaired, mode & 0o777)
+  try {
+    await fs.link(source, kept)
+  } catch (error) {
+    if (error.code === 'EEXIST') throw error
+    // The file system has no hard links.
+    await fs.copyFile(source, kept, fs.constants.COPYFILE_EXCL)
+  }
+  await fs.rename(repaired, source)
+  await syncDirectory(path.dirname(source))
+  return kept
+}
+
+/** Makes the new names durable, where the system can. */
+async function syncDirectory(directory) {
+  const handle = await fs.open(directory, 'r').catch(() => null)
+  try {
+    await handle?.sync()
+  } catch {
+    // Such a file system syncs no directories.
+  } finally {
+    await handle?.close()
+  }
+}
+
+module.exports = { repairInPlace }
