@@ -1,6 +1,7 @@
 import { check } from '../arguments.js'
 import { checkMode } from '../mode.js'
 import type { RecordingWarning } from '../recording-warning.js'
+import type { SessionKind } from './records.js'
 // Only for links in the comments.
 import type { SessionRecordingService } from './recorder.js'
 import type { SessionStartPayload } from './records.js'
@@ -21,6 +22,10 @@ export interface SessionRecordingServiceConfig {
   provider: string
   /** Name of the model. */
   model: string
+  /** Whose session it is; recorded in `session_start`. Listings leave out the sessions of sub-agents. Default: not recorded, which means `'main'`. */
+  kind?: SessionKind | undefined
+  /** Id of the session whose sub-agent this one's is; recorded in `session_start`. That session's deletion deletes this one too. */
+  parentSessionId?: string | undefined
   /**
    * Form of the file's name, in UTC. `'minutes'` (default): `session-<YYYY-MM-DDTHH-MM>-<first 8 characters of sessionId>.jsonl`;
    * `'seconds'`: `session-<YYYY-MM-DDTHH-MM-SS>-<first 12>.jsonl`. If the name is taken, `-2`, `-3` … precedes the id part.
@@ -59,11 +64,16 @@ export type RecorderOptions = Pick<
 const FILE_NAMES = ['minutes', 'seconds']
 
 /** @internal */
+export const KINDS = ['main', 'subagent']
+
+/** @internal */
 export function checkConfig(config: SessionRecordingServiceConfig): void {
   check.object(config, 'config')
   for (const field of ['sessionId', 'projectHash', 'chatsDir'] as const) check.filledString(config[field], `config.${field}`)
   check.strings(config.workspaceDirs, 'config.workspaceDirs')
   for (const field of ['provider', 'model'] as const) check.string(config[field], `config.${field}`)
+  if (config.kind !== undefined) check.oneOf(config.kind, 'config.kind', KINDS)
+  if (config.parentSessionId !== undefined) check.filledString(config.parentSessionId, 'config.parentSessionId')
   checkRecorderOptions(config, 'config')
 }
 

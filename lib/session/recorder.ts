@@ -11,7 +11,17 @@ import { turns, beginTurn } from '../turns.js'
 import { Writing, type WriteFailure, ending, absolute, thisProcess, ownerOf, shownOwner } from '../writing.js'
 import { nameOf, startPayload } from './new-session.js'
 import { type SessionRecordingServiceConfig, checkConfig } from './recorder-config.js'
-import type { IContent, SessionEventType, SessionForkedPayload, SessionRecordLine } from './records.js'
+import type {
+  ChronologyBindPayload,
+  CompressionDetailPayload,
+  DensityMutationPayload,
+  IContent,
+  SemanticMediaPurgePayload,
+  SessionEventType,
+  SessionForkedPayload,
+  SessionRecordLine,
+  SyntheticInsertPayload,
+} from './records.js'
 // Only for links in the comments.
 import type { SessionLockedError } from '../locks/locked-error.js'
 import type { RecordingError, RecordingWarningCode } from '../recording-warning.js'
@@ -138,8 +148,8 @@ export class SessionRecordingService<C = IContent> {
   }
 
   /**
-   * Records an event of any type, whether or not replay knows it. `content`, `session_metadata` and `session_named` create the file if there is
-   * none yet.
+   * Records an event of any type, whether or not replay knows it. `content`, `session_metadata`, `session_named` and `semantic_media_purge` create
+   * the file if there is none yet.
    *
    * The payload is serialised synchronously: changing the object afterwards has no effect on the file.
    *
@@ -161,7 +171,7 @@ export class SessionRecordingService<C = IContent> {
     if (isNewTurn) this.#turn = beginTurn()
     const seq = known === undefined ? this.#recordOther(type, text, now, isNewTurn) : isNewTurn ? this.#record(known, text, now, true) : this.#record(known, text, now)
     if (ending.hasBegun) this.#writing.warn()
-    if (seq === seq) return { v: 1, seq, ts: timestamp(now), type: type as SessionEventType, payload }
+    if (seq === seq) return { v: type === 'semantic_media_purge' ? 2 : 1, seq, ts: timestamp(now), type: type as SessionEventType, payload }
     // The file could not be created. `enqueue` does not throw for that, and must not call `onWarning` synchronously.
     queueMicrotask(() => this.#writing.warn())
     return null
@@ -198,11 +208,61 @@ export class SessionRecordingService<C = IContent> {
    * Records that the last items of the history were removed.
    *
    * @param itemsRemoved - A finite number ≥ 0.
-   * @throws TypeError - If `itemsRemoved` is anything else.
+   * @param cutSeq - The key of the first item that was removed: if the history has an item with this key, it is cut before it, whatever
+   * `itemsRemoved` is. A safe integer ≥ 0.
+   * @throws TypeError - If an argument is anything else.
    */
-  recordRewind(itemsRemoved: number): void {
+  recordRewind(itemsRemoved: number, cutSeq?: number): void {
     check.count(itemsRemoved, 'itemsRemoved')
-    this.enqueue('rewind', { itemsRemoved })
+    if (cutSeq !== undefined) check.safeCount(cutSeq, 'cutSeq')
+    this.enqueue('rewind', cutSeq === undefined ? { itemsRemoved } : { itemsRemoved, cutSeq })
+  }
+
+  /**
+   * Records that items were removed or replaced by their keys. A replacement gets the marker of the item that it replaces.
+   *
+   * @throws TypeError - If a key is not a safe integer ≥ 0, or a replacement not an object; and as {@link enqueue}.
+   */
+  recordDensityChange(change: DensityMutationPayload<C>): void {
+    this.enqueue('density_mutation', edits().densityMutation(change))
+  }
+
+  /**
+   * Records that an item was inserted after the first one with the key `afterSeq`. Replay skips the record if no item has that key.
+   *
+   * @throws TypeError - If a key is not a safe integer ≥ 0, or `content` not an object; and as {@link enqueue}.
+   */
+  recordSyntheticInsert(insert: SyntheticInsertPayload<C>): void {
+    this.enqueue('synthetic_insert', edits().syntheticInsert(insert))
+  }
+
+  /**
+   * Records what a compression covered. The history does not change.
+   *
+   * @throws TypeError - If a field is not a finite number.
+   */
+  recordCompressionDetail(detail: CompressionDetailPayload): void {
+    this.enqueue('compression_detail', edits().compressionDetail(detail))
+  }
+
+  /**
+   * Records that the item at an index got a marker, and `content` in its place if that is given. Replay skips the record if the history has no such
+   * index.
+   *
+   * @throws TypeError - If a number is not a safe integer ≥ 0, or another field of the wrong type; and as {@link enqueue}.
+   */
+  recordChronologyBind(bind: ChronologyBindPayload<C>): void {
+    this.enqueue('chronology_bind', edits().chronologyBind(bind))
+  }
+
+  /**
+   * Records that media were purged from the history, which became `history`. Creates the file if there is none yet. The line has version 2: a
+   * program that does not know the event refuses the session instead of resuming it with a wrong history.
+   *
+   * @throws TypeError - If `history` is not an array of objects, or `frontier` is not in it; and as {@link enqueue}.
+   */
+  recordSemanticMediaPurge(purge: SemanticMediaPurgePayload<C>): void {
+    this.enqueue('semantic_media_purge', edits().semanticMediaPurge(purge))
   }
 
   /**
@@ -507,6 +567,11 @@ export class SessionRecordingService<C = IContent> {
       ...(owner && { owner }),
     }
   }
+}
+
+/** The payloads of events that edit the history, loaded on first use. */
+function edits(): typeof import('./edits.js') {
+  return require('./edits.js')
 }
 
 /** Operations that few recorders use, loaded on first use. */

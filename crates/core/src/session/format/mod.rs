@@ -6,7 +6,7 @@ mod line;
 mod message;
 mod payload;
 
-pub(crate) use envelope::{END, ENVELOPE_BYTES, PAYLOAD_KEY};
+pub(crate) use envelope::{END, ENVELOPE_BYTES, PAYLOAD_KEY, Version};
 pub use event::{Body, EventType, Mode, StartFields};
 pub(crate) use event::{
     CheckpointChange, CheckpointFields, Event, Fault, Raw, Severity, has_numbers_left, inside_string, is_resumable_at,

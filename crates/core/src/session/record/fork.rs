@@ -11,7 +11,7 @@ use crate::clock::{Clock, timestamp};
 use crate::disk::{Naming, OsError, TemporaryFile, files, sync_entry};
 use crate::lines::Threads;
 use crate::session::fold::{Checkpoint, FoldOptions, ItemRef};
-use crate::session::format::{EventType, Mode, envelope, is_string, js_number};
+use crate::session::format::{EventType, Mode, Version, envelope, is_string, js_number};
 use crate::session::read::{Replay, ReplayError, Snapshots};
 
 /// The temporary name of the new file until it is whole. Listings do not mistake it for a session.
@@ -182,7 +182,7 @@ impl<W: Write> Records<'_, W> {
     fn append(&mut self, event_type: EventType, payload: &[u8]) -> io::Result<()> {
         self.seq += 1.0;
         let mut line = Vec::with_capacity(envelope::ENVELOPE_BYTES + payload.len());
-        envelope::begin(&mut line, self.seq);
+        envelope::begin(&mut line, Version::One, self.seq);
         let record = Record {
             type_json: event_type.as_json().as_bytes(),
             milliseconds: self.target.milliseconds,

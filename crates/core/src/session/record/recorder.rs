@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::disk::{Durability, FileLock, LockError, OsError, Target, files, new_directory};
 use crate::json::{Payload, escape_line_separators};
 use crate::lines::{WriteError, WriteFailure, Writer};
-use crate::session::format::{END, ENVELOPE_BYTES, PAYLOAD_KEY, envelope, has_numbers_left, is_resumable_at};
+use crate::session::format::{END, ENVELOPE_BYTES, PAYLOAD_KEY, Version, envelope, has_numbers_left, is_resumable_at};
 use crate::task::threading::{Mutex, MutexGuard};
 
 /// Maximum number of names tried for one session before giving up.
@@ -67,7 +67,7 @@ impl State {
     }
 }
 
-/// A record whose number may still change, if the recorder resumes another session.
+/// A record whose number may still change, if the recorder resumes another session. No event of version 2 is buffered.
 struct Buffered {
     is_session_start: bool,
     /// The part of the line after its number.
@@ -88,7 +88,10 @@ impl<P: Payload> Record<'_, P> {
     /// Whether an event of this type creates the file. Other events are buffered until then, so that a session without content leaves
     /// no file.
     fn creates_file(&self) -> bool {
-        matches!(self.type_json, b"\"content\"" | b"\"session_metadata\"" | b"\"session_named\"")
+        matches!(
+            self.type_json,
+            b"\"content\"" | b"\"session_metadata\"" | b"\"session_named\"" | b"\"semantic_media_purge\""
+        )
     }
 
     /// Approximate size of its line in bytes.
@@ -152,7 +155,7 @@ impl Recorder {
         let Some(target) = target else { return Ok(false) };
         let next = *seq + 1.0;
         let pushed = self.writer.push(target, 1, record.size(), |line| {
-            envelope::begin(line, next);
+            envelope::begin(line, Version::of(record.type_json), next);
             append_rest(line, record, clock)
         })?;
         *seq = next;
@@ -208,12 +211,12 @@ impl Recorder {
         let pushed = self.writer.push(target, lines, size, |text| {
             for buffered in buffered {
                 next += 1.0;
-                envelope::begin(text, next);
+                envelope::begin(text, Version::One, next);
                 text.extend_from_slice(&buffered.rest);
             }
             let Some(record) = record else { return Ok(()) };
             next += 1.0;
-            envelope::begin(text, next);
+            envelope::begin(text, Version::of(record.type_json), next);
             append_rest(text, record, clock)
         });
         match pushed {
@@ -319,7 +322,7 @@ impl Recorder {
         let mut head = Vec::new();
         let numbered = state.buffered.iter().zip(1u32..).map(|(buffered, number)| {
             head.clear();
-            envelope::begin(&mut head, state.seq + f64::from(number));
+            envelope::begin(&mut head, Version::One, state.seq + f64::from(number));
             head.len() + buffered.rest.len()
         });
         let buffered: usize = numbered.sum();
