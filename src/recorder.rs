@@ -11,7 +11,7 @@ use super::text::JsText;
 use super::writing::{NativeWriting, RecorderGroup, deferred};
 use session_tape_core::disk::Durability;
 use session_tape_core::lines::WriteError;
-use session_tape_core::session::{EventType, FileNameForm, Record, Recorder, RecorderConfig};
+use session_tape_core::session::{EventType, FileNameForm, Record, Recorder, RecorderConfig, Watched};
 
 /// The configuration of a recorder, validated by JavaScript.
 #[napi(object, object_to_js = false)]
@@ -66,6 +66,7 @@ impl NativeRecorder {
         let tell = slot.clone();
         let on_failure = move |failure: &_| tell.put(failure);
         let recorder = Recorder::new(recorder_config, config.start_payload.as_bytes(), config.now, on_failure);
+        recorder.writer().acknowledge_with(group.acknowledgement(config.id));
         let writing = Some(group.add(recorder.writer(), slot));
         NativeRecorder { recorder: Arc::new(recorder), writing }
     }
@@ -76,8 +77,7 @@ impl NativeRecorder {
         self.writing.take()
     }
 
-    /// Returns the function that records an event of a known type, given the type's index, the payload's JSON text and the time; and a
-    /// fourth argument if a turn begins, as for [`begin_turn`](Self::begin_turn).
+    /// Returns the function that records an event of a known type, given the type's index, the payload's JSON text and the time.
     /// That function returns the record's number, or NaN if the recorder is inactive. It is called for every event, and calling a
     /// method of a class instead would take one and a half times as long.
     #[napi(catch_unwind)]
@@ -132,35 +132,77 @@ impl NativeRecorder {
         self.recorder.missing() as f64
     }
 
-    /// A turn of the event loop begins in which records are counted as pending until it ends.
+    /// Records an event whose acknowledgement will be watched: the caller must call [`watch`](Self::watch) in this turn. Returns the same as
+    /// [`record_other`](Self::record_other), or null if the queue has no room for it.
     #[napi(catch_unwind)]
-    pub fn begin_turn(&self) {
-        self.recorder.writer().begin_turn();
+    pub fn record_watched(
+        &self,
+        type_json: String,
+        payload: Option<JsText>,
+        now: f64,
+        max_bytes: f64,
+    ) -> Result<Option<f64>> {
+        let record = Record { type_json: type_json.as_bytes(), milliseconds: now, payload };
+        Ok(match self.recorder.record_watched(record, max_bytes)? {
+            Watched::Recorded(number) => Some(number),
+            Watched::Inactive => Some(f64::NAN),
+            Watched::NoRoom => None,
+        })
     }
 
-    /// Number of records that are not in the file yet, and of those that were written in this turn if it has not ended.
+    /// Asks for one acknowledgement of what is recorded. Returns true if everything that is queued is acknowledged already; then the next batch
+    /// is acknowledged.
     #[napi(catch_unwind)]
-    pub fn pending_records(&self, in_turn: bool) -> f64 {
-        self.recorder.pending(in_turn).0 as f64
+    pub fn watch(&self) -> bool {
+        self.recorder.writer().watch()
     }
 
-    /// Number of bytes that are not in the file yet, and of those that were written in this turn if it has not ended.
+    /// Asks for an acknowledgement of each batch from now on.
     #[napi(catch_unwind)]
-    pub fn pending_bytes(&self, in_turn: bool) -> f64 {
-        self.recorder.pending(in_turn).1 as f64
+    pub fn observe(&self) {
+        self.recorder.writer().observe();
+    }
+
+    /// Whether a record of the file, or one that waits for its creation, has this number.
+    #[napi(catch_unwind)]
+    pub fn has_recorded(&self, seq: f64) -> bool {
+        self.recorder.has_recorded(seq)
+    }
+
+    /// The offset at which a record's line ended when it was written; NaN before it is acknowledged.
+    #[napi(catch_unwind)]
+    pub fn line_end(&self, seq: f64) -> f64 {
+        self.recorder.line_end(seq).map_or(f64::NAN, |end| end as f64)
+    }
+
+    /// The number of the last record of the file that is acknowledged; NaN if none is.
+    #[napi(catch_unwind)]
+    pub fn acknowledged(&self) -> f64 {
+        self.recorder.acknowledged().unwrap_or(f64::NAN)
+    }
+
+    /// The event loop turns: what is written by now is no longer pending. Returns whether anything is still to be written.
+    #[napi(catch_unwind)]
+    pub fn end_turn(&self) -> bool {
+        self.recorder.writer().end_turn()
+    }
+
+    /// Number of records that were not in the file when the event loop last turned.
+    #[napi(catch_unwind)]
+    pub fn pending_records(&self) -> f64 {
+        self.recorder.pending().0 as f64
+    }
+
+    /// Number of bytes that were not in the file when the event loop last turned.
+    #[napi(catch_unwind)]
+    pub fn pending_bytes(&self) -> f64 {
+        self.recorder.pending().1 as f64
     }
 }
-
-/// Number of arguments of the function of [`NativeRecorder::recording`]. One more says that a turn of the event loop begins, which a call
-/// of its own would make twice as expensive.
-const KNOWN_ARGUMENTS: usize = 3;
 
 fn record_known(recorder: &Recorder, call: &FunctionCallContext<'_>) -> Result<f64> {
     let known_type: u32 = call.get(0)?;
     let Some(event_type) = KNOWN_TYPES.get(known_type as usize) else { return Ok(f64::NAN) };
-    if call.length() > KNOWN_ARGUMENTS {
-        recorder.writer().begin_turn();
-    }
     let number = recorder.record(Record {
         type_json: event_type.as_json().as_bytes(),
         milliseconds: call.get(2)?,

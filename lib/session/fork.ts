@@ -123,8 +123,9 @@ function checkOptions<C>(options: ForkOptions<C>): void {
 /** Copies the request, because the caller may change it, or the working directory, while the source is read. */
 function captured<C>({ checkpointId, checkpointName, source: { sessionId, filePath } }: ForkTarget, options: ForkOptions<C>): Bare<Captured<C>> {
   const { chatsDir, projectHash, provider, model, workspaceDirs, source, snapshot, snapshotDir } = options
-  const { cwd, fileName, onWarning, durability, exclusive, mode }: RecorderOptions = options.recorder ?? NO_OPTIONS
-  const recorder = { cwd, fileName, onWarning, durability, exclusive, mode }
+  const asked: RecorderOptions = options.recorder ?? NO_OPTIONS
+  const { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes } = asked
+  const recorder = { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes }
   const session = { sessionId: randomUUID(), projectHash, chatsDir, workspaceDirs: slice(workspaceDirs, 0), provider, model }
   return {
     __proto__: null,

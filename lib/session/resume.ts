@@ -124,7 +124,7 @@ async function resume<C>(asked: ResumeRequest): Promise<ResumeResult<C> | Sessio
 /** Copies the request, because the caller may change it, or the working directory, while the session is searched for. */
 function captured(request: ResumeRequest): Bare<Captured> {
   const { continueRef, projectHash, chatsDir, currentProvider, currentModel, workspaceDirs, snapshot, snapshotDir } = request
-  const { cwd, fileName, onWarning, durability, exclusive }: RecorderOptions = request.recorder ?? NO_OPTIONS
+  const { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes }: RecorderOptions = request.recorder ?? NO_OPTIONS
   return {
     __proto__: null,
     continueRef,
@@ -136,7 +136,7 @@ function captured(request: ResumeRequest): Bare<Captured> {
     workspaceDirs: slice(workspaceDirs, 0),
     snapshot,
     snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir),
-    recorder: { __proto__: null, cwd, fileName, onWarning, durability, exclusive },
+    recorder: { __proto__: null, cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes },
   }
 }
 

@@ -4,4 +4,4 @@ mod fork;
 mod recorder;
 
 pub use fork::{ForkError, ForkSource, ForkTarget, fork};
-pub use recorder::{FileNameForm, Record, Recorder, RecorderConfig};
+pub use recorder::{FileNameForm, Record, Recorder, RecorderConfig, Watched};

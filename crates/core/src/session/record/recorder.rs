@@ -56,6 +56,8 @@ struct State {
     buffered: Vec<Buffered>,
     target: Option<Arc<Target>>,
     path: Option<PathBuf>,
+    /// The number and the line of the writer after which this file's records were queued.
+    queued_after: (f64, u64),
     disposed: bool,
     clock: Clock,
 }
@@ -72,6 +74,17 @@ struct Buffered {
     is_session_start: bool,
     /// The part of the line after its number.
     rest: Vec<u8>,
+}
+
+/// What became of a record that is to be watched.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Watched {
+    /// It has this number.
+    Recorded(f64),
+    /// The recorder is inactive.
+    Inactive,
+    /// The queue is full.
+    NoRoom,
 }
 
 /// An event to record.
@@ -135,6 +148,38 @@ impl Recorder {
         Ok(is_taken.then(|| state.last_number()))
     }
 
+    /// Like [`record`](Self::record), for a record whose acknowledgement the caller is going to [watch](Writer::watch) in this turn: until then the
+    /// writer lets it wait for others. Refused if it would make the queue of a writer that is behind larger than `max_bytes`.
+    pub fn record_watched<P: Payload>(&self, record: Record<'_, P>, max_bytes: f64) -> Result<Watched, P::Error> {
+        let (_, queued_bytes) = self.writer.unwritten();
+        if queued_bytes > 0 && (queued_bytes + record.size() as u64) as f64 > max_bytes {
+            return Ok(Watched::NoRoom);
+        }
+        self.writer.hold();
+        self.record(record).map(|number| number.map_or(Watched::Inactive, Watched::Recorded))
+    }
+
+    /// Whether a record of this file, or one that waits for its creation, has this number.
+    pub fn has_recorded(&self, seq: f64) -> bool {
+        let state = self.lock();
+        let first = if state.path.is_some() { state.queued_after.0 } else { 0.0 };
+        seq.fract() == 0.0 && seq > first && seq <= state.last_number()
+    }
+
+    /// The offset in the file at which a record's line ended when it was written; `None` before it is acknowledged.
+    pub fn line_end(&self, seq: f64) -> Option<u64> {
+        let (first, line) = self.lock().queued_after;
+        let after = seq - first - 1.0;
+        (after.fract() == 0.0 && after >= 0.0).then(|| self.writer.line_end(line + after as u64)).flatten()
+    }
+
+    /// The number of the last record that is acknowledged, if one is that was queued for this file.
+    pub fn acknowledged(&self) -> Option<f64> {
+        let (first, line) = self.lock().queued_after;
+        let acknowledged = self.writer.acknowledged();
+        (acknowledged > line).then(|| first + (acknowledged - line) as f64)
+    }
+
     fn buffer<P: Payload>(
         &self,
         state: &mut State,
@@ -184,6 +229,7 @@ impl Recorder {
             Err(error) => return Ok(self.fail(state, error, path, u64::from(record.is_some()))),
         };
         (state.target, state.path) = (Some(target.clone()), Some(path));
+        state.queued_after = (state.seq, self.writer.queued());
         let buffered = std::mem::take(&mut state.buffered);
         self.push_together(state, &target, &buffered, record)
     }
@@ -314,11 +360,11 @@ impl Recorder {
         self.writer.missing()
     }
 
-    /// Number of records and bytes that are not in the file yet, including records that wait for its creation. If `in_turn`, also those
-    /// that were written in the turn of the caller's event loop that [`Writer::begin_turn`] began.
-    pub fn pending(&self, in_turn: bool) -> (u64, u64) {
+    /// Number of records and bytes that were not in the file when the caller's event loop [last turned](Writer::end_turn), including records
+    /// that wait for the file's creation.
+    pub fn pending(&self) -> (u64, u64) {
         let state = self.lock();
-        let (records, bytes) = if in_turn { self.writer.pending_in_turn() } else { self.writer.pending() };
+        let (records, bytes) = self.writer.pending();
         let mut head = Vec::new();
         let numbered = state.buffered.iter().zip(1u32..).map(|(buffered, number)| {
             head.clear();
