@@ -1,15 +1,18 @@
 //! The fold: the effect of events on the history, and how effects combine.
 
 mod checkpoint;
+mod editable;
 mod effect;
 mod history;
 mod item_sink;
+mod order;
 mod warnings;
 
 #[cfg(test)]
 pub use checkpoint::Change;
 pub use checkpoint::Checkpoint;
 pub(crate) use checkpoint::Checkpoints;
+pub use editable::{Editable, EditableHistory};
 pub(crate) use effect::Metadata;
 pub use effect::{Effect, Fold, FoldOptions, LinePosition, SessionEventRef, Start};
 pub use history::{HistoryEffect, ItemRef, Truncation};
