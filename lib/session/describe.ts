@@ -4,7 +4,7 @@ import { NO_OPTIONS, check, checkScanOptions } from '../arguments.js'
 import { type Bare, append, hasOwn } from '../builtins.js'
 import type { Checkpoint } from './checkpoints.js'
 import { list, listProject } from './list.js'
-import type { SessionForkedPayload } from './records.js'
+import type { SemanticMediaPurgeFrontier, SessionForkedPayload } from './records.js'
 import type { SessionMetadata } from './replay-result.js'
 import { type Report, type SessionReport, isFailed, scan } from './scan.js'
 import type { ScanOptions } from './scan-options.js'
@@ -35,6 +35,10 @@ export interface SessionOverview extends SessionSummary {
   checkpoints: Checkpoint[]
   /** As in {@link ReplaySuccess}. Absent for a session that is not a fork. */
   ancestry?: SessionForkedPayload
+  /** As in {@link ReplaySuccess}. Absent if there is none. */
+  semanticMediaPurgeFrontier?: SemanticMediaPurgeFrontier
+  /** As in {@link ReplaySuccess}. */
+  unknownEvents: Record<string, number>
   /** As in {@link ReplaySuccess}. */
   warnings: string[]
 }
@@ -196,7 +200,7 @@ function presented(session: SessionSummary, report: SessionReport): SessionSumma
 }
 
 function overviewOf(session: SessionSummary, report: SessionReport): SessionOverview {
-  const { metadata, lastSeq, sequenceCorrupt, eventCount, historyLength, checkpoints, warnings } = report
+  const { metadata, lastSeq, sequenceCorrupt, eventCount, historyLength, checkpoints, warnings, unknownEvents } = report
   return {
     ...presented(session, report),
     metadata,
@@ -206,6 +210,8 @@ function overviewOf(session: SessionSummary, report: SessionReport): SessionOver
     historyLength,
     checkpoints,
     ...(hasOwn(report, 'ancestry') && { ancestry: report.ancestry }),
+    ...(hasOwn(report, 'semanticMediaPurgeFrontier') && { semanticMediaPurgeFrontier: report.semanticMediaPurgeFrontier }),
+    unknownEvents,
     warnings,
   }
 }

@@ -3,7 +3,7 @@
 import { check, checkEach, expect } from '../arguments.js'
 import { hasOwn } from '../builtins.js'
 import type {
-  Chronology,
+  ChronologyMarker,
   ChronologyBindPayload,
   CompressionDetailPayload,
   DensityMutationPayload,
@@ -74,7 +74,7 @@ function isWithin(history: readonly unknown[], contentIndex: number, blockIndex:
   return Array.isArray(blocks) && blockIndex < blocks.length
 }
 
-function checkChronology(chronology: Chronology, name: string): void {
+function checkChronology(chronology: ChronologyMarker, name: string): void {
   check.object(chronology, name)
   for (const field of ['seq', 'userTurn', 'step', 'recordedAt'] as const) check.safeCount(chronology[field], `${name}.${field}`)
 }

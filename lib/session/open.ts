@@ -5,7 +5,7 @@ import type { NativeBundles, NativeReplay, NativeReplayOptions } from '../bindin
 import { type Bare, hasOwn, withFields } from '../builtins.js'
 import { Assembly, type ReplayDone } from './assembly.js'
 import type { Checkpoint } from './checkpoints.js'
-import type { IContent, SessionEventPayload, SessionForkedPayload } from './records.js'
+import type { IContent, SemanticMediaPurgeFrontier, SessionEventPayload, SessionForkedPayload } from './records.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
 import { type ReplayOptions, checkArguments, replay } from './replay.js'
 // Only for links in the comments.
@@ -33,6 +33,10 @@ export interface SessionHandle<C = IContent> extends AsyncIterable<C> {
   readonly sessionName?: string | null
   /** As in {@link ReplaySuccess}. */
   readonly ancestry?: SessionForkedPayload
+  /** As in {@link ReplaySuccess}. */
+  readonly semanticMediaPurgeFrontier?: SemanticMediaPurgeFrontier
+  /** As in {@link ReplaySuccess}. */
+  readonly unknownEvents?: Record<string, number>
   /** Number of items in the history: the length of `history` that {@link replaySession} would return. */
   readonly historyLength: number
   /**
@@ -124,6 +128,8 @@ const OpenSession: new <C>(replay: NativeReplay, result: ReplaySuccess<C>, histo
   declare readonly checkpoints: Checkpoint[]
   declare readonly sessionName?: string | null
   declare readonly ancestry?: SessionForkedPayload
+  declare readonly semanticMediaPurgeFrontier?: SemanticMediaPurgeFrontier
+  declare readonly unknownEvents?: Record<string, number>
   #replay: NativeReplay | undefined
 
   constructor(replay: NativeReplay, result: ReplaySuccess<C>, historyLength: number) {
@@ -132,6 +138,9 @@ const OpenSession: new <C>(replay: NativeReplay, result: ReplaySuccess<C>, histo
     withFields(this, { metadata, lastSeq, eventCount, warnings, sessionEvents, historyLength, sequenceCorrupt, checkpoints })
     if (hasOwn(result, 'sessionName')) withFields(this, { sessionName: result.sessionName })
     if (hasOwn(result, 'ancestry')) withFields(this, { ancestry: result.ancestry })
+    const { semanticMediaPurgeFrontier, unknownEvents } = result
+    if (semanticMediaPurgeFrontier !== undefined) withFields(this, { semanticMediaPurgeFrontier })
+    if (unknownEvents !== undefined) withFields(this, { unknownEvents })
   }
 
   items(from?: number, to?: number): Promise<C[]> {

@@ -2,7 +2,6 @@ import { check, expect } from '../arguments.js'
 import { checkMode } from '../mode.js'
 import type { RecordingWarning } from '../recording-warning.js'
 import type { Commit } from './commits.js'
-import type { SessionKind } from './records.js'
 // Only for links in the comments.
 import type { DEFAULT_MAX_QUEUE_BYTES } from '../constants.js'
 import type { SessionRecordingService } from './recorder.js'
@@ -25,7 +24,7 @@ export interface SessionRecordingServiceConfig {
   /** Name of the model. */
   model: string
   /** Whose session it is; recorded in `session_start`. Listings leave out the sessions of sub-agents. Default: not recorded, which means `'main'`. */
-  kind?: SessionKind | undefined
+  kind?: 'main' | 'subagent' | undefined
   /** Id of the session whose sub-agent this one's is; recorded in `session_start`. That session's deletion deletes this one too. */
   parentSessionId?: string | undefined
   /**

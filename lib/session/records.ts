@@ -7,8 +7,7 @@ import type { SessionRecordingService } from './recorder.js'
 import type { replaySession } from './replay.js'
 
 /**
- * The event types that replay knows. `session_metadata` to `session_named` never change the history; of those after them, all but
- * `compression_detail` edit it. A file may contain others: they are kept, counted, and reported as
+ * The event types that replay knows. A file may contain others: they are kept, counted, and reported as
  * `Line N: unknown event type 'T', skipping` (replay rule 11), so that newer files stay readable.
  */
 export type SessionEventType =
@@ -58,7 +57,7 @@ export type ContentBlock =
 
 /** A line of the file, as `JSON.parse` returns it. The recorder writes the keys in this order. */
 export interface SessionRecordLine {
-  /** Schema version: 2 for `semantic_media_purge`, otherwise 1. The file has no other version field. */
+  /** Schema version, 1; 2 for `semantic_media_purge`. The file has no other version field. */
   v: number
   /** 1 for the first record, one more for each record of the session, also across resumes. */
   seq: number
@@ -86,14 +85,11 @@ export interface SessionStartPayload {
   model: string
   /** Time at which the recorder was constructed: ISO-8601, UTC, milliseconds. */
   startTime: string
-  /** Whose session it is. Absent if it was not recorded, which means `'main'`. */
-  kind?: SessionKind
-  /** Id of the session whose sub-agent this one's is. Absent if it was not recorded. */
+  /** `'subagent'` for a session that another session has started. Anything else, or nothing, is a main session. */
+  kind?: 'main' | 'subagent'
+  /** The session that has started this one. Absent if it was not recorded. */
   parentSessionId?: string
 }
-
-/** Whose session it is: the user's, or that of a sub-agent, which listings leave out. */
-export type SessionKind = 'main' | 'subagent'
 
 /** Payload of `content`: the item is appended to the history. */
 export interface ContentPayload<C = IContent> {
@@ -111,73 +107,68 @@ export interface CompressedPayload<C = IContent> {
 export interface RewindPayload {
   /** Number of items, ≥ 0. A fraction is rounded up. A number not less than the length of the history empties it. */
   itemsRemoved: number
-  /** If an item has this key, the first such item and all after it leave the history, whatever `itemsRemoved` is. A safe integer ≥ 0. */
+  /** The key of an item: if there is one with that key, the history is cut before the first of them, whatever `itemsRemoved` is. */
   cutSeq?: number
 }
 
-/** The marker of an item, its `metadata.chronology`. Later events refer to the item by the `seq` in it, its *key*. All numbers are safe integers ≥ 0. */
-export interface Chronology {
-  /** The key: the item's number in the order in which the CLI made its items. */
+/**
+ * The marker of an item: its `metadata.chronology`. The item's key is the `seq` of the marker, if that is a safe integer ≥ 0. All numbers are such
+ * integers.
+ */
+export interface ChronologyMarker {
   seq: number
-  /** The turn of the user that the item belongs to. */
   userTurn: number
-  /** The step within the turn. */
   step: number
-  /** When the CLI made the item, in milliseconds since 1970. */
   recordedAt: number
 }
 
-/** Payload of `density_mutation`: items are removed or replaced by their keys. Items without a marker stay. */
+/** Payload of `density_mutation`: items of the history are removed and replaced through their keys. Items without a key stay. */
 export interface DensityMutationPayload<C = IContent> {
-  /** Keys of the items that leave the history. */
+  /** The keys of the items that are removed. */
   removedSeqs: number[]
-  /** Items that take the place of others and get their markers. Of several with one key the last one counts; they go before `removedSeqs`. */
+  /** Every item with the key `replacedSeq` becomes `replacement`, which takes over its marker. The last entry with a key counts. */
   replacements: { replacedSeq: number; replacement: C }[]
 }
 
-/** Payload of `synthetic_insert`: an item is inserted after the first one with a key. */
+/** Payload of `synthetic_insert`: an item is inserted behind the first one with the key `afterSeq`. */
 export interface SyntheticInsertPayload<C = IContent> {
-  /** Inserted as it stands. */
   content: C
-  /** The key of `content`. */
+  /** The key of the new item; informative, replay reads the item's own marker. */
   chronologySeq: number
-  /** The key of the item after which it is inserted. */
   afterSeq: number
 }
 
-/** Payload of `compression_detail`: what a compression covered. Replay ignores it. */
-export interface CompressionDetailPayload {
-  /** The first key that was compressed. */
-  fromSeq: number
-  /** The last one. */
-  toSeq: number
-  /** Number of items. */
-  itemsCompressed: number
-}
-
-/** Payload of `chronology_bind`: an item gets a marker. */
+/** Payload of `chronology_bind`: an item of the history gets a marker. */
 export interface ChronologyBindPayload<C = IContent> {
-  /** Index of the item in the history at this record. */
+  /** Index of the item in the history, from 0. */
   rowIndex: number
-  /** The marker. */
-  chronology: Chronology
-  /** Takes the place of the item. Absent: the item stays. */
+  chronology: ChronologyMarker
+  /** What the item becomes besides. Absent: it stays. */
   content?: C
-  /** Whether what a provider stored for the item is no longer valid. Replay leaves this to the CLI. */
+  /** The responses that the provider has stored for the item are invalid. */
   invalidateResponses?: boolean
 }
 
-/** Payload of `semantic_media_purge`, the only event of version 2: the history becomes `history`. */
+/** Payload of `semantic_media_purge`: the history becomes another one. */
 export interface SemanticMediaPurgePayload<C = IContent> {
   history: C[]
-  /** Up to which block media were purged: an index in `history`, and one in the blocks of that item. Both 0 if `history` is empty. */
+  /** Up to where media were purged. */
   frontier: SemanticMediaPurgeFrontier
 }
 
-/** The position in a history up to which media were purged. */
+/** A place in a history: a block of an item. Both are 0 in an empty history. */
 export interface SemanticMediaPurgeFrontier {
+  /** Index of the item. */
   contentIndex: number
+  /** Index of the block in it. */
   blockIndex: number
+}
+
+/** Payload of `compression_detail`: what a compression has removed. Informative; replay does not use it. */
+export interface CompressionDetailPayload {
+  fromSeq: number
+  toSeq: number
+  itemsCompressed: number
 }
 
 /** Payload of `provider_switch`: from here on the metadata has this provider and model. */

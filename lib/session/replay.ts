@@ -24,9 +24,9 @@ export interface ReplayOptions {
   /**
    * Apply stricter checks (replay rules 21 to 23). Default `false`.
    *
-   * A line whose `seq` is not a safe integer ≥ 0 is skipped (`Line N: malformed sequence number, skipping`) and not counted as an event;
-   * `lastSeq` is the largest `seq` instead of the last; the `session_start` must have a non-empty `provider`, `model` and `startTime`
-   * (`Invalid session_start: missing or malformed required fields`); an item must have one of the three speakers and an array of `blocks`.
+   * A line whose `v` is not 1 or 2 ends the replay (`Unsupported recording version V at line N`). A line whose `seq` is not a safe integer ≥ 0 is skipped (`Line N: malformed sequence number, skipping`) and not counted as an event;
+   * `lastSeq` is the largest `seq` instead of the last; the `session_start` must have a `provider` and a `model`, which may be empty, and a
+   * non-empty `startTime` (`Invalid session_start: missing or malformed required fields`); an item must have one of the three speakers and an array of `blocks`.
    */
   strict?: boolean | undefined
   /** Add `timestamp` and `seq` to each entry of `sessionEvents`. Default `false`. */

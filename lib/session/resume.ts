@@ -2,7 +2,7 @@
 
 import path = require('node:path')
 import { NO_OPTIONS, check, checkSnapshotOptions } from '../arguments.js'
-import { type Bare, append, hasOwn, slice } from '../builtins.js'
+import { type Bare, append, hasOwn, join, slice } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import type { RecordingWarning } from '../recording-warning.js'
 import { CONTINUE_LATEST } from '../constants.js'
@@ -11,7 +11,7 @@ import { type ReferenceFailure, type SessionFailure, failure, lockSession, names
 import { listProject } from './list.js'
 import { SessionRecordingService } from './recorder.js'
 import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorderOptions } from './recorder-config.js'
-import type { IContent } from './records.js'
+import type { IContent, SemanticMediaPurgeFrontier } from './records.js'
 import { hasSession, resolveSessionRef } from './reference.js'
 import { type ReplayOptions, replaySession } from './replay.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
@@ -45,9 +45,11 @@ export interface ResumeResult<C = IContent> {
   lockHandle: SessionLock
   /**
    * A warning for each session that {@link CONTINUE_LATEST} skipped, except for those in use, and for each other file with the id of the session,
-   * followed by the warnings of the replay.
+   * then one about events of a newer version if the session has any, followed by the warnings of the replay.
    */
   warnings: string[]
+  /** As in {@link ReplaySuccess}. Absent if there is none. */
+  semanticMediaPurgeFrontier?: SemanticMediaPurgeFrontier
 }
 
 /** A copy of the request. It has no prototype. */
@@ -222,15 +224,30 @@ async function replay<C>(filePath: string, { projectHash, snapshot, snapshotDir 
 }
 
 async function goOn<C>({ lock, replayed, recording }: Opened<C>, request: Captured, before: string[]): Promise<ResumeResult<C>> {
-  const { metadata, history, warnings } = replayed
+  const { metadata, history, warnings, semanticMediaPurgeFrontier } = replayed
   try {
     recording.adoptLock(lock)
     recordResumption(recording, metadata, request)
-    return { ok: true, history, metadata, recording, lockHandle: lock, warnings: [...before, ...warnings] }
+    return {
+      ok: true,
+      history,
+      metadata,
+      recording,
+      lockHandle: lock,
+      warnings: [...before, ...newerEventsOf(replayed), ...warnings],
+      ...(semanticMediaPurgeFrontier && { semanticMediaPurgeFrontier }),
+    }
   } catch (error) {
     await lock.release()
     throw error
   }
+}
+
+/** A warning that names the types of unknown events, if there are any. */
+function newerEventsOf<C>({ unknownEvents = {} }: ReplaySuccess<C>): string[] {
+  const types = Object.entries(unknownEvents).map(([type, count]) => `${type} × ${count}`)
+  if (types.length === 0) return []
+  return [`This session has events of a newer version (${join(types, ', ')}): its history may not be what it was`]
 }
 
 function recorderFor<C>(

@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod editable;
+mod editor;
 mod effect;
 mod history;
 mod item_sink;
@@ -12,10 +13,11 @@ mod warnings;
 pub use checkpoint::Change;
 pub use checkpoint::Checkpoint;
 pub(crate) use checkpoint::Checkpoints;
-pub use editable::{Editable, EditableHistory};
 pub(crate) use effect::Metadata;
 pub use effect::{Effect, Fold, FoldOptions, LinePosition, SessionEventRef, Start};
-pub use history::{HistoryEffect, ItemRef, Truncation};
+pub(crate) use editor::Editor;
+pub(crate) use history::MarkerText;
+pub use history::{HistoryEffect, ItemRef, NewMarker, Truncation};
 pub use item_sink::ItemSink;
 pub(crate) use item_sink::NoItems;
 #[cfg(test)]

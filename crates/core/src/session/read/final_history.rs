@@ -91,7 +91,7 @@ impl Default for PartEffect {
 
 impl PartEffect {
     fn of(effect: &HistoryEffect) -> Self {
-        PartEffect { drop: effect.drop, own: effect.items.len() as u64 }
+        PartEffect { drop: effect.plain.drop, own: effect.items().len() as u64 }
     }
 
     /// The number of its own items that remain after a later truncation, and the truncation of earlier items by both.
@@ -129,7 +129,7 @@ impl PartFolder {
             for (at, line) in Lines::new(chunk.bytes) {
                 if let Line::Event(event) = read_line(line, self.mode, &mut self.nesting) {
                     let place = LinePosition { line, offset: chunk.offset + at as u64, first_of_file: false };
-                    place.change_history(&event.body, &mut history);
+                    place.change_history(&event.body, 0, &mut history);
                 }
             }
         }

@@ -13,7 +13,7 @@ use crate::disk::BOM;
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, equal_segments};
 use crate::session::fold::LinePosition;
-use crate::session::format::{Body, Line, Mode, is_string, read_line, read_type};
+use crate::session::format::{Body, Cut, Line, Mode, is_string, read_line, read_type};
 
 /// How a replay reads a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +47,9 @@ impl LineStatus {
         match line {
             Line::Blank | Line::Null => None,
             Line::Unparseable => Some(LineStatus::Unparseable),
-            Line::WithoutSeq => Some(LineStatus::Malformed),
+            Line::Unsupported(_) | Line::WithoutSeq => Some(LineStatus::Malformed),
             Line::Event(event) => Some(match &event.body {
-                Body::Malformed(..) => LineStatus::Malformed,
+                Body::Malformed(..) | Body::Rewind(_, Cut::Malformed) => LineStatus::Malformed,
                 Body::SessionStart(None) if is_first => LineStatus::Malformed,
                 Body::Unknown(_) => LineStatus::Unknown,
                 _ => LineStatus::Ok,
@@ -173,7 +173,7 @@ impl RecordReader {
                 number: self.number,
                 offset,
                 length: content.len() as u64,
-                json: matches!(read, Line::Event(_) | Line::WithoutSeq).then_some(content),
+                json: matches!(read, Line::Event(_) | Line::WithoutSeq | Line::Unsupported(_)).then_some(content),
                 status,
                 in_history,
             };
@@ -280,7 +280,7 @@ impl ItemsInHistory {
         let mut items = Vec::new();
         if remaining > 0 {
             let effect = self.folder.effect(self.part.clone())?;
-            items.extend(effect.items.iter().map(|item| item.offset));
+            items.extend(effect.items().iter().map(|item| item.offset));
             items.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));
         }
         Ok(Some(items.into_iter().peekable()))
