@@ -4,14 +4,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use napi::Env;
-use napi::bindgen_prelude::{Function, FunctionCallContext, Object, Result, Utf16String};
+use napi::bindgen_prelude::{Error, Function, FunctionCallContext, Object, Result, Utf16String};
 use napi_derive::napi;
 
-use super::text::JsText;
+use super::text::{JsText, OutputText};
 use super::writing::{NativeWriting, RecorderGroup, deferred};
 use session_tape_core::disk::Durability;
+use session_tape_core::json::Payload;
 use session_tape_core::lines::WriteError;
-use session_tape_core::session::{EventType, FileNameForm, Record, Recorder, RecorderConfig, Watched};
+use session_tape_core::session::{
+    EventType, FileNameForm, HistoryError, ItemHash, Record, Recorder, RecorderConfig, Watched,
+};
 
 /// The configuration of a recorder, validated by JavaScript.
 #[napi(object, object_to_js = false)]
@@ -29,6 +32,33 @@ pub struct NativeRecorderConfig {
     /// JSON text.
     pub start_payload: String,
     pub now: f64,
+}
+
+/// What to record so that a replay gives another history: a rewind, then replacements, then the items from an index on.
+#[napi(object, object_from_js = false)]
+pub struct NativeTail {
+    /// Number of items to rewind.
+    pub removed: u32,
+    /// The key of the first of them, if the rewind can name it.
+    pub cut: Option<f64>,
+    /// The indices of the items that are replaced, and their keys.
+    pub replaced: Vec<u32>,
+    pub keys: Vec<f64>,
+    /// Index of the first item to append.
+    pub appended_from: u32,
+}
+
+/// The hash of an item that is given as JSON text: 24 characters up to U+00FF.
+#[napi(catch_unwind, ts_return_type = "string")]
+pub fn hash_item(item: JsText) -> Result<OutputText> {
+    let mut text = Vec::with_capacity(item.size());
+    item.append_to(&mut text)?;
+    Ok(OutputText::Latin1(ItemHash::of(&text).to_bytes().to_vec()))
+}
+
+/// The hashes of items, which are passed as their joined texts.
+fn hashes_of(text: &Utf16String) -> Vec<ItemHash> {
+    ItemHash::list(&text.iter().map(|unit| *unit as u8).collect::<Vec<_>>())
 }
 
 /// The recorder of one session.
@@ -179,6 +209,29 @@ impl NativeRecorder {
     #[napi(catch_unwind)]
     pub fn acknowledged(&self) -> f64 {
         self.recorder.acknowledged().unwrap_or(f64::NAN)
+    }
+
+    /// What to record so that a replay of the file gives the items with these hashes. Throws if the file can't be replayed.
+    #[napi(catch_unwind)]
+    pub fn tail_to(&self, hashes: Utf16String) -> Result<NativeTail> {
+        let tail = self.recorder.tail_to(&hashes_of(&hashes)).map_err(|error| match error {
+            HistoryError::Replay(error) => Error::from_reason(error.message().to_string()),
+            HistoryError::NotWritten => Error::from_reason("what was recorded is not written yet"),
+        })?;
+        let (replaced, keys) = tail.replaced.iter().map(|(index, key)| (*index as u32, *key as f64)).unzip();
+        Ok(NativeTail {
+            removed: tail.removed as u32,
+            cut: tail.cut.map(|key| key as f64),
+            replaced,
+            keys,
+            appended_from: tail.appended_from as u32,
+        })
+    }
+
+    /// Sets the history that a replay of the file gives, by the hashes of its items.
+    #[napi(catch_unwind)]
+    pub fn set_history(&self, hashes: Utf16String) {
+        self.recorder.set_history(hashes_of(&hashes));
     }
 
     /// The event loop turns: what is written by now is no longer pending. Returns whether anything is still to be written.

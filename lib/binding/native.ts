@@ -77,12 +77,29 @@ export interface NativeRecorder {
   lineEnd(seq: number): number
   /** The number of the last record of the file that is acknowledged; NaN if none is. */
   acknowledged(): number
+  /** What to record so that a replay of the file gives the items with these hashes, joined. Throws if the file can't be replayed. */
+  tailTo(hashes: string): NativeTail
+  /** Sets the history that a replay of the file gives, by the hashes of its items, joined. */
+  setHistory(hashes: string): void
   /** The event loop turns: what is written by now is no longer pending. Returns whether anything is still to be written. */
   endTurn(): boolean
   /** Number of records that were not in the file when the event loop last turned. */
   pendingRecords(): number
   /** Number of bytes that were not in the file when the event loop last turned. */
   pendingBytes(): number
+}
+
+/** What to record so that a replay gives another history: a rewind, then replacements, then the items from an index on. */
+export interface NativeTail {
+  /** Number of items to rewind. */
+  removed: number
+  /** The key of the first of them, if the rewind can name it. */
+  cut?: number
+  /** The indices of the items that are replaced, and their keys. */
+  replaced: number[]
+  keys: number[]
+  /** Index of the first item to append. */
+  appendedFrom: number
 }
 
 /** A replay, finished or not, whose items are read on demand. */
@@ -352,6 +369,8 @@ export interface Binding {
   NativeSessionRecords: new (bundles: NativeBundles, path: string, options: NativeRecordOptions) => NativeSessionRecords
   /** `onFailure` is called with the id of a recorder that failed, `onAcknowledged` with that of one whose acknowledgement was asked for. */
   RecorderGroup: new (onFailure: (id: number) => void, onAcknowledged: (id: number) => void) => RecorderGroup
+  /** The hash of an item that is given as JSON text: 24 characters up to U+00FF. */
+  hashItem(item: string): string
   /** The codes of bundle errors, in the order of the documentation. */
   bundleCodes(): string[]
   /** Compiles a workflow, which is passed as JSON text. Returns `{"dag","dagHash"}` or `{"error"}`. */

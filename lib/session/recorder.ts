@@ -1,6 +1,6 @@
 import { native } from '../addon.js'
-import { check } from '../arguments.js'
-import type { NativeRecorder, RecorderGroup } from '../binding/native.js'
+import { check, expect } from '../arguments.js'
+import type { NativeRecorder, NativeTail, RecorderGroup } from '../binding/native.js'
 import { type Bare, stringify, queueMicrotask, define } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import type { HeldLock } from '../locks/held-lock.js'
@@ -11,6 +11,7 @@ import { turns, beginTurn } from '../turns.js'
 import { Writing, type WriteFailure, ending, absolute, thisProcess, ownerOf, shownOwner, writeError } from '../writing.js'
 import { DEFAULT_MAX_QUEUE_BYTES } from '../constants.js'
 import type { Commit, Commits } from './commits.js'
+import type { Reconciliation } from './reconciling.js'
 import { nameOf, startPayload } from './new-session.js'
 import { type SessionRecordingServiceConfig, checkConfig } from './recorder-config.js'
 import type {
@@ -434,6 +435,43 @@ export class SessionRecordingService<C = IContent> {
   }
 
   /**
+   * Makes the file right, whatever was recorded or missed: compares `items`, the history that the program has, with what a strict replay of the file
+   * would give, and records the smallest tail that makes them equal. Records nothing if they are. Call it at the end of a turn.
+   *
+   * An item that has changed and has a key is replaced in place, if that is possible for all items that have changed; otherwise the history is
+   * rewound to the first difference, and the items from there on are recorded again. Items are compared as `JSON.stringify` prints them, key order
+   * included. An item is hashed once for as long as it lives: an item that is changed in place later is not noticed, a new object is.
+   *
+   * The first call reads the file, if there is one, on the JavaScript thread; the recorder keeps 24 bytes an item from then on. Later calls take
+   * less than 2 µs for each item that was seen before. Does nothing if the recorder is not active.
+   *
+   * @returns How many items were removed, added and replaced.
+   * @throws Error - `Cannot reconcile: …` if the file can't be replayed.
+   * @throws TypeError - If `items` is not an array of items with one of the three speakers and an array of blocks.
+   */
+  reconcile(items: readonly C[]): Reconciliation {
+    expect(Array.isArray(items), 'items', 'an array', items)
+    const hashes = reconciling().hashesOf(items, 'items')
+    if (!this.isActive()) return { removed: 0, added: 0, replaced: 0 }
+    const { removed, cut, replaced, keys, appendedFrom } = this.#tailTo(hashes)
+    if (removed > 0) this.recordRewind(removed, cut)
+    if (replaced.length > 0) {
+      const replacements = replaced.map((index, at) => ({ replacedSeq: keys[at]!, replacement: items[index]! }))
+      this.recordDensityChange({ removedSeqs: [], replacements })
+    }
+    for (let index = appendedFrom; index < items.length; index++) this.recordContent(items[index]!)
+    return { removed, added: items.length - appendedFrom, replaced: replaced.length }
+  }
+
+  #tailTo(hashes: string): NativeTail {
+    try {
+      return this.#native.tailTo(hashes)
+    } catch (error) {
+      throw new Error(`Cannot reconcile: ${(error as Error).message}`)
+    }
+  }
+
+  /**
    * Records a title, or `null` for no title. Creates the file if there is none yet. Does nothing if the recorder is not active.
    *
    * @throws TypeError - If `title` is neither a string nor `null`.
@@ -708,6 +746,11 @@ export class SessionRecordingService<C = IContent> {
       ...(owner && { owner }),
     }
   }
+}
+
+/** The comparison of histories, loaded on first use. */
+function reconciling(): typeof import('./reconciling.js') {
+  return require('./reconciling.js')
 }
 
 /** The payloads of events that edit the history, loaded on first use. */

@@ -7,6 +7,7 @@
 //! its bytes for the caller, and the writing thread takes the whole queue at once.
 
 mod acknowledgements;
+mod tap;
 mod thread;
 
 use std::collections::VecDeque;
@@ -18,6 +19,7 @@ use crate::disk::{Durability, OsError, Replaced, Target, Unsynced};
 use crate::task::threading::{Condvar, Mutex, MutexGuard};
 pub use acknowledgements::AcknowledgeHook;
 use acknowledgements::Acknowledgements;
+use tap::Tap;
 
 /// Maximum size of a segment in bytes, unless one push is larger. Small enough for a quick write, large enough to make the cost of the
 /// system call negligible.
@@ -139,6 +141,10 @@ struct State {
     written_in_turn: (u64, u64),
     /// The offsets of the lines, if the caller wants acknowledgements.
     acknowledgements: Option<Acknowledgements>,
+    /// Who reads along.
+    tap: Option<Tap>,
+    /// The thread passes a batch to the tap.
+    is_tapping: bool,
     /// The thread leaves the queue alone until someone hurries it.
     is_held: bool,
     /// Since the beginning: number of lines queued, or refused because the writer had failed; number of lines written; number of lines
@@ -176,6 +182,8 @@ struct Segment {
     target: Arc<Target>,
     lines: u64,
     bytes: Vec<u8>,
+    /// Number of bytes that were passed to the tap.
+    tapped: usize,
 }
 
 /// A failure that a caller reports.
@@ -414,7 +422,7 @@ impl State {
             self.hold(target);
             let mut bytes = std::mem::take(&mut self.spare);
             bytes.reserve(size);
-            self.queue.push_back(Segment { target: target.clone(), lines: 0, bytes });
+            self.queue.push_back(Segment { target: target.clone(), lines: 0, bytes, tapped: 0 });
         }
         let last = self.queue.len() - 1;
         &mut self.queue[last]

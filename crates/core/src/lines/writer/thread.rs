@@ -152,9 +152,14 @@ impl Shared {
                 // What follows are only the locks of a writer that failed on a caller's thread.
             } else if (!state.queue.is_empty() && !state.is_held) || state.wants_sync(self.durability) {
                 polls = 0;
-                let batch = std::mem::take(&mut state.queue);
+                let mut batch = std::mem::take(&mut state.queue);
                 state.writing = true;
+                let tap = state.tap.clone();
+                state.is_tapping = tap.is_some();
                 drop(state);
+                if let Some(tap) = tap {
+                    self.tap_batch(&tap, &mut batch);
+                }
                 if let Err((error, path)) = self.write_batch(batch) {
                     self.fail(error, Some(path));
                 }
@@ -373,7 +378,7 @@ impl State {
         let failure = WriteFailure { error, path, dropped, kept };
         let queue = (std::mem::take(&mut self.queue), std::mem::take(&mut self.unsynced));
         (self.pending_lines, self.pending_bytes, self.failing, self.reporting) = (0, 0, None, true);
-        self.is_held = false;
+        (self.is_held, self.is_tapping) = (false, false);
         (self.spare, self.written_in_turn) = (Vec::new(), (0, 0));
         let reached = self.take_flushes_until(kept);
         let lost = std::mem::take(&mut self.flushes);

@@ -4,11 +4,13 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
+use super::in_force::{HistoryError, InForce, ItemHash, Tail};
 use crate::clock::Clock;
 use crate::disk::{Durability, FileLock, LockError, OsError, Target, files, new_directory};
 use crate::json::{Payload, escape_line_separators};
-use crate::lines::{WriteError, WriteFailure, Writer};
+use crate::lines::{LAST_WRITES, WriteError, WriteFailure, Writer};
 use crate::session::format::{END, ENVELOPE_BYTES, PAYLOAD_KEY, Version, envelope, has_numbers_left, is_resumable_at};
 use crate::task::threading::{Mutex, MutexGuard};
 
@@ -56,6 +58,8 @@ struct State {
     buffered: Vec<Buffered>,
     target: Option<Arc<Target>>,
     path: Option<PathBuf>,
+    /// The history in force, once someone has asked for it.
+    in_force: Option<Arc<Mutex<InForce>>>,
     /// The number and the line of the writer after which this file's records were queued.
     queued_after: (f64, u64),
     disposed: bool,
@@ -178,6 +182,50 @@ impl Recorder {
         let (first, line) = self.lock().queued_after;
         let acknowledged = self.writer.acknowledged();
         (acknowledged > line).then(|| first + (acknowledged - line) as f64)
+    }
+
+    /// What to record so that a replay of the file gives the history of these items. The first call reads the file, and waits until what is queued
+    /// is written; from then on the writing thread keeps the history in force.
+    pub fn tail_to(&self, wanted: &[ItemHash]) -> Result<Tail, HistoryError> {
+        let state = &mut *self.lock();
+        let in_force = match &state.in_force {
+            Some(in_force) => in_force.clone(),
+            None => self.keep_in_force(state, self.read_history(state)?),
+        };
+        self.writer.tap_queue();
+        if state.target.is_some() {
+            return Ok(in_force.lock().tail_to(wanted));
+        }
+        // What is buffered is queued, and then passed, when the file is created.
+        let mut history = in_force.lock().fork();
+        for (buffered, number) in state.buffered.iter().zip(1u32..) {
+            let mut line = Vec::with_capacity(ENVELOPE_BYTES + buffered.rest.len());
+            envelope::begin(&mut line, Version::One, state.seq + f64::from(number));
+            line.extend_from_slice(&buffered.rest);
+            history.add_lines(&line);
+        }
+        Ok(history.tail_to(wanted))
+    }
+
+    /// Sets the history in force, which the caller knows: nothing was recorded yet since the file was resumed.
+    pub fn set_history(&self, items: Vec<ItemHash>) {
+        self.keep_in_force(&mut self.lock(), InForce::of_items(items));
+    }
+
+    fn read_history(&self, state: &State) -> Result<InForce, HistoryError> {
+        let Some(target) = &state.target else { return Ok(InForce::default()) };
+        if !self.writer.shared().drain(Instant::now() + LAST_WRITES) {
+            return Err(HistoryError::NotWritten);
+        }
+        InForce::of_file(target.path()).map_err(HistoryError::Replay)
+    }
+
+    fn keep_in_force(&self, state: &mut State, history: InForce) -> Arc<Mutex<InForce>> {
+        let in_force = Arc::new(Mutex::new(history));
+        let tapped = in_force.clone();
+        self.writer.tap_with(Some(Arc::new(move |lines| tapped.lock().add_lines(lines))));
+        state.in_force = Some(in_force.clone());
+        in_force
     }
 
     fn buffer<P: Payload>(
@@ -330,6 +378,8 @@ impl Recorder {
             return self.fail_exhausted(&mut state, 0);
         }
         state.seq = last_seq;
+        state.in_force = None;
+        self.writer.tap_with(None);
         let Ok(resumed) = self.start_writing::<&[u8]>(&mut state, Target::new(path), None);
         resumed
     }
