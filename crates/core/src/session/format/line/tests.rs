@@ -1,4 +1,5 @@
 use super::*;
+use crate::session::format::Cut;
 use crate::session::format::event::{CheckpointChange, CheckpointFields, Fault, Severity, StartFields};
 
 fn line(text: &str) -> Line {
@@ -37,7 +38,7 @@ fn lines_are_told_apart() {
 fn the_last_of_two_equal_keys_counts_however_they_are_written() {
     let text = r#"{"seq":1,"type":"content","type":"rew\u0069nd","payload":{"itemsRemoved":7},"payload":{"items\u0052emoved":2},"\u0073eq":3}"#;
     let event = event(text);
-    assert_eq!((event.seq, event.body), (Some(3.0), Body::Rewind(2)));
+    assert_eq!((event.seq, event.body), (Some(3.0), Body::Rewind(2, Cut::None)));
     // A later payload replaces all of the earlier one.
     assert_eq!(
         super::tests::event(r#"{"type":"rewind","payload":{"itemsRemoved":7},"payload":5}"#).body,
@@ -76,7 +77,7 @@ fn items_need_a_speaker() {
 #[test]
 fn a_rewind_takes_a_count() {
     for (removed, expected) in [("0", 0), ("-0", 0), ("1.5", 2), ("1e2", 100), ("1e999", u64::MAX), ("0.001", 1)] {
-        assert_eq!(body("rewind", &format!(r#"{{"itemsRemoved":{removed}}}"#)), Body::Rewind(expected), "{removed}");
+        assert_eq!(body("rewind", &format!(r#"{{"itemsRemoved":{removed}}}"#)), Body::Rewind(expected, Cut::None), "{removed}");
     }
     for bad in ["-1", "-0.5", "\"1\"", "null", "[1]"] {
         assert_eq!(

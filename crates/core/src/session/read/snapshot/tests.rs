@@ -393,7 +393,7 @@ fn what_cannot_be_of_these_lines_is_refused() {
     replay_both_ways(&path);
     let good = load_from(&path).unwrap().snapshot;
     let mut forged = good.clone();
-    forged.effect.history.items[0].offset = good.end;
+    forged.effect.history.plain.items[0].offset = good.end;
     save_beside(&path, &forged);
     assert!(load_from(&path).is_none());
     let mut forged = good.clone();
@@ -431,9 +431,9 @@ fn no_number_that_cannot_be_is_used() {
         |effect| effect.session_events[0].ts = Some(Span { start: u32::MAX, end: 0 }),
         |effect| effect.session_events[0].line_offset = u64::MAX,
         |effect| effect.session_events[0].seq = Some(f64::NAN),
-        |effect| effect.history.items[0].length = 0,
-        |effect| effect.history.items[0].length = u32::MAX,
-        |effect| effect.history.items[0].offset = u64::MAX,
+        |effect| effect.history.plain.items[0].length = 0,
+        |effect| effect.history.plain.items[0].length = u32::MAX,
+        |effect| effect.history.plain.items[0].offset = u64::MAX,
         |effect| effect.last_seq = Some(f64::NAN),
         |effect| effect.last_seq = None,
         |effect| effect.lines = u64::MAX,
@@ -471,9 +471,9 @@ fn no_number_that_cannot_be_is_used() {
 
 /// Replaces one of the numbers of an effect.
 fn forge(effect: &mut Effect, which: usize, at: prop::sample::Index, number: u64) {
-    let item = at.index(effect.history.items.len());
+    let item = at.index(effect.history.items().len());
     let event = at.index(effect.session_events.len());
-    let (items, events) = (&mut effect.history.items, &mut effect.session_events);
+    let (items, events) = (&mut effect.history.plain.items, &mut effect.session_events);
     match which {
         0 => items[item].offset = number,
         1 => items[item].length = number as u32,
@@ -488,7 +488,7 @@ fn forge(effect: &mut Effect, which: usize, at: prop::sample::Index, number: u64
         10 => effect.tally.unknown = number,
         11 => effect.tally.malformed = number,
         12 => effect.tally.unparseable = number,
-        13 => effect.history.drop = crate::session::fold::Truncation::Last(number),
+        13 => effect.history.plain.drop = crate::session::fold::Truncation::Last(number),
         14 => effect.largest_seq = Some(f64::from_bits(number)),
         15 => effect.tally.without_seq = number,
         16 => effect.is_out_of_sequence = number.is_multiple_of(2),
