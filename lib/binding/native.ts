@@ -248,6 +248,8 @@ export interface NativeForkOptions {
   /** JSON text. */
   startPayload: string
   now: number
+  /** JSON texts of the items that the new session begins with, if they are not those of the source. */
+  contents?: string[] | undefined
 }
 
 /** Limits that are absent have their defaults. */

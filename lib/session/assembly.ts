@@ -35,6 +35,8 @@ export class Assembly<C> {
    * failed, the error; then the warnings. Errors and warnings are input of `messageText`.
    */
   #results: unknown[] = []
+  /** Indices of the items whose responses that a provider has stored are invalid. Known once there is a result. */
+  invalidated: number[] = []
 
   /** Adds a batch, whose tape is read from the job. Returns an early end of the job if a value can't be read. */
   add = (batch: Batch, job: NativeJob): object | undefined => {
@@ -63,7 +65,8 @@ export class Assembly<C> {
 
   /** The result of the replay. `done` is the result of its job. */
   result(done: object): ReplaySuccess<C> | ReplayFailure {
-    const { failed, lastSeq, eventCount, sequenceCorrupt, isNamed, isFork, isPurged, isStrict } = record<ReplayDone>(done)
+    const { failed, lastSeq, eventCount, sequenceCorrupt, isNamed, isFork, isPurged, isStrict, invalidated } = record<ReplayDone>(done)
+    this.invalidated = invalidated ?? []
     const results = this.#results
     if (failed) return { ok: false, error: messageText(results[0] as Message), warnings: slice(results as Message[], 1).map(messageText) }
     let at = 1

@@ -5,6 +5,7 @@ import type { NativeBundles, NativeReplay, NativeReplayOptions } from '../bindin
 import { type Bare, hasOwn, withFields } from '../builtins.js'
 import { Assembly, type ReplayDone } from './assembly.js'
 import type { Checkpoint } from './checkpoints.js'
+import { type ItemMap, mapItems } from './item-map.js'
 import type { IContent, SemanticMediaPurgeFrontier, SessionEventPayload, SessionForkedPayload } from './records.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
 import { type ReplayOptions, checkArguments, replay } from './replay.js'
@@ -58,19 +59,20 @@ const PAGE = 100
 async function open<C>(
   filePath: string,
   expectedProjectHash: string | undefined,
-  options: ReplayOptions | undefined,
+  options: ReplayOptions<C> | undefined,
 ): Promise<{ ok: true; session: SessionHandle<C> } | ReplayFailure> {
   let opened: NativeReplay | undefined
+  const map = options?.map
   const start = (bundles: NativeBundles, path: string, wanted: Bare<NativeReplayOptions>, onReady: () => void) => {
     opened = native.openReplay(bundles, path, wanted, onReady)
     return opened.job()!
   }
   let isOpen = false
   try {
-    const { result, historyLength } = await replay<C>(start, filePath, expectedProjectHash, options)
+    const { result, historyLength, invalidated } = await replay<C>(start, filePath, expectedProjectHash, options)
     if (!result.ok) return result
     isOpen = true
-    return { ok: true, session: new OpenSession<C>(opened!, result, historyLength) }
+    return { ok: true, session: new OpenSession<C>(opened!, result, historyLength, map, invalidated) }
   } finally {
     // An opening may be aborted after its replay has finished. The caller gets no handle then, and cannot close the file.
     if (!isOpen) opened?.close()
@@ -110,14 +112,20 @@ async function open<C>(
 export function openSession<C = IContent>(
   filePath: string,
   expectedProjectHash?: string,
-  options?: ReplayOptions,
+  options?: ReplayOptions<C>,
 ): Promise<{ ok: true; session: SessionHandle<C> } | ReplayFailure> {
   checkArguments(filePath, expectedProjectHash, options)
   return open(filePath, expectedProjectHash, options)
 }
 
 /** Makes the handle of an open replay. */
-const OpenSession: new <C>(replay: NativeReplay, result: ReplaySuccess<C>, historyLength: number) => SessionHandle<C> = class SessionHandle<C> {
+const OpenSession: new <C>(
+  replay: NativeReplay,
+  result: ReplaySuccess<C>,
+  historyLength: number,
+  map: ItemMap<C> | undefined,
+  invalidated: number[],
+) => SessionHandle<C> = class SessionHandle<C> {
   declare readonly metadata: SessionMetadata
   declare readonly lastSeq: number
   declare readonly eventCount: number
@@ -131,9 +139,13 @@ const OpenSession: new <C>(replay: NativeReplay, result: ReplaySuccess<C>, histo
   declare readonly semanticMediaPurgeFrontier?: SemanticMediaPurgeFrontier
   declare readonly unknownEvents?: Record<string, number>
   #replay: NativeReplay | undefined
+  #map: ItemMap<C> | undefined
+  #invalidated: number[]
 
-  constructor(replay: NativeReplay, result: ReplaySuccess<C>, historyLength: number) {
+  constructor(replay: NativeReplay, result: ReplaySuccess<C>, historyLength: number, map: ItemMap<C> | undefined, invalidated: number[]) {
     this.#replay = replay
+    this.#map = map
+    this.#invalidated = invalidated
     const { metadata, lastSeq, eventCount, warnings, sessionEvents, sequenceCorrupt, checkpoints } = result
     withFields(this, { metadata, lastSeq, eventCount, warnings, sessionEvents, historyLength, sequenceCorrupt, checkpoints })
     if (hasOwn(result, 'sessionName')) withFields(this, { sessionName: result.sessionName })
@@ -162,6 +174,7 @@ const OpenSession: new <C>(replay: NativeReplay, result: ReplaySuccess<C>, histo
     const done = await runJob<ReplayDone>(SESSION, begin, { __proto__: null, takeBatch: assembly.add })
     const read = assembly.result(done)
     if (!read.ok) throw readError(read.error)
+    if (this.#map !== undefined) mapItems(assembly.history, this.#map, this.#invalidated, start)
     return assembly.history
   }
 

@@ -38,6 +38,8 @@ const SEVERITIES = ['info', 'warning', 'error']
 const LOOK_AFTER_MS = 60 * 60 * 1000
 
 let disposedOf: (recorder: object) => Promise<void> | undefined
+/** Sets the history that the file of a recorder gives: that of a replay whose items were mapped. @internal */
+export let setHistoryOf: (recorder: object, items: readonly unknown[]) => void
 
 /**
  * Records one session to one append-only JSONL file.
@@ -79,6 +81,9 @@ let disposedOf: (recorder: object) => Promise<void> | undefined
 export class SessionRecordingService<C = IContent> {
   static {
     disposedOf = (recorder) => (#disposed in recorder ? recorder.#disposed : undefined)
+    setHistoryOf = (recorder, items) => {
+      if (#native in recorder) recorder.#native.setHistory(reconciling().hashesOf(items, 'map(item)'))
+    }
   }
 
   #native: NativeRecorder

@@ -9,9 +9,10 @@ import { CONTINUE_LATEST } from '../constants.js'
 import { SEQUENCE_CORRUPT, scanSessions, usableOf } from './describe.js'
 import { type ReferenceFailure, type SessionFailure, failure, lockSession, namesakesOf, noSessions } from './failure.js'
 import { listProject } from './list.js'
-import { SessionRecordingService } from './recorder.js'
+import { SessionRecordingService, setHistoryOf } from './recorder.js'
 import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorderOptions } from './recorder-config.js'
 import type { IContent, SemanticMediaPurgeFrontier } from './records.js'
+import type { ItemMap } from './item-map.js'
 import { hasSession, resolveSessionRef } from './reference.js'
 import { type ReplayOptions, replaySession } from './replay.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
@@ -19,7 +20,7 @@ import type { SnapshotOptions } from './scan-options.js'
 import type { SessionSummary } from './summary.js'
 
 /** The session to resume, and the settings to resume it with. */
-export interface ResumeRequest extends SnapshotOptions {
+export interface ResumeRequest<C = any> extends SnapshotOptions {
   /** A reference as for {@link resolveSessionRef}; if that finds none, a session's name; or {@link CONTINUE_LATEST}. */
   continueRef: string
   projectHash: string
@@ -31,6 +32,8 @@ export interface ResumeRequest extends SnapshotOptions {
   workspaceDirs: string[]
   /** Options of the recorder that continues the session. */
   recorder?: RecorderOptions | undefined
+  /** Applied to every item of the history. If it throws, the session is not resumed, and the promise rejects with its error. */
+  map?: ItemMap<C> | undefined
 }
 
 /** A resumed session. */
@@ -94,7 +97,7 @@ const SEQUENCE_EXHAUSTED = 'recording has no sequence numbers left'
  * else console.log(resumed.code, resumed.error); // NoSessions No sessions found for this project
  * ```
  */
-export function resumeSession<C = IContent>(request: ResumeRequest): Promise<ResumeResult<C> | SessionFailure> {
+export function resumeSession<C = IContent>(request: ResumeRequest<C>): Promise<ResumeResult<C> | SessionFailure> {
   checkRequest(request)
   return resume<C>(request)
 }
@@ -108,10 +111,11 @@ function checkRequest(request: ResumeRequest): void {
   check.string(request.currentModel, 'request.currentModel')
   check.strings(request.workspaceDirs, 'request.workspaceDirs')
   checkSnapshotOptions(request, 'request')
+  check.optional(request.map, 'request.map', 'function')
   if (request.recorder !== undefined) checkRecorderOptions(request.recorder, 'request.recorder')
 }
 
-async function resume<C>(asked: ResumeRequest): Promise<ResumeResult<C> | SessionFailure> {
+async function resume<C>(asked: ResumeRequest<C>): Promise<ResumeResult<C> | SessionFailure> {
   const request = captured(asked)
   const { continueRef, directory, projectHash } = request
   const { sessions, unreadable } = await listProject(directory, projectHash)
@@ -125,7 +129,7 @@ async function resume<C>(asked: ResumeRequest): Promise<ResumeResult<C> | Sessio
 
 /** Copies the request, because the caller may change it, or the working directory, while the session is searched for. */
 function captured(request: ResumeRequest): Bare<Captured> {
-  const { continueRef, projectHash, chatsDir, currentProvider, currentModel, workspaceDirs, snapshot, snapshotDir } = request
+  const { continueRef, projectHash, chatsDir, currentProvider, currentModel, workspaceDirs, snapshot, snapshotDir, map } = request
   const { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes }: RecorderOptions = request.recorder ?? NO_OPTIONS
   return {
     __proto__: null,
@@ -138,6 +142,7 @@ function captured(request: ResumeRequest): Bare<Captured> {
     workspaceDirs: slice(workspaceDirs, 0),
     snapshot,
     snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir),
+    map,
     recorder: { __proto__: null, cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes },
   }
 }
@@ -199,6 +204,7 @@ async function openReplayed<C>(filePath: string, replayed: Replayed<C>, request:
   recording.initializeForResume(filePath, lastSeq, hasOwn(metadata, 'title') ? metadata.title : undefined)
   if (recording.isActive()) {
     hasBegun = true
+    if (request.map !== undefined) setHistoryOf(recording, replayed.history)
     return { __proto__: null, opened: { replayed, recording } }
   }
   // The recorder reports the reason in a microtask.
@@ -215,10 +221,21 @@ function refusalOf(warning: RecordingWarning | undefined): SessionFailure {
 }
 
 /** Returns the result of the replay. A rejection becomes a failed result. */
-async function replay<C>(filePath: string, { projectHash, snapshot, snapshotDir }: Captured): Promise<Replayed<C>> {
+async function replay<C>(filePath: string, { projectHash, snapshot, snapshotDir, map }: Captured): Promise<Replayed<C>> {
+  let thrown: { error: unknown } | undefined
+  const mapOrNote: ItemMap<C> | undefined = map && ((item, about) => {
+    try {
+      return about === undefined ? map(item) : map(item, about)
+    } catch (error) {
+      thrown = { error }
+      throw error
+    }
+  })
   try {
-    return await replaySession<C>(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir } as Bare<ReplayOptions>)
+    return await replaySession<C>(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir, map: mapOrNote } as Bare<ReplayOptions<C>>)
   } catch (error) {
+    // A mistake of the caller, not a session that does not replay.
+    if (thrown !== undefined) throw thrown.error
     return { ok: false, error: (error as Error).message }
   }
 }

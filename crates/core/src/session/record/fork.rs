@@ -62,6 +62,8 @@ pub struct ForkTarget {
     pub mode: u32,
     /// The time of its records, in milliseconds since 1970.
     pub milliseconds: f64,
+    /// JSON text of the items that it begins with, instead of those of the source.
+    pub contents: Option<Vec<String>>,
 }
 
 impl ForkTarget {
@@ -138,11 +140,15 @@ fn write(target: &ForkTarget, forked: &[u8], history: &HistoryEffect, replay: &R
     records.append(EventType::SessionStart, &target.start_payload).map_err(|error| failed(error, "write"))?;
     records.append(EventType::SessionForked, forked).map_err(|error| failed(error, "write"))?;
     let mut payload = Vec::new();
-    for item in history.items() {
+    let own = target.contents.as_deref();
+    for index in 0..own.map_or(history.items().len(), <[String]>::len) {
         payload.clear();
         payload.extend_from_slice(b"{\"content\":");
-        append_item(&mut payload, item, &history.markers, replay.source())
-            .map_err(|error| ForkError::Through(error.into()))?;
+        match own {
+            Some(contents) => payload.extend_from_slice(contents[index].as_bytes()),
+            None => append_item(&mut payload, &history.items()[index], &history.markers, replay.source())
+                .map_err(|error| ForkError::Through(error.into()))?,
+        }
         payload.push(b'}');
         records.append(EventType::Content, &payload).map_err(|error| failed(error, "write"))?;
     }

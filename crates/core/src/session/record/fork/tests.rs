@@ -60,6 +60,7 @@ impl Session {
             id_prefix: "chïld".encode_utf16().collect(),
             start_payload: CHILD.into(),
             milliseconds: 1e12,
+            contents: None,
         }
     }
 
