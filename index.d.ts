@@ -47,6 +47,7 @@ export * from './dist/session/recorder.js';
 export * from './dist/session/recorder-config.js';
 export type { Commit } from './dist/session/commits.js';
 export type { ItemMap } from './dist/session/item-map.js';
+export type { SessionKind } from './dist/session/kind.js';
 export type { Reconciliation } from './dist/session/reconciling.js';
 export * from './dist/constants.js';
 export * from './dist/session/resume.js';

@@ -3,6 +3,7 @@
 import { NO_OPTIONS, check, checkScanOptions } from '../arguments.js'
 import { type Bare, append, hasOwn } from '../builtins.js'
 import type { Checkpoint } from './checkpoints.js'
+import { checkKinds, kindsOf, ofKinds } from './kind.js'
 import { list, listProject } from './list.js'
 import type { SemanticMediaPurgeFrontier, SessionForkedPayload } from './records.js'
 import type { SessionMetadata } from './replay-result.js'
@@ -83,6 +84,7 @@ export function describeSessions(
   check.filledString(chatsDir, 'chatsDir')
   checkScanOptions(options)
   check.optional(options.projectHash, 'options.projectHash', 'string')
+  checkKinds(options.kinds, 'options.kinds')
   return describe(chatsDir, options.projectHash, scanOptionsOf(options))
 }
 
@@ -91,7 +93,7 @@ async function describe(
   projectHash: string | undefined,
   options: Bare<ScanOptions>,
 ): Promise<{ sessions: SessionOverview[]; unreadable: SkippedSession[] }> {
-  const { sessions, unreadable } = await list(chatsDir, projectHash)
+  const { sessions, unreadable } = await list(chatsDir, projectHash, kindsOf(options.kinds))
   const described = await scanSessions(sessions, projectHash, options)
   const overviews: SessionOverview[] = []
   for (const { session, report } of described) {
@@ -128,6 +130,7 @@ export function listContinueTargets(
   check.filledString(chatsDir, 'chatsDir')
   check.filledString(projectHash, 'projectHash')
   checkScanOptions(options)
+  checkKinds(options.kinds, 'options.kinds')
   return continueTargets(chatsDir, projectHash, scanOptionsOf(options))
 }
 
@@ -137,7 +140,7 @@ async function continueTargets(
   options: Bare<ScanOptions>,
 ): Promise<{ targets: ContinueTarget[]; skipped: SkippedSession[] }> {
   const { sessions, unreadable } = await listProject(chatsDir, projectHash)
-  const { usable, skipped } = usableOf(await scanSessions(sessions, projectHash, options), unreadable)
+  const { usable, skipped } = usableOf(await scanSessions(ofKinds(sessions, kindsOf(options.kinds)), projectHash, options), unreadable)
   const targets: ContinueTarget[] = []
   for (const { session } of usable) append(targets, { kind: 'session', session })
   for (const { session, report } of usable) {
@@ -149,8 +152,8 @@ async function continueTargets(
 }
 
 /** Copies the options, because the caller may change them while the directory is listed. */
-function scanOptionsOf({ snapshot, snapshotDir, signal, onProgress }: ScanOptions): Bare<ScanOptions> {
-  return { __proto__: null, snapshot, snapshotDir, signal, onProgress }
+function scanOptionsOf({ snapshot, snapshotDir, signal, onProgress, kinds }: ScanOptions): Bare<ScanOptions> {
+  return { __proto__: null, snapshot, snapshotDir, signal, onProgress, kinds: kindsOf(kinds) }
 }
 
 /**
@@ -186,8 +189,8 @@ export async function scanSessions(
   return sessions.map((session, index) => ({ session, report: reports[index]! }))
 }
 
-function skip({ filePath }: SessionSummary, reason: string): SkippedSession {
-  return { filePath, reason }
+function skip({ filePath, sessionId }: SessionSummary, reason: string): SkippedSession {
+  return { filePath, sessionId, reason }
 }
 
 /** Returns a summary with the title and the name of the session, if it has them. */

@@ -2,6 +2,7 @@ import { check, expect } from '../arguments.js'
 import { checkMode } from '../mode.js'
 import type { RecordingWarning } from '../recording-warning.js'
 import type { Commit } from './commits.js'
+import { KINDS, type SessionKind } from './kind.js'
 // Only for links in the comments.
 import type { DEFAULT_MAX_QUEUE_BYTES } from '../constants.js'
 import type { SessionRecordingService } from './recorder.js'
@@ -24,7 +25,7 @@ export interface SessionRecordingServiceConfig {
   /** Name of the model. */
   model: string
   /** Whose session it is; recorded in `session_start`. Listings leave out the sessions of sub-agents. Default: not recorded, which means `'main'`. */
-  kind?: 'main' | 'subagent' | undefined
+  kind?: SessionKind | undefined
   /** Id of the session whose sub-agent this one's is; recorded in `session_start`. That session's deletion deletes this one too. */
   parentSessionId?: string | undefined
   /**
@@ -74,9 +75,6 @@ export type RecorderOptions = Pick<
 >
 
 const FILE_NAMES = ['minutes', 'seconds']
-
-/** @internal */
-export const KINDS = ['main', 'subagent']
 
 /** @internal */
 export function checkConfig(config: SessionRecordingServiceConfig): void {

@@ -13,7 +13,8 @@ import { SessionRecordingService, setHistoryOf } from './recorder.js'
 import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorderOptions } from './recorder-config.js'
 import type { IContent, SemanticMediaPurgeFrontier } from './records.js'
 import type { ItemMap } from './item-map.js'
-import { hasSession, resolveSessionRef } from './reference.js'
+import { type SessionKind, checkKinds, kindsOf, ofKinds } from './kind.js'
+import { hasSession, readable, resolveSessionRef } from './reference.js'
 import { type ReplayOptions, replaySession } from './replay.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
 import type { SnapshotOptions } from './scan-options.js'
@@ -32,6 +33,11 @@ export interface ResumeRequest<C = any> extends SnapshotOptions {
   workspaceDirs: string[]
   /** Options of the recorder that continues the session. */
   recorder?: RecorderOptions | undefined
+  /**
+   * Sessions of which kinds {@link CONTINUE_LATEST}, positions, prefixes and names find. Default: only `'main'`. A complete id finds a session of any
+   * kind.
+   */
+  kinds?: readonly SessionKind[] | undefined
   /** Applied to every item of the history. If it throws, the session is not resumed, and the promise rejects with its error. */
   map?: ItemMap<C> | undefined
 }
@@ -56,7 +62,8 @@ export interface ResumeResult<C = IContent> {
 }
 
 /** A copy of the request. It has no prototype. */
-interface Captured extends Omit<ResumeRequest, 'recorder'> {
+interface Captured extends Omit<ResumeRequest, 'recorder' | 'kinds'> {
+  kinds: readonly SessionKind[]
   /** `chatsDir` as an absolute path. */
   directory: string
   recorder: Bare<RecorderOptions>
@@ -112,16 +119,21 @@ function checkRequest(request: ResumeRequest): void {
   check.strings(request.workspaceDirs, 'request.workspaceDirs')
   checkSnapshotOptions(request, 'request')
   check.optional(request.map, 'request.map', 'function')
+  checkKinds(request.kinds, 'request.kinds')
   if (request.recorder !== undefined) checkRecorderOptions(request.recorder, 'request.recorder')
 }
 
 async function resume<C>(asked: ResumeRequest<C>): Promise<ResumeResult<C> | SessionFailure> {
   const request = captured(asked)
   const { continueRef, directory, projectHash } = request
-  const { sessions, unreadable } = await listProject(directory, projectHash)
-  if (sessions.length === 0) return noSessions(unreadable)
+  const { sessions: all, unreadable } = await listProject(directory, projectHash)
+  const sessions = ofKinds(all, request.kinds)
+  if (sessions.length === 0 && !all.some(({ sessionId }) => sessionId === continueRef)) {
+    const none = readable(continueRef, { error: '', code: 'NotFound' }, unreadable)
+    return none.code === 'NotFound' ? noSessions(unreadable) : failure(none.error, none.code)
+  }
   if (continueRef === CONTINUE_LATEST) return resumeLatest(sessions, request)
-  const found = await find(continueRef, sessions, request)
+  const found = readable(continueRef, await find(continueRef, sessions, all, request), unreadable)
   if (!hasSession(found)) return failure(found.error, found.code)
   const { opened, failed } = await openLocked<C>(found.session, request)
   return failed ?? goOn(opened, request, namesakesOf(found.session, sessions, 'resumed'))
@@ -143,13 +155,21 @@ function captured(request: ResumeRequest): Bare<Captured> {
     snapshot,
     snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir),
     map,
+    kinds: kindsOf(request.kinds),
     recorder: { __proto__: null, cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes },
   }
 }
 
 /** Finds the session that a reference denotes. Names are tried last, because finding them requires a scan of all files. */
-async function find(ref: string, sessions: SessionSummary[], request: Captured): Promise<{ session: SessionSummary } | ReferenceFailure> {
-  const found = resolveSessionRef(ref, sessions)
+async function find(
+  ref: string,
+  sessions: SessionSummary[],
+  all: SessionSummary[],
+  request: Captured,
+): Promise<{ session: SessionSummary } | ReferenceFailure> {
+  // Its id denotes a session of any kind.
+  const exact = all.find(({ sessionId }) => sessionId === ref)
+  const found = exact === undefined ? resolveSessionRef(ref, sessions) : { session: exact }
   if (hasSession(found) || found.code !== 'NotFound') return found
   const { snapshot, snapshotDir, projectHash } = request
   const described = await scanSessions(sessions, projectHash, { __proto__: null, snapshot, snapshotDir })
