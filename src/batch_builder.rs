@@ -6,7 +6,8 @@ use super::message_json::{append_shown, message_json};
 use session_tape_core::json::Span;
 use session_tape_core::lines::{LineSource, ReadError};
 use session_tape_core::session::{
-    Checkpoint, CurrentMetadata, ItemRef, ItemTape, Message, NewMarker, Outcome, Replay, SessionEventRef, TAPE_BYTES, append_item,
+    Checkpoint, CurrentMetadata, ItemRef, ItemTape, Message, NewMarker, Outcome, Replay, SessionEventRef, TAPE_BYTES,
+    append_item,
 };
 use session_tape_core::tape::{FinishedTape, OwnText, TapeBuilder};
 

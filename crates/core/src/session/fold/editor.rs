@@ -174,7 +174,8 @@ fn marked_anew(place: ItemRef, marker: &NewMarker, source: &LineSource) -> Resul
         MarkerText::Text(text) => seq_of(text),
         MarkerText::At { offset, length } => seq_of(source.bytes_at(*offset, *length as usize, &mut Vec::new())?),
     };
-    let item = Item { marker: Some(marker.value.clone()), is_new: true, invalidates: marker.invalidates, ..Item::at(place) };
+    let item =
+        Item { marker: Some(marker.value.clone()), is_new: true, invalidates: marker.invalidates, ..Item::at(place) };
     Ok((item, key))
 }
 

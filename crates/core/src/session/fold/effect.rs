@@ -20,8 +20,8 @@ use super::warnings::{Problem, Tally, Warning, Warnings};
 use crate::json::{Cursor, Nesting, Span};
 use crate::lines::{LineSource, Lines, MAX_LINE_BYTES, ReadError};
 use crate::session::format::{
-    Body, CheckpointChange, CheckpointFields, Cut, Edit, Event, EventType, Fault, Line, Mode, Raw, Severity, StartFields,
-    is_string, is_valid_seq, marker_of, read_line_into,
+    Body, CheckpointChange, CheckpointFields, Cut, Edit, Event, EventType, Fault, Line, Mode, Raw, Severity,
+    StartFields, is_string, is_valid_seq, marker_of, read_line_into,
 };
 
 /// The effect of a range of lines.
@@ -414,11 +414,7 @@ impl Effect {
             }
             Some(_) => {}
             None => {
-                self.first_seq = Some(FirstSeq {
-                    seq,
-                    line: self.lines,
-                    event_before: self.tally.events > 0,
-                });
+                self.first_seq = Some(FirstSeq { seq, line: self.lines, event_before: self.tally.events > 0 });
             }
         }
         self.last_seq = Some(seq);
@@ -592,7 +588,14 @@ impl Effect {
             MarkerText::Text(text) => Some(text),
             MarkerText::At { .. } => None,
         });
-        let values = metadata.into_iter().flatten().chain(switched).chain(presented).chain(self.warnings.names()).chain(types).chain(markers);
+        let values = metadata
+            .into_iter()
+            .flatten()
+            .chain(switched)
+            .chain(presented)
+            .chain(self.warnings.names())
+            .chain(types)
+            .chain(markers);
         values.into_iter().all(|value| Cursor::is_value(value, &mut nesting))
             && [&self.title, &self.session_name]
                 .into_iter()
@@ -642,8 +645,7 @@ impl Effect {
             MarkerText::Text(_) => true,
         };
         let numbers = self.history.items().iter().filter_map(|item| item.marker);
-        markers.iter().all(is_possible)
-            && numbers.into_iter().all(|number| number.get() as usize <= markers.len())
+        markers.iter().all(is_possible) && numbers.into_iter().all(|number| number.get() as usize <= markers.len())
     }
 
     /// Settles the first `seq`, given that these lines are the file's first: if events without a `seq` come before it, it must be larger

@@ -19,7 +19,7 @@ pub(crate) use item::{marker_of, seq_of, write_with_marker};
 pub(crate) use line::read_type;
 pub use line::{Line, read_line, read_line_into, read_session_id, read_start_payload, read_time};
 pub(crate) use line::{read_content, read_title};
-pub(crate) use message::{one_decimal, string_of};
 pub use message::{Message, MessagePart, js_number};
+pub(crate) use message::{one_decimal, string_of};
 pub(crate) use payload::keys;
 pub use payload::number;

@@ -1,11 +1,11 @@
 //! The payload of a line: the spans of its values, and whether they fit the event's type (`docs/session-format.md` section
 //! 2, rules 9, 10 and 17).
 
+use super::edits;
 use super::event::{
     Body, CheckpointChange, CheckpointFields, EventType, Fault, Mode, Severity, StartFields, inside_string,
     is_valid_seq,
 };
-use super::edits;
 use crate::json::{Cursor, Nesting, NotJson, Span, is_blank_string, spells};
 use crate::session::fold::{ItemSink, NoItems};
 
@@ -219,8 +219,7 @@ impl PayloadSpans {
             is_subagent: edits::is_subagent(line, self.object?),
             parent_session_id: string(self.parent_session_id, line),
         };
-        let is_whole =
-            || fields.provider.and(fields.model).is_some() && filled_string(self.start_time, line).is_some();
+        let is_whole = || fields.provider.and(fields.model).is_some() && filled_string(self.start_time, line).is_some();
         (mode == Mode::Lenient || is_whole()).then_some(fields)
     }
 

@@ -8,7 +8,8 @@ use super::scan::{Scanned, Scanner};
 use super::snapshot::{Snapshot, SnapshotFile, Snapshots};
 use crate::lines::{Block, LineSource, ReadError, Segments, Threads, equal_segments};
 use crate::session::fold::{
-    Checkpoint, Checkpoints, Editor, Effect, FoldOptions, HistoryEffect, ItemRef, Metadata, NewMarker, SessionEventRef, Start,
+    Checkpoint, Checkpoints, Editor, Effect, FoldOptions, HistoryEffect, ItemRef, Metadata, NewMarker, SessionEventRef,
+    Start,
 };
 use crate::session::format::{Message, MessagePart, Mode, Raw, string_of};
 use crate::session::read::snapshot;
@@ -259,7 +260,9 @@ impl Replay {
     pub fn invalidated(&self) -> impl Iterator<Item = usize> + '_ {
         let markers = self.markers();
         let is_invalid = |item: &ItemRef| {
-            item.marker.and_then(|number| markers.get(number.get() as usize - 1)).is_some_and(|marker| marker.invalidates)
+            item.marker
+                .and_then(|number| markers.get(number.get() as usize - 1))
+                .is_some_and(|marker| marker.invalidates)
         };
         self.items().iter().enumerate().filter(move |(_, item)| is_invalid(item)).map(|(index, _)| index)
     }
@@ -415,7 +418,8 @@ pub struct CurrentMetadata<'a> {
 
 /// The metadata at the end of the session.
 pub fn current<'a>(start: &'a Metadata, effect: &'a Effect, mode: Mode) -> CurrentMetadata<'a> {
-    let (is_strict, kind) = (mode == Mode::Strict, if start.is_subagent { &br#""subagent""#[..] } else { br#""main""# });
+    let (is_strict, kind) =
+        (mode == Mode::Strict, if start.is_subagent { &br#""subagent""#[..] } else { br#""main""# });
     let switched = |later: &'a Option<Raw>, first: &'a Raw| -> &'a [u8] { later.as_ref().unwrap_or(first) };
     CurrentMetadata {
         session_id: &start.session_id,
