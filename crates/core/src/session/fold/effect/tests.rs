@@ -250,7 +250,7 @@ fn one_seq_out_of_order_is_known_beyond_all_warnings() {
 
 #[test]
 fn a_limit_is_passed_by_valid_numbers_only_in_strict_mode() {
-    let text = b"{\"seq\":1}\n{\"seq\":9007199254740992}\n{\"seq\":2}\n{\"seq\":6}\n";
+    let text = b"{\"v\":1,\"seq\":1}\n{\"v\":1,\"seq\":9007199254740992}\n{\"v\":1,\"seq\":2}\n{\"v\":1,\"seq\":6}\n";
     let lines = |mode| effect_of(text, 0, false, How { through_seq: Some(5.0), mode, ..LENIENT }).lines;
     assert_eq!((lines(Mode::Lenient), lines(Mode::Strict)), (2, 4));
 }
@@ -258,6 +258,8 @@ fn a_limit_is_passed_by_valid_numbers_only_in_strict_mode() {
 #[test]
 fn the_largest_seq_is_the_largest_of_all_parts() {
     let part = |text: &[u8], offset| effect_of(text, offset, false, How { mode: Mode::Strict, ..LENIENT });
-    let whole = part(b"{\"seq\":7}\n", 0).then(part(b"{\"seq\":2}\n", 10)).then(part(b"{\"seq\":3}\n", 20));
+    let whole = part(b"{\"v\":1,\"seq\":7}\n", 0)
+        .then(part(b"{\"v\":1,\"seq\":2}\n", 16))
+        .then(part(b"{\"v\":1,\"seq\":3}\n", 32));
     assert_eq!((whole.largest_seq, whole.last_seq, whole.is_out_of_sequence), (Some(7.0), Some(3.0), true));
 }

@@ -268,7 +268,7 @@ fn a_snapshot_of_something_else_does_not_count() {
     let snapshot = path_of(&path);
     replay_both_ways(&path);
     let good = fs::read(&snapshot).unwrap();
-    let other_version = String::from_utf8_lossy(&good[..40]).replace("snapshot 3", "snapshot 2").into_bytes();
+    let other_version = String::from_utf8_lossy(&good[..40]).replace("snapshot 4", "snapshot 3").into_bytes();
     for bad in [b"".to_vec(), b"notes of mine".to_vec(), [&other_version, &good[40..]].concat(), vec![b'x'; 200_000]] {
         fs::write(&snapshot, bad).unwrap();
         assert!(load_from(&path).is_none());
@@ -379,7 +379,7 @@ fn only_a_whole_snapshot_of_this_version_counts() {
         assert!(load_from(&path).is_none(), "byte {at} of {}", good.len());
     }
     let (content, _) = good.split_last_chunk::<CHECKSUM_BYTES>().unwrap();
-    for (version, counts) in [(MAGIC.to_owned(), true), (MAGIC.replace("snapshot 3", "snapshot 2"), false)] {
+    for (version, counts) in [(MAGIC.to_owned(), true), (MAGIC.replace("snapshot 4", "snapshot 3"), false)] {
         let content = [version.as_bytes(), &content[MAGIC.len()..]].concat();
         fs::write(&sidecar, [&content[..], &digest(&content).to_le_bytes()].concat()).unwrap();
         assert_eq!(load_from(&path).is_some(), counts, "{version}");
