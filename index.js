@@ -6,7 +6,7 @@
 // Captures the built-in functions before the program can replace them, and loads the addon now, so that a missing one is reported at once.
 require('./dist/builtins.js')
 require('./dist/addon.js')
-const { CONTINUE_LATEST, SESSION_FILE_ID_PREFIX_LENGTH } = require('./dist/constants.js')
+const { CONTINUE_LATEST, DEFAULT_MAX_QUEUE_BYTES, SESSION_FILE_ID_PREFIX_LENGTH } = require('./dist/constants.js')
 const { defineLazily, lazily } = require('./dist/lazily.js')
 
 const { replaySession } = lazily(() => require('./dist/session/replay.js'))
@@ -86,6 +86,7 @@ const api = (module.exports = {
   verifyBundle,
   importBundle,
   CONTINUE_LATEST,
+  DEFAULT_MAX_QUEUE_BYTES,
   SESSION_FILE_ID_PREFIX_LENGTH,
 })
 defineLazily(api, 'RunRecorder', () => require('./dist/run/recorder.js'))

@@ -37,6 +37,7 @@ export const {
   removeStaleLock,
   cleanUpLocks,
   SessionLockedError,
+  DEFAULT_MAX_QUEUE_BYTES,
   SESSION_FILE_ID_PREFIX_LENGTH,
   RunRecorder,
   compileWorkflow,

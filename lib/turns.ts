@@ -1,5 +1,5 @@
-// Turns of the event loop. Records count as pending until the turn in which they were recorded has ended, however fast the writer is, so that a
-// program sees the same in each run.
+// Turns of the event loop. A record counts as pending until the loop has turned after it was written, however fast the writer is, so that a program
+// sees the same in each run.
 
 // Not the global one, which test environments replace or lack.
 import timers = require('node:timers')
@@ -7,26 +7,38 @@ import type { Bare } from './builtins.js'
 
 const { setImmediate } = timers
 
-/** The number of the current turn. It counts turns in which something was recorded, and ends of flushes. */
+/** What counts as pending until the loop turns. */
+interface Counting {
+  /** The loop turns. Returns whether anything is still to be written. */
+  endTurn(): boolean
+}
+
+/** The number of the current turn. It counts turns while something is pending. */
 export const turns: Bare<{ current: number }> = { __proto__: null, current: 0 }
+const counting = new Set<Counting>()
 let isEndAwaited = false
 
 function end(): void {
   isEndAwaited = false
   turns.current++
+  counting.forEach(endOne)
+  if (counting.size > 0) awaitEnd()
 }
 
-/** Returns the number of the current turn, which will change when the turn ends. */
-export function beginTurn(): number {
-  if (!isEndAwaited) {
-    isEndAwaited = true
-    // It must not give the event loop another turn: a listener of `beforeExit` that records would never end.
-    setImmediate(end).unref()
-  }
+function endOne(one: Counting): void {
+  if (!one.endTurn()) counting.delete(one)
+}
+
+function awaitEnd(): void {
+  if (isEndAwaited) return
+  isEndAwaited = true
+  // It must not give the event loop another turn: a listener of `beforeExit` that records would never end.
+  setImmediate(end).unref()
+}
+
+/** Something was recorded in this turn. Returns the number of the turn, which changes when it ends. */
+export function beginTurn(one: Counting): number {
+  counting.add(one)
+  awaitEnd()
   return turns.current
-}
-
-/** Everything recorded so far counts as pending only as long as it is. */
-export function endTurn(): void {
-  turns.current++
 }

@@ -5,7 +5,6 @@ import { native } from './addon.js'
 import type { NativeWriting, RecorderGroup } from './binding/native.js'
 import { type Bare, parseRecord, withFields, queueMicrotask, stringify } from './builtins.js'
 import type { RecordingError, RecordingOwner, RecordingWarning } from './recording-warning.js'
-import { endTurn } from './turns.js'
 
 /** The failure that ended a writing. `kept` is how many of the queued lines are in the file. */
 export interface WriteFailure {
@@ -25,6 +24,14 @@ export interface WriteFailure {
 interface Recorder {
   takeWriting(): NativeWriting | null
   dispose(): Promise<void>
+  /** The recorder of a session: what is written by now is no longer pending. */
+  endTurn?(): boolean
+}
+
+/** The acknowledgements of a recorder. */
+interface Acknowledgements {
+  settle(): void
+  leave(): void
 }
 
 /** The writings of this thread that have not warned yet, by id. The references are weak, so that unreferenced recorders are collected. */
@@ -38,7 +45,10 @@ export const ending: Bare<{ hasBegun: boolean }> = { __proto__: null, hasBegun: 
 /** Created with the first recorder, so that a program that only replays gets no exit listener. */
 function recorderGroup(): RecorderGroup {
   if (!group) {
-    group = new native.RecorderGroup((id) => writings.get(id)?.deref()?.warn())
+    group = new native.RecorderGroup(
+      (id) => writings.get(id)?.deref()?.warn(),
+      (id) => writings.get(id)?.deref()?.settle(),
+    )
     // Before other listeners, of which one may record and then call `process.exit` again.
     process.prependListener('exit', leave)
     if ((process as NodeJS.Process & { _exiting?: boolean })._exiting) leave()
@@ -50,6 +60,7 @@ function recorderGroup(): RecorderGroup {
 /** From now on, recording waits until its records are written, and warns at once: no later turn of the event loop will. */
 function leave(): void {
   ending.hasBegun = true
+  for (const writing of writings.values()) writing.deref()?.commits?.leave()
   group?.leave()
   warnAll()
 }
@@ -73,6 +84,7 @@ function drainBeforeExecve(): void {
 
 export class Writing<R extends Recorder> {
   recorder: R
+  commits: Acknowledgements | undefined
   #native: NativeWriting
   #id: number
   #onWarning: ((warning: RecordingWarning) => void) | undefined
@@ -103,7 +115,7 @@ export class Writing<R extends Recorder> {
     const queued = this.#native.unflushed()
     if (queued === null) {
       await undefined
-      return endTurn()
+      return this.settle()
     }
     const failure = await this.#flushThisTurn()
     if (failure && !failure.isEnvironmental && queued > failure.kept) throw writeError(failure)
@@ -114,7 +126,7 @@ export class Writing<R extends Recorder> {
     this.#flushing ??= Promise.resolve().then(async () => {
       this.#flushing = undefined
       await this.#native.flush()
-      endTurn()
+      this.settle()
       this.warn()
       const failure = this.#native.failure()
       return failure === null ? null : parseRecord<WriteFailure>(failure)
@@ -125,9 +137,15 @@ export class Writing<R extends Recorder> {
   /** Resolves when everything is written, and the file is closed and unlocked. */
   async dispose(): Promise<void> {
     await this.recorder.dispose()
-    endTurn()
+    this.settle()
     // Failures are reported by `onWarning` and by flushes; `dispose` does not reject.
     this.warn()
+  }
+
+  /** Everything written so far is no longer pending, and is acknowledged. */
+  settle(): void {
+    this.recorder.endTurn?.()
+    this.commits?.settle()
   }
 
   /** Reports the writer's failure to `onWarning`, once. */
@@ -182,7 +200,8 @@ export function shownOwner(owner: RecordingOwner | undefined): string {
   return owner ? `process ${owner.pid} on ${owner.host}, which started ${owner.startTime}` : 'another recorder'
 }
 
-function writeError({ code, errno, syscall, message, path: filePath }: WriteFailure): RecordingError {
+/** The error for a record that is lost because of a failure. */
+export function writeError({ code, errno, syscall, message, path: filePath }: WriteFailure): RecordingError {
   const where = message.includes(filePath) ? '' : ` '${filePath}'`
   // `FileReplaced` is found when the file is opened, and has no number of the system.
   return withFields(new Error(`${message}${where}`), { errno: errno ?? 0, code, syscall: syscall ?? 'open', path: filePath })

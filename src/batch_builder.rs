@@ -2,11 +2,12 @@
 
 use super::job::{Batch, JobEnd, OutputTape, Progress};
 use super::json::{JsonText, number_json};
-use super::message_json::message_json;
+use super::message_json::{append_shown, message_json};
 use session_tape_core::json::Span;
 use session_tape_core::lines::{LineSource, ReadError};
 use session_tape_core::session::{
-    Checkpoint, CurrentMetadata, ItemRef, ItemTape, Message, Outcome, SessionEventRef, TAPE_BYTES,
+    Checkpoint, CurrentMetadata, ItemRef, ItemTape, Message, NewMarker, Outcome, Replay, SessionEventRef, TAPE_BYTES,
+    append_item,
 };
 use session_tape_core::tape::{FinishedTape, OwnText, TapeBuilder};
 
@@ -69,8 +70,13 @@ impl BatchBuilder {
     }
 
     /// Appends as many items as fit. Returns their number.
-    pub fn append_items(&mut self, items: &[ItemRef], source: &LineSource) -> Result<usize, ReadError> {
-        let mut scratch = Vec::new();
+    pub fn append_items(
+        &mut self,
+        items: &[ItemRef],
+        markers: &[NewMarker],
+        source: &LineSource,
+    ) -> Result<usize, ReadError> {
+        let (mut scratch, mut json) = (Vec::new(), Vec::new());
         let (mut rest, mut appended) = (&items[..batch_length(items)], 0);
         if self.is_empty() {
             self.tape.reserve(rest.iter().map(|item| item.length as usize).sum());
@@ -83,7 +89,13 @@ impl BatchBuilder {
             let bytes = source.bytes_at(start, (end - start) as usize, &mut scratch)?;
             for item in now {
                 let at = (item.offset - start) as usize;
-                if !self.append(Belonging::Item, &bytes[at..at + item.length as usize]) {
+                let mut text = &bytes[at..at + item.length as usize];
+                if item.marker.is_some() {
+                    json.clear();
+                    append_item(&mut json, item, markers, source)?;
+                    text = &json;
+                }
+                if !self.append(Belonging::Item, text) {
                     return Ok(appended);
                 }
                 appended += 1;
@@ -142,8 +154,8 @@ impl BatchBuilder {
         JobEnd::done_behind(json, tape, |json| json.syntax("{}"))
     }
 
-    /// Finishes the last batch of a job whose replay has this outcome and `items` items of history.
-    pub fn finish_outcome(mut self, outcome: &Outcome<'_>, items: usize) -> JobEnd {
+    /// Finishes the last batch of a job whose replay has this outcome.
+    pub fn finish_outcome(mut self, outcome: &Outcome<'_>, replay: &Replay) -> JobEnd {
         if outcome.metadata.is_err() {
             return self.finish_failed();
         }
@@ -153,10 +165,17 @@ impl BatchBuilder {
             json.key("lastSeq");
             json.number(outcome.last_seq);
             json.member("eventCount", &outcome.event_count);
-            json.member("historyLength", &items);
+            json.member("historyLength", &replay.items().len());
             json.member("sequenceCorrupt", &outcome.is_out_of_sequence);
             json.member("isNamed", &outcome.session_name.is_some());
             json.member("isFork", &outcome.ancestry.is_some());
+            json.member("isPurged", &outcome.purge_frontier.is_some());
+            json.member("isStrict", &outcome.unknown_events.is_some());
+            let mut invalidated = replay.invalidated().peekable();
+            if invalidated.peek().is_some() {
+                json.key("invalidated");
+                json.array(invalidated, |json, index| json.value(&index));
+            }
             json.close();
         })
     }
@@ -240,8 +259,10 @@ pub fn batch_length(items: &[ItemRef]) -> usize {
 
 /// The number of items that lie so close together that one read is cheaper than several.
 fn read_together(items: &[ItemRef]) -> usize {
-    let gap = |pair: &[ItemRef]| pair[1].offset - (pair[0].offset + u64::from(pair[0].length));
-    items.windows(2).position(|pair| gap(pair) > READ_TOGETHER).map_or(items.len(), |at| at + 1)
+    // Items of an edited history need not be in the order of the file.
+    let gap = |pair: &[ItemRef]| pair[1].offset.checked_sub(pair[0].offset + u64::from(pair[0].length));
+    let is_apart = |pair: &[ItemRef]| gap(pair).is_none_or(|gap| gap > READ_TOGETHER);
+    items.windows(2).position(is_apart).map_or(items.len(), |at| at + 1)
 }
 
 fn append_session_event(
@@ -293,9 +314,30 @@ pub fn metadata_json(metadata: &CurrentMetadata<'_>) -> Vec<u8> {
         (b"workspaceDirs", metadata.workspace_dirs),
         (b"startTime", metadata.start_time),
     ];
-    let optional = [(&b"cwd"[..], metadata.cwd), (b"title", metadata.title)];
+    let optional = [
+        (&b"cwd"[..], metadata.cwd),
+        (b"title", metadata.title),
+        (b"kind", metadata.kind),
+        (b"parentSessionId", metadata.parent_session_id),
+    ];
     let optional = optional.into_iter().filter_map(|(key, value)| value.map(|value| (key, value)));
     object_json(members.into_iter().chain(optional))
+}
+
+/// The types of unknown events, each in an array with its number; the type is missing for events without one.
+pub fn unknown_events_json(unknown: &[(Option<&[u8]>, u64)]) -> Vec<u8> {
+    let mut json = b"[".to_vec();
+    for (name, count) in unknown {
+        json.extend_from_slice(if json.len() == 1 { b"[" } else { b",[" });
+        json.extend_from_slice(count.to_string().as_bytes());
+        if let Some(name) = name {
+            json.push(b',');
+            append_shown(&mut json, name);
+        }
+        json.push(b']');
+    }
+    json.push(b']');
+    json
 }
 
 /// A JSON object with these keys and JSON texts.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use napi::bindgen_prelude::{Function, Result, Utf16String};
 use napi_derive::napi;
 
-use super::batch_builder::{checkpoint_json, metadata_json, object_json};
+use super::batch_builder::{checkpoint_json, metadata_json, object_json, unknown_events_json};
 use super::job::{Closed, JobEnd, NativeJob, Progress, Sender, new_job};
 use super::json::{JsonText, number_json};
 use super::message_json::message_json;
@@ -144,7 +144,13 @@ fn outcome_json(outcome: &Outcome<'_>, metadata: &[u8], items: usize) -> Vec<u8>
         (b"checkpoints", &checkpoints),
         (b"warnings", &warnings),
     ];
-    let optional = [(&b"name"[..], outcome.session_name), (b"ancestry", outcome.ancestry)];
+    let unknown = outcome.unknown_events.as_deref().map(unknown_events_json);
+    let optional = [
+        (&b"name"[..], outcome.session_name),
+        (b"ancestry", outcome.ancestry),
+        (b"semanticMediaPurgeFrontier", outcome.purge_frontier),
+        (b"unknownEvents", unknown.as_deref()),
+    ];
     let optional = optional.into_iter().filter_map(|(key, value)| value.map(|value| (key, value)));
     object_json(members.into_iter().chain(optional))
 }

@@ -29,6 +29,8 @@ pub struct NativeForkOptions {
     /// JSON text.
     pub start_payload: String,
     pub now: f64,
+    /// JSON texts of the items that the new session begins with, if they are not those of the source.
+    pub contents: Option<Vec<String>>,
 }
 
 /// Creates the file of a new session. The result has `filePath` and `lastSeq`, the number of its last record; or `failed`, the step that
@@ -50,6 +52,7 @@ pub fn fork_session(options: NativeForkOptions, on_ready: Function<'_, (), ()>) 
             mode: options.mode,
             start_payload: options.start_payload.into_bytes(),
             milliseconds: options.now,
+            contents: options.contents,
         };
         match fork(&source, &target) {
             Ok(made) => JobEnd::done(|json| {

@@ -26,6 +26,7 @@ fn part_length(part: &MessagePart<'_>) -> usize {
     match part {
         MessagePart::Text(text) => text.len(),
         MessagePart::Json(value) => value.len(),
+        MessagePart::OwnJson(value) => value.len(),
         MessagePart::Utf16(units) => 6 * units.len(),
     }
 }
@@ -34,6 +35,7 @@ fn append_part(json: &mut Vec<u8>, part: &MessagePart<'_>) {
     match part {
         MessagePart::Text(text) => append_string(json, text),
         MessagePart::Json(value) => append_shown(json, value),
+        MessagePart::OwnJson(value) => append_shown(json, value),
         MessagePart::Utf16(units) => append_utf16(json, units),
     }
 }
@@ -57,7 +59,7 @@ fn append_utf16(json: &mut Vec<u8>, units: &[u16]) {
 
 /// Appends a value that JavaScript will show: as that value, or as a string with its text if it is nested too deeply for
 /// `JSON.stringify`.
-fn append_shown(json: &mut Vec<u8>, value: &[u8]) {
+pub fn append_shown(json: &mut Vec<u8>, value: &[u8]) {
     if depth(value) <= DEEPEST_SHOWN {
         json.extend_from_slice(value);
     } else {

@@ -4,14 +4,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use napi::Env;
-use napi::bindgen_prelude::{Function, FunctionCallContext, Object, Result, Utf16String};
+use napi::bindgen_prelude::{Error, Function, FunctionCallContext, Object, Result, Utf16String};
 use napi_derive::napi;
 
-use super::text::JsText;
+use super::text::{JsText, OutputText};
 use super::writing::{NativeWriting, RecorderGroup, deferred};
 use session_tape_core::disk::Durability;
+use session_tape_core::json::Payload;
 use session_tape_core::lines::WriteError;
-use session_tape_core::session::{EventType, FileNameForm, Record, Recorder, RecorderConfig};
+use session_tape_core::session::{
+    EventType, FileNameForm, HistoryError, ItemHash, Record, Recorder, RecorderConfig, Watched,
+};
 
 /// The configuration of a recorder, validated by JavaScript.
 #[napi(object, object_to_js = false)]
@@ -29,6 +32,33 @@ pub struct NativeRecorderConfig {
     /// JSON text.
     pub start_payload: String,
     pub now: f64,
+}
+
+/// What to record so that a replay gives another history: a rewind, then replacements, then the items from an index on.
+#[napi(object, object_from_js = false)]
+pub struct NativeTail {
+    /// Number of items to rewind.
+    pub removed: u32,
+    /// The key of the first of them, if the rewind can name it.
+    pub cut: Option<f64>,
+    /// The indices of the items that are replaced, and their keys.
+    pub replaced: Vec<u32>,
+    pub keys: Vec<f64>,
+    /// Index of the first item to append.
+    pub appended_from: u32,
+}
+
+/// The hash of an item that is given as JSON text: 24 characters up to U+00FF.
+#[napi(catch_unwind, ts_return_type = "string")]
+pub fn hash_item(item: JsText) -> Result<OutputText> {
+    let mut text = Vec::with_capacity(item.size());
+    item.append_to(&mut text)?;
+    Ok(OutputText::Latin1(ItemHash::of(&text).to_bytes().to_vec()))
+}
+
+/// The hashes of items, which are passed as their joined texts.
+fn hashes_of(text: &Utf16String) -> Vec<ItemHash> {
+    ItemHash::list(&text.iter().map(|unit| *unit as u8).collect::<Vec<_>>())
 }
 
 /// The recorder of one session.
@@ -66,6 +96,7 @@ impl NativeRecorder {
         let tell = slot.clone();
         let on_failure = move |failure: &_| tell.put(failure);
         let recorder = Recorder::new(recorder_config, config.start_payload.as_bytes(), config.now, on_failure);
+        recorder.writer().acknowledge_with(group.acknowledgement(config.id));
         let writing = Some(group.add(recorder.writer(), slot));
         NativeRecorder { recorder: Arc::new(recorder), writing }
     }
@@ -76,8 +107,7 @@ impl NativeRecorder {
         self.writing.take()
     }
 
-    /// Returns the function that records an event of a known type, given the type's index, the payload's JSON text and the time; and a
-    /// fourth argument if a turn begins, as for [`begin_turn`](Self::begin_turn).
+    /// Returns the function that records an event of a known type, given the type's index, the payload's JSON text and the time.
     /// That function returns the record's number, or NaN if the recorder is inactive. It is called for every event, and calling a
     /// method of a class instead would take one and a half times as long.
     #[napi(catch_unwind)]
@@ -132,35 +162,100 @@ impl NativeRecorder {
         self.recorder.missing() as f64
     }
 
-    /// A turn of the event loop begins in which records are counted as pending until it ends.
+    /// Records an event whose acknowledgement will be watched: the caller must call [`watch`](Self::watch) in this turn. Returns the same as
+    /// [`record_other`](Self::record_other), or null if the queue has no room for it.
     #[napi(catch_unwind)]
-    pub fn begin_turn(&self) {
-        self.recorder.writer().begin_turn();
+    pub fn record_watched(
+        &self,
+        type_json: String,
+        payload: Option<JsText>,
+        now: f64,
+        max_bytes: f64,
+    ) -> Result<Option<f64>> {
+        let record = Record { type_json: type_json.as_bytes(), milliseconds: now, payload };
+        Ok(match self.recorder.record_watched(record, max_bytes)? {
+            Watched::Recorded(number) => Some(number),
+            Watched::Inactive => Some(f64::NAN),
+            Watched::NoRoom => None,
+        })
     }
 
-    /// Number of records that are not in the file yet, and of those that were written in this turn if it has not ended.
+    /// Asks for one acknowledgement of what is recorded. Returns true if everything that is queued is acknowledged already; then the next batch
+    /// is acknowledged.
     #[napi(catch_unwind)]
-    pub fn pending_records(&self, in_turn: bool) -> f64 {
-        self.recorder.pending(in_turn).0 as f64
+    pub fn watch(&self) -> bool {
+        self.recorder.writer().watch()
     }
 
-    /// Number of bytes that are not in the file yet, and of those that were written in this turn if it has not ended.
+    /// Asks for an acknowledgement of each batch from now on.
     #[napi(catch_unwind)]
-    pub fn pending_bytes(&self, in_turn: bool) -> f64 {
-        self.recorder.pending(in_turn).1 as f64
+    pub fn observe(&self) {
+        self.recorder.writer().observe();
+    }
+
+    /// Whether a record of the file, or one that waits for its creation, has this number.
+    #[napi(catch_unwind)]
+    pub fn has_recorded(&self, seq: f64) -> bool {
+        self.recorder.has_recorded(seq)
+    }
+
+    /// The offset at which a record's line ended when it was written; NaN before it is acknowledged.
+    #[napi(catch_unwind)]
+    pub fn line_end(&self, seq: f64) -> f64 {
+        self.recorder.line_end(seq).map_or(f64::NAN, |end| end as f64)
+    }
+
+    /// The number of the last record of the file that is acknowledged; NaN if none is.
+    #[napi(catch_unwind)]
+    pub fn acknowledged(&self) -> f64 {
+        self.recorder.acknowledged().unwrap_or(f64::NAN)
+    }
+
+    /// What to record so that a replay of the file gives the items with these hashes. Throws if the file can't be replayed.
+    #[napi(catch_unwind)]
+    pub fn tail_to(&self, hashes: Utf16String) -> Result<NativeTail> {
+        let tail = self.recorder.tail_to(&hashes_of(&hashes)).map_err(|error| match error {
+            HistoryError::Replay(error) => Error::from_reason(error.message().to_string()),
+            HistoryError::NotWritten => Error::from_reason("what was recorded is not written yet"),
+        })?;
+        let (replaced, keys) = tail.replaced.iter().map(|(index, key)| (*index as u32, *key as f64)).unzip();
+        Ok(NativeTail {
+            removed: tail.removed as u32,
+            cut: tail.cut.map(|key| key as f64),
+            replaced,
+            keys,
+            appended_from: tail.appended_from as u32,
+        })
+    }
+
+    /// Sets the history that a replay of the file gives, by the hashes of its items.
+    #[napi(catch_unwind)]
+    pub fn set_history(&self, hashes: Utf16String) {
+        self.recorder.set_history(hashes_of(&hashes));
+    }
+
+    /// The event loop turns: what is written by now is no longer pending. Returns whether anything is still to be written.
+    #[napi(catch_unwind)]
+    pub fn end_turn(&self) -> bool {
+        self.recorder.writer().end_turn()
+    }
+
+    /// Number of records that were not in the file when the event loop last turned.
+    #[napi(catch_unwind)]
+    pub fn pending_records(&self) -> f64 {
+        self.recorder.pending().0 as f64
+    }
+
+    /// Number of bytes that were not in the file when the event loop last turned.
+    #[napi(catch_unwind)]
+    pub fn pending_bytes(&self) -> f64 {
+        self.recorder.pending().1 as f64
     }
 }
-
-/// Number of arguments of the function of [`NativeRecorder::recording`]. One more says that a turn of the event loop begins, which a call
-/// of its own would make twice as expensive.
-const KNOWN_ARGUMENTS: usize = 3;
 
 fn record_known(recorder: &Recorder, call: &FunctionCallContext<'_>) -> Result<f64> {
     let known_type: u32 = call.get(0)?;
     let Some(event_type) = KNOWN_TYPES.get(known_type as usize) else { return Ok(f64::NAN) };
-    if call.length() > KNOWN_ARGUMENTS {
-        recorder.writer().begin_turn();
-    }
     let number = recorder.record(Record {
         type_json: event_type.as_json().as_bytes(),
         milliseconds: call.get(2)?,

@@ -7,7 +7,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::batch_builder::{BatchBuilder, Belonging, batch_length, checkpoint_json, failure, metadata_json};
+use super::batch_builder::{
+    BatchBuilder, Belonging, batch_length, checkpoint_json, failure, metadata_json, unknown_events_json,
+};
 use super::job::{Batch, Closed, JobEnd, Progress, ProgressReporter, Sender};
 use super::message_json::message_json;
 use super::reading::every;
@@ -63,7 +65,7 @@ pub fn send_items(replay: &Replay, range: Range<usize>, sender: &Sender) -> Resu
     let (mut sent, mut batch) = (0, BatchBuilder::default());
     loop {
         batch.begin(sent);
-        match batch.append_items(&items[sent..], replay.source()) {
+        match batch.append_items(&items[sent..], replay.markers(), replay.source()) {
             Ok(count) => sent += count,
             Err(error) => return Ok(failure(&ReplayError::from(error).message())),
         }
@@ -80,11 +82,11 @@ pub fn whole_replay(replay: &Replay, audit_trail: bool) -> Option<JobEnd> {
     let (items, events) = (replay.items(), replay.session_events());
     let mut batch = BatchBuilder::default();
     batch.begin(0);
-    let is_whole = batch.append_items(items, replay.source()).ok()? == items.len()
+    let is_whole = batch.append_items(items, replay.markers(), replay.source()).ok()? == items.len()
         && batch.append_events(events, replay.source(), audit_trail).ok()? == events.len();
     let outcome = replay.outcome(None);
     let has_all = is_whole && outcome_values(&outcome).all(|(belonging, json)| batch.append(belonging, &json));
-    has_all.then(|| batch.finish_outcome(&outcome, items.len()))
+    has_all.then(|| batch.finish_outcome(&outcome, replay))
 }
 
 struct SessionBatches<'s> {
@@ -162,7 +164,9 @@ impl<'s> SessionBatches<'s> {
     fn early_batch(&mut self, replay: &mut Replay) -> Result<Option<Batch>, ReplayError> {
         let settled = replay.scanned().saturating_sub(self.run_ahead);
         let ready = unsent(replay, self.options.items, self.items);
-        let ready = ready.partition_point(|item| item.offset < settled);
+        // Any item of an edited history may change again.
+        let is_edited = replay.is_edited();
+        let ready = if is_edited { 0 } else { ready.partition_point(|item| item.offset < settled) };
         let laid_out = replay.tapes().next_items(self.items);
         let gap = laid_out.as_ref().map_or(ready, |items| ready.min(items.start - self.items));
         self.batch.begin(self.items);
@@ -175,7 +179,7 @@ impl<'s> SessionBatches<'s> {
         }
         let missing = &replay.items()[self.items..self.items + gap];
         if batch_length(missing) < gap || (gap > 0 && gap < ready) {
-            self.items += self.batch.append_items(missing, replay.source())?;
+            self.items += self.batch.append_items(missing, replay.markers(), replay.source())?;
         } else if !self.reporter.is_due(replay.scanned()) {
             return Ok(None);
         }
@@ -233,7 +237,7 @@ impl<'s> SessionBatches<'s> {
     fn append_next(&mut self, replay: &Replay, end: Option<usize>) -> Result<(), ReplayError> {
         let unsent = unsent(replay, self.options.items, self.items);
         let missing = end.map_or(unsent, |end| &unsent[..end - self.items]);
-        self.items += self.batch.append_items(missing, replay.source())?;
+        self.items += self.batch.append_items(missing, replay.markers(), replay.source())?;
         if self.unsent(replay).is_empty() {
             let events = &replay.session_events()[self.events..];
             self.events += self.batch.append_events(events, replay.source(), self.options.audit_trail)?;
@@ -267,7 +271,7 @@ impl<'s> SessionBatches<'s> {
         }
         let total = replay.source().size();
         self.reporter.advance(Progress { bytes: total, total, files: None });
-        Ok(self.reporter.finish(self.batch.finish_outcome(outcome, replay.items().len())))
+        Ok(self.reporter.finish(self.batch.finish_outcome(outcome, replay)))
     }
 }
 
@@ -285,11 +289,15 @@ fn outcome_values(outcome: &Outcome<'_>) -> impl Iterator<Item = (Belonging, Vec
     checkpoints.chain(results.map(|json| (Belonging::Result, json)))
 }
 
-/// The error, or the metadata followed by the session's name and ancestry if it has them.
+/// The error, or the metadata followed by the session's name, its ancestry, the frontier of its last purge and its unknown events, if it has them.
 fn results_json(outcome: &Outcome<'_>) -> impl Iterator<Item = Vec<u8>> {
-    let (metadata, more) = match &outcome.metadata {
-        Ok(metadata) => (metadata_json(metadata), [outcome.session_name, outcome.ancestry]),
-        Err(error) => (message_json(&error.message()), [None, None]),
+    let (metadata, more, unknown) = match &outcome.metadata {
+        Ok(metadata) => (
+            metadata_json(metadata),
+            [outcome.session_name, outcome.ancestry, outcome.purge_frontier],
+            outcome.unknown_events.as_deref().map(unknown_events_json),
+        ),
+        Err(error) => (message_json(&error.message()), [None; 3], None),
     };
-    std::iter::once(metadata).chain(more.into_iter().flatten().map(<[u8]>::to_vec))
+    std::iter::once(metadata).chain(more.into_iter().flatten().map(<[u8]>::to_vec)).chain(unknown)
 }

@@ -14,15 +14,16 @@ use serde::Serialize;
 use super::error_json::ErrorJson;
 use super::json::JsonText;
 use super::text::OutputText as JsonString;
-use session_tape_core::lines::{LAST_WRITES, Shared, WriteFailure, Writer};
+use session_tape_core::lines::{AcknowledgeHook, LAST_WRITES, Shared, WriteFailure, Writer};
 
-/// Does not hold the process open.
-type OnFailure = ThreadsafeFunction<u32, (), u32, Status, false, true, 0>;
+/// Calls JavaScript with the id of a recorder. Does not hold the process open.
+type OnRecorder = ThreadsafeFunction<u32, (), u32, Status, false, true, 0>;
 
 /// The recorders of one JavaScript environment: that of the main thread or of a worker.
 #[napi]
 pub struct RecorderGroup {
-    on_failure: Arc<OnFailure>,
+    on_failure: Arc<OnRecorder>,
+    on_acknowledged: Arc<OnRecorder>,
     writers: Arc<Writers>,
 }
 
@@ -87,16 +88,19 @@ impl Writers {
 
 #[napi]
 impl RecorderGroup {
-    /// `on_failure` is called with the id of a recorder that failed.
+    /// `on_failure` is called with the id of a recorder that failed, `on_acknowledged` with that of one whose acknowledgement was asked for.
     #[napi(constructor, catch_unwind)]
-    pub fn new(env: Env, on_failure: Function<'_, u32, ()>) -> Result<Self> {
-        let on_failure =
-            on_failure.build_threadsafe_function::<u32>().callee_handled::<false>().weak::<true>().build()?;
+    pub fn new(env: Env, on_failure: Function<'_, u32, ()>, on_acknowledged: Function<'_, u32, ()>) -> Result<Self> {
+        let callable = |function: Function<'_, u32, ()>| -> Result<Arc<OnRecorder>> {
+            let builder = function.build_threadsafe_function::<u32>().callee_handled::<false>().weak::<true>();
+            Ok(Arc::new(builder.build()?))
+        };
+        let (on_failure, on_acknowledged) = (callable(on_failure)?, callable(on_acknowledged)?);
         let writers = Writers::new();
         // Runs when the process or the worker ends by itself or is terminated. `process.exit` does not run it: then JavaScript
         // has called `leave`.
         env.add_env_cleanup_hook(writers.clone(), |writers| writers.end())?;
-        Ok(RecorderGroup { on_failure: Arc::new(on_failure), writers })
+        Ok(RecorderGroup { on_failure, on_acknowledged, writers })
     }
 
     /// Waits until everything is written, but no longer than two seconds. From then on, recording waits in the same way.
@@ -120,7 +124,7 @@ pub fn drain_all_recorders() {
 #[derive(Clone)]
 pub struct FailureSlot {
     failure: Arc<OnceLock<WriteFailure>>,
-    on_failure: Arc<OnFailure>,
+    on_failure: Arc<OnRecorder>,
     id: u32,
 }
 
@@ -136,6 +140,14 @@ impl RecorderGroup {
     /// The slot for the failure of the recorder with this id.
     pub fn failure_slot(&self, id: u32) -> FailureSlot {
         FailureSlot { failure: Arc::default(), on_failure: self.on_failure.clone(), id }
+    }
+
+    /// The hook for the acknowledgements of the recorder with this id.
+    pub fn acknowledgement(&self, id: u32) -> AcknowledgeHook {
+        let on_acknowledged = self.on_acknowledged.clone();
+        Arc::new(move || {
+            let _ = on_acknowledged.call(id, ThreadsafeFunctionCallMode::NonBlocking);
+        })
     }
 
     /// Adds a writer, whose failure goes to `slot`, to this group.

@@ -240,7 +240,7 @@ describe('exit codes', () => {
     spawnSync('chmod', ['755', sessionDirectory(), directory]);
     spawnSync('chmod', ['000', secret]);
     const { unreadable } = await resultOf(['sessions', directory], 1, unprivileged!);
-    expect(unreadable).toEqual([{ filePath: secret, reason: expect.stringContaining('EACCES') }]);
+    expect(unreadable).toEqual([{ filePath: secret, sessionId: null, reason: expect.stringContaining('EACCES') }]);
     spawnSync('chmod', ['000', directory]);
     expect(await errorOf(['sessions', directory], 2, unprivileged!)).toMatchObject({ code: 'EACCES', path: directory });
     spawnSync('chmod', ['755', directory]);

@@ -138,7 +138,7 @@ describe('the skipped files', () => {
     afterListing(() => rmSync(gone));
     const found = await targetsIn(directory);
     expect(shown(found)).toStrictEqual(['b']);
-    expect(found.skipped).toStrictEqual([{ filePath: gone, reason: `Failed to read file: ENOENT: no such file or directory, open '${gone}'` }]);
+    expect(found.skipped).toStrictEqual([{ filePath: gone, sessionId: 'a', reason: `Failed to read file: ENOENT: no such file or directory, open '${gone}'` }]);
   });
 
   test('contain a file that changes to another project after its header was read', async () => {

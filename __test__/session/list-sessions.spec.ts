@@ -84,7 +84,7 @@ describe('a listing', () => {
         ['ENOENT', join(root(), 'none', 'deeper')],
       ],
       async ([code, directory]) => {
-        expect(await listSessions(directory)).toStrictEqual({ sessions: [], unreadable: [{ filePath: directory, reason: expect.stringContaining(code) }] });
+        expect(await listSessions(directory)).toStrictEqual({ sessions: [], unreadable: [{ filePath: directory, sessionId: null, reason: expect.stringContaining(code) }] });
       },
     ));
 
@@ -312,7 +312,7 @@ describe('files that cannot be read', () => {
     expect(reasonsOf(directory, listing)).toStrictEqual({ 'secret.jsonl': expect.stringContaining('EACCES') });
     const closed = directoryOf({ 'good.jsonl': session() });
     chmodSync(closed, 0);
-    expect(await childReport('child-listing.mjs', ['list', closed], user)).toStrictEqual({ sessions: [], unreadable: [{ filePath: closed, reason: expect.stringContaining('EACCES') }] });
+    expect(await childReport('child-listing.mjs', ['list', closed], user)).toStrictEqual({ sessions: [], unreadable: [{ filePath: closed, sessionId: null, reason: expect.stringContaining('EACCES') }] });
     expect(await childReport('child-listing.mjs', ['headers', join(closed, 'good.jsonl'), join(directory, 'good.jsonl')], user)).toStrictEqual([null, START_PAYLOAD]);
   });
 });

@@ -107,12 +107,20 @@ export function recordsOfBytes(bytes, { strict = false } = {}) {
   const records = [...placedLines(bytes)].map(({ offset, length, text }, at, { length: count }) => {
     const record = parsed(text) ?? null;
     const status = statusOf(fold, text, at + 1 === count);
-    // An item of the history is parsed on its own, so it is equal to no other.
-    const added = status === 'ok' && ['content', 'compressed'].includes(record.type) ? fold.history.at(-1) : undefined;
-    return { line: at + 1, offset, length, record, status, added };
+    return { line: at + 1, offset, length, record, status };
   });
-  const remaining = new Set(fold.history);
-  return records.map(({ added, ...record }) => (added === undefined ? record : { ...record, inHistory: remaining.has(added) }));
+  const remaining = new Set(fold.history.map((item) => fold.lineOf.get(item)));
+  return records.map((record) =>
+    record.status === 'ok' && hasItems(record.record) ? { ...record, inHistory: remaining.has(record.line) } : record,
+  );
+}
+
+/** Whether an event that fits has items. */
+function hasItems({ type, payload }) {
+  if (type === 'density_mutation') return payload.replacements.length > 0;
+  if (type === 'chronology_bind') return payload.content !== undefined;
+  if (type === 'semantic_media_purge') return payload.history.length > 0;
+  return ['content', 'compressed', 'synthetic_insert'].includes(type);
 }
 
 /** Folds a line and returns its status. */
@@ -123,7 +131,8 @@ function statusOf(fold, text, isLast) {
   if (event === undefined) return text.trim() === '' ? null : isLast ? 'torn' : 'unparseable';
   if (event === null) return null;
   if (fold.unknown > before.unknown) return 'unknown';
-  const isRefused = fold.malformed > before.malformed || fold.unnumbered > before.unnumbered || fold.error !== before.error;
+  // Whether an edit fits the history is no matter of its line.
+  const isRefused = fold.malformed - fold.misfits > before.malformed - before.misfits || fold.unnumbered > before.unnumbered || fold.error !== before.error;
   return isRefused ? 'malformed' : 'ok';
 }
 
@@ -198,9 +207,15 @@ function startFold(expectedProjectHash, { throughSeq = Infinity, auditTrail = fa
     sessionName: undefined,
     ancestry: undefined,
     checkpointEvents: [],
+    semanticMediaPurgeFrontier: undefined,
+    // The line that each item of the history stands in.
+    lineOf: new WeakMap(),
     eventCount: 0,
     unknown: 0,
+    unknownEvents: new Map(),
     malformed: 0,
+    // Of these, edits that do not fit the history.
+    misfits: 0,
     // Strict mode: lines that parsed but have no valid `seq`.
     unnumbered: 0,
     unparseable: 0,
@@ -222,6 +237,10 @@ function foldLine(fold, line) {
     return true;
   }
   if (event === null) return true;
+  if (fold.strict && event.v !== 1 && event.v !== 2) {
+    fold.error = `Unsupported recording version ${String(event.v)} at line ${fold.lineNumber}`;
+    return false;
+  }
   if (fold.strict && !isSequence(event.seq)) {
     fold.unnumbered += 1;
     warn(fold, `Line ${fold.lineNumber}: malformed sequence number, skipping`);
@@ -276,6 +295,7 @@ const malformedName = (type) => (type === 'session_event' ? type : `${type} even
 function applyUnknown(fold, type) {
   fold.unknown += 1;
   const shown = typeof type === 'string' ? type : JSON.stringify(type);
+  fold.unknownEvents.set(String(shown), (fold.unknownEvents.get(String(shown)) ?? 0) + 1);
   warn(fold, `Line ${fold.lineNumber}: unknown event type '${shown}', skipping`);
 }
 
@@ -284,8 +304,10 @@ function applySessionStart(fold, payload) {
     warn(fold, `session_start at line ${fold.lineNumber} (expected line 1)`);
     return;
   }
-  const required = fold.strict ? STRICTLY_REQUIRED : ['sessionId', 'projectHash'];
-  if (!isObject(payload) || !required.every((key) => isFilledString(payload[key]))) {
+  const required = fold.strict ? ['sessionId', 'projectHash', 'startTime'] : ['sessionId', 'projectHash'];
+  const isWhole = isObject(payload) && required.every((key) => isFilledString(payload[key]));
+  const hasModel = isWhole && typeof payload.provider === 'string' && typeof payload.model === 'string';
+  if (!isWhole || (fold.strict && !hasModel)) {
     fold.error = `Invalid session_start: missing ${fold.strict ? 'or malformed ' : ''}required fields`;
     return;
   }
@@ -303,9 +325,10 @@ function applySessionStart(fold, payload) {
     startTime: stringOrEmpty(payload.startTime),
   };
   if (typeof payload.cwd === 'string') fold.metadata.cwd = payload.cwd;
+  if (!fold.strict) return;
+  fold.metadata.kind = payload.kind === 'subagent' ? 'subagent' : 'main';
+  if (typeof payload.parentSessionId === 'string') fold.metadata.parentSessionId = payload.parentSessionId;
 }
-
-const STRICTLY_REQUIRED = ['sessionId', 'projectHash', 'provider', 'model', 'startTime'];
 
 /**
  * By event type: applies the payload and returns true, if the payload fits. Otherwise returns false, or a description of what is malformed
@@ -316,7 +339,7 @@ const EFFECTS = new Map([
     'content',
     (fold, { content }) => {
       if (!isItem(fold, content)) return false;
-      fold.history.push(content);
+      fold.history.push(placed(fold, content));
       return true;
     },
   ],
@@ -324,17 +347,79 @@ const EFFECTS = new Map([
     'compressed',
     (fold, { summary, itemsCompressed }) => {
       if (!isItem(fold, summary) || typeof itemsCompressed !== 'number') return false;
-      fold.history = [summary];
+      fold.history = [placed(fold, summary)];
       return true;
     },
   ],
   [
     'rewind',
-    (fold, { itemsRemoved }) => {
+    (fold, { itemsRemoved, cutSeq }) => {
       if (typeof itemsRemoved !== 'number' || !(itemsRemoved >= 0)) return false;
-      fold.history.length = Math.max(0, fold.history.length - Math.ceil(itemsRemoved));
+      if (cutSeq !== undefined && !isSequence(cutSeq)) {
+        fold.malformed += 1;
+        warn(fold, `Line ${fold.lineNumber}: malformed rewind cut marker, falling back to item count`);
+      }
+      const cut = isSequence(cutSeq) ? indexOfKey(fold, cutSeq) : -1;
+      fold.history.length = cut === -1 ? Math.max(0, fold.history.length - Math.ceil(itemsRemoved)) : cut;
       return true;
     },
+  ],
+  [
+    'density_mutation',
+    (fold, { removedSeqs, replacements }) => {
+      if (!Array.isArray(removedSeqs) || !removedSeqs.every(isSequence)) return false;
+      if (!Array.isArray(replacements) || !replacements.every(isReplacement)) return false;
+      const removed = new Set(removedSeqs);
+      const replaced = new Map(replacements.map(({ replacedSeq, replacement }) => [replacedSeq, replacement]));
+      fold.history = fold.history.flatMap((item) => {
+        const key = keyOf(item);
+        if (replaced.has(key)) return [placed(fold, withMarker(replaced.get(key), item.metadata.chronology))];
+        return removed.has(key) ? [] : [item];
+      });
+      return true;
+    },
+  ],
+  [
+    'synthetic_insert',
+    (fold, { content, chronologySeq, afterSeq }) => {
+      if (!isWholeItem(content) || !isSequence(chronologySeq) || !isSequence(afterSeq)) return false;
+      const at = indexOfKey(fold, afterSeq);
+      if (at === -1) return misfit(fold);
+      fold.history.splice(at + 1, 0, placed(fold, content));
+      return true;
+    },
+  ],
+  [
+    'chronology_bind',
+    (fold, { rowIndex, chronology, content }) => {
+      if (!isSequence(rowIndex) || !isObject(chronology)) return false;
+      const { seq, userTurn, step, recordedAt } = chronology;
+      if (![seq, userTurn, step, recordedAt].every(isSequence)) return false;
+      if (content !== undefined && !isWholeItem(content)) return false;
+      const old = fold.history[rowIndex];
+      if (old === undefined) return misfit(fold);
+      const bound = withMarker(content ?? old, { seq, userTurn, step, recordedAt });
+      fold.lineOf.set(bound, content === undefined ? fold.lineOf.get(old) : fold.lineNumber);
+      fold.history[rowIndex] = bound;
+      return true;
+    },
+  ],
+  [
+    'semantic_media_purge',
+    (fold, { history, frontier }) => {
+      if (!Array.isArray(history) || !history.every(isWholeItem) || !isObject(frontier)) return false;
+      const { contentIndex, blockIndex } = frontier;
+      if (!isSequence(contentIndex) || !isSequence(blockIndex)) return false;
+      const isWithin = history.length === 0 ? contentIndex === 0 && blockIndex === 0 : blockIndex < history[contentIndex]?.blocks.length;
+      if (!isWithin) return false;
+      fold.history = history.map((item) => placed(fold, item));
+      fold.semanticMediaPurgeFrontier = { contentIndex, blockIndex };
+      return true;
+    },
+  ],
+  [
+    'compression_detail',
+    (_, { fromSeq, toSeq, itemsCompressed }) => [fromSeq, toSeq, itemsCompressed].every((value) => typeof value === 'number'),
   ],
   [
     'provider_switch',
@@ -403,6 +488,28 @@ function takeCheckpointEvent(fold, { checkpointId, name }, { type, seq, ts }, ne
   return true;
 }
 
+/** Notes that an item stands in the current line. */
+function placed(fold, item) {
+  fold.lineOf.set(item, fold.lineNumber);
+  return item;
+}
+
+function misfit(fold) {
+  fold.misfits += 1;
+  return false;
+}
+
+/** The key of an item; undefined if it has none. */
+function keyOf(item) {
+  const key = item.metadata?.chronology?.seq;
+  return isSequence(key) ? key : undefined;
+}
+
+const indexOfKey = (fold, key) => fold.history.findIndex((item) => keyOf(item) === key);
+const withMarker = (item, chronology) => ({ ...item, metadata: { ...item.metadata, chronology } });
+const isReplacement = (entry) => isObject(entry) && isSequence(entry.replacedSeq) && isWholeItem(entry.replacement);
+const isWholeItem = (value) => isItem({ strict: true }, value);
+
 function auditOf(event) {
   const audit = {};
   if (Object.hasOwn(event, 'ts')) audit.timestamp = event.ts;
@@ -448,6 +555,8 @@ function finish(fold) {
   };
   if (fold.sessionName !== undefined) result.sessionName = fold.sessionName;
   if (fold.ancestry !== undefined) result.ancestry = fold.ancestry;
+  if (fold.semanticMediaPurgeFrontier !== undefined) result.semanticMediaPurgeFrontier = fold.semanticMediaPurgeFrontier;
+  if (fold.strict) result.unknownEvents = Object.fromEntries(fold.unknownEvents);
   return result;
 }
 

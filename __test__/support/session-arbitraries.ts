@@ -162,7 +162,70 @@ export const KNOWN_TYPES = [
   'checkpoint_deleted',
   'session_forked',
   'session_named',
+  'density_mutation',
+  'synthetic_insert',
+  'chronology_bind',
+  'semantic_media_purge',
+  'compression_detail',
 ];
+
+/** Few keys, so that items have the same ones, and so that edits find them. */
+const key = fc.oneof({ weight: 12, arbitrary: fc.nat({ max: 5 }) }, { weight: 1, arbitrary: fc.constantFrom(-0, 2 ** 53 - 1) });
+const notAKey = fc.constantFrom<unknown>(-1, 0.5, 2 ** 53, '1', null, true, [], {}, undefined);
+const wholeItem = fc.tuple(anyItem, fc.constantFrom('human', 'ai', 'tool')).map(([item, speaker]) => ({ ...item, speaker }));
+const marker = fc.tuple(fc.dictionary(anyString, fc.jsonValue(), { maxKeys: 1 }), key).map(([more, seq]) => ({ ...more, seq }));
+const metadata = fc.oneof(
+  { weight: 8, arbitrary: marker.map((chronology) => ({ chronology })) },
+  { weight: 3, arbitrary: fc.tuple(fc.dictionary(anyString, fc.jsonValue(), { maxKeys: 2 }), marker).map(([more, chronology]) => ({ ...more, chronology, z: 1 })) },
+  { weight: 1, arbitrary: fc.oneof(fc.jsonValue(), fc.record({ chronology: fc.oneof(fc.jsonValue(), notAKey.map((seq) => ({ seq }))) })) },
+);
+/** An item that mostly has a key. */
+export const keyedItem = fc.oneof(
+  { weight: 6, arbitrary: fc.tuple(fc.constantFrom('human', 'ai', 'tool'), anyString, metadata).map(([speaker, text, data]) => ({ speaker, blocks: [{ type: 'text', text }], metadata: data })) },
+  { weight: 1, arbitrary: fc.tuple(wholeItem, metadata).map(([item, data]) => ({ metadata: data, ...item })) },
+  { weight: 1, arbitrary: wholeItem },
+);
+const chronology = fc.record({ seq: key, userTurn: key, step: key, recordedAt: fc.maxSafeNat() });
+const purged = fc.array(wholeItem, { maxLength: 4 });
+
+/** Events that edit the history, and those that add the items for them. */
+export const editEvent: fc.Arbitrary<Event> = fc.oneof(
+  { weight: 12, arbitrary: event('content', fc.record({ content: keyedItem })) },
+  { weight: 1, arbitrary: event('compressed', fc.record({ summary: keyedItem, itemsCompressed: fc.nat() })) },
+  { weight: 1, arbitrary: event('rewind', fc.record({ itemsRemoved: fc.nat({ max: 3 }) })) },
+  { weight: 2, arbitrary: event('rewind', fc.record({ itemsRemoved: fc.nat({ max: 3 }), cutSeq: fc.oneof({ weight: 4, arbitrary: key }, { weight: 1, arbitrary: notAKey }) })) },
+  {
+    weight: 3,
+    arbitrary: event(
+      'density_mutation',
+      fc.record({
+        removedSeqs: fc.array(key, { maxLength: 3 }),
+        replacements: fc.array(fc.record({ replacedSeq: key, replacement: keyedItem }), { maxLength: 3 }),
+      }),
+    ),
+  },
+  { weight: 3, arbitrary: event('synthetic_insert', fc.record({ content: keyedItem, chronologySeq: key, afterSeq: key })) },
+  {
+    weight: 3,
+    arbitrary: event(
+      'chronology_bind',
+      fc.record({ rowIndex: fc.nat({ max: 8 }), chronology, content: keyedItem, invalidateResponses: fc.boolean() }, { requiredKeys: ['rowIndex', 'chronology'] }),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: event(
+      'semantic_media_purge',
+      fc.oneof(purged, fc.array(keyedItem, { maxLength: 4 })).chain((history) =>
+        fc.record({
+          history: fc.constant(history),
+          frontier: fc.record({ contentIndex: fc.nat({ max: Math.max(0, history.length) }), blockIndex: fc.nat({ max: 1 }) }),
+        }),
+      ),
+    ),
+  },
+  { weight: 1, arbitrary: event('compression_detail', fc.record({ fromSeq: anyNumber, toSeq: anyNumber, itemsCompressed: anyNumber })) },
+);
 
 export const unknownEvent: fc.Arbitrary<Event> = fc.tuple(
   fc
@@ -220,6 +283,43 @@ export const malformedPayloads = {
     fc.record({ parentSessionId: anyString, parentSequence: fc.nat(), checkpointId, checkpointName: notAString }),
   ),
   session_named: fc.oneof(unfitting, fc.record({ name: notAString.filter((value) => value !== null) })),
+  density_mutation: fc.oneof(
+    unfitting,
+    fc.record({ removedSeqs: fc.constantFrom<unknown>(undefined, null, {}, 1), replacements: fc.constant([]) }),
+    fc.record({ removedSeqs: fc.tuple(key, notAKey), replacements: fc.constant([]) }),
+    fc.record({ removedSeqs: fc.constant([]), replacements: fc.constantFrom<unknown>(undefined, null, {}, [null], [[]]) }),
+    fc.record({ removedSeqs: fc.array(key), replacements: fc.tuple(fc.record({ replacedSeq: notAKey, replacement: keyedItem })) }),
+    fc.record({ removedSeqs: fc.array(key), replacements: fc.tuple(fc.record({ replacedSeq: key, replacement: notAnItem })) }),
+  ),
+  synthetic_insert: fc.oneof(
+    unfitting,
+    fc.record({ content: notAnItem, chronologySeq: key, afterSeq: key }),
+    fc.record({ content: keyedItem, chronologySeq: notAKey, afterSeq: key }),
+    fc.record({ content: keyedItem, chronologySeq: key, afterSeq: notAKey }),
+    fc.record({ content: keyedItem, chronologySeq: key, afterSeq: fc.constant(77) }),
+  ),
+  chronology_bind: fc.oneof(
+    unfitting,
+    fc.record({ rowIndex: notAKey, chronology }),
+    fc.record({ rowIndex: fc.constant(1e6), chronology }),
+    fc.record({ rowIndex: fc.constant(0), chronology: fc.constantFrom<unknown>(undefined, null, [], 1, {}) }),
+    fc.tuple(chronology, fc.constantFrom('seq', 'userTurn', 'step', 'recordedAt'), notAKey).map(([four, name, value]) => ({
+      rowIndex: 0,
+      chronology: { ...four, [name]: value },
+    })),
+    fc.record({ rowIndex: fc.constant(0), chronology, content: notAnItem.filter((value) => value !== undefined) }),
+  ),
+  semantic_media_purge: fc.oneof(
+    unfitting,
+    fc.record({ history: fc.constantFrom<unknown>(undefined, null, {}, [null]), frontier: fc.constant({ contentIndex: 0, blockIndex: 0 }) }),
+    fc.record({ history: fc.constant([]), frontier: fc.constantFrom<unknown>(undefined, null, {}, { contentIndex: 0 }, { contentIndex: 1, blockIndex: 0 }, { contentIndex: 0, blockIndex: 1 }) }),
+    fc.record({ history: fc.tuple(keyedItem), frontier: fc.constantFrom({ contentIndex: 1, blockIndex: 0 }, { contentIndex: 0, blockIndex: 99 }) }),
+  ),
+  compression_detail: fc.oneof(
+    unfitting,
+    fc.record({ fromSeq: notANumber, toSeq: anyNumber, itemsCompressed: anyNumber }),
+    fc.record({ fromSeq: anyNumber, toSeq: anyNumber, itemsCompressed: notANumber }),
+  ),
 };
 /** Payloads that a session_start in line 1 can't have. */
 export const malformedStartPayload = fc.oneof(
@@ -245,5 +345,6 @@ export const anyEvent: fc.Arbitrary<Event> = fc.oneof(
   { weight: 1, arbitrary: lateStartEvent },
   { weight: 1, arbitrary: unknownEvent },
   { weight: 2, arbitrary: malformedEvent },
+  { weight: 2, arbitrary: editEvent },
 );
 export const anyEvents = fc.array(anyEvent, { maxLength: 25 });

@@ -37,12 +37,11 @@ export interface NativeRecorder {
   /** The writing of the recorder. Can be taken once. */
   takeWriting(): NativeWriting | null
   /**
-   * Returns the function that records an event of a known type, given the type's index, the payload's JSON text and the time; and a
-   * fourth argument if a turn begins, as for `beginTurn`.
+   * Returns the function that records an event of a known type, given the type's index, the payload's JSON text and the time.
    * That function returns the record's number, or NaN if the recorder is inactive. It is called for every event, and calling a
    * method of a class instead would take one and a half times as long.
    */
-  recording(): (type: number, payload: string | undefined, now: number, beginsTurn?: true) => number
+  recording(): (type: number, payload: string | undefined, now: number) => number
   /**
    * Records an event of any type, which is passed as JSON text. Returns the same as the function of
    * `recording`.
@@ -60,12 +59,47 @@ export interface NativeRecorder {
   path(): string | null
   /** Number of records that are not in the file, including those that were refused because writing had failed. */
   missing(): number
-  /** A turn of the event loop begins in which records are counted as pending until it ends. */
-  beginTurn(): void
-  /** Number of records that are not in the file yet, and of those that were written in this turn if it has not ended. */
-  pendingRecords(inTurn: boolean): number
-  /** Number of bytes that are not in the file yet, and of those that were written in this turn if it has not ended. */
-  pendingBytes(inTurn: boolean): number
+  /**
+   * Records an event whose acknowledgement will be watched: the caller must call `watch` in this turn. Returns the same as `recordOther`, or null if
+   * the queue has no room for it.
+   */
+  recordWatched(typeJson: string, payload: string | null | undefined, now: number, maxBytes: number): number | null
+  /**
+   * Asks for one acknowledgement of what is recorded. Returns true if everything that is queued is acknowledged already; then the next batch is
+   * acknowledged.
+   */
+  watch(): boolean
+  /** Asks for an acknowledgement of each batch from now on. */
+  observe(): void
+  /** Whether a record of the file, or one that waits for its creation, has this number. */
+  hasRecorded(seq: number): boolean
+  /** The offset at which a record's line ended when it was written; NaN before it is acknowledged. */
+  lineEnd(seq: number): number
+  /** The number of the last record of the file that is acknowledged; NaN if none is. */
+  acknowledged(): number
+  /** What to record so that a replay of the file gives the items with these hashes, joined. Throws if the file can't be replayed. */
+  tailTo(hashes: string): NativeTail
+  /** Sets the history that a replay of the file gives, by the hashes of its items, joined. */
+  setHistory(hashes: string): void
+  /** The event loop turns: what is written by now is no longer pending. Returns whether anything is still to be written. */
+  endTurn(): boolean
+  /** Number of records that were not in the file when the event loop last turned. */
+  pendingRecords(): number
+  /** Number of bytes that were not in the file when the event loop last turned. */
+  pendingBytes(): number
+}
+
+/** What to record so that a replay gives another history: a rewind, then replacements, then the items from an index on. */
+export interface NativeTail {
+  /** Number of items to rewind. */
+  removed: number
+  /** The key of the first of them, if the rewind can name it. */
+  cut?: number
+  /** The indices of the items that are replaced, and their keys. */
+  replaced: number[]
+  keys: number[]
+  /** Index of the first item to append. */
+  appendedFrom: number
 }
 
 /** A replay, finished or not, whose items are read on demand. */
@@ -232,6 +266,8 @@ export interface NativeForkOptions {
   /** JSON text. */
   startPayload: string
   now: number
+  /** JSON texts of the items that the new session begins with, if they are not those of the source. */
+  contents?: string[] | undefined
 }
 
 /** Limits that are absent have their defaults. */
@@ -391,8 +427,10 @@ export interface Binding {
   NativeSearch: new (paths: string, sizes: Float64Array, options: Bare<NativeSearchOptions>) => NativeSearch
   /** The lines of the session at `path`. Nothing is opened before the first page is requested. */
   NativeSessionRecords: new (bundles: NativeBundles, path: string, options: NativeRecordOptions) => NativeSessionRecords
-  /** `onFailure` is called with the id of a recorder that failed. */
-  RecorderGroup: new (onFailure: (id: number) => void) => RecorderGroup
+  /** `onFailure` is called with the id of a recorder that failed, `onAcknowledged` with that of one whose acknowledgement was asked for. */
+  RecorderGroup: new (onFailure: (id: number) => void, onAcknowledged: (id: number) => void) => RecorderGroup
+  /** The hash of an item that is given as JSON text: 24 characters up to U+00FF. */
+  hashItem(item: string): string
   /** The codes of bundle errors, in the order of the documentation. */
   bundleCodes(): string[]
   /** Compiles a workflow, which is passed as JSON text. Returns `{"dag","dagHash"}` or `{"error"}`. */

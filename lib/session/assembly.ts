@@ -1,9 +1,9 @@
 import type { Batch, TapeBatch } from '../binding/batch.js'
 import type { NativeJob } from '../binding/native.js'
 import { appendValues } from '../binding/tape-reader.js'
-import { type Bare, define, own, plainJson, record, slice } from '../builtins.js'
+import { type Bare, define, hasOwn, own, plainJson, record, slice } from '../builtins.js'
 import type { Checkpoint } from './checkpoints.js'
-import type { SessionEventPayload } from './records.js'
+import type { SemanticMediaPurgeFrontier, SessionEventPayload, SessionForkedPayload } from './records.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
 
 /** A message: a string, or parts to be joined, in which values other than strings are shown as JSON. */
@@ -17,6 +17,10 @@ export interface ReplayDone {
   sequenceCorrupt: boolean
   isNamed?: boolean
   isFork?: boolean
+  isPurged?: boolean
+  isStrict?: boolean
+  /** Indices of the items whose responses that a provider has stored are invalid. */
+  invalidated?: number[]
   /** Of an opened session, whose history is not on a tape. */
   historyLength?: number
 }
@@ -27,10 +31,12 @@ export class Assembly<C> {
   #sessionEvents: SessionEventPayload[] = []
   #checkpoints: Checkpoint[] = []
   /**
-   * The metadata, then the session's name and its ancestry if it has them or, if the replay failed, the error; then the warnings. Errors and
-   * warnings are input of `messageText`.
+   * The metadata, then the session's name, its ancestry, the frontier of its last purge and its unknown events, if it has them or, if the replay
+   * failed, the error; then the warnings. Errors and warnings are input of `messageText`.
    */
   #results: unknown[] = []
+  /** Indices of the items whose responses that a provider has stored are invalid. Known once there is a result. */
+  invalidated: number[] = []
 
   /** Adds a batch, whose tape is read from the job. Returns an early end of the job if a value can't be read. */
   add = (batch: Batch, job: NativeJob): object | undefined => {
@@ -59,26 +65,44 @@ export class Assembly<C> {
 
   /** The result of the replay. `done` is the result of its job. */
   result(done: object): ReplaySuccess<C> | ReplayFailure {
-    const { failed, lastSeq, eventCount, sequenceCorrupt, isNamed, isFork } = record<ReplayDone>(done)
+    const { failed, lastSeq, eventCount, sequenceCorrupt, isNamed, isFork, isPurged, isStrict, invalidated } = record<ReplayDone>(done)
+    this.invalidated = invalidated ?? []
     const results = this.#results
     if (failed) return { ok: false, error: messageText(results[0] as Message), warnings: slice(results as Message[], 1).map(messageText) }
-    const ancestryAt = isNamed ? 2 : 1
-    const warningsAt = isFork ? ancestryAt + 1 : ancestryAt
-    const result: ReplaySuccess<C> = {
+    let at = 1
+    const optional = {
+      ...(isNamed && { sessionName: results[at++] as string | null }),
+      ...(isFork && { ancestry: results[at++] as SessionForkedPayload }),
+      ...(isPurged && { semanticMediaPurgeFrontier: results[at++] as SemanticMediaPurgeFrontier }),
+      ...(isStrict && { unknownEvents: unknownEventsOf(results[at++] as UnknownEvents) }),
+    }
+    return {
       ok: true,
       history: this.#history,
       metadata: results[0] as SessionMetadata,
       lastSeq,
       eventCount,
-      warnings: slice(results as Message[], warningsAt).map(messageText),
+      warnings: slice(results as Message[], at).map(messageText),
       sessionEvents: this.#sessionEvents,
       sequenceCorrupt,
       checkpoints: this.#checkpoints,
+      ...optional,
     }
-    if (isNamed) define(result, 'sessionName', own(results[1]))
-    if (isFork) define(result, 'ancestry', own(results[ancestryAt]))
-    return result
   }
+}
+
+/** The unknown events as the addon sends them: the number of each type, and the type if there is one. */
+export type UnknownEvents = [count: number, type?: unknown][]
+
+/** Returns the numbers of unknown events by the names that warnings show for their types. */
+export function unknownEventsOf(unknown: UnknownEvents): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (let at = 0; at < unknown.length; at++) {
+    const count = unknown[at]![0]
+    const name = unknown[at]!.length === 1 ? 'undefined' : messageText([unknown[at]![1]])
+    define(counts, name, own((hasOwn(counts, name) ? counts[name]! : 0) + count))
+  }
+  return counts
 }
 
 const CHANGED = 'Failed to read file: the file was changed while it was being read'

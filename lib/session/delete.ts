@@ -2,14 +2,15 @@
 
 import path = require('node:path')
 import { NO_OPTIONS, check } from '../arguments.js'
-import type { Bare } from '../builtins.js'
+import { type Bare, append } from '../builtins.js'
 import { liveCheckpoints } from './describe.js'
 import { type ReferenceFailure, type SessionFailure, failure, lockSession, namesakesOf, noSessions } from './failure.js'
 import { removeSessionFiles } from './files.js'
 import { listProject } from './list.js'
-import { hasSession, resolveSessionRef } from './reference.js'
+import { type SessionKind, checkKinds, isSubagentOf, kindsOf, ofKinds } from './kind.js'
+import { hasSession, readable, resolveSessionRef } from './reference.js'
 import { type Report, isFailed, scanFile } from './scan.js'
-import type { SessionSummary } from './summary.js'
+import type { SessionSummary, SkippedSession } from './summary.js'
 
 /** Options of {@link deleteSession}. */
 export interface DeleteOptions {
@@ -17,16 +18,19 @@ export interface DeleteOptions {
   exact?: boolean | undefined
   /** The directory of the session's snapshot, if it is not next to the file. */
   snapshotDir?: string | undefined
+  /** Sessions of which kinds positions and prefixes find. Default: only `'main'`. A complete id finds a session of any kind. */
+  kinds?: readonly SessionKind[] | undefined
 }
 
 type Deletion = { ok: true; deletedSessionId: string; warnings?: string[] } | SessionFailure
 
 /**
- * Locks a session and deletes its file, together with everything that session-tape keeps next to it.
+ * Locks a session and deletes its file, together with everything that session-tape keeps next to it, and the sessions of its sub-agents.
  *
  * @param ref - As for {@link resolveSessionRef}.
  * @returns A failure if the session is in use, has checkpoints that are not deleted, or does not replay (its checkpoints are then unknown). `warnings`
- * name other files with the id of the deleted session, which stay; there are none without such files. Rejects only if the directory exists but cannot be read.
+ * name other files with the id of the deleted session, and sessions of sub-agents that could not be deleted, for example because they are in use;
+ * all of these stay. There are no `warnings` without such files. Rejects only if the directory exists but cannot be read.
  * @throws TypeError - At once, if an argument is of the wrong type.
  */
 export function deleteSession(
@@ -40,21 +44,38 @@ export function deleteSession(
   check.filledString(projectHash, 'projectHash')
   check.object(options, 'options')
   check.optional(options.exact, 'options.exact', 'boolean')
+  checkKinds(options.kinds, 'options.kinds')
   if (options.snapshotDir !== undefined) check.filledString(options.snapshotDir, 'options.snapshotDir')
   return remove(ref, chatsDir, projectHash, options)
 }
 
 /** Resolves the paths before the first `await`, because the working directory may change in the meantime. */
-async function remove(ref: string, chatsDir: string, projectHash: string, { exact, snapshotDir }: DeleteOptions): Promise<Deletion> {
+async function remove(ref: string, chatsDir: string, projectHash: string, { exact, snapshotDir, kinds }: DeleteOptions): Promise<Deletion> {
+  const wanted = kindsOf(kinds)
   const directory = path.resolve(chatsDir)
   const snapshots = snapshotDir === undefined ? undefined : path.resolve(snapshotDir)
   const { sessions, unreadable } = await listProject(directory, projectHash)
-  if (sessions.length === 0 && exact !== true) return noSessions(unreadable)
-  const found = exact === true ? findExact(ref, sessions) : resolveSessionRef(ref, sessions)
+  const found = find(ref, sessions, unreadable, exact === true, wanted)
   if (!hasSession(found)) return failure(found.error, found.code)
-  const removed = await removeLocked(found.session, directory, projectHash, snapshots)
-  const warnings = namesakesOf(found.session, sessions, 'deleted')
+  const left: string[] = []
+  const removed = await removeLocked(found.session, { sessions, directory, projectHash, snapshots, left })
+  const warnings = [...namesakesOf(found.session, sessions, 'deleted'), ...left]
   return removed.ok && warnings.length > 0 ? { ...removed, warnings } : removed
+}
+
+function find(
+  ref: string,
+  sessions: SessionSummary[],
+  unreadable: SkippedSession[],
+  isExact: boolean,
+  kinds: readonly SessionKind[],
+): { session: SessionSummary } | ReferenceFailure {
+  const exact = findExact(ref, sessions)
+  if (hasSession(exact)) return exact
+  if (isExact) return readable(ref, exact, unreadable.filter(({ sessionId }) => sessionId === ref))
+  const listed = ofKinds(sessions, kinds)
+  const found = readable(ref, listed.length === 0 ? exact : resolveSessionRef(ref, listed), unreadable)
+  return listed.length === 0 && found === exact ? noSessions(unreadable) : found
 }
 
 function findExact(ref: string, sessions: SessionSummary[]): { session: SessionSummary } | ReferenceFailure {
@@ -62,24 +83,43 @@ function findExact(ref: string, sessions: SessionSummary[]): { session: SessionS
   return session === undefined ? { error: `Session not found: ${ref}`, code: 'NotFound' } : { session }
 }
 
-async function removeLocked(
-  { sessionId, filePath }: SessionSummary,
-  chatsDir: string,
-  projectHash: string,
-  snapshotDir: string | undefined,
-): Promise<Deletion> {
+/** A deletion that is under way. */
+interface Removal {
+  /** All sessions of the project. */
+  sessions: SessionSummary[]
+  directory: string
+  projectHash: string
+  snapshots: string | undefined
+  /** A warning for each session of a sub-agent that is left. */
+  left: string[]
+}
+
+async function removeLocked({ sessionId, filePath }: SessionSummary, removal: Removal): Promise<Deletion> {
+  const { directory: chatsDir, projectHash, snapshots: snapshotDir } = removal
   const busy = 'Cannot delete: session is in use by another process'
   const { lock, failed } = await lockSession(chatsDir, sessionId, busy, 'Failed to lock session for deletion: ')
   if (failed !== undefined) return failed
   try {
     const blocked = await blockers(filePath, projectHash)
     if (blocked !== undefined) return blocked
+    // Before the session itself: if the process ends in between, another deletion finds the rest.
+    await removeSubagents(sessionId, removal)
     await removeSessionFiles(filePath, { __proto__: null, snapshotDir } as Bare<{ snapshotDir: string | undefined }>)
     return { ok: true, deletedSessionId: sessionId }
   } catch (error) {
     return failure(`Failed to delete session: ${(error as Error).message}`, 'System')
   } finally {
     await lock.release()
+  }
+}
+
+/** Removes the sessions of the sub-agents of a session, and those of their sub-agents, under their own locks. */
+async function removeSubagents(parent: string, { sessions, ...removal }: Removal): Promise<void> {
+  // A session that is its own ancestor is not visited twice.
+  const others = sessions.filter(({ sessionId }) => sessionId !== parent)
+  for (const session of others.filter((other) => isSubagentOf(other, parent))) {
+    const removed = await removeLocked(session, { sessions: others, ...removal })
+    if (!removed.ok) append(removal.left, `Session ${session.sessionId} of a sub-agent was not deleted: ${removed.error}`)
   }
 }
 

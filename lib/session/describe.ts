@@ -3,8 +3,9 @@
 import { NO_OPTIONS, check, checkScanOptions } from '../arguments.js'
 import { type Bare, append, hasOwn } from '../builtins.js'
 import type { Checkpoint } from './checkpoints.js'
+import { checkKinds, kindsOf, ofKinds } from './kind.js'
 import { list, listProject } from './list.js'
-import type { SessionForkedPayload } from './records.js'
+import type { SemanticMediaPurgeFrontier, SessionForkedPayload } from './records.js'
 import type { SessionMetadata } from './replay-result.js'
 import { type Report, type SessionReport, isFailed, scan } from './scan.js'
 import type { ScanOptions } from './scan-options.js'
@@ -35,6 +36,10 @@ export interface SessionOverview extends SessionSummary {
   checkpoints: Checkpoint[]
   /** As in {@link ReplaySuccess}. Absent for a session that is not a fork. */
   ancestry?: SessionForkedPayload
+  /** As in {@link ReplaySuccess}. Absent if there is none. */
+  semanticMediaPurgeFrontier?: SemanticMediaPurgeFrontier
+  /** As in {@link ReplaySuccess}. */
+  unknownEvents: Record<string, number>
   /** As in {@link ReplaySuccess}. */
   warnings: string[]
 }
@@ -79,6 +84,7 @@ export function describeSessions(
   check.filledString(chatsDir, 'chatsDir')
   checkScanOptions(options)
   check.optional(options.projectHash, 'options.projectHash', 'string')
+  checkKinds(options.kinds, 'options.kinds')
   return describe(chatsDir, options.projectHash, scanOptionsOf(options))
 }
 
@@ -87,7 +93,7 @@ async function describe(
   projectHash: string | undefined,
   options: Bare<ScanOptions>,
 ): Promise<{ sessions: SessionOverview[]; unreadable: SkippedSession[] }> {
-  const { sessions, unreadable } = await list(chatsDir, projectHash)
+  const { sessions, unreadable } = await list(chatsDir, projectHash, kindsOf(options.kinds))
   const described = await scanSessions(sessions, projectHash, options)
   const overviews: SessionOverview[] = []
   for (const { session, report } of described) {
@@ -124,6 +130,7 @@ export function listContinueTargets(
   check.filledString(chatsDir, 'chatsDir')
   check.filledString(projectHash, 'projectHash')
   checkScanOptions(options)
+  checkKinds(options.kinds, 'options.kinds')
   return continueTargets(chatsDir, projectHash, scanOptionsOf(options))
 }
 
@@ -133,7 +140,7 @@ async function continueTargets(
   options: Bare<ScanOptions>,
 ): Promise<{ targets: ContinueTarget[]; skipped: SkippedSession[] }> {
   const { sessions, unreadable } = await listProject(chatsDir, projectHash)
-  const { usable, skipped } = usableOf(await scanSessions(sessions, projectHash, options), unreadable)
+  const { usable, skipped } = usableOf(await scanSessions(ofKinds(sessions, kindsOf(options.kinds)), projectHash, options), unreadable)
   const targets: ContinueTarget[] = []
   for (const { session } of usable) append(targets, { kind: 'session', session })
   for (const { session, report } of usable) {
@@ -145,8 +152,8 @@ async function continueTargets(
 }
 
 /** Copies the options, because the caller may change them while the directory is listed. */
-function scanOptionsOf({ snapshot, snapshotDir, signal, onProgress }: ScanOptions): Bare<ScanOptions> {
-  return { __proto__: null, snapshot, snapshotDir, signal, onProgress }
+function scanOptionsOf({ snapshot, snapshotDir, signal, onProgress, kinds }: ScanOptions): Bare<ScanOptions> {
+  return { __proto__: null, snapshot, snapshotDir, signal, onProgress, kinds: kindsOf(kinds) }
 }
 
 /**
@@ -182,8 +189,8 @@ export async function scanSessions(
   return sessions.map((session, index) => ({ session, report: reports[index]! }))
 }
 
-function skip({ filePath }: SessionSummary, reason: string): SkippedSession {
-  return { filePath, reason }
+function skip({ filePath, sessionId }: SessionSummary, reason: string): SkippedSession {
+  return { filePath, sessionId, reason }
 }
 
 /** Returns a summary with the title and the name of the session, if it has them. */
@@ -196,7 +203,7 @@ function presented(session: SessionSummary, report: SessionReport): SessionSumma
 }
 
 function overviewOf(session: SessionSummary, report: SessionReport): SessionOverview {
-  const { metadata, lastSeq, sequenceCorrupt, eventCount, historyLength, checkpoints, warnings } = report
+  const { metadata, lastSeq, sequenceCorrupt, eventCount, historyLength, checkpoints, warnings, unknownEvents } = report
   return {
     ...presented(session, report),
     metadata,
@@ -206,6 +213,8 @@ function overviewOf(session: SessionSummary, report: SessionReport): SessionOver
     historyLength,
     checkpoints,
     ...(hasOwn(report, 'ancestry') && { ancestry: report.ancestry }),
+    ...(hasOwn(report, 'semanticMediaPurgeFrontier') && { semanticMediaPurgeFrontier: report.semanticMediaPurgeFrontier }),
+    unknownEvents,
     warnings,
   }
 }

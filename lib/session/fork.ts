@@ -6,7 +6,7 @@ import { native } from '../addon.js'
 import { NO_OPTIONS, check, checkSnapshotOptions, expect } from '../arguments.js'
 import { SESSION, runJob } from '../binding/job.js'
 import type { NativeForkOptions } from '../binding/native.js'
-import { type Bare, record, slice } from '../builtins.js'
+import { type Bare, record, slice, stringify } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import { acquireSessionLock } from '../locks/session-lock.js'
 import { OWNER_ONLY } from '../mode.js'
@@ -18,9 +18,11 @@ import { removeSessionFiles } from './files.js'
 import { nameOf, startPayload } from './new-session.js'
 import { SessionRecordingService } from './recorder.js'
 import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorderOptions } from './recorder-config.js'
+import type { ItemMap } from './item-map.js'
 import type { IContent } from './records.js'
 import { type ReplayOptions, replaySession } from './replay.js'
 import type { ResumeResult } from './resume.js'
+import { isFailed, scanFile } from './scan.js'
 import type { SnapshotOptions } from './scan-options.js'
 // Only for links in the comments.
 import type { ContinueTarget } from './describe.js'
@@ -42,6 +44,8 @@ export interface ForkOptions<C = IContent> extends SnapshotOptions {
   source?: SessionRecordingService<C> | null | undefined
   /** Options of the recorder of the new session. */
   recorder?: RecorderOptions | undefined
+  /** Applied to every item of the source's history; the new session has the items that it returns. If it throws, no session is created. */
+  map?: ItemMap<C> | undefined
 }
 
 /** The checkpoint to fork from; a {@link ContinueTarget} of kind `'checkpoint'` is one. */
@@ -66,6 +70,7 @@ interface Captured<C> {
   /** `chatsDir` as an absolute path. */
   directory: string
   snapshots: Bare<SnapshotOptions>
+  map: ItemMap<C> | undefined
   /** The configuration of the new session's recorder. */
   config: Bare<SessionRecordingServiceConfig>
 }
@@ -118,13 +123,15 @@ function checkOptions<C>(options: ForkOptions<C>): void {
   const isRecorder = source === undefined || source === null || typeof source.ownsLockFor === 'function'
   expect(isRecorder, 'options.source', 'a recorder, or null', source)
   if (recorder !== undefined) checkRecorderOptions(recorder, 'options.recorder')
+  check.optional(options.map, 'options.map', 'function')
 }
 
 /** Copies the request, because the caller may change it, or the working directory, while the source is read. */
 function captured<C>({ checkpointId, checkpointName, source: { sessionId, filePath } }: ForkTarget, options: ForkOptions<C>): Bare<Captured<C>> {
   const { chatsDir, projectHash, provider, model, workspaceDirs, source, snapshot, snapshotDir } = options
-  const { cwd, fileName, onWarning, durability, exclusive, mode }: RecorderOptions = options.recorder ?? NO_OPTIONS
-  const recorder = { cwd, fileName, onWarning, durability, exclusive, mode }
+  const asked: RecorderOptions = options.recorder ?? NO_OPTIONS
+  const { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes } = asked
+  const recorder = { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes }
   const session = { sessionId: randomUUID(), projectHash, chatsDir, workspaceDirs: slice(workspaceDirs, 0), provider, model }
   return {
     __proto__: null,
@@ -135,6 +142,7 @@ function captured<C>({ checkpointId, checkpointName, source: { sessionId, filePa
     source,
     directory: path.resolve(chatsDir),
     snapshots: { __proto__: null, snapshot, snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir) },
+    map: options.map,
     config: { __proto__: null, ...session, ...recorder },
   }
 }
@@ -165,7 +173,7 @@ async function forkLocked<C>(asked: Captured<C>): Promise<ForkResult<C> | Sessio
   const child: Bare<Child<C>> = { __proto__: null, recorder: undefined, filePath: undefined, lock: undefined }
   try {
     child.lock = await acquireSessionLock(asked.directory, asked.config.sessionId)
-    const made = record<Written>(await writeFile(asked))
+    const made = record<Written>(await writeFile(asked, await mappedItems(asked)))
     const result = made.failed === undefined ? await open(child, child.lock, made, asked) : failureOf(made, asked)
     if (!result.ok) await remove(child, asked)
     return result
@@ -175,7 +183,23 @@ async function forkLocked<C>(asked: Captured<C>): Promise<ForkResult<C> | Sessio
   }
 }
 
-function writeFile<C>({ checkpointId, filePath, directory, snapshots: { snapshot, snapshotDir }, config }: Captured<C>): Promise<Written> {
+/**
+ * Resolves to the texts of the items of the checkpoint, mapped; to `undefined` if they are not mapped, or the source can't be forked, which the addon
+ * then finds too.
+ */
+async function mappedItems<C>({ checkpointId, filePath, map, config: { projectHash } }: Captured<C>): Promise<string[] | undefined> {
+  if (map === undefined) return undefined
+  const report = await scanFile(filePath, projectHash, { __proto__: null })
+  const checkpoint = isFailed(report) ? undefined : report.checkpoints.find((one) => !one.deleted && one.checkpointId === checkpointId)
+  if (checkpoint === undefined) return undefined
+  const through = { __proto__: null, strict: true, throughSeq: checkpoint.sequence, map } as Bare<ReplayOptions<C>>
+  const replayed = await replaySession<C>(filePath, projectHash, through)
+  return replayed.ok ? replayed.history.map((item) => stringify(item)) : undefined
+}
+
+function writeFile<C>(asked: Captured<C>, contents: string[] | undefined): Promise<Written> {
+  const { checkpointId, filePath, directory, snapshots, config } = asked
+  const { snapshot, snapshotDir } = snapshots
   const now = Date.now()
   const { nameHasSeconds, idPrefix } = nameOf(config)
   const wanted: Bare<NativeForkOptions> = {
@@ -191,6 +215,7 @@ function writeFile<C>({ checkpointId, filePath, directory, snapshots: { snapshot
     mode: config.mode ?? OWNER_ONLY,
     startPayload: startPayload(config, timestamp(now)),
     now,
+    contents,
   }
   return runJob(SESSION, (onReady) => native.forkSession(wanted, onReady))
 }

@@ -6,6 +6,7 @@ import { check } from '../arguments.js'
 import { hasOwn } from '../builtins.js'
 import { hasCode } from '../system-error.js'
 import { sessionFilesIn } from './directory.js'
+import { type SessionKind, checkKinds, kindsOf, ofKinds } from './kind.js'
 import { readShared } from './header.js'
 import { newestFirst } from './order.js'
 import type { SessionSummary, SkippedSession } from './summary.js'
@@ -39,7 +40,8 @@ const RECORDED = 'session-'
  * Reads the first line of each file, however long it is.
  *
  * @param chatsDir - The directory that the recorder was given as `chatsDir`. Its `.jsonl` files are read, except for those in subdirectories.
- * @param options - `projectHash`: list only the sessions of that project.
+ * @param options - `projectHash`: list only the sessions of that project. `kinds`: of which kinds, by default only `'main'`: the sessions of
+ * sub-agents are left out.
  * @returns The sessions, and the files that are not sessions or could not be read, each with the reason: the `error` of {@link replaySession}, or
  * the system's message without `Failed to read file: `. A directory that can't be read is such an entry itself. Never rejects.
  * @throws TypeError - At once, if an argument is of the wrong type.
@@ -55,30 +57,32 @@ const RECORDED = 'session-'
  */
 export function listSessions(
   chatsDir: string,
-  options?: { projectHash?: string | undefined },
+  options?: { projectHash?: string | undefined; kinds?: readonly SessionKind[] | undefined },
 ): Promise<{
   sessions: SessionSummary[]
-  unreadable: { filePath: string; reason: string }[]
+  unreadable: SkippedSession[]
 }> {
   check.filledString(chatsDir, 'chatsDir')
   if (options !== undefined) check.object(options, 'options')
   check.optional(options?.projectHash, 'options.projectHash', 'string')
-  return list(chatsDir, options?.projectHash)
+  checkKinds(options?.kinds, 'options.kinds')
+  return list(chatsDir, options?.projectHash, kindsOf(options?.kinds))
 }
 
 /** Lists the sessions of a directory, of one project or of all, and the files that do not contain a session. @internal */
-export async function list(chatsDir: string, projectHash: string | undefined): Promise<Listing> {
+export async function list(chatsDir: string, projectHash: string | undefined, kinds: readonly SessionKind[]): Promise<Listing> {
   let filePaths: string[]
   try {
     filePaths = await sessionFilesIn(chatsDir)
   } catch (error) {
-    return { sessions: [], unreadable: [{ filePath: chatsDir, reason: (error as Error).message }] }
+    return { sessions: [], unreadable: [{ filePath: chatsDir, sessionId: null, reason: (error as Error).message }] }
   }
-  return sorted(await readEntries(filePaths), (hash) => projectHash === undefined || hash === projectHash)
+  const { sessions, unreadable } = sorted(await readEntries(filePaths), (hash) => projectHash === undefined || hash === projectHash)
+  return { sessions: ofKinds(sessions, kinds), unreadable }
 }
 
 /**
- * Lists the sessions of a project among the files that recorders create, and as unreadable the files that may belong to the project but do not
+ * Lists the sessions of a project, of any kind, among the files that recorders create, and as unreadable the files that may belong to the project but do not
  * contain a session. A directory that does not exist is empty. Rejects with the system's error if it cannot be read for another reason.
  *
  * @internal
@@ -121,10 +125,13 @@ const NO_HEADER = Symbol('no header')
 
 /** Returns the entry of a file, with the session or the reason why it is unreadable. */
 function entryOf(found: Summary, filePath: string): Entry {
-  if (typeof found === 'string') return { hash: NO_HEADER, session: undefined, unreadable: { filePath, reason: found } }
+  if (typeof found === 'string') return { hash: NO_HEADER, session: undefined, unreadable: { filePath, sessionId: null, reason: found } }
   const payload = found[0]
   const hash = own(payload, 'projectHash')
-  if (!isFilled(own(payload, 'sessionId')) || !isFilled(hash)) return { hash, session: undefined, unreadable: { filePath, reason: INVALID } }
+  const id = own(payload, 'sessionId')
+  if (!isFilled(id) || !isFilled(hash)) {
+    return { hash, session: undefined, unreadable: { filePath, sessionId: isFilled(id) ? id : null, reason: INVALID } }
+  }
   const file = { filePath, fileSize: found[1], lastModified: new Date(found[2]) }
   return { hash, session: summaryOf(payload, file), unreadable: undefined }
 }
@@ -144,8 +151,19 @@ function summaryOf(payload: object, file: Pick<SessionSummary, 'filePath' | 'fil
     provider: text(own(payload, 'provider')),
     model: text(own(payload, 'model')),
     startTime: text(startTime),
+    ...kindFieldsOf(payload),
   }
   return typeof startTime === 'string' ? { ...start, createdAt: startTime, ...file } : { ...start, ...file }
+}
+
+/** What the header says about the kind of the session. */
+function kindFieldsOf(payload: object): Pick<SessionSummary, 'kind' | 'parentSessionId'> {
+  const kind = own(payload, 'kind')
+  const parentSessionId = own(payload, 'parentSessionId')
+  return {
+    ...(kind === 'subagent' || kind === 'main' ? { kind } : undefined),
+    ...(typeof parentSessionId === 'string' ? { parentSessionId } : undefined),
+  }
 }
 
 /** Returns a member of a parsed object. Inherited members were not in the text. */
@@ -157,7 +175,7 @@ function strings(value: unknown): string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : []
 }
 
-function isFilled(value: unknown): boolean {
+function isFilled(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 

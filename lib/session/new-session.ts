@@ -15,6 +15,7 @@ export function nameOf({ sessionId, fileName }: Config): Bare<{ nameHasSeconds: 
 }
 
 /** The payload of `session_start`, as JSON. */
-export function startPayload({ sessionId, projectHash, workspaceDirs, cwd, provider, model }: Config, startTime: string): string {
-  return stringify({ sessionId, projectHash, workspaceDirs, cwd, provider, model, startTime })
+export function startPayload(config: Config, startTime: string): string {
+  const { sessionId, projectHash, workspaceDirs, cwd, provider, model, kind, parentSessionId } = config
+  return stringify({ sessionId, projectHash, workspaceDirs, cwd, provider, model, startTime, kind, parentSessionId })
 }

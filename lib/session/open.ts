@@ -5,7 +5,8 @@ import type { NativeBundles, NativeReplay, NativeReplayOptions } from '../bindin
 import { type Bare, hasOwn, withFields } from '../builtins.js'
 import { Assembly, type ReplayDone } from './assembly.js'
 import type { Checkpoint } from './checkpoints.js'
-import type { IContent, SessionEventPayload, SessionForkedPayload } from './records.js'
+import { type ItemMap, mapItems } from './item-map.js'
+import type { IContent, SemanticMediaPurgeFrontier, SessionEventPayload, SessionForkedPayload } from './records.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
 import { type ReplayOptions, checkArguments, replay } from './replay.js'
 // Only for links in the comments.
@@ -33,6 +34,10 @@ export interface SessionHandle<C = IContent> extends AsyncIterable<C> {
   readonly sessionName?: string | null
   /** As in {@link ReplaySuccess}. */
   readonly ancestry?: SessionForkedPayload
+  /** As in {@link ReplaySuccess}. */
+  readonly semanticMediaPurgeFrontier?: SemanticMediaPurgeFrontier
+  /** As in {@link ReplaySuccess}. */
+  readonly unknownEvents?: Record<string, number>
   /** Number of items in the history: the length of `history` that {@link replaySession} would return. */
   readonly historyLength: number
   /**
@@ -54,19 +59,20 @@ const PAGE = 100
 async function open<C>(
   filePath: string,
   expectedProjectHash: string | undefined,
-  options: ReplayOptions | undefined,
+  options: ReplayOptions<C> | undefined,
 ): Promise<{ ok: true; session: SessionHandle<C> } | ReplayFailure> {
   let opened: NativeReplay | undefined
+  const map = options?.map
   const start = (bundles: NativeBundles, path: string, wanted: Bare<NativeReplayOptions>, onReady: () => void) => {
     opened = native.openReplay(bundles, path, wanted, onReady)
     return opened.job()!
   }
   let isOpen = false
   try {
-    const { result, historyLength } = await replay<C>(start, filePath, expectedProjectHash, options)
+    const { result, historyLength, invalidated } = await replay<C>(start, filePath, expectedProjectHash, options)
     if (!result.ok) return result
     isOpen = true
-    return { ok: true, session: new OpenSession<C>(opened!, result, historyLength) }
+    return { ok: true, session: new OpenSession<C>(opened!, result, historyLength, map, invalidated) }
   } finally {
     // An opening may be aborted after its replay has finished. The caller gets no handle then, and cannot close the file.
     if (!isOpen) opened?.close()
@@ -106,14 +112,20 @@ async function open<C>(
 export function openSession<C = IContent>(
   filePath: string,
   expectedProjectHash?: string,
-  options?: ReplayOptions,
+  options?: ReplayOptions<C>,
 ): Promise<{ ok: true; session: SessionHandle<C> } | ReplayFailure> {
   checkArguments(filePath, expectedProjectHash, options)
   return open(filePath, expectedProjectHash, options)
 }
 
 /** Makes the handle of an open replay. */
-const OpenSession: new <C>(replay: NativeReplay, result: ReplaySuccess<C>, historyLength: number) => SessionHandle<C> = class SessionHandle<C> {
+const OpenSession: new <C>(
+  replay: NativeReplay,
+  result: ReplaySuccess<C>,
+  historyLength: number,
+  map: ItemMap<C> | undefined,
+  invalidated: number[],
+) => SessionHandle<C> = class SessionHandle<C> {
   declare readonly metadata: SessionMetadata
   declare readonly lastSeq: number
   declare readonly eventCount: number
@@ -124,14 +136,23 @@ const OpenSession: new <C>(replay: NativeReplay, result: ReplaySuccess<C>, histo
   declare readonly checkpoints: Checkpoint[]
   declare readonly sessionName?: string | null
   declare readonly ancestry?: SessionForkedPayload
+  declare readonly semanticMediaPurgeFrontier?: SemanticMediaPurgeFrontier
+  declare readonly unknownEvents?: Record<string, number>
   #replay: NativeReplay | undefined
+  #map: ItemMap<C> | undefined
+  #invalidated: number[]
 
-  constructor(replay: NativeReplay, result: ReplaySuccess<C>, historyLength: number) {
+  constructor(replay: NativeReplay, result: ReplaySuccess<C>, historyLength: number, map: ItemMap<C> | undefined, invalidated: number[]) {
     this.#replay = replay
+    this.#map = map
+    this.#invalidated = invalidated
     const { metadata, lastSeq, eventCount, warnings, sessionEvents, sequenceCorrupt, checkpoints } = result
     withFields(this, { metadata, lastSeq, eventCount, warnings, sessionEvents, historyLength, sequenceCorrupt, checkpoints })
     if (hasOwn(result, 'sessionName')) withFields(this, { sessionName: result.sessionName })
     if (hasOwn(result, 'ancestry')) withFields(this, { ancestry: result.ancestry })
+    const { semanticMediaPurgeFrontier, unknownEvents } = result
+    if (semanticMediaPurgeFrontier !== undefined) withFields(this, { semanticMediaPurgeFrontier })
+    if (unknownEvents !== undefined) withFields(this, { unknownEvents })
   }
 
   items(from?: number, to?: number): Promise<C[]> {
@@ -153,6 +174,7 @@ const OpenSession: new <C>(replay: NativeReplay, result: ReplaySuccess<C>, histo
     const done = await runJob<ReplayDone>(SESSION, begin, { __proto__: null, takeBatch: assembly.add })
     const read = assembly.result(done)
     if (!read.ok) throw readError(read.error)
+    if (this.#map !== undefined) mapItems(assembly.history, this.#map, this.#invalidated, start)
     return assembly.history
   }
 

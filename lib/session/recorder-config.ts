@@ -1,7 +1,10 @@
-import { check } from '../arguments.js'
+import { check, expect } from '../arguments.js'
 import { checkMode } from '../mode.js'
 import type { RecordingWarning } from '../recording-warning.js'
+import type { Commit } from './commits.js'
+import { KINDS, type SessionKind } from './kind.js'
 // Only for links in the comments.
+import type { DEFAULT_MAX_QUEUE_BYTES } from '../constants.js'
 import type { SessionRecordingService } from './recorder.js'
 import type { SessionStartPayload } from './records.js'
 
@@ -21,6 +24,10 @@ export interface SessionRecordingServiceConfig {
   provider: string
   /** Name of the model. */
   model: string
+  /** Whose session it is; recorded in `session_start`. Listings leave out the sessions of sub-agents. Default: not recorded, which means `'main'`. */
+  kind?: SessionKind | undefined
+  /** Id of the session whose sub-agent this one's is; recorded in `session_start`. That session's deletion deletes this one too. */
+  parentSessionId?: string | undefined
   /**
    * Form of the file's name, in UTC. `'minutes'` (default): `session-<YYYY-MM-DDTHH-MM>-<first 8 characters of sessionId>.jsonl`;
    * `'seconds'`: `session-<YYYY-MM-DDTHH-MM-SS>-<first 12>.jsonl`. If the name is taken, `-2`, `-3` … precedes the id part.
@@ -28,7 +35,7 @@ export interface SessionRecordingServiceConfig {
   fileName?: 'minutes' | 'seconds' | undefined
   /**
    * Called at most once, on the JavaScript thread, after recording has ended because of an error. Without it recording ends silently; see
-   * `isActive()`.
+   * `isActive()`. Also called, once, if `onCommitWatermark` fails; recording goes on then.
    */
   onWarning?: ((warning: RecordingWarning) => void) | undefined
   /**
@@ -48,12 +55,23 @@ export interface SessionRecordingServiceConfig {
    * read and write. Default `0o600`: no one else can read it, as with its snapshot. A file that exists keeps its permissions. Without effect on Windows.
    */
   mode?: number | undefined
+  /**
+   * Called on the JavaScript thread after each batch of records that was written, with the last record that is in the file (with
+   * `durability: 'fsync'`, on stable storage: each batch is synced then). If it throws, or returns a promise that rejects, recording goes on, and
+   * `onWarning` is called once with the code `ObserverFailed`.
+   */
+  onCommitWatermark?: ((commit: Commit) => void) | undefined
+  /**
+   * How many bytes may wait to be written before {@link SessionRecordingService.commit} waits for room; a single record may be larger. A positive
+   * integer, or `Infinity` for no limit. Other records never wait. Default {@link DEFAULT_MAX_QUEUE_BYTES}.
+   */
+  maxQueueBytes?: number | undefined
 }
 
 /** Options for the recorder that one of the functions below creates; as in {@link SessionRecordingServiceConfig}. */
 export type RecorderOptions = Pick<
   SessionRecordingServiceConfig,
-  'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive' | 'mode'
+  'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive' | 'mode' | 'onCommitWatermark' | 'maxQueueBytes'
 >
 
 const FILE_NAMES = ['minutes', 'seconds']
@@ -64,6 +82,8 @@ export function checkConfig(config: SessionRecordingServiceConfig): void {
   for (const field of ['sessionId', 'projectHash', 'chatsDir'] as const) check.filledString(config[field], `config.${field}`)
   check.strings(config.workspaceDirs, 'config.workspaceDirs')
   for (const field of ['provider', 'model'] as const) check.string(config[field], `config.${field}`)
+  if (config.kind !== undefined) check.oneOf(config.kind, 'config.kind', KINDS)
+  if (config.parentSessionId !== undefined) check.filledString(config.parentSessionId, 'config.parentSessionId')
   checkRecorderOptions(config, 'config')
 }
 
@@ -76,4 +96,8 @@ export function checkRecorderOptions(options: RecorderOptions, name: string): vo
   if (options.durability !== undefined) check.oneOf(options.durability, `${name}.durability`, ['os', 'fsync'])
   check.optional(options.exclusive, `${name}.exclusive`, 'boolean')
   checkMode(options.mode, `${name}.mode`)
+  check.optional(options.onCommitWatermark, `${name}.onCommitWatermark`, 'function')
+  const { maxQueueBytes } = options
+  const isLimit = maxQueueBytes === undefined || maxQueueBytes === Infinity || (Number.isSafeInteger(maxQueueBytes) && maxQueueBytes > 0)
+  expect(isLimit, `${name}.maxQueueBytes`, 'a positive integer or Infinity', maxQueueBytes)
 }

@@ -1,6 +1,6 @@
 import { native } from '../addon.js'
-import { check } from '../arguments.js'
-import type { NativeRecorder, RecorderGroup } from '../binding/native.js'
+import { check, expect } from '../arguments.js'
+import type { NativeRecorder, NativeTail, RecorderGroup } from '../binding/native.js'
 import { type Bare, stringify, queueMicrotask, define } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import type { HeldLock } from '../locks/held-lock.js'
@@ -8,10 +8,23 @@ import { OWNER_ONLY } from '../mode.js'
 import type { RecordingOwner, RecordingWarning } from '../recording-warning.js'
 import { timestamp } from '../timestamp.js'
 import { turns, beginTurn } from '../turns.js'
-import { Writing, type WriteFailure, ending, absolute, thisProcess, ownerOf, shownOwner } from '../writing.js'
+import { Writing, type WriteFailure, ending, absolute, thisProcess, ownerOf, shownOwner, writeError } from '../writing.js'
+import { DEFAULT_MAX_QUEUE_BYTES } from '../constants.js'
+import type { Commit, Commits } from './commits.js'
+import type { Reconciliation } from './reconciling.js'
 import { nameOf, startPayload } from './new-session.js'
 import { type SessionRecordingServiceConfig, checkConfig } from './recorder-config.js'
-import type { IContent, SessionEventType, SessionForkedPayload, SessionRecordLine } from './records.js'
+import type {
+  ChronologyBindPayload,
+  CompressionDetailPayload,
+  DensityMutationPayload,
+  IContent,
+  SemanticMediaPurgePayload,
+  SessionEventType,
+  SessionForkedPayload,
+  SessionRecordLine,
+  SyntheticInsertPayload,
+} from './records.js'
 // Only for links in the comments.
 import type { SessionLockedError } from '../locks/locked-error.js'
 import type { RecordingError, RecordingWarningCode } from '../recording-warning.js'
@@ -25,6 +38,8 @@ const SEVERITIES = ['info', 'warning', 'error']
 const LOOK_AFTER_MS = 60 * 60 * 1000
 
 let disposedOf: (recorder: object) => Promise<void> | undefined
+/** Sets the history that the file of a recorder gives: that of a replay whose items were mapped. @internal */
+export let setHistoryOf: (recorder: object, items: readonly unknown[]) => void
 
 /**
  * Records one session to one append-only JSONL file.
@@ -66,6 +81,9 @@ let disposedOf: (recorder: object) => Promise<void> | undefined
 export class SessionRecordingService<C = IContent> {
   static {
     disposedOf = (recorder) => (#disposed in recorder ? recorder.#disposed : undefined)
+    setHistoryOf = (recorder, items) => {
+      if (#native in recorder) recorder.#native.setHistory(reconciling().hashesOf(items, 'map(item)'))
+    }
   }
 
   #native: NativeRecorder
@@ -83,6 +101,15 @@ export class SessionRecordingService<C = IContent> {
   #heldLock: HeldLock | undefined
   #recordedAt = NaN
   #disposed: Promise<void> | undefined
+  #maxQueueBytes: number
+  #onCommitWatermark: ((commit: Commit) => void) | undefined
+  #hasObserverFailed = false
+  #commits: Commits | undefined
+  /** The records that wait for the file's creation, with the numbers that they were returned with. `undefined` once there is a file. */
+  #buffered: WeakMap<SessionRecordLine, number> | undefined = new WeakMap()
+  /** The records that waited for the creation of a file, and how their numbers have changed since. */
+  #renumbered: { records: WeakMap<SessionRecordLine, number>; shift: number } | undefined
+  #failure: WriteFailure | undefined
 
   /**
    * Locks the session, then constructs a recorder of the class that it is called on. The recorder holds the lock until {@link dispose}.
@@ -115,6 +142,8 @@ export class SessionRecordingService<C = IContent> {
   constructor(config: SessionRecordingServiceConfig) {
     checkConfig(config)
     const { sessionId, projectHash, chatsDir, onWarning, durability, exclusive, mode } = config
+    this.#maxQueueBytes = config.maxQueueBytes ?? DEFAULT_MAX_QUEUE_BYTES
+    this.#onCommitWatermark = config.onCommitWatermark
     const now = Date.now()
     const { nameHasSeconds, idPrefix } = nameOf(config)
     this.#config = { __proto__: null, sessionId, projectHash, chatsDir }
@@ -135,11 +164,12 @@ export class SessionRecordingService<C = IContent> {
     this.#writing = new Writing(open, onWarning, (failure) => this.#failed(failure))
     this.#native = this.#writing.recorder
     this.#record = this.#native.recording()
+    if (this.#onCommitWatermark !== undefined) this.#acknowledgements()
   }
 
   /**
-   * Records an event of any type, whether or not replay knows it. `content`, `session_metadata` and `session_named` create the file if there is
-   * none yet.
+   * Records an event of any type, whether or not replay knows it. `content`, `session_metadata`, `session_named` and `semantic_media_purge` create
+   * the file if there is none yet.
    *
    * The payload is serialised synchronously: changing the object afterwards has no effect on the file.
    *
@@ -157,19 +187,139 @@ export class SessionRecordingService<C = IContent> {
     const known = KNOWN_TYPES.get(type)
     const now = Date.now()
     if (this.#heldLock !== undefined) this.#expectLock(now)
-    const isNewTurn = this.#turn !== turns.current
-    if (isNewTurn) this.#turn = beginTurn()
-    const seq = known === undefined ? this.#recordOther(type, text, now, isNewTurn) : isNewTurn ? this.#record(known, text, now, true) : this.#record(known, text, now)
+    if (this.#turn !== turns.current) this.#turn = beginTurn(this.#native)
+    const seq = known === undefined ? this.#native.recordOther(stringify(type), text, now) : this.#record(known, text, now)
     if (ending.hasBegun) this.#writing.warn()
-    if (seq === seq) return { v: 1, seq, ts: timestamp(now), type: type as SessionEventType, payload }
+    if (seq === seq) {
+      const line: SessionRecordLine = { v: type === 'semantic_media_purge' ? 2 : 1, seq, ts: timestamp(now), type: type as SessionEventType, payload }
+      if (this.#buffered !== undefined) this.#noteBuffered(this.#buffered, line)
+      return line
+    }
     // The file could not be created. `enqueue` does not throw for that, and must not call `onWarning` synchronously.
     queueMicrotask(() => this.#writing.warn())
     return null
   }
 
-  #recordOther(type: string, text: string, now: number, isNewTurn: boolean): number {
-    if (isNewTurn) this.#native.beginTurn()
-    return this.#native.recordOther(stringify(type), text, now)
+  #noteBuffered(buffered: WeakMap<SessionRecordLine, number>, line: SessionRecordLine): void {
+    if (this.#native.path() === null) buffered.set(line, line.seq)
+    else this.#beginFile(0)
+  }
+
+  /** The file exists. The numbers of the records that waited for it have changed by `shift`. */
+  #beginFile(shift: number): void {
+    if (this.#buffered === undefined) return
+    this.#renumbered = { records: this.#buffered, shift }
+    this.#buffered = undefined
+    this.#commits?.renumber(shift)
+    this.#commits?.begin()
+  }
+
+  /**
+   * Records an event as {@link enqueue} does, and resolves when it is in the file or, with `durability: 'fsync'`, on stable storage. Commits of one
+   * turn of the event loop share one write. An event that does not create the file waits until another one has.
+   *
+   * While more than `maxQueueBytes` of the configuration wait to be written, the record waits for room; it gets its number, and its place among the
+   * records of {@link enqueue}, only then. Commits keep their order. The payload is serialised at once.
+   *
+   * The promise holds the process open, except while there is no file that could be written.
+   *
+   * @param type - A non-empty string.
+   * @param payload - A value that `JSON.stringify` accepts.
+   * @returns The record's number and the end of its line. Promises of commits resolve in the order of the numbers. Rejects with a
+   * {@link RecordingError} if the record could not be written, for whatever reason; then all later commits reject likewise. Rejects with an `Error`
+   * if the recorder was disposed of before the record was in a file.
+   * @throws TypeError - At once, as {@link enqueue}.
+   *
+   * @example
+   * ```ts
+   * import { mkdtempSync, statSync } from 'node:fs';
+   * import { tmpdir } from 'node:os';
+   * import { join } from 'node:path';
+   * import { SessionRecordingService } from 'session-tape';
+   *
+   * const recorder = new SessionRecordingService({
+   *   sessionId: 'a1b2c3d4-0001', projectHash: 'my-project', chatsDir: mkdtempSync(join(tmpdir(), 'chats-')),
+   *   workspaceDirs: [process.cwd()], provider: 'acme', model: 'acme-large',
+   * });
+   * const { seq, byteOffset } = await recorder.commit('content', { content: { speaker: 'human', blocks: [] } });
+   * console.log(seq, byteOffset === statSync(recorder.getFilePath()!).size); // 2 true
+   * await recorder.dispose();
+   * ```
+   */
+  commit(type: SessionEventType | (string & {}), payload: unknown): Promise<Commit> {
+    check.filledString(type, 'type')
+    const text = stringify(payload)
+    if (!this.#active) return Promise.reject(this.#refusal())
+    return this.#acknowledgements().commit(type, text)
+  }
+
+  /**
+   * Resolves when a record that {@link enqueue} returned is in the file, as {@link commit} does; at once if it is already.
+   *
+   * @param line - A record of this recorder and its current file. `null`, which `enqueue` returns when recording has ended, rejects.
+   * @returns As {@link commit}. Rejects with an `Error` if the recorder has no such record.
+   * @throws TypeError - If `line` is neither an object with a number `seq`, nor `null`.
+   */
+  waitForCommit(line: SessionRecordLine | null): Promise<Commit> {
+    if (line === null) return this.#active ? this.#acknowledgements().wait(Infinity) : Promise.reject(this.#refusal())
+    check.object(line, 'line')
+    check.finiteNumber(line.seq, 'line.seq')
+    const seq = this.#numberOf(line)
+    if (!this.#native.hasRecorded(seq)) return Promise.reject(new Error(`The recorder has no record with the seq ${line.seq} in its file`))
+    const byteOffset = this.#native.lineEnd(seq)
+    if (byteOffset === byteOffset && this.#commits === undefined) return Promise.resolve({ seq, byteOffset })
+    if (!this.#active && byteOffset !== byteOffset) return Promise.reject(this.#refusal())
+    return this.#acknowledgements().wait(seq)
+  }
+
+  /** The number in the file of a record that was returned. */
+  #numberOf(line: SessionRecordLine): number {
+    const { records, shift } = this.#renumbered ?? { records: undefined, shift: 0 }
+    const before = records?.get(line)
+    return before === undefined ? line.seq : before + shift
+  }
+
+  #acknowledgements(): Commits {
+    if (this.#commits === undefined) {
+      const { Commits } = require('./commits.js') as typeof import('./commits.js')
+      const observed = this.#onCommitWatermark && ((commit: Commit) => this.#observe(commit))
+      this.#commits = new Commits({ native: this.#native, record: (type, text) => this.#recordWatched(type, text), observed })
+      this.#writing.commits = this.#commits
+    }
+    return this.#commits
+  }
+
+  #recordWatched(type: string, text: string): number | null {
+    const now = Date.now()
+    if (this.#heldLock !== undefined) this.#expectLock(now)
+    if (this.#turn !== turns.current) this.#turn = beginTurn(this.#native)
+    const seq = this.#native.recordWatched(stringify(type), text, now, ending.hasBegun ? Infinity : this.#maxQueueBytes)
+    if (ending.hasBegun) this.#writing.warn()
+    if (seq !== null && seq !== seq) queueMicrotask(() => this.#writing.warn())
+    if (this.#buffered !== undefined && this.#native.path() !== null) this.#beginFile(0)
+    return seq
+  }
+
+  /** Calls the observer. What goes wrong there is not the recorder's failure. */
+  #observe(commit: Commit): void {
+    try {
+      const returned: unknown = this.#onCommitWatermark!(commit)
+      if (returned instanceof Promise) returned.catch((error) => this.#observerFailed(error))
+    } catch (error) {
+      this.#observerFailed(error)
+    }
+  }
+
+  #observerFailed(cause: unknown): void {
+    if (this.#hasObserverFailed) return
+    this.#hasObserverFailed = true
+    const message = `onCommitWatermark failed: ${cause instanceof Error ? cause.message : String(cause)}. Recording goes on.`
+    this.#writing.callOnWarning({ code: 'ObserverFailed', message, filePath: this.getFilePath(), eventsDropped: 0, cause })
+  }
+
+  /** Why nothing more is recorded. */
+  #refusal(): Error {
+    return this.#failure === undefined ? new Error('Cannot commit: recording is not active') : writeError(this.#failure)
   }
 
   /**
@@ -198,11 +348,61 @@ export class SessionRecordingService<C = IContent> {
    * Records that the last items of the history were removed.
    *
    * @param itemsRemoved - A finite number ≥ 0.
-   * @throws TypeError - If `itemsRemoved` is anything else.
+   * @param cutSeq - The key of the first item that was removed: if the history has an item with this key, it is cut before it, whatever
+   * `itemsRemoved` is. A safe integer ≥ 0.
+   * @throws TypeError - If an argument is anything else.
    */
-  recordRewind(itemsRemoved: number): void {
+  recordRewind(itemsRemoved: number, cutSeq?: number): void {
     check.count(itemsRemoved, 'itemsRemoved')
-    this.enqueue('rewind', { itemsRemoved })
+    if (cutSeq !== undefined) check.safeCount(cutSeq, 'cutSeq')
+    this.enqueue('rewind', cutSeq === undefined ? { itemsRemoved } : { itemsRemoved, cutSeq })
+  }
+
+  /**
+   * Records that items were removed or replaced by their keys. A replacement gets the marker of the item that it replaces.
+   *
+   * @throws TypeError - If a key is not a safe integer ≥ 0, or a replacement not an object; and as {@link enqueue}.
+   */
+  recordDensityChange(change: DensityMutationPayload<C>): void {
+    this.enqueue('density_mutation', edits().densityMutation(change))
+  }
+
+  /**
+   * Records that an item was inserted after the first one with the key `afterSeq`. Replay skips the record if no item has that key.
+   *
+   * @throws TypeError - If a key is not a safe integer ≥ 0, or `content` not an object; and as {@link enqueue}.
+   */
+  recordSyntheticInsert(insert: SyntheticInsertPayload<C>): void {
+    this.enqueue('synthetic_insert', edits().syntheticInsert(insert))
+  }
+
+  /**
+   * Records what a compression covered. The history does not change.
+   *
+   * @throws TypeError - If a field is not a finite number.
+   */
+  recordCompressionDetail(detail: CompressionDetailPayload): void {
+    this.enqueue('compression_detail', edits().compressionDetail(detail))
+  }
+
+  /**
+   * Records that the item at an index got a marker, and `content` in its place if that is given. Replay skips the record if the history has no such
+   * index.
+   *
+   * @throws TypeError - If a number is not a safe integer ≥ 0, or another field of the wrong type; and as {@link enqueue}.
+   */
+  recordChronologyBind(bind: ChronologyBindPayload<C>): void {
+    this.enqueue('chronology_bind', edits().chronologyBind(bind))
+  }
+
+  /**
+   * Records that media were purged from the history, which became `history`. Creates the file if there is none yet. The line has version 2: a
+   * program that does not know the event refuses the session instead of resuming it with a wrong history.
+   *
+   * @throws TypeError - If `history` is not an array of objects, or `frontier` is not in it; and as {@link enqueue}.
+   */
+  recordSemanticMediaPurge(purge: SemanticMediaPurgePayload<C>): void {
+    this.enqueue('semantic_media_purge', edits().semanticMediaPurge(purge))
   }
 
   /**
@@ -237,6 +437,43 @@ export class SessionRecordingService<C = IContent> {
   recordDirectoriesChanged(directories: string[]): void {
     check.strings(directories, 'directories')
     this.enqueue('directories_changed', { directories })
+  }
+
+  /**
+   * Makes the file right, whatever was recorded or missed: compares `items`, the history that the program has, with what a strict replay of the file
+   * would give, and records the smallest tail that makes them equal. Records nothing if they are. Call it at the end of a turn.
+   *
+   * An item that has changed and has a key is replaced in place, if that is possible for all items that have changed; otherwise the history is
+   * rewound to the first difference, and the items from there on are recorded again. Items are compared as `JSON.stringify` prints them, key order
+   * included. An item is hashed once for as long as it lives: an item that is changed in place later is not noticed, a new object is.
+   *
+   * The first call reads the file, if there is one, on the JavaScript thread; the recorder keeps 24 bytes an item from then on. Later calls take
+   * less than 2 µs for each item that was seen before. Does nothing if the recorder is not active.
+   *
+   * @returns How many items were removed, added and replaced.
+   * @throws Error - `Cannot reconcile: …` if the file can't be replayed.
+   * @throws TypeError - If `items` is not an array of items with one of the three speakers and an array of blocks.
+   */
+  reconcile(items: readonly C[]): Reconciliation {
+    expect(Array.isArray(items), 'items', 'an array', items)
+    const hashes = reconciling().hashesOf(items, 'items')
+    if (!this.isActive()) return { removed: 0, added: 0, replaced: 0 }
+    const { removed, cut, replaced, keys, appendedFrom } = this.#tailTo(hashes)
+    if (removed > 0) this.recordRewind(removed, cut)
+    if (replaced.length > 0) {
+      const replacements = replaced.map((index, at) => ({ replacedSeq: keys[at]!, replacement: items[index]! }))
+      this.recordDensityChange({ removedSeqs: [], replacements })
+    }
+    for (let index = appendedFrom; index < items.length; index++) this.recordContent(items[index]!)
+    return { removed, added: items.length - appendedFrom, replaced: replaced.length }
+  }
+
+  #tailTo(hashes: string): NativeTail {
+    try {
+      return this.#native.tailTo(hashes)
+    } catch (error) {
+      throw new Error(`Cannot reconcile: ${(error as Error).message}`)
+    }
   }
 
   /**
@@ -333,7 +570,8 @@ export class SessionRecordingService<C = IContent> {
    * called, flushes resolve at once.
    */
   flush(): Promise<void> {
-    return this.#writing.flush()
+    const admitted = this.#commits?.admitted()
+    return admitted === undefined ? this.#writing.flush() : admitted.then(() => this.#writing.flush())
   }
 
   /** `true` from construction until `dispose()` or a failure. */
@@ -406,6 +644,8 @@ export class SessionRecordingService<C = IContent> {
       this.#title = title
     }
     const resumed = this.#native.resume(absolute(filePath), lastSeq)
+    // The session_start, with the number 1, is dropped.
+    this.#beginFile(lastSeq - 1)
     if (!resumed) queueMicrotask(() => this.#writing.warn())
   }
 
@@ -473,7 +713,9 @@ export class SessionRecordingService<C = IContent> {
     const flushed = attempt(() => this.flush())
     this.#active = false
     try {
+      await this.#commits?.admitted()
       await this.#writing.dispose()
+      this.#commits?.end(this.#refusal())
       await flushed
     } finally {
       await this.#lock?.release()
@@ -481,21 +723,23 @@ export class SessionRecordingService<C = IContent> {
   }
 
   /**
-   * Number of records that are enqueued, or buffered before the first `content`, and not yet in the file. A record counts at least until the turn of
-   * the event loop in which it was enqueued has ended, or a flush has, however fast it is written.
+   * Number of records that are enqueued, or buffered before the first `content`, and not yet in the file. A record counts until the event loop has
+   * turned after it was written, or until it is acknowledged by a flush or a commit.
    */
   getPendingRecordCount(): number {
-    return this.#native.pendingRecords(this.#turn === turns.current)
+    return this.#native.pendingRecords()
   }
 
   /** Size of those records in bytes, as they will be in the file. */
   getPendingByteCount(): number {
-    return this.#native.pendingBytes(this.#turn === turns.current)
+    return this.#native.pendingBytes()
   }
 
   /** Ends the recording after a failure, and returns the warning. */
   #failed(failure: WriteFailure): RecordingWarning {
     this.#active = false
+    this.#failure = failure
+    this.#commits?.end(writeError(failure))
     const owner = ownerOf(failure)
     // More events may have been enqueued since the writer failed.
     const eventsDropped = this.#native.missing()
@@ -507,6 +751,16 @@ export class SessionRecordingService<C = IContent> {
       ...(owner && { owner }),
     }
   }
+}
+
+/** The comparison of histories, loaded on first use. */
+function reconciling(): typeof import('./reconciling.js') {
+  return require('./reconciling.js')
+}
+
+/** The payloads of events that edit the history, loaded on first use. */
+function edits(): typeof import('./edits.js') {
+  return require('./edits.js')
 }
 
 /** Operations that few recorders use, loaded on first use. */

@@ -7,7 +7,7 @@ import type { SessionRecordingService } from './recorder.js'
 import type { replaySession } from './replay.js'
 
 /**
- * The event types that replay knows. The last six never change the history. A file may contain others: they are kept, counted, and reported as
+ * The event types that replay knows. A file may contain others: they are kept, counted, and reported as
  * `Line N: unknown event type 'T', skipping` (replay rule 11), so that newer files stay readable.
  */
 export type SessionEventType =
@@ -24,6 +24,11 @@ export type SessionEventType =
   | 'checkpoint_deleted'
   | 'session_forked'
   | 'session_named'
+  | 'density_mutation'
+  | 'synthetic_insert'
+  | 'chronology_bind'
+  | 'semantic_media_purge'
+  | 'compression_detail'
 
 /**
  * What the addon requires of a CLI's content item. Replay checks only that `speaker` is a non-empty string; with `strict`, that it is one of the
@@ -52,7 +57,7 @@ export type ContentBlock =
 
 /** A line of the file, as `JSON.parse` returns it. The recorder writes the keys in this order. */
 export interface SessionRecordLine {
-  /** Schema version, 1. The file has no other version field. */
+  /** Schema version, 1; 2 for `semantic_media_purge`. The file has no other version field. */
   v: number
   /** 1 for the first record, one more for each record of the session, also across resumes. */
   seq: number
@@ -80,6 +85,10 @@ export interface SessionStartPayload {
   model: string
   /** Time at which the recorder was constructed: ISO-8601, UTC, milliseconds. */
   startTime: string
+  /** `'subagent'` for a session that another session has started. Anything else, or nothing, is a main session. */
+  kind?: 'main' | 'subagent'
+  /** The session that has started this one. Absent if it was not recorded. */
+  parentSessionId?: string
 }
 
 /** Payload of `content`: the item is appended to the history. */
@@ -98,6 +107,68 @@ export interface CompressedPayload<C = IContent> {
 export interface RewindPayload {
   /** Number of items, ≥ 0. A fraction is rounded up. A number not less than the length of the history empties it. */
   itemsRemoved: number
+  /** The key of an item: if there is one with that key, the history is cut before the first of them, whatever `itemsRemoved` is. */
+  cutSeq?: number
+}
+
+/**
+ * The marker of an item: its `metadata.chronology`. The item's key is the `seq` of the marker, if that is a safe integer ≥ 0. All numbers are such
+ * integers.
+ */
+export interface ChronologyMarker {
+  seq: number
+  userTurn: number
+  step: number
+  recordedAt: number
+}
+
+/** Payload of `density_mutation`: items of the history are removed and replaced through their keys. Items without a key stay. */
+export interface DensityMutationPayload<C = IContent> {
+  /** The keys of the items that are removed. */
+  removedSeqs: number[]
+  /** Every item with the key `replacedSeq` becomes `replacement`, which takes over its marker. The last entry with a key counts. */
+  replacements: { replacedSeq: number; replacement: C }[]
+}
+
+/** Payload of `synthetic_insert`: an item is inserted behind the first one with the key `afterSeq`. */
+export interface SyntheticInsertPayload<C = IContent> {
+  content: C
+  /** The key of the new item; informative, replay reads the item's own marker. */
+  chronologySeq: number
+  afterSeq: number
+}
+
+/** Payload of `chronology_bind`: an item of the history gets a marker. */
+export interface ChronologyBindPayload<C = IContent> {
+  /** Index of the item in the history, from 0. */
+  rowIndex: number
+  chronology: ChronologyMarker
+  /** What the item becomes besides. Absent: it stays. */
+  content?: C
+  /** The responses that the provider has stored for the item are invalid. */
+  invalidateResponses?: boolean
+}
+
+/** Payload of `semantic_media_purge`: the history becomes another one. */
+export interface SemanticMediaPurgePayload<C = IContent> {
+  history: C[]
+  /** Up to where media were purged. */
+  frontier: SemanticMediaPurgeFrontier
+}
+
+/** A place in a history: a block of an item. Both are 0 in an empty history. */
+export interface SemanticMediaPurgeFrontier {
+  /** Index of the item. */
+  contentIndex: number
+  /** Index of the block in it. */
+  blockIndex: number
+}
+
+/** Payload of `compression_detail`: what a compression has removed. Informative; replay does not use it. */
+export interface CompressionDetailPayload {
+  fromSeq: number
+  toSeq: number
+  itemsCompressed: number
 }
 
 /** Payload of `provider_switch`: from here on the metadata has this provider and model. */

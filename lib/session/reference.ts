@@ -1,8 +1,12 @@
 // References: what a user types to denote a session or a checkpoint. That is an id, a position in the list, the beginning of an id, or a name.
 
+import path = require('node:path')
 import { check, checkEach, expect } from '../arguments.js'
 import { append, hasOwn } from '../builtins.js'
 import type { ReferenceFailure, SessionFailureCode } from './failure.js'
+import type { SkippedSession } from './summary.js'
+// Only for links in the comments.
+import type { listContinueTargets } from './describe.js'
 
 /** The fields of a target that {@link resolveContinueRef} reads. */
 export type NamedTarget =
@@ -15,15 +19,49 @@ const ONLY_DIGITS = /^[0-9]+$/
  * Finds the session that a reference denotes: by its id, by its position in the list (counted from 1), or by the beginning of its id, in this
  * order. A reference of digits only is never the beginning of an id; an empty one is the beginning of every id.
  *
+ * @param unreadable - Sessions of the same listing that can't be read. If the reference fits no session, but the id or the file name of one of
+ * these, the failure says so: `Session X can't be read: REASON`, with the code `ReplayFailed`.
  * @throws TypeError - If an argument is of the wrong type.
  */
 export function resolveSessionRef<S extends { sessionId: string }>(
   ref: string,
   sessions: readonly S[],
+  unreadable: readonly UnreadableSession[] = [],
 ): { session: S } | ReferenceFailure {
   check.string(ref, 'ref')
   checkSessions(sessions)
-  return findSession(ref, sessions)
+  checkUnreadable(unreadable, 'unreadable')
+  return readable(ref, findSession(ref, sessions), unreadable)
+}
+
+/** The fields of a session that can't be read which references are compared with. */
+export type UnreadableSession = Pick<SkippedSession, 'filePath' | 'sessionId' | 'reason'>
+
+/** What was found; instead of nothing, the reason why the session that the reference fits can't be read. @internal */
+export function readable<F extends object>(ref: string, found: F | ReferenceFailure, unreadable: readonly UnreadableSession[]): F | ReferenceFailure {
+  if (!hasOwn(found, 'code') || (found as ReferenceFailure).code !== 'NotFound') return found
+  const fitting = unreadable.find((one) => fits(ref, one))
+  return fitting === undefined ? found : failure(`Session ${ref} can't be read: ${fitting.reason}`, 'ReplayFailed')
+}
+
+/** The id part of the name of a file that a recorder has created. */
+const NAMED = /^session-[+-]?\d{4,6}-\d\d-\d\dT\d\d-\d\d(?:-\d\d)?(?:-\d+)?-(.+)\.jsonl$/
+
+/** The lengths to which ids are cut in the names of files. */
+const PREFIX_LENGTHS = [8, 12]
+
+/** Whether a reference is an id, or the beginning of one, or a name, of a file that can't be read. Digits are never the beginning of an id. */
+function fits(ref: string, { filePath, sessionId }: UnreadableSession): boolean {
+  if (ref === '' || isFileName(ref, filePath)) return ref !== ''
+  const id = sessionId ?? NAMED.exec(path.basename(filePath))?.[1]
+  if (id === undefined) return false
+  if (id === ref || (!ONLY_DIGITS.test(ref) && id.startsWith(ref))) return true
+  return sessionId === null && PREFIX_LENGTHS.includes(id.length) && ref.startsWith(id)
+}
+
+function isFileName(ref: string, filePath: string): boolean {
+  const name = path.basename(filePath)
+  return ref === name || `${ref}.jsonl` === name || ref === filePath
 }
 
 /** The first matching rule decides: the id, the position (counted from 1), the beginning of the id. */
@@ -49,6 +87,7 @@ function sessionAt<S>(position: number, sessions: readonly S[]): { session: S } 
  * first session; otherwise the session that {@link resolveSessionRef} finds.
  *
  * @param targets - Sessions and checkpoints, the sessions in the order of a list.
+ * @param unreadable - As for {@link resolveSessionRef}: `skipped` of {@link listContinueTargets}.
  * @throws TypeError - If an argument is of the wrong type.
  *
  * @example
@@ -63,9 +102,18 @@ function sessionAt<S>(position: number, sessions: readonly S[]): { session: S } 
  * console.log('target' in found ? found.target.kind : found.error); // checkpoint
  * ```
  */
-export function resolveContinueRef<T extends NamedTarget>(ref: string, targets: readonly T[]): { target: T } | ReferenceFailure {
+export function resolveContinueRef<T extends NamedTarget>(
+  ref: string,
+  targets: readonly T[],
+  unreadable: readonly UnreadableSession[] = [],
+): { target: T } | ReferenceFailure {
   check.string(ref, 'ref')
   checkTargets(targets)
+  checkUnreadable(unreadable, 'unreadable')
+  return readable(ref, findTarget(ref, targets), unreadable)
+}
+
+function findTarget<T extends NamedTarget>(ref: string, targets: readonly T[]): { target: T } | ReferenceFailure {
   const ids = matching(targets, (target) => target.kind === 'checkpoint' && target.checkpointId === ref)
   if (ids.length > 0) return theOne(ids, `Ambiguous checkpoint ID '${ref}'`)
   const named = matching(targets, (target) => isNamed(target, ref))
@@ -120,6 +168,16 @@ function failure(error: string, code: SessionFailureCode): ReferenceFailure {
 function checkSessions(sessions: readonly { sessionId: string }[]): void {
   expect(Array.isArray(sessions), 'sessions', 'an array', sessions)
   checkEach(sessions, 'sessions', checkSession)
+}
+
+function checkUnreadable(unreadable: readonly UnreadableSession[], name: string): void {
+  expect(Array.isArray(unreadable), name, 'an array', unreadable)
+  checkEach(unreadable, name, (one, place) => {
+    check.object(one, place)
+    check.string(one.filePath, `${place}.filePath`)
+    check.stringOrNull(one.sessionId, `${place}.sessionId`)
+    check.string(one.reason, `${place}.reason`)
+  })
 }
 
 function checkSession(session: { sessionId: string }, name: string): void {

@@ -1,7 +1,7 @@
 // What a replay of a session results in.
 
 import type { Checkpoint } from './checkpoints.js'
-import type { IContent, SessionEventPayload, SessionForkedPayload } from './records.js'
+import type { IContent, SemanticMediaPurgeFrontier, SessionEventPayload, SessionForkedPayload } from './records.js'
 // Only for links in the comments.
 import type { BundleCode } from '../bundle/error.js'
 import type { foldCheckpoints } from './checkpoints.js'
@@ -23,12 +23,16 @@ export interface SessionMetadata {
   cwd?: string
   /** The last recorded title. `null`: explicitly no title. Absent: none was ever recorded. */
   title?: string | null
+  /** With `strict`: `'subagent'` if the `session_start` says so, else `'main'`. Absent without `strict`. */
+  kind?: 'main' | 'subagent'
+  /** With `strict`: the session that has started this one. Absent if the `session_start` does not name it. */
+  parentSessionId?: string
 }
 
 /** A session that was replayed. */
 export interface ReplaySuccess<C = IContent> {
   ok: true
-  /** The items that remain after all compressions and rewinds, in order: what a CLI resumes from. */
+  /** The items that remain after all compressions, rewinds and edits, in order, as they were edited: what a CLI resumes from. */
   history: C[]
   metadata: SessionMetadata
   /**
@@ -59,6 +63,13 @@ export interface ReplaySuccess<C = IContent> {
   sessionName?: string | null
   /** The source of the fork, as recorded, with any additional keys. Absent for a session that is not a fork. */
   ancestry?: SessionForkedPayload
+  /** The `frontier` of the last `semantic_media_purge`. Absent if there is none. */
+  semanticMediaPurgeFrontier?: SemanticMediaPurgeFrontier
+  /**
+   * With `strict`: how many events of each unknown type were skipped, by the type as it is in the warnings. A history with unknown events may not be
+   * what it was for the program that recorded it. Empty if all are known; absent without `strict`.
+   */
+  unknownEvents?: Record<string, number>
 }
 
 /** A session that can't be replayed. */
@@ -72,7 +83,8 @@ export interface ReplayFailure {
    * | `Empty file` | the file has no lines (a byte order mark alone does not count as one) |
    * | `Missing or corrupt session_start event` | line 1 is not a `session_start` |
    * | `Invalid session_start: missing required fields` | `sessionId` or `projectHash` is not a non-empty string |
-   * | `Invalid session_start: missing or malformed required fields` | with `strict`: `sessionId`, `projectHash`, `provider`, `model` or `startTime` is not a non-empty string |
+   * | `Invalid session_start: missing or malformed required fields` | with `strict`: `sessionId`, `projectHash` or `startTime` is not a non-empty string, or `provider` or `model` is not a string |
+   * | `Unsupported recording version V at line N` | with `strict`: the `v` of a line is not the number 1 or 2 |
    * | `Project hash mismatch: expected E got G` | the session belongs to another project |
    * | `Failed to read file: …` | the system's message follows, as Node prints it: `ENOENT: no such file or directory, open '…'`. Devices, sockets and pipes are reported in the same form: `EINVAL: a device, not a regular file, open '…'` |
    * | `Failed to read bundle: …` | the path is that of a bundle which does not verify or does not contain a session; a {@link BundleCode} in parentheses follows if the bundle does not verify |

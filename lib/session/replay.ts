@@ -8,6 +8,7 @@ import type { NativeBundles, NativeJob, NativeReplayOptions } from '../binding/n
 import { type Bare, parseRecord } from '../builtins.js'
 import type { Progress } from '../progress.js'
 import { Assembly, type ReplayDone } from './assembly.js'
+import { type ItemMap, mapItems } from './item-map.js'
 import type { IContent } from './records.js'
 import type { ReplayResult } from './replay-result.js'
 // Only for links in the comments.
@@ -15,7 +16,7 @@ import type { verifyBundle } from '../bundle/bundle.js'
 import type { openSession } from './open.js'
 
 /** Options of {@link replaySession} and {@link openSession}. */
-export interface ReplayOptions {
+export interface ReplayOptions<C = any> {
   /**
    * Stop before the first event with a larger `seq`. The result is the session as it was at that point, for example to fork from it. Default: the
    * whole file.
@@ -24,9 +25,9 @@ export interface ReplayOptions {
   /**
    * Apply stricter checks (replay rules 21 to 23). Default `false`.
    *
-   * A line whose `seq` is not a safe integer ≥ 0 is skipped (`Line N: malformed sequence number, skipping`) and not counted as an event;
-   * `lastSeq` is the largest `seq` instead of the last; the `session_start` must have a non-empty `provider`, `model` and `startTime`
-   * (`Invalid session_start: missing or malformed required fields`); an item must have one of the three speakers and an array of `blocks`.
+   * A line whose `v` is not 1 or 2 ends the replay (`Unsupported recording version V at line N`). A line whose `seq` is not a safe integer ≥ 0 is skipped (`Line N: malformed sequence number, skipping`) and not counted as an event;
+   * `lastSeq` is the largest `seq` instead of the last; the `session_start` must have a `provider` and a `model`, which may be empty, and a
+   * non-empty `startTime` (`Invalid session_start: missing or malformed required fields`); an item must have one of the three speakers and an array of `blocks`.
    */
   strict?: boolean | undefined
   /** Add `timestamp` and `seq` to each entry of `sessionEvents`. Default `false`. */
@@ -54,6 +55,8 @@ export interface ReplayOptions {
    * file's absolute path, with links in the path's directory resolved.
    */
   snapshotDir?: string | undefined
+  /** Applied to every item of a result. If it throws, the promise rejects with its error. */
+  map?: ItemMap<C> | undefined
   /** Called on the JavaScript thread periodically while a large file is scanned, and once at the end with the total. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
@@ -97,35 +100,42 @@ type Start = (bundles: NativeBundles, path: string, options: Bare<NativeReplayOp
  * }
  * ```
  */
-export function replaySession<C = IContent>(filePath: string, expectedProjectHash?: string, options?: ReplayOptions): Promise<ReplayResult<C>> {
+export function replaySession<C = IContent>(filePath: string, expectedProjectHash?: string, options?: ReplayOptions<C>): Promise<ReplayResult<C>> {
   checkArguments(filePath, expectedProjectHash, options)
   return replayWhole(filePath, expectedProjectHash, captured(options))
 }
 
 /** Copies the options, because the caller may change them while the file is read. */
-function captured({ throughSeq, auditTrail, strict, snapshot, snapshotDir, signal, onProgress }: ReplayOptions = NO_OPTIONS): Bare<ReplayOptions> {
-  return { __proto__: null, throughSeq, auditTrail, strict, snapshot, snapshotDir, signal, onProgress }
+function captured<C>(options: ReplayOptions<C> = NO_OPTIONS): Bare<ReplayOptions<C>> {
+  const { throughSeq, auditTrail, strict, snapshot, snapshotDir, signal, onProgress, map } = options
+  return { __proto__: null, throughSeq, auditTrail, strict, snapshot, snapshotDir, signal, onProgress, map }
 }
 
-async function replayWhole<C>(filePath: string, expectedProjectHash: string | undefined, options: Bare<ReplayOptions>): Promise<ReplayResult<C>> {
-  const { snapshot, signal, onProgress } = options
+async function replayWhole<C>(filePath: string, expectedProjectHash: string | undefined, options: Bare<ReplayOptions<C>>): Promise<ReplayResult<C>> {
+  const { snapshot, signal, onProgress, map } = options
   // Only a job can be stopped, report progress or keep a snapshot.
   const needsJob = snapshot === true || signal !== undefined || onProgress !== undefined || filePath.includes('\0')
   const small = needsJob ? null : await native.replaySmall(filePath, wantedOf(expectedProjectHash, options))
-  if (small !== null) return resultOfSmall<C>(small)
-  const { result } = await replay<C>(native.startReplay, filePath, expectedProjectHash, options)
+  if (small !== null) return resultOfSmall<C>(small, map)
+  const { result, invalidated } = await replay<C>(native.startReplay, filePath, expectedProjectHash, options)
+  return mapped(result, map, invalidated)
+}
+
+function mapped<C>(result: ReplayResult<C>, map: ItemMap<C> | undefined, invalidated: number[]): ReplayResult<C> {
+  if (map !== undefined && result.ok) mapItems(result.history, map, invalidated)
   return result
 }
 
 /** The result in the only batch of a job that has ended. */
-function resultOfSmall<C>(job: NativeJob): ReplayResult<C> {
+function resultOfSmall<C>(job: NativeJob, map: ItemMap<C> | undefined): ReplayResult<C> {
   const assembly = new Assembly<C>()
   const batch = parseRecord<Batch>(job.take()!)
-  return assembly.result(assembly.add(batch, job) ?? resultOf<ReplayDone>(SESSION, batch))
+  const result = assembly.result(assembly.add(batch, job) ?? resultOf<ReplayDone>(SESSION, batch))
+  return mapped(result, map, assembly.invalidated)
 }
 
 /** @internal */
-export function checkArguments(filePath: string, expectedProjectHash: string | undefined, options: ReplayOptions | undefined): void {
+export function checkArguments<C>(filePath: string, expectedProjectHash: string | undefined, options: ReplayOptions<C> | undefined): void {
   check.string(filePath, 'filePath')
   check.optional(expectedProjectHash, 'expectedProjectHash', 'string')
   if (options === undefined) return
@@ -139,12 +149,13 @@ export function checkArguments(filePath: string, expectedProjectHash: string | u
   )
   check.optional(options.auditTrail, 'options.auditTrail', 'boolean')
   check.optional(options.strict, 'options.strict', 'boolean')
+  check.optional(options.map, 'options.map', 'function')
   checkScanOptions(options)
 }
 
 /**
- * Replays a file. The arguments must be checked already; `start` is the addon's function that starts the job. Resolves to the result, and
- * for an opened session also to the length of its history, which the result does not contain.
+ * Replays a file. The arguments must be checked already; `start` is the addon's function that starts the job. Resolves to the result with its items
+ * as they are in the file, and for an opened session also to the length of its history, which the result does not contain.
  *
  * @internal
  */
@@ -152,22 +163,24 @@ export async function replay<C>(
   start: Start,
   filePath: string,
   expectedProjectHash: string | undefined,
-  options: ReplayOptions = NO_OPTIONS,
-): Promise<{ result: ReplayResult<C>; historyLength: number }> {
+  options: ReplayOptions<C> = NO_OPTIONS,
+): Promise<{ result: ReplayResult<C>; historyLength: number; invalidated: number[] }> {
   const { signal, onProgress } = options
   if (signal?.aborted) throw signal.reason
   const assembly = new Assembly<C>()
-  if (filePath.includes('\0')) return { result: assembly.result(assembly.fail(`Failed to read file: ${openError(filePath)}`)), historyLength: 0 }
+  if (filePath.includes('\0')) {
+    return { result: assembly.result(assembly.fail(`Failed to read file: ${openError(filePath)}`)), historyLength: 0, invalidated: [] }
+  }
   const wanted = wantedOf(expectedProjectHash, options)
   const begin = (onReady: () => void) => start(bundles, filePath, wanted, onReady)
   const done = await runJob<ReplayDone>(SESSION, begin, { __proto__: null, signal, onProgress, takeBatch: assembly.add })
-  return { result: assembly.result(done), historyLength: done.historyLength ?? 0 }
+  return { result: assembly.result(done), historyLength: done.historyLength ?? 0, invalidated: assembly.invalidated }
 }
 
 /** The options for the addon. */
 function wantedOf(
   projectHash: string | undefined,
-  { throughSeq, auditTrail, strict, snapshot, snapshotDir, onProgress }: ReplayOptions,
+  { throughSeq, auditTrail, strict, snapshot, snapshotDir, onProgress }: Omit<ReplayOptions, 'map'>,
 ): Bare<NativeReplayOptions> {
   return {
     __proto__: null,

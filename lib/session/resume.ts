@@ -2,24 +2,26 @@
 
 import path = require('node:path')
 import { NO_OPTIONS, check, checkSnapshotOptions } from '../arguments.js'
-import { type Bare, append, hasOwn, slice } from '../builtins.js'
+import { type Bare, append, hasOwn, join, slice } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import type { RecordingWarning } from '../recording-warning.js'
 import { CONTINUE_LATEST } from '../constants.js'
 import { SEQUENCE_CORRUPT, scanSessions, usableOf } from './describe.js'
 import { type ReferenceFailure, type SessionFailure, failure, lockSession, namesakesOf, noSessions } from './failure.js'
 import { listProject } from './list.js'
-import { SessionRecordingService } from './recorder.js'
+import { SessionRecordingService, setHistoryOf } from './recorder.js'
 import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorderOptions } from './recorder-config.js'
-import type { IContent } from './records.js'
-import { hasSession, resolveSessionRef } from './reference.js'
+import type { IContent, SemanticMediaPurgeFrontier } from './records.js'
+import type { ItemMap } from './item-map.js'
+import { type SessionKind, checkKinds, kindsOf, ofKinds } from './kind.js'
+import { hasSession, readable, resolveSessionRef } from './reference.js'
 import { type ReplayOptions, replaySession } from './replay.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
 import type { SnapshotOptions } from './scan-options.js'
 import type { SessionSummary } from './summary.js'
 
 /** The session to resume, and the settings to resume it with. */
-export interface ResumeRequest extends SnapshotOptions {
+export interface ResumeRequest<C = any> extends SnapshotOptions {
   /** A reference as for {@link resolveSessionRef}; if that finds none, a session's name; or {@link CONTINUE_LATEST}. */
   continueRef: string
   projectHash: string
@@ -31,6 +33,13 @@ export interface ResumeRequest extends SnapshotOptions {
   workspaceDirs: string[]
   /** Options of the recorder that continues the session. */
   recorder?: RecorderOptions | undefined
+  /**
+   * Sessions of which kinds {@link CONTINUE_LATEST}, positions, prefixes and names find. Default: only `'main'`. A complete id finds a session of any
+   * kind.
+   */
+  kinds?: readonly SessionKind[] | undefined
+  /** Applied to every item of the history. If it throws, the session is not resumed, and the promise rejects with its error. */
+  map?: ItemMap<C> | undefined
 }
 
 /** A resumed session. */
@@ -45,13 +54,16 @@ export interface ResumeResult<C = IContent> {
   lockHandle: SessionLock
   /**
    * A warning for each session that {@link CONTINUE_LATEST} skipped, except for those in use, and for each other file with the id of the session,
-   * followed by the warnings of the replay.
+   * then one about events of a newer version if the session has any, followed by the warnings of the replay.
    */
   warnings: string[]
+  /** As in {@link ReplaySuccess}. Absent if there is none. */
+  semanticMediaPurgeFrontier?: SemanticMediaPurgeFrontier
 }
 
 /** A copy of the request. It has no prototype. */
-interface Captured extends Omit<ResumeRequest, 'recorder'> {
+interface Captured extends Omit<ResumeRequest, 'recorder' | 'kinds'> {
+  kinds: readonly SessionKind[]
   /** `chatsDir` as an absolute path. */
   directory: string
   recorder: Bare<RecorderOptions>
@@ -92,7 +104,7 @@ const SEQUENCE_EXHAUSTED = 'recording has no sequence numbers left'
  * else console.log(resumed.code, resumed.error); // NoSessions No sessions found for this project
  * ```
  */
-export function resumeSession<C = IContent>(request: ResumeRequest): Promise<ResumeResult<C> | SessionFailure> {
+export function resumeSession<C = IContent>(request: ResumeRequest<C>): Promise<ResumeResult<C> | SessionFailure> {
   checkRequest(request)
   return resume<C>(request)
 }
@@ -106,16 +118,22 @@ function checkRequest(request: ResumeRequest): void {
   check.string(request.currentModel, 'request.currentModel')
   check.strings(request.workspaceDirs, 'request.workspaceDirs')
   checkSnapshotOptions(request, 'request')
+  check.optional(request.map, 'request.map', 'function')
+  checkKinds(request.kinds, 'request.kinds')
   if (request.recorder !== undefined) checkRecorderOptions(request.recorder, 'request.recorder')
 }
 
-async function resume<C>(asked: ResumeRequest): Promise<ResumeResult<C> | SessionFailure> {
+async function resume<C>(asked: ResumeRequest<C>): Promise<ResumeResult<C> | SessionFailure> {
   const request = captured(asked)
   const { continueRef, directory, projectHash } = request
-  const { sessions, unreadable } = await listProject(directory, projectHash)
-  if (sessions.length === 0) return noSessions(unreadable)
+  const { sessions: all, unreadable } = await listProject(directory, projectHash)
+  const sessions = ofKinds(all, request.kinds)
+  if (sessions.length === 0 && !all.some(({ sessionId }) => sessionId === continueRef)) {
+    const none = readable(continueRef, { error: '', code: 'NotFound' }, unreadable)
+    return none.code === 'NotFound' ? noSessions(unreadable) : failure(none.error, none.code)
+  }
   if (continueRef === CONTINUE_LATEST) return resumeLatest(sessions, request)
-  const found = await find(continueRef, sessions, request)
+  const found = readable(continueRef, await find(continueRef, sessions, all, request), unreadable)
   if (!hasSession(found)) return failure(found.error, found.code)
   const { opened, failed } = await openLocked<C>(found.session, request)
   return failed ?? goOn(opened, request, namesakesOf(found.session, sessions, 'resumed'))
@@ -123,8 +141,8 @@ async function resume<C>(asked: ResumeRequest): Promise<ResumeResult<C> | Sessio
 
 /** Copies the request, because the caller may change it, or the working directory, while the session is searched for. */
 function captured(request: ResumeRequest): Bare<Captured> {
-  const { continueRef, projectHash, chatsDir, currentProvider, currentModel, workspaceDirs, snapshot, snapshotDir } = request
-  const { cwd, fileName, onWarning, durability, exclusive }: RecorderOptions = request.recorder ?? NO_OPTIONS
+  const { continueRef, projectHash, chatsDir, currentProvider, currentModel, workspaceDirs, snapshot, snapshotDir, map } = request
+  const { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes }: RecorderOptions = request.recorder ?? NO_OPTIONS
   return {
     __proto__: null,
     continueRef,
@@ -136,13 +154,22 @@ function captured(request: ResumeRequest): Bare<Captured> {
     workspaceDirs: slice(workspaceDirs, 0),
     snapshot,
     snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir),
-    recorder: { __proto__: null, cwd, fileName, onWarning, durability, exclusive },
+    map,
+    kinds: kindsOf(request.kinds),
+    recorder: { __proto__: null, cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes },
   }
 }
 
 /** Finds the session that a reference denotes. Names are tried last, because finding them requires a scan of all files. */
-async function find(ref: string, sessions: SessionSummary[], request: Captured): Promise<{ session: SessionSummary } | ReferenceFailure> {
-  const found = resolveSessionRef(ref, sessions)
+async function find(
+  ref: string,
+  sessions: SessionSummary[],
+  all: SessionSummary[],
+  request: Captured,
+): Promise<{ session: SessionSummary } | ReferenceFailure> {
+  // Its id denotes a session of any kind.
+  const exact = all.find(({ sessionId }) => sessionId === ref)
+  const found = exact === undefined ? resolveSessionRef(ref, sessions) : { session: exact }
   if (hasSession(found) || found.code !== 'NotFound') return found
   const { snapshot, snapshotDir, projectHash } = request
   const described = await scanSessions(sessions, projectHash, { __proto__: null, snapshot, snapshotDir })
@@ -197,6 +224,7 @@ async function openReplayed<C>(filePath: string, replayed: Replayed<C>, request:
   recording.initializeForResume(filePath, lastSeq, hasOwn(metadata, 'title') ? metadata.title : undefined)
   if (recording.isActive()) {
     hasBegun = true
+    if (request.map !== undefined) setHistoryOf(recording, replayed.history)
     return { __proto__: null, opened: { replayed, recording } }
   }
   // The recorder reports the reason in a microtask.
@@ -213,24 +241,50 @@ function refusalOf(warning: RecordingWarning | undefined): SessionFailure {
 }
 
 /** Returns the result of the replay. A rejection becomes a failed result. */
-async function replay<C>(filePath: string, { projectHash, snapshot, snapshotDir }: Captured): Promise<Replayed<C>> {
+async function replay<C>(filePath: string, { projectHash, snapshot, snapshotDir, map }: Captured): Promise<Replayed<C>> {
+  let thrown: { error: unknown } | undefined
+  const mapOrNote: ItemMap<C> | undefined = map && ((item, about) => {
+    try {
+      return about === undefined ? map(item) : map(item, about)
+    } catch (error) {
+      thrown = { error }
+      throw error
+    }
+  })
   try {
-    return await replaySession<C>(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir } as Bare<ReplayOptions>)
+    return await replaySession<C>(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir, map: mapOrNote } as Bare<ReplayOptions<C>>)
   } catch (error) {
+    // A mistake of the caller, not a session that does not replay.
+    if (thrown !== undefined) throw thrown.error
     return { ok: false, error: (error as Error).message }
   }
 }
 
 async function goOn<C>({ lock, replayed, recording }: Opened<C>, request: Captured, before: string[]): Promise<ResumeResult<C>> {
-  const { metadata, history, warnings } = replayed
+  const { metadata, history, warnings, semanticMediaPurgeFrontier } = replayed
   try {
     recording.adoptLock(lock)
     recordResumption(recording, metadata, request)
-    return { ok: true, history, metadata, recording, lockHandle: lock, warnings: [...before, ...warnings] }
+    return {
+      ok: true,
+      history,
+      metadata,
+      recording,
+      lockHandle: lock,
+      warnings: [...before, ...newerEventsOf(replayed), ...warnings],
+      ...(semanticMediaPurgeFrontier && { semanticMediaPurgeFrontier }),
+    }
   } catch (error) {
     await lock.release()
     throw error
   }
+}
+
+/** A warning that names the types of unknown events, if there are any. */
+function newerEventsOf<C>({ unknownEvents = {} }: ReplaySuccess<C>): string[] {
+  const types = Object.entries(unknownEvents).map(([type, count]) => `${type} × ${count}`)
+  if (types.length === 0) return []
+  return [`This session has events of a newer version (${join(types, ', ')}): its history may not be what it was`]
 }
 
 function recorderFor<C>(

@@ -6,7 +6,7 @@ import { SESSION, runJob } from '../binding/job.js'
 import type { NativeDescribeOptions } from '../binding/native.js'
 import { type Bare, hasOwn, elapsed } from '../builtins.js'
 import type { Progress } from '../progress.js'
-import { type Message, messageText } from './assembly.js'
+import { type Message, type UnknownEvents, messageText, unknownEventsOf } from './assembly.js'
 import { openSession } from './open.js'
 import type { ReplayOptions } from './replay.js'
 import type { ReplaySuccess } from './replay-result.js'
@@ -14,9 +14,10 @@ import type { ScanOptions } from './scan-options.js'
 
 /** What a strict replay reports about a session, except for its history and session events. It has no prototype. */
 export interface SessionReport
-  extends Pick<ReplaySuccess, 'metadata' | 'lastSeq' | 'sequenceCorrupt' | 'eventCount' | 'checkpoints' | 'ancestry' | 'warnings'> {
+  extends Pick<ReplaySuccess, 'metadata' | 'lastSeq' | 'sequenceCorrupt' | 'eventCount' | 'checkpoints' | 'ancestry' | 'semanticMediaPurgeFrontier' | 'warnings'> {
   historyLength: number
   name?: string | null
+  unknownEvents: Record<string, number>
 }
 
 /** Why a session does not replay. It has no prototype. */
@@ -28,7 +29,7 @@ export type Report = SessionReport | FailedReport
 
 /** A report as the addon sends it. */
 type Described = DescribedSession | DescribedFailure
-type DescribedSession = Omit<SessionReport, 'warnings'> & { warnings: Message[] }
+type DescribedSession = Omit<SessionReport, 'warnings' | 'unknownEvents'> & { warnings: Message[]; unknownEvents: UnknownEvents }
 type DescribedFailure = { error: Message }
 
 function isFailure(described: Described): described is DescribedFailure {
@@ -74,7 +75,12 @@ export async function scan(filePaths: string[], projectHash: string | undefined,
 
 function reportOf(described: Described): Bare<Report> {
   if (isFailure(described)) return { __proto__: null, error: messageText(described.error) }
-  return { __proto__: null, ...described, warnings: described.warnings.map(messageText) }
+  return {
+    __proto__: null,
+    ...described,
+    warnings: described.warnings.map(messageText),
+    unknownEvents: unknownEventsOf(described.unknownEvents),
+  }
 }
 
 /** Returns the report on one file, whatever its size. `options` are those of `scan`, without progress. */
@@ -87,7 +93,7 @@ export async function scanFile(
   if (!opened.ok) return { __proto__: null, error: opened.error }
   const { session } = opened
   session.close()
-  const { metadata, lastSeq, sequenceCorrupt, eventCount, historyLength, checkpoints, warnings } = session
+  const { metadata, lastSeq, sequenceCorrupt, eventCount, historyLength, checkpoints, warnings, unknownEvents } = session
   return {
     __proto__: null,
     metadata,
@@ -97,6 +103,8 @@ export async function scanFile(
     historyLength,
     checkpoints,
     warnings,
+    unknownEvents: unknownEvents!,
+    ...(hasOwn(session, 'semanticMediaPurgeFrontier') && { semanticMediaPurgeFrontier: session.semanticMediaPurgeFrontier }),
     ...(hasOwn(session, 'sessionName') && { name: session.sessionName }),
     ...(hasOwn(session, 'ancestry') && { ancestry: session.ancestry }),
   }

@@ -26,6 +26,8 @@ export interface SessionSummary extends SessionStartPayload {
 /** A session file that was left out of a result, and why. */
 export interface SkippedSession {
   filePath: string
+  /** The `sessionId` of its `session_start`; `null` if that can't be read. */
+  sessionId: string | null
   /** The `error` of a strict {@link replaySession}, or the system's message. */
   reason: string
 }

@@ -52,6 +52,7 @@ fn child() {
         id_prefix: "child".encode_utf16().collect(),
         start_payload: start.to_vec(),
         milliseconds: 0.0,
+        contents: None,
     };
     match fork(&source, &target) {
         Ok(made) => say(&format!("acked {}", made.last_seq)),

@@ -1,9 +1,9 @@
-import { SESSION_FILE_ID_PREFIX_LENGTH, SessionRecordingService as Tape, type SessionRecordingServiceConfig } from 'session-tape';
+import { DEFAULT_MAX_QUEUE_BYTES, SESSION_FILE_ID_PREFIX_LENGTH, SessionRecordingService as Tape, type Commit, type SessionRecordingServiceConfig } from 'session-tape';
 
 import type { IContent } from './content.js';
 import { onWarning } from './logging.js';
 
-export { SESSION_FILE_ID_PREFIX_LENGTH, type SessionRecordingServiceConfig };
+export { DEFAULT_MAX_QUEUE_BYTES, SESSION_FILE_ID_PREFIX_LENGTH, type Commit, type SessionRecordingServiceConfig };
 
 /** `createLocked` is inherited: `SessionRecordingService.createLocked(config)` constructs this class. */
 export class SessionRecordingService extends Tape<IContent> {

@@ -1,6 +1,6 @@
 import { forkSession, type ForkResult as Forked, type ForkTarget, type SessionFailureCode } from 'session-tape';
 
-import type { IContent } from './content.js';
+import { type IContent, withoutStoredResponses as map } from './content.js';
 import { onWarning } from './logging.js';
 import type { Recording } from './SessionRecordingService.js';
 
@@ -18,5 +18,5 @@ export class SessionTransitionService {
   forkFromCheckpoint = (
     target: ForkTarget, chatsDir: string, projectHash: string, provider: string, model: string, workspaceDirs: string[], source?: Recording | null,
   ): Promise<ForkResult | ForkError> =>
-    forkSession<IContent>(target, { chatsDir, projectHash, provider, model, workspaceDirs, source, recorder: { fileName: 'seconds', onWarning } });
+    forkSession<IContent>(target, { chatsDir, projectHash, provider, model, workspaceDirs, source, map, recorder: { fileName: 'seconds', onWarning } });
 }

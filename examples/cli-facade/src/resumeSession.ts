@@ -1,11 +1,11 @@
 import { CONTINUE_LATEST, resumeSession as resume, type ResumeRequest as Request, type ResumeResult as Resumed, type SessionFailureCode } from 'session-tape';
 
-import type { IContent } from './content.js';
+import { type IContent, withoutStoredResponses as map } from './content.js';
 import { onWarning } from './logging.js';
 
 export { CONTINUE_LATEST };
 
-export type ResumeRequest = Omit<Request, 'recorder'>;
+export type ResumeRequest = Omit<Request, 'recorder' | 'map'>;
 export type ResumeResult = Resumed<IContent>;
 
 export interface ResumeError {
@@ -15,4 +15,4 @@ export interface ResumeError {
 }
 
 export const resumeSession = (request: ResumeRequest): Promise<ResumeResult | ResumeError> =>
-  resume<IContent>({ ...request, recorder: { onWarning } });
+  resume<IContent>({ ...request, map, recorder: { onWarning } });

@@ -44,6 +44,25 @@ describe('the recording service', () => {
   });
 });
 
+describe('what September has brought', () => {
+  test('a record is awaited, and a history reconciled', async () => {
+    const recording = await openSession(await newDirectory(), ID, 'one');
+    const { seq, byteOffset } = await recording.commit('content', { content: said('two') });
+    expect([seq, byteOffset]).toEqual([3, (await readFile(recording.getFilePath()!)).length]);
+    expect(recording.reconcile([said('one'), said('zwei')])).toEqual({ removed: 1, added: 1, replaced: 0 });
+    await recording.flush();
+    expect(await replaySession(recording.getFilePath()!, PROJECT)).toMatchObject({ history: [said('one'), said('zwei')] });
+  });
+
+  test('a replayed item has nothing that a provider has stored', async () => {
+    const recording = await openSession(await newDirectory(), ID, 'one');
+    await recording.commit('content', { content: { ...said('two'), metadata: { id: 'x', responsesStored: true } } });
+    const replayed = await replaySession(recording.getFilePath()!, PROJECT);
+    expect(replayed).toMatchObject({ ok: true, history: [said('one'), { ...said('two'), metadata: { id: 'x' } }] });
+    expect(replayed.ok && replayed.history[1]!.metadata).not.toHaveProperty('responsesStored');
+  });
+});
+
 describe('replay', () => {
   test('is strict, of the whole file and up to a sequence number', async () => {
     const path = await closedSession(await newDirectory(), ID, 'one', 'two', 'thrée');

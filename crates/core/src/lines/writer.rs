@@ -6,6 +6,8 @@
 //! This is not a [`Pipeline`](crate::pipeline): the caller's thread must neither wait nor write, so the queue is unbounded but counts
 //! its bytes for the caller, and the writing thread takes the whole queue at once.
 
+mod acknowledgements;
+mod tap;
 mod thread;
 
 use std::collections::VecDeque;
@@ -15,6 +17,9 @@ use std::time::Duration;
 
 use crate::disk::{Durability, OsError, Replaced, Target, Unsynced};
 use crate::task::threading::{Condvar, Mutex, MutexGuard};
+pub use acknowledgements::AcknowledgeHook;
+use acknowledgements::Acknowledgements;
+use tap::Tap;
 
 /// Maximum size of a segment in bytes, unless one push is larger. Small enough for a quick write, large enough to make the cost of the
 /// system call negligible.
@@ -132,8 +137,16 @@ struct State {
     /// Number of lines and bytes that are queued or being written.
     pending_lines: u64,
     pending_bytes: u64,
-    /// Number of lines and bytes that were written since the caller's turn of the event loop began.
+    /// Number of lines and bytes that were written since the caller's event loop last turned.
     written_in_turn: (u64, u64),
+    /// The offsets of the lines, if the caller wants acknowledgements.
+    acknowledgements: Option<Acknowledgements>,
+    /// Who reads along.
+    tap: Option<Tap>,
+    /// The thread passes a batch to the tap.
+    is_tapping: bool,
+    /// The thread leaves the queue alone until someone hurries it.
+    is_held: bool,
     /// Since the beginning: number of lines queued, or refused because the writer had failed; number of lines written; number of lines
     /// synced.
     queued: u64,
@@ -169,6 +182,8 @@ struct Segment {
     target: Arc<Target>,
     lines: u64,
     bytes: Vec<u8>,
+    /// Number of bytes that were passed to the tap.
+    tapped: usize,
 }
 
 /// A failure that a caller reports.
@@ -219,7 +234,11 @@ impl Writer {
         state.pending_bytes += added as u64;
         state.queued += lines;
         let is_leaving = state.leaving;
-        self.shared.start(state);
+        if !state.is_held {
+            self.shared.start(state);
+        } else {
+            drop(state);
+        }
         if is_leaving {
             self.shared.drain_before_the_end();
         }
@@ -276,18 +295,20 @@ impl Writer {
     }
 
     /// Number of lines and bytes that are not in the file yet.
-    pub fn pending(&self) -> (u64, u64) {
+    pub fn unwritten(&self) -> (u64, u64) {
         let state = self.shared.state.lock();
         (state.pending_lines, state.pending_bytes)
     }
 
-    /// The caller begins a turn of its event loop, in which [`pending_in_turn`](Self::pending_in_turn) shall not decrease.
-    pub fn begin_turn(&self) {
-        self.shared.state.lock().written_in_turn = (0, 0);
+    /// The caller's event loop turns: what is written by now is no longer [pending](Self::pending). Returns whether anything is.
+    pub fn end_turn(&self) -> bool {
+        let mut state = self.shared.state.lock();
+        state.written_in_turn = (0, 0);
+        state.pending_lines > 0
     }
 
-    /// Number of lines and bytes that are not in the file yet, or were not at the beginning of the turn.
-    pub fn pending_in_turn(&self) -> (u64, u64) {
+    /// Number of lines and bytes that were not in the file when the caller's event loop last turned.
+    pub fn pending(&self) -> (u64, u64) {
         let state = self.shared.state.lock();
         let (lines, bytes) = state.written_in_turn;
         (state.pending_lines + lines, state.pending_bytes + bytes)
@@ -357,8 +378,7 @@ impl State {
     }
 
     fn is_flushed(&self, durability: Durability) -> bool {
-        let reached = if durability == Durability::Fsync { self.synced } else { self.written };
-        self.failed || (self.failing.is_none() && reached >= self.queued)
+        self.failed || (self.failing.is_none() && self.reached(durability) >= self.queued)
     }
 
     /// Whether nothing more will be written, and nothing is left to be written or synced.
@@ -392,7 +412,7 @@ impl State {
     }
 
     fn wants_sync(&self, durability: Durability) -> bool {
-        durability == Durability::Fsync && self.synced < self.written && self.is_waited_for()
+        durability == Durability::Fsync && self.synced < self.written && (self.is_waited_for() || self.is_watched())
     }
 
     /// The segment to which `size` bytes for `target` are appended: the last one if they fit, otherwise a new one.
@@ -402,7 +422,7 @@ impl State {
             self.hold(target);
             let mut bytes = std::mem::take(&mut self.spare);
             bytes.reserve(size);
-            self.queue.push_back(Segment { target: target.clone(), lines: 0, bytes });
+            self.queue.push_back(Segment { target: target.clone(), lines: 0, bytes, tapped: 0 });
         }
         let last = self.queue.len() - 1;
         &mut self.queue[last]

@@ -151,6 +151,7 @@ fn misfit(known: EventType, fault: Fault) -> Cow<'static, str> {
         Fault::Title => "whose title is no text",
         Fault::CheckpointId => "without a checkpointId",
         Fault::Name => "without a name",
+        Fault::Cut => "whose cutSeq is not valid",
     };
     format!("a {} event {what}", known.as_str()).into()
 }

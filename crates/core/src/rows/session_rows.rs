@@ -131,7 +131,7 @@ pub struct SessionPart {
 impl SessionPart {
     /// The items that the part adds to the history and does not remove again: their offsets in the file, in order.
     pub fn items(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
-        self.effect.history.items.iter().map(|item| item.offset)
+        self.effect.history.items().iter().map(|item| item.offset)
     }
 }
 
@@ -219,7 +219,7 @@ fn change_of<'l>(body: &Body, place: &LinePosition<'l>) -> Change<'l> {
     match body {
         Body::Content(item) => Change::Item(offset(item)),
         Body::Compressed(summary) => Change::Summary(offset(summary)),
-        Body::Rewind(count) => Change::Rewind(*count),
+        Body::Rewind(count, _) => Change::Rewind(*count),
         Body::ProviderSwitch(provider, model) => {
             Change::Provider(provider.of(place.line), model.map(|model| model.of(place.line)))
         }

@@ -3,7 +3,7 @@
 use super::session_rows::SessionPart;
 use crate::diff::Tree;
 use crate::json::Text;
-use crate::session::{Effect, FoldOptions, HistoryEffect, Start, current, error_of};
+use crate::session::{Effect, FoldOptions, HistoryEffect, Mode, Start, current, error_of};
 
 /// The summary of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,7 +66,7 @@ impl SessionFold {
             return SessionSummary { error: Some(error.message().to_string()), ..SessionSummary::default() };
         }
         let Start::Metadata(start) = &effect.start else { return SessionSummary::default() };
-        let last = current(start, effect);
+        let last = current(start, effect, Mode::Lenient);
         SessionSummary {
             error: None,
             session_id: text(last.session_id),

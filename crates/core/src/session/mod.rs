@@ -8,8 +8,8 @@ mod read;
 mod record;
 
 pub use fold::{
-    Checkpoint, Effect, Fold, FoldOptions, HistoryEffect, ItemRef, ItemSink, LinePosition, SessionEventRef, Start,
-    Truncation,
+    Checkpoint, Effect, Fold, FoldOptions, HistoryEffect, ItemRef, ItemSink, LinePosition, NewMarker, SessionEventRef,
+    Start, Truncation,
 };
 pub use format::{
     Body, EventType, Line, Message, MessagePart, Mode, StartFields, js_number, number, read_line, read_line_into,
@@ -19,7 +19,10 @@ pub(crate) use format::{CheckpointChange, CheckpointFields, Event, Fault, has_nu
 pub use read::{
     CurrentMetadata, DescribeOptions, Described, Describing, FinalHistory, HeaderError, ItemTape, ItemTapes,
     ItemsInHistory, LineStatus, Outcome, Preview, RecordLine, RecordOptions, RecordReader, Replay, ReplayError,
-    SKIPPED, SnapshotFile, Snapshots, Summary, TAPE_BYTES, content_of, current, error_of, load, modified,
+    SKIPPED, SnapshotFile, Snapshots, Summary, TAPE_BYTES, append_item, content_of, current, error_of, load, modified,
     read_header_summary, read_preview, read_summary, read_title, skipped_content,
 };
-pub use record::{FileNameForm, ForkError, ForkSource, ForkTarget, Record, Recorder, RecorderConfig, fork};
+pub use record::{
+    FileNameForm, ForkError, ForkSource, ForkTarget, HistoryError, ITEM_HASH_BYTES, ItemHash, Record, Recorder,
+    RecorderConfig, Tail, Watched, fork,
+};

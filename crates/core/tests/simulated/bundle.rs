@@ -101,6 +101,7 @@ pub fn fork_of(root: &Path) -> (ForkSource, ForkTarget) {
             br#"{"sessionId":"f","projectHash":"h","workspaceDirs":[],"provider":"p","model":"m","startTime":"t"}"#
                 .to_vec(),
         milliseconds: 0.0,
+        contents: None,
     };
     (source, target)
 }

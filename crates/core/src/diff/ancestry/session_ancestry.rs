@@ -103,7 +103,7 @@ impl Causes {
                 self.history.push((place, Speaker::Other));
                 parents
             }
-            Body::Rewind(count) => {
+            Body::Rewind(count, _) => {
                 let parents = self.item_before();
                 let left = (self.history.len() as u64).saturating_sub(count);
                 self.history.truncate(left as usize);

@@ -71,6 +71,8 @@ pub struct Torn {
     pub error: OsError,
     /// Number of lines of the batch that are in the file.
     pub lines: u64,
+    /// The offset in the file at which the last of them ends.
+    pub end: u64,
 }
 
 impl Appender {
@@ -105,8 +107,8 @@ impl Appender {
         &self.target
     }
 
-    /// Appends `lines`, each of which ends in `\n`.
-    pub fn append(&mut self, lines: &[u8]) -> Result<(), Torn> {
+    /// Appends `lines`, each of which ends in `\n`. Returns the offset in the file at which they end.
+    pub fn append(&mut self, lines: &[u8]) -> Result<u64, Torn> {
         let newline: &[u8] = if self.torn { b"\n" } else { b"" };
         let mut batch = Batch { newline, lines, written: 0 };
         failpoint!("append::before_write");
@@ -125,7 +127,12 @@ impl Appender {
         if self.regular {
             self.target.appended(self.id, self.end, lines, is_first);
         }
-        Ok(())
+        Ok(self.position().unwrap_or(self.end))
+    }
+
+    /// The offset at which the bytes end that were appended last, wherever other programs had moved the end of the file to.
+    fn position(&mut self) -> Option<u64> {
+        if self.regular { self.file.stream_position().ok() } else { None }
     }
 
     /// Ends the batch: other writers may append again. The file stays open to be synced.
@@ -144,10 +151,11 @@ impl Appender {
         let surplus = batch.written - batch.newline.len().min(batch.written) - whole;
         // If no whole line follows the newline, it is removed too, and the file is as before.
         let surplus = if whole == 0 { batch.written } else { surplus };
+        let end = self.position().unwrap_or(self.end + batch.written as u64).saturating_sub(surplus as u64);
         if surplus > 0 && self.regular {
             self.remove_end(surplus as u64);
         }
-        Torn { error, lines }
+        Torn { error, lines, end }
     }
 
     /// Removes the last `count` bytes that this appender wrote, unless another writer has appended after them: what others wrote is

@@ -62,7 +62,7 @@ fn lines_arrive_in_order_at_any_durability() {
             assert!(fixture.push(line));
         }
         fixture.flush().unwrap();
-        assert_eq!(fixture.writer.pending(), (0, 0));
+        assert_eq!(fixture.writer.unwritten(), (0, 0));
         assert_eq!(fixture.content(), lines.join("\n") + "\n");
     }
 }
@@ -92,7 +92,7 @@ fn line_queued_in_the_last_pause_is_written() {
         std::thread::sleep(thread::POLL_INTERVAL * (thread::MAX_POLLS - 1) + Duration::from_micros(round * 5));
         fixture.push("b");
         let deadline = Instant::now() + Duration::from_secs(20);
-        while fixture.writer.pending().0 > 0 {
+        while fixture.writer.unwritten().0 > 0 {
             assert!(Instant::now() < deadline, "round {round}");
             std::thread::yield_now();
         }
@@ -159,7 +159,7 @@ fn missing_file_ends_the_writer_with_one_failure() {
     assert!(!fixture.push("d"));
     assert!(fixture.failures.try_recv().is_err());
     assert!(!fixture.path.exists());
-    assert_eq!(fixture.writer.pending(), (0, 0));
+    assert_eq!(fixture.writer.unwritten(), (0, 0));
 }
 
 #[test]
@@ -333,4 +333,100 @@ fn closing_syncs_and_ends_the_thread() {
     let state = fixture.writer.shared().state.lock();
     assert!(state.unsynced.is_empty());
     assert_eq!(state.synced, 1);
+}
+
+fn acknowledging(durability: Durability) -> (Fixture, mpsc::Receiver<()>) {
+    let fixture = fixture(durability);
+    let (sender, batches) = mpsc::channel();
+    fixture.writer.acknowledge_with(Arc::new(move || {
+        let _ = sender.send(());
+    }));
+    (fixture, batches)
+}
+
+fn next(batches: &mpsc::Receiver<()>) {
+    batches.recv_timeout(Duration::from_secs(20)).unwrap();
+}
+
+#[test]
+fn held_lines_are_one_batch_which_is_acknowledged_once() {
+    for durability in [Durability::Os, Durability::Fsync] {
+        let (fixture, batches) = acknowledging(durability);
+        // The thread is then working, parked or gone.
+        for pause in [0, 3, 40] {
+            std::thread::sleep(Duration::from_millis(pause));
+            let first = fixture.writer.queued();
+            fixture.writer.hold();
+            (0..64).for_each(|n| assert!(fixture.push(&"x".repeat(n))));
+            std::thread::sleep(Duration::from_millis(3));
+            assert_eq!((fixture.writer.acknowledged(), fixture.writer.line_end(first)), (first, None));
+            assert!(!fixture.writer.watch());
+            next(&batches);
+            assert_eq!(fixture.writer.acknowledged(), first + 64);
+            assert!(fixture.writer.watch());
+            assert!(batches.try_recv().is_err());
+        }
+        let content = fixture.content();
+        let ends = content.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at as u64 + 1);
+        assert_eq!(
+            (0..192).map(|line| fixture.writer.line_end(line).unwrap()).collect::<Vec<_>>(),
+            ends.collect::<Vec<_>>()
+        );
+        assert_eq!(fixture.writer.line_end(192), None);
+    }
+}
+
+#[test]
+fn held_lines_are_written_by_a_flush_and_by_the_end() {
+    let (fixture, _batches) = acknowledging(Durability::Os);
+    fixture.writer.hold();
+    fixture.push("flushed");
+    fixture.flush().unwrap();
+    fixture.writer.hold();
+    fixture.push("drained");
+    fixture.wait_until_written();
+    fixture.writer.hold();
+    fixture.push("ended");
+    fixture.writer.shared().end(Instant::now() + Duration::from_secs(20));
+    assert_eq!(fixture.content(), "flushed\ndrained\nended\n");
+}
+
+#[test]
+fn an_observed_writer_acknowledges_every_batch_and_syncs_it() {
+    let (fixture, batches) = acknowledging(Durability::Fsync);
+    fixture.writer.observe();
+    for line in 0..5 {
+        fixture.push("a");
+        next(&batches);
+        assert_eq!(fixture.writer.acknowledged(), line + 1);
+    }
+}
+
+#[test]
+fn after_a_failure_only_what_is_in_the_file_is_acknowledged() {
+    let (fixture, batches) = acknowledging(Durability::Os);
+    fixture.push("kept");
+    fixture.flush().unwrap();
+    std::fs::remove_file(&fixture.path).unwrap();
+    fixture.writer.hold();
+    fixture.push("lost");
+    fixture.writer.watch();
+    assert_eq!(fixture.failures.recv_timeout(Duration::from_secs(20)).unwrap().dropped, 1);
+    assert_eq!((fixture.writer.line_end(0), fixture.writer.line_end(1)), (Some(5), None));
+    assert!(batches.try_recv().is_err());
+}
+
+/// Whenever it was queued: the loop may have turned many times before the disk was ready.
+#[test]
+fn a_line_is_pending_until_the_loop_turns_after_it_was_written() {
+    let (fixture, _batches) = acknowledging(Durability::Os);
+    fixture.writer.hold();
+    fixture.push("a");
+    assert!(fixture.writer.end_turn());
+    assert!(fixture.writer.end_turn());
+    assert_eq!(fixture.writer.pending(), (1, 2));
+    fixture.flush().unwrap();
+    assert_eq!((fixture.writer.pending(), fixture.writer.unwritten()), ((1, 2), (0, 0)));
+    assert!(!fixture.writer.end_turn());
+    assert_eq!(fixture.writer.pending(), (0, 0));
 }

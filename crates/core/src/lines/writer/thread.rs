@@ -90,7 +90,7 @@ impl Shared {
 
     /// Makes sure that the thread is working and does not pause.
     pub(super) fn hurry(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
-        state.urgent = true;
+        (state.urgent, state.is_held) = (true, false);
         if state.thread == Thread::Working {
             // The thread may be pausing.
             self.work.notify_all();
@@ -150,11 +150,16 @@ impl Shared {
         loop {
             if state.failed {
                 // What follows are only the locks of a writer that failed on a caller's thread.
-            } else if !state.queue.is_empty() || state.wants_sync(self.durability) {
+            } else if (!state.queue.is_empty() && !state.is_held) || state.wants_sync(self.durability) {
                 polls = 0;
-                let batch = std::mem::take(&mut state.queue);
+                let mut batch = std::mem::take(&mut state.queue);
                 state.writing = true;
+                let tap = state.tap.clone();
+                state.is_tapping = tap.is_some();
                 drop(state);
+                if let Some(tap) = tap {
+                    self.tap_batch(&tap, &mut batch);
+                }
                 if let Err((error, path)) = self.write_batch(batch) {
                     self.fail(error, Some(path));
                 }
@@ -208,10 +213,14 @@ impl Shared {
         }
         appended?;
         let state = self.state.lock();
-        let (is_waited_for, is_full) = (state.is_waited_for(), state.unsynced.is_full());
+        let (is_waited_for, is_watched, is_full) =
+            (state.is_waited_for(), state.is_watched(), state.unsynced.is_full());
         drop(state);
-        if is_waited_for || is_full {
+        if is_waited_for || is_watched || is_full {
             self.sync_if_promised().map_err(sync_failed)?;
+        }
+        if is_watched {
+            self.acknowledge();
         }
         if is_waited_for {
             self.answer_flushes();
@@ -264,9 +273,12 @@ impl Shared {
         }
     }
 
-    fn count_written(&self, segment: Segment, appended: Result<(), Torn>) -> Result<(), OsError> {
+    fn count_written(&self, segment: Segment, appended: Result<u64, Torn>) -> Result<(), OsError> {
         let mut state = self.state.lock();
-        let lines = appended.as_ref().map_or_else(|torn| torn.lines, |()| segment.lines);
+        let (lines, end) = appended.as_ref().map_or_else(|torn| (torn.lines, torn.end), |end| (segment.lines, *end));
+        if let Some(acknowledgements) = &mut state.acknowledgements {
+            acknowledgements.note(&segment.bytes, lines, end);
+        }
         // A failure may have reset the counts to 0.
         state.pending_lines = state.pending_lines.saturating_sub(lines);
         state.pending_bytes = state.pending_bytes.saturating_sub(segment.bytes.len() as u64);
@@ -277,7 +289,7 @@ impl Shared {
             state.spare = segment.bytes;
             state.spare.clear();
         }
-        appended.map_err(|torn| torn.error)
+        appended.map(|_| ()).map_err(|torn| torn.error)
     }
 
     /// With [`Durability::Fsync`], syncs every file that was appended to since its last sync.
@@ -296,7 +308,7 @@ impl Shared {
     /// Answers the flushes whose lines are flushed. Those requested during a sync share the next one.
     fn answer_flushes(&self) {
         let mut state = self.state.lock();
-        let reached = if self.durability == Durability::Fsync { state.synced } else { state.written };
+        let reached = state.reached(self.durability);
         let ready = state.take_flushes_until(reached);
         state.urgent = state.is_waited_for();
         drop(state);
@@ -361,11 +373,12 @@ impl State {
         if std::mem::replace(&mut self.failed, true) {
             return None;
         }
-        let kept = if durability == Durability::Fsync { self.synced } else { self.written };
+        let kept = self.reached(durability);
         let dropped = self.queued.saturating_sub(self.written);
         let failure = WriteFailure { error, path, dropped, kept };
         let queue = (std::mem::take(&mut self.queue), std::mem::take(&mut self.unsynced));
         (self.pending_lines, self.pending_bytes, self.failing, self.reporting) = (0, 0, None, true);
+        (self.is_held, self.is_tapping) = (false, false);
         (self.spare, self.written_in_turn) = (Vec::new(), (0, 0));
         let reached = self.take_flushes_until(kept);
         let lost = std::mem::take(&mut self.flushes);

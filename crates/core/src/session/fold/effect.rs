@@ -8,17 +8,20 @@
 //! Two questions about an effect are settled only when it is combined with its neighbours: whether its first `seq` is larger than the
 //! last one before it, and whether a last line that does not parse is the last line of the file (a torn line, which is forgiven) or not.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{Change, CheckpointEvent};
-use super::history::{HistoryEffect, ItemRef};
+use super::editor::Editor;
+use super::history::{HistoryEffect, ItemEdit, ItemRef, MarkerText, NewMarker};
 use super::item_sink::{ItemSink, NoItems};
 use super::warnings::{Problem, Tally, Warning, Warnings};
 use crate::json::{Cursor, Nesting, Span};
-use crate::lines::{Lines, MAX_LINE_BYTES};
+use crate::lines::{LineSource, Lines, MAX_LINE_BYTES, ReadError};
 use crate::session::format::{
-    Body, CheckpointChange, CheckpointFields, Event, Line, Mode, Raw, Severity, StartFields, is_string, is_valid_seq,
-    read_line_into,
+    Body, CheckpointChange, CheckpointFields, Cut, Edit, Event, EventType, Fault, Line, Mode, Raw, Severity,
+    StartFields, is_string, is_valid_seq, marker_of, read_line_into,
 };
 
 /// The effect of a range of lines.
@@ -38,6 +41,8 @@ pub struct Effect {
     pub last_seq: Option<f64>,
     /// The largest `seq`.
     pub largest_seq: Option<f64>,
+    /// The types of unknown events, as JSON text; `None` for events without one.
+    pub unknown_types: BTreeMap<Option<Raw>, UnknownType>,
     /// Some `seq` is not larger than the one before it. Set even if there are too many warnings to keep the one about it.
     pub is_out_of_sequence: bool,
     /// The result of reading the file's first line. [`Start::Missing`] if these lines do not include it.
@@ -58,13 +63,35 @@ pub struct Effect {
     pub checkpoint_events: Vec<CheckpointEvent>,
     /// All session events.
     pub session_events: Vec<SessionEventRef>,
+    /// JSON text of the `frontier` of the last `semantic_media_purge`.
+    pub purge_frontier: Option<Raw>,
     /// The effect on the history.
     pub history: HistoryEffect,
     /// The effect on the history up to the creation of the [requested](FoldOptions::checkpoint_id) checkpoint.
     #[serde(skip)]
     at_checkpoint: Option<AtCheckpoint>,
+    /// Strict mode: the line whose version is not supported. The replay ends before it.
+    pub unsupported: Option<UnsupportedVersion>,
     /// Whether the replay ends here, whatever lines follow.
     pub stopped: bool,
+}
+
+/// The events of an unknown type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnknownType {
+    /// The line of the first of them.
+    pub first: u64,
+    /// Their number.
+    pub count: u64,
+}
+
+/// A line whose version is not supported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnsupportedVersion {
+    /// The number of the line.
+    pub line: u64,
+    /// JSON text of its `v`; `None` if it has none.
+    pub version: Option<Raw>,
 }
 
 /// The effect on the history up to the creation of a checkpoint.
@@ -79,8 +106,6 @@ struct AtCheckpoint {
 struct FirstSeq {
     seq: f64,
     line: u64,
-    /// Number of warnings of these lines before it.
-    warnings_before: u64,
     /// Whether these lines have an event before it.
     event_before: bool,
 }
@@ -111,12 +136,16 @@ pub struct Metadata {
     pub start_time: Raw,
     /// `None` if it was not recorded.
     pub cwd: Option<Raw>,
+    pub is_subagent: bool,
+    /// `None` if it was not recorded.
+    pub parent_session_id: Option<Raw>,
 }
 
 impl Metadata {
     fn values(&self) -> impl Iterator<Item = &Raw> {
-        let Metadata { session_id, project_hash, provider, model, workspace_dirs, start_time, cwd } = self;
-        [session_id, project_hash, provider, model, workspace_dirs, start_time].into_iter().chain(cwd)
+        let Metadata { session_id, project_hash, provider, model, workspace_dirs, start_time, .. } = self;
+        let optional = self.cwd.iter().chain(&self.parent_session_id);
+        [session_id, project_hash, provider, model, workspace_dirs, start_time].into_iter().chain(optional)
     }
 }
 
@@ -191,18 +220,47 @@ pub struct LinePosition<'a> {
 }
 
 impl LinePosition<'_> {
-    /// Applies what an event of this line does to the history.
-    pub fn change_history(&self, body: &Body, history: &mut HistoryEffect) {
-        match *body {
-            Body::Content(span) => history.push(self.item(span)),
-            Body::Compressed(span) => history.replace(self.item(span)),
-            Body::Rewind(count) => history.rewind(count),
+    /// Applies what an event of this line, which has this number, does to the history.
+    pub fn change_history(&self, body: &Body, number: u64, history: &mut HistoryEffect) {
+        match body {
+            Body::Content(span) => history.push(self.item(*span)),
+            Body::Compressed(span) => history.replace([self.item(*span)]),
+            Body::Rewind(count, Cut::Before(key)) => {
+                history.edit(number, ItemEdit::Cut { key: *key, count: *count });
+            }
+            Body::Rewind(count, _) => history.rewind(*count),
+            Body::Purge(purge) => history.replace(purge.items.iter().map(|span| self.item(*span))),
+            Body::Edit(edit) => history.edit(number, self.edit(edit)),
             _ => {}
         }
     }
 
+    fn edit(&self, edit: &Edit) -> ItemEdit {
+        match edit {
+            Edit::Mutate { removed, replacements } => ItemEdit::Mutate {
+                removed: removed.clone(),
+                replacements: replacements.iter().map(|(key, span)| (*key, self.item(*span))).collect(),
+            },
+            Edit::Insert { after, content } => {
+                let item = self.item(*content);
+                let marker = marker_of(content.of(self.line)).map(|marker| {
+                    let length = marker.place.end - marker.place.start;
+                    (MarkerText::At { offset: item.offset + u64::from(marker.place.start), length }, marker.key)
+                });
+                ItemEdit::Insert { after: *after, item, marker }
+            }
+            Edit::Bind { index, chronology, key, content, invalidates } => ItemEdit::Bind {
+                index: *index,
+                marker: chronology.clone(),
+                key: *key,
+                content: content.map(|span| self.item(span)),
+                invalidates: *invalidates,
+            },
+        }
+    }
+
     fn item(&self, span: Span) -> ItemRef {
-        ItemRef { offset: self.offset + u64::from(span.start), length: span.end - span.start }
+        ItemRef::at(self.offset + u64::from(span.start), span.end - span.start)
     }
 
     fn raw(&self, span: Span) -> Raw {
@@ -250,6 +308,11 @@ impl Effect {
         match line {
             Line::Blank | Line::Null => {}
             Line::Unparseable => self.torn = true,
+            Line::Unsupported(version) => {
+                let version = version.map(|version| place.raw(version));
+                self.unsupported = Some(UnsupportedVersion { line: self.lines, version });
+                self.stopped = true;
+            }
             Line::WithoutSeq => {
                 self.tally.without_seq += 1;
                 self.warnings.push(self.lines, Problem::MalformedSeq);
@@ -282,9 +345,21 @@ impl Effect {
         match event.body {
             Body::SessionStart(fields) if place.first_of_file => self.add_start(fields, place, options),
             Body::SessionStart(_) => self.warnings.push(self.lines, Problem::MisplacedStart),
-            Body::Content(_) | Body::Compressed(_) | Body::Rewind(_) => {
-                place.change_history(&event.body, &mut self.history);
+            Body::Content(_) | Body::Compressed(_) | Body::Edit(_) => {
+                place.change_history(&event.body, self.lines, &mut self.history);
             }
+            Body::Rewind(_, cut) => {
+                if cut == Cut::Malformed {
+                    self.tally.malformed += 1;
+                    self.warnings.push(self.lines, Problem::Malformed(EventType::Rewind, Fault::Cut));
+                }
+                place.change_history(&event.body, self.lines, &mut self.history);
+            }
+            Body::Purge(ref purge) => {
+                place.change_history(&event.body, self.lines, &mut self.history);
+                self.purge_frontier = Some(purge.frontier.clone());
+            }
+            Body::CompressionDetail => {}
             Body::ProviderSwitch(provider, model) => {
                 self.provider = Some(place.raw(provider));
                 if let Some(model) = model {
@@ -323,7 +398,10 @@ impl Effect {
             }
             Body::Unknown(name) => {
                 self.tally.unknown += 1;
-                self.warnings.push(self.lines, Problem::UnknownType(name.map(|span| place.raw(span))));
+                let name = name.map(|span| place.raw(span));
+                let unknown = UnknownType { first: self.lines, count: 0 };
+                self.unknown_types.entry(name.clone()).or_insert(unknown).count += 1;
+                self.warnings.push(self.lines, Problem::UnknownType(name));
             }
         }
     }
@@ -336,12 +414,7 @@ impl Effect {
             }
             Some(_) => {}
             None => {
-                self.first_seq = Some(FirstSeq {
-                    seq,
-                    line: self.lines,
-                    warnings_before: self.warnings.total(),
-                    event_before: self.tally.events > 0,
-                });
+                self.first_seq = Some(FirstSeq { seq, line: self.lines, event_before: self.tally.events > 0 });
             }
         }
         self.last_seq = Some(seq);
@@ -362,6 +435,8 @@ impl Effect {
                 workspace_dirs: place.raw_or(fields.workspace_dirs, b"[]"),
                 start_time: place.raw_or(fields.start_time, b"\"\""),
                 cwd: fields.cwd.map(|span| place.raw(span)),
+                is_subagent: fields.is_subagent,
+                parent_session_id: fields.parent_session_id.map(|span| place.raw(span)),
             })),
         };
         self.stopped = !matches!(self.start, Start::Metadata(_));
@@ -379,7 +454,15 @@ impl Effect {
         self.settle_torn();
         self.settle_seq(&mut later);
         self.warnings.append(later.warnings, self.lines);
+        let lines = self.lines;
         self.lines += later.lines;
+        for (name, unknown) in later.unknown_types {
+            let first = UnknownType { first: lines + unknown.first, count: 0 };
+            self.unknown_types.entry(name).or_insert(first).count += unknown.count;
+        }
+        self.unsupported =
+            later.unsupported.map(|found| UnsupportedVersion { line: lines + found.line, version: found.version });
+        self.purge_frontier = later.purge_frontier.or(self.purge_frontier);
         self.tally.add(later.tally);
         self.torn = later.torn;
         self.last_seq = later.last_seq.or(self.last_seq);
@@ -395,10 +478,10 @@ impl Effect {
         self.session_events.extend(later.session_events);
         if let (None, Some(AtCheckpoint { seq, history: noted })) = (&self.at_checkpoint, later.at_checkpoint) {
             let mut history = self.history.clone();
-            history.append(noted);
+            history.append(noted, lines);
             self.at_checkpoint = Some(AtCheckpoint { seq, history });
         }
-        self.history.append(later.history);
+        self.history.append(later.history, lines);
         self.stopped = later.stopped;
         self
     }
@@ -410,13 +493,12 @@ impl Effect {
             Some(last) => {
                 if first.seq <= last {
                     later.is_out_of_sequence = true;
-                    later.warnings.insert(first.warnings_before, first.warning(last));
+                    later.warnings.insert_about_seq(first.warning(last));
                 }
             }
             None => {
                 self.first_seq = Some(FirstSeq {
                     line: first.line + self.lines,
-                    warnings_before: first.warnings_before + self.warnings.total(),
                     event_before: first.event_before || self.tally.events > 0,
                     ..first
                 });
@@ -426,20 +508,37 @@ impl Effect {
 
     /// The items of the history at the creation of the requested checkpoint, if that has this `seq` and these are the file's first lines.
     /// `None` if the creation is in lines whose effect was loaded from a snapshot. A later record with the same id may have been noted
-    /// instead, which is why the `seq` is compared.
-    pub fn items_at_checkpoint(&self, seq: f64) -> Option<&[ItemRef]> {
-        self.at_checkpoint.as_ref().filter(|noted| noted.seq == seq).map(|noted| &noted.history.items[..])
+    /// instead, which is why the `seq` is compared. `None` as well if there are edits between the last ones that were
+    /// [resolved](Self::resolve_edits) and the creation.
+    pub fn history_at_checkpoint(&self, seq: f64) -> Option<&HistoryEffect> {
+        let noted = self.at_checkpoint.as_ref().filter(|noted| noted.seq == seq);
+        noted.map(|noted| &noted.history).filter(|history| !history.has_edits())
+    }
+
+    /// Applies the edits of the history. These lines must be the first of the file; `kept` is the number of items that the history at the last call
+    /// with this editor has still in common with this one.
+    pub fn resolve_edits(&mut self, editor: &mut Editor, kept: usize, source: &LineSource) -> Result<(), ReadError> {
+        for (line, event_type) in editor.resolve(&mut self.history, kept, source)? {
+            self.tally.malformed += 1;
+            self.warnings.insert_about_event(Warning { line, problem: Problem::Malformed(event_type, Fault::Event) });
+        }
+        Ok(())
     }
 
     /// Whether an [abridged](crate::lines::Abridged) line has the values of its effect as a whole. Not whole objects and arrays: the payload of a
-    /// `session_forked`, and in a warning a type that is not a string.
+    /// `session_forked`, and in a warning a type that is not a string; and
+    /// edits, which name places in the line.
     pub fn has_whole_values(&self) -> bool {
-        self.ancestry.is_none() && self.warnings.names().all(|name| !name.starts_with(b"{") && !name.starts_with(b"["))
+        self.ancestry.is_none()
+            && self.purge_frontier.is_none()
+            && self.unsupported.is_none()
+            && !self.history.has_edits()
+            && self.warnings.names().all(|name| !name.starts_with(b"{") && !name.starts_with(b"["))
     }
 
     /// Corrects the places in a single line at `line_offset`. `whole` converts the offset of a byte of the line.
     pub fn move_places(&mut self, line_offset: u64, whole: impl Fn(u64) -> u64) {
-        for item in &mut self.history.items {
+        for item in &mut self.history.plain.items {
             let start = item.offset - line_offset;
             let (from, to) = (whole(start), whole(start + u64::from(item.length) - 1) + 1);
             (item.offset, item.length) = (line_offset + from, (to - from) as u32);
@@ -461,17 +560,14 @@ impl Effect {
             && self.tally.is_possible(self.lines)
             && self.warnings.are_possible(self.lines)
             && self.has_possible_seqs()
+            && self.has_possible_types()
             && self.has_places_within(end)
             && self.has_values()
     }
 
     /// Whether the fields about `seq` are consistent. JSON has no NaN.
     fn has_possible_seqs(&self) -> bool {
-        let is_possible = |first: &FirstSeq| {
-            !first.seq.is_nan()
-                && (1..=self.lines).contains(&first.line)
-                && first.warnings_before <= self.warnings.total()
-        };
+        let is_possible = |first: &FirstSeq| !first.seq.is_nan() && (1..=self.lines).contains(&first.line);
         let out_of_sequence = self.is_out_of_sequence;
         self.first_seq.is_some() == self.last_seq.is_some()
             && self.largest_seq.is_some() == self.last_seq.is_some()
@@ -489,8 +585,20 @@ impl Effect {
             _ => None,
         };
         let switched = [&self.provider, &self.model, &self.directories].into_iter().flatten();
-        let presented = [&self.title, &self.session_name, &self.ancestry].into_iter().flatten();
-        let values = metadata.into_iter().flatten().chain(switched).chain(presented).chain(self.warnings.names());
+        let presented = [&self.title, &self.session_name, &self.ancestry, &self.purge_frontier].into_iter().flatten();
+        let types = self.unknown_types.keys().flatten();
+        let markers = self.history.markers.iter().filter_map(|marker| match &marker.value {
+            MarkerText::Text(text) => Some(text),
+            MarkerText::At { .. } => None,
+        });
+        let values = metadata
+            .into_iter()
+            .flatten()
+            .chain(switched)
+            .chain(presented)
+            .chain(self.warnings.names())
+            .chain(types)
+            .chain(markers);
         values.into_iter().all(|value| Cursor::is_value(value, &mut nesting))
             && [&self.title, &self.session_name]
                 .into_iter()
@@ -500,23 +608,47 @@ impl Effect {
             && self.checkpoint_events.iter().all(|event| event.is_possible(&mut nesting))
     }
 
+    /// Whether the unknown types are as many as the lines and the unknown events allow.
+    fn has_possible_types(&self) -> bool {
+        let counts = self.unknown_types.values().try_fold(0, |sum: u64, unknown| sum.checked_add(unknown.count));
+        counts == Some(self.tally.unknown)
+            && self.unknown_types.values().all(|one| one.count > 0 && (1..=self.lines).contains(&one.first))
+    }
+
     fn has_places_within(&self, end: u64) -> bool {
         let events = self.tally.events;
-        let counts = [self.history.items.len(), self.session_events.len(), self.checkpoint_events.len()];
-        if counts.iter().any(|count| *count as u64 > events) {
+        // An edit adds any number of items, anywhere.
+        let is_edited = self.history.is_edited || self.purge_frontier.is_some();
+        let items = if is_edited { 0 } else { self.history.items().len() };
+        let counts = [items, self.session_events.len(), self.checkpoint_events.len()];
+        if self.history.has_edits() || counts.iter().any(|count| *count as u64 > events) {
             return false;
         }
         // An item is an object, so it has at least two bytes, and part of a line.
-        if self.history.items.iter().any(|item| item.length < 2 || item.length as usize > MAX_LINE_BYTES) {
+        if self.history.items().iter().any(|item| item.length < 2 || item.length as usize > MAX_LINE_BYTES) {
             return false;
         }
-        let items = self.history.items.iter().map(|item| (item.offset, u64::from(item.length)));
+        let mut items = self.history.items().iter().map(|item| (item.offset, u64::from(item.length)));
+        let are_within = if is_edited { items.all(|place| is_within(place, end)) } else { are_in_order(items, end) };
         let events = self.session_events.iter();
         let events = events.map(|event| {
             let last = event.message.end.max(event.ts.map_or(0, |ts| ts.end));
             (event.line_offset, u64::from(last))
         });
-        are_in_order(items, end) && are_in_order(events, end)
+        are_within && self.has_possible_markers(end) && are_in_order(events, end)
+    }
+
+    /// Whether the markers that were set by edits are within the first `end` bytes, and those that items refer to exist.
+    fn has_possible_markers(&self, end: u64) -> bool {
+        let markers = &self.history.markers;
+        let is_possible = |marker: &NewMarker| match marker.value {
+            MarkerText::At { offset, length } => {
+                length as usize <= MAX_LINE_BYTES && is_within((offset, u64::from(length)), end)
+            }
+            MarkerText::Text(_) => true,
+        };
+        let numbers = self.history.items().iter().filter_map(|item| item.marker);
+        markers.iter().all(is_possible) && numbers.into_iter().all(|number| number.get() as usize <= markers.len())
     }
 
     /// Settles the first `seq`, given that these lines are the file's first: if events without a `seq` come before it, it must be larger
@@ -527,7 +659,7 @@ impl Effect {
             && first.seq <= 0.0
         {
             self.is_out_of_sequence = true;
-            self.warnings.insert(first.warnings_before, first.warning(0.0));
+            self.warnings.insert_about_seq(first.warning(0.0));
         }
     }
 }
@@ -538,6 +670,11 @@ fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
         (Some(one), Some(other)) => Some(if other > one { other } else { one }),
         (one, other) => one.or(other),
     }
+}
+
+/// Whether a place, given as offset and length, ends at `end` or before.
+fn is_within((offset, length): (u64, u64), end: u64) -> bool {
+    offset.checked_add(length).is_some_and(|last| last <= end)
 }
 
 /// Whether these places, given as offsets and lengths, are in order, do not overlap, and end at `end` or before.

@@ -1,6 +1,10 @@
 //! The effect of lines on the history, computed without the history before them.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
+
+use crate::session::format::{EventType, Raw};
 
 /// The place of an item's JSON text in the session's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -9,6 +13,38 @@ pub struct ItemRef {
     pub offset: u64,
     /// Length in bytes.
     pub length: u32,
+    /// The number, from 1, of its [marker](HistoryEffect::markers) if that is not the one in the text.
+    pub marker: Option<NonZeroU32>,
+}
+
+impl ItemRef {
+    /// The item at this place, as it stands there.
+    pub fn at(offset: u64, length: u32) -> Self {
+        ItemRef { offset, length, marker: None }
+    }
+}
+
+/// A marker that an item has instead of the one in its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewMarker {
+    /// The marker.
+    pub value: MarkerText,
+    /// The responses that a provider has stored for the item are invalid.
+    pub invalidates: bool,
+}
+
+/// The JSON text of a marker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MarkerText {
+    /// Its place in the session's file.
+    At {
+        /// Offset of the first byte.
+        offset: u64,
+        /// Length in bytes.
+        length: u32,
+    },
+    /// The text.
+    Text(Raw),
 }
 
 /// How much of the earlier history is removed.
@@ -20,45 +56,116 @@ pub enum Truncation {
     All,
 }
 
-/// The effect of some lines on the history: a truncation, then an addition. Effects combine, see [`HistoryEffect::append`].
+/// A truncation of the history, then an addition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HistoryEffect {
+pub struct Plain {
     /// How much of the history before these lines is removed.
     pub drop: Truncation,
     /// The items that these lines add and do not remove again.
     pub items: Vec<ItemRef>,
 }
 
+/// An edit of the history through keys or indices. What it does depends on the history before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ItemEdit {
+    /// Removes the first item with a key and what follows it, or else a number of items from the end.
+    Cut {
+        /// The key.
+        key: u64,
+        /// The number of items.
+        count: u64,
+    },
+    /// Replaces and removes items.
+    Mutate {
+        /// The keys of the items that are removed.
+        removed: Vec<u64>,
+        /// The keys of the items that are replaced, and what replaces them.
+        replacements: Vec<(u64, ItemRef)>,
+    },
+    /// Inserts an item behind the first one with a key.
+    Insert {
+        /// The key.
+        after: u64,
+        /// The item.
+        item: ItemRef,
+        /// The place of its own marker, if it has one, and the key in it.
+        marker: Option<(MarkerText, Option<u64>)>,
+    },
+    /// Gives the item with an index another marker.
+    Bind {
+        /// The index.
+        index: u64,
+        /// The marker.
+        marker: Raw,
+        /// The key in it.
+        key: u64,
+        /// What replaces the item, if anything does.
+        content: Option<ItemRef>,
+        /// The responses that a provider has stored for the item are invalid.
+        invalidates: bool,
+    },
+}
+
+impl ItemEdit {
+    /// The type of its event.
+    pub(super) fn event_type(&self) -> EventType {
+        match self {
+            ItemEdit::Cut { .. } => EventType::Rewind,
+            ItemEdit::Mutate { .. } => EventType::DensityMutation,
+            ItemEdit::Insert { .. } => EventType::SyntheticInsert,
+            ItemEdit::Bind { .. } => EventType::ChronologyBind,
+        }
+    }
+}
+
+/// An edit, and the effect of the lines between it and the next one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// The number of the edit's line, relative to the range of the effect.
+    pub line: u64,
+    /// The edit.
+    pub edit: ItemEdit,
+    /// What follows.
+    pub then: Plain,
+}
+
+/// The effect of some lines on the history: a truncation and an addition, then edits in order, each with a truncation and an addition behind it.
+/// Effects combine, see [`HistoryEffect::append`]. Edits stay in this form until the history before them is known, and are then
+/// [resolved](super::Editor).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryEffect {
+    /// The effect of the lines before the first edit.
+    pub plain: Plain,
+    /// The edits that are not resolved yet.
+    pub steps: Vec<Step>,
+    /// The markers that items got from edits that are resolved.
+    pub markers: Vec<NewMarker>,
+    /// Edits were resolved, so that items need not be in the order of the file.
+    pub is_edited: bool,
+}
+
 /// A rewind of this many items removes everything: they would fill a file of more than 40 TB. It is not added to other counts, because
 /// saturating addition is not associative.
 const BEYOND_ANY_HISTORY: u64 = 1 << 40;
 
-impl Default for HistoryEffect {
+impl Default for Plain {
     /// The neutral effect, that of no lines.
     fn default() -> Self {
-        HistoryEffect { drop: Truncation::Last(0), items: Vec::new() }
+        Plain { drop: Truncation::Last(0), items: Vec::new() }
     }
 }
 
-impl HistoryEffect {
-    /// Applies a `content` event.
-    pub fn push(&mut self, item: ItemRef) {
-        self.items.push(item);
-    }
-
-    /// Applies a `compressed` event, which replaces the whole history.
-    pub fn replace(&mut self, summary: ItemRef) {
+impl Plain {
+    /// Removes the whole history.
+    fn clear(&mut self) {
         self.drop = Truncation::All;
         self.items.clear();
-        self.items.push(summary);
     }
 
-    /// Applies a `rewind` event, which removes items of these lines first, and then earlier ones.
-    pub fn rewind(&mut self, count: u64) {
+    /// Removes items of these lines first, and then earlier ones.
+    fn rewind(&mut self, count: u64) {
         if count >= BEYOND_ANY_HISTORY {
-            self.drop = Truncation::All;
-            self.items.clear();
-            return;
+            return self.clear();
         }
         let own = self.items.len() as u64;
         self.items.truncate(own.saturating_sub(count) as usize);
@@ -67,8 +174,7 @@ impl HistoryEffect {
         }
     }
 
-    /// Combines this effect with that of the lines that follow.
-    pub fn append(&mut self, later: HistoryEffect) {
+    fn append(&mut self, later: Plain) {
         match later.drop {
             Truncation::All => *self = later,
             Truncation::Last(count) => {
@@ -83,6 +189,58 @@ impl HistoryEffect {
         match self.drop {
             Truncation::All => 0,
             Truncation::Last(count) => (length as u64).saturating_sub(count) as usize,
+        }
+    }
+}
+
+impl HistoryEffect {
+    /// Whether there are edits that are not resolved yet.
+    pub fn has_edits(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
+    /// The items that are added, if there are no edits.
+    pub fn items(&self) -> &[ItemRef] {
+        &self.plain.items
+    }
+
+    /// Applies a `content` event.
+    pub fn push(&mut self, item: ItemRef) {
+        self.last().items.push(item);
+    }
+
+    /// Applies a `compressed` or a `semantic_media_purge` event, which replace the whole history.
+    pub fn replace(&mut self, items: impl IntoIterator<Item = ItemRef>) {
+        let last = self.last();
+        last.clear();
+        last.items.extend(items);
+    }
+
+    /// Applies a `rewind` event.
+    pub fn rewind(&mut self, count: u64) {
+        self.last().rewind(count);
+    }
+
+    /// Applies an event that edits items, in this line.
+    pub fn edit(&mut self, line: u64, edit: ItemEdit) {
+        self.steps.push(Step { line, edit, then: Plain::default() });
+    }
+
+    /// Combines this effect, that of `lines` lines, with that of the lines that follow.
+    pub fn append(&mut self, later: HistoryEffect, lines: u64) {
+        self.last().append(later.plain);
+        self.steps.extend(later.steps.into_iter().map(|step| Step { line: step.line + lines, ..step }));
+    }
+
+    /// The number of items that remain of an earlier history of `length` items, as far as no edit is concerned.
+    pub fn kept_of(&self, length: usize) -> usize {
+        self.plain.kept_of(length)
+    }
+
+    fn last(&mut self) -> &mut Plain {
+        match self.steps.last_mut() {
+            Some(step) => &mut step.then,
+            None => &mut self.plain,
         }
     }
 }

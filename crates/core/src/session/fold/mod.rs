@@ -1,18 +1,23 @@
 //! The fold: the effect of events on the history, and how effects combine.
 
 mod checkpoint;
+mod editable;
+mod editor;
 mod effect;
 mod history;
 mod item_sink;
+mod order;
 mod warnings;
 
 #[cfg(test)]
 pub use checkpoint::Change;
 pub use checkpoint::Checkpoint;
 pub(crate) use checkpoint::Checkpoints;
+pub(crate) use editor::Editor;
 pub(crate) use effect::Metadata;
 pub use effect::{Effect, Fold, FoldOptions, LinePosition, SessionEventRef, Start};
-pub use history::{HistoryEffect, ItemRef, Truncation};
+pub(crate) use history::MarkerText;
+pub use history::{HistoryEffect, ItemRef, NewMarker, Truncation};
 pub use item_sink::ItemSink;
 pub(crate) use item_sink::NoItems;
 #[cfg(test)]

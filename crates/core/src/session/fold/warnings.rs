@@ -58,6 +58,9 @@ impl Warning {
                 js_number(*last)
             )),
             Problem::MisplacedStart => Message::text(format!("session_start at line {line} (expected line 1)")),
+            Problem::Malformed(EventType::Rewind, Fault::Cut) => {
+                Message::text(format!("Line {line}: malformed rewind cut marker, falling back to item count"))
+            }
             Problem::Malformed(event_type, fault) => {
                 Message::text(format!("Line {line}: malformed {}, skipping", malformed_name(*event_type, *fault)))
             }
@@ -76,7 +79,7 @@ fn malformed_name(event_type: EventType, fault: Fault) -> String {
     let name = event_type.as_str();
     match fault {
         Fault::Event if event_type == EventType::SessionEvent => name.to_owned(),
-        Fault::Event => format!("{name} event"),
+        Fault::Event | Fault::Cut => format!("{name} event"),
         Fault::Title => format!("{name} title"),
         Fault::CheckpointId => format!("{name} event (missing checkpointId)"),
         Fault::Name => format!("{name} event (missing name)"),
@@ -129,11 +132,20 @@ impl Warnings {
         }
     }
 
-    /// Inserts a warning after `before` others.
-    pub fn insert(&mut self, before: u64, warning: Warning) {
+    /// Inserts a warning about the `seq` of a line, which precedes the one about its event.
+    pub fn insert_about_seq(&mut self, warning: Warning) {
+        self.insert(self.shown.partition_point(|other| other.line < warning.line), warning);
+    }
+
+    /// Inserts a warning about the event of a line.
+    pub fn insert_about_event(&mut self, warning: Warning) {
+        self.insert(self.shown.partition_point(|other| other.line <= warning.line), warning);
+    }
+
+    fn insert(&mut self, at: usize, warning: Warning) {
         self.total += 1;
-        if before < SHOWN_WARNINGS as u64 {
-            self.shown.insert(before as usize, warning);
+        if at < SHOWN_WARNINGS {
+            self.shown.insert(at, warning);
             self.shown.truncate(SHOWN_WARNINGS);
         }
     }
@@ -232,7 +244,7 @@ mod tests {
         assert_eq!(warnings.messages().len(), 100);
         warnings.push(101, Problem::Unparseable);
         assert_eq!(texts(&warnings.messages())[100], "Replay: 1 further warnings not shown");
-        warnings.insert(0, Warning { line: 1, problem: Problem::MisplacedStart });
+        warnings.insert_about_seq(Warning { line: 1, problem: Problem::MisplacedStart });
         let messages = texts(&warnings.messages());
         assert_eq!(messages.len(), 101);
         assert_eq!(messages[0], "session_start at line 1 (expected line 1)");

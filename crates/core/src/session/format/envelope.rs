@@ -4,15 +4,34 @@ use std::io::Write;
 
 use super::message::js_number;
 
-/// The beginning of every line, with the schema version.
-const HEAD: &[u8] = br#"{"v":1,"seq":"#;
+/// The schema version of a line. A reader that does not know an event of version 2 must not read the session as if the event were not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    One,
+    Two,
+}
+
+impl Version {
+    /// The version with which an event of this type, given as JSON text, is written.
+    pub(crate) fn of(type_json: &[u8]) -> Self {
+        if type_json == b"\"semantic_media_purge\"" { Version::Two } else { Version::One }
+    }
+
+    /// The beginning of a line.
+    fn head(self) -> &'static [u8] {
+        match self {
+            Version::One => br#"{"v":1,"seq":"#,
+            Version::Two => br#"{"v":2,"seq":"#,
+        }
+    }
+}
 
 /// The maximum number of bytes that an envelope adds to type and payload.
 pub(crate) const ENVELOPE_BYTES: usize = 112;
 
 /// Begins a line: appends the version and the record's `seq`.
-pub(crate) fn begin(line: &mut Vec<u8>, seq: f64) {
-    line.extend_from_slice(HEAD);
+pub(crate) fn begin(line: &mut Vec<u8>, version: Version, seq: f64) {
+    line.extend_from_slice(version.head());
     if seq.fract() == 0.0 && (0.0..9e15).contains(&seq) {
         // Writing to a vector can't fail.
         let _ = write!(line, "{}", seq as u64);
@@ -41,14 +60,19 @@ mod tests {
 
     #[test]
     fn a_line_has_its_keys_in_order() {
-        let mut line = Vec::new();
-        begin(&mut line, 7.0);
-        describe(&mut line, "2026-02-11T16:00:00.123Z", b"\"content\"");
-        line.extend_from_slice(PAYLOAD_KEY);
-        line.extend_from_slice(b"{}");
-        line.extend_from_slice(END);
-        let expected = "{\"v\":1,\"seq\":7,\"ts\":\"2026-02-11T16:00:00.123Z\",\"type\":\"content\",\"payload\":{}}\n";
-        assert_eq!(String::from_utf8(line).unwrap(), expected);
+        for (version, expected_type) in [(1, "content"), (2, "semantic_media_purge")] {
+            let mut line = Vec::new();
+            let type_json = format!("\"{expected_type}\"");
+            begin(&mut line, Version::of(type_json.as_bytes()), 7.0);
+            describe(&mut line, "2026-02-11T16:00:00.123Z", type_json.as_bytes());
+            line.extend_from_slice(PAYLOAD_KEY);
+            line.extend_from_slice(b"{}");
+            line.extend_from_slice(END);
+            let expected = format!(
+                "{{\"v\":{version},\"seq\":7,\"ts\":\"2026-02-11T16:00:00.123Z\",\"type\":\"{expected_type}\",\"payload\":{{}}}}\n"
+            );
+            assert_eq!(String::from_utf8(line).unwrap(), expected);
+        }
     }
 
     #[test]
@@ -57,8 +81,8 @@ mod tests {
             [(1.0, "1"), (-3.0, "-3"), (2.5, "2.5"), (9007199254740992.0, "9007199254740992"), (1e21, "1e+21")]
         {
             let mut line = Vec::new();
-            begin(&mut line, seq);
-            assert_eq!(line[HEAD.len()..], *expected.as_bytes());
+            begin(&mut line, Version::One, seq);
+            assert_eq!(line[Version::One.head().len()..], *expected.as_bytes());
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::edits::{Cut, Edit, Purge};
 use crate::json::{Span, decode, spells};
 
 /// The JSON text of a value, owned.
@@ -14,7 +15,7 @@ pub enum Mode {
     /// Accepts what older programs wrote.
     #[default]
     Lenient,
-    /// Requires a valid `seq` in every line, whole headers and whole items.
+    /// Requires a known `v` and a valid `seq` in every line, whole headers and whole items.
     Strict,
 }
 
@@ -47,10 +48,20 @@ pub enum EventType {
     SessionForked,
     /// Changes the user's name for the session.
     SessionNamed,
+    /// Removes and replaces items by their keys.
+    DensityMutation,
+    /// Inserts an item behind another one.
+    SyntheticInsert,
+    /// Changes the marker of an item.
+    ChronologyBind,
+    /// Replaces the whole history.
+    SemanticMediaPurge,
+    /// What a compression removed.
+    CompressionDetail,
 }
 
 impl EventType {
-    const ALL: [EventType; 13] = [
+    const ALL: [EventType; 18] = [
         EventType::Content,
         EventType::SessionStart,
         EventType::Compressed,
@@ -64,6 +75,11 @@ impl EventType {
         EventType::CheckpointDeleted,
         EventType::SessionForked,
         EventType::SessionNamed,
+        EventType::DensityMutation,
+        EventType::SyntheticInsert,
+        EventType::ChronologyBind,
+        EventType::SemanticMediaPurge,
+        EventType::CompressionDetail,
     ];
 
     /// The name in the file.
@@ -87,6 +103,11 @@ impl EventType {
             EventType::CheckpointDeleted => r#""checkpoint_deleted""#,
             EventType::SessionForked => r#""session_forked""#,
             EventType::SessionNamed => r#""session_named""#,
+            EventType::DensityMutation => r#""density_mutation""#,
+            EventType::SyntheticInsert => r#""synthetic_insert""#,
+            EventType::ChronologyBind => r#""chronology_bind""#,
+            EventType::SemanticMediaPurge => r#""semantic_media_purge""#,
+            EventType::CompressionDetail => r#""compression_detail""#,
         }
     }
 
@@ -128,8 +149,8 @@ pub enum Body {
     Content(Span),
     /// The summary.
     Compressed(Span),
-    /// The number of items to remove.
-    Rewind(u64),
+    /// The number of items to remove, and where to cut instead.
+    Rewind(u64, Cut),
     /// The provider, and the model if it is a string that is not empty.
     ProviderSwitch(Span, Option<Span>),
     /// Severity and message.
@@ -144,6 +165,12 @@ pub enum Body {
     SessionForked(Span),
     /// The name, a string or `null`.
     SessionNamed(Span),
+    /// An edit of items.
+    Edit(Box<Edit>),
+    /// Replaces the whole history.
+    Purge(Box<Purge>),
+    /// What a compression removed.
+    CompressionDetail,
     /// A known type whose payload does not fit.
     Malformed(EventType, Fault),
     /// An event whose type is unknown, perhaps from a newer version; `None` if it has no `type`.
@@ -161,6 +188,8 @@ pub enum Fault {
     CheckpointId,
     /// `name` is not a string, or is blank.
     Name,
+    /// `cutSeq` is not valid. The event has an effect all the same.
+    Cut,
 }
 
 /// The values of an event about a checkpoint.
@@ -194,6 +223,8 @@ pub struct StartFields {
     pub start_time: Option<Span>,
     pub workspace_dirs: Option<Span>,
     pub cwd: Option<Span>,
+    pub is_subagent: bool,
+    pub parent_session_id: Option<Span>,
 }
 
 /// How serious a session event is.

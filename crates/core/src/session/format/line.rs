@@ -15,6 +15,8 @@ pub enum Line {
     Null,
     /// `JSON.parse` would refuse it.
     Unparseable,
+    /// Strict mode only: it parses, but its `v` is not that of a known version. `None` if it has none.
+    Unsupported(Option<Span>),
     /// Strict mode only: it parses, but its `seq` is not valid. It is not an event.
     WithoutSeq,
     /// Anything else.
@@ -24,6 +26,7 @@ pub enum Line {
 /// The values of the envelope that are needed. If a key occurs twice, the last value counts, as in JavaScript.
 #[derive(Default)]
 struct Envelope {
+    version: Option<Span>,
     event_type: Option<Span>,
     seq: Option<Span>,
     ts: Option<Span>,
@@ -32,6 +35,7 @@ struct Envelope {
 
 /// What the effect of a line depends on. Of everything else a reader may leave out the middle, as long as it knows whether the line is JSON.
 pub(crate) const NEEDED: Needed = Needed::Members(&[
+    ("v", SCALAR),
     ("type", SCALAR),
     ("seq", SCALAR),
     ("ts", SCALAR),
@@ -58,7 +62,7 @@ pub fn read_line_into(items: &mut impl ItemSink, line: &[u8], mode: Mode, nestin
         }
         Some(first) => match cursor.value(nesting).and_then(|_| cursor.finish()) {
             Ok(()) if first == b'n' => Line::Null,
-            Ok(()) if mode == Mode::Strict => Line::WithoutSeq,
+            Ok(()) if mode == Mode::Strict => Line::Unsupported(None),
             Ok(()) => Line::Event(Event { seq: None, ts: None, body: Body::Unknown(None) }),
             Err(NotJson) if is_blank(line) => Line::Blank,
             Err(NotJson) => Line::Unparseable,
@@ -145,6 +149,7 @@ fn read_envelope(
             Key::Type => envelope.event_type = Some(cursor.value(nesting)?),
             Key::Seq => envelope.seq = Some(cursor.value(nesting)?),
             Key::Ts => envelope.ts = Some(cursor.value(nesting)?),
+            Key::Version => envelope.version = Some(cursor.value(nesting)?),
             Key::Other => drop(cursor.value(nesting)?),
         }
         Ok(())
@@ -153,6 +158,9 @@ fn read_envelope(
 }
 
 fn judge(envelope: &Envelope, line: &[u8], mode: Mode) -> Line {
+    if mode == Mode::Strict && !envelope.version.is_some_and(|version| is_known_version(version.of(line))) {
+        return Line::Unsupported(envelope.version);
+    }
     let seq = envelope.seq.and_then(|span| number(span.of(line)));
     if mode == Mode::Strict && !seq.is_some_and(is_valid_seq) {
         return Line::WithoutSeq;
@@ -168,9 +176,13 @@ fn judge(envelope: &Envelope, line: &[u8], mode: Mode) -> Line {
     Line::Event(Event { seq, ts: envelope.ts, body })
 }
 
+fn is_known_version(token: &[u8]) -> bool {
+    token == b"1" || number(token).is_some_and(|version| version == 1.0 || version == 2.0)
+}
+
 crate::session::format::payload::keys! {
     /// The keys of an envelope that are read.
-    Key { Type = "type", Seq = "seq", Ts = "ts", Payload = "payload" }
+    Key { Type = "type", Seq = "seq", Ts = "ts", Payload = "payload", Version = "v" }
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::json::decode;
+use super::payload::number;
+use crate::json::{Cursor, Nesting, decode};
 
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +14,8 @@ pub enum MessagePart<'a> {
     Text(Cow<'a, str>),
     /// A JSON value from the file. A string is printed as its text, any other value as JSON.
     Json(&'a [u8]),
+    /// The same, owned.
+    OwnJson(Vec<u8>),
     /// A string from JavaScript.
     Utf16(&'a [u16]),
 }
@@ -35,6 +38,7 @@ impl fmt::Display for Message<'_> {
                 MessagePart::Text(text) => f.write_str(text)?,
                 MessagePart::Utf16(units) => f.write_str(&String::from_utf16_lossy(units))?,
                 MessagePart::Json(token) => f.write_str(&shown(token))?,
+                MessagePart::OwnJson(token) => f.write_str(&shown(token))?,
             }
         }
         Ok(())
@@ -45,6 +49,56 @@ fn shown(token: &[u8]) -> String {
     match token.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) {
         Some(inside) => String::from_utf16_lossy(&decode(inside).collect::<Vec<_>>()),
         None => String::from_utf8_lossy(token).into_owned(),
+    }
+}
+
+/// What `String(value)` is in JavaScript, as a JSON string, for a JSON value.
+pub(crate) fn string_of(value: &[u8]) -> Vec<u8> {
+    if value.starts_with(b"\"") {
+        return value.to_vec();
+    }
+    let mut json = b"\"".to_vec();
+    append_string_of(&mut json, value);
+    json.push(b'"');
+    json
+}
+
+/// Appends the inside of that string. Elements of an array are joined with commas, at every level; `null` in an array is empty.
+fn append_string_of(json: &mut Vec<u8>, value: &[u8]) {
+    let (mut nesting, mut cursor, mut depth) = (Nesting::default(), Cursor::new(value), 0);
+    loop {
+        cursor.white_space();
+        match cursor.peek() {
+            None => return,
+            Some(b'[') => {
+                depth += 1;
+                cursor.skip(1);
+                continue;
+            }
+            Some(b']') => {
+                depth -= 1;
+                cursor.skip(1);
+                continue;
+            }
+            Some(b',') => {
+                json.push(b',');
+                cursor.skip(1);
+                continue;
+            }
+            Some(b'{') => json.extend_from_slice(b"[object Object]"),
+            Some(_) => {}
+        }
+        // The value was scanned before, so that this can't fail.
+        let Ok(token) = cursor.value_bytes(&mut nesting) else { return };
+        match token {
+            [b'{', ..] => {}
+            [b'"', inside @ .., b'"'] => json.extend_from_slice(inside),
+            b"null" if depth > 0 => {}
+            _ => match number(token) {
+                Some(number) => json.extend_from_slice(js_number(number).as_bytes()),
+                None => json.extend_from_slice(token),
+            },
+        }
     }
 }
 
@@ -91,6 +145,24 @@ mod tests {
             (f64::NEG_INFINITY, "-Infinity"),
         ] {
             assert_eq!(js_number(value), expected);
+        }
+    }
+
+    #[test]
+    fn any_value_prints_as_string_prints_it() {
+        for (value, expected) in [
+            ("3", "3"),
+            ("-0", "0"),
+            ("1e999", "Infinity"),
+            ("null", "null"),
+            ("true", "true"),
+            (r#""a\"b""#, r#"a\"b"#),
+            (r#"{"a":[1]}"#, "[object Object]"),
+            ("[]", ""),
+            (r#"[1, [2,null,"x"], {"a":","}, [[],[]]]"#, "1,2,,x,[object Object],,"),
+            ("[null]", ""),
+        ] {
+            assert_eq!(string_of(value.as_bytes()), format!("\"{expected}\"").into_bytes(), "{value}");
         }
     }
 

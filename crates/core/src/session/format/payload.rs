@@ -1,6 +1,7 @@
 //! The payload of a line: the spans of its values, and whether they fit the event's type (`docs/session-format.md` section
 //! 2, rules 9, 10 and 17).
 
+use super::edits;
 use super::event::{
     Body, CheckpointChange, CheckpointFields, EventType, Fault, Mode, Severity, StartFields, inside_string,
     is_valid_seq,
@@ -54,7 +55,7 @@ struct Strings {
 }
 
 /// The members of a payload that some event type needs, and what of them.
-pub(super) const PAYLOAD_MEMBERS: [(&str, Needed); 20] = [
+pub(super) const PAYLOAD_MEMBERS: [(&str, Needed); 33] = [
     ("content", ITEM),
     ("summary", ITEM),
     ("directories", Needed::Whole),
@@ -75,9 +76,22 @@ pub(super) const PAYLOAD_MEMBERS: [(&str, Needed); 20] = [
     ("checkpointName", SCALAR),
     ("parentSessionId", SCALAR),
     ("parentSequence", SCALAR),
+    ("kind", SCALAR),
+    ("cutSeq", SCALAR),
+    ("removedSeqs", Needed::Whole),
+    ("replacements", Needed::Whole),
+    ("chronologySeq", SCALAR),
+    ("afterSeq", SCALAR),
+    ("rowIndex", SCALAR),
+    ("chronology", Needed::Whole),
+    ("invalidateResponses", SCALAR),
+    ("history", Needed::Whole),
+    ("frontier", Needed::Whole),
+    ("fromSeq", SCALAR),
+    ("toSeq", SCALAR),
 ];
 
-/// What is needed of an item: what validates it. What else a fold comes to read of items, such as their numbers in `metadata`, must be added here.
+/// What is needed of an item: what validates it. The markers that edits look for are read from the file, at the item's place.
 const ITEM: Needed = Needed::Members(&[("speaker", SCALAR), ("blocks", SCALAR)]);
 
 /// Reads the value at the cursor into `payload`, whose earlier content is discarded. Passes the value of `content` to
@@ -220,23 +234,34 @@ impl PayloadSpans {
             EventType::CheckpointDeleted => self.checkpoint_body(seq, line, |_| Ok(CheckpointChange::Deleted)),
             EventType::SessionForked => self.fork_body(line),
             EventType::SessionNamed => string_or_null(self.name, line).map(Body::SessionNamed).ok_or(Fault::Event),
+            EventType::DensityMutation => self.edit_body(line, edits::mutation),
+            EventType::SyntheticInsert => self.edit_body(line, edits::insertion),
+            EventType::ChronologyBind => self.edit_body(line, edits::binding),
+            EventType::SemanticMediaPurge => {
+                let purge = self.object.and_then(|payload| edits::purge(line, payload)).ok_or(Fault::Event)?;
+                Ok(Body::Purge(Box::new(purge)))
+            }
+            EventType::CompressionDetail => {
+                self.object.filter(|payload| edits::is_compression_detail(line, *payload)).ok_or(Fault::Event)?;
+                Ok(Body::CompressionDetail)
+            }
         }
     }
 
     fn start_fields(&self, line: &[u8], mode: Mode) -> Option<StartFields> {
-        let text = |value| match mode {
-            Mode::Lenient => Some(string(value, line)),
-            Mode::Strict => filled_string(value, line).map(Some),
-        };
-        Some(StartFields {
+        let fields = StartFields {
             session_id: self.session_id(line)?,
             project_hash: filled_string(self.project_hash, line)?,
-            provider: text(self.provider)?,
-            model: text(self.model)?,
-            start_time: text(self.start_time)?,
+            provider: string(self.provider, line),
+            model: string(self.model, line),
+            start_time: string(self.start_time, line),
             workspace_dirs: strings(self.workspace_dirs),
             cwd: string(self.cwd, line),
-        })
+            is_subagent: edits::is_subagent(line, self.object?),
+            parent_session_id: string(self.parent_session_id, line),
+        };
+        let is_whole = || fields.provider.and(fields.model).is_some() && filled_string(self.start_time, line).is_some();
+        (mode == Mode::Lenient || is_whole()).then_some(fields)
     }
 
     fn content_body(&self, line: &[u8], mode: Mode) -> Option<Body> {
@@ -251,7 +276,13 @@ impl PayloadSpans {
     fn rewind_body(&self, line: &[u8]) -> Option<Body> {
         let removed = number(self.items_removed?.of(line))?;
         // A fraction is rounded up. A number beyond u64 saturates, which is more than any history has.
-        (removed >= 0.0).then(|| Body::Rewind(removed.ceil() as u64))
+        (removed >= 0.0).then_some(())?;
+        Some(Body::Rewind(removed.ceil() as u64, edits::cut(line, self.object?)))
+    }
+
+    fn edit_body(&self, line: &[u8], edit: fn(&[u8], Span) -> Option<edits::Edit>) -> Result<Body, Fault> {
+        let edit = self.object.and_then(|payload| edit(line, payload)).ok_or(Fault::Event)?;
+        Ok(Body::Edit(Box::new(edit)))
     }
 
     fn session_event_body(&self, line: &[u8]) -> Option<Body> {
@@ -299,6 +330,18 @@ impl Item {
         let is_whole = || self.has_blocks && is_speaker(speaker.of(line));
         (mode == Mode::Lenient || is_whole()).then_some(self.span)
     }
+}
+
+/// A value of the line and its `blocks`, if it is an item in the sense of strict mode.
+pub(super) fn whole_item(line: &[u8], value: Span) -> Option<(Span, Span)> {
+    let (mut item, mut blocks) = (ItemMembers::default(), None);
+    edits::members(line, value, |key, member| {
+        item.add(key, member, line.get(member.start as usize).copied());
+        if ItemKey::of(key) == ItemKey::Blocks {
+            blocks = Some(member);
+        }
+    });
+    Some((item.of(value).usable(line, Mode::Strict)?, blocks?))
 }
 
 fn is_speaker(token: &[u8]) -> bool {

@@ -1,7 +1,9 @@
 //! Finds which items of a large session are in its final history, before the session is read part by part.
 //!
-//! Only rewinds and compressions remove items, so parts that have none are parsed only if a later part may remove items of theirs. The result
-//! for a part is the number of its own items that remain at the end: always the first of those that the part has not removed itself.
+//! Only rewinds, compressions and purges remove items, so parts that have none are parsed only if a later part may remove items of theirs. The
+//! result for a part is the number of its own items that remain at the end: always the first of those that the part has not removed itself.
+//!
+//! If some event edits items through their keys, there is no such number: the whole history is then computed, with the place of each item.
 
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
@@ -10,7 +12,7 @@ use memchr::{memchr_iter, memmem::Finder};
 
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, Segments, Threads};
-use crate::session::fold::{HistoryEffect, LinePosition, Truncation};
+use crate::session::fold::{Editor, HistoryEffect, LinePosition, Truncation};
 use crate::session::format::{Line, Mode, read_line};
 use crate::task::Worker;
 
@@ -18,6 +20,8 @@ use crate::task::Worker;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinalHistory {
     remaining: Vec<u64>,
+    /// Of an edited history, the offset in the file and the index of each item, ascending.
+    edited: Option<Vec<(u64, u64)>>,
 }
 
 impl FinalHistory {
@@ -49,6 +53,10 @@ impl FinalHistory {
                 effects.push(effect);
             }
         }
+        if effects.iter().flatten().any(|effect: &PartEffect| effect.has_edits) {
+            let edited = Some(make().folder.edited(&parts)?);
+            return Ok((parts, FinalHistory { remaining: Vec::new(), edited }));
+        }
         let (mut folder, mut remaining) = (make().folder, vec![Self::ALL; parts.len()]);
         // The effect of the later parts.
         let mut later = Truncation::Last(0);
@@ -61,12 +69,32 @@ impl FinalHistory {
             };
             (remaining[at], later) = effect.before(later);
         }
-        Ok((parts, FinalHistory { remaining }))
+        Ok((parts, FinalHistory { remaining, edited: None }))
     }
 
-    /// For a session of one part.
-    pub fn of_one() -> Self {
-        FinalHistory { remaining: vec![Self::ALL] }
+    /// For a session that is read in one part.
+    pub fn of_one(source: &Arc<LineSource>) -> Result<Self, ReadError> {
+        let mut cutter = Cutter {
+            folder: PartFolder::new(source.clone(), LineReader::default(), Mode::Lenient),
+            most_lines: usize::MAX,
+        };
+        let whole = 0..source.size().max(1);
+        let (_, found) = cutter.cut(whole.clone())?;
+        let edited = if found.may_edit { cutter.folder.edited(&[whole])? } else { Vec::new() };
+        Ok(FinalHistory { remaining: vec![Self::ALL], edited: Some(edited).filter(|_| found.may_edit) })
+    }
+
+    /// The number of items, if the history is edited. The numbers of [`remaining`](Self::remaining) items then mean nothing.
+    pub fn edited_length(&self) -> Option<u64> {
+        self.edited.as_ref().map(|items| items.len() as u64)
+    }
+
+    /// The lowest index of the items of an edited history whose text, apart from a marker that was set, begins within these bytes of the file. `None`
+    /// if there is none.
+    pub fn edited_index(&self, bytes: Range<u64>) -> Option<u64> {
+        let items = self.edited.as_deref().unwrap_or_default();
+        let first = items.partition_point(|(offset, _)| *offset < bytes.start);
+        items[first..].iter().take_while(|(offset, _)| *offset < bytes.end).map(|(_, index)| *index).min()
     }
 
     /// How many of the items that a part adds and does not remove again are in the final history: at most the first ones, up to this number.
@@ -81,17 +109,18 @@ impl FinalHistory {
 struct PartEffect {
     drop: Truncation,
     own: u64,
+    has_edits: bool,
 }
 
 impl Default for PartEffect {
     fn default() -> Self {
-        PartEffect { drop: Truncation::Last(0), own: 0 }
+        PartEffect { drop: Truncation::Last(0), own: 0, has_edits: false }
     }
 }
 
 impl PartEffect {
     fn of(effect: &HistoryEffect) -> Self {
-        PartEffect { drop: effect.drop, own: effect.items.len() as u64 }
+        PartEffect { drop: effect.plain.drop, own: effect.items().len() as u64, has_edits: effect.has_edits() }
     }
 
     /// The number of its own items that remain after a later truncation, and the truncation of earlier items by both.
@@ -129,11 +158,32 @@ impl PartFolder {
             for (at, line) in Lines::new(chunk.bytes) {
                 if let Line::Event(event) = read_line(line, self.mode, &mut self.nesting) {
                     let place = LinePosition { line, offset: chunk.offset + at as u64, first_of_file: false };
-                    place.change_history(&event.body, &mut history);
+                    place.change_history(&event.body, 0, &mut history);
                 }
             }
         }
         Ok(history)
+    }
+}
+
+impl PartFolder {
+    /// The offset in the file and the index of each item that parts, from the beginning of the file on, leave in the history, ascending.
+    fn edited(&mut self, parts: &[Range<u64>]) -> Result<Vec<(u64, u64)>, ReadError> {
+        let (mut history, mut editor) = (HistoryEffect::default(), Editor::default());
+        for part in parts {
+            let later = self.effect(part.clone())?;
+            let kept = later.kept_of(history.items().len());
+            history.append(later, 0);
+            if history.has_edits() {
+                editor.resolve(&mut history, kept, &self.source)?;
+            } else {
+                editor.truncate(kept);
+            }
+        }
+        let offsets = history.items().iter().map(|item| item.offset);
+        let mut items: Vec<_> = offsets.zip(0..).collect();
+        items.sort_unstable();
+        Ok(items)
     }
 }
 
@@ -149,9 +199,13 @@ impl Worker for Cutter {
     type Output = Result<Vec<(Range<u64>, Option<PartEffect>)>, ReadError>;
 
     fn work(&mut self, part: Range<u64>) -> Self::Output {
-        let (parts, may_remove) = self.cut(part)?;
+        let (parts, found) = self.cut(part)?;
         let effect = |part: Range<u64>| {
-            let effect = if may_remove { Some(PartEffect::of(&self.folder.effect(part.clone())?)) } else { None };
+            let effect = if found.may_remove || found.may_edit {
+                Some(PartEffect::of(&self.folder.effect(part.clone())?))
+            } else {
+                None
+            };
             Ok((part, effect))
         };
         parts.into_iter().map(effect).collect()
@@ -159,14 +213,16 @@ impl Worker for Cutter {
 }
 
 impl Cutter {
-    /// Splits a part so that no part has too many lines, and returns whether some line may remove items. Most parts have no such line, and a
-    /// search is much faster than parsing.
-    fn cut(&mut self, part: Range<u64>) -> Result<(Vec<Range<u64>>, bool), ReadError> {
-        let (mut parts, mut begin, mut lines, mut may_remove) = (Vec::new(), part.start, 0, false);
+    /// Splits a part so that no part has too many lines, and returns what its lines may do. Most parts have no such line, and a search is much
+    /// faster than parsing.
+    fn cut(&mut self, part: Range<u64>) -> Result<(Vec<Range<u64>>, Found), ReadError> {
+        let (mut parts, mut begin, mut lines, mut found) = (Vec::new(), part.start, 0, Found::default());
         let PartFolder { source, reader, .. } = &mut self.folder;
         reader.begin(part.clone());
         while let Some(chunk) = reader.next_chunk(source, 0, &mut |_| {})? {
-            may_remove = may_remove || REMOVALS.iter().any(|removal| removal.find(chunk.bytes).is_some());
+            let has_any = |types: &[Finder<'_>]| types.iter().any(|name| name.find(chunk.bytes).is_some());
+            found.may_remove = found.may_remove || has_any(&*REMOVALS);
+            found.may_edit = found.may_edit || has_any(&*EDITS) || has_any(std::slice::from_ref(&*ESCAPE));
             let more = memchr_iter(b'\n', chunk.bytes).count();
             if lines + more <= self.most_lines {
                 lines += more;
@@ -182,12 +238,27 @@ impl Cutter {
             }
         }
         parts.push(begin..part.end);
-        Ok((parts, may_remove))
+        Ok((parts, found))
     }
 }
 
-/// The types of events that remove items, and the beginning of every escape of an ASCII letter. Each has its own search: in ordinary text, a
+/// What the lines of a part may do, besides adding items.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    may_remove: bool,
+    may_edit: bool,
+}
+
+/// The types of events that remove items. Each has its own search: in ordinary text, a
 /// search for all three at once would stop at one of their letters every few bytes. The quotation marks exclude text within a longer string,
 /// where they would be escaped.
 static REMOVALS: LazyLock<[Finder<'static>; 3]> =
-    LazyLock::new(|| [r#""compressed""#, r#""rewind""#, r"\u00"].map(Finder::new));
+    LazyLock::new(|| [r#""compressed""#, r#""rewind""#, r#""semantic_media_purge""#].map(Finder::new));
+
+/// What tells of events that edit items: their types, and the key of a `rewind` that names an item.
+static EDITS: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| {
+    [r#""density_mutation""#, r#""synthetic_insert""#, r#""chronology_bind""#, r#""cutSeq""#].map(Finder::new)
+});
+
+/// The beginning of every escape of an ASCII letter.
+static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r"\u00"));

@@ -119,6 +119,16 @@ impl Layout {
         }
     }
 
+    /// Must be called instead of [`add`](Self::add) for a chunk after which the history of the segment has edits. The chunk leaves `kept` of the items
+    /// before the first edit. Edits change the places of items, so nothing more is laid out, by no thread.
+    pub(crate) fn give_up(&mut self, kept: usize) {
+        self.pause.until.store(u64::MAX, Ordering::Relaxed);
+        self.ahead.is_wanted = false;
+        self.ahead.items.clear();
+        self.truncate(kept.min(self.ahead.first));
+        self.close();
+    }
+
     /// Must be called if the chunk at `offset` has removed all items before it.
     pub(crate) fn pause_after(&self, offset: u64) {
         self.pause.after(offset);
@@ -203,7 +213,7 @@ impl ItemSink for Layout {
         }
         if is_taken {
             let length = cursor.position() - start;
-            self.ahead.items.push(ItemRef { offset: self.ahead.line_offset + start as u64, length: length as u32 });
+            self.ahead.items.push(ItemRef::at(self.ahead.line_offset + start as u64, length as u32));
             self.pushed(index, length);
         }
         is_taken

@@ -3,6 +3,7 @@
 mod describe;
 mod final_history;
 mod header;
+mod items;
 mod layout;
 mod preview;
 mod records;
@@ -14,6 +15,7 @@ mod title;
 pub use describe::{DescribeOptions, Described, Describing};
 pub use final_history::FinalHistory;
 pub use header::{HeaderError, Summary, modified, read_header_summary, read_summary};
+pub use items::append_item;
 pub use layout::{ItemTape, ItemTapes, TAPE_BYTES};
 pub use preview::{Preview, read_preview};
 pub use records::{

@@ -12,8 +12,7 @@ use super::final_history::{FinalHistory, PartFolder};
 use crate::disk::BOM;
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, equal_segments};
-use crate::session::fold::LinePosition;
-use crate::session::format::{Body, Line, Mode, is_string, read_line, read_type};
+use crate::session::format::{Body, Cut, Edit, Line, Mode, is_string, read_line, read_type};
 
 /// How a replay reads a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +46,9 @@ impl LineStatus {
         match line {
             Line::Blank | Line::Null => None,
             Line::Unparseable => Some(LineStatus::Unparseable),
-            Line::WithoutSeq => Some(LineStatus::Malformed),
+            Line::Unsupported(_) | Line::WithoutSeq => Some(LineStatus::Malformed),
             Line::Event(event) => Some(match &event.body {
-                Body::Malformed(..) => LineStatus::Malformed,
+                Body::Malformed(..) | Body::Rewind(_, Cut::Malformed) => LineStatus::Malformed,
                 Body::SessionStart(None) if is_first => LineStatus::Malformed,
                 Body::Unknown(_) => LineStatus::Unknown,
                 _ => LineStatus::Ok,
@@ -165,7 +164,7 @@ impl RecordReader {
             };
             let in_history = match (&mut self.history, &read) {
                 (Some(history), Line::Event(event)) => {
-                    history.holds(&event.body, &LinePosition { line, offset, first_of_file: false })?
+                    history.holds(&event.body, offset..offset + line.len() as u64)?
                 }
                 _ => None,
             };
@@ -173,7 +172,7 @@ impl RecordReader {
                 number: self.number,
                 offset,
                 length: content.len() as u64,
-                json: matches!(read, Line::Event(_) | Line::WithoutSeq).then_some(content),
+                json: matches!(read, Line::Event(_) | Line::WithoutSeq | Line::Unsupported(_)).then_some(content),
                 status,
                 in_history,
             };
@@ -250,21 +249,44 @@ impl ItemsInHistory {
     /// Finds them for the lines from `start` on: earlier lines remove nothing of theirs.
     pub fn find(source: &Arc<LineSource>, start: u64, mode: Mode) -> Result<Self, ReadError> {
         let make = || PartFolder::new(source.clone(), LineReader::default().skipping_long_lines(), mode);
-        let (parts, found) = FinalHistory::find_with(equal_segments(source, start).collect(), PART_LINES, make)?;
+        let (parts, mut found) = FinalHistory::find_with(equal_segments(source, start).collect(), PART_LINES, make)?;
+        if found.edited_length().is_some() && start > 0 {
+            // What an edit does depends on all lines before it.
+            found = FinalHistory::find_with(equal_segments(source, 0).collect(), PART_LINES, make)?.1;
+        }
         let none = Some(Vec::new().into_iter().peekable());
         Ok(ItemsInHistory { parts: parts.into_iter(), found, folder: make(), part: 0..0, number: 0, items: none })
     }
 
-    /// Whether the item that an event adds is in the history; `None` if it adds none. Events must be given in the order of the file, but the last
-    /// one may be given again.
-    fn holds(&mut self, body: &Body, place: &LinePosition<'_>) -> Result<Option<bool>, ReadError> {
-        let (Body::Content(span) | Body::Compressed(span)) = body else { return Ok(None) };
-        self.holds_item(place.offset, place.offset + u64::from(span.start)).map(Some)
+    /// Whether an item of an event is in the history; `None` if it has none. Events must be given in the order of the file, but the last one may be
+    /// given again.
+    fn holds(&mut self, body: &Body, line: Range<u64>) -> Result<Option<bool>, ReadError> {
+        if !has_items(body) {
+            return Ok(None);
+        }
+        if self.found.edited_length().is_some() {
+            return Ok(Some(self.found.edited_index(line).is_some()));
+        }
+        self.begin_line(line.start)?;
+        let Some(items) = &mut self.items else { return Ok(Some(true)) };
+        while items.next_if(|offset| *offset < line.start).is_some() {}
+        Ok(Some(items.peek().is_some_and(|offset| *offset < line.end)))
     }
 
     /// Whether the item that begins at the offset `item`, in the line at the offset `line`, is in the history. Items must be given in the order of the
     /// file, but the last one may be given again.
     pub fn holds_item(&mut self, line: u64, item: u64) -> Result<bool, ReadError> {
+        if self.found.edited_length().is_some() {
+            return Ok(self.found.edited_index(item..item + 1).is_some());
+        }
+        self.begin_line(line)?;
+        let Some(items) = &mut self.items else { return Ok(true) };
+        while items.next_if(|offset| *offset < item).is_some() {}
+        Ok(items.peek() == Some(&item))
+    }
+
+    /// Finds the remaining items of the part of a line.
+    fn begin_line(&mut self, line: u64) -> Result<(), ReadError> {
         while line >= self.part.end
             && let Some(part) = self.parts.next()
         {
@@ -272,9 +294,7 @@ impl ItemsInHistory {
             self.number += 1;
             self.items = if line < self.part.end { self.items_of_part()? } else { None };
         }
-        let Some(items) = &mut self.items else { return Ok(true) };
-        while items.next_if(|offset| *offset < item).is_some() {}
-        Ok(items.peek() == Some(&item))
+        Ok(())
     }
 
     fn items_of_part(&mut self) -> Result<Option<Items>, ReadError> {
@@ -285,10 +305,24 @@ impl ItemsInHistory {
         let mut items = Vec::new();
         if remaining > 0 {
             let effect = self.folder.effect(self.part.clone())?;
-            items.extend(effect.items.iter().map(|item| item.offset));
+            items.extend(effect.items().iter().map(|item| item.offset));
             items.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));
         }
         Ok(Some(items.into_iter().peekable()))
+    }
+}
+
+/// Whether an event has items that it may add to the history.
+fn has_items(body: &Body) -> bool {
+    match body {
+        Body::Content(_) | Body::Compressed(_) => true,
+        Body::Purge(purge) => !purge.items.is_empty(),
+        Body::Edit(edit) => match &**edit {
+            Edit::Mutate { replacements, .. } => !replacements.is_empty(),
+            Edit::Insert { .. } => true,
+            Edit::Bind { content, .. } => content.is_some(),
+        },
+        _ => false,
     }
 }
 

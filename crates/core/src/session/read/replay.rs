@@ -7,8 +7,11 @@ use super::layout::{ItemTapes, Layout, Pause};
 use super::scan::{Scanned, Scanner};
 use super::snapshot::{Snapshot, SnapshotFile, Snapshots};
 use crate::lines::{Block, LineSource, ReadError, Segments, Threads, equal_segments};
-use crate::session::fold::{Checkpoint, Checkpoints, Effect, FoldOptions, ItemRef, Metadata, SessionEventRef, Start};
-use crate::session::format::{Message, MessagePart, Mode, Raw};
+use crate::session::fold::{
+    Checkpoint, Checkpoints, Editor, Effect, FoldOptions, HistoryEffect, ItemRef, Metadata, NewMarker, SessionEventRef,
+    Start,
+};
+use crate::session::format::{Message, MessagePart, Mode, Raw, string_of};
 use crate::session::read::snapshot;
 
 /// Why a session could not be replayed. Its [`message`](ReplayError::message) is what users read.
@@ -22,6 +25,13 @@ pub enum ReplayError {
     MissingStart,
     /// The `session_start` lacks fields that this mode requires (rules 9 and 22).
     InvalidStart(Mode),
+    /// Strict mode: a line has a version that is not supported (rule 22).
+    UnsupportedVersion {
+        /// The number of the line.
+        line: u64,
+        /// JSON text of its `v`; `None` if it has none.
+        version: Option<Raw>,
+    },
     /// The session belongs to another project (rule 9).
     OtherProject {
         /// The expected hash, in UTF-16.
@@ -48,6 +58,11 @@ impl ReplayError {
             ReplayError::InvalidStart(Mode::Strict) => {
                 Message::text("Invalid session_start: missing or malformed required fields")
             }
+            ReplayError::UnsupportedVersion { line, version } => Message(vec![
+                MessagePart::Text("Unsupported recording version ".into()),
+                MessagePart::OwnJson(version.as_deref().map_or_else(|| b"\"undefined\"".to_vec(), string_of)),
+                MessagePart::Text(format!(" at line {line}").into()),
+            ]),
             ReplayError::OtherProject { expected, found } => Message(vec![
                 MessagePart::Text("Project hash mismatch: expected ".into()),
                 MessagePart::Utf16(expected),
@@ -64,6 +79,8 @@ pub struct Replay {
     options: FoldOptions,
     segments: Option<Segments<Scanner>>,
     effect: Effect,
+    /// Applies edits of the history, from the first one on.
+    editor: Option<Editor>,
     tapes: ItemTapes,
     /// Offset of the first line that is not scanned yet.
     scanned: u64,
@@ -143,7 +160,7 @@ impl Replay {
     ) -> Self {
         let make = || Scanner::new(source.clone(), options.clone(), builder.is_some(), layout.clone().map(Layout::new));
         let segments = Some(Segments::new(equal_segments(&source, start), threads, make));
-        Replay { source, options, segments, effect, tapes: ItemTapes::default(), scanned: start, builder }
+        Replay { source, options, segments, effect, editor: None, tapes: ItemTapes::default(), scanned: start, builder }
     }
 
     /// Continues the scan. Returns how many of the items that the history had before are still in it; `None` at the end.
@@ -169,9 +186,11 @@ impl Replay {
             return Err(ReadError::Changed.into());
         }
         let lines_before = self.effect.lines;
-        let mut kept = self.effect.history.items.len();
-        let base = self.combine(scanned.effect, &mut kept);
-        self.tapes.append(base, scanned.tapes);
+        let mut kept = self.items().len();
+        let base = self.combine(scanned.effect, &mut kept)?;
+        if !self.is_edited() {
+            self.tapes.append(base, scanned.tapes);
+        }
         if lines_before < self.effect.lines && scanned.block.is_none() {
             // Without the digest of these lines there can't be a snapshot of them, or of what follows.
             self.builder = None;
@@ -181,7 +200,7 @@ impl Replay {
             builder.effect = scanned.unterminated.is_some().then(|| self.effect.clone());
         }
         if let Some(effect) = scanned.unterminated {
-            self.combine(effect, &mut kept);
+            self.combine(effect, &mut kept)?;
         }
         if scanned.begin.is_some() {
             self.scanned = scanned.end;
@@ -193,12 +212,21 @@ impl Replay {
     }
 
     /// Appends the effect of the next lines. Returns how many of the items before them they leave, and limits `kept` to that number.
-    fn combine(&mut self, later: Effect, kept: &mut usize) -> usize {
-        let left = later.history.kept_of(self.effect.history.items.len());
-        *kept = (*kept).min(left);
+    fn combine(&mut self, later: Effect, kept: &mut usize) -> Result<usize, ReadError> {
+        let mut left = later.history.kept_of(self.items().len());
+        let before = if later.history.has_edits() { self.items()[..left].to_vec() } else { Vec::new() };
         self.effect = std::mem::take(&mut self.effect).then(later);
+        if self.effect.history.has_edits() {
+            let editor = self.editor.get_or_insert_default();
+            self.effect.resolve_edits(editor, left, &self.source)?;
+            let is_same = |(item, before): &(&ItemRef, &ItemRef)| item == before && item.marker.is_none();
+            left = self.items().iter().zip(&before).take_while(is_same).count();
+        } else if let Some(editor) = &mut self.editor {
+            editor.truncate(left);
+        }
+        *kept = (*kept).min(left);
         self.tapes.truncate(left);
-        left
+        Ok(left)
     }
 
     /// Writes the snapshot of the scanned lines, if one is wanted. Must be called after the end of the scan and before the replay is
@@ -220,7 +248,28 @@ impl Replay {
 
     /// The items of the history, as far as the file is scanned.
     pub fn items(&self) -> &[ItemRef] {
-        &self.effect.history.items
+        self.effect.history.items()
+    }
+
+    /// The markers that items got from edits.
+    pub fn markers(&self) -> &[NewMarker] {
+        &self.effect.history.markers
+    }
+
+    /// The indices of the items whose responses that a provider has stored are invalid.
+    pub fn invalidated(&self) -> impl Iterator<Item = usize> + '_ {
+        let markers = self.markers();
+        let is_invalid = |item: &ItemRef| {
+            item.marker
+                .and_then(|number| markers.get(number.get() as usize - 1))
+                .is_some_and(|marker| marker.invalidates)
+        };
+        self.items().iter().enumerate().filter(move |(_, item)| is_invalid(item)).map(|(index, _)| index)
+    }
+
+    /// Whether items were edited: they are then not in the order of the file, and any of them may change until the end of the scan.
+    pub fn is_edited(&self) -> bool {
+        self.effect.history.is_edited
     }
 
     /// The tapes of the items that are laid out.
@@ -228,10 +277,15 @@ impl Replay {
         &mut self.tapes
     }
 
-    /// The items of the history at the creation of the checkpoint that the options name, which has this `seq`. `None` if the creation was
-    /// not scanned because a snapshot covers that part of the file.
-    pub fn items_at_checkpoint(&self, seq: f64) -> Option<&[ItemRef]> {
-        self.effect.items_at_checkpoint(seq)
+    /// The history at the creation of the checkpoint that the options name, which has this `seq`. `None` if it is not known: the creation was
+    /// not scanned because a snapshot covers that part of the file, or there are edits shortly before it.
+    pub fn history_at_checkpoint(&self, seq: f64) -> Option<&HistoryEffect> {
+        self.effect.history_at_checkpoint(seq)
+    }
+
+    /// The history, as far as the file is scanned.
+    pub fn history(&self) -> &HistoryEffect {
+        &self.effect.history
     }
 
     /// The session events, as far as the file is scanned.
@@ -266,7 +320,7 @@ impl Replay {
                 warnings.extend(effect.tally.messages());
                 warnings.extend(folded.messages());
                 checkpoints = folded.all;
-                Ok(current(metadata, effect))
+                Ok(current(metadata, effect, self.options.mode))
             }
             (error, _) => Err(error.unwrap_or(ReplayError::MissingStart)),
         };
@@ -278,8 +332,18 @@ impl Replay {
             checkpoints,
             session_name: effect.session_name.as_deref(),
             ancestry: effect.ancestry.as_deref(),
+            purge_frontier: effect.purge_frontier.as_deref(),
+            unknown_events: self.unknown_events(),
             warnings,
         }
+    }
+
+    /// In strict mode, the types of unknown events, in the order of their first ones.
+    fn unknown_events(&self) -> Option<Vec<(Option<&[u8]>, u64)>> {
+        let mut types: Vec<_> = self.effect.unknown_types.iter().collect();
+        types.sort_unstable_by_key(|(_, unknown)| unknown.first);
+        let named = types.into_iter().map(|(name, unknown)| (name.as_deref(), unknown.count));
+        (self.options.mode == Mode::Strict).then(|| named.collect())
     }
 
     fn last_seq(&self) -> f64 {
@@ -293,6 +357,9 @@ impl Replay {
 
 /// Why a file whose lines have this effect can't be replayed; `None` if it can.
 pub fn error_of(effect: &Effect, options: &FoldOptions) -> Option<ReplayError> {
+    if let Some(found) = &effect.unsupported {
+        return Some(ReplayError::UnsupportedVersion { line: found.line, version: found.version.clone() });
+    }
     match &effect.start {
         Start::Metadata(_) => None,
         Start::Missing if effect.lines == 0 => Some(ReplayError::EmptyFile),
@@ -322,6 +389,10 @@ pub struct Outcome<'a> {
     pub session_name: Option<&'a [u8]>,
     /// JSON text of the payload of the first `session_forked`.
     pub ancestry: Option<&'a [u8]>,
+    /// JSON text of the `frontier` of the last `semantic_media_purge`.
+    pub purge_frontier: Option<&'a [u8]>,
+    /// In strict mode, the types of unknown events as JSON text, `None` for events without one, with their numbers.
+    pub unknown_events: Option<Vec<(Option<&'a [u8]>, u64)>>,
     /// The warnings, in the order in which users read them.
     pub warnings: Vec<Message<'a>>,
 }
@@ -339,10 +410,16 @@ pub struct CurrentMetadata<'a> {
     pub cwd: Option<&'a [u8]>,
     /// A string or `null`.
     pub title: Option<&'a [u8]>,
+    /// In strict mode, `main` or `subagent`, a string.
+    pub kind: Option<&'a [u8]>,
+    /// In strict mode, the id of the parent, if it was recorded.
+    pub parent_session_id: Option<&'a [u8]>,
 }
 
 /// The metadata at the end of the session.
-pub fn current<'a>(start: &'a Metadata, effect: &'a Effect) -> CurrentMetadata<'a> {
+pub fn current<'a>(start: &'a Metadata, effect: &'a Effect, mode: Mode) -> CurrentMetadata<'a> {
+    let (is_strict, kind) =
+        (mode == Mode::Strict, if start.is_subagent { &br#""subagent""#[..] } else { br#""main""# });
     let switched = |later: &'a Option<Raw>, first: &'a Raw| -> &'a [u8] { later.as_ref().unwrap_or(first) };
     CurrentMetadata {
         session_id: &start.session_id,
@@ -353,6 +430,8 @@ pub fn current<'a>(start: &'a Metadata, effect: &'a Effect) -> CurrentMetadata<'
         start_time: &start.start_time,
         cwd: start.cwd.as_deref(),
         title: effect.title.as_deref(),
+        kind: is_strict.then_some(kind),
+        parent_session_id: start.parent_session_id.as_deref().filter(|_| is_strict),
     }
 }
 

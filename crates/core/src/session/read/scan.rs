@@ -59,7 +59,7 @@ impl Scanner {
                 (_, None) => {}
             };
             let Some(chunk) = self.reader.next_chunk(&self.source, scanned.effect.lines, &mut observe)? else { break };
-            let length = scanned.effect.history.items.len();
+            let length = scanned.effect.history.items().len();
             let effect = match &mut self.layout {
                 Some(layout) if !chunk.unterminated => {
                     layout.begin_chunk(chunk.offset, length);
@@ -75,13 +75,17 @@ impl Scanner {
                 digest = before;
             } else {
                 let kept = effect.history.kept_of(length);
-                let is_emptied = effect.history.drop == Truncation::All;
+                let is_emptied = effect.history.plain.drop == Truncation::All;
                 scanned.effect = std::mem::take(&mut scanned.effect).then(effect);
                 if let Some(layout) = &mut self.layout {
                     if is_emptied {
                         layout.pause_after(chunk.offset);
                     }
-                    layout.add(&chunk, kept, &scanned.effect.history.items);
+                    if scanned.effect.history.has_edits() {
+                        layout.give_up(kept);
+                    } else {
+                        layout.add(&chunk, kept, scanned.effect.history.items());
+                    }
                 }
                 let end = self.reader.position();
                 scanned.block = digest.as_ref().map(|digest| Block { end, digest: digest.value() });

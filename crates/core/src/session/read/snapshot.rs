@@ -27,7 +27,7 @@ use crate::session::fold::{Effect, FoldOptions, Start};
 use crate::session::format::Mode;
 
 /// The beginning of a snapshot. Another version of this library may fold differently, so its snapshots are not used.
-const MAGIC: &str = concat!("session-tape snapshot 3, version ", env!("CARGO_PKG_VERSION"), "\n");
+const MAGIC: &str = concat!("session-tape snapshot 4, version ", env!("CARGO_PKG_VERSION"), "\n");
 
 /// Size of the digest of everything before it, at the end.
 const CHECKSUM_BYTES: usize = 16;

@@ -10,9 +10,9 @@ use super::recorder::{FileNameForm, MOST_NAMES, Record, append_rest, file_name};
 use crate::clock::{Clock, timestamp};
 use crate::disk::{Naming, OsError, TemporaryFile, files, sync_entry};
 use crate::lines::Threads;
-use crate::session::fold::{Checkpoint, FoldOptions, ItemRef};
-use crate::session::format::{EventType, Mode, envelope, is_string, js_number};
-use crate::session::read::{Replay, ReplayError, Snapshots};
+use crate::session::fold::{Checkpoint, FoldOptions, HistoryEffect};
+use crate::session::format::{EventType, Mode, Version, envelope, is_string, js_number};
+use crate::session::read::{Replay, ReplayError, Snapshots, append_item};
 
 /// The temporary name of the new file until it is whole. Listings do not mistake it for a session.
 const UNFINISHED: Naming = (".session-tape-", ".fork");
@@ -62,6 +62,8 @@ pub struct ForkTarget {
     pub mode: u32,
     /// The time of its records, in milliseconds since 1970.
     pub milliseconds: f64,
+    /// JSON text of the items that it begins with, instead of those of the source.
+    pub contents: Option<Vec<String>>,
 }
 
 impl ForkTarget {
@@ -98,13 +100,13 @@ pub fn fork(source: &ForkSource, target: &ForkTarget) -> Result<Fork, ForkError>
     let live = outcome.checkpoints.iter().find(|one| !one.deleted && is_string(one.id, &source.checkpoint_id));
     let checkpoint = live.ok_or(ForkError::Gone)?;
     let forked = forked_payload(metadata.session_id, checkpoint);
-    match replay.items_at_checkpoint(checkpoint.sequence) {
-        Some(items) => write(target, &forked, items, &replay),
-        // The checkpoint was created in the part of the file that the snapshot covers.
+    match replay.history_at_checkpoint(checkpoint.sequence) {
+        Some(history) => write(target, &forked, history, &replay),
+        // The checkpoint was created in the part of the file that the snapshot covers, or directly after edits.
         None => {
             let through = FoldOptions { through_seq: Some(checkpoint.sequence), ..options };
             let replay = Replay::open(&source.path, through).and_then(Replay::complete).map_err(ForkError::Through)?;
-            write(target, &forked, replay.items(), &replay)
+            write(target, &forked, replay.history(), &replay)
         }
     }
 }
@@ -126,8 +128,8 @@ fn forked_payload(parent: &[u8], checkpoint: &Checkpoint<'_>) -> Vec<u8> {
     .concat()
 }
 
-fn write(target: &ForkTarget, forked: &[u8], items: &[ItemRef], replay: &Replay) -> Result<Fork, ForkError> {
-    if items.is_empty() {
+fn write(target: &ForkTarget, forked: &[u8], history: &HistoryEffect, replay: &Replay) -> Result<Fork, ForkError> {
+    if history.items().is_empty() {
         return Err(ForkError::Empty);
     }
     let first = target.path(1);
@@ -137,11 +139,17 @@ fn write(target: &ForkTarget, forked: &[u8], items: &[ItemRef], replay: &Replay)
     let mut records = Records { writer: BufWriter::new(file.file()), seq: 0.0, target, clock: Clock::default() };
     records.append(EventType::SessionStart, &target.start_payload).map_err(|error| failed(error, "write"))?;
     records.append(EventType::SessionForked, forked).map_err(|error| failed(error, "write"))?;
-    let mut scratch = Vec::new();
-    for item in items {
-        let bytes = replay.source().bytes_at(item.offset, item.length as usize, &mut scratch);
-        let bytes = bytes.map_err(|error| ForkError::Through(error.into()))?;
-        let payload = [b"{\"content\":", bytes, b"}"].concat();
+    let mut payload = Vec::new();
+    let own = target.contents.as_deref();
+    for index in 0..own.map_or(history.items().len(), <[String]>::len) {
+        payload.clear();
+        payload.extend_from_slice(b"{\"content\":");
+        match own {
+            Some(contents) => payload.extend_from_slice(contents[index].as_bytes()),
+            None => append_item(&mut payload, &history.items()[index], &history.markers, replay.source())
+                .map_err(|error| ForkError::Through(error.into()))?,
+        }
+        payload.push(b'}');
         records.append(EventType::Content, &payload).map_err(|error| failed(error, "write"))?;
     }
     let last_seq = records.seq;
@@ -182,7 +190,7 @@ impl<W: Write> Records<'_, W> {
     fn append(&mut self, event_type: EventType, payload: &[u8]) -> io::Result<()> {
         self.seq += 1.0;
         let mut line = Vec::with_capacity(envelope::ENVELOPE_BYTES + payload.len());
-        envelope::begin(&mut line, self.seq);
+        envelope::begin(&mut line, Version::One, self.seq);
         let record = Record {
             type_json: event_type.as_json().as_bytes(),
             milliseconds: self.target.milliseconds,

@@ -4,12 +4,14 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
+use super::in_force::{HistoryError, InForce, ItemHash, Tail};
 use crate::clock::Clock;
 use crate::disk::{Durability, FileLock, LockError, OsError, Target, files, new_directory};
 use crate::json::{Payload, escape_line_separators};
-use crate::lines::{WriteError, WriteFailure, Writer};
-use crate::session::format::{END, ENVELOPE_BYTES, PAYLOAD_KEY, envelope, has_numbers_left, is_resumable_at};
+use crate::lines::{LAST_WRITES, WriteError, WriteFailure, Writer};
+use crate::session::format::{END, ENVELOPE_BYTES, PAYLOAD_KEY, Version, envelope, has_numbers_left, is_resumable_at};
 use crate::task::threading::{Mutex, MutexGuard};
 
 /// Maximum number of names tried for one session before giving up.
@@ -56,6 +58,10 @@ struct State {
     buffered: Vec<Buffered>,
     target: Option<Arc<Target>>,
     path: Option<PathBuf>,
+    /// The history in force, once someone has asked for it.
+    in_force: Option<Arc<Mutex<InForce>>>,
+    /// The number and the line of the writer after which this file's records were queued.
+    queued_after: (f64, u64),
     disposed: bool,
     clock: Clock,
 }
@@ -67,11 +73,22 @@ impl State {
     }
 }
 
-/// A record whose number may still change, if the recorder resumes another session.
+/// A record whose number may still change, if the recorder resumes another session. No event of version 2 is buffered.
 struct Buffered {
     is_session_start: bool,
     /// The part of the line after its number.
     rest: Vec<u8>,
+}
+
+/// What became of a record that is to be watched.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Watched {
+    /// It has this number.
+    Recorded(f64),
+    /// The recorder is inactive.
+    Inactive,
+    /// The queue is full.
+    NoRoom,
 }
 
 /// An event to record.
@@ -88,7 +105,10 @@ impl<P: Payload> Record<'_, P> {
     /// Whether an event of this type creates the file. Other events are buffered until then, so that a session without content leaves
     /// no file.
     fn creates_file(&self) -> bool {
-        matches!(self.type_json, b"\"content\"" | b"\"session_metadata\"" | b"\"session_named\"")
+        matches!(
+            self.type_json,
+            b"\"content\"" | b"\"session_metadata\"" | b"\"session_named\"" | b"\"semantic_media_purge\""
+        )
     }
 
     /// Approximate size of its line in bytes.
@@ -132,6 +152,82 @@ impl Recorder {
         Ok(is_taken.then(|| state.last_number()))
     }
 
+    /// Like [`record`](Self::record), for a record whose acknowledgement the caller is going to [watch](Writer::watch) in this turn: until then the
+    /// writer lets it wait for others. Refused if it would make the queue of a writer that is behind larger than `max_bytes`.
+    pub fn record_watched<P: Payload>(&self, record: Record<'_, P>, max_bytes: f64) -> Result<Watched, P::Error> {
+        let (_, queued_bytes) = self.writer.unwritten();
+        if queued_bytes > 0 && (queued_bytes + record.size() as u64) as f64 > max_bytes {
+            return Ok(Watched::NoRoom);
+        }
+        self.writer.hold();
+        self.record(record).map(|number| number.map_or(Watched::Inactive, Watched::Recorded))
+    }
+
+    /// Whether a record of this file, or one that waits for its creation, has this number.
+    pub fn has_recorded(&self, seq: f64) -> bool {
+        let state = self.lock();
+        let first = if state.path.is_some() { state.queued_after.0 } else { 0.0 };
+        seq.fract() == 0.0 && seq > first && seq <= state.last_number()
+    }
+
+    /// The offset in the file at which a record's line ended when it was written; `None` before it is acknowledged.
+    pub fn line_end(&self, seq: f64) -> Option<u64> {
+        let (first, line) = self.lock().queued_after;
+        let after = seq - first - 1.0;
+        (after.fract() == 0.0 && after >= 0.0).then(|| self.writer.line_end(line + after as u64)).flatten()
+    }
+
+    /// The number of the last record that is acknowledged, if one is that was queued for this file.
+    pub fn acknowledged(&self) -> Option<f64> {
+        let (first, line) = self.lock().queued_after;
+        let acknowledged = self.writer.acknowledged();
+        (acknowledged > line).then(|| first + (acknowledged - line) as f64)
+    }
+
+    /// What to record so that a replay of the file gives the history of these items. The first call reads the file, and waits until what is queued
+    /// is written; from then on the writing thread keeps the history in force.
+    pub fn tail_to(&self, wanted: &[ItemHash]) -> Result<Tail, HistoryError> {
+        let state = &mut *self.lock();
+        let in_force = match &state.in_force {
+            Some(in_force) => in_force.clone(),
+            None => self.keep_in_force(state, self.read_history(state)?),
+        };
+        self.writer.tap_queue();
+        if state.target.is_some() {
+            return Ok(in_force.lock().tail_to(wanted));
+        }
+        // What is buffered is queued, and then passed, when the file is created.
+        let mut history = in_force.lock().fork();
+        for (buffered, number) in state.buffered.iter().zip(1u32..) {
+            let mut line = Vec::with_capacity(ENVELOPE_BYTES + buffered.rest.len());
+            envelope::begin(&mut line, Version::One, state.seq + f64::from(number));
+            line.extend_from_slice(&buffered.rest);
+            history.add_lines(&line);
+        }
+        Ok(history.tail_to(wanted))
+    }
+
+    /// Sets the history in force, which the caller knows: nothing was recorded yet since the file was resumed.
+    pub fn set_history(&self, items: Vec<ItemHash>) {
+        self.keep_in_force(&mut self.lock(), InForce::of_items(items));
+    }
+
+    fn read_history(&self, state: &State) -> Result<InForce, HistoryError> {
+        let Some(target) = &state.target else { return Ok(InForce::default()) };
+        if !self.writer.shared().drain(Instant::now() + LAST_WRITES) {
+            return Err(HistoryError::NotWritten);
+        }
+        InForce::of_file(target.path()).map_err(HistoryError::Replay)
+    }
+
+    fn keep_in_force(&self, state: &mut State, history: InForce) -> Arc<Mutex<InForce>> {
+        let in_force = Arc::new(Mutex::new(history));
+        let tapped = in_force.clone();
+        self.writer.tap_with(Some(Arc::new(move |lines| tapped.lock().add_lines(lines))));
+        state.in_force = Some(in_force.clone());
+        in_force
+    }
+
     fn buffer<P: Payload>(
         &self,
         state: &mut State,
@@ -152,7 +248,7 @@ impl Recorder {
         let Some(target) = target else { return Ok(false) };
         let next = *seq + 1.0;
         let pushed = self.writer.push(target, 1, record.size(), |line| {
-            envelope::begin(line, next);
+            envelope::begin(line, Version::of(record.type_json), next);
             append_rest(line, record, clock)
         })?;
         *seq = next;
@@ -181,6 +277,7 @@ impl Recorder {
             Err(error) => return Ok(self.fail(state, error, path, u64::from(record.is_some()))),
         };
         (state.target, state.path) = (Some(target.clone()), Some(path));
+        state.queued_after = (state.seq, self.writer.queued());
         let buffered = std::mem::take(&mut state.buffered);
         self.push_together(state, &target, &buffered, record)
     }
@@ -208,12 +305,12 @@ impl Recorder {
         let pushed = self.writer.push(target, lines, size, |text| {
             for buffered in buffered {
                 next += 1.0;
-                envelope::begin(text, next);
+                envelope::begin(text, Version::One, next);
                 text.extend_from_slice(&buffered.rest);
             }
             let Some(record) = record else { return Ok(()) };
             next += 1.0;
-            envelope::begin(text, next);
+            envelope::begin(text, Version::of(record.type_json), next);
             append_rest(text, record, clock)
         });
         match pushed {
@@ -281,6 +378,8 @@ impl Recorder {
             return self.fail_exhausted(&mut state, 0);
         }
         state.seq = last_seq;
+        state.in_force = None;
+        self.writer.tap_with(None);
         let Ok(resumed) = self.start_writing::<&[u8]>(&mut state, Target::new(path), None);
         resumed
     }
@@ -311,15 +410,15 @@ impl Recorder {
         self.writer.missing()
     }
 
-    /// Number of records and bytes that are not in the file yet, including records that wait for its creation. If `in_turn`, also those
-    /// that were written in the turn of the caller's event loop that [`Writer::begin_turn`] began.
-    pub fn pending(&self, in_turn: bool) -> (u64, u64) {
+    /// Number of records and bytes that were not in the file when the caller's event loop [last turned](Writer::end_turn), including records
+    /// that wait for the file's creation.
+    pub fn pending(&self) -> (u64, u64) {
         let state = self.lock();
-        let (records, bytes) = if in_turn { self.writer.pending_in_turn() } else { self.writer.pending() };
+        let (records, bytes) = self.writer.pending();
         let mut head = Vec::new();
         let numbered = state.buffered.iter().zip(1u32..).map(|(buffered, number)| {
             head.clear();
-            envelope::begin(&mut head, state.seq + f64::from(number));
+            envelope::begin(&mut head, Version::One, state.seq + f64::from(number));
             head.len() + buffered.rest.len()
         });
         let buffered: usize = numbered.sum();

@@ -47,6 +47,26 @@ const LATER_TYPES: [&str; 17] = [
     r#""type":"checkpoint_deleted","payload":{"checkpointId":"c"}"#,
 ];
 
+/// Events that edit the history, and items with keys.
+const EDITS: [&str; 16] = [
+    r#""type":"content","payload":{"content":{"speaker":"ai","blocks":[],"metadata":{"chronology":{"seq":1}}}}"#,
+    r#""type":"content","payload":{"content":{"speaker":"ai","blocks":[],"metadata":{"chronology":{"seq":2}}}}"#,
+    r#""type":"content","payload":{"content":{"speaker":"ai","blocks":[],"metadata":{"chronology":{"seq":3}}}}"#,
+    r#""type":"rewind","payload":{"itemsRemoved":1,"cutSeq":1}"#,
+    r#""type":"rewind","payload":{"itemsRemoved":1,"cutSeq":9}"#,
+    r#""type":"rewind","payload":{"itemsRemoved":1,"cutSeq":"x"}"#,
+    r#""type":"density_mutation","payload":{"removedSeqs":[1],"replacements":[]}"#,
+    r#""type":"density_mutation","payload":{"removedSeqs":[],"replacements":[{"replacedSeq":2,"replacement":{"speaker":"ai","blocks":[]}}]}"#,
+    r#""type":"density_mutation","payload":{"removedSeqs":[-1],"replacements":[]}"#,
+    r#""type":"synthetic_insert","payload":{"content":{"speaker":"ai","blocks":[],"metadata":{"chronology":{"seq":1}}},"chronologySeq":1,"afterSeq":2}"#,
+    r#""type":"synthetic_insert","payload":{"content":{"speaker":"ai","blocks":[]},"chronologySeq":1,"afterSeq":3}"#,
+    r#""type":"chronology_bind","payload":{"rowIndex":0,"chronology":{"seq":3,"userTurn":1,"step":2,"recordedAt":3}}"#,
+    r#""type":"chronology_bind","payload":{"rowIndex":4,"chronology":{"seq":2,"userTurn":1,"step":2,"recordedAt":3},"content":{"speaker":"ai","blocks":[]}}"#,
+    r#""type":"semantic_media_purge","payload":{"history":[],"frontier":{"contentIndex":0,"blockIndex":0}}"#,
+    r#""type":"semantic_media_purge","payload":{"history":[{"speaker":"ai","blocks":[0],"metadata":{"chronology":{"seq":2}}}],"frontier":{"contentIndex":0,"blockIndex":0}}"#,
+    r#""type":"compression_detail","payload":{"fromSeq":1,"toSeq":2,"itemsCompressed":1}"#,
+];
+
 /// A line of a session, or something like one.
 fn line() -> impl Strategy<Value = String> {
     let seq = prop_oneof![
@@ -71,9 +91,11 @@ fn line() -> impl Strategy<Value = String> {
         1 => Just(r#""type":["new"],"payload":{}"#),
         2 => Just(r#""type":"content","payload":{"content":{"speaker":"user","blocks":[]}}"#),
         12 => prop::sample::select(LATER_TYPES.to_vec()),
+        16 => prop::sample::select(EDITS.to_vec()),
     ];
     prop_oneof![
-        12 => (seq, body).prop_map(|(seq, body)| format!("{{\"v\":1,{seq}{body}}}")),
+        24 => (seq, body.clone()).prop_map(|(seq, body)| format!("{{\"v\":1,{seq}{body}}}")),
+        1 => (prop::sample::select(vec!["2", "3", "\"1\""]), body).prop_map(|(v, body)| format!("{{\"v\":{v},\"seq\":3,{body}}}")),
         2 => Just("{\"v\":1,\"seq\":".to_owned()),
         1 => Just("null".to_owned()),
         1 => Just(" \t".to_owned()),
@@ -150,11 +172,52 @@ proptest! {
         match first {
             Some((events, history)) => {
                 let seq = events.last().map_or(0.0, |event| event.seq);
-                prop_assert_eq!(whole.items_at_checkpoint(seq), Some(&history.items[..]));
-                prop_assert_eq!(whole.items_at_checkpoint(seq + 1.0), None);
+                prop_assert_eq!(whole.history_at_checkpoint(seq), Some(&history).filter(|history| !history.has_edits()));
+                prop_assert_eq!(whole.history_at_checkpoint(seq + 1.0), None);
             }
             None => prop_assert_eq!(whole.at_checkpoint, None),
         }
+    }
+
+    #[test]
+    fn edits_that_are_resolved_part_by_part_are_as_those_of_the_whole(
+        text in text(),
+        one in any::<prop::sample::Index>(),
+        two in any::<prop::sample::Index>(),
+        mode in mode(),
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("session.jsonl");
+        std::fs::write(&path, &text).unwrap();
+        let source = LineSource::open(&path).unwrap();
+        let cuts = cuts(&text);
+        let mut at = [cuts[one.index(cuts.len())], cuts[two.index(cuts.len())]];
+        at.sort_unstable();
+        let (mut parts, mut editor) = (Effect::default(), Editor::default());
+        for (from, to) in [(0, at[0]), (at[0], at[1]), (at[1], text.len())] {
+            let part = effect_of(&text[from..to], from as u64, from == 0, How { mode, ..LENIENT });
+            let kept = part.history.kept_of(parts.history.items().len());
+            parts = parts.then(part);
+            if parts.history.has_edits() {
+                parts.resolve_edits(&mut editor, kept, &source).unwrap();
+            } else {
+                editor.truncate(kept);
+            }
+        }
+        let mut whole = effect_of(&text, 0, true, How { mode, ..LENIENT });
+        let has_edits = whole.history.has_edits();
+        whole.resolve_edits(&mut Editor::default(), 0, &source).unwrap();
+        let texts = |effect: &Effect| {
+            let history = &effect.history;
+            let text_of = |item: &ItemRef| {
+                let mut json = Vec::new();
+                crate::session::append_item(&mut json, item, &history.markers, &source).unwrap();
+                String::from_utf8(json).unwrap()
+            };
+            (history.items().iter().map(text_of).collect::<Vec<_>>(), effect.tally, effect.warnings.clone(), effect.purge_frontier.clone())
+        };
+        prop_assert_eq!(texts(&parts), texts(&whole));
+        prop_assert!(has_edits || whole.is_possible(text.len() as u64), "{:?}", whole);
     }
 
     #[test]
@@ -187,7 +250,7 @@ fn unordered_seq_is_detected_beyond_the_warning_limit() {
 
 #[test]
 fn strict_limit_considers_only_valid_numbers() {
-    let text = b"{\"seq\":1}\n{\"seq\":9007199254740992}\n{\"seq\":2}\n{\"seq\":6}\n";
+    let text = b"{\"v\":1,\"seq\":1}\n{\"v\":1,\"seq\":9007199254740992}\n{\"v\":1,\"seq\":2}\n{\"v\":1,\"seq\":6}\n";
     let lines = |mode| effect_of(text, 0, false, How { through_seq: Some(5.0), mode, ..LENIENT }).lines;
     assert_eq!((lines(Mode::Lenient), lines(Mode::Strict)), (2, 4));
 }
@@ -195,6 +258,8 @@ fn strict_limit_considers_only_valid_numbers() {
 #[test]
 fn the_largest_seq_is_the_largest_of_all_parts() {
     let part = |text: &[u8], offset| effect_of(text, offset, false, How { mode: Mode::Strict, ..LENIENT });
-    let whole = part(b"{\"seq\":7}\n", 0).then(part(b"{\"seq\":2}\n", 10)).then(part(b"{\"seq\":3}\n", 20));
+    let whole = part(b"{\"v\":1,\"seq\":7}\n", 0)
+        .then(part(b"{\"v\":1,\"seq\":2}\n", 16))
+        .then(part(b"{\"v\":1,\"seq\":3}\n", 32));
     assert_eq!((whole.largest_seq, whole.last_seq, whole.is_out_of_sequence), (Some(7.0), Some(3.0), true));
 }

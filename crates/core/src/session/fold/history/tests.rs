@@ -19,7 +19,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn item(offset: usize) -> ItemRef {
-    ItemRef { offset: offset as u64, length: 1 }
+    ItemRef::at(offset as u64, 1)
 }
 
 fn effect(steps: &[Step], first: usize) -> HistoryEffect {
@@ -27,7 +27,7 @@ fn effect(steps: &[Step], first: usize) -> HistoryEffect {
     for (index, step) in steps.iter().enumerate() {
         match step {
             Step::Push => effect.push(item(first + index)),
-            Step::Replace => effect.replace(item(first + index)),
+            Step::Replace => effect.replace([item(first + index)]),
             Step::Rewind(count) => effect.rewind(*count),
         }
     }
@@ -53,10 +53,10 @@ proptest! {
         let cut = cut.min(steps.len());
         let mut joined = effect(&steps[..cut], 0);
         let later = effect(&steps[cut..], cut);
-        let before = joined.items.len();
+        let before = joined.items().len();
         prop_assert_eq!(later.kept_of(before) <= before, true);
-        joined.append(later);
+        joined.append(later, cut as u64);
         prop_assert_eq!(&joined, &effect(&steps, 0));
-        prop_assert_eq!(joined.items, model(&steps));
+        prop_assert_eq!(joined.items(), &model(&steps)[..]);
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::session::format::Cut;
 use crate::session::format::event::{CheckpointChange, CheckpointFields, Fault, Severity, StartFields};
 
 fn line(text: &str) -> Line {
@@ -37,7 +38,7 @@ fn lines_are_classified() {
 fn last_of_duplicate_keys_counts_however_spelled() {
     let text = r#"{"seq":1,"type":"content","type":"rew\u0069nd","payload":{"itemsRemoved":7},"payload":{"items\u0052emoved":2},"\u0073eq":3}"#;
     let event = event(text);
-    assert_eq!((event.seq, event.body), (Some(3.0), Body::Rewind(2)));
+    assert_eq!((event.seq, event.body), (Some(3.0), Body::Rewind(2, Cut::None)));
     // A later payload replaces all of the earlier one.
     assert_eq!(
         super::tests::event(r#"{"type":"rewind","payload":{"itemsRemoved":7},"payload":5}"#).body,
@@ -76,7 +77,11 @@ fn items_need_a_speaker() {
 #[test]
 fn rewind_needs_a_count() {
     for (removed, expected) in [("0", 0), ("-0", 0), ("1.5", 2), ("1e2", 100), ("1e999", u64::MAX), ("0.001", 1)] {
-        assert_eq!(body("rewind", &format!(r#"{{"itemsRemoved":{removed}}}"#)), Body::Rewind(expected), "{removed}");
+        assert_eq!(
+            body("rewind", &format!(r#"{{"itemsRemoved":{removed}}}"#)),
+            Body::Rewind(expected, Cut::None),
+            "{removed}"
+        );
     }
     for bad in ["-1", "-0.5", "\"1\"", "null", "[1]"] {
         assert_eq!(
@@ -134,7 +139,7 @@ fn a_header_is_the_payload_of_a_session_start() {
 
 /// The body of an event with `seq` 5, which must be the same in strict mode.
 fn numbered(event_type: &str, payload: &str) -> Body {
-    let text = format!(r#"{{"seq":5,"type":"{event_type}","payload":{payload}}}"#);
+    let text = format!(r#"{{"v":1,"seq":5,"type":"{event_type}","payload":{payload}}}"#);
     assert_eq!(line(&text), strict(&text));
     event(&text).body
 }
@@ -229,10 +234,10 @@ fn a_checkpoint_has_a_valid_position() {
 #[test]
 fn strict_lines_have_a_valid_seq() {
     for seq in VALID_SEQS {
-        assert!(matches!(strict(&format!(r#"{{"seq":{seq}}}"#)), Line::Event(_)), "{seq}");
+        assert!(matches!(strict(&format!(r#"{{"v":1,"seq":{seq}}}"#)), Line::Event(_)), "{seq}");
     }
-    let odd = INVALID_SEQS.map(|seq| format!(r#"{{"seq":{seq},"type":"content"}}"#));
-    let others = ["{}", "1", "[]", "true", "\"x\"", r#"{"seq":1,"seq":-1}"#, r#"[{"seq":1}]"#].map(str::to_owned);
+    let odd = INVALID_SEQS.map(|seq| format!(r#"{{"v":1,"seq":{seq},"type":"content"}}"#));
+    let others = [r#"{"v":1}"#, r#"{"v":1,"seq":1,"seq":-1}"#].map(str::to_owned);
     for text in odd.iter().chain(&others) {
         assert_eq!(strict(text), Line::WithoutSeq, "{text}");
     }
@@ -242,8 +247,24 @@ fn strict_lines_have_a_valid_seq() {
 }
 
 #[test]
+fn strict_lines_have_a_known_version() {
+    for version in ["1", "2", "1.0", "2e0", "0.1e1", "3,\"v\":1", "3,\"\\u0076\":2"] {
+        let text = format!(r#"{{"seq":1,"v":{version}}}"#);
+        assert!(matches!(strict(&text), Line::Event(_)), "{text}");
+    }
+    for version in ["0", "3", "-1", "1.5", "\"1\"", "null", "[1]", "true", "{}", "1,\"v\":3"] {
+        let text = format!(r#"{{"v":{version},"seq":-1}}"#);
+        assert!(matches!(strict(&text), Line::Unsupported(Some(_))), "{text}");
+        assert!(matches!(line(&text), Line::Event(_)), "{text}");
+    }
+    for text in ["{}", "1", "[]", "true", "\"x\"", r#"{"seq":1}"#, r#"[{"v":1}]"#] {
+        assert_eq!(strict(text), Line::Unsupported(None), "{text}");
+    }
+}
+
+#[test]
 fn strict_mode_requires_complete_items() {
-    let read = |item: &str| strict(&format!(r#"{{"seq":1,"type":"content","payload":{{"content":{item}}}}}"#));
+    let read = |item: &str| strict(&format!(r#"{{"v":2,"seq":1,"type":"content","payload":{{"content":{item}}}}}"#));
     let is_item = |item: &str| matches!(read(item), Line::Event(Event { body: Body::Content(_), .. }));
     for item in [
         r#"{"speaker":"human","blocks":[]}"#,
@@ -269,7 +290,7 @@ fn strict_mode_requires_complete_items() {
 }
 
 #[test]
-fn strict_session_start_needs_five_strings() {
+fn strict_session_start_needs_five_strings_of_which_two_may_be_empty() {
     let fields = [("sessionId", "s"), ("projectHash", "h"), ("provider", "p"), ("model", "m"), ("startTime", "t")];
     let start = |left_out: &str, bad: &str| {
         let members: Vec<_> = fields
@@ -279,14 +300,15 @@ fn strict_session_start_needs_five_strings() {
                 format!("\"{key}\":{}", if *key == left_out { bad.to_owned() } else { format!("\"{value}\"") })
             })
             .collect();
-        format!(r#"{{"seq":1,"type":"session_start","payload":{{{}}}}}"#, members.join(","))
+        format!(r#"{{"v":1,"seq":1,"type":"session_start","payload":{{{}}}}}"#, members.join(","))
     };
     let is_whole = |line: Line| matches!(line, Line::Event(Event { body: Body::SessionStart(Some(_)), .. }));
     assert!(is_whole(strict(&start("none", ""))));
     for (key, _) in fields {
         for bad in ["", "\"\"", "1", "null", "[\"x\"]"] {
             let text = start(key, bad);
-            assert!(!is_whole(strict(&text)), "{text}");
+            let may_be_empty = bad == "\"\"" && ["provider", "model"].contains(&key);
+            assert_eq!(is_whole(strict(&text)), may_be_empty, "{text}");
             let must_be_in_all = ["sessionId", "projectHash"].contains(&key);
             assert_eq!(is_whole(line(&text)), !must_be_in_all, "{text}");
         }

@@ -28,7 +28,7 @@ impl Segment {
         for value in values {
             let zeros = "0".repeat(width - value.to_string().len());
             let json = format!("\"{zeros}{value}\"");
-            self.items.push(ItemRef { offset: self.offset + bytes.len() as u64, length: json.len() as u32 });
+            self.items.push(ItemRef::at(self.offset + bytes.len() as u64, json.len() as u32));
             self.values.push(*value);
             bytes.extend(json.into_bytes());
         }

@@ -7,20 +7,28 @@ use super::*;
 use crate::session::fold::FoldOptions;
 use crate::session::read::replay::Replay;
 
-const START: &str = r#"{"seq":1,"type":"session_start","payload":{"sessionId":"S","projectHash":"h"}}"#;
+const START: &str = r#"{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"S","projectHash":"h"}}"#;
 
 fn any_line() -> impl Strategy<Value = String> {
-    let content = r#"{"seq":2,"type":"content","payload":{"content":{"speaker":"ai","blocks":[]}}}"#;
-    let rewind = |count: u64| format!(r#"{{"seq":3,"type":"rewind","payload":{{"itemsRemoved":{count}}}}}"#);
+    let content = r#"{"v":1,"seq":2,"type":"content","payload":{"content":{"speaker":"ai","blocks":[]}}}"#;
+    let rewind = |count: u64| format!(r#"{{"v":1,"seq":3,"type":"rewind","payload":{{"itemsRemoved":{count}}}}}"#);
     prop_oneof![
         6 => Just(content.to_owned()),
         2 => (0..4u64).prop_map(rewind),
         1 => prop::sample::select(vec![
-            r#"{"seq":4,"type":"compressed","payload":{"summary":{"speaker":"ai","blocks":[]},"itemsCompressed":1}}"#,
+            r#"{"v":1,"seq":4,"type":"compressed","payload":{"summary":{"speaker":"ai","blocks":[]},"itemsCompressed":1}}"#,
             r#"{"type":"content","payload":{"content":{"speaker":"ai","blocks":[]}}}"#,
-            r#"{"t\u0079pe":"rew\u0069nd","seq":5,"payload":{"itemsRemoved":1.5}}"#,
-            r#"{"seq":6,"type":"content","payload":{}}"#,
-            r#"{"seq":7,"type":"newer"}"#,
+            r#"{"v":1,"t\u0079pe":"rew\u0069nd","seq":5,"payload":{"itemsRemoved":1.5}}"#,
+            r#"{"v":1,"seq":6,"type":"content","payload":{}}"#,
+            r#"{"v":1,"seq":7,"type":"newer"}"#,
+            r#"{"v":1,"seq":8,"type":"content","payload":{"content":{"speaker":"ai","blocks":[],"metadata":{"chronology":{"seq":1}}}}}"#,
+            r#"{"v":1,"seq":8,"type":"rewind","payload":{"itemsRemoved":0,"cutSeq":1}}"#,
+            r#"{"v":1,"seq":9,"type":"density_mutation","payload":{"removedSeqs":[2],"replacements":[{"replacedSeq":1,"replacement":{"speaker":"ai","blocks":[]}}]}}"#,
+            r#"{"v":1,"seq":9,"type":"density_mutation","payload":{"removedSeqs":[1],"replacements":[]}}"#,
+            r#"{"v":1,"seq":9,"type":"synthetic_insert","payload":{"content":{"speaker":"ai","blocks":[]},"chronologySeq":1,"afterSeq":1}}"#,
+            r#"{"v":1,"seq":9,"type":"chronology_bind","payload":{"rowIndex":1,"chronology":{"seq":1,"userTurn":1,"step":1,"recordedAt":1}}}"#,
+            r#"{"v":1,"seq":9,"type":"chronology_bind","payload":{"rowIndex":0,"chronology":{"seq":2,"userTurn":1,"step":1,"recordedAt":1},"content":{"speaker":"ai","blocks":[]}}}"#,
+            r#"{"v":2,"seq":9,"type":"semantic_media_purge","payload":{"history":[{"speaker":"ai","blocks":[0]},{"speaker":"ai","blocks":[]}],"frontier":{"contentIndex":0,"blockIndex":0}}}"#,
             START, "null", "5", "[]", "", " ", "bad", "{", "\0", "\r",
         ])
         .prop_map(str::to_owned),
@@ -95,20 +103,15 @@ fn plain(text: &[u8], mode: Mode, history: Option<&[u64]>) -> Vec<Found> {
             Some(LineStatus::Unparseable) if is_last => Some(LineStatus::Torn),
             status => status,
         };
-        let item = match &read {
-            Line::Event(event) => match event.body {
-                Body::Content(span) | Body::Compressed(span) => Some(offset + u64::from(span.start)),
-                _ => None,
-            },
-            _ => None,
-        };
+        let has_items = matches!(&read, Line::Event(event) if has_items(&event.body));
+        let bytes = offset..offset + line.len() as u64;
         let found = Found {
             number: at as u64 + 1,
             offset,
             length: content.len() as u64,
-            json: matches!(read, Line::Event(_) | Line::WithoutSeq).then(|| content.to_vec()),
+            json: matches!(read, Line::Event(_) | Line::WithoutSeq | Line::Unsupported(_)).then(|| content.to_vec()),
             status,
-            in_history: history.and_then(|history| item.map(|item| history.contains(&item))),
+            in_history: history.filter(|_| has_items).map(|history| history.iter().any(|item| bytes.contains(item))),
         };
         offset += line.len() as u64 + 1;
         found

@@ -268,7 +268,7 @@ fn snapshot_of_another_file_is_ignored() {
     let snapshot = path_of(&path);
     replay_both_ways(&path);
     let good = fs::read(&snapshot).unwrap();
-    let other_version = String::from_utf8_lossy(&good[..40]).replace("snapshot 3", "snapshot 2").into_bytes();
+    let other_version = String::from_utf8_lossy(&good[..40]).replace("snapshot 4", "snapshot 3").into_bytes();
     for bad in [b"".to_vec(), b"notes of mine".to_vec(), [&other_version, &good[40..]].concat(), vec![b'x'; 200_000]] {
         fs::write(&snapshot, bad).unwrap();
         assert!(load_from(&path).is_none());
@@ -379,7 +379,7 @@ fn incomplete_or_foreign_snapshots_are_ignored() {
         assert!(load_from(&path).is_none(), "byte {at} of {}", good.len());
     }
     let (content, _) = good.split_last_chunk::<CHECKSUM_BYTES>().unwrap();
-    for (version, counts) in [(MAGIC.to_owned(), true), (MAGIC.replace("snapshot 3", "snapshot 2"), false)] {
+    for (version, counts) in [(MAGIC.to_owned(), true), (MAGIC.replace("snapshot 4", "snapshot 3"), false)] {
         let content = [version.as_bytes(), &content[MAGIC.len()..]].concat();
         fs::write(&sidecar, [&content[..], &digest(&content).to_le_bytes()].concat()).unwrap();
         assert_eq!(load_from(&path).is_some(), counts, "{version}");
@@ -393,7 +393,7 @@ fn snapshot_inconsistent_with_its_lines_is_refused() {
     replay_both_ways(&path);
     let good = load_from(&path).unwrap().snapshot;
     let mut forged = good.clone();
-    forged.effect.history.items[0].offset = good.end;
+    forged.effect.history.plain.items[0].offset = good.end;
     save_beside(&path, &forged);
     assert!(load_from(&path).is_none());
     let mut forged = good.clone();
@@ -431,9 +431,9 @@ fn snapshot_with_impossible_numbers_is_refused() {
         |effect| effect.session_events[0].ts = Some(Span { start: u32::MAX, end: 0 }),
         |effect| effect.session_events[0].line_offset = u64::MAX,
         |effect| effect.session_events[0].seq = Some(f64::NAN),
-        |effect| effect.history.items[0].length = 0,
-        |effect| effect.history.items[0].length = u32::MAX,
-        |effect| effect.history.items[0].offset = u64::MAX,
+        |effect| effect.history.plain.items[0].length = 0,
+        |effect| effect.history.plain.items[0].length = u32::MAX,
+        |effect| effect.history.plain.items[0].offset = u64::MAX,
         |effect| effect.last_seq = Some(f64::NAN),
         |effect| effect.last_seq = None,
         |effect| effect.lines = u64::MAX,
@@ -471,9 +471,9 @@ fn snapshot_with_impossible_numbers_is_refused() {
 
 /// Replaces one of the numbers of an effect.
 fn forge(effect: &mut Effect, which: usize, at: prop::sample::Index, number: u64) {
-    let item = at.index(effect.history.items.len());
+    let item = at.index(effect.history.items().len());
     let event = at.index(effect.session_events.len());
-    let (items, events) = (&mut effect.history.items, &mut effect.session_events);
+    let (items, events) = (&mut effect.history.plain.items, &mut effect.session_events);
     match which {
         0 => items[item].offset = number,
         1 => items[item].length = number as u32,
@@ -488,7 +488,7 @@ fn forge(effect: &mut Effect, which: usize, at: prop::sample::Index, number: u64
         10 => effect.tally.unknown = number,
         11 => effect.tally.malformed = number,
         12 => effect.tally.unparseable = number,
-        13 => effect.history.drop = crate::session::fold::Truncation::Last(number),
+        13 => effect.history.plain.drop = crate::session::fold::Truncation::Last(number),
         14 => effect.largest_seq = Some(f64::from_bits(number)),
         15 => effect.tally.without_seq = number,
         16 => effect.is_out_of_sequence = number.is_multiple_of(2),

@@ -60,6 +60,7 @@ impl Session {
             id_prefix: "chïld".encode_utf16().collect(),
             start_payload: CHILD.into(),
             milliseconds: 1e12,
+            contents: None,
         }
     }
 
@@ -121,7 +122,7 @@ fn failed_fork_leaves_no_files() {
     let deleted = line(6, "checkpoint_deleted", r#"{"checkpointId":"\u0063"}"#);
     let cases = [
         (vec!["x".to_owned()], "c", ForkError::Source(ReplayError::MissingStart)),
-        (vec![START.replace("\"p\"", "\"\"")], "c", ForkError::Source(ReplayError::InvalidStart(Mode::Strict))),
+        (vec![START.replace("\"p\"", "1")], "c", ForkError::Source(ReplayError::InvalidStart(Mode::Strict))),
         (with(&[content(5, ONE)]), "c", ForkError::SequenceCorrupt),
         (with(&[deleted]), "c", ForkError::Gone),
         (lines(), "d", ForkError::Gone),

@@ -40,7 +40,7 @@ fn recorder_creates_no_file_before_the_first_content() {
     let chats = directory.path().join("a/b");
     let (recorder, _failures) = recorder(chats.clone());
     assert!(record(&recorder, "provider_switch", "{\"x\":\"\u{2028}\"}"));
-    assert_eq!(recorder.pending(false).0, 2);
+    assert_eq!(recorder.pending().0, 2);
     assert!(!chats.exists());
     assert_eq!(recorder.path(), None);
     assert!(record(&recorder, "content", "1"));
@@ -107,7 +107,7 @@ fn a_directory_that_cannot_be_made_ends_the_recording() {
     assert_eq!(recorder.missing(), 3);
     assert!(!record(&recorder, "content", "1"));
     assert_eq!(recorder.missing(), 4);
-    assert_eq!(recorder.pending(false), (0, 0));
+    assert_eq!(recorder.pending(), (0, 0));
 }
 
 #[test]

@@ -1,0 +1,244 @@
+/** The file and the live history: whatever was recorded, missed or recorded wrongly, `reconcile` makes a replay of the file give the history. */
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { fc, test } from '../support/property';
+import { describe, expect } from 'vitest';
+import { type Content, type Recorder, linesOf, newRecorder, pathOf, recordsOf, replaySession, said, startedRecorder } from '../support/recording';
+
+const NOTHING = { removed: 0, added: 0, replaced: 0 };
+
+const marker = (seq: number) => ({ seq, userTurn: 1, step: 0, recordedAt: 5 });
+const keyed = (text: string, seq: number): Content => ({ ...said(text, 'ai'), metadata: { chronology: marker(seq) } });
+const types = (path: string): string[] => recordsOf(path).map(({ type }) => type);
+
+async function historyOf(recorder: Recorder): Promise<Content[]> {
+  await recorder.flush();
+  const replayed = await replaySession<Content>(pathOf(recorder), undefined, { strict: true });
+  if (!replayed.ok) throw new Error(replayed.error);
+  return replayed.history;
+}
+
+/** Asserts that a replay gives these items, key order included, and that reconciling again records nothing. */
+async function expectReconciled(recorder: Recorder, items: Content[]): Promise<void> {
+  expect((await historyOf(recorder)).map((item) => JSON.stringify(item))).toEqual(items.map((item) => JSON.stringify(item)));
+  const size = statSync(pathOf(recorder)).size;
+  expect(recorder.reconcile(items)).toEqual(NOTHING);
+  // Other objects, equal items.
+  expect(recorder.reconcile(structuredClone(items))).toEqual(NOTHING);
+  await recorder.flush();
+  expect(statSync(pathOf(recorder)).size).toBe(size);
+}
+
+describe('an equal history', () => {
+  test('records nothing, at any time: before the file exists, queued, written, resumed', async () => {
+    const recorder = newRecorder();
+    expect(recorder.reconcile([])).toEqual(NOTHING);
+    expect(recorder.getFilePath()).toBeNull();
+    const items = [said('one'), keyed('two', 2), said('three \u2028 ü \ud83d', 'tool')];
+    items.forEach((item, index) => {
+      recorder.recordContent(item);
+      expect(recorder.reconcile(items.slice(0, index + 1))).toEqual(NOTHING);
+    });
+    await expectReconciled(recorder, items);
+    const path = pathOf(recorder);
+    await recorder.dispose();
+    const next = newRecorder();
+    next.initializeForResume(path, 4);
+    next.recordSessionEvent('info', 'resumed');
+    expect(next.reconcile(items)).toEqual(NOTHING);
+    await next.dispose();
+    expect(types(path)).toEqual(['session_start', 'content', 'content', 'content', 'session_event']);
+  });
+
+  test('of a recorder without a file counts what is buffered', async () => {
+    const recorder = newRecorder();
+    recorder.recordCompressed(said('summary', 'ai'), 3);
+    expect(recorder.reconcile([said('summary', 'ai')])).toEqual(NOTHING);
+    expect(recorder.reconcile([said('summary', 'ai'), said('more')])).toEqual({ removed: 0, added: 1, replaced: 0 });
+    await expectReconciled(recorder, [said('summary', 'ai'), said('more')]);
+    await recorder.dispose();
+  });
+});
+
+describe('a difference', () => {
+  test('what was missed is added, what should not be there is rewound', async () => {
+    const { recorder, path } = await startedRecorder();
+    const first = said('all is well');
+    expect(recorder.reconcile([first, said('missed'), said('too')])).toEqual({ removed: 0, added: 2, replaced: 0 });
+    expect(recorder.reconcile([first, said('missed')])).toEqual({ removed: 1, added: 0, replaced: 0 });
+    expect(recorder.reconcile([first, said('other'), said('new')])).toEqual({ removed: 1, added: 2, replaced: 0 });
+    await expectReconciled(recorder, [first, said('other'), said('new')]);
+    expect(recorder.reconcile([])).toEqual({ removed: 3, added: 0, replaced: 0 });
+    await expectReconciled(recorder, []);
+    expect(types(path)).toEqual(['session_start', 'content', 'content', 'content', 'rewind', 'rewind', 'content', 'content', 'rewind']);
+    await recorder.dispose();
+  });
+
+  test('an item with a key is replaced in place, and the rest stays', async () => {
+    const recorder = newRecorder();
+    const items = Array.from({ length: 6 }, (_, i) => keyed(`old ${i}`, i));
+    items.forEach(recorder.recordContent);
+    const changed = [...items.slice(0, 2), keyed('new', 2), items[3]!, keyed('new too', 4), items[5]!, keyed('added', 6)];
+    expect(recorder.reconcile(changed)).toEqual({ removed: 0, added: 1, replaced: 2 });
+    await expectReconciled(recorder, changed);
+    const { payload } = recordsOf(pathOf(recorder))[7]!;
+    expect(payload).toEqual({ removedSeqs: [], replacements: [{ replacedSeq: 2, replacement: changed[2] }, { replacedSeq: 4, replacement: changed[4] }] });
+    await recorder.dispose();
+  });
+
+  test('a rewind names the key of the first item that it removes', async () => {
+    const recorder = newRecorder();
+    const items = [keyed('a', 10), keyed('b', 11), said('c')];
+    items.forEach(recorder.recordContent);
+    expect(recorder.reconcile([items[0]!])).toEqual({ removed: 2, added: 0, replaced: 0 });
+    await recorder.flush();
+    expect(recordsOf(pathOf(recorder)).at(-1)!.payload).toEqual({ itemsRemoved: 2, cutSeq: 11 });
+    await expectReconciled(recorder, [items[0]!]);
+    await recorder.dispose();
+  });
+
+  test('an item that differs in the order of its keys alone is a difference', async () => {
+    const { recorder } = await startedRecorder();
+    const turned: Content = { blocks: [{ text: 'all is well', type: 'text' } as never], speaker: 'human' };
+    expect(recorder.reconcile([turned])).toEqual({ removed: 1, added: 1, replaced: 0 });
+    await expectReconciled(recorder, [turned]);
+    await recorder.dispose();
+  });
+
+  test('an item that replay has refused is not in force', async () => {
+    const { recorder } = await startedRecorder();
+    recorder.recordContent({ speaker: 'nobody', blocks: [] } as unknown as Content);
+    expect(recorder.reconcile([said('all is well')])).toEqual(NOTHING);
+    await recorder.dispose();
+  });
+
+  test('in a file that another program has formatted is recorded once', async () => {
+    const recorder = newRecorder();
+    recorder.recordContent(said('spaced'));
+    await recorder.dispose();
+    const path = pathOf(recorder);
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"speaker":"human"', '"speaker" : "human"'));
+    const next = newRecorder();
+    next.initializeForResume(path, 2);
+    expect(next.reconcile([said('spaced')])).toEqual({ removed: 1, added: 1, replaced: 0 });
+    await expectReconciled(next, [said('spaced')]);
+    await next.dispose();
+  });
+});
+
+describe('any history', () => {
+  const text = fc.constantFrom('a', 'b', 'ü\u2028', 'x'.repeat(300));
+  const anyItem = fc.tuple(text, fc.constantFrom('human', 'ai', 'tool'), fc.option(fc.nat({ max: 4 })), fc.constantFrom('first', 'last', 'beside')).map(
+    ([said, speaker, seq, place]): Content => {
+      const blocks: Content['blocks'] = [{ type: 'text', text: said }];
+      const item = { speaker: speaker as 'ai', blocks };
+      if (seq === null) return place === 'beside' ? { ...item, metadata: { tokens: 1 } } : item;
+      if (place === 'first') return { metadata: { chronology: marker(seq) }, ...item };
+      return { ...item, metadata: place === 'last' ? { chronology: marker(seq) } : { id: 'x', chronology: marker(seq), tokens: 3 } };
+    },
+  );
+  const seqs = fc.array(fc.nat({ max: 4 }), { maxLength: 3 });
+  type Step = (recorder: Recorder) => void;
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    { weight: 6, arbitrary: anyItem.map((item): Step => (r) => r.recordContent(item)) },
+    anyItem.map((item): Step => (r) => r.recordCompressed(item, 1)),
+    fc.tuple(fc.nat({ max: 3 }), fc.option(fc.nat({ max: 4 }), { nil: undefined })).map(([count, cut]): Step => (r) => r.recordRewind(count, cut)),
+    fc.tuple(seqs, fc.array(fc.tuple(fc.nat({ max: 4 }), anyItem), { maxLength: 3 })).map(
+      ([removedSeqs, replaced]): Step => (r) => r.recordDensityChange({ removedSeqs, replacements: replaced.map(([replacedSeq, replacement]) => ({ replacedSeq, replacement })) }),
+    ),
+    fc.tuple(anyItem, fc.nat({ max: 4 })).map(([content, afterSeq]): Step => (r) => r.recordSyntheticInsert({ content, chronologySeq: 1, afterSeq })),
+    fc.tuple(fc.nat({ max: 6 }), fc.nat({ max: 4 }), fc.option(anyItem, { nil: undefined })).map(
+      ([rowIndex, seq, content]): Step => (r) => r.recordChronologyBind({ rowIndex, chronology: marker(seq), ...(content && { content }) }),
+    ),
+    fc.array(anyItem, { minLength: 1, maxLength: 3 }).map((history): Step => (r) => r.recordSemanticMediaPurge({ history, frontier: { contentIndex: 0, blockIndex: 0 } })),
+    anyItem.map((item): Step => (r) => void r.enqueue('content', { content: { ...item, speaker: 'nobody' } })),
+    fc.constant((r: Recorder) => r.recordSessionEvent('info', 'x')),
+  );
+  /** What becomes of the history that the file gives. */
+  const change = fc.oneof(
+    fc.tuple(fc.nat(), anyItem).map(([at, item]) => (items: Content[]) => items.toSpliced(at % (items.length + 1), 0, item)),
+    fc.nat().map((at) => (items: Content[]) => items.toSpliced(at % (items.length + 1), 1)),
+    fc.tuple(fc.nat(), text).map(([at, said]) => (items: Content[]) =>
+      items.map((item, index) => (index === at % items.length ? { ...item, blocks: [{ type: 'text', text: `${said}!` }] as Content['blocks'] } : item)),
+    ),
+    fc.array(anyItem, { maxLength: 4 }).map((items) => () => items),
+    fc.constant((items: Content[]) => items),
+  );
+
+  test.prop([fc.array(fc.tuple(fc.array(step, { maxLength: 12 }), fc.array(change, { maxLength: 3 })), { minLength: 1, maxLength: 4 }), fc.boolean()], { numRuns: 150 })(
+    'after any events and any changes: a replay of the file gives the list, and a second call records nothing',
+    async (rounds, isKnownFromTheStart) => {
+      const recorder = newRecorder();
+      if (isKnownFromTheStart) recorder.reconcile([]);
+      for (const [steps, changes] of rounds) {
+        steps.forEach((record) => record(recorder));
+        const before = recorder.getFilePath() === null ? [] : await historyOf(recorder);
+        const wanted = changes.reduce((items, make) => make(items), before);
+        recorder.reconcile(wanted);
+        if (recorder.getFilePath() !== null) await expectReconciled(recorder, wanted);
+      }
+      await recorder.dispose();
+    },
+  );
+
+  test.prop([fc.array(step, { maxLength: 25 })], { numRuns: 100 })('what was recorded is in force, whether it is queued or in the file', async (steps) => {
+    const recorder = newRecorder();
+    recorder.recordContent(said('first'));
+    recorder.reconcile([said('first')]);
+    steps.forEach((record) => record(recorder));
+    // Without waiting for the writer.
+    const copy = newRecorder();
+    copy.recordContent(said('first'));
+    steps.forEach((record) => record(copy));
+    expect(recorder.reconcile(await historyOf(copy))).toEqual(NOTHING);
+    await Promise.all([recorder.dispose(), copy.dispose()]);
+  });
+});
+
+describe('limits', () => {
+  test('an item that was seen is not serialised again', async () => {
+    const { recorder } = await startedRecorder();
+    let serialised = 0;
+    const items = Array.from({ length: 10_000 }, (_, i) => {
+      const item = keyed(`item ${i}`, i);
+      Object.defineProperty(item, 'toJSON', { value: () => (serialised++, { speaker: item.speaker, blocks: item.blocks, metadata: item.metadata }), enumerable: false });
+      return item;
+    });
+    recorder.reconcile(items);
+    const before = serialised;
+    expect(recorder.reconcile(items)).toEqual(NOTHING);
+    expect(recorder.reconcile([...items])).toEqual(NOTHING);
+    expect(serialised).toBe(before);
+    await recorder.dispose();
+  });
+
+  test('what is no list of items is refused with its place, and nothing is recorded', async () => {
+    const { recorder, path } = await startedRecorder();
+    const wrong: [unknown, string][] = [
+      [null, 'items must be an array'],
+      [[null], 'items[0] must be an object'],
+      [[said('x'), 'y'], 'items[1] must be an object'],
+      [[{ speaker: 'nobody', blocks: [] }], 'items[0].speaker must be one of'],
+      [[{ speaker: 'ai', blocks: {} }], 'items[0].blocks must be an array'],
+    ];
+    for (const [items, message] of wrong) expect(() => recorder.reconcile(items as Content[])).toThrow(message);
+    await recorder.dispose();
+    expect(linesOf(path)).toHaveLength(2);
+  });
+
+  test('an inactive recorder records nothing', async () => {
+    const { recorder, path } = await startedRecorder();
+    await recorder.dispose();
+    expect(recorder.reconcile([])).toEqual(NOTHING);
+    expect(linesOf(path)).toHaveLength(2);
+  });
+
+  test('a file that does not replay is said to be so', async () => {
+    const { recorder, path } = await startedRecorder();
+    const next = newRecorder();
+    writeFileSync(path, 'not a session\n');
+    next.initializeForResume(path, 2);
+    expect(() => next.reconcile([])).toThrow('Cannot reconcile: Missing or corrupt session_start event');
+    await next.dispose();
+    await recorder.dispose();
+  });
+});

@@ -1,0 +1,39 @@
+// Kinds of sessions: the user's own, and those of sub-agents, which are left out unless they are asked for.
+
+import { checkEach, check, expect } from '../arguments.js'
+import { hasOwn, slice } from '../builtins.js'
+import type { SessionSummary } from './summary.js'
+
+/** Whose session it is: the user's, or that of a sub-agent. */
+export type SessionKind = 'main' | 'subagent'
+
+/** @internal */
+export const KINDS: readonly SessionKind[] = ['main', 'subagent']
+
+const MAIN: readonly SessionKind[] = ['main']
+
+/** Checks the kinds that a caller asks for. @internal */
+export function checkKinds(kinds: readonly SessionKind[] | undefined, name: string): void {
+  if (kinds === undefined) return
+  expect(Array.isArray(kinds), name, 'an array', kinds)
+  checkEach(kinds, name, (kind, place) => check.oneOf(kind, place, KINDS))
+}
+
+/** A copy of the kinds that are asked for, because the caller may change them. @internal */
+export function kindsOf(kinds: readonly SessionKind[] | undefined): readonly SessionKind[] {
+  return kinds === undefined ? MAIN : slice(kinds, 0)
+}
+
+/** The sessions of these kinds. @internal */
+export function ofKinds(sessions: SessionSummary[], kinds: readonly SessionKind[]): SessionSummary[] {
+  return sessions.filter((session) => kinds.includes(kindOf(session)))
+}
+
+function kindOf(session: SessionSummary): SessionKind {
+  return hasOwn(session, 'kind') && session.kind === 'subagent' ? 'subagent' : 'main'
+}
+
+/** Whether a session is that of a sub-agent of another one. @internal */
+export function isSubagentOf(session: SessionSummary, parent: string): boolean {
+  return kindOf(session) === 'subagent' && hasOwn(session, 'parentSessionId') && session.parentSessionId === parent
+}
