@@ -36,8 +36,8 @@ pub enum Unpacked {
 pub enum Content {
     /// By frames.
     Framed(FramedFile),
-    /// Through a copy.
-    Unpacked(Unpacked),
+    /// Through a copy; and whether a frame did not check.
+    Unpacked(Unpacked, bool),
 }
 
 impl Packed {
@@ -89,7 +89,8 @@ impl Read for PackedReader<'_> {
 
 /// Whether a file that begins with these bytes may be an archived session. No text begins like that.
 fn may_be_archive(beginning: &[u8]) -> bool {
-    beginning.starts_with(&ZSTD_MAGIC) || (beginning.len() > 3 && beginning[0] >> 4 == 5 && beginning[1..4] == SKIPPABLE)
+    beginning.starts_with(&ZSTD_MAGIC)
+        || (beginning.len() > 3 && beginning[0] >> 4 == 5 && beginning[1..4] == SKIPPABLE)
 }
 
 /// Recognises an archived session of `size` bytes at `path`. Returns what was given if it is none: the archive of a bundle, or no archive at all.
@@ -135,7 +136,7 @@ impl Archive {
     pub fn open(self) -> Result<Content, OsError> {
         match self.frames {
             Some(frames) => Ok(Content::Framed(FramedFile::new(self.packed, frames))),
-            None => unpack(&self.packed).map(Content::Unpacked),
+            None => unpack(&self.packed).map(|(copy, is_torn)| Content::Unpacked(copy, is_torn)),
         }
     }
 }

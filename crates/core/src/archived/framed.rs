@@ -84,14 +84,9 @@ impl FramedFile {
         Ok(0)
     }
 
-    /// Whether every frame checks. Decompresses all that are not known to be damaged.
-    pub fn is_whole(&self) -> Result<bool, OsError> {
-        for index in 0..self.frames.len() {
-            if self.content_of(index)?.is_none() {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    /// Whether a frame has been found that does not check.
+    pub fn is_torn(&self) -> bool {
+        self.damaged.load(Ordering::Acquire) != usize::MAX
     }
 
     /// The content of a frame. `None` if it does not check.

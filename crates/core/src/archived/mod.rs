@@ -14,7 +14,7 @@ mod writer;
 pub use content::{Archive, Content, Packed, Unpacked, open_packed};
 pub use frame::TORN;
 pub use framed::FramedFile;
-pub use place::{archive_of, is_archived, is_archive_name, open_either, resolve, session_of};
+pub use place::{archive_of, is_archive_name, is_archived, open_either, resolve, session_of};
 pub use writer::{FRAME_BYTES, FrameWriter};
 
 #[cfg(test)]

@@ -31,7 +31,8 @@ pub fn archive_of(path: &Path) -> Option<PathBuf> {
 /// The session file that the archive at `path` stands for. `None` if the name is not that of an archived session.
 pub fn session_of(path: &Path) -> Option<PathBuf> {
     let session = path.with_extension("");
-    (path.extension()? == &ARCHIVE[1..] && archive_of(&session).is_some_and(|archive| archive == path)).then_some(session)
+    (path.extension()? == &ARCHIVE[1..] && archive_of(&session).is_some_and(|archive| archive == path))
+        .then_some(session)
 }
 
 /// The file that a reader of `path` opens: its archive if only that exists, otherwise `path`.

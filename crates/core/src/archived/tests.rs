@@ -21,7 +21,9 @@ fn lines(bytes: usize) -> Vec<u8> {
     while text.len() < bytes {
         seq += 1;
         let noise = seq.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        text.extend_from_slice(format!("{{\"v\":1,\"seq\":{seq},\"payload\":\"{noise:x}{:x}\"}}\n", noise.rotate_left(17)).as_bytes());
+        text.extend_from_slice(
+            format!("{{\"v\":1,\"seq\":{seq},\"payload\":\"{noise:x}{:x}\"}}\n", noise.rotate_left(17)).as_bytes(),
+        );
     }
     text
 }
@@ -66,7 +68,10 @@ fn an_archive_has_the_bytes_of_the_session_at_its_offsets() {
         let text = lines(size);
         let path = written(directory.path(), "s.jsonl.zst", &archive(&text));
         let source = LineSource::open(&path).unwrap();
-        assert_eq!((source.size(), source.archived_bytes()), (text.len() as u64, Some(files::metadata(&path).unwrap().size)));
+        assert_eq!(
+            (source.size(), source.archived_bytes()),
+            (text.len() as u64, Some(files::metadata(&path).unwrap().size))
+        );
         assert_eq!(content_of(&path), text, "{size}");
         let at = text.len() * 2 / 3;
         let length = (text.len() - at).min(FRAME_BYTES + 5);
@@ -104,7 +109,8 @@ fn archives_of_other_programs_are_read() {
     let text = lines(3 << 20);
     let halves = text.split_at(text.len() / 2 + 11);
     let Some(one_frame) = output_of("zstd", &["-3", "-c"], &text) else { return };
-    let several = [halves.0, halves.1].map(|half| output_of("zstd", &["-19", "-c", "--no-check"], half).unwrap()).concat();
+    let several =
+        [halves.0, halves.1].map(|half| output_of("zstd", &["-19", "-c", "--no-check"], half).unwrap()).concat();
     let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3][..], &several].concat();
     for bytes in [one_frame, several, skippable] {
         for name in ["s.jsonl.zst", "renamed"] {
@@ -143,7 +149,9 @@ fn a_table_that_lies_is_no_worse_than_damage() {
     let whole = archive(&text);
     let directory = tempfile::tempdir().unwrap();
     let table = whole.len() - (3 * 12 + 9);
-    for (at, value) in [(table + 4, 1 << 22), (table + 4, 17), (table + 8, 1), (table, 1 << 30), (whole.len() - 9, u32::MAX)] {
+    for (at, value) in
+        [(table + 4, 1 << 22), (table + 4, 17), (table + 8, 1), (table, 1 << 30), (whole.len() - 9, u32::MAX)]
+    {
         let mut lying = whole.clone();
         lying[at..at + 4].copy_from_slice(&value.to_le_bytes());
         let content = content_of(&written(directory.path(), "s.jsonl.zst", &lying));
@@ -156,7 +164,10 @@ fn a_table_that_lies_is_no_worse_than_damage() {
 fn the_archive_stands_for_a_session_that_is_not_there() {
     let directory = tempfile::tempdir().unwrap();
     let (plain, archived) = (directory.path().join("s.jsonl"), directory.path().join("s.jsonl.zst"));
-    assert_eq!(LineSource::open(&plain).err().unwrap().to_string(), format!("ENOENT: no such file or directory, open '{}'", plain.display()));
+    assert_eq!(
+        LineSource::open(&plain).err().unwrap().to_string(),
+        format!("ENOENT: no such file or directory, open '{}'", plain.display())
+    );
     fs::write(&archived, archive(b"archived\n")).unwrap();
     assert_eq!((content_of(&plain), resolve(&plain).into_owned()), (b"archived\n".to_vec(), archived.clone()));
     assert_eq!(LineSource::open(&plain).unwrap().path_at(&plain), archived);

@@ -36,16 +36,18 @@ pub(super) fn count(packed: &Packed) -> Result<u64, OsError> {
     Ok(sink.size)
 }
 
-/// Decompresses the content up to the first frame that does not check, which a torn line stands for.
-pub(super) fn unpack(packed: &Packed) -> Result<Unpacked, OsError> {
+/// Decompresses the content up to the first frame that does not check, which a torn line stands for. Returns whether there is such a frame.
+pub(super) fn unpack(packed: &Packed) -> Result<(Unpacked, bool), OsError> {
     let mut copy = Copy { memory: Vec::new(), file: None, size: 0 };
-    if !decompress(packed, &mut copy)? {
+    let is_torn = !decompress(packed, &mut copy)?;
+    if is_torn {
         copy.append(&[TORN]).map_err(|error| failed(&error))?;
     }
-    Ok(match copy.file {
+    let unpacked = match copy.file {
         Some(file) => Unpacked::File(file, copy.size),
         None => Unpacked::Memory(copy.memory),
-    })
+    };
+    Ok((unpacked, is_torn))
 }
 
 /// Where the content of frames goes, which may have to be taken back.

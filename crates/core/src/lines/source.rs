@@ -57,6 +57,8 @@ pub struct LineSource {
     archive: Option<PathBuf>,
     /// The size of the archive in bytes, if the file is one.
     archived_bytes: Option<u64>,
+    /// Whether the unpacked archive has a frame that does not check.
+    is_torn: bool,
     size: u64,
     /// Offset from which on nothing is read.
     end: u64,
@@ -106,8 +108,9 @@ impl LineSource {
     pub fn in_memory(content: Vec<u8>) -> Self {
         let size = content.len() as u64;
         let metadata = Metadata { kind: FileKind::File, size, modified: None, inode: None };
-        let (archive, archived_bytes, opened) = (None, None, SystemTime::now());
-        LineSource { content: Content::Memory(content), archive, archived_bytes, size, end: u64::MAX, metadata, opened }
+        let (archive, archived_bytes, is_torn, opened) = (None, None, false, SystemTime::now());
+        let content = Content::Memory(content);
+        LineSource { content, archive, archived_bytes, is_torn, size, end: u64::MAX, metadata, opened }
     }
 
     /// Opens a file. A regular file is read whole if it is smaller than `kept_bytes`.
@@ -123,9 +126,51 @@ impl LineSource {
         } else {
             return Err(ReadError::System(expect_regular(&metadata, path).err().unwrap_or_else(OsError::directory)));
         };
-        let (content, size, archived_bytes) =
-            unarchived(content, size, archive.as_deref().unwrap_or(path)).map_err(ReadError::System)?;
-        Ok(LineSource { content, archive, archived_bytes, size, end: u64::MAX, metadata, opened })
+        let source = LineSource {
+            content,
+            archive,
+            archived_bytes: None,
+            is_torn: false,
+            size,
+            end: u64::MAX,
+            metadata,
+            opened,
+        };
+        source.unarchived(path).map_err(ReadError::System)
+    }
+
+    /// The same file, with the content of the session if it is an archived one.
+    fn unarchived(self, path: &Path) -> Result<Self, OsError> {
+        let packed = match self.content {
+            Content::File(file) => Packed::File(file),
+            Content::Memory(bytes) => Packed::Memory(bytes),
+            Content::Framed(_) => return Ok(self),
+        };
+        let size = self.size;
+        let found = open_packed(packed, size, self.archive.as_deref().unwrap_or(path))?;
+        let with = |content, size| LineSource { content, size, ..self };
+        let archive = match found {
+            Err(Packed::File(file)) => return Ok(with(Content::File(file), size)),
+            Err(Packed::Memory(bytes)) => return Ok(with(Content::Memory(bytes), size)),
+            Ok(archive) => archive.open()?,
+        };
+        let (is_torn, (content, content_size)) = match archive {
+            Archived::Framed(file) => {
+                let size = file.size();
+                (false, (Content::Framed(file), size))
+            }
+            Archived::Unpacked(Unpacked::File(file, size), is_torn) => (is_torn, (Content::File(file), size)),
+            Archived::Unpacked(Unpacked::Memory(bytes), is_torn) => (is_torn, in_memory(bytes)),
+        };
+        Ok(LineSource { archived_bytes: Some(size), is_torn, ..with(content, content_size) })
+    }
+
+    /// Whether it is an archived session of which a frame does not check, as far as it was read.
+    pub fn is_torn(&self) -> bool {
+        match &self.content {
+            Content::Framed(file) => file.is_torn(),
+            _ => self.is_torn,
+        }
     }
 
     /// The path of the file that was opened at `path`: of the archive if only that existed.
@@ -260,6 +305,13 @@ pub struct SourceReader {
     at: u64,
 }
 
+impl SourceReader {
+    /// The file.
+    pub fn into_source(self) -> LineSource {
+        self.source
+    }
+}
+
 impl io::Read for SourceReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.source.read_at(buffer, self.at).map_err(|error| match error {
@@ -268,30 +320,6 @@ impl io::Read for SourceReader {
         })?;
         self.at += count as u64;
         Ok(count)
-    }
-}
-
-/// The content of the archived session that the file is, with its size and that of the archive; or the file as it is.
-fn unarchived(content: Content, size: u64, path: &Path) -> Result<(Content, u64, Option<u64>), OsError> {
-    let packed = match content {
-        Content::File(file) => Packed::File(file),
-        Content::Memory(bytes) => Packed::Memory(bytes),
-        Content::Framed(_) => return Ok((content, size, None)),
-    };
-    match open_packed(packed, size, path)? {
-        Err(Packed::File(file)) => Ok((Content::File(file), size, None)),
-        Err(Packed::Memory(bytes)) => Ok((Content::Memory(bytes), size, None)),
-        Ok(archive) => Ok(match archive.open()? {
-            Archived::Framed(file) => {
-                let content_size = file.size();
-                (Content::Framed(file), content_size, Some(size))
-            }
-            Archived::Unpacked(Unpacked::File(file, content_size)) => (Content::File(file), content_size, Some(size)),
-            Archived::Unpacked(Unpacked::Memory(bytes)) => {
-                let (content, content_size) = in_memory(bytes);
-                (content, content_size, Some(size))
-            }
-        }),
     }
 }
 

@@ -52,6 +52,14 @@ pub enum WriteError {
         /// The path of the file.
         path: PathBuf,
     },
+    /// The session is archived, and could not be restored.
+    #[error("{message}")]
+    Archived {
+        /// The code of the reason.
+        code: &'static str,
+        /// The reason.
+        message: String,
+    },
 }
 
 impl WriteError {
@@ -63,6 +71,7 @@ impl WriteError {
             WriteError::LockLost { .. } => "SessionLockLost",
             WriteError::SequenceExhausted => "SequenceExhausted",
             WriteError::Replaced { .. } => "FileReplaced",
+            WriteError::Archived { code, .. } => code,
         }
     }
 }

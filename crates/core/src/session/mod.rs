@@ -21,4 +21,7 @@ pub use read::{
     Snapshots, Summary, TAPE_BYTES, content_of, current, error_of, load, read_header_summary, read_preview,
     read_summary, read_title, skipped_content,
 };
-pub use record::{FileNameForm, ForkError, ForkSource, ForkTarget, Record, Recorder, RecorderConfig, fork};
+pub use record::{
+    ArchiveError, Archived, FileNameForm, ForkError, ForkSource, ForkTarget, Record, Recorder, RecorderConfig, archive,
+    fork, remove, restore,
+};

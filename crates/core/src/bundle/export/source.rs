@@ -397,7 +397,11 @@ impl Planner<'_, '_> {
             return Err(content.take_error().unwrap_or(error));
         }
         let result = content.finish()?;
-        Ok((ListedFile { sha256: result.hashed.sha256, size: result.size }, result.fingerprint, result.hashed.candidates))
+        Ok((
+            ListedFile { sha256: result.hashed.sha256, size: result.size },
+            result.fingerprint,
+            result.hashed.candidates,
+        ))
     }
 }
 

@@ -43,6 +43,11 @@ impl TemporaryFile {
         &mut self.file
     }
 
+    /// Its path until then.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The path that it will be renamed to.
     pub fn destination(&self) -> &Path {
         &self.destination

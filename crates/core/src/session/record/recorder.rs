@@ -10,6 +10,7 @@ use crate::disk::{Durability, FileLock, LockError, OsError, Target, files, new_d
 use crate::json::{Payload, escape_line_separators};
 use crate::lines::{WriteError, WriteFailure, Writer};
 use crate::session::format::{END, ENVELOPE_BYTES, PAYLOAD_KEY, envelope, has_numbers_left, is_resumable_at};
+use super::archive;
 use crate::task::threading::{Mutex, MutexGuard};
 
 /// Maximum number of names tried for one session before giving up.
@@ -268,7 +269,7 @@ impl Recorder {
         self.writer.abandon(error, Some(path), buffered);
     }
 
-    /// Continues the session in `path`, whose last record has the number `last_seq`. The recorder's own `session_start` is dropped;
+    /// Continues the session in `path`, whose last record has the number `last_seq`. An archived session is restored first. The recorder's own `session_start` is dropped;
     /// other buffered events follow that record. Returns false if the session can't be resumed, also for want of numbers.
     pub fn resume(&self, path: PathBuf, last_seq: f64) -> bool {
         let mut state = self.lock();
@@ -281,6 +282,11 @@ impl Recorder {
             return self.fail_exhausted(&mut state, 0);
         }
         state.seq = last_seq;
+        let owner = self.config.exclusive_owner.as_deref().unwrap_or("a recorder");
+        let path = match archive::to_append_to(path.clone(), owner) {
+            Ok(path) => path,
+            Err(error) => return self.fail(&mut state, error.into(), path, 0),
+        };
         let Ok(resumed) = self.start_writing::<&[u8]>(&mut state, Target::new(path), None);
         resumed
     }
