@@ -30,6 +30,8 @@ const { resumeSession } = lazily(() => require('./dist/session/resume.js'))
 const { deleteSession } = lazily(() => require('./dist/session/delete.js'))
 const { listCheckpoints, createCheckpoint, renameCheckpoint, deleteCheckpoint, nameSession } = lazily(() => require('./dist/names/names.js'))
 const { forkSession } = lazily(() => require('./dist/session/fork.js'))
+const { archiveSession, restoreSession } = lazily(() => require('./dist/session/archive.js'))
+const { keepSessions } = lazily(() => require('./dist/session/keep.js'))
 const { removeSessionFiles } = lazily(() => require('./dist/session/files.js'))
 const { resolveSessionRef, resolveContinueRef, checkSessionName } = lazily(() => require('./dist/session/reference.js'))
 const { compileWorkflow } = lazily(() => require('./dist/run/workflow.js'))
@@ -67,6 +69,9 @@ const api = (module.exports = {
   deleteCheckpoint,
   nameSession,
   forkSession,
+  archiveSession,
+  restoreSession,
+  keepSessions,
   removeSessionFiles,
   resolveSessionRef,
   resolveContinueRef,
