@@ -115,6 +115,12 @@ interface Limits {
 
 type Action = 'archive' | 'delete'
 
+/** Why a session was left. */
+interface Left {
+  reason: KeepReason
+  message: string | undefined
+}
+
 /** A session that is there, and what is known about it. */
 interface Candidate {
   session: SessionSummary
@@ -123,8 +129,12 @@ interface Candidate {
   bytes: number
   isArchived: boolean
   /** Why it can't be deleted, once that was looked up; `null` if nothing prevents it. */
-  blocked: LeftSession | null | undefined
-  /** Whether it was dealt with, or left for a reason that counts for everything. */
+  blocked: Left | null | undefined
+  /** What was done with it last. */
+  done: { action: Action; kept: Kept } | undefined
+  /** Why something was not done that the policy says. */
+  left: Left | undefined
+  /** Whether nothing more is to be done with it. */
   isSettled: boolean
 }
 
@@ -213,9 +223,8 @@ class Keeping {
   #candidates: Candidate[] = []
   #unreadable: SkippedSession[] = []
   #removed: Cleaned = { locks: 0, snapshots: 0, temporaries: 0 }
-  #archived: Kept[] = []
-  #deleted: Kept[] = []
-  #left = new Map<string, LeftSession>()
+  /** What was left that is no session. */
+  #left: LeftSession[] = []
   #bytes = 0
   #count = 0
   #ratio: number | undefined
@@ -237,10 +246,30 @@ class Keeping {
     await this.#archiveToFit()
     if (this.#limits.deleteToFit) await this.#deleteToFit()
     this.#report(this.#progress.total)
-    const left = Array.from(this.#left.values())
-    const removed = { ...this.#removed }
-    const withinLimits = this.#fits()
-    return { archived: this.#archived, deleted: this.#deleted, left, removed, sessions, bytesBefore, bytesAfter: this.#bytes, withinLimits }
+    return {
+      archived: this.#done('archive'),
+      deleted: this.#done('delete'),
+      left: this.#allLeft(),
+      removed: this.#removed,
+      sessions,
+      bytesBefore,
+      bytesAfter: this.#bytes,
+      withinLimits: this.#fits(),
+    }
+  }
+
+  #done(action: Action): Kept[] {
+    const done: Kept[] = []
+    for (const candidate of this.#candidates) if (candidate.done?.action === action) append(done, candidate.done.kept)
+    return done
+  }
+
+  #allLeft(): LeftSession[] {
+    const left = slice(this.#left)
+    for (const candidate of this.#candidates) {
+      if (candidate.left !== undefined) append(left, leftSession(candidate.session.filePath, candidate.left.reason, candidate.left.message))
+    }
+    return left
   }
 
   /** Lists a directory, after it was cleaned. */
@@ -248,7 +277,7 @@ class Keeping {
     this.#checkSignal()
     const found = await entriesOf(directory)
     if (found === undefined) return
-    if (!Array.isArray(found)) return void this.#leave(directory, 'Unreadable', found.message)
+    if (!Array.isArray(found)) return append(this.#left, leftSession(directory, 'Unreadable', found.message))
     const names = found.map(({ name }) => name)
     // What interrupted processes leave has other names than sessions.
     if (names.some((name) => !isSessionName(name))) this.#clean(await (this.#options.dryRun === true ? wouldCleanUp : cleanUp)(directory))
@@ -262,7 +291,7 @@ class Keeping {
       const bytes = session.archivedBytes ?? session.fileSize
       const isArchived = session.archived === true
       const age = now - session.lastModified.getTime()
-      append(this.#candidates, { session, directory: place, age, bytes, isArchived, blocked: undefined, isSettled: false })
+      append(this.#candidates, { session, directory: place, age, bytes, isArchived, blocked: undefined, done: undefined, left: undefined, isSettled: false })
       this.#bytes += bytes
       this.#count += 1
     }
@@ -279,7 +308,7 @@ class Keeping {
     const from = Math.max(minAge, Math.min(archiveAfter, deleteAfter))
     for (const { filePath, reason } of this.#unreadable) {
       const stat = await statOf(filePath)
-      if (stat !== undefined && Date.now() - stat.mtimeMs >= from) this.#leave(filePath, 'Unreadable', reason)
+      if (stat !== undefined && Date.now() - stat.mtimeMs >= from) append(this.#left, leftSession(filePath, 'Unreadable', reason))
     }
   }
 
@@ -339,11 +368,10 @@ class Keeping {
     const paths = unknown.map(({ session }) => sessionPathOf(session.filePath))
     const reports = await scan(paths, undefined, { __proto__: null, signal: this.#options.signal })
     unknown.forEach((candidate, at) => {
-      const { filePath } = candidate.session
       const report = reports[at]!
-      if (isFailed(report)) candidate.blocked = { filePath, reason: 'Unreadable', message: report.error }
+      if (isFailed(report)) candidate.blocked = { reason: 'Unreadable', message: report.error }
       else if (liveCheckpoints(report.checkpoints).length === 0) candidate.blocked = null
-      else candidate.blocked = { filePath, reason: 'HasCheckpoints' }
+      else candidate.blocked = { reason: 'HasCheckpoints', message: undefined }
     })
   }
 
@@ -352,10 +380,9 @@ class Keeping {
     this.#checkSignal()
     if (candidate.isSettled) return
     const { session, age } = candidate
-    const { filePath } = session
     if (age < this.#limits.minAge || age < 0) return this.#settle(candidate, 'Young')
     const blocked = action === 'delete' ? candidate.blocked : undefined
-    if (blocked) return this.#leave(filePath, blocked.reason, blocked.message)
+    if (blocked) return void (candidate.left = blocked)
     try {
       if (this.#options.keep?.(session) === true) return this.#settle(candidate, 'Wanted')
       const reason = await (this.#options.dryRun === true ? this.#foresee(candidate, action) : this.#carryOut(candidate, action))
@@ -412,19 +439,18 @@ class Keeping {
   }
 
   #gone(candidate: Candidate): void {
-    const { session, bytes } = candidate
+    const { session, bytes, done } = candidate
     candidate.isSettled = true
     // It may have been archived before, which was not enough.
-    const archived = this.#archived.find(({ filePath }) => filePath === session.filePath)
-    this.#archived = this.#archived.filter((one) => one !== archived)
-    append(this.#deleted, { filePath: session.filePath, sessionId: session.sessionId, bytes: archived?.bytes ?? bytes, bytesLeft: 0 })
+    const kept = { filePath: session.filePath, sessionId: session.sessionId, bytes: done?.kept.bytes ?? bytes, bytesLeft: 0 }
+    candidate.done = { action: 'delete', kept }
     this.#bytes -= bytes
     this.#count -= 1
   }
 
   #packed(candidate: Candidate, filePath: string, bytesLeft: number): void {
     const { session, bytes } = candidate
-    append(this.#archived, { filePath, sessionId: session.sessionId, bytes, bytesLeft })
+    candidate.done = { action: 'archive', kept: { filePath, sessionId: session.sessionId, bytes, bytesLeft } }
     candidate.session = { ...session, filePath, archived: true, bytes: session.fileSize, archivedBytes: bytesLeft }
     candidate.isArchived = true
     candidate.bytes = bytesLeft
@@ -434,11 +460,7 @@ class Keeping {
   /** Leaves a session for good. */
   #settle(candidate: Candidate, reason: KeepReason, message?: string): void {
     candidate.isSettled = true
-    this.#leave(candidate.session.filePath, reason, message)
-  }
-
-  #leave(filePath: string, reason: KeepReason, message?: string): void {
-    this.#left.set(filePath, message === undefined ? { filePath, reason } : { filePath, reason, message })
+    candidate.left = { reason, message }
   }
 
   #checkSignal(): void {
@@ -453,6 +475,10 @@ class Keeping {
     this.#progress = { bytes: Math.min(total, this.#progress.bytes + bytes), total, files: Math.min(files + 1, this.#candidates.length) }
     onProgress({ ...this.#progress })
   }
+}
+
+function leftSession(filePath: string, reason: KeepReason, message: string | undefined): LeftSession {
+  return message === undefined ? { filePath, reason } : { filePath, reason, message }
 }
 
 /** The entries of a directory; `undefined` if it does not exist, or the error if it can't be read. */
