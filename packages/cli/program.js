@@ -19,6 +19,8 @@ const COMMANDS = [
   require('./commands/bundle.js'),
   require('./commands/header.js'),
   require('./commands/sessions.js'),
+  require('./commands/keep.js'),
+  require('./commands/archive.js'),
   require('./commands/completion.js'),
 ]
 
