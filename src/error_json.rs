@@ -106,8 +106,13 @@ impl<'e> From<&'e ArchiveError> for ErrorJson<'e> {
     fn from(error: &'e ArchiveError) -> Self {
         match error {
             ArchiveError::System(error) => error.into(),
-            ArchiveError::Locked { owner } => ErrorJson { owner: Some(owner), ..Self::new(error.code(), error.to_string()) },
-            _ => ErrorJson { path: error.path().map(Path::to_string_lossy), ..Self::new(error.code(), error.to_string()) },
+            ArchiveError::Locked { owner } => {
+                ErrorJson { owner: Some(owner), ..Self::new(error.code(), error.to_string()) }
+            }
+            _ => ErrorJson {
+                path: error.path().map(Path::to_string_lossy),
+                ..Self::new(error.code(), error.to_string())
+            },
         }
     }
 }

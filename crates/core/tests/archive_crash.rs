@@ -163,3 +163,25 @@ fn a_full_disk_leaves_everything_as_it_was() {
         }
     }
 }
+
+/// What reached the file is not what was compressed.
+#[test]
+fn an_archive_that_reads_back_otherwise_is_given_up() {
+    let place = Place::new(false);
+    let directory = place.directory.path().to_path_buf();
+    let corrupt = move || {
+        let paths = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());
+        for path in paths.filter(|path| path.extension().is_some_and(|extension| extension == "archive")) {
+            let mut bytes = fs::read(&path).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            fs::write(&path, bytes).unwrap();
+        }
+    };
+    fail::cfg_callback("archive::compressed", corrupt).unwrap();
+    let refused = work(&place.session, false).unwrap_err();
+    fail::remove("archive::compressed");
+    assert_eq!(refused.code(), "Damaged");
+    assert_eq!(fs::read_dir(place.directory.path()).unwrap().count(), 1);
+    place.go_on("an archive that reads back otherwise");
+}

@@ -5,12 +5,12 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::archive;
 use crate::clock::Clock;
 use crate::disk::{Durability, FileLock, LockError, OsError, Target, files, new_directory};
 use crate::json::{Payload, escape_line_separators};
 use crate::lines::{WriteError, WriteFailure, Writer};
 use crate::session::format::{END, ENVELOPE_BYTES, PAYLOAD_KEY, envelope, has_numbers_left, is_resumable_at};
-use super::archive;
 use crate::task::threading::{Mutex, MutexGuard};
 
 /// Maximum number of names tried for one session before giving up.
