@@ -56,6 +56,8 @@ export * from './dist/session/fork.js';
 export * from './dist/session/delete.js';
 export * from './dist/session/repair.js';
 export * from './dist/session/files.js';
+export * from './dist/session/archive.js';
+export * from './dist/session/keep.js';
 export * from './dist/locks/session-lock.js';
 export * from './dist/locks/handle.js';
 export * from './dist/locks/locked-error.js';

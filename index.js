@@ -32,6 +32,8 @@ const { deleteSession } = lazily(() => require('./dist/session/delete.js'))
 const { listCheckpoints, createCheckpoint, renameCheckpoint, deleteCheckpoint, nameSession } = lazily(() => require('./dist/names/names.js'))
 const { forkSession } = lazily(() => require('./dist/session/fork.js'))
 const { repairSession } = lazily(() => require('./dist/session/repair.js'))
+const { archiveSession, restoreSession } = lazily(() => require('./dist/session/archive.js'))
+const { keepSessions } = lazily(() => require('./dist/session/keep.js'))
 const { removeSessionFiles } = lazily(() => require('./dist/session/files.js'))
 const { resolveSessionRef, resolveContinueRef, checkSessionName } = lazily(() => require('./dist/session/reference.js'))
 const { compileWorkflow } = lazily(() => require('./dist/run/workflow.js'))
@@ -71,6 +73,9 @@ const api = (module.exports = {
   nameSession,
   forkSession,
   repairSession,
+  archiveSession,
+  restoreSession,
+  keepSessions,
   removeSessionFiles,
   resolveSessionRef,
   resolveContinueRef,

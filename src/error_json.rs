@@ -1,6 +1,7 @@
 //! Errors as JSON objects, from which JavaScript builds an `Error`. Errors of runs, bundles, diffs and recorders have the same form.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -10,6 +11,7 @@ use session_tape_core::disk::OsError;
 use session_tape_core::lines::{WriteError, WriteFailure};
 use session_tape_core::repair::RepairError;
 use session_tape_core::run::{RecordError, RunError};
+use session_tape_core::session::ArchiveError;
 
 /// The beginning of the message for a bundle that can't be read.
 pub const CANT_BE_READ: &str = "The bundle can't be read";
@@ -98,6 +100,21 @@ impl<'e> From<&'e BundleError> for ErrorJson<'e> {
     fn from(error: &'e BundleError) -> Self {
         let path = error.path.as_deref().map(Cow::from);
         ErrorJson { path, ..Self::new(error.code.as_str(), &error.message) }.with_system(error.system.as_deref())
+    }
+}
+
+impl<'e> From<&'e ArchiveError> for ErrorJson<'e> {
+    fn from(error: &'e ArchiveError) -> Self {
+        match error {
+            ArchiveError::System(error) => error.into(),
+            ArchiveError::Locked { owner } => {
+                ErrorJson { owner: Some(owner), ..Self::new(error.code(), error.to_string()) }
+            }
+            _ => ErrorJson {
+                path: error.path().map(Path::to_string_lossy),
+                ..Self::new(error.code(), error.to_string())
+            },
+        }
     }
 }
 

@@ -57,8 +57,8 @@ fn append_header(json: &mut JsonText, found: &Found) {
     json.raw(found.as_ref().map_or(b"null", |summary| &summary.payload));
 }
 
-/// The result is an array with an element for each path: an array of the header, the file's size in bytes, and its time of modification
-/// in milliseconds; or a string with the reason why there is no header. If the headers are large, only the first ones are included, at
+/// The result is an array with an element for each path: an array of the header, the session's size in bytes, its time of modification
+/// in milliseconds, and the archive's size in bytes if it is archived; or a string with the reason why there is no header. If the headers are large, only the first ones are included, at
 /// least one. The paths are separated by NULs, which no path contains: passing one long string is faster than passing thousands of short
 /// ones.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
@@ -71,7 +71,8 @@ fn append_summary(json: &mut JsonText, found: &Found) {
         Ok(summary) => {
             json.syntax("[");
             json.raw(&summary.payload);
-            for number in [summary.size as f64, summary.modified] {
+            let archived = summary.archived.map(|bytes| bytes as f64);
+            for number in [Some(summary.size as f64), Some(summary.modified), archived].into_iter().flatten() {
                 json.syntax(",");
                 json.number(number);
             }

@@ -7,14 +7,16 @@ use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use super::job::{JobEnd, PoolJob};
+use session_tape_core::archived::resolve;
 use session_tape_core::disk::{Metadata, files};
 
 /// The result is an array with an element for each path: an array of two strings, the identity of the file (empty if the system
-/// provides none) and its version, from its size and its time of modification; or `null` if there is no such file.
+/// provides none) and its version, from its size and its time of modification; or `null` if there is no such file. An archive stands for a session's
+/// file that is not there.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
 pub fn file_identities(paths: Vec<String>) -> AsyncTask<PoolJob> {
     PoolJob::start(move || {
-        let found = paths.iter().map(|path| files::metadata(Path::new(path)).ok());
+        let found = paths.iter().map(|path| files::metadata(&resolve(Path::new(path))).ok());
         JobEnd::done(|json| json.array(found, |json, metadata| json.value(&metadata.map(identity_of))))
     })
 }

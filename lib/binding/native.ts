@@ -487,12 +487,14 @@ export interface Binding {
    */
   readHeaders(paths: string[]): Promise<string>
   /**
-   * The result is an array with an element for each path: an array of the header, the file's size in bytes, and its time of modification
-   * in milliseconds; or a string with the reason why there is no header. If the headers are large, only the first ones are included, at
+   * The result is an array with an element for each path: an array of the header, the session's size in bytes, its time of modification
+   * in milliseconds, and the archive's size in bytes if it is archived; or a string with the reason why there is no header. If the headers are large, only the first ones are included, at
    * least one. The paths are separated by NULs, which no path contains: passing one long string is faster than passing thousands of short
    * ones.
    */
   readSummaries(paths: string): Promise<string>
+  /** Removes a session, its archive and its snapshots. The result is `null`. */
+  removeSession(path: string, owner: string): Promise<string>
   /**
    * Replays the session in a small file. Resolves to a job that has ended, or to null if there is no such file, or if it has to be replayed by
    * `startReplay`: if it is large, not a regular file, a bundle, or unreadable.
@@ -502,6 +504,11 @@ export interface Binding {
   runEventKinds(): string[]
   /** The fault of a query. Returns null if it is valid. */
   searchQueryFault(query: string, regex: boolean, letters: string): string | null
+  /**
+   * Archives the session at `path`, or restores it. `owner` describes this process in the file's lock. The result has `filePath`, `bytes` and
+   * `archivedBytes`, which is `null` if there was no archive. The end of the environment waits until the work has cleaned up.
+   */
+  startArchive(bundles: NativeBundles, path: string, owner: string, restores: boolean, progress: boolean, onReady: () => void): NativeJob
   /** Compares two recordings. The result is the diff, or null if there is none. */
   startDiff(bundles: NativeBundles, left: string, right: string, options: Bare<NativeDiffOptions>, onReady: () => void): NativeJob
   /** Exports `source` to `destination`. */

@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs'
 import fs = require('node:fs/promises')
 import { removeLeftOverGuard } from './left-over-guard.js'
-import { isSnapshotName, removeLeftOverSnapshot } from './left-over-snapshot.js'
+import { isLeftOverSnapshot, isSnapshotName, sessionOfSnapshot } from './left-over-snapshot.js'
 import { EXACT, type LockFile, isSameInode, readLockFile } from './lock-file.js'
 import { childOf, isGuard, isSafeId, isTemporary, lockPathOfGuard, sessionOfLock } from './path.js'
 import { removeIfStale } from './removal.js'
@@ -9,7 +9,7 @@ import { hasPid, isStale } from './staleness.js'
 import { removeQuietly, writeClock } from './temporary-file.js'
 import { wait } from './waiting.js'
 
-/** A file with other names (hard links). */
+/** A file that may have other names (hard links). */
 interface Linked {
   filePath: string
   stat: BigIntStats
@@ -25,17 +25,70 @@ const OTHER_TEMPORARY = '.session-tape-'
 /** How long to wait for a file to stay unchanged, in milliseconds: longer than any step of removing a left-over guard takes. */
 const AT_REST_MS = 260
 
-/** Removes what interrupted processes left in a directory, and the snapshots of sessions that are gone. Resolves to the number of stale locks that were removed. */
-export async function cleanUp(directory: string): Promise<number> {
+/** How much was removed of what interrupted processes have left. */
+export interface Cleaned {
+  /** Stale locks. */
+  locks: number
+  /** Snapshots of sessions that are gone. */
+  snapshots: number
+  /** Temporary files. */
+  temporaries: number
+}
+
+/** Removes what interrupted processes left in a directory, and the snapshots of sessions that are gone. */
+export async function cleanUp(directory: string): Promise<Cleaned> {
   const names = await namesIn(directory)
   const pathsOf = (list: string[]) => list.map((name) => childOf(directory, name))
-  const linked = await removeOld(pathsOf(names.filter(isTemporary)), LOCK_TEMPORARY_MS)
-  await removeOld(pathsOf(names.filter((name) => name.startsWith(OTHER_TEMPORARY))), OTHER_TEMPORARY_MS)
-  await removeSnapshots(pathsOf(names.filter(isSnapshotName)))
+  const old = await oldOf(pathsOf(names.filter(isTemporary)), LOCK_TEMPORARY_MS)
+  append(old, await oldOf(pathsOf(names.filter(isOtherTemporary)), OTHER_TEMPORARY_MS))
+  const { linked, single } = await withoutLiveOwner(old)
+  const snapshots = await leftOverSnapshots(pathsOf(withoutSession(names)))
+  await removeAll(single)
+  await removeAll(snapshots)
   const marked = await removeGuards(pathsOf(names.filter(isGuard)))
   if (linked.length > 0) await removeAtRest(linked)
   if (marked.length > 0) await removeGuardsAgain(marked)
-  return removeLocks(directory, names)
+  const locks = await removeLocks(directory, names)
+  return { locks, snapshots: snapshots.length, temporaries: single.length }
+}
+
+/** What {@link cleanUp} would remove. Changes nothing. */
+export async function wouldCleanUp(directory: string): Promise<Cleaned> {
+  const names = await namesIn(directory)
+  const pathsOf = (list: string[]) => list.map((name) => childOf(directory, name))
+  const old = await oldOf(pathsOf(names.filter(isTemporary)), LOCK_TEMPORARY_MS)
+  append(old, await oldOf(pathsOf(names.filter(isOtherTemporary)), OTHER_TEMPORARY_MS))
+  const { single } = await withoutLiveOwner(old)
+  const snapshots = await leftOverSnapshots(pathsOf(withoutSession(names)))
+  let locks = 0
+  for (let index = 0; index < names.length; index++) {
+    const sessionId = sessionOfLock(names[index]!)
+    if (sessionId !== null && (await isStaleLock(childOf(directory, names[index]!), sessionId))) locks += 1
+  }
+  return { locks, snapshots: snapshots.length, temporaries: single.length }
+}
+
+async function isStaleLock(lockPath: string, sessionId: string): Promise<boolean> {
+  const file = await readLockFile(lockPath)
+  return file !== null && isLockOf(sessionId, file) && isStale(lockPath, file, true)
+}
+
+/** The names of snapshots next to which there is no file of their session. */
+function withoutSession(names: string[]): string[] {
+  const all = new Set(names)
+  return names.filter((name) => isSnapshotName(name) && !all.has(sessionOfSnapshot(name)))
+}
+
+function isOtherTemporary(name: string): boolean {
+  return name.startsWith(OTHER_TEMPORARY)
+}
+
+function append<T>(list: T[], others: T[]): void {
+  for (let index = 0; index < others.length; index++) list[list.length] = others[index]!
+}
+
+async function removeAll(filePaths: string[]): Promise<void> {
+  for (let index = 0; index < filePaths.length; index++) await removeQuietly(filePaths[index]!)
 }
 
 async function namesIn(directory: string): Promise<string[]> {
@@ -46,20 +99,27 @@ async function namesIn(directory: string): Promise<string[]> {
   }
 }
 
-/**
- * Removes the files that were last modified more than `age` milliseconds ago. Keeps those that have other names too, and resolves to them.
- */
-async function removeOld(filePaths: string[], age: number): Promise<Linked[]> {
-  const linked: Linked[] = []
+/** Those of the files that were last modified more than `age` milliseconds ago. */
+async function oldOf(filePaths: string[], age: number): Promise<Linked[]> {
+  const old: Linked[] = []
   for (let index = 0; index < filePaths.length; index++) {
     const filePath = filePaths[index]!
     const stat = await statOf(filePath)
-    if (stat === null || !stat.isFile() || Date.now() - Number(stat.mtimeMs) <= age) continue
-    if (stat.nlink === 1n) {
-      if (!(await namesLiveOwner(filePath))) await removeQuietly(filePath)
-    } else linked[linked.length] = { filePath, stat }
+    if (stat !== null && stat.isFile() && Date.now() - Number(stat.mtimeMs) > age) old[old.length] = { filePath, stat }
   }
-  return linked
+  return old
+}
+
+/** The files that have other names too, and those of the others that no live process owns. */
+async function withoutLiveOwner(files: Linked[]): Promise<{ linked: Linked[]; single: string[] }> {
+  const linked: Linked[] = []
+  const single: string[] = []
+  for (let index = 0; index < files.length; index++) {
+    const file = files[index]!
+    if (file.stat.nlink !== 1n) linked[linked.length] = file
+    else if (!(await namesLiveOwner(file.filePath))) single[single.length] = file.filePath
+  }
+  return { linked, single }
 }
 
 /** Whether a file names an owner that is alive: a process that was suspended may still publish its lock. */
@@ -81,8 +141,12 @@ async function removeAtRest(linked: Linked[]): Promise<void> {
   }
 }
 
-async function removeSnapshots(snapshotPaths: string[]): Promise<void> {
-  for (let index = 0; index < snapshotPaths.length; index++) await removeLeftOverSnapshot(snapshotPaths[index]!)
+async function leftOverSnapshots(snapshotPaths: string[]): Promise<string[]> {
+  const found: string[] = []
+  for (let index = 0; index < snapshotPaths.length; index++) {
+    if (await isLeftOverSnapshot(snapshotPaths[index]!)) found[found.length] = snapshotPaths[index]!
+  }
+  return found
 }
 
 /** Removes left-over guards. Resolves to those that another process has begun to remove. */

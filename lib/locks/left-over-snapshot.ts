@@ -2,21 +2,25 @@
 
 import fs = require('node:fs/promises')
 import { isAbsence } from '../system-error.js'
-import { removeQuietly } from './temporary-file.js'
 
-const SESSION_SNAPSHOT = '.jsonl.snap'
+const SESSION_SNAPSHOT = /\.jsonl(?:\.zst)?\.snap$/
 const EXTENSION = '.snap'
 
 /** How every version of a snapshot begins. */
 const BEGINNING = 'session-tape snapshot '
 
 export function isSnapshotName(name: string): boolean {
-  return name.endsWith(SESSION_SNAPSHOT)
+  return SESSION_SNAPSHOT.test(name)
 }
 
-/** Removes a snapshot of this library if its session is gone. */
-export async function removeLeftOverSnapshot(filePath: string): Promise<void> {
-  if ((await isGone(filePath.slice(0, -EXTENSION.length))) && (await isSnapshot(filePath))) await removeQuietly(filePath)
+/** The file whose snapshot has this name or path. */
+export function sessionOfSnapshot(name: string): string {
+  return name.slice(0, -EXTENSION.length)
+}
+
+/** Whether it is a snapshot of this library whose session is gone. */
+export async function isLeftOverSnapshot(filePath: string): Promise<boolean> {
+  return (await isGone(sessionOfSnapshot(filePath))) && isSnapshot(filePath)
 }
 
 async function isGone(filePath: string): Promise<boolean> {

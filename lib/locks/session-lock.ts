@@ -130,7 +130,11 @@ async function removeStale(chatsDir: string, sessionId: string): Promise<boolean
  */
 export function cleanUpLocks(chatsDir: string): Promise<number> {
   check.filledString(chatsDir, 'chatsDir')
-  return cleanUp(path.resolve(chatsDir))
+  return cleaned(path.resolve(chatsDir))
+}
+
+async function cleaned(directory: string): Promise<number> {
+  return (await cleanUp(directory)).locks
 }
 
 /** Does not check whether the id is safe: functions that return a promise reject for an unsafe id instead of throwing. */

@@ -1,9 +1,11 @@
 // The system's lock on a lock file. It tells whether the owner is alive where its pid does not: in another pid namespace, or after another process
 // was given the pid. The system releases it when the process ends.
 
+import fs = require('node:fs/promises')
 import { native } from '../addon.js'
 import { parseRecord } from '../builtins.js'
 import { LOCK, resultOf } from '../binding/job.js'
+import { isAbsence } from '../system-error.js'
 
 /** How a file is identified; `null` if it could not be looked at. */
 export interface Inode {
@@ -28,6 +30,17 @@ export async function unlock(number: number | null): Promise<void> {
  * `'another'`: the path no longer leads to the file that was read. `'unknown'`: the file does not have such a lock, or the system does not tell.
  */
 type Look = 'held' | 'free' | 'another' | 'unknown'
+
+/** Whether a process holds the system's lock on a file, whatever is in it. */
+export async function isFileLocked(filePath: string): Promise<boolean> {
+  try {
+    const { dev, ino } = await fs.lstat(filePath, { bigint: true })
+    return resultOf<Look>(LOCK, parseRecord(await native.lookAtLock(filePath, `${dev}`, `${ino}`))) === 'held'
+  } catch (error) {
+    if (isAbsence(error)) return false
+    throw error
+  }
+}
 
 /** Looks whether a process holds the system's lock on a file that was read. */
 export async function look(filePath: string, { record, dev, ino }: Inode & { record: { held?: unknown } | null }): Promise<Look> {

@@ -4,6 +4,7 @@ import fs = require('node:fs/promises')
 import type { BigIntStats } from 'node:fs'
 import { type Bare, withFields } from '../builtins.js'
 import type { RecordingWarning } from '../recording-warning.js'
+import { restored } from '../session/archive.js'
 import { SessionRecordingService } from '../session/recorder.js'
 import type { SessionRecordingServiceConfig } from '../session/recorder-config.js'
 import type { SessionReport } from '../session/scan.js'
@@ -28,9 +29,12 @@ export class ClosedFile {
     this.#lastSeq = lastSeq
   }
 
-  /** Appends a record through a recorder, which first ends a torn last line. Resolves to the record's `seq`. */
+  /** Appends a record through a recorder, which first ends a torn last line; restores an archived session before. Resolves to the record's `seq`. */
   async append(type: string, payload: object): Promise<number> {
-    this.#before ??= await fs.stat(this.#filePath, EXACT)
+    if (this.#before === undefined) {
+      this.#filePath = await restored(this.#filePath)
+      this.#before = await fs.stat(this.#filePath, EXACT)
+    }
     let failure: RecordingWarning | undefined
     const recorder = new SessionRecordingService({
       __proto__: null,

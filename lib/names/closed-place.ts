@@ -1,5 +1,6 @@
 import path = require('node:path')
 import crypto = require('node:crypto')
+import { sessionPathOf } from '../session/archive-name.js'
 import type { SessionReport } from '../session/scan.js'
 import { ClosedFile } from './closed-file.js'
 import type { Locks } from './locks.js'
@@ -15,7 +16,7 @@ export class ClosedPlace implements Place {
   #file: ClosedFile | undefined
 
   constructor({ filePath, chatsDir, sessionId }: ClosedSession) {
-    this.filePath = path.resolve(filePath)
+    this.filePath = sessionPathOf(path.resolve(filePath))
     this.chatsDir = chatsDir
     this.sessionId = sessionId
   }

@@ -5,6 +5,7 @@ import { native } from '../addon.js'
 import type { End } from '../binding/batch.js'
 import { HEADERS, resultOf } from '../binding/job.js'
 import { type Bare, append, hasOwn, parseRecord } from '../builtins.js'
+import { sessionPathOf } from '../session/archive-name.js'
 import { liveCheckpoints } from '../session/describe.js'
 import { listProject } from '../session/list.js'
 import { type Report, type SessionReport, isFailed, scan } from '../session/scan.js'
@@ -117,7 +118,7 @@ function isUsable(file: ProjectFile): file is UsableFile {
 }
 
 function fileOf(filePath: string, sessionId: string, isOwn: boolean): Unscanned {
-  return { filePath, sessionId, isOwn, identity: null, report: undefined }
+  return { filePath: sessionPathOf(filePath), sessionId, isOwn, identity: null, report: undefined }
 }
 
 function isNamed(report: SessionReport, name: string): boolean {

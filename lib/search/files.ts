@@ -41,7 +41,7 @@ export async function findFiles(where: string[], unreadable: SkippedSession[]): 
   for (let index = 0; index < where.length; index++) {
     const given = where[index]!
     const one = found[index]!
-    if (typeof one === 'string') append(unreadable, { filePath: given, reason: one })
+    if (typeof one === 'string') append(unreadable, { filePath: given, sessionId: null, reason: one })
     else if (Array.isArray(one)) add(named, { filePath: given, isNamed: true, size: one[0], modified: one[1] }, path.resolve(given))
   }
   for (let index = 0; index < where.length; index++) {

@@ -351,7 +351,7 @@ class Search {
       count()
       this.summary.bytes += fate
     }
-    if (typeof fate === 'string') append(this.summary.unreadable, { filePath, reason: fate })
+    if (typeof fate === 'string') append(this.summary.unreadable, { filePath, sessionId: null, reason: fate })
     this.#progress.files++
     this.#progress.bytes += size
   }

@@ -1,12 +1,22 @@
 import fs = require('node:fs/promises')
 import path = require('node:path')
+import { isSessionName, sessionOf } from './archive-name.js'
 
-const EXTENSION = '.jsonl'
-
-/** The paths in a directory that have the extension of session files, sorted. Rejects with Node's own error. */
+/**
+ * The session files in a directory, sorted: those with the extension of session files, and the archives of others. Rejects with Node's own error.
+ */
 export async function sessionFilesIn(directory: string): Promise<string[]> {
-  const names = (await fs.readdir(directory)).filter((name) => name.endsWith(EXTENSION))
+  const names = (await fs.readdir(directory)).filter(isSessionName)
+  return pathsIn(directory, names)
+}
+
+/** The paths of session files with these names, sorted, without the archives of sessions whose files are there too. */
+export function pathsIn(directory: string, names: string[]): string[] {
   // The directory is normalised once rather than with `path.join` for each of thousands of names.
-  const before = path.normalize(`${directory}${path.sep}${EXTENSION}`).slice(0, -EXTENSION.length)
-  return names.sort().map((name) => before + name)
+  const before = path.normalize(`${directory}${path.sep}x`).slice(0, -1)
+  const sorted = names.sort()
+  const isArchive = (name: string) => sessionOf(name) !== null
+  const all = sorted.some(isArchive) ? new Set(sorted) : null
+  const counts = (name: string) => all === null || !isArchive(name) || !all.has(sessionOf(name)!)
+  return sorted.filter(counts).map((name) => before + name)
 }

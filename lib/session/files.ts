@@ -5,12 +5,13 @@ import fs = require('node:fs/promises')
 import path = require('node:path')
 import { NO_OPTIONS, check } from '../arguments.js'
 import { hasCode } from '../system-error.js'
+import { archiveOf, sessionPathOf } from './archive-name.js'
 
 /** The number of hexadecimal digits of a path's hash in the name of a snapshot. */
 const HASH_DIGITS = 16
 
 /**
- * Removes a session file and everything that session-tape keeps next to it: its snapshot and the lock file of `exclusive`. Programs that delete
+ * Removes a session file, its archive, and everything that session-tape keeps next to it: its snapshot and the lock file of `exclusive`. Programs that delete
  * session files by age or size should call it, so that no leftover file keeps a directory from becoming empty. The lock of the session itself
  * (`<sessionId>.lock`) is not touched and should be held by the caller.
  *
@@ -26,12 +27,23 @@ export function removeSessionFiles(filePath: string, options: { snapshotDir?: st
   return remove(path.resolve(filePath), snapshotDir === undefined ? undefined : path.resolve(snapshotDir))
 }
 
-/** Removes the snapshots first: a snapshot without its session is useless, but a session without its snapshot is complete. */
+/**
+ * Removes the snapshots first: a snapshot without its session is useless, but a session without its snapshot is complete. The archive goes before the
+ * file: alone, it would be the session again.
+ */
 async function remove(filePath: string, snapshotDir: string | undefined): Promise<void> {
+  const session = sessionPathOf(filePath)
+  const archive = archiveOf(session)
+  await removeSnapshots(session, snapshotDir)
+  await removeSnapshots(archive, snapshotDir)
+  await removeFile(archive)
+  await removeFile(session)
+  await removeFile(`${session}.lock`)
+}
+
+async function removeSnapshots(filePath: string, snapshotDir: string | undefined): Promise<void> {
   await removeFile(`${filePath}.snap`)
   if (snapshotDir !== undefined) await removeSnapshotIn(snapshotDir, filePath)
-  await removeFile(filePath)
-  await removeFile(`${filePath}.lock`)
 }
 
 /** Removes the snapshot in a directory of snapshots. Its name contains a hash of the session's path, with links in its directory resolved. */

@@ -71,7 +71,7 @@ export function readSessionHeaders(filePaths: string[]): Promise<(SessionStartPa
 /**
  * {@link readSessionHeader} for every session file in a directory, in parallel.
  *
- * Reads the entries whose names end in `.jsonl`, links included, and does not descend into directories. A pipe or a directory with
+ * Reads the entries whose names end in `.jsonl` or `.jsonl.zst`, links included, and does not descend into directories. A pipe or a directory with
  * such a name has no header and does not block. {@link listSessions} returns more: size, time and what is wrong with a file.
  *
  * @param directory - The directory that the recorder was given as `chatsDir`.

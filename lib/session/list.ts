@@ -27,8 +27,8 @@ export interface Entry {
   unreadable: SkippedSession | undefined
 }
 
-/** The header, the size and the time of modification of a file, or the reason why there is no header. */
-type Summary = [header: object, fileSize: number, lastModified: number] | string
+/** The header, the size and the time of modification of a file, and the size of an archive; or the reason why there is no header. */
+type Summary = [header: object, fileSize: number, lastModified: number, archivedBytes?: number] | string
 
 /** The prefix of the names of files that recorders create. */
 const RECORDED = 'session-'
@@ -39,7 +39,8 @@ const RECORDED = 'session-'
  *
  * Reads the first line of each file, however long it is.
  *
- * @param chatsDir - The directory that the recorder was given as `chatsDir`. Its `.jsonl` files are read, except for those in subdirectories.
+ * @param chatsDir - The directory that the recorder was given as `chatsDir`. Its `.jsonl` files are read, and the archives (`.jsonl.zst`) of
+ * sessions that have no such file, except for those in subdirectories.
  * @param options - `projectHash`: list only the sessions of that project. `kinds`: of which kinds, by default only `'main'`: the sessions of
  * sub-agents are left out.
  * @returns The sessions, and the files that are not sessions or could not be read, each with the reason: the `error` of {@link replaySession}, or
@@ -132,15 +133,23 @@ function entryOf(found: Summary, filePath: string): Entry {
   if (!isFilled(id) || !isFilled(hash)) {
     return { hash, session: undefined, unreadable: { filePath, sessionId: isFilled(id) ? id : null, reason: INVALID } }
   }
-  const file = { filePath, fileSize: found[1], lastModified: new Date(found[2]) }
+  const file = fileOf(filePath, found)
   return { hash, session: summaryOf(payload, file), unreadable: undefined }
+}
+
+/** What a summary says about the file. */
+type FileFields = Pick<SessionSummary, 'filePath' | 'fileSize' | 'lastModified' | 'archived' | 'bytes' | 'archivedBytes'>
+
+function fileOf(filePath: string, [, fileSize, lastModified, archivedBytes]: Exclude<Summary, string>): FileFields {
+  const file = { filePath, fileSize, lastModified: new Date(lastModified) }
+  return archivedBytes === undefined ? file : { ...file, archived: true, bytes: fileSize, archivedBytes }
 }
 
 /** The error with which `replaySession` would refuse the session. */
 const INVALID = 'Invalid session_start: missing required fields'
 
 /** The fields in the form of `replaySession`'s metadata: values of the wrong type become empty. */
-function summaryOf(payload: object, file: Pick<SessionSummary, 'filePath' | 'fileSize' | 'lastModified'>): SessionSummary {
+function summaryOf(payload: object, file: FileFields): SessionSummary {
   const cwd = own(payload, 'cwd')
   const startTime = own(payload, 'startTime')
   const start = {

@@ -2,6 +2,7 @@
 // same session in every program that lists the directory.
 
 import path = require('node:path')
+import { sessionPathOf } from './archive-name.js'
 import type { SessionSummary } from './summary.js'
 
 const localeCompare: (a: string, b: string) => number = Function.prototype.call.bind(String.prototype.localeCompare)
@@ -39,7 +40,7 @@ interface NumberedName {
  * or follows it in files of earlier versions. The id is needed to find it, because an id may itself look like a number.
  */
 function withoutNumber({ filePath, sessionId, startTime }: SessionSummary): NumberedName {
-  const name = path.basename(filePath)
+  const name = path.basename(sessionPathOf(filePath))
   const minute = STAMP.exec(name)?.[0]
   if (minute === undefined) return { name, number: 1 }
   const second = SECONDS.exec(name.slice(minute.length))?.[0] ?? ''

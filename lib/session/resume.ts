@@ -4,8 +4,11 @@ import path = require('node:path')
 import { NO_OPTIONS, check, checkSnapshotOptions } from '../arguments.js'
 import { type Bare, append, hasOwn, join, slice } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
+import { SessionLockedError } from '../locks/locked-error.js'
 import type { RecordingWarning } from '../recording-warning.js'
 import { CONTINUE_LATEST } from '../constants.js'
+import { restored } from './archive.js'
+import { sessionPathOf } from './archive-name.js'
 import { SEQUENCE_CORRUPT, scanSessions, usableOf } from './describe.js'
 import { type ReferenceFailure, type SessionFailure, failure, lockSession, namesakesOf, noSessions } from './failure.js'
 import { listProject } from './list.js'
@@ -85,7 +88,7 @@ const SEQUENCE_EXHAUSTED = 'recording has no sequence numbers left'
 
 /**
  * Locks a session, replays it strictly, and returns its history with a recorder that appends to its file. Looks only at files named
- * `session-*.jsonl`.
+ * `session-*.jsonl`, and at archives of such files; an archived session is restored.
  *
  * The recorder records a change of provider or model, and that the session was resumed. Nothing is flushed.
  *
@@ -199,7 +202,8 @@ async function openLocked<C>({ filePath, sessionId }: SessionSummary, request: C
   const { lock, failed } = await lockSession(request.directory, sessionId, busy, 'Failed to lock session: ')
   if (failed !== undefined) return { __proto__: null, failed }
   try {
-    const opening = await openReplayed<C>(filePath, await replay<C>(filePath, request), request)
+    const session = sessionPathOf(filePath)
+    const opening = await openReplayed<C>(session, await replay<C>(session, request), request)
     if (opening.failed === undefined) return { __proto__: null, opened: { lock, ...opening.opened } }
     await lock.release()
     return opening
@@ -214,6 +218,8 @@ async function openReplayed<C>(filePath: string, replayed: Replayed<C>, request:
   if (!replayed.ok) return { __proto__: null, failed: failure(`Failed to replay session: ${replayed.error}`, 'ReplayFailed') }
   const { metadata, lastSeq, sequenceCorrupt } = replayed
   if (sequenceCorrupt) return { __proto__: null, failed: failure(`Failed to replay session: ${SEQUENCE_CORRUPT}`, 'SequenceCorrupt') }
+  const unrestored = await restoring(filePath)
+  if (unrestored !== undefined) return { __proto__: null, failed: unrestored }
   let hasBegun = false
   let warning: RecordingWarning | undefined
   const onWarning = (told: RecordingWarning) => {
@@ -231,6 +237,17 @@ async function openReplayed<C>(filePath: string, replayed: Replayed<C>, request:
   await undefined
   await recording.dispose()
   return { __proto__: null, failed: refusalOf(warning) }
+}
+
+/** Restores the session if it is archived. Resolves to the failure, if that fails. */
+async function restoring(filePath: string): Promise<SessionFailure | undefined> {
+  try {
+    await restored(filePath)
+    return undefined
+  } catch (error) {
+    if (error instanceof SessionLockedError) return failure('Session is in use by another process', 'Locked')
+    return failure(`Failed to restore session: ${(error as Error).message}`, 'System')
+  }
 }
 
 function refusalOf(warning: RecordingWarning | undefined): SessionFailure {

@@ -11,8 +11,14 @@ import type { replaySession } from './replay.js'
  */
 export interface SessionSummary extends SessionStartPayload {
   filePath: string
-  /** Size of the file in bytes. */
+  /** Size of the session in bytes; of an archived one, that of its content. */
   fileSize: number
+  /** Set to `true` if the session is archived: `filePath` is then that of the archive. */
+  archived?: true
+  /** The same as `fileSize`. Set only if the session is archived. */
+  bytes?: number
+  /** Size of the archive in bytes. Set only if the session is archived. */
+  archivedBytes?: number
   /** Time of the last modification, in whole milliseconds. */
   lastModified: Date
   /** `startTime`, if the file has one. */

@@ -22,9 +22,9 @@ function inspectionPage(found, colour, width) {
   return page(title, printable(path, 1000), [aboutForm(found, colour), bundle ? seal(bundle, colour) : [], ...parts, verdict(found, colour, width)], colour)
 }
 
-function aboutForm({ form, size }, colour) {
-  const rows = [row('Form', FORMS[form], colour)]
-  if (size !== undefined) rows.push(row('Size', `${fileSize(size)} of log`, colour))
+function aboutForm({ form, archived, size }, colour) {
+  const rows = [row('Form', archived ? 'an archive (.zst)' : FORMS[form], colour)]
+  if (size !== undefined) rows.push(row('Size', `${fileSize(size)} of ${archived ? 'archive' : 'log'}`, colour))
   return rows
 }
 

@@ -17,6 +17,22 @@ function wholeNumber(text) {
   return value
 }
 
+/** A duration such as `36h`, `7d` or `2w`, or `never`. */
+function age(text) {
+  if (text !== 'never' && !/^\d+(?:\.\d+)?[hdw]$/.test(text)) throw new InvalidArgumentError('It must be a number of hours, days or weeks: 36h, 7d, 2w.')
+  return text
+}
+
+const BYTES = { '': 1, b: 1, k: 1e3, kb: 1e3, m: 1e6, mb: 1e6, g: 1e9, gb: 1e9, t: 1e12, tb: 1e12, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 }
+
+/** A number of bytes, such as `500MB` or `4GiB`. */
+function byteCount(text) {
+  const [, number, unit] = /^(\d+(?:\.\d+)?) ?([a-z]*)$/i.exec(text) ?? []
+  const factor = number === undefined ? undefined : BYTES[unit.toLowerCase()]
+  if (factor === undefined) throw new InvalidArgumentError('It must be a number of bytes: 4GiB, 500MB, 1000000.')
+  return Math.round(Number(number) * factor)
+}
+
 /** Collects the values of an option that can be repeated, or have several values separated by commas. */
 const collected = (text, before = []) => [...before, ...text.split(',').filter((part) => part !== '')]
 
@@ -94,4 +110,4 @@ async function textOf(file) {
   }
 }
 
-module.exports = { wholeNumber, collected, gathered, refuseOptions, trustedKeys, signingKey, redactionRules }
+module.exports = { wholeNumber, age, byteCount, collected, gathered, refuseOptions, trustedKeys, signingKey, redactionRules }

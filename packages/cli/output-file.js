@@ -9,7 +9,7 @@ const { shown } = require('./source.js')
 async function refuseRecording(option, out, recordings) {
   const page = await placeOf(out)
   for (const path of recordings) {
-    const recording = await realpath(path)
+    const recording = await placeOf(path)
     const isWithin = page === recording || page.startsWith(recording + sep)
     if (isWithin) throw new Complaint('InvalidOption', `${option} ${shown(out)} is a recording that is shown, or in one; name another file`)
   }

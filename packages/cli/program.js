@@ -21,6 +21,8 @@ const COMMANDS = [
   require('./commands/sessions.js'),
   require('./commands/search.js'),
   require('./commands/repair.js'),
+  require('./commands/keep.js'),
+  require('./commands/archive.js'),
   require('./commands/completion.js'),
 ]
 

@@ -28,18 +28,33 @@ const KINDS = /** @type {const} */ (['run', 'session'])
  * @property {'session' | 'run' | 'directory'} [kind] undefined for an archive; `directory` for one that contains neither
  * @property {'file' | 'directory' | 'bundle' | 'archive'} form `bundle`: a directory with a manifest
  * @property {string} [log] the file of the log; undefined for an archive
+ * @property {true} [archived] whether it is an archived session
  */
 
 /** @returns {Promise<Source>} */
 async function sourceAt(context, given) {
-  const found = await statOf(given)
-  const source = { path: given, at: given }
+  const at = await existing(given)
+  const found = await statOf(at)
+  const source = { path: given, at }
   if (found.isDirectory()) return { ...source, ...(await directoryAt(given)) }
   if (!found.isFile()) throw new Complaint('NotRecognised', `${shown(given)} is not a regular file`)
-  await expectReadable(given)
-  if (await isArchive(given)) return { ...source, form: 'archive' }
+  await expectReadable(at)
+  if (await isArchive(at)) {
+    return (await isArchivedSession(context, at)) ? { ...source, kind: 'session', form: 'file', log: at, archived: true } : { ...source, form: 'archive' }
+  }
   await expectSession(context, given)
   return { ...source, kind: 'session', form: 'file', log: given }
+}
+
+/** The archive of a session, if only that exists; otherwise the path as given. */
+async function existing(given) {
+  const isThere = (file) => fs.lstat(file).then(() => true, () => false)
+  return given.endsWith('.jsonl') && !(await isThere(given)) && (await isThere(`${given}.zst`)) ? `${given}.zst` : given
+}
+
+/** Whether a zstd file is an archived session, not a bundle. */
+async function isArchivedSession({ tape }, file) {
+  return file.endsWith('.jsonl.zst') || (await tape.readSessionHeader(file)) !== null
 }
 
 async function statOf(given) {
@@ -166,6 +181,21 @@ async function importedTo({ tape }, given, directory, options) {
   }
 }
 
+/** Calls `use` with the source; of an archived session, with a copy of its file in a temporary directory, for readers of bytes. */
+async function withSessionFile(context, source, use) {
+  if (!source.archived) return use(source)
+  return withTemporary(async (temporary) => {
+    const copy = path.join(temporary, 'session.jsonl.zst')
+    await fs.copyFile(source.at, copy)
+    const restored = await context.during('unpacking', (more) => context.tape.restoreSession(copy, more)).catch((error) => {
+      // What is before the damage can be read from the archive.
+      if (error.code !== 'Damaged' && error.code !== 'NotASession') throw error
+      return { filePath: source.at }
+    })
+    return use({ ...source, log: restored.filePath })
+  })
+}
+
 async function filesAt(source, at) {
   const { kind, log } = await directoryAt(at)
   return { ...source, at, kind, log }
@@ -185,4 +215,4 @@ const isBundle = ({ form }) => form === 'bundle' || form === 'archive'
 /** A path for messages. */
 const shown = (given) => printable(given, 1000)
 
-module.exports = { expectDirectory, sourceAt, recordingAt, bundleAt, withFiles, withVerified, isBundle, beginningOf, shown }
+module.exports = { expectDirectory, sourceAt, recordingAt, bundleAt, withFiles, withSessionFile, withVerified, isBundle, beginningOf, shown }

@@ -10,6 +10,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sha2::{Digest as _, Sha256};
 
+use session_tape_core::archived::{resolve, session_of};
+
 use crate::failure::Failure;
 use crate::glob_paths::{Glob, for_each_entry, has_wildcard, is_glob, is_missing};
 use crate::input::{Input, RUN_LOG, ends_with, is_archive_name};
@@ -83,7 +85,11 @@ impl Found {
         match (&self.kind, wanted) {
             (Kind::Directory, Wanted::Sessions) => !self.path.join(RUN_LOG).is_file(),
             (Kind::Directory, Wanted::Runs) => self.path.join(RUN_LOG).is_file() || !is_bundle(&self.path),
-            (Kind::File, Wanted::Sessions) => ends_with(&self.path, ".jsonl") || is_archive_name(&self.path),
+            // Where a session's file exists too, its archive does not count.
+            (Kind::File, Wanted::Sessions) => match session_of(&self.path) {
+                Some(session) => session.symlink_metadata().is_err(),
+                None => ends_with(&self.path, ".jsonl") || is_archive_name(&self.path),
+            },
             (Kind::File, Wanted::Runs) => is_archive_name(&self.path),
             (Kind::Unlisted(_), _) => true,
         }
@@ -116,6 +122,7 @@ impl Walk {
     /// Begins a walk at a file, a directory or a glob. An error if nothing exists there.
     pub fn from(path: &Path, signals: &mut SignalCheck) -> PyResult<Self> {
         signals.check()?;
+        let path = &*resolve(path);
         let missing = match path.metadata() {
             Err(error) if is_missing(&error) => Failure::at(path, &error),
             // If it cannot be read, its row has the reason.

@@ -101,6 +101,7 @@ macro_rules! failpoint {
     };
 }
 
+pub mod archived;
 pub mod bundle;
 pub mod clock;
 pub mod diff;

@@ -85,7 +85,7 @@ function throwUnlessRead(chatsDir: string, unreadable: SkippedSession[]): void {
   if (code !== undefined && code !== 'ENOENT') throw Object.assign(new Error(reason), { code });
 }
 
-const isRecorded = ({ filePath }: { filePath: string }): boolean => /^session-.*\.jsonl$/.test(basename(filePath));
+const isRecorded = ({ filePath }: { filePath: string }): boolean => /^session-.*\.jsonl(?:\.zst)?$/.test(basename(filePath));
 
 /** A file with an incomplete header belongs to no project, and is ignored like one of another project. */
 const isSkipped = ({ reason }: SkippedSession): boolean => !reason.startsWith('Invalid session_start');

@@ -4,6 +4,7 @@ export * from './ReplayEngine.js';
 export * from './resumeSession.js';
 export * from './SessionDiscovery.js';
 export * from './SessionLockManager.js';
+export * from './sessionJanitor.js';
 export * from './sessionManagement.js';
 export * from './SessionRecordingService.js';
 export * from './SessionTransitionService.js';

@@ -12,7 +12,8 @@ Examples:
   session-tape header a.jsonl b.jsonl --json
   session-tape header weekly.cath-bundle
 
-With --json the result is an array of {path, kind, header}; of a directory's files also fileSize and lastModified. header is null
+With --json the result is an array of {path, kind, header}; of a directory's files also fileSize and lastModified, and
+of archives archived and archivedBytes. header is null
 where there is none, with the reason. The exit code is 1 if a file has no header, 2 if one can't be read.
 `
 
@@ -58,7 +59,9 @@ async function inDirectory({ tape, signal }, directory) {
   const failed = unreadable.find(({ filePath }) => filePath === directory)
   if (failed) throw new Complaint('Unreadable', failed.reason, { path: directory })
   return [
-    ...sessions.map(({ filePath, fileSize, lastModified, ...header }) => ({ path: filePath, kind: 'session', header, fileSize, lastModified })),
+    ...sessions.map(({ filePath, fileSize, lastModified, archived, bytes: _, archivedBytes, ...header }) => {
+      return { path: filePath, kind: 'session', header, fileSize, lastModified, ...(archived && { archived, archivedBytes }) }
+    }),
     ...unreadable.map(({ filePath, reason }) => ({ path: filePath, kind: 'session', header: null, reason })),
   ]
 }

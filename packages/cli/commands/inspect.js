@@ -53,7 +53,7 @@ async function whole(context, source, bundle) {
   const found = source.kind === 'run' ? await inspectRun(context, source) : await inspectSession(context, source)
   const damaged = found.error !== undefined || (found.damage?.length ?? 0) > 0
   const seal = bundle && { bundle: { ...bundle, signed: await isThere(path.join(source.at, 'manifest.sig')) } }
-  return { path: source.path, kind: source.kind, form: source.form, damaged, ...found, ...seal }
+  return { path: source.path, kind: source.kind, form: source.form, ...(source.archived && { archived: true }), damaged, ...found, ...seal }
 }
 
 const isThere = (file) => fs.access(file).then(() => true, () => false)

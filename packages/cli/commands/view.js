@@ -8,7 +8,7 @@ const { checkingOptions, withVerifiedBundle } = require('../bundle.js')
 const { Complaint, EXIT, usage } = require('../complaint.js')
 const { wholeNumber } = require('../option-values.js')
 const { refuseRecording } = require('../output-file.js')
-const { isBundle, recordingAt, shown } = require('../source.js')
+const { isBundle, recordingAt, shown, withSessionFile } = require('../source.js')
 const { openInBrowser } = require('../view/browser.js')
 
 const EXAMPLES = `
@@ -57,7 +57,7 @@ async function placeIn(given) {
 function withFilesAndSeal(context, source, options, use) {
   if (!isBundle(source)) {
     if (options.key ?? options.signature) throw usage(`--key, --signature: ${shown(source.path)} is no bundle`)
-    return use(source, null)
+    return withSessionFile(context, source, (files) => use(files, null))
   }
   return withVerifiedBundle(context, source, options, async ({ info, problems }, files) => {
     if (problems.length > 0) throw unsound(source, problems)

@@ -45,9 +45,10 @@ function sessionRows(session, position, { hasProjects, indent, room, colour }) {
   return [head, ...under.map((text) => `${indent}${text}`)]
 }
 
-function aboutFile({ lastModified, fileSize: size, metadata, checkpoints }, colour) {
+function aboutFile({ lastModified, fileSize: size, archivedBytes, metadata, checkpoints }, colour) {
   const live = checkpoints.filter(({ deleted }) => !deleted).length
-  const parts = [moment(lastModified) ?? 'no time', fileSize(size), model(metadata), ...(live > 0 ? [plural(live, 'checkpoint')] : [])]
+  const sizes = archivedBytes === undefined ? fileSize(size) : `${fileSize(size)}, archived ${fileSize(archivedBytes)}`
+  const parts = [moment(lastModified) ?? 'no time', sizes, model(metadata), ...(live > 0 ? [plural(live, 'checkpoint')] : [])]
   return parts.join(colour.dim(' · '))
 }
 

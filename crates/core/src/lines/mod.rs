@@ -13,5 +13,5 @@ pub use digest::{Block, Digest, begins_with, digest};
 pub use lines::Lines;
 pub use reader::{Chunk, LineReader, Passed, cannot_be_json};
 pub use segments::{SEGMENT_BYTES, Segments, Threads, equal_segments};
-pub use source::{LineSource, MAX_LINE_BYTES, ReadError};
+pub use source::{LineSource, MAX_LINE_BYTES, ReadError, SourceReader};
 pub use writer::{AcknowledgeHook, LAST_WRITES, Shared, WriteError, WriteFailure, Writer};

@@ -13,7 +13,8 @@ const MAX_HELPERS: usize = 7;
 
 /// Splits a file into segments of equal size from `start` on. The last one ends where the file ended when it was opened, since a
 /// file that keeps growing would have no end. A line that continues beyond that offset is read to its end. Segments without data are left out:
-/// no line begins in a hole, except at its start, and a size that is only claimed must cost neither time nor memory.
+/// no line begins in a hole, except at its start, and a size that is only claimed must cost neither time nor memory. The segments of an archive are
+/// its frames.
 pub fn equal_segments(
     source: &LineSource,
     start: u64,
@@ -23,7 +24,10 @@ pub fn equal_segments(
         let begin = start + number * SEGMENT_BYTES;
         begin..begin.saturating_add(SEGMENT_BYTES).min(size.max(begin))
     };
-    numbers_with_data(source, start).into_iter().flatten().map(segment)
+    // Threads that read parts of the same frame would wait for each other.
+    let frames = source.frame_ranges(start, SEGMENT_BYTES);
+    let numbers = if frames.is_none() { numbers_with_data(source, start) } else { Vec::new() };
+    frames.into_iter().flatten().chain(numbers.into_iter().flatten().map(segment))
 }
 
 /// The numbers of the segments in which lines can begin, as ranges. There are at most as many ranges as the file has holes.

@@ -5,10 +5,11 @@
 
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::disk::{File, FileKind, Links, Metadata, OsError, expect_regular, input_file, stream};
+use crate::archived::{Content as Archived, FramedFile, Packed, Unpacked, open_either, open_packed};
+use crate::disk::{File, FileKind, Links, Metadata, OsError, expect_regular, stream};
 use crate::task::Cancellation;
 
 /// The longest line that is read, in bytes: V8's longest string. A longer line could not become a JavaScript
@@ -49,9 +50,15 @@ impl ReadError {
     }
 }
 
-/// An open file of lines.
+/// An open file of lines. That of an archived session has the offsets of the session.
 pub struct LineSource {
     content: Content,
+    /// The archive that was opened because there is no file at the path.
+    archive: Option<PathBuf>,
+    /// The size of the archive in bytes, if the file is one.
+    archived_bytes: Option<u64>,
+    /// Whether the unpacked archive has a frame that does not check.
+    is_torn: bool,
     size: u64,
     /// Offset from which on nothing is read.
     end: u64,
@@ -63,6 +70,8 @@ enum Content {
     File(File),
     /// The whole content of a small file, or of a pipe, which can be read only once.
     Memory(Vec<u8>),
+    /// An archived session.
+    Framed(FramedFile),
 }
 
 /// What to do with a pipe.
@@ -73,7 +82,7 @@ enum Pipes {
 }
 
 impl LineSource {
-    /// Opens the file at `path` for reading. `/dev/null` counts as an empty file.
+    /// Opens the file at `path` for reading, or the archive next to it if only that exists. `/dev/null` counts as an empty file.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         Self::open_as(path, Pipes::Refused, KEPT_BYTES)
     }
@@ -98,20 +107,23 @@ impl LineSource {
     /// Presents an open file, which may have no name.
     pub fn of_file(file: File) -> Result<Self, ReadError> {
         let metadata = file.metadata().map_err(|error| failed(&error, "fstat", None))?;
-        let (size, opened) = (metadata.size, SystemTime::now());
-        Ok(LineSource { content: Content::File(file), size, end: u64::MAX, metadata, opened })
+        let (size, content) = (metadata.size, Content::File(file));
+        let (archive, archived_bytes, is_torn, opened) = (None, None, false, SystemTime::now());
+        Ok(LineSource { content, archive, archived_bytes, is_torn, size, end: u64::MAX, metadata, opened })
     }
 
     /// Presents bytes in memory as a file.
     pub fn in_memory(content: Vec<u8>) -> Self {
         let size = content.len() as u64;
         let metadata = Metadata { kind: FileKind::File, size, modified: None, inode: None };
-        LineSource { content: Content::Memory(content), size, end: u64::MAX, metadata, opened: SystemTime::now() }
+        let (archive, archived_bytes, is_torn, opened) = (None, None, false, SystemTime::now());
+        let content = Content::Memory(content);
+        LineSource { content, archive, archived_bytes, is_torn, size, end: u64::MAX, metadata, opened }
     }
 
     /// Opens a file. A regular file is read whole if it is smaller than `kept_bytes`.
     fn open_as(path: &Path, pipes: Pipes, kept_bytes: u64) -> Result<Self, ReadError> {
-        let (file, metadata) = input_file::open(path, Links::Followed).map_err(ReadError::System)?;
+        let (file, metadata, archive) = open_either(path, Links::Followed).map_err(ReadError::System)?;
         let (opened, cancellation) = (SystemTime::now(), Cancellation::current());
         let (content, size) = if metadata.is_file() {
             read_or_keep_open(file, &metadata, kept_bytes, &cancellation)?
@@ -122,7 +134,74 @@ impl LineSource {
         } else {
             return Err(ReadError::System(expect_regular(&metadata, path).err().unwrap_or_else(OsError::directory)));
         };
-        Ok(LineSource { content, size, end: u64::MAX, metadata, opened })
+        let source = LineSource {
+            content,
+            archive,
+            archived_bytes: None,
+            is_torn: false,
+            size,
+            end: u64::MAX,
+            metadata,
+            opened,
+        };
+        source.unarchived(path).map_err(ReadError::System)
+    }
+
+    /// The same file, with the content of the session if it is an archived one.
+    fn unarchived(self, path: &Path) -> Result<Self, OsError> {
+        let packed = match self.content {
+            Content::File(file) => Packed::File(file),
+            Content::Memory(bytes) => Packed::Memory(bytes),
+            Content::Framed(_) => return Ok(self),
+        };
+        let size = self.size;
+        let found = open_packed(packed, size, self.archive.as_deref().unwrap_or(path))?;
+        let with = |content, size| LineSource { content, size, ..self };
+        let archive = match found {
+            Err(Packed::File(file)) => return Ok(with(Content::File(file), size)),
+            Err(Packed::Memory(bytes)) => return Ok(with(Content::Memory(bytes), size)),
+            Ok(archive) => archive.open()?,
+        };
+        let (is_torn, (content, content_size)) = match archive {
+            Archived::Framed(file) => {
+                let size = file.size();
+                (false, (Content::Framed(file), size))
+            }
+            Archived::Unpacked(Unpacked::File(file, size), is_torn) => (is_torn, (Content::File(file), size)),
+            Archived::Unpacked(Unpacked::Memory(bytes), is_torn) => (is_torn, in_memory(bytes)),
+        };
+        Ok(LineSource { archived_bytes: Some(size), is_torn, ..with(content, content_size) })
+    }
+
+    /// Whether it is an archived session of which a frame does not check, as far as it was read.
+    pub fn is_torn(&self) -> bool {
+        match &self.content {
+            Content::Framed(file) => file.is_torn(),
+            _ => self.is_torn,
+        }
+    }
+
+    /// The path of the file that was opened at `path`: of the archive if only that existed.
+    pub fn path_at<'p>(&'p self, path: &'p Path) -> &'p Path {
+        self.archive.as_deref().unwrap_or(path)
+    }
+
+    /// The size of the archive in bytes, if this is an archived session.
+    pub fn archived_bytes(&self) -> Option<u64> {
+        self.archived_bytes
+    }
+
+    /// Reads the file from its beginning to the size that it had when it was opened.
+    pub fn into_reader(self) -> SourceReader {
+        SourceReader { source: self.as_opened(), at: 0 }
+    }
+
+    /// The ranges that can be read without reading others, from `start` on, if the file consists of such: those of an archive.
+    pub(crate) fn frame_ranges(&self, start: u64, least: u64) -> Option<Vec<Range<u64>>> {
+        match &self.content {
+            Content::Framed(file) => Some(file.ranges(start, least)),
+            _ => None,
+        }
     }
 
     /// Size of the file in bytes when it was opened.
@@ -145,7 +224,7 @@ impl LineSource {
     pub fn next_data(&self, offset: u64) -> u64 {
         match &self.content {
             Content::File(file) => file.next_data(offset).map_or(offset, |data| data.max(offset)),
-            Content::Memory(_) => offset,
+            Content::Memory(_) | Content::Framed(_) => offset,
         }
     }
 
@@ -170,6 +249,11 @@ impl LineSource {
                 read_exact_onto(scratch, length, file, offset)?;
                 Ok(scratch)
             }
+            Content::Framed(_) => {
+                scratch.clear();
+                self.append_bytes_at(offset, length, scratch)?;
+                Ok(scratch)
+            }
             Content::Memory(content) => {
                 let start = usize::try_from(offset).map_err(|_| ReadError::Changed)?;
                 let end = start.checked_add(length).ok_or(ReadError::Changed)?;
@@ -186,6 +270,18 @@ impl LineSource {
                 bytes.extend_from_slice(self.bytes_at(offset, length, &mut Vec::new())?);
                 Ok(())
             }
+            Content::Framed(file) => {
+                let start = bytes.len();
+                bytes.resize(start + length, 0);
+                let (mut filled, mut at) = (start, offset);
+                while filled < bytes.len() {
+                    match file.read_at(&mut bytes[filled..], at).map_err(ReadError::System)? {
+                        0 => return Err(ReadError::Changed),
+                        count => (filled, at) = (filled + count, at + count as u64),
+                    }
+                }
+                Ok(())
+            }
         }
     }
 
@@ -200,6 +296,7 @@ impl LineSource {
                     result => return result.map_err(|error| failed(&error, "read", None)),
                 }
             },
+            Content::Framed(file) => file.read_at(buffer, offset).map_err(ReadError::System),
             Content::Memory(content) => {
                 let rest = usize::try_from(offset).ok().and_then(|start| content.get(start..)).unwrap_or_default();
                 let count = rest.len().min(buffer.len());
@@ -207,6 +304,30 @@ impl LineSource {
                 Ok(count)
             }
         }
+    }
+}
+
+/// Reads a file from its beginning.
+pub struct SourceReader {
+    source: LineSource,
+    at: u64,
+}
+
+impl SourceReader {
+    /// The file.
+    pub fn into_source(self) -> LineSource {
+        self.source
+    }
+}
+
+impl io::Read for SourceReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read_at(buffer, self.at).map_err(|error| match error {
+            ReadError::System(error) if error.errno != 0 => io::Error::from_raw_os_error(-error.errno),
+            other => io::Error::other(other),
+        })?;
+        self.at += count as u64;
+        Ok(count)
     }
 }
 

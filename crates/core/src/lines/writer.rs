@@ -57,6 +57,14 @@ pub enum WriteError {
         /// The path of the file.
         path: PathBuf,
     },
+    /// The session is archived, and could not be restored.
+    #[error("{message}")]
+    Archived {
+        /// The code of the reason.
+        code: &'static str,
+        /// The reason.
+        message: String,
+    },
 }
 
 impl WriteError {
@@ -68,6 +76,7 @@ impl WriteError {
             WriteError::LockLost { .. } => "SessionLockLost",
             WriteError::SequenceExhausted => "SequenceExhausted",
             WriteError::Replaced { .. } => "FileReplaced",
+            WriteError::Archived { code, .. } => code,
         }
     }
 }

@@ -23,6 +23,6 @@ pub use read::{
     read_header_summary, read_preview, read_summary, read_title, skipped_content,
 };
 pub use record::{
-    FileNameForm, ForkError, ForkSource, ForkTarget, HistoryError, ITEM_HASH_BYTES, ItemHash, Record, Recorder,
-    RecorderConfig, Tail, Watched, fork,
+    ArchiveError, Archived, FileNameForm, ForkError, ForkSource, ForkTarget, HistoryError, ITEM_HASH_BYTES, ItemHash,
+    Record, Recorder, RecorderConfig, Tail, Watched, archive, fork, remove, restore,
 };

@@ -232,7 +232,9 @@ impl Writer {
             task.report(self.progress.add(count as u64))?;
         }
         match &file.origin {
-            ByteSource::File(disk, _, known) if left > 0 || fingerprint.finish_128() != *known => {
+            ByteSource::File(disk, _, known) | ByteSource::Archive(disk, known)
+                if left > 0 || fingerprint.finish_128() != *known =>
+            {
                 Err(source_changed(disk))
             }
             _ => Ok(()),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bundle::format::{BundleCode, BundleError, ListedFile};
 use crate::bundle::read::open_file;
+use crate::lines::{LineSource, ReadError};
 
 /// Where the bytes of a planned file come from.
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub(crate) enum ByteSource {
     Bytes(Vec<u8>),
     /// A file on disk: its path, the offset of the first byte, and a fingerprint to detect changes.
     File(PathBuf, u64, u128),
+    /// An archived session, whose content is exported: its path, and a fingerprint of the content.
+    Archive(PathBuf, u128),
 }
 
 /// A file that will be part of the bundle.
@@ -43,8 +46,17 @@ impl PlannedFile {
                 file.seek(SeekFrom::Start(*offset)).map_err(|error| BundleError::system(&error, "read", None))?;
                 Ok(Box::new(file.take(self.listed.size)))
             }
+            ByteSource::Archive(path, _) => Ok(Box::new(open_session(path)?.into_reader().take(self.listed.size))),
         }
     }
+}
+
+/// Opens a session's file or archive.
+pub(crate) fn open_session(path: &Path) -> Result<LineSource, BundleError> {
+    LineSource::open(path).map_err(|error| match error {
+        ReadError::System(error) => error.into(),
+        other => BundleError::new(BundleCode::SourceInvalid, other.to_string()),
+    })
 }
 
 /// The error for a source file that was changed after it was hashed.

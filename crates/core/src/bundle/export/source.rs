@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use super::file_hash::FileHasher;
 use super::hashing_reader::HashingReader;
-use super::planned_file::{ByteSource, PlannedFile, source_changed};
+use super::planned_file::{ByteSource, PlannedFile, open_session, source_changed};
+use crate::archived::{is_archived, resolve};
 use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, BundlePath, EVENT_LOG, Limits, ListedFile, LogExtent, Metadata, Partial,
     REDACTIONS, RedactionList, RunSummary, SESSION_LOG, SignaturePolicy, blob_path, metadata, of_run, path,
@@ -111,7 +112,7 @@ pub(super) fn plan(
     limits: &Limits,
     task: &mut Task<'_>,
 ) -> Result<ExportPlan, BundleError> {
-    let path = source.path.as_path();
+    let path = &*resolve(&source.path);
     let metadata = files::metadata(path)?;
     let mut planner =
         Planner { source, hasher: FileHasher::new(prefilter), limits, task, progress: Progress::default() };
@@ -158,12 +159,22 @@ impl Planner<'_, '_> {
         }
         let redactions = self.source.redactions(parent(file), file.ends_with(SESSION_LOG), self.limits)?;
         let mut session = CheckedSession::for_export();
-        let (mut input, size) = open_file(file)?;
-        self.progress.total = size;
-        // A size that is only claimed must not be read.
-        self.limits.check_total(size)?;
         let limits = *self.limits;
-        let planned = self.hash_file(&mut input, file, 0, size, |content| session.read(content, &limits))?;
+        let mut read = |content: &mut HashingReader<'_>| session.read(content, &limits);
+        let planned = if is_archived(file) {
+            let source = open_session(file)?;
+            self.progress.total = source.size();
+            limits.check_total(source.size())?;
+            let (listed, fingerprint, candidates) = self.hash(&mut source.into_reader(), read)?;
+            PlannedFile { listed, origin: ByteSource::Archive(file.to_path_buf(), fingerprint), candidates }
+        } else {
+            let (mut input, size) = open_file(file)?;
+            self.progress.total = size;
+            // A size that is only claimed must not be read.
+            limits.check_total(size)?;
+            self.hash_file(&mut input, file, 0, size, &mut read)?
+        };
+        let size = planned.listed.size;
         let Some(id) = session.session_id else {
             let message = format!("{} is no session: its first line is no session_start", file.display());
             return Err(BundleError::new(BundleCode::NotABundle, message));
@@ -362,24 +373,35 @@ impl Planner<'_, '_> {
         size: u64,
         read: impl FnOnce(&mut HashingReader<'_>) -> Result<(), BundleError>,
     ) -> Result<PlannedFile, BundleError> {
+        let (listed, fingerprint, candidates) = self.hash(&mut input.take(size), read)?;
+        if listed.size != size {
+            return Err(source_changed(disk));
+        }
+        Ok(PlannedFile { listed, origin: ByteSource::File(disk.to_path_buf(), offset, fingerprint), candidates })
+    }
+
+    /// Hashes a file while `read` parses it. Returns its fingerprint and the candidates of the prefilter too.
+    fn hash(
+        &mut self,
+        input: &mut dyn Read,
+        read: impl FnOnce(&mut HashingReader<'_>) -> Result<(), BundleError>,
+    ) -> Result<(ListedFile, u128, Option<Vec<u64>>), BundleError> {
         let (task, progress) = (&mut *self.task, &mut self.progress);
         let mut tick = |bytes| {
             progress.bytes += bytes;
             // Planning is the first half of the work; writing reads everything again.
             Ok(task.report(Progress { bytes: progress.bytes / 2, total: progress.total, files: 0 })?)
         };
-        let mut limited = input.take(size);
-        let mut content = HashingReader::new(&mut limited, &mut self.hasher, None, &mut tick).with_fingerprint();
+        let mut content = HashingReader::new(input, &mut self.hasher, None, &mut tick).with_fingerprint();
         if let Err(error) = read(&mut content) {
             return Err(content.take_error().unwrap_or(error));
         }
         let result = content.finish()?;
-        if result.size != size {
-            return Err(source_changed(disk));
-        }
-        let listed = ListedFile { sha256: result.hashed.sha256, size };
-        let origin = ByteSource::File(disk.to_path_buf(), offset, result.fingerprint);
-        Ok(PlannedFile { listed, origin, candidates: result.hashed.candidates })
+        Ok((
+            ListedFile { sha256: result.hashed.sha256, size: result.size },
+            result.fingerprint,
+            result.hashed.candidates,
+        ))
     }
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::import::unpack;
 use super::import_error::ImportError;
 use super::verify::{VerifyOptions, verify};
+use crate::archived::is_archived;
 use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, MANIFEST, METADATA, Manifest, REDACTIONS, RedactionList, SIGNATURE, metadata,
     signed,
@@ -95,11 +96,11 @@ pub fn is_bundle(path: &Path) -> bool {
     (is_directory(path) && exists(&path.join(MANIFEST))) || is_archive(path)
 }
 
-/// Whether `path` must be opened as an archive. The first bytes of a file decide. If they are neither those of an archive nor of a
+/// Whether `path` must be opened as the archive of a bundle, which that of a session is not. The first bytes of a file decide. If they are neither those of an archive nor of a
 /// recording, or can't be read, the name decides, so that the error fits what the caller meant.
 pub fn is_archive(path: &Path) -> bool {
     match sniff::beginning_of(path) {
-        Some(beginning) if sniff::is_archive(&beginning) => true,
+        Some(beginning) if sniff::is_archive(&beginning) => !is_archived(path),
         Some(beginning) if sniff::may_be_recording(&beginning) => false,
         _ => crate::bundle::export::is_archive(path),
     }

@@ -200,7 +200,9 @@ impl Pass<'_, '_, '_> {
             if is_last {
                 return match &file.origin {
                     // The candidates are only valid for the bytes that were hashed.
-                    ByteSource::File(disk, _, known) if candidates.is_some() && fingerprint.finish_128() != *known => {
+                    ByteSource::File(disk, _, known) | ByteSource::Archive(disk, known)
+                        if candidates.is_some() && fingerprint.finish_128() != *known =>
+                    {
                         Err(source_changed(disk))
                     }
                     _ => Ok(lines.is_hit),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::archived::resolve;
 use crate::diff::error::{Damage, Side};
 use crate::disk::{InputFile, OsError, files};
 use crate::run::{Redactions, RunDirectory};
@@ -57,10 +58,12 @@ impl Source {
     /// The recording at `path`: a directory is a run, a file that begins like a run's log is that log, and any other file is
     /// a session.
     pub fn find(path: &Path) -> Result<Self, OsError> {
-        let metadata = files::metadata(path)?;
+        let found = resolve(path);
+        let metadata = files::metadata(&found)?;
         if metadata.is_directory() {
             return Ok(Self::run(path));
         }
+        let path = &*found;
         if metadata.is_file() && InputFile::open(path)?.read_up_to(LOG_BEGINS.len() as u64)? == LOG_BEGINS {
             let root = path.parent().unwrap_or(Path::new(""));
             return Ok(Self::of(SourceKind::Run, path, root, path.to_owned()));

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_types)]
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::time::SystemTime;
 
 use crate::disk::system::{Metadata, OpenFile};
 
@@ -114,6 +115,14 @@ impl File {
 
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.opened().metadata()
+    }
+
+    pub fn set_modified(&self, time: SystemTime) -> io::Result<()> {
+        self.opened().set_modified(time)
+    }
+
+    pub fn mode(&self) -> Option<u32> {
+        self.opened().mode()
     }
 
     #[cfg(unix)]

@@ -73,6 +73,11 @@ pub fn remove_file(path: &Path) -> Result<(), OsError> {
     file_system(path).remove_file(path).map_err(failed("unlink", path))
 }
 
+/// Renames a file, replacing one at `to`. Errors name `to`.
+pub fn rename(from: &Path, to: &Path) -> Result<(), OsError> {
+    file_system(from).rename(from, to).map_err(failed("rename", to))
+}
+
 fn failed(syscall: &'static str, path: &Path) -> impl Fn(io::Error) -> OsError {
     move |error| OsError::new(&error, syscall, Some(path))
 }

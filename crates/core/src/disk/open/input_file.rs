@@ -42,6 +42,11 @@ impl InputFile {
         &self.file
     }
 
+    /// The open file, of which reads no longer fail when the work is cancelled.
+    pub fn into_file(self) -> File {
+        self.file
+    }
+
     /// The current metadata of the file.
     pub fn metadata(&self) -> Result<Metadata, OsError> {
         self.file.metadata().map_err(|error| OsError::new(&error, "fstat", None))

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::fs::TryLockError;
 use std::io::{self, SeekFrom};
+use std::time::SystemTime;
 
 use super::metadata::Metadata;
 
@@ -55,6 +56,16 @@ pub trait OpenFile: Debug + Send + Sync {
 
     /// The current metadata of the file.
     fn metadata(&self) -> io::Result<Metadata>;
+
+    /// Sets the time of the last change of the content. Where that can't be set, nothing happens.
+    fn set_modified(&self, _time: SystemTime) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// The permissions of the file. `None` if the system has none.
+    fn mode(&self) -> Option<u32> {
+        None
+    }
 
     /// Takes the file's advisory lock, without waiting. Closing the file releases it, at the latest at the end of the process.
     fn try_lock(&self) -> Result<(), TryLockError>;

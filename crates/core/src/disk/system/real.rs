@@ -5,6 +5,7 @@
 use std::fs::{self, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::file_system::{FileSystem, Names};
 use super::metadata::{FileKind, Inode, Metadata};
@@ -260,6 +261,16 @@ impl OpenFile for fs::File {
 
     fn metadata(&self) -> io::Result<Metadata> {
         fs::File::metadata(self).map(|metadata| metadata_of(&metadata))
+    }
+
+    fn set_modified(&self, time: SystemTime) -> io::Result<()> {
+        fs::File::set_modified(self, time)
+    }
+
+    #[cfg(unix)]
+    fn mode(&self) -> Option<u32> {
+        use std::os::unix::fs::PermissionsExt;
+        fs::File::metadata(self).ok().map(|metadata| metadata.permissions().mode() & 0o777)
     }
 
     fn try_lock(&self) -> Result<(), TryLockError> {

@@ -9,6 +9,7 @@ use std::vec::IntoIter;
 
 use super::replay::{Replay, ReplayError};
 use super::snapshot::Snapshots;
+use crate::archived::resolve;
 use crate::disk::files;
 use crate::lines::Threads;
 use crate::session::fold::FoldOptions;
@@ -62,7 +63,7 @@ impl Describing {
     pub fn new(paths: impl IntoIterator<Item = PathBuf>, options: DescribeOptions) -> Self {
         let files = paths.into_iter().enumerate().map(|(index, path)| {
             // If the file can't be read, its replay reports why.
-            let size = files::metadata(&path).map_or(0, |metadata| metadata.size);
+            let size = files::metadata(&resolve(&path)).map_or(0, |metadata| metadata.size);
             SessionFile { index, path, size }
         });
         let (large, small): (Vec<_>, Vec<_>) = files.partition(|file| file.size >= LARGE_BYTES);

@@ -4,7 +4,8 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use crate::disk::{BOM, File, Links, Metadata, OsError, files, input_file};
+use crate::archived::{Archive, Packed, open_either, open_packed, resolve};
+use crate::disk::{BOM, Links, Metadata, OsError, ZSTD_MAGIC, files, input_file};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, ReadError, cannot_be_json};
 use crate::session::format::{Body, Line, Mode, read_line, read_start_payload};
@@ -44,8 +45,10 @@ pub enum HeaderError {
 /// A session as a listing shows it.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// Size of the file in bytes.
+    /// Size of the session in bytes.
     pub size: u64,
+    /// Size of the archive in bytes, if the session is archived.
+    pub archived: Option<u64>,
     /// When it was last written, in milliseconds since 1970; 0 if the system does not report it.
     pub modified: f64,
     /// JSON text of the payload of its `session_start`.
@@ -68,19 +71,43 @@ fn read(
     path: &Path,
     read_on: impl FnOnce(&Path, &[u8]) -> Result<Vec<u8>, HeaderError>,
 ) -> Result<Summary, HeaderError> {
-    match files::metadata(path) {
+    match files::metadata(&resolve(path)) {
         Ok(metadata) if metadata.is_directory() => return Err(HeaderError::Directory),
         Ok(metadata) if !metadata.is_file() => return Err(HeaderError::NotAFile),
         _ => {}
     }
-    let (mut file, metadata) = input_file::open(path, Links::Followed).map_err(ReadError::System)?;
+    let (mut file, metadata, archive) = open_either(path, Links::Followed).map_err(ReadError::System)?;
     input_file::expect_regular(&metadata, path).map_err(ReadError::System)?;
-    let line = match first_line(&mut file).map_err(|error| failed(&error, "read", None))? {
+    let mut found = first_line(&mut file, metadata.size).map_err(|error| failed(&error, "read", None))?;
+    let (mut size, mut archived) = (metadata.size, None);
+    if found.beginning().starts_with(&ZSTD_MAGIC) {
+        let packed = open_packed(Packed::File(file), size, archive.as_deref().unwrap_or(path));
+        if let Ok(archive) = packed.map_err(ReadError::System)? {
+            (size, archived) = (archive.size().map_err(ReadError::System)?, Some(metadata.size));
+            found = first_archived_line(&archive, size).map_err(ReadError::System)?;
+        }
+    }
+    let line = match found {
         FirstLine::Whole(line) => line,
         FirstLine::Prefix(beginning) => read_on(path, &beginning)?,
     };
-    let payload = payload_of(&line).ok_or_else(|| problem_of(&line, metadata.size == line.len() as u64))?.to_vec();
-    Ok(Summary { size: metadata.size, modified: modified(&metadata), payload })
+    let payload = payload_of(&line).ok_or_else(|| problem_of(&line, size == line.len() as u64))?.to_vec();
+    Ok(Summary { size, archived, modified: modified(&metadata), payload })
+}
+
+/// The first line of an archive with content of this size.
+fn first_archived_line(archive: &Archive, size: u64) -> Result<FirstLine, OsError> {
+    let mut limit = FIRST_READ_BYTES;
+    loop {
+        let content = archive.beginning(limit)?;
+        let is_end = content.len() < limit;
+        // Reading from memory does not fail.
+        if is_end || limit >= HEADER_BYTES || content.contains(&b'\n') {
+            let size = if is_end { content.len() as u64 } else { size };
+            return Ok(first_line(&mut &content[..], size).unwrap_or(FirstLine::Whole(Vec::new())));
+        }
+        limit *= 16;
+    }
 }
 
 fn failed(error: &io::Error, syscall: &'static str, path: Option<&Path>) -> HeaderError {
@@ -133,7 +160,15 @@ enum FirstLine {
     Prefix(Vec<u8>),
 }
 
-fn first_line(file: &mut File) -> io::Result<FirstLine> {
+impl FirstLine {
+    fn beginning(&self) -> &[u8] {
+        let (FirstLine::Whole(line) | FirstLine::Prefix(line)) = self;
+        line
+    }
+}
+
+/// The first line of a file of this size.
+fn first_line(file: &mut impl Read, size: u64) -> io::Result<FirstLine> {
     let mut line = vec![0; FIRST_READ_BYTES];
     let mut filled = 0;
     loop {
@@ -151,7 +186,7 @@ fn first_line(file: &mut File) -> io::Result<FirstLine> {
         }
         if filled == HEADER_BYTES {
             // Not a byte more is read: the file's size shows whether the line ends here.
-            if file.metadata()?.size == HEADER_BYTES as u64 {
+            if size == HEADER_BYTES as u64 {
                 break;
             }
             return Ok(FirstLine::Prefix(line));

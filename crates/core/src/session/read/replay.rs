@@ -135,7 +135,7 @@ impl Replay {
     ) -> Result<Self, ReplayError> {
         let source = Arc::new(LineSource::open_or_drain(path)?);
         let mut effect = Effect::default();
-        let place = if options.through_seq.is_none() { snapshots.place_of(path) } else { None };
+        let place = if options.through_seq.is_none() { snapshots.place_of(source.path_at(path)) } else { None };
         let builder = place.map(|place| {
             let mut builder = SnapshotBuilder { place, blocks: Vec::new(), effect: None, is_current: false };
             if let Some(loaded) = snapshot::load(&builder.place, &source, &options, threads) {

@@ -163,7 +163,7 @@ fn plain(path: &Path) -> &Path {
 }
 
 /// The path of the snapshot next to the file at `path`.
-pub(super) fn path_of(path: &Path) -> PathBuf {
+pub(crate) fn path_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".snap");
     name.into()

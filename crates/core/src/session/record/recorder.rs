@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::archive;
 use super::in_force::{HistoryError, InForce, ItemHash, Tail};
 use crate::clock::Clock;
 use crate::disk::{Durability, FileLock, LockError, OsError, Target, files, new_directory};
@@ -365,7 +366,7 @@ impl Recorder {
         self.writer.abandon(error, Some(path), buffered);
     }
 
-    /// Continues the session in `path`, whose last record has the number `last_seq`. The recorder's own `session_start` is dropped;
+    /// Continues the session in `path`, whose last record has the number `last_seq`. An archived session is restored first. The recorder's own `session_start` is dropped;
     /// other buffered events follow that record. Returns false if the session can't be resumed, also for want of numbers.
     pub fn resume(&self, path: PathBuf, last_seq: f64) -> bool {
         let mut state = self.lock();
@@ -378,6 +379,11 @@ impl Recorder {
             return self.fail_exhausted(&mut state, 0);
         }
         state.seq = last_seq;
+        let owner = self.config.exclusive_owner.as_deref().unwrap_or("a recorder");
+        let path = match archive::to_append_to(path.clone(), owner) {
+            Ok(path) => path,
+            Err(error) => return self.fail(&mut state, error.into(), path, 0),
+        };
         state.in_force = None;
         self.writer.tap_with(None);
         let Ok(resumed) = self.start_writing::<&[u8]>(&mut state, Target::new(path), None);

@@ -1,0 +1,251 @@
+// keepSessions: archives and deletes what a policy says, and nothing else.
+
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { fc, test } from '../support/property';
+import { SessionRecordingService, acquireSessionLock, archiveSession, keepSessions, listSessions, replaySession } from '../../index.js';
+import type { KeepPolicy, KeepReport } from '../../index.js';
+import { PROJECT_HASH, content } from '../support/session-file.js';
+import { checkpoint, checkpointDeleted, sessionWith } from '../support/project-files.js';
+import { DEAD_PID, lockOf, writeLock } from '../support/session-locks.js';
+import { directoryOf } from '../support/file-directory.js';
+
+const DAY = 86_400_000;
+
+/** Text of about this many bytes, which compresses. */
+const text = (id: string, bytes = 20_000) => sessionWith(id, content('some words '.repeat(bytes / 11)));
+
+/** A directory of sessions of these ages in days, whose ids are their names. */
+function aged(ages: Record<string, number>, texts: Record<string, string> = {}): string {
+  const directory = directoryOf();
+  for (const [id, days] of Object.entries(ages)) write(directory, id, days, texts[id]);
+  return directory;
+}
+
+function write(directory: string, id: string, days: number, content = text(id)): string {
+  const path = join(directory, `session-${id}.jsonl`);
+  writeFileSync(path, content);
+  age(path, days);
+  return path;
+}
+
+function age(path: string, days: number): void {
+  const time = new Date(Date.now() - days * DAY);
+  utimesSync(path, time, time);
+}
+
+const idsOf = (list: { sessionId: string }[]) => list.map(({ sessionId }) => sessionId);
+const reasonsOf = ({ left }: KeepReport) => Object.fromEntries(left.map(({ filePath, reason }) => [/session-([^/]+?)\.jsonl/.exec(filePath)?.[1] ?? filePath, reason]));
+const bytesIn = (directory: string) =>
+  readdirSync(directory).filter((name) => /\.jsonl(\.zst)?$/.test(name)).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
+
+describe('by default', () => {
+  test('sessions of a week are archived and nothing is deleted', async () => {
+    const directory = aged({ young: 0, days: 6, week: 8, year: 400 });
+    const bytesBefore = bytesIn(directory);
+    const report = await keepSessions(directory);
+    expect([idsOf(report.archived), report.deleted, report.left]).toStrictEqual([['year', 'week'], [], []]);
+    expect(readdirSync(directory).sort()).toStrictEqual(['session-days.jsonl', 'session-week.jsonl.zst', 'session-year.jsonl.zst', 'session-young.jsonl']);
+    expect(report).toMatchObject({ sessions: 4, bytesBefore, bytesAfter: bytesIn(directory), withinLimits: true, removed: { locks: 0, snapshots: 0, temporaries: 0 } });
+    const [{ filePath, bytes, bytesLeft }] = report.archived as [KeepReport['archived'][0]];
+    expect([filePath, bytes, bytesLeft]).toStrictEqual([join(directory, 'session-year.jsonl.zst'), Buffer.byteLength(text('year')), statSync(filePath).size]);
+    expect(await keepSessions(directory)).toMatchObject({ archived: [], deleted: [], left: [] });
+  });
+
+  test('a directory that is missing is empty', async () => {
+    const directory = join(directoryOf(), 'none');
+    expect(await keepSessions([directory, directory])).toStrictEqual({
+      archived: [], deleted: [], left: [], removed: { locks: 0, snapshots: 0, temporaries: 0 }, sessions: 0, bytesBefore: 0, bytesAfter: 0, withinLimits: true,
+    });
+    expect(existsSync(directory)).toBe(false);
+  });
+});
+
+describe('never touched are', () => {
+  const policy: KeepPolicy = { archiveAfter: '2d', deleteAfter: '30d' };
+
+  test('sessions in use, wanted ones, and those younger than minAge', async () => {
+    const directory = aged({ locked: 40, exclusive: 3, wanted: 50, thrown: 60, plain: 40, future: -3 });
+    const lock = await acquireSessionLock(directory, 'locked');
+    const recorder = new SessionRecordingService({ sessionId: 'exclusive', projectHash: PROJECT_HASH, chatsDir: directory, workspaceDirs: [], provider: 'p', model: 'm', exclusive: true });
+    recorder.initializeForResume(join(directory, 'session-exclusive.jsonl'), 2);
+    const keep = ({ sessionId }: { sessionId: string }) => {
+      if (sessionId === 'thrown') throw new Error('by the caller');
+      return sessionId === 'wanted';
+    };
+    const reasons = { locked: 'InUse', exclusive: 'InUse', wanted: 'Wanted', thrown: 'Failed' };
+    for (const dryRun of [true, false]) {
+      const report = await keepSessions(directory, policy, { keep, dryRun });
+      expect([idsOf(report.deleted), report.archived, reasonsOf(report)]).toStrictEqual([['plain'], [], reasons]);
+      expect(report.left.find(({ reason }) => reason === 'Failed')!.message).toBe('by the caller');
+    }
+    await recorder.dispose();
+    await lock.release();
+    const report = await keepSessions(directory, { ...policy, minAge: '45d', archiveAfter: 0 }, { keep: () => false });
+    expect([idsOf(report.deleted), reasonsOf(report)]).toStrictEqual([['thrown', 'wanted'], { locked: 'Young', exclusive: 'Young' }]);
+    expect(readdirSync(directory)).toContain('session-future.jsonl');
+  });
+
+  test('files that are no sessions, links, and what is in directories below', async () => {
+    const directory = aged({ real: 9 });
+    const elsewhere = aged({ elsewhere: 9 });
+    mkdirSync(join(directory, 'below'));
+    write(join(directory, 'below'), 'below', 9);
+    mkdirSync(join(directory, 'directory.jsonl'));
+    write(directory, 'broken', 9, 'no session\n');
+    write(directory, 'young-broken', 0, 'no session\n');
+    symlinkSync(join(elsewhere, 'session-elsewhere.jsonl'), join(directory, 'session-link.jsonl'));
+    writeFileSync(join(directory, 'notes.txt'), 'x');
+    const report = await keepSessions(directory);
+    expect([idsOf(report.archived), reasonsOf(report), report.sessions]).toStrictEqual([['real'], { broken: 'Unreadable' }, 1]);
+    expect(readdirSync(elsewhere)).toStrictEqual(['session-elsewhere.jsonl']);
+    expect(readdirSync(join(directory, 'below'))).toStrictEqual(['session-below.jsonl']);
+  });
+});
+
+describe('deleting', () => {
+  test('takes archived sessions too, but none with live checkpoints', async () => {
+    const texts = { live: sessionWith('live', content('x'), checkpoint('c', 'n')), dead: sessionWith('dead', content('x'), checkpoint('c', 'n'), checkpointDeleted('c')) };
+    const directory = aged({ live: 100, dead: 100, archived: 100, recent: 10 }, texts);
+    await archiveSession(join(directory, 'session-archived.jsonl'));
+    writeFileSync(join(directory, 'session-archived.jsonl.zst.snap'), 'any');
+    for (const dryRun of [true, false]) {
+      const report = await keepSessions(directory, { deleteAfter: '90d' }, { dryRun });
+      expect([idsOf(report.deleted).sort(), idsOf(report.archived).sort(), reasonsOf(report)]).toStrictEqual([['archived', 'dead'], ['live', 'recent'], { live: 'HasCheckpoints' }]);
+    }
+    expect(readdirSync(directory).sort()).toStrictEqual(['session-live.jsonl.zst', 'session-recent.jsonl.zst']);
+    expect((await replaySession(join(directory, 'session-live.jsonl'))).ok).toBe(true);
+  });
+
+  test('leaves what does not replay', async () => {
+    const directory = aged({ corrupt: 100 }, { corrupt: sessionWith('corrupt').replace('"provider":"anthropic"', '"provider":""') });
+    const report = await keepSessions(directory, { archiveAfter: null, deleteAfter: '90d' });
+    expect([report.deleted, reasonsOf(report)]).toStrictEqual([[], { corrupt: 'Unreadable' }]);
+  });
+});
+
+describe('limits', () => {
+  test('of bytes archive the oldest until they fit', async () => {
+    const directory = aged({ a: 5, b: 4, c: 3, d: 2 });
+    const maxBytes = bytesIn(directory) - 30_000;
+    const report = await keepSessions(directory, { archiveAfter: null, maxBytes });
+    expect([idsOf(report.archived), report.deleted, report.withinLimits, report.left]).toStrictEqual([['a', 'b'], [], true, []]);
+    expect(report.bytesAfter).toBe(bytesIn(directory));
+  });
+
+  test('delete the oldest only with deleteToFit', async () => {
+    const directory = aged({ a: 5, b: 4, c: 3, d: 0 });
+    const policy = { archiveAfter: null, maxBytes: 100 };
+    const kept = await keepSessions(directory, policy);
+    expect([idsOf(kept.archived), kept.deleted, kept.withinLimits, reasonsOf(kept)]).toStrictEqual([['a', 'b', 'c'], [], false, { d: 'Young' }]);
+    const fitted = await keepSessions(directory, { ...policy, maxBytes: statSync(join(directory, 'session-d.jsonl')).size + 10, deleteToFit: true });
+    expect([idsOf(fitted.deleted), fitted.withinLimits, fitted.sessions]).toStrictEqual([['a', 'b', 'c'], true, 4]);
+  });
+
+  test('of sessions count archived ones', async () => {
+    const directory = aged({ a: 50, b: 40, c: 3, d: 2 });
+    expect(await keepSessions(directory, { maxSessions: 3 })).toMatchObject({ deleted: [], withinLimits: false });
+    const report = await keepSessions(directory, { maxSessions: 3, deleteToFit: true });
+    expect([idsOf(report.deleted), report.withinLimits]).toStrictEqual([['a'], true]);
+    expect(readdirSync(directory)).toHaveLength(3);
+  });
+
+  test('count all directories together', async () => {
+    const [one, other] = [aged({ a: 5, c: 3 }), aged({ b: 4, d: 2 })];
+    const report = await keepSessions([one, other, one], { archiveAfter: null, maxSessions: 1, deleteToFit: true });
+    expect([idsOf(report.deleted), report.sessions]).toStrictEqual([['a', 'b', 'c'], 4]);
+  });
+});
+
+test('a dry run reports what a run does, and changes nothing', async () => {
+  const directory = aged({ a: 100, b: 20, c: 10, d: 0 }, { a: sessionWith('a', content('x'), checkpoint('c', 'n')) });
+  writeLock(directory, lockOf(DEAD_PID, { sessionId: 'gone' }), { id: 'gone' });
+  const left = join(directory, '.session-tape-abcdef.archive');
+  writeFileSync(left, 'x');
+  age(left, 1);
+  writeFileSync(join(directory, 'session-none.jsonl.snap'), 'session-tape snapshot 3, version');
+  const names = readdirSync(directory).sort();
+  const policy: KeepPolicy = { deleteAfter: '15d' };
+  const dry = await keepSessions(directory, policy, { dryRun: true });
+  expect(readdirSync(directory).sort()).toStrictEqual(names);
+  const { archived, bytesAfter, ...rest } = await keepSessions(directory, policy);
+  expect(dry).toMatchObject({ ...rest, archived: archived.map(({ bytesLeft, ...one }) => one) });
+  expect(rest.removed).toStrictEqual({ locks: 1, snapshots: 1, temporaries: 1 });
+  expect(rest.left.map(({ reason }) => reason)).toStrictEqual(['HasCheckpoints']);
+  expect(bytesAfter).toBe(bytesIn(directory));
+});
+
+test('two runs at once deal with each session once', async () => {
+  const ids = Array.from({ length: 12 }, (_, n) => `s${n}`);
+  const directory = aged(Object.fromEntries(ids.map((id, n) => [id, 10 + n])));
+  const reports = await Promise.all([keepSessions(directory), keepSessions(directory), keepSessions([directory])]);
+  const archived = reports.flatMap((report) => idsOf(report.archived));
+  expect(archived.sort()).toStrictEqual([...ids].sort());
+  for (const { left } of reports) expect(left.every(({ reason }) => reason === 'InUse' || reason === 'Changed')).toBe(true);
+  const { sessions } = await listSessions(directory);
+  expect(sessions.every((session) => session.archived === true) && sessions.length).toBe(12);
+});
+
+test('an abort ends the work between two sessions', async () => {
+  const directory = aged({ a: 12, b: 11, c: 10, d: 9, e: 8 });
+  const controller = new AbortController();
+  const reason = new Error('enough');
+  const seen: number[] = [];
+  const run = keepSessions(directory, {}, { signal: controller.signal, onProgress: ({ files }) => { seen.push(files!); if (seen.length === 1) controller.abort(reason); } });
+  await expect(run).rejects.toBe(reason);
+  const { sessions } = await listSessions(directory);
+  expect(sessions).toHaveLength(5);
+  expect(sessions.filter(({ archived }) => archived).length).toBeLessThan(4);
+  expect(readdirSync(directory).filter((name) => !/^session-.\.jsonl(\.zst)?$/.test(name))).toStrictEqual([]);
+  const thrown = new Error('from onProgress');
+  await expect(keepSessions(directory, {}, { onProgress: () => { throw thrown; } })).rejects.toBe(thrown);
+});
+
+test('wrong arguments are named', () => {
+  const duration = "a number of milliseconds, 0 or more, or a duration such as '36h', '7d' or '2w'";
+  expect(() => keepSessions(7 as never)).toThrow('where must be a non-empty string, got 7');
+  expect(() => keepSessions(['a', ''])).toThrow(TypeError);
+  expect(() => keepSessions('x', { minAge: '7' as never })).toThrow(`policy.minAge must be ${duration}, got '7'`);
+  expect(() => keepSessions('x', { archiveAfter: -1 })).toThrow(`policy.archiveAfter must be ${duration}, got -1`);
+  expect(() => keepSessions('x', { deleteAfter: '1m' as never })).toThrow(TypeError);
+  expect(() => keepSessions('x', { maxSessions: 1.5 })).toThrow('policy.maxSessions must be a safe integer, 0 or more, got 1.5');
+  expect(() => keepSessions('x', { maxBytes: NaN })).toThrow(TypeError);
+  expect(() => keepSessions('x', {}, { keep: 1 as never })).toThrow('options.keep must be a function, if it is given, got 1');
+});
+
+const policies = fc.record({
+  archiveAfter: fc.constantFrom(null, '2d', '5d', 3 * DAY), deleteAfter: fc.constantFrom(null, '6d', '1w'), maxSessions: fc.constantFrom(undefined, 0, 2), maxBytes: fc.constantFrom(undefined, 0, 3000),
+  deleteToFit: fc.boolean(), minAge: fc.constantFrom('1d', 0, '4d'),
+});
+const sessionsOf = fc.array(fc.record({ days: fc.integer({ min: -1, max: 9 }), kind: fc.constantFrom('plain', 'archived', 'checkpoint', 'wanted') }), { maxLength: 6 });
+
+test.prop([policies, sessionsOf], { numRuns: 30 })('whatever the policy, a session is whole or deleted, and the report says which', async (policy, all) => {
+  const directory = directoryOf();
+  const texts = new Map<string, string>();
+  for (const [n, { days, kind }] of all.entries()) {
+    const id = `${kind}${n}`;
+    texts.set(id, sessionWith(id, content('words '.repeat(300)), ...(kind === 'checkpoint' ? [checkpoint('c', 'n')] : [])));
+    const path = write(directory, id, days + n / 100, texts.get(id));
+    if (kind === 'archived') await archiveSession(path);
+  }
+  const options = { keep: ({ sessionId }: { sessionId: string }) => sessionId.startsWith('wanted') };
+  const dry = await keepSessions(directory, policy as KeepPolicy, { ...options, dryRun: true });
+  const report = await keepSessions(directory, policy as KeepPolicy, options);
+  if (policy.maxBytes === undefined) expect([idsOf(dry.archived), idsOf(dry.deleted), dry.left]).toStrictEqual([idsOf(report.archived), idsOf(report.deleted), report.left]);
+  const { sessions } = await listSessions(directory);
+  expect(sessions.length + report.deleted.length).toBe(all.length);
+  expect([report.sessions, report.bytesAfter]).toStrictEqual([all.length, bytesIn(directory)]);
+  expect(report.withinLimits).toBe(report.bytesAfter <= (policy.maxBytes ?? Infinity) && sessions.length <= (policy.maxSessions ?? Infinity));
+  const minAge = policy.minAge === 0 ? 0 : parseInt(policy.minAge as string, 10);
+  for (const { sessionId } of [...report.deleted, ...report.archived]) {
+    const n = parseInt(/\d+$/.exec(sessionId)![0], 10);
+    expect(all[n]!.days).toBeGreaterThanOrEqual(minAge);
+    expect(sessionId).not.toMatch(/^wanted/);
+  }
+  for (const { sessionId } of report.deleted) expect(sessionId).not.toMatch(/^checkpoint/);
+  for (const { filePath, sessionId, archived } of sessions) {
+    if (!archived) expect(readFileSync(filePath, 'utf8')).toBe(texts.get(sessionId));
+    expect((await replaySession(filePath)).ok).toBe(true);
+  }
+});

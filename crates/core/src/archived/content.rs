@@ -1,0 +1,142 @@
+//! The bytes of an archive, and how they are read: by frames, or through an unpacked copy.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::framed::FramedFile;
+use super::place::is_archive_name;
+use super::table::read_table;
+use super::unpack::{beginning_of, unpack};
+use crate::disk::{File, OsError, ZSTD_MAGIC};
+
+/// The offset of the format's name in a tar archive, and that name.
+const TAR_NAME: (usize, &[u8]) = (257, b"ustar");
+
+/// The upper bits of the number with which a skippable frame begins. Some programs begin a file with one.
+const SKIPPABLE: [u8; 3] = [0x2a, 0x4d, 0x18];
+
+/// The compressed bytes of an archive.
+#[derive(Debug)]
+pub enum Packed {
+    /// A large file.
+    File(File),
+    /// A small file, read whole.
+    Memory(Vec<u8>),
+}
+
+/// An unpacked copy of an archive without a usable seek table.
+pub enum Unpacked {
+    /// A file without a name, and its size.
+    File(File, u64),
+    /// A small content.
+    Memory(Vec<u8>),
+}
+
+/// How the content of an archive is read.
+pub enum Content {
+    /// By frames.
+    Framed(FramedFile),
+    /// Through a copy; and whether a frame did not check.
+    Unpacked(Unpacked, bool),
+}
+
+impl Packed {
+    /// Reads at `offset` until the buffer is full or the archive ends. Returns the number of bytes.
+    pub(super) fn fill(&self, buffer: &mut [u8], offset: u64) -> Result<usize, OsError> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.read_at(&mut buffer[filled..], offset + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(OsError::new(&error, "read", None)),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        match self {
+            Packed::File(file) => file.read_at(buffer, offset),
+            Packed::Memory(bytes) => {
+                let rest = usize::try_from(offset).ok().and_then(|start| bytes.get(start..)).unwrap_or_default();
+                let count = rest.len().min(buffer.len());
+                buffer[..count].copy_from_slice(&rest[..count]);
+                Ok(count)
+            }
+        }
+    }
+
+    /// Reads the archive from its beginning.
+    pub(super) fn reader(&self) -> PackedReader<'_> {
+        PackedReader { packed: self, offset: 0 }
+    }
+}
+
+/// Reads an archive from its beginning.
+pub(super) struct PackedReader<'p> {
+    packed: &'p Packed,
+    offset: u64,
+}
+
+impl Read for PackedReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.packed.read_at(buffer, self.offset)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+}
+
+/// Whether a file that begins with these bytes may be an archived session. No text begins like that.
+fn may_be_archive(beginning: &[u8]) -> bool {
+    beginning.starts_with(&ZSTD_MAGIC)
+        || (beginning.len() > 3 && beginning[0] >> 4 == 5 && beginning[1..4] == SKIPPABLE)
+}
+
+/// Recognises an archived session of `size` bytes at `path`. Returns what was given if it is none: the archive of a bundle, or no archive at all.
+pub fn open_packed(packed: Packed, size: u64, path: &Path) -> Result<Result<Archive, Packed>, OsError> {
+    let mut beginning = [0; ZSTD_MAGIC.len()];
+    let count = packed.fill(&mut beginning, 0)?;
+    if !may_be_archive(&beginning[..count]) {
+        return Ok(Err(packed));
+    }
+    if let Some(frames) = read_table(&packed, size)? {
+        return Ok(Ok(Archive { packed, frames: Some(frames) }));
+    }
+    let (name_at, name) = TAR_NAME;
+    let is_session = match beginning_of(&packed, name_at + name.len())? {
+        Some(content) => !content.get(name_at..).is_some_and(|rest| rest.starts_with(name)),
+        None => is_archive_name(path),
+    };
+    Ok(if is_session { Ok(Archive { packed, frames: None }) } else { Err(packed) })
+}
+
+/// An archived session, of which no content has been read.
+pub struct Archive {
+    packed: Packed,
+    /// What its seek table lists.
+    frames: Option<Vec<super::table::Frame>>,
+}
+
+impl Archive {
+    /// At least the first `length` bytes of the content if it has so many, without decompressing much more. It may be damaged further on.
+    pub fn beginning(&self, length: usize) -> Result<Vec<u8>, OsError> {
+        Ok(beginning_of(&self.packed, length)?.unwrap_or_default())
+    }
+
+    /// The size of the content: from the seek table, or counted.
+    pub fn size(&self) -> Result<u64, OsError> {
+        match &self.frames {
+            Some(frames) => Ok(frames.last().map_or(0, super::table::Frame::end)),
+            None => super::unpack::count(&self.packed),
+        }
+    }
+
+    /// Prepares the content for reading. Without a seek table it is decompressed here, once.
+    pub fn open(self) -> Result<Content, OsError> {
+        match self.frames {
+            Some(frames) => Ok(Content::Framed(FramedFile::new(self.packed, frames))),
+            None => unpack(&self.packed).map(|(copy, is_torn)| Content::Unpacked(copy, is_torn)),
+        }
+    }
+}

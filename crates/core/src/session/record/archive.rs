@@ -1,0 +1,434 @@
+//! Archives a session, and restores it (`docs/session-format.md`, "Archived sessions").
+//!
+//! The file that goes is removed only when the one that stays is whole, proven to be equal, and on stable storage. A crash leaves one of them or
+//! both, and at worst a temporary file.
+
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::archived::{FrameWriter, archive_of, session_of};
+use crate::disk::{
+    File, FileLock, Links, LockError, Metadata, Naming, OWNER_ONLY, OsError, TemporaryFile, expect_regular, files,
+    input_file, sync_entries, sync_entry,
+};
+use crate::hash::Hash;
+use crate::lines::{LineSource, ReadError, WriteError};
+use crate::session::read::snapshot_path_of;
+use crate::task::{Cancellation, Cancelled, Task};
+
+/// The names of files that are not whole yet. Listings do not mistake them for sessions, and cleaning removes them.
+const UNFINISHED: Naming = (".session-tape-", ".archive");
+
+const PIECE_BYTES: usize = 256 << 10;
+
+/// What a session is after it was archived or restored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Archived {
+    /// The file that there is now.
+    pub path: PathBuf,
+    /// The size of the session in bytes.
+    pub bytes: u64,
+    /// The size of the archive in bytes: of the one that there is, or that was restored. `None` if there was none.
+    pub archived_bytes: Option<u64>,
+}
+
+/// Why a session was not archived or restored. Nothing is lost then.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// A system call failed.
+    #[error("{0}")]
+    System(#[from] OsError),
+    /// A recorder has the session for itself.
+    #[error("the session is being recorded by {}", if owner.is_empty() { "another recorder" } else { owner })]
+    Locked {
+        /// The owner in the lock file; empty if it is unknown.
+        owner: String,
+    },
+    /// The name of the file is not that of a session.
+    #[error("'{}' has not the name of a session: it ends neither in .jsonl nor in .jsonl.zst", .0.display())]
+    NotASession(PathBuf),
+    /// The session was written to in the meantime.
+    #[error("'{}' was changed in the meantime", .0.display())]
+    Changed(PathBuf),
+    /// The archive can't be read to its end. It stays as it is.
+    #[error("'{}' is damaged: only its first {readable} bytes of content can be read; it is left as it is", path.display())]
+    Damaged {
+        /// The archive.
+        path: PathBuf,
+        /// The number of bytes before the first frame that does not check.
+        readable: u64,
+    },
+    /// There are both a session and an archive, and the archive has what the session has not.
+    #[error("'{}' is there too, with other content; remove one of them", .0.display())]
+    Differs(PathBuf),
+    /// The caller has cancelled the work.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl From<Cancelled> for ArchiveError {
+    fn from(Cancelled: Cancelled) -> Self {
+        ArchiveError::Cancelled
+    }
+}
+
+impl From<ArchiveError> for WriteError {
+    fn from(error: ArchiveError) -> Self {
+        match error {
+            ArchiveError::System(error) => error.into(),
+            ArchiveError::Locked { owner } => WriteError::Locked { owner },
+            other => WriteError::Archived { code: other.code(), message: other.to_string() },
+        }
+    }
+}
+
+impl ArchiveError {
+    /// The path that the error is about, unless that is in the system's error.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            ArchiveError::NotASession(path)
+            | ArchiveError::Changed(path)
+            | ArchiveError::Differs(path)
+            | ArchiveError::Damaged { path, .. } => Some(path),
+            ArchiveError::System(_) | ArchiveError::Locked { .. } | ArchiveError::Cancelled => None,
+        }
+    }
+
+    /// The code by which programs tell errors apart.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ArchiveError::System(error) => error.code,
+            ArchiveError::Locked { .. } => "ESESSIONLOCKED",
+            ArchiveError::NotASession(_) => "NotASession",
+            ArchiveError::Changed(_) => "Changed",
+            ArchiveError::Damaged { .. } => "Damaged",
+            ArchiveError::Differs(_) => "Differs",
+            ArchiveError::Cancelled => "Cancelled",
+        }
+    }
+}
+
+/// The two names of a session.
+struct Names {
+    session: PathBuf,
+    archive: PathBuf,
+}
+
+impl Names {
+    fn of(path: &Path) -> Result<Self, ArchiveError> {
+        let session = session_of(path).unwrap_or_else(|| path.to_path_buf());
+        let archive = archive_of(&session).ok_or_else(|| ArchiveError::NotASession(path.to_path_buf()))?;
+        Ok(Names { session, archive })
+    }
+}
+
+/// Replaces the session file at `path` by its archive. Does nothing if that was done before. The caller holds the session's lock; `owner` describes
+/// it in the file's lock.
+pub fn archive(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived, ArchiveError> {
+    let names = Names::of(path)?;
+    if !is_there(&names.session)? && is_there(&names.archive)? {
+        return archived(&names);
+    }
+    let _lock = lock(&names.session, owner)?;
+    let (source, before) = match open(&names.session) {
+        Err(error) if error.code == "ENOENT" && is_there(&names.archive)? => return archived(&names),
+        opened => opened?,
+    };
+    let mut temporary = TemporaryFile::beside(&names.archive, UNFINISHED, source.mode().unwrap_or(OWNER_ONLY))?;
+    failpoint!("archive::created");
+    let mut work = Work { task, done: 0, total: 2 * before.size };
+    let hash = compress(&source, &before, &names, temporary.file(), &mut work)?;
+    failpoint!("archive::compressed");
+    let archived_bytes = verify(&temporary, &names, (before.size, hash), &mut work)?;
+    failpoint!("archive::verified");
+    finish(&mut temporary, &names.archive, &before)?;
+    failpoint!("archive::synced");
+    work.task.check()?;
+    expect_unchanged(&source, &before, &names)?;
+    failpoint!("archive::compared");
+    place(temporary, &names)?;
+    failpoint!("archive::renamed");
+    sync_entry(&names.archive)?;
+    failpoint!("archive::placed");
+    give_up(&names.session)?;
+    failpoint!("archive::forgotten");
+    move_snapshot(&names.session, &names.archive);
+    Ok(Archived { path: names.archive, bytes: before.size, archived_bytes: Some(archived_bytes) })
+}
+
+/// Replaces the archive of a session by its file: `path` is that of either. Does nothing if that was done before.
+pub fn restore(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived, ArchiveError> {
+    let names = Names::of(path)?;
+    if !is_there(&names.archive)? {
+        return restored(&names);
+    }
+    let _lock = lock(&names.session, owner)?;
+    if is_there(&names.session)? {
+        return forget_archive(&names);
+    }
+    let (archive, before) = match open(&names.archive) {
+        Err(error) if error.code == "ENOENT" => return restored(&names),
+        opened => opened?,
+    };
+    let mut temporary = TemporaryFile::beside(&names.session, UNFINISHED, archive.mode().unwrap_or(OWNER_ONLY))?;
+    failpoint!("restore::created");
+    let bytes = decompress(&names.archive, temporary.file(), task)?;
+    failpoint!("restore::written");
+    finish(&mut temporary, &names.session, &before)?;
+    failpoint!("restore::synced");
+    task.check()?;
+    expect_same(&archive, &before, &names.archive)?;
+    temporary.place()?;
+    failpoint!("restore::renamed");
+    sync_entry(&names.session)?;
+    failpoint!("restore::placed");
+    give_up(&names.archive)?;
+    failpoint!("restore::forgotten");
+    move_snapshot(&names.archive, &names.session);
+    Ok(Archived { path: names.session, bytes, archived_bytes: Some(before.size) })
+}
+
+/// Removes a session, its archive, its snapshots beside them, and the lock file. Fails if a recorder has the session for itself. The caller holds the
+/// session's lock.
+pub fn remove(path: &Path, owner: &str) -> Result<(), ArchiveError> {
+    let names = Names::of(path)?;
+    let _lock = lock(&names.session, owner)?;
+    for path in [&snapshot_path_of(&names.session), &snapshot_path_of(&names.archive), &names.archive, &names.session] {
+        match files::remove_file(path) {
+            Err(error) if error.code != "ENOENT" => return Err(error.into()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The file to append to: `path`, or the session's file after its archive was restored. The caller holds the session's lock.
+pub(super) fn to_append_to(path: PathBuf, owner: &str) -> Result<PathBuf, ArchiveError> {
+    let Ok(names) = Names::of(&path) else { return Ok(path) };
+    if !is_there(&names.archive).unwrap_or(false) {
+        return Ok(path);
+    }
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| () };
+    Ok(restore(&path, owner, &mut task)?.path)
+}
+
+/// The work that is reported.
+struct Work<'w, 't> {
+    task: &'w mut Task<'t>,
+    done: u64,
+    total: u64,
+}
+
+impl Work<'_, '_> {
+    fn add(&mut self, bytes: usize) -> Result<(), ArchiveError> {
+        self.done += bytes as u64;
+        Ok(self.task.report_bytes(self.done, self.total)?)
+    }
+}
+
+fn is_there(path: &Path) -> Result<bool, OsError> {
+    match files::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.code == "ENOENT" => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The lock of recorders that have a session for themselves. A file system without locks has no such recorders.
+fn lock(session: &Path, owner: &str) -> Result<Option<FileLock>, ArchiveError> {
+    match FileLock::acquire(session, owner) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(LockError::Held { owner }) => Err(ArchiveError::Locked { owner }),
+        Err(LockError::System(error)) => Err(error.into()),
+        Err(LockError::Unsupported(_)) => Ok(None),
+    }
+}
+
+/// Opens a regular file. A link is refused: what is replaced is the file at the path, not one elsewhere.
+fn open(path: &Path) -> Result<(File, Metadata), OsError> {
+    let (file, metadata) = input_file::open(path, Links::Refused)?;
+    expect_regular(&metadata, path)?;
+    Ok((file, metadata))
+}
+
+/// Opens a session's file or archive for its content.
+fn open_content(path: &Path) -> Result<LineSource, ArchiveError> {
+    LineSource::open_unread(path).map_err(|error| match error {
+        ReadError::System(error) if error.is_cancelled() => ArchiveError::Cancelled,
+        ReadError::System(error) => error.into(),
+        ReadError::Changed | ReadError::LineTooLong { .. } => ArchiveError::Changed(path.to_path_buf()),
+    })
+}
+
+/// The state of a session that is archived already.
+fn archived(names: &Names) -> Result<Archived, ArchiveError> {
+    let source = open_content(&names.archive)?;
+    Ok(Archived { path: names.archive.clone(), bytes: source.size(), archived_bytes: source.archived_bytes() })
+}
+
+/// The state of a session that is not archived.
+fn restored(names: &Names) -> Result<Archived, ArchiveError> {
+    let (_, metadata) = open(&names.session)?;
+    Ok(Archived { path: names.session.clone(), bytes: metadata.size, archived_bytes: None })
+}
+
+/// Removes the archive of a session that has its file, if nothing is lost by that: an earlier restoration was interrupted.
+fn forget_archive(names: &Names) -> Result<Archived, ArchiveError> {
+    let (archive, session) = (archived(names)?, restored(names)?);
+    expect_contained(names)?;
+    give_up(&names.archive)?;
+    Ok(Archived { archived_bytes: archive.archived_bytes, ..session })
+}
+
+/// Compresses the file as it was when it was opened. Returns the hash of its content.
+fn compress(
+    source: &File,
+    before: &Metadata,
+    names: &Names,
+    out: &mut File,
+    work: &mut Work<'_, '_>,
+) -> Result<Hash, ArchiveError> {
+    let failed = |error: io::Error| OsError::new(&error, "write", Some(&names.archive));
+    let mut writer = FrameWriter::new(BufWriter::with_capacity(PIECE_BYTES, out)).map_err(failed)?;
+    let (mut hasher, mut piece, mut at) = (Sha256::new(), vec![0; PIECE_BYTES], 0);
+    while at < before.size {
+        let most = usize::try_from(before.size - at).map_or(PIECE_BYTES, |rest| rest.min(PIECE_BYTES));
+        let count = match source.read_at(&mut piece[..most], at) {
+            Ok(0) => return Err(ArchiveError::Changed(names.session.clone())),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(OsError::new(&error, "read", Some(&names.session)).into()),
+        };
+        hasher.update(&piece[..count]);
+        writer.add(&piece[..count]).map_err(failed)?;
+        at += count as u64;
+        work.add(count)?;
+    }
+    writer.finish().map_err(failed)?;
+    Ok(hasher.finalize().into())
+}
+
+/// Decompresses the archive again, and checks that it has the content. Returns its size.
+fn verify(
+    temporary: &TemporaryFile,
+    names: &Names,
+    content: (u64, Hash),
+    work: &mut Work<'_, '_>,
+) -> Result<u64, ArchiveError> {
+    let source = open_content(temporary.path())?;
+    let damaged = |readable| ArchiveError::Damaged { path: names.archive.clone(), readable };
+    let archived_bytes = source.archived_bytes().ok_or_else(|| damaged(0))?;
+    let (mut hasher, mut bytes) = (Sha256::new(), 0);
+    read_all(source, &names.archive, |piece| {
+        hasher.update(piece);
+        bytes += piece.len() as u64;
+        work.add(piece.len())
+    })?;
+    if (bytes, hasher.finalize().into()) == content { Ok(archived_bytes) } else { Err(damaged(bytes)) }
+}
+
+/// Writes the content of an archive. Returns its size.
+fn decompress(archive: &Path, out: &mut File, task: &mut Task<'_>) -> Result<u64, ArchiveError> {
+    let source = open_content(archive)?;
+    let damaged = |readable| ArchiveError::Damaged { path: archive.to_path_buf(), readable };
+    if source.archived_bytes().is_none() {
+        return Err(damaged(0));
+    }
+    let (total, mut done) = (source.size(), 0);
+    let source = read_all(source, archive, |piece| {
+        out.write_all(piece).map_err(|error| OsError::new(&error, "write", Some(archive)))?;
+        done += piece.len() as u64;
+        Ok(task.report_bytes(done, total)?)
+    })?;
+    // A damaged archive ends with a byte that stands for the rest.
+    if source.is_torn() { Err(damaged(done.saturating_sub(1))) } else { Ok(done) }
+}
+
+/// Calls `take` with all content, and returns the source.
+fn read_all(
+    source: LineSource,
+    path: &Path,
+    mut take: impl FnMut(&[u8]) -> Result<(), ArchiveError>,
+) -> Result<LineSource, ArchiveError> {
+    let (mut reader, mut piece) = (source.into_reader(), vec![0; PIECE_BYTES]);
+    loop {
+        match reader.read(&mut piece) {
+            Ok(0) => return Ok(reader.into_source()),
+            Ok(count) => take(&piece[..count])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(OsError::new(&error, "read", Some(path)).into()),
+        }
+    }
+}
+
+/// Gives the file the time of the one that it replaces, and makes it durable.
+fn finish(temporary: &mut TemporaryFile, destination: &Path, replaced: &Metadata) -> Result<(), OsError> {
+    if let Some(modified) = replaced.modified {
+        let set = temporary.file().set_modified(modified);
+        set.map_err(|error| OsError::new(&error, "futimens", Some(destination)))?;
+    }
+    files::sync_if_possible(temporary.file(), destination)
+}
+
+/// Fails unless the source is as it was, and still what is at its path.
+fn expect_unchanged(source: &File, before: &Metadata, names: &Names) -> Result<(), ArchiveError> {
+    expect_same(source, before, &names.session)?;
+    let there = files::symlink_metadata(&names.session)?;
+    if there.id() == before.id() { Ok(()) } else { Err(ArchiveError::Changed(names.session.clone())) }
+}
+
+fn expect_same(file: &File, before: &Metadata, path: &Path) -> Result<(), ArchiveError> {
+    let now = file.metadata().map_err(|error| OsError::new(&error, "fstat", Some(path)))?;
+    let is_same = (now.size, now.modified) == (before.size, before.modified);
+    if is_same { Ok(()) } else { Err(ArchiveError::Changed(path.to_path_buf())) }
+}
+
+/// Moves the archive to its name. An archive that is there is replaced only if the session has all that is in it.
+fn place(temporary: TemporaryFile, names: &Names) -> Result<(), ArchiveError> {
+    if is_there(&names.archive)? {
+        expect_contained(names)?;
+        return Ok(temporary.replace()?);
+    }
+    temporary.place().map_err(|error| match error.code {
+        "EEXIST" => ArchiveError::Differs(names.archive.clone()),
+        _ => error.into(),
+    })
+}
+
+/// Fails unless the session begins with the content of the archive.
+fn expect_contained(names: &Names) -> Result<(), ArchiveError> {
+    let (archive, session) = (open_content(&names.archive)?, open_content(&names.session)?);
+    let (mut at, mut scratch) = (0, Vec::new());
+    let mut is_contained = archive.archived_bytes().is_some();
+    let archive = read_all(archive, &names.archive, |piece| {
+        is_contained &= session.bytes_at(at, piece.len(), &mut scratch).is_ok_and(|bytes| bytes == piece);
+        at += piece.len() as u64;
+        Ok(())
+    })?;
+    if is_contained && !archive.is_torn() { Ok(()) } else { Err(ArchiveError::Differs(names.archive.clone())) }
+}
+
+/// Removes the file that another one stands for now. If the removal is not durable, a power cut leaves both.
+fn give_up(path: &Path) -> Result<(), OsError> {
+    match files::remove_file(path) {
+        Err(error) if error.code != "ENOENT" => return Err(error),
+        _ => {}
+    }
+    failpoint!("archive::removed");
+    let directory = crate::disk::parent(path);
+    let _ = sync_entries(directory, directory);
+    Ok(())
+}
+
+/// Moves the snapshot along. Without one, the next replay makes another.
+fn move_snapshot(from: &Path, to: &Path) {
+    let (from, to) = (snapshot_path_of(from), snapshot_path_of(to));
+    if files::is_file(&from) {
+        let _ = files::rename(&from, &to);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,516 @@
+// Keeps the sessions of directories within limits: archives old ones, and deletes those that the policy says so of.
+
+import path = require('node:path')
+import type { Dirent, Stats } from 'node:fs'
+import fs = require('node:fs/promises')
+import { NO_OPTIONS, check, expect } from '../arguments.js'
+import { type Bare, append, slice } from '../builtins.js'
+import { type Cleaned, cleanUp, wouldCleanUp } from '../locks/clean-up.js'
+import { SessionLockedError } from '../locks/locked-error.js'
+import { isSafeId } from '../locks/path.js'
+import { acquireSessionLock, isSessionLocked } from '../locks/session-lock.js'
+import { isFileLocked } from '../locks/system-lock.js'
+import type { Progress } from '../progress.js'
+import { hasCode, isAbsence } from '../system-error.js'
+import { convert, removeSession } from './archive.js'
+import { archiveOf, isSessionName, sessionPathOf } from './archive-name.js'
+import { liveCheckpoints } from './describe.js'
+import { list } from './list.js'
+import { newestFirst } from './order.js'
+import { isFailed, scan } from './scan.js'
+import type { SessionSummary, SkippedSession } from './summary.js'
+// Only for links in the comments.
+import type { archiveSession } from './archive.js'
+import type { cleanUpLocks } from '../locks/session-lock.js'
+
+/** A span of time: milliseconds, or hours, days or weeks, such as `'36h'`, `'7d'` or `'2w'`. */
+export type Duration = number | `${number}${'h' | 'd' | 'w'}`
+
+/** What {@link keepSessions} does with sessions. Their age is the time since their last modification. */
+export interface KeepPolicy {
+  /** Younger sessions are never touched, whatever the limits. Default `'1d'`. */
+  minAge?: Duration | undefined
+  /** Sessions of this age are archived; `null`: none because of its age. Default `'7d'`. */
+  archiveAfter?: Duration | null | undefined
+  /** Sessions of this age are deleted, archived or not; `null`: none. Default `null`. */
+  deleteAfter?: Duration | null | undefined
+  /** The number of sessions, archived ones included, that may be there. Only deleting makes them fewer: see `deleteToFit`. */
+  maxSessions?: number | undefined
+  /** The number of bytes that sessions and archives may have together. The oldest are archived until they fit. */
+  maxBytes?: number | undefined
+  /** Whether the oldest sessions are deleted if archiving is not enough for the limits. Default `false`. */
+  deleteToFit?: boolean | undefined
+}
+
+/** Options of {@link keepSessions}. */
+export interface KeepOptions {
+  /** Report what would be done, and change nothing. The sizes of archives are estimated. Default `false`. */
+  dryRun?: boolean | undefined
+  /** Is called with each session that would be archived or deleted, and returns whether it is to stay as it is. If it throws, the session stays. */
+  keep?: ((session: SessionSummary) => boolean) | undefined
+  /** Aborting it ends the work after the session in hand, which stays as it was or is done; the promise rejects with the signal's `reason`. */
+  signal?: AbortSignal | undefined
+  /** Called on the JavaScript thread after each session that was dealt with, with the bytes of sessions. If it throws, the promise rejects with that error. */
+  onProgress?: ((progress: Progress) => void) | undefined
+}
+
+/** A session that was archived or deleted. */
+export interface Kept {
+  /** The archive; of a deleted session, the file that is gone. */
+  filePath: string
+  sessionId: string
+  /** Bytes on disk before. */
+  bytes: number
+  /** Bytes on disk afterwards: the size of the archive, 0 of a deleted session. */
+  bytesLeft: number
+}
+
+/**
+ * Why a session was left.
+ *
+ * | reason | means |
+ * |---|---|
+ * | `Young` | younger than `minAge`, or last modified in the future |
+ * | `InUse` | a process has locked it, or records to it with `exclusive` |
+ * | `HasCheckpoints` | it has checkpoints that are not deleted: it may be archived, but is not deleted |
+ * | `Wanted` | `keep` returned `true` |
+ * | `Unreadable` | it is not recognised as a session, or does not replay, so that its checkpoints are unknown |
+ * | `Changed` | it was written to, archived, restored or removed since it was listed, for instance by another process that keeps the same directory |
+ * | `Failed` | the system reported an error, or `keep` threw; `message` has it |
+ */
+export type KeepReason = 'Young' | 'InUse' | 'HasCheckpoints' | 'Wanted' | 'Unreadable' | 'Changed' | 'Failed'
+
+/** A session that the policy would have touched, and that was left. */
+export interface LeftSession {
+  filePath: string
+  reason: KeepReason
+  message?: string
+}
+
+/** What {@link keepSessions} has done, or would do. */
+export interface KeepReport {
+  archived: Kept[]
+  deleted: Kept[]
+  left: LeftSession[]
+  /** What was removed of what interrupted processes have left, as {@link cleanUpLocks} does. */
+  removed: { locks: number; snapshots: number; temporaries: number }
+  /** The number of sessions before. */
+  sessions: number
+  /** Bytes of sessions and archives on disk before. */
+  bytesBefore: number
+  bytesAfter: number
+  /** Whether what is left is within `maxSessions` and `maxBytes`. */
+  withinLimits: boolean
+}
+
+/** A policy with numbers of milliseconds. */
+interface Limits {
+  minAge: number
+  archiveAfter: number
+  deleteAfter: number
+  maxSessions: number
+  maxBytes: number
+  deleteToFit: boolean
+}
+
+type Action = 'archive' | 'delete'
+
+/** Why a session was left. */
+interface Left {
+  reason: KeepReason
+  message: string | undefined
+}
+
+/** A session that is there, and what is known about it. */
+interface Candidate {
+  session: SessionSummary
+  directory: Directory
+  age: number
+  bytes: number
+  isArchived: boolean
+  /** Why it can't be deleted, once that was looked up; `null` if nothing prevents it. */
+  blocked: Left | null | undefined
+  /** What was done with it last. */
+  done: { action: Action; kept: Kept } | undefined
+  /** Why something was not done that the policy says. */
+  left: Left | undefined
+  /** Whether nothing more is to be done with it. */
+  isSettled: boolean
+}
+
+/** A directory that is kept, and the names in it. */
+interface Directory {
+  path: string
+  names: Set<string>
+}
+
+const HOUR_MS = 60 * 60 * 1000
+const UNITS = { h: HOUR_MS, d: 24 * HOUR_MS, w: 7 * 24 * HOUR_MS }
+const DURATION = /^(\d+(?:\.\d+)?)([hdw])$/
+
+/** The size of an archive by that of its session, where none shows it: what conversations compress to. */
+const TYPICAL_RATIO = 1 / 8
+
+/** How many sessions are archived at the same time: a small one keeps only one core busy. */
+const AT_ONCE = 2
+
+/**
+ * Keeps the sessions of directories within limits: archives old sessions, as {@link archiveSession} does, deletes those that the policy says so of,
+ * and removes what interrupted processes have left. Without a policy, sessions that were not modified for a week are archived, and nothing is deleted.
+ *
+ * Never touched are sessions in use, sessions younger than `minAge`, those for which `keep` returns `true`, files that are not recognised as sessions,
+ * links, and everything in subdirectories. A session with checkpoints that are not deleted is never deleted.
+ *
+ * Several processes may keep the same directory at once: each session is dealt with by one of them.
+ *
+ * @param where - The directory of the sessions, or several. A directory that does not exist is empty.
+ * @returns What was done. An error with one session does not stop the others: it is in `left`. Rejects with the `reason` of an aborted signal, and
+ * with the error that `onProgress` threw.
+ * @throws TypeError - At once, if an argument is of the wrong type, or a duration is none.
+ *
+ * @example
+ * ```ts
+ * import { keepSessions } from 'session-tape';
+ *
+ * const report = await keepSessions('no-such-directory', { deleteAfter: '90d', maxBytes: 4 * 2 ** 30 }, { dryRun: true });
+ * console.log(report.archived.length, report.bytesBefore - report.bytesAfter, report.withinLimits); // 0 0 true
+ * ```
+ */
+export function keepSessions(where: string | string[], policy: KeepPolicy = NO_OPTIONS, options: KeepOptions = NO_OPTIONS): Promise<KeepReport> {
+  if (Array.isArray(where)) check.filledStrings(where, 'where')
+  else check.filledString(where, 'where')
+  check.object(policy, 'policy')
+  check.object(options, 'options')
+  check.optional(options.dryRun, 'options.dryRun', 'boolean')
+  check.optional(options.keep, 'options.keep', 'function')
+  check.optional(options.onProgress, 'options.onProgress', 'function')
+  check.signal(options.signal, 'options.signal')
+  const { dryRun, keep, signal, onProgress } = options
+  const directories = new Set((Array.isArray(where) ? slice(where, 0) : [where]).map((directory) => path.resolve(directory)))
+  return new Keeping(limitsOf(policy), { __proto__: null, dryRun, keep, signal, onProgress }).run(Array.from(directories))
+}
+
+function limitsOf(policy: KeepPolicy): Limits {
+  const { maxSessions, maxBytes, deleteToFit } = policy
+  if (maxSessions !== undefined) check.safeCount(maxSessions, 'policy.maxSessions')
+  if (maxBytes !== undefined) check.count(maxBytes, 'policy.maxBytes')
+  check.optional(deleteToFit, 'policy.deleteToFit', 'boolean')
+  const never = (name: 'archiveAfter' | 'deleteAfter', otherwise: number) => {
+    const given = policy[name]
+    return given === null ? Infinity : given === undefined ? otherwise : milliseconds(given, `policy.${name}`)
+  }
+  return {
+    minAge: policy.minAge === undefined ? UNITS.d : milliseconds(policy.minAge, 'policy.minAge'),
+    archiveAfter: never('archiveAfter', UNITS.w),
+    deleteAfter: never('deleteAfter', Infinity),
+    maxSessions: maxSessions ?? Infinity,
+    maxBytes: maxBytes ?? Infinity,
+    deleteToFit: deleteToFit === true,
+  }
+}
+
+function milliseconds(duration: Duration, name: string): number {
+  if (typeof duration === 'number' && Number.isFinite(duration) && duration >= 0) return duration
+  const found = typeof duration === 'string' ? DURATION.exec(duration) : null
+  expect(found !== null, name, "a number of milliseconds, 0 or more, or a duration such as '36h', '7d' or '2w'", duration)
+  return Number(found[1]) * UNITS[found[2] as keyof typeof UNITS]
+}
+
+/** One run of {@link keepSessions}. */
+class Keeping {
+  #limits: Limits
+  #options: Bare<KeepOptions>
+  #candidates: Candidate[] = []
+  #unreadable: SkippedSession[] = []
+  #removed: Cleaned = { locks: 0, snapshots: 0, temporaries: 0 }
+  /** What was left that is no session. */
+  #left: LeftSession[] = []
+  #bytes = 0
+  #count = 0
+  #ratio: number | undefined
+  #progress: Required<Progress> = { bytes: 0, total: 0, files: 0 }
+
+  constructor(limits: Limits, options: Bare<KeepOptions>) {
+    this.#limits = limits
+    this.#options = options
+  }
+
+  async run(directories: string[]): Promise<KeepReport> {
+    for (const directory of directories) await this.#list(directory)
+    // The oldest first.
+    this.#candidates.sort((a, b) => newestFirst(b.session, a.session))
+    const [bytesBefore, sessions] = [this.#bytes, this.#count]
+    this.#progress.total = this.#candidates.reduce((total, { bytes }) => total + bytes, 0)
+    await this.#leaveUnreadable()
+    await this.#byAge()
+    await this.#archiveToFit()
+    if (this.#limits.deleteToFit) await this.#deleteToFit()
+    this.#report(this.#progress.total)
+    return {
+      archived: this.#done('archive'),
+      deleted: this.#done('delete'),
+      left: this.#allLeft(),
+      removed: this.#removed,
+      sessions,
+      bytesBefore,
+      bytesAfter: this.#bytes,
+      withinLimits: this.#fits(),
+    }
+  }
+
+  #done(action: Action): Kept[] {
+    const done: Kept[] = []
+    for (const candidate of this.#candidates) if (candidate.done?.action === action) append(done, candidate.done.kept)
+    return done
+  }
+
+  #allLeft(): LeftSession[] {
+    const left = slice(this.#left)
+    for (const candidate of this.#candidates) {
+      if (candidate.left !== undefined) append(left, leftSession(candidate.session.filePath, candidate.left.reason, candidate.left.message))
+    }
+    return left
+  }
+
+  /** Lists a directory, after it was cleaned. */
+  async #list(directory: string): Promise<void> {
+    this.#checkSignal()
+    const found = await entriesOf(directory)
+    if (found === undefined) return
+    if (!Array.isArray(found)) {
+      append(this.#left, leftSession(directory, 'Unreadable', found.message))
+      return
+    }
+    const names = found.map(({ name }) => name)
+    // What interrupted processes leave has other names than sessions.
+    if (names.some((name) => !isSessionName(name))) this.#clean(await (this.#options.dryRun === true ? wouldCleanUp : cleanUp)(directory))
+    const others = new Set(found.filter((entry) => !entry.isFile()).map(({ name }) => name))
+    const place: Directory = { path: directory, names: new Set(names) }
+    const { sessions, unreadable } = await list(directory, undefined, ['main', 'subagent'])
+    const isOwnFile = ({ filePath }: SkippedSession | SessionSummary) => !others.has(path.basename(filePath))
+    for (const skipped of unreadable.filter(isOwnFile)) append(this.#unreadable, skipped)
+    const now = Date.now()
+    for (const session of sessions.filter(isOwnFile)) {
+      const bytes = session.archivedBytes ?? session.fileSize
+      const isArchived = session.archived === true
+      const age = now - session.lastModified.getTime()
+      append(this.#candidates, { session, directory: place, age, bytes, isArchived, blocked: undefined, done: undefined, left: undefined, isSettled: false })
+      this.#bytes += bytes
+      this.#count += 1
+    }
+  }
+
+  #clean({ locks, snapshots, temporaries }: Cleaned): void {
+    const removed = this.#removed
+    this.#removed = { locks: removed.locks + locks, snapshots: removed.snapshots + snapshots, temporaries: removed.temporaries + temporaries }
+  }
+
+  /** Reports the files that are old enough to be touched but are no sessions. */
+  async #leaveUnreadable(): Promise<void> {
+    const { minAge, archiveAfter, deleteAfter } = this.#limits
+    const from = Math.max(minAge, Math.min(archiveAfter, deleteAfter))
+    for (const { filePath, reason } of this.#unreadable) {
+      const stat = await statOf(filePath)
+      if (stat !== undefined && Date.now() - stat.mtimeMs >= from) append(this.#left, leftSession(filePath, 'Unreadable', reason))
+    }
+  }
+
+  /** Archives and deletes what is old enough. */
+  async #byAge(): Promise<void> {
+    const { archiveAfter, deleteAfter } = this.#limits
+    const deleted = this.#candidates.filter(({ age }) => age >= deleteAfter)
+    await this.#look(deleted)
+    await this.#each(deleted, (candidate) => this.#deal(candidate, 'delete'))
+    await this.#each(
+      this.#candidates.filter(({ age, isArchived }) => age >= archiveAfter && !isArchived),
+      (candidate) => this.#deal(candidate, 'archive'),
+    )
+  }
+
+  /** Archives the oldest until the bytes are within the limit. */
+  async #archiveToFit(): Promise<void> {
+    for (const candidate of this.#candidates) {
+      if (this.#bytes <= this.#limits.maxBytes) return
+      if (!candidate.isArchived) await this.#deal(candidate, 'archive')
+    }
+  }
+
+  /** Deletes the oldest until everything is within the limits. */
+  async #deleteToFit(): Promise<void> {
+    for (const candidate of this.#candidates) {
+      if (this.#fits()) return
+      if (!candidate.isSettled) await this.#look([candidate])
+      await this.#deal(candidate, 'delete')
+    }
+  }
+
+  #fits(): boolean {
+    return this.#bytes <= this.#limits.maxBytes && this.#count <= this.#limits.maxSessions
+  }
+
+  /** Does the work with several candidates at once, in their order. */
+  async #each(candidates: Candidate[], work: (candidate: Candidate) => Promise<void>): Promise<void> {
+    let next = 0
+    let thrown: { error: unknown } | undefined
+    const workOn = async (): Promise<void> => {
+      try {
+        while (next < candidates.length && thrown === undefined) await work(candidates[next++]!)
+      } catch (error) {
+        thrown ??= { error }
+      }
+    }
+    // Nothing is under way any more when the promise rejects.
+    await Promise.all(Array.from({ length: this.#options.dryRun === true ? 1 : AT_ONCE }, workOn))
+    if (thrown !== undefined) throw (thrown as { error: unknown }).error
+  }
+
+  /** Looks up what prevents the deletion of candidates: in one scan, on all cores. */
+  async #look(candidates: Candidate[]): Promise<void> {
+    const unknown = candidates.filter(({ age, blocked }) => blocked === undefined && age >= this.#limits.minAge)
+    if (unknown.length === 0) return
+    const paths = unknown.map(({ session }) => sessionPathOf(session.filePath))
+    const reports = await scan(paths, undefined, { __proto__: null, signal: this.#options.signal })
+    unknown.forEach((candidate, at) => {
+      const report = reports[at]!
+      if (isFailed(report)) candidate.blocked = { reason: 'Unreadable', message: report.error }
+      else if (liveCheckpoints(report.checkpoints).length === 0) candidate.blocked = null
+      else candidate.blocked = { reason: 'HasCheckpoints', message: undefined }
+    })
+  }
+
+  /** Archives or deletes a session, unless something speaks against it. */
+  async #deal(candidate: Candidate, action: Action): Promise<void> {
+    this.#checkSignal()
+    if (candidate.isSettled) return
+    const { session, age } = candidate
+    if (age < this.#limits.minAge || age < 0) return this.#settle(candidate, 'Young')
+    const blocked = action === 'delete' ? candidate.blocked : undefined
+    if (blocked) return void (candidate.left = blocked)
+    try {
+      if (this.#options.keep?.(session) === true) return this.#settle(candidate, 'Wanted')
+      const reason = await (this.#options.dryRun === true ? this.#foresee(candidate, action) : this.#carryOut(candidate, action))
+      if (reason !== undefined) return this.#settle(candidate, reason)
+    } catch (error) {
+      this.#checkSignal()
+      if (error instanceof SessionLockedError) return this.#settle(candidate, 'InUse')
+      if (hasCode(error, 'Changed') || isAbsence(error)) return this.#settle(candidate, 'Changed')
+      return this.#settle(candidate, 'Failed', (error as Error).message)
+    }
+    this.#report(candidate.session.fileSize)
+  }
+
+  /** Does it under the session's lock. Resolves to why it was not done. */
+  async #carryOut(candidate: Candidate, action: Action): Promise<KeepReason | undefined> {
+    const { session, directory } = candidate
+    const { sessionId } = session
+    const lock = isSafeId(sessionId) ? await acquireSessionLock(directory.path, sessionId) : undefined
+    try {
+      const changed = await changeOf(session)
+      if (changed !== undefined) return changed
+      if (action === 'delete') {
+        await removeSession(session.filePath)
+        this.#gone(candidate)
+        return undefined
+      }
+      const { filePath, archivedBytes } = await convert(session.filePath, false, { __proto__: null, signal: this.#options.signal })
+      this.#packed(candidate, filePath, archivedBytes ?? 0)
+      return undefined
+    } finally {
+      await lock?.release()
+    }
+  }
+
+  /** Notes what would be done. Resolves to why it would not be. */
+  async #foresee(candidate: Candidate, action: Action): Promise<KeepReason | undefined> {
+    const { session, directory } = candidate
+    if (await isInUse(session, directory)) return 'InUse'
+    if (action === 'delete') this.#gone(candidate)
+    else this.#packed(candidate, archiveOf(session.filePath), Math.ceil(session.fileSize * this.#estimatedRatio()))
+    return undefined
+  }
+
+  /** By how much archives are smaller than their sessions: as those that are there. */
+  #estimatedRatio(): number {
+    if (this.#ratio !== undefined) return this.#ratio
+    let [content, packed] = [0, 0]
+    for (const { session } of this.#candidates) {
+      if (session.archivedBytes === undefined) continue
+      content += session.fileSize
+      packed += session.archivedBytes
+    }
+    return (this.#ratio = content > 0 ? Math.min(1, packed / content) : TYPICAL_RATIO)
+  }
+
+  #gone(candidate: Candidate): void {
+    const { session, bytes, done } = candidate
+    candidate.isSettled = true
+    // It may have been archived before, which was not enough.
+    const kept = { filePath: session.filePath, sessionId: session.sessionId, bytes: done?.kept.bytes ?? bytes, bytesLeft: 0 }
+    candidate.done = { action: 'delete', kept }
+    this.#bytes -= bytes
+    this.#count -= 1
+  }
+
+  #packed(candidate: Candidate, filePath: string, bytesLeft: number): void {
+    const { session, bytes } = candidate
+    candidate.done = { action: 'archive', kept: { filePath, sessionId: session.sessionId, bytes, bytesLeft } }
+    candidate.session = { ...session, filePath, archived: true, bytes: session.fileSize, archivedBytes: bytesLeft }
+    candidate.isArchived = true
+    candidate.bytes = bytesLeft
+    this.#bytes += bytesLeft - bytes
+  }
+
+  /** Leaves a session for good. */
+  #settle(candidate: Candidate, reason: KeepReason, message?: string): void {
+    candidate.isSettled = true
+    candidate.left = { reason, message }
+  }
+
+  #checkSignal(): void {
+    const { signal } = this.#options
+    if (signal?.aborted) throw signal.reason
+  }
+
+  #report(bytes: number): void {
+    const { onProgress } = this.#options
+    if (onProgress === undefined) return
+    const { total, files } = this.#progress
+    this.#progress = { bytes: Math.min(total, this.#progress.bytes + bytes), total, files: Math.min(files + 1, this.#candidates.length) }
+    onProgress({ ...this.#progress })
+  }
+}
+
+function leftSession(filePath: string, reason: KeepReason, message: string | undefined): LeftSession {
+  return message === undefined ? { filePath, reason } : { filePath, reason, message }
+}
+
+/** The entries of a directory; `undefined` if it does not exist, or the error if it can't be read. */
+async function entriesOf(directory: string): Promise<Dirent[] | Error | undefined> {
+  try {
+    return await fs.readdir(directory, { withFileTypes: true })
+  } catch (error) {
+    return hasCode(error, 'ENOENT') ? undefined : (error as Error)
+  }
+}
+
+async function statOf(filePath: string): Promise<Stats | undefined> {
+  try {
+    return await fs.lstat(filePath)
+  } catch {
+    return undefined
+  }
+}
+
+/** Why a session is not the one that was listed; `undefined` if it is. */
+async function changeOf({ filePath, fileSize, archivedBytes, lastModified }: SessionSummary): Promise<KeepReason | undefined> {
+  const stat = await statOf(filePath)
+  const isSame = stat?.isFile() === true && stat.size === (archivedBytes ?? fileSize) && Math.floor(stat.mtimeMs) === lastModified.getTime()
+  return isSame ? undefined : 'Changed'
+}
+
+/** Whether a session is in use, by the names that were in its directory. */
+async function isInUse({ filePath, sessionId }: SessionSummary, { path: directory, names }: Directory): Promise<boolean> {
+  if (names.has(`${sessionId}.lock`) && isSafeId(sessionId) && (await isSessionLocked(directory, sessionId))) return true
+  const lock = `${sessionPathOf(filePath)}.lock`
+  return names.has(path.basename(lock)) && isFileLocked(lock)
+}

@@ -1,0 +1,64 @@
+'use strict'
+
+// Formats what was done to keep directories within limits.
+
+const path = require('node:path')
+const { page } = require('../page.js')
+const { fileSize, plural } = require('../quantities.js')
+const { printable } = require('../safe-text.js')
+
+/** How many sessions of one kind are shown. */
+const MOST = 40
+
+/** What is said of sessions that were left. */
+const REASONS = {
+  Young: 'younger than --min-age',
+  InUse: 'in use',
+  HasCheckpoints: 'has checkpoints, so it is not deleted',
+  Wanted: 'wanted',
+  Unreadable: 'not a session that can be read',
+  Changed: 'changed in the meantime',
+  Failed: 'failed',
+}
+
+/**
+ * @param {import('session-tape').KeepReport & { directories: string[], dryRun: boolean }} report
+ */
+function keepingPage({ directories, dryRun, archived, deleted, left, removed, sessions, bytesBefore, bytesAfter, withinLimits }, colour) {
+  const title = dryRun ? 'Would keep' : 'Kept'
+  const sizes = (one) => `${fileSize(one.bytes).padStart(10)} → ${fileSize(one.bytesLeft).padStart(10)}`
+  return page(title, directories.map((one) => printable(one, 1000)).join(', '), [
+    rows(archived, dryRun ? 'would be archived' : 'archived', (one) => sizes(one), colour),
+    rows(deleted, dryRun ? 'would be deleted' : 'deleted', (one) => sizes(one), colour),
+    rows(left, 'left', ({ reason, message }) => `${REASONS[reason]}${message === undefined ? '' : `: ${printable(message, 200)}`}`, colour),
+    removedRows(removed, dryRun, colour),
+    foot({ dryRun, sessions, deleted, bytesBefore, bytesAfter, withinLimits }, colour),
+  ], colour)
+}
+
+function rows(list, what, about, colour) {
+  const shown = list.slice(0, MOST).map((one) => `${printable(path.basename(one.filePath), 200)}  ${colour.dim(about(one))}`)
+  if (list.length > MOST) shown.push(colour.dim(`… and ${list.length - MOST} more`))
+  return list.length === 0 ? [] : [colour.bold(`${plural(list.length, 'session')} ${what}`), ...shown]
+}
+
+function removedRows({ locks, snapshots, temporaries }, dryRun, colour) {
+  const parts = [
+    ...(locks > 0 ? [plural(locks, 'lock')] : []),
+    ...(snapshots > 0 ? [plural(snapshots, 'snapshot')] : []),
+    ...(temporaries > 0 ? [plural(temporaries, 'temporary file')] : []),
+  ]
+  return parts.length === 0 ? [] : [colour.dim(`${dryRun ? 'left-overs to remove' : 'left-overs removed'}: ${parts.join(', ')}`)]
+}
+
+function foot({ dryRun, sessions, deleted, bytesBefore, bytesAfter, withinLimits }, colour) {
+  const freed = bytesBefore - bytesAfter
+  const about = dryRun ? 'about ' : ''
+  return [
+    `${plural(sessions - deleted.length, 'session')}, ${about}${fileSize(bytesAfter)}${colour.dim(` · ${about}${fileSize(freed)} ${dryRun ? 'would be freed' : 'freed'}`)}`,
+    ...(withinLimits ? [] : [`${colour.yellow('!')} more than the limits allow${dryRun ? '' : '; --delete-to-fit deletes the oldest'}`]),
+    ...(dryRun ? [colour.dim('nothing was changed')] : []),
+  ]
+}
+
+module.exports = { keepingPage }
