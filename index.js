@@ -37,6 +37,7 @@ const { replayRun, verifyRun } = lazily(() => require('./dist/run/replay.js'))
 const { readRunEvents } = lazily(() => require('./dist/run/events.js'))
 const { diff, traceAncestors } = lazily(() => require('./dist/diff/diff.js'))
 const { diffToText } = lazily(() => require('./dist/diff/diff-text.js'))
+const { exportSession } = lazily(() => require('./dist/foreign/export.js'))
 const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./dist/bundle/bundle.js'))
 
 // Listed explicitly, so that tools can find the names without running this file.
@@ -78,6 +79,7 @@ const api = (module.exports = {
   diff,
   traceAncestors,
   diffToText,
+  exportSession,
   exportBundle,
   verifyBundle,
   importBundle,
