@@ -105,6 +105,7 @@ pub mod bundle;
 pub mod clock;
 pub mod diff;
 pub mod disk;
+pub mod foreign;
 pub mod hash;
 pub mod json;
 pub mod lines;
