@@ -279,8 +279,8 @@ pub(super) struct Builder {
     tips: HashMap<u64, Node>,
     is_tree_with_parallel_results: bool,
     open: Option<Response>,
-    /// The key of the last response, whose first part was written because it was too long.
-    spilled: Option<Vec<u8>>,
+    /// The key of the last response, and what is known of it but its usage, if its first part was written because it was too long.
+    spilled: Option<(Vec<u8>, Meta)>,
     pending: VecDeque<Pending>,
     /// The number of the first pending record.
     first_pending: RecordNumber,
@@ -478,6 +478,13 @@ impl Builder {
     pub(super) fn drop(&mut self, reason: Reason) {
         if let Some(pending) = self.current_mut() {
             pending.fate = Some(Fate::Dropped(reason));
+        }
+    }
+
+    /// The record is in the session, whatever was said of it before.
+    pub(super) fn map(&mut self) {
+        if let Some(pending) = self.current_mut() {
+            pending.fate = Some(Fate::Mapped);
         }
     }
 
@@ -752,7 +759,7 @@ impl Builder {
     /// Whether a response with this key is open, or was until it became too long.
     pub(super) fn is_open(&self, key: &[u8]) -> bool {
         let open = self.open.as_ref().and_then(|open| open.key.as_deref());
-        open == Some(key) || (self.open.is_none() && self.spilled.as_deref() == Some(key))
+        open == Some(key) || (self.open.is_none() && self.spilled.as_ref().is_some_and(|(spilled, _)| spilled == key))
     }
 
     /// Whether a response is open.
@@ -769,9 +776,7 @@ impl Builder {
     /// the response's, they replace them; otherwise those that it does not have yet are appended.
     pub(super) fn grow(&mut self, blocks: Vec<Block>, is_cumulative: bool) {
         let Some(open) = &mut self.open else {
-            if let Some(key) = self.spilled.take() {
-                let model = Some(self.model.clone()).filter(|model| model != b"\"unknown\"");
-                let meta = Meta { message_id: Some(key.clone()), model, ..Meta::default() };
+            if let Some((key, meta)) = self.spilled.take() {
                 self.open_response(Some(&key), Item::ai(blocks, meta), true);
             }
             return;
@@ -881,9 +886,10 @@ impl Builder {
 
     fn spill_if_large(&mut self) {
         if let Some(open) = self.open.as_ref().filter(|open| open.bytes > HELD_BYTES) {
-            let key = open.key.clone();
+            let meta = Meta { usage: None, ..open.item.meta.clone() };
+            let spilled = open.key.clone().map(|key| (key, meta));
             self.close();
-            self.spilled = key;
+            self.spilled = spilled;
         }
     }
 

@@ -112,6 +112,8 @@ macro_rules! formats {
 }
 
 formats! {
+    /// Codex.
+    Codex = crate::foreign::codex::Codex,
     /// Claude Code.
     Claude = crate::foreign::claude::Claude,
 }

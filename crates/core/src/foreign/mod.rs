@@ -6,6 +6,7 @@
 mod blocks;
 mod builder;
 mod claude;
+mod codex;
 mod convert;
 mod format;
 mod history;
