@@ -102,6 +102,12 @@ impl LineSource {
         LineSource { content: Content::Memory(content), size, end: u64::MAX, metadata, opened: SystemTime::now() }
     }
 
+    /// Presents the first `size` bytes of an open file.
+    pub fn of_file(file: File, size: u64) -> Self {
+        let metadata = Metadata { kind: FileKind::File, size, modified: None, inode: None };
+        LineSource { content: Content::File(file), size, end: size, metadata, opened: SystemTime::now() }
+    }
+
     /// Opens a file. A regular file is read whole if it is smaller than `kept_bytes`.
     fn open_as(path: &Path, pipes: Pipes, kept_bytes: u64) -> Result<Self, ReadError> {
         let (file, metadata) = input_file::open(path, Links::Followed).map_err(ReadError::System)?;
