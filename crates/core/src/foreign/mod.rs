@@ -3,14 +3,22 @@
 //! A [`Format`] turns each record of a foreign session into native events; everything behind it, from replay to diff, reads the native lines. A receipt
 //! says for every record where it went. A source that no format claims is read as native.
 
+mod atif;
 mod atif_export;
 mod blocks;
 mod builder;
 mod claude;
 mod codex;
 mod convert;
+mod cursor;
+mod document;
 mod format;
+mod gemini;
 mod history;
+mod opencode;
+mod parts;
+mod pi;
+mod qwen;
 mod receipt;
 mod records;
 mod spool;
