@@ -10,14 +10,18 @@ mod codex;
 mod convert;
 mod format;
 mod history;
+mod open;
 mod receipt;
 mod records;
 mod spool;
 mod time;
 mod value;
 
-pub use convert::{Conversation, Conversion, ConvertOptions, Detected, convert, detect, list_conversations};
+pub use convert::{
+    Conversation, Conversion, ConvertOptions, Converted, Detected, convert, detect, json_of_text, list_conversations,
+};
 pub use format::ForeignFormat;
+pub use open::{Foreign, Opened, list_at, open_converted, open_source};
 pub use receipt::{Entry, Fate, Reason, Summary};
 
 use crate::disk::OsError;
@@ -38,6 +42,17 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// The error of a reader that has no conversations. Which one is meant is then a problem of the path.
+    pub fn into_read_error(self) -> ReadError {
+        match self {
+            Stop::Read(error) => error,
+            stop => {
+                let error = std::io::Error::other(stop.to_string());
+                ReadError::System(OsError::new(&error, "open", None))
+            }
+        }
+    }
+
     fn changed() -> Self {
         Stop::Read(ReadError::Changed)
     }

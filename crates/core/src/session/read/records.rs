@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::final_history::{FinalHistory, PartFolder};
 use crate::disk::BOM;
+use crate::foreign::{Foreign, Opened, Stop, open_source};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, equal_segments};
 use crate::session::fold::LinePosition;
@@ -127,9 +128,14 @@ pub struct RecordReader {
 }
 
 impl RecordReader {
-    /// Opens the file at `path`.
+    /// Opens the file at `path`. Of a foreign session, the lines are those that it becomes.
     pub fn open(path: &Path, options: RecordOptions) -> Result<Self, ReadError> {
-        Self::of(LineSource::open_or_drain(path)?, options)
+        let opened = open_source(path, &Foreign::Read(None), LineSource::open_or_drain);
+        let source = match opened.map_err(Stop::into_read_error)? {
+            Opened::Native(source) => source,
+            Opened::Foreign(conversion) => conversion.native,
+        };
+        Self::of(source, options)
     }
 
     fn of(source: LineSource, options: RecordOptions) -> Result<Self, ReadError> {
