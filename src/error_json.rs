@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use session_tape_core::atif::ExportError as AtifExportError;
 use session_tape_core::bundle::{BundleError, ImportError};
 use session_tape_core::diff::{DiffError, Side};
 use session_tape_core::disk::OsError;
-use session_tape_core::foreign::AtifExportError;
 use session_tape_core::lines::{WriteError, WriteFailure};
 use session_tape_core::run::{RecordError, RunError};
 

@@ -19,7 +19,7 @@ import { nameOf, startPayload } from './new-session.js'
 import { SessionRecordingService } from './recorder.js'
 import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorderOptions } from './recorder-config.js'
 import type { IContent } from './records.js'
-import { type ReplayOptions, replaySession } from './replay.js'
+import { type ReplayOptions, replayNative } from './replay.js'
 import type { ResumeResult } from './resume.js'
 import type { SnapshotOptions } from './scan-options.js'
 // Only for links in the comments.
@@ -223,7 +223,7 @@ async function open<C>(
   child.filePath = filePath
   const recording = (child.recorder = new SessionRecordingService<C>(config))
   recording.initializeForResume(filePath, lastSeq)
-  const replayed = await replaySession<C>(filePath, config.projectHash, { ...snapshots, __proto__: null, strict: true } as Bare<ReplayOptions>)
+  const replayed = await replayNative<C>(filePath, config.projectHash, { ...snapshots, __proto__: null, strict: true } as Bare<ReplayOptions>)
   if (!replayed.ok) throw new Error(replayed.error)
   if (!recording.isActive()) throw new Error('its file cannot be recorded to')
   if (!(await lock.ownsLock())) return failure('Failed to retain child session lock', 'LockFailed')

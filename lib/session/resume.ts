@@ -13,7 +13,7 @@ import { SessionRecordingService } from './recorder.js'
 import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorderOptions } from './recorder-config.js'
 import type { IContent } from './records.js'
 import { hasSession, resolveSessionRef } from './reference.js'
-import { type ReplayOptions, replaySession } from './replay.js'
+import { type ReplayOptions, replayNative } from './replay.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
 import type { SnapshotOptions } from './scan-options.js'
 import type { SessionSummary } from './summary.js'
@@ -215,7 +215,7 @@ function refusalOf(warning: RecordingWarning | undefined): SessionFailure {
 /** Returns the result of the replay. A rejection becomes a failed result. */
 async function replay<C>(filePath: string, { projectHash, snapshot, snapshotDir }: Captured): Promise<Replayed<C>> {
   try {
-    return await replaySession<C>(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir } as Bare<ReplayOptions>)
+    return await replayNative<C>(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir } as Bare<ReplayOptions>)
   } catch (error) {
     return { ok: false, error: (error as Error).message }
   }

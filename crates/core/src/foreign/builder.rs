@@ -12,7 +12,7 @@ use super::receipt::{Entry, Fate, Reason, Summary};
 use super::records::Place;
 use super::spool::Spool;
 use super::time::{Time, UNKNOWN, time_of};
-use super::value::{Json, Object, json_text, write_key, write_member, write_text_member, write_value};
+use super::value::{Json, Object, write_key, write_member, write_text_member, write_value};
 use crate::hash::Hash;
 
 /// The largest record that is kept, in bytes.
@@ -183,6 +183,8 @@ pub(super) struct Start {
     pub model: Option<Vec<u8>>,
     /// The first time that is known.
     pub start_time: Option<Time>,
+    /// The version of the program, if the source states it.
+    pub version: Option<Vec<u8>>,
 }
 
 /// The number of a record, from 0, in source order.
@@ -237,6 +239,8 @@ pub(super) struct Built {
     pub receipt: Option<Receipt>,
     pub summary: Summary,
     pub last_seq: u64,
+    /// The time of the last record that states one.
+    pub end_time: Time,
     /// Number of items that were ever placed.
     pub items: u64,
     /// The first text of a person that may serve as a title, if there is no title.
@@ -1129,7 +1133,8 @@ impl Builder {
         let receipt = self.receipt.map(|receipt| Receipt { further: self.further, ..receipt });
         let title = self.first_text.filter(|_| !self.has_title);
         let items = u64::from(self.history.next_node()) - 1;
-        Ok(Built { native: self.native, receipt, summary: self.summary, last_seq: self.seq, items, title })
+        let (last_seq, end_time) = (self.seq, self.ts);
+        Ok(Built { native: self.native, receipt, summary: self.summary, last_seq, end_time, items, title })
     }
 }
 
@@ -1168,12 +1173,4 @@ fn append(open: &mut Response, history: &mut History, blocks: impl IntoIterator<
         open.bytes += block.json.len();
         open.item.blocks.push(block);
     }
-}
-
-/// A text as a title, in JSON.
-pub(super) fn title_payload(title: &str) -> Vec<u8> {
-    let mut payload = vec![b'{'];
-    write_member(&mut payload, "title", &json_text(title));
-    payload.push(b'}');
-    payload
 }

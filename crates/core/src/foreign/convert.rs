@@ -53,10 +53,14 @@ pub struct Conversion {
     pub start_time: String,
     /// The number of the last event.
     pub last_seq: u64,
+    /// The time of the last record that states one.
+    pub end_time: String,
     /// Number of items that were placed.
     pub items: u64,
     /// A title from the first text of a person, if the source has none.
     pub title: Option<String>,
+    /// The version of the program that wrote the source, if it states that.
+    pub version: Option<String>,
     receipt: Option<Receipt>,
 }
 
@@ -84,7 +88,10 @@ pub struct Conversation {
 
 /// A source whose format is known.
 struct Known {
-    source: LineSource,
+    /// The source as it is.
+    original: LineSource,
+    /// Its content, if it is compressed.
+    decompressed: Option<LineSource>,
     beginning: Vec<u8>,
     format: ForeignFormat,
 }
@@ -93,12 +100,16 @@ struct Known {
 enum Looked {
     Known(Box<Known>),
     /// It is read as it is.
-    Other(Detected),
+    Other(Detected, LineSource),
 }
 
 impl Known {
+    fn source(&self) -> &LineSource {
+        self.decompressed.as_ref().unwrap_or(&self.original)
+    }
+
     fn head(&self) -> Head<'_> {
-        head_of(&self.source, &self.beginning)
+        head_of(self.source(), &self.beginning)
     }
 }
 
@@ -122,19 +133,20 @@ fn is_start(fields: &super::value::Object<'_>) -> bool {
     fields.is("type", "session_start") && fields.get("payload").is_some_and(Json::is_object)
 }
 
-fn look(source: LineSource) -> Result<Looked, Stop> {
-    if begins_as_native(&source)? {
-        return Ok(Looked::Other(Detected::Native));
+fn look(original: LineSource) -> Result<Looked, Stop> {
+    if begins_as_native(&original)? {
+        return Ok(Looked::Other(Detected::Native, original));
     }
-    let Some(source) = decompressed(source)? else { return Ok(Looked::Other(Detected::Unknown)) };
-    let beginning = read_beginning(&source)?;
-    let head = head_of(&source, &beginning);
+    let decompressed = decompressed(&original)?;
+    let source = decompressed.as_ref().unwrap_or(&original);
+    let beginning = read_beginning(source)?;
+    let head = head_of(source, &beginning);
     if head.first_lines().iter().any(is_start) {
-        return Ok(Looked::Other(Detected::Native));
+        return Ok(Looked::Other(Detected::Native, original));
     }
     match ForeignFormat::of(&head) {
-        Some(format) => Ok(Looked::Known(Box::new(Known { source, beginning, format }))),
-        None => Ok(Looked::Other(Detected::Unknown)),
+        Some(format) => Ok(Looked::Known(Box::new(Known { original, decompressed, beginning, format }))),
+        None => Ok(Looked::Other(Detected::Unknown, original)),
     }
 }
 
@@ -142,14 +154,34 @@ fn look(source: LineSource) -> Result<Looked, Stop> {
 pub fn detect(source: LineSource) -> Result<Detected, Stop> {
     Ok(match look(source)? {
         Looked::Known(known) => Detected::Foreign(known.format),
-        Looked::Other(other) => other,
+        Looked::Other(other, _) => other,
     })
 }
 
-/// Converts a source. `None` if it is not a foreign session; then it is read as native.
-pub fn convert(source: LineSource, options: &ConvertOptions) -> Result<Option<Conversion>, Stop> {
-    let Looked::Known(known) = look(source)? else { return Ok(None) };
-    with_format!(known.format, F => convert_as::<F>(&known, options))
+/// A source that was offered for conversion.
+pub enum Converted {
+    /// It was a foreign session.
+    Foreign(Box<Conversion>),
+    /// It is read as it is.
+    Native(LineSource),
+}
+
+/// Converts a source if it is a foreign session.
+///
+/// `progress` is called with how many bytes of the source are read, and its size.
+pub fn convert(
+    source: LineSource,
+    options: &ConvertOptions,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Converted, Stop> {
+    let known = match look(source)? {
+        Looked::Known(known) => known,
+        Looked::Other(_, source) => return Ok(Converted::Native(source)),
+    };
+    Ok(match with_format!(known.format, F => convert_as::<F>(&known, options, progress))? {
+        Some(conversion) => Converted::Foreign(Box::new(conversion)),
+        None => Converted::Native(known.original),
+    })
 }
 
 /// The conversations of a source, in the order of their first records. `None` if it is not a foreign session.
@@ -160,31 +192,50 @@ pub fn list_conversations(source: LineSource) -> Result<Option<(ForeignFormat, V
     Ok(Some((known.format, listed.into_iter().map(|(_, conversation)| conversation).collect())))
 }
 
-fn convert_as<F: Format>(known: &Known, options: &ConvertOptions) -> Result<Option<Conversion>, Stop> {
+fn convert_as<F: Format>(
+    known: &Known,
+    options: &ConvertOptions,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Option<Conversion>, Stop> {
     let head = known.head();
     let lane = match choose::<F>(known, &head, options.conversation.as_deref())? {
         Some(lane) => lane,
         None => return Ok(None),
     };
     let layout = F::layout(&head);
-    let mut records = Records::new(&known.source, layout, options.receipt);
+    let mut records = Records::new(known.source(), layout, options.receipt);
     if !records.prepare()? {
         return Ok(None);
     }
     let (mut format, start) =
-        F::open(&Opening { head: &head, source: &known.source, document: records.document_head(), lane })?;
+        F::open(&Opening { head: &head, source: known.source(), document: records.document_head(), lane })?;
     let start = overridden(start, options);
     let session_id = options.session_id.clone().unwrap_or_else(|| valid_id(&start.session_id));
     let mut builder = Builder::new(F::NAME, F::SHAPE, options.receipt);
     builder.start(&start, &session_id);
-    pass_records(&mut records, &mut format, layout, &mut builder)?;
-    format.end(&known.source, &mut builder)?;
-    let Built { native, receipt, summary, last_seq, items, title } =
-        builder.finish((known.source.size(), records.source_hash()))?;
+    let size = known.source().size();
+    pass_records(&mut records, &mut format, layout, &mut builder, &mut |bytes| progress(bytes, size))?;
+    format.end(known.source(), &mut builder)?;
+    let Built { native, receipt, summary, last_seq, end_time, items, title } =
+        builder.finish((known.source().size(), records.source_hash()))?;
     let native = native.into_source()?;
     let start_time = start.start_time.as_deref().unwrap_or(UNKNOWN).to_owned();
     let format = known.format;
-    Ok(Some(Conversion { native, summary, format, session_id, start_time, last_seq, items, title, receipt }))
+    let end_time = String::from(end_time);
+    let version = start.version.as_deref().and_then(|version| Json(version).text()).map(String::from);
+    Ok(Some(Conversion {
+        native,
+        summary,
+        format,
+        session_id,
+        start_time,
+        last_seq,
+        end_time,
+        items,
+        title,
+        version,
+        receipt,
+    }))
 }
 
 fn overridden(start: Start, options: &ConvertOptions) -> Start {
@@ -203,10 +254,12 @@ fn pass_records<F: Format>(
     format: &mut F,
     layout: Layout,
     out: &mut Builder,
+    progress: &mut dyn FnMut(u64),
 ) -> Result<(), Stop> {
     let (cancellation, mut count) = (Cancellation::current(), 0);
     while let Some(Found { place, hash, content }) = records.next()? {
         if count % RECORDS_BETWEEN_CHECKS == 0 {
+            progress(place.offset);
             cancellation.check().map_err(|error| OsError::new(&error, "read", None))?;
         }
         count += 1;
@@ -259,12 +312,12 @@ impl Conversation {
 
 fn list_as<F: Format>(known: &Known, head: &Head<'_>) -> Result<Option<Vec<(Lane, Conversation)>>, Stop> {
     let layout = F::layout(head);
-    let mut records = Records::new(&known.source, layout, false);
+    let mut records = Records::new(known.source(), layout, false);
     if !records.prepare()? {
         return Ok(None);
     }
     let (mut format, start) =
-        F::open(&Opening { head, source: &known.source, document: records.document_head(), lane: Lane::Main })?;
+        F::open(&Opening { head, source: known.source(), document: records.document_head(), lane: Lane::Main })?;
     let (mut lanes, mut listed): (BTreeMap<Lane, usize>, Vec<(Lane, Conversation)>) = Default::default();
     while let Some(Found { place, content, .. }) = records.next()? {
         let (json, is_head) = match content {

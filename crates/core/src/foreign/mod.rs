@@ -4,7 +4,6 @@
 //! says for every record where it went. A source that no format claims is read as native.
 
 mod atif;
-mod atif_export;
 mod blocks;
 mod builder;
 mod claude;
@@ -15,6 +14,7 @@ mod document;
 mod format;
 mod gemini;
 mod history;
+mod open;
 mod opencode;
 mod parts;
 mod pi;
@@ -25,9 +25,11 @@ mod spool;
 mod time;
 mod value;
 
-pub use atif_export::{ExportError as AtifExportError, Exported as AtifExported, Origin as AtifOrigin, export_atif};
-pub use convert::{Conversation, Conversion, ConvertOptions, Detected, convert, detect, list_conversations};
+pub use convert::{
+    Conversation, Conversion, ConvertOptions, Converted, Detected, convert, detect, json_of_text, list_conversations,
+};
 pub use format::ForeignFormat;
+pub use open::{Foreign, Opened, list_at, open_converted, open_source};
 pub use receipt::{Entry, Fate, Reason, Summary};
 
 use crate::disk::OsError;
@@ -48,6 +50,17 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// The error of a reader that has no conversations. Which one is meant is then a problem of the path.
+    pub fn into_read_error(self) -> ReadError {
+        match self {
+            Stop::Read(error) => error,
+            stop => {
+                let error = std::io::Error::other(stop.to_string());
+                ReadError::System(OsError::new(&error, "open", None))
+            }
+        }
+    }
+
     fn changed() -> Self {
         Stop::Read(ReadError::Changed)
     }

@@ -68,25 +68,20 @@ pub(super) enum Content<'a> {
     TooLarge,
 }
 
-/// The bytes that a source has once it is decompressed: a file that begins as a zstd frame is, unless its content begins with the header of a
-/// tar archive. `None` for such an archive.
-pub(super) fn decompressed(source: LineSource) -> Result<Option<LineSource>, Stop> {
+/// The content of a source that begins as a zstd frame. `None` for any other, and for a tar archive.
+pub(super) fn decompressed(source: &LineSource) -> Result<Option<LineSource>, Stop> {
     let mut magic = [0; ZSTD_MAGIC.len()];
-    if read_fully(&source, &mut magic, 0)? < magic.len() || magic != ZSTD_MAGIC {
-        return Ok(Some(source.as_opened()));
+    if read_fully(source, &mut magic, 0)? < magic.len() || magic != ZSTD_MAGIC {
+        return Ok(None);
     }
     let failed = |error: &io::Error| OsError::new(error, "read", None);
-    let reader = SourceReader { source: &source, at: 0 };
+    let reader = SourceReader { source, at: 0 };
     let mut decoder = zstd::Decoder::new(reader).map_err(|error| failed(&error))?;
-    let (mut spool, mut block, mut is_start) = (Spool::default(), vec![0; CHUNK_BYTES], true);
+    let (mut spool, mut block) = (Spool::default(), vec![0; CHUNK_BYTES]);
     loop {
-        let count = match fill_from(&mut decoder, &mut block) {
-            Ok(count) => count,
-            // What was decompressed before the damage counts, as in a file that is cut off.
-            Err(error) if spool.size() > 0 && error.kind() != io::ErrorKind::Interrupted => break,
-            Err(error) => return Err(failed(&error).into()),
-        };
-        if std::mem::take(&mut is_start) && is_tar(&block[..count]) {
+        // What was decompressed before any damage counts, as in a file that is cut off.
+        let Ok(count) = fill_from(&mut decoder, &mut block) else { break };
+        if spool.size() == 0 && is_tar(&block[..count]) {
             return Ok(None);
         }
         spool.append(&block[..count])?;

@@ -24,7 +24,12 @@ fn with_receipt() -> ConvertOptions {
 }
 
 fn convert_bytes(bytes: &[u8], options: &ConvertOptions) -> Option<(Conversion, Vec<Entry>, Vec<Value>)> {
-    let mut conversion = convert(LineSource::in_memory(bytes.to_vec()), options).unwrap()?;
+    let Converted::Foreign(conversion) =
+        convert(LineSource::in_memory(bytes.to_vec()), options, &mut |_, _| ()).unwrap()
+    else {
+        return None;
+    };
+    let mut conversion = *conversion;
     let mut entries = Vec::new();
     while let Some(entry) = conversion.next_entry().unwrap() {
         entries.push(entry);

@@ -14,6 +14,7 @@ use super::checkpoint::{Change, CheckpointEvent};
 use super::history::{HistoryEffect, ItemRef};
 use super::item_sink::{ItemSink, NoItems};
 use super::warnings::{Problem, Tally, Warning, Warnings};
+use crate::foreign::Foreign;
 use crate::json::{Cursor, Nesting, Span};
 use crate::lines::{Lines, MAX_LINE_BYTES};
 use crate::session::format::{
@@ -146,6 +147,8 @@ pub struct FoldOptions {
     pub checkpoint_id: Option<Vec<u16>>,
     /// How strictly lines are validated.
     pub mode: Mode,
+    /// Whether the file may be a foreign session.
+    pub foreign: Foreign,
 }
 
 /// Turns lines into effects.

@@ -13,7 +13,7 @@ mod title;
 
 pub use describe::{DescribeOptions, Described, Describing};
 pub use final_history::FinalHistory;
-pub use header::{HeaderError, Summary, read_header_summary, read_summary};
+pub use header::{HeaderError, Summary, read_any_header, read_header_summary, read_summary};
 pub use layout::{ItemTape, ItemTapes, TAPE_BYTES};
 pub use preview::{Preview, read_preview};
 pub use records::{LineStatus, RecordLine, RecordOptions, RecordReader, SKIPPED, content_of, skipped_content};
