@@ -38,6 +38,7 @@ const { readRunEvents } = lazily(() => require('./dist/run/events.js'))
 const { diff, traceAncestors } = lazily(() => require('./dist/diff/diff.js'))
 const { diffToText } = lazily(() => require('./dist/diff/diff-text.js'))
 const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./dist/bundle/bundle.js'))
+const { detectSessionFormat, listConversations, importSession, convertSession } = lazily(() => require('./dist/foreign/foreign.js'))
 
 // Listed explicitly, so that tools can find the names without running this file.
 const api = (module.exports = {
@@ -81,6 +82,10 @@ const api = (module.exports = {
   exportBundle,
   verifyBundle,
   importBundle,
+  detectSessionFormat,
+  listConversations,
+  importSession,
+  convertSession,
   CONTINUE_LATEST,
   SESSION_FILE_ID_PREFIX_LENGTH,
 })

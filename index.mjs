@@ -47,4 +47,8 @@ export const {
   exportBundle,
   verifyBundle,
   importBundle,
+  detectSessionFormat,
+  listConversations,
+  importSession,
+  convertSession,
 } = sessionTape

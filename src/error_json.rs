@@ -39,6 +39,8 @@ pub struct ErrorJson<'e> {
     problems: Option<Vec<ErrorJson<'e>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     side: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conversations: Option<&'e [String]>,
 }
 
 impl<'e> ErrorJson<'e> {
@@ -59,6 +61,16 @@ impl<'e> ErrorJson<'e> {
         let RunError { time, expected, found, .. } = error;
         let (expected, found) = (expected.as_deref(), found.as_deref());
         ErrorJson { time: *time, event_id: error.event_id(), expected, found, ..self }
+    }
+
+    /// Adds the conversations of which one must be chosen.
+    pub fn with_conversations(self, conversations: &'e [String]) -> Self {
+        ErrorJson { conversations: Some(conversations), ..self }
+    }
+
+    /// Adds the path that the error is about.
+    pub fn at_path(self, path: impl Into<Cow<'e, str>>) -> Self {
+        ErrorJson { path: Some(path.into()), ..self }
     }
 
     /// Adds the side, if the error is about one of two recordings.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Stop;
-use super::convert::{Conversation, Conversion, ConvertOptions, Converted, convert, list_conversations};
+use super::convert::{Conversation, Conversion, ConvertOptions, Converted, Detected, convert, detect, list_conversations};
 use super::format::ForeignFormat;
 use crate::disk::files;
 use crate::lines::{LineSource, ReadError};
@@ -69,6 +69,11 @@ pub fn open_converted(
 pub(super) fn split(path: &Path) -> Option<(PathBuf, String)> {
     let (file, conversation) = path.to_str()?.rsplit_once('#')?;
     (!conversation.is_empty() && files::is_file(Path::new(file))).then(|| (file.into(), conversation.to_owned()))
+}
+
+/// What the file at `path` is.
+pub fn detect_at(path: &Path) -> Result<Detected, Stop> {
+    detect(LineSource::open_unread(path)?)
 }
 
 /// The conversations of the foreign session at `path`. `None` if it is not one.
