@@ -24,7 +24,8 @@ fn with_receipt() -> ConvertOptions {
 }
 
 fn convert_bytes(bytes: &[u8], options: &ConvertOptions) -> Option<(Conversion, Vec<Entry>, Vec<Value>)> {
-    let Converted::Foreign(conversion) = convert(LineSource::in_memory(bytes.to_vec()), options, &mut |_, _| ()).unwrap()
+    let Converted::Foreign(conversion) =
+        convert(LineSource::in_memory(bytes.to_vec()), options, &mut |_, _| ()).unwrap()
     else {
         return None;
     };

@@ -131,11 +131,10 @@ impl Replay {
         threads: Threads,
         layout: Option<Arc<Pause>>,
     ) -> Result<Self, ReplayError> {
-        let (source, conversion_warnings) =
-            match open_source(path, &options.foreign, LineSource::open_or_drain)? {
-                Opened::Native(source) => (source, None),
-                Opened::Foreign(conversion) => (conversion.native, Some(conversion.summary.warnings)),
-            };
+        let (source, conversion_warnings) = match open_source(path, &options.foreign, LineSource::open_or_drain)? {
+            Opened::Native(source) => (source, None),
+            Opened::Foreign(conversion) => (conversion.native, Some(conversion.summary.warnings)),
+        };
         let source = Arc::new(source);
         let mut effect = Effect::default();
         let has_snapshot = options.through_seq.is_none() && conversion_warnings.is_none();

@@ -194,7 +194,8 @@ fn write(conversion: &mut Conversion, options: &ImportOptions) -> Result<Importe
     let path = place(session, conversion, options)?;
     failpoint!("import::placed");
     let receipt_path = options.receipt.clone().unwrap_or_else(|| receipt_of(&path));
-    let placed = receipt.place_at(&receipt_path).and_then(|()| sync_entry(&receipt_path)).and_then(|()| sync_entry(&path));
+    let placed =
+        receipt.place_at(&receipt_path).and_then(|()| sync_entry(&receipt_path)).and_then(|()| sync_entry(&path));
     placed.inspect_err(|_| {
         // A session without its receipt is not imported.
         let _ = files::remove_file(&path);
@@ -226,7 +227,9 @@ fn write_session(conversion: &Conversion, file: &mut TemporaryFile, path: &Path)
         let mut line = Vec::new();
         envelope::begin(&mut line, last_seq as f64);
         envelope::describe(&mut line, &conversion.end_time, EventType::SessionMetadata.as_json().as_bytes());
-        line.extend_from_slice(format!(",\"payload\":{{\"title\":\"{}\"}}}}\n", Text::from_plain(title).as_json()).as_bytes());
+        line.extend_from_slice(
+            format!(",\"payload\":{{\"title\":\"{}\"}}}}\n", Text::from_plain(title).as_json()).as_bytes(),
+        );
         escape_line_separators(&mut line, 0);
         writer.write_all(&line).map_err(failed)?;
     }

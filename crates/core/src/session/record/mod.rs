@@ -4,6 +4,6 @@ mod fork;
 mod import;
 mod recorder;
 
-pub use import::{ImportFault, ImportOptions, Imported, import_foreign};
 pub use fork::{ForkError, ForkSource, ForkTarget, fork};
+pub use import::{ImportFault, ImportOptions, Imported, import_foreign};
 pub use recorder::{FileNameForm, Record, Recorder, RecorderConfig};
