@@ -62,6 +62,7 @@ export * from './dist/run/events.js';
 export * from './dist/run/state.js';
 export * from './dist/run/replay.js';
 export * from './dist/run/error.js';
+export * from './dist/foreign/export.js';
 export * from './dist/bundle/bundle.js';
 export * from './dist/bundle/error.js';
 export * from './dist/foreign/foreign.js';

@@ -37,6 +37,7 @@ const { replayRun, verifyRun } = lazily(() => require('./dist/run/replay.js'))
 const { readRunEvents } = lazily(() => require('./dist/run/events.js'))
 const { diff, traceAncestors } = lazily(() => require('./dist/diff/diff.js'))
 const { diffToText } = lazily(() => require('./dist/diff/diff-text.js'))
+const { exportSession } = lazily(() => require('./dist/foreign/export.js'))
 const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./dist/bundle/bundle.js'))
 const { detectSessionFormat, listConversations, importSession, convertSession } = lazily(() => require('./dist/foreign/foreign.js'))
 
@@ -79,6 +80,7 @@ const api = (module.exports = {
   diff,
   traceAncestors,
   diffToText,
+  exportSession,
   exportBundle,
   verifyBundle,
   importBundle,

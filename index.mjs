@@ -44,6 +44,7 @@ export const {
   diff,
   diffToText,
   traceAncestors,
+  exportSession,
   exportBundle,
   verifyBundle,
   importBundle,

@@ -7,6 +7,7 @@ use serde::Serialize;
 use session_tape_core::bundle::{BundleError, ImportError};
 use session_tape_core::diff::{DiffError, Side};
 use session_tape_core::disk::OsError;
+use session_tape_core::foreign::AtifExportError;
 use session_tape_core::lines::{WriteError, WriteFailure};
 use session_tape_core::run::{RecordError, RunError};
 
@@ -96,6 +97,12 @@ impl<'e> ErrorJson<'e> {
 impl<'e> From<&'e OsError> for ErrorJson<'e> {
     fn from(error: &'e OsError) -> Self {
         Self::new(error.code, error.to_string()).with_system(Some(error))
+    }
+}
+
+impl<'e> From<&'e AtifExportError> for ErrorJson<'e> {
+    fn from(error: &'e AtifExportError) -> Self {
+        Self::new(error.code(), error.to_string()).with_system(error.system())
     }
 }
 

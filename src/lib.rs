@@ -8,6 +8,7 @@
 // In a test build napi-rs registers nothing, so the binding appears to be unused.
 #![cfg_attr(test, allow(dead_code))]
 
+mod atif_export;
 mod batch_builder;
 mod bundle;
 mod bundle_json;

@@ -17,6 +17,7 @@ const COMMANDS = [
   require('./commands/diff.js'),
   require('./commands/view.js'),
   require('./commands/bundle.js'),
+  require('./commands/export.js'),
   require('./commands/header.js'),
   require('./commands/sessions.js'),
   require('./commands/completion.js'),

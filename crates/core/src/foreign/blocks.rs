@@ -191,6 +191,10 @@ pub(super) struct ToolResult {
     pub server: bool,
     /// Further members of the block: their keys and JSON texts.
     pub further: Vec<(&'static str, Vec<u8>)>,
+    /// An object with members that the block has too.
+    pub rest: Option<Vec<u8>>,
+    /// The blocks before it.
+    pub before: Vec<Block>,
     /// The media of the result, which follow it.
     pub media: Vec<Block>,
 }
@@ -206,6 +210,8 @@ impl ToolResult {
             error: None,
             server: false,
             further: Vec::new(),
+            rest: None,
+            before: Vec::new(),
             media: Vec::new(),
         }
     }
@@ -231,6 +237,9 @@ impl ToolResult {
         }
         for (key, value) in &self.further {
             write_member(&mut out, key, value);
+        }
+        for (key, value) in self.rest.as_deref().map(|rest| Json(rest).object()).unwrap_or_default().members() {
+            write_member(&mut out, &String::from_utf8_lossy(key), value.bytes());
         }
         out.push(b'}');
         block(BlockKind::Other, out)

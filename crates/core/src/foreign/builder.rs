@@ -79,6 +79,8 @@ pub(super) struct Meta {
     pub kind: Option<&'static str>,
     /// Further members.
     pub further: Vec<(&'static str, Vec<u8>)>,
+    /// All members, as an object, if they are known from an own export. The others are not written then.
+    pub restored: Option<Vec<u8>>,
 }
 
 /// The value of a string that is not empty, for [`Meta`].
@@ -132,6 +134,12 @@ impl Item {
 
 impl Meta {
     fn write(&self, out: &mut Vec<u8>) {
+        if let Some(restored) = &self.restored {
+            for (key, value) in Json(restored).object().members() {
+                write_member(out, &String::from_utf8_lossy(key), value.bytes());
+            }
+            return;
+        }
         let members =
             [("id", &self.id), ("messageId", &self.message_id), ("model", &self.model), ("provider", &self.provider)];
         for (key, value) in members {
@@ -288,6 +296,8 @@ pub(super) struct Builder {
     first_pending: RecordNumber,
     /// The record that is being read.
     current: Option<RecordNumber>,
+    /// Records whose events are those of the current one.
+    joined: Vec<RecordNumber>,
     receipt: Option<Receipt>,
     further: HashMap<Node, Vec<u64>>,
     summary: Summary,
@@ -326,6 +336,7 @@ impl Builder {
             pending: VecDeque::new(),
             first_pending: 0,
             current: None,
+            joined: Vec::new(),
             receipt: has_receipt.then(|| Receipt { spool: Spool::default(), further: HashMap::new(), at: 0 }),
             further: HashMap::new(),
             summary: Summary { format, ..Summary::default() },
@@ -490,6 +501,20 @@ impl Builder {
         }
     }
 
+    /// Whether an event carries the record.
+    pub(super) fn is_mapped(&self) -> bool {
+        let number = self.current.and_then(|number| usize::try_from(number.checked_sub(self.first_pending)?).ok());
+        let pending = number.and_then(|number| self.pending.get(number));
+        pending.is_some_and(|pending| !pending.entry.seqs.is_empty() || pending.waiting > 1)
+    }
+
+    /// The record is not in the session, unless an event carries it already, such as the rewind to its parent.
+    pub(super) fn drop_unless_mapped(&mut self, reason: Reason) {
+        if !self.is_mapped() {
+            self.drop(reason);
+        }
+    }
+
     /// The record is kept as it is. `what` describes it: its type and subtype.
     pub(super) fn keep(&mut self, what: &str, raw: Json<'_>, severity: Severity) {
         let raw = raw.bytes();
@@ -523,9 +548,15 @@ impl Builder {
         self.current.replace(number)
     }
 
+    /// States the deferred records that the next events carry too, beside the current one, until it ends or others are stated.
+    pub(super) fn join(&mut self, records: Vec<RecordNumber>) {
+        self.joined = records;
+    }
+
     /// Ends a resumed record, and returns to the one that was current before.
     pub(super) fn release(&mut self, before: Option<RecordNumber>) {
         if let Some(number) = std::mem::replace(&mut self.current, before) {
+            self.joined.clear();
             self.settle(number);
         }
     }
@@ -535,10 +566,14 @@ impl Builder {
         if self.receipt.is_none() {
             return;
         }
-        for key in fields.keys() {
-            if carried.iter().any(|carried| carried.as_bytes() == key) {
-                continue;
-            }
+        self.omit_names(kind, fields.keys().filter(|key| !carried.iter().any(|carried| carried.as_bytes() == *key)));
+    }
+
+    fn omit_names<'n>(&mut self, kind: &'static str, names: impl Iterator<Item = &'n [u8]>) {
+        if self.receipt.is_none() {
+            return;
+        }
+        for key in names {
             let known = self.omitted.iter().position(|(known, name, _)| *known == kind && name == key);
             match known {
                 Some(index) => self.omitted[index].2 += 1,
@@ -547,6 +582,11 @@ impl Builder {
                 None => {}
             }
         }
+    }
+
+    /// Counts one thing of a mapped record that no event carries.
+    pub(super) fn omit_one(&mut self, kind: &'static str, name: &[u8]) {
+        self.omit_names(kind, std::iter::once(name));
     }
 
     /// Something that a user should know about the source.
@@ -609,7 +649,7 @@ impl Builder {
     }
 
     fn current_records(&self) -> Vec<RecordNumber> {
-        self.current.into_iter().collect()
+        self.joined.iter().copied().chain(self.current).collect()
     }
 
     /// Writes an event, or holds it behind the open response.
@@ -838,6 +878,7 @@ impl Builder {
             let before: &mut u32 = taken.entry(result.key & !1).or_default();
             match self.history.unanswered(result.key, *before) {
                 Ok(name) => {
+                    item.blocks.extend(result.before.iter().cloned());
                     item.blocks.push(result.block(Some(name)));
                     item.blocks.extend(result.media);
                     placed.push(result.key);
@@ -858,6 +899,14 @@ impl Builder {
             self.keep_result(what, unplaced, raw, node.is_some());
         }
         node
+    }
+
+    /// Places an item whose results are not paired with calls.
+    pub(super) fn loose(&mut self, item: Item) {
+        let node = self.create(&item);
+        self.history.place(node);
+        let event = self.item_event(node, &item);
+        self.put_event(event);
     }
 
     /// Keeps a record with a result that has no place.

@@ -221,7 +221,8 @@ fn convert_as<F: Format>(
     if !records.prepare()? {
         return Ok(None);
     }
-    let (mut format, start) = F::open(&Opening { head: &head, source: known.source(), lane })?;
+    let (mut format, start) =
+        F::open(&Opening { head: &head, source: known.source(), document: records.document_head(), lane })?;
     let start = overridden(start, options);
     let session_id = options.session_id.clone().unwrap_or_else(|| valid_id(&start.session_id));
     let mut builder = Builder::new(F::NAME, F::SHAPE, options.receipt);
@@ -287,7 +288,7 @@ fn pass_records<F: Format>(
 
 /// The conversation that is read; `None` if the source turns out not to have the format.
 fn choose<F: Format>(known: &Known, head: &Head<'_>, chosen: Option<&str>) -> Result<Option<Lane>, Stop> {
-    if chosen.is_none() && !F::HAS_SESSIONS {
+    if chosen.is_none() && (!F::HAS_SESSIONS || matches!(F::layout(head), Layout::Document(_))) {
         return Ok(Some(Lane::Main));
     }
     let Some(listed) = list_as::<F>(known, head)? else { return Ok(None) };
@@ -316,7 +317,8 @@ fn list_as<F: Format>(known: &Known, head: &Head<'_>) -> Result<Option<Vec<(Lane
     if !records.prepare()? {
         return Ok(None);
     }
-    let (mut format, start) = F::open(&Opening { head, source: known.source(), lane: Lane::Main })?;
+    let (mut format, start) =
+        F::open(&Opening { head, source: known.source(), document: records.document_head(), lane: Lane::Main })?;
     let (mut lanes, mut listed): (BTreeMap<Lane, usize>, Vec<(Lane, Conversation)>) = Default::default();
     while let Some(Found { place, content, .. }) = records.next()? {
         let (json, is_head) = match content {
@@ -324,7 +326,8 @@ fn list_as<F: Format>(known: &Known, head: &Head<'_>) -> Result<Option<Vec<(Lane
             Content::Head(json) => (json, true),
             Content::Unparseable { .. } | Content::TooLarge => continue,
         };
-        let look = format.look(&Record { place, json, fields: json.object(), is_head });
+        let record = Record { place, json, fields: json.object(), is_head };
+        let look = format.look(&record);
         let Some(lane) = look.lane else { continue };
         let index = *lanes.entry(lane.clone()).or_insert(listed.len());
         if index == listed.len() {
@@ -343,6 +346,16 @@ fn list_as<F: Format>(known: &Known, head: &Head<'_>) -> Result<Option<Vec<(Lane
         }
         if conversation.start_time.is_empty() {
             conversation.start_time = look.time.and_then(time_of).map(String::from).unwrap_or_default();
+        }
+        for embedded in format.embedded(&record) {
+            let lane = Lane::Agent(embedded.agent_id.clone());
+            let start_time = embedded.start_time.map(String::from).unwrap_or_default();
+            let (session_id, agent_id) = (start.session_id.clone(), Some(embedded.agent_id));
+            if let std::collections::btree_map::Entry::Vacant(vacant) = lanes.entry(lane.clone()) {
+                vacant.insert(listed.len());
+                let records = embedded.records;
+                listed.push((lane, Conversation { session_id, agent_id, title: None, start_time, records }));
+            }
         }
     }
     for (_, conversation) in &mut listed {

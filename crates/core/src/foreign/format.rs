@@ -39,12 +39,24 @@ pub(super) struct Look<'a> {
     pub time: Option<Json<'a>>,
 }
 
+/// A conversation within a record.
+pub(super) struct Embedded {
+    /// The id of its agent.
+    pub agent_id: String,
+    /// When it begins.
+    pub start_time: Option<super::time::Time>,
+    /// Number of its records.
+    pub records: u64,
+}
+
 /// From what a format begins to read a source.
 pub(super) struct Opening<'a> {
     /// The beginning of the source.
     pub head: &'a Head<'a>,
     /// The source.
     pub source: &'a LineSource,
+    /// The document without the elements of its array, if the source is one.
+    pub document: Option<Json<'a>>,
     /// The conversation to read.
     pub lane: Lane,
 }
@@ -76,6 +88,11 @@ pub(super) trait Format: Sized {
     /// What a listing of conversations learns from a record.
     fn look<'a>(&mut self, record: &Record<'a>) -> Look<'a> {
         Look { lane: Some(Lane::Main), title: None, time: record.fields.get("timestamp") }
+    }
+
+    /// The conversations within a record, for a listing.
+    fn embedded(&mut self, _: &Record<'_>) -> Vec<Embedded> {
+        Vec::new()
     }
 }
 
@@ -112,10 +129,22 @@ macro_rules! formats {
 }
 
 formats! {
+    /// ATIF, the interchange format of agents' trajectories.
+    Atif = crate::foreign::atif::Atif,
+    /// OpenCode.
+    OpenCode = crate::foreign::opencode::OpenCode,
+    /// Gemini CLI.
+    Gemini = crate::foreign::gemini::Gemini,
     /// Codex.
     Codex = crate::foreign::codex::Codex,
+    /// pi, openclaw, omp.
+    Pi = crate::foreign::pi::Pi,
+    /// Qwen Code.
+    Qwen = crate::foreign::qwen::Qwen,
     /// Claude Code.
     Claude = crate::foreign::claude::Claude,
+    /// Cursor.
+    Cursor = crate::foreign::cursor::Cursor,
 }
 
 pub(super) use with_format;

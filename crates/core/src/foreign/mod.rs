@@ -3,20 +3,30 @@
 //! A [`Format`] turns each record of a foreign session into native events; everything behind it, from replay to diff, reads the native lines. A receipt
 //! says for every record where it went. A source that no format claims is read as native.
 
+mod atif;
+mod atif_export;
 mod blocks;
 mod builder;
 mod claude;
 mod codex;
 mod convert;
+mod cursor;
+mod document;
 mod format;
+mod gemini;
 mod history;
 mod open;
+mod opencode;
+mod parts;
+mod pi;
+mod qwen;
 mod receipt;
 mod records;
 mod spool;
 mod time;
 mod value;
 
+pub use atif_export::{ExportError as AtifExportError, Exported as AtifExported, Origin as AtifOrigin, export_atif};
 pub use convert::{
     Conversation, Conversion, ConvertOptions, Converted, Detected, convert, detect, json_of_text, list_conversations,
 };

@@ -270,6 +270,11 @@ impl<'s> Records<'s> {
         Ok(self.document.is_some())
     }
 
+    /// The document without the elements of its array, once it is [prepared](Self::prepare).
+    pub(super) fn document_head(&self) -> Option<Json<'_>> {
+        self.document.as_ref().map(|document| Json(&document.head))
+    }
+
     /// The hash of the source, once all records were read.
     pub(super) fn source_hash(self) -> Hash {
         self.whole.0.map_or(Hash::default(), |hasher| hasher.finalize().into())

@@ -192,6 +192,11 @@ impl<'a> Object<'a> {
         self.get(key).is_some_and(Json::is_true)
     }
 
+    /// The members: their keys, as they stand, and their values.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&'a [u8], Json<'a>)> + '_ {
+        self.members.iter().copied()
+    }
+
     /// The keys, as they stand.
     pub(super) fn keys(&self) -> impl Iterator<Item = &'a [u8]> + '_ {
         self.members.iter().map(|(key, _)| *key)

@@ -73,6 +73,11 @@ pub fn remove_file(path: &Path) -> Result<(), OsError> {
     file_system(path).remove_file(path).map_err(failed("unlink", path))
 }
 
+/// Removes a directory with its content.
+pub fn remove_tree(path: &Path) -> Result<(), OsError> {
+    file_system(path).remove_tree(path).map_err(failed("rmdir", path))
+}
+
 fn failed(syscall: &'static str, path: &Path) -> impl Fn(io::Error) -> OsError {
     move |error| OsError::new(&error, syscall, Some(path))
 }
