@@ -65,6 +65,7 @@ export * from './dist/run/error.js';
 export * from './dist/foreign/export.js';
 export * from './dist/bundle/bundle.js';
 export * from './dist/bundle/error.js';
+export * from './dist/foreign/foreign.js';
 export * from './dist/diff/diff.js';
 export * from './dist/diff/diff-text.js';
 export * from './dist/diff/document.js';

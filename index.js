@@ -39,6 +39,7 @@ const { diff, traceAncestors } = lazily(() => require('./dist/diff/diff.js'))
 const { diffToText } = lazily(() => require('./dist/diff/diff-text.js'))
 const { exportSession } = lazily(() => require('./dist/foreign/export.js'))
 const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./dist/bundle/bundle.js'))
+const { detectSessionFormat, listConversations, importSession, convertSession } = lazily(() => require('./dist/foreign/foreign.js'))
 
 // Listed explicitly, so that tools can find the names without running this file.
 const api = (module.exports = {
@@ -83,6 +84,10 @@ const api = (module.exports = {
   exportBundle,
   verifyBundle,
   importBundle,
+  detectSessionFormat,
+  listConversations,
+  importSession,
+  convertSession,
   CONTINUE_LATEST,
   SESSION_FILE_ID_PREFIX_LENGTH,
 })

@@ -48,4 +48,8 @@ export const {
   exportBundle,
   verifyBundle,
   importBundle,
+  detectSessionFormat,
+  listConversations,
+  importSession,
+  convertSession,
 } = sessionTape

@@ -17,6 +17,7 @@ mod describe;
 mod diff;
 mod error_json;
 mod external_memory;
+mod foreign;
 mod fork;
 mod header;
 mod identity;

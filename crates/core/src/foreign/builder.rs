@@ -623,6 +623,7 @@ impl Builder {
             });
             entry.seqs.sort_unstable();
             entry.seqs.dedup();
+            entry.own_seq = entry.seqs.last().copied().unwrap_or_default();
             self.summary.count(entry.fate);
             let Some(receipt) = &mut self.receipt else { continue };
             let stored: Stored = (entry, nodes.0, nodes.1);

@@ -69,6 +69,19 @@ impl Conversion {
     pub fn next_entry(&mut self) -> Result<Option<Entry>, Stop> {
         self.receipt.as_mut().map_or(Ok(None), Receipt::next)
     }
+
+    /// The line of the native session that begins at `offset`, without its ending.
+    pub fn line_at(&self, offset: u64) -> Result<Vec<u8>, Stop> {
+        let (mut line, mut block) = (Vec::new(), vec![0; LINE_BYTES]);
+        loop {
+            let count = super::records::read_fully(&self.native, &mut block, offset + line.len() as u64)?;
+            let end = memchr::memchr(b'\n', &block[..count]);
+            line.extend_from_slice(&block[..end.unwrap_or(count)]);
+            if end.is_some() || count < block.len() {
+                return Ok(line);
+            }
+        }
+    }
 }
 
 /// A conversation of a source.
@@ -116,6 +129,9 @@ impl Known {
 fn head_of<'a>(source: &LineSource, beginning: &'a [u8]) -> Head<'a> {
     Head::of(beginning, beginning.len() as u64 >= source.size())
 }
+
+/// Number of bytes that are read at a time to find the end of a line.
+const LINE_BYTES: usize = 4 << 10;
 
 /// Number of bytes that are read at first: enough for the `session_start` of a native session.
 const FIRST_BYTES: usize = 16 << 10;

@@ -95,12 +95,14 @@ pub struct Entry {
     pub fate: Fate,
     /// The numbers of the events that carry it, ascending.
     pub seqs: Vec<u64>,
+    /// The number of the last event that the record itself led to; 0 if there is none. Events beyond it repeat its item.
+    pub own_seq: u64,
 }
 
 impl Entry {
     pub(super) fn new(place: Place, hash: Hash) -> Self {
         let Place { line, offset, length } = place;
-        Entry { line, offset, length, hash, fate: Fate::Dropped(Reason::NoEffect), seqs: Vec::new() }
+        Entry { line, offset, length, hash, fate: Fate::Dropped(Reason::NoEffect), seqs: Vec::new(), own_seq: 0 }
     }
 
     /// The line of the receipt, without its ending.
