@@ -8,7 +8,6 @@ use session_tape_core::atif::ExportError as AtifExportError;
 use session_tape_core::bundle::{BundleError, ImportError};
 use session_tape_core::diff::{DiffError, Side};
 use session_tape_core::disk::OsError;
-use session_tape_core::foreign::Stop;
 use session_tape_core::lines::{WriteError, WriteFailure};
 use session_tape_core::run::{RecordError, RunError};
 
@@ -105,7 +104,7 @@ impl<'e> From<&'e AtifExportError> for ErrorJson<'e> {
     fn from(error: &'e AtifExportError) -> Self {
         let json = Self::new(error.code(), error.to_string()).with_system(error.system());
         match error {
-            AtifExportError::Conversation(Stop::Several(ids)) => json.with_conversations(ids),
+            AtifExportError::Conversation { conversations, .. } => json.with_conversations(conversations),
             _ => json,
         }
     }

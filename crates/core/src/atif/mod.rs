@@ -14,9 +14,10 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::disk::{OsError, StageError, StagedFile};
-use crate::foreign::{Conversion, Foreign, Opened, Stop, open_source};
+use crate::foreign::{Conversion, Foreign, Opened, open_source};
 use crate::json::Nesting;
 use crate::lines::{LineSource, ReadError};
+use crate::session::ImportFault;
 use crate::task::{Cancelled, Task};
 use media::{MediaFiles, withdraw};
 use plan::{Place, Plan};
@@ -41,9 +42,14 @@ pub enum ExportError {
     /// The file is neither a native nor a known foreign session.
     #[error("It is no session: its first line is not a session_start, and no other format is recognised")]
     NoSession,
-    /// The conversation was not found, or there are several.
-    #[error("{0}")]
-    Conversation(Stop),
+    /// Which conversation is meant is not clear.
+    #[error("{message}")]
+    Conversation {
+        /// What is wrong.
+        message: String,
+        /// The ids of the conversations that there are.
+        conversations: Vec<String>,
+    },
     /// ATIF requires a step.
     #[error("The history of the session is empty, and an ATIF document needs at least one step")]
     Empty,
@@ -62,8 +68,8 @@ impl ExportError {
     /// The stable name of the error.
     pub fn code(&self) -> &'static str {
         match self {
-            ExportError::NoSession | ExportError::Conversation(Stop::NoConversation(_)) => "EFOREIGNFORMAT",
-            ExportError::Conversation(_) => "EFOREIGNMANY",
+            ExportError::NoSession => "EFOREIGNFORMAT",
+            ExportError::Conversation { .. } => "EFOREIGNMANY",
             ExportError::Empty => "EFOREIGNEMPTY",
             ExportError::Read(ReadError::System(error)) | ExportError::System(error) if error.is_cancelled() => {
                 "Cancelled"
@@ -89,11 +95,12 @@ impl From<Cancelled> for ExportError {
     }
 }
 
-impl From<Stop> for ExportError {
-    fn from(stop: Stop) -> Self {
-        match stop {
-            Stop::Read(error) => ExportError::Read(error),
-            other => ExportError::Conversation(other),
+impl From<ImportFault> for ExportError {
+    fn from(fault: ImportFault) -> Self {
+        match fault {
+            ImportFault::Read(error) => ExportError::Read(error),
+            ImportFault::Many { message, conversations } => ExportError::Conversation { message, conversations },
+            ImportFault::Format(_) | ImportFault::Empty(_) | ImportFault::Exists { .. } => ExportError::NoSession,
         }
     }
 }
@@ -121,7 +128,8 @@ pub fn export(
     task: &Task<'_>,
 ) -> Result<Exported, ExportError> {
     let mut file = StagedFile::new(destination)?;
-    let (session, agent) = match open_source(path, &Foreign::Read(conversation), LineSource::open)? {
+    let opened = open_source(path, &Foreign::Read(conversation), LineSource::open);
+    let (session, agent) = match opened.map_err(|stop| ImportFault::of_stop(stop, path))? {
         Opened::Native(source) => (source, Agent { name: "session-tape", version: None }),
         Opened::Foreign(conversion) => {
             let Conversion { native, format, version, .. } = *conversion;
