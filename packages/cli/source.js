@@ -26,20 +26,41 @@ const KINDS = /** @type {const} */ (['run', 'session'])
  * @property {string} path the path as given, for messages
  * @property {string} at the path to read from
  * @property {'session' | 'run' | 'directory'} [kind] undefined for an archive; `directory` for one that contains neither
- * @property {'file' | 'directory' | 'bundle' | 'archive'} form `bundle`: a directory with a manifest
- * @property {string} [log] the file of the log; undefined for an archive
+ * @property {'file' | 'directory' | 'bundle' | 'archive' | 'foreign'} form `bundle`: a directory with a manifest; `foreign`: another program's session
+ * @property {string} [log] the file of the log, of a foreign session with its conversation; undefined for an archive
+ * @property {string} [format] the format of a foreign session
  */
 
 /** @returns {Promise<Source>} */
 async function sourceAt(context, given) {
-  const found = await statOf(given)
+  const file = await fileOf(given)
+  const found = await statOf(file)
   const source = { path: given, at: given }
   if (found.isDirectory()) return { ...source, ...(await directoryAt(given)) }
   if (!found.isFile()) throw new Complaint('NotRecognised', `${shown(given)} is not a regular file`)
-  await expectReadable(given)
+  await expectReadable(file)
+  const format = await context.tape.detectSessionFormat(file).catch(() => null)
+  if (format !== null && format !== 'native') return { ...source, kind: 'session', form: 'foreign', log: given, format }
+  // Only another program's session has conversations.
+  if (file !== given) await statOf(given)
   if (await isArchive(given)) return { ...source, form: 'archive' }
   await expectSession(context, given)
   return { ...source, kind: 'session', form: 'file', log: given }
+}
+
+/** The file that a path with the form `PATH#CONVERSATION` names, if there is nothing at the path itself. */
+async function fileOf(given) {
+  const at = given.lastIndexOf('#')
+  if (at <= 0 || (await isThere(given))) return given
+  const file = given.slice(0, at)
+  return (await isThere(file)) ? file : given
+}
+
+const isThere = (file) => fs.access(file).then(() => true, () => false)
+
+/** The size of a log in bytes; of a foreign session, that of its file. */
+async function sizeOf(log) {
+  return (await fs.stat(await fileOf(log))).size
 }
 
 async function statOf(given) {
@@ -185,4 +206,4 @@ const isBundle = ({ form }) => form === 'bundle' || form === 'archive'
 /** A path for messages. */
 const shown = (given) => printable(given, 1000)
 
-module.exports = { expectDirectory, sourceAt, recordingAt, bundleAt, withFiles, withVerified, isBundle, beginningOf, shown }
+module.exports = { expectDirectory, sizeOf, sourceAt, recordingAt, bundleAt, withFiles, withVerified, isBundle, beginningOf, shown }

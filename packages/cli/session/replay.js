@@ -1,9 +1,8 @@
 'use strict'
 
-const fs = require('node:fs/promises')
 const { Complaint, EXIT } = require('../complaint.js')
 const { jsonText } = require('../json-text.js')
-const { shown } = require('../source.js')
+const { shown, sizeOf } = require('../source.js')
 const { escaped } = require('../safe-text.js')
 const { sessionSummary } = require('./summary.js')
 const { countTurn, tallyOf } = require('./tally.js')
@@ -42,6 +41,7 @@ function refusal({ path }, { error, warnings }) {
   if (error.startsWith('Project hash mismatch')) {
     return new Complaint('OtherProject', `${shown(path)} is of another project: ${escaped(error)}`, { path })
   }
+  if (/^(Several conversations|No conversation)/.test(error)) return new Complaint('EFOREIGNMANY', `${shown(path)}: ${escaped(error)}`, { path })
   const details = warnings.slice(0, 3).map((warning) => `\n  ${escaped(warning)}`)
   if (warnings.length > 3) details.push(`\n  … and ${warnings.length - 3} more`)
   const message = `${shown(path)} is not a session: ${escaped(error)}${details.join('')}`
@@ -74,7 +74,7 @@ async function printJson({ output, signal }, { path }, session) {
 
 async function printPage(context, source, session, { until, strict, replayMs }) {
   const survivors = await countItems(context, session)
-  const { size } = await fs.stat(source.log)
+  const size = await sizeOf(source.log)
   const progress = context.progress('counting')
   const tally = await tallyOf(context.tape, source.log, { size, throughSeq: until, strict, signal: context.signal, progress })
   const shownSession = { path: source.path, size, session, survivors, replayMs, tally }
