@@ -41,7 +41,9 @@ const { replayRun, verifyRun } = lazily(() => require('./dist/run/replay.js'))
 const { readRunEvents } = lazily(() => require('./dist/run/events.js'))
 const { diff, traceAncestors } = lazily(() => require('./dist/diff/diff.js'))
 const { diffToText } = lazily(() => require('./dist/diff/diff-text.js'))
+const { exportSession } = lazily(() => require('./dist/foreign/export.js'))
 const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./dist/bundle/bundle.js'))
+const { detectSessionFormat, listConversations, importSession, convertSession } = lazily(() => require('./dist/foreign/foreign.js'))
 
 // Listed explicitly, so that tools can find the names without running this file.
 const api = (module.exports = {
@@ -87,9 +89,14 @@ const api = (module.exports = {
   diff,
   traceAncestors,
   diffToText,
+  exportSession,
   exportBundle,
   verifyBundle,
   importBundle,
+  detectSessionFormat,
+  listConversations,
+  importSession,
+  convertSession,
   CONTINUE_LATEST,
   DEFAULT_MAX_QUEUE_BYTES,
   SESSION_FILE_ID_PREFIX_LENGTH,

@@ -50,7 +50,12 @@ export const {
   diff,
   diffToText,
   traceAncestors,
+  exportSession,
   exportBundle,
   verifyBundle,
   importBundle,
+  detectSessionFormat,
+  listConversations,
+  importSession,
+  convertSession,
 } = sessionTape

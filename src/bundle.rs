@@ -144,7 +144,7 @@ pub fn start_export(
     options: NativeExportOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    start(bundles, on_ready, options.progress, move |task| {
+    start_writing(bundles, on_ready, options.progress, move |task| {
         let exported =
             options.read().and_then(|options| export(Path::new(&source), Path::new(&destination), &options, task));
         match exported {
@@ -162,9 +162,11 @@ pub fn start_verification(
     options: NativeVerifyOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    start(bundles, on_ready, options.progress, move |task| match verify(Path::new(&path), &options.read(), task) {
-        Ok(report) => JobEnd::done(|json| json.value(&ReportJson::from(&report))),
-        Err(error) => JobEnd::failed(&ErrorJson::from(&error)),
+    start_writing(bundles, on_ready, options.progress, move |task| {
+        match verify(Path::new(&path), &options.read(), task) {
+            Ok(report) => JobEnd::done(|json| json.value(&ReportJson::from(&report))),
+            Err(error) => JobEnd::failed(&ErrorJson::from(&error)),
+        }
     })
 }
 
@@ -178,7 +180,7 @@ pub fn start_import(
     options: NativeVerifyOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    start(bundles, on_ready, options.progress, move |task| {
+    start_writing(bundles, on_ready, options.progress, move |task| {
         let import = if is_to_stay { import } else { import_for_reader };
         match import(Path::new(&path), Path::new(&directory), &options.read(), task) {
             Ok(info) => JobEnd::done(|json| json.value(&InfoJson::from(&info))),
@@ -188,7 +190,7 @@ pub fn start_import(
 }
 
 /// Starts a job whose `work` writes. The end of the environment waits until the work has cleaned up.
-pub(super) fn start(
+pub(crate) fn start_writing(
     bundles: &NativeBundles,
     on_ready: Function<'_, (), ()>,
     progress: bool,

@@ -14,7 +14,10 @@ use session_tape_core::diff::{
     Compared, DiffError, DiffOptions, Pointer, Side, Source, diff, print, print_chain, trace_ancestors,
 };
 use session_tape_core::disk::files;
+use session_tape_core::foreign::{ConvertedFile, Stop, convert_to_file};
+use session_tape_core::lines::ReadError;
 use session_tape_core::recording::source_of;
+use session_tape_core::session::ImportFault;
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{self, Task};
 
@@ -91,6 +94,8 @@ fn watched<T>(
 struct Recording {
     source: Source,
     _opened: Option<Opened>,
+    /// What a foreign session became, which is removed when this is dropped.
+    _converted: Option<ConvertedFile>,
 }
 
 impl Recording {
@@ -101,15 +106,24 @@ impl Recording {
     fn open(path: &str, side: Option<Side>, reporter: &mut ProgressReporter<'_>) -> std::result::Result<Self, Fault> {
         let of_system = |error| DiffError::of_system(error, PathBuf::from(path), side);
         if !is_bundle(Path::new(path)) {
-            let source = Source::find(Path::new(path)).map_err(of_system).map_err(Fault::Recording)?;
-            return Ok(Recording { source, _opened: None });
+            let path = Path::new(path);
+            let converted = reporter.cancellation().during(|| convert_to_file(path));
+            let converted = converted.map_err(|stop| match stop {
+                Stop::Read(ReadError::System(error)) => Fault::Recording(of_system(error)),
+                stop => Fault::Foreign(ImportFault::of_stop(stop, path), side),
+            })?;
+            let source = match &converted {
+                Some(converted) => Source { path: path.to_owned(), ..Source::session(converted.log()) },
+                None => Source::find(path).map_err(of_system).map_err(Fault::Recording)?,
+            };
+            return Ok(Recording { source, _opened: None, _converted: converted });
         }
         // Progress is that of the comparison only. While verifying, it is reported only to check for cancellation.
         let cancellation = reporter.cancellation();
         let opened =
             open_bundle(path, TrustedKeys::default(), cancellation, &mut |_| reporter.report(Progress::default()));
         let opened = opened.map_err(|refusal| Fault::Bundle(refusal, side))?;
-        Ok(Recording { source: source_of(Path::new(path), &opened), _opened: Some(opened) })
+        Ok(Recording { source: source_of(Path::new(path), &opened), _opened: Some(opened), _converted: None })
     }
 }
 
@@ -117,6 +131,8 @@ impl Recording {
 enum Fault {
     Recording(DiffError),
     Bundle(ImportError, Option<Side>),
+    /// A foreign session can't be converted.
+    Foreign(ImportFault, Option<Side>),
 }
 
 /// The end of a job whose result is a JSON text, which can be large.
@@ -124,6 +140,9 @@ fn end(found: std::result::Result<String, Fault>) -> JobEnd {
     match found {
         Ok(text) => JobEnd::done(|json| json.raw(text.as_bytes())),
         Err(Fault::Recording(error)) => JobEnd::failed(&ErrorJson::from(&error)),
+        Err(Fault::Foreign(fault, side)) => {
+            JobEnd::failed(&ErrorJson::new(fault.code(), fault.to_string()).of_side(side))
+        }
         Err(Fault::Bundle(refusal, side)) => JobEnd::failed(&ErrorJson::refusal(&refusal, CANT_BE_READ).of_side(side)),
     }
 }

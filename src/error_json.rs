@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use session_tape_core::atif::ExportError as AtifExportError;
 use session_tape_core::bundle::{BundleError, ImportError};
 use session_tape_core::diff::{DiffError, Side};
 use session_tape_core::disk::OsError;
@@ -42,6 +43,8 @@ pub struct ErrorJson<'e> {
     problems: Option<Vec<ErrorJson<'e>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     side: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conversations: Option<&'e [String]>,
 }
 
 impl<'e> ErrorJson<'e> {
@@ -62,6 +65,16 @@ impl<'e> ErrorJson<'e> {
         let RunError { time, expected, found, .. } = error;
         let (expected, found) = (expected.as_deref(), found.as_deref());
         ErrorJson { time: *time, event_id: error.event_id(), expected, found, ..self }
+    }
+
+    /// Adds the conversations of which one must be chosen.
+    pub fn with_conversations(self, conversations: &'e [String]) -> Self {
+        ErrorJson { conversations: Some(conversations), ..self }
+    }
+
+    /// Adds the path that the error is about.
+    pub fn at_path(self, path: impl Into<Cow<'e, str>>) -> Self {
+        ErrorJson { path: Some(path.into()), ..self }
     }
 
     /// Adds the side, if the error is about one of two recordings.
@@ -87,6 +100,16 @@ impl<'e> ErrorJson<'e> {
 impl<'e> From<&'e OsError> for ErrorJson<'e> {
     fn from(error: &'e OsError) -> Self {
         Self::new(error.code, error.to_string()).with_system(Some(error))
+    }
+}
+
+impl<'e> From<&'e AtifExportError> for ErrorJson<'e> {
+    fn from(error: &'e AtifExportError) -> Self {
+        let json = Self::new(error.code(), error.to_string()).with_system(error.system());
+        match error {
+            AtifExportError::Conversation { conversations, .. } => json.with_conversations(conversations),
+            _ => json,
+        }
     }
 }
 

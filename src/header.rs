@@ -9,7 +9,7 @@ use super::job::{JobEnd, PoolJob};
 use super::json::JsonText;
 use session_tape_core::bundle::SESSION_LOG;
 use session_tape_core::lines::MAX_LINE_BYTES;
-use session_tape_core::session::{HeaderError, Summary, read_header_summary, read_summary};
+use session_tape_core::session::{HeaderError, Summary, read_any_header, read_header_summary, read_summary};
 
 /// Maximum total size, in bytes, of the headers in one result; the first header is included whatever its size.
 const TEXT_BYTES: usize = 32 << 20;
@@ -47,7 +47,7 @@ pub fn read_headers(paths: Vec<String>) -> AsyncTask<PoolJob> {
 
 /// The header of a file, or of the session in the directory of a bundle.
 fn read_header_of(path: &Path) -> Found {
-    match read_header_summary(path) {
+    match read_any_header(path) {
         Err(HeaderError::Directory) => read_header_summary(&path.join(SESSION_LOG)),
         read => read,
     }

@@ -9,6 +9,7 @@
 #![cfg_attr(test, allow(dead_code))]
 
 mod archive;
+mod atif_export;
 mod batch_builder;
 mod bundle;
 mod bundle_json;
@@ -17,6 +18,7 @@ mod describe;
 mod diff;
 mod error_json;
 mod external_memory;
+mod foreign;
 mod fork;
 mod header;
 mod identity;

@@ -6,7 +6,7 @@ use napi::bindgen_prelude::{Function, Result};
 use napi_derive::napi;
 use serde::Serialize;
 
-use super::bundle::start;
+use super::bundle::start_writing;
 use super::bundles::NativeBundles;
 use super::error_json::ErrorJson;
 use super::job::{JobEnd, NativeJob};
@@ -90,7 +90,7 @@ pub fn start_repair(
     options: NativeRepairOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    start(bundles, on_ready, options.progress, move |task| {
+    start_writing(bundles, on_ready, options.progress, move |task| {
         let options = RepairOptions {
             project_hash: options.project_hash,
             session_id: options.session_id,

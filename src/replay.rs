@@ -14,6 +14,7 @@ use super::job::{JobEnd, NativeJob, Sender, new_job};
 use super::reading::open_bundle;
 use super::session_batches::{Items, SessionOptions, send_items, send_replay};
 use session_tape_core::bundle::{BundleKind, ImportError, is_bundle};
+use session_tape_core::foreign::Foreign;
 use session_tape_core::lines::Threads;
 use session_tape_core::session::{FoldOptions, Message, Mode, Replay, Snapshots};
 use session_tape_core::signature::TrustedKeys;
@@ -30,6 +31,10 @@ pub struct NativeReplayOptions {
     /// The directory for the snapshot, if it is not next to the file.
     pub snapshot_dir: Option<String>,
     pub strict: bool,
+    /// Whether the file may be a foreign session.
+    pub foreign: bool,
+    /// The conversation of a foreign session.
+    pub conversation: Option<String>,
 }
 
 /// Replays the session in a file or a bundle, with all items of its history.
@@ -135,7 +140,8 @@ fn start(
             None => snapshots_of(options.snapshot, options.snapshot_dir),
             Some(_) => Snapshots::None,
         };
-        let fold = fold_options(options.project_hash, options.through_seq, options.strict);
+        let foreign = foreign_of(options.foreign && unpacked.is_none(), options.conversation);
+        let fold = fold_options(options.project_hash, options.through_seq, options.strict, foreign);
         let replay = match items {
             Items::All => Replay::open_laid_out(&file, fold, &snapshots),
             Items::OnDemand => Replay::open_with(&file, fold, &snapshots, Threads::All),
@@ -148,13 +154,24 @@ fn start(
 }
 
 /// The options of a replay's fold.
-pub fn fold_options(project_hash: Option<Utf16String>, through_seq: Option<f64>, strict: bool) -> FoldOptions {
+pub fn fold_options(
+    project_hash: Option<Utf16String>,
+    through_seq: Option<f64>,
+    strict: bool,
+    foreign: Foreign,
+) -> FoldOptions {
     FoldOptions {
         project_hash: project_hash.map(|hash| hash.to_vec()),
         through_seq,
         checkpoint_id: None,
         mode: if strict { Mode::Strict } else { Mode::Lenient },
+        foreign,
     }
+}
+
+/// Whether a file may be a foreign session, and which of its conversations is meant.
+pub fn foreign_of(is_accepted: bool, conversation: Option<String>) -> Foreign {
+    if is_accepted { Foreign::Read(conversation) } else { Foreign::Refused }
 }
 
 /// Whether snapshots are used, and where they are: next to the file unless a directory is given.

@@ -10,7 +10,7 @@ use napi::{Env, Task};
 use napi_derive::napi;
 
 use super::job::{Batch, JobEnd, NativeJob};
-use super::replay::{NativeReplayOptions, fold_options};
+use super::replay::{NativeReplayOptions, fold_options, foreign_of};
 use super::session_batches::whole_replay;
 use session_tape_core::disk::{files, sniff};
 use session_tape_core::lines::Threads;
@@ -26,7 +26,8 @@ const BEGINNING_BYTES: u64 = 64;
 /// [`start_replay`](super::replay::start_replay): if it is large, not a regular file, a bundle, or unreadable.
 #[napi(catch_unwind, ts_return_type = "Promise<NativeJob | null>")]
 pub fn replay_small(path: String, options: NativeReplayOptions) -> AsyncTask<SmallReplay> {
-    let fold = fold_options(options.project_hash, options.through_seq, options.strict);
+    let foreign = foreign_of(options.foreign, options.conversation);
+    let fold = fold_options(options.project_hash, options.through_seq, options.strict, foreign);
     AsyncTask::new(SmallReplay { path, fold, audit_trail: options.audit_trail })
 }
 

@@ -73,6 +73,7 @@ fuzz_target!(|input: (u16, Option<i8>, bool, bool, &[u8])| {
         through_seq: through_seq.map(f64::from),
         checkpoint_id: is_noted.then(|| vec![u16::from(b'a')]),
         mode: if is_strict { Mode::Strict } else { Mode::Lenient },
+        ..FoldOptions::default()
     });
     let cut = (cut as usize).min(text.len());
     let cut = text[..cut].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

@@ -333,6 +333,32 @@ export interface NativeReplayOptions {
   /** The directory for the snapshot, if it is not next to the file. */
   snapshotDir?: string | undefined
   strict: boolean
+  /** Whether the file may be a foreign session. */
+  foreign: boolean
+  /** The conversation of a foreign session. */
+  conversation?: string | undefined
+}
+
+/** Options of an import of a foreign session, which are validated. */
+export interface NativeImportOptions {
+  chatsDir: string
+  projectHash: string
+  workspaceDirs?: string[] | undefined
+  sessionId?: string | undefined
+  conversation?: string | undefined
+  receipt?: string | undefined
+  progress: boolean
+}
+
+/** A conversion whose records are read page by page. */
+export interface NativeConversion {
+  /**
+   * Starts a job that reads the next records. The result has `rows`, an array of objects with `entry` and `events`; behind the last one `rows` is
+   * empty, and there is a `summary`.
+   */
+  next(onReady: () => void): NativeJob
+  /** Lets go of what was converted. */
+  close(): void
 }
 
 /** The configuration of a recorder, validated by JavaScript. */
@@ -420,6 +446,8 @@ export interface Binding {
    * requested. `isVerified` says that `path` is the directory of a bundle that has already been verified.
    */
   NativeRunTrace: new (bundles: NativeBundles, path: string, isVerified: boolean, from: number, to: number, kinds?: string[] | undefined | null) => NativeRunTrace
+  /** The conversion of a conversation of the foreign session at `path`. Nothing is read before the first page is requested. */
+  NativeConversion: new (path: string, conversation?: string | undefined | null) => NativeConversion
   /**
    * A search in these files, in this order. The paths are separated by NULs; the sizes need not be exact. Nothing is opened before the first page is
    * requested.
@@ -509,8 +537,16 @@ export interface Binding {
    * `archivedBytes`, which is `null` if there was no archive. The end of the environment waits until the work has cleaned up.
    */
   startArchive(bundles: NativeBundles, path: string, owner: string, restores: boolean, progress: boolean, onReady: () => void): NativeJob
+  /** Detects what a file is. The result is `"native"`, the name of a format, or `null`. */
+  startDetection(path: string, onReady: () => void): NativeJob
+  /** Imports a foreign session. The result has `filePath`, `receiptPath`, `lastSeq` and `summary`. */
+  startForeignImport(bundles: NativeBundles, path: string, options: Bare<NativeImportOptions>, onReady: () => void): NativeJob
+  /** Lists the conversations of a foreign session. The result has `format` and `conversations`. */
+  startListing(path: string, onReady: () => void): NativeJob
   /** Compares two recordings. The result is the diff, or null if there is none. */
   startDiff(bundles: NativeBundles, left: string, right: string, options: Bare<NativeDiffOptions>, onReady: () => void): NativeJob
+  /** Writes the final history of the session at `source`, or of a conversation of it, to `destination`, in ATIF. The result has `steps` and `media`. */
+  startAtifExport(bundles: NativeBundles, source: string, destination: string, conversation: string | undefined, onReady: () => void): NativeJob
   /** Exports `source` to `destination`. */
   startExport(bundles: NativeBundles, source: string, destination: string, options: Bare<NativeExportOptions>, onReady: () => void): NativeJob
   /** Imports the bundle at `path` to `directory`, permanently or for a reader that removes it. */

@@ -2,11 +2,14 @@ import fs = require('node:fs/promises')
 import path = require('node:path')
 import { isSessionName, sessionOf } from './archive-name.js'
 
+/** The end of the names of receipts, which an import puts next to sessions. */
+const RECEIPT = '.receipt.jsonl'
+
 /**
  * The session files in a directory, sorted: those with the extension of session files, and the archives of others. Rejects with Node's own error.
  */
 export async function sessionFilesIn(directory: string): Promise<string[]> {
-  const names = (await fs.readdir(directory)).filter(isSessionName)
+  const names = (await fs.readdir(directory)).filter((name) => isSessionName(name) && !name.endsWith(RECEIPT))
   return pathsIn(directory, names)
 }
 

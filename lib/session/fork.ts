@@ -20,7 +20,7 @@ import { SessionRecordingService } from './recorder.js'
 import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorderOptions } from './recorder-config.js'
 import type { ItemMap } from './item-map.js'
 import type { IContent } from './records.js'
-import { type ReplayOptions, replaySession } from './replay.js'
+import { type ReplayOptions, replayNative } from './replay.js'
 import type { ResumeResult } from './resume.js'
 import { isFailed, scanFile } from './scan.js'
 import type { SnapshotOptions } from './scan-options.js'
@@ -193,7 +193,7 @@ async function mappedItems<C>({ checkpointId, filePath, map, config: { projectHa
   const checkpoint = isFailed(report) ? undefined : report.checkpoints.find((one) => !one.deleted && one.checkpointId === checkpointId)
   if (checkpoint === undefined) return undefined
   const through = { __proto__: null, strict: true, throughSeq: checkpoint.sequence, map } as Bare<ReplayOptions<C>>
-  const replayed = await replaySession<C>(filePath, projectHash, through)
+  const replayed = await replayNative<C>(filePath, projectHash, through)
   return replayed.ok ? replayed.history.map((item) => stringify(item)) : undefined
 }
 
@@ -248,7 +248,7 @@ async function open<C>(
   child.filePath = filePath
   const recording = (child.recorder = new SessionRecordingService<C>(config))
   recording.initializeForResume(filePath, lastSeq)
-  const replayed = await replaySession<C>(filePath, config.projectHash, { ...snapshots, __proto__: null, strict: true } as Bare<ReplayOptions>)
+  const replayed = await replayNative<C>(filePath, config.projectHash, { ...snapshots, __proto__: null, strict: true } as Bare<ReplayOptions>)
   if (!replayed.ok) throw new Error(replayed.error)
   if (!recording.isActive()) throw new Error('its file cannot be recorded to')
   if (!(await lock.ownsLock())) return failure('Failed to retain child session lock', 'LockFailed')

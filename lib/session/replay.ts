@@ -57,6 +57,11 @@ export interface ReplayOptions<C = any> {
   snapshotDir?: string | undefined
   /** Applied to every item of a result. If it throws, the promise rejects with its error. */
   map?: ItemMap<C> | undefined
+  /**
+   * Which conversation of another program's session to read: the `sessionId` or `agentId` of one that `listConversations` lists. Needed if there are
+   * several equal ones. Default: that of the file itself. A native session has none: with this option its replay fails with `No conversation X`.
+   */
+  conversation?: string | undefined
   /** Called on the JavaScript thread periodically while a large file is scanned, and once at the end with the total. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
@@ -80,9 +85,12 @@ type Start = (bundles: NativeBundles, path: string, options: Bare<NativeReplayOp
  * A bundle is verified first, as by {@link verifyBundle}; an archive is unpacked to a temporary directory, which is removed before the promise
  * settles. `onProgress` then reports reading the session's file, not verifying or unpacking.
  *
+ * The session of another program that `detectSessionFormat` knows is converted first (docs/agents.md), and replayed as what it becomes. `throughSeq`
+ * counts the converted events, whose numbers depend only on the file's bytes. Warnings of the conversion come first in `warnings`.
+ *
  * @typeParam C - The CLI's own content item. Not checked beyond a non-empty `speaker`; with `strict`, one of the three speakers and an array of
  * `blocks`.
- * @param filePath - The session file, or a session's bundle.
+ * @param filePath - The session file, a session's bundle, or a session of another program.
  * @param expectedProjectHash - Refuse a session of another project (`Project hash mismatch: …`). Default: any project.
  * @returns Rejects with the reason of an aborted `options.signal`, with the error that `options.onProgress` throws, and for a bug in session-tape
  * with an `Error` whose `code` is `ESESSIONPANIC` and whose `cause` has the message of the addon; in no other case.
@@ -102,22 +110,36 @@ type Start = (bundles: NativeBundles, path: string, options: Bare<NativeReplayOp
  */
 export function replaySession<C = IContent>(filePath: string, expectedProjectHash?: string, options?: ReplayOptions<C>): Promise<ReplayResult<C>> {
   checkArguments(filePath, expectedProjectHash, options)
-  return replayWhole(filePath, expectedProjectHash, captured(options))
+  return replayWhole(filePath, expectedProjectHash, captured(options), true)
+}
+
+/**
+ * Replays a session as {@link replaySession} does, but no session of another program: for those who write to the file.
+ *
+ * @internal
+ */
+export function replayNative<C>(filePath: string, expectedProjectHash: string, options: Bare<ReplayOptions>): Promise<ReplayResult<C>> {
+  return replayWhole(filePath, expectedProjectHash, options, false)
 }
 
 /** Copies the options, because the caller may change them while the file is read. */
 function captured<C>(options: ReplayOptions<C> = NO_OPTIONS): Bare<ReplayOptions<C>> {
-  const { throughSeq, auditTrail, strict, snapshot, snapshotDir, signal, onProgress, map } = options
-  return { __proto__: null, throughSeq, auditTrail, strict, snapshot, snapshotDir, signal, onProgress, map }
+  const { throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, signal, onProgress, map } = options
+  return { __proto__: null, throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, signal, onProgress, map }
 }
 
-async function replayWhole<C>(filePath: string, expectedProjectHash: string | undefined, options: Bare<ReplayOptions<C>>): Promise<ReplayResult<C>> {
+async function replayWhole<C>(
+  filePath: string,
+  expectedProjectHash: string | undefined,
+  options: Bare<ReplayOptions<C>>,
+  foreign: boolean,
+): Promise<ReplayResult<C>> {
   const { snapshot, signal, onProgress, map } = options
   // Only a job can be stopped, report progress or keep a snapshot.
   const needsJob = snapshot === true || signal !== undefined || onProgress !== undefined || filePath.includes('\0')
-  const small = needsJob ? null : await native.replaySmall(filePath, wantedOf(expectedProjectHash, options))
+  const small = needsJob ? null : await native.replaySmall(filePath, wantedOf(expectedProjectHash, options, foreign))
   if (small !== null) return resultOfSmall<C>(small, map)
-  const { result, invalidated } = await replay<C>(native.startReplay, filePath, expectedProjectHash, options)
+  const { result, invalidated } = await replay<C>(native.startReplay, filePath, expectedProjectHash, options, foreign)
   return mapped(result, map, invalidated)
 }
 
@@ -150,6 +172,7 @@ export function checkArguments<C>(filePath: string, expectedProjectHash: string 
   check.optional(options.auditTrail, 'options.auditTrail', 'boolean')
   check.optional(options.strict, 'options.strict', 'boolean')
   check.optional(options.map, 'options.map', 'function')
+  check.optional(options.conversation, 'options.conversation', 'string')
   checkScanOptions(options)
 }
 
@@ -164,6 +187,7 @@ export async function replay<C>(
   filePath: string,
   expectedProjectHash: string | undefined,
   options: ReplayOptions<C> = NO_OPTIONS,
+  foreign = true,
 ): Promise<{ result: ReplayResult<C>; historyLength: number; invalidated: number[] }> {
   const { signal, onProgress } = options
   if (signal?.aborted) throw signal.reason
@@ -171,7 +195,7 @@ export async function replay<C>(
   if (filePath.includes('\0')) {
     return { result: assembly.result(assembly.fail(`Failed to read file: ${openError(filePath)}`)), historyLength: 0, invalidated: [] }
   }
-  const wanted = wantedOf(expectedProjectHash, options)
+  const wanted = wantedOf(expectedProjectHash, options, foreign)
   const begin = (onReady: () => void) => start(bundles, filePath, wanted, onReady)
   const done = await runJob<ReplayDone>(SESSION, begin, { __proto__: null, signal, onProgress, takeBatch: assembly.add })
   return { result: assembly.result(done), historyLength: done.historyLength ?? 0, invalidated: assembly.invalidated }
@@ -180,7 +204,8 @@ export async function replay<C>(
 /** The options for the addon. */
 function wantedOf(
   projectHash: string | undefined,
-  { throughSeq, auditTrail, strict, snapshot, snapshotDir, onProgress }: Omit<ReplayOptions, 'map'>,
+  { throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, onProgress }: Omit<ReplayOptions, 'map'>,
+  foreign: boolean,
 ): Bare<NativeReplayOptions> {
   return {
     __proto__: null,
@@ -191,6 +216,8 @@ function wantedOf(
     snapshot: snapshot === true,
     snapshotDir,
     strict: strict === true,
+    foreign,
+    conversation,
   }
 }
 

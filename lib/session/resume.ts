@@ -18,7 +18,7 @@ import type { IContent, SemanticMediaPurgeFrontier } from './records.js'
 import type { ItemMap } from './item-map.js'
 import { type SessionKind, checkKinds, kindsOf, ofKinds } from './kind.js'
 import { hasSession, readable, resolveSessionRef } from './reference.js'
-import { type ReplayOptions, replaySession } from './replay.js'
+import { type ReplayOptions, replayNative } from './replay.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
 import type { SnapshotOptions } from './scan-options.js'
 import type { SessionSummary } from './summary.js'
@@ -269,7 +269,7 @@ async function replay<C>(filePath: string, { projectHash, snapshot, snapshotDir,
     }
   })
   try {
-    return await replaySession<C>(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir, map: mapOrNote } as Bare<ReplayOptions<C>>)
+    return await replayNative<C>(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir, map: mapOrNote } as Bare<ReplayOptions<C>>)
   } catch (error) {
     // A mistake of the caller, not a session that does not replay.
     if (thrown !== undefined) throw thrown.error

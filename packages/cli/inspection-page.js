@@ -13,19 +13,36 @@ const { model } = require('./session/summary.js')
 const MOST_SNAPSHOTS = 10
 const MAX_PROBLEMS = 30
 
-const FORMS = { file: 'a file', directory: 'a directory, not sealed', bundle: 'a bundle (a directory)', archive: 'a bundle (one file)' }
+const FORMS = { file: 'a file', directory: 'a directory, not sealed', bundle: 'a bundle (a directory)', archive: 'a bundle (one file)', foreign: "another program's session" }
 
 function inspectionPage(found, colour, width) {
   const { path, kind, bundle } = found
   const title = kind === null ? 'A bundle' : `A ${kind}`
   const parts = found.events === undefined ? [] : kind === 'run' ? runSections(found, colour) : sessionSections(found, colour, width)
-  return page(title, printable(path, 1000), [aboutForm(found, colour), bundle ? seal(bundle, colour) : [], ...parts, verdict(found, colour, width)], colour)
+  return page(title, printable(path, 1000), [aboutForm(found, colour), foreignRows(found, colour), bundle ? seal(bundle, colour) : [], ...parts, verdict(found, colour, width)], colour)
 }
 
 function aboutForm({ form, archived, size }, colour) {
   const rows = [row('Form', archived ? 'an archive (.zst)' : FORMS[form], colour)]
   if (size !== undefined) rows.push(row('Size', `${fileSize(size)} of ${archived ? 'archive' : 'log'}`, colour))
   return rows
+}
+
+/** What another program's session is, and what became of its records. */
+function foreignRows({ format, conversations, receipt }, colour) {
+  if (format === undefined) return []
+  const named = conversations.map(({ sessionId, agentId, title, records }) => {
+    const name = agentId === undefined ? sessionId : `${agentId} (sub-agent)`
+    return `${printable(name || '(no id)', 80)}  ${plural(records, 'record')}${title === undefined ? '' : `  ${printable(title, 60)}`}`
+  })
+  return [row('Format', format, colour), ...list('Conversations', named, 20, colour), ...(receipt === null ? [] : receiptRows(receipt, colour))]
+}
+
+/** The rows of a receipt's summary. */
+function receiptRows({ records, mapped, kept, dropped, droppedBy }, colour) {
+  const counts = `${count(mapped)} mapped · ${count(kept)} kept · ${count(dropped)} dropped`
+  const reasons = dropped === 0 ? [] : rowsUnder('Dropped', tallied(droppedBy, colour), colour)
+  return [row('Records', `${colour.bold(count(records))}: ${counts}`, colour), ...reasons]
 }
 
 /** @param {any} bundle what `inspect` found of it */
@@ -107,4 +124,4 @@ function verdict(found, colour, width) {
   ]
 }
 
-module.exports = { inspectionPage }
+module.exports = { inspectionPage, receiptRows }

@@ -17,7 +17,10 @@ const COMMANDS = [
   require('./commands/diff.js'),
   require('./commands/view.js'),
   require('./commands/bundle.js'),
+  require('./commands/export.js'),
   require('./commands/header.js'),
+  require('./commands/import.js'),
+  require('./commands/receipt.js'),
   require('./commands/sessions.js'),
   require('./commands/search.js'),
   require('./commands/repair.js'),
@@ -27,7 +30,8 @@ const COMMANDS = [
 ]
 
 const EPILOGUE = `
-PATH is a session file, the directory of a run, or a bundle of either: a directory or a .tar.zst file.
+PATH is a session file, the directory of a run, or a bundle of either: a directory or a .tar.zst file. Sessions of other programs are read
+as sessions too; PATH#CONVERSATION chooses one of several conversations in a file.
 
 Exit codes:
   0    fine; for diff: nothing that matters differs

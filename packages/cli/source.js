@@ -26,21 +26,26 @@ const KINDS = /** @type {const} */ (['run', 'session'])
  * @property {string} path the path as given, for messages
  * @property {string} at the path to read from
  * @property {'session' | 'run' | 'directory'} [kind] undefined for an archive; `directory` for one that contains neither
- * @property {'file' | 'directory' | 'bundle' | 'archive'} form `bundle`: a directory with a manifest
- * @property {string} [log] the file of the log; undefined for an archive
+ * @property {'file' | 'directory' | 'bundle' | 'archive' | 'foreign'} form `bundle`: a directory with a manifest; `foreign`: another program's session
+ * @property {string} [log] the file of the log, of a foreign session with its conversation; undefined for an archive
  * @property {true} [archived] whether it is an archived session
+ * @property {string} [format] the format of a foreign session
  */
 
 /** @returns {Promise<Source>} */
 async function sourceAt(context, given) {
-  const at = await existing(given)
-  const found = await statOf(at)
-  const source = { path: given, at }
+  const file = await existing(await fileOf(given))
+  const found = await statOf(file)
+  const source = { path: given, at: file }
   if (found.isDirectory()) return { ...source, ...(await directoryAt(given)) }
   if (!found.isFile()) throw new Complaint('NotRecognised', `${shown(given)} is not a regular file`)
-  await expectReadable(at)
-  if (await isArchive(at)) {
-    return (await isArchivedSession(context, at)) ? { ...source, kind: 'session', form: 'file', log: at, archived: true } : { ...source, form: 'archive' }
+  await expectReadable(file)
+  const format = await context.tape.detectSessionFormat(file).catch(() => null)
+  if (format !== null && format !== 'native') return { ...source, at: given, kind: 'session', form: 'foreign', log: given, format }
+  // Only another program's session has conversations.
+  if (file !== given && file !== `${given}.zst`) await statOf(given)
+  if (await isArchive(file)) {
+    return (await isArchivedSession(context, file)) ? { ...source, kind: 'session', form: 'file', log: file, archived: true } : { ...source, form: 'archive' }
   }
   await expectSession(context, given)
   return { ...source, kind: 'session', form: 'file', log: given }
@@ -48,13 +53,27 @@ async function sourceAt(context, given) {
 
 /** The archive of a session, if only that exists; otherwise the path as given. */
 async function existing(given) {
-  const isThere = (file) => fs.lstat(file).then(() => true, () => false)
   return given.endsWith('.jsonl') && !(await isThere(given)) && (await isThere(`${given}.zst`)) ? `${given}.zst` : given
 }
 
 /** Whether a zstd file is an archived session, not a bundle. */
 async function isArchivedSession({ tape }, file) {
   return file.endsWith('.jsonl.zst') || (await tape.readSessionHeader(file)) !== null
+}
+
+/** The file that a path with the form `PATH#CONVERSATION` names, if there is nothing at the path itself. */
+async function fileOf(given) {
+  const at = given.lastIndexOf('#')
+  if (at <= 0 || (await isThere(given))) return given
+  const file = given.slice(0, at)
+  return (await isThere(file)) ? file : given
+}
+
+const isThere = (file) => fs.access(file).then(() => true, () => false)
+
+/** The size of a log in bytes; of a foreign session, that of its file. */
+async function sizeOf(log) {
+  return (await fs.stat(await fileOf(log))).size
 }
 
 async function statOf(given) {
@@ -215,4 +234,4 @@ const isBundle = ({ form }) => form === 'bundle' || form === 'archive'
 /** A path for messages. */
 const shown = (given) => printable(given, 1000)
 
-module.exports = { expectDirectory, sourceAt, recordingAt, bundleAt, withFiles, withSessionFile, withVerified, isBundle, beginningOf, shown }
+module.exports = { expectDirectory, sizeOf, sourceAt, recordingAt, bundleAt, withFiles, withSessionFile, withVerified, isBundle, beginningOf, shown }

@@ -102,10 +102,12 @@ macro_rules! failpoint {
 }
 
 pub mod archived;
+pub mod atif;
 pub mod bundle;
 pub mod clock;
 pub mod diff;
 pub mod disk;
+pub mod foreign;
 pub mod hash;
 pub mod json;
 pub mod lines;

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::bundle::{BundleKind, ImportError, Opened, VerifyOptions, is_bundle, open};
 use crate::diff::{Source, SourceKind};
 use crate::disk::OsError;
+use crate::foreign::{ConvertedFile, Stop, convert_to_file};
 use crate::task::{Cancellation, Task};
 
 /// An open recording. The unpacked files of a bundle are kept until this is dropped.
@@ -12,6 +13,8 @@ pub struct Recording {
     source: Source,
     /// Keeps the unpacked files of a bundle.
     opened: Option<Opened>,
+    /// Keeps what a foreign session became.
+    converted: Option<ConvertedFile>,
 }
 
 /// Why a recording could not be opened.
@@ -23,17 +26,25 @@ pub enum RecordingError {
     /// The path is a bundle that could not be opened or verified.
     #[error("{0}")]
     Bundle(#[from] ImportError),
+    /// The path is a foreign session that could not be converted.
+    #[error("{0}")]
+    Foreign(#[from] Stop),
 }
 
 impl Recording {
-    /// Opens the recording at `path`. A bundle is verified first; setting `cancelled` stops that.
+    /// Opens the recording at `path`. A bundle is verified first, and a foreign session is converted; setting `cancelled` stops that.
     pub fn open(path: &Path, cancelled: &Cancellation) -> Result<Self, RecordingError> {
         if !is_bundle(path) {
-            return Ok(Recording { source: Source::find(path)?, opened: None });
+            let converted = cancelled.during(|| convert_to_file(path))?;
+            let source = match &converted {
+                Some(converted) => Source { path: path.to_owned(), ..Source::session(converted.log()) },
+                None => Source::find(path)?,
+            };
+            return Ok(Recording { source, opened: None, converted });
         }
         let mut task = Task { cancellation: cancelled, progress: &mut |_| {} };
         let opened = open(path, &VerifyOptions::default(), &mut task)?;
-        Ok(Recording { source: source_of(path, &opened), opened: Some(opened) })
+        Ok(Recording { source: source_of(path, &opened), opened: Some(opened), converted: None })
     }
 
     /// The place of the recording on disk.
@@ -44,6 +55,11 @@ impl Recording {
     /// Whether it is a run.
     pub fn is_run(&self) -> bool {
         self.source.kind == SourceKind::Run
+    }
+
+    /// The format of a foreign session.
+    pub fn foreign_format(&self) -> Option<&'static str> {
+        self.converted.as_ref().map(|converted| converted.format().as_str())
     }
 
     /// The opened bundle, if the recording is one.

@@ -2,9 +2,8 @@
 
 // Opens a compared recording as files.
 
-const { stat } = require('node:fs/promises')
 const tape = require('session-tape')
-const { recordingAt, withFiles } = require('../source.js')
+const { recordingAt, sizeOf, withFiles } = require('../source.js')
 
 /**
  * Calls `use` with the recording at a path. An archive is unpacked to a temporary directory during the call.
@@ -20,7 +19,7 @@ async function withSource(given, signal, use) {
   const context = { tape, during: (task, work) => work(options) }
   const found = await recordingAt(context, given)
   return withFiles(context, found, async ({ kind, at, log }) => {
-    return use({ kind, root: kind === 'run' ? at : log, bytes: (await stat(log)).size })
+    return use({ kind, root: kind === 'run' ? at : log, bytes: await sizeOf(log) })
   })
 }
 

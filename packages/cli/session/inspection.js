@@ -2,13 +2,18 @@
 
 const fs = require('node:fs/promises')
 const { mendingHint } = require('./mending.js')
+const { sizeOf } = require('../source.js')
+const { foreignFacts } = require('./foreign.js')
 const { opened } = require('./replay.js')
 const { soundness } = require('./soundness.js')
 const { tallyOf } = require('./tally.js')
 
 /** Collects facts about a session. */
 async function inspectSession(context, source) {
-  const { size } = await fs.stat(source.log)
+  const size = await sizeOf(source.log)
+  const foreign = source.form === 'foreign' ? await foreignFacts(context, source) : {}
+  // Nothing is wrong with a file of several conversations.
+  if (foreign.receipt === null) return { size, ...foreign }
   const replayed = await replay(context, source)
   const progress = context.progress('counting')
   const tally = await tallyOf(context.tape, source.log, { size, signal: context.signal, progress })
@@ -19,6 +24,7 @@ async function inspectSession(context, source) {
   return {
     size,
     header: await context.tape.readSessionHeader(source.log),
+    ...foreign,
     ...rest,
     events: eventsOf(tally, eventCount),
     sidecar: await isThere(`${source.log}.snap`),

@@ -1,9 +1,8 @@
 'use strict'
 
-const fs = require('node:fs/promises')
 const { Complaint, EXIT } = require('../complaint.js')
 const { jsonText } = require('../json-text.js')
-const { shown } = require('../source.js')
+const { shown, sizeOf } = require('../source.js')
 const { escaped } = require('../safe-text.js')
 const { mendingHint } = require('./mending.js')
 const { sessionSummary } = require('./summary.js')
@@ -44,6 +43,7 @@ async function refusal(context, { path, form }, { error, warnings }) {
   if (error.startsWith('Project hash mismatch')) {
     return new Complaint('OtherProject', `${shown(path)} is of another project: ${escaped(error)}`, { path })
   }
+  if (/^(Several conversations|No conversation)/.test(error)) return new Complaint('EFOREIGNMANY', `${shown(path)}: ${escaped(error)}`, { path })
   const details = warnings.slice(0, 3).map((warning) => `\n  ${escaped(warning)}`)
   if (warnings.length > 3) details.push(`\n  … and ${warnings.length - 3} more`)
   const mending = form === 'file' ? await mendingHint(context, path) : null
@@ -78,7 +78,7 @@ async function printJson({ output, signal }, { path }, session) {
 
 async function printPage(context, source, session, { until, strict, replayMs }) {
   const survivors = await countItems(context, session)
-  const { size } = await fs.stat(source.log)
+  const size = await sizeOf(source.log)
   const progress = context.progress('counting')
   const tally = await tallyOf(context.tape, source.log, { size, throughSeq: until, strict, signal: context.signal, progress })
   const isDamaged = soundness(session.warnings, tally).damage.length > 0

@@ -1,6 +1,9 @@
 'use strict'
 
 const UNKNOWN_TYPE = /^Line \d+: unknown event type /
+/** What a conversion of another program's session warns of that is no damage. */
+const INTERLEAVED = /^interleaved branches: /
+
 const NOT_SHOWN = /^Replay: (\d+) further warnings not shown$/
 
 /**
@@ -8,9 +11,10 @@ const NOT_SHOWN = /^Replay: (\d+) further warnings not shown$/
  * beyond the first hundred are only counted; the number of unknown events in the tally decides whether there is damage among them.
  */
 function soundness(warnings, { unknown }) {
-  const notes = warnings.filter((text) => UNKNOWN_TYPE.test(text))
-  const others = warnings.filter((text) => !UNKNOWN_TYPE.test(text))
-  const isHarmless = (text) => Number(NOT_SHOWN.exec(text)?.[1]) === unknown - notes.length
+  const unknownTypes = warnings.filter((text) => UNKNOWN_TYPE.test(text))
+  const notes = [...unknownTypes, ...warnings.filter((text) => INTERLEAVED.test(text))]
+  const others = warnings.filter((text) => !UNKNOWN_TYPE.test(text) && !INTERLEAVED.test(text))
+  const isHarmless = (text) => Number(NOT_SHOWN.exec(text)?.[1]) === unknown - unknownTypes.length
   return { damage: others.filter((text) => !isHarmless(text)), notes: [...notes, ...others.filter(isHarmless)] }
 }
 

@@ -1,7 +1,7 @@
 'use strict'
 
-const fs = require('node:fs/promises')
 const { opened } = require('./replay.js')
+const { sizeOf } = require('../source.js')
 const { soundness } = require('./soundness.js')
 const { tallyOf } = require('./tally.js')
 
@@ -27,7 +27,7 @@ async function verifySession(context, source) {
 /** Resolves to the tally, which is needed only for a file with many warnings. */
 async function tallyFor({ tape, signal, progress }, { log }, warnings) {
   if (warnings.length < 100) return { unknown: 0 }
-  const { size } = await fs.stat(log)
+  const size = await sizeOf(log)
   return tallyOf(tape, log, { size, signal, progress: progress('counting') })
 }
 

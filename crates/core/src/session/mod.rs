@@ -20,9 +20,10 @@ pub use read::{
     CurrentMetadata, DescribeOptions, Described, Describing, FinalHistory, HeaderError, ItemTape, ItemTapes,
     ItemsInHistory, LineStatus, Outcome, Preview, RecordLine, RecordOptions, RecordReader, Replay, ReplayError,
     SKIPPED, SnapshotFile, Snapshots, Summary, TAPE_BYTES, append_item, content_of, current, error_of, load, modified,
-    read_header_summary, read_preview, read_summary, read_title, skipped_content,
+    read_any_header, read_header_summary, read_preview, read_summary, read_title, skipped_content,
 };
 pub use record::{
-    ArchiveError, Archived, FileNameForm, ForkError, ForkSource, ForkTarget, HistoryError, ITEM_HASH_BYTES, ItemHash,
-    Record, Recorder, RecorderConfig, Tail, Watched, archive, fork, remove, restore,
+    ArchiveError, Archived, FileNameForm, ForkError, ForkSource, ForkTarget, HistoryError, ITEM_HASH_BYTES,
+    ImportFault, ImportOptions, Imported, ItemHash, Record, Recorder, RecorderConfig, Tail, Watched, archive, fork,
+    import_foreign, remove, restore,
 };

@@ -77,7 +77,7 @@ pub fn export(
     drop(Sink::new(destination, compression, 0)?);
     let source = ExportSource::open(source, &options.limits, task)?;
     let prefilter = rules.as_ref().and_then(RuleSet::prefilter);
-    let mut plan = plan(&source, &options.from, prefilter, &options.limits, task)?;
+    let mut plan = plan(&source, &options.from, rules.is_none(), prefilter, &options.limits, task)?;
     let mut leak_check = None;
     if let Some(rules) = &rules {
         (plan, leak_check) = redact(plan, rules, parent(destination), &options.limits, task)?;

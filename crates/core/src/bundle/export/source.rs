@@ -18,7 +18,9 @@ use crate::bundle::format::{
 use crate::bundle::read::{CheckedLog, CheckedSession, ImportError, Opened, VerifyOptions, is_bundle, open, open_file};
 use crate::bundle::redact::{Prefilter, Staging};
 use crate::disk::{InputFile, files, parent};
+use crate::foreign::{ConvertedFile, Stop, convert_to_file};
 use crate::hash::{Hash, HexHash, as_text, from_hex, to_hex};
+use crate::lines::ReadError;
 use crate::run::{
     BlobStore, Created, Graphs, ReplayStart, RunDirectory, Snapshot, StartResolver, State, event_id, read_text,
     snapshot, snapshot_id,
@@ -65,13 +67,20 @@ pub(super) struct ExportSource {
     path: PathBuf,
     /// The verified bundle, if the source is one. Holds the unpacked archive.
     bundle: Option<Opened>,
+    /// What the source became, if it is a foreign session.
+    converted: Option<ConvertedFile>,
 }
 
 impl ExportSource {
     /// Opens the source at `path`. A bundle is verified, except for its signature.
     pub(crate) fn open(path: &Path, limits: &Limits, task: &Task<'_>) -> Result<Self, BundleError> {
         if !is_bundle(path) {
-            return Ok(ExportSource { path: path.to_path_buf(), bundle: None });
+            let converted = task.cancellation.during(|| convert_to_file(path)).map_err(|stop| match stop {
+                Stop::Read(ReadError::System(error)) => error.into(),
+                stop => BundleError::new(BundleCode::NotABundle, stop.to_string()),
+            })?;
+            let path = converted.as_ref().map_or(path, ConvertedFile::log).to_path_buf();
+            return Ok(ExportSource { path, bundle: None, converted });
         }
         let options = VerifyOptions { limits: *limits, signature: SignaturePolicy::Ignore, ..VerifyOptions::default() };
         // Progress of the export begins after this.
@@ -83,7 +92,7 @@ impl ExportSource {
                 problems.into_iter().next().unwrap_or_else(invalid)
             }
         })?;
-        Ok(ExportSource { path: bundle.root().to_path_buf(), bundle: Some(bundle) })
+        Ok(ExportSource { path: bundle.root().to_path_buf(), bundle: Some(bundle), converted: None })
     }
 
     /// The redactions of a source that is a bundle, or has a bundle's files next to it.
@@ -104,10 +113,12 @@ impl ExportSource {
     }
 }
 
-/// Plans the export of a source. `prefilter` runs over each file while it is hashed.
+/// Plans the export of a source. `prefilter` runs over each file while it is hashed. `has_original` says whether the bundle of a foreign session also has
+/// that as it is, and its receipt.
 pub(super) fn plan(
     source: &ExportSource,
     from: &ExportFrom,
+    has_original: bool,
     prefilter: Option<Arc<Prefilter>>,
     limits: &Limits,
     task: &mut Task<'_>,
@@ -119,7 +130,16 @@ pub(super) fn plan(
     if metadata.is_file() {
         // The caller's path may be a link, as for a replay.
         let file = files::canonicalize(path)?;
-        return planner.session(&file, from);
+        let mut plan = planner.session(&file, from)?;
+        if let Some(converted) = source.converted.as_ref().filter(|_| has_original) {
+            for (name, disk) in [(path::RECEIPT, converted.receipt()), (path::ORIGINAL, converted.original())] {
+                let path = bundle_path(name)?;
+                let disk = files::canonicalize(disk)?;
+                let planned = planner.plan_file(&path, &disk, files::metadata(&disk)?.size)?;
+                plan.files.insert(path, planned);
+            }
+        }
+        return Ok(plan);
     }
     if metadata.is_directory() && files::is_file(&path.join(SESSION_LOG)) && !files::exists(&path.join(EVENT_LOG)) {
         return planner.session(&path.join(SESSION_LOG), from);

@@ -28,6 +28,10 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const CHECKSUMS: &str = "manifest.sha256";
 /// The signatures of the manifest.
 pub(crate) const SIGNATURE: &str = "manifest.sig";
+/// The receipt of a session that was converted from one of another program.
+pub(crate) const RECEIPT: &str = "source/receipt.jsonl";
+/// The file that such a session was converted from, byte for byte.
+pub(crate) const ORIGINAL: &str = "source/original";
 /// The directory of blobs.
 pub(super) const BLOBS: &str = "blobs";
 

@@ -4,6 +4,7 @@
 //! all of it is verified. A directory is verified too: its `redactions.json` excuses missing data and must itself be covered by the
 //! manifest.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::import::unpack;
@@ -100,10 +101,19 @@ pub fn is_bundle(path: &Path) -> bool {
 /// recording, or can't be read, the name decides, so that the error fits what the caller meant.
 pub fn is_archive(path: &Path) -> bool {
     match sniff::beginning_of(path) {
-        Some(beginning) if sniff::is_archive(&beginning) => !is_archived(path),
+        Some(beginning) if sniff::is_archive(&beginning) => !is_archived(path) && !is_compressed_text(path),
         Some(beginning) if sniff::may_be_recording(&beginning) => false,
         _ => crate::bundle::export::is_archive(path),
     }
+}
+
+/// Whether what is compressed at `path` begins like a recording: other programs compress sessions as they are.
+fn is_compressed_text(path: &Path) -> bool {
+    let Ok(file) = InputFile::open(path) else { return false };
+    let Ok(mut decoder) = zstd::Decoder::new(file) else { return false };
+    let mut beginning = [0; 512];
+    let count = decoder.read(&mut beginning).unwrap_or_default();
+    sniff::may_be_recording(&beginning[..count])
 }
 
 /// Verifies the bundle at `path` and opens it. An archive is unpacked to a temporary directory first.

@@ -78,6 +78,11 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), OsError> {
     file_system(from).rename(from, to).map_err(failed("rename", to))
 }
 
+/// Removes a directory with its content.
+pub fn remove_tree(path: &Path) -> Result<(), OsError> {
+    file_system(path).remove_tree(path).map_err(failed("rmdir", path))
+}
+
 fn failed(syscall: &'static str, path: &Path) -> impl Fn(io::Error) -> OsError {
     move |error| OsError::new(&error, syscall, Some(path))
 }

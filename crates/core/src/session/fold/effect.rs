@@ -17,6 +17,7 @@ use super::editor::Editor;
 use super::history::{HistoryEffect, ItemEdit, ItemRef, MarkerText, NewMarker};
 use super::item_sink::{ItemSink, NoItems};
 use super::warnings::{Problem, Tally, Warning, Warnings};
+use crate::foreign::Foreign;
 use crate::json::{Cursor, Nesting, Span};
 use crate::lines::{LineSource, Lines, MAX_LINE_BYTES, ReadError};
 use crate::session::format::{
@@ -175,6 +176,8 @@ pub struct FoldOptions {
     pub checkpoint_id: Option<Vec<u16>>,
     /// How strictly lines are validated.
     pub mode: Mode,
+    /// Whether the file may be a foreign session.
+    pub foreign: Foreign,
 }
 
 /// Turns lines into effects.

@@ -6,6 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::archived::{Archive, Packed, open_either, open_packed, resolve};
 use crate::disk::{BOM, Links, Metadata, OsError, ZSTD_MAGIC, files, input_file};
+use crate::foreign::{Foreign, Opened, open_source};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, ReadError, cannot_be_json};
 use crate::session::format::{Body, Line, Mode, read_line, read_start_payload};
@@ -58,6 +59,24 @@ pub struct Summary {
 /// Reads the payload of the file's `session_start`, and the file's metadata.
 pub fn read_header_summary(path: &Path) -> Result<Summary, HeaderError> {
     read(path, |_, _| Err(HeaderError::TooLong))
+}
+
+/// Like [`read_header_summary`], but also reads what a foreign session becomes.
+pub fn read_any_header(path: &Path) -> Result<Summary, HeaderError> {
+    let native = read_header_summary(path);
+    if native.is_ok() || matches!(native, Err(HeaderError::Directory | HeaderError::NotAFile | HeaderError::Empty)) {
+        return native;
+    }
+    let Ok(Opened::Foreign(conversion)) = open_source(path, &Foreign::Read(None), LineSource::open) else {
+        return native;
+    };
+    let mut reader = LineReader::default();
+    reader.begin(0..1);
+    let line = reader.next_chunk(&conversion.native, 0, &mut |_| {})?.map(|chunk| chunk.bytes.to_vec());
+    let payload = line.as_deref().and_then(payload_of).map(<[u8]>::to_vec).ok_or(HeaderError::Missing)?;
+    let modified = files::metadata(path).map_or(0.0, |metadata| modified(&metadata));
+    let archived = conversion.native.archived_bytes();
+    Ok(Summary { size: conversion.summary.source_bytes, archived, modified, payload })
 }
 
 /// Like [`read_header_summary`], but reads a first line of any length, as a replay does.

@@ -14,7 +14,7 @@ mod title;
 
 pub use describe::{DescribeOptions, Described, Describing};
 pub use final_history::FinalHistory;
-pub use header::{HeaderError, Summary, modified, read_header_summary, read_summary};
+pub use header::{HeaderError, Summary, modified, read_any_header, read_header_summary, read_summary};
 pub use items::append_item;
 pub use layout::{ItemTape, ItemTapes, TAPE_BYTES};
 pub use preview::{Preview, read_preview};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::final_history::{FinalHistory, PartFolder};
 use crate::disk::BOM;
+use crate::foreign::{Foreign, Opened, Stop, open_source};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, equal_segments};
 use crate::session::format::{Body, Cut, Line, Mode, is_string, read_line, read_type};
@@ -126,12 +127,18 @@ pub struct RecordReader {
 }
 
 impl RecordReader {
-    /// Opens the file at `path`.
+    /// Opens the file at `path`. Of a foreign session, the lines are those that it becomes.
     pub fn open(path: &Path, options: RecordOptions) -> Result<Self, ReadError> {
-        Self::of(LineSource::open_or_drain(path)?, options)
+        let opened = open_source(path, &Foreign::Read(None), LineSource::open_or_drain);
+        let source = match opened.map_err(Stop::into_read_error)? {
+            Opened::Native(source) => source,
+            Opened::Foreign(conversion) => conversion.native,
+        };
+        Self::of(source, options)
     }
 
-    fn of(source: LineSource, options: RecordOptions) -> Result<Self, ReadError> {
+    /// Reads the lines of an open session.
+    pub fn of(source: LineSource, options: RecordOptions) -> Result<Self, ReadError> {
         let source = Arc::new(source.as_opened());
         // A BOM precedes the first line.
         let (number, offset) = options.from.filter(|(number, _)| *number > 1).unwrap_or((1, 0));
@@ -139,6 +146,11 @@ impl RecordReader {
         let mut reader = LineReader::default().skipping_long_lines();
         reader.begin(offset..source.size());
         Ok(RecordReader { source, reader, nesting: Nesting::default(), options, number, history })
+    }
+
+    /// The file whose lines are read.
+    pub fn source(&self) -> &Arc<LineSource> {
+        &self.source
     }
 
     /// Reads some lines, and calls `take` with each until it returns false. Such a line, and those after it, are read by the next call. Returns false

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::layout::{ItemTapes, Layout, Pause};
 use super::scan::{Scanned, Scanner};
 use super::snapshot::{Snapshot, SnapshotFile, Snapshots};
+use crate::foreign::{Opened, Stop, open_source};
 use crate::lines::{Block, LineSource, ReadError, Segments, Threads, equal_segments};
 use crate::session::fold::{
     Checkpoint, Checkpoints, Editor, Effect, FoldOptions, HistoryEffect, ItemRef, Metadata, NewMarker, SessionEventRef,
@@ -21,6 +22,8 @@ pub enum ReplayError {
     Read(ReadError),
     /// The file has no line at all (rule 12).
     EmptyFile,
+    /// Which conversation of a foreign session is meant is not clear. The message says why.
+    Conversation(String),
     /// The first line is not a `session_start` (rule 12).
     MissingStart,
     /// The `session_start` lacks fields that this mode requires (rules 9 and 22).
@@ -47,11 +50,21 @@ impl From<ReadError> for ReplayError {
     }
 }
 
+impl From<Stop> for ReplayError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Read(error) => ReplayError::Read(error),
+            stop => ReplayError::Conversation(stop.to_string()),
+        }
+    }
+}
+
 impl ReplayError {
     /// The error as users read it.
     pub fn message(&self) -> Message<'_> {
         match self {
             ReplayError::Read(error) => Message::text(format!("Failed to read file: {error}")),
+            ReplayError::Conversation(message) => Message::text(message.clone()),
             ReplayError::EmptyFile => Message::text("Empty file"),
             ReplayError::MissingStart => Message::text("Missing or corrupt session_start event"),
             ReplayError::InvalidStart(Mode::Lenient) => Message::text("Invalid session_start: missing required fields"),
@@ -85,6 +98,8 @@ pub struct Replay {
     /// Offset of the first line that is not scanned yet.
     scanned: u64,
     builder: Option<SnapshotBuilder>,
+    /// What the conversion of a foreign session warned of.
+    conversion_warnings: Vec<String>,
 }
 
 /// Collects what a snapshot of the replay needs.
@@ -133,9 +148,14 @@ impl Replay {
         threads: Threads,
         layout: Option<Arc<Pause>>,
     ) -> Result<Self, ReplayError> {
-        let source = Arc::new(LineSource::open_or_drain(path)?);
+        let (source, conversion_warnings) = match open_source(path, &options.foreign, LineSource::open_or_drain)? {
+            Opened::Native(source) => (source, None),
+            Opened::Foreign(conversion) => (conversion.native, Some(conversion.summary.warnings)),
+        };
+        let source = Arc::new(source);
         let mut effect = Effect::default();
-        let place = if options.through_seq.is_none() { snapshots.place_of(source.path_at(path)) } else { None };
+        let has_snapshot = options.through_seq.is_none() && conversion_warnings.is_none();
+        let place = if has_snapshot { snapshots.place_of(source.path_at(path)) } else { None };
         let builder = place.map(|place| {
             let mut builder = SnapshotBuilder { place, blocks: Vec::new(), effect: None, is_current: false };
             if let Some(loaded) = snapshot::load(&builder.place, &source, &options, threads) {
@@ -146,7 +166,8 @@ impl Replay {
             builder
         });
         let start = builder.as_ref().map_or(0, SnapshotBuilder::end);
-        Ok(Self::from_line(source, options, (effect, start), builder, threads, layout))
+        let replay = Self::from_line(source, options, (effect, start), builder, threads, layout);
+        Ok(Replay { conversion_warnings: conversion_warnings.unwrap_or_default(), ..replay })
     }
 
     /// A replay that continues with the line at `start`, given the effect of the lines before it.
@@ -160,7 +181,8 @@ impl Replay {
     ) -> Self {
         let make = || Scanner::new(source.clone(), options.clone(), builder.is_some(), layout.clone().map(Layout::new));
         let segments = Some(Segments::new(equal_segments(&source, start), threads, make));
-        Replay { source, options, segments, effect, editor: None, tapes: ItemTapes::default(), scanned: start, builder }
+        let (tapes, conversion_warnings) = (ItemTapes::default(), Vec::new());
+        Replay { source, options, segments, effect, editor: None, tapes, scanned: start, builder, conversion_warnings }
     }
 
     /// Continues the scan. Returns how many of the items that the history had before are still in it; `None` at the end.
@@ -312,7 +334,8 @@ impl Replay {
     /// the warnings, only those about lines are then included.
     pub fn outcome(&self, failure: Option<ReplayError>) -> Outcome<'_> {
         let effect = &self.effect;
-        let mut warnings = effect.warnings.messages();
+        let mut warnings: Vec<_> = self.conversion_warnings.iter().map(|text| Message::text(text.clone())).collect();
+        warnings.extend(effect.warnings.messages());
         let mut checkpoints = Vec::new();
         let metadata = match (failure.or_else(|| error_of(effect, &self.options)), &effect.start) {
             (None, Start::Metadata(metadata)) => {

@@ -6,15 +6,20 @@ use std::sync::{Arc, LazyLock};
 
 use memchr::memmem::Finder;
 
+use crate::foreign::{Foreign, Opened, Stop, open_source};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, Segments, Threads, equal_segments};
 use crate::session::format::read_title as title_of_line;
 use crate::task::Worker;
 
-/// The JSON text of the last title in the file, a string or `null`; `None` if there is none. The file is searched from its end on all
+/// The JSON text of the last title in the file, a string or `null`; `None` if there is none, also of what a foreign session becomes. The file is searched from its end on all
 /// cores, so that a title near the end is found at once.
 pub fn read_title(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
-    let source = Arc::new(LineSource::open(path)?);
+    let opened = open_source(path, &Foreign::Read(None), LineSource::open);
+    let source = Arc::new(match opened.map_err(Stop::into_read_error)? {
+        Opened::Native(source) => source,
+        Opened::Foreign(conversion) => conversion.native,
+    });
     let segments = equal_segments(&source, 0).rev();
     let make = || TitleSearch { source: source.clone(), reader: LineReader::default(), nesting: Nesting::default() };
     let mut titles = Segments::new(segments, Threads::All, make);

@@ -15,7 +15,8 @@ const LENIENT: How = How { through_seq: None, checkpoint: None, mode: Mode::Leni
 fn effect_of(text: &[u8], offset: u64, at_start: bool, how: How) -> Effect {
     let How { through_seq, checkpoint, mode } = how;
     let checkpoint_id = checkpoint.map(|id| id.encode_utf16().collect());
-    Fold::new(FoldOptions { project_hash: None, through_seq, checkpoint_id, mode }).effect(text, offset, at_start)
+    Fold::new(FoldOptions { project_hash: None, through_seq, checkpoint_id, mode, ..FoldOptions::default() })
+        .effect(text, offset, at_start)
 }
 
 /// A checkpoint that texts create often, one that they delete and never create, or none.

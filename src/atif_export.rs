@@ -1,0 +1,50 @@
+//! `exportSession`: a job that is stopped, not cancelled, so that it leaves nothing behind when its promise rejects.
+
+use std::path::{Path, PathBuf};
+
+use napi::bindgen_prelude::{Function, Result};
+use napi_derive::napi;
+
+use super::bundle::start_writing;
+use super::bundles::NativeBundles;
+use super::error_json::{CANT_BE_READ, ErrorJson};
+use super::job::{JobEnd, NativeJob};
+use session_tape_core::atif::{ExportError, Exported, export};
+use session_tape_core::bundle::{ImportError, Opened, VerifyOptions, is_bundle, open};
+use session_tape_core::task::Task;
+
+/// Writes the final history of the session at `source` to `destination`, in ATIF. The result has `steps` and `media`.
+#[napi(catch_unwind)]
+pub fn start_atif_export(
+    bundles: &NativeBundles,
+    source: String,
+    destination: String,
+    conversation: Option<String>,
+    on_ready: Function<'_, (), ()>,
+) -> Result<NativeJob> {
+    start_writing(bundles, on_ready, false, move |task| match session_at(&source, task) {
+        Ok((path, _opened)) => end_of(export(&path, conversation, Path::new(&destination), task)),
+        Err(refusal) => JobEnd::failed(&ErrorJson::refusal(&refusal, CANT_BE_READ)),
+    })
+}
+
+/// The file of the session at a path, and the bundle that contains it, whose unpacked files are kept until it is dropped.
+fn session_at(source: &str, task: &mut Task<'_>) -> std::result::Result<(PathBuf, Option<Opened>), ImportError> {
+    if !is_bundle(Path::new(source)) {
+        return Ok((PathBuf::from(source), None));
+    }
+    let opened = open(Path::new(source), &VerifyOptions::default(), task)?.expect_session()?;
+    Ok((opened.log(), Some(opened)))
+}
+
+fn end_of(exported: std::result::Result<Exported, ExportError>) -> JobEnd {
+    match exported {
+        Ok(Exported { steps, media }) => JobEnd::done(|json| {
+            json.open();
+            json.member("steps", &steps);
+            json.member("media", &media);
+            json.close();
+        }),
+        Err(error) => JobEnd::failed(&ErrorJson::from(&error)),
+    }
+}
