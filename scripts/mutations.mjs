@@ -16,7 +16,7 @@ const COPIED = ['Cargo.toml', 'Cargo.lock', 'python/Cargo.toml', 'python/src', '
 const LINKED = ['node_modules', ...readdirSync(ROOT).filter((name) => name.endsWith('.node'))];
 
 /** All tests that examine the data on disk: a test binary of Cargo with the filters for its tests, or a spec. */
-const TESTS = ['lib disk:: jsonl::writer run::recorder run::snapshot run::replay run::log run::blob session::snapshot session::recorder session::fork bundle::', 'simulated_sessions', 'simulated_runs', 'simulated_bundles', 'simulated_errors', 'syncs', 'run_crash', 'crash', 'fork_crash', 'mounted', 'power_cut'];
+const TESTS = ['lib disk:: lines::writer run::record run::state::snapshot run::replay run::read::log run::store::blob session::read::snapshot session::record bundle::', 'simulated_sessions', 'simulated_runs', 'simulated_bundles', 'simulated_errors', 'syncs', 'run_crash', 'crash', 'fork_crash', 'mounted', 'power_cut'];
 
 /** Time limit, longer than any of them takes: a mutation may make a test wait forever. */
 const LONGEST_MS = 10 * 60 * 1000;
@@ -34,10 +34,10 @@ const MUTATIONS = [
   ['simulated_runs', 'rename of a whole file into place', 'crates/core/src/disk/write/atomic_file.rs', 'let mut temporary = TemporaryFile::beside(path, NEW, false)?;', 'if let Ok(mut early) = TemporaryFile::beside(path, NEW, false) { early.file().write_all(&bytes[..bytes.len() / 2]).map_err(failed("write"))?; early.replace()?; }\n    let mut temporary = TemporaryFile::beside(path, NEW, false)?;'],
   ['simulated_errors', 'writing a blob again that may not be durable', 'crates/core/src/run/store/blob.rs', 'if (durability == Durability::Os || known == Durability::Fsync) && holds', 'if (durability == Durability::Os || known == Durability::Fsync || true) && holds'],
   ['simulated_errors', 'end of the recording after a blob’s failed sync', 'crates/core/src/run/record/recorder.rs', 'if error.syscall == "fsync" {', 'if error.syscall == "never" {'],
-  ['lib run::blob', 'look at a blob that is there', 'crates/core/src/run/store/blob.rs', 'same_size && found().is_ok_and(|found| found == bytes)', 'same_size'],
+  ['lib run::store::blob', 'look at a blob that is there', 'crates/core/src/run/store/blob.rs', 'same_size && found().is_ok_and(|found| found == bytes)', 'same_size'],
   ['simulated_runs', 'healing of a damaged workflow', 'crates/core/src/run/record/recorder/opening.rs', '.filter(|found| compile(found).is_ok())', ''],
   ['simulated_runs', 'flush before a snapshot of a run', 'crates/core/src/run/record/recorder.rs', 'self.writer.flush(Box::new(move |_| background::spawn(move || done(guarded(write)))));', 'background::spawn(move || done(guarded(write)));'],
-  ['lib run::snapshot', 'hash of a snapshot’s content', 'crates/core/src/run/state/snapshot.rs', 'if found != snapshot.content_hash {', 'if false {'],
+  ['lib run::state::snapshot', 'hash of a snapshot’s content', 'crates/core/src/run/state/snapshot.rs', 'if found != snapshot.content_hash {', 'if false {'],
   ['lib run::replay', 'comparison of a snapshot with the log', 'crates/core/src/run/replay/start_resolver.rs', 'if snapshot != log {', 'if false && snapshot != log {'],
   ['simulated_runs', 'cutting off a torn log', 'crates/core/src/run/record/recorder/opening.rs', 'if torn_bytes > 0 {', 'if false {'],
   ['simulated_runs', 'sync of a log that was cut', 'crates/core/src/run/record/recorder/torn_tail.rs', '        file.sync_all().map_err(|error| OsError::new(&error, "fsync", None))?;', ''],
@@ -83,24 +83,24 @@ const MUTATIONS = [
   ['simulated_runs', 'sync of the copy of what is cut off', 'crates/core/src/run/record/recorder/torn_tail.rs', '        copy.file().sync_all().map_err(|error| OsError::new(&error, "fsync", Some(&path)))?;', ''],
   ['simulated_runs', 'sync of the entry of that copy', 'crates/core/src/run/record/recorder/torn_tail.rs', 'if durability == Durability::Fsync { sync_directory(parent(&path)) } else { Ok(()) }', 'Ok(())'],
   // Checks of the ends of files.
-  ['lib disk::append', 'whether others have appended behind a torn batch', 'crates/core/src/disk/write/append.rs', '            && self.file.metadata().is_ok_and(|metadata| metadata.size == end)\n', ''],
+  ['lib disk::write::append', 'whether others have appended behind a torn batch', 'crates/core/src/disk/write/append.rs', '            && self.file.metadata().is_ok_and(|metadata| metadata.size == end)\n', ''],
   ['simulated_errors', 'lock against other writers', 'crates/core/src/disk/write/append.rs', '        lock_against_other_writers(&file);\n', ''],
-  ['lib run::log', 'whether a hole ends with a sector', 'crates/core/src/run/read/log.rs', '((line == hole || is_sector(hole)) && is_sector(end)).then_some(line)', '(line == hole || is_sector(hole)).then_some(line)'],
-  ['lib run::log', 'whether a hole begins with a sector or behind a line', 'crates/core/src/run/read/log.rs', '((line == hole || is_sector(hole)) && is_sector(end)).then_some(line)', 'is_sector(end).then_some(line)'],
+  ['lib run::read::log', 'whether a hole ends with a sector', 'crates/core/src/run/read/log.rs', '((line == hole || is_sector(hole)) && is_sector(end)).then_some(line)', '(line == hole || is_sector(hole)).then_some(line)'],
+  ['lib run::read::log', 'whether a hole begins with a sector or behind a line', 'crates/core/src/run/read/log.rs', '((line == hole || is_sector(hole)) && is_sector(end)).then_some(line)', 'is_sector(end).then_some(line)'],
   ['lib run::replay', 'count of the lines behind a hole', 'crates/core/src/run/verify/verify.rs', '    findings.of_mut(Aspect::Chain).unverifiable += folded.torn.lines;\n', ''],
   ['lib session::', 'whether the last line of a session is whole', 'crates/core/src/session/read/scan.rs', '            if chunk.unterminated {', '            if false && chunk.unterminated {'],
   // Checks of sidecars.
-  ['lib session::snapshot', 'checksum of a session’s snapshot', 'crates/core/src/session/read/snapshot.rs', 'if digest(content) != u128::from_le_bytes(*checksum) {', 'if false && digest(content) != u128::from_le_bytes(*checksum) {'],
-  ['lib session::snapshot', 'version of a session’s snapshot', 'crates/core/src/session/read/snapshot.rs', 'let stored = content.strip_prefix(MAGIC.as_bytes())?;', 'let stored = content.get(MAGIC.len()..)?;'],
-  ['lib session::snapshot', 'mode of a session’s snapshot', 'crates/core/src/session/read/snapshot.rs', '    let is_consistent = is_of_mode\n', '    let is_consistent = (is_of_mode || true)\n'],
-  ['lib session::snapshot', 'end of a session’s snapshot within its file', 'crates/core/src/session/read/snapshot.rs', '        && stored.end <= source.size()\n', ''],
-  ['lib session::snapshot', 'possibility of a session’s snapshot', 'crates/core/src/session/read/snapshot.rs', '        && stored.effect.is_possible(stored.end);', ';'],
+  ['lib session::read::snapshot', 'checksum of a session’s snapshot', 'crates/core/src/session/read/snapshot.rs', 'if digest(content) != u128::from_le_bytes(*checksum) {', 'if false && digest(content) != u128::from_le_bytes(*checksum) {'],
+  ['lib session::read::snapshot', 'version of a session’s snapshot', 'crates/core/src/session/read/snapshot.rs', 'let stored = content.strip_prefix(MAGIC.as_bytes())?;', 'let stored = content.get(MAGIC.len()..)?;'],
+  ['lib session::read::snapshot', 'mode of a session’s snapshot', 'crates/core/src/session/read/snapshot.rs', '    let is_consistent = is_of_mode\n', '    let is_consistent = (is_of_mode || true)\n'],
+  ['lib session::read::snapshot', 'end of a session’s snapshot within its file', 'crates/core/src/session/read/snapshot.rs', '        && stored.end <= source.size()\n', ''],
+  ['lib session::read::snapshot', 'possibility of a session’s snapshot', 'crates/core/src/session/read/snapshot.rs', '        && stored.effect.is_possible(stored.end);', ';'],
   ['simulated_sessions', 'start of the system in a session’s snapshot', 'crates/core/src/session/read/snapshot.rs', 'let counts = stored.boot.is_none_or(|boot| files::boot(&place.file) == Some(boot));', 'let counts = stored.boot.is_none_or(|boot| files::boot(&place.file) == Some(boot)) || true;'],
-  ['lib session::snapshot', 'identity of a session’s file', 'crates/core/src/session/read/snapshot.rs', 'stored.identity.is_some_and(|identity| is_same(identity) && identity.was_at_rest(written));', 'stored.identity.is_some_and(|identity| (is_same(identity) || true) && identity.was_at_rest(written));'],
+  ['lib session::read::snapshot', 'identity of a session’s file', 'crates/core/src/session/read/snapshot.rs', 'stored.identity.is_some_and(|identity| is_same(identity) && identity.was_at_rest(written));', 'stored.identity.is_some_and(|identity| (is_same(identity) || true) && identity.was_at_rest(written));'],
   ['simulated_sessions', 'rest of a session’s file before its snapshot counts', 'crates/core/src/session/read/snapshot.rs', 'stored.identity.is_some_and(|identity| is_same(identity) && identity.was_at_rest(written));', 'stored.identity.is_some_and(|identity| is_same(identity) && (identity.was_at_rest(written) || true));'],
-  ['lib session::snapshot', 'rest of a session’s file before its scan', 'crates/core/src/session/read/snapshot.rs', '.filter(|identity| identity.was_at_rest(source.opened()));', ';'],
-  ['lib run::snapshot', 'form of a run’s snapshot', 'crates/core/src/run/state/snapshot.rs', 'if snapshot.print() != document.as_bytes() {', 'if false && snapshot.print() != document.as_bytes() {'],
-  ['lib run::snapshot', 'signature of a run’s snapshot', 'crates/core/src/run/state/snapshot.rs', 'trusted.verify(PAYLOAD_TYPE, &bytes, signature).map_err(|error| invalid(&error.to_string()))?;', 'let _ = signature;'],
+  ['lib session::read::snapshot', 'rest of a session’s file before its scan', 'crates/core/src/session/read/snapshot.rs', '.filter(|identity| identity.was_at_rest(source.opened()));', ';'],
+  ['lib run::state::snapshot', 'form of a run’s snapshot', 'crates/core/src/run/state/snapshot.rs', 'if snapshot.print() != document.as_bytes() {', 'if false && snapshot.print() != document.as_bytes() {'],
+  ['lib run::state::snapshot', 'signature of a run’s snapshot', 'crates/core/src/run/state/snapshot.rs', 'trusted.verify(PAYLOAD_TYPE, &bytes, signature).map_err(|error| invalid(&error.to_string()))?;', 'let _ = signature;'],
   ['lib run::', 'name of a run’s snapshot', 'crates/core/src/run/state/snapshot.rs', 'Some(time) if time != snapshot.content.logical_time => {', 'Some(time) if false && time != snapshot.content.logical_time => {'],
   ['lib run::', 'hash of the state in a run’s snapshot', 'crates/core/src/run/replay/replay_start.rs', 'if found != Some(content.state_hash) {', 'if false && found != Some(content.state_hash) {'],
   ['lib run::', 'run of a run’s snapshot', 'crates/core/src/run/replay/start_resolver.rs', 'if content.run_id != created.run_id.as_json() {', 'if false && content.run_id != created.run_id.as_json() {'],

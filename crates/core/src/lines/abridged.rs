@@ -8,10 +8,10 @@
 use crate::json::{NotJson, Step, Validator, is_simple_escape, plain_prefix, spells};
 
 /// Number of bytes of a string that are kept: more than any key that has a meaning takes, however it is written.
-const KEPT_BYTES: usize = if cfg!(test) { 128 } else { 4 << 10 };
+const KEPT_BYTES: usize = if cfg!(any(test, fuzzing)) { 128 } else { 4 << 10 };
 
 /// Number of bytes of a line from which on only what is needed is kept.
-const BUDGET_BYTES: usize = if cfg!(test) { 256 } else { 16 << 20 };
+const BUDGET_BYTES: usize = if cfg!(any(test, fuzzing)) { 256 } else { 16 << 20 };
 
 /// What is needed of a value.
 #[derive(Clone, Copy, Debug)]
