@@ -9,8 +9,8 @@ use super::bundle::start_writing;
 use super::bundles::NativeBundles;
 use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, NativeJob};
+use session_tape_core::atif::{ExportError, Exported, export};
 use session_tape_core::bundle::{ImportError, Opened, VerifyOptions, is_bundle, open};
-use session_tape_core::foreign::{AtifOrigin, export_atif};
 use session_tape_core::task::Task;
 
 /// Writes the final history of the session at `source` to `destination`, in ATIF. The result has `steps` and `media`.
@@ -19,10 +19,11 @@ pub fn start_atif_export(
     bundles: &NativeBundles,
     source: String,
     destination: String,
+    conversation: Option<String>,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
     start_writing(bundles, on_ready, false, move |task| match session_at(&source, task) {
-        Ok((path, _opened)) => export(&path, Path::new(&destination), task),
+        Ok((path, _opened)) => end_of(export(&path, conversation, Path::new(&destination), task)),
         Err(refusal) => JobEnd::failed(&ErrorJson::refusal(&refusal, CANT_BE_READ)),
     })
 }
@@ -36,12 +37,12 @@ fn session_at(source: &str, task: &mut Task<'_>) -> std::result::Result<(PathBuf
     Ok((opened.log(), Some(opened)))
 }
 
-fn export(source: &Path, destination: &Path, task: &Task<'_>) -> JobEnd {
-    match export_atif(source, destination, &AtifOrigin::default(), task) {
-        Ok(exported) => JobEnd::done(|json| {
+fn end_of(exported: std::result::Result<Exported, ExportError>) -> JobEnd {
+    match exported {
+        Ok(Exported { steps, media }) => JobEnd::done(|json| {
             json.open();
-            json.member("steps", &exported.steps);
-            json.member("media", &exported.media);
+            json.member("steps", &steps);
+            json.member("media", &media);
             json.close();
         }),
         Err(error) => JobEnd::failed(&ErrorJson::from(&error)),

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use session_tape_core::atif::ExportError as AtifExportError;
 use session_tape_core::bundle::{BundleError, ImportError};
 use session_tape_core::diff::{DiffError, Side};
 use session_tape_core::disk::OsError;
-use session_tape_core::foreign::AtifExportError;
 use session_tape_core::lines::{WriteError, WriteFailure};
 use session_tape_core::run::{RecordError, RunError};
 
@@ -102,7 +102,11 @@ impl<'e> From<&'e OsError> for ErrorJson<'e> {
 
 impl<'e> From<&'e AtifExportError> for ErrorJson<'e> {
     fn from(error: &'e AtifExportError) -> Self {
-        Self::new(error.code(), error.to_string()).with_system(error.system())
+        let json = Self::new(error.code(), error.to_string()).with_system(error.system());
+        match error {
+            AtifExportError::Conversation { conversations, .. } => json.with_conversations(conversations),
+            _ => json,
+        }
     }
 }
 

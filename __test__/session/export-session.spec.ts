@@ -1,10 +1,10 @@
 /** `exportSession` and `session-tape export`: the history of a session as an ATIF document. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { exportBundle, exportSession } from '../../index.js';
+import { exportBundle, exportSession, replaySession } from '../../index.js';
 import { expectAccepted, noValidator } from '../support/atif';
-import { complaintOf, GOLDEN_RUN, resultOf, SAMPLE, shown } from '../support/command-line';
+import { complaintOf, GOLDEN_RUN, PROJECT, resultOf, SAMPLE, shown } from '../support/command-line';
 import { fc, test } from '../support/property';
 import { content, type Event, rewind, session, sessionDirectory, writeSession } from '../support/session-file';
 
@@ -100,6 +100,51 @@ describe('session-tape export', () => {
   });
 });
 
+const ofType = (type: string) => (each: unknown): boolean => (each as { type?: unknown } | null)?.type === type;
+
+const AGENTS = join(PROJECT, 'crates/core/tests/agents');
+const fixtures = Object.entries(JSON.parse(readFileSync(join(AGENTS, 'expected.json'), 'utf8')) as Record<string, [{ toolCalls: number; toolResults: number; items: Record<string, number> }]>)
+  .filter(([, [{ items }]]) => Object.values(items).some((count) => count > 0));
+
+describe('a session of another program', () => {
+  test('is exported, and what is read back has the same calls and results', async () => {
+    for (const [name, [{ toolCalls, toolResults }]] of fixtures) {
+      const dest = destination();
+      await exportSession(join(AGENTS, name), dest, ATIF);
+      const replay = await replaySession<any>(dest);
+      if (!replay.ok) throw new Error(`${name}: ${replay.error}`);
+      const blocks = replay.history.flatMap((each) => each.blocks);
+      expect([name, blocks.filter(ofType('tool_call')).length, blocks.filter(ofType('tool_response')).length]).toEqual([name, toolCalls, toolResults]);
+    }
+  });
+
+  test('has to be chosen if there are several', async () => {
+    const text = ['a', 'b'].map((id) => JSON.stringify({ id: `ses_${id}`, title: id }) + JSON.stringify({ id: `m${id}`, sessionID: `ses_${id}`, role: 'user' })
+      + JSON.stringify({ id: `p${id}`, sessionID: `ses_${id}`, messageID: `m${id}`, type: 'text', text: id })).join('');
+    const path = writeSession(text);
+    await expect(exportSession(path, destination(), ATIF)).rejects.toMatchObject({ code: 'EFOREIGNMANY', conversations: ['ses_a', 'ses_b'] });
+    await expect(exportSession(path, destination(), { ...ATIF, conversation: 'ses_c' })).rejects.toMatchObject({ code: 'EFOREIGNMANY' });
+    const dest = destination();
+    await exportSession(path, dest, { ...ATIF, conversation: 'ses_b' });
+    expect(documentAt(dest).steps[0]!.message).toBe('b');
+    expect(await resultOf(['export', path, destination(), '--format', 'atif', '--conversation', 'ses_a', '--json'])).toEqual({ steps: 1, media: 0 });
+  });
+
+  test.skipIf(noValidator !== null)(`gives a document that Harbor's validator accepts${noValidator === null ? '' : ` (${noValidator})`}`, async () => {
+    // Two fixtures name files that they do not have.
+    mkdirSync(join(sessionDirectory(), 'images'), { recursive: true });
+    for (const name of ['result.png', 'workspace.png']) writeFileSync(join(sessionDirectory(), 'images', name), '');
+    const paths: string[] = [];
+    for (const [name] of fixtures) {
+      const dest = destination();
+      await exportSession(join(AGENTS, name), dest, ATIF);
+      paths.push(dest);
+    }
+    expect(paths.length).toBeGreaterThan(45);
+    expectAccepted(...paths);
+  });
+});
+
 const text = fc.string({ unit: 'binary', maxLength: 12 });
 const block = fc.oneof(
   fc.record({ type: fc.constant('text'), text }),
@@ -115,7 +160,6 @@ const usage = fc.record({ input: fc.oneof(fc.nat(), fc.double(), text), output: 
 const metadata = fc.record({ model: fc.oneof(text, fc.nat()), usage: fc.oneof(usage, fc.jsonValue({ maxDepth: 1 })), kind: fc.constantFrom('copied', 'summary') }, { requiredKeys: [] });
 const items = fc.array(fc.tuple(fc.constantFrom('human', 'ai', 'tool', 'other'), fc.array(block, { maxLength: 6 }), fc.option(metadata, { nil: undefined })), { minLength: 1, maxLength: 6 });
 const sessionOfItems = (all: (readonly [string, unknown[], unknown])[]): string => writeSession(session(...all.map(([speaker, blocks, more]) => item(speaker, blocks, more))));
-const ofType = (type: string) => (each: unknown): boolean => (each as { type?: unknown } | null)?.type === type;
 
 describe('documents of any session', () => {
   test.prop([items], { numRuns: 40 })('have every call and every result of the history', async (all) => {

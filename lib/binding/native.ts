@@ -434,8 +434,8 @@ export interface Binding {
   startListing(path: string, onReady: () => void): NativeJob
   /** Compares two recordings. The result is the diff, or null if there is none. */
   startDiff(bundles: NativeBundles, left: string, right: string, options: Bare<NativeDiffOptions>, onReady: () => void): NativeJob
-  /** Writes the final history of the session at `source` to `destination`, in ATIF. The result has `steps` and `media`. */
-  startAtifExport(bundles: NativeBundles, source: string, destination: string, onReady: () => void): NativeJob
+  /** Writes the final history of the session at `source`, or of a conversation of it, to `destination`, in ATIF. The result has `steps` and `media`. */
+  startAtifExport(bundles: NativeBundles, source: string, destination: string, conversation: string | undefined, onReady: () => void): NativeJob
   /** Exports `source` to `destination`. */
   startExport(bundles: NativeBundles, source: string, destination: string, options: Bare<NativeExportOptions>, onReady: () => void): NativeJob
   /** Imports the bundle at `path` to `directory`, permanently or for a reader that removes it. */

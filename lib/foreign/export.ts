@@ -10,6 +10,8 @@ import type { BundleCode } from '../bundle/error.js'
 export interface ExportSessionOptions {
   /** The format: ATIF v1.8, the Agent Trajectory Interchange Format. */
   format: 'atif'
+  /** Which conversation of another program's session to write. Needed if there are several equal ones. Default: that of the file itself. */
+  conversation?: string | undefined
   /**
    * Aborting it stops the export. The promise rejects with the signal's `reason` once all temporary files are removed; if the document is already at its
    * destination, it resolves.
@@ -37,10 +39,11 @@ const EXPORT: JobKind = { panicCode: 'ESESSIONPANIC', doing: 'exporting a sessio
  * The document is written next to its destination under a temporary name, and renamed when it is complete and on stable storage. A failure or an abort
  * leaves no files, and nothing that exists is replaced. The session is read twice, and one item at a time is in memory.
  *
- * @param path - The session's file, or the bundle of a session, which is verified first.
+ * @param path - The session's file, native or another program's, or the bundle of a session, which is verified first.
  * @param dest - A path that does not exist yet.
  * @returns The numbers of steps and of files. Rejects with an `Error` whose `code` is `EFOREIGNEMPTY` if the history is empty, since ATIF requires a
- * step; `EFOREIGNFORMAT` if the file does not begin with a `session_start`; a {@link BundleCode}, with all `problems`, for a bundle that does not verify
+ * step; `EFOREIGNFORMAT` if the file is neither a native session nor one of a known format; `EFOREIGNMANY` if it has several conversations and none was
+ * chosen; a {@link BundleCode}, with all `problems`, for a bundle that does not verify
  * or is that of a run; a code of the system, with `errno`, `syscall` and `path` (`EEXIST` if there is something at `dest` or `<dest>.media`);
  * `ESESSIONREAD` if the file was changed while it was read; `ESESSIONPANIC` for a bug in session-tape. Also rejects with the reason of an aborted
  * `options.signal`.
@@ -61,8 +64,9 @@ export function exportSession(path: string, dest: string, options: ExportSession
   check.filledString(path, 'path')
   check.filledString(dest, 'dest')
   check.object(options, 'options')
-  const { format, signal } = options
+  const { format, conversation, signal } = options
   expect(format === 'atif', 'options.format', "'atif'", format)
+  check.optional(conversation, 'options.conversation', 'string')
   check.signal(signal, 'options.signal')
-  return runJob<ExportedSession>(EXPORT, (onReady) => native.startAtifExport(bundlesToWrite(), path, dest, onReady), { __proto__: null, signal })
+  return runJob<ExportedSession>(EXPORT, (onReady) => native.startAtifExport(bundlesToWrite(), path, dest, conversation, onReady), { __proto__: null, signal })
 }

@@ -101,6 +101,7 @@ macro_rules! failpoint {
     };
 }
 
+pub mod atif;
 pub mod bundle;
 pub mod clock;
 pub mod diff;

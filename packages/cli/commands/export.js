@@ -10,6 +10,7 @@ const { recordingAt } = require('../source.js')
 const EXAMPLES = `
 Examples:
   session-tape export session.jsonl trajectory.json --format atif
+  session-tape export ~/.codex/sessions/2026/02/11/rollout-….jsonl trajectory.json --format atif
   session-tape export weekly.cath-bundle.tar.zst trajectory.json --format atif --json
 
 Neither DEST nor DEST.media, the directory for images and other media, may exist. What rewinds and compactions have removed from the
@@ -24,15 +25,16 @@ function define(program, does) {
     .argument('<path>', 'session, or bundle of one')
     .argument('<dest>', 'the document')
     .addOption(new Option('--format <name>', 'its format').choices(['atif']).makeOptionMandatory())
+    .option('--conversation <id>', "which conversation of another program's session")
     .option('--json', 'the result as JSON')
     .addHelpText('after', EXAMPLES)
     .action(does(exportOne))
 }
 
-async function exportOne(context, [from, to], { format }) {
+async function exportOne(context, [from, to], { format, conversation }) {
   const source = await recordingAt(context, from)
   if (source.kind === 'run') throw new Complaint('NotASession', `${printable(from, 1000)} is a run, and only sessions have a history`, { path: from })
-  const exported = await context.during('exporting', ({ signal }) => context.tape.exportSession(source.at, to, { format, signal }))
+  const exported = await context.during('exporting', ({ signal }) => context.tape.exportSession(source.at, to, { format, conversation, signal }))
   await context.print(exported, (_, colour) => {
     const { steps, media } = exported
     const files = media === 0 ? colour.dim('none') : `${plural(media, 'file')} in ${printable(`${to}.media`, 1000)}`

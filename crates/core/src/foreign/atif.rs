@@ -164,6 +164,7 @@ fn start_of(document: &Object<'_>) -> Start {
         provider: name("provider").or_else(|| model.as_deref().and_then(provider_of)),
         model: name("model").or(model),
         start_time: stored.get("startTime").and_then(time_of),
+        version: document.get("agent").and_then(|agent| known(agent.get("version"))),
     }
 }
 

@@ -183,6 +183,8 @@ pub(super) struct Start {
     pub model: Option<Vec<u8>>,
     /// The first time that is known.
     pub start_time: Option<Time>,
+    /// The version of the program, if the source states it.
+    pub version: Option<Vec<u8>>,
 }
 
 /// The number of a record, from 0, in source order.

@@ -98,6 +98,7 @@ impl Format for Claude {
         };
         for fields in lines.iter().filter(|fields| lane_of(fields, &main) == lane) {
             start.cwd = start.cwd.or_else(|| known(fields.get("cwd")));
+            start.version = start.version.or_else(|| known(fields.get("version")));
             start.start_time = start.start_time.or_else(|| fields.get("timestamp").and_then(time_of));
             start.model = start.model.or_else(|| {
                 let message = fields.get("message").filter(|_| fields.is("type", "assistant"))?;

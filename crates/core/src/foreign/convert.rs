@@ -59,6 +59,8 @@ pub struct Conversion {
     pub items: u64,
     /// A title from the first text of a person, if the source has none.
     pub title: Option<String>,
+    /// The version of the program that wrote the source, if it states that.
+    pub version: Option<String>,
     receipt: Option<Receipt>,
 }
 
@@ -236,7 +238,20 @@ fn convert_as<F: Format>(
     let start_time = start.start_time.as_deref().unwrap_or(UNKNOWN).to_owned();
     let format = known.format;
     let end_time = String::from(end_time);
-    Ok(Some(Conversion { native, summary, format, session_id, start_time, last_seq, end_time, items, title, receipt }))
+    let version = start.version.as_deref().and_then(|version| Json(version).text()).map(String::from);
+    Ok(Some(Conversion {
+        native,
+        summary,
+        format,
+        session_id,
+        start_time,
+        last_seq,
+        end_time,
+        items,
+        title,
+        version,
+        receipt,
+    }))
 }
 
 fn overridden(start: Start, options: &ConvertOptions) -> Start {

@@ -4,7 +4,6 @@
 //! says for every record where it went. A source that no format claims is read as native.
 
 mod atif;
-mod atif_export;
 mod blocks;
 mod builder;
 mod claude;
@@ -26,7 +25,6 @@ mod spool;
 mod time;
 mod value;
 
-pub use atif_export::{ExportError as AtifExportError, Exported as AtifExported, Origin as AtifOrigin, export_atif};
 pub use convert::{
     Conversation, Conversion, ConvertOptions, Converted, Detected, convert, detect, json_of_text, list_conversations,
 };

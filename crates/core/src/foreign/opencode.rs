@@ -194,6 +194,7 @@ fn created(fields: &Object<'_>) -> Option<f64> {
 fn set_session(start: &mut Start, info: &Object<'_>) {
     start.session_id = info.text("id").unwrap_or_default().into_owned();
     start.cwd = known(info.get("directory"));
+    start.version = known(info.get("version"));
     start.start_time = info.get("time").and_then(|time| time.get("created")).and_then(time_of);
 }
 

@@ -44,6 +44,7 @@ impl Format for Qwen {
         start.session_id = lines.iter().find_map(|fields| fields.text("sessionId")).unwrap_or_default().into_owned();
         for fields in lines.iter().filter(|fields| !fields.is_true("isSidechain")) {
             start.cwd = start.cwd.or_else(|| known(fields.get("cwd")));
+            start.version = start.version.or_else(|| known(fields.get("version")));
             start.start_time = start.start_time.or_else(|| fields.get("timestamp").and_then(time_of));
             start.model = start.model.or_else(|| known(model_of(fields)));
             if start.cwd.is_some() && start.start_time.is_some() && start.model.is_some() {

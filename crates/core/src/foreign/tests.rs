@@ -215,6 +215,8 @@ fn lines_of_fixtures() -> Vec<Vec<u8>> {
     all
 }
 
+mod traps;
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 96 }))]
 

@@ -138,7 +138,8 @@ impl RecordReader {
         Self::of(source, options)
     }
 
-    fn of(source: LineSource, options: RecordOptions) -> Result<Self, ReadError> {
+    /// Reads the lines of an open session.
+    pub fn of(source: LineSource, options: RecordOptions) -> Result<Self, ReadError> {
         let source = Arc::new(source.as_opened());
         // A BOM precedes the first line.
         let (number, offset) = options.from.filter(|(number, _)| *number > 1).unwrap_or((1, 0));
@@ -146,6 +147,11 @@ impl RecordReader {
         let mut reader = LineReader::default().skipping_long_lines();
         reader.begin(offset..source.size());
         Ok(RecordReader { source, reader, nesting: Nesting::default(), options, number, history })
+    }
+
+    /// The file whose lines are read.
+    pub fn source(&self) -> &Arc<LineSource> {
+        &self.source
     }
 
     /// Reads some lines, and calls `take` with each until it returns false. Such a line, and those after it, are read by the next call. Returns false

@@ -14,8 +14,10 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::disk::{OsError, StageError, StagedFile};
+use crate::foreign::{Conversion, Foreign, Opened, open_source};
 use crate::json::Nesting;
 use crate::lines::{LineSource, ReadError};
+use crate::session::ImportFault;
 use crate::task::{Cancelled, Task};
 use media::{MediaFiles, withdraw};
 use plan::{Place, Plan};
@@ -34,21 +36,20 @@ pub struct Exported {
     pub media: u64,
 }
 
-/// The program that a session is from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
-    /// The name of the agent. `None` is `session-tape`.
-    pub name: Option<String>,
-    /// Its version, if the source states one.
-    pub version: Option<String>,
-}
-
 /// Why a document was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The file does not begin with a `session_start`.
-    #[error("It is no session: its first line is not a session_start")]
+    /// The file is neither a native nor a known foreign session.
+    #[error("It is no session: its first line is not a session_start, and no other format is recognised")]
     NoSession,
+    /// Which conversation is meant is not clear.
+    #[error("{message}")]
+    Conversation {
+        /// What is wrong.
+        message: String,
+        /// The ids of the conversations that there are.
+        conversations: Vec<String>,
+    },
     /// ATIF requires a step.
     #[error("The history of the session is empty, and an ATIF document needs at least one step")]
     Empty,
@@ -68,6 +69,7 @@ impl ExportError {
     pub fn code(&self) -> &'static str {
         match self {
             ExportError::NoSession => "EFOREIGNFORMAT",
+            ExportError::Conversation { .. } => "EFOREIGNMANY",
             ExportError::Empty => "EFOREIGNEMPTY",
             ExportError::Read(ReadError::System(error)) | ExportError::System(error) if error.is_cancelled() => {
                 "Cancelled"
@@ -93,6 +95,16 @@ impl From<Cancelled> for ExportError {
     }
 }
 
+impl From<ImportFault> for ExportError {
+    fn from(fault: ImportFault) -> Self {
+        match fault {
+            ImportFault::Read(error) => ExportError::Read(error),
+            ImportFault::Many { message, conversations } => ExportError::Conversation { message, conversations },
+            ImportFault::Format(_) | ImportFault::Empty(_) | ImportFault::Exists { .. } => ExportError::NoSession,
+        }
+    }
+}
+
 impl From<StageError> for ExportError {
     fn from(error: StageError) -> Self {
         match error {
@@ -105,17 +117,29 @@ impl From<StageError> for ExportError {
     }
 }
 
-/// Writes the final history of the session at `path` to `destination`, and its media beside it, to the directory `<destination>.media`. Neither
-/// may exist. A failure leaves nothing.
+/// Writes the final history of the session at `path`, which may be a foreign one with this `conversation`, to `destination`, and its media beside it,
+/// to the directory `<destination>.media`. Neither may exist. A failure leaves nothing.
 ///
 /// The session is read twice. In memory are the places of its items, and one item at a time.
-pub fn export_atif(path: &Path, destination: &Path, origin: &Origin, task: &Task<'_>) -> Result<Exported, ExportError> {
+pub fn export(
+    path: &Path,
+    conversation: Option<String>,
+    destination: &Path,
+    task: &Task<'_>,
+) -> Result<Exported, ExportError> {
     let mut file = StagedFile::new(destination)?;
-    let plan = Plan::of(path, task)?;
-    let source = LineSource::open(path)?;
+    let opened = open_source(path, &Foreign::Read(conversation), LineSource::open);
+    let (session, agent) = match opened.map_err(|stop| ImportFault::of_stop(stop, path))? {
+        Opened::Native(source) => (source, Agent { name: "session-tape", version: None }),
+        Opened::Foreign(conversion) => {
+            let Conversion { native, format, version, .. } = *conversion;
+            (native, Agent { name: format.as_str(), version })
+        }
+    };
+    let (plan, source) = Plan::of(session, task)?;
     let mut document = Document { file: &mut file, destination, buffer: Vec::new() };
     let mut steps = Steps::new(&plan, MediaFiles::beside(destination));
-    document.head(&plan, origin);
+    document.head(&plan, &agent);
     for number in 0..plan.steps.len() {
         task.check()?;
         if number > 0 {
@@ -136,6 +160,12 @@ pub fn export_atif(path: &Path, destination: &Path, origin: &Origin, task: &Task
     Ok(exported)
 }
 
+/// The program that a session is from.
+struct Agent {
+    name: &'static str,
+    version: Option<String>,
+}
+
 /// Reads the bytes at a place.
 fn bytes_at(source: &LineSource, place: Place) -> Result<Vec<u8>, ExportError> {
     let mut bytes = Vec::new();
@@ -151,16 +181,16 @@ struct Document<'d> {
 }
 
 impl Document<'_> {
-    fn head(&mut self, plan: &Plan, origin: &Origin) {
+    fn head(&mut self, plan: &Plan, agent: &Agent) {
         let start = Members::of(&plan.start, &mut Nesting::default()).unwrap_or_default();
         let model = start.text("model").filter(|model| !model.is_empty() && model != "unknown");
         let mut document = ObjectWriter::open(&mut self.buffer);
         document.text("schema_version", "ATIF-v1.8");
         document.optional_text("session_id", start.text("sessionId").filter(|id| !id.is_empty()).as_deref());
-        document.object("agent", |agent| {
-            agent.text("name", origin.name.as_deref().unwrap_or("session-tape"));
-            agent.text("version", origin.version.as_deref().unwrap_or("unknown"));
-            agent.optional_text("model_name", model.as_deref().or(plan.model.as_deref()));
+        document.object("agent", |object| {
+            object.text("name", agent.name);
+            object.text("version", agent.version.as_deref().unwrap_or("unknown"));
+            object.optional_text("model_name", model.as_deref().or(plan.model.as_deref()));
         });
         document.key("steps").push(b'[');
     }

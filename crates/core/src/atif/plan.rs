@@ -4,12 +4,13 @@
 //! the second pass reads them from there. Of a session only places are in memory, and the ids of the calls that are not answered yet.
 
 use std::collections::{HashMap, VecDeque};
-use std::path::Path;
+use std::sync::Arc;
 
 use super::ExportError;
 use super::block::Block;
 use super::value::{Members, elements, string};
 use crate::json::Nesting;
+use crate::lines::LineSource;
 use crate::session::{Body, Line, Mode, RecordLine, RecordOptions, RecordReader, read_line, read_start_payload};
 use crate::task::Task;
 
@@ -70,9 +71,9 @@ pub(super) struct PlannedResult {
 }
 
 impl Plan {
-    /// Reads the session at `path`.
-    pub(super) fn of(path: &Path, task: &Task<'_>) -> Result<Self, ExportError> {
-        let mut reader = RecordReader::open(path, RecordOptions { history: true, ..RecordOptions::default() })?;
+    /// Reads a session. Also returns its file, for the second pass.
+    pub(super) fn of(session: LineSource, task: &Task<'_>) -> Result<(Self, Arc<LineSource>), ExportError> {
+        let mut reader = RecordReader::of(session, RecordOptions { history: true, ..RecordOptions::default() })?;
         let mut planner = Planner::default();
         let mut take = |line: &RecordLine<'_>| {
             planner.take(line);
@@ -89,7 +90,7 @@ impl Plan {
             return Err(ExportError::Empty);
         }
         plan.results.sort_by_key(|result| result.step);
-        Ok(plan)
+        Ok((plan, reader.source().clone()))
     }
 }
 

@@ -42,7 +42,7 @@ impl Session {
     fn export(&self) -> Result<Exported, ExportError> {
         let cancellation = Cancellation::default();
         let task = Task { cancellation: &cancellation, progress: &mut |_| () };
-        export_atif(&self.path("session.jsonl"), &self.path("out.json"), &Origin::default(), &task)
+        export(&self.path("session.jsonl"), None, &self.path("out.json"), &task)
     }
 
     fn document(&self) -> Value {
@@ -260,7 +260,7 @@ fn cancelled_work_leaves_nothing() {
     let cancellation = Cancellation::default();
     cancellation.cancel();
     let task = Task { cancellation: &cancellation, progress: &mut |_| () };
-    let exported = export_atif(&session.path("session.jsonl"), &session.path("out.json"), &Origin::default(), &task);
+    let exported = export(&session.path("session.jsonl"), None, &session.path("out.json"), &task);
     assert_eq!(exported.unwrap_err().code(), "Cancelled");
     assert_eq!(session.names(), ["session.jsonl"]);
 }
@@ -276,6 +276,110 @@ fn lone_surrogates_and_bytes_that_are_no_utf8_become_replacement_characters() {
     let session = Session::of_text("");
     fs::write(session.path("session.jsonl"), bytes).unwrap();
     assert_eq!(session.document()["steps"][0]["message"], "a\u{fffd}b\u{fffd}");
+}
+
+mod round_trip {
+    use super::*;
+    use crate::foreign::{ConvertOptions, Converted, convert};
+
+    fn fixtures() -> Vec<PathBuf> {
+        let agents = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents");
+        let expected: Value = serde_json::from_slice(&fs::read(agents.join("expected.json")).unwrap()).unwrap();
+        expected.as_object().unwrap().keys().map(|name| agents.join(name)).collect()
+    }
+
+    /// The events that a foreign session becomes.
+    fn events_of(path: &std::path::Path) -> Vec<Value> {
+        let source = LineSource::in_memory(fs::read(path).unwrap());
+        let Converted::Foreign(conversion) = convert(source, &ConvertOptions::default(), &mut |_, _| ()).unwrap()
+        else {
+            panic!("{} is not recognised", path.display())
+        };
+        let mut bytes = Vec::new();
+        conversion.native.append_bytes_at(0, conversion.native.size() as usize, &mut bytes).unwrap();
+        bytes
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .map(|line| serde_json::from_slice(line).unwrap())
+            .collect()
+    }
+
+    fn history_of(events: &[Value]) -> Vec<Value> {
+        let mut history = Vec::new();
+        for event in events {
+            match event["type"].as_str().unwrap() {
+                "content" => history.push(event["payload"]["content"].clone()),
+                "compressed" => history = vec![event["payload"]["summary"].clone()],
+                "rewind" => {
+                    let removed = event["payload"]["itemsRemoved"].as_u64().unwrap() as usize;
+                    history.truncate(history.len() - removed);
+                }
+                _ => {}
+            }
+        }
+        history
+    }
+
+    /// An item without the data of media, which an export puts into files.
+    fn comparable(item: &Value) -> Value {
+        let mut item = item.clone();
+        for block in item["blocks"].as_array_mut().unwrap() {
+            if block["type"] == "media" {
+                block["data"] = json!("…");
+                block["encoding"] = json!("url");
+            }
+        }
+        item
+    }
+
+    #[test]
+    fn the_history_of_every_fixture_is_the_same_behind_an_export() {
+        let mut differing = Vec::new();
+        for path in fixtures() {
+            let before = history_of(&events_of(&path));
+            let root = tempfile::tempdir().unwrap();
+            let (cancellation, exported) = (Cancellation::default(), root.path().join("out.json"));
+            let task = Task { cancellation: &cancellation, progress: &mut |_| () };
+            match export(&path, None, &exported, &task) {
+                Err(error) => {
+                    assert!(before.is_empty() && error.code() == "EFOREIGNEMPTY", "{}: {error}", path.display())
+                }
+                Ok(_) => {
+                    // Late results stand behind their calls.
+                    let sorted = |history: &[Value]| {
+                        let (mut tools, others): (Vec<_>, Vec<_>) =
+                            history.iter().map(comparable).partition(|item| item["speaker"] == "tool");
+                        tools.sort_by_key(Value::to_string);
+                        (tools, others)
+                    };
+                    let after = history_of(&events_of(&exported));
+                    if sorted(&before) != sorted(&after) {
+                        let (before, after) = (sorted(&before), sorted(&after));
+                        differing.push(format!(
+                            "{}:\n{}\n{}\n",
+                            path.display(),
+                            json!([before.0, before.1]),
+                            json!([after.0, after.1])
+                        ));
+                    }
+                    let document: Value = serde_json::from_slice(&fs::read(&exported).unwrap()).unwrap();
+                    let again = root.path().join("again.json");
+                    export(&exported, None, &again, &task).unwrap();
+                    let mut second: Value = serde_json::from_slice(&fs::read(again).unwrap()).unwrap();
+                    second["agent"]["name"] = document["agent"]["name"].clone();
+                    let of = |document: &Value| {
+                        let mut document = document.clone();
+                        document.as_object_mut().unwrap().retain(|key, _| !matches!(&key[..], "extra" | "notes"));
+                        document
+                    };
+                    if of(&document) != of(&second) {
+                        differing.push(format!("{} twice:\n{document}\n{second}\n", path.display()));
+                    }
+                }
+            }
+        }
+        assert!(differing.is_empty(), "{}", differing.join("\n"));
+    }
 }
 
 mod properties {
