@@ -19,6 +19,7 @@ export const PARTS = {
   snapshot: part(() => import('./large.mjs'), 'benchSnapshot'),
   sessions: part(() => import('./sessions.mjs'), 'benchSessions'),
   durable: part(() => import('./durable.mjs'), 'benchDurable'),
+  acknowledged: part(() => import('./acknowledged.mjs'), 'benchAcknowledged'),
   image: part(() => import('./memory.mjs'), 'benchImage'),
   dropped: part(() => import('./dropped.mjs'), 'benchDropped'),
   diff: part(() => import('./diff.mjs'), 'benchDiff'),
