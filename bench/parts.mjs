@@ -20,6 +20,7 @@ export const PARTS = {
   sessions: part(() => import('./sessions.mjs'), 'benchSessions'),
   search: part(() => import('./search.mjs'), 'benchSearch'),
   durable: part(() => import('./durable.mjs'), 'benchDurable'),
+  acknowledged: part(() => import('./acknowledged.mjs'), 'benchAcknowledged'),
   image: part(() => import('./memory.mjs'), 'benchImage'),
   dropped: part(() => import('./dropped.mjs'), 'benchDropped'),
   diff: part(() => import('./diff.mjs'), 'benchDiff'),

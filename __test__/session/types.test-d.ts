@@ -325,8 +325,8 @@ test('finding sessions', () => {
   expectTypeOf<SessionOverview['ancestry']>().toEqualTypeOf<SessionForkedPayload | undefined>();
   expectTypeOf<SessionOverview['historyLength' | 'lastSeq' | 'eventCount']>().toBeNumber();
   expectTypeOf<SessionOverview>().not.toHaveProperty('history');
-  expectTypeOf<SkippedSession>().toEqualTypeOf<{ filePath: string; reason: string }>();
-  expectTypeOf<ScanOptions>().toEqualTypeOf<{ snapshot?: boolean | undefined; snapshotDir?: string | undefined; signal?: AbortSignal | undefined; onProgress?: ((progress: Progress) => void) | undefined }>();
+  expectTypeOf<SkippedSession>().toEqualTypeOf<{ filePath: string; sessionId: string | null; reason: string }>();
+  expectTypeOf<ScanOptions>().toEqualTypeOf<{ kinds?: readonly ('main' | 'subagent')[] | undefined; snapshot?: boolean | undefined; snapshotDir?: string | undefined; signal?: AbortSignal | undefined; onProgress?: ((progress: Progress) => void) | undefined }>();
   expectTypeOf<ContinueTarget>().toExtend<NamedTarget>();
   const target = {} as ContinueTarget;
   if (target.kind === 'session') expectTypeOf(target.session).toEqualTypeOf<SessionSummary>();
@@ -373,7 +373,7 @@ describe('resuming', () => {
   test('takes snapshots and the options of a recorder', () => {
     expectTypeOf<ResumeRequest>().toExtend<SnapshotOptions>();
     expectTypeOf(resumeSession).toBeCallableWith({ ...request, snapshot: true, snapshotDir: 'd', recorder: { cwd: '/', fileName: 'seconds', durability: 'fsync', exclusive: true, onWarning: () => {} } });
-    expectTypeOf<keyof RecorderOptions>().toEqualTypeOf<'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive' | 'mode'>();
+    expectTypeOf<keyof RecorderOptions>().toEqualTypeOf<'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive' | 'mode' | 'onCommitWatermark' | 'maxQueueBytes'>();
     // @ts-expect-error the session has its id
     void resumeSession({ ...request, recorder: { sessionId: 's' } });
     const { chatsDir: _, ...without } = request;
@@ -394,7 +394,7 @@ describe('resuming', () => {
 test('deleting', () => {
   type Deleted = { ok: true; deletedSessionId: string; warnings?: string[] } | SessionFailure;
   expectTypeOf(deleteSession).toEqualTypeOf<(ref: string, chatsDir: string, projectHash: string, options?: DeleteOptions) => Promise<Deleted>>();
-  expectTypeOf<DeleteOptions>().toEqualTypeOf<{ exact?: boolean | undefined; snapshotDir?: string | undefined }>();
+  expectTypeOf<DeleteOptions>().toEqualTypeOf<{ exact?: boolean | undefined; kinds?: readonly ('main' | 'subagent')[] | undefined; snapshotDir?: string | undefined }>();
   expectTypeOf(removeSessionFiles).toEqualTypeOf<(filePath: string, options?: { snapshotDir?: string | undefined }) => Promise<void>>();
   // @ts-expect-error no such option
   void deleteSession('s', 'chats', 'h', { exactly: true });

@@ -21,6 +21,26 @@ export function durableReport({ rows, ratio, syncs }) {
   );
 }
 
+export function acknowledgedReport({ rows, ratio, batches, items, unchanged, copied }) {
+  return section(
+    'Acknowledged recording',
+    `\`commit\` resolves when its record is in the file. \`reconcile\` compares a history of ${grouped(items)} items with the file, and finds no difference.`,
+    table(
+      ['method', 'µs per event'],
+      rows.map(([title, micros]) => [title, micros.toFixed(1)]),
+    ),
+    table(
+      ['target', '', 'measured', 'met'],
+      [
+        ['commits awaited one by one, against `fs.promises.appendFile`', '≥ 3×', times(ratio), met(ratio.median >= 3)],
+        ['writes for 64 commits at once', '1', String(batches), met(batches <= 1)],
+        [`\`reconcile\` of ${grouped(items)} unchanged items`, '≤ 20 ms', `${unchanged.toFixed(1)} ms`, met(unchanged <= 20)],
+        ['the same with items that were not seen before', '—', `${copied.toFixed(1)} ms`, '—'],
+      ],
+    ),
+  );
+}
+
 export function imageReport({ tape, stringify }) {
   const copies = ({ peak, payload }) => (peak / payload).toFixed(2);
   const beyond = (tape.peak - stringify.peak) / tape.payload;

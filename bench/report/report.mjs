@@ -2,7 +2,7 @@
 import { bundlesReport } from './bundles.mjs';
 import { diffReport } from './diff.mjs';
 import { droppedReport } from './dropped.mjs';
-import { durableReport, imageReport } from './durable.mjs';
+import { acknowledgedReport, durableReport, imageReport } from './durable.mjs';
 import { section, table } from './format.mjs';
 import { headersReport } from './headers.mjs';
 import { largeReport, snapshotReport } from './large-files.mjs';
@@ -31,6 +31,7 @@ const REPORTS = {
   sessions: alone(sessionsReport),
   search: alone(searchReport),
   durable: alone(durableReport),
+  acknowledged: alone(acknowledgedReport),
   image: alone(imageReport),
   dropped: alone(droppedReport),
   diff: alone(diffReport),

@@ -3,14 +3,7 @@
 import timers = require('node:timers')
 import type { NativeRecorder } from '../binding/native.js'
 import { append, queueMicrotask } from '../builtins.js'
-
-/** A record that is in the file. */
-export interface Commit {
-  /** The number of the record. */
-  seq: number
-  /** The offset in the file behind the record's line, `\n` included, when it was written. */
-  byteOffset: number
-}
+import type { Commit } from './recorder-config.js'
 
 /** A promise to be settled. */
 interface Settling {

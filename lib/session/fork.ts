@@ -18,8 +18,7 @@ import { removeSessionFiles } from './files.js'
 import { nameOf, startPayload } from './new-session.js'
 import { SessionRecordingService } from './recorder.js'
 import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorderOptions } from './recorder-config.js'
-import type { ItemMap } from './item-map.js'
-import type { IContent } from './records.js'
+import type { IContent, ItemMap } from './records.js'
 import { type ReplayOptions, replayNative } from './replay.js'
 import type { ResumeResult } from './resume.js'
 import { isFailed, scanFile } from './scan.js'
@@ -192,7 +191,7 @@ async function mappedItems<C>({ checkpointId, filePath, map, config: { projectHa
   const report = await scanFile(filePath, projectHash, { __proto__: null })
   const checkpoint = isFailed(report) ? undefined : report.checkpoints.find((one) => !one.deleted && one.checkpointId === checkpointId)
   if (checkpoint === undefined) return undefined
-  const through = { __proto__: null, strict: true, throughSeq: checkpoint.sequence, map } as Bare<ReplayOptions<C>>
+  const through = { __proto__: null, strict: true, throughSeq: checkpoint.sequence, map } as Bare<ReplayOptions>
   const replayed = await replayNative<C>(filePath, projectHash, through)
   return replayed.ok ? replayed.history.map((item) => stringify(item)) : undefined
 }

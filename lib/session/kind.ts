@@ -2,29 +2,26 @@
 
 import { checkEach, check, expect } from '../arguments.js'
 import { hasOwn, slice } from '../builtins.js'
+import type { SessionKind } from './records.js'
 import type { SessionSummary } from './summary.js'
 
-/** Whose session it is: the user's, or that of a sub-agent. */
-export type SessionKind = 'main' | 'subagent'
-
-/** @internal */
 export const KINDS: readonly SessionKind[] = ['main', 'subagent']
 
 const MAIN: readonly SessionKind[] = ['main']
 
-/** Checks the kinds that a caller asks for. @internal */
+/** Checks the kinds that a caller asks for. */
 export function checkKinds(kinds: readonly SessionKind[] | undefined, name: string): void {
   if (kinds === undefined) return
   expect(Array.isArray(kinds), name, 'an array', kinds)
   checkEach(kinds, name, (kind, place) => check.oneOf(kind, place, KINDS))
 }
 
-/** A copy of the kinds that are asked for, because the caller may change them. @internal */
+/** A copy of the kinds that are asked for, because the caller may change them. */
 export function kindsOf(kinds: readonly SessionKind[] | undefined): readonly SessionKind[] {
   return kinds === undefined ? MAIN : slice(kinds, 0)
 }
 
-/** The sessions of these kinds. @internal */
+/** The sessions of these kinds. */
 export function ofKinds(sessions: SessionSummary[], kinds: readonly SessionKind[]): SessionSummary[] {
   return sessions.filter((session) => kinds.includes(kindOf(session)))
 }
@@ -33,7 +30,7 @@ function kindOf(session: SessionSummary): SessionKind {
   return hasOwn(session, 'kind') && session.kind === 'subagent' ? 'subagent' : 'main'
 }
 
-/** Whether a session is that of a sub-agent of another one. @internal */
+/** Whether a session is that of a sub-agent of another one. */
 export function isSubagentOf(session: SessionSummary, parent: string): boolean {
   return kindOf(session) === 'subagent' && hasOwn(session, 'parentSessionId') && session.parentSessionId === parent
 }

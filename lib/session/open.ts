@@ -5,8 +5,8 @@ import type { NativeBundles, NativeReplay, NativeReplayOptions } from '../bindin
 import { type Bare, hasOwn, withFields } from '../builtins.js'
 import { Assembly, type ReplayDone } from './assembly.js'
 import type { Checkpoint } from './checkpoints.js'
-import { type ItemMap, mapItems } from './item-map.js'
-import type { IContent, SemanticMediaPurgeFrontier, SessionEventPayload, SessionForkedPayload } from './records.js'
+import { mapItems } from './item-map.js'
+import type { IContent, ItemMap, SemanticMediaPurgeFrontier, SessionEventPayload, SessionForkedPayload } from './records.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
 import { type ReplayOptions, checkArguments, replay } from './replay.js'
 // Only for links in the comments.
@@ -59,7 +59,7 @@ const PAGE = 100
 async function open<C>(
   filePath: string,
   expectedProjectHash: string | undefined,
-  options: ReplayOptions<C> | undefined,
+  options: ReplayOptions | undefined,
 ): Promise<{ ok: true; session: SessionHandle<C> } | ReplayFailure> {
   let opened: NativeReplay | undefined
   const map = options?.map
@@ -112,7 +112,7 @@ async function open<C>(
 export function openSession<C = IContent>(
   filePath: string,
   expectedProjectHash?: string,
-  options?: ReplayOptions<C>,
+  options?: ReplayOptions,
 ): Promise<{ ok: true; session: SessionHandle<C> } | ReplayFailure> {
   checkArguments(filePath, expectedProjectHash, options)
   return open(filePath, expectedProjectHash, options)

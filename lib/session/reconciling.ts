@@ -3,18 +3,6 @@
 import { native } from '../addon.js'
 import { check, expect } from '../arguments.js'
 import { stringify } from '../builtins.js'
-// Only for links in the comments.
-import type { SessionRecordingService } from './recorder.js'
-
-/** What {@link SessionRecordingService.reconcile} has recorded. */
-export interface Reconciliation {
-  /** Number of items that were taken from the end of the history in the file. */
-  removed: number
-  /** Number of items that were appended to it. */
-  added: number
-  /** Number of items that were replaced where they were. */
-  replaced: number
-}
 
 /** The hashes of items, which are kept as long as their items. */
 const known = new WeakMap<object, string>()

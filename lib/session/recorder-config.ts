@@ -1,8 +1,8 @@
 import { check, expect } from '../arguments.js'
 import { checkMode } from '../mode.js'
 import type { RecordingWarning } from '../recording-warning.js'
-import type { Commit } from './commits.js'
-import { KINDS, type SessionKind } from './kind.js'
+import { KINDS } from './kind.js'
+import type { SessionKind } from './records.js'
 // Only for links in the comments.
 import type { DEFAULT_MAX_QUEUE_BYTES } from '../constants.js'
 import type { SessionRecordingService } from './recorder.js'
@@ -66,6 +66,24 @@ export interface SessionRecordingServiceConfig {
    * integer, or `Infinity` for no limit. Other records never wait. Default {@link DEFAULT_MAX_QUEUE_BYTES}.
    */
   maxQueueBytes?: number | undefined
+}
+
+/** A record that is in the file. */
+export interface Commit {
+  /** The number of the record. */
+  seq: number
+  /** The offset in the file behind the record's line, `\n` included, when it was written. */
+  byteOffset: number
+}
+
+/** What {@link SessionRecordingService.reconcile} has recorded. */
+export interface Reconciliation {
+  /** Number of items that were taken from the end of the history in the file. */
+  removed: number
+  /** Number of items that were appended to it. */
+  added: number
+  /** Number of items that were replaced where they were. */
+  replaced: number
 }
 
 /** Options for the recorder that one of the functions below creates; as in {@link SessionRecordingServiceConfig}. */

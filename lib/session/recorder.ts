@@ -10,10 +10,9 @@ import { timestamp } from '../timestamp.js'
 import { turns, beginTurn } from '../turns.js'
 import { Writing, type WriteFailure, ending, absolute, thisProcess, ownerOf, shownOwner, writeError } from '../writing.js'
 import { DEFAULT_MAX_QUEUE_BYTES } from '../constants.js'
-import type { Commit, Commits } from './commits.js'
-import type { Reconciliation } from './reconciling.js'
+import type { Commits } from './commits.js'
 import { nameOf, startPayload } from './new-session.js'
-import { type SessionRecordingServiceConfig, checkConfig } from './recorder-config.js'
+import { type Commit, type Reconciliation, type SessionRecordingServiceConfig, checkConfig } from './recorder-config.js'
 import type {
   ChronologyBindPayload,
   CompressionDetailPayload,

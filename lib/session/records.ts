@@ -238,3 +238,14 @@ export interface SessionNamedPayload {
   /** `null` removes the name. */
   name: string | null
 }
+
+/** Whose session it is: the user's, or that of a sub-agent. */
+export type SessionKind = 'main' | 'subagent'
+
+/**
+ * Makes an item of a result, for example without what a provider has stored. Called once for every item, in order, on the JavaScript thread.
+ *
+ * @param about - Given for an item that a `chronology_bind` with `invalidateResponses` has marked, and that was not replaced since.
+ * @returns The item that takes its place; it may be the same.
+ */
+export type ItemMap<C> = (item: C, about?: { invalidateResponses: true }) => C

@@ -8,15 +8,15 @@ import type { NativeBundles, NativeJob, NativeReplayOptions } from '../binding/n
 import { type Bare, parseRecord } from '../builtins.js'
 import type { Progress } from '../progress.js'
 import { Assembly, type ReplayDone } from './assembly.js'
-import { type ItemMap, mapItems } from './item-map.js'
-import type { IContent } from './records.js'
+import { mapItems } from './item-map.js'
+import type { IContent, ItemMap } from './records.js'
 import type { ReplayResult } from './replay-result.js'
 // Only for links in the comments.
 import type { verifyBundle } from '../bundle/bundle.js'
 import type { openSession } from './open.js'
 
 /** Options of {@link replaySession} and {@link openSession}. */
-export interface ReplayOptions<C = any> {
+export interface ReplayOptions {
   /**
    * Stop before the first event with a larger `seq`. The result is the session as it was at that point, for example to fork from it. Default: the
    * whole file.
@@ -56,7 +56,7 @@ export interface ReplayOptions<C = any> {
    */
   snapshotDir?: string | undefined
   /** Applied to every item of a result. If it throws, the promise rejects with its error. */
-  map?: ItemMap<C> | undefined
+  map?: ItemMap<any> | undefined
   /**
    * Which conversation of another program's session to read: the `sessionId` or `agentId` of one that `listConversations` lists. Needed if there are
    * several equal ones. Default: that of the file itself. A native session has none: with this option its replay fails with `No conversation X`.
@@ -108,7 +108,7 @@ type Start = (bundles: NativeBundles, path: string, options: Bare<NativeReplayOp
  * }
  * ```
  */
-export function replaySession<C = IContent>(filePath: string, expectedProjectHash?: string, options?: ReplayOptions<C>): Promise<ReplayResult<C>> {
+export function replaySession<C = IContent>(filePath: string, expectedProjectHash?: string, options?: ReplayOptions): Promise<ReplayResult<C>> {
   checkArguments(filePath, expectedProjectHash, options)
   return replayWhole(filePath, expectedProjectHash, captured(options), true)
 }
@@ -123,7 +123,7 @@ export function replayNative<C>(filePath: string, expectedProjectHash: string, o
 }
 
 /** Copies the options, because the caller may change them while the file is read. */
-function captured<C>(options: ReplayOptions<C> = NO_OPTIONS): Bare<ReplayOptions<C>> {
+function captured(options: ReplayOptions = NO_OPTIONS): Bare<ReplayOptions> {
   const { throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, signal, onProgress, map } = options
   return { __proto__: null, throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, signal, onProgress, map }
 }
@@ -131,7 +131,7 @@ function captured<C>(options: ReplayOptions<C> = NO_OPTIONS): Bare<ReplayOptions
 async function replayWhole<C>(
   filePath: string,
   expectedProjectHash: string | undefined,
-  options: Bare<ReplayOptions<C>>,
+  options: Bare<ReplayOptions>,
   foreign: boolean,
 ): Promise<ReplayResult<C>> {
   const { snapshot, signal, onProgress, map } = options
@@ -157,7 +157,7 @@ function resultOfSmall<C>(job: NativeJob, map: ItemMap<C> | undefined): ReplayRe
 }
 
 /** @internal */
-export function checkArguments<C>(filePath: string, expectedProjectHash: string | undefined, options: ReplayOptions<C> | undefined): void {
+export function checkArguments(filePath: string, expectedProjectHash: string | undefined, options: ReplayOptions | undefined): void {
   check.string(filePath, 'filePath')
   check.optional(expectedProjectHash, 'expectedProjectHash', 'string')
   if (options === undefined) return
@@ -186,7 +186,7 @@ export async function replay<C>(
   start: Start,
   filePath: string,
   expectedProjectHash: string | undefined,
-  options: ReplayOptions<C> = NO_OPTIONS,
+  options: ReplayOptions = NO_OPTIONS,
   foreign = true,
 ): Promise<{ result: ReplayResult<C>; historyLength: number; invalidated: number[] }> {
   const { signal, onProgress } = options

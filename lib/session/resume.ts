@@ -14,9 +14,8 @@ import { type ReferenceFailure, type SessionFailure, failure, lockSession, names
 import { listProject } from './list.js'
 import { SessionRecordingService, setHistoryOf } from './recorder.js'
 import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorderOptions } from './recorder-config.js'
-import type { IContent, SemanticMediaPurgeFrontier } from './records.js'
-import type { ItemMap } from './item-map.js'
-import { type SessionKind, checkKinds, kindsOf, ofKinds } from './kind.js'
+import type { IContent, ItemMap, SemanticMediaPurgeFrontier, SessionKind } from './records.js'
+import { checkKinds, kindsOf, ofKinds } from './kind.js'
 import { hasSession, readable, resolveSessionRef } from './reference.js'
 import { type ReplayOptions, replayNative } from './replay.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
@@ -24,7 +23,7 @@ import type { SnapshotOptions } from './scan-options.js'
 import type { SessionSummary } from './summary.js'
 
 /** The session to resume, and the settings to resume it with. */
-export interface ResumeRequest<C = any> extends SnapshotOptions {
+export interface ResumeRequest extends SnapshotOptions {
   /** A reference as for {@link resolveSessionRef}; if that finds none, a session's name; or {@link CONTINUE_LATEST}. */
   continueRef: string
   projectHash: string
@@ -42,7 +41,7 @@ export interface ResumeRequest<C = any> extends SnapshotOptions {
    */
   kinds?: readonly SessionKind[] | undefined
   /** Applied to every item of the history. If it throws, the session is not resumed, and the promise rejects with its error. */
-  map?: ItemMap<C> | undefined
+  map?: ItemMap<any> | undefined
 }
 
 /** A resumed session. */
@@ -107,7 +106,7 @@ const SEQUENCE_EXHAUSTED = 'recording has no sequence numbers left'
  * else console.log(resumed.code, resumed.error); // NoSessions No sessions found for this project
  * ```
  */
-export function resumeSession<C = IContent>(request: ResumeRequest<C>): Promise<ResumeResult<C> | SessionFailure> {
+export function resumeSession<C = IContent>(request: ResumeRequest): Promise<ResumeResult<C> | SessionFailure> {
   checkRequest(request)
   return resume<C>(request)
 }
@@ -126,7 +125,7 @@ function checkRequest(request: ResumeRequest): void {
   if (request.recorder !== undefined) checkRecorderOptions(request.recorder, 'request.recorder')
 }
 
-async function resume<C>(asked: ResumeRequest<C>): Promise<ResumeResult<C> | SessionFailure> {
+async function resume<C>(asked: ResumeRequest): Promise<ResumeResult<C> | SessionFailure> {
   const request = captured(asked)
   const { continueRef, directory, projectHash } = request
   const { sessions: all, unreadable } = await listProject(directory, projectHash)
@@ -260,7 +259,7 @@ function refusalOf(warning: RecordingWarning | undefined): SessionFailure {
 /** Returns the result of the replay. A rejection becomes a failed result. */
 async function replay<C>(filePath: string, { projectHash, snapshot, snapshotDir, map }: Captured): Promise<Replayed<C>> {
   let thrown: { error: unknown } | undefined
-  const mapOrNote: ItemMap<C> | undefined = map && ((item, about) => {
+  const mapOrNote: ItemMap<any> | undefined = map && ((item, about) => {
     try {
       return about === undefined ? map(item) : map(item, about)
     } catch (error) {
@@ -269,7 +268,7 @@ async function replay<C>(filePath: string, { projectHash, snapshot, snapshotDir,
     }
   })
   try {
-    return await replayNative<C>(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir, map: mapOrNote } as Bare<ReplayOptions<C>>)
+    return await replayNative<C>(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir, map: mapOrNote } as Bare<ReplayOptions>)
   } catch (error) {
     // A mistake of the caller, not a session that does not replay.
     if (thrown !== undefined) throw thrown.error

@@ -1,4 +1,4 @@
-import type { SessionKind } from './kind.js'
+import type { SessionKind } from './records.js'
 import type { Progress } from '../progress.js'
 // Only for links in the comments.
 import type { ReplayOptions } from './replay.js'
