@@ -71,8 +71,8 @@ enum Digits {
     Point,
     Fraction,
     Exponent,
-    ExponentSign,
-    ExponentDigits,
+    PowerSign,
+    Power,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -205,9 +205,8 @@ impl Machine {
             self.keep_text(plain);
         }
         let blank = plain.iter().rev().take_while(|byte| **byte == b' ').count();
-        match plain.len().checked_sub(blank + 1) {
-            Some(last) => self.brace = (plain[last] == b'{').then_some(offset + last as u64),
-            None => {}
+        if let Some(last) = plain.len().checked_sub(blank + 1) {
+            self.brace = (plain[last] == b'{').then_some(offset + last as u64);
         }
     }
 
@@ -363,16 +362,16 @@ impl Machine {
     }
 
     fn number(&mut self, digits: Digits, byte: u8, at: u64) -> Step {
-        use Digits::{Exponent, ExponentDigits, ExponentSign, Fraction, Integer, Point, Sign, Zero};
+        use Digits::{Exponent, Fraction, Integer, Point, Power, PowerSign, Sign, Zero};
         let next = match (digits, byte) {
             (Sign, b'0') => Zero,
             (Sign | Integer, b'0'..=b'9') => Integer,
             (Zero | Integer, b'.') => Point,
             (Point | Fraction, b'0'..=b'9') => Fraction,
             (Zero | Integer | Fraction, b'e' | b'E') => Exponent,
-            (Exponent, b'+' | b'-') => ExponentSign,
-            (Exponent | ExponentSign | ExponentDigits, b'0'..=b'9') => ExponentDigits,
-            (Zero | Integer | Fraction | ExponentDigits, _) => {
+            (Exponent, b'+' | b'-') => PowerSign,
+            (Exponent | PowerSign | Power, b'0'..=b'9') => Power,
+            (Zero | Integer | Fraction | Power, _) => {
                 self.value_ends(Kind::Number);
                 return Step::Again;
             }

@@ -135,9 +135,7 @@ impl Search<'_, '_> {
                 self.visitor.record(&FoundRecord { range, text, envelope, is_seen: true, is_first, is_replaced })?;
             }
             Parsed::Nothing => self.is_first = false,
-            Parsed::Other => {
-                self.fragment(range, "JSON that is no record")?;
-            }
+            Parsed::Other => self.fragment(range, "JSON that is no record")?,
             Parsed::Unknown => return self.damaged(at, task).map(Some),
         }
         Ok(Some(next))
@@ -170,11 +168,9 @@ impl Search<'_, '_> {
             at += read as u64;
             match found {
                 None => {}
-                Some(Found::Whole { range, is_record }) => {
-                    if is_record {
-                        self.whole(range)?;
-                    }
-                }
+                Some(Found::Whole { range, is_record: true }) => self.whole(range)?,
+                // It is a fragment, whatever is in it.
+                Some(Found::Whole { .. }) => {}
                 Some(Found::Broken(broken)) => {
                     at = broken.resume;
                     self.broken(broken)?;
