@@ -34,15 +34,17 @@ export async function benchSearch({ rounds, scale, say }) {
   const many = dirname(headerFiles(Math.round(10_000 * scale))[0]);
   const { firstOfMany } = await inTurn({ firstOfMany: () => timed(() => hitsOf(many, 'session', { limit: 1 })) }, rounds);
   const all = { ...measured, firstOfMany };
+  const times = (name) => measured[name].map(({ ms }) => ms);
+  const ratioOf = (slower, faster) => ratios(times(slower), times(faster));
   return {
     sessions: paths.length,
     bytes,
     many: Math.round(10_000 * scale),
     ms: Object.fromEntries(Object.entries(all).map(([name, one]) => [name, median(one.map(({ ms }) => ms))])),
     stop: Math.max(...[measured.addon, measured.regex, measured.common].flat().map(({ longestStopMs }) => longestStopMs)),
-    ratio: ratios(measured.plain, measured.addon),
-    regexRatio: ratios(measured.plainRegex, measured.regex),
-    ripgrepRatio: measured.ripgrep && ratios(measured.ripgrep, measured.addon),
+    ratio: ratioOf('plain', 'addon'),
+    regexRatio: ratioOf('plainRegex', 'regex'),
+    ripgrepRatio: measured.ripgrep && ratioOf('ripgrep', 'addon'),
   };
 }
 

@@ -22,4 +22,4 @@ pub use scan::{Cursor, Nesting, NotJson, Span, plain_prefix};
 pub use simple_escape::is_simple_escape;
 pub use text::Text;
 pub use validator::{Step, Validator};
-pub use wtf8::{Surrogates, decode_bytes};
+pub use wtf8::{Surrogates, decode_private, decode_wtf8};

@@ -2,7 +2,7 @@
 
 use memchr::memmem::Finder;
 
-use crate::json::{Surrogates, decode, decode_bytes, decode_up_to};
+use crate::json::{Surrogates, decode, decode_private, decode_up_to, decode_wtf8};
 
 /// Finds matches in decoded strings.
 #[derive(Clone, Debug)]
@@ -58,10 +58,9 @@ impl Matcher {
             return Some(around(&units, found, context));
         }
         let surrogates = self.surrogates();
-        let text = decode_bytes(inside, surrogates);
         // A unit has at most as many bytes as a lone surrogate.
         let near = context.saturating_mul(surrogates.length());
-        let First { ranges, count } = self.first_in(&text, near)?;
+        let First { ranges, count } = self.first_in(inside, near)?;
         // A unit has at least one byte, and the units behind the snippet show whether its end would split a pair.
         let most = ranges.first().map_or(0, |first| first.1).saturating_add(context).saturating_add(2);
         let mut units = Vec::new();
@@ -77,19 +76,18 @@ impl Matcher {
         }
     }
 
-    fn first_in(&self, text: &[u8], near: usize) -> Option<First> {
+    fn first_in(&self, inside: &[u8], near: usize) -> Option<First> {
         match self {
             Matcher::Literal(finder) => {
                 let length = finder.needle().len();
-                First::of(finder.find_iter(text).map(|at| (at, at + length)), near)
+                First::of(finder.find_iter(&decode_wtf8(inside)).map(|at| (at, at + length)), near)
             }
             Matcher::Folded(folded) => {
-                First::of(folded.find_iter(text).map(|found| (found.start(), found.end())), near)
+                First::of(folded.find_iter(&decode_wtf8(inside)).map(|found| (found.start(), found.end())), near)
             }
             Matcher::Expression(expression) => {
-                // With surrogates in the private area, a text is always UTF-8.
-                let text = std::str::from_utf8(text).ok()?;
-                First::of(expression.find_iter(text).map(|found| (found.start(), found.end())), near)
+                let text = decode_private(inside);
+                First::of(expression.find_iter(&text).map(|found| (found.start(), found.end())), near)
             }
             Matcher::Units(_) => None,
         }

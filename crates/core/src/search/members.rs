@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::json::{Cursor, Nesting, NotJson, Span, Surrogates, decode, decode_bytes};
+use crate::json::{Cursor, Nesting, NotJson, Span, decode, decode_wtf8};
 
 /// The strings in the values of a line. Reused for all lines.
 #[derive(Default)]
@@ -193,7 +193,7 @@ impl Values {
             Step::Key(span) => &line[span.start as usize..span.end as usize],
             _ => &[],
         };
-        let keys: Vec<_> = members.iter().map(|at| decode_bytes(key_of(at), Surrogates::Wtf8)).collect();
+        let keys: Vec<_> = members.iter().map(|at| decode_wtf8(key_of(at))).collect();
         let Some(ordered) = in_order(&keys) else { return };
         drop(keys);
         let ordered: Vec<_> = ordered.into_iter().map(|at| members[at]).collect();

@@ -3,7 +3,7 @@
 use super::hit::{Field, Speaker};
 use super::members::{Path, Values};
 use crate::json::{Cursor, Nesting, NotJson, Span, spells};
-use crate::session::{Body, CheckpointChange, Event, EventType, keys};
+use crate::session::{Body, CheckpointChange, Event, EventType, ItemSink, keys};
 
 /// Where a string is, and what it is.
 pub(super) struct Place<'p> {
@@ -32,6 +32,77 @@ pub(super) struct Item {
 pub(super) struct Strings {
     nesting: Nesting,
     values: Values,
+    /// To be filled while a line is read.
+    pub(super) taken: TakenBlocks,
+}
+
+/// The blocks of the last item that was scanned, so that its line need not be scanned again.
+#[derive(Default)]
+pub(super) struct TakenBlocks {
+    nesting: Nesting,
+    item: Option<Span>,
+    speaker: Option<Span>,
+    /// The blocks that are objects, with their indices.
+    blocks: Vec<(usize, Block)>,
+}
+
+/// Items of more blocks are scanned again.
+const MAX_TAKEN_BLOCKS: usize = 256;
+
+impl ItemSink for TakenBlocks {
+    fn begin_line(&mut self, _: u64) {}
+
+    fn take(&mut self, cursor: &mut Cursor<'_>, member: impl FnMut(&[u8], Span)) -> bool {
+        let before = cursor.clone();
+        self.item = None;
+        let taken = self.read(cursor, member);
+        if taken.is_err() {
+            *cursor = before;
+        }
+        taken.is_ok()
+    }
+}
+
+impl TakenBlocks {
+    fn read(&mut self, cursor: &mut Cursor<'_>, mut member: impl FnMut(&[u8], Span)) -> Result<(), NotJson> {
+        let TakenBlocks { nesting, speaker, blocks, .. } = self;
+        let mut is_whole = true;
+        blocks.clear();
+        *speaker = None;
+        let item = cursor.object(|cursor, key| {
+            let (known, first) = (ItemKey::of(key), cursor.peek());
+            if known == ItemKey::Blocks {
+                // Of duplicate keys the last one counts.
+                blocks.clear();
+                is_whole = true;
+            }
+            let value = if known == ItemKey::Blocks && first == Some(b'[') {
+                let mut index = 0;
+                cursor.array(|cursor| {
+                    if cursor.peek() == Some(b'{') {
+                        let block = Block::read(cursor, nesting)?;
+                        is_whole &= blocks.len() < MAX_TAKEN_BLOCKS;
+                        if is_whole {
+                            blocks.push((index, block));
+                        }
+                    } else {
+                        cursor.value(nesting)?;
+                    }
+                    index += 1;
+                    Ok(())
+                })?
+            } else {
+                cursor.value(nesting)?
+            };
+            if known == ItemKey::Speaker {
+                *speaker = Some(value);
+            }
+            member(key, value);
+            Ok(())
+        })?;
+        self.item = is_whole.then_some(item);
+        Ok(())
+    }
 }
 
 impl Place<'_> {
@@ -82,6 +153,14 @@ impl Strings {
         span: Span,
         take: &mut dyn FnMut(&Place<'_>, Span),
     ) {
+        if event_type == EventType::Content && self.taken.item == Some(span) {
+            let speaker = self.taken.speaker.and_then(|speaker| Speaker::of(inside(line, speaker)));
+            let item = Item { span, speaker, key, blocks: None };
+            for (index, block) in &self.taken.blocks {
+                block.each_string(line, (event_type, &item, *index), &mut self.values, take);
+            }
+            return;
+        }
         // The line was scanned before, so nothing of it fails here.
         let Ok(item) = self.read_item(line, key, span) else { return };
         let Some(blocks) = item.blocks else { return };
