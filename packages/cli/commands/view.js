@@ -1,6 +1,6 @@
 'use strict'
 
-const { mkdtemp } = require('node:fs/promises')
+const { mkdtemp, stat } = require('node:fs/promises')
 const os = require('node:os')
 const path = require('node:path')
 const { pathToFileURL } = require('node:url')
