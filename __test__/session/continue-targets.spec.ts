@@ -95,7 +95,7 @@ describe('the skipped files', () => {
       'session-empty.jsonl': '',
       'session-torn.jsonl': sessionWith('torn').slice(0, 60),
       'session-foreign.jsonl': '{"role":"user"}\n',
-      'session-provider.jsonl': file(start({ sessionId: 'p', provider: '' })),
+      'session-provider.jsonl': file(start({ sessionId: 'p', provider: 0 })),
       'session-time.jsonl': file(start({ sessionId: 't', startTime: undefined })),
       'session-corrupt.jsonl': `${sessionWith('corrupt', checkpoint('c', 'lost'))}${envelope(2, content('again'))}\n`,
       'session-good.jsonl': sessionWith('good'),
@@ -127,7 +127,7 @@ describe('the skipped files', () => {
     const hashes = ['other', '', 7, null, undefined, [PROJECT_HASH], { projectHash: PROJECT_HASH }, `${PROJECT_HASH} `];
     const files = hashes.flatMap((projectHash, i) => [
       [`session-${i}.jsonl`, file(start({ projectHash }))],
-      [`session-bad-${i}.jsonl`, `${file(start({ projectHash, sessionId: 7, provider: '' }))}${envelope(1, content('x'))}\n`],
+      [`session-bad-${i}.jsonl`, `${file(start({ projectHash, sessionId: 7, provider: 0 }))}${envelope(1, content('x'))}\n`],
     ]);
     expect(await targetsIn(projectOf(Object.fromEntries(files) as Record<string, string>))).toStrictEqual({ targets: [], skipped: [] });
   });

@@ -40,11 +40,12 @@ async function expected(directory: string, { projectHash }: DescribeOptions = {}
       unreadable.push({ filePath: summary.filePath, sessionId: summary.sessionId, reason: replayed.error });
       continue;
     }
-    const { metadata, lastSeq, sequenceCorrupt, eventCount, history, checkpoints, warnings } = replayed;
-    const overview: SessionOverview = { ...summary, metadata, lastSeq, sequenceCorrupt, eventCount, historyLength: history.length, checkpoints, warnings };
+    const { metadata, lastSeq, sequenceCorrupt, eventCount, history, checkpoints, warnings, unknownEvents } = replayed;
+    const overview: SessionOverview = { ...summary, metadata, lastSeq, sequenceCorrupt, eventCount, historyLength: history.length, checkpoints, warnings, unknownEvents: unknownEvents! };
     if ('title' in metadata) overview.title = metadata.title;
     if ('sessionName' in replayed) overview.name = replayed.sessionName;
     if ('ancestry' in replayed) overview.ancestry = replayed.ancestry;
+    if ('semanticMediaPurgeFrontier' in replayed) overview.semanticMediaPurgeFrontier = replayed.semanticMediaPurgeFrontier;
     described.sessions.push(overview);
   }
   return described;
@@ -76,8 +77,8 @@ describe('a description', () => {
       {
         ...START_PAYLOAD, cwd: '/home/ann', createdAt: START_PAYLOAD.startTime, filePath, fileSize: size, lastModified: new Date(mtimeMs),
         title: 'Título', name: 'naïve', ancestry: fork,
-        metadata: { ...START_PAYLOAD, cwd: '/home/ann', provider: 'openai', model: 'gpt', workspaceDirs: ['/other'], title: 'Título' },
-        lastSeq: 16, sequenceCorrupt: false, eventCount: 16, historyLength: 1,
+        metadata: { ...START_PAYLOAD, cwd: '/home/ann', provider: 'openai', model: 'gpt', workspaceDirs: ['/other'], title: 'Título', kind: 'main' },
+        lastSeq: 16, sequenceCorrupt: false, eventCount: 16, historyLength: 1, unknownEvents: {},
         checkpoints: [
           { checkpointId: 'c1', name: 'eins', sequence: 5, deleted: false, createdAt: '2026-02-11T16:00:05.000Z' },
           { checkpointId: 'c2', name: 'two', sequence: 9, deleted: true, createdAt: '2026-02-11T16:00:09.000Z' },
@@ -111,7 +112,7 @@ describe('a description', () => {
     const directory = projectOf({
       'foreign.jsonl': sessionWith('b', content('b')),
       'session-empty.jsonl': '',
-      'session-provider.jsonl': file(start({ sessionId: 'p', provider: '' })),
+      'session-provider.jsonl': file(start({ sessionId: 'p', provider: 0 })),
       'session-model.jsonl': file(start({ sessionId: 'q', model: undefined })),
       'session-time.jsonl': file(start({ sessionId: 't', startTime: 7 })),
       'session-corrupt.jsonl': `${sessionWith('corrupt')}${envelope(5, content('a'))}\n${envelope(5, content('b'))}\n`,
@@ -140,7 +141,7 @@ describe('a description', () => {
   });
 
   test('can be limited to one project', async () => {
-    const directory = projectOf({ 'a.jsonl': sessionWith('a'), 'other.jsonl': file(start({ projectHash: 'other', provider: '' })), 'bad.jsonl': 'nothing' });
+    const directory = projectOf({ 'a.jsonl': sessionWith('a'), 'other.jsonl': file(start({ projectHash: 'other', provider: 0 })), 'bad.jsonl': 'nothing' });
     const { sessions, unreadable } = await describeSessions(directory, { projectHash: PROJECT_HASH });
     expect([sessions.length, unreadable.map(({ filePath }) => basename(filePath))]).toStrictEqual([1, ['bad.jsonl']]);
     expect((await describeSessions(directory)).unreadable).toHaveLength(2);

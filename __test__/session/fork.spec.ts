@@ -63,7 +63,7 @@ describe('the new session', () => {
     const lines = [start({ cwd: '/of/the/source' }), content('one'), ...presented, created('c1')];
     const source = sourceOf(lines.map((event, at) => `${envelope(at + 1, event)}\n`).join(''));
     const plain = await forked(source.target(), source.options());
-    expect([Object.keys(plain.metadata), plain.recording.getSessionMetadataTitle()]).toEqual([['sessionId', 'projectHash', 'provider', 'model', 'workspaceDirs', 'startTime'], undefined]);
+    expect([Object.keys(plain.metadata), plain.recording.getSessionMetadataTitle()]).toEqual([['sessionId', 'projectHash', 'provider', 'model', 'workspaceDirs', 'startTime', 'kind'], undefined]);
     const placed = await forked(source.target(), source.options({ recorder: { cwd: '/hîre' } }));
     expect(placed.metadata).toMatchObject({ cwd: '/hîre' });
     const replayed = await strictReplay(placed.recording.getFilePath()!);
@@ -268,7 +268,7 @@ describe('a failure leaves neither file nor lock', () => {
     await eachCase<[text: string, error: string, code?: 'ReplayFailed' | 'SequenceCorrupt']>([
       ['', 'Empty file'],
       ['nothing\n', 'Missing or corrupt session_start event'],
-      [`${envelope(1, start({ provider: '' }))}\n${envelope(2, content('one'))}\n${envelope(3, created('c1'))}\n`, 'Invalid session_start: missing or malformed required fields'],
+      [`${envelope(1, start({ provider: 0 }))}\n${envelope(2, content('one'))}\n${envelope(3, created('c1'))}\n`, 'Invalid session_start: missing or malformed required fields'],
       [`${envelope(1, start({ projectHash: 'über' }))}\n`, `Project hash mismatch: expected ${PROJECT_HASH} got über`],
       [`${session(content('one'), created('c1'))}${envelope(3, content('again three'))}\n`, 'recording has non-monotonic sequences', 'SequenceCorrupt'],
     ], async ([text, error, code = 'ReplayFailed']) => {

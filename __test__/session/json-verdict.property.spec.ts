@@ -24,7 +24,7 @@ import { replayBytes } from '../support/plain-engine.mjs';
 const NEWLINE = Buffer.from('\n');
 const bytesOf = (...parts: (string | Uint8Array)[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)));
 const itemLine = (value: string) =>
-  `{"seq":2,"type":"content","payload":{"content":{"speaker":"ai","value":${value}}}}`;
+  `{"v":1,"seq":2,"type":"content","payload":{"content":{"speaker":"ai","value":${value}}}}`;
 
 /** JSON.parse's verdict on a line that is not the last; a blank line has none. */
 function verdictOf(line: string): 'parses' | 'fails' | 'blank' {
@@ -152,7 +152,7 @@ describe("a value is JSON.parse's", () => {
   test.prop([soundJson], runs(300))('a type that is not a string, as its JSON text', async (text) => {
     const type: unknown = JSON.parse(text);
     const { warnings } = await replayedOf(
-      session(`{"seq":2,"type":[${text}]}`, `{"seq":3,"type":${typeof type === 'string' ? 0 : text}}`),
+      session(`{"v":1,"seq":2,"type":[${text}]}`, `{"v":1,"seq":3,"type":${typeof type === 'string' ? 0 : text}}`),
     );
     expect(warnings).toStrictEqual([
       `Line 2: unknown event type '${JSON.stringify([type])}', skipping`,
@@ -164,7 +164,7 @@ describe("a value is JSON.parse's", () => {
     'numbers as seq: compared, kept and printed as numbers',
     async (first, second) => {
       const [one, two] = [JSON.parse(first), JSON.parse(second)] as [number, number];
-      const line = (seq: string) => `{"seq":${seq},"type":"rewind","payload":{"itemsRemoved":0}}`;
+      const line = (seq: string) => `{"v":1,"seq":${seq},"type":"rewind","payload":{"itemsRemoved":0}}`;
       const { lastSeq, warnings } = await replayedOf(session(line(first), line(second)));
       expectSame(lastSeq, two);
       expect(warnings).toStrictEqual([
@@ -178,7 +178,7 @@ describe("a value is JSON.parse's", () => {
     const count = JSON.parse(text) as number;
     const contents = Array.from({ length }, () => content('x'));
     const { history, warnings } = await replayedOf(
-      session(...contents, `{"seq":9,"type":"rewind","payload":{"itemsRemoved":${text}}}`),
+      session(...contents, `{"v":1,"seq":9,"type":"rewind","payload":{"itemsRemoved":${text}}}`),
     );
     expect(history).toHaveLength(count >= 0 ? Math.max(0, length - Math.ceil(count)) : length);
     expect(warnings.slice(0, 1)).toStrictEqual(

@@ -5,14 +5,14 @@ import { fc, test } from '../support/property';
 import { openSession, replaySession } from '../../index.js';
 import { START_PAYLOAD, compressed, content, envelope, file, replayOf, replayedOf, rewind, session, sessionOf, start, textsOf, writeSession } from '../support/session-file.js';
 import type { Event } from '../support/session-file.js';
-import { anyEvents, runs } from '../support/session-arbitraries.js';
+import { KNOWN_TYPES, anyEvents, runs } from '../support/session-arbitraries.js';
 import { eachCase } from '../support/each-case.js';
 import { expectSame, expectSameReplay } from '../support/same-replay.js';
 
 const strict = { strict: true };
 const INVALID = ['"2"', 'null', 'true', '[2]', '{}', '-1', '1.5', '9007199254740992', '1e999', '-1e999', '1e-5', undefined];
 const withSeq = (seq: string | undefined, type = 'content', payload: unknown = content('odd')[1]) =>
-  `{${seq === undefined ? '' : `"seq":${seq},`}"type":${JSON.stringify(type)},"payload":${JSON.stringify(payload)}}`;
+  `{"v":1,${seq === undefined ? '' : `"seq":${seq},`}"type":${JSON.stringify(type)},"payload":${JSON.stringify(payload)}}`;
 const skipped = (line: number) => `Line ${line}: malformed sequence number, skipping`;
 
 describe('a line without a valid seq', () => {
@@ -27,8 +27,8 @@ describe('a line without a valid seq', () => {
       },
     ));
 
-  test('may be any JSON value except null', () =>
-    eachCase(['1', '"x"', '[]', 'true', '{}', '[{"seq":2}]', '{"SEQ":2}', '{"seq":2,"seq":-2}'], async (line) => {
+  test('may have no seq at all', () =>
+    eachCase(['{"v":1}', '{"v":2,"SEQ":2}', '{"v":1,"seq":2,"seq":-2}'], async (line) => {
       expect((await replayedOf(session(line), strict)).warnings[0]).toBe(skipped(2));
       for (const silent of ['null', ' null ', '', '\u2003']) expect((await replayedOf(session(silent), strict)).warnings).toStrictEqual([]);
     }));
@@ -63,7 +63,7 @@ describe('a line without a valid seq', () => {
   });
 
   test('makes an unparseable line before it one in the middle', async () => {
-    expect((await replayedOf(`${session('torn')}1`, strict)).warnings.slice(0, 2)).toStrictEqual(['Line 2: failed to parse JSON', skipped(3)]);
+    expect((await replayedOf(`${session('torn')}{"v":1}`, strict)).warnings.slice(0, 2)).toStrictEqual(['Line 2: failed to parse JSON', skipped(3)]);
   });
 });
 
@@ -71,7 +71,7 @@ describe('seq', () => {
   const lines = (...seqs: (number | string)[]) => seqs.map((seq) => (typeof seq === 'string' ? seq : envelope(seq, rewind(0)))).join('\n');
 
   test('the largest is lastSeq, and a warning names the previous one', async () => {
-    const text = `${session()}${lines(9, 4, '{"seq":20.5}', 6, 'null', 5)}\n`;
+    const text = `${session()}${lines(9, 4, '{"v":1,"seq":20.5}', 6, 'null', 5)}\n`;
     const { lastSeq, warnings, sequenceCorrupt } = await replayedOf(text, strict);
     expect([lastSeq, sequenceCorrupt]).toStrictEqual([9, true]);
     expect(warnings.slice(0, 3)).toStrictEqual(['Line 3: non-monotonic seq 4 (expected > 9)', skipped(4), 'Line 7: non-monotonic seq 5 (expected > 6)']);
@@ -82,7 +82,7 @@ describe('seq', () => {
     for (const seq of ['0', '-0']) {
       const text = `${envelope(1, start()).replace('"seq":1', `"seq":${seq}`)}\n`;
       expectSame((await replayedOf(text, strict)).lastSeq, 0);
-      const again = await replayedOf(`${text}{"seq":-0}\n`, strict);
+      const again = await replayedOf(`${text}{"v":1,"seq":-0}\n`, strict);
       expect(again.warnings[0]).toBe('Line 2: non-monotonic seq 0 (expected > 0)');
     }
   });
@@ -111,14 +111,51 @@ describe('throughSeq', () => {
   });
 });
 
+describe('v', () => {
+  test('other than 1 and 2 ends the replay, before the seq is looked at', () =>
+    eachCase(
+      [
+        ['{"v":3,"seq":2}', '3'], ['{"v":"1","seq":2}', '1'], ['{"seq":2}', 'undefined'], ['{"v":null}', 'null'], ['{"v":true}', 'true'], ['{"v":1.5}', '1.5'],
+        ['{"v":-0}', '0'], ['{"v":1e999}', 'Infinity'], ['{"v":{"a":1}}', '[object Object]'], ['{"v":[1,[null,"x"],{}]}', '1,,x,[object Object]'],
+        ['{"v":"\\ud800"}', '\ud800'], ['{"v":1,"v":7}', '7'], ['5', 'undefined'], ['"x"', 'undefined'], ['[{"v":1}]', 'undefined'], ['true', 'undefined'],
+      ],
+      async ([line, shown]) => {
+        const text = session(content('a'), 'torn', line!, content('b'));
+        expect(await replayOf(text, undefined, strict)).toStrictEqual({
+          ok: false,
+          error: `Unsupported recording version ${shown} at line 4`,
+          warnings: ['Line 3: failed to parse JSON'],
+        });
+        expect(await replayOf(text, undefined, { strict: true, throughSeq: 1 })).toMatchObject({ ok: true });
+        expect(await replayOf(text)).toMatchObject({ ok: true });
+      },
+    ));
+
+  test('is looked at in the first line, too', async () => {
+    const text = envelope(1, start({ provider: 1 })).replace('"v":1', '"v":9');
+    expect(await replayOf(text, undefined, strict)).toMatchObject({ ok: false, error: 'Unsupported recording version 9 at line 1' });
+  });
+
+  test('may be 2, or written in another way', async () => {
+    const line = envelope(2, content('a'));
+    for (const v of ['2', '1.0', '0.2e1']) {
+      expect((await replayedOf(session(line.replace('"v":1', `"v":${v}`)), strict)).history).toHaveLength(1);
+    }
+  });
+});
+
 describe('session_start', () => {
   const FIELDS = ['sessionId', 'projectHash', 'provider', 'model', 'startTime'];
   const error = 'Invalid session_start: missing or malformed required fields';
 
-  test('needs five strings that are not empty', () =>
+  test('needs five strings, of which provider and model may be empty', () =>
     eachCase(
       FIELDS.flatMap((field) => [undefined, null, '', 0, ['x']].map((value) => [field, value] as const)),
       async ([field, value]) => {
+        if (value === '' && ['provider', 'model'].includes(field)) {
+          expect((await replayedOf(file(start({ [field]: value }), content('a')), strict)).metadata).toMatchObject({ [field]: '' });
+          return;
+        }
         const text = file(start({ [field]: value }), content('a'));
         expect(await replayOf(text, undefined, strict)).toStrictEqual({ ok: false, error, warnings: [] });
         const required = field === 'sessionId' || field === 'projectHash';
@@ -127,13 +164,13 @@ describe('session_start', () => {
     ));
 
   test('of another project that is incomplete is reported as incomplete', async () => {
-    expect(await replayOf(file(start({ model: '' })), 'other', strict)).toMatchObject({ ok: false, error });
+    expect(await replayOf(file(start({ model: 1 })), 'other', strict)).toMatchObject({ ok: false, error });
     expect(await replayOf(file(start()), 'other', strict)).toMatchObject({ ok: false, error: `Project hash mismatch: expected other got ${START_PAYLOAD.projectHash}` });
   });
 
   test('with directories or a cwd of another type replays', async () => {
     const { metadata } = await replayedOf(file(start({ workspaceDirs: 1, cwd: 1 })), strict);
-    expect(metadata).toStrictEqual({ ...START_PAYLOAD, workspaceDirs: [] });
+    expect(metadata).toStrictEqual({ ...START_PAYLOAD, workspaceDirs: [], kind: 'main' });
   });
 });
 
@@ -155,7 +192,7 @@ describe('an item', () => {
     for (const speaker of ['human', 'ai', 'tool'] as const) {
       expect((await replayedOf(session(content('a', speaker), compressed('b')), strict)).warnings).toStrictEqual([]);
     }
-    const line = '{"seq":2,"type":"content","payload":{"content":{"speaker":1,"blocks":0,"blocks":[],"speaker":"\\u0061i"}}}';
+    const line = '{"v":1,"seq":2,"type":"content","payload":{"content":{"speaker":1,"blocks":0,"blocks":[],"speaker":"\\u0061i"}}}';
     expect((await replayedOf(session(line), strict)).history).toHaveLength(1);
   });
 });
@@ -164,12 +201,15 @@ describe('in strict mode', () => {
   test.prop([anyEvents], runs(60))('a session that a recorder wrote replays as in the other mode', async (events) => {
     const whole = events.filter(([type]) => !['content', 'compressed'].includes(type));
     const text = session(content('a'), ...whole, compressed('b'));
-    expectSameReplay(await replayOf(text, undefined, strict), await replayOf(text));
+    const { unknownEvents, metadata, ...replayed } = await replayedOf(text, strict);
+    const { kind, ...asInTheOtherMode } = metadata;
+    expectSameReplay({ ...replayed, metadata: asInTheOtherMode }, await replayOf(text));
+    expect([kind, Object.values(unknownEvents!).length > 0]).toStrictEqual(['main', whole.some(([type]) => !KNOWN_TYPES.includes(type))]);
   });
 
   test('a file that several threads scan is replayed by the same rules', async () => {
     const big = 'x'.repeat(2000);
-    const odd = [withSeq('0.5'), withSeq(undefined), 'null', '1', envelope(3, content('late')), '{'];
+    const odd = [withSeq('0.5'), withSeq(undefined), 'null', '{"v":1}', envelope(3, content('late')), '{'];
     const events = Array.from({ length: 4000 }, (_, at) => (at % 500 === 250 ? odd[(at / 500) | 0] ?? 'null' : content(`${at} ${big}`)));
     const filePath = writeSession(sessionOf(events));
     const result = await replaySession(filePath, undefined, strict);

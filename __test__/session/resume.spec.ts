@@ -79,7 +79,7 @@ describe('a resumed session', () => {
     const { recording, lockHandle } = result;
     expect(Object.keys(result).sort()).toStrictEqual(['history', 'lockHandle', 'metadata', 'ok', 'recording', 'warnings']);
     expect(result).toMatchObject({ ok: true, history: [item('human', 'Grüße'), item('ai', 'b')], warnings: [] });
-    expect(result.metadata).toStrictEqual({ ...START_PAYLOAD, sessionId: 's-1', title: 'Título' });
+    expect(result.metadata).toStrictEqual({ ...START_PAYLOAD, sessionId: 's-1', title: 'Título', kind: 'main' });
     expect(recording).toBeInstanceOf(SessionRecordingService);
     expect([recording.isActive(), recording.getSessionId(), recording.getFilePath(), recording.getChatsDir(), recording.getProjectHash(), recording.getSessionMetadataTitle()]).toStrictEqual(
       [true, 's-1', filePath, directory, PROJECT_HASH, 'Título'],
@@ -166,7 +166,7 @@ describe('a resumed session', () => {
   });
 
   test('may be a symbolic link, and has the warnings of its replay', async () => {
-    const elsewhere = writeSession(`${sessionWith('s-1')}null\n[]\n${envelope(2, ['rewind', {}])}\n${envelope(3, content('a'))}\n`);
+    const elsewhere = writeSession(`${sessionWith('s-1')}null\n{"v":1}\n${envelope(2, ['rewind', {}])}\n${envelope(3, content('a'))}\n`);
     const directory = directoryOf();
     symlinkSync(elsewhere, join(directory, 'session-link.jsonl'));
     const replayed = await replaySession(elsewhere, PROJECT_HASH, { strict: true });
@@ -250,6 +250,10 @@ test.prop([anyEvents, fc.constantFrom(undefined, 'beside', 'apart')], runs(60))(
   if (replayed.ok && !replayed.sequenceCorrupt) {
     if (!result.ok) throw new Error(result.error);
     const { history, metadata, warnings } = result;
+    const newer = Object.entries(replayed.unknownEvents!).map(([type, count]) => `${type} × ${count}`);
+    if (newer.length > 0) {
+      expect(warnings.shift()).toBe(`This session has events of a newer version (${newer.join(', ')}): its history may not be what it was`);
+    }
     expectSame({ history, metadata, warnings }, { history: replayed.history, metadata: replayed.metadata, warnings: replayed.warnings });
     expect(result.recording.getSessionMetadataTitle()).toBe(replayed.metadata.title);
     await result.recording.dispose();
@@ -335,7 +339,7 @@ describe('a reference', () => {
   test('by name ignores sessions that could not be resumed, and those of other projects', async () => {
     const directory = projectOf({
       'session-corrupt.jsonl': `${corrupt('x')}${envelope(9, named('náme'))}\n`,
-      'session-headless.jsonl': file(start({ sessionId: 'y', provider: '' }), named('náme')),
+      'session-headless.jsonl': file(start({ sessionId: 'y', provider: 0 }), named('náme')),
       'session-other.jsonl': file(start({ sessionId: 'z', projectHash: 'other' }), named('náme')),
       'foreign.jsonl': sessionWith('f', named('náme')),
       'session-good.jsonl': sessionWith('good'),
@@ -447,7 +451,7 @@ describe('a failure', () => {
 
   test('to replay', async () => {
     const directory = projectOf({
-      'session-provider.jsonl': file(start({ sessionId: 'p', provider: '' })),
+      'session-provider.jsonl': file(start({ sessionId: 'p', provider: 0 })),
       'session-model.jsonl': file(start({ sessionId: 'm', model: 7 })),
       'session-time.jsonl': file(start({ sessionId: 't', startTime: undefined })),
       'session-corrupt.jsonl': corrupt('c'),
@@ -506,7 +510,7 @@ describe('the latest', () => {
   });
 
   test('is the next one if the newest is sequence-corrupt: the warnings say so, before those of the replay', async () => {
-    const directory = projectOf({ 'session-c.jsonl': corrupt('c'), 'session-p.jsonl': file(start({ sessionId: 'p', provider: '' })), 'session-good.jsonl': `${sessionWith('good')}7 7\n${envelope(2, content('x'))}\n` });
+    const directory = projectOf({ 'session-c.jsonl': corrupt('c'), 'session-p.jsonl': file(start({ sessionId: 'p', provider: 0 })), 'session-good.jsonl': `${sessionWith('good')}7 7\n${envelope(2, content('x'))}\n` });
     const { metadata, warnings } = await resumedAndEnded(directory, CONTINUE_LATEST);
     expect(metadata.sessionId).toBe('good');
     expect(warnings.slice(0, 3)).toStrictEqual([`Session c passed over: ${corruptError}`, `Session p passed over: ${strictError}`, 'Line 2: failed to parse JSON']);
@@ -514,7 +518,7 @@ describe('the latest', () => {
   });
 
   test('fails with the error of the first one if none can be resumed', async () => {
-    const directory = projectOf({ 'session-c.jsonl': corrupt('c'), 'session-p.jsonl': file(start({ sessionId: 'p', provider: '' })) });
+    const directory = projectOf({ 'session-c.jsonl': corrupt('c'), 'session-p.jsonl': file(start({ sessionId: 'p', provider: 0 })) });
     await expectFailure(directory, CONTINUE_LATEST, fails(corruptError, 'SequenceCorrupt'), 'c', 'p');
     orderByAge(directory, ['session-p.jsonl', 'session-c.jsonl']);
     await expectFailure(directory, CONTINUE_LATEST, fails(strictError, 'ReplayFailed'), 'c', 'p');

@@ -238,7 +238,7 @@ function foldLine(fold, line) {
   }
   if (event === null) return true;
   if (fold.strict && event.v !== 1 && event.v !== 2) {
-    fold.error = `Unsupported recording version ${String(event.v)} at line ${fold.lineNumber}`;
+    fold.error = `Unsupported recording version ${versionText(event.v)} at line ${fold.lineNumber}`;
     return false;
   }
   if (fold.strict && !isSequence(event.seq)) {
@@ -251,6 +251,19 @@ function foldLine(fold, line) {
   fold.eventCount += 1;
   applyEvent(fold, event);
   return fold.error === null;
+}
+
+/** `String(version)`, for objects that have a `toString` of their own and for arrays of any depth, too. */
+function versionText(version) {
+  const texts = [];
+  const rest = [version];
+  while (rest.length > 0) {
+    const value = rest.pop();
+    if (Array.isArray(value) && value.length > 0) for (const element of value.toReversed()) rest.push(element ?? '');
+    else if (Array.isArray(value)) texts.push('');
+    else texts.push(isObject(value) ? '[object Object]' : String(value));
+  }
+  return texts.join(',');
 }
 
 /** The result of JSON.parse; undefined, which no JSON text means, if it throws. */

@@ -25,7 +25,7 @@ const SEQS: [&str; 16] = [
     "",
 ];
 
-const EVENTS: [&str; 26] = [
+const EVENTS: [&str; 37] = [
     r#""type":"session_start","payload":{"sessionId":"s","projectHash":"h","provider":"p","model":"m","startTime":"t","cwd":"/c"}"#,
     r#""type":"session_start","payload":{"sessionId":"s","projectHash":"h"}"#,
     r#""type":"content","payload":{"content":{"speaker":"ai","blocks":[]}}"#,
@@ -52,6 +52,17 @@ const EVENTS: [&str; 26] = [
     r#""type":"checkpoint_deleted","payload":{"checkpointId":"a"}"#,
     r#""type":"checkpoint_deleted","payload":{"checkpointId":"\u0062"}"#,
     r#""type":"new","payload":{}"#,
+    r#""type":"content","payload":{"content":{"speaker":"ai","blocks":[],"metadata":{"chronology":{"seq":1}}}}"#,
+    r#""type":"content","payload":{"content":{"speaker":"ai","blocks":[],"metadata":{"chronology":{"seq":2}}}}"#,
+    r#""type":"rewind","payload":{"itemsRemoved":1,"cutSeq":1}"#,
+    r#""type":"rewind","payload":{"itemsRemoved":1,"cutSeq":null}"#,
+    r#""type":"density_mutation","payload":{"removedSeqs":[1],"replacements":[{"replacedSeq":2,"replacement":{"speaker":"ai","blocks":[]}}]}"#,
+    r#""type":"density_mutation","payload":{"removedSeqs":[0.5],"replacements":[]}"#,
+    r#""type":"synthetic_insert","payload":{"content":{"speaker":"ai","blocks":[]},"chronologySeq":1,"afterSeq":2}"#,
+    r#""type":"chronology_bind","payload":{"rowIndex":1,"chronology":{"seq":1,"userTurn":0,"step":0,"recordedAt":0}}"#,
+    r#""type":"chronology_bind","payload":{"rowIndex":0,"chronology":{"seq":2,"userTurn":0,"step":0,"recordedAt":0},"content":{"speaker":"ai","blocks":[]}}"#,
+    r#""type":"semantic_media_purge","payload":{"history":[{"speaker":"ai","blocks":[0]}],"frontier":{"contentIndex":0,"blockIndex":0}}"#,
+    r#""type":"compression_detail","payload":{"fromSeq":1,"toSeq":2,"itemsCompressed":3}"#,
 ];
 
 fuzz_target!(|input: (u16, Option<i8>, bool, bool, &[u8])| {
@@ -74,7 +85,8 @@ fn line(bytes: &[u8]) -> Vec<u8> {
     match bytes {
         [128..=255, seq, event, ..] => {
             let (seq, event) = (SEQS[*seq as usize % SEQS.len()], EVENTS[*event as usize % EVENTS.len()]);
-            format!("{{\"v\":1,{seq}{event}}}").into_bytes()
+            let version = 1 + u8::from(bytes.len() % 8 == 7);
+            format!("{{\"v\":{version},{seq}{event}}}").into_bytes()
         }
         _ => bytes.to_vec(),
     }

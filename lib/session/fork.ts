@@ -56,7 +56,7 @@ export interface ForkTarget {
 }
 
 /** A new session, ready to be continued. */
-export type ForkResult<C = IContent> = Omit<ResumeResult<C>, 'warnings'>
+export type ForkResult<C = IContent> = Omit<ResumeResult<C>, 'warnings' | 'semanticMediaPurgeFrontier'>
 
 /** A copy of the request. It has no prototype. */
 interface Captured<C> {

@@ -163,7 +163,7 @@ impl Converter {
                     self.progress.add_bytes(bytes);
                     self.reported += bytes;
                     self.read += scanned.part.end - scanned.part.begin.unwrap_or(scanned.part.end);
-                    session.take(scanned, history.remaining(at), is_last, &mut self.sessions);
+                    session.take(scanned, &history, at, is_last, &mut self.sessions);
                 }
                 Err(found) => {
                     // The scan has added values of lines that no session will take.
@@ -238,7 +238,8 @@ pub fn parts_of(source: LineSource) -> Result<(Parts, FinalHistory), String> {
     let (size, lines) = (source.size(), Arc::new(source));
     if size <= ONE_PART_BYTES && !has_many_lines(&lines) {
         // At least one byte, so that an empty file has a part too.
-        return Ok((Parts { lines, ranges: std::iter::once(0..size.max(1)).collect() }, FinalHistory::of_one()));
+        let history = FinalHistory::of_one(&lines).map_err(|error| read_failed(&error))?;
+        return Ok((Parts { lines, ranges: std::iter::once(0..size.max(1)).collect() }, history));
     }
     let ranges: Vec<_> = equal_segments(&lines, 0).collect();
     let found = FinalHistory::find(&lines, ranges, PART_LINES).map_err(|error| read_failed(&error))?;

@@ -311,7 +311,7 @@ impl LargeSession {
         tables.set_lines(columns);
         // After a line that extends to the end of the file, there may be parts without lines.
         let is_last = scanned.part.end >= self.parts.lines.size();
-        self.session.take(scanned, self.history.remaining(at), is_last, tables);
+        self.session.take(scanned, &self.history, at, is_last, tables);
         let batch = if tables.event_rows() > 0 { Some(tables.take_events()?) } else { None };
         self.spare = tables.set_lines(LineColumns::default());
         Ok(batch)

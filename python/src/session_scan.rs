@@ -43,8 +43,8 @@ pub struct LineContext {
     /// Index of the type in `COUNTED_TYPES`, if it is counted.
     pub counted_type: Option<usize>,
     pub ts: Option<i64>,
-    /// Byte offset of the item that the line adds to the history.
-    pub item: Option<u64>,
+    /// The bytes of the line, if it has items for the history.
+    pub items: Option<Range<u64>>,
     pub is_human: bool,
     pub is_compression: bool,
     pub is_rewind: bool,
@@ -132,7 +132,7 @@ impl Line<'_, '_> {
             status: self.row.status,
             counted_type: event_type.as_deref().and_then(counted),
             ts,
-            item: None,
+            items: None,
             is_human: false,
             is_compression: matches!(self.row.change, Change::Summary(_)),
             is_rewind: matches!(self.row.change, Change::Rewind(_)),
@@ -145,8 +145,8 @@ impl Line<'_, '_> {
             let model = model.and_then(text_of_json);
             context.provider = text_of_json(provider).map(|provider| (provider, model));
         }
-        if let Change::Item(offset) | Change::Summary(offset) = self.row.change {
-            context.item = Some(offset);
+        if let Change::Item(_) | Change::Summary(_) | Change::Edit = self.row.change {
+            context.items = Some(self.row.offset..self.row.offset + self.row.length);
         }
         if self.options.events {
             self.take_envelope(ts, event_type.as_deref());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use session_tape_core::{LineStatus, SessionFold, SessionSummary, Steps};
+use session_tape_core::{FinalHistory, LineStatus, SessionFold, SessionSummary, Steps};
 
 use crate::columns::{Column, Enums, Flags, Hashes, Integers, Texts, batch};
 use crate::file_facts::FileFacts;
@@ -167,10 +167,17 @@ impl Session {
         }
     }
 
-    /// Takes the next part. Of the items that the part adds and keeps, the first `remaining` are in the final history; `is_last` says that no line
-    /// follows the part.
-    pub fn take(&mut self, scanned: ScannedPart, remaining: u64, is_last: bool, tables: &mut SessionTables) {
+    /// Takes the next part, which has this number. `is_last` says that no line follows the part.
+    pub fn take(
+        &mut self,
+        scanned: ScannedPart,
+        history: &FinalHistory,
+        number: usize,
+        is_last: bool,
+        tables: &mut SessionTables,
+    ) {
         let ScannedPart { part, lines, calls } = scanned;
+        let (edited, remaining) = (history.edited_length(), history.remaining(number));
         let items: Vec<u64> = part.items().take(usize::try_from(remaining).unwrap_or(usize::MAX)).collect();
         self.fold.add(part);
         self.name();
@@ -182,13 +189,16 @@ impl Session {
         let mut calls = calls.into_iter().peekable();
         for (at, context) in lines.iter().enumerate() {
             self.line += 1;
-            let index = match (context.item, items.peek()) {
-                (Some(item), Some(kept)) if item == *kept => {
-                    items.next();
-                    self.in_history += 1;
-                    Some(self.in_history - 1)
+            let index = match &context.items {
+                Some(bytes) if edited.is_some() => history.edited_index(bytes.clone()).filter(|_| is_session),
+                Some(bytes) => {
+                    let (first, end) = (self.in_history, bytes.end);
+                    while items.next_if(|kept| *kept < end).is_some() {
+                        self.in_history += 1;
+                    }
+                    Some(first).filter(|first| *first < self.in_history)
                 }
-                _ => None,
+                None => None,
             };
             if let Some((provider, model)) = context.provider.as_ref().filter(|_| is_session) {
                 let named = |name: &String| Some(Arc::from(name.as_str())).filter(|_| !name.is_empty());
@@ -206,6 +216,9 @@ impl Session {
             if tables.options.events {
                 self.append(context, status, index, is_session, tables);
             }
+        }
+        if let Some(length) = edited.filter(|_| is_session) {
+            self.in_history = length;
         }
         if tables.options.tool_calls {
             let id = self.ids.as_ref().and_then(|(id, _)| id.as_deref());
@@ -262,7 +275,7 @@ impl Session {
         columns.provider.append_option(self.provider.as_deref());
         columns.model.append_option(self.model.as_deref());
         columns.turn.append_value(self.turns);
-        columns.in_history.append_option(context.item.map(|_| index.is_some()));
+        columns.in_history.append_option(context.items.as_ref().map(|_| index.is_some()));
         columns.history_index.append_option(index.map(count));
         columns.step.append_option(step.map(|step| count(step.place)));
         columns.step_key.append_option(step.as_ref().map(|step| &step.key[..]));

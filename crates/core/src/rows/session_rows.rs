@@ -26,8 +26,10 @@ pub enum Change<'l> {
     Item(u64),
     /// Replaces the history by one item: the one that begins at this offset in the file.
     Summary(u64),
-    /// Removes this many items from the end of the history.
+    /// Removes this many items from the end of the history, or those from an item that it names on.
     Rewind(u64),
+    /// Edits the history with items of its own: replaces items or all of them, or inserts one.
+    Edit,
     /// Changes the provider, and the model if there is one: JSON strings.
     Provider(&'l [u8], Option<&'l [u8]>),
 }
@@ -94,7 +96,7 @@ impl SessionRow<'_> {
     pub fn item(&self) -> Option<Item<'_>> {
         let tree = self.tree.as_ref()?;
         match self.change {
-            Change::Item(_) => item_of(tree, "content"),
+            Change::Item(_) | Change::Edit => item_of(tree, "content"),
             Change::Summary(_) => item_of(tree, "summary"),
             _ => None,
         }
@@ -220,6 +222,7 @@ fn change_of<'l>(body: &Body, place: &LinePosition<'l>) -> Change<'l> {
         Body::Content(item) => Change::Item(offset(item)),
         Body::Compressed(summary) => Change::Summary(offset(summary)),
         Body::Rewind(count, _) => Change::Rewind(*count),
+        Body::Edit(_) | Body::Purge(_) if body.has_items() => Change::Edit,
         Body::ProviderSwitch(provider, model) => {
             Change::Provider(provider.of(place.line), model.map(|model| model.of(place.line)))
         }

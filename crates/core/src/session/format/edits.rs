@@ -1,4 +1,4 @@
-//! The payloads of events that edit the history (`docs/session-format.md` section 2, rules 26–31). They are rare, so a payload is read once more for
+//! The payloads of events that edit the history (`docs/session-format.md` section 2, rules 29–33). They are rare, so a payload is read once more for
 //! them, and other events pay nothing.
 
 use super::event::{Raw, is_valid_seq};

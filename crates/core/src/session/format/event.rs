@@ -177,6 +177,22 @@ pub enum Body {
     Unknown(Option<Span>),
 }
 
+impl Body {
+    /// Whether the event has items that it may add to the history.
+    pub fn has_items(&self) -> bool {
+        match self {
+            Body::Content(_) | Body::Compressed(_) => true,
+            Body::Purge(purge) => !purge.items.is_empty(),
+            Body::Edit(edit) => match &**edit {
+                Edit::Mutate { replacements, .. } => !replacements.is_empty(),
+                Edit::Insert { .. } => true,
+                Edit::Bind { content, .. } => content.is_some(),
+            },
+            _ => false,
+        }
+    }
+}
+
 /// Why a payload does not fit its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {

@@ -1,4 +1,4 @@
-//! The marker of an item (`docs/session-format.md` section 2, "Markers").
+//! The marker of an item (`docs/session-format.md` section 2, rules 29 and 32).
 
 use super::edits::{members, seq};
 use super::payload::keys;

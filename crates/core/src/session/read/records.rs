@@ -12,7 +12,7 @@ use super::final_history::{FinalHistory, PartFolder};
 use crate::disk::BOM;
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, equal_segments};
-use crate::session::format::{Body, Cut, Edit, Line, Mode, is_string, read_line, read_type};
+use crate::session::format::{Body, Cut, Line, Mode, is_string, read_line, read_type};
 
 /// How a replay reads a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -261,7 +261,7 @@ impl ItemsInHistory {
     /// Whether an item of an event is in the history; `None` if it has none. Events must be given in the order of the file, but the last one may be
     /// given again.
     fn holds(&mut self, body: &Body, line: Range<u64>) -> Result<Option<bool>, ReadError> {
-        if !has_items(body) {
+        if !body.has_items() {
             return Ok(None);
         }
         if self.found.edited_length().is_some() {
@@ -291,20 +291,6 @@ impl ItemsInHistory {
             items.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));
         }
         Ok(Some(items.into_iter().peekable()))
-    }
-}
-
-/// Whether an event has items that it may add to the history.
-fn has_items(body: &Body) -> bool {
-    match body {
-        Body::Content(_) | Body::Compressed(_) => true,
-        Body::Purge(purge) => !purge.items.is_empty(),
-        Body::Edit(edit) => match &**edit {
-            Edit::Mutate { replacements, .. } => !replacements.is_empty(),
-            Edit::Insert { .. } => true,
-            Edit::Bind { content, .. } => content.is_some(),
-        },
-        _ => false,
     }
 }
 

@@ -25,7 +25,7 @@ pub enum ReplayError {
     MissingStart,
     /// The `session_start` lacks fields that this mode requires (rules 9 and 22).
     InvalidStart(Mode),
-    /// Strict mode: a line has a version that is not supported (rule 22).
+    /// Strict mode: a line has a version that is not supported.
     UnsupportedVersion {
         /// The number of the line.
         line: u64,

@@ -103,7 +103,7 @@ fn plain(text: &[u8], mode: Mode, history: Option<&[u64]>) -> Vec<Found> {
             Some(LineStatus::Unparseable) if is_last => Some(LineStatus::Torn),
             status => status,
         };
-        let has_items = matches!(&read, Line::Event(event) if has_items(&event.body));
+        let has_items = matches!(&read, Line::Event(event) if event.body.has_items());
         let bytes = offset..offset + line.len() as u64;
         let found = Found {
             number: at as u64 + 1,
