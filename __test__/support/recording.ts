@@ -111,7 +111,7 @@ export function recordsOf(path: string): Envelope[] {
 
 /** The line that section 1 of the format prescribes, newline included. */
 export function lineText(seq: number, ts: string, type: string, payload: unknown): string {
-  const envelope = JSON.stringify({ v: 1, seq, ts, type, payload });
+  const envelope = JSON.stringify({ v: type === 'semantic_media_purge' ? 2 : 1, seq, ts, type, payload });
   return envelope.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029') + '\n';
 }
 

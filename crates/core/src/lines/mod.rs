@@ -14,4 +14,4 @@ pub use lines::Lines;
 pub use reader::{Chunk, LineReader, Passed, cannot_be_json};
 pub use segments::{SEGMENT_BYTES, Segments, Threads, equal_segments};
 pub use source::{LineSource, MAX_LINE_BYTES, ReadError, SourceReader};
-pub use writer::{AcknowledgeHook, LAST_WRITES, Shared, WriteError, WriteFailure, Writer};
+pub use writer::{AcknowledgeHook, LAST_WRITES, Shared, Tap, WriteError, WriteFailure, Writer};

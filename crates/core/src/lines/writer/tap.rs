@@ -7,11 +7,11 @@ use super::{Segment, Shared, Writer};
 use crate::task::threading::MutexGuard;
 
 /// Takes whole lines.
-pub(super) type Tap = Arc<dyn Fn(&[u8]) + Send + Sync>;
+pub type Tap = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
 impl Writer {
     /// From now on `tap` gets all lines that are queued, in order. `None` ends that. Lines that are in the queue already are not passed.
-    pub fn tap_with(&self, tap: Option<Arc<dyn Fn(&[u8]) + Send + Sync>>) {
+    pub fn tap_with(&self, tap: Option<Tap>) {
         let mut state = self.shared.settled();
         state.queue.iter_mut().for_each(|segment| segment.tapped = segment.bytes.len());
         state.tap = tap;

@@ -118,9 +118,7 @@ impl InForce {
     pub(super) fn of_file(path: &Path) -> Result<Self, ReplayError> {
         let options = FoldOptions { mode: Mode::Strict, ..FoldOptions::default() };
         let replay = Replay::open_with(path, options, &Snapshots::None, Threads::All).and_then(Replay::complete)?;
-        if let Err(error) = replay.outcome(None).metadata {
-            return Err(error);
-        }
+        replay.outcome(None).metadata?;
         let source: &LineSource = replay.source();
         let mut text = Vec::new();
         let mut items = Vec::with_capacity(replay.items().len());
