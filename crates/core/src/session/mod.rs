@@ -18,7 +18,7 @@ pub use format::{
 pub use read::{
     CurrentMetadata, DescribeOptions, Described, Describing, FinalHistory, HeaderError, ItemTape, ItemTapes,
     LineStatus, Outcome, Preview, RecordLine, RecordOptions, RecordReader, Replay, ReplayError, SKIPPED, SnapshotFile,
-    Snapshots, Summary, TAPE_BYTES, append_item, content_of, current, error_of, load, read_header_summary,
-    read_preview, read_summary, read_title, skipped_content,
+    Snapshots, Summary, TAPE_BYTES, UnknownEvents, append_item, content_of, current, error_of, load,
+    read_header_summary, read_preview, read_summary, read_title, skipped_content,
 };
 pub use record::{FileNameForm, ForkError, ForkSource, ForkTarget, Record, Recorder, RecorderConfig, fork};

@@ -19,6 +19,6 @@ pub use items::append_item;
 pub use layout::{ItemTape, ItemTapes, TAPE_BYTES};
 pub use preview::{Preview, read_preview};
 pub use records::{LineStatus, RecordLine, RecordOptions, RecordReader, SKIPPED, content_of, skipped_content};
-pub use replay::{CurrentMetadata, Outcome, Replay, ReplayError, current, error_of};
+pub use replay::{CurrentMetadata, Outcome, Replay, ReplayError, UnknownEvents, current, error_of};
 pub use snapshot::{SnapshotFile, Snapshots, load};
 pub use title::read_title;
