@@ -221,7 +221,7 @@ describe('a failure', () => {
   const unverified = (error: string) => fails(`Failed to delete session: Cannot verify checkpoint blockers: ${error}`, 'ReplayFailed');
 
   test('to replay, since the checkpoints are not known then', async () => {
-    const changes = { p: { provider: '' }, m: { model: null }, t: { startTime: 7 } };
+    const changes = { p: { provider: 0 }, m: { model: null }, t: { startTime: 7 } };
     const directory = projectOf(Object.fromEntries(Object.entries(changes).map(([sessionId, change]) => [`session-${sessionId}.jsonl`, file(start({ sessionId, ...change }))])));
     for (const id of ['p', 'm', 't']) await expectFailure(directory, id, unverified('Invalid session_start: missing or malformed required fields'), ['p', 'm', 't']);
   });

@@ -98,7 +98,7 @@ describe.each(eachPlace)('in %s', (kind, placeIn) => {
   });
 
   test.each(eachGive)('%s ignores sessions that do not replay, are sequence-corrupt or belong to another project', async (_, give) => {
-    const torn = sessionText('torn', [named('neu')]).replace('"provider":"anthropic"', '"provider":""');
+    const torn = sessionText('torn', [named('neu')]).replace('"provider":"anthropic"', '"provider":0');
     const corrupt = sessionText('corrupt', [named('neu')]).split('\n').slice(0, -1).concat(envelope(3, named('neu')), '').join('\n');
     const other = sessionText('other', [named('neu')]).replace(HASH, 'another');
     const chats = projectOf({ a: OWN, torn, corrupt, other, rubbish: 'neu\n' });

@@ -19,8 +19,8 @@ pub(crate) use format::{CheckpointChange, CheckpointFields, Event, Fault, has_nu
 pub use read::{
     CurrentMetadata, DescribeOptions, Described, Describing, FinalHistory, HeaderError, ItemTape, ItemTapes,
     ItemsInHistory, LineStatus, Outcome, Preview, RecordLine, RecordOptions, RecordReader, Replay, ReplayError,
-    SKIPPED, SnapshotFile, Snapshots, Summary, TAPE_BYTES, append_item, content_of, current, error_of, load, modified,
-    read_any_header, read_header_summary, read_preview, read_summary, read_title, skipped_content,
+    SKIPPED, SnapshotFile, Snapshots, Summary, TAPE_BYTES, UnknownEvents, append_item, content_of, current, error_of,
+    load, modified, read_any_header, read_header_summary, read_preview, read_summary, read_title, skipped_content,
 };
 pub use record::{
     ArchiveError, Archived, FileNameForm, ForkError, ForkSource, ForkTarget, HistoryError, ITEM_HASH_BYTES,

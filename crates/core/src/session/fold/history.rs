@@ -199,7 +199,16 @@ impl HistoryEffect {
         !self.steps.is_empty()
     }
 
-    /// The items that are added, if there are no edits.
+    /// Approximate size of the edits: the number of their keys and items, and of the items behind them.
+    pub fn edit_size(&self) -> usize {
+        let size = |step: &Step| match &step.edit {
+            ItemEdit::Mutate { removed, replacements } => removed.len() + replacements.len(),
+            _ => 1,
+        };
+        self.steps.iter().map(|step| 1 + size(step) + step.then.items.len()).sum()
+    }
+
+    /// The items that are added before the first edit: all, if there are no edits.
     pub fn items(&self) -> &[ItemRef] {
         &self.plain.items
     }

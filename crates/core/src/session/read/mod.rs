@@ -21,7 +21,7 @@ pub use preview::{Preview, read_preview};
 pub use records::{
     ItemsInHistory, LineStatus, RecordLine, RecordOptions, RecordReader, SKIPPED, content_of, skipped_content,
 };
-pub use replay::{CurrentMetadata, Outcome, Replay, ReplayError, current, error_of};
+pub use replay::{CurrentMetadata, Outcome, Replay, ReplayError, UnknownEvents, current, error_of};
 pub(crate) use snapshot::path_of as snapshot_path_of;
 pub use snapshot::{SnapshotFile, Snapshots, load};
 pub use title::read_title;

@@ -86,6 +86,9 @@ impl ReplayError {
     }
 }
 
+/// Edits are applied once there are as many of them. Few in tests.
+const LEAST_PENDING: usize = if cfg!(debug_assertions) { 8 } else { 1 << 16 };
+
 /// A replay in progress, with the effect of the part of the file that is scanned so far.
 pub struct Replay {
     source: Arc<LineSource>,
@@ -94,6 +97,8 @@ pub struct Replay {
     effect: Effect,
     /// Applies edits of the history, from the first one on.
     editor: Option<Editor>,
+    /// Size of the edits that are not applied yet.
+    pending: usize,
     tapes: ItemTapes,
     /// Offset of the first line that is not scanned yet.
     scanned: u64,
@@ -182,12 +187,26 @@ impl Replay {
         let make = || Scanner::new(source.clone(), options.clone(), builder.is_some(), layout.clone().map(Layout::new));
         let segments = Some(Segments::new(equal_segments(&source, start), threads, make));
         let (tapes, conversion_warnings) = (ItemTapes::default(), Vec::new());
-        Replay { source, options, segments, effect, editor: None, tapes, scanned: start, builder, conversion_warnings }
+        Replay {
+            source,
+            options,
+            segments,
+            effect,
+            editor: None,
+            pending: 0,
+            tapes,
+            scanned: start,
+            builder,
+            conversion_warnings,
+        }
     }
 
     /// Continues the scan. Returns how many of the items that the history had before are still in it; `None` at the end.
     pub fn scan_on(&mut self) -> Result<Option<usize>, ReplayError> {
-        let Some(scanned) = self.segments.as_mut().and_then(Segments::next_output) else { return Ok(None) };
+        let Some(scanned) = self.segments.as_mut().and_then(Segments::next_output) else {
+            let has_edits = self.effect.history.has_edits();
+            return Ok(if has_edits { Some(self.apply_edits()?) } else { None });
+        };
         let result = self.add(scanned);
         if result.is_err() || self.effect.stopped {
             self.segments = None;
@@ -219,6 +238,11 @@ impl Replay {
         }
         if let Some(builder) = &mut self.builder {
             builder.blocks.extend(scanned.block);
+        }
+        if self.builder.is_some() && scanned.unterminated.is_some() {
+            kept = kept.min(self.apply_edits()?);
+        }
+        if let Some(builder) = &mut self.builder {
             builder.effect = scanned.unterminated.is_some().then(|| self.effect.clone());
         }
         if let Some(effect) = scanned.unterminated {
@@ -230,23 +254,42 @@ impl Replay {
         if scanned.at_end {
             self.segments = None;
         }
+        if scanned.error.is_some() || self.effect.stopped {
+            // No more lines follow, and the warnings about these are wanted.
+            kept = kept.min(self.apply_edits()?);
+        }
         scanned.error.map_or(Ok(kept), |error| Err(error.behind(lines_before).into()))
     }
 
     /// Appends the effect of the next lines. Returns how many of the items before them they leave, and limits `kept` to that number.
     fn combine(&mut self, later: Effect, kept: &mut usize) -> Result<usize, ReadError> {
-        let mut left = later.history.kept_of(self.items().len());
-        let before = if later.history.has_edits() { self.items()[..left].to_vec() } else { Vec::new() };
-        self.effect = std::mem::take(&mut self.effect).then(later);
-        if self.effect.history.has_edits() {
-            let editor = self.editor.get_or_insert_default();
-            self.effect.resolve_edits(editor, left, &self.source)?;
-            let is_same = |(item, before): &(&ItemRef, &ItemRef)| item == before && item.marker.is_none();
-            left = self.items().iter().zip(&before).take_while(is_same).count();
-        } else if let Some(editor) = &mut self.editor {
+        let length = self.items().len();
+        let mut left = if self.effect.history.has_edits() { length } else { later.history.kept_of(length) };
+        if let Some(editor) = &mut self.editor {
             editor.truncate(left);
         }
+        self.pending += later.history.edit_size();
+        self.effect = std::mem::take(&mut self.effect).then(later);
+        // Applying edits takes time in proportion to the history too, so that as many are awaited.
+        if self.effect.history.has_edits() && self.pending >= LEAST_PENDING.max(length) {
+            left = left.min(self.apply_edits()?);
+        }
         *kept = (*kept).min(left);
+        self.tapes.truncate(left);
+        Ok(left)
+    }
+
+    /// Applies the edits of the history that are not applied yet. Returns how many of the items before them they leave as they are.
+    fn apply_edits(&mut self) -> Result<usize, ReadError> {
+        self.pending = 0;
+        if !self.effect.history.has_edits() {
+            return Ok(self.items().len());
+        }
+        let before = self.items().to_vec();
+        let editor = self.editor.get_or_insert_default();
+        self.effect.resolve_edits(editor, usize::MAX, &self.source)?;
+        let is_same = |(item, before): &(&ItemRef, &ItemRef)| item == before && item.marker.is_none();
+        let left = self.items().iter().zip(&before).take_while(is_same).count();
         self.tapes.truncate(left);
         Ok(left)
     }
@@ -291,7 +334,7 @@ impl Replay {
 
     /// Whether items were edited: they are then not in the order of the file, and any of them may change until the end of the scan.
     pub fn is_edited(&self) -> bool {
-        self.effect.history.is_edited
+        self.effect.history.is_edited || self.effect.history.has_edits()
     }
 
     /// The tapes of the items that are laid out.
@@ -362,7 +405,7 @@ impl Replay {
     }
 
     /// In strict mode, the types of unknown events, in the order of their first ones.
-    fn unknown_events(&self) -> Option<Vec<(Option<&[u8]>, u64)>> {
+    fn unknown_events(&self) -> Option<UnknownEvents<'_>> {
         let mut types: Vec<_> = self.effect.unknown_types.iter().collect();
         types.sort_unstable_by_key(|(_, unknown)| unknown.first);
         let named = types.into_iter().map(|(name, unknown)| (name.as_deref(), unknown.count));
@@ -395,6 +438,9 @@ pub fn error_of(effect: &Effect, options: &FoldOptions) -> Option<ReplayError> {
     }
 }
 
+/// The types of unknown events as JSON text, `None` for events without one, with their numbers.
+pub type UnknownEvents<'a> = Vec<(Option<&'a [u8]>, u64)>;
+
 /// The result of a replay. The history and the session events stay with the [`Replay`].
 #[derive(Debug)]
 pub struct Outcome<'a> {
@@ -415,7 +461,7 @@ pub struct Outcome<'a> {
     /// JSON text of the `frontier` of the last `semantic_media_purge`.
     pub purge_frontier: Option<&'a [u8]>,
     /// In strict mode, the types of unknown events as JSON text, `None` for events without one, with their numbers.
-    pub unknown_events: Option<Vec<(Option<&'a [u8]>, u64)>>,
+    pub unknown_events: Option<UnknownEvents<'a>>,
     /// The warnings, in the order in which users read them.
     pub warnings: Vec<Message<'a>>,
 }
