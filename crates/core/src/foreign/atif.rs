@@ -2,7 +2,7 @@
 //! document is read back.
 
 use super::Stop;
-use super::blocks::{self, Block, BlockKind, Call, Part, Thinking, ToolResult, Usage, result_of};
+use super::blocks::{self, Block, Call, Part, Thinking, ToolResult, Usage, result_of};
 use super::builder::{Builder, Item, Meta, Severity, Shape, Start, known};
 use super::document::beginning_elements;
 use super::format::{Embedded, Format, Lane, Look, Opening, Record};

@@ -10,7 +10,7 @@ use super::history::{Node, ROOT};
 use super::receipt::Reason;
 use super::records::{Head, Layout};
 use super::time::time_of;
-use super::value::{Json, Object, json_text, write_member, write_text_member};
+use super::value::{Json, Object, write_member, write_text_member};
 use crate::lines::LineSource;
 
 /// The fields of entries that events carry, or that only order them.
