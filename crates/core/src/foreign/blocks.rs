@@ -47,11 +47,6 @@ pub(super) fn raw_text(json: &[u8]) -> Block {
     block(BlockKind::Text, out)
 }
 
-/// A text. `None` if it is empty.
-pub(super) fn plain_text(text: &str) -> Option<Block> {
-    (!text.is_empty()).then(|| raw_text(&json_text(text)))
-}
-
 /// Reasoning.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Thinking<'a> {

@@ -826,10 +826,10 @@ impl Builder {
             }
             return;
         };
-        let joins = self.current.filter(|number| open.records.last() != Some(number));
+        let (node, joins) = (open.node, self.current.filter(|number| open.records.last() != Some(number)));
         open.records.extend(joins);
-        if let Some(pending) = joins.and_then(|number| pending_at(&mut self.pending, self.first_pending, number)) {
-            pending.waiting += 1;
+        if joins.is_some() {
+            self.adds_to(node);
         }
         let Some(open) = &mut self.open else { return };
         if is_cumulative && align(&open.item.blocks, &blocks) {
@@ -851,6 +851,16 @@ impl Builder {
         self.spill_if_large();
     }
 
+    /// States that the record adds to an item that an earlier one has placed.
+    fn adds_to(&mut self, node: Node) {
+        if let Some(pending) = self.current_mut() {
+            pending.waiting += 1;
+            if pending.nodes.1 == 0 {
+                pending.nodes = (node, 1);
+            }
+        }
+    }
+
     /// Changes what is known of the open response, unless its first part is written already.
     pub(super) fn amend(&mut self, change: impl FnOnce(&mut Meta)) {
         if let Some(open) = self.open.as_mut().filter(|open| !open.is_continued) {
@@ -866,9 +876,8 @@ impl Builder {
         };
         open.item.meta.usage = Some(usage);
         open.records.extend(current);
-        if let Some(pending) = self.current_mut() {
-            pending.waiting += 1;
-        }
+        let node = open.node;
+        self.adds_to(node);
         true
     }
 

@@ -160,11 +160,6 @@ impl History {
         self.placed.len() as Node
     }
 
-    /// The speaker of an item.
-    pub(super) fn speaker(&self, node: Node) -> Speaker {
-        self.at(node).speaker
-    }
-
     /// The item that this one is a copy of, or itself.
     pub(super) fn original(&self, node: Node) -> Node {
         self.at(node).original
@@ -348,11 +343,6 @@ impl History {
             return Err(Unplaced::Duplicate);
         }
         Ok(self.names.get(calls.name as usize).map_or(b"\"\"", Vec::as_slice))
-    }
-
-    /// Whether a call with this id is in the file.
-    pub(super) fn has_call(&self, key: u64) -> bool {
-        self.calls.contains_key(&(key & !1))
     }
 
     /// Counts a result of an item that is about to be placed, and of which nothing else was counted since it was created.

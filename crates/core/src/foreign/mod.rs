@@ -81,4 +81,6 @@ fn named(ids: &[String]) -> String {
 }
 
 #[cfg(test)]
+mod claude_tests;
+#[cfg(test)]
 mod tests;

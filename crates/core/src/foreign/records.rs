@@ -78,9 +78,8 @@ pub(super) fn decompressed(source: &LineSource) -> Result<Option<LineSource>, St
     let reader = SourceReader { source, at: 0 };
     let mut decoder = zstd::Decoder::new(reader).map_err(|error| failed(&error))?;
     let (mut spool, mut block) = (Spool::default(), vec![0; CHUNK_BYTES]);
-    loop {
-        // What was decompressed before any damage counts, as in a file that is cut off.
-        let Ok(count) = fill_from(&mut decoder, &mut block) else { break };
+    // What was decompressed before any damage counts, as in a file that is cut off.
+    while let Ok(count) = fill_from(&mut decoder, &mut block) {
         if spool.size() == 0 && is_tar(&block[..count]) {
             return Ok(None);
         }
@@ -394,52 +393,49 @@ impl<'s> Records<'s> {
         if self.line == 0 {
             self.line = 1;
         }
+        // Between values.
         loop {
-            // Between values.
-            loop {
-                let rest = &self.buffer[self.taken..self.filled];
-                let skip = if self.position() == 0 && rest.starts_with(BOM) { BOM.len() } else { 0 };
-                let blank = rest[skip..].iter().position(|byte| !byte.is_ascii_whitespace());
-                let passed = skip + blank.unwrap_or(rest.len() - skip);
-                self.pass(passed);
-                if blank.is_some() || self.at_end {
-                    break;
-                }
-                self.fill()?;
+            let rest = &self.buffer[self.taken..self.filled];
+            let skip = if self.position() == 0 && rest.starts_with(BOM) { BOM.len() } else { 0 };
+            let blank = rest[skip..].iter().position(|byte| !byte.is_ascii_whitespace());
+            let passed = skip + blank.unwrap_or(rest.len() - skip);
+            self.pass(passed);
+            if blank.is_some() || self.at_end {
+                break;
             }
-            if self.taken == self.filled && self.at_end {
-                return Ok(None);
-            }
-            let (mut scan, mut scanned) = (Depth::default(), 0);
-            let end = loop {
-                let text = &self.buffer[self.taken..self.filled];
-                if let Some(end) = scan.end_of_value(&text[scanned..]) {
-                    break Some(scanned + end);
-                }
-                scanned = text.len();
-                if self.at_end || scanned > MAX_RECORD_BYTES {
-                    break None;
-                }
-                self.fill()?;
-            };
-            let (start, line, offset) = (self.taken, self.line, self.position());
-            let text_length = self.filled - self.taken;
-            let whole = end.filter(|end| Json::parse(&self.buffer[start..start + end]).is_some());
-            // What is not JSON ends with its line, so that the next value is found again.
-            let length = whole.unwrap_or_else(|| {
-                memchr::memchr(b'\n', &self.buffer[start..self.filled]).unwrap_or(text_length).max(1)
-            });
-            self.pass(length);
-            let bytes = &self.buffer[start..start + length];
-            let place = Place { line, offset, length: length as u64 };
-            let hash = self.hash_of(bytes);
-            if whole.is_some() {
-                let content = Content::Value(Json(&self.buffer[start..start + length]));
-                return Ok(Some(Found { place, hash, content }));
-            }
-            let is_last = self.is_finished()?;
-            return Ok(Some(Found { place, hash, content: Content::Unparseable { is_last } }));
+            self.fill()?;
         }
+        if self.taken == self.filled && self.at_end {
+            return Ok(None);
+        }
+        let (mut scan, mut scanned) = (Depth::default(), 0);
+        let end = loop {
+            let text = &self.buffer[self.taken..self.filled];
+            if let Some(end) = scan.end_of_value(&text[scanned..]) {
+                break Some(scanned + end);
+            }
+            scanned = text.len();
+            if self.at_end || scanned > MAX_RECORD_BYTES {
+                break None;
+            }
+            self.fill()?;
+        };
+        let (start, line, offset) = (self.taken, self.line, self.position());
+        let text_length = self.filled - self.taken;
+        let whole = end.filter(|end| Json::parse(&self.buffer[start..start + end]).is_some());
+        // What is not JSON ends with its line, so that the next value is found again.
+        let length = whole
+            .unwrap_or_else(|| memchr::memchr(b'\n', &self.buffer[start..self.filled]).unwrap_or(text_length).max(1));
+        self.pass(length);
+        let bytes = &self.buffer[start..start + length];
+        let place = Place { line, offset, length: length as u64 };
+        let hash = self.hash_of(bytes);
+        if whole.is_some() {
+            let content = Content::Value(Json(&self.buffer[start..start + length]));
+            return Ok(Some(Found { place, hash, content }));
+        }
+        let is_last = self.is_finished()?;
+        return Ok(Some(Found { place, hash, content: Content::Unparseable { is_last } }));
     }
 
     /// Takes bytes of the buffer.

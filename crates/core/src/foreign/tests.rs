@@ -19,11 +19,11 @@ fn bytes_of(source: &LineSource) -> Vec<u8> {
     bytes
 }
 
-fn with_receipt() -> ConvertOptions {
+pub(super) fn with_receipt() -> ConvertOptions {
     ConvertOptions { receipt: true, ..ConvertOptions::default() }
 }
 
-fn convert_bytes(bytes: &[u8], options: &ConvertOptions) -> Option<(Conversion, Vec<Entry>, Vec<Value>)> {
+pub(super) fn convert_bytes(bytes: &[u8], options: &ConvertOptions) -> Option<(Conversion, Vec<Entry>, Vec<Value>)> {
     let Converted::Foreign(conversion) =
         convert(LineSource::in_memory(bytes.to_vec()), options, &mut |_, _| ()).unwrap()
     else {
@@ -41,7 +41,7 @@ fn convert_bytes(bytes: &[u8], options: &ConvertOptions) -> Option<(Conversion, 
 }
 
 /// The history that native events make.
-fn history_of(events: &[Value]) -> Vec<Value> {
+pub(super) fn history_of(events: &[Value]) -> Vec<Value> {
     let mut history: Vec<Value> = Vec::new();
     for event in events {
         let payload = &event["payload"];
@@ -78,7 +78,8 @@ fn figures(conversion: &Conversion, events: &[Value]) -> Value {
         let items = history.iter().filter(move |item| item["speaker"] == speaker && item["metadata"]["kind"].is_null());
         items
             .flat_map(|item| item["blocks"].as_array().unwrap())
-            .filter_map(|block| (block["type"] == "text").then(|| block["text"].clone()))
+            .filter(|block| block["type"] == "text")
+            .map(|block| block["text"].clone())
     };
     let all: Vec<_> =
         blocks().filter(|block| block["type"] == "text").map(|block| block["text"].as_str().unwrap()).collect();
@@ -113,7 +114,7 @@ fn figures(conversion: &Conversion, events: &[Value]) -> Value {
         "images": of_type("media"),
         "thinking": of_type("thinking"),
         "firstHumanText": texts("human").next(),
-        "lastAiText": texts("ai").last(),
+        "lastAiText": texts("ai").next_back(),
         "textSha256": const_hex::encode(Sha256::digest(all.join("\n"))),
         "usage": { "input": usage("input") as u64, "cached": usage("cached") as u64, "output": usage("output") as u64 },
         "events": events.len(),
@@ -163,7 +164,7 @@ fn every_fixture_is_read_as_an_independent_converter_reads_it() {
 }
 
 /// Asserts that a receipt covers every byte of its source, and names events of the session.
-fn check_receipt(bytes: &[u8], conversion: &Conversion, entries: &[Entry], events: &[Value]) {
+pub(super) fn check_receipt(bytes: &[u8], conversion: &Conversion, entries: &[Entry], events: &[Value]) {
     let summary = &conversion.summary;
     assert_eq!(summary.records, summary.mapped + summary.kept + summary.dropped);
     assert_eq!(summary.records, entries.len() as u64);
@@ -186,7 +187,7 @@ fn check_receipt(bytes: &[u8], conversion: &Conversion, entries: &[Entry], event
 }
 
 /// Asserts that a session replays strictly without a warning.
-fn check_native(conversion: &Conversion, events: &[Value]) {
+pub(super) fn check_native(conversion: &Conversion, events: &[Value]) {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes_of(&conversion.native)).unwrap();
     let options = crate::session::FoldOptions { mode: crate::session::Mode::Strict, ..Default::default() };

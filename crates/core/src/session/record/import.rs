@@ -124,7 +124,10 @@ pub fn import_foreign(path: &Path, options: &ImportOptions, task: &mut Task<'_>)
         workspace_dirs: options.workspace_dirs.as_deref().map(json_of_texts),
     };
     let cancellation = task.cancellation;
-    let mut progress = |bytes, total| drop(task.report_bytes(bytes, total));
+    let mut progress = |bytes, total| {
+        // The conversion itself notices a cancellation.
+        let _ = task.report_bytes(bytes, total);
+    };
     let opened = cancellation.during(|| open_converted(path, &convert, &mut progress, LineSource::open));
     let mut conversion = match opened.map_err(|stop| ImportFault::of_stop(stop, path))? {
         Opened::Foreign(conversion) => conversion,
