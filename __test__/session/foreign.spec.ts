@@ -1,5 +1,5 @@
 /** Sessions of other programs: what a file is, its conversations, replays, imports and conversions. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,8 @@ const fixture = (name: string): string => fileURLToPath(new URL(`../../crates/co
 const MIXED = fixture('made/claude-mixed.jsonl');
 const BRANCHES = fixture('made/claude-branches.jsonl');
 const ROLLBACK = fixture('made/codex-rollback.jsonl');
-const target = () => ({ chatsDir: join(sessionDirectory(), 'chats'), projectHash: 'p' });
+let fresh = 0;
+const target = () => ({ chatsDir: join(sessionDirectory(), `chats-${++fresh}`), projectHash: 'p' });
 
 describe('detectSessionFormat', () => {
   test.each([[MIXED, 'claude'], [ROLLBACK, 'codex'], [SAMPLE, 'native'], [fixture('README.md'), null]])('looks at the content of %s', async (path, format) => {
@@ -83,11 +84,12 @@ describe('a reader of sessions', () => {
   test('compares it with another, and refuses to continue it', async () => {
     expect(await diff(BRANCHES, BRANCHES)).toBeNull();
     expect(await diff(BRANCHES, MIXED)).not.toBeNull();
-    const chatsDir = sessionDirectory();
+    const { chatsDir } = target();
+    mkdirSync(chatsDir);
     writeFileSync(join(chatsDir, 'session-2026-09-01T10-00-s-claude.jsonl'), readFileSync(BRANCHES));
     const { projectHash } = (await readSessionHeader(BRANCHES))!;
-    const resumed = await resumeSession({ chatsDir, projectHash, resumeRef: 's-claude', workspaceDirs: ['/w'], provider: 'a', model: 'm' } as never).catch((error: unknown) => error);
-    expect(resumed).not.toMatchObject({ ok: true });
+    const request = { chatsDir, projectHash, continueRef: 's-claude', workspaceDirs: ['/w'], currentProvider: 'a', currentModel: 'm' };
+    expect(await resumeSession(request)).toMatchObject({ ok: false });
     expect(readFileSync(join(chatsDir, 'session-2026-09-01T10-00-s-claude.jsonl'))).toEqual(readFileSync(BRANCHES));
   });
 });
@@ -172,6 +174,10 @@ describe('a bundle', () => {
     expect(readFileSync(join(plain, 'source/original'))).toEqual(readFileSync(MIXED));
     expect(existsSync(join(redacted, 'source'))).toBe(false);
     expect(await replaySession(plain)).toEqual(await replaySession(MIXED));
+    const { chatsDir: directory } = target();
+    await shown(['bundle', 'import', plain, directory, '--original', `${directory}.jsonl`]);
+    expect(readFileSync(`${directory}.jsonl`)).toEqual(readFileSync(MIXED));
+    expect(await complaintOf(['bundle', 'import', redacted, `${directory}-2`, '--original', `${directory}-2.jsonl`])).toContain('does not have');
   });
 });
 

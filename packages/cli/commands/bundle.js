@@ -1,8 +1,11 @@
 'use strict'
 
+const fs = require('node:fs/promises')
+const path = require('node:path')
 const { bundleRows, bundleVerification, checkingOptions, infoRows, verifyOptions } = require('../bundle.js')
-const { EXIT } = require('../complaint.js')
+const { Complaint, EXIT } = require('../complaint.js')
 const { gathered, redactionRules, signingKey, wholeNumber } = require('../option-values.js')
+const { refuseRecording } = require('../output-file.js')
 const { page } = require('../page.js')
 const { printable } = require('../safe-text.js')
 const { bundleAt, recordingAt, withFiles } = require('../source.js')
@@ -103,14 +106,29 @@ function defineImport(bundle, does) {
     .description('Verifies a bundle and unpacks it into a directory, which must not exist.')
     .argument('<path>', 'bundle')
     .argument('<directory>', 'where to')
+    .option('--original <file>', "write the other program's session, from which the bundle was made, to this file, byte for byte")
   checkingOptions(command).addHelpText('after', IMPORT_EXAMPLES).action(does(importOne))
 }
 
-async function importOne(context, [path, directory], options) {
+async function importOne(context, [given, directory], options) {
   const asked = await verifyOptions(options)
-  const { at } = await bundleAt(context, path)
+  const { at } = await bundleAt(context, given)
+  const { original } = options
+  if (original !== undefined) await refuseRecording('--original', original, [given])
   const info = await context.during('importing', (more) => context.tape.importBundle(at, directory, { ...asked, ...more }))
+  if (original !== undefined) await writeOriginal(given, directory, original)
   await context.print(info, (_, colour) => page('Imported', printable(directory, 1000), [infoRows(info, colour)], colour))
+}
+
+/** Copies the session from which a bundle was made. Nothing is replaced. */
+async function writeOriginal(given, directory, file) {
+  try {
+    await fs.copyFile(path.join(directory, 'source', 'original'), file, fs.constants.COPYFILE_EXCL)
+  } catch (error) {
+    const isMissing = error.code === 'ENOENT' && error.path === path.join(directory, 'source', 'original')
+    const message = isMissing ? `${printable(given, 1000)} does not have the session that it was made from` : error.message
+    throw new Complaint(isMissing ? 'NoOriginal' : error.code, message, { path: file })
+  }
 }
 
 module.exports = { define }
