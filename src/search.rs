@@ -138,12 +138,15 @@ pub struct Request {
     options: Box<NativeSearchOptions>,
 }
 
+/// The index of a file, the id of its session, the hits that were in no page yet, and what became of the file.
+type Rest = (usize, Option<Box<[u8]>>, IntoIter<Hit>, Option<Fate>);
+
 /// A search that has begun.
 pub struct Searching {
     search: Search,
     cancellation: Cancellation,
-    /// The part of which only some hits were in a page yet: its first members, its other hits, and what became of it.
-    rest: Option<(usize, Option<Box<[u8]>>, IntoIter<Hit>, Option<Fate>)>,
+    /// The part of which only some hits were in a page yet.
+    rest: Option<Rest>,
     is_over: bool,
 }
 
@@ -249,7 +252,7 @@ impl Page {
         session_id: Option<Box<[u8]>>,
         mut hits: IntoIter<Hit>,
         fate: Option<Fate>,
-    ) -> Option<(usize, Option<Box<[u8]>>, IntoIter<Hit>, Option<Fate>)> {
+    ) -> Option<Rest> {
         let before = self.count;
         while self.bytes() < PAGE_BYTES
             && let Some(hit) = hits.next()

@@ -260,8 +260,11 @@ impl Block {
     }
 }
 
+/// A member of a block, with its key, and whether all strings in it are searched.
+type SearchedMember = (BlockKey, &'static str, bool);
+
 /// For each type of block: its field, and the members that are searched, with their keys and whether all strings in them are.
-const KINDS: [(&str, Field, &[(BlockKey, &str, bool)]); 5] = [
+const KINDS: [(&str, Field, &[SearchedMember]); 5] = [
     ("text", Field::Text, &[(BlockKey::Text, "text", false)]),
     ("code", Field::Code, &[(BlockKey::Code, "code", false)]),
     ("thinking", Field::Thinking, &[(BlockKey::Thought, "thought", false)]),
