@@ -435,7 +435,7 @@ impl<'s> Records<'s> {
             return Ok(Some(Found { place, hash, content }));
         }
         let is_last = self.is_finished()?;
-        return Ok(Some(Found { place, hash, content: Content::Unparseable { is_last } }));
+        Ok(Some(Found { place, hash, content: Content::Unparseable { is_last } }))
     }
 
     /// Takes bytes of the buffer.
