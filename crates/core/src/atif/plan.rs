@@ -66,7 +66,7 @@ pub(super) struct PlannedResult {
     pub(super) is_first: bool,
     /// Whether the call is known.
     pub(super) has_call: bool,
-    /// Whether it is in an item with other content, and not in an item of results.
+    /// Whether it is in the item of its step, and not in an item of results or of another step.
     pub(super) is_inline: bool,
 }
 
@@ -156,7 +156,7 @@ impl Planner {
                         line,
                         is_first: false,
                         has_call: answered.is_some(),
-                        is_inline: true,
+                        is_inline: answered.is_none_or(|answered| answered == step),
                     });
                 }
                 Role::Call(None) | Role::Other => {}

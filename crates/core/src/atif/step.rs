@@ -237,7 +237,7 @@ impl<'p> Steps<'p> {
         let line = bytes_at(source, planned.line)?;
         let item = Item::of(&line, &mut self.nesting)?;
         let content = match planned.kind {
-            StepKind::User | StepKind::Agent => self.content(&item, planned.kind, number)?,
+            StepKind::User | StepKind::Agent => self.content(&item, planned.kind, number, &line)?,
             StepKind::Results | StepKind::Unknown => Content::default(),
         };
         let results = self.results(number, source, &content.called)?;
@@ -324,7 +324,8 @@ impl<'p> Steps<'p> {
         Ok(written)
     }
 
-    fn content(&mut self, item: &Item<'_>, kind: StepKind, step: usize) -> Result<Content, ExportError> {
+    /// Sorts the blocks of an item, which is in `line`.
+    fn content(&mut self, item: &Item<'_>, kind: StepKind, step: usize, line: &[u8]) -> Result<Content, ExportError> {
         let mut content = Content::default();
         let blocks = item.members.get("blocks").and_then(|blocks| elements(blocks, &mut self.nesting));
         for json in blocks.unwrap_or_default() {
@@ -333,6 +334,8 @@ impl<'p> Steps<'p> {
                 Block::Text { text, rest } => content.text(text, &rest),
                 Block::Thinking { thought, rest } if is_agent => content.thinking(thought, &rest),
                 Block::Call(call) if is_agent => content.call(&call, step),
+                // The result of a call of another step is there.
+                Block::Result(_) if is_agent && !self.is_inline(step, line, json) => {}
                 Block::Result(_) if is_agent => {
                     content.layout.is_needed = true;
                     content.layout.add(content.layout.rank, "tool_response", |_| ());
@@ -349,6 +352,13 @@ impl<'p> Steps<'p> {
         let has_media = content.parts.iter().any(|part| matches!(part, Part::Media(..)));
         content.layout.is_needed |= content.layout.texts > 1 && !has_media;
         Ok(content)
+    }
+
+    /// Whether the result in a block of `line` is one of the results of its own step.
+    fn is_inline(&self, step: usize, line: &[u8], block: &[u8]) -> bool {
+        let place = (block.as_ptr() as usize - line.as_ptr() as usize) as u64 + self.plan.steps[step].line.offset;
+        let results = self.plan.results[self.next..].iter().take_while(|result| result.step == step);
+        results.into_iter().any(|result| result.is_inline && result.blocks.offset == place)
     }
 
     /// Stores base64 data in a file.

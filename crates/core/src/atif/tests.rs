@@ -280,6 +280,8 @@ fn lone_surrogates_and_bytes_that_are_no_utf8_become_replacement_characters() {
 
 mod round_trip {
     use super::*;
+    use proptest::prelude::*;
+
     use crate::foreign::{ConvertOptions, Converted, convert};
 
     fn fixtures() -> Vec<PathBuf> {
@@ -302,6 +304,88 @@ mod round_trip {
             .filter(|line| !line.is_empty())
             .map(|line| serde_json::from_slice(line).unwrap())
             .collect()
+    }
+
+    fn any_text() -> impl Strategy<Value = String> {
+        prop_oneof![Just(String::new()), Just("\n\n".into()), Just("a\n\nb".into()), "[a-z😀\n\"\\\\]{0,8}"]
+    }
+
+    fn any_block() -> impl Strategy<Value = Value> {
+        let result = prop_oneof![
+            any_text().prop_map(Value::from),
+            Just(json!({"a": [1]})),
+            Just(json!([])),
+            Just(json!(7)),
+            Just(json!(false))
+        ];
+        let call = (
+            prop::sample::select(vec!["a", "b", "c"]),
+            any_text(),
+            prop_oneof![Just(json!({})), Just(json!({"input": 1})), Just(json!([1])), Just(json!("x y"))],
+            any::<bool>(),
+        );
+        prop_oneof![
+            3 => any_text().prop_map(|text| json!({"type": "text", "text": text})),
+            1 => any_text().prop_map(|text| json!({"type": "text", "text": text, "synthetic": true})),
+            2 => (any_text(), any::<bool>()).prop_map(|(thought, is_signed)| match is_signed {
+                true => json!({"type": "thinking", "thought": thought, "signature": "sig", "encrypted": "enc"}),
+                false => json!({"type": "thinking", "thought": thought}),
+            }),
+            3 => call.prop_map(|(id, name, parameters, server)| match server {
+                true => json!({"type": "tool_call", "id": id, "name": name, "parameters": parameters, "server": true}),
+                false => json!({"type": "tool_call", "id": id, "name": name, "parameters": parameters}),
+            }),
+            3 => (prop::sample::select(vec!["a", "b", "c", "d"]), any_text(), result, any_text(), 0..3).prop_map(|(id, name, result, error, kind)| {
+                let mut block = json!({"type": "tool_response", "callId": id, "toolName": name, "result": result});
+                if kind == 1 { block["error"] = json!(error); }
+                if kind == 2 { block["more"] = json!([error]); }
+                block
+            }),
+            1 => prop::sample::select(vec!["image/png", "audio/mp3", "x/y"]).prop_map(|mime| json!({"type": "media", "mimeType": mime, "data": "https://x/y", "encoding": "url"})),
+            1 => Just(json!({"type": "hologram", "text": 7})),
+        ]
+    }
+
+    fn any_item() -> impl Strategy<Value = Value> {
+        let blocks = prop::collection::vec(any_block(), 1..6);
+        let metadata = prop_oneof![
+            Just(None),
+            Just(Some(
+                json!({"id": "x", "model": "m", "usage": {"input": 3, "output": 1, "cacheWrite": 2}, "own": [1]})
+            )),
+            Just(Some(json!({"kind": "summary"})))
+        ];
+        (prop::sample::select(vec!["human", "ai", "tool"]), blocks, metadata).prop_map(|(speaker, blocks, metadata)| {
+            match metadata {
+                Some(metadata) => json!({"speaker": speaker, "blocks": blocks, "metadata": metadata}),
+                None => json!({"speaker": speaker, "blocks": blocks}),
+            }
+        })
+    }
+
+    /// The results of a history in any order, and the other blocks in order.
+    fn parts_of(history: &[Value]) -> (Vec<String>, Vec<Value>) {
+        let is_result = |block: &&Value| block["type"] == "tool_response";
+        let blocks = || history.iter().flat_map(|item| item["blocks"].as_array().unwrap());
+        let mut results: Vec<String> = blocks().filter(is_result).map(Value::to_string).collect();
+        results.sort();
+        let others = history.iter().filter(|item| item["speaker"] != "tool").map(|item| {
+            let blocks: Vec<_> = item["blocks"].as_array().unwrap().iter().filter(|block| !is_result(block)).collect();
+            json!([item["speaker"], blocks, item["metadata"]])
+        });
+        (results, others.filter(|item| item[1] != json!([])).collect())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 128 }))]
+        #[test]
+        fn any_history_is_read_back_as_it_was_exported(items in prop::collection::vec(any_item(), 1..8)) {
+            let events: Vec<Value> = items.iter().map(|item| json!({"type": "content", "payload": {"content": item}})).collect();
+            let session = Session::of(&events);
+            session.export().unwrap();
+            let back = history_of(&events_of(&session.path("out.json")));
+            prop_assert_eq!(parts_of(&items), parts_of(&back));
+        }
     }
 
     fn history_of(events: &[Value]) -> Vec<Value> {

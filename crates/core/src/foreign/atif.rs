@@ -225,6 +225,7 @@ fn step(json: Json<'_>, line: u64, from: From, out: &mut Builder) {
     let results: Vec<_> =
         results.map(Json::elements).unwrap_or_default().into_iter().filter(|one| one.is_object()).collect();
     let blocks = blocks_of(&fields, &stored, &results, line);
+    let called: Vec<(u64, Vec<u8>)> = calls_of(&fields, line).into_iter().map(|call| (call.key, call.name)).collect();
     let meta = meta_of(&fields, &stored, is_agent);
     let has_item = !blocks.is_empty();
     if has_item && is_agent {
@@ -232,7 +233,7 @@ fn step(json: Json<'_>, line: u64, from: From, out: &mut Builder) {
     } else if has_item {
         out.human(Item::human(blocks, meta));
     }
-    observation(&results, json, out);
+    observation(&results, &called, json, out);
     out.omit("step", &fields, CARRIED);
     if from == From::Record {
         out.drop_unless_mapped(Reason::Empty);
@@ -432,9 +433,9 @@ fn usage_of(metrics: Option<Json<'_>>) -> Option<Usage> {
     })
 }
 
-/// Places the results of a step: one item, or as many as an own document says.
-fn observation(results: &[Json<'_>], json: Json<'_>, out: &mut Builder) {
-    let mut group = Group::default();
+/// Places the results of a step: one item, or as many as an own document says. `called` are the keys of the step's calls, and the names of their tools.
+fn observation(results: &[Json<'_>], called: &[(u64, Vec<u8>)], json: Json<'_>, out: &mut Builder) {
+    let mut group = Group { called, is_own: false, results: Vec::new(), metadata: None };
     for result in results {
         let fields = result.object();
         let stored = ours(&fields);
@@ -444,6 +445,7 @@ fn observation(results: &[Json<'_>], json: Json<'_>, out: &mut Builder) {
         if let Some(item) = stored.get("item").filter(|item| item.is_object()) {
             group.place(json, out);
             out.at(item.get("ts"));
+            group.is_own = true;
             group.metadata =
                 item.get("metadata").filter(|metadata| metadata.is_object()).map(|json| json.bytes().to_vec());
         }
@@ -465,13 +467,15 @@ fn observation(results: &[Json<'_>], json: Json<'_>, out: &mut Builder) {
 }
 
 /// Results that are in one item.
-#[derive(Default)]
-struct Group {
+struct Group<'c> {
+    called: &'c [(u64, Vec<u8>)],
+    /// Whether an own document says so. Then they are not paired with calls again.
+    is_own: bool,
     results: Vec<ToolResult>,
     metadata: Option<Vec<u8>>,
 }
 
-impl Group {
+impl Group<'_> {
     fn meta(&mut self) -> Meta {
         let metadata = self.metadata.take();
         let kind = metadata.as_ref().and_then(|json| Json(json).get("kind")).map(|_| "copied");
@@ -484,7 +488,19 @@ impl Group {
             return;
         }
         let meta = self.meta();
-        out.results(results, meta, "step observation", json);
+        if !self.is_own {
+            out.results(results, meta, "step observation", json);
+            return;
+        }
+        let mut blocks = Vec::new();
+        for result in results {
+            let name = self.called.iter().find(|(key, _)| *key == result.key).map(|(_, name)| &name[..]);
+            let block = result.block(name);
+            blocks.extend(result.before);
+            blocks.push(block);
+            blocks.extend(result.media);
+        }
+        out.loose(Item { speaker: Speaker::Tool, blocks, meta });
     }
 
     /// Places a result of an own document whose call was not in the history.
@@ -515,7 +531,8 @@ fn tool_result(fields: &Object<'_>, id: Json<'_>) -> ToolResult {
     let placed = ToolResult::new(id, parsed.unwrap_or(result)).failed(extra.is_true("is_error"));
     let error = error.filter(|_| placed.error.is_some()).or(placed.error.clone());
     let rest = stored.get("rest").map(|rest| rest.bytes().to_vec());
-    ToolResult { name: known(stored.get("toolName")), media, error, further, rest, ..placed }
+    let name = stored.get("toolName").filter(|name| name.is_string()).map(|name| name.bytes().to_vec());
+    ToolResult { name, media, error, further, rest, ..placed }
 }
 
 /// A result with the blocks that were before and behind it in its item.
