@@ -260,6 +260,8 @@ impl Claude {
             let kind = kind_of(&content.blocks, fields.is_true("isMeta"));
             let meta = Meta { id: known(fields.get("uuid")), kind, ..Meta::default() };
             tip = Some(out.human(Item::human(content.blocks, meta)));
+            // Also if results beside the text have no place.
+            out.map();
         }
         if !has_results && !has_blocks {
             out.drop(Reason::Empty);

@@ -31,6 +31,8 @@ pub struct ConvertOptions {
     pub conversation: Option<String>,
     /// Whether the entries of the receipt are collected.
     pub receipt: bool,
+    /// Whether only the `session_start` is wanted, for which the records are not read.
+    pub start_only: bool,
     /// What the `session_start` says instead of what the source does.
     pub session_id: Option<String>,
     /// The hash of the project, as JSON text.
@@ -230,8 +232,10 @@ fn convert_as<F: Format>(
     let mut builder = Builder::new(F::NAME, F::SHAPE, options.receipt);
     builder.start(&start, &session_id);
     let size = known.source().size();
-    pass_records(&mut records, &mut format, layout, &mut builder, &mut |bytes| progress(bytes, size))?;
-    format.end(known.source(), &mut builder)?;
+    if !options.start_only {
+        pass_records(&mut records, &mut format, layout, &mut builder, &mut |bytes| progress(bytes, size))?;
+        format.end(known.source(), &mut builder)?;
+    }
     let Built { native, receipt, summary, last_seq, end_time, items, title } =
         builder.finish((known.source().size(), records.source_hash()))?;
     let native = native.into_source()?;

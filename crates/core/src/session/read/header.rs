@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use crate::disk::{BOM, File, Links, Metadata, OsError, files, input_file};
-use crate::foreign::{Foreign, Opened, open_source};
+use crate::foreign::{ConvertOptions, Opened, open_converted};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, ReadError, cannot_be_json};
 use crate::session::format::{Body, Line, Mode, read_line, read_start_payload};
@@ -64,7 +64,9 @@ pub fn read_any_header(path: &Path) -> Result<Summary, HeaderError> {
     if native.is_ok() || matches!(native, Err(HeaderError::Directory | HeaderError::NotAFile | HeaderError::Empty)) {
         return native;
     }
-    let Ok(Opened::Foreign(conversion)) = open_source(path, &Foreign::Read(None), LineSource::open) else {
+    let options = ConvertOptions { start_only: true, ..ConvertOptions::default() };
+    let opened = open_converted(path, &options, &mut |_, _| (), LineSource::open_unread);
+    let Ok(Opened::Foreign(conversion)) = opened else {
         return native;
     };
     let mut reader = LineReader::default();
