@@ -186,6 +186,8 @@ describe('session-tape', () => {
     const found = await resultOf(['inspect', MIXED]);
     expect(found).toMatchObject({ damaged: false, form: 'foreign', format: 'claude', receipt: { records: 16, mapped: 11, kept: 0, dropped: 5 } });
     expect(found.conversations).toHaveLength(2);
+    expect(found).toMatchObject({ turns: { human: 4, ai: 2, tool: 1 }, tools: { Read: { calls: 1, responses: 1, failures: 0 } } });
+    expect(found.usage).toEqual({ input: 226, cached: 200, cacheWrite: 20, output: 49 });
     expect(await resultOf(['inspect', fixture('claude/letta-claude-code-cleanup.jsonl')], 1)).toMatchObject({ damaged: true });
   });
 

@@ -8,7 +8,7 @@ const { count, duration, fileSize, moment, plural } = require('./quantities.js')
 const { warningRows, whatIsWrong } = require('./run/summary.js')
 const { printable } = require('./safe-text.js')
 const { checkpointRows, nameRows, sequenceWarning } = require('./session/names.js')
-const { model } = require('./session/summary.js')
+const { model, tools, turns } = require('./session/summary.js')
 
 const MOST_SNAPSHOTS = 10
 const MAX_PROBLEMS = 30
@@ -66,6 +66,7 @@ function sessionSections(found, colour, width) {
     ],
     [
       ...eventRows(events, colour),
+      ...talkRows(found, colour),
       row('History', historyLength === undefined ? colour.dim('none') : plural(historyLength, 'item'), colour),
       ...checkpointRows(checkpoints, colour, width),
       row('Last seq', lastSeq === undefined ? colour.dim('none') : String(lastSeq), colour),
@@ -73,6 +74,19 @@ function sessionSections(found, colour, width) {
     ],
   ]
 }
+
+/** The rows of what was said in another program's session. */
+function talkRows(found, colour) {
+  if (found.turns === undefined) return []
+  const tokens = Object.entries(found.usage ?? {}).map(([name, n]) => (name === 'cost' ? `${n.toFixed(4)} USD` : `${count(n)} ${NAMES_OF_USAGE[name]}`))
+  return [
+    row('Turns', turns(new Map(Object.entries(found.turns)), colour), colour),
+    ...tools(new Map(Object.entries(found.tools)), colour),
+    row('Tokens', tokens.length === 0 ? colour.dim('not stated') : tokens.join(' · '), colour),
+  ]
+}
+
+const NAMES_OF_USAGE = { input: 'in', cached: 'of them cached', cacheWrite: 'of them written to the cache', output: 'out', reasoning: 'of them reasoning' }
 
 function runSections({ header, runId, status, events, nodes, workers, snapshots, blobs }, colour) {
   const { workflow, scheduler } = header ?? {}

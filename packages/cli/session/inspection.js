@@ -25,6 +25,7 @@ async function inspectSession(context, source) {
     size,
     header: await context.tape.readSessionHeader(source.log),
     ...foreign,
+    ...(source.form === 'foreign' ? talkOf(tally) : {}),
     ...rest,
     events: eventsOf(tally, eventCount),
     sidecar: await isThere(`${source.log}.snap`),
@@ -43,6 +44,11 @@ async function replay(context, source) {
     if (error.code !== 'NotASession') throw error
     return { error: error.fields.error, warnings: error.fields.warnings }
   }
+}
+
+/** Who said how much, which tools were called, and the tokens that it took: what a session of another program is looked at for. */
+function talkOf({ turns, tools, usage }) {
+  return { turns: Object.fromEntries(turns), tools: Object.fromEntries(tools), usage }
 }
 
 function eventsOf({ types, firstTs, lastTs }, count = 0) {

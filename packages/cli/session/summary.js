@@ -162,4 +162,4 @@ function foot({ session, size, replayMs }, colour) {
 
 const model = ({ provider, model: name }) => [provider, name].map((part) => printable(part || '?', 80)).join(' / ')
 
-module.exports = { sessionSummary, model }
+module.exports = { sessionSummary, model, tools, turns }

@@ -31,6 +31,8 @@ function newTally() {
     switchCount: 0,
     switches: [],
     startedWith: null,
+    /** The tokens of the items of models, if these state them. */
+    usage: null,
   }
 }
 
@@ -81,6 +83,7 @@ const effects = {
   content(tally, { content }) {
     countTurn(tally.turns, content)
     countTools(tally.tools, content)
+    countUsage(tally, content.metadata)
   },
   compressed(tally, { itemsCompressed }) {
     tally.compressions += 1
@@ -115,6 +118,15 @@ function countTools(tools, { blocks }) {
       if (isFailure(block.error)) entry.failures += 1
     }
   }
+}
+
+const USAGE = /** @type {const} */ (['input', 'cached', 'cacheWrite', 'output', 'reasoning', 'cost'])
+
+/** Adds the tokens of an item. A copy of another one was not asked for again. */
+function countUsage(tally, metadata) {
+  if (!isObject(metadata) || !isObject(metadata.usage) || metadata.kind === 'copied') return
+  tally.usage ??= {}
+  for (const key of USAGE) if (typeof metadata.usage[key] === 'number') tally.usage[key] = (tally.usage[key] ?? 0) + metadata.usage[key]
 }
 
 function tool(tools, name) {
