@@ -165,7 +165,8 @@ describe('the messages about sessions', () => {
       replaySession(writeSession(session()), 'another project'),
       replaySession(writeSession(session() + oddCheckpoints)),
       replaySession(writeSession(`${session()}{}\n`), undefined, { strict: true }),
-      replaySession(writeSession(file(start({ model: '' }))), undefined, { strict: true }),
+      replaySession(writeSession(`${session()}{"v":1}\n${envelope(3, ['rewind', { itemsRemoved: 1, cutSeq: -1 }])}`), undefined, { strict: true }),
+      replaySession(writeSession(file(start({ startTime: '' }))), undefined, { strict: true }),
     ]);
     const printed = replays.flatMap((replay) => (replay.ok ? replay.warnings : [replay.error, ...replay.warnings]));
     const documented = [...errors, ...warnings];

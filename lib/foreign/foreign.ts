@@ -139,9 +139,11 @@ const IMPORT: JobKind = { ...FOREIGN, doing: "importing another program's sessio
  *
  * @example
  * ```ts
+ * import { writeFileSync } from 'node:fs';
  * import { detectSessionFormat } from 'session-tape';
  *
- * console.log(await detectSessionFormat('package.json')); // null
+ * writeFileSync('notes.md', 'Buy milk');
+ * console.log(await detectSessionFormat('notes.md')); // null
  * ```
  */
 export function detectSessionFormat(path: string): Promise<'native' | ForeignFormat | null> {
