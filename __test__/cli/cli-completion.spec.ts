@@ -143,7 +143,7 @@ describe.skipIf(!isInstalled('bash'))('in bash (needs it)', () => {
       for (const { names, choices, value } of flags) {
         const [name] = names;
         if (choices.length > 0) expect(completed(...command, name!, '')).toEqual(only(...choices));
-        if (value === 'required' && choices.length === 0) expect([FILES, NOTHING]).toContainEqual(completed(...command, name!, ''));
+        if (value === 'required' && choices.length === 0) expect([FILES, DIRECTORIES, NOTHING]).toContainEqual(completed(...command, name!, ''));
       }
     }
   });

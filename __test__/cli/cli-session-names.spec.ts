@@ -174,7 +174,7 @@ describe('replay --strict', () => {
   });
 
   test('refuses a session whose header is incomplete', async () => {
-    const filePath = writeSession(`${envelope(1, start({ model: '' }))}\n`);
+    const filePath = writeSession(`${envelope(1, start({ startTime: '' }))}\n`);
     expect(await complaintOf(['replay', filePath, '--strict'], 1)).toContain('Invalid session_start: missing or malformed required fields');
     await shown(['replay', filePath]);
   });
@@ -195,6 +195,8 @@ describe('replay --strict', () => {
     async (lines, strict, throughSeq) => {
       const filePath = writeSession(`${session()}${lines.map((line) => `${line}\n`).join('')}`);
       const replayed = await replaySession(filePath, undefined, { strict, throughSeq });
+      // A line of another version ends a strict replay, and its command before anything is counted.
+      if (!replayed.ok && replayed.error.startsWith('Unsupported')) return;
       const tally = await tallyOf(tape, filePath, { size: 1, strict, throughSeq });
       const turns = [...(tally.turns as Map<string, number>).values()].reduce((a, b) => a + b, 0);
       // Up to a `seq` before the first line there is no session.

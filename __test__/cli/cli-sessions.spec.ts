@@ -127,7 +127,7 @@ describe('the text', () => {
     const directory = chats({
       'session-newest.jsonl': ofId('a'),
       'notes.jsonl': ofId('b'),
-      'session-strict.jsonl': file(start({ sessionId: 'c', model: '' })),
+      'session-strict.jsonl': file(start({ sessionId: 'c', startTime: '' })),
       'session-headless.jsonl': 'hello\n',
       'session-oldest.jsonl': corrupt('d'),
     });
@@ -147,7 +147,7 @@ describe('the text', () => {
     const directory = chats({
       'session-b.jsonl': file(start({ sessionId: 'foreign', projectHash: 'anderes' })),
       'notes.jsonl': ofId('notes', content('x')),
-      'session-c.jsonl': file(start({ sessionId: 'refused', model: '' })),
+      'session-c.jsonl': file(start({ sessionId: 'refused', startTime: '' })),
       'session-d.jsonl': ofId('older', content('x')),
     });
     expect(await shown(['sessions', directory], {}, 1)).toContain('  3  older\n');

@@ -119,7 +119,7 @@ describe('deleting', () => {
   });
 
   test('leaves what does not replay', async () => {
-    const directory = aged({ corrupt: 100 }, { corrupt: sessionWith('corrupt').replace('"provider":"anthropic"', '"provider":""') });
+    const directory = aged({ corrupt: 100 }, { corrupt: sessionWith('corrupt').replace('"provider":"anthropic"', '"provider":7') });
     const report = await keepSessions(directory, { archiveAfter: null, deleteAfter: '90d' });
     expect([report.deleted, reasonsOf(report)]).toStrictEqual([[], { corrupt: 'Unreadable' }]);
   });

@@ -482,7 +482,7 @@ describe('listCheckpoints', () => {
   });
 
   test('reads strictly, and rejects with the error of the replay', async () => {
-    const chats = projectOf({ a: sessionText('a', OWN).replace('"model":"claude-sonnet"', '"model":""') });
+    const chats = projectOf({ a: sessionText('a', OWN).replace('"model":"claude-sonnet"', '"model":7') });
     expect(await messageOf(listCheckpoints(pathIn(chats, 'a'), HASH))).toBe('Error: Invalid session_start: missing or malformed required fields');
     expect(await messageOf(listCheckpoints(pathIn(chats, 'a'), 'other'))).toContain('Error: ');
     expect(await messageOf(listCheckpoints(pathIn(chats, 'fehlt'), HASH))).toContain('ENOENT');

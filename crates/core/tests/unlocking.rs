@@ -139,7 +139,7 @@ fn recording_to_a_writer_that_is_failing_does_not_wait_for_its_lock_file() {
     record(&recorder);
     disk.removals.recv().unwrap();
     assert!(!record(&recorder) && !recorder.is_active());
-    let (missing, pending) = (recorder.missing(), recorder.pending(false));
+    let (missing, pending) = (recorder.missing(), recorder.pending());
     let SlowDisk { go_on, is_stuck, scenario, .. } = disk;
     go_on.send(()).unwrap();
     assert_eq!((missing, pending), (2, (0, 0)));

@@ -6,7 +6,7 @@ use super::Stop;
 use super::builder::{Builder, Built, Receipt, Start};
 use super::format::{ForeignFormat, Format, Lane, Opening, Record, with_format};
 use super::receipt::{Entry, Reason, Summary};
-use super::records::{Content, Found, HEAD_BYTES, Head, Layout, Records, decompressed, read_beginning};
+use super::records::{Content, Found, HEAD_BYTES, Head, Layout, Records, decompressed, is_compressed, read_beginning};
 use super::time::{UNKNOWN, time_of};
 use super::value::{Json, json_text};
 use crate::disk::OsError;
@@ -136,7 +136,7 @@ fn head_of<'a>(source: &LineSource, beginning: &'a [u8]) -> Head<'a> {
 const LINE_BYTES: usize = 4 << 10;
 
 /// Number of bytes that are read at first: enough for the `session_start` of a native session.
-const FIRST_BYTES: usize = 16 << 10;
+const FIRST_BYTES: usize = 8 << 10;
 
 /// Whether the first line is a `session_start`, so that nothing else has to be looked at.
 fn begins_as_native(source: &LineSource) -> Result<bool, ReadError> {
@@ -156,6 +156,10 @@ fn look(original: LineSource) -> Result<Looked, Stop> {
         return Ok(Looked::Other(Detected::Native, original));
     }
     let decompressed = decompressed(&original)?;
+    if decompressed.is_none() && is_compressed(&original)? {
+        // A bundle: nothing more of it is read.
+        return Ok(Looked::Other(Detected::Unknown, original));
+    }
     let source = decompressed.as_ref().unwrap_or(&original);
     let beginning = read_beginning(source)?;
     let head = head_of(source, &beginning);

@@ -68,10 +68,15 @@ pub(super) enum Content<'a> {
     TooLarge,
 }
 
+/// Whether a source begins as a zstd frame.
+pub(super) fn is_compressed(source: &LineSource) -> Result<bool, ReadError> {
+    let mut magic = [0; ZSTD_MAGIC.len()];
+    Ok(read_fully(source, &mut magic, 0)? == magic.len() && magic == ZSTD_MAGIC)
+}
+
 /// The content of a source that begins as a zstd frame. `None` for any other, and for a tar archive.
 pub(super) fn decompressed(source: &LineSource) -> Result<Option<LineSource>, Stop> {
-    let mut magic = [0; ZSTD_MAGIC.len()];
-    if read_fully(source, &mut magic, 0)? < magic.len() || magic != ZSTD_MAGIC {
+    if !is_compressed(source)? {
         return Ok(None);
     }
     let failed = |error: &io::Error| OsError::new(error, "read", None);
