@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { listSessions, searchSessions } from '../../index.js';
-import type { Progress, SearchOptions, SessionHit, SessionSearch } from '../../index.js';
+import type { Progress, SearchOptions, SessionEventType, SessionHit, SessionSearch } from '../../index.js';
 import { searchBytes } from '../support/plain-search.mjs';
 import { expectSame } from '../support/same-replay.js';
 import { PROJECT_HASH, compressed, content, file, rewind, session, sessionDirectory, start, writeSession } from '../support/session-file.js';
@@ -91,8 +91,8 @@ describe('files', () => {
       bytes: session(content('x')).length,
       hits: 1,
       unreadable: [
-        { filePath: join(directory, 'absent'), reason: `ENOENT: no such file or directory, open '${join(directory, 'absent')}'` },
-        { filePath: join(directory, 'b.jsonl'), reason: 'EISDIR: illegal operation on a directory, read' },
+        { filePath: join(directory, 'absent'), sessionId: null, reason: `ENOENT: no such file or directory, open '${join(directory, 'absent')}'` },
+        { filePath: join(directory, 'b.jsonl'), sessionId: null, reason: 'EISDIR: illegal operation on a directory, read' },
       ],
     });
   });
@@ -114,6 +114,47 @@ describe('files', () => {
   test('none are no error', async () => {
     expect(await hitsOf([], 'x')).toEqual([]);
     expect(await hitsOf(chats({}), 'x')).toEqual([]);
+  });
+});
+
+describe('items of events that edit the history', () => {
+  const item = (text: string, seq?: number) => ({ speaker: 'ai', blocks: [{ type: 'text', text }], ...(seq === undefined ? {} : { metadata: { chronology: { seq } } }) });
+  const event = (type: SessionEventType, payload: object): [SessionEventType, object] => [type, payload];
+  const found = async (path: string, options?: SearchOptions) =>
+    (await hitsOf(path, 'needle', options)).map(({ line, type, pointer, inHistory }) => [line, type, pointer, inHistory]);
+
+  test('are found where they stand, and current as the history is at the end', async () => {
+    const path = writeSession(session(
+      event('content', { content: item('old needle', 1) }),
+      event('content', { content: item('kept needle', 2) }),
+      event('density_mutation', { removedSeqs: [], replacements: [{ replacedSeq: 7, replacement: item('lost needle') }, { replacedSeq: 1, replacement: item('new needle') }] }),
+      event('synthetic_insert', { content: item('put needle', 3), chronologySeq: 3, afterSeq: 2 }),
+      event('synthetic_insert', { content: item('stray needle', 4), chronologySeq: 4, afterSeq: 99 }),
+      event('synthetic_insert', { content: { ...item('malformed needle'), speaker: 'robot' }, chronologySeq: 4, afterSeq: 2 }),
+      event('chronology_bind', { rowIndex: 1, chronology: { seq: 9, userTurn: 1, step: 1, recordedAt: 1 } }),
+      event('chronology_bind', { rowIndex: 2, chronology: { seq: 8, userTurn: 1, step: 1, recordedAt: 1 }, content: item('bound needle') }),
+    ));
+    const all = [
+      [2, 'content', '/content/blocks/0/text', false],
+      [3, 'content', '/content/blocks/0/text', true],
+      [4, 'density_mutation', '/replacements/0/replacement/blocks/0/text', false],
+      [4, 'density_mutation', '/replacements/1/replacement/blocks/0/text', true],
+      [5, 'synthetic_insert', '/content/blocks/0/text', false],
+      [6, 'synthetic_insert', '/content/blocks/0/text', false],
+      [9, 'chronology_bind', '/content/blocks/0/text', true],
+    ];
+    expect(await found(path)).toEqual(all);
+    expect(await found(path, { history: 'current' })).toEqual(all.filter(([, , , inHistory]) => inHistory));
+  });
+
+  test('of a purge are its whole history', async () => {
+    const purge = event('semantic_media_purge', { history: [item('hay'), item('needle'), item('a needle')], frontier: { contentIndex: 0, blockIndex: 0 } });
+    const path = writeSession(session(content('needle'), purge, rewind(1)));
+    expect(await found(path)).toEqual([
+      [2, 'content', '/content/blocks/0/text', false],
+      [3, 'semantic_media_purge', '/history/1/blocks/0/text', true],
+      [3, 'semantic_media_purge', '/history/2/blocks/0/text', false],
+    ]);
   });
 });
 
