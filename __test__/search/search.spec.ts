@@ -1,10 +1,10 @@
 // searchSessions: which files are searched, in which order, how far ahead, and how a search ends.
 
-import { appendFileSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, mkdirSync, readdirSync, readlinkSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { listSessions, searchSessions } from '../../index.js';
+import { archiveSession, listSessions, searchSessions } from '../../index.js';
 import type { Progress, SearchOptions, SessionEventType, SessionHit, SessionSearch } from '../../index.js';
 import { searchBytes } from '../support/plain-search.mjs';
 import { expectSame } from '../support/same-replay.js';
@@ -117,6 +117,57 @@ describe('files', () => {
   });
 });
 
+describe('archived sessions', () => {
+  test('are found where their files were, and told', async () => {
+    const directory = chats({ 'a.jsonl': session(content('x')), 'b.jsonl': session(content('x')), 'c.jsonl': session(content('x')) });
+    await archiveSession(join(directory, 'b.jsonl'));
+    const search = searchSessions(directory, 'x');
+    const hits = await all(search);
+    expect(hits.map(({ filePath, archived }) => [relative(directory, filePath), archived])).toEqual([['a.jsonl', false], ['b.jsonl.zst', true], ['c.jsonl', false]]);
+    expect(hits.map(({ filePath: _, archived: __, ...hit }) => hit)).toEqual(Array(3).fill({ ...searchBytes(Buffer.from(session(content('x'))), 'x')[0] }));
+    expect(search.summary).toMatchObject({ sessions: 3, bytes: 3 * session(content('x')).length, unreadable: [] });
+  });
+
+  test('are found by the name of the session and by their own, once', async () => {
+    const directory = chats({ 'a.jsonl': session(content('x')) });
+    const path = join(directory, 'a.jsonl');
+    await archiveSession(path);
+    for (const given of [path, `${path}.zst`]) {
+      expect(await hitsOf([given, directory, `${path}.zst`, path], 'x')).toMatchObject([{ filePath: given, archived: true }]);
+    }
+  });
+
+  test('whose files are there too are passed over', async () => {
+    const directory = chats({ 'a.jsonl': session(content('archived x')) });
+    const path = join(directory, 'a.jsonl');
+    await archiveSession(path);
+    writeFileSync(path, session(content('x'), content('x')));
+    expect(await hitsOf(directory, 'x')).toMatchObject([{ filePath: path, archived: false, snippet: 'x' }, { line: 3 }]);
+    expect(await hitsOf(`${path}.zst`, 'x')).toMatchObject([{ archived: true, snippet: 'archived x' }]);
+  });
+
+  test('that are damaged are searched up to the damage', async () => {
+    const directory = chats({ 'a.jsonl': large() });
+    await archiveSession(join(directory, 'a.jsonl'));
+    const archive = join(directory, 'a.jsonl.zst');
+    const whole = await hitsOf(archive, 'needle');
+    // Behind the first frame.
+    truncateSync(archive, statSync(archive).size - 100);
+    const search = searchSessions(archive, 'needle');
+    const found = await all(search);
+    expect(found.length).toBeGreaterThan(0);
+    expect(found.map(({ line }) => line)).toEqual(whole.slice(0, found.length).map(({ line }) => line));
+    expect(found.length).toBeLessThan(whole.length);
+    expect(search.summary.unreadable).toEqual([]);
+  });
+
+  test('are no receipts of imports', async () => {
+    const directory = chats({ 'a.jsonl': session(content('x')) });
+    copyFileSync(join(directory, 'a.jsonl'), join(directory, 'a.receipt.jsonl'));
+    expect(namesOf(await hitsOf(directory, 'x'), directory)).toEqual(['a.jsonl']);
+  });
+});
+
 describe('items of events that edit the history', () => {
   const item = (text: string, seq?: number) => ({ speaker: 'ai', blocks: [{ type: 'text', text }], ...(seq === undefined ? {} : { metadata: { chronology: { seq } } }) });
   const event = (type: SessionEventType, payload: object): [SessionEventType, object] => [type, payload];
@@ -164,9 +215,11 @@ describe('a large file', () => {
   test.each<SearchOptions>([{}, { history: 'current' }, { speaker: 'ai' }, { limit: 3 }])('has the hits of a plain loop with %j', async (options) => {
     const path = writeSession(text);
     const expected = searchBytes(Buffer.from(text), 'needle', options).slice(0, options.limit);
-    const found = (await hitsOf(path, 'needle', options)).map(({ filePath: _, archived: __, ...hit }) => hit);
-    expectSame(found, expected, { keyOrder: false });
-    expect(found.length).toBeGreaterThan(0);
+    expect(expected.length).toBeGreaterThan(0);
+    for (const archived of [false, true]) {
+      if (archived) await archiveSession(path);
+      expectSame(await hitsOf(path, 'needle', options), expected.map((hit) => ({ filePath: path, archived, ...hit })), { keyOrder: false });
+    }
   });
 
   test('of lines without an end has its hits', async () => {

@@ -40,6 +40,8 @@ pub struct Part {
     pub file: usize,
     /// The id of the session as JSON; `None` if the file has no valid start, or no hits.
     pub session_id: Option<Box<[u8]>>,
+    /// Whether it is an archived session.
+    pub is_archived: bool,
     /// The hits, in order.
     pub hits: Vec<Hit>,
     /// What became of the file; `None` if there are more parts.
@@ -49,7 +51,7 @@ pub struct Part {
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It was searched up to this size in bytes.
+    /// It was searched up to this size in bytes, that of the session if it is an archive.
     Searched(u64),
     /// It is not of the project that is searched, or it has gone.
     LeftOut,
@@ -191,7 +193,7 @@ struct Opened {
     session_id: Option<Box<[u8]>>,
 }
 
-/// Opens a session file. The only place that does, whatever its form.
+/// Opens a session file, or the archive that stands for it. The only place that does, whatever its form.
 fn open(path: &Path) -> Result<LineSource, ReadError> {
     LineSource::open_unread(path).map(LineSource::as_opened)
 }
@@ -241,8 +243,8 @@ impl FileScanner {
         if !scanned.hits.is_empty() && session_id.is_none() {
             session_id = session(&mut self.scanner, &source).ok().flatten().map(|session| session.id);
         }
-        let fate = fate_of(scanned.failure.as_ref(), size);
-        Some(Scan::Whole(Part { file, session_id, hits: scanned.hits, fate: Some(fate) }))
+        let (fate, is_archived) = (fate_of(scanned.failure.as_ref(), size), source.archived_bytes().is_some());
+        Some(Scan::Whole(Part { file, session_id, is_archived, hits: scanned.hits, fate: Some(fate) }))
     }
 }
 
@@ -352,6 +354,7 @@ impl LargeFile {
             self.opened.session_id = session.ok().flatten().map(|session| session.id);
         }
         let fate = is_last.then(|| fate_of(failure.as_ref(), self.opened.source.size()));
-        Part { file: self.file, session_id: self.opened.session_id.clone(), hits, fate }
+        let is_archived = self.opened.source.archived_bytes().is_some();
+        Part { file: self.file, session_id: self.opened.session_id.clone(), is_archived, hits, fate }
     }
 }
