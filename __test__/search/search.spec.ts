@@ -2,9 +2,10 @@
 
 import { appendFileSync, copyFileSync, mkdirSync, readdirSync, readlinkSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { archiveSession, listSessions, searchSessions } from '../../index.js';
+import { archiveSession, listSessions, readSessionRecords, searchSessions } from '../../index.js';
 import type { Progress, SearchOptions, SessionEventType, SessionHit, SessionSearch } from '../../index.js';
 import { searchBytes } from '../support/plain-search.mjs';
 import { expectSame } from '../support/same-replay.js';
@@ -165,6 +166,44 @@ describe('archived sessions', () => {
     const directory = chats({ 'a.jsonl': session(content('x')) });
     copyFileSync(join(directory, 'a.jsonl'), join(directory, 'a.receipt.jsonl'));
     expect(namesOf(await hitsOf(directory, 'x'), directory)).toEqual(['a.jsonl']);
+  });
+});
+
+describe('sessions of other programs', () => {
+  const agents = fileURLToPath(new URL('../../crates/core/tests/agents/', import.meta.url));
+  /** The hits in what a session becomes. */
+  async function expectedOf(path: string, query: string, options?: SearchOptions) {
+    const lines: string[] = [];
+    for await (const { record } of readSessionRecords(path)) lines.push(`${JSON.stringify(record)}\n`);
+    return searchBytes(Buffer.from(lines.join('')), query, options).map((hit) => ({ filePath: path, archived: false, ...hit }));
+  }
+
+  test.each(['claude-mixed.jsonl', 'claude-branches.jsonl', 'codex-rollback.jsonl'])('are searched as what they become: %s', async (name) => {
+    const path = join(agents, 'made', name);
+    for (const options of [{}, { history: 'current' }, { speaker: 'human' }] satisfies SearchOptions[]) {
+      const search = searchSessions(path, 'e', options);
+      const hits = await all(search);
+      expectSame(hits, await expectedOf(path, 'e', options), { keyOrder: false });
+      expect(hits.length).toBeGreaterThan(0);
+      expect(search.summary).toEqual({ sessions: 1, bytes: statSync(path).size, hits: hits.length, unreadable: [] });
+    }
+  });
+
+  test('in a directory are searched too', async () => {
+    const directory = chats({ 'a.jsonl': session(content('hello')) });
+    copyFileSync(join(agents, 'made', 'claude-mixed.jsonl'), join(directory, 'claude.jsonl'));
+    const found = new Set((await hitsOf(directory, 'hello')).map(({ filePath, sessionId }) => `${relative(directory, filePath)} ${sessionId}`));
+    expect([...found]).toEqual(['claude.jsonl s-claude', 'a.jsonl 71e871bd-70f9-4b2e-90d9-a15ea3fcfa19']);
+  });
+
+  test('can be given with one of their conversations', async () => {
+    const path = `${join(agents, 'made', 'claude-mixed.jsonl')}#ag1`;
+    const hits = await hitsOf(path, 'e');
+    expectSame(hits, await expectedOf(path, 'e'), { keyOrder: false });
+    expect(hits[0]).toMatchObject({ filePath: path, sessionId: 'agent-ag1' });
+    const search = searchSessions(path.replace('ag1', 'ag2'), 'e');
+    expect(await all(search)).toEqual([]);
+    expect(search.summary.unreadable).toMatchObject([{ reason: 'No conversation ag2' }]);
   });
 });
 

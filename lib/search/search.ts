@@ -77,7 +77,7 @@ export interface SessionHit {
   sessionId: string | null
   /** Whether the session is archived. */
   archived: boolean
-  /** The number of the line in the file, from 1. */
+  /** The number of the line in the file, from 1; of the session of another program, in what it becomes. */
   line: number
   /** The `seq` of the record; `null` if that is not a number. */
   seq: number | null
@@ -144,8 +144,8 @@ const PROGRESS_MS = 100
  * the loop ends the search and closes its files. A file that grows is searched up to the size that it had when it was opened; one that disappears is left
  * out. The memory does not depend on the size of the files, but on that of their longest line.
  *
- * @param where - Directories, whose sessions are searched, archived ones too, except for those in subdirectories; and files. Files come first, in the
- * given order, then those of all directories together. A file that is given twice is searched once. Files of a directory that were modified in the same
+ * @param where - Directories, whose sessions are searched, archived ones and those of other programs too, except for those in subdirectories; and files,
+ * of foreign sessions also `PATH#CONVERSATION`. Files come first, in the given order, then those of all directories together. A file that is given twice is searched once. Files of a directory that were modified in the same
  * millisecond and are no sessions follow those that are.
  * @param query - A literal, found as by `String.prototype.indexOf`, or a regular expression. A lone surrogate in it matches itself; in a regular
  * expression the characters U+10F800 to U+10FFFF stand for lone surrogates too.

@@ -69,7 +69,7 @@ pub fn open_converted(
 }
 
 /// The file and the conversation of a path with the form `PATH#CONVERSATION`, if that file exists.
-pub(super) fn split(path: &Path) -> Option<(PathBuf, String)> {
+pub fn split(path: &Path) -> Option<(PathBuf, String)> {
     let (file, conversation) = path.to_str()?.rsplit_once('#')?;
     (!conversation.is_empty() && files::is_file(Path::new(file))).then(|| (file.into(), conversation.to_owned()))
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::archived::{is_archive_name, resolve, session_of};
 use crate::disk::{OsError, files};
+use crate::foreign::split;
 use crate::session::modified;
 
 /// The end of the names of session files.
@@ -36,10 +37,14 @@ pub enum Found {
     Unreadable(OsError),
 }
 
-/// Finds the session files at a path: that file or the archive that stands for it, or those of that directory.
+/// Finds the session files at a path: that file or the archive that stands for it, a conversation of a foreign session, or those of that directory.
 pub fn find_files(path: &Path) -> Found {
     let at = resolve(path);
-    let found = match files::metadata(&at) {
+    let found = files::metadata(&at).or_else(|missing| match split(path) {
+        Some((file, _)) => files::metadata(&file),
+        None => Err(missing),
+    });
+    let found = match found {
         Ok(found) if found.is_directory() => return files_in(path).map_or_else(Found::Unreadable, Found::Directory),
         Ok(found) => found,
         Err(error) => return Found::Unreadable(error),
