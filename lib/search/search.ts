@@ -145,8 +145,8 @@ const PROGRESS_MS = 100
  * out. The memory does not depend on the size of the files, but on that of their longest line.
  *
  * @param where - Directories, whose sessions are searched, archived ones and those of other programs too, except for those in subdirectories; and files,
- * of foreign sessions also `PATH#CONVERSATION`. Files come first, in the given order, then those of all directories together. A file that is given twice is searched once. Files of a directory that were modified in the same
- * millisecond and are no sessions follow those that are.
+ * of other programs also `PATH#CONVERSATION`. Files come first, in the given order, then those of all directories together. A file that is given twice is
+ * searched once. Files of a directory that were modified in the same millisecond and are no sessions follow those that are.
  * @param query - A literal, found as by `String.prototype.indexOf`, or a regular expression. A lone surrogate in it matches itself; in a regular
  * expression the characters U+10F800 to U+10FFFF stand for lone surrogates too.
  * @returns A search that yields the hits. It throws the `reason` of an aborted signal, the error that `onProgress` threw, or an error with the code

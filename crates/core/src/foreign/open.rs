@@ -22,6 +22,7 @@ pub enum Foreign {
 }
 
 /// An open session.
+#[expect(clippy::large_enum_variant, reason = "the large variant is the usual one, and lives shortly")]
 pub enum Opened {
     /// A file that is read as it is.
     Native(LineSource),
