@@ -61,15 +61,17 @@ pub fn search_query_fault(query: Utf16String, regex: bool, case: String) -> Opti
     Query::new(&query, query_options(regex, &case)).err().map(|error| error.to_string())
 }
 
-/// The result is an array with an element for each path: for a file, an array of its size in bytes and its time of modification in milliseconds; for a
-/// directory, an object whose `files` are arrays of name, size and time of its session files, sorted by name; or a string with the reason why it can't
+/// The result is an array with an element for each path: for a file, an array of its size in bytes, its time of modification in milliseconds, and
+/// whether the archive that stands for it was found instead; for a directory, an object whose `files` are arrays of name, size and time of its session files, sorted by name; or a string with the reason why it can't
 /// be read. The paths are separated by NULs, which no path contains.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
 pub fn find_session_files(paths: String) -> AsyncTask<PoolJob> {
     PoolJob::start(move || {
         JobEnd::done(|json| {
             json.array(paths.split('\0'), |json, path| match find_files(path.as_ref()) {
-                Found::File(ListedFile { size, modified, .. }) => json.value(&(size, modified)),
+                Found::File(ListedFile { size, modified, is_stand_in, .. }) => {
+                    json.value(&(size, modified, is_stand_in))
+                }
                 Found::Directory(files) => {
                     json.open();
                     let files: Vec<_> = files.iter().map(|file| (&file.name, file.size, file.modified)).collect();
@@ -100,8 +102,8 @@ impl NativeSearch {
     }
 
     /// Starts a job that finds the next hits. Its only batch is its end. `parts` are the files that they are in, each an array: its index, the session's
-    /// id or null, the number of its hits among `hits`, and what became of it: null if there are more hits, its size in bytes if it was searched, a
-    /// reason why it could not be read, or false if it was left out. A hit is an array of the members of a `SessionHit` from `line` on.
+    /// id or null, the number of its hits among `hits`, what became of it: null if there are more hits, its size in bytes if it was searched, a reason
+    /// why it could not be read, or false if it was left out; and whether it is archived. A hit is an array of the members of a `SessionHit` from `line` on.
     #[napi(catch_unwind)]
     pub fn next(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
         self.pages.next(on_ready)
@@ -138,8 +140,8 @@ pub struct Request {
     options: Box<NativeSearchOptions>,
 }
 
-/// The index of a file, the id of its session, the hits that were in no page yet, and what became of the file.
-type Rest = (usize, Option<Box<[u8]>>, IntoIter<Hit>, Option<Fate>);
+/// A part, and those of its hits that were in no page yet.
+type Rest = (Part, IntoIter<Hit>);
 
 /// A search that has begun.
 pub struct Searching {
@@ -165,14 +167,15 @@ impl Paged for Searching {
     fn next_page(&mut self) -> JobEnd {
         let (mut page, begun) = (Page::default(), Instant::now());
         while !self.cancellation.is_cancelled() && !page.is_full() && begun.elapsed() < PAGE_EVERY {
-            if let Some((file, session_id, hits, fate)) = self.rest.take() {
-                self.rest = page.add(file, session_id, hits, fate);
+            if let Some((part, hits)) = self.rest.take() {
+                self.rest = page.add(part, hits);
                 continue;
             }
             let is_empty = page.count == 0;
             match if is_empty { self.search.next_part() } else { self.search.ready_part() } {
-                Some(Part { file, session_id, hits, fate }) => {
-                    self.rest = page.add(file, session_id, hits.into_iter(), fate);
+                Some(mut part) => {
+                    let hits = take(&mut part.hits).into_iter();
+                    self.rest = page.add(part, hits);
                 }
                 None => {
                     self.is_over = is_empty;
@@ -246,13 +249,7 @@ impl Page {
     }
 
     /// Adds hits of a part while there is room. Returns the part if there are more.
-    fn add(
-        &mut self,
-        file: usize,
-        session_id: Option<Box<[u8]>>,
-        mut hits: IntoIter<Hit>,
-        fate: Option<Fate>,
-    ) -> Option<Rest> {
+    fn add(&mut self, part: Part, mut hits: IntoIter<Hit>) -> Option<Rest> {
         let before = self.count;
         while self.bytes() < PAGE_BYTES
             && let Some(hit) = hits.next()
@@ -265,20 +262,22 @@ impl Page {
         self.files += usize::from(self.count > before);
         let is_whole = hits.len() == 0;
         self.parts.syntax(if self.parts.bytes() == 0 { "[" } else { ",[" });
-        self.parts.value(&file);
+        self.parts.value(&part.file);
         self.parts.syntax(",");
-        self.parts.raw(session_id.as_deref().unwrap_or(b"null"));
+        self.parts.raw(part.session_id.as_deref().unwrap_or(b"null"));
         self.parts.syntax(",");
         self.parts.value(&(self.count - before));
         self.parts.syntax(",");
-        match fate.as_ref().filter(|_| is_whole) {
+        match part.fate.as_ref().filter(|_| is_whole) {
             None => self.parts.syntax("null"),
             Some(Fate::Searched(bytes)) => self.parts.value(bytes),
             Some(Fate::LeftOut) => self.parts.syntax("false"),
             Some(Fate::Unreadable(reason)) => self.parts.value(reason),
         }
+        self.parts.syntax(",");
+        self.parts.value(&part.is_archived);
         self.parts.syntax("]");
-        (!is_whole).then_some((file, session_id, hits, fate))
+        (!is_whole).then_some((part, hits))
     }
 
     fn finish(mut self, is_last: bool) -> JobEnd {

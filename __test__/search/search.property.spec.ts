@@ -3,7 +3,7 @@
 import { writeFileSync, utimesSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { searchSessions } from '../../index.js';
+import { archiveSession, searchSessions } from '../../index.js';
 import type { SearchOptions, SessionHit } from '../../index.js';
 import { anyFile } from '../support/line-arbitraries.js';
 import { searchBytes } from '../support/plain-search.mjs';
@@ -50,21 +50,32 @@ describe('the hits in a file are those of a plain loop', () => {
   });
 });
 
-test.prop([fc.array(fc.tuple(searchedFile, fc.nat({ max: 3 })), { minLength: 1, maxLength: 6 }), searchedQuery, fc.integer({ min: 1, max: 8 })], runs(60))(
-  'hits come file by file, the newest first, and a limit keeps the first ones',
+/** Archives a file that is a session. Returns the path of what there is then. */
+async function archiveIfSession(session: string): Promise<string> {
+  try {
+    return (await archiveSession(session)).filePath;
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'NotASession' });
+    return session;
+  }
+}
+
+test.prop([fc.array(fc.tuple(searchedFile, fc.nat({ max: 3 }), fc.boolean()), { minLength: 1, maxLength: 6 }), searchedQuery, fc.integer({ min: 1, max: 8 })], runs(60))(
+  'hits come file by file, archived or not, the newest first, and a limit keeps the first ones',
   async (files, query, limit) => {
     const directory = join(sessionDirectory(), 'many');
     mkdirSync(directory);
     try {
       const times = new Map<string, number>();
       const expected = new Map<string, object[]>();
-      files.forEach(([bytes, time], index) => {
-        const path = join(directory, `${index}.jsonl`);
-        writeFileSync(path, bytes);
-        utimesSync(path, time, time);
+      for (const [index, [bytes, time, isArchived]] of files.entries()) {
+        const session = join(directory, `${index}.jsonl`);
+        writeFileSync(session, bytes);
+        utimesSync(session, time, time);
+        const path = isArchived ? await archiveIfSession(session) : session;
         times.set(path, time);
-        expected.set(path, expectedOf(path, bytes, query));
-      });
+        expected.set(path, expectedOf(path, bytes, query).map((hit) => ({ ...hit, archived: path !== session })));
+      }
       const found = await hitsOf(directory, query);
       const order = [...new Set(found.map(({ filePath }) => filePath))];
       const modified = order.map((path) => times.get(path)!);

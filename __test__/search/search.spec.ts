@@ -1,11 +1,12 @@
 // searchSessions: which files are searched, in which order, how far ahead, and how a search ends.
 
-import { appendFileSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, mkdirSync, readdirSync, readlinkSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { listSessions, searchSessions } from '../../index.js';
-import type { Progress, SearchOptions, SessionHit, SessionSearch } from '../../index.js';
+import { archiveSession, listSessions, readSessionRecords, searchSessions } from '../../index.js';
+import type { Progress, SearchOptions, SessionEventType, SessionHit, SessionSearch } from '../../index.js';
 import { searchBytes } from '../support/plain-search.mjs';
 import { expectSame } from '../support/same-replay.js';
 import { PROJECT_HASH, compressed, content, file, rewind, session, sessionDirectory, start, writeSession } from '../support/session-file.js';
@@ -91,8 +92,8 @@ describe('files', () => {
       bytes: session(content('x')).length,
       hits: 1,
       unreadable: [
-        { filePath: join(directory, 'absent'), reason: `ENOENT: no such file or directory, open '${join(directory, 'absent')}'` },
-        { filePath: join(directory, 'b.jsonl'), reason: 'EISDIR: illegal operation on a directory, read' },
+        { filePath: join(directory, 'absent'), sessionId: null, reason: `ENOENT: no such file or directory, open '${join(directory, 'absent')}'` },
+        { filePath: join(directory, 'b.jsonl'), sessionId: null, reason: 'EISDIR: illegal operation on a directory, read' },
       ],
     });
   });
@@ -117,15 +118,147 @@ describe('files', () => {
   });
 });
 
+describe('archived sessions', () => {
+  test('are found where their files were, and told', async () => {
+    const directory = chats({ 'a.jsonl': session(content('x')), 'b.jsonl': session(content('x')), 'c.jsonl': session(content('x')) });
+    await archiveSession(join(directory, 'b.jsonl'));
+    const search = searchSessions(directory, 'x');
+    const hits = await all(search);
+    expect(hits.map(({ filePath, archived }) => [relative(directory, filePath), archived])).toEqual([['a.jsonl', false], ['b.jsonl.zst', true], ['c.jsonl', false]]);
+    expect(hits.map(({ filePath: _, archived: __, ...hit }) => hit)).toEqual(Array(3).fill({ ...searchBytes(Buffer.from(session(content('x'))), 'x')[0] }));
+    expect(search.summary).toMatchObject({ sessions: 3, bytes: 3 * session(content('x')).length, unreadable: [] });
+  });
+
+  test('are found by the name of the session and by their own, once', async () => {
+    const directory = chats({ 'a.jsonl': session(content('x')) });
+    const path = join(directory, 'a.jsonl');
+    await archiveSession(path);
+    for (const given of [path, `${path}.zst`]) {
+      expect(await hitsOf([given, directory, `${path}.zst`, path], 'x')).toMatchObject([{ filePath: given, archived: true }]);
+    }
+  });
+
+  test('whose files are there too are passed over', async () => {
+    const directory = chats({ 'a.jsonl': session(content('archived x')) });
+    const path = join(directory, 'a.jsonl');
+    await archiveSession(path);
+    writeFileSync(path, session(content('x'), content('x')));
+    expect(await hitsOf(directory, 'x')).toMatchObject([{ filePath: path, archived: false, snippet: 'x' }, { line: 3 }]);
+    expect(await hitsOf(`${path}.zst`, 'x')).toMatchObject([{ archived: true, snippet: 'archived x' }]);
+  });
+
+  test('that are damaged are searched up to the damage', async () => {
+    const directory = chats({ 'a.jsonl': large() });
+    await archiveSession(join(directory, 'a.jsonl'));
+    const archive = join(directory, 'a.jsonl.zst');
+    const whole = await hitsOf(archive, 'needle');
+    // Behind the first frame.
+    truncateSync(archive, statSync(archive).size - 100);
+    const search = searchSessions(archive, 'needle');
+    const found = await all(search);
+    expect(found.length).toBeGreaterThan(0);
+    expect(found.map(({ line }) => line)).toEqual(whole.slice(0, found.length).map(({ line }) => line));
+    expect(found.length).toBeLessThan(whole.length);
+    expect(search.summary.unreadable).toEqual([]);
+  });
+
+  test('are no receipts of imports', async () => {
+    const directory = chats({ 'a.jsonl': session(content('x')) });
+    copyFileSync(join(directory, 'a.jsonl'), join(directory, 'a.receipt.jsonl'));
+    expect(namesOf(await hitsOf(directory, 'x'), directory)).toEqual(['a.jsonl']);
+  });
+});
+
+describe('sessions of other programs', () => {
+  const agents = fileURLToPath(new URL('../../crates/core/tests/agents/', import.meta.url));
+  /** The hits in what a session becomes. */
+  async function expectedOf(path: string, query: string, options?: SearchOptions) {
+    const lines: string[] = [];
+    for await (const { record } of readSessionRecords(path)) lines.push(`${JSON.stringify(record)}\n`);
+    return searchBytes(Buffer.from(lines.join('')), query, options).map((hit) => ({ filePath: path, archived: false, ...hit }));
+  }
+
+  test.each(['claude-mixed.jsonl', 'claude-branches.jsonl', 'codex-rollback.jsonl'])('are searched as what they become: %s', async (name) => {
+    const path = join(agents, 'made', name);
+    for (const options of [{}, { history: 'current' }, { speaker: 'human' }] satisfies SearchOptions[]) {
+      const search = searchSessions(path, 'e', options);
+      const hits = await all(search);
+      expectSame(hits, await expectedOf(path, 'e', options), { keyOrder: false });
+      expect(hits.length).toBeGreaterThan(0);
+      expect(search.summary).toEqual({ sessions: 1, bytes: statSync(path).size, hits: hits.length, unreadable: [] });
+    }
+  });
+
+  test('in a directory are searched too', async () => {
+    const directory = chats({ 'a.jsonl': session(content('hello')) });
+    copyFileSync(join(agents, 'made', 'claude-mixed.jsonl'), join(directory, 'claude.jsonl'));
+    const found = new Set((await hitsOf(directory, 'hello')).map(({ filePath, sessionId }) => `${relative(directory, filePath)} ${sessionId}`));
+    expect([...found]).toEqual(['claude.jsonl s-claude', 'a.jsonl 71e871bd-70f9-4b2e-90d9-a15ea3fcfa19']);
+  });
+
+  test('can be given with one of their conversations', async () => {
+    const path = `${join(agents, 'made', 'claude-mixed.jsonl')}#ag1`;
+    const hits = await hitsOf(path, 'e');
+    expectSame(hits, await expectedOf(path, 'e'), { keyOrder: false });
+    expect(hits[0]).toMatchObject({ filePath: path, sessionId: 'agent-ag1' });
+    const search = searchSessions(path.replace('ag1', 'ag2'), 'e');
+    expect(await all(search)).toEqual([]);
+    expect(search.summary.unreadable).toMatchObject([{ reason: 'No conversation ag2' }]);
+  });
+});
+
+describe('items of events that edit the history', () => {
+  const item = (text: string, seq?: number) => ({ speaker: 'ai', blocks: [{ type: 'text', text }], ...(seq === undefined ? {} : { metadata: { chronology: { seq } } }) });
+  const event = (type: SessionEventType, payload: object): [SessionEventType, object] => [type, payload];
+  const found = async (path: string, options?: SearchOptions) =>
+    (await hitsOf(path, 'needle', options)).map(({ line, type, pointer, inHistory }) => [line, type, pointer, inHistory]);
+
+  test('are found where they stand, and current as the history is at the end', async () => {
+    const path = writeSession(session(
+      event('content', { content: item('old needle', 1) }),
+      event('content', { content: item('kept needle', 2) }),
+      event('density_mutation', { removedSeqs: [], replacements: [{ replacedSeq: 7, replacement: item('lost needle') }, { replacedSeq: 1, replacement: item('new needle') }] }),
+      event('synthetic_insert', { content: item('put needle', 3), chronologySeq: 3, afterSeq: 2 }),
+      event('synthetic_insert', { content: item('stray needle', 4), chronologySeq: 4, afterSeq: 99 }),
+      event('synthetic_insert', { content: { ...item('malformed needle'), speaker: 'robot' }, chronologySeq: 4, afterSeq: 2 }),
+      event('chronology_bind', { rowIndex: 1, chronology: { seq: 9, userTurn: 1, step: 1, recordedAt: 1 } }),
+      event('chronology_bind', { rowIndex: 2, chronology: { seq: 8, userTurn: 1, step: 1, recordedAt: 1 }, content: item('bound needle') }),
+    ));
+    const all = [
+      [2, 'content', '/content/blocks/0/text', false],
+      [3, 'content', '/content/blocks/0/text', true],
+      [4, 'density_mutation', '/replacements/0/replacement/blocks/0/text', false],
+      [4, 'density_mutation', '/replacements/1/replacement/blocks/0/text', true],
+      [5, 'synthetic_insert', '/content/blocks/0/text', false],
+      [6, 'synthetic_insert', '/content/blocks/0/text', false],
+      [9, 'chronology_bind', '/content/blocks/0/text', true],
+    ];
+    expect(await found(path)).toEqual(all);
+    expect(await found(path, { history: 'current' })).toEqual(all.filter(([, , , inHistory]) => inHistory));
+  });
+
+  test('of a purge are its whole history', async () => {
+    const purge = event('semantic_media_purge', { history: [item('hay'), item('needle'), item('a needle')], frontier: { contentIndex: 0, blockIndex: 0 } });
+    const path = writeSession(session(content('needle'), purge, rewind(1)));
+    expect(await found(path)).toEqual([
+      [2, 'content', '/content/blocks/0/text', false],
+      [3, 'semantic_media_purge', '/history/1/blocks/0/text', true],
+      [3, 'semantic_media_purge', '/history/2/blocks/0/text', false],
+    ]);
+  });
+});
+
 describe('a large file', () => {
   const text = large();
 
   test.each<SearchOptions>([{}, { history: 'current' }, { speaker: 'ai' }, { limit: 3 }])('has the hits of a plain loop with %j', async (options) => {
     const path = writeSession(text);
     const expected = searchBytes(Buffer.from(text), 'needle', options).slice(0, options.limit);
-    const found = (await hitsOf(path, 'needle', options)).map(({ filePath: _, archived: __, ...hit }) => hit);
-    expectSame(found, expected, { keyOrder: false });
-    expect(found.length).toBeGreaterThan(0);
+    expect(expected.length).toBeGreaterThan(0);
+    for (const archived of [false, true]) {
+      if (archived) await archiveSession(path);
+      expectSame(await hitsOf(path, 'needle', options), expected.map((hit) => ({ filePath: path, archived, ...hit })), { keyOrder: false });
+    }
   });
 
   test('of lines without an end has its hits', async () => {

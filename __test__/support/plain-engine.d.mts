@@ -21,3 +21,5 @@ export declare function titleOfBytes(bytes: Uint8Array): string | null | undefin
 export declare function headerOfBytes(bytes: Uint8Array): SessionStartPayload | null;
 
 export declare function recordsOfBytes(bytes: Uint8Array, options?: { strict?: boolean }): SessionLine[];
+
+export declare function finalPlacesOfBytes(bytes: Uint8Array): { line: number; pointer: string }[];

@@ -109,10 +109,17 @@ export function recordsOfBytes(bytes, { strict = false } = {}) {
     const status = statusOf(fold, text, at + 1 === count);
     return { line: at + 1, offset, length, record, status };
   });
-  const remaining = new Set(fold.history.map((item) => fold.lineOf.get(item)));
+  const remaining = new Set(fold.history.map((item) => fold.placeOf.get(item).line));
   return records.map((record) =>
     record.status === 'ok' && hasItems(record.record) ? { ...record, inHistory: remaining.has(record.line) } : record,
   );
+}
+
+/** Where the items of the history at the end of a file of these bytes are: their lines, and their JSON pointers in the payloads. */
+export function finalPlacesOfBytes(bytes) {
+  const fold = startFold(undefined, {});
+  for (const line of decodedLines(bytes)) foldLine(fold, line);
+  return fold.history.map((item) => fold.placeOf.get(item));
 }
 
 /** Whether an event that fits has items. */
@@ -208,8 +215,8 @@ function startFold(expectedProjectHash, { throughSeq = Infinity, auditTrail = fa
     ancestry: undefined,
     checkpointEvents: [],
     semanticMediaPurgeFrontier: undefined,
-    // The line that each item of the history stands in.
-    lineOf: new WeakMap(),
+    // The line that each item of the history stands in, and its JSON pointer in the payload.
+    placeOf: new WeakMap(),
     eventCount: 0,
     unknown: 0,
     unknownEvents: new Map(),
@@ -352,7 +359,7 @@ const EFFECTS = new Map([
     'content',
     (fold, { content }) => {
       if (!isItem(fold, content)) return false;
-      fold.history.push(placed(fold, content));
+      fold.history.push(placed(fold, content, '/content'));
       return true;
     },
   ],
@@ -360,7 +367,7 @@ const EFFECTS = new Map([
     'compressed',
     (fold, { summary, itemsCompressed }) => {
       if (!isItem(fold, summary) || typeof itemsCompressed !== 'number') return false;
-      fold.history = [placed(fold, summary)];
+      fold.history = [placed(fold, summary, '/summary')];
       return true;
     },
   ],
@@ -383,11 +390,12 @@ const EFFECTS = new Map([
       if (!Array.isArray(removedSeqs) || !removedSeqs.every(isSequence)) return false;
       if (!Array.isArray(replacements) || !replacements.every(isReplacement)) return false;
       const removed = new Set(removedSeqs);
-      const replaced = new Map(replacements.map(({ replacedSeq, replacement }) => [replacedSeq, replacement]));
+      const replaced = new Map(replacements.map(({ replacedSeq, replacement }, index) => [replacedSeq, { replacement, index }]));
       fold.history = fold.history.flatMap((item) => {
         const key = keyOf(item);
-        if (replaced.has(key)) return [placed(fold, withMarker(replaced.get(key), item.metadata.chronology))];
-        return removed.has(key) ? [] : [item];
+        if (!replaced.has(key)) return removed.has(key) ? [] : [item];
+        const { replacement, index } = replaced.get(key);
+        return [placed(fold, withMarker(replacement, item.metadata.chronology), `/replacements/${index}/replacement`)];
       });
       return true;
     },
@@ -398,7 +406,7 @@ const EFFECTS = new Map([
       if (!isWholeItem(content) || !isSequence(chronologySeq) || !isSequence(afterSeq)) return false;
       const at = indexOfKey(fold, afterSeq);
       if (at === -1) return misfit(fold);
-      fold.history.splice(at + 1, 0, placed(fold, content));
+      fold.history.splice(at + 1, 0, placed(fold, content, '/content'));
       return true;
     },
   ],
@@ -412,8 +420,8 @@ const EFFECTS = new Map([
       const old = fold.history[rowIndex];
       if (old === undefined) return misfit(fold);
       const bound = withMarker(content ?? old, { seq, userTurn, step, recordedAt });
-      fold.lineOf.set(bound, content === undefined ? fold.lineOf.get(old) : fold.lineNumber);
-      fold.history[rowIndex] = bound;
+      if (content === undefined) fold.placeOf.set(bound, fold.placeOf.get(old));
+      fold.history[rowIndex] = content === undefined ? bound : placed(fold, bound, '/content');
       return true;
     },
   ],
@@ -425,7 +433,7 @@ const EFFECTS = new Map([
       if (!isSequence(contentIndex) || !isSequence(blockIndex)) return false;
       const isWithin = history.length === 0 ? contentIndex === 0 && blockIndex === 0 : blockIndex < history[contentIndex]?.blocks.length;
       if (!isWithin) return false;
-      fold.history = history.map((item) => placed(fold, item));
+      fold.history = history.map((item, index) => placed(fold, item, `/history/${index}`));
       fold.semanticMediaPurgeFrontier = { contentIndex, blockIndex };
       return true;
     },
@@ -501,9 +509,9 @@ function takeCheckpointEvent(fold, { checkpointId, name }, { type, seq, ts }, ne
   return true;
 }
 
-/** Notes that an item stands in the current line. */
-function placed(fold, item) {
-  fold.lineOf.set(item, fold.lineNumber);
+/** Notes that an item stands in the current line, at this pointer. */
+function placed(fold, item, pointer) {
+  fold.placeOf.set(item, { line: fold.lineNumber, pointer });
   return item;
 }
 

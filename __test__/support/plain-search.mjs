@@ -1,6 +1,6 @@
 // The search in plain JavaScript: every line is parsed, every string is looked at. It knows nothing of the addon, and shows what a search means.
 
-import { recordsOfBytes, replayBytes } from './plain-engine.mjs';
+import { finalPlacesOfBytes, recordsOfBytes, replayBytes } from './plain-engine.mjs';
 
 const SPEAKERS = ['human', 'ai', 'tool'];
 
@@ -11,8 +11,9 @@ export function searchBytes(bytes, query, options = {}) {
   const start = sessionOf(bytes, replayed);
   if (projectHash !== undefined && start?.projectHash !== projectHash) return [];
   const find = finderOf(query, options, expression);
+  const remaining = new Set(finalPlacesOfBytes(bytes).map(({ line, pointer }) => `${line} ${pointer}`));
   const hits = [];
-  for (const { line, record, status, inHistory } of recordsOfBytes(bytes)) {
+  for (const { line, record, status } of recordsOfBytes(bytes)) {
     if (status !== 'ok' || !isBetween(record.ts, since, until)) continue;
     for (const string of stringsOf(record)) {
       const matches = find(string.text);
@@ -28,7 +29,7 @@ export function searchBytes(bytes, query, options = {}) {
         pointer: string.pointer,
         ...snippetOf(string.text, matches, context),
         matches: matches.length,
-        inHistory: inHistory ?? null,
+        inHistory: string.item === null ? null : remaining.has(`${line} ${string.item}`),
       };
       const isWanted = (fields === undefined || fields.includes(hit.field))
         && (speaker === undefined || hit.speaker === speaker)
@@ -87,9 +88,13 @@ function splitsPair(text, at) {
 
 /** The strings of an event that are searched, in order. */
 function stringsOf({ type, payload }) {
-  const single = (field, key) => [{ field, speaker: null, tool: null, pointer: `/${key}`, text: payload[key] }];
+  const single = (field, key) => [{ field, item: null, speaker: null, tool: null, pointer: `/${key}`, text: payload[key] }];
   switch (type) {
-    case 'content': return itemStrings(payload.content, '/content');
+    case 'content':
+    case 'synthetic_insert': return itemStrings(payload.content, '/content');
+    case 'chronology_bind': return payload.content === undefined ? [] : itemStrings(payload.content, '/content');
+    case 'density_mutation': return payload.replacements.flatMap(({ replacement }, index) => itemStrings(replacement, `/replacements/${index}/replacement`));
+    case 'semantic_media_purge': return payload.history.flatMap((item, index) => itemStrings(item, `/history/${index}`));
     case 'compressed': return itemStrings(payload.summary, '/summary');
     case 'session_event': return single('session_event', 'message');
     case 'session_metadata': return typeof payload.title === 'string' ? single('name', 'title') : [];
@@ -103,7 +108,7 @@ function stringsOf({ type, payload }) {
 function itemStrings(item, pointer) {
   const speaker = SPEAKERS.includes(item.speaker) ? item.speaker : null;
   if (!Array.isArray(item.blocks)) return [];
-  return item.blocks.flatMap((block, index) => blockStrings(block, `${pointer}/blocks/${index}`).map((found) => ({ speaker, ...found })));
+  return item.blocks.flatMap((block, index) => blockStrings(block, `${pointer}/blocks/${index}`).map((found) => ({ item: pointer, speaker, ...found })));
 }
 
 const SEARCHED = {

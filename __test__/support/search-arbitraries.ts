@@ -59,17 +59,34 @@ const blockText = fc.constantFrom(...Object.keys(BLOCKS)).chain((type) => {
   });
 });
 
-const itemText = fc
-  .tuple(fc.constantFrom('"human"', '"ai"', '"tool"', '"\\u0061i"', '"robot"', '""'), fc.array(fc.oneof({ weight: 9, arbitrary: blockText }, { weight: 1, arbitrary: valueText }), { maxLength: 3 }), fc.boolean())
-  .map(([speaker, blocks, isFirst]) => {
+const keyOfItem = fc.nat({ max: 2 });
+const itemOf = (...speakers: string[]) => fc
+  .tuple(fc.constantFrom(...speakers), fc.array(fc.oneof({ weight: 9, arbitrary: blockText }, { weight: 1, arbitrary: valueText }), { maxLength: 3 }), fc.boolean(), fc.option(keyOfItem))
+  .map(([speaker, blocks, isFirst, key]) => {
     const members: [string, string][] = [['"speaker"', speaker], ['"blocks"', `[${blocks.join(', ')}]`]];
+    if (key !== null) members.push(['"metadata"', `{"chronology":{"seq":${key}}}`]);
     return objectText(isFirst ? members : members.reverse());
   });
+const itemText = itemOf('"human"', '"ai"', '"tool"', '"\\u0061i"', '"robot"', '""');
+const wholeItemText = fc.oneof({ weight: 9, arbitrary: itemOf('"human"', '"ai"', '"tool"') }, { weight: 1, arbitrary: itemText });
+
+/** Payloads of events that edit the history. The items of most fit. */
+const numbers = fc.array(keyOfItem, { maxLength: 2 }).map((keys) => JSON.stringify(keys));
+const replacementText = fc.tuple(keyOfItem, wholeItemText).map(([key, item]) => `{"replacedSeq":${key},"replacement":${item}}`);
+const markerText = keyOfItem.map((key) => `{"seq":${key},"userTurn":1,"step":1,"recordedAt":1}`);
+const editText = fc.oneof(
+  fc.tuple(fc.constant('density_mutation'), fc.tuple(numbers, fc.array(replacementText, { maxLength: 3 })).map(([keys, replacements]) => `{"removedSeqs":${keys},"replacements":[${replacements.join(',')}]}`)),
+  fc.tuple(fc.constant('synthetic_insert'), fc.tuple(wholeItemText, keyOfItem).map(([item, after]) => `{"content":${item},"chronologySeq":9,"afterSeq":${after}}`)),
+  fc.tuple(fc.constant('chronology_bind'), fc.tuple(fc.nat({ max: 3 }), markerText, fc.option(wholeItemText)).map(([index, chronology, item]) => `{"rowIndex":${index},"chronology":${chronology}${item === null ? '' : `,"content":${item}`}}`)),
+  fc.tuple(fc.constant('semantic_media_purge'), fc.array(wholeItemText, { maxLength: 3 }).map((items) => `{"history":[${items.join(',')}],"frontier":{"contentIndex":0,"blockIndex":0}}`)),
+  fc.tuple(fc.constant('rewind'), keyOfItem.map((key) => `{"itemsRemoved":1,"cutSeq":${key}}`)),
+);
 
 const eventText = fc.oneof(
   { weight: 8, arbitrary: fc.tuple(fc.constant('content'), itemText.map((item) => `{"content":${item}}`)) },
   { weight: 2, arbitrary: fc.tuple(fc.constant('compressed'), itemText.map((item) => `{"summary":${item},"itemsCompressed":1}`)) },
   { weight: 2, arbitrary: fc.tuple(fc.constant('rewind'), fc.nat({ max: 3 }).map((count) => `{"itemsRemoved":${count}}`)) },
+  { weight: 5, arbitrary: editText },
   { weight: 1, arbitrary: fc.tuple(fc.constant('session_event'), fc.tuple(fc.constantFrom('"info"', '"note"'), stringText).map(([severity, message]) => `{"severity":${severity},"message":${message}}`)) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('session_metadata'), fc.oneof(stringText, fc.constantFrom('null', '1')).map((title) => `{"title":${title}}`)) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('session_named'), fc.oneof(stringText, fc.constant('null')).map((name) => `{"name":${name}}`)) },

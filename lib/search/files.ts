@@ -5,6 +5,7 @@ import { native } from '../addon.js'
 import type { End } from '../binding/batch.js'
 import { HEADERS, resultOf } from '../binding/job.js'
 import { append, parseRecord } from '../builtins.js'
+import { archiveOf } from '../session/archive-name.js'
 import { readEntries } from '../session/list.js'
 import { newestFirst } from '../session/order.js'
 import type { SkippedSession } from '../session/summary.js'
@@ -20,7 +21,7 @@ export interface SearchFile {
 }
 
 /** What the addon finds at a path (src/search.rs). */
-type Found = [size: number, modified: number] | { files: [name: string, size: number, modified: number][] } | string
+type Found = [size: number, modified: number, isStandIn: boolean] | { files: [name: string, size: number, modified: number][] } | string
 
 /**
  * Finds the session files at these paths: first those that are named, in their order, then those of the directories, last modified first; of several that
@@ -42,7 +43,10 @@ export async function findFiles(where: string[], unreadable: SkippedSession[]): 
     const given = where[index]!
     const one = found[index]!
     if (typeof one === 'string') append(unreadable, { filePath: given, sessionId: null, reason: one })
-    else if (Array.isArray(one)) add(named, { filePath: given, isNamed: true, size: one[0], modified: one[1] }, path.resolve(given))
+    else if (Array.isArray(one)) {
+      const absolute = path.resolve(given)
+      add(named, { filePath: given, isNamed: true, size: one[0], modified: one[1] }, one[2] ? archiveOf(absolute) : absolute)
+    }
   }
   for (let index = 0; index < where.length; index++) {
     const one = found[index]!

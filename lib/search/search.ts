@@ -71,12 +71,13 @@ export interface SearchOptions {
 
 /** A string that matches, as {@link searchSessions} yields it. */
 export interface SessionHit {
+  /** The file as it was given or found; of a file that was given, but of which only the archive exists, that file. */
   filePath: string
   /** The id of the session; `null` if the file does not begin with a valid `session_start`. */
   sessionId: string | null
   /** Whether the session is archived. */
   archived: boolean
-  /** The number of the line in the file, from 1. */
+  /** The number of the line in the file, from 1; of the session of another program, in what it becomes. */
   line: number
   /** The `seq` of the record; `null` if that is not a number. */
   seq: number | null
@@ -107,7 +108,7 @@ export interface SessionHit {
 export interface SearchSummary {
   /** Number of files searched, with or without a hit, whether they are sessions or not. */
   sessions: number
-  /** Their size in bytes, when they were opened. A file is counted when it was searched to its end. */
+  /** Their size in bytes, when they were opened; that of the session, if it is archived. A file is counted when it was searched to its end. */
   bytes: number
   /** Number of hits that were yielded. */
   hits: number
@@ -143,9 +144,9 @@ const PROGRESS_MS = 100
  * the loop ends the search and closes its files. A file that grows is searched up to the size that it had when it was opened; one that disappears is left
  * out. The memory does not depend on the size of the files, but on that of their longest line.
  *
- * @param where - Directories, whose `.jsonl` files are searched, except for those in subdirectories; and files. Files come first, in the given order,
- * then those of all directories together. A file that is given twice is searched once. Files of a directory that were modified in the same millisecond
- * and are no sessions follow those that are.
+ * @param where - Directories, whose sessions are searched, archived ones and those of other programs too, except for those in subdirectories; and files,
+ * of other programs also `PATH#CONVERSATION`. Files come first, in the given order, then those of all directories together. A file that is given twice is
+ * searched once. Files of a directory that were modified in the same millisecond and are no sessions follow those that are.
  * @param query - A literal, found as by `String.prototype.indexOf`, or a regular expression. A lone surrogate in it matches itself; in a regular
  * expression the characters U+10F800 to U+10FFFF stand for lone surrogates too.
  * @returns A search that yields the hits. It throws the `reason` of an aborted signal, the error that `onProgress` threw, or an error with the code
@@ -370,9 +371,9 @@ async function pageOf(files: SearchFile[], start: (onReady: () => void) => Nativ
     let next = 0
     const at = (index: number): Part => {
       const part = parts[index]!
-      const { filePath } = files[part[0]]!
+      const file = { filePath: files[part[0]]!.filePath, sessionId: part[1], archived: part[4] }
       const found: SessionHit[] = []
-      for (const end = next + part[2]; next < end; next++) append(found, hitOf(filePath, part[1], hits[next]!))
+      for (const end = next + part[2]; next < end; next++) append(found, hitOf(file, hits[next]!))
       return { file: part[0], hits: found, fate: part[3] }
     }
     page = { __proto__: null, length: parts.length, at, isLast: last }
@@ -397,12 +398,12 @@ type HitBatch = [
   inHistory: boolean | null,
 ]
 
-function hitOf(filePath: string, sessionId: string | null, hit: unknown[]): SessionHit {
+function hitOf({ filePath, sessionId, archived }: Pick<SessionHit, 'filePath' | 'sessionId' | 'archived'>, hit: unknown[]): SessionHit {
   const found = hit as HitBatch
   return {
     filePath,
     sessionId,
-    archived: false,
+    archived,
     line: found[0],
     seq: found[1],
     ts: found[2],

@@ -112,6 +112,7 @@ struct Known {
 }
 
 /// The result of a look at a source.
+#[expect(clippy::large_enum_variant, reason = "the large variant is the usual one, and lives shortly")]
 enum Looked {
     Known(Box<Known>),
     /// It is read as it is.
@@ -181,6 +182,7 @@ pub fn detect(source: LineSource) -> Result<Detected, Stop> {
 }
 
 /// A source that was offered for conversion.
+#[expect(clippy::large_enum_variant, reason = "the large variant is the usual one, and lives shortly")]
 pub enum Converted {
     /// It was a foreign session.
     Foreign(Box<Conversion>),

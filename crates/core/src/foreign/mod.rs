@@ -29,7 +29,9 @@ pub use convert::{
     Conversation, Conversion, ConvertOptions, Converted, Detected, convert, detect, json_of_text, list_conversations,
 };
 pub use format::ForeignFormat;
-pub use open::{ConvertedFile, Foreign, Opened, convert_to_file, detect_at, list_at, open_converted, open_source};
+pub use open::{
+    ConvertedFile, Foreign, Opened, convert_to_file, detect_at, list_at, open_converted, open_source, split,
+};
 pub use receipt::{Entry, Fate, Reason, Summary};
 
 use crate::disk::OsError;

@@ -22,6 +22,7 @@ pub enum Foreign {
 }
 
 /// An open session.
+#[expect(clippy::large_enum_variant, reason = "the large variant is the usual one, and lives shortly")]
 pub enum Opened {
     /// A file that is read as it is.
     Native(LineSource),
@@ -69,7 +70,7 @@ pub fn open_converted(
 }
 
 /// The file and the conversation of a path with the form `PATH#CONVERSATION`, if that file exists.
-pub(super) fn split(path: &Path) -> Option<(PathBuf, String)> {
+pub fn split(path: &Path) -> Option<(PathBuf, String)> {
     let (file, conversation) = path.to_str()?.rsplit_once('#')?;
     (!conversation.is_empty() && files::is_file(Path::new(file))).then(|| (file.into(), conversation.to_owned()))
 }

@@ -1,5 +1,6 @@
 //! Searches many files: several at a time on all cores, each large one shared among them, with the hits in order.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::vec::IntoIter;
 use super::hit::Hit;
 use super::scan::{PartScanner, ScanOptions, Scanned, Scanner};
 use super::strings::inside;
+use crate::foreign::{Foreign, Opened as Source, Stop, open_source};
 use crate::json::{Nesting, decode};
 use crate::lines::{LineSource, ReadError, SEGMENT_BYTES, Segments, Threads, equal_segments};
 use crate::session::{Body, ItemsInHistory, Line, Mode, read_line};
@@ -40,6 +42,8 @@ pub struct Part {
     pub file: usize,
     /// The id of the session as JSON; `None` if the file has no valid start, or no hits.
     pub session_id: Option<Box<[u8]>>,
+    /// Whether it is an archived session.
+    pub is_archived: bool,
     /// The hits, in order.
     pub hits: Vec<Hit>,
     /// What became of the file; `None` if there are more parts.
@@ -49,7 +53,7 @@ pub struct Part {
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It was searched up to this size in bytes.
+    /// It was searched up to this size in bytes, that of the session if it is an archive.
     Searched(u64),
     /// It is not of the project that is searched, or it has gone.
     LeftOut,
@@ -187,13 +191,29 @@ enum Scan {
 /// A file that is open, and whose session is searched.
 struct Opened {
     source: Arc<LineSource>,
+    /// Its size in bytes; that of the session if it is archived.
+    size: u64,
+    is_archived: bool,
+    /// Whether the source is what a foreign session has become.
+    is_converted: bool,
     /// The first line says so, if it was needed yet.
     session_id: Option<Box<[u8]>>,
 }
 
-/// Opens a session file. The only place that does, whatever its form.
-fn open(path: &Path) -> Result<LineSource, ReadError> {
-    LineSource::open_unread(path).map(LineSource::as_opened)
+/// Opens a session file, or the archive that stands for it, and converts it if it is a foreign session. The only place that does, whatever its form.
+fn open(path: &Path) -> Result<Opened, Stop> {
+    let original = Cell::new((0, false));
+    let opened = open_source(path, &Foreign::Read(None), |path| {
+        let source = LineSource::open_unread(path)?;
+        original.set((source.size(), source.archived_bytes().is_some()));
+        Ok(source)
+    })?;
+    let (source, is_converted) = match opened {
+        Source::Native(source) => (source, false),
+        Source::Foreign(conversion) => (conversion.native, true),
+    };
+    let (size, is_archived) = original.get();
+    Ok(Opened { source: Arc::new(source.as_opened()), size, is_archived, is_converted, session_id: None })
 }
 
 /// Scans files, except for large ones, which it only opens.
@@ -218,31 +238,34 @@ impl FileScanner {
             return None;
         }
         let whole = |fate| Some(Scan::Whole(Part { file, fate: Some(fate), ..Part::default() }));
-        let source = match open(path) {
-            Ok(source) => Arc::new(source),
-            Err(ReadError::System(error)) if error.code == "ENOENT" => return whole(Fate::LeftOut),
+        let mut opened = match open(path) {
+            Ok(opened) => opened,
+            Err(Stop::Read(ReadError::System(error))) if error.code == "ENOENT" => return whole(Fate::LeftOut),
             Err(error) => return whole(Fate::Unreadable(error.to_string())),
         };
-        let mut session_id = None;
         if self.scanner.options().project_hash.is_some() {
-            match session(&mut self.scanner, &source) {
-                Ok(Some(session)) if session.is_wanted => session_id = Some(session.id),
+            match session(&mut self.scanner, &opened.source) {
+                Ok(Some(session)) if session.is_wanted => opened.session_id = Some(session.id),
                 Ok(_) => return whole(Fate::LeftOut),
                 Err(error) => return whole(Fate::Unreadable(error.to_string())),
             }
         }
-        let size = source.size();
-        if size >= LARGE_BYTES {
-            return Some(Scan::Begun(file, Opened { source, session_id }));
+        // What a foreign session has become may be in a temporary file, which is not to wait for its turn.
+        if opened.source.size() >= LARGE_BYTES && !opened.is_converted {
+            return Some(Scan::Begun(file, opened));
         }
-        let mut scanned = self.scanner.scan(&source, 0..size);
-        let mut history = None;
-        judge(&mut scanned, &source, &mut history, self.scanner.options().is_current);
+        Some(Scan::Whole(self.scan_whole(file, opened)))
+    }
+
+    fn scan_whole(&mut self, file: usize, opened: Opened) -> Part {
+        let Opened { source, size, is_archived, mut session_id, .. } = opened;
+        let mut scanned = self.scanner.scan(&source, 0..source.size());
+        judge(&mut scanned, &source, &mut None, self.scanner.options().is_current);
         if !scanned.hits.is_empty() && session_id.is_none() {
             session_id = session(&mut self.scanner, &source).ok().flatten().map(|session| session.id);
         }
-        let fate = fate_of(scanned.failure.as_ref(), size);
-        Some(Scan::Whole(Part { file, session_id, hits: scanned.hits, fate: Some(fate) }))
+        let fate = Some(fate_of(scanned.failure.as_ref(), size));
+        Part { file, session_id, is_archived, hits: scanned.hits, fate }
     }
 }
 
@@ -351,7 +374,8 @@ impl LargeFile {
             let session = session(&mut self.scanner, &self.opened.source);
             self.opened.session_id = session.ok().flatten().map(|session| session.id);
         }
-        let fate = is_last.then(|| fate_of(failure.as_ref(), self.opened.source.size()));
-        Part { file: self.file, session_id: self.opened.session_id.clone(), hits, fate }
+        let fate = is_last.then(|| fate_of(failure.as_ref(), self.opened.size));
+        let Opened { session_id, is_archived, .. } = &self.opened;
+        Part { file: self.file, session_id: session_id.clone(), is_archived: *is_archived, hits, fate }
     }
 }

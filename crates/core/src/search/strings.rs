@@ -3,7 +3,7 @@
 use super::hit::{Field, Speaker};
 use super::members::{Path, Values};
 use crate::json::{Cursor, Nesting, NotJson, Span, spells};
-use crate::session::{Body, CheckpointChange, Event, EventType, ItemSink, keys};
+use crate::session::{Body, CheckpointChange, Event, EventType, ItemPlace, ItemSink, keys};
 
 /// Where a string is, and what it is.
 pub(super) struct Place<'p> {
@@ -22,8 +22,7 @@ pub(super) struct Place<'p> {
 pub(super) struct Item {
     pub(super) span: Span,
     pub(super) speaker: Option<Speaker>,
-    /// Its key in the payload.
-    key: &'static str,
+    place: ItemPlace,
     blocks: Option<Span>,
 }
 
@@ -109,7 +108,7 @@ impl Place<'_> {
     /// The JSON pointer of the string in the payload, in UTF-16.
     pub(super) fn pointer(&self, line: &[u8]) -> Vec<u16> {
         let beginning = match (self.item, self.block) {
-            (Some(item), Some(block)) => format!("/{}/blocks/{block}/{}", item.key, self.key),
+            (Some(item), Some(block)) => format!("{}/blocks/{block}/{}", item.place, self.key),
             _ => format!("/{}", self.key),
         };
         let mut pointer = beginning.encode_utf16().collect();
@@ -126,8 +125,6 @@ impl Strings {
         let single =
             |event_type, field, key| Place { event_type, field, key, item: None, tool: None, block: None, path: None };
         let (place, span) = match event.body {
-            Body::Content(span) => return self.each_of_item(line, EventType::Content, "content", span, take),
-            Body::Compressed(span) => return self.each_of_item(line, EventType::Compressed, "summary", span, take),
             Body::SessionEvent(_, message) => {
                 (single(EventType::SessionEvent, Field::SessionEvent, "message"), message)
             }
@@ -138,31 +135,25 @@ impl Strings {
                 CheckpointChange::Renamed(name) => (single(EventType::CheckpointRenamed, Field::Name, "name"), name),
                 CheckpointChange::Deleted => return,
             },
-            _ => return,
+            _ => return event.body.each_item(|place, span| self.each_of_item(line, place, span, take)),
         };
         if is_string(line, span) {
             take(&place, span);
         }
     }
 
-    fn each_of_item(
-        &mut self,
-        line: &[u8],
-        event_type: EventType,
-        key: &'static str,
-        span: Span,
-        take: &mut dyn FnMut(&Place<'_>, Span),
-    ) {
-        if event_type == EventType::Content && self.taken.item == Some(span) {
+    fn each_of_item(&mut self, line: &[u8], place: ItemPlace, span: Span, take: &mut dyn FnMut(&Place<'_>, Span)) {
+        let event_type = place.event_type();
+        if place == ItemPlace::Content && self.taken.item == Some(span) {
             let speaker = self.taken.speaker.and_then(|speaker| Speaker::of(inside(line, speaker)));
-            let item = Item { span, speaker, key, blocks: None };
+            let item = Item { span, speaker, place, blocks: None };
             for (index, block) in &self.taken.blocks {
                 block.each_string(line, (event_type, &item, *index), &mut self.values, take);
             }
             return;
         }
         // The line was scanned before, so nothing of it fails here.
-        let Ok(item) = self.read_item(line, key, span) else { return };
+        let Ok(item) = self.read_item(line, place, span) else { return };
         let Some(blocks) = item.blocks else { return };
         let mut cursor = cursor_at(line, blocks);
         let mut index = 0;
@@ -179,8 +170,8 @@ impl Strings {
     }
 
     /// Of duplicate keys the last one counts.
-    fn read_item(&mut self, line: &[u8], key: &'static str, span: Span) -> Result<Item, NotJson> {
-        let mut item = Item { span, speaker: None, key, blocks: None };
+    fn read_item(&mut self, line: &[u8], place: ItemPlace, span: Span) -> Result<Item, NotJson> {
+        let mut item = Item { span, speaker: None, place, blocks: None };
         cursor_at(line, span).object(|cursor, key| {
             let first = cursor.peek();
             let value = cursor.value(&mut self.nesting)?;

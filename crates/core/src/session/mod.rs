@@ -12,8 +12,8 @@ pub use fold::{
     Start, Truncation,
 };
 pub use format::{
-    Body, EventType, Line, Message, MessagePart, Mode, StartFields, js_number, number, read_line, read_line_into,
-    read_session_id, read_start_payload, read_time,
+    Body, EventType, ItemPlace, Line, Message, MessagePart, Mode, StartFields, js_number, number, read_line,
+    read_line_into, read_session_id, read_start_payload, read_time,
 };
 pub(crate) use format::{CheckpointChange, CheckpointFields, Event, Fault, has_numbers_left, is_valid_seq, keys};
 pub use read::{

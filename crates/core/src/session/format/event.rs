@@ -1,6 +1,8 @@
 //! The event of one line. Its payload is validated by its type; its values are not built (`docs/session-format.md` section 2,
 //! rules 4–11).
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::edits::{Cut, Edit, Purge};
@@ -189,6 +191,69 @@ impl Body {
                 Edit::Bind { content, .. } => content.is_some(),
             },
             _ => false,
+        }
+    }
+
+    /// Calls `take` with each item of the event, in order, and where it is in the payload.
+    pub fn each_item(&self, mut take: impl FnMut(ItemPlace, Span)) {
+        match self {
+            Body::Content(item) => take(ItemPlace::Content, *item),
+            Body::Compressed(summary) => take(ItemPlace::Summary, *summary),
+            Body::Purge(purge) => {
+                purge.items.iter().enumerate().for_each(|(index, item)| take(ItemPlace::Purged(index), *item));
+            }
+            Body::Edit(edit) => match &**edit {
+                Edit::Mutate { replacements, .. } => {
+                    let items = replacements.iter().enumerate();
+                    items.for_each(|(index, (_, item))| take(ItemPlace::Replacement(index), *item));
+                }
+                Edit::Insert { content, .. } => take(ItemPlace::Inserted, *content),
+                Edit::Bind { content, .. } => content.iter().for_each(|item| take(ItemPlace::Bound, *item)),
+            },
+            _ => {}
+        }
+    }
+}
+
+/// Where an item is in the payload of its event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemPlace {
+    /// `content` of a `content`.
+    Content,
+    /// `summary` of a `compressed`.
+    Summary,
+    /// `replacement` of this entry of the `replacements` of a `density_mutation`.
+    Replacement(usize),
+    /// `content` of a `synthetic_insert`.
+    Inserted,
+    /// `content` of a `chronology_bind`.
+    Bound,
+    /// This element of the `history` of a `semantic_media_purge`.
+    Purged(usize),
+}
+
+impl ItemPlace {
+    /// The type of the event.
+    pub fn event_type(self) -> EventType {
+        match self {
+            ItemPlace::Content => EventType::Content,
+            ItemPlace::Summary => EventType::Compressed,
+            ItemPlace::Replacement(_) => EventType::DensityMutation,
+            ItemPlace::Inserted => EventType::SyntheticInsert,
+            ItemPlace::Bound => EventType::ChronologyBind,
+            ItemPlace::Purged(_) => EventType::SemanticMediaPurge,
+        }
+    }
+}
+
+/// The JSON pointer of the item.
+impl fmt::Display for ItemPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ItemPlace::Content | ItemPlace::Inserted | ItemPlace::Bound => f.write_str("/content"),
+            ItemPlace::Summary => f.write_str("/summary"),
+            ItemPlace::Replacement(index) => write!(f, "/replacements/{index}/replacement"),
+            ItemPlace::Purged(index) => write!(f, "/history/{index}"),
         }
     }
 }
