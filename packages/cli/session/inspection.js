@@ -27,6 +27,7 @@ async function inspectSession(context, source) {
     ...foreign,
     ...rest,
     events: eventsOf(tally, eventCount),
+    ...(tally.edits.size === 0 ? {} : { edits: Object.fromEntries(tally.edits) }),
     sidecar: await isThere(`${source.log}.snap`),
     ...sound,
     ...(repair === null ? {} : { repair }),
