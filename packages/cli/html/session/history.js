@@ -19,7 +19,8 @@ class History {
    * @returns {{ isItem: boolean, removed: number[], gone: number, fits: boolean }} whether the record has an item that is in the history now, the lines
    * that lost their last item by it, the number of items that it took out or replaced, and whether the history was such that it could have its effect
    */
-  take({ line, status, record }) {
+  take({ line, status, ...read }) {
+    const record = /** @type {any} */ (read.record)
     const isKnown = status === 'ok' || status === 'malformed'
     if (!isKnown || !isObject(record) || !Object.hasOwn(EFFECTS, record.type)) return NOTHING
     if (status === 'malformed' && !cutsByCount(record)) return NOTHING
