@@ -29,11 +29,13 @@ const SHAPES = [
   },
   { shape: 'plain', title: '40 000 records, nothing compressed', records: 40_000, texts: LONG },
   { shape: 'small', title: '150 000 records of 270 bytes', records: 150_000, texts: SHORT },
+  // The plain engine applies each edit to the whole history, which takes it seconds: one alphabet is enough.
+  { shape: 'edited', title: '40 000 items, edited 2 450 times', records: 42_450, texts: LONG, isEdited: true, alphabets: ['wide'] },
   { shape: 'tiny', title: '20 records', records: 20, texts: LONG },
 ];
 
 export const REPLAY_WORKLOADS = SHAPES.flatMap((one) =>
-  ALPHABETS.map((alphabet) => ({ ...one, name: `${one.shape}-${alphabet}`, title: `${one.title}, ${alphabet}`, alphabet })),
+  (one.alphabets ?? ALPHABETS).map((alphabet) => ({ ...one, name: `${one.shape}-${alphabet}`, title: `${one.title}, ${alphabet}`, alphabet })),
 );
 export const [PLAIN, TINY] = ['plain-wide', 'tiny-wide'].map((wanted) => REPLAY_WORKLOADS.find(({ name }) => name === wanted));
 
@@ -124,14 +126,34 @@ function* sessionLines({ seed = 7, ...workload }) {
   }
 }
 
-function event(random, seq, seed, { texts, alphabet = 'wide', compressEvery = Infinity }) {
+function event(random, seq, seed, { texts, alphabet = 'wide', compressEvery = Infinity, isEdited = false }) {
   if (seq === 1) return ['session_start', startPayload(seed)];
+  if (isEdited) return editOf(random, seq, texts, alphabet) ?? ['content', { content: keyedItem(random, seq, texts, alphabet) }];
   if (seq % compressEvery === 0) {
     const summary = { speaker: 'ai', blocks: [{ type: 'text', text: prose(random, 1200, alphabet) }] };
     return ['compressed', { summary, itemsCompressed: compressEvery - 1 }];
   }
   return ['content', { content: item(random, seq, texts, alphabet) }];
 }
+
+/**
+ * The edit in line `seq`, or null if it has an item, whose key is `seq`. Of 42 450 lines some 2 000 replace and remove ten items anywhere in the history
+ * together, 200 insert an item, 200 give one another key, and 50 rewind to a key.
+ */
+function editOf(random, seq, texts, alphabet) {
+  const lastItem = isEdit(seq - 1) ? seq - 2 : seq - 1;
+  if (seq % 849 === 60) return ['rewind', { itemsRemoved: 2, cutSeq: lastItem - 1 }];
+  if (seq % 212 === 5) return ['chronology_bind', { rowIndex: random() % Math.floor(seq / 4), chronology: markerOf(1_000_000 + seq) }];
+  if (seq % 212 === 110) return ['synthetic_insert', { content: keyedItem(random, 2_000_000 + seq, texts, alphabet), chronologySeq: 2_000_000 + seq, afterSeq: lastItem }];
+  if (seq % 21 !== 0) return null;
+  const keys = Array.from({ length: 10 }, () => 2 + (random() % (seq - 2)));
+  const replacements = keys.slice(5).map((key) => ({ replacedSeq: key, replacement: keyedItem(random, key, SHORT, alphabet) }));
+  return ['density_mutation', { removedSeqs: keys.slice(0, 5), replacements }];
+}
+
+const isEdit = (seq) => seq % 849 === 60 || seq % 212 === 5 || seq % 212 === 110 || seq % 21 === 0;
+const markerOf = (seq) => ({ seq, userTurn: 1 + Math.floor(seq / 9), step: seq % 9, recordedAt: 1_770_000_000_000 + seq });
+const keyedItem = (random, seq, texts, alphabet) => ({ ...item(random, seq, texts, alphabet), metadata: { chronology: markerOf(seq) } });
 
 /** The project that all sessions belong to. */
 export const PROJECT_HASH = '9b74c9897bac770ffc029102a200c5de21d7b4a8c6f0f3e4d2b1a09c8e7f6a5b';

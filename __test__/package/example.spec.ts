@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
+import * as tape from '../../index.js';
 import * as facade from '../../examples/cli-facade/src/index.js';
 import { succeed } from './packing/command.js';
 import { ROOT } from './packing/release.js';

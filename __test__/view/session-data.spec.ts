@@ -3,16 +3,17 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
-import { replaySession } from '../../index.js';
+import { readSessionRecords, replaySession } from '../../index.js';
 import { RECORDINGS, SAMPLE } from '../support/command-line';
 import { anyFile } from '../support/line-arbitraries.js';
 import { fc, test } from '../support/property';
-import { anyEvents, runs } from '../support/session-arbitraries.js';
+import { anyEvents, editEvent, runs } from '../support/session-arbitraries.js';
 import { compressed, content, envelope, file, rewind, session, start, writeSession } from '../support/session-file.js';
 import { dataIn, part, sessionPage, sourceOf } from '../support/view-page';
 
 const { gather } = part('session/gather');
 const { islandElement, islandJson } = part('island');
+const { EDITS } = part('session/history');
 const { FLAGS } = part('session/conversation');
 
 /** The items that the page marks as being in the history, read from the lines of the file. */
@@ -29,7 +30,15 @@ async function shownHistory(log: string): Promise<unknown[]> {
 
 async function expectHistory(log: string): Promise<void> {
   const replay = await replaySession(log);
-  if (replay.ok) expect(await shownHistory(log)).toEqual(replay.history);
+  if (!replay.ok) return;
+  const { conversation } = await gather(sourceOf(log));
+  // The items of edits are not in the order of lines, and one line may have several.
+  if (!conversation.rows.some(({ type }: { type: string }) => EDITS.includes(type))) return expect(await shownHistory(log)).toEqual(replay.history);
+  const shown = conversation.rows.filter(({ flags }: { flags: number }) => flags & FLAGS.inHistory).map(({ line }: { line: number }) => line);
+  const expected = [];
+  for await (const { line, inHistory } of readSessionRecords(log, { history: true })) if (inHistory) expected.push(line);
+  expect(shown).toEqual(expected);
+  expect(conversation.history.length).toBe(replay.history.length);
 }
 
 describe('the data of a page', () => {
@@ -43,6 +52,10 @@ describe('the data of a page', () => {
 
 describe('the history that the page shows', () => {
   test.prop([anyEvents], runs(100))('is the history of the replay, for any events', async (events) => {
+    await expectHistory(writeSession(session(...events)));
+  });
+
+  test.prop([fc.array(editEvent, { maxLength: 25 })], runs(200))('is the history of the replay, for any edits', async (events) => {
     await expectHistory(writeSession(session(...events)));
   });
 

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RECORDINGS, SAMPLE } from '../support/command-line';
+import { editedSession } from '../support/edited-session.js';
 import { compressed, content, file, rewind, session, start, writeSession } from '../support/session-file.js';
 import type { Event } from '../support/session-file.js';
 import { CHROMIUM, linesShown, launch, NO_CHROMIUM, open, openSessionPage, seriousFindings, sessionPage, settled, timeLabels, unreadableLabels, type Opened } from '../support/view-page';
@@ -116,6 +117,24 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
     expect(await page.locator('#line-5 .gone-label').textContent()).toBe('not in the history: rewound at line 6');
     expect(await page.locator('#line-4 .gone-label').count()).toBe(0);
     expect(await page.locator('.strip .bar-gone').count()).toBe(2);
+  });
+
+  test('shows what edits did to the history, the items they brought, and where those went', async () => {
+    const { page, complaints } = await openSessionPage(browser, editedSession());
+    expect(await page.locator('.removal').allTextContents()).toEqual([
+      'Edited: replaced 2 items, removed 1 (keys 3, 5, 7) (lines 2 to 6)',
+      'Inserted: after key 4',
+      'Bound: item 2 to key 40, with other content (line 9)',
+      'Rewound: 2 items left the history (lines 5 to 7)',
+      'Purged media: history of 2 items (lines 3 to 10)',
+    ]);
+    expect(await page.locator('.note-text').allTextContents()).toEqual(expect.arrayContaining(['item 0 to key 41', 'of keys 1 to 2, 3 items']));
+    expect(await page.locator('#line-8 .markdown').allTextContents()).toEqual(['short 3 word', 'short 5'].map((text) => expect.stringContaining(text)));
+    expect(await page.locator('#line-2 .gone-label').textContent()).toBe('not in the history: edited at line 8');
+    expect(await page.locator('#line-9 .gone-label').textContent()).toBe('not in the history: replaced at line 10');
+    expect(await page.locator('#line-10 .gone-label').textContent()).toBe('not in the history: purged at line 14');
+    expect(await page.locator('#line-14 .gone-label').count()).toBe(0);
+    expect(complaints).toEqual([]);
   });
 
   test('a link to a line shows it, even if it was filtered out', async () => {

@@ -8,7 +8,7 @@ const { count, duration, fileSize, moment, plural } = require('./quantities.js')
 const { warningRows, whatIsWrong } = require('./run/summary.js')
 const { printable } = require('./safe-text.js')
 const { checkpointRows, nameRows, sequenceWarning } = require('./session/names.js')
-const { model, tools, turns } = require('./session/summary.js')
+const { editRows, model, tools, turns } = require('./session/summary.js')
 
 const MOST_SNAPSHOTS = 10
 const MAX_PROBLEMS = 30
@@ -67,6 +67,7 @@ function sessionSections(found, colour, width) {
     [
       ...eventRows(events, colour),
       ...talkRows(found, colour),
+      ...editRows(new Map(Object.entries(found.edits ?? {})), colour),
       row('History', historyLength === undefined ? colour.dim('none') : plural(historyLength, 'item'), colour),
       ...checkpointRows(checkpoints, colour, width),
       row('Last seq', lastSeq === undefined ? colour.dim('none') : String(lastSeq), colour),

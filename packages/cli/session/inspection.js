@@ -28,6 +28,7 @@ async function inspectSession(context, source) {
     ...(source.form === 'foreign' ? talkOf(tally) : {}),
     ...rest,
     events: eventsOf(tally, eventCount),
+    ...(tally.edits.size === 0 ? {} : { edits: Object.fromEntries(tally.edits) }),
     sidecar: await isThere(`${source.log}.snap`),
     ...sound,
     ...(repair === null ? {} : { repair }),

@@ -61,9 +61,9 @@ function bundleRefusal(path, error) {
 
 /** Prints the result of `replaySession`, with the history at the end, item by item. */
 async function printJson({ output, signal }, { path }, session) {
-  const { metadata, lastSeq, eventCount, warnings, sessionEvents, sequenceCorrupt, checkpoints, sessionName, ancestry } = session
+  const { metadata, lastSeq, eventCount, warnings, sessionEvents, sequenceCorrupt, checkpoints, sessionName, ancestry, semanticMediaPurgeFrontier, unknownEvents } = session
   // Members that the session does not have are `undefined`, so that JSON leaves them out.
-  const about = { metadata, lastSeq, eventCount, warnings, sessionEvents, sequenceCorrupt, checkpoints, sessionName, ancestry }
+  const about = { metadata, lastSeq, eventCount, warnings, sessionEvents, sequenceCorrupt, checkpoints, sessionName, ancestry, semanticMediaPurgeFrontier, unknownEvents }
   const rest = jsonText({ kind: 'session', path, ok: true, ...about })
   await output.write(`${rest.slice(0, -1)},"history":[`)
   let separator = ''

@@ -67,12 +67,13 @@ function switches({ switchCount, switches: first, startedWith }, colour) {
 }
 
 function talk({ session, survivors, tally }, colour, width) {
-  const inAll = tally.compressions + tally.rewinds > 0 ? colour.dim(' in all') : ''
+  const inAll = tally.compressions + tally.rewinds + tally.edits.size > 0 ? colour.dim(' in all') : ''
   return [
     row('Turns', `${turns(tally.turns, colour)}${inAll}`, colour),
     ...tools(tally.tools, colour),
     row('Compressions', happened(tally.compressions, tally.itemsCompressed, 'summed up', colour), colour),
-    row('Rewinds', happened(tally.rewinds, tally.itemsRewound, 'taken back', colour), colour),
+    row('Rewinds', happened(tally.rewinds, tally.itemsRewound, tally.rewindsToKey === 0 ? 'taken back' : `taken back, ${count(tally.rewindsToKey)} to a key`, colour), colour),
+    ...editRows(tally.edits, colour),
     row('History', history(session.historyLength, survivors, colour), colour),
     ...checkpointRows(session.checkpoints, colour, width),
   ]
@@ -107,6 +108,14 @@ function toolTroubles({ calls, responses, failures }, colour) {
     unanswered > 0 && colour.yellow(`${count(unanswered)} without an answer`),
     unanswered < 0 && colour.dim(`${count(-unanswered)} answers without a call`),
   ].filter(Boolean)
+}
+
+/** What edited the history, if anything did. @param {Map<string, number>} byType */
+function editRows(byType, colour) {
+  if (byType.size === 0) return []
+  const all = [...byType.values()].reduce((sum, n) => sum + n, 0)
+  const types = [...byType].map(([type, n]) => `${type} ${count(n)}`)
+  return [row('Edits', `${colour.bold(count(all))} ${colour.dim(`(${types.join(' · ')})`)}`, colour)]
 }
 
 const happened = (times, items, how, colour) =>
@@ -162,4 +171,4 @@ function foot({ session, size, replayMs }, colour) {
 
 const model = ({ provider, model: name }) => [provider, name].map((part) => printable(part || '?', 80)).join(' / ')
 
-module.exports = { sessionSummary, model, tools, turns }
+module.exports = { sessionSummary, editRows, model, tools, turns }

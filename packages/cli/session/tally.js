@@ -1,5 +1,6 @@
 'use strict'
 
+const { EDITS } = require('../html/session/history.js')
 const { isFailure, isName, isObject } = require('./values.js')
 
 // Counts all events of a session file, including those that are no longer in the replayed history: turns and tools before a compression,
@@ -28,6 +29,10 @@ function newTally() {
     itemsCompressed: 0,
     rewinds: 0,
     itemsRewound: 0,
+    /** The number of rewinds to a key, whose items are not known. */
+    rewindsToKey: 0,
+    /** Counts of edits of the history by type. */
+    edits: new Map(),
     switchCount: 0,
     switches: [],
     startedWith: null,
@@ -65,6 +70,7 @@ function addEvent(tally, { line, status, ...read }) {
     tally.firstTs ??= record.ts
     tally.lastTs = record.ts
   }
+  if (status === 'ok' && EDITS.includes(record.type)) tally.edits.set(record.type, (tally.edits.get(record.type) ?? 0) + 1)
   if (status === 'ok') effects[record.type]?.(tally, record.payload, line)
 }
 
@@ -89,9 +95,10 @@ const effects = {
     tally.compressions += 1
     tally.itemsCompressed += itemsCompressed
   },
-  rewind(tally, { itemsRemoved }) {
+  rewind(tally, { itemsRemoved, cutSeq }) {
     tally.rewinds += 1
-    tally.itemsRewound += Math.ceil(itemsRemoved)
+    if (isSeq(cutSeq)) tally.rewindsToKey += 1
+    else tally.itemsRewound += Math.ceil(itemsRemoved)
   },
   provider_switch(tally, payload, line) {
     tally.switchCount += 1

@@ -7,8 +7,8 @@ const { jsonText } = require('../json-text.js')
 const { duration, plural } = require('../quantities.js')
 const { escaped, printable, shortened } = require('../safe-text.js')
 const { isFailure, isObject } = require('../session/values.js')
-const { History, itemIn, removedItems } = require('../html/session/history.js')
-const { noteText } = require('../html/view/session/note-text.js')
+const { EDITS, History, itemIn, itemsOfEdit } = require('../html/session/history.js')
+const { noteText, removalWord } = require('../html/view/session/note-text.js')
 const { throughPager } = require('./pager.js')
 
 /** The maximum number of lines of a result, and of characters of a text, that are shown. */
@@ -25,12 +25,18 @@ async function printConversation(context, { kind, log }, from = 1) {
   await throughPager(context, (output) => print(context, output, log, { removers, from }))
 }
 
-/** Maps the line of each item that was removed from the history to the record that removed it. */
+/** In place of what removed an item: its edit names an item that the history did not have. */
+const MISFIT = { line: 0, type: '' }
+
+/** Maps the line of each item that was removed from the history to the record that removed it, and the line of each rewind to the number of items that it removed. */
 async function removersIn({ tape, signal }, log) {
   const history = new History()
   const removers = new Map()
-  for await (const read of tape.readSessionRecords(log, { types: ['content', 'compressed', 'rewind'], signal })) {
-    for (const removed of history.take(read).removed) removers.set(removed, { line: read.line, type: read.record.type })
+  for await (const read of tape.readSessionRecords(log, { types: ['content', 'compressed', 'rewind', ...EDITS], signal })) {
+    const { removed: lines, gone, fits } = history.take(read)
+    for (const removed of lines) removers.set(removed, { line: read.line, type: read.record.type })
+    if (!fits) removers.set(read.line, MISFIT)
+    if (read.record.type === 'rewind') removers.set(read.line, { gone })
   }
   return removers
 }
@@ -59,19 +65,33 @@ class Printer {
   text({ line, status, record }, remover) {
     if (!isObject(record)) return this.#row('✗', `line ${line}: ${record === null ? 'not JSON' : 'not a record'}`, 'red')
     const { type, payload, ts } = record
+    if (EDITS.includes(type)) return this.#edit(line, status, record, remover)
     const item = itemIn({ status, record })
-    if (item === null) return this.#note(line, status, type, payload)
-    const blocks = Array.isArray(item.blocks) ? item.blocks : [item]
-    return `\n${this.#head(line, item, ts, type, remover)}${blocks.map((block) => this.#block(block, Date.parse(ts))).join('')}`
+    if (item === null) return this.#note(line, type, payload, '', remover?.gone)
+    return this.#item(line, item, ts, type === 'compressed' ? 'summary of what was compressed' : '', remover)
   }
 
-  #head(line, { speaker }, ts, type, remover) {
+  /** An edit, and the items that it brought. */
+  #edit(line, status, record, remover) {
+    const { type, payload, ts } = record
+    const hadNoEffect = status !== 'ok' || remover === MISFIT
+    const note = this.#note(line, type, payload, hadNoEffect ? ', without effect' : '')
+    if (hadNoEffect) return note
+    return note + itemsOfEdit({ status, record }).map(([item, what]) => this.#item(line, item, ts, what, remover)).join('')
+  }
+
+  #item(line, item, ts, what, remover) {
+    const blocks = Array.isArray(item.blocks) ? item.blocks : [item]
+    return `\n${this.#head(line, item, ts, what, remover)}${blocks.map((block) => this.#block(block, Date.parse(ts))).join('')}`
+  }
+
+  #head(line, { speaker }, ts, what, remover) {
     const colour = this.#colour
     const [name, tone] = Object.hasOwn(SPEAKERS, speaker) ? SPEAKERS[speaker] : [printable(speaker, 40), 'white']
     const clock = typeof ts === 'string' && !Number.isNaN(Date.parse(ts)) ? `  ${new Date(ts).toISOString().slice(11, 19)}` : ''
-    const summary = type === 'compressed' ? '  summary of what was compressed' : ''
-    const gone = remover ? `  not in the history: ${remover.type === 'rewind' ? 'rewound' : 'compressed'} at line ${remover.line}` : ''
-    return `${colour.bold(colour[tone](name))}${colour.dim(`${clock}  line ${line}${summary}${gone}`)}\n`
+    const about = what === '' ? '' : `  ${what}`
+    const gone = remover ? `  not in the history: ${removalWord(remover.type)} at line ${remover.line}` : ''
+    return `${colour.bold(colour[tone](name))}${colour.dim(`${clock}  line ${line}${about}${gone}`)}\n`
   }
 
   #block(block, at) {
@@ -112,9 +132,9 @@ class Printer {
     return text.slice(0, LONGEST_TEXT).trimEnd().split(/\r?\n/).map((line) => `  ${tone(escapedLine(line))}\n`).join('') + more
   }
 
-  #note(line, status, type, payload) {
-    const about = type === 'rewind' ? `rewound: ${removalText(status, payload)} left the history` : this.#noteText(type, payload)
-    return `\n${this.#colour.dim(`· ${about}  line ${line}`)}\n`
+  #note(line, type, payload, more, gone = 0) {
+    const about = type === 'rewind' ? `rewound: ${gone === 0 ? 'nothing' : plural(gone, 'item')} left the history` : this.#noteText(type, payload)
+    return `\n${this.#colour.dim(`· ${about}${more}  line ${line}`)}\n`
   }
 
   #noteText(type, payload) {
@@ -126,10 +146,6 @@ class Printer {
   #row(mark, text, tone = 'cyan') {
     return `  ${this.#colour[tone](mark)} ${text}\n`
   }
-}
-
-function removalText(status, payload) {
-  return status === 'ok' ? plural(removedItems(payload), 'item') : 'nothing'
 }
 
 /** The text of a result: a string, or the only member if that is a string; otherwise JSON. */

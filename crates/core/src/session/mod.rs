@@ -15,7 +15,9 @@ pub use format::{
     Body, EventType, ItemPlace, Line, Message, MessagePart, Mode, StartFields, js_number, number, read_line,
     read_line_into, read_session_id, read_start_payload, read_time,
 };
-pub(crate) use format::{CheckpointChange, CheckpointFields, Event, Fault, has_numbers_left, is_valid_seq, keys};
+pub(crate) use format::{
+    CheckpointChange, CheckpointFields, Cut, Edit, Event, Fault, has_numbers_left, is_valid_seq, keys, marker_of,
+};
 pub use read::{
     CurrentMetadata, DescribeOptions, Described, Describing, FinalHistory, HeaderError, ItemTape, ItemTapes,
     ItemsInHistory, LineStatus, Outcome, Preview, RecordLine, RecordOptions, RecordReader, Replay, ReplayError,

@@ -7,7 +7,7 @@ const { cut } = require('../cut.js')
 const { briefly, oneLine } = require('../excerpt.js')
 const { islandJson } = require('../island.js')
 const { isFailure, isObject } = require('../../session/values.js')
-const { History, itemIn } = require('./history.js')
+const { EDITS, History, itemIn, itemsOfEdit } = require('./history.js')
 const { Images } = require('./images.js')
 const { EXCERPT } = require('./limits.js')
 const { ToolCalls } = require('./tool-calls.js')
@@ -25,7 +25,7 @@ const RAW = 2000
  * @property {string} speaker empty for a record that is not an item
  * @property {number | null} at the record's time
  * @property {number} flags
- * @property {number} removedBy the line of the compression or rewind that removed the item; 0 if none did
+ * @property {number} removedBy the line of the compression, rewind or edit that removed the item, or its last one; 0 if none did
  * @property {number} size in bytes
  * @property {string} payload a line of JSON: `[payload, cuts, images]`, or a string, the excerpt of a record for which there is no room
  */
@@ -88,7 +88,10 @@ class Conversation {
   #record(read) {
     const { line, length: size, record } = read
     const fields = isObject(record) ? record : {}
-    const item = itemIn(read)
+    const isEdit = EDITS.includes(fields.type)
+    const items = isEdit ? itemsOfEdit(read).map(([each]) => each) : [itemIn(read)].filter((each) => each !== null)
+    // An edit with several items, or in place of another item, is no turn of a speaker.
+    const item = isEdit && fields.type !== 'synthetic_insert' ? null : (items[0] ?? null)
     const at = timeOf(fields.ts)
     const { isItem: isAdded, removed } = this.history.take(read)
     const calls = item && isAdded ? this.calls.take(line, at, blocksOf(item)) : []
@@ -97,7 +100,7 @@ class Conversation {
       type: typeof fields.type === 'string' ? fields.type : '(no type)',
       speaker: item?.speaker ?? '',
       at,
-      flags: (isAdded ? FLAGS.inHistory | FLAGS.item : 0) | (hasFailed(fields, item) ? FLAGS.failed : 0),
+      flags: (isAdded ? FLAGS.inHistory | FLAGS.item : 0) | (hasFailed(fields, items) ? FLAGS.failed : 0),
       removedBy: 0,
       size,
       payload: line < this.#from ? islandJson(excerptOf(record, item)) : this.#payload(fields, record),
@@ -145,9 +148,9 @@ function timeOf(ts) {
   return Number.isNaN(ms) ? null : ms
 }
 
-function hasFailed({ type, payload }, item) {
+function hasFailed({ type, payload }, items) {
   if (type === 'session_event') return payload?.severity === 'error'
-  return item !== null && blocksOf(item).some((block) => block?.type === 'tool_response' && isFailure(block.error))
+  return items.flatMap(blocksOf).some((block) => block?.type === 'tool_response' && isFailure(block.error))
 }
 
 module.exports = { Conversation, FLAGS }

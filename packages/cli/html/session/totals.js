@@ -33,7 +33,7 @@ function speakersOf(rows) {
   const found = new Map()
   let before = null
   for (const { speaker, at, size, flags } of rows) {
-    if (flags & FLAGS.item) {
+    if (flags & FLAGS.item && speaker !== '') {
       const entry = entryOf(found, speaker, { turns: 0, bytes: 0, ms: 0 })
       entry.turns += 1
       entry.bytes += size

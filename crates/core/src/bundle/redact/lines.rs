@@ -1,8 +1,8 @@
 //! Redacts the lines of a session so that a replay sees the same records.
 //!
 //! The keys that the format names are fixed, and these strings: `type`, the `sessionId` and `projectHash` of a `session_start`, the `severity` of a
-//! `session_event`, the `speaker` of an item and the `type` of its blocks, and the `checkpointId` and `parentSessionId` of events about
-//! checkpoints and forks.
+//! `session_event`, the `speaker` of an item and the `type` of its blocks, wherever an event has items, and the `checkpointId` and
+//! `parentSessionId` of events about checkpoints and forks.
 //!
 //! A torn or damaged line that is not JSON is redacted as bytes, and must not become JSON.
 
@@ -37,6 +37,7 @@ fn redacted_json(
     let scope = RuleScope::of(matcher, line);
     let fixed = |path: &[Step<'_>]| fixed_field(scope.kind.as_deref(), path);
     let allowed = |path: &[Step<'_>]| scope.allowed(path);
+    let has_free_keys = |path: &[Step<'_>]| has_free_keys(scope.kind.as_deref(), path);
     redacted(
         matcher,
         line,
@@ -47,15 +48,27 @@ fn redacted_json(
 
 /// Whether the format names no key of the object at a path: it is in a member of a block, as parameters and results of tools are, or in
 /// another value within the payload.
-fn has_free_keys(path: &[Step<'_>]) -> bool {
-    match path {
-        [Step::Key(payload), rest @ ..] if spells(payload, "payload") => match rest {
-            [Step::Key(item), Step::Key(blocks), rest @ ..] if is_item(item) && spells(blocks, "blocks") => {
-                rest.len() > 1
-            }
-            [Step::Key(item), rest @ ..] if is_item(item) => !rest.is_empty(),
-            rest => !rest.is_empty(),
-        },
+fn has_free_keys(kind: Option<&str>, path: &[Step<'_>]) -> bool {
+    let [Step::Key(payload), rest @ ..] = path else { return false };
+    if !spells(payload, "payload") || is_part_of_edit(kind, rest) {
+        return false;
+    }
+    match item_of(kind, rest) {
+        Some((_, [Step::Key(blocks), rest @ ..])) if spells(blocks, "blocks") => rest.len() > 1,
+        Some((_, [Step::Key(metadata), Step::Key(marker)])) if spells(metadata, "metadata") => {
+            !spells(marker, "chronology")
+        }
+        Some((_, rest)) => !rest.is_empty(),
+        None => !rest.is_empty(),
+    }
+}
+
+/// Whether the value at a path of the payload is an object, not an item, of an edit of the history.
+fn is_part_of_edit(kind: Option<&str>, path: &[Step<'_>]) -> bool {
+    match (kind, path) {
+        (Some("density_mutation"), [Step::Key(key), Step::Index(_)]) => spells(key, "replacements"),
+        (Some("chronology_bind"), [Step::Key(key)]) => spells(key, "chronology"),
+        (Some("semantic_media_purge"), [Step::Key(key)]) => spells(key, "frontier"),
         _ => false,
     }
 }
@@ -89,47 +102,69 @@ struct RuleScope {
 
 impl RuleScope {
     fn of(matcher: &Matcher<'_>, line: &[u8]) -> Self {
-        let (mut kind, mut tools) = (None, Vec::new());
         let with_tools = matcher.rules().iter().any(Rule::names_tools);
-        let visited: Result<(), std::convert::Infallible> = visit_parts(line, |part, place, range| {
-            if part != JsonPart::Text || place.is_deep {
-                return Ok(());
+        let mut kind = None;
+        each_text(line, |path, text| {
+            if let [Step::Key(key)] = path
+                && spells(key, "type")
+            {
+                kind = Some(text());
             }
-            let text = || String::from_utf8_lossy(&unescaped(&line[range.clone()])).into_owned();
-            match place.path {
-                [Step::Key(key)] if spells(key, "type") => kind = Some(text()),
-                [Step::Key(payload), rest @ ..] if with_tools && spells(payload, "payload") => {
-                    if let Some(block) = block_of(rest).filter(|_| is_tool_name(rest)) {
-                        tools.push((block, text()));
-                    }
-                }
-                _ => {}
-            }
-            Ok(())
         });
-        let Ok(()) = visited;
         let of_tool = |tool: Option<&str>| matcher.allowed(kind.as_deref(), tool);
-        let blocks = tools.into_iter().map(|(block, tool)| (block, of_tool(Some(&tool)))).collect();
+        let mut blocks = Vec::new();
+        if with_tools {
+            each_text(line, |path, text| {
+                if let Some((block, true)) = block_at(kind.as_deref(), path) {
+                    blocks.push((block, of_tool(Some(&text()))));
+                }
+            });
+        }
         RuleScope { everywhere: of_tool(None), blocks, kind }
     }
 
     fn allowed(&self, path: &[Step<'_>]) -> Option<&[bool]> {
-        let block = path.split_first().filter(|_| !self.blocks.is_empty()).and_then(|(_, rest)| block_of(rest));
-        let of_block = block.and_then(|block| self.blocks.iter().rev().find(|(path, _)| *path == block));
+        let block =
+            Some(path).filter(|_| !self.blocks.is_empty()).and_then(|path| block_at(self.kind.as_deref(), path));
+        let of_block = block.and_then(|(block, _)| self.blocks.iter().rev().find(|(path, _)| *path == block));
         of_block.map_or(self.everywhere.as_deref(), |(_, allowed)| allowed.as_deref())
     }
 }
 
-/// The block around a value of the payload: an element of `content.blocks` or `summary.blocks`.
-fn block_of(path: &[Step<'_>]) -> Option<Vec<usize>> {
-    let [Step::Key(item), Step::Key(blocks), Step::Index(index), ..] = path else { return None };
-    let place = ["content", "summary"].into_iter().position(|name| spells(item, name))?;
-    spells(blocks, "blocks").then(|| vec![place, *index])
+/// Passes the strings of a line, with their paths, to `take`.
+fn each_text(line: &[u8], mut take: impl FnMut(&[Step<'_>], &dyn Fn() -> String)) {
+    let visited: Result<(), std::convert::Infallible> = visit_parts(line, |part, place, range| {
+        if part == JsonPart::Text && !place.is_deep {
+            take(place.path, &|| String::from_utf8_lossy(&unescaped(&line[range.clone()])).into_owned());
+        }
+        Ok(())
+    });
+    let Ok(()) = visited;
 }
 
-fn is_tool_name(path: &[Step<'_>]) -> bool {
-    let [_, _, _, Step::Key(key)] = path else { return false };
-    spells(key, "name") || spells(key, "toolName")
+/// The block around a value of a line, by the path of the block, and whether the value is the name of its tool.
+fn block_at(kind: Option<&str>, path: &[Step<'_>]) -> Option<(Vec<usize>, bool)> {
+    let [Step::Key(payload), path @ ..] = path else { return None };
+    let (mut block, path) = item_of(kind, path).filter(|_| spells(payload, "payload"))?;
+    let [Step::Key(blocks), Step::Index(index), path @ ..] = path else { return None };
+    block.push(*index);
+    let is_tool_name = matches!(path, [Step::Key(key)] if spells(key, "name") || spells(key, "toolName"));
+    spells(blocks, "blocks").then_some((block, is_tool_name))
+}
+
+/// The item around a value of the payload of a line of type `kind`: which one of the line it is, and the path of the value in it.
+fn item_of<'p, 's>(kind: Option<&str>, path: &'p [Step<'s>]) -> Option<(Vec<usize>, &'p [Step<'s>])> {
+    match (kind, path) {
+        (_, [Step::Key(item), rest @ ..]) if spells(item, "content") => Some((vec![0], rest)),
+        (_, [Step::Key(item), rest @ ..]) if spells(item, "summary") => Some((vec![1], rest)),
+        (Some("density_mutation"), [Step::Key(list), Step::Index(index), Step::Key(item), rest @ ..]) => {
+            (spells(list, "replacements") && spells(item, "replacement")).then(|| (vec![2, *index], rest))
+        }
+        (Some("semantic_media_purge"), [Step::Key(list), Step::Index(index), rest @ ..]) => {
+            spells(list, "history").then(|| (vec![3, *index], rest))
+        }
+        _ => None,
+    }
 }
 
 /// The fixed field at a path of a line of type `kind`, if it is one.
@@ -156,19 +191,27 @@ fn fixed_field(kind: Option<&str>, path: &[Step<'_>]) -> Option<&'static str> {
                 .into_iter()
                 .find(|(name, _)| spells(key, name))
         }
-        (Some("content" | "compressed"), [Step::Key(item), Step::Key(key)]) if is_item(item) => {
-            Some(("speaker", "'speaker'")).filter(|(name, _)| spells(key, name))
-        }
-        (Some("content" | "compressed"), [Step::Key(item), Step::Key(blocks), Step::Index(_), Step::Key(key)])
-            if is_item(item) && spells(blocks, "blocks") =>
-        {
-            Some(("type", "the 'type' of a block")).filter(|(name, _)| spells(key, name))
-        }
+        (Some(kind), _) if has_items(kind) => fixed_in_item(item_of(Some(kind), rest)?.1),
         _ => None,
     }
     .map(|(_, shown)| shown)
 }
 
-fn is_item(key: &[u8]) -> bool {
-    spells(key, "content") || spells(key, "summary")
+/// The fixed field at a path of an item.
+fn fixed_in_item(path: &[Step<'_>]) -> Option<(&'static str, &'static str)> {
+    match path {
+        [Step::Key(key)] => Some(("speaker", "'speaker'")).filter(|(name, _)| spells(key, name)),
+        [Step::Key(blocks), Step::Index(_), Step::Key(key)] if spells(blocks, "blocks") => {
+            Some(("type", "the 'type' of a block")).filter(|(name, _)| spells(key, name))
+        }
+        _ => None,
+    }
+}
+
+/// Whether an event of this type has items.
+fn has_items(kind: &str) -> bool {
+    matches!(
+        kind,
+        "content" | "compressed" | "density_mutation" | "synthetic_insert" | "chronology_bind" | "semantic_media_purge"
+    )
 }

@@ -137,6 +137,83 @@ fn secret_in_an_unredactable_place_fails_the_export() {
     assert!(export(&replaced("\"p\"", &format!("\"{AWS}\"")), &[]).is_ok());
 }
 
+/// A session of two items with keys, and an edit of each kind that brings an item with these members and blocks.
+fn edited(speaker: &str, blocks: &str, marker: &str) -> [(&'static str, Vec<u8>); 4] {
+    let item = format!(
+        r#"{{"speaker":"{speaker}","blocks":[{blocks}],"metadata":{{"chronology":{{"seq":9,"userTurn":1,"step":1,"recordedAt":1{marker}}}}}}}"#
+    );
+    let kept = |seq: u32| {
+        content("").replace(
+            r#""blocks":[]"#,
+            &format!(r#""blocks":[],"metadata":{{"chronology":{{"seq":{seq},"userTurn":1,"step":1,"recordedAt":1}}}}"#),
+        )
+    };
+    let bound = r#"{"seq":7,"userTurn":1,"step":1,"recordedAt":1}"#;
+    [
+        (
+            "density_mutation",
+            format!(
+                r#"{{"removedSeqs":[3],"replacements":[{{"replacedSeq":1,"replacement":{{"speaker":"ai","blocks":[]}}}},{{"replacedSeq":4,"replacement":{item}}}]}}"#
+            ),
+        ),
+        ("synthetic_insert", format!(r#"{{"content":{item},"chronologySeq":9,"afterSeq":4}}"#)),
+        ("chronology_bind", format!(r#"{{"rowIndex":1,"chronology":{bound},"content":{item}}}"#)),
+        (
+            "semantic_media_purge",
+            format!(
+                r#"{{"history":[{{"speaker":"ai","blocks":[]}},{item}],"frontier":{{"contentIndex":0,"blockIndex":0}}}}"#
+            )
+            .replacen(r#""blocks":[]"#, r#""blocks":[{"type":"text","text":"t"}]"#, 1),
+        ),
+    ]
+    .map(|(kind, payload)| {
+        let edit = format!(r#"{{"v":1,"seq":4,"ts":"t","type":"{kind}","payload":{payload}}}"#);
+        let numbered = |line: String, seq: &str| line.replacen(r#""seq":2"#, seq, 1);
+        (kind, session(&[&kept(3), &numbered(kept(4), r#""seq":3"#), &edit]))
+    })
+}
+
+#[test]
+fn items_of_edits_are_redacted_and_replay_the_same() {
+    let quoted = escaped(AWS, &[2, 0, 3]);
+    let blocks = format!(
+        r#"{{"type":"text","text":"a {AWS}"}},{{"type":"tool_call","id":"c","name":"sh","parameters":{{"{AWS}":"{quoted}"}}}}"#
+    );
+    for (kind, lines) in edited("ai", &blocks, "") {
+        let (info, redacted) = export(&lines, &[]).unwrap();
+        assert_eq!(info.redactions, 1, "{kind}");
+        assert_eq!(memchr::memmem::find_iter(&redacted, "[redacted:aws-access-key-id]").count(), 3, "{kind}");
+        assert_eq!(shape(&redacted), shape(&lines), "{kind}");
+        assert_eq!(shape(&lines).1, "[]", "{kind}");
+    }
+}
+
+#[test]
+fn what_the_format_names_in_edits_is_fixed() {
+    let rules = |word: &str| [pattern("mine", word)];
+    let block = r#"{"type":"text","text":"t"}"#;
+    for (kind, lines) in edited("human", block, r#","more":"x""#) {
+        for word in ["human", "text", "replacedSeq", "chronologySeq", "contentIndex", "userTurn"] {
+            if memchr::memmem::find(&lines, word.as_bytes()).is_some() {
+                let error = export(&lines, &rules(&format!("^{word}$"))).unwrap_err();
+                assert_eq!(error.code, BundleCode::RedactionConflict, "{kind} {word}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rules_for_a_tool_apply_to_the_items_of_edits() {
+    // Other occurrences of such a short secret are not searched for.
+    let blocks = r#"{"type":"tool_call","id":"c","name":"cat","parameters":{"k":"pin"}},{"type":"tool_response","callId":"c","toolName":"sh","result":"pin"}"#;
+    for (kind, lines) in edited("ai", blocks, "") {
+        let rule = RedactionRule { tools: Some(vec!["sh".into()]), ..pattern("mine", "pin") };
+        let (_, redacted) = export(&lines, &[rule]).unwrap();
+        let text = String::from_utf8(redacted).unwrap();
+        assert!(text.contains(r#""result":"[redacted:mine]""#) && text.contains(r#""k":"pin""#), "{kind}: {text}");
+    }
+}
+
 #[test]
 fn titles_names_and_directories_are_redacted_and_ids_of_checkpoints_are_not() {
     let event = |event_type: &str, payload: &str| {

@@ -1,8 +1,8 @@
 //! The ancestors of a session's record, inferred from the order of records (`docs/diff.md`, "Causal chains").
 //!
-//! Reads the file up to the record, and keeps the position and parents of each record before it in memory: about forty bytes.
+//! Reads the file up to the record, and keeps the position and parents of each record before it in memory: about fifty bytes.
 
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 
 use super::causal_chain::{Chain, Edge, Evidence, MOST_EDGES, record_id};
 use crate::diff::error::SessionFault;
@@ -10,7 +10,7 @@ use crate::diff::projection::{BlockType, Calls, Index, Tree, block_type};
 use crate::diff::stream::{Record, SessionCursor, Source, parts_of};
 use crate::json::{Nesting, Span, Text};
 use crate::lines::LineSource;
-use crate::session::{Body, Line, Mode, read_line};
+use crate::session::{Body, Cut, Edit, Line, Mode, marker_of, read_line};
 use crate::task::{Cancelled, Progress, Task};
 
 /// Maximum number of parents of a record. Only the nearest ones are kept.
@@ -74,13 +74,34 @@ enum Speaker {
     Other,
 }
 
+/// An item of the history.
+#[derive(Clone, Copy)]
+struct Item {
+    /// The place of the record that brought it, even if it was replaced since.
+    place: u32,
+    speaker: Speaker,
+    /// The key of its marker.
+    key: u64,
+}
+
+/// The key of an item that has none. Valid keys are smaller.
+const NO_KEY: u64 = u64::MAX;
+
+impl Item {
+    /// The item with this JSON text.
+    fn of(item: &[u8], place: u32, speaker: Speaker) -> Self {
+        let key = marker_of(item).and_then(|marker| marker.key).unwrap_or(NO_KEY);
+        Item { place, speaker, key }
+    }
+}
+
 /// The parents of each record.
 #[derive(Default)]
 struct Causes {
     links: Vec<Link>,
     parents: Vec<u32>,
-    /// The history as in a replay: the place of each item's record, and its speaker.
-    history: Vec<(u32, Speaker)>,
+    /// The history as in a replay.
+    history: Vec<Item>,
     calls: Calls,
     nesting: Nesting,
     /// The tool item that AI items answered last, and the parents of those AI items.
@@ -96,22 +117,69 @@ impl Causes {
         };
         let parents = match body {
             _ if place == 0 => (0, 0),
-            Body::Content(item) => self.add_item(record, place, item),
-            Body::Compressed(_) => {
+            Body::Content(item) => self.add_item(record, place, item, self.history.len()),
+            Body::Compressed(summary) => {
                 let parents = self.item_before();
                 self.history.clear();
-                self.history.push((place, Speaker::Other));
+                self.history.push(Item::of(summary.of(record.line), place, Speaker::Other));
                 parents
             }
-            Body::Rewind(count, _) => {
+            Body::Rewind(count, cut) => {
                 let parents = self.item_before();
-                let left = (self.history.len() as u64).saturating_sub(count);
-                self.history.truncate(left as usize);
+                let to_key = if let Cut::Before(key) = cut { self.index_of(key) } else { None };
+                let left = (self.history.len() as u64).saturating_sub(count) as usize;
+                self.history.truncate(to_key.unwrap_or(left));
+                parents
+            }
+            Body::Edit(edit) => self.edit(record, place, &edit),
+            Body::Purge(purge) => {
+                let parents = self.item_before();
+                let items = purge.items.iter().map(|item| item.of(record.line));
+                self.history = match items.len() == self.history.len() {
+                    // Each item has lost its media at most.
+                    true => {
+                        items.zip(&self.history).map(|(item, old)| Item::of(item, old.place, old.speaker)).collect()
+                    }
+                    false => items.map(|item| Item::of(item, place, speaker_of(item))).collect(),
+                };
+                self.answered = None;
                 parents
             }
             _ => self.item_before(),
         };
         self.links.push(Link { offset: record.offset, length: record.line.len() as u32, parents });
+    }
+
+    /// Applies an edit. An item in the place of another keeps the other's place: what led to it is the same. An inserted item is caused as if it were the
+    /// last one.
+    fn edit(&mut self, record: &Record<'_>, place: u32, edit: &Edit) -> Parents {
+        // The tool items before an item may be others now.
+        self.answered = None;
+        match edit {
+            Edit::Mutate { removed, replacements } => {
+                let parents = self.item_before();
+                let replaced: HashSet<u64> = replacements.iter().map(|(key, _)| *key).collect();
+                let removed: HashSet<u64> = removed.iter().copied().collect();
+                self.history.retain(|item| replaced.contains(&item.key) || !removed.contains(&item.key));
+                parents
+            }
+            Edit::Insert { after, content } => match self.index_of(*after) {
+                Some(at) => self.add_item(record, place, *content, at + 1),
+                None => self.item_before(),
+            },
+            Edit::Bind { index, key, .. } => {
+                let parents = self.item_before();
+                if let Some(item) = usize::try_from(*index).ok().and_then(|index| self.history.get_mut(index)) {
+                    item.key = *key;
+                }
+                parents
+            }
+        }
+    }
+
+    /// The index of the first item with a key.
+    fn index_of(&self, key: u64) -> Option<usize> {
+        self.history.iter().position(|item| item.key == key)
     }
 
     fn keep(&mut self, parents: impl IntoIterator<Item = u32>) -> Parents {
@@ -122,24 +190,27 @@ impl Causes {
 
     /// The item before, or the `session_start` if there is none.
     fn item_before(&mut self) -> Parents {
-        let before = self.history.last().map_or(0, |(place, _)| *place);
+        self.item_before_index(self.history.len())
+    }
+
+    /// The item before an index of the history.
+    fn item_before_index(&mut self, index: usize) -> Parents {
+        let before = self.history[..index].last().map_or(0, |item| item.place);
         self.keep([before])
     }
 
-    fn add_item(&mut self, record: &Record<'_>, place: u32, item: Span) -> Parents {
-        let Some(tree) = Tree::parse(item.of(record.line)) else { return self.item_before() };
+    /// Adds an item at an index of the history.
+    fn add_item(&mut self, record: &Record<'_>, place: u32, item: Span, index: usize) -> Parents {
+        let item = item.of(record.line);
+        let Some(tree) = Tree::parse(item) else { return self.item_before() };
         let answered = self.count_calls(&tree, place);
-        let speaker = match tree.at(&["speaker"]).and_then(|speaker| tree.string(speaker)).as_ref().map(Text::as_json) {
-            Some("ai") => Speaker::Ai,
-            Some("tool") => Speaker::Tool,
-            _ => Speaker::Other,
-        };
+        let speaker = speaker_in(&tree);
         let parents = match speaker {
             Speaker::Tool if !answered.is_empty() => self.keep(answered),
-            Speaker::Ai => self.what_was_said(),
-            _ => self.item_before(),
+            Speaker::Ai => self.what_was_said(index),
+            _ => self.item_before_index(index),
         };
-        self.history.push((place, speaker));
+        self.history.insert(index, Item::of(item, place, speaker));
         parents
     }
 
@@ -165,25 +236,25 @@ impl Causes {
 
     /// The parents of an item of the AI: the tool items right before it, or the item of the human. An item that follows another item
     /// of the AI has the same parents as that one.
-    fn what_was_said(&mut self) -> Parents {
-        match self.history.last().copied() {
-            Some((last, Speaker::Tool)) => {
+    fn what_was_said(&mut self, index: usize) -> Parents {
+        match self.history[..index].last().copied() {
+            Some(Item { place: last, speaker: Speaker::Tool, .. }) => {
                 if let Some((_, parents)) = self.answered.filter(|(tool, _)| *tool == last) {
                     return parents;
                 }
-                let parents = self.keep(self.last_tools());
+                let parents = self.keep(self.last_tools(index));
                 self.answered = Some((last, parents));
                 parents
             }
-            Some((place, Speaker::Ai)) => self.links[place as usize].parents,
-            _ => self.item_before(),
+            Some(Item { place, speaker: Speaker::Ai, .. }) => self.links[place as usize].parents,
+            _ => self.item_before_index(index),
         }
     }
 
-    /// The places of the tool items at the end of the history, nearest first.
-    fn last_tools(&self) -> Vec<u32> {
-        let items = self.history.iter().rev().take(MOST_PARENTS);
-        items.take_while(|(_, speaker)| *speaker == Speaker::Tool).map(|(place, _)| *place).collect()
+    /// The places of the tool items directly before an index of the history, nearest first.
+    fn last_tools(&self, index: usize) -> Vec<u32> {
+        let items = self.history[..index].iter().rev().take(MOST_PARENTS);
+        items.take_while(|item| item.speaker == Speaker::Tool).map(|item| item.place).collect()
     }
 
     fn parents_of(&self, link: Link) -> &[u32] {
@@ -211,6 +282,18 @@ impl Causes {
             open.extend(self.parents_of(link));
         }
         Ok(chain)
+    }
+}
+
+fn speaker_of(item: &[u8]) -> Speaker {
+    Tree::parse(item).map_or(Speaker::Other, |item| speaker_in(&item))
+}
+
+fn speaker_in(item: &Tree<'_>) -> Speaker {
+    match item.at(&["speaker"]).and_then(|speaker| item.string(speaker)).as_ref().map(Text::as_json) {
+        Some("ai") => Speaker::Ai,
+        Some("tool") => Speaker::Tool,
+        _ => Speaker::Other,
     }
 }
 

@@ -168,12 +168,36 @@ fn mark_payload(tree: &mut Tree<'_>, place: i64, calls: &mut impl CountCalls) {
     let dropped: &[&str] = match tree.at(&["type"]).and_then(|name| tree.string(name)).as_ref().map(Text::as_json) {
         Some("content") => return mark_item(tree, payload, "content", place, calls),
         Some("compressed") => return mark_item(tree, payload, "summary", place, calls),
+        Some("synthetic_insert") => return mark_item(tree, payload, "content", place, calls),
+        Some("chronology_bind" | "density_mutation" | "semantic_media_purge") => {
+            return mark_edit(tree, payload, place);
+        }
         Some("session_start") => &["sessionId", "startTime"],
         Some("checkpoint_created" | "checkpoint_renamed" | "checkpoint_deleted") => &["checkpointId"],
         Some("session_forked") => &["checkpointId", "parentSessionId"],
         _ => &[],
     };
     dropped.iter().for_each(|name| drop_member(tree, payload, name));
+}
+
+/// Marks the items that an event puts in the place of others. They call and answer nothing again, so their calls are paired among themselves.
+fn mark_edit(tree: &mut Tree<'_>, payload: Index, place: i64) {
+    let calls = &mut Calls::default();
+    mark_item(tree, payload, "content", place, calls);
+    if let Some(chronology) = tree.member(payload, "chronology") {
+        drop_member(tree, chronology, "recordedAt");
+    }
+    for (list, item) in [("replacements", Some("replacement")), ("history", None)] {
+        let Some(list) = tree.member(payload, list) else { continue };
+        let mut next = tree.children(list).next();
+        while let Some(element) = next {
+            match item {
+                Some(name) => mark_item(tree, element, name, place, calls),
+                None => mark_whole_item(tree, element, place, calls),
+            }
+            next = tree.next_sibling(list, element);
+        }
+    }
 }
 
 fn text(record: &Record<'_>) -> String {
@@ -201,7 +225,12 @@ fn drop_member(tree: &mut Tree<'_>, object: Index, name: &str) {
 }
 
 fn mark_item(tree: &mut Tree<'_>, payload: Index, name: &str, place: i64, calls: &mut impl CountCalls) {
-    let Some(item) = tree.member(payload, name) else { return };
+    if let Some(item) = tree.member(payload, name) {
+        mark_whole_item(tree, item, place, calls);
+    }
+}
+
+fn mark_whole_item(tree: &mut Tree<'_>, item: Index, place: i64, calls: &mut impl CountCalls) {
     if let Some(blocks) = tree.member(item, "blocks") {
         mark_blocks(tree, blocks, place, calls);
     }

@@ -10,14 +10,44 @@ const NOTES = {
   checkpoint_created: ({ name, checkpointId }, briefly) => ['Checkpoint', `${briefly(name)} (${briefly(checkpointId)})`],
   checkpoint_renamed: ({ name, checkpointId }, briefly) => ['Checkpoint renamed', `${briefly(name)} (${briefly(checkpointId)})`],
   checkpoint_deleted: ({ checkpointId }, briefly) => ['Checkpoint deleted', briefly(checkpointId)],
+  density_mutation: ({ removedSeqs, replacements }, briefly, left) => ['Edited', editText(removedSeqs, replacements, left)],
+  synthetic_insert: ({ afterSeq }, briefly) => ['Inserted', `after key ${briefly(afterSeq)}`],
+  chronology_bind: ({ rowIndex, chronology, content }, briefly) => ['Bound', `item ${briefly(rowIndex)} to key ${briefly(chronology?.seq)}${content === undefined ? '' : ', with other content'}`],
+  semantic_media_purge: ({ history }, briefly, left) => ['Purged media', `history of ${items(history, left('/history'))}`],
+  compression_detail: ({ fromSeq, toSeq, itemsCompressed }, briefly) => ['Compression', `of keys ${briefly(fromSeq)} to ${briefly(toSeq)}, ${briefly(itemsCompressed)} items`],
   session_forked: ({ parentSessionId, checkpointName }, briefly) => ['Forked', `from ${briefly(parentSessionId)} at ${briefly(checkpointName)}`],
 }
 
-/** Returns what happened, and the details. `briefly` formats a value of the file. */
-function noteText(type, payload, briefly) {
+/** How many keys of an edit are listed. */
+const MOST_KEYS = 20
+
+/** `left` is the number of elements that are missing from the list at a path. */
+function editText(removed, replacements, left) {
+  const parts = [`replaced ${items(replacements, left('/replacements'))}`, `removed ${lengthIn(removed) + left('/removedSeqs')}`]
+  const keys = [...listIn(replacements).map((each) => each?.replacedSeq), ...listIn(removed)].filter((key) => typeof key === 'number')
+  const all = [...new Set(keys)].sort((a, b) => a - b)
+  if (all.length === 0) return parts.join(', ')
+  const isShortened = all.length > MOST_KEYS || left('/replacements') + left('/removedSeqs') > 0
+  return `${parts.join(', ')} (${all.length === 1 ? 'key' : 'keys'} ${all.slice(0, MOST_KEYS).join(', ')}${isShortened ? ', …' : ''})`
+}
+
+const listIn = (value) => (Array.isArray(value) ? value : [])
+const lengthIn = (value) => listIn(value).length
+
+function items(list, more) {
+  const count = lengthIn(list) + more
+  return `${count} ${count === 1 ? 'item' : 'items'}`
+}
+
+/** What an event of a type did to an item that it took out of the history. */
+const REMOVED = { rewind: 'rewound', compressed: 'compressed', density_mutation: 'edited', chronology_bind: 'replaced', semantic_media_purge: 'purged' }
+const removalWord = (type) => (Object.hasOwn(REMOVED, type) ? REMOVED[type] : 'removed')
+
+/** Returns what happened, and the details. `briefly` formats a value of the file; `left` is the number of elements that are missing from a list. */
+function noteText(type, payload, briefly, left = () => 0) {
   const isKnown = typeof payload === 'object' && payload !== null && Object.hasOwn(NOTES, type)
-  return isKnown ? NOTES[type](payload, briefly) : [type, briefly(payload)]
+  return isKnown ? NOTES[type](payload, briefly, left) : [type, briefly(payload)]
 }
 
 // In the page, there are no modules.
-if (typeof module !== 'undefined') module.exports = { noteText }
+if (typeof module !== 'undefined') module.exports = { noteText, removalWord }

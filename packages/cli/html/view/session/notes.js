@@ -2,7 +2,7 @@
 
 function noteView(page, row, { value, cuts }) {
   const { type, line } = page.rows[row]
-  const [name, text] = noteText(type, value, briefly)
+  const [name, text] = noteText(type, value, briefly, missingFrom(cuts))
   const severity = type === 'session_event' && typeof value?.severity === 'string' ? value.severity : ''
   const summary = el('summary', content('b', name), ' ', content('span.note-text', briefly(text, 600)))
   const view = details(`note ${line}`, summary, () => [valueView(value, cuts)])
@@ -18,15 +18,31 @@ function damageView(page, row, { value }) {
   return el('div.damage', el('b', 'Not JSON'), withAttributes(content('pre.raw', raw), { tabindex: 0 }), more)
 }
 
+/** The number of elements that are missing from the list at a path. */
+const missingFrom = (cuts) => (path) => cuts.find((cut) => cut.path === path)?.left ?? 0
+
+/** Shows what an edit did to the history, with the lines of what it removed. */
+function editView(page, row, { value, cuts }) {
+  const { line, type } = page.rows[row]
+  const [name, text] = noteText(type, value, briefly, missingFrom(cuts))
+  return el('p.removal', content('b', `${name}: `), content('span', text), ...whereOf(page, removedBy(page, line)))
+}
+
+/** Links to the rows that were removed. */
+function whereOf(page, removed) {
+  if (removed.length === 0) return []
+  const [first, last] = [page.rows[removed[0]].line, page.rows[removed.at(-1)].line]
+  const where = first === last ? [lineLink(first, `line ${first}`)] : ['lines ', lineLink(first, String(first)), ' to ', lineLink(last, String(last))]
+  return [' (', ...where, ')']
+}
+
 /** Shows what a compression or a rewind removed from the history. */
 function removalView(page, row) {
   const { line, type } = page.rows[row]
   const removed = removedBy(page, line)
   if (removed.length === 0) return el('p.removal', type === 'rewind' ? 'A rewind that removed nothing' : 'A compression of an empty history')
-  const [first, last] = [page.rows[removed[0]].line, page.rows[removed.at(-1)].line]
   const items = counted(removed.length, 'item')
-  const where = first === last ? [lineLink(first, `line ${first}`)] : ['lines ', lineLink(first, String(first)), ' to ', lineLink(last, String(last))]
-  return el('p.removal', el('b', type === 'rewind' ? `Rewound: ${items} left the history` : `Compressed: ${items} became this summary`), ' (', ...where, ')')
+  return el('p.removal', el('b', type === 'rewind' ? `Rewound: ${items} left the history` : `Compressed: ${items} became this summary`), ...whereOf(page, removed))
 }
 
 /** The rows that a record removed from the history, in order. */

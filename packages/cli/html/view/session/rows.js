@@ -2,7 +2,8 @@
 
 const SPEAKERS = { human: 'Human', ai: 'AI', tool: 'Tool' }
 const nameOf = (speaker) => (Object.hasOwn(SPEAKERS, speaker) ? SPEAKERS[speaker] : speaker)
-const REMOVERS = ['compressed', 'rewind']
+const EDITS = ['density_mutation', 'synthetic_insert', 'chronology_bind', 'semantic_media_purge']
+const REMOVERS = ['compressed', 'rewind', ...EDITS]
 
 class Rows extends WindowedList {
   constructor(page) {
@@ -72,6 +73,7 @@ class Rows extends WindowedList {
     const body = el('div.body')
     if (payload.excerpt !== undefined) this.#appendExcerpt(body, row, payload.excerpt)
     else if (flags & DAMAGED) body.append(damageView(page, row, payload))
+    else if (EDITS.includes(type)) this.#appendEdit(body, row, payload)
     else if (flags & ITEM) this.#appendItem(body, row, payload)
     else if (type === 'rewind') body.append(removalView(page, row))
     else body.append(noteView(page, row, payload))
@@ -106,6 +108,23 @@ class Rows extends WindowedList {
     this.#appendMetadata(body, row, item, cutsBelow(payload.cuts, `${path}/metadata`))
   }
 
+  /** Shows what an edit did, and the items that it brought. */
+  #appendEdit(body, row, payload) {
+    const { page } = this
+    if (!page.has(row, ITEM)) return body.append(noteView(page, row, payload))
+    body.append(editView(page, row, payload))
+    if (this.sources.has(row)) return body.append(valueView(payload.value, payload.cuts))
+    let block = 0
+    for (const { item, path, what } of itemsOfEdit(page.rows[row].type, payload)) {
+      body.append(el('p.who', content('b', nameOf(typeof item.speaker === 'string' ? item.speaker : '')), el('span.note', ` ${what}`)))
+      for (const [index, each] of (Array.isArray(item.blocks) ? item.blocks : []).entries()) {
+        body.append(blockView(page, row, block++, each, cutsBelow(payload.cuts, `${path}/blocks/${index}`), payload.images))
+      }
+    }
+    const lists = payload.cuts.filter(({ path, what }) => what === 'items' && /^\/(?:replacements|history|content\/blocks|replacements\/\d+\/replacement\/blocks|history\/\d+\/blocks)$/.test(path))
+    for (const cut of lists) body.append(el('p.left-out', leftOut(cut)))
+  }
+
   #appendMetadata(body, row, { metadata }, cuts) {
     if (typeof metadata !== 'object' || metadata === null || Object.keys(metadata).length === 0) return
     const view = details(`metadata ${this.page.rows[row].line}`, el('summary', 'Metadata'), () => [valueView(metadata, cuts)])
@@ -138,6 +157,6 @@ class Rows extends WindowedList {
 
 function goneLabel(page, by) {
   const row = page.rowOf.get(by)
-  const what = row !== undefined && page.rows[row].type === 'rewind' ? 'rewound' : 'compressed'
+  const what = removalWord(row === undefined ? 'compressed' : page.rows[row].type)
   return el('span.gone-label', `not in the history: ${what} at `, lineLink(by, `line ${by}`))
 }

@@ -8,7 +8,7 @@ const STATES_OF_ROWS = {
   gone: ['Taken away', ({ flags, removedBy }) => (flags & ITEM) !== 0 && removedBy > 0],
   failed: ['Failures', ({ flags }) => (flags & FAILED) !== 0],
   wrong: ['Warnings and damage', ({ flags, line }, page) => (flags & DAMAGED) !== 0 || page.warningsAt.has(line)],
-  removers: ['Compressions and rewinds', ({ type }) => REMOVERS.includes(type)],
+  removers: ['Compressions, rewinds, edits', ({ type }) => REMOVERS.includes(type)],
   switches: ['Provider switches', ({ type }) => type === 'provider_switch'],
 }
 

@@ -68,7 +68,7 @@ class Strip {
       const type = page.rows[by].type
       const [from, to] = [scale.startOf(removed[0]) * WIDTH, scale.endOf(removed.at(-1)) * WIDTH]
       const bar = svg('rect', { class: `bar-gone ${type}`, x: from, y: laneTop(LANES.gone), width: Math.max(to - from, 1.5), height: LANE })
-      bar.append(svg('title', {}, `${type === 'rewind' ? 'Rewound' : 'Compressed'} at line ${line}: ${counted(removed.length, 'item')}`))
+      bar.append(svg('title', {}, `${capitalised(removalWord(type))} at line ${line}: ${counted(removed.length, 'item')}`))
       parts.push(bar, svg('rect', { class: `remover ${type}`, x: scale.endOf(by) * WIDTH - 0.75, y: 0, width: 1.5, height: HEIGHT }))
       if (parts.length > MOST_REMOVALS) break
     }
@@ -146,3 +146,5 @@ class Bars {
     return this.#bars.map(({ lane, from, to, kind }) => svg('rect', { class: `span ${names[lane]}${kind}`, x: from, y: laneTop(lane), width: Math.max(to - from, 1.2), height: LANE }))
   }
 }
+
+const capitalised = (word) => word[0].toUpperCase() + word.slice(1)

@@ -90,3 +90,57 @@ fn ancestry_takes_linear_time() {
     let found = places(&[tools, lines].concat(), 40_999);
     assert_eq!(found[..2], [1000, 999]);
 }
+
+/// An item with a marker.
+fn keyed(speaker: &str, key: u64) -> Value {
+    let text = json!({ "type": "text", "text": "t" });
+    json!({ "speaker": speaker, "blocks": [text], "metadata": { "chronology": { "seq": key } } })
+}
+
+fn recorded(speaker: &str, key: u64) -> String {
+    of("content", json!({ "content": keyed(speaker, key) }))
+}
+
+#[test]
+fn items_that_edits_removed_are_not_ancestors_and_replaced_ones_keep_theirs() {
+    let edit = of(
+        "density_mutation",
+        json!({ "removedSeqs": [2, 9], "replacements": [{ "replacedSeq": 1, "replacement": keyed("human", 1) }] }),
+    );
+    let lines = [recorded("human", 1), recorded("human", 2), edit, recorded("ai", 4)];
+    assert_eq!(places(&lines, 4), [1, 0]);
+}
+
+#[test]
+fn an_inserted_item_descends_from_the_one_before_it() {
+    let insert = of("synthetic_insert", json!({ "content": keyed("ai", 7), "chronologySeq": 7, "afterSeq": 1 }));
+    let lines = [recorded("human", 1), recorded("human", 2), insert, recorded("human", 3)];
+    assert_eq!(places(&lines, 3), [1, 0]);
+    assert_eq!(places(&lines, 4), [2, 1, 0], "what follows descends from the last item");
+    let behind_nothing =
+        of("synthetic_insert", json!({ "content": keyed("ai", 7), "chronologySeq": 7, "afterSeq": 8 }));
+    assert_eq!(places(&[recorded("human", 1), behind_nothing, recorded("ai", 3)], 3), [1, 0]);
+}
+
+#[test]
+fn a_rewind_to_a_key_removes_what_it_names_whatever_its_count() {
+    let bind = of(
+        "chronology_bind",
+        json!({ "rowIndex": 1, "chronology": { "seq": 5, "userTurn": 1, "step": 1, "recordedAt": 1 } }),
+    );
+    let rewind = of("rewind", json!({ "itemsRemoved": 0, "cutSeq": 5 }));
+    let lines = [recorded("human", 1), recorded("human", 2), recorded("human", 3), bind, rewind, recorded("ai", 4)];
+    assert_eq!(places(&lines, 6), [1, 0]);
+}
+
+#[test]
+fn a_purge_of_media_keeps_what_led_to_items() {
+    let purge = |items: &[Value]| {
+        of("semantic_media_purge", json!({ "history": items, "frontier": { "contentIndex": 0, "blockIndex": 0 } }))
+    };
+    let items = [keyed("human", 1), keyed("human", 2)];
+    let begin = [recorded("human", 1), recorded("human", 2)];
+    let with = |purge: String| [&begin[..], &[purge, recorded("ai", 4)]].concat();
+    assert_eq!(places(&with(purge(&items)), 4), [2, 1, 0]);
+    assert_eq!(places(&with(purge(&items[1..])), 4), [3, 2, 1, 0], "another history begins with the purge");
+}

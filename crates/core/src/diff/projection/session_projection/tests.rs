@@ -133,3 +133,52 @@ fn tool_calls_are_compared_by_position() {
     let others = [call(&["x"]), call(&["y"]), answer("y"), answer("x")];
     assert_eq!(equal(&calls.each_ref().map(String::as_str), &others.each_ref().map(String::as_str)), [true; 4]);
 }
+
+#[test]
+fn items_of_edits_are_compared_as_other_items() {
+    let item = |id: &str, text: &str, at: u32| {
+        format!(
+            r#"{{"speaker":"ai","blocks":[{{"type":"tool_call","id":"{id}","name":"ls"}},{{"type":"tool_response","callId":"{id}"}},{{"type":"text","text":"{text}"}}],"metadata":{{"chronology":{{"seq":4,"recordedAt":{at}}}}}}}"#
+        )
+    };
+    let events = |id: &str, text: &str, key: u32, at: u32| {
+        let item = item(id, text, at);
+        [
+            (
+                "density_mutation",
+                format!(r#"{{"removedSeqs":[{key}],"replacements":[{{"replacedSeq":4,"replacement":{item}}}]}}"#),
+            ),
+            ("synthetic_insert", format!(r#"{{"content":{item},"chronologySeq":9,"afterSeq":{key}}}"#)),
+            (
+                "chronology_bind",
+                format!(r#"{{"rowIndex":1,"chronology":{{"seq":{key},"recordedAt":{at}}},"content":{item}}}"#),
+            ),
+            (
+                "semantic_media_purge",
+                format!(r#"{{"history":[{item}],"frontier":{{"contentIndex":0,"blockIndex":{key}}}}}"#),
+            ),
+        ]
+        .map(|(kind, payload)| format!(r#"{{"type":"{kind}","payload":{payload}}}"#))
+    };
+    let one = events("a", "t", 2, 1);
+    for (other, is_same) in
+        [(events("b", "t", 2, 5), true), (events("a", "u", 2, 1), false), (events("a", "t", 3, 1), false)]
+    {
+        for (left, right) in one.iter().zip(&other) {
+            assert_eq!(equal(&[left], &[right]), [is_same], "{left} {right}");
+        }
+    }
+}
+
+#[test]
+fn an_item_in_the_place_of_another_calls_nothing_again() {
+    let call = r#"{"speaker":"ai","blocks":[{"type":"tool_call","id":"a","name":"ls"}]}"#;
+    let edit = format!(r#"{{"type":"semantic_media_purge","payload":{{"history":[{call}]}}}}"#);
+    let inserted = format!(r#"{{"type":"synthetic_insert","payload":{{"content":{call}}}}}"#);
+    let mut calls = Calls::default();
+    for (line, is_open) in [(edit, false), (inserted, true)] {
+        let parts = parts_of(line.as_bytes(), &mut Nesting::default()).unwrap();
+        super::project_record(&Record { line: line.as_bytes(), parts, place: 1, offset: 0 }, &mut calls, &[]).unwrap();
+        assert_eq!(calls.are_open(), is_open, "{line}");
+    }
+}
