@@ -202,7 +202,7 @@ fn case_matters_if_the_query_has_an_uppercase_letter() {
 
 /// A file with lines that have strings in every form, some of them damaged.
 fn session_text() -> impl Strategy<Value = Vec<u8>> {
-    let line = (json_string(), 0..6).prop_map(|(inside, form)| {
+    let line = (json_string(), 0..8).prop_map(|(inside, form)| {
         let (before, after): (&str, &str) = match form {
             0 => (r#"{"type":"content","payload":{"content":{"speaker":"ai","blocks":[{"type":"text","text":""#, r#""}]}}}"#),
             1 => (r#"{"seq":1,"type":"session_event","payload":{"severity":"info","message":""#, r#""}}"#),
@@ -210,6 +210,14 @@ fn session_text() -> impl Strategy<Value = Vec<u8>> {
             3 => (
                 r#"{"type":"content","payload":{"content":{"speaker":"ai","blocks":[{"type":"tool_call","parameters":[{"1":""#,
                 r#""}]}]}}}"#,
+            ),
+            6 => (
+                r#"{"type":"synthetic_insert","payload":{"chronologySeq":1,"afterSeq":0,"content":{"speaker":"ai","blocks":[{"type":"code","code":""#,
+                r#""}]}}}"#,
+            ),
+            7 => (
+                r#"{"type":"semantic_media_purge","payload":{"frontier":{"contentIndex":0,"blockIndex":0},"history":[{"speaker":"ai","blocks":[{"type":"thinking","thought":""#,
+                r#""}]}]}}"#,
             ),
             4 => (r#"{"type":"rewind","payload":{"itemsRemoved":1,"x":""#, r#""}}"#),
             _ => (r#"{"type":"content","payload":{"content":{"speaker":"ai","blocks":[{"type":"text","text":""#, r#""}"#),
