@@ -26,7 +26,7 @@ fuzz_target!(|line: &[u8]| {
         Line::Blank => assert!(is_blank(line) && !parses),
         Line::Null => assert!(parses && line.trim_ascii() == b"null"),
         Line::Unparseable => assert!(!parses && !is_blank(line)),
-        Line::WithoutSeq => panic!("only the strict mode skips a line for its seq"),
+        Line::WithoutSeq | Line::Unsupported(_) => panic!("only the strict mode refuses a line for its seq or version"),
         Line::Event(event) => {
             assert!(parses);
             if let Body::Content(item) | Body::Compressed(item) = event.body {
