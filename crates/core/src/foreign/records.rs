@@ -11,6 +11,7 @@ use crate::disk::{BOM, OsError, ZSTD_MAGIC};
 use crate::hash::Hash;
 use crate::json::{Cursor, Nesting, is_blank};
 use crate::lines::{LineSource, ReadError};
+use crate::task::Cancellation;
 
 /// The longest record that is read, in bytes.
 pub(super) const MAX_RECORD_BYTES: usize = if cfg!(test) { 4 << 20 } else { 256 << 20 };
@@ -475,6 +476,8 @@ impl<'s> Records<'s> {
 
     /// Reads more into the buffer, which is enlarged if a record fills it.
     fn fill(&mut self) -> Result<(), ReadError> {
+        let failed = |error| ReadError::System(OsError::new(&error, "read", None));
+        Cancellation::current().check().map_err(failed)?;
         if self.taken > 0 {
             self.buffer.copy_within(self.taken..self.filled, 0);
             self.base += self.taken as u64;
