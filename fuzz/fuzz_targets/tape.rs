@@ -3,9 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};
-use session_tape_core::tape::Arena;
 use session_tape_core::tape::FinishedTape;
-use session_tape_core::tape::FinishedText;
 use session_tape_core::tape::MAX_CODES;
 use session_tape_core::tape::TapeBuilder;
 use session_tape_core::json::decode;
@@ -95,7 +93,7 @@ fuzz_target!(|json: &[u8]| {
     assert!(builder.push(json));
     builder.push(json);
     let count = builder.count();
-    let tape = builder.finish(&mut Arena::default());
+    let tape = builder.finish();
     assert!(tape.codes.len() <= MAX_CODES);
     let mut shapes: Vec<Vec<String>> = vec![Vec::new()];
     for (extended, key) in tape.shapes.iter() {
