@@ -5,6 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};
 use session_tape_core::tape::FinishedTape;
 use session_tape_core::tape::MAX_CODES;
+use session_tape_core::tape::OwnText;
 use session_tape_core::tape::TapeBuilder;
 use session_tape_core::json::decode;
 
@@ -48,9 +49,9 @@ impl Reader<'_> {
             }
             4 => self.name(number).into(),
             5 | 6 => match &self.tape.texts[number as usize] {
-                FinishedText::Narrow(bytes) => text(bytes.units().iter().map(|byte| u16::from(*byte)).collect()).into(),
-                FinishedText::Wide(units) => text(units.units().to_vec()).into(),
-                FinishedText::Json(json) => serde_json::from_slice(json).unwrap_or_default(),
+                OwnText::Narrow(bytes) => text(bytes.units().iter().map(|byte| u16::from(*byte)).collect()).into(),
+                OwnText::Wide(units) => text(units.units().to_vec()).into(),
+                OwnText::Json(json) => serde_json::from_slice(json).unwrap_or_default(),
             },
             7 => f64::from(number).into(),
             8 => {
