@@ -317,6 +317,20 @@ pub(super) struct Usage {
 }
 
 impl Usage {
+    /// Of a source that counts the parts of the prompt apart: `input` is without what was read from or written to a cache. `None` if it states nothing.
+    pub(super) fn of_parts(
+        input: Option<f64>,
+        cached: Option<f64>,
+        cache_write: Option<f64>,
+        output: Option<f64>,
+    ) -> Option<Self> {
+        input.or(output).or(cached).or(cache_write)?;
+        let prompt = input.unwrap_or_default() + cached.unwrap_or_default() + cache_write.unwrap_or_default();
+        Some(Usage { input: prompt, cached, cache_write, output: output.unwrap_or_default(), ..Usage::default() })
+    }
+}
+
+impl Usage {
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         out.push(b'{');
         let members = [

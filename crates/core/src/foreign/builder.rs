@@ -1072,8 +1072,16 @@ impl Builder {
         self.tips.insert(id.key(), tip);
     }
 
+    /// States the tip of a record with this parent: its last item, if it has one.
+    pub(super) fn set_tip_of_record(&mut self, id: Json<'_>, tip: Option<Node>, parent: Option<Json<'_>>) {
+        match tip {
+            Some(tip) => self.set_tip(id, tip),
+            None => self.set_tip_of_note(id, parent),
+        }
+    }
+
     /// States the tip of a record without an item: the end of the history, unless a person has spoken since its parent's tip; then it is that.
-    pub(super) fn set_tip_of_note(&mut self, id: Json<'_>, parent: Option<Json<'_>>) {
+    fn set_tip_of_note(&mut self, id: Json<'_>, parent: Option<Json<'_>>) {
         let parent = parent.and_then(|parent| self.tip(parent));
         let tip = match parent.map(|parent| (parent, self.history.live_up_to(parent))) {
             None => self.end(),

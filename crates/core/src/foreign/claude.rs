@@ -135,10 +135,7 @@ impl Format for Claude {
             }
         };
         if let Some(uuid) = uuid {
-            match tip {
-                Some(tip) => out.set_tip(uuid, tip),
-                None => out.set_tip_of_note(uuid, fields.filled("parentUuid")),
-            }
+            out.set_tip_of_record(uuid, tip, fields.filled("parentUuid"));
         }
         Ok(())
     }
@@ -496,15 +493,7 @@ fn usage_of(usage: Option<Json<'_>>) -> Option<Usage> {
     let amount = |key: &str| usage.get(key).and_then(Json::amount);
     let (cached, cache_write) = (amount("cache_read_input_tokens"), amount("cache_creation_input_tokens"));
     let (input, output) = (amount("input_tokens"), amount("output_tokens"));
-    input.or(output).or(cached).or(cache_write)?;
-    Some(Usage {
-        input: input.unwrap_or_default() + cached.unwrap_or_default() + cache_write.unwrap_or_default(),
-        cached,
-        cache_write,
-        output: output.unwrap_or_default(),
-        reasoning: None,
-        cost: None,
-    })
+    Usage::of_parts(input, cached, cache_write, output)
 }
 
 /// The text of text blocks, joined by line feeds.

@@ -372,14 +372,7 @@ fn usage_of(usage: Option<Json<'_>>) -> Option<Usage> {
     let amount = |key: &str| usage.get(key).and_then(Json::amount);
     let (cached, cache_write) = (amount("cacheRead"), amount("cacheWrite"));
     let (input, output) = (amount("input"), amount("output"));
-    input.or(output).or(cached).or(cache_write)?;
+    let parts = Usage::of_parts(input, cached, cache_write, output)?;
     let cost = usage.get("cost").and_then(|cost| cost.get("total").unwrap_or(cost).amount());
-    Some(Usage {
-        input: input.unwrap_or_default() + cached.unwrap_or_default() + cache_write.unwrap_or_default(),
-        cached,
-        cache_write,
-        output: output.unwrap_or_default(),
-        reasoning: None,
-        cost,
-    })
+    Some(Usage { cost, ..parts })
 }

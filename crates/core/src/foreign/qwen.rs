@@ -76,10 +76,7 @@ impl Format for Qwen {
             }
         };
         if let Some(uuid) = uuid {
-            match tip {
-                Some(tip) => out.set_tip(uuid, tip),
-                None => out.set_tip_of_note(uuid, fields.filled("parentUuid")),
-            }
+            out.set_tip_of_record(uuid, tip, fields.filled("parentUuid"));
         }
         Ok(())
     }

@@ -22,7 +22,7 @@ use crate::lines::{LineSource, ReadError};
 use crate::session::{Body, EventType, FoldOptions, Line, Mode, Replay, js_number, read_line};
 use crate::task::Task;
 
-/// What a repair is told.
+/// The options of a repair.
 #[derive(Clone, Debug, Default)]
 pub struct RepairOptions {
     /// The project of a session whose start is lost.

@@ -232,7 +232,7 @@ impl Worker for FileScanner {
 }
 
 impl FileScanner {
-    /// `None` if nobody waits for it any more.
+    /// Scans a file. Returns `None` after the search was cancelled.
     fn scan(&mut self, file: usize, path: &Path) -> Option<Scan> {
         if self.cancellation.is_cancelled() {
             return None;
