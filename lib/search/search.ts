@@ -164,7 +164,6 @@ const PROGRESS_MS = 100
  * ```
  */
 export function searchSessions(where: string | string[], query: string, options: SearchOptions = NO_OPTIONS): SessionSearch {
-  expect(typeof where === 'string' || Array.isArray(where), 'where', 'a path, or an array of paths', where)
   const paths = typeof where === 'string' ? [where] : where
   check.filledStrings(paths, 'where')
   checkEach(paths, 'where', (path, name) => expect(!path.includes('\0'), name, 'a path without null characters', path))

@@ -265,6 +265,10 @@ fn open_content(path: &Path) -> Result<LineSource, ArchiveError> {
 /// The state of a session that is archived already.
 fn archived(names: &Names) -> Result<Archived, ArchiveError> {
     let source = open_content(&names.archive)?;
+    if source.archived_bytes().is_none() {
+        // Something else has the name of an archive.
+        return Err(ArchiveError::NotASession(names.archive.clone()));
+    }
     Ok(Archived { path: names.archive.clone(), bytes: source.size(), archived_bytes: source.archived_bytes() })
 }
 

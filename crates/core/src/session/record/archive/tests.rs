@@ -149,6 +149,10 @@ fn what_is_no_session_of_ones_own_is_refused() {
     let at = |name: &str| place.directory.path().join(name);
     fs::write(at("notes.txt"), "x").unwrap();
     assert_eq!(archive_it(&at("notes.txt")).unwrap_err().code(), "NotASession");
+    // It has the name of an archive, and is none.
+    std::fs::write(at("text.jsonl.zst"), "text").unwrap();
+    assert_eq!(archive_it(&at("text.jsonl.zst")).unwrap_err().code(), "NotASession");
+    std::fs::remove_file(at("text.jsonl.zst")).unwrap();
     let error = archive_it(&at("none.jsonl")).unwrap_err();
     assert_eq!(error.code(), "ENOENT");
     let lock = FileLock::acquire(&place.session, "the recorder").unwrap();
