@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use session_tape_core::{
-    Cancellation, FileHash, FinalHistory, InOrder, LineSource, Pipeline, ReadError, Recording, Worker, spare_cores,
+    Cancellation, FinalHistory, InOrder, LineSource, Pipeline, ReadError, Recording, Worker, spare_cores,
 };
 
 use crate::allocator;
@@ -16,6 +16,7 @@ use crate::input::{Content, Input, is_archive, log_of, read_failed};
 use crate::interrupt::Progress;
 use crate::options::Options;
 use crate::peek::{Peeked, Peeker};
+use crate::rows::FileHash;
 use crate::session_scan::{LineColumns, ScannedPart, Scanner};
 use crate::session_table::{Session, SessionTables};
 

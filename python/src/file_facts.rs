@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use session_tape_core::{FileHash, HashedFile, LineSource};
+use session_tape_core::LineSource;
+
+use crate::rows::{FileHash, HashedFile};
 
 /// The size and hashes of a file; size 0 and no hash if it cannot be read.
 #[derive(Clone, Debug, Default)]

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use session_tape_core::{FileHash, Recording};
+use session_tape_core::Recording;
 use sha2::{Digest, Sha256};
 
 use crate::file_facts::FileFacts;
 use crate::input::log_of;
+use crate::rows::FileHash;
 
 /// The size and hashes of a recording at the time it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use session_tape_core::{FileHash, LineSource, ReadError, Recording, is_archive_beginning};
+use session_tape_core::{LineSource, ReadError, Recording, is_archive_beginning};
 
+use crate::rows::FileHash;
 use crate::source_name::name_of;
 use crate::spooled::Spooled;
 

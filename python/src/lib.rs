@@ -3,7 +3,8 @@
 //! - [`python_inputs`] reads the argument `paths`. [`walk`] finds recordings in directories and globs ([`glob_paths`]), each an [`input`] with a
 //!   [`source_name`]; recordings that have no path are [`spooled`] ([`spool`]); [`on_disk`] opens runs and bundles.
 //! - [`finder`] looks for recordings ([`found`]) and tells when recordings began and whether they have changed ([`peek`], [`identity`]).
-//! - [`convert`] turns recordings into rows: [`session_scan`] parses lines, [`session_table`] puts them in order, and [`tool_calls_table`],
+//! - [`rows`] reads recordings as rows: the lines of a session, the events of a run.
+//! - [`convert`] turns recordings into columns: [`session_scan`] parses lines, [`session_table`] puts them in order, and [`tool_calls_table`],
 //!   [`sessions_table`] and [`run_tables`] build the other tables. [`engine`] has the threads, except that of a [`large_run`].
 //! - [`stream`] yields batches.
 //! - [`failure`] turns errors into exceptions.
@@ -28,6 +29,7 @@ mod on_disk;
 mod options;
 mod peek;
 mod python_inputs;
+mod rows;
 mod run_tables;
 mod schema;
 mod session_scan;

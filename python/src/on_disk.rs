@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::path::Path;
 
-use session_tape_core::{FileHash, Recording};
+use session_tape_core::Recording;
 
 use crate::file_facts::FileFacts;
 use crate::input::{Content, Input, RUN_LOG};
+use crate::rows::FileHash;
 use crate::spooled::Spooled;
 use crate::walk::is_run_with_foreign_manifest;
 use session_tape_core::Cancellation;

@@ -1,7 +1,6 @@
 //! The options of a conversion: which tables are wanted, and how they are filled.
 
-use session_tape_core::FileHash;
-
+use crate::rows::FileHash;
 use crate::schema::Table;
 
 /// The options of a conversion.

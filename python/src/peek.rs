@@ -6,13 +6,14 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use chrono::{DateTime, NaiveDate};
-use session_tape_core::{FileHash, LineSource, Recording, SessionFold, SessionReader, is_archive_beginning, read_run};
+use session_tape_core::{LineSource, Recording, is_archive_beginning};
 
 use crate::file_facts::FileFacts;
 use crate::identity::Identity;
 use crate::input::{Content, Input, RUN_LOG, SESSION_LOG, log_of, read_failed};
 use crate::on_disk::{IN_MEMORY, OnDisk, Refused};
 use crate::options::Options;
+use crate::rows::{FileHash, SessionFold, SessionReader, read_run};
 use crate::values::{time, time_of_json};
 use session_tape_core::Cancellation;
 

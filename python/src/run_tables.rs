@@ -4,13 +4,14 @@ use std::ops::ControlFlow;
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use session_tape_core::{Recording, RunRow, RunVerdicts, read_run, run_id, verify_recording};
+use session_tape_core::Recording;
 
 use crate::columns::{BATCH_BYTES, BATCH_ROWS, Column, Enums, Flags, Hashes, Integers, Texts, Times, batch};
 use crate::failure::Failure;
 use crate::file_facts::FileFacts;
 use crate::on_disk::OnDisk;
 use crate::options::Options;
+use crate::rows::{RunRow, RunVerdicts, read_run, run_id, verify_recording};
 use crate::schema::Table;
 use crate::values::{count, time};
 use session_tape_core::Cancellation;

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use session_tape_core::{FinalHistory, LineStatus, SessionFold, SessionSummary, Steps};
+use session_tape_core::{FinalHistory, LineStatus};
 
 use crate::columns::{Column, Enums, Flags, Hashes, Integers, Texts, batch};
 use crate::file_facts::FileFacts;
 use crate::options::Options;
+use crate::rows::{SessionFold, SessionSummary, Steps};
 use crate::schema::{COUNTED_STATUSES, COUNTED_TYPES, Table};
 use crate::session_scan::{LineColumns, LineContext, ScannedPart};
 use crate::sessions_table::{SessionCounts, SessionsColumns};

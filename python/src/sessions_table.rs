@@ -2,10 +2,10 @@
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use session_tape_core::SessionSummary;
 
 use crate::columns::{Column, Enums, Flags, Hashes, Integers, Texts, Times, batch};
 use crate::file_facts::FileFacts;
+use crate::rows::SessionSummary;
 use crate::schema::{COUNTED_STATUSES, COUNTED_TYPES, Table};
 use crate::values::count;
 

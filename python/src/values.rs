@@ -4,7 +4,9 @@ use std::ops::RangeInclusive;
 
 use arrow::compute::kernels::cast_utils::string_to_datetime;
 use chrono::{NaiveDate, Utc};
-use session_tape_core::{Text, Value};
+use session_tape_core::Text;
+
+use crate::rows::Value;
 
 /// The times of the years 1 to 9999. Python and SQL engines have no others: one of them would make a whole column, or the dates of a whole lake,
 /// unreadable.

@@ -113,7 +113,6 @@ pub mod json;
 pub mod lines;
 pub mod recording;
 pub mod repair;
-pub mod rows;
 pub mod run;
 pub mod search;
 pub mod session;
@@ -131,11 +130,6 @@ pub use json::Text;
 pub use lines::{LineSource, ReadError, SEGMENT_BYTES, Threads, WriteError, WriteFailure, Writer, equal_segments};
 pub use recording::{Recording, RecordingError};
 pub use repair::{RepairError, RepairOptions, RepairReceipt, repair as repair_session};
-pub use rows::{
-    Block, Change, FIELDS as RUN_FIELDS, FileHash, HashedFile, Item, Key, RecordDigest, RunRow, RunVerdicts,
-    SessionFold, SessionPart, SessionReader, SessionRow, SessionSummary, Step, Steps, Value, read_run, run_id,
-    text as text_of_json, verify_recording,
-};
 pub use run::{
     ErrorCode as RunErrorCode, EventInput, RecordError, ReplayOptions as RunReplayOptions, Replayed as ReplayedRun,
     RunDirectory, RunError, RunRecorder, RunRecorderConfig, Scheduler, StartFrom, Verification, Verify,

@@ -63,7 +63,7 @@ impl Recording {
     }
 
     /// The opened bundle, if the recording is one.
-    pub(crate) fn opened(&self) -> Option<&Opened> {
+    pub fn opened(&self) -> Option<&Opened> {
         self.opened.as_ref()
     }
 }

@@ -4,15 +4,17 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use super::steps::{Prefixes, Step};
-use crate::bundle::verify_opened;
-use crate::diff::{
+use session_tape_core::bundle::verify_opened;
+use session_tape_core::diff::{
     ComparedEvents, Digester, Facts, OpenCalls, Places, Reference, first_time, project_facts, with_references,
 };
-use crate::json::{Name, Nesting, Text, read as read_fields};
-use crate::recording::Recording;
-use crate::run::{Aspect, Created, EventLine, EventReader, ReadEvent, RunDirectory, RunError, empty_log, verify};
-use crate::signature::TrustedKeys;
-use crate::task::{Cancellation, Task};
+use session_tape_core::json::{Name, Nesting, Text, read as read_fields};
+use session_tape_core::recording::Recording;
+use session_tape_core::run::{
+    Aspect, Created, EventLine, EventReader, ReadEvent, RunDirectory, RunError, empty_log, verify,
+};
+use session_tape_core::signature::TrustedKeys;
+use session_tape_core::task::{Cancellation, Task};
 
 /// The members of a payload that have a column, in the order of [`RunRow::fields`].
 pub const FIELDS: [&str; 8] = ["task", "worker", "tool", "call", "inputHash", "requestHash", "rawHash", "outputHash"];

@@ -6,15 +6,15 @@ use super::file_hash::FileHash;
 use super::hashed_line::{HashedLine, hashed_lines};
 use super::item::{Item, item_of};
 use super::steps::{RecordDigest, RecordDigester};
-use crate::diff::Tree;
-use crate::disk::OsError;
-use crate::hash::Hash;
-use crate::json::{Nesting, Span, Text};
-use crate::lines::{LineReader, LineSource, ReadError};
-use crate::session::{
+use session_tape_core::diff::Tree;
+use session_tape_core::disk::OsError;
+use session_tape_core::hash::Hash;
+use session_tape_core::json::{Nesting, Span, Text};
+use session_tape_core::lines::{LineReader, LineSource, ReadError};
+use session_tape_core::session::{
     Body, Effect, FoldOptions, Line, LinePosition, LineStatus, SKIPPED, StartFields, skipped_content,
 };
-use crate::task::Cancellation;
+use session_tape_core::task::Cancellation;
 use sha2::{Digest as _, Sha256};
 
 /// What an event changes for the events after it.
@@ -111,7 +111,7 @@ impl SessionRow<'_> {
     /// A member of the payload that is a number.
     pub fn number(&self, name: &str) -> Option<f64> {
         let tree = self.tree.as_ref()?;
-        crate::session::number(tree.text(tree.at(&["payload", name])?).as_bytes())
+        session_tape_core::session::number(tree.text(tree.at(&["payload", name])?).as_bytes())
     }
 }
 

@@ -2,12 +2,12 @@
 //! if `diff` finds no difference up to it.
 
 use super::read_tree::read_tree;
-use crate::diff::{
+use session_tape_core::diff::{
     CountCalls, Digester, Record, Reference, SpareTree, Tree, UnansweredCalls, hash, parts_of, project_line,
     project_record, with_references,
 };
-use crate::json::{Nesting, Text};
-use crate::session::Line;
+use session_tape_core::json::{Nesting, Text};
+use session_tape_core::session::Line;
 
 /// A digest, the most significant byte first.
 pub type Key = [u8; 16];

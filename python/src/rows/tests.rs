@@ -8,12 +8,12 @@ use super::file_hash::{FileHash, HashedFile};
 use super::session_rows::SessionReader;
 use super::session_summary::SessionFold;
 use super::steps::{Step, Steps};
-use crate::diff::{Compared, Source, diverging_records};
-use crate::disk::BOM;
-use crate::hash::sha256;
-use crate::lines::LineSource;
-use crate::session::{FinalHistory, FoldOptions, LineStatus, Replay};
-use crate::task::{Cancellation, Task};
+use session_tape_core::disk::BOM;
+use session_tape_core::hash::sha256;
+use session_tape_core::lines::LineSource;
+use session_tape_core::session::{FinalHistory, FoldOptions, LineStatus, Replay};
+use session_tape_core::task::{Cancellation, Task};
+use session_tape_core::{DiffOptions, DiffSource, diff};
 
 const START: &str = r#"{"type":"session_start","payload":{"sessionId":"S","projectHash":"h","startTime":"T"}}"#;
 
@@ -94,13 +94,13 @@ fn first_difference(left: &str, right: &str) -> Option<u64> {
     let file = |name: &str, text: &str| {
         let path = directory.path().join(name);
         std::fs::write(&path, text).unwrap();
-        Source::session(&path)
+        DiffSource::session(&path)
     };
     let (left, right) = (file("left", left), file("right", right));
     let (never, mut quietly) = (Cancellation::default(), |_| ());
     let mut task = Task { cancellation: &never, progress: &mut quietly };
-    let found = diverging_records(&left, &right, &Compared::default(), &mut task).unwrap()?;
-    found.left.zip(found.right).map(|(left, _)| left.place)
+    let found = diff(&left, &right, &DiffOptions::default(), &mut task).unwrap()?;
+    (found.left.is_some() && found.right.is_some()).then_some(found.divergence_event)
 }
 
 fn records(most: usize) -> impl Strategy<Value = Vec<String>> {
@@ -221,22 +221,6 @@ fn a_line_that_was_skipped_has_its_hash() {
     });
     assert_eq!(read.unwrap().lines, 4);
     assert_eq!(found[1..], [(true, 3 << 20), (false, 1), (true, 1)]);
-}
-
-#[test]
-fn the_verdicts_of_a_run_include_its_stored_blobs() {
-    use crate::recording::Recording;
-    use crate::rows::run_rows::verify_recording;
-    let run = crate::bundle::small_run();
-    let failed = || {
-        let recording = Recording::open(run.directory.root(), &Cancellation::default()).unwrap();
-        verify_recording(&recording, &Cancellation::default()).unwrap().counts[1]
-    };
-    assert_eq!(failed(), 0);
-    let stored = run.records.iter().find(|record| record.kind == crate::run::Kind::BlobStored).unwrap();
-    let blobs = crate::run::BlobStore::new(run.directory.blobs());
-    std::fs::remove_file(blobs.path_of(stored.payload["blob"].as_str().unwrap()).unwrap()).unwrap();
-    assert_eq!(failed(), 1);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Lines with their hashes.
 
-use crate::hash::{Hash, sha256};
-use crate::lines::Lines;
-use crate::session::content_of;
+use session_tape_core::hash::{Hash, sha256};
+use session_tape_core::lines::Lines;
+use session_tape_core::session::content_of;
 
 /// A line and its hash.
 #[derive(Clone, Copy)]

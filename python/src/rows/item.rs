@@ -1,7 +1,7 @@
 //! The content of an item that tables show: its speaker, its texts, its calls and their results.
 
-use crate::diff::{Index, Shape, Tree};
-use crate::json::Text;
+use session_tape_core::diff::{Index, Shape, Tree};
+use session_tape_core::json::Text;
 
 /// A block of an item.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,9 +3,9 @@
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_128;
 
-use crate::hash::Hash;
-use crate::lines::LineSource;
-use crate::task::Cancellation;
+use session_tape_core::hash::Hash;
+use session_tape_core::lines::LineSource;
+use session_tape_core::task::Cancellation;
 
 /// Maximum number of bytes read at a time.
 const READ_BYTES: u64 = 256 << 10;

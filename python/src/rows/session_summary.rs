@@ -1,9 +1,9 @@
 //! Summarises a session as a replay of it would.
 
 use super::session_rows::SessionPart;
-use crate::diff::Tree;
-use crate::json::Text;
-use crate::session::{Effect, FoldOptions, HistoryEffect, Mode, Start, current, error_of};
+use session_tape_core::diff::Tree;
+use session_tape_core::json::Text;
+use session_tape_core::session::{Effect, FoldOptions, HistoryEffect, Mode, Start, current, error_of};
 
 /// The summary of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
