@@ -36,14 +36,10 @@ pub enum Change<'l> {
 
 /// A line of a session.
 pub struct SessionRow<'l> {
-    /// Its bytes without the ending; empty if it was [skipped](Self::is_skipped).
-    pub bytes: &'l [u8],
     /// Its offset in the file.
     pub offset: u64,
     /// Its length in bytes, without the ending.
     pub length: u64,
-    /// It can't be JSON, and was so long that it was not kept in memory.
-    pub is_skipped: bool,
     /// The hash of its bytes.
     pub sha256: Hash,
     /// How a replay reads it. `None` for a blank line and for `null`, which a replay skips. Never `Torn`, since it is not known yet
@@ -62,12 +58,10 @@ pub struct SessionRow<'l> {
 
 impl<'l> SessionRow<'l> {
     /// A row with only the place and the hash of its line.
-    fn unread(bytes: &'l [u8], offset: u64, length: u64, sha256: Hash) -> Self {
+    fn unread(offset: u64, length: u64, sha256: Hash) -> Self {
         SessionRow {
-            bytes,
             offset,
             length,
-            is_skipped: false,
             sha256,
             status: None,
             seq: None,
@@ -124,8 +118,6 @@ pub struct SessionPart {
     pub end: u64,
     /// Number of physical lines.
     pub lines: u64,
-    /// Whether the file ends here.
-    pub at_end: bool,
     /// The effect of its lines.
     pub(super) effect: Effect,
 }
@@ -186,7 +178,7 @@ impl SessionReader {
                 take(&mut skipped_row(source, offset..end, !is_last)?);
             }
         }
-        Ok(SessionPart { begin, end: reader.position(), lines, at_end: reader.is_at_end(), effect })
+        Ok(SessionPart { begin, end: reader.position(), lines, effect })
     }
 }
 
@@ -201,8 +193,8 @@ fn row_of<'l>(
     nesting: &mut Nesting,
     digester: &mut RecordDigester,
 ) -> SessionRow<'l> {
-    let (line, bytes) = (place.line, hashed.content);
-    let mut row = SessionRow::unread(bytes, place.offset, bytes.len() as u64, hashed.sha256);
+    let line = place.line;
+    let mut row = SessionRow::unread(place.offset, hashed.content.len() as u64, hashed.sha256);
     row.status = LineStatus::of(read, place.first_of_file);
     if let Line::Event(event) = read {
         row.seq = event.seq;
@@ -251,6 +243,6 @@ fn skipped_row(source: &LineSource, line: Range<u64>, is_terminated: bool) -> Re
             }
         }
     }
-    let row = SessionRow::unread(&[], offset, length, hasher.finalize().into());
-    Ok(SessionRow { is_skipped: true, status: Some(LineStatus::Unparseable), ..row })
+    let row = SessionRow::unread(offset, length, hasher.finalize().into());
+    Ok(SessionRow { status: Some(LineStatus::Unparseable), ..row })
 }
