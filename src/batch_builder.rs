@@ -3,13 +3,12 @@
 use super::job::{Batch, JobEnd, OutputTape, Progress};
 use super::json::{JsonText, number_json};
 use super::message_json::{append_shown, message_json};
+use super::tape::{FinishedTape, ItemTape, OwnText, Replay, TAPE_BYTES, TapeBuilder};
 use session_tape_core::json::Span;
 use session_tape_core::lines::{LineSource, ReadError};
 use session_tape_core::session::{
-    Checkpoint, CurrentMetadata, ItemRef, ItemTape, Message, NewMarker, Outcome, Replay, SessionEventRef, TAPE_BYTES,
-    append_item,
+    Checkpoint, CurrentMetadata, ItemRef, Message, NewMarker, Outcome, SessionEventRef, append_item,
 };
-use session_tape_core::tape::{FinishedTape, OwnText, TapeBuilder};
 
 /// Approximate number of bytes of the file whose values are built in one turn of the event loop.
 const BATCH_BYTES: usize = TAPE_BYTES;

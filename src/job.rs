@@ -1,7 +1,7 @@
 //! Background jobs: the only way in which work on a background thread reaches JavaScript.
 //!
 //! A job is started with a callback. Its work runs on a background thread and sends batches: JSON texts, which may come with a
-//! [tape](session_tape_core::jsonl::tape). Only a few batches are queued. JavaScript takes them one by one ([`NativeJob::take`]); once it has found the
+//! [tape](super::tape). Only a few batches are queued. JavaScript takes them one by one ([`NativeJob::take`]); once it has found the
 //! queue empty, `on_ready` is called for the next batch. The last batch is the [end](JobEnd): done, failed, panicked or cancelled.
 //!
 //! There are two ways to stop a job. [`cancel`](NativeJob::cancel) is for jobs that read: no further batch can be taken, and nothing keeps

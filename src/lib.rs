@@ -41,6 +41,7 @@ mod session_batches;
 mod session_lock;
 mod session_records;
 mod small_replay;
+mod tape;
 mod text;
 mod workflow;
 mod writing;

@@ -13,10 +13,11 @@ use super::error_json::{CANT_BE_READ, refusal_message};
 use super::job::{JobEnd, NativeJob, Sender, new_job};
 use super::reading::open_bundle;
 use super::session_batches::{Items, SessionOptions, send_items, send_replay};
+use super::tape::{Layout, Pause, Replay};
 use session_tape_core::bundle::{BundleKind, ImportError, is_bundle};
 use session_tape_core::foreign::Foreign;
 use session_tape_core::lines::Threads;
-use session_tape_core::session::{FoldOptions, Message, Mode, Replay, Snapshots};
+use session_tape_core::session::{FoldOptions, Message, Mode, Snapshots};
 use session_tape_core::signature::TrustedKeys;
 
 /// The options of a replay.
@@ -142,10 +143,9 @@ fn start(
         };
         let foreign = foreign_of(options.foreign && unpacked.is_none(), options.conversation);
         let fold = fold_options(options.project_hash, options.through_seq, options.strict, foreign);
-        let replay = match items {
-            Items::All => Replay::open_laid_out(&file, fold, &snapshots),
-            Items::OnDemand => Replay::open_with(&file, fold, &snapshots, Threads::All),
-        };
+        let pause = (items == Items::All).then(Arc::<Pause>::default);
+        let layout = || pause.clone().map(Layout::new);
+        let replay = Replay::open_laid_out(&file, fold, &snapshots, Threads::All, layout);
         let wanted = SessionOptions { items, audit_trail: options.audit_trail, progress: options.progress };
         let keep = |replay| keep(Held { replay, _unpacked: unpacked });
         send_replay(replay, wanted, sender, keep).unwrap_or_else(|_| JobEnd::closed())

@@ -13,7 +13,8 @@ use super::batch_builder::{
 use super::job::{Batch, Closed, JobEnd, Progress, ProgressReporter, Sender};
 use super::message_json::message_json;
 use super::reading::every;
-use session_tape_core::session::{ItemRef, ItemTape, ItemTapes, Outcome, Replay, ReplayError};
+use super::tape::{ItemTape, ItemTapes, Replay};
+use session_tape_core::session::{ItemRef, Outcome, ReplayError};
 
 /// Number of bytes by which the scan must be ahead of an item for it to be sent before the end, while no item has been removed. It is
 /// small, so that JavaScript begins early: in most sessions nothing is ever removed.
@@ -141,7 +142,7 @@ impl<'s> SessionBatches<'s> {
         if scanned.is_ok() {
             replay.keep_snapshot();
         }
-        let tapes = std::mem::take(replay.tapes());
+        let tapes = std::mem::take(replay.laid_out());
         replay.settle();
         let replay = Arc::new(replay);
         keep(replay.clone());
@@ -150,7 +151,7 @@ impl<'s> SessionBatches<'s> {
 
     /// Sends batches during the scan, while there is room in the queue or too many laid-out items wait.
     fn send_early(&mut self, replay: &mut Replay) -> Result<Result<(), ReplayError>, Closed> {
-        while self.sender.has_room() || replay.tapes().bytes() > MOST_WAITING {
+        while self.sender.has_room() || replay.laid_out().bytes() > MOST_WAITING {
             match self.early_batch(replay) {
                 Ok(None) => break,
                 Ok(Some(batch)) => self.sender.send(batch)?,
@@ -167,11 +168,11 @@ impl<'s> SessionBatches<'s> {
         // Any item of an edited history may change again.
         let is_edited = replay.is_edited();
         let ready = if is_edited { 0 } else { ready.partition_point(|item| item.offset < settled) };
-        let laid_out = replay.tapes().next_items(self.items);
+        let laid_out = replay.laid_out().next_items(self.items);
         let gap = laid_out.as_ref().map_or(ready, |items| ready.min(items.start - self.items));
         self.batch.begin(self.items);
         if let Some(items) = laid_out.filter(|items| gap == 0 && items.len() <= ready)
-            && let Some(tape) = replay.tapes().take_next()
+            && let Some(tape) = replay.laid_out().take_next()
         {
             self.items = items.end;
             self.tell_progress(replay);

@@ -13,11 +13,11 @@ use super::job::{JobEnd, NativeJob};
 use super::json::JsonText;
 use super::pages::{Paged, Pages};
 use super::reading::open_bundle;
+use super::tape::{TAPE_BYTES, TapeBuilder};
 use session_tape_core::bundle::is_bundle;
 use session_tape_core::lines::ReadError;
-use session_tape_core::session::{LineStatus, Mode, RecordLine, RecordOptions, RecordReader, TAPE_BYTES};
+use session_tape_core::session::{LineStatus, Mode, RecordLine, RecordOptions, RecordReader};
 use session_tape_core::signature::TrustedKeys;
-use session_tape_core::tape::TapeBuilder;
 use session_tape_core::task::Cancellation;
 
 /// Approximate number of bytes of the file whose values are built in one turn of the event loop.

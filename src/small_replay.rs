@@ -12,9 +12,10 @@ use napi_derive::napi;
 use super::job::{Batch, JobEnd, NativeJob};
 use super::replay::{NativeReplayOptions, fold_options, foreign_of};
 use super::session_batches::whole_replay;
+use super::tape::Replay;
 use session_tape_core::disk::{files, sniff};
 use session_tape_core::lines::Threads;
-use session_tape_core::session::{FoldOptions, Replay, Snapshots};
+use session_tape_core::session::{FoldOptions, Snapshots};
 
 /// Maximum size of a file in bytes. Replaying a larger one takes longer than a background job costs.
 const MOST_BYTES: u64 = 256 << 10;
@@ -43,7 +44,10 @@ impl SmallReplay {
         let path = Path::new(&self.path);
         // A pipe must not even be opened: its writer would find a reader that disappears at once.
         files::metadata(path).ok().filter(|metadata| metadata.is_file() && metadata.size <= MOST_BYTES)?;
-        whole(Replay::open_with(path, self.fold.clone(), &Snapshots::None, Threads::Own).ok()?, self.audit_trail)
+        whole(
+            Replay::open_laid_out(path, self.fold.clone(), &Snapshots::None, Threads::Own, || None).ok()?,
+            self.audit_trail,
+        )
     }
 }
 

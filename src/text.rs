@@ -8,8 +8,8 @@ use napi::bindgen_prelude::{FromNapiValue, ToNapiValue, TypeName, ValidateNapiVa
 use napi::{Status, ValueType, sys};
 
 use super::external_memory;
+use super::tape::{Shared, Text};
 use session_tape_core::json::Payload;
-use session_tape_core::tape::{Shared, Text};
 
 /// A text for V8, in the encoding that is fastest for V8.
 pub enum OutputText {

@@ -3,11 +3,13 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};
-use session_tape_core::tape::FinishedTape;
-use session_tape_core::tape::MAX_CODES;
-use session_tape_core::tape::OwnText;
-use session_tape_core::tape::TapeBuilder;
 use session_tape_core::json::decode;
+use tape::{FinishedTape, MAX_CODES, OwnText, TapeBuilder};
+
+// Part of the addon, which no program can be linked with.
+#[allow(dead_code, unused_imports)]
+#[path = "../../src/tape/mod.rs"]
+mod tape;
 
 struct Reader<'a> {
     tape: &'a FinishedTape,

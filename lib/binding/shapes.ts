@@ -1,4 +1,4 @@
-// The shapes of objects: their keys, in order (crates/core/src/tape/shapes.rs).
+// The shapes of objects: their keys, in order (src/tape/shapes.rs).
 
 import { append, join } from '../builtins.js'
 

@@ -4,7 +4,7 @@ import type { NativeJob } from './native.js'
 import { type Shape, Shapes } from './shapes.js'
 
 
-/** The kinds of codes, and the maximum number of codes of a batch, as in `crates/core/src/tape.rs`. */
+/** The kinds of codes, and the maximum number of codes of a batch, as in `src/tape/mod.rs`. */
 const OBJECT = 0
 const ARRAY = 1
 const NARROW = 2

@@ -9,10 +9,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::json::{Cursor, Span};
-use crate::lines::Chunk;
-use crate::session::fold::{ItemRef, ItemSink};
-use crate::tape::{FinishedTape, TapeBuilder};
+use super::{FinishedTape, TapeBuilder};
+use session_tape_core::json::{Cursor, Span};
+use session_tape_core::lines::Chunk;
+use session_tape_core::session::{ItemLayout, ItemRef, ItemSink, LaidOutItems};
 
 /// Approximate amount of JSON on a tape in bytes: what JavaScript builds in one turn of the event loop.
 pub const TAPE_BYTES: usize = 256 << 10;
@@ -26,7 +26,7 @@ const PAUSE_AFTER_MISS: u64 = 1 << 20;
 
 /// The offset in a file up to which no items are laid out, shared by all threads that scan the file.
 #[derive(Debug, Default)]
-pub(super) struct Pause {
+pub struct Pause {
     until: AtomicU64,
 }
 
@@ -54,7 +54,7 @@ pub struct ItemTape {
 ///
 /// An item is laid out while its line is scanned, so that it is read only once. Whether the line adds the item to the history is known only
 /// afterwards: if the items that were laid out for a chunk are not those that it adds, the items of the chunk are laid out again.
-pub(super) struct Layout {
+pub struct Layout {
     builder: TapeBuilder,
     pause: Arc<Pause>,
     /// The items on the current tape, and the size of their JSON in bytes.
@@ -78,7 +78,7 @@ struct Ahead {
 
 impl Layout {
     /// A layout that shares its pauses with those of other threads.
-    pub(crate) fn new(pause: Arc<Pause>) -> Self {
+    pub fn new(pause: Arc<Pause>) -> Self {
         Layout {
             builder: TapeBuilder::default(),
             pause,
@@ -87,57 +87,6 @@ impl Layout {
             done: ItemTapes::default(),
             ahead: Ahead::default(),
         }
-    }
-
-    /// Must be called before the chunk at `offset` is scanned; `length` is the number of items in the segment's history before it.
-    pub(crate) fn begin_chunk(&mut self, offset: u64, length: usize) {
-        self.ahead.is_wanted = offset >= self.ahead.not_before && !self.pause.has(offset);
-        self.ahead.first = length;
-    }
-
-    /// Lays out the items that a chunk adds to the history of the segment, unless that was done while it was scanned. The chunk leaves
-    /// `kept` of the items before it; `items` is the history after it.
-    pub(crate) fn add(&mut self, chunk: &Chunk<'_>, kept: usize, items: &[ItemRef]) {
-        let Ahead { first, items: ref ahead, .. } = self.ahead;
-        let is_laid_out = std::mem::take(&mut self.ahead.is_wanted) && kept == first && items[kept..] == ahead[..];
-        let missed = !is_laid_out && !ahead.is_empty();
-        self.ahead.items.clear();
-        if is_laid_out {
-            return;
-        }
-        // Also removes what was laid out ahead, which comes after the kept items.
-        self.truncate(kept);
-        if missed {
-            self.ahead.not_before = chunk.offset + PAUSE_AFTER_MISS;
-        }
-        if self.pause.has(chunk.offset) {
-            return self.close();
-        }
-        for (index, item) in items.iter().enumerate().skip(kept) {
-            let start = (item.offset - chunk.offset) as usize;
-            self.push(index, &chunk.bytes[start..start + item.length as usize]);
-        }
-    }
-
-    /// Must be called instead of [`add`](Self::add) for a chunk after which the history of the segment has edits. The chunk leaves `kept` of the items
-    /// before the first edit. Edits change the places of items, so nothing more is laid out, by no thread.
-    pub(crate) fn give_up(&mut self, kept: usize) {
-        self.pause.until.store(u64::MAX, Ordering::Relaxed);
-        self.ahead.is_wanted = false;
-        self.ahead.items.clear();
-        self.truncate(kept.min(self.ahead.first));
-        self.close();
-    }
-
-    /// Must be called if the chunk at `offset` has removed all items before it.
-    pub(crate) fn pause_after(&self, offset: u64) {
-        self.pause.after(offset);
-    }
-
-    /// Ends the segment, and returns its tapes.
-    pub(crate) fn finish(&mut self) -> ItemTapes {
-        self.close();
-        std::mem::take(&mut self.done)
     }
 
     fn truncate(&mut self, kept: usize) {
@@ -194,6 +143,56 @@ impl Layout {
     }
 }
 
+impl ItemLayout for Layout {
+    type LaidOut = ItemTapes;
+
+    fn begin_chunk(&mut self, offset: u64, length: usize) {
+        self.ahead.is_wanted = offset >= self.ahead.not_before && !self.pause.has(offset);
+        self.ahead.first = length;
+    }
+
+    /// Lays out the items that the chunk adds to the history of the segment, unless that was done while it was scanned.
+    fn add(&mut self, chunk: &Chunk<'_>, kept: usize, items: &[ItemRef]) {
+        let Ahead { first, items: ref ahead, .. } = self.ahead;
+        let is_laid_out = std::mem::take(&mut self.ahead.is_wanted) && kept == first && items[kept..] == ahead[..];
+        let missed = !is_laid_out && !ahead.is_empty();
+        self.ahead.items.clear();
+        if is_laid_out {
+            return;
+        }
+        // Also removes what was laid out ahead, which comes after the kept items.
+        self.truncate(kept);
+        if missed {
+            self.ahead.not_before = chunk.offset + PAUSE_AFTER_MISS;
+        }
+        if self.pause.has(chunk.offset) {
+            return self.close();
+        }
+        for (index, item) in items.iter().enumerate().skip(kept) {
+            let start = (item.offset - chunk.offset) as usize;
+            self.push(index, &chunk.bytes[start..start + item.length as usize]);
+        }
+    }
+
+    /// Nothing more is laid out, by no thread.
+    fn give_up(&mut self, kept: usize) {
+        self.pause.until.store(u64::MAX, Ordering::Relaxed);
+        self.ahead.is_wanted = false;
+        self.ahead.items.clear();
+        self.truncate(kept.min(self.ahead.first));
+        self.close();
+    }
+
+    fn pause_after(&self, offset: u64) {
+        self.pause.after(offset);
+    }
+
+    fn finish(&mut self) -> ItemTapes {
+        self.close();
+        std::mem::take(&mut self.done)
+    }
+}
+
 impl ItemSink for Layout {
     #[inline]
     fn begin_line(&mut self, offset: u64) {
@@ -233,24 +232,6 @@ impl ItemTapes {
         self.tapes.push_back(tape);
     }
 
-    /// Appends the tapes of another history, whose first item has the index `base` in this one.
-    pub fn append(&mut self, base: usize, later: ItemTapes) {
-        for tape in later.tapes {
-            self.push(ItemTape { items: tape.items.start + base..tape.items.end + base, ..tape });
-        }
-    }
-
-    /// Removes all items but the first `kept`.
-    pub fn truncate(&mut self, kept: usize) {
-        while let Some(last) = self.tapes.back_mut().filter(|last| last.items.end > kept) {
-            last.items.end = kept;
-            if last.items.is_empty() {
-                self.bytes -= last.bytes;
-                self.tapes.pop_back();
-            }
-        }
-    }
-
     /// The indices of the items on the first tape. Drops tapes that begin before item `sent`.
     pub fn next_items(&mut self, sent: usize) -> Option<Range<usize>> {
         while self.tapes.front().is_some_and(|tape| tape.items.start < sent) {
@@ -269,6 +250,24 @@ impl ItemTapes {
     /// Total size of the JSON of all tapes, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+}
+
+impl LaidOutItems for ItemTapes {
+    fn append(&mut self, base: usize, later: Self) {
+        for tape in later.tapes {
+            self.push(ItemTape { items: tape.items.start + base..tape.items.end + base, ..tape });
+        }
+    }
+
+    fn truncate(&mut self, kept: usize) {
+        while let Some(last) = self.tapes.back_mut().filter(|last| last.items.end > kept) {
+            last.items.end = kept;
+            if last.items.is_empty() {
+                self.bytes -= last.bytes;
+                self.tapes.pop_back();
+            }
+        }
     }
 }
 

@@ -1,15 +1,22 @@
 //! JSON values as a tape: the values that `JSON.parse` would build, as a flat list of codes, with their strings in a few pools.
 //!
 //! The tape reader builds the values: it reads one code after another and cuts the strings from the pools. Nothing has to be scanned, unescaped or
-//! decoded again. As everywhere in this layer, a value means what it means in JavaScript (`docs/session-format.md` section 2).
+//! decoded again. V8 itself parses the text of values that it builds better. As everywhere, a value means what it means in JavaScript (`docs/session-format.md` section 2).
 
 mod arena;
+mod layout;
 mod shapes;
 
 use self::arena::Arena;
 pub use self::arena::{Shared, Text};
+pub use self::layout::{ItemTape, ItemTapes, Layout, Pause, TAPE_BYTES};
 use self::shapes::{ShapeList, Shapes};
-use crate::json::{Cursor, Nesting, NotJson, ROOM, Span, decode_narrow_onto, decode_wide_onto, plain_prefix};
+use session_tape_core::json::{
+    Cursor, Nesting, NotJson, ROOM, Span, decode_narrow_onto, decode_wide_onto, plain_prefix,
+};
+
+/// A replay whose items are laid out on tapes.
+pub type Replay = session_tape_core::session::Replay<Layout>;
 
 /// The kind of a code, which is in its lowest four bits. The other bits are the number of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

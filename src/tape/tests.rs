@@ -27,7 +27,7 @@ impl<'a> Reader<'a> {
         assert!(tape.codes.len() <= MAX_CODES);
         let mut keys = vec![Vec::new()];
         for (extended, key) in shapes.list().iter() {
-            let last = crate::json::decode(key).collect();
+            let last = session_tape_core::json::decode(key).collect();
             keys.push([&keys[extended as usize][..], &[last]].concat());
         }
         let mut reader =
@@ -38,7 +38,7 @@ impl<'a> Reader<'a> {
     }
 
     fn name(&self, index: i32) -> Vec<u16> {
-        crate::json::decode(self.tape.name(index as usize)).collect()
+        session_tape_core::json::decode(self.tape.name(index as usize)).collect()
     }
 
     fn value(&mut self) -> Built {

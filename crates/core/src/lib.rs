@@ -81,8 +81,7 @@
 //!
 //! # Invariants
 //!
-//! - A value of a session's file stays a byte range until it is put on a tape for delivery. A tape yields the values that `JSON.parse` would build;
-//!   V8 itself parses the text of values that it builds better.
+//! - A value of a session's file stays a byte range until it is laid out for delivery, in the form that its receiver wants ([`ItemLayout`](session::ItemLayout)).
 //! - Content of a file is validated before it is used, even in files that this crate has written: a number is not used as an offset before it is
 //!   known to be in range.
 //! - Events take effect in file order, whatever their `seq`.
@@ -117,7 +116,6 @@ pub mod run;
 pub mod search;
 pub mod session;
 pub mod signature;
-pub mod tape;
 pub mod task;
 
 pub use bundle::{

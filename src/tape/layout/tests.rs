@@ -1,9 +1,8 @@
 use super::*;
-use crate::session::fold::FoldOptions;
-use crate::session::read::replay::Replay;
-use crate::session::read::snapshot::Snapshots;
-use crate::tape::OwnText;
+use crate::tape::{OwnText, Replay};
 use proptest::prelude::*;
+use session_tape_core::lines::Threads;
+use session_tape_core::session::{FoldOptions, Snapshots};
 
 /// The history of a segment, and the layout of its items: each is a string with its number.
 struct Segment {
@@ -146,9 +145,12 @@ proptest! {
         }
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &text).unwrap();
-        let mut replay = Replay::open_laid_out(file.path(), FoldOptions::default(), &Snapshots::None).unwrap();
+        let pause = Arc::<Pause>::default();
+        let layout = || Some(Layout::new(pause.clone()));
+        let opened = Replay::open_laid_out(file.path(), FoldOptions::default(), &Snapshots::None, Threads::All, layout);
+        let mut replay = opened.unwrap();
         while replay.scan_on().unwrap().is_some() {}
-        let tapes = std::mem::take(replay.tapes());
+        let tapes = std::mem::take(replay.laid_out());
         let in_text = |item: &ItemRef| {
             number_in(&text[item.offset as usize..][..item.length as usize]).unwrap()
         };

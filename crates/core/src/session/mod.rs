@@ -19,10 +19,10 @@ pub(crate) use format::{
     CheckpointChange, CheckpointFields, Cut, Edit, Event, Fault, has_numbers_left, is_valid_seq, keys, marker_of,
 };
 pub use read::{
-    CurrentMetadata, DescribeOptions, Described, Describing, FinalHistory, HeaderError, ItemTape, ItemTapes,
-    ItemsInHistory, LineStatus, Outcome, Preview, RecordLine, RecordOptions, RecordReader, Replay, ReplayError,
-    SKIPPED, SnapshotFile, Snapshots, Summary, TAPE_BYTES, UnknownEvents, append_item, content_of, current, error_of,
-    load, modified, read_any_header, read_header_summary, read_preview, read_summary, read_title, skipped_content,
+    CurrentMetadata, DescribeOptions, Described, Describing, FinalHistory, HeaderError, ItemLayout, ItemsInHistory,
+    LaidOutItems, LineStatus, Outcome, Preview, RecordLine, RecordOptions, RecordReader, Replay, ReplayError, SKIPPED,
+    SnapshotFile, Snapshots, Summary, UnknownEvents, append_item, content_of, current, error_of, load, modified,
+    read_any_header, read_header_summary, read_preview, read_summary, read_title, skipped_content,
 };
 pub use record::{
     ArchiveError, Archived, FileNameForm, ForkError, ForkSource, ForkTarget, HistoryError, ITEM_HASH_BYTES,

@@ -14,7 +14,7 @@ pub trait ItemSink {
 }
 
 /// Takes nothing.
-pub(crate) struct NoItems;
+pub struct NoItems;
 
 impl ItemSink for NoItems {
     #[inline]

@@ -3,8 +3,8 @@
 mod describe;
 mod final_history;
 mod header;
+mod item_layout;
 mod items;
-mod layout;
 mod preview;
 mod records;
 mod replay;
@@ -15,8 +15,8 @@ mod title;
 pub use describe::{DescribeOptions, Described, Describing};
 pub use final_history::FinalHistory;
 pub use header::{HeaderError, Summary, modified, read_any_header, read_header_summary, read_summary};
+pub use item_layout::{ItemLayout, LaidOutItems};
 pub use items::append_item;
-pub use layout::{ItemTape, ItemTapes, TAPE_BYTES};
 pub use preview::{Preview, read_preview};
 pub use records::{
     ItemsInHistory, LineStatus, RecordLine, RecordOptions, RecordReader, SKIPPED, content_of, skipped_content,

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::layout::{ItemTapes, Layout, Pause};
+use super::item_layout::{ItemLayout, LaidOutItems};
 use super::scan::{Scanned, Scanner};
 use super::snapshot::{Snapshot, SnapshotFile, Snapshots};
 use crate::foreign::{Opened, Stop, open_source};
 use crate::lines::{Block, LineSource, ReadError, Segments, Threads, equal_segments};
 use crate::session::fold::{
-    Checkpoint, Checkpoints, Editor, Effect, FoldOptions, HistoryEffect, ItemRef, Metadata, NewMarker, SessionEventRef,
-    Start,
+    Checkpoint, Checkpoints, Editor, Effect, FoldOptions, HistoryEffect, ItemRef, Metadata, NewMarker, NoItems,
+    SessionEventRef, Start,
 };
 use crate::session::format::{Message, MessagePart, Mode, Raw, string_of};
 use crate::session::read::snapshot;
@@ -89,17 +89,18 @@ impl ReplayError {
 /// Edits are applied once there are as many of them. Few in tests.
 const LEAST_PENDING: usize = if cfg!(debug_assertions) { 8 } else { 1 << 16 };
 
-/// A replay in progress, with the effect of the part of the file that is scanned so far.
-pub struct Replay {
+/// A replay in progress, with the effect of the part of the file that is scanned so far. `L` lays out its items, if it was
+/// [opened](Self::open_laid_out) with layouts.
+pub struct Replay<L: ItemLayout = NoItems> {
     source: Arc<LineSource>,
     options: FoldOptions,
-    segments: Option<Segments<Scanner>>,
+    segments: Option<Segments<Scanner<L>>>,
     effect: Effect,
     /// Applies edits of the history, from the first one on.
     editor: Option<Editor>,
     /// Size of the edits that are not applied yet.
     pending: usize,
-    tapes: ItemTapes,
+    laid_out: L::LaidOut,
     /// Offset of the first line that is not scanned yet.
     scanned: u64,
     builder: Option<SnapshotBuilder>,
@@ -129,11 +130,6 @@ impl Replay {
         Self::open_with(path, options, &Snapshots::None, Threads::All)
     }
 
-    /// Like [`open_with`](Self::open_with) on all threads, and items are [laid out](Self::tapes) while they are scanned.
-    pub fn open_laid_out(path: &Path, options: FoldOptions, snapshots: &Snapshots) -> Result<Self, ReplayError> {
-        Self::open_for(path, options, snapshots, Threads::All, Some(Arc::default()))
-    }
-
     /// Opens the file. If it has a usable [snapshot], the lines that the snapshot covers count as scanned.
     /// [`keep_snapshot`](Self::keep_snapshot) then writes one that covers the rest too. With `through_seq` no snapshot is used or written,
     /// since it would be that of another fold.
@@ -143,15 +139,19 @@ impl Replay {
         snapshots: &Snapshots,
         threads: Threads,
     ) -> Result<Self, ReplayError> {
-        Self::open_for(path, options, snapshots, threads, None)
+        Self::open_laid_out(path, options, snapshots, threads, || None)
     }
+}
 
-    fn open_for(
+impl<L: ItemLayout> Replay<L> {
+    /// Like [`open_with`](Replay::open_with), and items are [laid out](Self::laid_out) while they are scanned. `layout` is called for each thread
+    /// that scans. If it returns `None`, nothing is laid out.
+    pub fn open_laid_out(
         path: &Path,
         options: FoldOptions,
         snapshots: &Snapshots,
         threads: Threads,
-        layout: Option<Arc<Pause>>,
+        layout: impl Fn() -> Option<L>,
     ) -> Result<Self, ReplayError> {
         let (source, conversion_warnings) = match open_source(path, &options.foreign, LineSource::open_or_drain)? {
             Opened::Native(source) => (source, None),
@@ -182,11 +182,11 @@ impl Replay {
         (effect, start): (Effect, u64),
         builder: Option<SnapshotBuilder>,
         threads: Threads,
-        layout: Option<Arc<Pause>>,
+        layout: impl Fn() -> Option<L>,
     ) -> Self {
-        let make = || Scanner::new(source.clone(), options.clone(), builder.is_some(), layout.clone().map(Layout::new));
+        let make = || Scanner::new(source.clone(), options.clone(), builder.is_some(), layout());
         let segments = Some(Segments::new(equal_segments(&source, start), threads, make));
-        let (tapes, conversion_warnings) = (ItemTapes::default(), Vec::new());
+        let (laid_out, conversion_warnings) = (L::LaidOut::default(), Vec::new());
         Replay {
             source,
             options,
@@ -194,7 +194,7 @@ impl Replay {
             effect,
             editor: None,
             pending: 0,
-            tapes,
+            laid_out,
             scanned: start,
             builder,
             conversion_warnings,
@@ -222,7 +222,7 @@ impl Replay {
         Ok(self)
     }
 
-    fn add(&mut self, scanned: Scanned) -> Result<usize, ReplayError> {
+    fn add(&mut self, scanned: Scanned<L>) -> Result<usize, ReplayError> {
         if scanned.begin.is_some_and(|begin| begin != self.scanned) {
             return Err(ReadError::Changed.into());
         }
@@ -230,7 +230,7 @@ impl Replay {
         let mut kept = self.items().len();
         let base = self.combine(scanned.effect, &mut kept)?;
         if !self.is_edited() {
-            self.tapes.append(base, scanned.tapes);
+            self.laid_out.append(base, scanned.laid_out);
         }
         if lines_before < self.effect.lines && scanned.block.is_none() {
             // Without the digest of these lines there can't be a snapshot of them, or of what follows.
@@ -275,7 +275,7 @@ impl Replay {
             left = left.min(self.apply_edits()?);
         }
         *kept = (*kept).min(left);
-        self.tapes.truncate(left);
+        self.laid_out.truncate(left);
         Ok(left)
     }
 
@@ -290,7 +290,7 @@ impl Replay {
         self.effect.resolve_edits(editor, usize::MAX, &self.source)?;
         let is_same = |(item, before): &(&ItemRef, &ItemRef)| item == before && item.marker.is_none();
         let left = self.items().iter().zip(&before).take_while(is_same).count();
-        self.tapes.truncate(left);
+        self.laid_out.truncate(left);
         Ok(left)
     }
 
@@ -337,9 +337,9 @@ impl Replay {
         self.effect.history.is_edited || self.effect.history.has_edits()
     }
 
-    /// The tapes of the items that are laid out.
-    pub fn tapes(&mut self) -> &mut ItemTapes {
-        &mut self.tapes
+    /// The items that are laid out.
+    pub fn laid_out(&mut self) -> &mut L::LaidOut {
+        &mut self.laid_out
     }
 
     /// The history at the creation of the checkpoint that the options name, which has this `seq`. `None` if it is not known: the creation was

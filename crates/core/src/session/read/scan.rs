@@ -3,14 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::layout::{ItemTapes, Layout};
+use super::item_layout::ItemLayout;
 use crate::lines::{Abridged, Block, Chunk, Digest, LineReader, LineSource, Passed, ReadError};
 use crate::session::fold::{Effect, Fold, FoldOptions, Truncation};
 use crate::session::format::NEEDED;
 use crate::task::Worker;
 
 /// The result of scanning a segment.
-pub(super) struct Scanned {
+pub(super) struct Scanned<L: ItemLayout> {
     /// The offset of the first line that begins in the segment; `None` if none does.
     pub begin: Option<u64>,
     /// The offset after the last scanned line.
@@ -18,7 +18,7 @@ pub(super) struct Scanned {
     /// The effect of the lines that end with `\n`.
     pub effect: Effect,
     /// Items of that effect that are laid out.
-    pub tapes: ItemTapes,
+    pub laid_out: L::LaidOut,
     /// The effect of a last line without `\n`, which may still be incomplete.
     pub unterminated: Option<Effect>,
     /// The digest of the lines that end with `\n`, if digests are requested, and the offset after them. `None` if one of them has a hole.
@@ -30,24 +30,24 @@ pub(super) struct Scanned {
 }
 
 /// Scans the segments of one worker thread.
-pub(super) struct Scanner {
+pub(super) struct Scanner<L> {
     source: Arc<LineSource>,
     reader: LineReader,
     fold: Fold,
     digests: bool,
-    layout: Option<Layout>,
+    layout: Option<L>,
 }
 
-impl Scanner {
+impl<L: ItemLayout> Scanner<L> {
     /// A scanner of `source` that folds with `options`, computes digests if `digests` is set, and lays out items if there is a `layout`.
-    pub(crate) fn new(source: Arc<LineSource>, options: FoldOptions, digests: bool, layout: Option<Layout>) -> Self {
+    pub(crate) fn new(source: Arc<LineSource>, options: FoldOptions, digests: bool, layout: Option<L>) -> Self {
         // Items are laid out while their lines are scanned, so these are needed as a whole.
         let reader = LineReader::default();
         let reader = if layout.is_some() { reader } else { reader.abridging(NEEDED) };
         Scanner { source, reader, fold: Fold::new(options), digests, layout }
     }
 
-    fn scan(&mut self, scanned: &mut Scanned) -> Result<(), ReadError> {
+    fn scan(&mut self, scanned: &mut Scanned<L>) -> Result<(), ReadError> {
         scanned.begin = self.reader.first_line(&self.source)?;
         let mut digest = self.digests.then(Digest::default);
         while !scanned.effect.stopped {
@@ -111,16 +111,16 @@ fn abridged_effect(
     Ok(effect)
 }
 
-impl Worker for Scanner {
+impl<L: ItemLayout> Worker for Scanner<L> {
     type Job = Range<u64>;
-    type Output = Scanned;
+    type Output = Scanned<L>;
 
-    fn work(&mut self, segment: Range<u64>) -> Scanned {
+    fn work(&mut self, segment: Range<u64>) -> Scanned<L> {
         let mut scanned = Scanned {
             begin: None,
             end: segment.start,
             effect: Effect::default(),
-            tapes: ItemTapes::default(),
+            laid_out: L::LaidOut::default(),
             unterminated: None,
             block: None,
             at_end: false,
@@ -128,7 +128,7 @@ impl Worker for Scanner {
         };
         self.reader.begin(segment);
         scanned.error = self.scan(&mut scanned).err();
-        scanned.tapes = self.layout.as_mut().map(Layout::finish).unwrap_or_default();
+        scanned.laid_out = self.layout.as_mut().map(L::finish).unwrap_or_default();
         scanned.end = self.reader.position();
         scanned.at_end = self.reader.is_at_end();
         scanned
