@@ -26,12 +26,15 @@ import type { SessionSummary } from './summary.js'
 export interface ResumeRequest extends SnapshotOptions {
   /** A reference as for {@link resolveSessionRef}; if that finds none, a session's name; or {@link CONTINUE_LATEST}. */
   continueRef: string
+  /** Only sessions of this project are found. */
   projectHash: string
+  /** The directory of the sessions. */
   chatsDir: string
   /** Provider from now on; recorded if it differs from the session's. Not empty. */
   currentProvider: string
   /** Model from now on; recorded if it differs from the session's. */
   currentModel: string
+  /** Absolute directories that the recorder is given. Those that the file has stay. */
   workspaceDirs: string[]
   /** Options of the recorder that continues the session. */
   recorder?: RecorderOptions | undefined
