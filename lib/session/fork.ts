@@ -6,7 +6,7 @@ import { native } from '../addon.js'
 import { NO_OPTIONS, check, checkSnapshotOptions, expect } from '../arguments.js'
 import { SESSION, runJob } from '../binding/job.js'
 import type { NativeForkOptions } from '../binding/native.js'
-import { type Bare, record, slice, stringify } from '../builtins.js'
+import { type Bare, record, stringify } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import { acquireSessionLock } from '../locks/session-lock.js'
 import { OWNER_ONLY } from '../mode.js'
@@ -160,7 +160,7 @@ function captured<C>({ checkpointId, checkpointName, source: { sessionId, filePa
   const asked: RecorderOptions = options.recorder ?? NO_OPTIONS
   const { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes } = asked
   const recorder = { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes }
-  const session = { sessionId: randomUUID(), projectHash, chatsDir, workspaceDirs: slice(workspaceDirs, 0), provider, model }
+  const session = { sessionId: randomUUID(), projectHash, chatsDir, workspaceDirs: workspaceDirs.slice(), provider, model }
   return {
     __proto__: null,
     checkpointId,

@@ -2,7 +2,7 @@
 
 import path = require('node:path')
 import { NO_OPTIONS, check, checkSnapshotOptions } from '../arguments.js'
-import { type Bare, append, hasOwn, join, slice } from '../builtins.js'
+import { type Bare, hasOwn } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import type { RecordingWarning } from '../recording-warning.js'
@@ -156,7 +156,7 @@ function captured(request: ResumeRequest): Bare<Captured> {
     directory: path.resolve(chatsDir),
     currentProvider,
     currentModel,
-    workspaceDirs: slice(workspaceDirs, 0),
+    workspaceDirs: workspaceDirs.slice(),
     snapshot,
     snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir),
     map,
@@ -193,7 +193,7 @@ async function resumeLatest<C>(sessions: SessionSummary[], request: Captured): P
     if (opened !== undefined) return goOn(opened, request, [...warnings, ...namesakesOf(session, sessions, 'resumed')])
     if (failed.code === 'Locked') continue
     first ??= failed
-    append(warnings, `Session ${session.sessionId} passed over: ${failed.error}`)
+    warnings.push(`Session ${session.sessionId} passed over: ${failed.error}`)
   }
   return first ?? failure('All sessions for this project are in use', 'AllLocked')
 }
@@ -303,7 +303,7 @@ async function goOn<C>({ lock, replayed, recording }: Opened<C>, request: Captur
 function newerEventsOf<C>({ unknownEvents = {} }: ReplaySuccess<C>): string[] {
   const types = Object.entries(unknownEvents).map(([type, count]) => `${type} × ${count}`)
   if (types.length === 0) return []
-  return [`This session has events of a newer version (${join(types, ', ')}): its history may not be what it was`]
+  return [`This session has events of a newer version (${types.join(', ')}): its history may not be what it was`]
 }
 
 function recorderFor<C>(
