@@ -22,11 +22,6 @@ export function elapsed(): number {
   return uptime() * 1000
 }
 
-/** A method as a function that takes `this` as its first argument. */
-function uncurried<T, A extends unknown[], R>(method: (this: T, ...args: A) => R): (self: T, ...args: A) => R {
-  return Function.prototype.call.bind(method)
-}
-
 /**
  * Parses the JSON text of an object and removes its prototype, so that missing members are `undefined` even if `Object.prototype` is
  * polluted. Throws if the text is not that of an object.
@@ -58,11 +53,6 @@ export function withFields<T extends object, F extends object>(object: T, fields
   return object as T & F
 }
 
-export const plainJson = stringify
-export const append = uncurried(Array.prototype.push) as <T>(list: T[], value: T) => number
-export const join = uncurried(Array.prototype.join)
-export const slice = uncurried(Array.prototype.slice) as <T>(list: readonly T[], start?: number, end?: number) => T[]
-export const substring = uncurried(String.prototype.substring)
 export const RealDate = Date
 export const queueMicrotask = globalThis.queueMicrotask ?? process.nextTick
 export const setTimeout = timers.setTimeout

@@ -1,4 +1,4 @@
-import { append, record, withFields } from '../builtins.js'
+import { record, withFields } from '../builtins.js'
 import type { Batch } from './batch.js'
 
 /** An array or object that is put together, or a value in one. */
@@ -28,5 +28,5 @@ export class Pieces {
 }
 
 function appendAll(list: object, elements: unknown[]): void {
-  for (let index = 0; index < elements.length; index++) append(list as unknown[], elements[index])
+  for (let index = 0; index < elements.length; index++) (list as unknown[]).push(elements[index])
 }

@@ -1,6 +1,5 @@
 // The shapes of objects: their keys, in order (src/tape/shapes.rs).
 
-import { append, join } from '../builtins.js'
 
 const { getOwnPropertyNames } = Object
 
@@ -45,13 +44,13 @@ export class Shapes {
   list(news: (number | string)[]): Shape[] {
     this.#begin()
     const list = [this.#empty]
-    for (let index = 0; index < news.length; index += 2) append(list, this.#extended(list[news[index] as number]!, news[index + 1] as string))
+    for (let index = 0; index < news.length; index += 2) list.push(this.#extended(list[news[index] as number]!, news[index + 1] as string))
     return list
   }
 
   /** Clears the shapes if there are too many, or if the property names of `Object.prototype` have changed since the last batch. */
   #begin(): void {
-    const inherited = join(getOwnPropertyNames(Object.prototype), ',')
+    const inherited = getOwnPropertyNames(Object.prototype).join(',')
     if (inherited === this.#inherited && this.#count < MAX_SHAPES) return
     this.#inherited = inherited
     this.#count = 0
@@ -76,7 +75,7 @@ export class Shapes {
 
 function withLast(keys: string[], key: string): string[] {
   const all: string[] = []
-  for (let index = 0; index < keys.length; index++) append(all, keys[index]!)
-  append(all, key)
+  for (let index = 0; index < keys.length; index++) all.push(keys[index]!)
+  all.push(key)
   return all
 }

@@ -1,4 +1,4 @@
-import { parse, define, own, slice, substring } from '../builtins.js'
+import { parse, define, own } from '../builtins.js'
 import type { TapeBatch } from './batch.js'
 import type { NativeJob } from './native.js'
 import { type Shape, Shapes } from './shapes.js'
@@ -86,7 +86,7 @@ function value(): unknown {
     case NARROW: {
       const start = narrowAt
       narrowAt += code >> 4
-      return substring(narrow, start, narrowAt)
+      return narrow.substring(start, narrowAt)
     }
     case OBJECT:
       return object(shapes![code >> 4]!)
@@ -97,7 +97,7 @@ function value(): unknown {
     case WIDE: {
       const start = wideAt
       wideAt += code >> 4
-      return substring(wide, start, wideAt)
+      return wide.substring(start, wideAt)
     }
     case TEXT:
       return texts!.text(code >> 4)
@@ -159,7 +159,7 @@ function array(length: number): unknown[] {
   if (length === 1) return [value()]
   if (length === 2) return [value(), value()]
   if (length === 3) return [value(), value(), value()]
-  const built = slice((nulls ??= manyNulls()), 0, length)
+  const built = (nulls ??= manyNulls()).slice(0, length)
   for (let index = 0; index < length; index++) built[index] = value()
   return built
 }

@@ -240,13 +240,30 @@ export function verifyBundle(path: string, options: VerifyBundleOptions = NO_OPT
  *
  * @example
  * ```ts
- * import { importBundle } from 'session-tape';
+ * import { generateKeyPairSync } from 'node:crypto';
+ * import { mkdtempSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { exportBundle, importBundle, replaySession, SessionRecordingService } from 'session-tape';
  *
- * try {
- *   await importBundle('no-such.cath-bundle.tar.zst', 'here', { signature: 'required', trustedKeys: [] });
- * } catch (error) {
- *   console.log((error as { code: string }).code); // ENOENT
- * }
+ * const chatsDir = mkdtempSync(join(tmpdir(), 'chats-'));
+ * const recorder = new SessionRecordingService({
+ *   sessionId: 'a1b2c3d4-0001', projectHash: 'my-project', chatsDir, workspaceDirs: [], provider: 'acme', model: 'acme-large',
+ * });
+ * recorder.recordContent({ speaker: 'human', blocks: [{ type: 'text', text: 'Close TICKET-202611' }] });
+ * await recorder.dispose();
+ *
+ * const { privateKey, publicKey } = generateKeyPairSync('ed25519', {
+ *   privateKeyEncoding: { type: 'pkcs8', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'pem' },
+ * });
+ * const rules = [{ name: 'ticket', pattern: 'TICKET-[0-9]+' }];
+ * const bundle = join(chatsDir, 'demo.cath-bundle.tar.zst');
+ * await exportBundle(recorder.getFilePath()!, bundle, { signWith: privateKey, redact: { rules } });
+ *
+ * // Elsewhere.
+ * const { redactions } = await importBundle(bundle, join(chatsDir, 'demo.cath-bundle'), { signature: 'required', trustedKeys: [publicKey] });
+ * const replay = await replaySession(join(chatsDir, 'demo.cath-bundle'), 'my-project');
+ * console.log(redactions, replay.ok && replay.history[0]!.blocks[0]); // 1 { type: 'text', text: 'Close [redacted:ticket]' }
  * ```
  */
 export function importBundle(path: string, directory: string, options: ImportBundleOptions = NO_OPTIONS): Promise<BundleInfo> {

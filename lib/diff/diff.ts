@@ -71,12 +71,29 @@ export interface DiffError extends Error {
  *
  * @example
  * ```ts
- * import { diff, diffToText } from 'session-tape';
+ * import { mkdtempSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { diff, diffToText, SessionRecordingService, traceAncestors } from 'session-tape';
  *
- * export async function why(left: string, right: string): Promise<string> {
- *   const found = await diff(left, right, { ignore: ['/payload/priority'] });
- *   return found === null ? 'They did the same' : `${found.likely_cause}\n${diffToText(found)}`;
+ * const chatsDir = mkdtempSync(join(tmpdir(), 'chats-'));
+ * async function ask(sessionId: string, answer: string): Promise<string> {
+ *   const recorder = new SessionRecordingService({
+ *     sessionId, projectHash: 'my-project', chatsDir, workspaceDirs: [], provider: 'acme', model: 'acme-large',
+ *   });
+ *   recorder.recordContent({ speaker: 'human', blocks: [{ type: 'text', text: 'How warm is it?' }] });
+ *   recorder.recordContent({ speaker: 'ai', blocks: [{ type: 'tool_call', id: sessionId, name: 'thermometer', parameters: {} }] });
+ *   recorder.recordContent({ speaker: 'tool', blocks: [{ type: 'tool_response', callId: sessionId, toolName: 'thermometer', result: answer }] });
+ *   await recorder.dispose();
+ *   return recorder.getFilePath()!;
  * }
+ * const [monday, tuesday] = [await ask('monday', '12 degrees'), await ask('tuesday', '14 degrees')];
+ *
+ * const found = await diff(monday, tuesday, { full: true, ignore: ['/payload/content/metadata'] });
+ * console.log(found?.likely_cause, found?.fields[0]?.path); // ExternalDataChanged /payload/content/blocks/0/result
+ * console.log(diffToText(found).split('\n')[0]); // Divergence at event #3
+ * const { chain } = await traceAncestors(monday, 'rec_3');
+ * console.log(chain.map(({ event_id: id }) => id).join(' ')); // rec_2 rec_1 rec_0
  * ```
  */
 export function diff(left: string, right: string, options?: DiffOptions): Promise<Diff | null> {

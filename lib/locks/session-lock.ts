@@ -44,6 +44,10 @@ export function sessionLockPathOf(filePath: string): string {
  * On a file system without hard links, a reader may find a new lock file empty for a moment; if the process is killed in that moment, the file counts
  * as a lock for 48 hours.
  *
+ * @returns Rejects with a {@link SessionLockedError} if the session is locked, also by this process; with the error of {@link sessionLockPath} for
+ * an unsafe id; otherwise with the system's error, such as `EACCES`, or `ENOTDIR` if `chatsDir` is a file.
+ *
+ * @example
  * ```ts
  * import { mkdtempSync } from 'node:fs';
  * import { acquireSessionLock, SessionLockedError } from 'session-tape';
@@ -58,9 +62,6 @@ export function sessionLockPathOf(filePath: string): string {
  * }
  * await lock.release();
  * ```
- *
- * @returns Rejects with a {@link SessionLockedError} if the session is locked, also by this process; with the error of {@link sessionLockPath} for
- * an unsafe id; otherwise with the system's error, such as `EACCES`, or `ENOTDIR` if `chatsDir` is a file.
  */
 export function acquireSessionLock(chatsDir: string, sessionId: string): Promise<SessionLock> {
   checkPlace(chatsDir, sessionId)

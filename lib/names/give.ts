@@ -1,7 +1,7 @@
 // Gives a name that is unique in a project (`docs/session-format.md`, section on names). Under the project's name lock, the name is first given,
 // and then taken from its previous holders. After a crash in between, the name is in use twice, but none is lost.
 
-import { type Bare, append } from '../builtins.js'
+import type { Bare } from '../builtins.js'
 import type { Checkpoint } from '../session/checkpoints.js'
 import { checkSessionName } from '../session/reference.js'
 import type { SnapshotOptions } from '../session/scan-options.js'
@@ -103,7 +103,7 @@ async function take(place: Place, name: string, taken: Holder[], touched: Place[
     if (other === undefined) {
       other = closedPlaceOf(file, place.chatsDir)
       closed.set(file, other)
-      append(touched, other)
+      touched.push(other)
     }
     await takeFrom(other, name, checkpointId)
   }
@@ -130,7 +130,7 @@ async function undone(places: Place[], error: unknown): Promise<unknown> {
     try {
       await places[index]!.undo()
     } catch (failed) {
-      append(errors, failed)
+      errors.push(failed)
     }
   }
   return errors.length > 1 ? new AggregateError(errors, 'Checkpoint overwrite rollback failed') : error

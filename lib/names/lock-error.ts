@@ -2,7 +2,7 @@ import { define, own } from '../builtins.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 
 /**
- * A lock that the functions below need could not be acquired: `Session <id> is in use by another process`, or
+ * A lock that a function for names and checkpoints needs could not be acquired: `Session <id> is in use by another process`, or
  * `Failed to acquire lock for session <id>: …`. `cause` is the reason.
  */
 export class CheckpointLockError extends Error {

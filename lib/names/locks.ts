@@ -1,6 +1,5 @@
 // The locks of an operation on names: the project's name lock, and those of sessions. They are released together.
 
-import { append } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import { acquireSessionLock, sessionLockPath } from '../locks/session-lock.js'
@@ -61,7 +60,7 @@ export class Locks {
   }
 
   #add(id: string, lock: SessionLock): void {
-    append(this.#held, lock)
+    this.#held.push(lock)
     this.#ids.add(id)
   }
 

@@ -1,4 +1,4 @@
-import { type Bare, append, hasOwn } from '../builtins.js'
+import { type Bare, hasOwn } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import type { Checkpoint } from '../session/checkpoints.js'
 import { type SessionRecordingService, endOf } from '../session/recorder.js'
@@ -86,7 +86,7 @@ export class OpenPlace implements Place {
     let created: CreatedCheckpoint | undefined
     const isCreated = ({ checkpointId, name: given }: Checkpoint) =>
       created !== undefined ? checkpointId === created.checkpointId : !before.has(checkpointId) && given === name
-    append(this.#steps, ({ checkpoints }) =>
+    this.#steps.push(({ checkpoints }) =>
       checkpoints.filter((checkpoint) => !checkpoint.deleted && isCreated(checkpoint)).map(({ checkpointId }) => deletionOf(checkpointId)),
     )
     created = await this.#recorded((recorder) => recorder.createCheckpoint(name))
@@ -96,13 +96,13 @@ export class OpenPlace implements Place {
   async renameCheckpoint(checkpointId: string, name: string, before: string): Promise<void> {
     const isRenamed = (checkpoint: Checkpoint) => checkpoint.checkpointId === checkpointId && !checkpoint.deleted && checkpoint.name === name
     if (before !== name) {
-      append(this.#steps, ({ checkpoints }) => (checkpoints.some(isRenamed) ? [renamingOf(checkpointId, before)] : []))
+      this.#steps.push(({ checkpoints }) => (checkpoints.some(isRenamed) ? [renamingOf(checkpointId, before)] : []))
     }
     await this.#recorded((recorder) => recorder.renameCheckpoint(checkpointId, name))
   }
 
   async setName(name: string | null, before: string | null): Promise<void> {
-    if (before !== name) append(this.#steps, (report) => (nameOf(report) === name ? [namingOf(before)] : []))
+    if (before !== name) this.#steps.push((report) => (nameOf(report) === name ? [namingOf(before)] : []))
     await this.#recorded((recorder) => recorder.setSessionName(name))
   }
 

@@ -7,7 +7,9 @@ import type { Locks } from './locks.js'
 
 /** A session without an open recorder. */
 export interface ClosedSession {
+  /** The session file, or its archive, which is restored. */
   filePath: string
+  /** The directory of the session files of the project. */
   chatsDir: string
   /** `sessionId` of its `session_start`. */
   sessionId: string

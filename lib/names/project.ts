@@ -4,7 +4,7 @@ import path = require('node:path')
 import { native } from '../addon.js'
 import type { End } from '../binding/batch.js'
 import { HEADERS, resultOf } from '../binding/job.js'
-import { type Bare, append, hasOwn, parseRecord } from '../builtins.js'
+import { type Bare, hasOwn, parseRecord } from '../builtins.js'
 import { sessionPathOf } from '../session/archive-name.js'
 import { liveCheckpoints } from '../session/describe.js'
 import { listProject } from '../session/list.js'
@@ -53,7 +53,7 @@ export class Project {
     const { sessions } = await listProject(place.chatsDir, projectHash)
     const files = sessions.map(({ filePath, sessionId }) => fileOf(filePath, sessionId, false))
     const own = place.filePath
-    if (own !== null) append(files, fileOf(own, place.sessionId, true))
+    if (own !== null) files.push(fileOf(own, place.sessionId, true))
     const identities = await identitiesOf(files)
     files.forEach((file, index) => (file.identity = identities[index]!))
     const project = new Project(projectHash, options, eachOnce(files) as ProjectFile[])
@@ -100,9 +100,9 @@ export class Project {
   collisions(name: string, isExempt: (holder: Holder) => boolean): Holder[] {
     const found: Holder[] = []
     for (const file of this.#usable()) {
-      if (isNamed(file.report, name)) append(found, { file, checkpointId: undefined })
+      if (isNamed(file.report, name)) found.push({ file, checkpointId: undefined })
       for (const { checkpointId, name: other } of liveCheckpoints(file.report.checkpoints)) {
-        if (other.trim() === name) append(found, { file, checkpointId })
+        if (other.trim() === name) found.push({ file, checkpointId })
       }
     }
     return found.filter((collision) => !isExempt(collision))

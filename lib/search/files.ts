@@ -4,7 +4,7 @@ import path = require('node:path')
 import { native } from '../addon.js'
 import type { End } from '../binding/batch.js'
 import { HEADERS, resultOf } from '../binding/job.js'
-import { append, parseRecord } from '../builtins.js'
+import { parseRecord } from '../builtins.js'
 import { archiveOf } from '../session/archive-name.js'
 import { readEntries } from '../session/list.js'
 import { newestFirst } from '../session/order.js'
@@ -37,12 +37,12 @@ export async function findFiles(where: string[], unreadable: SkippedSession[]): 
   const add = (files: SearchFile[], file: SearchFile, absolute: string): void => {
     if (known.has(absolute)) return
     known.add(absolute)
-    append(files, file)
+    files.push(file)
   }
   for (let index = 0; index < where.length; index++) {
     const given = where[index]!
     const one = found[index]!
-    if (typeof one === 'string') append(unreadable, { filePath: given, sessionId: null, reason: one })
+    if (typeof one === 'string') unreadable.push({ filePath: given, sessionId: null, reason: one })
     else if (Array.isArray(one)) {
       const absolute = path.resolve(given)
       add(named, { filePath: given, isNamed: true, size: one[0], modified: one[1] }, one[2] ? archiveOf(absolute) : absolute)

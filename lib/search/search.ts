@@ -4,7 +4,7 @@ import type { Batch } from '../binding/batch.js'
 import { type JobOptions, SEARCH, runJob } from '../binding/job.js'
 import type { NativeJob, NativeSearch, NativeSearchOptions } from '../binding/native.js'
 import { type Page, elementsOfPages } from '../binding/pages.js'
-import { type Bare, RealDate, append, elapsed } from '../builtins.js'
+import { type Bare, RealDate, elapsed } from '../builtins.js'
 import type { Progress } from '../progress.js'
 import type { SessionEventType } from '../session/records.js'
 import type { SkippedSession } from '../session/summary.js'
@@ -352,7 +352,7 @@ class Search {
       count()
       this.summary.bytes += fate
     }
-    if (typeof fate === 'string') append(this.summary.unreadable, { filePath, sessionId: null, reason: fate })
+    if (typeof fate === 'string') this.summary.unreadable.push({ filePath, sessionId: null, reason: fate })
     this.#progress.files++
     this.#progress.bytes += size
   }
@@ -373,7 +373,7 @@ async function pageOf(files: SearchFile[], start: (onReady: () => void) => Nativ
       const part = parts[index]!
       const file = { filePath: files[part[0]]!.filePath, sessionId: part[1], archived: part[4] }
       const found: SessionHit[] = []
-      for (const end = next + part[2]; next < end; next++) append(found, hitOf(file, hits[next]!))
+      for (const end = next + part[2]; next < end; next++) found.push(hitOf(file, hits[next]!))
       return { file: part[0], hits: found, fate: part[3] }
     }
     page = { __proto__: null, length: parts.length, at, isLast: last }

@@ -1,7 +1,7 @@
 import type { Batch, TapeBatch } from '../binding/batch.js'
 import type { NativeJob } from '../binding/native.js'
 import { appendValues } from '../binding/tape-reader.js'
-import { type Bare, define, hasOwn, own, plainJson, record, slice } from '../builtins.js'
+import { type Bare, define, hasOwn, own, stringify, record } from '../builtins.js'
 import type { Checkpoint } from './checkpoints.js'
 import type { SemanticMediaPurgeFrontier, SessionEventPayload, SessionForkedPayload } from './records.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
@@ -68,7 +68,7 @@ export class Assembly<C> {
     const { failed, lastSeq, eventCount, sequenceCorrupt, isNamed, isFork, isPurged, isStrict, invalidated } = record<ReplayDone>(done)
     this.invalidated = invalidated ?? []
     const results = this.#results
-    if (failed) return { ok: false, error: messageText(results[0] as Message), warnings: slice(results as Message[], 1).map(messageText) }
+    if (failed) return { ok: false, error: messageText(results[0] as Message), warnings: (results as Message[]).slice(1).map(messageText) }
     let at = 1
     const optional = {
       ...(isNamed && { sessionName: results[at++] as string | null }),
@@ -82,7 +82,7 @@ export class Assembly<C> {
       metadata: results[0] as SessionMetadata,
       lastSeq,
       eventCount,
-      warnings: slice(results as Message[], at).map(messageText),
+      warnings: (results as Message[]).slice(at).map(messageText),
       sessionEvents: this.#sessionEvents,
       sequenceCorrupt,
       checkpoints: this.#checkpoints,
@@ -112,7 +112,7 @@ const MAX_PART_LENGTH = 1000
 
 export function messageText(message: Message): string {
   if (typeof message === 'string') return message
-  const parts = message.map((part) => (typeof part === 'string' ? part : plainJson(part)))
+  const parts = message.map((part) => (typeof part === 'string' ? part : stringify(part)))
   try {
     return parts.join('')
   } catch {

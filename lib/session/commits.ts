@@ -2,7 +2,7 @@
 
 import timers = require('node:timers')
 import type { NativeRecorder } from '../binding/native.js'
-import { append, queueMicrotask } from '../builtins.js'
+import { queueMicrotask } from '../builtins.js'
 import type { Commit } from './recorder-config.js'
 
 /** A promise to be settled. */
@@ -53,7 +53,7 @@ export class Commits {
     const one: Crowded = { ...settling, type, text, promise }
     // Before anything is recorded: the writer leaves the record alone until it is watched.
     this.#watchSoon()
-    if (this.#crowded.length > 0 || !this.#record(one)) append(this.#crowded, one)
+    if (this.#crowded.length > 0 || !this.#record(one)) this.#crowded.push(one)
     return promise
   }
 

@@ -2,7 +2,7 @@
 
 import path = require('node:path')
 import { NO_OPTIONS, check } from '../arguments.js'
-import { type Bare, append } from '../builtins.js'
+import type { Bare } from '../builtins.js'
 import { liveCheckpoints } from './describe.js'
 import { type ReferenceFailure, type SessionFailure, failure, lockSession, namesakesOf, noSessions } from './failure.js'
 import { removeSessionFiles } from './files.js'
@@ -120,7 +120,7 @@ async function removeSubagents(parent: string, { sessions, ...removal }: Removal
   const others = sessions.filter(({ sessionId }) => sessionId !== parent)
   for (const session of others.filter((other) => isSubagentOf(other, parent))) {
     const removed = await removeLocked(session, { sessions: others, ...removal })
-    if (!removed.ok) append(removal.left, `Session ${session.sessionId} of a sub-agent was not deleted: ${removed.error}`)
+    if (!removed.ok) removal.left.push(`Session ${session.sessionId} of a sub-agent was not deleted: ${removed.error}`)
   }
 }
 

@@ -1,7 +1,7 @@
 // Describes the sessions of a directory: a listing, with the reports of their replays.
 
 import { NO_OPTIONS, check, checkScanOptions } from '../arguments.js'
-import { type Bare, append, hasOwn } from '../builtins.js'
+import { type Bare, hasOwn } from '../builtins.js'
 import type { Checkpoint } from './checkpoints.js'
 import { checkKinds, kindsOf, ofKinds } from './kind.js'
 import { list, listProject } from './list.js'
@@ -97,8 +97,8 @@ async function describe(
   const described = await scanSessions(sessions, projectHash, options)
   const overviews: SessionOverview[] = []
   for (const { session, report } of described) {
-    if (isFailed(report)) append(unreadable, skip(session, report.error))
-    else append(overviews, overviewOf(session, report))
+    if (isFailed(report)) unreadable.push(skip(session, report.error))
+    else overviews.push(overviewOf(session, report))
   }
   return { sessions: overviews, unreadable }
 }
@@ -142,10 +142,10 @@ async function continueTargets(
   const { sessions, unreadable } = await listProject(chatsDir, projectHash)
   const { usable, skipped } = usableOf(await scanSessions(ofKinds(sessions, kindsOf(options.kinds)), projectHash, options), unreadable)
   const targets: ContinueTarget[] = []
-  for (const { session } of usable) append(targets, { kind: 'session', session })
+  for (const { session } of usable) targets.push({ kind: 'session', session })
   for (const { session, report } of usable) {
     for (const { checkpointId, name, sequence } of liveCheckpoints(report.checkpoints)) {
-      append(targets, { kind: 'checkpoint', source: session, checkpointId, checkpointName: name, sequence })
+      targets.push({ kind: 'checkpoint', source: session, checkpointId, checkpointName: name, sequence })
     }
   }
   return { targets, skipped }
@@ -168,9 +168,9 @@ export function usableOf(
 ): { usable: ScannedSession<SessionReport>[]; skipped: SkippedSession[] } {
   const usable: ScannedSession<SessionReport>[] = []
   for (const { session, report } of described) {
-    if (isFailed(report)) append(skipped, skip(session, report.error))
-    else if (report.sequenceCorrupt) append(skipped, skip(session, SEQUENCE_CORRUPT))
-    else append(usable, { session: presented(session, report), report })
+    if (isFailed(report)) skipped.push(skip(session, report.error))
+    else if (report.sequenceCorrupt) skipped.push(skip(session, SEQUENCE_CORRUPT))
+    else usable.push({ session: presented(session, report), report })
   }
   return { usable, skipped }
 }

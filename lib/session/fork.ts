@@ -6,7 +6,7 @@ import { native } from '../addon.js'
 import { NO_OPTIONS, check, checkSnapshotOptions, expect } from '../arguments.js'
 import { SESSION, runJob } from '../binding/job.js'
 import type { NativeForkOptions } from '../binding/native.js'
-import { type Bare, record, slice, stringify } from '../builtins.js'
+import { type Bare, record, stringify } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import { acquireSessionLock } from '../locks/session-lock.js'
 import { OWNER_ONLY } from '../mode.js'
@@ -30,11 +30,13 @@ import type { ContinueTarget } from './describe.js'
 export interface ForkOptions<C = IContent> extends SnapshotOptions {
   /** Directory of the source and of the new session. */
   chatsDir: string
+  /** The project of both. */
   projectHash: string
   /** Not empty: otherwise the new session would not replay strictly. */
   provider: string
   /** Not empty: otherwise the new session would not replay strictly. */
   model: string
+  /** Absolute directories that the new session works in. */
   workspaceDirs: string[]
   /**
    * The recorder of the source session, if it is open in this process and owns the lock. The source is then flushed and not locked again.
@@ -49,9 +51,11 @@ export interface ForkOptions<C = IContent> extends SnapshotOptions {
 
 /** The checkpoint to fork from; a {@link ContinueTarget} of kind `'checkpoint'` is one. */
 export interface ForkTarget {
+  /** The id of the checkpoint. */
   checkpointId: string
   /** Used in messages only: the current name and position are read from the source. */
   checkpointName: string
+  /** The session that has the checkpoint, and its file. */
   source: { sessionId: string; filePath: string }
 }
 
@@ -96,8 +100,33 @@ const { randomUUID } = crypto
  * Creates a new session from another session's history up to a checkpoint. The new session is independent of the source: it has its own copy of the
  * history, a lock, and a recorder. Its file appears with its complete content or not at all.
  *
- * @returns A failure leaves neither file nor lock behind.
+ * @returns The new session, or a failure, which leaves neither file nor lock behind.
  * @throws TypeError - At once, if an argument is of the wrong type.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { createCheckpoint, forkSession, listContinueTargets, SessionRecordingService } from 'session-tape';
+ *
+ * const made = {
+ *   projectHash: 'my-project', chatsDir: mkdtempSync(join(tmpdir(), 'chats-')), workspaceDirs: [], provider: 'acme', model: 'acme-large',
+ * };
+ * const recorder = await SessionRecordingService.createLocked({ sessionId: 'a1b2c3d4-0001', ...made });
+ * recorder.recordContent({ speaker: 'human', blocks: [{ type: 'text', text: 'Rename the parser.' }] });
+ * await createCheckpoint(recorder, 'my-project', 'before the merge');
+ * await recorder.dispose();
+ *
+ * const { targets } = await listContinueTargets(made.chatsDir, 'my-project');
+ * for (const target of targets) {
+ *   if (target.kind !== 'checkpoint') continue;
+ *   const forked = await forkSession(target, made);
+ *   if (!forked.ok) throw new Error(forked.error);
+ *   console.log(forked.history.length); // 1
+ *   await forked.recording.dispose();
+ * }
+ * ```
  */
 export function forkSession<C = IContent>(target: ForkTarget, options: ForkOptions<C>): Promise<ForkResult<C> | SessionFailure> {
   checkTarget(target)
@@ -131,7 +160,7 @@ function captured<C>({ checkpointId, checkpointName, source: { sessionId, filePa
   const asked: RecorderOptions = options.recorder ?? NO_OPTIONS
   const { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes } = asked
   const recorder = { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes }
-  const session = { sessionId: randomUUID(), projectHash, chatsDir, workspaceDirs: slice(workspaceDirs, 0), provider, model }
+  const session = { sessionId: randomUUID(), projectHash, chatsDir, workspaceDirs: workspaceDirs.slice(), provider, model }
   return {
     __proto__: null,
     checkpointId,

@@ -3,7 +3,7 @@ import { native } from '../addon.js'
 import { check, expect } from '../arguments.js'
 import type { End } from '../binding/batch.js'
 import { HEADERS, resultOf } from '../binding/job.js'
-import { parseRecord, slice } from '../builtins.js'
+import { parseRecord } from '../builtins.js'
 import { sessionFilesIn } from './directory.js'
 import type { SessionStartPayload } from './records.js'
 // Only for links in the comments.
@@ -109,13 +109,13 @@ async function readDirectory(directory: string): Promise<SessionFileHeader[]> {
 /** Reads files with `read`, in concurrent shares, and returns the results in the order of the files, mapped by `each`. @internal */
 export async function readShared<F, T>(filePaths: string[], read: Read, each: (found: F, filePath: string) => T): Promise<T[]> {
   // The caller may change the array in the meantime.
-  const paths = slice(filePaths, 0)
+  const paths = filePaths.slice()
   const all = paths.map((): T | undefined => undefined)
   let next = 0
   async function readOn(): Promise<void> {
     while (next < paths.length) {
       const start = next
-      const share = slice(paths, start, (next += SHARE))
+      const share = paths.slice(start, (next += SHARE))
       await readShare<F>(share, read, (found, index) => {
         all[start + index] = each(found, share[index]!)
       })
@@ -128,7 +128,7 @@ export async function readShared<F, T>(filePaths: string[], read: Read, each: (f
 /** Reads the files of a share, in several calls if their headers are too large for one string. */
 async function readShare<F>(share: string[], read: Read, take: (found: F, index: number) => void): Promise<void> {
   for (let count = 0; count < share.length; ) {
-    const found = resultOf<F[]>(HEADERS, parseRecord<End>(await read(slice(share, count))))
+    const found = resultOf<F[]>(HEADERS, parseRecord<End>(await read(share.slice(count))))
     for (let index = 0; index < found.length; index++) take(found[index]!, count++)
   }
 }

@@ -4,7 +4,7 @@ import path = require('node:path')
 import type { Dirent, Stats } from 'node:fs'
 import fs = require('node:fs/promises')
 import { NO_OPTIONS, check, expect } from '../arguments.js'
-import { type Bare, append, slice } from '../builtins.js'
+import type { Bare } from '../builtins.js'
 import { type Cleaned, cleanUp, wouldCleanUp } from '../locks/clean-up.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import { isSafeId } from '../locks/path.js'
@@ -186,7 +186,7 @@ export function keepSessions(where: string | string[], policy: KeepPolicy = NO_O
   check.optional(options.onProgress, 'options.onProgress', 'function')
   check.signal(options.signal, 'options.signal')
   const { dryRun, keep, signal, onProgress } = options
-  const directories = new Set((Array.isArray(where) ? slice(where, 0) : [where]).map((directory) => path.resolve(directory)))
+  const directories = new Set((Array.isArray(where) ? where.slice() : [where]).map((directory) => path.resolve(directory)))
   return new Keeping(limitsOf(policy), { __proto__: null, dryRun, keep, signal, onProgress }).run(Array.from(directories))
 }
 
@@ -260,14 +260,14 @@ class Keeping {
 
   #done(action: Action): Kept[] {
     const done: Kept[] = []
-    for (const candidate of this.#candidates) if (candidate.done?.action === action) append(done, candidate.done.kept)
+    for (const candidate of this.#candidates) if (candidate.done?.action === action) done.push(candidate.done.kept)
     return done
   }
 
   #allLeft(): LeftSession[] {
-    const left = slice(this.#left)
+    const left = this.#left.slice()
     for (const candidate of this.#candidates) {
-      if (candidate.left !== undefined) append(left, leftSession(candidate.session.filePath, candidate.left.reason, candidate.left.message))
+      if (candidate.left !== undefined) left.push(leftSession(candidate.session.filePath, candidate.left.reason, candidate.left.message))
     }
     return left
   }
@@ -278,7 +278,7 @@ class Keeping {
     const found = await entriesOf(directory)
     if (found === undefined) return
     if (!Array.isArray(found)) {
-      append(this.#left, leftSession(directory, 'Unreadable', found.message))
+      this.#left.push(leftSession(directory, 'Unreadable', found.message))
       return
     }
     const names = found.map(({ name }) => name)
@@ -288,13 +288,13 @@ class Keeping {
     const place: Directory = { path: directory, names: new Set(names) }
     const { sessions, unreadable } = await list(directory, undefined, ['main', 'subagent'])
     const isOwnFile = ({ filePath }: SkippedSession | SessionSummary) => !others.has(path.basename(filePath))
-    for (const skipped of unreadable.filter(isOwnFile)) append(this.#unreadable, skipped)
+    for (const skipped of unreadable.filter(isOwnFile)) this.#unreadable.push(skipped)
     const now = Date.now()
     for (const session of sessions.filter(isOwnFile)) {
       const bytes = session.archivedBytes ?? session.fileSize
       const isArchived = session.archived === true
       const age = now - session.lastModified.getTime()
-      append(this.#candidates, { session, directory: place, age, bytes, isArchived, blocked: undefined, done: undefined, left: undefined, isSettled: false })
+      this.#candidates.push({ session, directory: place, age, bytes, isArchived, blocked: undefined, done: undefined, left: undefined, isSettled: false })
       this.#bytes += bytes
       this.#count += 1
     }
@@ -311,7 +311,7 @@ class Keeping {
     const from = Math.max(minAge, Math.min(archiveAfter, deleteAfter))
     for (const { filePath, reason } of this.#unreadable) {
       const stat = await statOf(filePath)
-      if (stat !== undefined && Date.now() - stat.mtimeMs >= from) append(this.#left, leftSession(filePath, 'Unreadable', reason))
+      if (stat !== undefined && Date.now() - stat.mtimeMs >= from) this.#left.push(leftSession(filePath, 'Unreadable', reason))
     }
   }
 

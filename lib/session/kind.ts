@@ -1,7 +1,7 @@
 // Kinds of sessions: the user's own, and those of sub-agents, which are left out unless they are asked for.
 
 import { checkEach, check, expect } from '../arguments.js'
-import { hasOwn, slice } from '../builtins.js'
+import { hasOwn } from '../builtins.js'
 import type { SessionKind } from './records.js'
 import type { SessionSummary } from './summary.js'
 
@@ -18,7 +18,7 @@ export function checkKinds(kinds: readonly SessionKind[] | undefined, name: stri
 
 /** A copy of the kinds that are asked for, because the caller may change them. */
 export function kindsOf(kinds: readonly SessionKind[] | undefined): readonly SessionKind[] {
-  return kinds === undefined ? MAIN : slice(kinds, 0)
+  return kinds === undefined ? MAIN : kinds.slice()
 }
 
 /** The sessions of these kinds. */

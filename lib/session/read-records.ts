@@ -105,15 +105,28 @@ const BEGINNING: Readonly<Bare<SessionLinePlace>> = Object.freeze({ __proto__: n
  *
  * @example
  * ```ts
- * import { readSessionRecords } from 'session-tape';
+ * import { mkdtempSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { readSessionRecords, SessionRecordingService } from 'session-tape';
  *
- * try {
- *   for await (const { line, status, record } of readSessionRecords('no-such-session.jsonl', { types: ['content'] })) {
- *     if (status === 'ok') console.log(line, record.seq);
- *   }
- * } catch (error) {
- *   console.log((error as { code: string }).code); // ENOENT
+ * const recorder = new SessionRecordingService({
+ *   sessionId: 'a1b2c3d4-0001', projectHash: 'my-project', chatsDir: mkdtempSync(join(tmpdir(), 'chats-')),
+ *   workspaceDirs: [], provider: 'acme', model: 'acme-large',
+ * });
+ * for (const text of ['one', 'two']) recorder.recordContent({ speaker: 'human', blocks: [{ type: 'text', text }] });
+ * recorder.recordRewind(1);
+ * await recorder.flush();
+ *
+ * let next = { line: 1, offset: 0 };
+ * for await (const { line, offset, length, status, record, inHistory } of readSessionRecords(recorder.getFilePath()!, { history: true })) {
+ *   if (status === 'ok') console.log(line, record.type, inHistory ?? ''); // 3 content false
+ *   next = { line: line + 1, offset: offset + length + 1 };
  * }
+ *
+ * recorder.recordContent({ speaker: 'human', blocks: [{ type: 'text', text: 'three' }] });
+ * await recorder.dispose();
+ * for await (const { line } of readSessionRecords(recorder.getFilePath()!, { from: next })) console.log('new:', line); // new: 5
  * ```
  */
 export function readSessionRecords(path: string, options?: SessionRecordsOptions): AsyncGenerator<SessionLine, void, undefined> {

@@ -86,7 +86,7 @@ export interface Reconciliation {
   replaced: number
 }
 
-/** Options for the recorder that one of the functions below creates; as in {@link SessionRecordingServiceConfig}. */
+/** Options for the recorder that `resumeSession` or `forkSession` creates; as in {@link SessionRecordingServiceConfig}. */
 export type RecorderOptions = Pick<
   SessionRecordingServiceConfig,
   'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive' | 'mode' | 'onCommitWatermark' | 'maxQueueBytes'

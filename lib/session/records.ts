@@ -116,9 +116,13 @@ export interface RewindPayload {
  * integers.
  */
 export interface ChronologyMarker {
+  /** The key of the item. */
   seq: number
+  /** Given by the CLI: the turn of the user that the item belongs to. */
   userTurn: number
+  /** Given by the CLI: the step in the turn. */
   step: number
+  /** Given by the CLI: when the item was made. */
   recordedAt: number
 }
 
@@ -132,9 +136,11 @@ export interface DensityMutationPayload<C = IContent> {
 
 /** Payload of `synthetic_insert`: an item is inserted behind the first one with the key `afterSeq`. */
 export interface SyntheticInsertPayload<C = IContent> {
+  /** The item. */
   content: C
   /** The key of the new item; informative, replay reads the item's own marker. */
   chronologySeq: number
+  /** The key of the item that it follows. */
   afterSeq: number
 }
 
@@ -142,6 +148,7 @@ export interface SyntheticInsertPayload<C = IContent> {
 export interface ChronologyBindPayload<C = IContent> {
   /** Index of the item in the history, from 0. */
   rowIndex: number
+  /** The marker. */
   chronology: ChronologyMarker
   /** What the item becomes besides. Absent: it stays. */
   content?: C
@@ -151,6 +158,7 @@ export interface ChronologyBindPayload<C = IContent> {
 
 /** Payload of `semantic_media_purge`: the history becomes another one. */
 export interface SemanticMediaPurgePayload<C = IContent> {
+  /** All items of the new history. */
   history: C[]
   /** Up to where media were purged. */
   frontier: SemanticMediaPurgeFrontier
@@ -166,8 +174,11 @@ export interface SemanticMediaPurgeFrontier {
 
 /** Payload of `compression_detail`: what a compression has removed. Informative; replay does not use it. */
 export interface CompressionDetailPayload {
+  /** Key of the first item. */
   fromSeq: number
+  /** Key of the last item. */
   toSeq: number
+  /** Number of items. */
   itemsCompressed: number
 }
 

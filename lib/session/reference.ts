@@ -2,7 +2,7 @@
 
 import path = require('node:path')
 import { check, checkEach, expect } from '../arguments.js'
-import { append, hasOwn } from '../builtins.js'
+import { hasOwn } from '../builtins.js'
 import type { ReferenceFailure, SessionFailureCode } from './failure.js'
 import type { SkippedSession } from './summary.js'
 // Only for links in the comments.
@@ -157,7 +157,7 @@ export function checkSessionName(name: string): string {
 
 function matching<T>(list: readonly T[], holds: (element: T) => boolean): T[] {
   const matches: T[] = []
-  for (let index = 0; index < list.length; index++) if (holds(list[index]!)) append(matches, list[index]!)
+  for (let index = 0; index < list.length; index++) if (holds(list[index]!)) matches.push(list[index]!)
   return matches
 }
 

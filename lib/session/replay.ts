@@ -92,7 +92,7 @@ type Start = (bundles: NativeBundles, path: string, options: Bare<NativeReplayOp
  * `blocks`.
  * @param filePath - The session file, a session's bundle, or a session of another program.
  * @param expectedProjectHash - Refuse a session of another project (`Project hash mismatch: …`). Default: any project.
- * @returns Rejects with the reason of an aborted `options.signal`, with the error that `options.onProgress` throws, and for a bug in session-tape
+ * @returns A result with `ok: false` if the file is missing or can't be replayed. Rejects with the reason of an aborted `options.signal`, with the error that `options.onProgress` throws, and for a bug in session-tape
  * with an `Error` whose `code` is `ESESSIONPANIC` and whose `cause` has the message of the addon; in no other case.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *

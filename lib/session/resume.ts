@@ -2,7 +2,7 @@
 
 import path = require('node:path')
 import { NO_OPTIONS, check, checkSnapshotOptions } from '../arguments.js'
-import { type Bare, append, hasOwn, join, slice } from '../builtins.js'
+import { type Bare, hasOwn } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import type { RecordingWarning } from '../recording-warning.js'
@@ -26,12 +26,15 @@ import type { SessionSummary } from './summary.js'
 export interface ResumeRequest extends SnapshotOptions {
   /** A reference as for {@link resolveSessionRef}; if that finds none, a session's name; or {@link CONTINUE_LATEST}. */
   continueRef: string
+  /** Only sessions of this project are found. */
   projectHash: string
+  /** The directory of the sessions. */
   chatsDir: string
   /** Provider from now on; recorded if it differs from the session's. Not empty. */
   currentProvider: string
   /** Model from now on; recorded if it differs from the session's. */
   currentModel: string
+  /** Absolute directories that the recorder is given. Those that the file has stay. */
   workspaceDirs: string[]
   /** Options of the recorder that continues the session. */
   recorder?: RecorderOptions | undefined
@@ -153,7 +156,7 @@ function captured(request: ResumeRequest): Bare<Captured> {
     directory: path.resolve(chatsDir),
     currentProvider,
     currentModel,
-    workspaceDirs: slice(workspaceDirs, 0),
+    workspaceDirs: workspaceDirs.slice(),
     snapshot,
     snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir),
     map,
@@ -190,7 +193,7 @@ async function resumeLatest<C>(sessions: SessionSummary[], request: Captured): P
     if (opened !== undefined) return goOn(opened, request, [...warnings, ...namesakesOf(session, sessions, 'resumed')])
     if (failed.code === 'Locked') continue
     first ??= failed
-    append(warnings, `Session ${session.sessionId} passed over: ${failed.error}`)
+    warnings.push(`Session ${session.sessionId} passed over: ${failed.error}`)
   }
   return first ?? failure('All sessions for this project are in use', 'AllLocked')
 }
@@ -300,7 +303,7 @@ async function goOn<C>({ lock, replayed, recording }: Opened<C>, request: Captur
 function newerEventsOf<C>({ unknownEvents = {} }: ReplaySuccess<C>): string[] {
   const types = Object.entries(unknownEvents).map(([type, count]) => `${type} × ${count}`)
   if (types.length === 0) return []
-  return [`This session has events of a newer version (${join(types, ', ')}): its history may not be what it was`]
+  return [`This session has events of a newer version (${types.join(', ')}): its history may not be what it was`]
 }
 
 function recorderFor<C>(

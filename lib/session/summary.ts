@@ -10,6 +10,7 @@ import type { replaySession } from './replay.js'
  * `[]`, and such a `cwd` is absent.
  */
 export interface SessionSummary extends SessionStartPayload {
+  /** The session file, or its archive. */
   filePath: string
   /** Size of the session in bytes; of an archived one, that of its content. */
   fileSize: number
@@ -31,6 +32,7 @@ export interface SessionSummary extends SessionStartPayload {
 
 /** A session file that was left out of a result, and why. */
 export interface SkippedSession {
+  /** The file, or the directory that can't be read. */
   filePath: string
   /** The `sessionId` of its `session_start`; `null` if that can't be read. */
   sessionId: string | null
