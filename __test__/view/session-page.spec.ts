@@ -187,20 +187,40 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
     expect(await page.evaluate('document.activeElement.type')).toBe('search');
   });
 
+  const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  const image = (data: string) => ({ type: 'media', mimeType: 'image/png', encoding: 'base64', data });
+
   test('Markdown is rendered, code highlighted, thinking dimmed, images shown', async () => {
-    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
     const { page, complaints } = await openSessionPage(browser, session(
       item('ai',
         { type: 'thinking', thought: 'hmm' },
         { type: 'text', text: '# Title\n\n**bold** and `code`\n\n| a | b |\n|:-:|--:|\n| 1 | 2 |\n\n```js\nconst one = 1\n```' },
         { type: 'code', code: 'def f(): pass', language: 'python' },
-        { type: 'media', mimeType: 'image/png', encoding: 'base64', data: pixel }),
+        image(pixel)),
     ));
     expect(await page.locator('.markdown strong').textContent()).toBe('bold');
     expect(await page.locator('.markdown td').allTextContents()).toEqual(['1', '2']);
     expect(await page.locator('.hljs-keyword').allTextContents()).toEqual(['const', 'def', 'pass']);
     expect(await page.locator('.thinking').textContent()).toMatch(/^Thinkinghmm\s*$/);
     expect(await page.locator('img').evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+
+  test('the images of items that edits bring are shown where they belong', async () => {
+    const other = 'iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAYAAAD0In+KAAAADklEQVR42mP4z8DwH4QBEfcD/f6tu5kAAAAASUVORK5CYII=';
+    const keyed = (seq: number, ...blocks: unknown[]) => ({ speaker: 'ai', blocks, metadata: { chronology: { seq, userTurn: 1, step: 0, recordedAt: 0 } } });
+    const { page, complaints } = await openSessionPage(browser, session(
+      ['content', { content: keyed(1, image(pixel)) }],
+      ['density_mutation', { removedSeqs: [], replacements: [{ replacedSeq: 9, replacement: keyed(9) }, { replacedSeq: 1, replacement: keyed(1, { type: 'text', text: 'smaller' }, image(other)) }] }],
+      ['synthetic_insert', { content: keyed(2, image(pixel)), chronologySeq: 2, afterSeq: 1 }],
+      ['chronology_bind', { rowIndex: 1, chronology: { seq: 3, userTurn: 1, step: 0, recordedAt: 0 }, content: keyed(3, image(other)) }],
+      ['semantic_media_purge', { history: [keyed(1, { type: 'text', text: 'both' }), keyed(2, image(other), image(pixel))], frontier: { contentIndex: 0, blockIndex: 0 } }],
+    ));
+    const widths = (line: number) => page.locator(`#line-${line} img`).evaluateAll((images) => images.map((each) => (each as HTMLImageElement).naturalWidth));
+    await settled(page);
+    expect(await Promise.all([2, 3, 4, 5, 6].map(widths))).toEqual([[1], [2], [1], [2], [2, 1]]);
+    // Each image is in the page once.
+    expect(await page.evaluate('JSON.parse(document.getElementById("images").textContent).length')).toBe(2);
     expect(complaints).toEqual([]);
   });
 

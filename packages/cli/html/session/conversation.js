@@ -118,17 +118,10 @@ class Conversation {
   }
 
   #payload(fields, record) {
-    const { payload, images } = this.#withoutImages('payload' in fields ? fields.payload : record)
+    const { payload, images } = this.images.takeFrom('payload' in fields ? (fields.payload ?? null) : record)
     const { value, cuts } = cut(payload, this.#limits)
     const hasImages = Object.keys(images).length > 0
     return islandJson(hasImages ? [value, cuts, images] : cuts.length > 0 ? [value, cuts] : [value])
-  }
-
-  #withoutImages(payload) {
-    const name = ['content', 'summary'].find((key) => isObject(payload) && isObject(payload[key]))
-    if (name === undefined) return { payload: payload ?? null, images: {} }
-    const { item, images } = this.images.takeFrom(payload[name])
-    return { payload: { ...payload, [name]: item }, images }
   }
 }
 

@@ -1,6 +1,8 @@
 'use strict'
 
-// Extracts the images of an item, to embed them completely: a truncated image shows nothing.
+// Extracts the images of items, to embed them completely: a truncated image shows nothing.
+
+const { isObject } = require('../../session/values.js')
 
 /** The types of images that a browser decodes without running anything. SVG is not among them: it is shown as text. */
 const TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'])
@@ -13,6 +15,7 @@ const ALL_IMAGES = 6 << 20
 class Images {
   /** `data:` URLs. */
   urls = []
+  #indices = new Map()
   #room
 
   constructor(room = ALL_IMAGES) {
@@ -20,26 +23,51 @@ class Images {
   }
 
   /**
-   * @param {{ blocks?: unknown }} item
-   * @returns {{ item: object, images: Record<number, number> }} the item without the data of its images, and the indices of the images by the
-   * indices of their blocks
+   * @param {any} payload that of a record
+   * @returns {{ payload: any, images: Record<string, number> }} the payload without the data of the images in its items, and the indices of the images
+   * by the paths of their blocks in the payload
    */
-  takeFrom(item) {
+  takeFrom(payload) {
     const images = {}
-    if (!Array.isArray(item.blocks)) return { item, images }
-    const blocks = item.blocks.map((block, index) => {
-      if (!this.#isEmbedded(block)) return block
-      images[index] = this.urls.push(`data:${block.mimeType};base64,${block.data}`) - 1
-      this.#room -= block.data.length
-      return { ...block, data: '' }
-    })
-    return { item: { ...item, blocks }, images }
+    if (!isObject(payload)) return { payload, images }
+    const taken = { ...payload }
+    const item = (value, path) => this.#takeFromItem(value, path, images)
+    for (const name of ['content', 'summary']) if (isObject(payload[name])) taken[name] = item(payload[name], `/${name}`)
+    const { replacements, history } = payload
+    if (Array.isArray(replacements)) {
+      taken.replacements = replacements.map((one, at) =>
+        isObject(one) && isObject(one.replacement) ? { ...one, replacement: item(one.replacement, `/replacements/${at}/replacement`) } : one,
+      )
+    }
+    if (Array.isArray(history)) taken.history = history.map((one, at) => (isObject(one) ? item(one, `/history/${at}`) : one))
+    return { payload: taken, images }
   }
 
-  #isEmbedded(block) {
-    if (block?.type !== 'media' || block.encoding !== 'base64' || !TYPES.has(block.mimeType)) return false
-    const { data } = block
-    return typeof data === 'string' && data.length <= Math.min(LARGEST_IMAGE, this.#room) && BASE64.test(data)
+  #takeFromItem(item, path, images) {
+    if (!Array.isArray(item.blocks)) return item
+    const blocks = item.blocks.map((block, at) => {
+      const index = this.#indexOf(block)
+      if (index === undefined) return block
+      images[`${path}/blocks/${at}`] = index
+      return { ...block, data: '' }
+    })
+    return { ...item, blocks }
+  }
+
+  /** The index of the image of a block, if it is embedded. An edit brings again what the history already had, so each image is embedded once. */
+  #indexOf(block) {
+    if (block?.type !== 'media' || block.encoding !== 'base64' || !TYPES.has(block.mimeType)) return undefined
+    const { mimeType, data } = block
+    if (typeof data !== 'string' || data.length > LARGEST_IMAGE) return undefined
+    const url = `data:${mimeType};base64,${data}`
+    return this.#indices.get(url) ?? (data.length <= this.#room && BASE64.test(data) ? this.#add(url, data) : undefined)
+  }
+
+  #add(url, data) {
+    const index = this.urls.push(url) - 1
+    this.#indices.set(url, index)
+    this.#room -= data.length
+    return index
   }
 }
 

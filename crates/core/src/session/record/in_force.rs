@@ -1,8 +1,12 @@
 //! The history in force: what a strict replay of the recorder's file would give, as a hash of each item, so that it can be compared with the
 //! history that a program has.
 
-use std::collections::{HashMap, HashSet};
+mod hash_list;
+
+use std::collections::HashMap;
 use std::path::Path;
+
+use hash_list::HashList;
 
 use crate::json::{Nesting, Span, escape_line_separators};
 use crate::lines::{LineSource, Threads, digest};
@@ -109,7 +113,7 @@ pub struct Tail {
 /// The history in force.
 #[derive(Default)]
 pub(super) struct InForce {
-    items: Vec<ItemHash>,
+    items: HashList,
     nesting: Nesting,
 }
 
@@ -121,7 +125,7 @@ impl InForce {
         replay.outcome(None).metadata?;
         let source: &LineSource = replay.source();
         let mut text = Vec::new();
-        let mut items = Vec::with_capacity(replay.items().len());
+        let mut items = HashList::default();
         for item in replay.items() {
             text.clear();
             append_item(&mut text, item, replay.markers(), source)?;
@@ -131,13 +135,13 @@ impl InForce {
     }
 
     /// A history of these items.
-    pub(super) fn of_items(items: Vec<ItemHash>) -> Self {
-        InForce { items, ..InForce::default() }
+    pub(super) fn of_items(items: impl IntoIterator<Item = ItemHash>) -> Self {
+        InForce { items: items.into_iter().collect(), ..InForce::default() }
     }
 
     /// A copy of the items, to which further lines can be added.
     pub(super) fn fork(&self) -> Self {
-        InForce::of_items(self.items.clone())
+        InForce { items: self.items.clone(), ..InForce::default() }
     }
 
     /// Applies whole lines, each of which ends in `\n`.
@@ -159,7 +163,7 @@ impl InForce {
         let hash = |span: Span| ItemHash::of(span.of(line));
         match body {
             Body::Content(span) => self.items.push(hash(*span)),
-            Body::Compressed(span) => self.items = vec![hash(*span)],
+            Body::Compressed(span) => self.items = [hash(*span)].into_iter().collect(),
             Body::Purge(purge) => self.items = purge.items.iter().map(|span| hash(*span)).collect(),
             Body::Rewind(count, cut) => self.rewind(*count, *cut),
             Body::Edit(edit) => self.edit(edit, hash),
@@ -173,14 +177,14 @@ impl InForce {
                 self.mutate(removed, replacements.iter().map(|(key, span)| (*key, hash(*span))));
             }
             Edit::Insert { after, content } => {
-                if let Some(at) = self.first(*after) {
-                    self.items.insert(at + 1, hash(*content));
+                if let Some(at) = self.items.first(*after) {
+                    self.items.insert_behind(at, hash(*content));
                 }
             }
             Edit::Bind { index, chronology, key, content, .. } => {
-                let old = usize::try_from(*index).ok().and_then(|index| self.items.get_mut(index));
-                if let Some(old) = old {
-                    *old = content.map_or(*old, hash).marked(chronology, *key);
+                let Ok(index) = usize::try_from(*index) else { return };
+                if let Some(old) = self.items.get(index) {
+                    self.items.set(index, content.map_or(*old, hash).marked(chronology, *key));
                 }
             }
         }
@@ -188,47 +192,47 @@ impl InForce {
 
     fn rewind(&mut self, count: u64, cut: Cut) {
         let by_count = (self.items.len() as u64).saturating_sub(count) as usize;
-        let by_key = if let Cut::Before(key) = cut { self.first(key) } else { None };
+        let by_key = if let Cut::Before(key) = cut { self.items.first(key) } else { None };
         self.items.truncate(by_key.unwrap_or(by_count));
     }
 
     fn mutate(&mut self, removed: &[u64], replacements: impl Iterator<Item = (u64, ItemHash)>) {
-        // Of several with one key, the last one counts.
-        let replacements: HashMap<u64, ItemHash> = replacements.collect();
-        let removed: HashSet<u64> = removed.iter().copied().collect();
-        self.items.retain_mut(|item| {
-            let Some(key) = item.key() else { return true };
-            match replacements.get(&key) {
-                Some(replacement) => *item = replacement.in_place_of(*item),
-                None => return !removed.contains(&key),
+        // Of several with one key, the last one counts. A replacement precedes a removal.
+        let mut changes: HashMap<u64, Option<ItemHash>> = removed.iter().map(|key| (*key, None)).collect();
+        changes.extend(replacements.map(|(key, replacement)| (key, Some(replacement))));
+        let mut keys: Vec<u64> = changes.keys().copied().collect();
+        keys.sort_unstable();
+        self.items.retain_mut(&keys, |item| match changes.get(&item.key) {
+            Some(Some(replacement)) => {
+                *item = replacement.in_place_of(*item);
+                true
             }
-            true
+            Some(None) => false,
+            None => true,
         });
-    }
-
-    /// The index of the first item with a key.
-    fn first(&self, key: u64) -> Option<usize> {
-        self.items.iter().position(|item| item.key() == Some(key))
     }
 
     /// The shortest of the tails that make a replay give `wanted`: replacements in place if every item that differs can be replaced through its key,
     /// otherwise a rewind to the first difference.
     pub(super) fn tail_to(&self, wanted: &[ItemHash]) -> Tail {
         let kept = self.items.len().min(wanted.len());
-        let differing: Vec<usize> = (0..kept).filter(|index| self.items[*index] != wanted[*index]).collect();
-        let Some(&first) = differing.first() else { return self.rewind_to(kept) };
-        let replaced: Vec<_> = differing.iter().filter_map(|&index| Some((index, self.items[index].key()?))).collect();
+        let pairs = self.items.iter().zip(wanted).enumerate();
+        let differing: Vec<_> =
+            pairs.filter(|(_, (own, wanted))| own != wanted).map(|(at, (own, _))| (at, own.key())).collect();
+        let Some(&(first, _)) = differing.first() else { return self.rewind_to(kept) };
+        let replaced: Vec<_> = differing.iter().filter_map(|&(index, key)| Some((index, key?))).collect();
         let in_place = Tail { replaced, ..self.rewind_to(kept) };
         // A replacement also replaces other items with its key.
-        let mut after = InForce::of_items(self.items[..kept].to_vec());
+        let mut after = self.fork();
+        after.items.truncate(kept);
         after.mutate(&[], in_place.replaced.iter().map(|&(index, key)| (key, wanted[index])));
-        if after.items == wanted[..kept] { in_place } else { self.rewind_to(first) }
+        if after.items.iter().eq(&wanted[..kept]) { in_place } else { self.rewind_to(first) }
     }
 
     fn rewind_to(&self, kept: usize) -> Tail {
         let key = self.items.get(kept).and_then(ItemHash::key);
         // Replay cuts before the first item with the key.
-        let cut = key.filter(|key| self.first(*key) == Some(kept));
+        let cut = key.filter(|key| self.items.first(*key) == Some(kept));
         Tail { removed: self.items.len() - kept, cut, replaced: Vec::new(), appended_from: kept }
     }
 }

@@ -12,10 +12,11 @@ const BLOCKS = {
 /** The names of the texts of blocks of a kind that the page does not know, and of thinking. */
 const TEXTS = ['thought', 'thinking', 'text', 'code']
 
-function blockView(page, row, index, block, cuts, images) {
+/** `image` is the index of its image, if the page has that. */
+function blockView(page, row, index, block, cuts, image) {
   if (typeof block !== 'object' || block === null) return valueView(block, cuts)
   const known = typeof block.type === 'string' && Object.hasOwn(BLOCKS, block.type) ? BLOCKS[block.type] : null
-  return known?.(page, row, index, block, cuts, images) ?? valueView(block, cuts)
+  return known?.(page, row, index, block, cuts, image) ?? valueView(block, cuts)
 }
 
 const prose = (text, cuts, path) => withCut(text, cuts, path, markdownView)
@@ -39,9 +40,9 @@ function thinkingView(page, row, index, block, cuts) {
   return view
 }
 
-function mediaView(page, row, index, block, cuts, images) {
+function mediaView(page, row, index, block, cuts, image) {
   const type = typeof block.mimeType === 'string' ? block.mimeType : 'of an unknown type'
-  if (images[index] !== undefined) return imageView(page.image(images[index]), type)
+  if (image !== undefined) return imageView(page.image(image), type)
   const { data, encoding } = block
   if (encoding === 'url' && typeof data === 'string') return el('p.media', content('span', `${type} at ${briefly(data, 400)}`))
   const about = el('p.media', content('span', `${type}, not shown here`))

@@ -85,7 +85,7 @@ class Conversation {
   }
 
   /**
-   * Returns `{ value, cuts, images }` of a row. For a record of which the page has only an excerpt, `value` is null and `excerpt` is its beginning.
+   * Returns `{ value, cuts, images }` of a row; `images` has the indices of images by the paths of their blocks. For a record of which the page has only an excerpt, `value` is null and `excerpt` is its beginning.
    */
   payload(row) {
     const found = this.#whole.get(row) ?? JSON.parse(this.#payloads[row])

@@ -101,7 +101,8 @@ class Rows extends WindowedList {
     if (type === 'compressed') body.append(removalView(page, row))
     if (!Array.isArray(item.blocks)) return body.append(valueView(item, cutsBelow(payload.cuts, path)))
     for (const [index, block] of item.blocks.entries()) {
-      body.append(blockView(page, row, index, block, cutsBelow(payload.cuts, `${path}/blocks/${index}`), payload.images))
+      const place = `${path}/blocks/${index}`
+      body.append(blockView(page, row, index, block, cutsBelow(payload.cuts, place), payload.images[place]))
     }
     const cut = payload.cuts.find((each) => each.path === `${path}/blocks`)
     if (cut) body.append(el('p.left-out', leftOut(cut)))
@@ -118,7 +119,8 @@ class Rows extends WindowedList {
     for (const { item, path, what } of itemsOfEdit(page.rows[row].type, payload)) {
       body.append(el('p.who', content('b', nameOf(typeof item.speaker === 'string' ? item.speaker : '')), el('span.note', ` ${what}`)))
       for (const [index, each] of (Array.isArray(item.blocks) ? item.blocks : []).entries()) {
-        body.append(blockView(page, row, block++, each, cutsBelow(payload.cuts, `${path}/blocks/${index}`), payload.images))
+        const place = `${path}/blocks/${index}`
+        body.append(blockView(page, row, block++, each, cutsBelow(payload.cuts, place), payload.images[place]))
       }
     }
     const lists = payload.cuts.filter(({ path, what }) => what === 'items' && /^\/(?:replacements|history|content\/blocks|replacements\/\d+\/replacement\/blocks|history\/\d+\/blocks)$/.test(path))
