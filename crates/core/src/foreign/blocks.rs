@@ -1,6 +1,7 @@
 //! The blocks of items, printed as they stand in native lines.
 
 use super::value::{Json, json_text, write_key, write_member, write_text_member};
+use crate::json::{Text, decode};
 
 /// What a block is, as far as a converter has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,8 +108,8 @@ pub(super) fn call(call: &Call<'_>) -> Block {
 
 fn write_parameters(out: &mut Vec<u8>, parameters: Option<Json<'_>>) {
     let Some(parameters) = parameters else { return write_member(out, "parameters", b"{}") };
-    let text = parameters.text();
-    match text.as_deref().and_then(|text| Json::parse(text.as_bytes())) {
+    let text = parameters.text_as_json();
+    match text.as_deref().and_then(Json::parse) {
         Some(parsed) => write_member(out, "parameters", parsed.bytes()),
         None => write_member(out, "parameters", parameters.bytes()),
     }
@@ -246,9 +247,22 @@ const ERROR_UNITS: usize = 200;
 
 /// The error of a failed call with this result: its first line.
 pub(super) fn error_of(result: &[u8]) -> Vec<u8> {
-    let text = Json(result).text().unwrap_or_default();
-    let line = cut(first_line(&text), ERROR_UNITS);
-    json_text(if line.is_empty() { "error" } else { &line })
+    let is_end = |unit: &u16| matches!(*unit, 0x0a | 0x0d);
+    let inside = Json(result).inside().unwrap_or_default();
+    let mut line: Vec<_> = decode(inside).take_while(|unit| !is_end(unit)).take(ERROR_UNITS + 1).collect();
+    if line.len() > ERROR_UNITS {
+        let splits_pair = is_high(line[ERROR_UNITS - 1]) && is_low(line[ERROR_UNITS]);
+        line.truncate(if splits_pair { ERROR_UNITS - 1 } else { ERROR_UNITS });
+    }
+    if line.is_empty() { json_text("error") } else { quoted(Text::from_units(&line).as_json().as_bytes()) }
+}
+
+fn is_high(unit: u16) -> bool {
+    (0xd800..0xdc00).contains(&unit)
+}
+
+fn is_low(unit: u16) -> bool {
+    (0xdc00..0xe000).contains(&unit)
 }
 
 /// The first line of a text.
@@ -378,6 +392,9 @@ mod tests {
         let head = r#"{"type":"tool_call","id":"call-3-1","name":"x","parameters":"#;
         assert_eq!(made(r#""{\"a\":1}""#), format!("{head}{{\"a\":1}}}}"));
         assert_eq!(made(r#""not json""#), format!("{head}\"not json\"}}"));
+        // A lone surrogate is a character like others, and none that a backslash can escape.
+        assert_eq!(made(r#""[\"\ud800\"]""#), format!(r#"{head}["\ud800"]}}"#));
+        assert_eq!(made(r#""[\"\\\ud800\"]""#), format!(r#"{head}"[\"\\\ud800\"]"}}"#));
     }
 
     #[test]
@@ -388,5 +405,7 @@ mod tests {
             error_of(format!("\"{}\"", "😀".repeat(300)).as_bytes()),
             format!("\"{}\"", "😀".repeat(100)).as_bytes()
         );
+        assert_eq!(error_of(format!("\"x{}\"", "😀".repeat(300)).as_bytes()).len(), 2 + 1 + 99 * 4);
+        assert_eq!(error_of(br#""\ud800\rmore""#), br#""\ud800""#);
     }
 }

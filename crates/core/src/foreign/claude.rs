@@ -299,7 +299,8 @@ impl Claude {
                 fields.get("customTitle").into_iter().for_each(|name| out.named(name));
             }
             "summary" if fields.get("summary").is_some_and(Json::is_string) => {
-                let (number, title) = (out.defer(), known(fields.get("summary")).unwrap_or_default());
+                let title = fields.get("summary").map(|title| title.bytes().to_vec()).unwrap_or_default();
+                let number = out.defer();
                 let leaf = known(fields.get("leafUuid")).unwrap_or_default();
                 self.titles.push(Title { number, leaf, title });
             }

@@ -195,3 +195,10 @@ fn every_line_ending_and_a_byte_order_mark_belong_to_the_gaps() {
         [(1, record.len() as u64), (4, record.len() as u64)]
     );
 }
+
+#[test]
+fn an_empty_title_is_still_a_title() {
+    let records = [user("u", None, json!("hi")), json!({ "type": "summary", "summary": "", "leafUuid": "u" })];
+    let (_, _, events) = converted(&records);
+    assert_eq!(events.last().map(|event| &event["payload"]), Some(&json!({ "title": "" })));
+}

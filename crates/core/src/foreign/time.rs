@@ -14,12 +14,15 @@ pub(super) const UNKNOWN: &str = "1970-01-01T00:00:00.000Z";
 /// Milliseconds since 1970 beyond which a number counts as milliseconds, not as seconds.
 const MOST_SECONDS: f64 = 1e11;
 
+/// The largest number of milliseconds before or after 1970 that is a time, as in JavaScript.
+const LAST_MILLISECOND: f64 = 8.64e15;
+
 /// The time that a value states: an ISO-8601 text with or without an offset, or a number of milliseconds (or, if it is small, of seconds) since
 /// 1970. `None` if it does not parse.
 pub(super) fn time_of(value: Json<'_>) -> Option<Time> {
     if let Some(number) = value.number() {
         let milliseconds = if number.abs() < MOST_SECONDS { number * 1000.0 } else { number };
-        return milliseconds.is_finite().then(|| timestamp(milliseconds).into());
+        return (milliseconds.abs() <= LAST_MILLISECOND).then(|| timestamp(milliseconds).into());
     }
     parse(&value.text()?)
 }
@@ -65,6 +68,7 @@ mod tests {
             ("\"2024-01-01\"", Some("2024-01-01T00:00:00.000Z")),
             ("1767225600123", Some("2026-01-01T00:00:00.123Z")),
             ("1767225600", Some("2026-01-01T00:00:00.000Z")),
+            ("5e300", None),
             ("\"x\"", None),
             ("\"2024-13-01T10:00:00Z\"", None),
             ("\"\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}-\u{e9}\"", None),

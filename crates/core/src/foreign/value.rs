@@ -94,6 +94,27 @@ impl<'a> Json<'a> {
         Some(Cow::Owned(String::from_utf16_lossy(&decode(inside).collect::<Vec<_>>())))
     }
 
+    /// Its text, if it is a string, for reading it as JSON: lone surrogates are escaped as long as the text is JSON that way.
+    pub(super) fn text_as_json(self) -> Option<Cow<'a, [u8]>> {
+        let text = match self.text()? {
+            Cow::Borrowed(text) => return Some(Cow::Borrowed(text.as_bytes())),
+            Cow::Owned(text) => text,
+        };
+        // Whether it is JSON is looked at first: an escape behind a lone backslash would change what that means.
+        if !text.contains(char::REPLACEMENT_CHARACTER) || Json::parse(text.as_bytes()).is_none() {
+            return Some(Cow::Owned(text.into_bytes()));
+        }
+        let units = decode(self.inside()?);
+        let mut escaped = String::with_capacity(text.len() + 8);
+        for unit in char::decode_utf16(units) {
+            match unit {
+                Ok(character) => escaped.push(character),
+                Err(lone) => escaped.push_str(&format!("\\u{:04x}", lone.unpaired_surrogate())),
+            }
+        }
+        Some(Cow::Owned(escaped.into_bytes()))
+    }
+
     /// At most about the first `bytes` bytes of its text, if it is a string. For looking at the beginning of a long one.
     pub(super) fn beginning(self, bytes: usize) -> Option<String> {
         let inside = self.inside()?;
