@@ -82,6 +82,8 @@ export interface ReceiptSummary {
   format: ForeignFormat
   /** The id of the session. */
   sessionId: string
+  /** The version of the program that wrote the source: the first one, if it states several. Absent if it states none. */
+  sourceVersion?: string
   /** SHA-256 of the source, in hex. Of a compressed source, that of its content. */
   sourceSha256: string
   /** Size of the source in bytes. */

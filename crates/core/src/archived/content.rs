@@ -119,6 +119,11 @@ pub struct Archive {
 }
 
 impl Archive {
+    /// Whether it has a seek table, so that any part of it can be read alone.
+    pub fn has_frames(&self) -> bool {
+        self.frames.is_some()
+    }
+
     /// At least the first `length` bytes of the content if it has so many, without decompressing much more. It may be damaged further on.
     pub fn beginning(&self, length: usize) -> Result<Vec<u8>, OsError> {
         Ok(beginning_of(&self.packed, length)?.unwrap_or_default())

@@ -132,8 +132,8 @@ pub fn export(
     let (session, agent) = match opened.map_err(|stop| ImportFault::of_stop(stop, path))? {
         Opened::Native(source) => (source, Agent { name: "session-tape", version: None }),
         Opened::Foreign(conversion) => {
-            let Conversion { native, format, version, .. } = *conversion;
-            (native, Agent { name: format.as_str(), version })
+            let Conversion { native, format, summary, .. } = *conversion;
+            (native, Agent { name: format.as_str(), version: summary.source_version })
         }
     };
     let (plan, source) = Plan::of(session, task)?;

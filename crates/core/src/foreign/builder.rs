@@ -358,6 +358,8 @@ impl Builder {
     pub(super) fn start(&mut self, start: &Start, written_id: &str) {
         const UNKNOWN_NAME: &[u8] = b"\"unknown\"";
         self.summary.session_id.clone_from(&start.session_id);
+        self.summary.source_version =
+            start.version.as_deref().and_then(|version| Json(version).text()).map(String::from);
         self.ts = start.start_time.clone().unwrap_or_else(|| UNKNOWN.into());
         let provider = start.provider.as_deref().unwrap_or(UNKNOWN_NAME).to_vec();
         let model = start.model.as_deref().unwrap_or(UNKNOWN_NAME).to_vec();

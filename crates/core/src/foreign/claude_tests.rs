@@ -1,9 +1,12 @@
 //! What Claude Code's trees lead to, beyond the fixtures.
 
+use std::io::Write as _;
+
 use serde_json::{Value, json};
 
-use super::tests::{check_native, check_receipt, convert_bytes, history_of, with_receipt};
-use super::{Conversion, ConvertOptions, Entry, Fate, Reason};
+use super::tests::{check_native, check_receipt, convert_bytes, convert_source, history_of, with_receipt};
+use super::{Conversion, Detected, Entry, Fate, ForeignFormat, Reason, detect_at};
+use crate::lines::LineSource;
 
 fn lines(records: &[Value]) -> Vec<u8> {
     records.iter().flat_map(|record| format!("{record}\n").into_bytes()).collect()
@@ -175,12 +178,25 @@ fn what_would_be_kept_but_is_long_is_dropped() {
 #[test]
 fn a_compressed_session_is_read_as_what_it_contains() {
     let bytes = lines(&[user("a", None, json!("one"))]);
-    let compressed = zstd::encode_all(&bytes[..], 1).unwrap();
-    let (conversion, entries, events) = convert_bytes(&compressed, &with_receipt()).unwrap();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&zstd::encode_all(&bytes[..], 1).unwrap()).unwrap();
+    assert_eq!(detect_at(file.path()), Ok(Detected::Foreign(ForeignFormat::Claude)));
+    let (conversion, entries, events) =
+        convert_source(LineSource::open(file.path()).unwrap(), &with_receipt()).unwrap();
     check_receipt(&bytes, &conversion, &entries, &events);
     assert_eq!(texts(&events), ["one"]);
-    let torn = &compressed[..compressed.len() - 3];
-    let _ = convert_bytes(torn, &ConvertOptions::default());
+}
+
+#[test]
+fn the_format_of_a_compressed_session_is_known_from_its_beginning() {
+    let mut bytes = lines(&[user("a", None, json!("one"))]);
+    // More than may be looked at, of which the last part is damaged.
+    bytes.extend(b"\n".repeat(8 << 20));
+    let mut compressed = zstd::encode_all(&bytes[..], 1).unwrap();
+    compressed.truncate(compressed.len() - 8);
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&compressed).unwrap();
+    assert_eq!(detect_at(file.path()), Ok(Detected::Foreign(ForeignFormat::Claude)));
 }
 
 #[test]

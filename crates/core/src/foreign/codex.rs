@@ -107,6 +107,7 @@ impl Format for Codex {
             cwd: known(meta.get("cwd")),
             provider: known(meta.get("model_provider")),
             model: model.clone(),
+            version: known(meta.get("cli_version")),
             start_time: meta.get("timestamp").and_then(time_of).or_else(first_time),
             ..Start::default()
         };

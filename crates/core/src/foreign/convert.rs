@@ -1,12 +1,13 @@
 //! Converts a source: detects its format, finds its conversations, and passes its records through the format to the builder.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::Stop;
 use super::builder::{Builder, Built, Receipt, Start};
 use super::format::{ForeignFormat, Format, Lane, Opening, Record, with_format};
 use super::receipt::{Entry, Reason, Summary};
-use super::records::{Content, Found, HEAD_BYTES, Head, Layout, Records, decompressed, is_compressed, read_beginning};
+use super::records::{Content, Found, HEAD_BYTES, Head, Layout, Records, read_beginning};
 use super::time::{UNKNOWN, time_of};
 use super::value::{Json, json_text};
 use crate::disk::OsError;
@@ -61,8 +62,6 @@ pub struct Conversion {
     pub items: u64,
     /// A title from the first text of a person, if the source has none.
     pub title: Option<String>,
-    /// The version of the program that wrote the source, if it states that.
-    pub version: Option<String>,
     receipt: Option<Receipt>,
 }
 
@@ -103,10 +102,7 @@ pub struct Conversation {
 
 /// A source whose format is known.
 struct Known {
-    /// The source as it is.
-    original: LineSource,
-    /// Its content, if it is compressed.
-    decompressed: Option<LineSource>,
+    source: LineSource,
     beginning: Vec<u8>,
     format: ForeignFormat,
 }
@@ -120,12 +116,8 @@ enum Looked {
 }
 
 impl Known {
-    fn source(&self) -> &LineSource {
-        self.decompressed.as_ref().unwrap_or(&self.original)
-    }
-
     fn head(&self) -> Head<'_> {
-        head_of(self.source(), &self.beginning)
+        head_of(&self.source, &self.beginning)
     }
 }
 
@@ -152,30 +144,25 @@ fn is_start(fields: &super::value::Object<'_>) -> bool {
     fields.is("type", "session_start") && fields.get("payload").is_some_and(Json::is_object)
 }
 
-fn look(original: LineSource) -> Result<Looked, Stop> {
-    if begins_as_native(&original)? {
-        return Ok(Looked::Other(Detected::Native, original));
+fn look(source: LineSource) -> Result<Looked, Stop> {
+    if begins_as_native(&source)? {
+        return Ok(Looked::Other(Detected::Native, source));
     }
-    let decompressed = decompressed(&original)?;
-    if decompressed.is_none() && is_compressed(&original)? {
-        // A bundle: nothing more of it is read.
-        return Ok(Looked::Other(Detected::Unknown, original));
-    }
-    let source = decompressed.as_ref().unwrap_or(&original);
-    let beginning = read_beginning(source)?;
-    let head = head_of(source, &beginning);
+    let beginning = read_beginning(&source)?;
+    let head = head_of(&source, &beginning);
     if head.first_lines().iter().any(is_start) {
-        return Ok(Looked::Other(Detected::Native, original));
+        return Ok(Looked::Other(Detected::Native, source));
     }
     match ForeignFormat::of(&head) {
-        Some(format) => Ok(Looked::Known(Box::new(Known { original, decompressed, beginning, format }))),
-        None => Ok(Looked::Other(Detected::Unknown, original)),
+        Some(format) => Ok(Looked::Known(Box::new(Known { source, beginning, format }))),
+        None => Ok(Looked::Other(Detected::Unknown, source)),
     }
 }
 
-/// What a source is, from its first 4 MiB.
-pub fn detect(source: LineSource) -> Result<Detected, Stop> {
-    Ok(match look(source)? {
+/// What the file at `path` is, from its first 4 MiB. No more of it is read or unpacked.
+pub fn detect_at(path: &Path) -> Result<Detected, Stop> {
+    // One byte more tells whether it goes on.
+    Ok(match look(LineSource::open_beginning(path, HEAD_BYTES + 1)?)? {
         Looked::Known(known) => Detected::Foreign(known.format),
         Looked::Other(other, _) => other,
     })
@@ -204,7 +191,7 @@ pub fn convert(
     };
     Ok(match with_format!(known.format, F => convert_as::<F>(&known, options, progress))? {
         Some(conversion) => Converted::Foreign(Box::new(conversion)),
-        None => Converted::Native(known.original),
+        None => Converted::Native(known.source),
     })
 }
 
@@ -227,41 +214,28 @@ fn convert_as<F: Format>(
         None => return Ok(None),
     };
     let layout = F::layout(&head);
-    let mut records = Records::new(known.source(), layout, options.receipt);
+    let mut records = Records::new(&known.source, layout, options.receipt);
     if !records.prepare()? {
         return Ok(None);
     }
     let (mut format, start) =
-        F::open(&Opening { head: &head, source: known.source(), document: records.document_head(), lane })?;
+        F::open(&Opening { head: &head, source: &known.source, document: records.document_head(), lane })?;
     let start = overridden(start, options);
     let session_id = options.session_id.clone().unwrap_or_else(|| valid_id(&start.session_id));
     let mut builder = Builder::new(F::NAME, F::SHAPE, options.receipt);
     builder.start(&start, &session_id);
-    let size = known.source().size();
+    let size = known.source.size();
     if !options.start_only {
         pass_records(&mut records, &mut format, layout, &mut builder, &mut |bytes| progress(bytes, size))?;
-        format.end(known.source(), &mut builder)?;
+        format.end(&known.source, &mut builder)?;
     }
     let Built { native, receipt, summary, last_seq, end_time, items, title } =
-        builder.finish((known.source().size(), records.source_hash()))?;
+        builder.finish((known.source.size(), records.source_hash()))?;
     let native = native.into_source()?;
     let start_time = start.start_time.as_deref().unwrap_or(UNKNOWN).to_owned();
     let format = known.format;
     let end_time = String::from(end_time);
-    let version = start.version.as_deref().and_then(|version| Json(version).text()).map(String::from);
-    Ok(Some(Conversion {
-        native,
-        summary,
-        format,
-        session_id,
-        start_time,
-        last_seq,
-        end_time,
-        items,
-        title,
-        version,
-        receipt,
-    }))
+    Ok(Some(Conversion { native, summary, format, session_id, start_time, last_seq, end_time, items, title, receipt }))
 }
 
 fn overridden(start: Start, options: &ConvertOptions) -> Start {
@@ -338,12 +312,12 @@ impl Conversation {
 
 fn list_as<F: Format>(known: &Known, head: &Head<'_>) -> Result<Option<Vec<(Lane, Conversation)>>, Stop> {
     let layout = F::layout(head);
-    let mut records = Records::new(known.source(), layout, false);
+    let mut records = Records::new(&known.source, layout, false);
     if !records.prepare()? {
         return Ok(None);
     }
     let (mut format, start) =
-        F::open(&Opening { head, source: known.source(), document: records.document_head(), lane: Lane::Main })?;
+        F::open(&Opening { head, source: &known.source, document: records.document_head(), lane: Lane::Main })?;
     let (mut lanes, mut listed): (BTreeMap<Lane, usize>, Vec<(Lane, Conversation)>) = Default::default();
     while let Some(Found { place, content, .. }) = records.next()? {
         let (json, is_head) = match content {

@@ -26,12 +26,10 @@ mod time;
 mod value;
 
 pub use convert::{
-    Conversation, Conversion, ConvertOptions, Converted, Detected, convert, detect, json_of_text, list_conversations,
+    Conversation, Conversion, ConvertOptions, Converted, Detected, convert, detect_at, json_of_text, list_conversations,
 };
 pub use format::ForeignFormat;
-pub use open::{
-    ConvertedFile, Foreign, Opened, convert_to_file, detect_at, list_at, open_converted, open_source, split,
-};
+pub use open::{ConvertedFile, Foreign, Opened, convert_to_file, list_at, open_converted, open_source, split};
 pub use receipt::{Entry, Fate, Reason, Summary};
 
 use crate::disk::OsError;

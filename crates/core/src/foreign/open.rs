@@ -4,9 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::Stop;
-use super::convert::{
-    Conversation, Conversion, ConvertOptions, Converted, Detected, convert, detect, list_conversations,
-};
+use super::convert::{Conversation, Conversion, ConvertOptions, Converted, convert, list_conversations};
 use super::format::ForeignFormat;
 use crate::disk::{OWNER_ONLY, OsError, TemporaryDirectory, files};
 use crate::lines::{LineSource, ReadError};
@@ -73,11 +71,6 @@ pub fn open_converted(
 pub fn split(path: &Path) -> Option<(PathBuf, String)> {
     let (file, conversation) = path.to_str()?.rsplit_once('#')?;
     (!conversation.is_empty() && files::is_file(Path::new(file))).then(|| (file.into(), conversation.to_owned()))
-}
-
-/// What the file at `path` is.
-pub fn detect_at(path: &Path) -> Result<Detected, Stop> {
-    detect(LineSource::open_unread(path)?)
 }
 
 /// The conversations of the foreign session at `path`. `None` if it is not one.

@@ -140,6 +140,8 @@ pub struct Summary {
     pub format: &'static str,
     /// The id of the session. Empty if the source has none.
     pub session_id: String,
+    /// The version of the program that wrote the source, if it states that: the first one.
+    pub source_version: Option<String>,
     /// SHA-256 of the source.
     pub source_sha256: Hash,
     /// Size of the source in bytes.
@@ -181,10 +183,12 @@ impl Summary {
             format!("{{{}}}", members.join(","))
         };
         let warnings: Vec<_> = self.warnings.iter().map(|warning| text(warning)).collect();
+        let version = self.source_version.as_deref().map(|version| format!("\"sourceVersion\":{},", text(version)));
         format!(
-            "{{\"format\":{},\"sessionId\":{},\"sourceSha256\":\"{}\",\"sourceBytes\":{},\"records\":{},\"mapped\":{},\"kept\":{},\"dropped\":{},\"droppedBy\":{},\"omittedFields\":{},\"warnings\":[{}]}}",
+            "{{\"format\":{},\"sessionId\":{},{}\"sourceSha256\":\"{}\",\"sourceBytes\":{},\"records\":{},\"mapped\":{},\"kept\":{},\"dropped\":{},\"droppedBy\":{},\"omittedFields\":{},\"warnings\":[{}]}}",
             text(self.format),
             text(&self.session_id),
+            version.unwrap_or_default(),
             crate::hash::as_text(&to_hex(&self.source_sha256)),
             self.source_bytes,
             self.records,

@@ -1,13 +1,9 @@
 //! The records of a source: lines of JSON, a document with an array of records, or JSON values one after another.
 
-use std::io::{self, Read};
-
 use sha2::{Digest as _, Sha256};
 
-use super::Stop;
-use super::spool::Spool;
 use super::value::{Json, Object};
-use crate::disk::{BOM, OsError, ZSTD_MAGIC};
+use crate::disk::{BOM, OsError};
 use crate::hash::Hash;
 use crate::json::{Cursor, Nesting, is_blank};
 use crate::lines::{LineSource, ReadError};
@@ -69,54 +65,6 @@ pub(super) enum Content<'a> {
     TooLarge,
 }
 
-/// Whether a source begins as a zstd frame.
-pub(super) fn is_compressed(source: &LineSource) -> Result<bool, ReadError> {
-    let mut magic = [0; ZSTD_MAGIC.len()];
-    Ok(read_fully(source, &mut magic, 0)? == magic.len() && magic == ZSTD_MAGIC)
-}
-
-/// The content of a source that begins as a zstd frame. `None` for any other, and for a tar archive.
-pub(super) fn decompressed(source: &LineSource) -> Result<Option<LineSource>, Stop> {
-    if !is_compressed(source)? {
-        return Ok(None);
-    }
-    let failed = |error: &io::Error| OsError::new(error, "read", None);
-    let reader = SourceReader { source, at: 0 };
-    let mut decoder = zstd::Decoder::new(reader).map_err(|error| failed(&error))?;
-    let (mut spool, mut block) = (Spool::default(), vec![0; CHUNK_BYTES]);
-    // What was decompressed before any damage counts, as in a file that is cut off.
-    while let Ok(count) = fill_from(&mut decoder, &mut block) {
-        if spool.size() == 0 && is_tar(&block[..count]) {
-            return Ok(None);
-        }
-        spool.append(&block[..count])?;
-        if count < block.len() {
-            break;
-        }
-    }
-    spool.into_source().map(Some)
-}
-
-/// Whether these bytes begin with the header of a tar archive.
-fn is_tar(bytes: &[u8]) -> bool {
-    bytes.get(257..262) == Some(b"ustar")
-}
-
-fn fill_from(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match reader.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // The bytes before the error are returned first.
-            Err(_) if filled > 0 => break,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
-}
-
 /// Reads bytes until the buffer is full or the source ends. Returns how many.
 pub(super) fn read_fully(source: &LineSource, buffer: &mut [u8], offset: u64) -> Result<usize, ReadError> {
     let mut filled = 0;
@@ -127,19 +75,6 @@ pub(super) fn read_fully(source: &LineSource, buffer: &mut [u8], offset: u64) ->
         }
     }
     Ok(filled)
-}
-
-struct SourceReader<'s> {
-    source: &'s LineSource,
-    at: u64,
-}
-
-impl Read for SourceReader<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.source.read_at(buffer, self.at).map_err(|error| io::Error::other(error.to_string()))?;
-        self.at += count as u64;
-        Ok(count)
-    }
 }
 
 /// The beginning of a source, from which its format is detected and the fields of its `session_start` are read.

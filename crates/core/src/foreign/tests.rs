@@ -24,11 +24,14 @@ pub(super) fn with_receipt() -> ConvertOptions {
 }
 
 pub(super) fn convert_bytes(bytes: &[u8], options: &ConvertOptions) -> Option<(Conversion, Vec<Entry>, Vec<Value>)> {
-    let Converted::Foreign(conversion) =
-        convert(LineSource::in_memory(bytes.to_vec()), options, &mut |_, _| ()).unwrap()
-    else {
-        return None;
-    };
+    convert_source(LineSource::in_memory(bytes.to_vec()), options)
+}
+
+pub(super) fn convert_source(
+    source: LineSource,
+    options: &ConvertOptions,
+) -> Option<(Conversion, Vec<Entry>, Vec<Value>)> {
+    let Converted::Foreign(conversion) = convert(source, options, &mut |_, _| ()).unwrap() else { return None };
     let mut conversion = *conversion;
     let mut entries = Vec::new();
     while let Some(entry) = conversion.next_entry().unwrap() {
@@ -161,6 +164,28 @@ fn every_fixture_is_read_as_an_independent_converter_reads_it() {
         check_native(&conversion, &events);
     }
     assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
+
+#[test]
+fn a_receipt_names_the_version_of_the_program_if_the_source_does() {
+    let version = |name: &str| {
+        let bytes = std::fs::read(agents().join(name)).unwrap();
+        convert_bytes(&bytes, &with_receipt()).unwrap().0.summary.source_version
+    };
+    let of_each = [
+        ("made/claude-mixed.jsonl", Some("2.1.230")),
+        ("made/codex-rollback.jsonl", Some("0.150.0")),
+        ("made/gemini-stream.jsonl", None),
+        // That of its format, not of the program.
+        ("made/pi-tree.jsonl", None),
+        ("atif/letta-atif-tool-calls.json", Some("1.0.0")),
+        ("opencode/letta-opencode-tool-calls.json", Some("1.2.21")),
+        ("made/qwen-compression.jsonl", Some("0.20.0")),
+        ("cursor/letta-cursor-tool-calls.jsonl", None),
+    ];
+    for (name, stated) in of_each {
+        assert_eq!(version(name).as_deref(), stated, "{name}");
+    }
 }
 
 /// Asserts that a receipt covers every byte of its source, and names events of the session.

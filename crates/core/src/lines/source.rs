@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::archived::{Content as Archived, FramedFile, Packed, Unpacked, open_either, open_packed};
+use crate::archived::{Archive, Content as Archived, FramedFile, Packed, Unpacked, open_either, open_packed};
 use crate::disk::{File, FileKind, Links, Metadata, OsError, expect_regular, stream};
 use crate::task::Cancellation;
 
@@ -92,6 +92,17 @@ impl LineSource {
         Self::open_as(path, Pipes::Refused, 1)
     }
 
+    /// Like [`open_unread`](Self::open_unread), for callers that need only the first `length` bytes of the content: an archive without a seek table is
+    /// not unpacked beyond them, and seems to end there.
+    pub fn open_beginning(path: &Path, length: usize) -> Result<Self, ReadError> {
+        Self::open_packed_as(path, Pipes::Refused, 1)?
+            .unarchived(path, |archive| match archive.has_frames() {
+                true => archive.open(),
+                false => Ok(Archived::Unpacked(Unpacked::Memory(archive.beginning(length)?), false)),
+            })
+            .map_err(ReadError::System)
+    }
+
     /// Like [`open`](Self::open), but a pipe that has a writer is read to its end and kept. That is possible only once, since the pipe is
     /// empty afterwards.
     pub fn open_or_drain(path: &Path) -> Result<Self, ReadError> {
@@ -123,6 +134,11 @@ impl LineSource {
 
     /// Opens a file. A regular file is read whole if it is smaller than `kept_bytes`.
     fn open_as(path: &Path, pipes: Pipes, kept_bytes: u64) -> Result<Self, ReadError> {
+        Self::open_packed_as(path, pipes, kept_bytes)?.unarchived(path, Archive::open).map_err(ReadError::System)
+    }
+
+    /// Opens a file as it is, even if it is an archive.
+    fn open_packed_as(path: &Path, pipes: Pipes, kept_bytes: u64) -> Result<Self, ReadError> {
         let (file, metadata, archive) = open_either(path, Links::Followed).map_err(ReadError::System)?;
         let (opened, cancellation) = (SystemTime::now(), Cancellation::current());
         let (content, size) = if metadata.is_file() {
@@ -134,21 +150,12 @@ impl LineSource {
         } else {
             return Err(ReadError::System(expect_regular(&metadata, path).err().unwrap_or_else(OsError::directory)));
         };
-        let source = LineSource {
-            content,
-            archive,
-            archived_bytes: None,
-            is_torn: false,
-            size,
-            end: u64::MAX,
-            metadata,
-            opened,
-        };
-        source.unarchived(path).map_err(ReadError::System)
+        let (archived_bytes, is_torn, end) = (None, false, u64::MAX);
+        Ok(LineSource { content, archive, archived_bytes, is_torn, size, end, metadata, opened })
     }
 
-    /// The same file, with the content of the session if it is an archived one.
-    fn unarchived(self, path: &Path) -> Result<Self, OsError> {
+    /// The same file, with the content of the session if it is an archived one, which `open` opens.
+    fn unarchived(self, path: &Path, open: impl FnOnce(Archive) -> Result<Archived, OsError>) -> Result<Self, OsError> {
         let packed = match self.content {
             Content::File(file) => Packed::File(file),
             Content::Memory(bytes) => Packed::Memory(bytes),
@@ -160,7 +167,7 @@ impl LineSource {
         let archive = match found {
             Err(Packed::File(file)) => return Ok(with(Content::File(file), size)),
             Err(Packed::Memory(bytes)) => return Ok(with(Content::Memory(bytes), size)),
-            Ok(archive) => archive.open()?,
+            Ok(archive) => open(archive)?,
         };
         let (is_torn, (content, content_size)) = match archive {
             Archived::Framed(file) => {
@@ -437,6 +444,14 @@ mod tests {
             assert_eq!(&buffer[..2], b"89");
             assert_eq!(source.read_at(&mut buffer, size as u64 + 7), Ok(0));
         }
+    }
+
+    #[test]
+    fn archive_is_unpacked_no_further_than_a_reader_of_its_beginning_needs() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&zstd::encode_all(&b"0123456789\n".repeat(10_000)[..], 1).unwrap()).unwrap();
+        assert_eq!(LineSource::open_beginning(file.path(), 100).unwrap().size(), 100);
+        assert_eq!(LineSource::open_beginning(file.path(), 1 << 20).unwrap().size(), 110_000);
     }
 
     #[test]

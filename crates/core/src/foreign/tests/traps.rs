@@ -359,7 +359,10 @@ mod atif {
         let (conversion, entries, events) = converted(&document(steps).to_string(), None);
         assert_eq!(spoken(&events), ["ai: hi c?", r#"tool: c="""#]);
         assert_eq!(fates(&entries), ["mapped", "mapped", "empty", "kept", "not-an-object"]);
-        assert_eq!((&events[0]["payload"]["provider"], conversion.version.as_deref()), (&json!("acme"), Some("1")));
+        assert_eq!(
+            (&events[0]["payload"]["provider"], conversion.summary.source_version.as_deref()),
+            (&json!("acme"), Some("1"))
+        );
     }
 
     #[test]
