@@ -16,6 +16,7 @@ mod gemini;
 mod history;
 mod open;
 mod opencode;
+mod origin;
 mod parts;
 mod pi;
 mod qwen;
@@ -32,6 +33,7 @@ pub use format::ForeignFormat;
 pub use open::{
     ConvertedFile, Foreign, Opened, convert_to_file, detect_at, list_at, open_converted, open_source, split,
 };
+pub use origin::{Origin, Origins};
 pub use receipt::{Entry, Fate, Reason, Summary};
 
 use crate::disk::OsError;

@@ -8,6 +8,7 @@ use super::convert::{
     Conversation, Conversion, ConvertOptions, Converted, Detected, convert, detect, list_conversations,
 };
 use super::format::ForeignFormat;
+use crate::archived::resolve;
 use crate::disk::{OWNER_ONLY, OsError, TemporaryDirectory, files};
 use crate::lines::{LineSource, ReadError};
 
@@ -69,10 +70,11 @@ pub fn open_converted(
     }
 }
 
-/// The file and the conversation of a path with the form `PATH#CONVERSATION`, if that file exists.
+/// The file and the conversation of a path with the form `PATH#CONVERSATION`, if that file exists, or its archive does.
 pub fn split(path: &Path) -> Option<(PathBuf, String)> {
     let (file, conversation) = path.to_str()?.rsplit_once('#')?;
-    (!conversation.is_empty() && files::is_file(Path::new(file))).then(|| (file.into(), conversation.to_owned()))
+    let is_there = !conversation.is_empty() && files::is_file(&resolve(Path::new(file)));
+    is_there.then(|| (file.into(), conversation.to_owned()))
 }
 
 /// What the file at `path` is.
