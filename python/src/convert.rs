@@ -4,18 +4,20 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use session_tape_core::{FinalHistory, LineSource, ReadError, equal_segments};
+use session_tape_core::foreign::Origins;
+use session_tape_core::{FileHash, FinalHistory, LineSource, ReadError, equal_segments};
 
 use crate::columns::{BATCH_BYTES, BATCH_ROWS};
 use crate::failure::Failure;
 use crate::file_facts::FileFacts;
-use crate::input::{Content, Input, is_archive, log_of, read_failed};
+use crate::input::{Content, Input, log_of, read_failed};
 use crate::interrupt::Progress;
 use crate::on_disk::{IN_MEMORY, OnDisk, Refused};
+use crate::open_session::{FromOther, OpenSession};
 use crate::options::Options;
 use crate::run_tables::RunTables;
 use crate::schema::Table;
-use crate::session_scan::{LineColumns, ScannedPart, Scanner};
+use crate::session_scan::{LineColumns, ScannedPart, Scanner, SessionText};
 use crate::session_table::{Session, SessionTables};
 use session_tape_core::Cancellation;
 
@@ -83,8 +85,6 @@ impl Converter {
             self.add_error(&input.name, error)
         } else if self.options.is_of_runs() {
             self.convert_run(input, batches)?
-        } else if input.is_packed() {
-            self.convert_packed(input, batches)?
         } else {
             self.convert_session(input, batches)?
         };
@@ -118,7 +118,7 @@ impl Converter {
     }
 
     fn add_error(&mut self, name: &str, error: &str) -> Converted {
-        self.add_refused(name, Refused { file: FileFacts::default(), error: error.to_owned() })
+        self.add_refused(name, Refused::unread(error.to_owned()))
     }
 
     fn add_refused(&mut self, name: &str, Refused { file, error }: Refused) -> Converted {
@@ -132,22 +132,30 @@ impl Converter {
     }
 
     fn convert_session(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, Failure> {
-        match input.open() {
-            Ok(source) if is_archive(&source) => self.convert_packed(input, batches),
-            Ok(source) => self.convert_lines(&input.name, source, batches),
-            Err(error) => Ok(self.add_error(&input.name, &read_failed(&error))),
+        let (progress, reported) = (&self.progress, &mut self.reported);
+        let opened = OpenSession::open(input, &self.cancelled, &mut |read| {
+            progress.add_bytes(read.saturating_sub(*reported));
+            *reported = read.max(*reported);
+        });
+        match opened {
+            Ok(opened) => self.convert_lines(&input.name, opened, batches),
+            Err(refused) => Ok(self.add_refused(&input.name, refused)),
         }
     }
 
-    fn convert_lines(&mut self, name: &str, source: LineSource, batches: Batches<'_>) -> Result<Converted, Failure> {
-        let mut session = Session::new(name);
-        let mut file = self.options.file_hash();
-        let (source, history) = match parts_of(source) {
+    fn convert_lines(&mut self, name: &str, opened: OpenSession, batches: Batches<'_>) -> Result<Converted, Failure> {
+        let mut session = Session::of(name, &opened);
+        let OpenSession { lines, converted, recording: _recording, .. } = opened;
+        let (origins, mut file) = match converted {
+            Some(FromOther { origins, file, .. }) => (Some(origins), SessionFile::Converted(file)),
+            None => (None, SessionFile::Native(self.options.file_hash())),
+        };
+        let (source, history) = match parts_of(lines, origins) {
             Ok(parts) => parts,
             Err(error) => return Ok(self.add_error(name, &error)),
         };
         let mut error = None;
-        let is_alone = source.lines.size() >= ALONE_BYTES;
+        let is_alone = source.text.lines.size() >= ALONE_BYTES;
         for (at, range) in source.ranges.iter().enumerate() {
             if is_alone && self.sessions.event_rows() > 0 {
                 batches(Table::Events, self.sessions.take_events()?)?;
@@ -155,13 +163,16 @@ impl Converter {
             if self.cancelled.is_cancelled() {
                 return Err(CANCELLED.into());
             }
-            match self.scanner.scan(&source.lines, range.clone(), Some(&mut file), self.sessions.lines_mut()) {
+            match self.scanner.scan(&source.text, range.clone(), file.hash(), self.sessions.lines_mut()) {
                 Ok(scanned) => {
-                    file.add(&source.lines, scanned.part.end);
-                    let is_last = scanned.part.end >= source.lines.size();
-                    let bytes = range.end.min(source.lines.size()) - range.start;
-                    self.progress.add_bytes(bytes);
-                    self.reported += bytes;
+                    let (lines, end) = (&source.text.lines, scanned.part.end);
+                    let is_last = end >= lines.size();
+                    if let Some(hash) = file.hash() {
+                        hash.add(lines, end);
+                        let bytes = range.end.min(lines.size()) - range.start;
+                        self.progress.add_bytes(bytes);
+                        self.reported += bytes;
+                    }
                     self.read += scanned.part.end - scanned.part.begin.unwrap_or(scanned.part.end);
                     session.take(scanned, &history, at, is_last, &mut self.sessions);
                 }
@@ -186,22 +197,10 @@ impl Converter {
         while session.drain_calls(&mut self.sessions) {
             batches(Table::ToolCalls, self.sessions.take_calls()?)?;
         }
-        let facts = FileFacts::from(file.finish(&source.lines));
+        let facts = file.finish(&source.text.lines);
         let bytes = facts.bytes;
         let error = session.finish(facts, error, &mut self.sessions);
         Ok(Converted { name: name.to_owned(), bytes, error })
-    }
-
-    /// Converts a session in a bundle.
-    fn convert_packed(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, Failure> {
-        let file = OnDisk::of(input).ok_or(IN_MEMORY)?;
-        match file.open(false, &self.cancelled) {
-            Ok(recording) => match LineSource::open_or_drain(log_of(&recording)) {
-                Ok(lines) => self.convert_lines(&input.name, lines, batches),
-                Err(error) => Ok(self.add_error(&input.name, &file.tell(read_failed(&error)))),
-            },
-            Err(refused) => Ok(self.add_refused(&input.name, refused)),
-        }
     }
 
     fn convert_run(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, Failure> {
@@ -229,22 +228,49 @@ pub const CANCELLED: &str = "cancelled";
 
 /// The file of a session, and the byte ranges of its parts.
 pub struct Parts {
-    pub lines: Arc<LineSource>,
+    pub text: SessionText,
     pub ranges: Vec<Range<u64>>,
 }
 
+/// The file of a session, whose size and hash its row has.
+pub enum SessionFile {
+    /// It is hashed while its lines are read.
+    Native(FileHash),
+    /// It was hashed when it was converted.
+    Converted(FileFacts),
+}
+
+impl SessionFile {
+    /// What hashes the lines that are read, if those are the file.
+    pub fn hash(&mut self) -> Option<&mut FileHash> {
+        match self {
+            SessionFile::Native(hash) => Some(hash),
+            SessionFile::Converted(_) => None,
+        }
+    }
+
+    /// The size and the hash, once all lines are read.
+    pub fn finish(self, lines: &LineSource) -> FileFacts {
+        match self {
+            SessionFile::Native(hash) => hash.finish(lines).into(),
+            SessionFile::Converted(file) => file,
+        }
+    }
+}
+
 /// Splits a session into the parts in which it is read, and finds out which of their items are in the final history.
-pub fn parts_of(source: LineSource) -> Result<(Parts, FinalHistory), String> {
+pub fn parts_of(source: LineSource, origins: Option<Origins>) -> Result<(Parts, FinalHistory), String> {
     let (size, lines) = (source.size(), Arc::new(source));
     if size <= ONE_PART_BYTES && !has_many_lines(&lines) {
         // At least one byte, so that an empty file has a part too.
         let history = FinalHistory::of_one(&lines).map_err(|error| read_failed(&error))?;
-        return Ok((Parts { lines, ranges: std::iter::once(0..size.max(1)).collect() }, history));
+        let text = SessionText { lines, origins };
+        return Ok((Parts { text, ranges: std::iter::once(0..size.max(1)).collect() }, history));
     }
     let ranges: Vec<_> = equal_segments(&lines, 0).collect();
     let found = FinalHistory::find(&lines, ranges, PART_LINES).map_err(|error| read_failed(&error))?;
     let (ranges, history) = found;
-    Ok((Parts { lines, ranges }, history))
+    Ok((Parts { text: SessionText { lines, origins }, ranges }, history))
 }
 
 /// Number of bytes in which lines are counted at a time.
@@ -274,6 +300,6 @@ pub fn scan_part(
     at: usize,
     mut columns: LineColumns,
 ) -> (LineColumns, Result<ScannedPart, ReadError>) {
-    let scanned = scanner.scan(&parts.lines, parts.ranges[at].clone(), None, &mut columns);
+    let scanned = scanner.scan(&parts.text, parts.ranges[at].clone(), None, &mut columns);
     (columns, scanned)
 }

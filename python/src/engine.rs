@@ -9,11 +9,11 @@ use session_tape_core::{
 };
 
 use crate::allocator;
-use crate::convert::{Converted, Converter, PART_BYTES, Parts, Tables, parts_of, scan_part};
+use crate::convert::{Converted, Converter, PART_BYTES, Parts, SessionFile, Tables, parts_of, scan_part};
 use crate::failure::Failure;
-use crate::file_facts::FileFacts;
-use crate::input::{Content, Input, is_archive, log_of, read_failed};
+use crate::input::{Input, read_failed};
 use crate::interrupt::Progress;
+use crate::open_session::{FromOther, OpenSession};
 use crate::options::Options;
 use crate::peek::{Peeked, Peeker};
 use crate::rows::FileHash;
@@ -222,7 +222,7 @@ pub struct LargeSession {
     /// Emptied columns, whose capacity is reused for the next part.
     spare: LineColumns,
     /// `None` if its hash is not needed.
-    hash: Option<FileHash>,
+    file: Option<SessionFile>,
     handed_over: usize,
     taken: usize,
     error: Option<String>,
@@ -243,21 +243,29 @@ impl LargeSession {
         if !input.is_large() {
             return None;
         }
-        let (source, recording) = match &input.content {
-            Content::Path(path) if input.is_packed() => {
-                let recording = Recording::open(path, cancelled).ok().filter(|recording| !recording.is_run())?;
-                (LineSource::open(log_of(&recording)).ok()?, Some(recording))
+        let mut reported = 0;
+        let opened = OpenSession::open(input, cancelled, &mut |read| {
+            progress.add_bytes(read.saturating_sub(reported));
+            reported = read.max(reported);
+        });
+        let opened = opened.ok()?;
+        let session = Session::of(&input.name, &opened);
+        let OpenSession { lines, converted, recording, .. } = opened;
+        let (origins, file) = match converted {
+            Some(FromOther { origins, file, .. }) => {
+                progress.add_bytes(file.bytes.saturating_sub(reported));
+                (Some(origins), Some(SessionFile::Converted(file)))
             }
-            _ => (input.open().ok().filter(|source| !is_archive(source))?, None),
+            None => (None, hash.map(SessionFile::Native)),
         };
-        let (parts, history) = parts_of(source).ok()?;
+        let (parts, history) = parts_of(lines, origins).ok()?;
         Some(LargeSession {
             parts: Arc::new(parts),
             history,
-            session: Session::new(&input.name),
+            session,
             name: input.name.clone(),
             spare: LineColumns::default(),
-            hash,
+            file,
             handed_over: 0,
             taken: 0,
             error: None,
@@ -280,6 +288,11 @@ impl LargeSession {
         self.error.is_some() || self.handed_over == self.parts.ranges.len()
     }
 
+    /// Whether the parts are not those of the file.
+    fn is_converted(&self) -> bool {
+        self.parts.text.origins.is_some()
+    }
+
     /// Whether some parts were handed over but not taken yet.
     pub fn is_under_way(&self) -> bool {
         self.taken < self.handed_over
@@ -295,7 +308,9 @@ impl LargeSession {
     ) -> Result<Option<RecordBatch>, Failure> {
         let at = self.taken;
         self.taken += 1;
-        self.progress.add_bytes(self.parts.ranges.get(at).map_or(0, |range| range.end - range.start));
+        if !self.is_converted() {
+            self.progress.add_bytes(self.parts.ranges.get(at).map_or(0, |range| range.end - range.start));
+        }
         if self.error.is_some() {
             return Ok(None);
         }
@@ -306,12 +321,12 @@ impl LargeSession {
                 return Ok(None);
             }
         };
-        if let Some(hash) = &mut self.hash {
-            hash.add(&self.parts.lines, scanned.part.end);
+        if let Some(hash) = self.file.as_mut().and_then(SessionFile::hash) {
+            hash.add(&self.parts.text.lines, scanned.part.end);
         }
         tables.set_lines(columns);
         // After a line that extends to the end of the file, there may be parts without lines.
-        let is_last = scanned.part.end >= self.parts.lines.size();
+        let is_last = scanned.part.end >= self.parts.text.lines.size();
         self.session.take(scanned, &self.history, at, is_last, tables);
         let batch = if tables.event_rows() > 0 { Some(tables.take_events()?) } else { None };
         self.spare = tables.set_lines(LineColumns::default());
@@ -325,7 +340,7 @@ impl LargeSession {
 
     /// Ends the session, and adds its remaining rows to `tables`.
     pub fn finish(self, tables: &mut SessionTables) -> Converted {
-        let facts: FileFacts = self.hash.map(|hash| hash.finish(&self.parts.lines).into()).unwrap_or_default();
+        let facts = self.file.map(|file| file.finish(&self.parts.text.lines)).unwrap_or_default();
         let bytes = facts.bytes;
         let error = self.session.finish(facts, self.error, tables);
         Converted { name: self.name, bytes, error }

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use session_tape_core::archived;
 use session_tape_core::{LineSource, ReadError, Recording, is_archive_beginning};
 
 use crate::rows::FileHash;
-use crate::source_name::name_of;
+use crate::source_name::{name_of, with_conversation};
 use crate::spooled::Spooled;
 
 /// A recording to be read.
@@ -17,6 +18,8 @@ pub struct Input {
     pub name: String,
     /// Where its content is.
     pub content: Content,
+    /// The conversation that is meant, if there are several.
+    conversation: Option<String>,
     /// What it was when it was examined.
     examined: OnceLock<Examined>,
     /// Whether it is an open file without a name.
@@ -79,6 +82,20 @@ impl Input {
         Self::of(name_of(&path), Content::Path(path))
     }
 
+    /// A conversation of the file at a path.
+    pub fn conversation_at(path: PathBuf, conversation: String) -> Self {
+        let name = name_of(&with_conversation(&path, &conversation));
+        Input { conversation: Some(conversation), ..Self::of(name, Content::Path(path)) }
+    }
+
+    /// The conversation to read. That in the name of an object is only meant if there is such.
+    pub fn conversation(&self) -> Option<&str> {
+        match &self.content {
+            Content::Path(_) | Content::Nothing(_) => self.conversation.as_deref(),
+            Content::Memory(_) | Content::Spooled(_) => self.name.rsplit_once('#').map(|(_, chosen)| chosen),
+        }
+    }
+
     fn examined(&self) -> Examined {
         *self.examined.get_or_init(|| match &self.content {
             Content::Path(path) => Examined::of(path),
@@ -105,7 +122,7 @@ impl Input {
     }
 
     fn of(name: String, content: Content) -> Self {
-        Input { name, content, examined: OnceLock::new(), is_nameless: false }
+        Input { name, content, conversation: None, examined: OnceLock::new(), is_nameless: false }
     }
 
     /// The content of an open file that has no name.
@@ -157,7 +174,8 @@ impl Input {
 
     /// Whether a session in it is large enough to be read in parts.
     pub fn is_large(&self) -> bool {
-        let is_archive = self.is_packed() && !self.examined().is_directory;
+        let is_archived = matches!(&self.content, Content::Path(path) if archived::is_archive_name(path));
+        let is_archive = is_archived || (self.is_packed() && !self.examined().is_directory);
         self.size() >= if is_archive { LARGE_ARCHIVE_BYTES } else { LARGE_BYTES }
     }
 

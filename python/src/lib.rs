@@ -4,7 +4,7 @@
 //!   [`source_name`]; recordings that have no path are [`spooled`] ([`spool`]); [`on_disk`] opens runs and bundles.
 //! - [`finder`] looks for recordings ([`found`]) and tells when recordings began and whether they have changed ([`peek`], [`identity`]).
 //! - [`rows`] reads recordings as rows: the lines of a session, the events of a run.
-//! - [`convert`] turns recordings into columns: [`session_scan`] parses lines, [`session_table`] puts them in order, and [`tool_calls_table`],
+//! - [`convert`] turns recordings into columns: [`open_session`] opens sessions, also those of other programs, [`session_scan`] parses lines, [`session_table`] puts them in order, and [`tool_calls_table`],
 //!   [`sessions_table`] and [`run_tables`] build the other tables. [`engine`] has the threads, except that of a [`large_run`].
 //! - [`stream`] yields batches.
 //! - [`failure`] turns errors into exceptions.
@@ -26,6 +26,7 @@ mod input;
 mod interrupt;
 mod large_run;
 mod on_disk;
+mod open_session;
 mod options;
 mod peek;
 mod python_inputs;
@@ -65,6 +66,7 @@ use crate::on_disk::opened_at;
 use crate::options::Options;
 use crate::python_inputs::PythonInputs;
 use crate::schema::Table;
+use crate::source_name::conversation_at;
 use crate::stream::BatchStream;
 use crate::verify::Verifier;
 use crate::walk::{Wanted, is_recording};
@@ -184,7 +186,15 @@ fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyRe
 /// Checks that an argument leads to a file that can be read, or to a run or bundle.
 fn must_be_recording(name: &str, path: &Path) -> PyResult<()> {
     let failed = |error: std::io::Error| Failure::at(path, &error);
-    let found = path.metadata().map_err(failed)?;
+    let (path, found) = match path.metadata() {
+        Ok(found) => (path.to_owned(), found),
+        Err(error) => {
+            let conversation = conversation_at(path).ok_or_else(|| failed(error))?.0;
+            let found = conversation.metadata().map_err(failed)?;
+            (conversation, found)
+        }
+    };
+    let path = &*path;
     if found.is_dir() && !is_recording(path) {
         path.read_dir().map_err(failed)?;
         let path = path.display();

@@ -38,6 +38,13 @@ pub struct Refused {
     pub error: String,
 }
 
+impl Refused {
+    /// A recording of which nothing was read.
+    pub fn unread(error: String) -> Self {
+        Refused { file: FileFacts::default(), error }
+    }
+}
+
 impl<'i> OnDisk<'i> {
     /// The path of an input; `None` if it is in memory.
     pub fn of(input: &'i Input) -> Option<Self> {

@@ -6,12 +6,14 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use chrono::{DateTime, NaiveDate};
+use session_tape_core::foreign::{ConvertOptions, Converted};
 use session_tape_core::{LineSource, Recording, is_archive_beginning};
 
 use crate::file_facts::FileFacts;
 use crate::identity::Identity;
 use crate::input::{Content, Input, RUN_LOG, SESSION_LOG, log_of, read_failed};
 use crate::on_disk::{IN_MEMORY, OnDisk, Refused};
+use crate::open_session::converted;
 use crate::options::Options;
 use crate::rows::{FileHash, SessionFold, SessionReader, read_run};
 use crate::values::{time, time_of_json};
@@ -69,16 +71,26 @@ impl<'p> Peeker<'p> {
                 if is_archive_beginning(&beginning) {
                     return self.recording(input);
                 }
-                let started = match memchr::memchr(b'\n', &beginning) {
-                    Some(_) => start_of(&LineSource::in_memory(beginning), &mut self.reader),
-                    None => start_of(&source, &mut self.reader),
-                };
                 let facts = FileFacts::from(FileHash::default().finish(&source));
                 // The hash covers the bytes before the first one that can't be read.
                 let is_unreadable = facts.bytes < source.size();
+                let started = self.start_of_session(input, source, beginning);
                 Found { started, identity: Identity::of_file(&facts), is_unreadable }
             }
             Err(error) => failed(&FileFacts::default(), &read_failed(&error), true),
+        }
+    }
+
+    /// When a session began, given the first bytes of its file.
+    fn start_of_session(&mut self, input: &Input, source: LineSource, beginning: Vec<u8>) -> Option<i64> {
+        let wanted = ConvertOptions { start_only: true, ..ConvertOptions::default() };
+        match converted(input, source, &wanted, &mut |_| ()).ok()? {
+            // Without a time, a conversion begins at the epoch.
+            Converted::Foreign(conversion) => time(&conversion.start_time).filter(|time| *time != 0),
+            Converted::Native(source) => match memchr::memchr(b'\n', &beginning) {
+                Some(_) => start_of(&LineSource::in_memory(beginning), &mut self.reader),
+                None => start_of(&source, &mut self.reader),
+            },
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
 /// The version of the columns, which is in the metadata of each schema.
-pub const SCHEMA_VERSION: &str = "1";
+pub const SCHEMA_VERSION: &str = "2";
 
 /// A table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -85,6 +85,7 @@ fn events(include_payload: bool) -> Vec<Field> {
     use DataType::{Boolean, Int64, Utf8};
     let mut columns = fields([
         ("source", Utf8),
+        ("source_format", enumeration()),
         ("session_id", Utf8),
         ("project_hash", Utf8),
         ("line", Int64),

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
+use session_tape_core::foreign::{Origin, Origins};
 use session_tape_core::{LineSource, LineStatus, ReadError};
 
 use crate::columns::{Enums, Flags, Hashes, Integers, Texts, Times};
@@ -41,6 +43,8 @@ pub struct LineContext {
     /// Index of the type in `COUNTED_TYPES`, if it is counted.
     pub counted_type: Option<usize>,
     pub ts: Option<i64>,
+    /// The line of the record that it comes from, if the session was converted.
+    pub origin: Option<i64>,
     /// The bytes of the line, if it has items for the history.
     pub items: Option<Range<u64>>,
     pub is_human: bool,
@@ -79,7 +83,8 @@ pub struct ScannedPart {
 pub struct Scanner {
     reader: SessionReader,
     options: Options,
-    text: String,
+    /// The texts of an item.
+    joined: String,
     /// Number of lines in the last part, for which room is reserved: most parts are similar, and growing copies.
     usual_lines: usize,
 }
@@ -87,42 +92,86 @@ pub struct Scanner {
 impl Scanner {
     /// Creates a scanner for the tables that `options` selects.
     pub fn new(options: Options) -> Self {
-        Scanner { reader: SessionReader::default(), options, text: String::new(), usual_lines: 0 }
+        Scanner { reader: SessionReader::default(), options, joined: String::new(), usual_lines: 0 }
     }
 
     /// Scans the lines that begin in `range`.
     pub fn scan(
         &mut self,
-        source: &LineSource,
+        text: &SessionText,
         range: Range<u64>,
         whole: Option<&mut FileHash>,
         columns: &mut LineColumns,
     ) -> Result<ScannedPart, ReadError> {
-        let Scanner { reader, options, text, usual_lines } = self;
+        let Scanner { reader, options, joined, usual_lines } = self;
         let (mut lines, mut calls) = (Vec::with_capacity(*usual_lines), Vec::new());
-        let part = reader.read(source, range, whole, &mut |row| {
+        let mut origins = text.origins.as_ref().map(OriginReader::new);
+        let part = reader.read(&text.lines, range, whole, &mut |row| {
             let record = row.record.take();
-            let mut taken = Line { row, columns, options, text, calls: &mut calls, at: lines.len() };
+            let origin = origins.as_mut().map(|origins| origins.of(row));
+            let mut taken = Line { row, origin, columns, options, joined, calls: &mut calls, at: lines.len() };
             lines.push(LineContext { record, ..taken.take() });
         })?;
+        if let Some(error) = origins.and_then(|origins| origins.error) {
+            return Err(error);
+        }
         *usual_lines = lines.len();
         Ok(ScannedPart { part, lines, calls })
+    }
+}
+
+/// The lines of a session.
+pub struct SessionText {
+    pub lines: Arc<LineSource>,
+    /// Where they come from, if the session was converted.
+    pub origins: Option<Origins>,
+}
+
+/// Number of origins that are read at a time.
+const READ_ORIGINS: usize = 256;
+
+/// Reads where the lines of a converted session come from, in their order.
+struct OriginReader<'o> {
+    origins: &'o Origins,
+    read: Vec<Origin>,
+    /// The number of the event that the first of them belongs to; 0 if none was read.
+    first: u64,
+    error: Option<ReadError>,
+}
+
+impl<'o> OriginReader<'o> {
+    fn new(origins: &'o Origins) -> Self {
+        OriginReader { origins, read: vec![Origin::default(); READ_ORIGINS], first: 0, error: None }
+    }
+
+    fn of(&mut self, row: &SessionRow<'_>) -> Origin {
+        // Each line of a converted session is an event with an integer.
+        let seq = row.seq.map_or(1, |seq| seq as u64);
+        let is_read = self.first > 0 && (self.first..self.first + READ_ORIGINS as u64).contains(&seq);
+        if !is_read {
+            self.first = seq;
+            self.error = self.origins.read(seq, &mut self.read).err().or(self.error.take());
+        }
+        self.read[(seq - self.first) as usize]
     }
 }
 
 /// A line, and where its values go.
 struct Line<'l, 'r> {
     row: &'l SessionRow<'r>,
+    /// Where the line comes from, if the session was converted.
+    origin: Option<Origin>,
     columns: &'l mut LineColumns,
     options: &'l Options,
-    text: &'l mut String,
+    joined: &'l mut String,
     calls: &'l mut Vec<CallFact>,
     at: usize,
 }
 
 impl Line<'_, '_> {
     fn take(&mut self) -> LineContext {
-        let ts = self.row.ts.and_then(time_of_json);
+        // Of other programs that state no times, all events have that of the epoch.
+        let ts = self.row.ts.and_then(time_of_json).filter(|ts| *ts != 0 || self.origin.is_none());
         let event_type = self.row.event_type();
         let event_type = event_type.as_ref().map(|name| name.to_plain());
         let counted = |name: &str| crate::schema::COUNTED_TYPES.iter().position(|known| *known == name);
@@ -130,6 +179,7 @@ impl Line<'_, '_> {
             status: self.row.status,
             counted_type: event_type.as_deref().and_then(counted),
             ts,
+            origin: self.origin.map(|origin| count(origin.line)),
             items: None,
             is_human: false,
             is_compression: matches!(self.row.change, Change::Summary(_)),
@@ -150,15 +200,27 @@ impl Line<'_, '_> {
             self.take_envelope(ts, event_type.as_deref());
         }
         self.take_item(&mut context);
+        if self.is_copy() {
+            (context.calls, context.errors, context.is_human) = (0, 0, false);
+        }
         context
+    }
+
+    /// Whether the item was counted already.
+    fn is_copy(&self) -> bool {
+        self.origin.is_some_and(|origin| origin.is_copy)
     }
 
     fn take_envelope(&mut self, ts: Option<i64>, event_type: Option<&str>) {
         let (row, columns) = (self.row, &mut *self.columns);
         let is_ok = row.status == Some(LineStatus::Ok);
-        columns.byte_offset.append_value(count(row.offset));
-        columns.byte_length.append_value(count(row.length));
-        columns.line_sha256.append_option(Some(&row.sha256));
+        let (offset, length, sha256) = match &self.origin {
+            Some(origin) => (origin.offset, origin.length, &origin.hash),
+            None => (row.offset, row.length, &row.sha256),
+        };
+        columns.byte_offset.append_value(count(offset));
+        columns.byte_length.append_value(count(length));
+        columns.line_sha256.append_option(Some(sha256));
         columns.seq.append_option(row.seq.and_then(integer));
         columns.ts.append_option(ts);
         columns.event_type.append_option(event_type);
@@ -214,7 +276,7 @@ impl Line<'_, '_> {
         if !self.options.events {
             return;
         }
-        let text = joined(blocks, self.text);
+        let text = joined(blocks, self.joined);
         let columns = &mut *self.columns;
         columns.speaker.append_option(item.as_ref().map(|item| item.speaker.to_plain()));
         columns.text.append_option(text.as_deref().map(|text| limited(text, self.options.text_limit)));
@@ -233,7 +295,7 @@ impl Line<'_, '_> {
         name: Option<&session_tape_core::Text<'_>>,
         of: impl FnOnce() -> CallSide,
     ) {
-        if self.options.tool_calls {
+        if self.options.tool_calls && !self.is_copy() {
             let plain = |text: &session_tape_core::Text<'_>| text.to_plain().into_owned();
             self.calls.push(CallFact { line: self.at, id: id.map(plain), name: name.map(plain), of: of() });
         }

@@ -8,6 +8,7 @@ use session_tape_core::{FinalHistory, LineStatus};
 
 use crate::columns::{Column, Enums, Flags, Hashes, Integers, Texts, batch};
 use crate::file_facts::FileFacts;
+use crate::open_session::OpenSession;
 use crate::options::Options;
 use crate::rows::{SessionFold, SessionSummary, Steps};
 use crate::schema::{COUNTED_STATUSES, COUNTED_TYPES, Table};
@@ -20,6 +21,7 @@ use crate::values::{count, time};
 #[derive(Default)]
 struct ContextColumns {
     source: Texts,
+    source_format: Enums,
     session_id: Texts,
     project_hash: Texts,
     line: Integers,
@@ -78,6 +80,7 @@ impl SessionTables {
         let (context, lines) = (&mut self.context, &mut self.lines);
         let mut columns: Vec<&mut dyn Column> = vec![
             &mut context.source,
+            &mut context.source_format,
             &mut context.session_id,
             &mut context.project_hash,
             &mut context.line,
@@ -134,6 +137,9 @@ impl SessionTables {
 /// A session whose parts are taken in order.
 pub struct Session {
     source: Arc<str>,
+    format: &'static str,
+    /// Whether it was converted.
+    is_converted: bool,
     fold: SessionFold,
     ids: Option<(Option<String>, Option<String>)>,
     steps: Steps,
@@ -149,10 +155,22 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session of which nothing has been read yet.
+    /// A session that was opened, of which no line has been read yet.
+    pub fn of(source: &str, opened: &OpenSession) -> Self {
+        let mut session = Session { format: opened.format, ..Self::new(source) };
+        if let Some(converted) = &opened.converted {
+            session.is_converted = true;
+            session.counts.statuses = converted.damage;
+        }
+        session
+    }
+
+    /// A session of which nothing can be read.
     pub fn new(source: &str) -> Self {
         Session {
             source: source.into(),
+            format: "",
+            is_converted: false,
             fold: SessionFold::default(),
             ids: None,
             steps: Steps::default(),
@@ -212,7 +230,13 @@ impl Session {
             let status = if is_torn(at, context.status) { Some(LineStatus::Torn) } else { context.status };
             self.count(context, status);
             while let Some(call) = calls.next_if(|call| call.line == at) {
-                self.calls.add(call, self.line, context.ts, (&self.provider, &self.model), self.turns);
+                self.calls.add(
+                    call,
+                    context.origin.unwrap_or(self.line),
+                    context.ts,
+                    (&self.provider, &self.model),
+                    self.turns,
+                );
             }
             if tables.options.events {
                 self.append(context, status, index, is_session, tables);
@@ -268,10 +292,11 @@ impl Session {
         let step = context.record.as_ref().filter(|_| is_session).map(|record| self.steps.next(record));
         let columns = &mut tables.context;
         columns.source.append_value(&self.source);
+        columns.source_format.append_option(Some(self.format));
         let (id, project) = self.ids.as_ref().map_or((None, None), |(id, project)| (id.as_deref(), project.as_deref()));
         columns.session_id.append_option(id);
         columns.project_hash.append_option(project);
-        columns.line.append_value(self.line);
+        columns.line.append_value(context.origin.unwrap_or(self.line));
         columns.status.append_option(status.map(LineStatus::as_str));
         columns.provider.append_option(self.provider.as_deref());
         columns.model.append_option(self.model.as_deref());
@@ -296,7 +321,8 @@ impl Session {
         if !tables.options.sessions {
             return summary.error;
         }
-        let started = summary.start_time.as_deref().and_then(time).or(self.started);
+        let started = summary.start_time.as_deref().and_then(time).filter(|time| !self.is_converted || *time != 0);
+        let started = started.or(self.started);
         self.counts.lines = self.line;
         self.counts.turns = self.turns;
         tables.sessions.append(&self.source, &summary, [started, self.last], &file, &self.counts);

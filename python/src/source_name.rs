@@ -5,12 +5,43 @@
 
 use std::path::{Path, PathBuf};
 
+use session_tape_core::archived::resolve;
+use session_tape_core::foreign::{Detected, detect_at, split};
+
 /// The name of the recording at a path.
 pub fn name_of(path: &Path) -> String {
     match path.to_str() {
         Some(text) if escaped_path(text).is_none() => text.to_owned(),
         _ => escape(path),
     }
+}
+
+/// The path that names a conversation of the file at `path`.
+pub fn with_conversation(path: &Path, conversation: &str) -> PathBuf {
+    let mut whole = path.as_os_str().to_owned();
+    whole.push("#");
+    whole.push(conversation);
+    whole.into()
+}
+
+/// The file and the conversation of a path with the form `PATH#CONVERSATION`, at which there is nothing itself. `None` if that file does not exist, or is
+/// no session of another program. If it can't be read, its row will say why.
+pub fn conversation_at(path: &Path) -> Option<(PathBuf, String)> {
+    split_conversation(path).filter(|(file, _)| matches!(detect_at(file), Ok(Detected::Foreign(_)) | Err(_)))
+}
+
+/// The existing file and the conversation of a path with the form `PATH#CONVERSATION`. The file of an archived session is its archive.
+pub fn split_conversation(path: &Path) -> Option<(PathBuf, String)> {
+    let (file, conversation) = match path.to_str() {
+        Some(_) => split(path)?,
+        None => {
+            let name = name_of(path);
+            let (file, conversation) = name.rsplit_once('#')?;
+            (path_of(file), conversation.replace("%25", "%"))
+        }
+    };
+    let file = resolve(&file).into_owned();
+    (!conversation.is_empty() && file.is_file()).then_some((file, conversation))
 }
 
 /// The path of the recording with this name.

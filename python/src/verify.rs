@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::convert::CANCELLED;
 use crate::input::{is_archive, is_archive_name, log_of};
-use crate::source_name::path_of;
+use crate::source_name::{path_of, split_conversation};
 use session_tape_core::Cancellation;
 
 /// The columns that verification needs.
@@ -86,7 +86,8 @@ impl Verifier {
 }
 
 fn open(path: &Path, cancelled: &Cancellation) -> Option<Opened> {
-    let lines = LineSource::open(path).ok().filter(|lines| !is_archive(lines));
+    let opened = LineSource::open(path).ok().or_else(|| LineSource::open(&split_conversation(path)?.0).ok());
+    let lines = opened.filter(|lines| !is_archive(lines));
     if let Some(lines) = lines.filter(|_| !is_archive_name(path)) {
         return Some(Opened { lines, _recording: None });
     }

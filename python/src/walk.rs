@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::glob_paths::{Glob, for_each_entry, has_wildcard, is_glob, is_missing};
 use crate::input::{Input, RUN_LOG, ends_with, is_archive_name};
 use crate::interrupt::SignalCheck;
-use crate::source_name::escaped_path;
+use crate::source_name::{conversation_at, escaped_path, with_conversation};
 
 /// Which recordings of a directory are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub enum Wanted {
 struct Found {
     path: PathBuf,
     kind: Kind,
+    /// The conversation that is meant, of the file.
+    conversation: Option<String>,
     /// The real path of the listed directory that contains it, from which its own follows. `None` for links, and for entries that were not listed.
     real_parent: Option<Arc<Path>>,
 }
@@ -52,12 +54,18 @@ impl Found {
     /// The file or directory at a path, to which links are followed.
     fn at(path: PathBuf) -> Self {
         let kind = Kind::of(path.is_dir());
-        Found { path, kind, real_parent: None }
+        Found { path, kind, conversation: None, real_parent: None }
+    }
+
+    /// The conversation that a path names.
+    fn conversation_at(path: &Path) -> Option<Self> {
+        let (path, conversation) = conversation_at(path)?;
+        Some(Found { conversation: Some(conversation), ..Found::at(path) })
     }
 
     /// A directory that could not be listed.
     fn unlisted(path: PathBuf, error: &io::Error) -> Self {
-        Found { path, kind: Kind::Unlisted(error.to_string()), real_parent: None }
+        Found { path, kind: Kind::Unlisted(error.to_string()), conversation: None, real_parent: None }
     }
 
     /// An entry of a listed directory. Listing reports what an entry is, unless it is a link.
@@ -65,19 +73,20 @@ impl Found {
         match entry.file_type() {
             Ok(found) if !found.is_symlink() => {
                 let kind = Kind::of(found.is_dir());
-                Found { path: entry.path(), kind, real_parent: Some(real_parent.clone()) }
+                Found { path: entry.path(), kind, conversation: None, real_parent: Some(real_parent.clone()) }
             }
             _ => Found::at(entry.path()),
         }
     }
 
-    /// The path with all links resolved.
+    /// The path with all links resolved, and the conversation, which is a recording of its own.
     fn real_path(&self) -> PathBuf {
-        match (&self.real_parent, self.path.file_name()) {
+        let real = match (&self.real_parent, self.path.file_name()) {
             (Some(parent), Some(name)) => parent.join(name),
             // An anonymous pipe has no real path.
             _ => self.path.canonicalize().or_else(|_| absolute(&self.path)).unwrap_or_else(|_| self.path.clone()),
-        }
+        };
+        self.conversation.as_ref().map(|conversation| with_conversation(&real, conversation)).unwrap_or(real)
     }
 
     /// Whether it is a recording of the wanted kind, or may contain some.
@@ -129,8 +138,12 @@ impl Walk {
             _ => return Ok(Walk { open: vec![Found::at(path.to_owned())], ..Walk::default() }),
         };
         let named = path.to_str().and_then(escaped_path);
-        if let Some(named) = named.filter(|named| named.symlink_metadata().is_ok()) {
-            return Ok(Walk { open: vec![Found::at(named)], ..Walk::default() });
+        if let Some(named) = named.as_ref().filter(|named| named.symlink_metadata().is_ok()) {
+            return Ok(Walk { open: vec![Found::at(named.clone())], ..Walk::default() });
+        }
+        let conversation = [Some(path), named.as_deref()].into_iter().flatten().find_map(Found::conversation_at);
+        if let Some(conversation) = conversation {
+            return Ok(Walk { open: vec![conversation], ..Walk::default() });
         }
         if !is_glob(path) {
             return Err(missing.into());
@@ -180,7 +193,12 @@ impl Walk {
                 }
                 // A run and its log are the same recording.
                 Kind::Directory if log_of_run(&found.path).is_some_and(|log| !seen.add(&log)) => {}
-                _ => return Ok(Some(Input::at(found.path))),
+                _ => {
+                    return Ok(Some(match found.conversation {
+                        Some(conversation) => Input::conversation_at(found.path, conversation),
+                        None => Input::at(found.path),
+                    }));
+                }
             }
         }
         Ok(None)

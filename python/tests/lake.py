@@ -6,7 +6,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 #: The first columns of these make a row unique.
-_ORDER = {"sources": ("source", "kind"), "events": ("source", "line"), "tool_calls": ("source", "called_line", "tool_call_id"), "run_events": ("source", "time")}
+_ORDER = {"sources": ("source", "kind"), "events": ("source", "line", "seq"), "tool_calls": ("source", "called_line", "tool_call_id"), "run_events": ("source", "time")}
 
 
 def rows(lake, table="sessions"):

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 import session_tape as st
+from foreign import fixture
 from recordings import talk
 
 ROOT = Path(__file__).parents[2]
@@ -65,6 +66,18 @@ def test_a_session_in_a_bundle_has_the_rows_of_the_session(tmp_path, form):
         left = without(st.table(session, table).read_all().to_pylist(), "source")
         assert left and left == without(st.table(packed, table).read_all().to_pylist(), "source"), table
     assert {row["source"] for row in st.events(packed).read_all().to_pylist()} == {str(packed)}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_bundle_of_a_session_of_another_program_has_the_rows_of_what_it_became(tmp_path, form):
+    source = fixture("made/claude-mixed.jsonl")
+    packed = bundle(source, tmp_path / form)
+    table = st.events(packed).read_all()
+    assert st.verify_rows(table).to_pylist() == [True] * len(table), "in the native session that it contains"
+    assert set(table["source_format"].to_pylist()) == {"native"}
+    assert table["line"].to_pylist() == list(range(1, len(table) + 1))
+    left_out = ("source", "source_format", "line", "byte_offset", "byte_length", "line_sha256")
+    assert without(table.to_pylist(), *left_out) == without(st.events(source).read_all().to_pylist(), *left_out)
 
 
 @pytest.mark.parametrize("name", ["s.cath-bundle.tar.zst", "s.jsonl", "s", "session.zip"])

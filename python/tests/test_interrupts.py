@@ -13,6 +13,7 @@ import pytest
 import session_tape as st
 import session_tape._delta
 import session_tape._parquet  # noqa: F401
+from foreign import dialogue
 from interruption import Interrupted, interrupted
 from lake import is_consistent, version
 from recordings import talk
@@ -63,6 +64,16 @@ def test_a_signal_interrupts_unpacking_a_bundle(packed, tmp_path):
 def test_a_signal_interrupts_reading_a_bundle(packed):
     with interrupted():
         st.table(packed, "sessions").read_all()
+
+
+def test_a_signal_interrupts_the_conversion_of_a_session_of_another_program(tmp_path):
+    records = dialogue(1000)
+    (tmp_path / "s.jsonl").write_bytes(records * 60)
+    with interrupted():
+        st.table(tmp_path / "s.jsonl", "sessions").read_all()
+    with interrupted():
+        st.to_delta([tmp_path / "s.jsonl"], tmp_path / "lake")
+    assert version(tmp_path / "lake", "sources") < 1
 
 
 def test_a_signal_interrupts_reading_a_run(run):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import session_tape as st
+from foreign import claude, jsonl, tool_use
 from recordings import answer, call, lines, session, start, text
 from test_bundles import pytestmark as needs_addon, recorded
 
@@ -86,6 +87,27 @@ def test_memory_of_an_export_of_a_large_session_is_bounded(records, threads, wor
 def test_memory_of_reading_a_large_session_is_bounded(short, table):
     assert most_mib(ROWS.format(table), short, threads=4) < MOST_MIB
     assert most_mib(SLOWLY.format(table), short, threads=4) < MOST_MIB, "with a reader that is slow"
+
+
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory):
+    """A session of another program of 100 MiB."""
+    folder = tmp_path_factory.mktemp("converted")
+    path, words = folder / "s.jsonl", "some words and more of them " * 40
+    with path.open("wb") as file:
+        at = 0
+        while file.tell() < 100 << 20:
+            one = (claude("user", f"n{at}", f"n{at - 1}", words), claude("assistant", f"n{at}", f"n{at - 1}", [tool_use(f"c{at}"), {"type": "text", "text": words}]))
+            file.write(jsonl(one[at % 2]))
+            at += 1
+    return path
+
+
+@pytest.mark.parametrize(("work", "threads"), [(EXPORT, 4), (EXPORT, 64), (FILES, 64)])
+def test_memory_of_an_export_of_a_session_of_another_program_is_bounded(work, threads, converted, own, tmp_path):
+    most = most_mib(work, converted, tmp_path / "lake", threads=threads)
+    print(f"{most:.0f} MiB, of which libraries take {own[work]:.0f}")
+    assert most < own[work] + MOST_MIB
 
 
 @pytest.mark.parametrize("work", [EXPORT, FILES])

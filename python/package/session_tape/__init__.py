@@ -1,7 +1,7 @@
 """Recordings of AI command-line tools as Arrow, Delta Lake and Parquet tables.
 
-Turns the sessions and runs that session-tape has recorded into rows for DuckDB, Polars, Spark, Ray, and everything else that reads Arrow, Delta Lake or
-Parquet.
+Turns the sessions and runs that session-tape has recorded, and the sessions of other agents, into rows for DuckDB, Polars, Spark, Ray, and everything else
+that reads Arrow, Delta Lake or Parquet.
 
 >>> import session_tape as st
 >>> reader = st.events("sessions/")                       # doctest: +SKIP
@@ -106,7 +106,7 @@ def schema(table: str, *, include_payload: bool = False) -> pa.Schema:
     The readers that `events` and `table` return have the same columns but `date`, some of them as dictionaries, hashes of fixed length or durations.
 
     >>> schema("events").names[:3]
-    ['source', 'session_id', 'project_hash']
+    ['source', 'source_format', 'session_id']
     >>> schema("sessions").field("date").type
     DataType(date32[day])
     """
@@ -137,7 +137,7 @@ def events(
     """The rows of `events`, or with `kind="runs"` those of `run_events`, batch by batch.
 
     Nothing is read before a batch is requested. `paths` are files, directories, globs, `(name, bytes)` pairs and open binary files, or an iterable of
-    these. Errors of a file are in its rows: see the column `status`, and the column `error` of `sessions`.
+    these. `PATH#CONVERSATION` is one of several conversations in a session of another program. Errors of a file are in its rows: see the column `status`, and the column `error` of `sessions`.
 
     >>> line = b'{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}'
     >>> events([("a.jsonl", line)]).read_all()["session_id"].to_pylist()

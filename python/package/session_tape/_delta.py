@@ -113,7 +113,7 @@ class Lake:
 
     def replace(self, table: DeltaTable, predicate: str, reader: pa.RecordBatchReader) -> None:
         """Replaces rows in one commit, which fails if another one has added such rows since the table was opened."""
-        # Only `payload` may be missing, here or there.
+        # Only `payload` may be missing, here or there, and there what an earlier version has not written.
         is_same = {field.name for field in table.schema().fields} == set(reader.schema.names)
         self._deltalake.write_deltalake(
             table,

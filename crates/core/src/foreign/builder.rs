@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 use super::Stop;
 use super::blocks::{Block, BlockKind, ToolResult, Usage, cut, first_line};
 use super::history::{History, Node, ROOT, Speaker, Text, Unplaced};
+use super::origin::{Origin, OriginLog, Origins};
 use super::receipt::{Entry, Fate, Reason, Summary};
 use super::records::Place;
 use super::spool::Spool;
@@ -237,6 +238,8 @@ pub(super) struct Built {
     pub native: Spool,
     /// The entries of the receipt, if one was wanted.
     pub receipt: Option<Receipt>,
+    /// Where the events come from, if that was wanted.
+    pub origins: Option<Origins>,
     pub summary: Summary,
     pub last_seq: u64,
     /// The time of the last record that states one.
@@ -301,6 +304,7 @@ pub(super) struct Builder {
     /// Records whose events are those of the current one.
     joined: Vec<RecordNumber>,
     receipt: Option<Receipt>,
+    origins: Option<OriginLog>,
     further: HashMap<Node, Vec<u64>>,
     summary: Summary,
     warnings: u64,
@@ -320,8 +324,8 @@ pub(super) struct Shape {
 }
 
 impl Builder {
-    /// A builder. With `has_receipt`, the entries of the receipt are collected.
-    pub(super) fn new(format: &'static str, shape: Shape, has_receipt: bool) -> Self {
+    /// A builder. With `has_receipt`, the entries of the receipt are collected; with `has_origins`, where events come from.
+    pub(super) fn new(format: &'static str, shape: Shape, has_receipt: bool, has_origins: bool) -> Self {
         Builder {
             format,
             native: Spool::default(),
@@ -340,6 +344,7 @@ impl Builder {
             current: None,
             joined: Vec::new(),
             receipt: has_receipt.then(|| Receipt { spool: Spool::default(), further: HashMap::new(), at: 0 }),
+            origins: has_origins.then(OriginLog::default),
             further: HashMap::new(),
             summary: Summary { format, ..Summary::default() },
             warnings: 0,
@@ -397,9 +402,12 @@ impl Builder {
 
     /// States that the record only sets a field of the `session_start`.
     pub(super) fn sets_start(&mut self) {
-        if let Some(pending) = self.current_mut() {
-            pending.entry.seqs.push(1);
-            pending.fate = Some(Fate::Mapped);
+        let Some(pending) = self.current_mut() else { return };
+        pending.entry.seqs.push(1);
+        pending.fate = Some(Fate::Mapped);
+        let record = Origin::from(&pending.entry);
+        if let Some(origins) = &mut self.origins {
+            origins.sets_start(record);
         }
     }
 
@@ -477,7 +485,11 @@ impl Builder {
     /// Begins with the next record.
     pub(super) fn begin_record(&mut self, place: Place, hash: Hash) {
         self.current = Some(self.first_pending + self.pending.len() as u64);
-        self.pending.push_back(Pending { entry: Entry::new(place, hash), waiting: 1, nodes: (ROOT, 0), fate: None });
+        let entry = Entry::new(place, hash);
+        if let Some(origins) = &mut self.origins {
+            origins.begin_record(Origin::from(&entry));
+        }
+        self.pending.push_back(Pending { entry, waiting: 1, nodes: (ROOT, 0), fate: None });
     }
 
     /// States the time of the record. One that does not parse changes nothing.
@@ -701,12 +713,28 @@ impl Builder {
         let appended = self.native.append(&self.line);
         self.check(appended);
         let seq = self.seq;
+        self.note_origin(&event.records, event.node);
         for number in event.records {
             if let Some(pending) = self.pending_mut(number) {
                 pending.entry.seqs.push(seq);
             }
             self.settle(number);
         }
+    }
+
+    /// Notes the first record of the event that is being written. One that repeats an item has those of the item.
+    fn note_origin(&mut self, records: &[RecordNumber], node: Option<Node>) {
+        let Some(origins) = self.origins.as_mut().filter(|_| self.seq > 1) else { return };
+        let first = records.iter().min().and_then(|number| pending_at(&mut self.pending, self.first_pending, *number));
+        let origin = match (first, node) {
+            (None, Some(node)) => origins.of_copy(self.history.original(node)),
+            (first, _) => Ok(first.map(|pending| Origin::from(&pending.entry))),
+        };
+        let added = origin.and_then(|origin| origins.add(origin));
+        if let Some(node) = node {
+            origins.wrote(node, self.seq);
+        }
+        self.check(added);
     }
 
     // Items.
@@ -1026,6 +1054,9 @@ impl Builder {
         let offset = self.native.size() - behind as u64;
         debug_assert!(offset > before);
         self.history.written(node, Text { offset, length: item.len() });
+        if let Some(origins) = &mut self.origins {
+            origins.wrote(node, self.seq);
+        }
         self.history.truncate(0);
         self.history.place(node);
         if let Some(number) = deferred {
@@ -1151,10 +1182,11 @@ impl Builder {
         }
         (self.summary.source_bytes, self.summary.source_sha256) = source;
         let receipt = self.receipt.map(|receipt| Receipt { further: self.further, ..receipt });
+        let origins = self.origins.map(OriginLog::finish).transpose()?;
         let title = self.first_text.filter(|_| !self.has_title);
         let items = u64::from(self.history.next_node()) - 1;
         let (last_seq, end_time) = (self.seq, self.ts);
-        Ok(Built { native: self.native, receipt, summary: self.summary, last_seq, end_time, items, title })
+        Ok(Built { native: self.native, receipt, origins, summary: self.summary, last_seq, end_time, items, title })
     }
 }
 

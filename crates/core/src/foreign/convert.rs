@@ -6,6 +6,7 @@ use std::path::Path;
 use super::Stop;
 use super::builder::{Builder, Built, Receipt, Start};
 use super::format::{ForeignFormat, Format, Lane, Opening, Record, with_format};
+use super::origin::Origins;
 use super::receipt::{Entry, Reason, Summary};
 use super::records::{Content, Found, HEAD_BYTES, Head, Layout, Records, read_beginning};
 use super::time::{UNKNOWN, time_of};
@@ -32,6 +33,8 @@ pub struct ConvertOptions {
     pub conversation: Option<String>,
     /// Whether the entries of the receipt are collected.
     pub receipt: bool,
+    /// Whether to find out from which record each event comes.
+    pub origins: bool,
     /// Whether only the `session_start` is wanted, for which the records are not read.
     pub start_only: bool,
     /// What the `session_start` says instead of what the source does.
@@ -62,6 +65,10 @@ pub struct Conversion {
     pub items: u64,
     /// A title from the first text of a person, if the source has none.
     pub title: Option<String>,
+    /// Where the events come from, if that was wanted.
+    pub origins: Option<Origins>,
+    /// Whether its last line is not JSON, as a crash leaves it.
+    pub is_torn: bool,
     receipt: Option<Receipt>,
 }
 
@@ -214,7 +221,7 @@ fn convert_as<F: Format>(
         None => return Ok(None),
     };
     let layout = F::layout(&head);
-    let mut records = Records::new(&known.source, layout, options.receipt);
+    let mut records = Records::new(&known.source, layout, options.receipt || options.origins);
     if !records.prepare()? {
         return Ok(None);
     }
@@ -222,20 +229,33 @@ fn convert_as<F: Format>(
         F::open(&Opening { head: &head, source: &known.source, document: records.document_head(), lane })?;
     let start = overridden(start, options);
     let session_id = options.session_id.clone().unwrap_or_else(|| valid_id(&start.session_id));
-    let mut builder = Builder::new(F::NAME, F::SHAPE, options.receipt);
+    let mut builder = Builder::new(F::NAME, F::SHAPE, options.receipt, options.origins);
     builder.start(&start, &session_id);
-    let size = known.source.size();
+    let (size, mut is_torn) = (known.source.size(), false);
     if !options.start_only {
-        pass_records(&mut records, &mut format, layout, &mut builder, &mut |bytes| progress(bytes, size))?;
+        is_torn = pass_records(&mut records, &mut format, layout, &mut builder, &mut |bytes| progress(bytes, size))?;
         format.end(&known.source, &mut builder)?;
     }
-    let Built { native, receipt, summary, last_seq, end_time, items, title } =
+    let Built { native, receipt, origins, summary, last_seq, end_time, items, title } =
         builder.finish((known.source.size(), records.source_hash()))?;
     let native = native.into_source()?;
     let start_time = start.start_time.as_deref().unwrap_or(UNKNOWN).to_owned();
     let format = known.format;
     let end_time = String::from(end_time);
-    Ok(Some(Conversion { native, summary, format, session_id, start_time, last_seq, end_time, items, title, receipt }))
+    Ok(Some(Conversion {
+        native,
+        summary,
+        format,
+        session_id,
+        start_time,
+        last_seq,
+        end_time,
+        items,
+        title,
+        origins,
+        is_torn,
+        receipt,
+    }))
 }
 
 fn overridden(start: Start, options: &ConvertOptions) -> Start {
@@ -249,14 +269,15 @@ fn overridden(start: Start, options: &ConvertOptions) -> Start {
 /// Number of records after which cancellation is checked.
 const RECORDS_BETWEEN_CHECKS: u64 = 64;
 
+/// Passes all records to the format. Returns whether the last one is torn.
 fn pass_records<F: Format>(
     records: &mut Records<'_>,
     format: &mut F,
     layout: Layout,
     out: &mut Builder,
     progress: &mut dyn FnMut(u64),
-) -> Result<(), Stop> {
-    let (cancellation, mut count) = (Cancellation::current(), 0);
+) -> Result<bool, Stop> {
+    let (cancellation, mut count, mut is_torn) = (Cancellation::current(), 0, false);
     while let Some(Found { place, hash, content }) = records.next()? {
         if count % RECORDS_BETWEEN_CHECKS == 0 {
             progress(place.offset);
@@ -266,6 +287,7 @@ fn pass_records<F: Format>(
         out.begin_record(place, hash);
         match content {
             Content::Unparseable { is_last } => {
+                is_torn = is_last;
                 if !is_last {
                     out.warn(format!("Line {}: failed to parse JSON", place.line));
                 }
@@ -282,7 +304,7 @@ fn pass_records<F: Format>(
         }
         out.end_record()?;
     }
-    Ok(())
+    Ok(is_torn)
 }
 
 /// The conversation that is read; `None` if the source turns out not to have the format.

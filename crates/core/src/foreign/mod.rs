@@ -16,6 +16,7 @@ mod gemini;
 mod history;
 mod open;
 mod opencode;
+mod origin;
 mod parts;
 mod pi;
 mod qwen;
@@ -30,6 +31,7 @@ pub use convert::{
 };
 pub use format::ForeignFormat;
 pub use open::{ConvertedFile, Foreign, Opened, convert_to_file, list_at, open_converted, open_source, split};
+pub use origin::{Origin, Origins};
 pub use receipt::{Entry, Fate, Reason, Summary};
 
 use crate::disk::OsError;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Stop;
 use super::convert::{Conversation, Conversion, ConvertOptions, Converted, convert, list_conversations};
 use super::format::ForeignFormat;
+use crate::archived::resolve;
 use crate::disk::{OWNER_ONLY, OsError, TemporaryDirectory, files};
 use crate::lines::{LineSource, ReadError};
 
@@ -67,10 +68,11 @@ pub fn open_converted(
     }
 }
 
-/// The file and the conversation of a path with the form `PATH#CONVERSATION`, if that file exists.
+/// The file and the conversation of a path with the form `PATH#CONVERSATION`, if that file exists, or its archive does.
 pub fn split(path: &Path) -> Option<(PathBuf, String)> {
     let (file, conversation) = path.to_str()?.rsplit_once('#')?;
-    (!conversation.is_empty() && files::is_file(Path::new(file))).then(|| (file.into(), conversation.to_owned()))
+    let is_there = !conversation.is_empty() && files::is_file(&resolve(Path::new(file)));
+    is_there.then(|| (file.into(), conversation.to_owned()))
 }
 
 /// The conversations of the foreign session at `path`. `None` if it is not one.

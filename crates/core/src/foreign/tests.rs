@@ -20,7 +20,7 @@ fn bytes_of(source: &LineSource) -> Vec<u8> {
 }
 
 pub(super) fn with_receipt() -> ConvertOptions {
-    ConvertOptions { receipt: true, ..ConvertOptions::default() }
+    ConvertOptions { receipt: true, origins: true, ..ConvertOptions::default() }
 }
 
 pub(super) fn convert_bytes(bytes: &[u8], options: &ConvertOptions) -> Option<(Conversion, Vec<Entry>, Vec<Value>)> {
@@ -209,6 +209,28 @@ pub(super) fn check_receipt(bytes: &[u8], conversion: &Conversion, entries: &[En
         carried.extend(&entry.seqs);
     }
     assert!(carried.iter().all(|seq: &&u64| **seq >= 1 && **seq <= events.len() as u64));
+    check_origins(conversion, entries, events.len());
+}
+
+/// Asserts that each event comes from the first record that carries it, and that origins are the same wherever reading begins.
+fn check_origins(conversion: &Conversion, entries: &[Entry], events: usize) {
+    let origins = conversion.origins.as_ref().unwrap();
+    let mut all = vec![Origin::default(); events];
+    origins.read(1, &mut all).unwrap();
+    for (index, origin) in all.iter().enumerate() {
+        let seq = index as u64 + 1;
+        let mut one = [Origin::default(); 2];
+        origins.read(seq, &mut one).unwrap();
+        assert_eq!(one, [*origin, all.get(index + 1).copied().unwrap_or_default()]);
+        let carrying: Vec<_> = entries.iter().filter(|entry| entry.seqs.contains(&seq)).map(Origin::from).collect();
+        let original = Origin { is_copy: false, ..*origin };
+        match carrying.first() {
+            // An item that is written again may be counted to records around it, too.
+            Some(_) if origin.is_copy => assert!(carrying.contains(&original), "event {seq}"),
+            Some(first) => assert_eq!(origin, first, "event {seq}"),
+            None => assert!(entries.iter().any(|entry| Origin::from(entry) == *origin), "event {seq}"),
+        }
+    }
 }
 
 /// Asserts that a session replays strictly without a warning.
