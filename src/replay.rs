@@ -1,6 +1,6 @@
 //! `replaySession` and `openSession`: a job that replays, and jobs that read items afterwards.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use napi::bindgen_prelude::{Function, Result, Utf16String};
@@ -14,9 +14,9 @@ use super::job::{JobEnd, NativeJob, Sender, new_job};
 use super::reading::open_bundle;
 use super::session_batches::{Items, SessionOptions, send_items, send_replay};
 use super::tape::{Layout, Pause, Replay};
-use session_tape_core::bundle::{BundleKind, ImportError, is_bundle};
+use session_tape_core::bundle::{BundleKind, ImportError, is_opened_bundle};
 use session_tape_core::foreign::Foreign;
-use session_tape_core::lines::Threads;
+use session_tape_core::lines::{OpenedPath, Threads};
 use session_tape_core::session::{FoldOptions, Message, Mode, Snapshots};
 use session_tape_core::signature::TrustedKeys;
 
@@ -145,7 +145,7 @@ fn start(
         let fold = fold_options(options.project_hash, options.through_seq, options.strict, foreign);
         let pause = (items == Items::All).then(Arc::<Pause>::default);
         let layout = || pause.clone().map(Layout::new);
-        let replay = Replay::open_laid_out(&file, fold, &snapshots, Threads::All, layout);
+        let replay = Replay::open_laid_out(file, fold, &snapshots, Threads::All, layout);
         let wanted = SessionOptions { items, audit_trail: options.audit_trail, progress: options.progress };
         let keep = |replay| keep(Held { replay, _unpacked: unpacked });
         send_replay(replay, wanted, sender, keep).unwrap_or_else(|_| JobEnd::closed())
@@ -183,13 +183,15 @@ pub fn snapshots_of(are_kept: bool, directory: Option<String>) -> Snapshots {
     }
 }
 
-type OpenedSession = (PathBuf, Option<Arc<Unpacked>>);
+type OpenedSession = (OpenedPath, Option<Arc<Unpacked>>);
 
 /// The session's file, and the bundle that contains it. An error is the message for the user.
 fn open_session(path: String, bundles: &Bundles, sender: &Sender) -> std::result::Result<OpenedSession, String> {
-    if !is_bundle(Path::new(&path)) {
-        return Ok((path.into(), None));
+    let opened = OpenedPath::at(Path::new(&path));
+    if !is_opened_bundle(&opened) {
+        return Ok((opened, None));
     }
+    drop(opened);
     let cancellation = sender.cancellation();
     let _guard = bundles.begin_reading(&[&path], cancellation);
     // Cancels the work if the environment has ended.
@@ -197,7 +199,9 @@ fn open_session(path: String, bundles: &Bundles, sender: &Sender) -> std::result
         sender.is_cancelled();
     };
     match open_bundle(&path, TrustedKeys::default(), cancellation, &mut go_on) {
-        Ok(opened) if opened.kind == BundleKind::Session => Ok((opened.log(), Some(bundles.keep(opened)))),
+        Ok(opened) if opened.kind == BundleKind::Session => {
+            Ok((OpenedPath::at(&opened.log()), Some(bundles.keep(opened))))
+        }
         Ok(_) => Err("Failed to read bundle: it is the bundle of a run, not of a session".to_owned()),
         Err(ImportError::Failed(error)) if error.system.is_some() => Err(format!("Failed to read file: {error}")),
         Err(refusal) => {

@@ -14,7 +14,7 @@ use super::replay::{NativeReplayOptions, fold_options, foreign_of};
 use super::session_batches::whole_replay;
 use super::tape::Replay;
 use session_tape_core::disk::{files, sniff};
-use session_tape_core::lines::Threads;
+use session_tape_core::lines::{OpenedPath, Threads};
 use session_tape_core::session::{FoldOptions, Snapshots};
 
 /// Maximum size of a file in bytes. Replaying a larger one takes longer than a background job costs.
@@ -45,7 +45,8 @@ impl SmallReplay {
         // A pipe must not even be opened: its writer would find a reader that disappears at once.
         files::metadata(path).ok().filter(|metadata| metadata.is_file() && metadata.size <= MOST_BYTES)?;
         whole(
-            Replay::open_laid_out(path, self.fold.clone(), &Snapshots::None, Threads::Own, || None).ok()?,
+            Replay::open_laid_out(OpenedPath::at(path), self.fold.clone(), &Snapshots::None, Threads::Own, || None)
+                .ok()?,
             self.audit_trail,
         )
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use session_tape_core::foreign::Origins;
-use session_tape_core::{FileHash, FinalHistory, LineSource, ReadError, equal_segments};
+use session_tape_core::{FinalHistory, LineSource, ReadError, equal_segments};
 
 use crate::columns::{BATCH_BYTES, BATCH_ROWS};
 use crate::failure::Failure;
@@ -15,6 +15,7 @@ use crate::interrupt::Progress;
 use crate::on_disk::{IN_MEMORY, OnDisk, Refused};
 use crate::open_session::{FromOther, OpenSession};
 use crate::options::Options;
+use crate::rows::FileHash;
 use crate::run_tables::RunTables;
 use crate::schema::Table;
 use crate::session_scan::{LineColumns, ScannedPart, Scanner, SessionText};

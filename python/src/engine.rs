@@ -4,9 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use session_tape_core::{
-    Cancellation, FinalHistory, InOrder, LineSource, Pipeline, ReadError, Recording, Worker, spare_cores,
-};
+use session_tape_core::{Cancellation, FinalHistory, InOrder, Pipeline, ReadError, Recording, Worker, spare_cores};
 
 use crate::allocator;
 use crate::convert::{Converted, Converter, PART_BYTES, Parts, SessionFile, Tables, parts_of, scan_part};

@@ -1,11 +1,12 @@
 //! Opens sessions: native ones as they are, also in bundles, and those of other programs converted.
 
 use session_tape_core::foreign::{Conversion, ConvertOptions, Converted, Origins, Stop, Summary, convert};
-use session_tape_core::{Cancellation, FileHash, LineSource, Recording};
+use session_tape_core::{Cancellation, LineSource, Recording};
 
 use crate::file_facts::FileFacts;
 use crate::input::{Input, is_archive, log_of, read_failed};
 use crate::on_disk::{IN_MEMORY, OnDisk, Refused};
+use crate::rows::FileHash;
 use crate::schema::COUNTED_STATUSES;
 
 /// The format of sessions that are read as they are.

@@ -15,8 +15,6 @@ mod stream;
 mod tests;
 
 pub use align::Compared;
-#[cfg(test)]
-pub(crate) use align::diverging_records;
 pub use ancestry::trace_ancestors;
 pub use compare::{Diff, DiffOptions, diff};
 pub use document::{print, print_chain};

@@ -3,6 +3,7 @@
 mod abridged;
 mod digest;
 mod lines;
+mod opened_path;
 mod reader;
 mod segments;
 mod source;
@@ -11,6 +12,7 @@ mod writer;
 pub use abridged::{Abridged, Needed, SCALAR};
 pub use digest::{Block, Digest, begins_with, digest};
 pub use lines::Lines;
+pub use opened_path::OpenedPath;
 pub use reader::{Chunk, LineReader, Passed, cannot_be_json};
 pub use segments::{SEGMENT_BYTES, Segments, Threads, equal_segments};
 pub use source::{LineSource, MAX_LINE_BYTES, ReadError, SourceReader};

@@ -8,8 +8,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::archived::{Archive, Content as Archived, FramedFile, Packed, Unpacked, open_either, open_packed};
-use crate::disk::{File, FileKind, Links, Metadata, OsError, expect_regular, stream};
+use super::opened_path::OpenedPath;
+use crate::archived::{Archive, Content as Archived, FramedFile, Packed, Unpacked, open_packed};
+use crate::disk::{File, FileKind, Metadata, OsError, expect_regular, stream};
 use crate::task::Cancellation;
 
 /// The longest line that is read, in bytes: V8's longest string. A longer line could not become a JavaScript
@@ -84,18 +85,18 @@ enum Pipes {
 impl LineSource {
     /// Opens the file at `path` for reading, or the archive next to it if only that exists. `/dev/null` counts as an empty file.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        Self::open_as(path, Pipes::Refused, KEPT_BYTES)
+        Self::of(OpenedPath::at(path), Pipes::Refused, KEPT_BYTES)
     }
 
     /// Like [`open`](Self::open), but reads nothing yet of a file whose size is known. For callers that need only its beginning.
     pub fn open_unread(path: &Path) -> Result<Self, ReadError> {
-        Self::open_as(path, Pipes::Refused, 1)
+        Self::of(OpenedPath::at(path), Pipes::Refused, 1)
     }
 
     /// Like [`open_unread`](Self::open_unread), for callers that need only the first `length` bytes of the content: an archive without a seek table is
     /// not unpacked beyond them, and seems to end there.
     pub fn open_beginning(path: &Path, length: usize) -> Result<Self, ReadError> {
-        Self::open_packed_as(path, Pipes::Refused, 1)?
+        Self::packed_of(OpenedPath::at(path), Pipes::Refused, 1)?
             .unarchived(path, |archive| match archive.has_frames() {
                 true => archive.open(),
                 false => Ok(Archived::Unpacked(Unpacked::Memory(archive.beginning(length)?), false)),
@@ -106,7 +107,12 @@ impl LineSource {
     /// Like [`open`](Self::open), but a pipe that has a writer is read to its end and kept. That is possible only once, since the pipe is
     /// empty afterwards.
     pub fn open_or_drain(path: &Path) -> Result<Self, ReadError> {
-        Self::open_as(path, Pipes::Read, KEPT_BYTES)
+        Self::of_or_drain(OpenedPath::at(path))
+    }
+
+    /// Like [`open_or_drain`](Self::open_or_drain), of a path that is open already.
+    pub fn of_or_drain(opened: OpenedPath) -> Result<Self, ReadError> {
+        Self::of(opened, Pipes::Read, KEPT_BYTES)
     }
 
     /// The same file, without what is appended to it after it was opened: its last line ends where it ended then.
@@ -132,15 +138,20 @@ impl LineSource {
         LineSource { content, archive, archived_bytes, is_torn, size, end: u64::MAX, metadata, opened }
     }
 
-    /// Opens a file. A regular file is read whole if it is smaller than `kept_bytes`.
-    fn open_as(path: &Path, pipes: Pipes, kept_bytes: u64) -> Result<Self, ReadError> {
-        Self::open_packed_as(path, pipes, kept_bytes)?.unarchived(path, Archive::open).map_err(ReadError::System)
+    /// Presents what was opened. A regular file is read whole if it is smaller than `kept_bytes`.
+    fn of(opened: OpenedPath, pipes: Pipes, kept_bytes: u64) -> Result<Self, ReadError> {
+        let path = opened.path.clone();
+        Self::packed_of(opened, pipes, kept_bytes)?.unarchived(&path, Archive::open).map_err(ReadError::System)
     }
 
-    /// Opens a file as it is, even if it is an archive.
-    fn open_packed_as(path: &Path, pipes: Pipes, kept_bytes: u64) -> Result<Self, ReadError> {
-        let (file, metadata, archive) = open_either(path, Links::Followed).map_err(ReadError::System)?;
-        let (opened, cancellation) = (SystemTime::now(), Cancellation::current());
+    /// Like [`of`](Self::of), but an archive is presented as it is.
+    fn packed_of(
+        OpenedPath { path, found, archive, opened }: OpenedPath,
+        pipes: Pipes,
+        kept_bytes: u64,
+    ) -> Result<Self, ReadError> {
+        let (file, metadata) = found.map_err(ReadError::System)?;
+        let (path, cancellation) = (path.as_path(), Cancellation::current());
         let (content, size) = if metadata.is_file() {
             read_or_keep_open(file, &metadata, kept_bytes, &cancellation)?
         } else if stream::is_pipe(&metadata) && pipes == Pipes::Read {

@@ -15,7 +15,8 @@ use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, MANIFEST, METADATA, Manifest, REDACTIONS, RedactionList, SIGNATURE, metadata,
     signed,
 };
-use crate::disk::{InputFile, StagedDirectory, TemporaryDirectory, exists, is_directory, sniff};
+use crate::disk::{FileKind, InputFile, StagedDirectory, TemporaryDirectory, exists, is_directory, sniff};
+use crate::lines::OpenedPath;
 use crate::run::{RunDirectory, read_text};
 use crate::signature::TrustedKeys;
 use crate::task::Task;
@@ -100,7 +101,19 @@ pub fn is_bundle(path: &Path) -> bool {
 /// Whether `path` must be opened as the archive of a bundle, which that of a session is not. The first bytes of a file decide. If they are neither those of an archive nor of a
 /// recording, or can't be read, the name decides, so that the error fits what the caller meant.
 pub fn is_archive(path: &Path) -> bool {
-    match sniff::beginning_of(path) {
+    is_archive_with(path, sniff::beginning_of(path))
+}
+
+/// Like [`is_bundle`], of a path that is open already. Looks it up again only if nothing could be opened, which may be a directory.
+pub fn is_opened_bundle(opened: &OpenedPath) -> bool {
+    let path = opened.path();
+    let Some(metadata) = opened.metadata() else { return is_bundle(path) };
+    let is_directory = metadata.kind == FileKind::Directory;
+    (is_directory && exists(&path.join(MANIFEST))) || is_archive_with(path, opened.beginning())
+}
+
+fn is_archive_with(path: &Path, beginning: Option<Vec<u8>>) -> bool {
+    match beginning {
         Some(beginning) if sniff::is_archive(&beginning) => !is_archived(path) && !is_compressed_text(path),
         Some(beginning) if sniff::may_be_recording(&beginning) => false,
         _ => crate::bundle::export::is_archive(path),

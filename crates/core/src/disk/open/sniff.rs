@@ -1,8 +1,9 @@
 //! Detects what a file contains from its first bytes. Its name says nothing, since files get renamed.
 
-use std::io::Read;
+use std::io::{Read, SeekFrom};
 use std::path::Path;
 
+use super::file::File;
 use super::input_file::InputFile;
 use crate::disk::open::files;
 
@@ -37,9 +38,21 @@ pub fn beginning_of(path: &Path) -> Option<Vec<u8>> {
     Some(beginning[..count].to_vec())
 }
 
+/// The first bytes of an open regular file, whose position stays where it is. `None` if the file can't be read.
+pub fn beginning_of_file(file: &File) -> Option<Vec<u8>> {
+    let mut beginning = [0; BEGINNING_BYTES];
+    // On Windows, reading at an offset moves the position.
+    let position = file.seek(SeekFrom::Current(0)).ok()?;
+    let count = file.read_at(&mut beginning, 0).ok()?;
+    file.seek(SeekFrom::Start(position)).ok()?;
+    Some(beginning[..count].to_vec())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::Links;
+    use crate::disk::open::input_file;
     use std::fs;
 
     #[test]
@@ -58,6 +71,9 @@ mod tests {
         ] {
             fs::write(&path, bytes).unwrap();
             let beginning = beginning_of(&path).unwrap();
+            let open = input_file::open(&path, Links::Followed).unwrap().0;
+            assert_eq!(beginning_of_file(&open).as_ref(), Some(&beginning));
+            assert_eq!(open.seek(SeekFrom::Current(0)).unwrap(), 0, "reads from where it was");
             assert_eq!((is_archive(&beginning), may_be_recording(&beginning)), (archive, recording), "{bytes:?}");
         }
         assert_eq!(beginning_of(root.path()), None);

@@ -1,5 +1,6 @@
 //! Replays a session file: folds its lines, and turns their effect into a result.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use super::item_layout::{ItemLayout, LaidOutItems};
 use super::scan::{Scanned, Scanner};
 use super::snapshot::{Snapshot, SnapshotFile, Snapshots};
 use crate::foreign::{Opened, Stop, open_source};
-use crate::lines::{Block, LineSource, ReadError, Segments, Threads, equal_segments};
+use crate::lines::{Block, LineSource, OpenedPath, ReadError, Segments, Threads, equal_segments};
 use crate::session::fold::{
     Checkpoint, Checkpoints, Editor, Effect, FoldOptions, HistoryEffect, ItemRef, Metadata, NewMarker, NoItems,
     SessionEventRef, Start,
@@ -139,28 +140,31 @@ impl Replay {
         snapshots: &Snapshots,
         threads: Threads,
     ) -> Result<Self, ReplayError> {
-        Self::open_laid_out(path, options, snapshots, threads, || None)
+        Self::open_laid_out(OpenedPath::at(path), options, snapshots, threads, || None)
     }
 }
 
 impl<L: ItemLayout> Replay<L> {
-    /// Like [`open_with`](Replay::open_with), and items are [laid out](Self::laid_out) while they are scanned. `layout` is called for each thread
-    /// that scans. If it returns `None`, nothing is laid out.
+    /// Like [`open_with`](Replay::open_with), of a path that is open already, and items are [laid out](Self::laid_out) while they are scanned.
+    /// `layout` is called for each thread that scans. If it returns `None`, nothing is laid out.
     pub fn open_laid_out(
-        path: &Path,
+        opened: OpenedPath,
         options: FoldOptions,
         snapshots: &Snapshots,
         threads: Threads,
         layout: impl Fn() -> Option<L>,
     ) -> Result<Self, ReplayError> {
-        let (source, conversion_warnings) = match open_source(path, &options.foreign, LineSource::open_or_drain)? {
+        let (path, opened) = (opened.path().to_path_buf(), Cell::new(Some(opened)));
+        // What is opened first is the path itself.
+        let open = |at: &Path| LineSource::of_or_drain(opened.take().unwrap_or_else(|| OpenedPath::at(at)));
+        let (source, conversion_warnings) = match open_source(&path, &options.foreign, open)? {
             Opened::Native(source) => (source, None),
             Opened::Foreign(conversion) => (conversion.native, Some(conversion.summary.warnings)),
         };
         let source = Arc::new(source);
         let mut effect = Effect::default();
         let has_snapshot = options.through_seq.is_none() && conversion_warnings.is_none();
-        let place = if has_snapshot { snapshots.place_of(source.path_at(path)) } else { None };
+        let place = if has_snapshot { snapshots.place_of(source.path_at(&path)) } else { None };
         let builder = place.map(|place| {
             let mut builder = SnapshotBuilder { place, blocks: Vec::new(), effect: None, is_current: false };
             if let Some(loaded) = snapshot::load(&builder.place, &source, &options, threads) {

@@ -70,3 +70,37 @@ fn session_bundle_is_refused_where_a_run_is_needed() {
     exported(small_run().directory.root(), &run);
     assert!(opened(&run).unwrap().expect_run().is_ok());
 }
+
+#[test]
+fn an_open_path_is_a_bundle_if_it_is_one_by_its_name() {
+    let root = tempfile::tempdir().unwrap();
+    let place = |name: &str| root.path().join(name);
+    let session = session(root.path());
+    exported(&session, &place("bundle"));
+    exported(&session, &place("bundle.tar.zst"));
+    fs::copy(place("bundle.tar.zst"), place("archive.jsonl")).unwrap();
+    fs::copy(&session, place("session.tar.zst")).unwrap();
+    fs::write(place("text.tar.zst"), "neither").unwrap();
+    let text = fs::read(&session).unwrap();
+    fs::write(place("kept.jsonl.zst"), zstd::encode_all(&text[..], 3).unwrap()).unwrap();
+    fs::create_dir(place("directory")).unwrap();
+    fs::create_dir(place("directory.tar.zst")).unwrap();
+    let expected = [
+        ("bundle", true),
+        ("bundle.tar.zst", true),
+        ("archive.jsonl", true),
+        ("session.tar.zst", false),
+        ("text.tar.zst", true),
+        ("kept.jsonl.zst", false),
+        ("kept.jsonl", false),
+        ("directory", false),
+        ("directory.tar.zst", true),
+        ("none.tar.zst", true),
+        ("none.jsonl", false),
+        ("session-1.jsonl", false),
+    ];
+    for (name, is_one) in expected {
+        let path = place(name);
+        assert_eq!((is_bundle(&path), is_opened_bundle(&OpenedPath::at(&path))), (is_one, is_one), "{name}");
+    }
+}
