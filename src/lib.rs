@@ -44,3 +44,4 @@ mod small_replay;
 mod text;
 mod workflow;
 mod writing;
+mod writing_job;
