@@ -2,8 +2,8 @@
 
 import { withFields } from './builtins.js'
 
-/** The default for options. It has no prototype, so that nothing is inherited from a polluted one. */
-export const NO_OPTIONS: Readonly<{}> = Object.freeze({ __proto__: null })
+/** The default for options. */
+export const NO_OPTIONS: Readonly<{}> = Object.freeze({})
 
 function shown(value: unknown): string {
   if (typeof value === 'function') return 'a function'

@@ -4,12 +4,12 @@
 // The global timers may be absent or those of a browser, as in jsdom.
 import timers = require('node:timers')
 
-/** An object without a prototype, so that nothing is inherited from a polluted one: `{ __proto__: null, … }`. */
-export type Bare<T> = T & { __proto__: null }
-
 export const { defineProperty: define, hasOwn } = Object
-const { keys, setPrototypeOf } = Object
-export const { parse, stringify } = JSON
+const { keys } = Object
+export const { stringify } = JSON
+
+/** `T` is not checked. */
+export const parse = JSON.parse as <T = any>(text: string) => T
 
 /** Whether a timer function is a fake, which would never run its callback by itself. Fake timers have this property. */
 function isFaked(timer: object): boolean {
@@ -20,22 +20,6 @@ function isFaked(timer: object): boolean {
 const { uptime } = process
 export function elapsed(): number {
   return uptime() * 1000
-}
-
-/**
- * Parses the JSON text of an object and removes its prototype, so that missing members are `undefined` even if `Object.prototype` is
- * polluted. Throws if the text is not that of an object.
- *
- * @typeParam T - The addon's object. Not checked.
- */
-export function parseRecord<T extends object>(text: string): T {
-  return record<T>(parse(text))
-}
-
-/** Removes the prototype of a parsed object, as `parseRecord` does. Nested objects keep theirs. */
-export function record<T extends object>(parsed: unknown): T {
-  if (typeof parsed !== 'object' || parsed === null) throw new TypeError('The text is not that of an object')
-  return setPrototypeOf(parsed, null)
 }
 
 /** The property descriptor of an ordinary property. */

@@ -1,8 +1,12 @@
-// Which characters of a text a reader can't see. The pages of the command line mark the same (packages/cli/invisible.js).
+// Which characters of a text a reader can't see. scripts/build-library.mjs copies this file, compiled, into the command line and its pages.
 //
 // A model reads them all the same, so text can hide behind them. They are those that Unicode says to ignore if they can't be shown
 // (`Default_Ignorable_Code_Point`), control characters, line separators, lone surrogates and the marks of annotations; but not where an emoji or a
 // script needs one of them.
+
+/** Control characters, and those except tabs and line feeds. */
+const CONTROLS = '\\p{Cc}'
+const CONTROLS_IN_LINES = '\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f'
 
 const PICTURE = '\\p{Extended_Pictographic}'
 const SCRIPTS_THAT_JOIN = ['Arabic', 'Syriac', 'Mongolian', 'Nko', 'Mandaic', 'Manichaean', 'Phags_Pa', 'Adlam']
@@ -43,7 +47,13 @@ function tagsOf(tags: string[]): string[] {
   })
 }
 
-const ALWAYS = `[\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\ufff9-\\ufffb](?<![${ELSEWHERE_NEEDED}])`
+function invisiblePattern(controls: string): RegExp {
+  const always = `[${controls}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\ufff9-\\ufffb](?<![${ELSEWHERE_NEEDED}])`
+  return new RegExp([always, ...NOT_NEEDED].join('|'), 'gsu')
+}
 
 /** Every character that can't be seen. */
-export const INVISIBLE = new RegExp([ALWAYS, ...NOT_NEEDED].join('|'), 'gsu')
+export const INVISIBLE = invisiblePattern(CONTROLS)
+
+/** The same but for tabs and line feeds. */
+export const INVISIBLE_IN_LINES = invisiblePattern(CONTROLS_IN_LINES)

@@ -26,7 +26,7 @@ export function nameQuota<E>(error: E): E {
 }
 
 const set = (error: object, key: string, value: string): void => {
-  Object.defineProperty(error, key, { __proto__: null, value, writable: true, configurable: true, enumerable: key === 'code' } as PropertyDescriptor)
+  Object.defineProperty(error, key, { value, writable: true, configurable: true, enumerable: key === 'code' })
 }
 
 /** Node's errors are no instances of `Error` in another context, such as that of a test runner. */

@@ -3,7 +3,6 @@
 
 // Not the global one, which test environments replace or lack.
 import timers = require('node:timers')
-import type { Bare } from './builtins.js'
 
 const { setImmediate } = timers
 
@@ -14,7 +13,7 @@ interface Counting {
 }
 
 /** The number of the current turn. It counts turns while something is pending. */
-export const turns: Bare<{ current: number }> = { __proto__: null, current: 0 }
+export const turns: { current: number } = { current: 0 }
 const counting = new Set<Counting>()
 let isEndAwaited = false
 

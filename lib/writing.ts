@@ -3,7 +3,7 @@
 import path = require('node:path')
 import { native } from './addon.js'
 import type { NativeWriting, RecorderGroup } from './binding/native.js'
-import { type Bare, parseRecord, withFields, queueMicrotask, stringify } from './builtins.js'
+import { parse, withFields, queueMicrotask, stringify } from './builtins.js'
 import type { RecordingError, RecordingOwner, RecordingWarning } from './recording-warning.js'
 
 /** The failure that ended a writing. `kept` is how many of the queued lines are in the file. */
@@ -40,7 +40,7 @@ const registry = new FinalizationRegistry((id: number) => writings.delete(id))
 let lastId = 0
 let group: RecorderGroup | undefined
 /** Whether the process or the worker is ending. */
-export const ending: Bare<{ hasBegun: boolean }> = { __proto__: null, hasBegun: false }
+export const ending: { hasBegun: boolean } = { hasBegun: false }
 
 /** Created with the first recorder, so that a program that only replays gets no exit listener. */
 function recorderGroup(): RecorderGroup {
@@ -129,7 +129,7 @@ export class Writing<R extends Recorder> {
       this.settle()
       this.warn()
       const failure = this.#native.failure()
-      return failure === null ? null : parseRecord<WriteFailure>(failure)
+      return failure === null ? null : parse<WriteFailure>(failure)
     })
     return this.#flushing
   }
@@ -154,7 +154,7 @@ export class Writing<R extends Recorder> {
     if (!text) return
     this.#hasWarned = true
     writings.delete(this.#id)
-    this.callOnWarning(this.#describe(parseRecord<WriteFailure>(text)))
+    this.callOnWarning(this.#describe(parse<WriteFailure>(text)))
   }
 
   /** Calls `onWarning`. Its exceptions are reported as uncaught exceptions rather than to the caller of this library. */
@@ -187,7 +187,7 @@ export function thisProcess(): string {
 export function ownerOf({ owner }: { owner?: string }): RecordingOwner | undefined {
   if (owner === undefined) return undefined
   try {
-    const { pid, startTime, host } = parseRecord<Record<keyof RecordingOwner, unknown>>(owner)
+    const { pid, startTime, host } = parse<Record<keyof RecordingOwner, unknown>>(owner)
     if (typeof pid === 'number' && typeof startTime === 'string' && typeof host === 'string') return { pid, startTime, host }
   } catch {
     // The text was not written by this library.

@@ -1,7 +1,8 @@
-// Compiles the library, lib/, to dist/: JavaScript without comments, and declarations with them. `--noCheck` does not check types.
+// Compiles the library, lib/, to dist/: JavaScript without comments, and declarations with them. `--noCheck` does not check types. One module, which the
+// pages contain too, is copied into the command line.
 
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -19,6 +20,7 @@ compile('--emitDeclarationOnly', ...process.argv.slice(2));
 compile('--declaration', 'false', '--removeComments', '--noCheck');
 completeDeclarations();
 removeUnreachable();
+copyFileSync(join(DIST, 'invisible.js'), join(ROOT, 'packages/cli/invisible.js'));
 
 function compile(...options) {
   const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');

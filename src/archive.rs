@@ -1,20 +1,15 @@
 //! `archiveSession` and `restoreSession`, and the removal of sessions by `keepSessions`.
 
 use std::path::Path;
-use std::time::Duration;
 
 use napi::bindgen_prelude::{AsyncTask, Function, Result};
 use napi_derive::napi;
 
 use super::bundles::NativeBundles;
 use super::error_json::ErrorJson;
-use super::job::{Every, JobEnd, NativeJob, PoolJob, Progress, ProgressReporter, new_job};
-use session_tape_core::Task;
+use super::job::{JobEnd, NativeJob, PoolJob};
+use super::writing_job::{Reports, start_writing};
 use session_tape_core::session::{ArchiveError, Archived, archive, remove, restore};
-use session_tape_core::task;
-
-/// `onProgress` is called at most ten times a second.
-const PROGRESS: Every = Every::Interval(Duration::from_millis(100));
 
 /// Archives the session at `path`, or restores it. `owner` describes this process in the file's lock. The result has `filePath`, `bytes` and
 /// `archivedBytes`, which is `null` if there was no archive. The end of the environment waits until the work has cleaned up.
@@ -27,18 +22,10 @@ pub fn start_archive(
     progress: bool,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    let (sender, job) = new_job(on_ready)?;
-    let guard = bundles.shared().begin_writing(sender.cancellation());
-    sender.run_in_background(move |sender| {
-        let _guard = guard;
-        let mut reporter = ProgressReporter::new(sender, progress.then_some(PROGRESS));
-        let mut report = |task::Progress { bytes, total, .. }| reporter.report(Progress { bytes, total, files: None });
-        let mut task = Task { cancellation: sender.cancellation(), progress: &mut report };
+    start_writing(bundles, on_ready, Reports::bytes(progress), move |task| {
         let work = if restores { restore } else { archive };
-        let end = end_of(work(Path::new(&path), &owner, &mut task));
-        reporter.finish(end)
-    });
-    Ok(job)
+        end_of(work(Path::new(&path), &owner, task))
+    })
 }
 
 fn end_of(result: std::result::Result<Archived, ArchiveError>) -> JobEnd {

@@ -1,14 +1,14 @@
-//! `exportSession`: a job that is stopped, not cancelled, so that it leaves nothing behind when its promise rejects.
+//! `exportSession`.
 
 use std::path::{Path, PathBuf};
 
 use napi::bindgen_prelude::{Function, Result};
 use napi_derive::napi;
 
-use super::bundle::start_writing;
 use super::bundles::NativeBundles;
 use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, NativeJob};
+use super::writing_job::{Reports, start_writing};
 use session_tape_core::atif::{ExportError, Exported, export};
 use session_tape_core::bundle::{ImportError, Opened, VerifyOptions, is_bundle, open};
 use session_tape_core::task::Task;
@@ -22,7 +22,7 @@ pub fn start_atif_export(
     conversation: Option<String>,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    start_writing(bundles, on_ready, false, move |task| match session_at(&source, task) {
+    start_writing(bundles, on_ready, Reports::bytes(false), move |task| match session_at(&source, task) {
         Ok((path, _opened)) => end_of(export(&path, conversation, Path::new(&destination), task)),
         Err(refusal) => JobEnd::failed(&ErrorJson::refusal(&refusal, CANT_BE_READ)),
     })

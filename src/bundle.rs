@@ -1,8 +1,6 @@
-//! `exportBundle`, `verifyBundle` and `importBundle`: jobs that are stopped, not cancelled, so that they leave nothing behind when
-//! their promises reject.
+//! `exportBundle`, `verifyBundle` and `importBundle`.
 
 use std::path::Path;
-use std::time::Duration;
 
 use napi::bindgen_prelude::{Function, Result};
 use napi_derive::napi;
@@ -10,17 +8,14 @@ use napi_derive::napi;
 use super::bundle_json::{InfoJson, ReportJson};
 use super::bundles::NativeBundles;
 use super::error_json::ErrorJson;
-use super::job::{Every, JobEnd, NativeJob, Progress, ProgressReporter, new_job};
+use super::job::{JobEnd, NativeJob};
 use super::run_replay::trusted_keys;
+use super::writing_job::{Reports, start_writing};
 use session_tape_core::bundle::{
     BundleCode, BundleError, ExportFrom, ExportOptions, Limits, RedactOptions, RedactionRule, SignaturePolicy,
     VerifyOptions, export, import, import_for_reader, verify,
 };
 use session_tape_core::signature::SigningKey;
-use session_tape_core::task::{self, Task};
-
-/// `onProgress` is called at most ten times a second.
-const PROGRESS: Every = Every::Interval(Duration::from_millis(100));
 
 /// The options of an export.
 #[napi(object, object_to_js = false)]
@@ -144,7 +139,7 @@ pub fn start_export(
     options: NativeExportOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    start_writing(bundles, on_ready, options.progress, move |task| {
+    start_writing(bundles, on_ready, Reports::bytes_and_files(options.progress), move |task| {
         let exported =
             options.read().and_then(|options| export(Path::new(&source), Path::new(&destination), &options, task));
         match exported {
@@ -162,7 +157,7 @@ pub fn start_verification(
     options: NativeVerifyOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    start_writing(bundles, on_ready, options.progress, move |task| {
+    start_writing(bundles, on_ready, Reports::bytes_and_files(options.progress), move |task| {
         match verify(Path::new(&path), &options.read(), task) {
             Ok(report) => JobEnd::done(|json| json.value(&ReportJson::from(&report))),
             Err(error) => JobEnd::failed(&ErrorJson::from(&error)),
@@ -180,33 +175,11 @@ pub fn start_import(
     options: NativeVerifyOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    start_writing(bundles, on_ready, options.progress, move |task| {
+    start_writing(bundles, on_ready, Reports::bytes_and_files(options.progress), move |task| {
         let import = if is_to_stay { import } else { import_for_reader };
         match import(Path::new(&path), Path::new(&directory), &options.read(), task) {
             Ok(info) => JobEnd::done(|json| json.value(&InfoJson::from(&info))),
             Err(refusal) => JobEnd::failed(&ErrorJson::refusal(&refusal, "The bundle was not imported")),
         }
     })
-}
-
-/// Starts a job whose `work` writes. The end of the environment waits until the work has cleaned up.
-pub(crate) fn start_writing(
-    bundles: &NativeBundles,
-    on_ready: Function<'_, (), ()>,
-    progress: bool,
-    work: impl FnOnce(&mut Task<'_>) -> JobEnd + Send + 'static,
-) -> Result<NativeJob> {
-    let (sender, job) = new_job(on_ready)?;
-    // Registered before the work begins, so that an environment that ends before that waits too.
-    let guard = bundles.shared().begin_writing(sender.cancellation());
-    sender.run_in_background(move |sender| {
-        let _guard = guard;
-        let mut reporter = ProgressReporter::new(sender, progress.then_some(PROGRESS));
-        let mut report = |task::Progress { bytes, total, files }| {
-            reporter.report(Progress { bytes, total, files: Some(files) });
-        };
-        let end = work(&mut Task { cancellation: sender.cancellation(), progress: &mut report });
-        reporter.finish(end)
-    });
-    Ok(job)
 }

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use napi::bindgen_prelude::{Function, Result};
 use napi_derive::napi;
@@ -11,18 +10,15 @@ use parking_lot::Mutex;
 
 use super::bundles::NativeBundles;
 use super::error_json::ErrorJson;
-use super::job::{Every, JobEnd, NativeJob, Progress, ProgressReporter, new_job};
+use super::job::{JobEnd, NativeJob, new_job};
 use super::json::JsonText;
+use super::writing_job::{Reports, start_writing};
 use session_tape_core::foreign::{
     Conversation, Conversion, ConvertOptions, Detected, Entry, ForeignFormat, Opened, Stop, detect_at, list_at,
     open_converted,
 };
 use session_tape_core::lines::{LineSource, ReadError};
 use session_tape_core::session::{ImportFault, ImportOptions, import_foreign};
-use session_tape_core::task::{self, Task};
-
-/// `onProgress` is called at most ten times a second.
-const PROGRESS: Every = Every::Interval(Duration::from_millis(100));
 
 /// About the size of a page of converted records, in bytes.
 const PAGE_BYTES: usize = 256 << 10;
@@ -100,17 +96,8 @@ pub fn start_foreign_import(
     options: NativeImportOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    let (sender, job) = new_job(on_ready)?;
-    // Registered before the work begins, so that an environment that ends before that waits until nothing is left behind.
-    let guard = bundles.shared().begin_writing(sender.cancellation());
-    sender.run_in_background(move |sender| {
-        let _guard = guard;
-        let mut reporter = ProgressReporter::new(sender, options.progress.then_some(PROGRESS));
-        let mut report = |task::Progress { bytes, total, .. }| {
-            reporter.report(Progress { bytes, total, files: None });
-        };
-        let mut task = Task { cancellation: sender.cancellation(), progress: &mut report };
-        let end = match import_foreign(Path::new(&path), &options.read(), &mut task) {
+    start_writing(bundles, on_ready, Reports::bytes(options.progress), move |task| {
+        match import_foreign(Path::new(&path), &options.read(), task) {
             Ok(imported) => JobEnd::done(|json| {
                 json.open();
                 json.member("filePath", &imported.path.to_string_lossy());
@@ -122,10 +109,8 @@ pub fn start_foreign_import(
             }),
             Err(ImportFault::Read(ReadError::System(error))) if error.code == "ECANCELED" => JobEnd::cancelled(),
             Err(error) => fault(&error),
-        };
-        reporter.finish(end)
-    });
-    Ok(job)
+        }
+    })
 }
 
 impl NativeImportOptions {

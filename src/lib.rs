@@ -45,3 +45,4 @@ mod tape;
 mod text;
 mod workflow;
 mod writing;
+mod writing_job;

@@ -1,4 +1,4 @@
-//! `repairSession`: a job that is stopped, not cancelled, so that it leaves nothing behind when its promise rejects.
+//! `repairSession`.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use napi::bindgen_prelude::{Function, Result};
 use napi_derive::napi;
 use serde::Serialize;
 
-use super::bundle::start_writing;
 use super::bundles::NativeBundles;
 use super::error_json::ErrorJson;
 use super::job::{JobEnd, NativeJob};
+use super::writing_job::{Reports, start_writing};
 use session_tape_core::hash::to_hex;
 use session_tape_core::repair::{Fragment, RepairOptions, RepairReceipt, repair};
 
@@ -90,7 +90,7 @@ pub fn start_repair(
     options: NativeRepairOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    start_writing(bundles, on_ready, options.progress, move |task| {
+    start_writing(bundles, on_ready, Reports::bytes(options.progress), move |task| {
         let options = RepairOptions {
             project_hash: options.project_hash,
             session_id: options.session_id,

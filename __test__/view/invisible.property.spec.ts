@@ -8,7 +8,6 @@ import { fc, test } from '../support/property';
 const require = createRequire(import.meta.url);
 const { escaped, escapedLines, printable } = require('../../packages/cli/safe-text.js');
 const { INVISIBLE, INVISIBLE_IN_LINES } = require('../../packages/cli/invisible.js');
-const { INVISIBLE: INVISIBLE_IN_DIFFS } = require('../../dist/invisible.js');
 
 /** What stands in texts as it is, though it has characters that can't be seen alone. */
 const NEEDED = {
@@ -119,10 +118,6 @@ describe('texts of any characters', () => {
   test.prop([text])('in a page tabs and line feeds are left, and nothing else', (given) => {
     const expected = toMark(given);
     expect(given.replace(INVISIBLE_IN_LINES, '■')).toBe([...given].map((letter, index) => (expected[index] && !/[\t\n]/.test(letter) ? '■' : letter)).join(''));
-  });
-
-  test('in the text of a difference by the rule of the command line', () => {
-    expect([INVISIBLE_IN_DIFFS.source, INVISIBLE_IN_DIFFS.flags]).toEqual([INVISIBLE.source, INVISIBLE.flags]);
   });
 
   test.prop([text])('in the text of a difference', (given) => {

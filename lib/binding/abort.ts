@@ -3,8 +3,7 @@
  * signal may throw on removal, where no caller could handle the error, so that is ignored.
  */
 export function onAbort(signal: AbortSignal | undefined, stop: () => void): () => void {
-  // The options have no prototype, from which Node would read further options.
-  signal?.addEventListener('abort', stop, { __proto__: null, once: true } as object)
+  signal?.addEventListener('abort', stop, { once: true })
   return () => {
     try {
       signal?.removeEventListener('abort', stop)

@@ -1,7 +1,7 @@
 import type { Progress } from '../progress.js'
 import type { Failure } from './errors.js'
 
-/** What a job sends: the members depend on the job. It has no prototype. */
+/** What a job sends: the members depend on the job. */
 export interface Batch extends Partial<Progress>, Partial<End>, Partial<TapeBatch>, Partial<LineBatch> {
   /** Pieces of a large result (pieces.ts). */
   partial?: object

@@ -1,6 +1,6 @@
 // Runs background jobs of the addon and receives their batches (src/job.rs).
 
-import { type Bare, parseRecord, nextTurn } from '../builtins.js'
+import { parse, nextTurn } from '../builtins.js'
 import type { Progress } from '../progress.js'
 import { onAbort } from './abort.js'
 import type { Batch, End } from './batch.js'
@@ -46,7 +46,7 @@ export interface JobOptions {
 export function runJob<T>(
   kind: JobKind,
   start: (onReady: () => void) => NativeJob,
-  { signal, onProgress, takeBatch }: Bare<JobOptions> = NO_OPTIONS,
+  { signal, onProgress, takeBatch }: JobOptions = NO_OPTIONS,
 ): Promise<T> {
   if (signal?.aborted) return Promise.reject(signal.reason)
   return new Promise<T>((resolve, reject) => {
@@ -90,7 +90,7 @@ export function runJob<T>(
     const takeNext = (): boolean => {
       const text = job!.take()
       if (text === null) return false
-      const batch = pieces.add(parseRecord(text))
+      const batch = pieces.add(parse(text))
       if (batch === undefined) return true
       const early = takeBatch?.(batch, job!)
       reportProgress(batch)
@@ -118,7 +118,7 @@ export function runJob<T>(
   })
 }
 
-const NO_OPTIONS: Bare<JobOptions> = { __proto__: null }
+const NO_OPTIONS: JobOptions = {}
 
 function isEnd({ done, error, cancelled, panicked }: Batch): boolean {
   return done !== undefined || error !== undefined || cancelled !== undefined || panicked !== undefined

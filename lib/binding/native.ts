@@ -1,7 +1,6 @@
 // The addon's functions and classes, as `napi build` describes them in binding.d.ts. Written down here because the library is also compiled where only
 // the addon is, and because some of its functions take more than that file says.
 
-import type { Bare } from '../builtins.js'
 
 /** The bundle operations of one JavaScript environment: that of the main thread or of a worker. */
 export interface NativeBundles {
@@ -244,7 +243,7 @@ export interface NativeExportOptions {
   signWith?: string | undefined
   level?: number | undefined
   /** If absent, nothing is redacted. */
-  redact?: Bare<NativeRedactOptions> | undefined
+  redact?: NativeRedactOptions | undefined
   progress: boolean
 }
 
@@ -319,7 +318,7 @@ export interface NativeRedactionRule {
 /** The rules of a redaction. */
 export interface NativeRedactOptions {
   builtin: boolean
-  rules: Bare<NativeRedactionRule>[]
+  rules: NativeRedactionRule[]
 }
 
 /** The options of a replay. */
@@ -431,7 +430,7 @@ export interface NativeVerifyOptions {
   trustedKeys: string[]
   /** `required`, `ifPresent` or `ignore`. */
   signature: string
-  limits: Bare<NativeLimits>
+  limits: NativeLimits
   progress: boolean
 }
 
@@ -440,7 +439,7 @@ export interface Binding {
   /** `onUnpack` is called when something is to be unpacked before JavaScript has called `listens`. */
   NativeBundles: new (onUnpack: () => void) => NativeBundles
   /** A recorder that belongs to `group`. Does no I/O before the first event. */
-  NativeRecorder: new (group: RecorderGroup, config: Bare<NativeRecorderConfig>) => NativeRecorder
+  NativeRecorder: new (group: RecorderGroup, config: NativeRecorderConfig) => NativeRecorder
   /**
    * The events of the run at `path` from the logical time `from` up to and including `to`. Nothing is opened before the first page is
    * requested. `isVerified` says that `path` is the directory of a bundle that has already been verified.
@@ -452,7 +451,7 @@ export interface Binding {
    * A search in these files, in this order. The paths are separated by NULs; the sizes need not be exact. Nothing is opened before the first page is
    * requested.
    */
-  NativeSearch: new (paths: string, sizes: Float64Array, options: Bare<NativeSearchOptions>) => NativeSearch
+  NativeSearch: new (paths: string, sizes: Float64Array, options: NativeSearchOptions) => NativeSearch
   /** The lines of the session at `path`. Nothing is opened before the first page is requested. */
   NativeSessionRecords: new (bundles: NativeBundles, path: string, options: NativeRecordOptions) => NativeSessionRecords
   /** `onFailure` is called with the id of a recorder that failed, `onAcknowledged` with that of one whose acknowledgement was asked for. */
@@ -468,7 +467,7 @@ export interface Binding {
    * element is an array of the file's index in `paths` and the description of its replay; or of the index and an object with `error`; or of
    * the index alone if the description is too long.
    */
-  describeSessions(paths: string[], options: Bare<NativeDescribeOptions>, onReady: () => void): NativeJob
+  describeSessions(paths: string[], options: NativeDescribeOptions, onReady: () => void): NativeJob
   /** Waits until all recorders of this process have written everything, but no longer than two seconds. */
   drainAllRecorders(): void
   /**
@@ -486,7 +485,7 @@ export interface Binding {
    * Creates the file of a new session. The result has `filePath` and `lastSeq`, the number of its last record; or `failed`, the step that
    * failed, and a `message` if there is one.
    */
-  forkSession(options: Bare<NativeForkOptions>, onReady: () => void): NativeJob
+  forkSession(options: NativeForkOptions, onReady: () => void): NativeJob
   /**
    * Locks the file at a path, which has this device and inode. The result is a number for `unlockFile`, or `null` if the system
    * refuses.
@@ -502,9 +501,9 @@ export interface Binding {
    */
   lookAtLock(path: string, device: string, inode: string): Promise<string>
   /** Replays the session in a file or a bundle. The items stay in the file and are read on demand. */
-  openReplay(bundles: NativeBundles, path: string, options: Bare<NativeReplayOptions>, onReady: () => void): NativeReplay
+  openReplay(bundles: NativeBundles, path: string, options: NativeReplayOptions, onReady: () => void): NativeReplay
   /** Opens the run that is described by `config`. Returns its recorder, or an error as JSON text. */
-  openRunRecorder(group: RecorderGroup, config: Bare<NativeRunRecorderConfig>): NativeRunRecorder | string
+  openRunRecorder(group: RecorderGroup, config: NativeRunRecorderConfig): NativeRunRecorder | string
   /** The fault of a private key. Returns null if it is valid. */
   privateKeyFault(pem: string): string | null
   /** The fault of a public key. Returns null if it is valid. */
@@ -527,7 +526,7 @@ export interface Binding {
    * Replays the session in a small file. Resolves to a job that has ended, or to null if there is no such file, or if it has to be replayed by
    * `startReplay`: if it is large, not a regular file, a bundle, or unreadable.
    */
-  replaySmall(path: string, options: Bare<NativeReplayOptions>): Promise<NativeJob | null>
+  replaySmall(path: string, options: NativeReplayOptions): Promise<NativeJob | null>
   /** The kinds of events. Their indices are the numbers that `append` takes. */
   runEventKinds(): string[]
   /** The fault of a query. Returns null if it is valid. */
@@ -540,23 +539,23 @@ export interface Binding {
   /** Detects what a file is. The result is `"native"`, the name of a format, or `null`. */
   startDetection(path: string, onReady: () => void): NativeJob
   /** Imports a foreign session. The result has `filePath`, `receiptPath`, `lastSeq` and `summary`. */
-  startForeignImport(bundles: NativeBundles, path: string, options: Bare<NativeImportOptions>, onReady: () => void): NativeJob
+  startForeignImport(bundles: NativeBundles, path: string, options: NativeImportOptions, onReady: () => void): NativeJob
   /** Lists the conversations of a foreign session. The result has `format` and `conversations`. */
   startListing(path: string, onReady: () => void): NativeJob
   /** Compares two recordings. The result is the diff, or null if there is none. */
-  startDiff(bundles: NativeBundles, left: string, right: string, options: Bare<NativeDiffOptions>, onReady: () => void): NativeJob
+  startDiff(bundles: NativeBundles, left: string, right: string, options: NativeDiffOptions, onReady: () => void): NativeJob
   /** Writes the final history of the session at `source`, or of a conversation of it, to `destination`, in ATIF. The result has `steps` and `media`. */
   startAtifExport(bundles: NativeBundles, source: string, destination: string, conversation: string | undefined, onReady: () => void): NativeJob
   /** Exports `source` to `destination`. */
-  startExport(bundles: NativeBundles, source: string, destination: string, options: Bare<NativeExportOptions>, onReady: () => void): NativeJob
+  startExport(bundles: NativeBundles, source: string, destination: string, options: NativeExportOptions, onReady: () => void): NativeJob
   /** Imports the bundle at `path` to `directory`, permanently or for a reader that removes it. */
-  startImport(bundles: NativeBundles, path: string, directory: string, isToStay: boolean, options: Bare<NativeVerifyOptions>, onReady: () => void): NativeJob
+  startImport(bundles: NativeBundles, path: string, directory: string, isToStay: boolean, options: NativeVerifyOptions, onReady: () => void): NativeJob
   /** Repairs the session at `source`. The result is a receipt. */
-  startRepair(bundles: NativeBundles, source: string, destination: string, options: Bare<NativeRepairOptions>, onReady: () => void): NativeJob
+  startRepair(bundles: NativeBundles, source: string, destination: string, options: NativeRepairOptions, onReady: () => void): NativeJob
   /** Replays the session in a file or a bundle, with all items of its history. */
-  startReplay(bundles: NativeBundles, path: string, options: Bare<NativeReplayOptions>, onReady: () => void): NativeJob
+  startReplay(bundles: NativeBundles, path: string, options: NativeReplayOptions, onReady: () => void): NativeJob
   /** Replays the run at `path`. If `isVerified`, it is in the directory of a bundle that has already been verified. */
-  startRunReplay(bundles: NativeBundles, path: string, isVerified: boolean, options: Bare<NativeRunReplayOptions>, onReady: () => void): NativeJob
+  startRunReplay(bundles: NativeBundles, path: string, isVerified: boolean, options: NativeRunReplayOptions, onReady: () => void): NativeJob
   /** Verifies the run at `path`. If `isVerified`, it is in the directory of a bundle that has already been verified. */
   startRunVerification(bundles: NativeBundles, path: string, isVerified: boolean, trustedKeys: string[], progress: boolean, onReady: () => void): NativeJob
   /**
@@ -569,5 +568,5 @@ export interface Binding {
   /** Finds the ancestors of an event. The result is an object with `chain` and `truncated`. */
   startTrace(bundles: NativeBundles, path: string, eventId: string, onReady: () => void): NativeJob
   /** Verifies the bundle at `path`. */
-  startVerification(bundles: NativeBundles, path: string, options: Bare<NativeVerifyOptions>, onReady: () => void): NativeJob
+  startVerification(bundles: NativeBundles, path: string, options: NativeVerifyOptions, onReady: () => void): NativeJob
 }

@@ -1,6 +1,5 @@
 // Iterates over a recording that the addon reads page by page (src/pages.rs).
 
-import type { Bare } from '../builtins.js'
 import { onAbort } from './abort.js'
 import { type JobKind, type JobOptions, runJob } from './job.js'
 import type { NativeJob } from './native.js'
@@ -22,7 +21,7 @@ export interface Page<T> {
 }
 
 /** Resolves to the page of a job. */
-type ReadPage<T> = (start: (onReady: () => void) => NativeJob, options: Bare<JobOptions>) => Promise<Page<T>>
+type ReadPage<T> = (start: (onReady: () => void) => NativeJob, options: JobOptions) => Promise<Page<T>>
 
 /**
  * Yields the elements of all pages. `open` returns the addon's reader; nothing is opened before the first page is requested. If it `readsAhead`, the next
@@ -41,7 +40,7 @@ export async function* elementsOfPages<T>(
   const stopped = new AbortController()
   const removeAbortListener = onAbort(signal, () => stopped.abort(signal?.reason))
   const request = () => {
-    const page = readPage((onReady) => reader.next(onReady), { __proto__: null, signal: stopped.signal })
+    const page = readPage((onReady) => reader.next(onReady), { signal: stopped.signal })
     // Prevents an unhandled rejection if the page fails before it is awaited.
     page.catch(() => {})
     return page

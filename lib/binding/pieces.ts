@@ -1,4 +1,4 @@
-import { record, withFields } from '../builtins.js'
+import { withFields } from '../builtins.js'
 import type { Batch } from './batch.js'
 
 /** An array or object that is put together, or a value in one. */
@@ -15,7 +15,7 @@ export class Pieces {
     if (partial !== undefined) this.#partial = partial as Part
     else if (elements !== undefined) appendAll(this.#at(into), elements)
     else if (members !== undefined) withFields(this.#at(into), members)
-    else return whole === undefined ? batch : record<Batch>(this.#partial)
+    else return whole === undefined ? batch : (this.#partial as Batch)
     return undefined
   }
 

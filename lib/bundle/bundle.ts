@@ -3,7 +3,6 @@ import { NO_OPTIONS, check, checkEach, expect } from '../arguments.js'
 import { bundles, bundlesToWrite } from '../binding/bundles.js'
 import { runJob } from '../binding/job.js'
 import type { NativeExportOptions, NativeJob, NativeLimits, NativeRedactOptions, NativeVerifyOptions } from '../binding/native.js'
-import type { Bare } from '../builtins.js'
 import { checkKeys } from '../keys.js'
 import type { Progress } from '../progress.js'
 import { BUNDLE, type BundleProblem } from './error.js'
@@ -191,7 +190,7 @@ export function exportBundle(source: string, destination: string, options: Expor
   check.filledString(destination, 'destination')
   checkExportOptions(options)
   const { fromSnapshot, signWith, level, redact, onProgress } = options
-  const wanted: Bare<NativeExportOptions> = { __proto__: null, fromSnapshot, signWith, level, redact: redaction(redact), progress: onProgress !== undefined }
+  const wanted: NativeExportOptions = { fromSnapshot, signWith, level, redact: redaction(redact), progress: onProgress !== undefined }
   return run((onReady) => native.startExport(bundlesToWrite(), source, destination, wanted, onReady), options)
 }
 
@@ -277,7 +276,7 @@ export function importBundle(path: string, directory: string, options: ImportBun
 }
 
 function run<T>(start: (onReady: () => void) => NativeJob, { signal, onProgress }: ExportOptions | VerifyBundleOptions): Promise<T> {
-  return runJob<T>(BUNDLE, start, { __proto__: null, signal, onProgress })
+  return runJob<T>(BUNDLE, start, { signal, onProgress })
 }
 
 function checkExportOptions(options: ExportOptions): void {
@@ -314,14 +313,14 @@ function checkRule(rule: RedactionRule, name: string): void {
 }
 
 /** Returns the option `redact` in the addon's form; `undefined` to redact nothing. */
-function redaction(redact: ExportOptions['redact'] = NO_OPTIONS): Bare<NativeRedactOptions> | undefined {
+function redaction(redact: ExportOptions['redact'] = NO_OPTIONS): NativeRedactOptions | undefined {
   if (redact === false) return undefined
   const { builtin = true, rules = [] } = redact
-  return { __proto__: null, builtin, rules: rules.map(({ name, pattern, path, kinds, tools }) => ({ __proto__: null, name, pattern, path, kinds, tools })) }
+  return { builtin, rules: rules.map(({ name, pattern, path, kinds, tools }) => ({ name, pattern, path, kinds, tools })) }
 }
 
 /** Checks the options of a verification or import, and returns them in the addon's form. */
-function verifyOptions(options: VerifyBundleOptions): Bare<NativeVerifyOptions> {
+function verifyOptions(options: VerifyBundleOptions): NativeVerifyOptions {
   checkCommonOptions(options)
   const { trustedKeys = [], signature = 'ifPresent', limits = NO_OPTIONS, onProgress }: VerifyBundleOptions = options
   checkKeys(trustedKeys)
@@ -333,8 +332,8 @@ function verifyOptions(options: VerifyBundleOptions): Bare<NativeVerifyOptions> 
     expect(LIMITS.includes(name), 'options.limits', `an object with any of ${LIMITS.join(', ')}`, limits)
     if (limit !== undefined) check.count(limit === Infinity ? 0 : limit, `options.limits.${name}`)
   }
-  const bareLimits: Bare<NativeLimits> = { __proto__: null, ...limits }
-  return { __proto__: null, trustedKeys: trustedKeys.slice(), signature, limits: bareLimits, progress: onProgress !== undefined }
+  const bareLimits: NativeLimits = { ...limits }
+  return { trustedKeys: trustedKeys.slice(), signature, limits: bareLimits, progress: onProgress !== undefined }
 }
 
 function checkCommonOptions(options: ExportOptions | VerifyBundleOptions): void {

@@ -3,7 +3,6 @@ import { NO_OPTIONS, check, checkEach, expect } from '../arguments.js'
 import { bundles } from '../binding/bundles.js'
 import { RUN, runJob } from '../binding/job.js'
 import type { NativeDiffOptions } from '../binding/native.js'
-import type { Bare } from '../builtins.js'
 import type { BundleProblem } from '../bundle/error.js'
 import type { Progress } from '../progress.js'
 import type { CausalEdge, Diff } from './document.js'
@@ -101,9 +100,9 @@ export function diff(left: string, right: string, options?: DiffOptions): Promis
   check.string(right, 'right')
   if (options !== undefined) checkOptions(options)
   const { full = false, heartbeats = false, ignore = [], signal, onProgress }: DiffOptions = options ?? NO_OPTIONS
-  const wanted: Bare<NativeDiffOptions> = { __proto__: null, full, heartbeats, ignore: ignore.slice(), progress: onProgress !== undefined }
+  const wanted: NativeDiffOptions = { full, heartbeats, ignore: ignore.slice(), progress: onProgress !== undefined }
   const start = (onReady: () => void) => native.startDiff(bundles, left, right, wanted, onReady)
-  return runJob(RUN, start, { __proto__: null, signal, onProgress })
+  return runJob(RUN, start, { signal, onProgress })
 }
 
 /**
@@ -129,7 +128,7 @@ export function traceAncestors(
     check.signal(options.signal, 'options.signal')
   }
   const start = (onReady: () => void) => native.startTrace(bundles, path, eventId, onReady)
-  return runJob(RUN, start, { __proto__: null, signal: options?.signal })
+  return runJob(RUN, start, { signal: options?.signal })
 }
 
 function checkOptions(options: DiffOptions): void {

@@ -68,5 +68,5 @@ export function exportSession(path: string, dest: string, options: ExportSession
   expect(format === 'atif', 'options.format', "'atif'", format)
   check.optional(conversation, 'options.conversation', 'string')
   check.signal(signal, 'options.signal')
-  return runJob<ExportedSession>(EXPORT, (onReady) => native.startAtifExport(bundlesToWrite(), path, dest, conversation, onReady), { __proto__: null, signal })
+  return runJob<ExportedSession>(EXPORT, (onReady) => native.startAtifExport(bundlesToWrite(), path, dest, conversation, onReady), { signal })
 }

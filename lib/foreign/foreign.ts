@@ -171,7 +171,6 @@ export function listConversations(
   const { signal }: ListConversationsOptions = options ?? NO_OPTIONS
   check.signal(signal, 'options.signal')
   return runJob<{ format: ForeignFormat; conversations: ForeignConversation[] }>(FOREIGN, (onReady) => native.startListing(path, onReady), {
-    __proto__: null,
     signal,
   })
 }
@@ -209,10 +208,9 @@ export function importSession(
   check.optional(receipt, 'options.receipt', 'string')
   check.optional(onProgress, 'options.onProgress', 'function')
   check.signal(signal, 'options.signal')
-  const wanted = { __proto__: null, chatsDir, projectHash, workspaceDirs, sessionId, conversation, receipt, progress: onProgress !== undefined } as const
+  const wanted = { chatsDir, projectHash, workspaceDirs, sessionId, conversation, receipt, progress: onProgress !== undefined } as const
   const start = (onReady: () => void): NativeJob => native.startForeignImport(bundlesToWrite(), path, wanted, onReady)
   return runJob<{ filePath: string; receiptPath: string; lastSeq: number; summary: ReceiptSummary }>(IMPORT, start, {
-    __proto__: null,
     signal,
     onProgress,
   })

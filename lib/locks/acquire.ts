@@ -77,7 +77,7 @@ async function writeInDirectory(lockPath: string, describe: Describe): Promise<T
 
 async function makeDirectory(directory: string, absence: unknown): Promise<void> {
   try {
-    await fs.mkdir(directory, { __proto__: null, recursive: true } as object)
+    await fs.mkdir(directory, { recursive: true })
   } catch (error) {
     // Something other than a directory is in its place.
     throw hasCode(error, 'EEXIST') ? absence : error

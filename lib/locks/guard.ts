@@ -1,7 +1,6 @@
 // The guard of a lock: a lock on the lock, held for a few milliseconds. Only its owner may remove or renew the lock.
 
 import crypto = require('node:crypto')
-import type { Bare } from '../builtins.js'
 import { removeLeftOverGuard } from './left-over-guard.js'
 import { contentOf, readLockFile, isSameInode } from './lock-file.js'
 import { guardPathOf } from './path.js'
@@ -22,7 +21,7 @@ export type Guarded<T> = (hasGuard: HasGuard) => Promise<T>
 type Guard = Pick<TemporaryFile, 'filePath' | 'content' | 'dev' | 'ino' | 'systemLock'>
 
 /** How long to wait for a guard that another process has, in milliseconds. */
-export const PATIENCE: Readonly<Bare<{ release: number; other: number }>> = Object.freeze({ __proto__: null, release: 3000, other: 500 })
+export const PATIENCE: Readonly<{ release: number; other: number }> = Object.freeze({ release: 3000, other: 500 })
 
 const SHORTEST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 60

@@ -1,5 +1,4 @@
 import fs = require('node:fs/promises')
-import type { Bare } from '../builtins.js'
 import { type Guarded, type HasGuard, PATIENCE, withGuard, withLinkedGuard } from './guard.js'
 import { type LockFile, WRITE, contentOf, readLockFile, readLockFileNow, readOpened, isSameInode } from './lock-file.js'
 import { guardPathOf } from './path.js'
@@ -34,7 +33,7 @@ export class HeldLock {
   #path: string
   #sessionId: string
   #token: string
-  #inode: Bare<Inode>
+  #inode: Inode
   /** The number of the system's lock on the file, or `null`. */
   #systemLock: number | null
   #onLost: (() => void) | undefined
@@ -49,7 +48,7 @@ export class HeldLock {
     this.#path = path
     this.#sessionId = sessionId
     this.#token = token
-    this.#inode = { __proto__: null, dev: file.dev, ino: file.ino }
+    this.#inode = { dev: file.dev, ino: file.ino }
     this.#systemLock = file.systemLock
     this.#renewedAt = createdAt
     this.#clearTimer = this.#schedule()

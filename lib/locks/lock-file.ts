@@ -2,7 +2,7 @@
 
 import fileSystem = require('node:fs')
 import fs = require('node:fs/promises')
-import { type Bare, parse, stringify } from '../builtins.js'
+import { parse, stringify } from '../builtins.js'
 import { isAbsence } from '../system-error.js'
 import { HELD, type Inode } from './system-lock.js'
 
@@ -16,11 +16,11 @@ const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NON
 export const WRITE = constants.O_RDWR | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /** Inode numbers can exceed the range that a number represents exactly. */
-export const EXACT: Readonly<Bare<{ bigint: true }>> = Object.freeze({ __proto__: null, bigint: true })
+export const EXACT: Readonly<{ bigint: true }> = Object.freeze({ bigint: true })
 
 const NANOSECONDS = 1_000_000n
 
-/** What was found at the path of a lock or a guard. It has no prototype. */
+/** What was found at the path of a lock or a guard. */
 export interface LockFile extends Inode {
   isFile: boolean
   /** Last change of the inode, links to it included. */
@@ -30,7 +30,7 @@ export interface LockFile extends Inode {
   /** `null` if it is not a regular file, is too large or cannot be read. */
   bytes: Buffer | null
   isJson: boolean
-  /** `null` unless the content is a JSON object. It has no prototype. */
+  /** `null` unless the content is a JSON object. */
   record: LockRecord | null
 }
 
@@ -96,13 +96,12 @@ async function statOnly(filePath: string): Promise<LockFile | null> {
 }
 
 /** The description if it cannot be determined whether there is a file. */
-function unknown(): Bare<LockFile> {
-  return { __proto__: null, isFile: false, dev: null, ino: null, changedNs: 0n, modified: NaN, bytes: null, isJson: false, record: null }
+function unknown(): LockFile {
+  return { isFile: false, dev: null, ino: null, changedNs: 0n, modified: NaN, bytes: null, isJson: false, record: null }
 }
 
-function found(stat: fileSystem.BigIntStats, bytes: Buffer | null): Bare<LockFile> {
+function found(stat: fileSystem.BigIntStats, bytes: Buffer | null): LockFile {
   return {
-    __proto__: null,
     isFile: stat.isFile(),
     dev: stat.dev,
     ino: stat.ino,
@@ -117,7 +116,7 @@ function parsed(bytes: Buffer | null): Pick<LockFile, 'isJson' | 'record'> {
   try {
     const value: unknown = bytes === null ? undefined : parse(bytes.toString())
     const isRecord = typeof value === 'object' && value !== null
-    return { isJson: value !== undefined, record: isRecord ? (Object.setPrototypeOf(value, null) as LockRecord) : null }
+    return { isJson: value !== undefined, record: isRecord ? (value as LockRecord) : null }
   } catch {
     return { isJson: false, record: null }
   }

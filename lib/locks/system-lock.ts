@@ -3,7 +3,7 @@
 
 import fs = require('node:fs/promises')
 import { native } from '../addon.js'
-import { parseRecord } from '../builtins.js'
+import { parse } from '../builtins.js'
 import { LOCK, resultOf } from '../binding/job.js'
 import { isAbsence } from '../system-error.js'
 
@@ -18,7 +18,7 @@ export const HELD = 'flock'
 
 /** Locks a file. Resolves to the number of the lock, or to `null` if the system refuses: not every file system has such locks. */
 export async function hold(filePath: string, { dev, ino }: Inode): Promise<number | null> {
-  return resultOf<number | null>(LOCK, parseRecord(await native.holdLock(filePath, `${dev}`, `${ino}`)))
+  return resultOf<number | null>(LOCK, parse(await native.holdLock(filePath, `${dev}`, `${ino}`)))
 }
 
 /** Releases a lock, if there is one. Never rejects. */
@@ -35,7 +35,7 @@ type Look = 'held' | 'free' | 'another' | 'unknown'
 export async function isFileLocked(filePath: string): Promise<boolean> {
   try {
     const { dev, ino } = await fs.lstat(filePath, { bigint: true })
-    return resultOf<Look>(LOCK, parseRecord(await native.lookAtLock(filePath, `${dev}`, `${ino}`))) === 'held'
+    return resultOf<Look>(LOCK, parse(await native.lookAtLock(filePath, `${dev}`, `${ino}`))) === 'held'
   } catch (error) {
     if (isAbsence(error)) return false
     throw error
@@ -45,5 +45,5 @@ export async function isFileLocked(filePath: string): Promise<boolean> {
 /** Looks whether a process holds the system's lock on a file that was read. */
 export async function look(filePath: string, { record, dev, ino }: Inode & { record: { held?: unknown } | null }): Promise<Look> {
   if (record === null || record.held !== HELD) return 'unknown'
-  return resultOf<Look>(LOCK, parseRecord(await native.lookAtLock(filePath, `${dev}`, `${ino}`)))
+  return resultOf<Look>(LOCK, parse(await native.lookAtLock(filePath, `${dev}`, `${ino}`)))
 }

@@ -11,5 +11,5 @@ export function wait(ms: number): Promise<void> {
 
 /** Fake timers that were installed before this library was loaded have a `clock` property. They do not replace `AbortSignal.timeout`. */
 const schedule: (resolve: () => void, ms: number) => unknown = hasOwn(setTimeout, 'clock')
-  ? (resolve, ms) => AbortSignal.timeout(ms).addEventListener('abort', resolve, { __proto__: null, once: true } as object)
+  ? (resolve, ms) => AbortSignal.timeout(ms).addEventListener('abort', () => resolve(), { once: true })
   : setTimeout

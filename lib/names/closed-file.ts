@@ -2,16 +2,15 @@
 
 import fs = require('node:fs/promises')
 import type { BigIntStats } from 'node:fs'
-import { type Bare, withFields } from '../builtins.js'
+import { withFields } from '../builtins.js'
 import type { RecordingWarning } from '../recording-warning.js'
 import { restored } from '../session/archive.js'
 import { SessionRecordingService } from '../session/recorder.js'
-import type { SessionRecordingServiceConfig } from '../session/recorder-config.js'
 import type { SessionReport } from '../session/scan.js'
 import { hasCode } from '../system-error.js'
 
 /** Inode numbers can exceed the range that a number represents exactly. */
-const EXACT: Readonly<Bare<{ bigint: true }>> = Object.freeze({ __proto__: null, bigint: true })
+const EXACT: Readonly<{ bigint: true }> = Object.freeze({ bigint: true })
 
 /** Appends records to a file, and can undo that while the lock is held. */
 export class ClosedFile {
@@ -37,7 +36,6 @@ export class ClosedFile {
     }
     let failure: RecordingWarning | undefined
     const recorder = new SessionRecordingService({
-      __proto__: null,
       sessionId: this.#sessionId,
       // The writer needs none of these: the file has its `session_start`.
       projectHash: '-',
@@ -46,7 +44,7 @@ export class ClosedFile {
       provider: '',
       model: '',
       onWarning: (warning: RecordingWarning) => void (failure = warning),
-    } as Bare<SessionRecordingServiceConfig>)
+    })
     recorder.initializeForResume(this.#filePath, this.#lastSeq)
     recorder.enqueue(type, payload)
     await recorder.dispose()

@@ -1,7 +1,6 @@
 // Gives a name that is unique in a project (`docs/session-format.md`, section on names). Under the project's name lock, the name is first given,
 // and then taken from its previous holders. After a crash in between, the name is in use twice, but none is lost.
 
-import type { Bare } from '../builtins.js'
 import type { Checkpoint } from '../session/checkpoints.js'
 import { checkSessionName } from '../session/reference.js'
 import type { SnapshotOptions } from '../session/scan-options.js'
@@ -25,7 +24,7 @@ export async function giveName<T>(
   place: Place,
   projectHash: string,
   giving: Giving<T>,
-  options: Bare<SnapshotOptions & { overwrite?: boolean | undefined }>,
+  options: SnapshotOptions & { overwrite?: boolean | undefined },
 ): Promise<T> {
   await place.expectUsable()
   const name = checkSessionName(giving.name)

@@ -16,5 +16,5 @@ export function lockError(sessionId: string, cause: unknown): CheckpointLockErro
   const message = isBusy
     ? `Session ${sessionId} is in use by another process`
     : `Failed to acquire lock for session ${sessionId}: ${(cause as Error).message}`
-  return new CheckpointLockError(message, { __proto__: null, cause } as ErrorOptions)
+  return new CheckpointLockError(message, { cause })
 }

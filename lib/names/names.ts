@@ -1,7 +1,6 @@
 // The names of the sessions and checkpoints of a project: giving, taking, removing and listing them.
 
 import { NO_OPTIONS, check, checkSnapshotOptions, expect } from '../arguments.js'
-import type { Bare } from '../builtins.js'
 import type { Checkpoint } from '../session/checkpoints.js'
 import { liveCheckpoints } from '../session/describe.js'
 import type { SessionRecordingService } from '../session/recorder.js'
@@ -40,7 +39,7 @@ export function listCheckpoints(filePath: string, projectHash: string, options: 
 }
 
 async function live(filePath: string, projectHash: string, { snapshot, snapshotDir }: SnapshotOptions): Promise<Checkpoint[]> {
-  const report = await reportOn(filePath, projectHash, { __proto__: null, snapshot, snapshotDir })
+  const report = await reportOn(filePath, projectHash, { snapshot, snapshotDir })
   return liveCheckpoints(report.checkpoints)
 }
 
@@ -75,7 +74,7 @@ export function createCheckpoint<C = IContent>(
   checkGiving(place, projectHash, options)
   check.string(name, 'name')
   const give: Give<{ checkpointId: string; name: string; sequence: number }> = (where, trimmed, report) => where.createCheckpoint(trimmed, report)
-  return given(place, projectHash, { __proto__: null, name, checkpointId: undefined, needsHistory: true, give }, options)
+  return given(place, projectHash, { name, checkpointId: undefined, needsHistory: true, give }, options)
 }
 
 /** Renames a checkpoint; rejects as {@link createCheckpoint} does, and with `Checkpoint <id> not found or deleted`. */
@@ -90,7 +89,7 @@ export function renameCheckpoint<C = IContent>(
   check.filledString(checkpointId, 'checkpointId')
   check.string(name, 'name')
   const give: Give<void> = (where, trimmed, report) => where.renameCheckpoint(checkpointId, trimmed, expectLive(report, checkpointId).name)
-  return given(place, projectHash, { __proto__: null, name, checkpointId, needsHistory: false, give }, options)
+  return given(place, projectHash, { name, checkpointId, needsHistory: false, give }, options)
 }
 
 /** Names a session; rejects as {@link createCheckpoint} does. `null` removes the name. */
@@ -104,7 +103,7 @@ export function nameSession<C = IContent>(
   check.stringOrNull(name, 'name')
   if (name === null) return removed(place, projectHash, (where) => where.setName(null, null), options)
   const give: Give<void> = (where, trimmed, report) => where.setName(trimmed, report?.name ?? null)
-  return given(place, projectHash, { __proto__: null, name, checkpointId: null, needsHistory: false, give }, options)
+  return given(place, projectHash, { name, checkpointId: null, needsHistory: false, give }, options)
 }
 
 /** Deletes a checkpoint. Sessions forked from it are not affected. Rejects with `Checkpoint <id> not found or deleted` if it does not exist. */
@@ -125,10 +124,10 @@ type Remove = (place: Place, report: SessionReport | undefined) => Promise<void>
 async function given<C, T>(
   place: SessionPlace<C>,
   projectHash: string,
-  giving: Bare<Giving<T>>,
+  giving: Giving<T>,
   { overwrite, snapshot, snapshotDir }: NameOptions,
 ): Promise<T> {
-  return giveName(placeOf(place, projectHash), projectHash, giving, { __proto__: null, overwrite, snapshot, snapshotDir })
+  return giveName(placeOf(place, projectHash), projectHash, giving, { overwrite, snapshot, snapshotDir })
 }
 
 /** Does not acquire the name lock: a removal can only free a name. */
@@ -138,7 +137,7 @@ async function removed<C>(place: SessionPlace<C>, projectHash: string, remove: R
   const locks = new Locks(where.chatsDir)
   try {
     await where.enter(locks)
-    const report = where.filePath === null ? undefined : await reportOn(where.filePath, projectHash, { __proto__: null, snapshot, snapshotDir })
+    const report = where.filePath === null ? undefined : await reportOn(where.filePath, projectHash, { snapshot, snapshotDir })
     if (report !== undefined) where.expectReport(report, false)
     await remove(where, report)
   } finally {
@@ -151,7 +150,7 @@ function placeOf<C>(place: SessionPlace<C>, projectHash: string): Place {
 }
 
 /** Resolves to the report of a replay of the file. Rejects with the error of the replay. */
-async function reportOn(filePath: string, projectHash: string, options: Bare<SnapshotOptions>): Promise<SessionReport> {
+async function reportOn(filePath: string, projectHash: string, options: SnapshotOptions): Promise<SessionReport> {
   const report = await scanFile(filePath, projectHash, options)
   if (isFailed(report)) throw new Error(report.error)
   return report

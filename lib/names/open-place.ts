@@ -1,4 +1,4 @@
-import { type Bare, hasOwn } from '../builtins.js'
+import { hasOwn } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import type { Checkpoint } from '../session/checkpoints.js'
 import { type SessionRecordingService, endOf } from '../session/recorder.js'
@@ -7,7 +7,7 @@ import { ClosedFile } from './closed-file.js'
 import { Locks } from './locks.js'
 import type { CreatedCheckpoint, Place } from './place.js'
 
-const NO_SNAPSHOT: Readonly<Bare<{}>> = Object.freeze({ __proto__: null })
+const NO_SNAPSHOT: Readonly<{}> = Object.freeze({})
 
 /** The methods of a recorder that names need. */
 export const METHODS = [

@@ -4,7 +4,7 @@ import path = require('node:path')
 import { native } from '../addon.js'
 import type { End } from '../binding/batch.js'
 import { HEADERS, resultOf } from '../binding/job.js'
-import { type Bare, hasOwn, parseRecord } from '../builtins.js'
+import { hasOwn, parse } from '../builtins.js'
 import { sessionPathOf } from '../session/archive-name.js'
 import { liveCheckpoints } from '../session/describe.js'
 import { listProject } from '../session/list.js'
@@ -39,17 +39,17 @@ export interface Holder {
 
 export class Project {
   #projectHash: string
-  #options: Bare<ScanOptions>
+  #options: ScanOptions
   #files: ProjectFile[]
 
-  constructor(projectHash: string, options: Bare<ScanOptions>, files: ProjectFile[]) {
+  constructor(projectHash: string, options: ScanOptions, files: ProjectFile[]) {
     this.#projectHash = projectHash
     this.#options = options
     this.#files = files
   }
 
   /** Scans the project of a place. `options` are those of the scan. */
-  static async scan(place: Place, projectHash: string, options: Bare<ScanOptions>): Promise<Project> {
+  static async scan(place: Place, projectHash: string, options: ScanOptions): Promise<Project> {
     const { sessions } = await listProject(place.chatsDir, projectHash)
     const files = sessions.map(({ filePath, sessionId }) => fileOf(filePath, sessionId, false))
     const own = place.filePath
@@ -138,7 +138,7 @@ function eachOnce(files: Unscanned[]): Unscanned[] {
 }
 
 async function identitiesOf(files: Pick<ProjectFile, 'filePath'>[]): Promise<Identity[]> {
-  return resultOf<Identity[]>(HEADERS, parseRecord<End>(await native.fileIdentities(files.map(({ filePath }) => filePath))))
+  return resultOf<Identity[]>(HEADERS, parse<End>(await native.fileIdentities(files.map(({ filePath }) => filePath))))
 }
 
 function isSame(one: Identity, other: Identity): boolean {

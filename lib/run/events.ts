@@ -5,7 +5,6 @@ import { type Failure, errorOf } from '../binding/errors.js'
 import { type JobOptions, RUN, runJob } from '../binding/job.js'
 import type { NativeJob } from '../binding/native.js'
 import { type Page, elementsOfPages } from '../binding/pages.js'
-import { type Bare, record } from '../builtins.js'
 // Only for links in the comments.
 import type { exportBundle, importBundle, verifyBundle } from '../bundle/bundle.js'
 import type { RunError } from './error.js'
@@ -63,7 +62,7 @@ export interface RunEventsOptions {
   signal?: AbortSignal | undefined
 }
 
-/** Consecutive events, and whether they are the last ones. It has no prototype. */
+/** Consecutive events, and whether they are the last ones. */
 interface Events {
   events: RunEvent[]
   last?: boolean
@@ -122,8 +121,8 @@ function checkOptions(options: RunEventsOptions): void {
   checkEach(kinds, 'options.kinds', (kind, name) => check.oneOf(kind, name, KINDS))
 }
 
-async function readPage(start: (onReady: () => void) => NativeJob, options: Bare<JobOptions>): Promise<Page<RunEvent>> {
-  const { events, last, error } = record<Events>(await runJob(RUN, start, options))
+async function readPage(start: (onReady: () => void) => NativeJob, options: JobOptions): Promise<Page<RunEvent>> {
+  const { events, last, error } = (await runJob(RUN, start, options)) as Events
   const at = (index: number) => events[index]!
   return { length: events.length, at, isLast: last === true || error !== undefined, error: error && errorOf(error) }
 }

@@ -2,7 +2,7 @@ import { native } from '../addon.js'
 import { check, expect } from '../arguments.js'
 import { type Failure, errorOf } from '../binding/errors.js'
 import type { NativeRunRecorder, RecorderGroup } from '../binding/native.js'
-import { parse, parseRecord, stringify, queueMicrotask } from '../builtins.js'
+import { parse, stringify, queueMicrotask } from '../builtins.js'
 import { OWNER_ONLY, checkMode } from '../mode.js'
 import type { RecordingOwner, RecordingWarning } from '../recording-warning.js'
 import { Writing, type WriteFailure, ending, absolute, thisProcess, ownerOf, shownOwner } from '../writing.js'
@@ -142,14 +142,14 @@ export interface RunRecorderError extends Error {
   owner?: RecordingOwner
 }
 
-/** Why the addon opened no recorder. It has no prototype. */
+/** Why the addon opened no recorder. */
 interface OpenFailure extends Failure {
   path: string
   /** With `ERUNLOCKED`: the content of the lock file. */
   owner?: string
 }
 
-/** The addon's description of a snapshot, or its error. It has no prototype. */
+/** The addon's description of a snapshot, or its error. */
 interface Snapshot {
   error?: Failure
   snapshotId: string
@@ -224,7 +224,7 @@ export class RunRecorder {
     const torn = this.#native.tornBytes()
     if (torn > 0) queueMicrotask(() => this.#writing.callOnWarning(tornWarning(this.#native.path(), torn)))
     const unlocked = this.#native.unlocked()
-    if (unlocked) queueMicrotask(() => this.#writing.callOnWarning(unlockedWarning(this.#native.path(), parseRecord<Failure>(unlocked))))
+    if (unlocked) queueMicrotask(() => this.#writing.callOnWarning(unlockedWarning(this.#native.path(), parse<Failure>(unlocked))))
   }
 
   /**
@@ -259,10 +259,10 @@ export class RunRecorder {
     payload: string,
   ): { eventId: string; logicalTime: number } {
     const number = KINDS.get(kind)
-    if (number === undefined) throw errorOf(parseRecord<Failure>(this.#native.unknownKind(kind)))
+    if (number === undefined) throw errorOf(parse<Failure>(this.#native.unknownKind(kind)))
     const logicalTime = this.#native.append(number, node, parent, payload, Date.now())
     if (ending.hasBegun) this.#writing.warn()
-    if (logicalTime === null) throw errorOf(parseRecord<Failure>(this.#native.takeRefusal()!))
+    if (logicalTime === null) throw errorOf(parse<Failure>(this.#native.takeRefusal()!))
     return { eventId: `evt_${logicalTime}`, logicalTime }
   }
 
@@ -282,7 +282,7 @@ export class RunRecorder {
     check.optional(mediaType, 'mediaType', 'string')
     if (this.#closed) throw disposedError()
     const hash = this.#native.putBlob(data)
-    if (hash === null) throw errorOf(parseRecord<Failure>(this.#native.takeRefusal()!))
+    if (hash === null) throw errorOf(parse<Failure>(this.#native.takeRefusal()!))
     return hash
   }
 
@@ -308,7 +308,7 @@ export class RunRecorder {
   }
 
   async #takeSnapshot(signWith: string | undefined): Promise<{ snapshotId: string; logicalTime: number; contentHash: string }> {
-    const { error, snapshotId, logicalTime, stateHash, contentHash } = parseRecord<Snapshot>(await this.#native.snapshot(signWith))
+    const { error, snapshotId, logicalTime, stateHash, contentHash } = parse<Snapshot>(await this.#native.snapshot(signWith))
     if (error) throw errorOf(error)
     this.#record('SnapshotCreated', undefined, undefined, stringify({ snapshot: snapshotId, stateHash, at: logicalTime }))
     return { snapshotId, logicalTime, contentHash }
@@ -393,7 +393,6 @@ function open(
   { directory, runId, workflow, scheduler, capabilities, resume, durability, mode }: RunRecorderConfig,
 ): NativeRunRecorder {
   const opened = native.openRunRecorder(group, {
-    __proto__: null,
     id,
     directory: absolute(directory),
     runId,
@@ -407,7 +406,7 @@ function open(
     now: Date.now(),
   })
   if (typeof opened !== 'string') return opened
-  const failure = parseRecord<OpenFailure>(opened)
+  const failure = parse<OpenFailure>(opened)
   throw errorOf(failure.code === 'ERUNLOCKED' ? lockedFailure(failure) : failure)
 }
 

@@ -3,7 +3,6 @@ import { NO_OPTIONS, check } from '../arguments.js'
 import { bundles } from '../binding/bundles.js'
 import { RUN, runJob } from '../binding/job.js'
 import type { NativeRunReplayOptions } from '../binding/native.js'
-import type { Bare } from '../builtins.js'
 import { checkKeys } from '../keys.js'
 import type { Progress } from '../progress.js'
 import type { RunError } from './error.js'
@@ -174,9 +173,9 @@ export function replayRun(path: string, options?: RunReplayOptions): Promise<Run
   check.string(path, 'path')
   if (options !== undefined) checkReplayOptions(options)
   const { fromSnapshot, until, verify = 'chain', trustedKeys = [], verifiedBundle = false, signal, onProgress }: RunReplayOptions = options ?? NO_OPTIONS
-  const wanted: Bare<NativeRunReplayOptions> = { __proto__: null, fromSnapshot, until, verify, trustedKeys: trustedKeys.slice(), progress: onProgress !== undefined }
+  const wanted: NativeRunReplayOptions = { fromSnapshot, until, verify, trustedKeys: trustedKeys.slice(), progress: onProgress !== undefined }
   const start = (onReady: () => void) => native.startRunReplay(bundles, path, verifiedBundle, wanted, onReady)
-  return runJob(RUN, start, { __proto__: null, signal, onProgress })
+  return runJob(RUN, start, { signal, onProgress })
 }
 
 /**
@@ -204,7 +203,7 @@ export function verifyRun(path: string, options?: RunVerifyOptions): Promise<Run
   const { trustedKeys = [], verifiedBundle = false, signal, onProgress }: RunVerifyOptions = options ?? NO_OPTIONS
   const keys = trustedKeys.slice()
   const start = (onReady: () => void) => native.startRunVerification(bundles, path, verifiedBundle, keys, onProgress !== undefined, onReady)
-  return runJob(RUN, start, { __proto__: null, signal, onProgress })
+  return runJob(RUN, start, { signal, onProgress })
 }
 
 function checkReplayOptions(options: RunReplayOptions): void {

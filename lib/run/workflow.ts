@@ -1,7 +1,7 @@
 import { native } from '../addon.js'
 import { check, checkEach, expect } from '../arguments.js'
 import { type Failure, errorOf } from '../binding/errors.js'
-import { parseRecord, stringify } from '../builtins.js'
+import { parse, stringify } from '../builtins.js'
 
 /** The workflow that a run executes: nodes and their dependencies. */
 export interface Workflow {
@@ -50,7 +50,7 @@ export interface WorkflowNode {
  */
 export function compileWorkflow(workflow: Workflow): { dag: string; dagHash: string } {
   checkWorkflow(workflow, 'workflow')
-  const { error, dag, dagHash } = parseRecord<{ error?: Failure; dag: string; dagHash: string }>(native.compileWorkflow(stringify(workflow)))
+  const { error, dag, dagHash } = parse<{ error?: Failure; dag: string; dagHash: string }>(native.compileWorkflow(stringify(workflow)))
   if (error) throw errorOf(error)
   return { dag, dagHash }
 }

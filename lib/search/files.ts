@@ -4,7 +4,7 @@ import path = require('node:path')
 import { native } from '../addon.js'
 import type { End } from '../binding/batch.js'
 import { HEADERS, resultOf } from '../binding/job.js'
-import { parseRecord } from '../builtins.js'
+import { parse } from '../builtins.js'
 import { archiveOf } from '../session/archive-name.js'
 import { readEntries } from '../session/list.js'
 import { newestFirst } from '../session/order.js'
@@ -29,7 +29,7 @@ type Found = [size: number, modified: number, isStandIn: boolean] | { files: [na
  */
 export async function findFiles(where: string[], unreadable: SkippedSession[]): Promise<SearchFile[]> {
   if (where.length === 0) return []
-  const found = resultOf<Found[]>(HEADERS, parseRecord<End>(await native.findSessionFiles(where.join('\0'))))
+  const found = resultOf<Found[]>(HEADERS, parse<End>(await native.findSessionFiles(where.join('\0'))))
   const named: SearchFile[] = []
   const listed: SearchFile[] = []
   const known = new Set<string>()

@@ -4,7 +4,7 @@ import type { Batch } from '../binding/batch.js'
 import { type JobOptions, SEARCH, runJob } from '../binding/job.js'
 import type { NativeJob, NativeSearch, NativeSearchOptions } from '../binding/native.js'
 import { type Page, elementsOfPages } from '../binding/pages.js'
-import { type Bare, RealDate, elapsed } from '../builtins.js'
+import { RealDate, elapsed } from '../builtins.js'
 import type { Progress } from '../progress.js'
 import type { SessionEventType } from '../session/records.js'
 import type { SkippedSession } from '../session/summary.js'
@@ -175,7 +175,7 @@ export function searchSessions(where: string | string[], query: string, options:
 /** The arguments of a search, checked and copied: the caller may change them. */
 class Wanted {
   readonly where: string[]
-  readonly native: Bare<NativeSearchOptions>
+  readonly native: NativeSearchOptions
   readonly since: number
   readonly until: number
   readonly limit: number
@@ -207,7 +207,6 @@ class Wanted {
     expect(fault === null, 'query', `a ${regex === true ? 'regular expression' : 'query'} (${fault})`, query)
     const isCurrent = history === 'current'
     this.native = {
-      __proto__: null,
       query,
       regex: regex === true,
       case: letters,
@@ -366,7 +365,7 @@ class Search {
 }
 
 async function pageOf(files: SearchFile[], start: (onReady: () => void) => NativeJob, { signal }: JobOptions): Promise<Page<Part>> {
-  let page: Bare<Page<Part>> | undefined
+  let page: Page<Part> | undefined
   const takeBatch = ({ parts = [], hits = [], last = true }: Batch): undefined => {
     let next = 0
     const at = (index: number): Part => {
@@ -376,9 +375,9 @@ async function pageOf(files: SearchFile[], start: (onReady: () => void) => Nativ
       for (const end = next + part[2]; next < end; next++) found.push(hitOf(file, hits[next]!))
       return { file: part[0], hits: found, fate: part[3] }
     }
-    page = { __proto__: null, length: parts.length, at, isLast: last }
+    page = { length: parts.length, at, isLast: last }
   }
-  await runJob(SEARCH, start, { __proto__: null, signal, takeBatch })
+  await runJob(SEARCH, start, { signal, takeBatch })
   return page!
 }
 

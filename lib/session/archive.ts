@@ -8,7 +8,7 @@ import { bundlesToWrite } from '../binding/bundles.js'
 import { type Failure, errorOf } from '../binding/errors.js'
 import { type JobKind, resultOf, runJob } from '../binding/job.js'
 import type { End } from '../binding/batch.js'
-import { type Bare, parseRecord, withFields } from '../builtins.js'
+import { parse, withFields } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import { isSafeId } from '../locks/path.js'
@@ -113,7 +113,7 @@ function checkArguments(filePath: string, options: ArchiveOptions): void {
 /** Archives or restores a session under its lock. What is to become a file that is there already needs none. */
 async function locked(filePath: string, restores: boolean, { signal, onProgress }: ArchiveOptions): Promise<ArchivedSession> {
   if (signal?.aborted) throw signal.reason
-  const options: Bare<ArchiveOptions> = { __proto__: null, signal, onProgress }
+  const options: ArchiveOptions = { signal, onProgress }
   if (await isDone(filePath, restores)) return convert(filePath, restores, options)
   const lock = await lockOf(filePath)
   try {
@@ -150,20 +150,20 @@ async function lockOf(filePath: string): Promise<SessionLock | undefined> {
 }
 
 /** Archives or restores a session. The caller holds its lock. @internal */
-export function convert(filePath: string, restores: boolean, { signal, onProgress }: Bare<ArchiveOptions>): Promise<ArchivedSession> {
+export function convert(filePath: string, restores: boolean, { signal, onProgress }: ArchiveOptions): Promise<ArchivedSession> {
   const start = (onReady: () => void) =>
     native.startArchive(bundlesToWrite(), filePath, thisProcess(), restores, onProgress !== undefined, onReady)
-  return runJob<ArchivedSession>(ARCHIVE, start, { __proto__: null, signal, onProgress })
+  return runJob<ArchivedSession>(ARCHIVE, start, { signal, onProgress })
 }
 
 /** The file to write to: that of a session, which is restored if it is archived. The caller holds its lock. @internal */
 export async function restored(filePath: string): Promise<string> {
   const session = sessionPathOf(filePath)
-  if (!(await isAbsent(archiveOf(session)))) await convert(session, true, { __proto__: null })
+  if (!(await isAbsent(archiveOf(session)))) await convert(session, true, {})
   return session
 }
 
 /** Removes a session with its archive and the snapshots beside them. The caller holds its lock. @internal */
 export async function removeSession(filePath: string): Promise<void> {
-  resultOf(ARCHIVE, parseRecord<End>(await native.removeSession(filePath, thisProcess())))
+  resultOf(ARCHIVE, parse<End>(await native.removeSession(filePath, thisProcess())))
 }

@@ -1,7 +1,7 @@
 import type { Batch, TapeBatch } from '../binding/batch.js'
 import type { NativeJob } from '../binding/native.js'
 import { appendValues } from '../binding/tape-reader.js'
-import { type Bare, define, hasOwn, own, stringify, record } from '../builtins.js'
+import { define, hasOwn, own, stringify } from '../builtins.js'
 import type { Checkpoint } from './checkpoints.js'
 import type { SemanticMediaPurgeFrontier, SessionEventPayload, SessionForkedPayload } from './records.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
@@ -54,9 +54,9 @@ export class Assembly<C> {
   }
 
   /** Makes the replay fail with an error message. Returns the end of the job. */
-  fail(message: string): Bare<{ failed: true }> {
+  fail(message: string): { failed: true } {
     this.#results = [message]
-    return { __proto__: null, failed: true }
+    return { failed: true }
   }
 
   get history(): C[] {
@@ -65,7 +65,7 @@ export class Assembly<C> {
 
   /** The result of the replay. `done` is the result of its job. */
   result(done: object): ReplaySuccess<C> | ReplayFailure {
-    const { failed, lastSeq, eventCount, sequenceCorrupt, isNamed, isFork, isPurged, isStrict, invalidated } = record<ReplayDone>(done)
+    const { failed, lastSeq, eventCount, sequenceCorrupt, isNamed, isFork, isPurged, isStrict, invalidated } = done as ReplayDone
     this.invalidated = invalidated ?? []
     const results = this.#results
     if (failed) return { ok: false, error: messageText(results[0] as Message), warnings: (results as Message[]).slice(1).map(messageText) }

@@ -1,7 +1,7 @@
 // The fold of events about checkpoints, for records in memory. `crates/core/src/session/fold/checkpoint.rs` does the same for a replay.
 
 import { expect } from '../arguments.js'
-import { type Bare, hasOwn } from '../builtins.js'
+import { hasOwn } from '../builtins.js'
 import type { SessionRecordLine } from './records.js'
 // Only for links in the comments.
 import type { ReplayOptions } from './replay.js'
@@ -21,7 +21,7 @@ export interface Checkpoint {
 /** A checkpoint whose last state is not known yet. */
 type Fold = { -readonly [Key in keyof Checkpoint]: Checkpoint[Key] }
 
-/** A valid event about a checkpoint. `name` is checked unless the event is a deletion. It has no prototype. */
+/** A valid event about a checkpoint. `name` is checked unless the event is a deletion. */
 interface CheckpointEvent {
   type: 'checkpoint_created' | 'checkpoint_renamed' | 'checkpoint_deleted'
   seq: number
@@ -80,7 +80,7 @@ function apply({ type, seq, ts, checkpointId, name }: CheckpointEvent, checkpoin
 }
 
 /** Returns the event about a checkpoint that a record contains, or `undefined` if it is not a valid one. */
-function eventOf(line: unknown): Bare<CheckpointEvent> | undefined {
+function eventOf(line: unknown): CheckpointEvent | undefined {
   if (typeof line !== 'object' || line === null) return undefined
   const { type, seq, ts, payload } = line as Partial<Record<keyof SessionRecordLine, unknown>>
   const isAboutOne = type === 'checkpoint_created' || type === 'checkpoint_renamed' || type === 'checkpoint_deleted'
@@ -91,7 +91,7 @@ function eventOf(line: unknown): Bare<CheckpointEvent> | undefined {
   const name = ownMember(payload, 'name')
   const isUnnamed = typeof name !== 'string' || name.trim() === ''
   if (type !== 'checkpoint_deleted' && isUnnamed) return undefined
-  return { __proto__: null, type, seq, ts, checkpointId, name: name as string }
+  return { type, seq, ts, checkpointId, name: name as string }
 }
 
 /** Returns a member of a payload. Inherited members do not count, because they were not recorded. */

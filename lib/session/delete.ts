@@ -2,7 +2,6 @@
 
 import path = require('node:path')
 import { NO_OPTIONS, check } from '../arguments.js'
-import type { Bare } from '../builtins.js'
 import { liveCheckpoints } from './describe.js'
 import { type ReferenceFailure, type SessionFailure, failure, lockSession, namesakesOf, noSessions } from './failure.js'
 import { removeSessionFiles } from './files.js'
@@ -105,7 +104,7 @@ async function removeLocked({ sessionId, filePath }: SessionSummary, removal: Re
     if (blocked !== undefined) return blocked
     // Before the session itself: if the process ends in between, another deletion finds the rest.
     await removeSubagents(sessionId, removal)
-    await removeSessionFiles(filePath, { __proto__: null, snapshotDir } as Bare<{ snapshotDir: string | undefined }>)
+    await removeSessionFiles(filePath, { snapshotDir })
     return { ok: true, deletedSessionId: sessionId }
   } catch (error) {
     return failure(`Failed to delete session: ${(error as Error).message}`, 'System')
@@ -140,10 +139,10 @@ async function blockers(filePath: string, projectHash: string): Promise<SessionF
 }
 
 /** Returns the report on a file. A rejected scan becomes a report with an `error`. */
-async function reportOn(filePath: string, projectHash: string): Promise<Bare<Report>> {
+async function reportOn(filePath: string, projectHash: string): Promise<Report> {
   try {
-    return await scanFile(filePath, projectHash, { __proto__: null })
+    return await scanFile(filePath, projectHash, {})
   } catch (error) {
-    return { __proto__: null, error: (error as Error).message }
+    return { error: (error as Error).message }
   }
 }

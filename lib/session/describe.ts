@@ -1,7 +1,7 @@
 // Describes the sessions of a directory: a listing, with the reports of their replays.
 
 import { NO_OPTIONS, check, checkScanOptions } from '../arguments.js'
-import { type Bare, hasOwn } from '../builtins.js'
+import { hasOwn } from '../builtins.js'
 import type { Checkpoint } from './checkpoints.js'
 import { checkKinds, kindsOf, ofKinds } from './kind.js'
 import { list, listProject } from './list.js'
@@ -91,7 +91,7 @@ export function describeSessions(
 async function describe(
   chatsDir: string,
   projectHash: string | undefined,
-  options: Bare<ScanOptions>,
+  options: ScanOptions,
 ): Promise<{ sessions: SessionOverview[]; unreadable: SkippedSession[] }> {
   const { sessions, unreadable } = await list(chatsDir, projectHash, kindsOf(options.kinds))
   const described = await scanSessions(sessions, projectHash, options)
@@ -137,7 +137,7 @@ export function listContinueTargets(
 async function continueTargets(
   chatsDir: string,
   projectHash: string,
-  options: Bare<ScanOptions>,
+  options: ScanOptions,
 ): Promise<{ targets: ContinueTarget[]; skipped: SkippedSession[] }> {
   const { sessions, unreadable } = await listProject(chatsDir, projectHash)
   const { usable, skipped } = usableOf(await scanSessions(ofKinds(sessions, kindsOf(options.kinds)), projectHash, options), unreadable)
@@ -152,8 +152,8 @@ async function continueTargets(
 }
 
 /** Copies the options, because the caller may change them while the directory is listed. */
-function scanOptionsOf({ snapshot, snapshotDir, signal, onProgress, kinds }: ScanOptions): Bare<ScanOptions> {
-  return { __proto__: null, snapshot, snapshotDir, signal, onProgress, kinds: kindsOf(kinds) }
+function scanOptionsOf({ snapshot, snapshotDir, signal, onProgress, kinds }: ScanOptions): ScanOptions {
+  return { snapshot, snapshotDir, signal, onProgress, kinds: kindsOf(kinds) }
 }
 
 /**
@@ -179,7 +179,7 @@ export function usableOf(
 export async function scanSessions(
   sessions: SessionSummary[],
   projectHash: string | undefined,
-  options: Bare<ScanOptions>,
+  options: ScanOptions,
 ): Promise<ScannedSession[]> {
   const reports = await scan(
     sessions.map(({ filePath }) => filePath),

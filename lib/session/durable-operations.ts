@@ -2,8 +2,6 @@
 // the recorder's public methods, so that methods overridden by a subclass or replaced by a caller take effect.
 
 import crypto = require('node:crypto')
-import type { Bare } from '../builtins.js'
-import type { ReplayOptions } from './replay.js'
 
 const { randomUUID } = crypto
 
@@ -68,7 +66,7 @@ function filledName(name: string, prefix: string): string {
 /** Throws unless the file replays strictly, to a history that is not empty. Builds no items. */
 async function expectHistory(filePath: string, prefix: string): Promise<void> {
   const { openSession } = require('./open.js') as typeof import('./open.js')
-  const opened = await openSession(filePath, undefined, { __proto__: null, strict: true } as Bare<ReplayOptions>)
+  const opened = await openSession(filePath, undefined, { strict: true })
   if (!opened.ok) throw new Error(`${prefix}${opened.error}`)
   const { sequenceCorrupt, historyLength } = opened.session
   opened.session.close()

@@ -1,7 +1,6 @@
 // Failures: operations on sessions that were not carried out, with a reason that the caller shows to a user.
 
 import path = require('node:path')
-import type { Bare } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import { acquireSessionLock } from '../locks/session-lock.js'
@@ -78,11 +77,11 @@ type Locking = { lock: SessionLock; failed?: undefined } | { lock?: undefined; f
  *
  * @internal
  */
-export async function lockSession(chatsDir: string, sessionId: string, busy: string, prefix: string): Promise<Bare<Locking>> {
+export async function lockSession(chatsDir: string, sessionId: string, busy: string, prefix: string): Promise<Locking> {
   try {
-    return { __proto__: null, lock: await acquireSessionLock(chatsDir, sessionId) }
+    return { lock: await acquireSessionLock(chatsDir, sessionId) }
   } catch (error) {
-    if (error instanceof SessionLockedError) return { __proto__: null, failed: failure(busy, 'Locked') }
-    return { __proto__: null, failed: failure(`${prefix}${(error as Error).message}`, 'LockFailed') }
+    if (error instanceof SessionLockedError) return { failed: failure(busy, 'Locked') }
+    return { failed: failure(`${prefix}${(error as Error).message}`, 'LockFailed') }
   }
 }

@@ -6,7 +6,7 @@ import { native } from '../addon.js'
 import { NO_OPTIONS, check, checkSnapshotOptions, expect } from '../arguments.js'
 import { SESSION, runJob } from '../binding/job.js'
 import type { NativeForkOptions } from '../binding/native.js'
-import { type Bare, record, stringify } from '../builtins.js'
+import { stringify } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import { acquireSessionLock } from '../locks/session-lock.js'
 import { OWNER_ONLY } from '../mode.js'
@@ -19,7 +19,7 @@ import { nameOf, startPayload } from './new-session.js'
 import { SessionRecordingService } from './recorder.js'
 import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorderOptions } from './recorder-config.js'
 import type { IContent, ItemMap } from './records.js'
-import { type ReplayOptions, replayNative } from './replay.js'
+import { replayNative } from './replay.js'
 import type { ResumeResult } from './resume.js'
 import { isFailed, scanFile } from './scan.js'
 import type { SnapshotOptions } from './scan-options.js'
@@ -62,7 +62,7 @@ export interface ForkTarget {
 /** A new session, ready to be continued. */
 export type ForkResult<C = IContent> = Omit<ResumeResult<C>, 'warnings' | 'semanticMediaPurgeFrontier'>
 
-/** A copy of the request. It has no prototype. */
+/** A copy of the request. */
 interface Captured<C> {
   checkpointId: string
   checkpointName: string
@@ -72,10 +72,10 @@ interface Captured<C> {
   source: SessionRecordingService<C> | null | undefined
   /** `chatsDir` as an absolute path. */
   directory: string
-  snapshots: Bare<SnapshotOptions>
+  snapshots: SnapshotOptions
   map: ItemMap<C> | undefined
   /** The configuration of the new session's recorder. */
-  config: Bare<SessionRecordingServiceConfig>
+  config: SessionRecordingServiceConfig
 }
 
 /** What exists of a new session, to be undone after a failure. */
@@ -155,23 +155,22 @@ function checkOptions<C>(options: ForkOptions<C>): void {
 }
 
 /** Copies the request, because the caller may change it, or the working directory, while the source is read. */
-function captured<C>({ checkpointId, checkpointName, source: { sessionId, filePath } }: ForkTarget, options: ForkOptions<C>): Bare<Captured<C>> {
+function captured<C>({ checkpointId, checkpointName, source: { sessionId, filePath } }: ForkTarget, options: ForkOptions<C>): Captured<C> {
   const { chatsDir, projectHash, provider, model, workspaceDirs, source, snapshot, snapshotDir } = options
   const asked: RecorderOptions = options.recorder ?? NO_OPTIONS
   const { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes } = asked
   const recorder = { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes }
   const session = { sessionId: randomUUID(), projectHash, chatsDir, workspaceDirs: workspaceDirs.slice(), provider, model }
   return {
-    __proto__: null,
     checkpointId,
     checkpointName,
     sessionId,
     filePath: path.resolve(filePath),
     source,
     directory: path.resolve(chatsDir),
-    snapshots: { __proto__: null, snapshot, snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir) },
+    snapshots: { snapshot, snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir) },
     map: options.map,
-    config: { __proto__: null, ...session, ...recorder },
+    config: { ...session, ...recorder },
   }
 }
 
@@ -198,10 +197,10 @@ async function fork<C>(asked: Captured<C>): Promise<ForkResult<C> | SessionFailu
 
 /** Creates the new session. The source is locked, by `fork` or by its recorder. */
 async function forkLocked<C>(asked: Captured<C>): Promise<ForkResult<C> | SessionFailure> {
-  const child: Bare<Child<C>> = { __proto__: null, recorder: undefined, filePath: undefined, lock: undefined }
+  const child: Child<C> = { recorder: undefined, filePath: undefined, lock: undefined }
   try {
     child.lock = await acquireSessionLock(asked.directory, asked.config.sessionId)
-    const made = record<Written>(await writeFile(asked, await mappedItems(asked)))
+    const made = (await writeFile(asked, await mappedItems(asked))) as Written
     const result = made.failed === undefined ? await open(child, child.lock, made, asked) : failureOf(made, asked)
     if (!result.ok) await remove(child, asked)
     return result
@@ -217,10 +216,10 @@ async function forkLocked<C>(asked: Captured<C>): Promise<ForkResult<C> | Sessio
  */
 async function mappedItems<C>({ checkpointId, filePath, map, config: { projectHash } }: Captured<C>): Promise<string[] | undefined> {
   if (map === undefined) return undefined
-  const report = await scanFile(filePath, projectHash, { __proto__: null })
+  const report = await scanFile(filePath, projectHash, {})
   const checkpoint = isFailed(report) ? undefined : report.checkpoints.find((one) => !one.deleted && one.checkpointId === checkpointId)
   if (checkpoint === undefined) return undefined
-  const through = { __proto__: null, strict: true, throughSeq: checkpoint.sequence, map } as Bare<ReplayOptions>
+  const through = { strict: true, throughSeq: checkpoint.sequence, map }
   const replayed = await replayNative<C>(filePath, projectHash, through)
   return replayed.ok ? replayed.history.map((item) => stringify(item)) : undefined
 }
@@ -230,8 +229,7 @@ function writeFile<C>(asked: Captured<C>, contents: string[] | undefined): Promi
   const { snapshot, snapshotDir } = snapshots
   const now = Date.now()
   const { nameHasSeconds, idPrefix } = nameOf(config)
-  const wanted: Bare<NativeForkOptions> = {
-    __proto__: null,
+  const wanted: NativeForkOptions = {
     source: filePath,
     projectHash: config.projectHash,
     checkpointId,
@@ -276,7 +274,7 @@ async function open<C>(
   child.filePath = filePath
   const recording = (child.recorder = new SessionRecordingService<C>(config))
   recording.initializeForResume(filePath, lastSeq)
-  const replayed = await replayNative<C>(filePath, config.projectHash, { ...snapshots, __proto__: null, strict: true } as Bare<ReplayOptions>)
+  const replayed = await replayNative<C>(filePath, config.projectHash, { ...snapshots, strict: true })
   if (!replayed.ok) throw new Error(replayed.error)
   if (!recording.isActive()) throw new Error('its file cannot be recorded to')
   if (!(await lock.ownsLock())) return failure('Failed to retain child session lock', 'LockFailed')
@@ -288,6 +286,6 @@ async function open<C>(
 /** Removes the parts of a new session that was not completed. Releases its lock last. */
 async function remove<C>({ recorder, filePath, lock }: Child<C>, { snapshots: { snapshotDir } }: Captured<C>): Promise<void> {
   await recorder?.dispose().catch(() => {})
-  if (filePath !== undefined) await removeSessionFiles(filePath, { __proto__: null, snapshotDir } as Bare<{ snapshotDir: string | undefined }>).catch(() => {})
+  if (filePath !== undefined) await removeSessionFiles(filePath, { snapshotDir }).catch(() => {})
   await lock?.release()
 }

@@ -3,7 +3,7 @@ import { native } from '../addon.js'
 import { check, expect } from '../arguments.js'
 import type { End } from '../binding/batch.js'
 import { HEADERS, resultOf } from '../binding/job.js'
-import { parseRecord } from '../builtins.js'
+import { parse } from '../builtins.js'
 import { sessionFilesIn } from './directory.js'
 import type { SessionStartPayload } from './records.js'
 // Only for links in the comments.
@@ -56,7 +56,7 @@ export function readSessionHeader(filePath: string): Promise<SessionStartPayload
 }
 
 async function readOne(filePath: string): Promise<Header> {
-  return resultOf<Header[]>(HEADERS, parseRecord<End>(await native.readHeaders([filePath])))[0] as Header
+  return resultOf<Header[]>(HEADERS, parse<End>(await native.readHeaders([filePath])))[0] as Header
 }
 
 /**
@@ -128,7 +128,7 @@ export async function readShared<F, T>(filePaths: string[], read: Read, each: (f
 /** Reads the files of a share, in several calls if their headers are too large for one string. */
 async function readShare<F>(share: string[], read: Read, take: (found: F, index: number) => void): Promise<void> {
   for (let count = 0; count < share.length; ) {
-    const found = resultOf<F[]>(HEADERS, parseRecord<End>(await read(share.slice(count))))
+    const found = resultOf<F[]>(HEADERS, parse<End>(await read(share.slice(count))))
     for (let index = 0; index < found.length; index++) take(found[index]!, count++)
   }
 }

@@ -4,7 +4,6 @@ import path = require('node:path')
 import type { Dirent, Stats } from 'node:fs'
 import fs = require('node:fs/promises')
 import { NO_OPTIONS, check, expect } from '../arguments.js'
-import type { Bare } from '../builtins.js'
 import { type Cleaned, cleanUp, wouldCleanUp } from '../locks/clean-up.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import { isSafeId } from '../locks/path.js'
@@ -187,7 +186,7 @@ export function keepSessions(where: string | string[], policy: KeepPolicy = NO_O
   check.signal(options.signal, 'options.signal')
   const { dryRun, keep, signal, onProgress } = options
   const directories = new Set((Array.isArray(where) ? where.slice() : [where]).map((directory) => path.resolve(directory)))
-  return new Keeping(limitsOf(policy), { __proto__: null, dryRun, keep, signal, onProgress }).run(Array.from(directories))
+  return new Keeping(limitsOf(policy), { dryRun, keep, signal, onProgress }).run(Array.from(directories))
 }
 
 function limitsOf(policy: KeepPolicy): Limits {
@@ -219,7 +218,7 @@ function milliseconds(duration: Duration, name: string): number {
 /** One run of {@link keepSessions}. */
 class Keeping {
   #limits: Limits
-  #options: Bare<KeepOptions>
+  #options: KeepOptions
   #candidates: Candidate[] = []
   #unreadable: SkippedSession[] = []
   #removed: Cleaned = { locks: 0, snapshots: 0, temporaries: 0 }
@@ -230,7 +229,7 @@ class Keeping {
   #ratio: number | undefined
   #progress: Required<Progress> = { bytes: 0, total: 0, files: 0 }
 
-  constructor(limits: Limits, options: Bare<KeepOptions>) {
+  constructor(limits: Limits, options: KeepOptions) {
     this.#limits = limits
     this.#options = options
   }
@@ -369,7 +368,7 @@ class Keeping {
     const unknown = candidates.filter(({ age, blocked }) => blocked === undefined && age >= this.#limits.minAge)
     if (unknown.length === 0) return
     const paths = unknown.map(({ session }) => sessionPathOf(session.filePath))
-    const reports = await scan(paths, undefined, { __proto__: null, signal: this.#options.signal })
+    const reports = await scan(paths, undefined, { signal: this.#options.signal })
     unknown.forEach((candidate, at) => {
       const report = reports[at]!
       if (isFailed(report)) candidate.blocked = { reason: 'Unreadable', message: report.error }
@@ -412,7 +411,7 @@ class Keeping {
         this.#gone(candidate)
         return undefined
       }
-      const { filePath, archivedBytes } = await convert(session.filePath, false, { __proto__: null, signal: this.#options.signal })
+      const { filePath, archivedBytes } = await convert(session.filePath, false, { signal: this.#options.signal })
       this.#packed(candidate, filePath, archivedBytes ?? 0)
       return undefined
     } finally {

@@ -1,6 +1,6 @@
 // The beginning of a new session: its file's name, and its first record.
 
-import { type Bare, stringify } from '../builtins.js'
+import { stringify } from '../builtins.js'
 import { SESSION_FILE_ID_PREFIX_LENGTH } from '../constants.js'
 import type { SessionRecordingServiceConfig as Config } from './recorder-config.js'
 
@@ -8,10 +8,10 @@ import type { SessionRecordingServiceConfig as Config } from './recorder-config.
 const SHORT_PREFIX_LENGTH = 8
 
 /** The form of a file's name, for the addon. */
-export function nameOf({ sessionId, fileName }: Config): Bare<{ nameHasSeconds: boolean; idPrefix: string }> {
+export function nameOf({ sessionId, fileName }: Config): { nameHasSeconds: boolean; idPrefix: string } {
   const nameHasSeconds = fileName === 'seconds'
   const idPrefix = sessionId.slice(0, nameHasSeconds ? SESSION_FILE_ID_PREFIX_LENGTH : SHORT_PREFIX_LENGTH)
-  return { __proto__: null, nameHasSeconds, idPrefix }
+  return { nameHasSeconds, idPrefix }
 }
 
 /** The payload of `session_start`, as JSON. */

@@ -2,7 +2,7 @@ import { native } from '../addon.js'
 import { check } from '../arguments.js'
 import { SESSION, runJob } from '../binding/job.js'
 import type { NativeBundles, NativeReplay, NativeReplayOptions } from '../binding/native.js'
-import { type Bare, hasOwn, withFields } from '../builtins.js'
+import { hasOwn, withFields } from '../builtins.js'
 import { Assembly, type ReplayDone } from './assembly.js'
 import type { Checkpoint } from './checkpoints.js'
 import { mapItems } from './item-map.js'
@@ -63,7 +63,7 @@ async function open<C>(
 ): Promise<{ ok: true; session: SessionHandle<C> } | ReplayFailure> {
   let opened: NativeReplay | undefined
   const map = options?.map
-  const start = (bundles: NativeBundles, path: string, wanted: Bare<NativeReplayOptions>, onReady: () => void) => {
+  const start = (bundles: NativeBundles, path: string, wanted: NativeReplayOptions, onReady: () => void) => {
     opened = native.openReplay(bundles, path, wanted, onReady)
     return opened.job()!
   }
@@ -171,7 +171,7 @@ const OpenSession: new <C>(
       return job
     }
     const assembly = new Assembly<C>()
-    const done = await runJob<ReplayDone>(SESSION, begin, { __proto__: null, takeBatch: assembly.add })
+    const done = await runJob<ReplayDone>(SESSION, begin, { takeBatch: assembly.add })
     const read = assembly.result(done)
     if (!read.ok) throw readError(read.error)
     if (this.#map !== undefined) mapItems(assembly.history, this.#map, this.#invalidated, start)

@@ -5,13 +5,11 @@ import path = require('node:path')
 import { sessionPathOf } from './archive-name.js'
 import type { SessionSummary } from './summary.js'
 
-const localeCompare: (a: string, b: string) => number = Function.prototype.call.bind(String.prototype.localeCompare)
-
 /** Compares two summaries for a listing. */
 export function newestFirst(a: SessionSummary, b: SessionSummary): number {
   return (
     b.lastModified.getTime() - a.lastModified.getTime() ||
-    localeCompare(b.sessionId, a.sessionId) ||
+    b.sessionId.localeCompare(a.sessionId) ||
     compare(b.startTime, a.startTime) ||
     compareNames(b, a)
   )

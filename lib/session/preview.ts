@@ -41,7 +41,7 @@ export function readSessionPreview(
   const { length = LENGTH, signal } = options
   check.safeCount(length, 'options.length')
   check.signal(signal, 'options.signal')
-  return runJob(PREVIEW, (onReady) => native.startSessionPreview(filePath, length, onReady), { __proto__: null, signal })
+  return runJob(PREVIEW, (onReady) => native.startSessionPreview(filePath, length, onReady), { signal })
 }
 
 /**
@@ -67,6 +67,6 @@ export function readSessionTitle(
 }
 
 async function readTitle(filePath: string, signal: AbortSignal | undefined): Promise<string | null | undefined> {
-  const title = await runJob<string | null | false>(PREVIEW, (onReady) => native.startSessionTitle(filePath, onReady), { __proto__: null, signal })
+  const title = await runJob<string | null | false>(PREVIEW, (onReady) => native.startSessionTitle(filePath, onReady), { signal })
   return title === false ? undefined : title
 }

@@ -6,7 +6,6 @@ import { type JobOptions, SESSION, runJob } from '../binding/job.js'
 import type { NativeJob } from '../binding/native.js'
 import { type Page, elementsOfPages } from '../binding/pages.js'
 import { appendValues } from '../binding/tape-reader.js'
-import type { Bare } from '../builtins.js'
 import type { SessionEventType, SessionRecordLine } from './records.js'
 // Only for links in the comments.
 import type { BundleCode } from '../bundle/error.js'
@@ -72,8 +71,7 @@ export interface SessionRecordsOptions {
 }
 
 /** The statuses by their letters (src/session_records.rs). */
-const STATUSES: Bare<Record<string, SessionLine['status']>> = {
-  __proto__: null,
+const STATUSES: Record<string, SessionLine['status']> = {
   o: 'ok',
   m: 'malformed',
   u: 'unknown',
@@ -82,7 +80,7 @@ const STATUSES: Bare<Record<string, SessionLine['status']>> = {
   '-': null,
 }
 
-const BEGINNING: Readonly<Bare<SessionLinePlace>> = Object.freeze({ __proto__: null, line: 1, offset: 0 })
+const BEGINNING: Readonly<SessionLinePlace> = Object.freeze({ line: 1, offset: 0 })
 
 /**
  * Reads the lines of a session one by one, in the order of the file: the twin of {@link readRunEvents}.
@@ -162,7 +160,7 @@ async function readPage(start: (onReady: () => void) => NativeJob, { signal }: J
   const takeBatch = (batch: Batch, job: NativeJob): undefined => {
     page = pageOf(batch, job)
   }
-  await runJob(SESSION, start, { __proto__: null, signal, takeBatch })
+  await runJob(SESSION, start, { signal, takeBatch })
   return page!
 }
 
@@ -170,7 +168,7 @@ async function readPage(start: (onReady: () => void) => NativeJob, { signal }: J
  * The lines in a batch, to be taken in order. Their records are on the tape of the job, and are built when the first line is taken, while the next page is
  * read.
  */
-function pageOf(batch: Batch, job: NativeJob): Bare<Page<SessionLine>> | undefined {
+function pageOf(batch: Batch, job: NativeJob): Page<SessionLine> | undefined {
   if (!hasLines(batch)) return undefined
   const { line: first, lines, offsets, lengths, statuses, histories, last } = batch
   let records: unknown[] | undefined
@@ -187,7 +185,7 @@ function pageOf(batch: Batch, job: NativeJob): Bare<Page<SessionLine>> | undefin
     const found = mark === '-' ? { line, offset, length, record, status } : { line, offset, length, record, status, inHistory: mark === '1' }
     return found as SessionLine
   }
-  return { __proto__: null, length: offsets.length, at, isLast: last }
+  return { length: offsets.length, at, isLast: last }
 }
 
 function hasLines(batch: Batch): batch is Batch & LineBatch {

@@ -1,7 +1,7 @@
 import { native } from '../addon.js'
 import { check, expect } from '../arguments.js'
 import type { NativeRecorder, NativeTail, RecorderGroup } from '../binding/native.js'
-import { type Bare, stringify, queueMicrotask, define } from '../builtins.js'
+import { stringify, queueMicrotask, define } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import type { HeldLock } from '../locks/held-lock.js'
 import { OWNER_ONLY } from '../mode.js'
@@ -89,7 +89,7 @@ export class SessionRecordingService<C = IContent> {
   /** Records an event of a known type. */
   #record: ReturnType<NativeRecorder['recording']>
   #writing: Writing<NativeRecorder>
-  #config: Bare<Pick<SessionRecordingServiceConfig, 'sessionId' | 'projectHash' | 'chatsDir'>>
+  #config: Pick<SessionRecordingServiceConfig, 'sessionId' | 'projectHash' | 'chatsDir'>
   /** False after `dispose` and after the warning about a failure. */
   #active = true
   #title: string | null | undefined
@@ -145,11 +145,10 @@ export class SessionRecordingService<C = IContent> {
     this.#onCommitWatermark = config.onCommitWatermark
     const now = Date.now()
     const { nameHasSeconds, idPrefix } = nameOf(config)
-    this.#config = { __proto__: null, sessionId, projectHash, chatsDir }
+    this.#config = { sessionId, projectHash, chatsDir }
     bindMethods(this as unknown as Record<string, unknown>)
     const open = (group: RecorderGroup, id: number) =>
       new native.NativeRecorder(group, {
-        __proto__: null,
         id,
         chatsDir: absolute(chatsDir),
         nameHasSeconds,
@@ -794,7 +793,7 @@ function bindMethods(recorder: Record<string, unknown>): void {
     const name = METHODS[index]!
     const method = recorder[name]
     if (typeof method !== 'function') continue
-    define(recorder, name, { __proto__: null, value: method.bind(recorder), writable: true, configurable: true } as PropertyDescriptor)
+    define(recorder, name, { value: method.bind(recorder), writable: true, configurable: true })
   }
 }
 

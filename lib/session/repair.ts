@@ -6,7 +6,7 @@ import { bundlesToWrite } from '../binding/bundles.js'
 import type { Failure } from '../binding/errors.js'
 import { type JobKind, runJob } from '../binding/job.js'
 import type { NativeRepairOptions } from '../binding/native.js'
-import { type Bare, define, own, withFields } from '../builtins.js'
+import { define, own, withFields } from '../builtins.js'
 import type { Progress } from '../progress.js'
 // Only for links in the comments.
 import type { replaySession } from './replay.js'
@@ -148,9 +148,9 @@ export function repairSession(source: string, destination: string, options: Repa
   check.optional(dryRun, 'options.dryRun', 'boolean')
   check.signal(signal, 'options.signal')
   check.optional(onProgress, 'options.onProgress', 'function')
-  const wanted: Bare<NativeRepairOptions> = {
-    __proto__: null, projectHash, sessionId, receiptPath, dryRun, now: Date.now(), progress: onProgress !== undefined,
+  const wanted: NativeRepairOptions = {
+    projectHash, sessionId, receiptPath, dryRun, now: Date.now(), progress: onProgress !== undefined,
   }
   const start = (onReady: () => void) => native.startRepair(bundlesToWrite(), source, destination, wanted, onReady)
-  return runJob<RepairReceipt>(REPAIR, start, { __proto__: null, signal, onProgress })
+  return runJob<RepairReceipt>(REPAIR, start, { signal, onProgress })
 }

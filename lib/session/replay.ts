@@ -5,7 +5,7 @@ import type { Batch } from '../binding/batch.js'
 import { bundles } from '../binding/bundles.js'
 import { SESSION, resultOf, runJob } from '../binding/job.js'
 import type { NativeBundles, NativeJob, NativeReplayOptions } from '../binding/native.js'
-import { type Bare, parseRecord } from '../builtins.js'
+import { parse } from '../builtins.js'
 import type { Progress } from '../progress.js'
 import { Assembly, type ReplayDone } from './assembly.js'
 import { mapItems } from './item-map.js'
@@ -67,7 +67,7 @@ export interface ReplayOptions {
 }
 
 /** Starts a job of the addon that replays. */
-type Start = (bundles: NativeBundles, path: string, options: Bare<NativeReplayOptions>, onReady: () => void) => NativeJob
+type Start = (bundles: NativeBundles, path: string, options: NativeReplayOptions, onReady: () => void) => NativeJob
 
 /**
  * Replays a session file.
@@ -118,20 +118,20 @@ export function replaySession<C = IContent>(filePath: string, expectedProjectHas
  *
  * @internal
  */
-export function replayNative<C>(filePath: string, expectedProjectHash: string, options: Bare<ReplayOptions>): Promise<ReplayResult<C>> {
+export function replayNative<C>(filePath: string, expectedProjectHash: string, options: ReplayOptions): Promise<ReplayResult<C>> {
   return replayWhole(filePath, expectedProjectHash, options, false)
 }
 
 /** Copies the options, because the caller may change them while the file is read. */
-function captured(options: ReplayOptions = NO_OPTIONS): Bare<ReplayOptions> {
+function captured(options: ReplayOptions = NO_OPTIONS): ReplayOptions {
   const { throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, signal, onProgress, map } = options
-  return { __proto__: null, throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, signal, onProgress, map }
+  return { throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, signal, onProgress, map }
 }
 
 async function replayWhole<C>(
   filePath: string,
   expectedProjectHash: string | undefined,
-  options: Bare<ReplayOptions>,
+  options: ReplayOptions,
   foreign: boolean,
 ): Promise<ReplayResult<C>> {
   const { snapshot, signal, onProgress, map } = options
@@ -151,7 +151,7 @@ function mapped<C>(result: ReplayResult<C>, map: ItemMap<C> | undefined, invalid
 /** The result in the only batch of a job that has ended. */
 function resultOfSmall<C>(job: NativeJob, map: ItemMap<C> | undefined): ReplayResult<C> {
   const assembly = new Assembly<C>()
-  const batch = parseRecord<Batch>(job.take()!)
+  const batch = parse<Batch>(job.take()!)
   const result = assembly.result(assembly.add(batch, job) ?? resultOf<ReplayDone>(SESSION, batch))
   return mapped(result, map, assembly.invalidated)
 }
@@ -197,7 +197,7 @@ export async function replay<C>(
   }
   const wanted = wantedOf(expectedProjectHash, options, foreign)
   const begin = (onReady: () => void) => start(bundles, filePath, wanted, onReady)
-  const done = await runJob<ReplayDone>(SESSION, begin, { __proto__: null, signal, onProgress, takeBatch: assembly.add })
+  const done = await runJob<ReplayDone>(SESSION, begin, { signal, onProgress, takeBatch: assembly.add })
   return { result: assembly.result(done), historyLength: done.historyLength ?? 0, invalidated: assembly.invalidated }
 }
 
@@ -206,9 +206,8 @@ function wantedOf(
   projectHash: string | undefined,
   { throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, onProgress }: Omit<ReplayOptions, 'map'>,
   foreign: boolean,
-): Bare<NativeReplayOptions> {
+): NativeReplayOptions {
   return {
-    __proto__: null,
     projectHash,
     throughSeq,
     auditTrail: auditTrail === true,

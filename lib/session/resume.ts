@@ -2,7 +2,7 @@
 
 import path = require('node:path')
 import { NO_OPTIONS, check, checkSnapshotOptions } from '../arguments.js'
-import { type Bare, hasOwn } from '../builtins.js'
+import { hasOwn } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import type { RecordingWarning } from '../recording-warning.js'
@@ -13,11 +13,11 @@ import { SEQUENCE_CORRUPT, scanSessions, usableOf } from './describe.js'
 import { type ReferenceFailure, type SessionFailure, failure, lockSession, namesakesOf, noSessions } from './failure.js'
 import { listProject } from './list.js'
 import { SessionRecordingService, setHistoryOf } from './recorder.js'
-import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorderOptions } from './recorder-config.js'
+import { type RecorderOptions, checkRecorderOptions } from './recorder-config.js'
 import type { IContent, ItemMap, SemanticMediaPurgeFrontier, SessionKind } from './records.js'
 import { checkKinds, kindsOf, ofKinds } from './kind.js'
 import { hasSession, readable, resolveSessionRef } from './reference.js'
-import { type ReplayOptions, replayNative } from './replay.js'
+import { replayNative } from './replay.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
 import type { SnapshotOptions } from './scan-options.js'
 import type { SessionSummary } from './summary.js'
@@ -66,12 +66,12 @@ export interface ResumeResult<C = IContent> {
   semanticMediaPurgeFrontier?: SemanticMediaPurgeFrontier
 }
 
-/** A copy of the request. It has no prototype. */
+/** A copy of the request. */
 interface Captured extends Omit<ResumeRequest, 'recorder' | 'kinds'> {
   kinds: readonly SessionKind[]
   /** `chatsDir` as an absolute path. */
   directory: string
-  recorder: Bare<RecorderOptions>
+  recorder: RecorderOptions
 }
 
 /** A session that is locked, replayed and ready to be recorded to. */
@@ -145,11 +145,10 @@ async function resume<C>(asked: ResumeRequest): Promise<ResumeResult<C> | Sessio
 }
 
 /** Copies the request, because the caller may change it, or the working directory, while the session is searched for. */
-function captured(request: ResumeRequest): Bare<Captured> {
+function captured(request: ResumeRequest): Captured {
   const { continueRef, projectHash, chatsDir, currentProvider, currentModel, workspaceDirs, snapshot, snapshotDir, map } = request
   const { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes }: RecorderOptions = request.recorder ?? NO_OPTIONS
   return {
-    __proto__: null,
     continueRef,
     projectHash,
     chatsDir,
@@ -161,7 +160,7 @@ function captured(request: ResumeRequest): Bare<Captured> {
     snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir),
     map,
     kinds: kindsOf(request.kinds),
-    recorder: { __proto__: null, cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes },
+    recorder: { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes },
   }
 }
 
@@ -177,7 +176,7 @@ async function find(
   const found = exact === undefined ? resolveSessionRef(ref, sessions) : { session: exact }
   if (hasSession(found) || found.code !== 'NotFound') return found
   const { snapshot, snapshotDir, projectHash } = request
-  const described = await scanSessions(sessions, projectHash, { __proto__: null, snapshot, snapshotDir })
+  const described = await scanSessions(sessions, projectHash, { snapshot, snapshotDir })
   const named = usableOf(described, []).usable.filter(({ report }) => hasOwn(report, 'name') && report.name === ref.trim())
   if (named.length > 1) return { error: `Ambiguous continue target name '${ref}'`, code: 'Ambiguous' }
   return named.length === 1 ? { session: named[0]!.session } : found
@@ -199,14 +198,14 @@ async function resumeLatest<C>(sessions: SessionSummary[], request: Captured): P
 }
 
 /** Locks, replays and opens a session. After a failure the lock is released again. */
-async function openLocked<C>({ filePath, sessionId }: SessionSummary, request: Captured): Promise<Bare<Opening<C>>> {
+async function openLocked<C>({ filePath, sessionId }: SessionSummary, request: Captured): Promise<Opening<C>> {
   const busy = 'Session is in use by another process'
   const { lock, failed } = await lockSession(request.directory, sessionId, busy, 'Failed to lock session: ')
-  if (failed !== undefined) return { __proto__: null, failed }
+  if (failed !== undefined) return { failed }
   try {
     const session = sessionPathOf(filePath)
     const opening = await openReplayed<C>(session, await replay<C>(session, request), request)
-    if (opening.failed === undefined) return { __proto__: null, opened: { lock, ...opening.opened } }
+    if (opening.failed === undefined) return { opened: { lock, ...opening.opened } }
     await lock.release()
     return opening
   } catch (error) {
@@ -216,12 +215,12 @@ async function openLocked<C>({ filePath, sessionId }: SessionSummary, request: C
 }
 
 /** Creates the recorder. Fails if the file cannot be recorded to: the caller's `onWarning` is about recordings that began. */
-async function openReplayed<C>(filePath: string, replayed: Replayed<C>, request: Captured): Promise<Bare<OpeningReplayed<C>>> {
-  if (!replayed.ok) return { __proto__: null, failed: failure(`Failed to replay session: ${replayed.error}`, 'ReplayFailed') }
+async function openReplayed<C>(filePath: string, replayed: Replayed<C>, request: Captured): Promise<OpeningReplayed<C>> {
+  if (!replayed.ok) return { failed: failure(`Failed to replay session: ${replayed.error}`, 'ReplayFailed') }
   const { metadata, lastSeq, sequenceCorrupt } = replayed
-  if (sequenceCorrupt) return { __proto__: null, failed: failure(`Failed to replay session: ${SEQUENCE_CORRUPT}`, 'SequenceCorrupt') }
+  if (sequenceCorrupt) return { failed: failure(`Failed to replay session: ${SEQUENCE_CORRUPT}`, 'SequenceCorrupt') }
   const unrestored = await restoring(filePath)
-  if (unrestored !== undefined) return { __proto__: null, failed: unrestored }
+  if (unrestored !== undefined) return { failed: unrestored }
   let hasBegun = false
   let warning: RecordingWarning | undefined
   const onWarning = (told: RecordingWarning) => {
@@ -233,12 +232,12 @@ async function openReplayed<C>(filePath: string, replayed: Replayed<C>, request:
   if (recording.isActive()) {
     hasBegun = true
     if (request.map !== undefined) setHistoryOf(recording, replayed.history)
-    return { __proto__: null, opened: { replayed, recording } }
+    return { opened: { replayed, recording } }
   }
   // The recorder reports the reason in a microtask.
   await undefined
   await recording.dispose()
-  return { __proto__: null, failed: refusalOf(warning) }
+  return { failed: refusalOf(warning) }
 }
 
 /** Restores the session if it is archived. Resolves to the failure, if that fails. */
@@ -271,7 +270,7 @@ async function replay<C>(filePath: string, { projectHash, snapshot, snapshotDir,
     }
   })
   try {
-    return await replayNative<C>(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir, map: mapOrNote } as Bare<ReplayOptions>)
+    return await replayNative<C>(filePath, projectHash, { strict: true, snapshot, snapshotDir, map: mapOrNote })
   } catch (error) {
     // A mistake of the caller, not a session that does not replay.
     if (thrown !== undefined) throw thrown.error
@@ -320,8 +319,7 @@ function recorderFor<C>(
     model: currentModel,
     ...recorder,
     onWarning,
-    __proto__: null,
-  } as Bare<SessionRecordingServiceConfig>)
+  })
 }
 
 function recordResumption<C>(

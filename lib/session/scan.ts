@@ -4,7 +4,7 @@ import { native } from '../addon.js'
 import type { Batch } from '../binding/batch.js'
 import { SESSION, runJob } from '../binding/job.js'
 import type { NativeDescribeOptions } from '../binding/native.js'
-import { type Bare, hasOwn, elapsed } from '../builtins.js'
+import { hasOwn, elapsed } from '../builtins.js'
 import type { Progress } from '../progress.js'
 import { type Message, type UnknownEvents, messageText, unknownEventsOf } from './assembly.js'
 import { openSession } from './open.js'
@@ -12,7 +12,7 @@ import type { ReplayOptions } from './replay.js'
 import type { ReplaySuccess } from './replay-result.js'
 import type { ScanOptions } from './scan-options.js'
 
-/** What a strict replay reports about a session, except for its history and session events. It has no prototype. */
+/** What a strict replay reports about a session, except for its history and session events. */
 export interface SessionReport
   extends Pick<ReplaySuccess, 'metadata' | 'lastSeq' | 'sequenceCorrupt' | 'eventCount' | 'checkpoints' | 'ancestry' | 'semanticMediaPurgeFrontier' | 'warnings'> {
   historyLength: number
@@ -20,7 +20,7 @@ export interface SessionReport
   unknownEvents: Record<string, number>
 }
 
-/** Why a session does not replay. It has no prototype. */
+/** Why a session does not replay. */
 export interface FailedReport {
   error: string
 }
@@ -47,7 +47,7 @@ const PROGRESS_MS = 100
  * Replays files strictly; with a `projectHash`, a session of another project is an error. Resolves to a report for each file, in order. The caller
  * must have checked `options`.
  */
-export async function scan(filePaths: string[], projectHash: string | undefined, options: Bare<ScanOptions>): Promise<Report[]> {
+export async function scan(filePaths: string[], projectHash: string | undefined, options: ScanOptions): Promise<Report[]> {
   const { snapshot, snapshotDir, signal, onProgress } = options
   const found = filePaths.map((): Report | undefined => undefined)
   const takeBatch = ({ described }: Batch): undefined => {
@@ -59,13 +59,13 @@ export async function scan(filePaths: string[], projectHash: string | undefined,
       if (element.length > 1) found[element[0]] = reportOf(element[1] as Described)
     }
   }
-  const wanted: Bare<NativeDescribeOptions> = { __proto__: null, projectHash, snapshot: snapshot === true, snapshotDir }
+  const wanted: NativeDescribeOptions = { projectHash, snapshot: snapshot === true, snapshotDir }
   const begin = (onReady: () => void) => native.describeSessions(filePaths, wanted, onReady)
   const progress = new ScanProgress(onProgress, filePaths.length)
   const report = onProgress && ((done: Progress) => progress.report(done))
-  await runJob(SESSION, begin, { __proto__: null, signal, onProgress: report, takeBatch })
+  await runJob(SESSION, begin, { signal, onProgress: report, takeBatch })
   for (let index = 0; index < found.length; index++) {
-    found[index] ??= await scanFile(filePaths[index]!, projectHash, { __proto__: null, snapshot, snapshotDir, signal })
+    found[index] ??= await scanFile(filePaths[index]!, projectHash, { snapshot, snapshotDir, signal })
   }
   progress.end()
   // `onProgress` may have aborted the signal.
@@ -73,10 +73,9 @@ export async function scan(filePaths: string[], projectHash: string | undefined,
   return found as Report[]
 }
 
-function reportOf(described: Described): Bare<Report> {
-  if (isFailure(described)) return { __proto__: null, error: messageText(described.error) }
+function reportOf(described: Described): Report {
+  if (isFailure(described)) return { error: messageText(described.error) }
   return {
-    __proto__: null,
     ...described,
     warnings: described.warnings.map(messageText),
     unknownEvents: unknownEventsOf(described.unknownEvents),
@@ -87,15 +86,14 @@ function reportOf(described: Described): Bare<Report> {
 export async function scanFile(
   filePath: string,
   projectHash: string | undefined,
-  options: Bare<Omit<ReplayOptions, 'onProgress'>>,
-): Promise<Bare<Report>> {
-  const opened = await openSession(filePath, projectHash, { ...options, __proto__: null, strict: true } as Bare<ReplayOptions>)
-  if (!opened.ok) return { __proto__: null, error: opened.error }
+  options: Omit<ReplayOptions, 'onProgress'>,
+): Promise<Report> {
+  const opened = await openSession(filePath, projectHash, { ...options, strict: true })
+  if (!opened.ok) return { error: opened.error }
   const { session } = opened
   session.close()
   const { metadata, lastSeq, sequenceCorrupt, eventCount, historyLength, checkpoints, warnings, unknownEvents } = session
   return {
-    __proto__: null,
     metadata,
     lastSeq,
     sequenceCorrupt,

@@ -12,9 +12,8 @@ Examples:
   session-tape header a.jsonl b.jsonl --json
   session-tape header weekly.cath-bundle
 
-With --json the result is an array of {path, kind, header}; of a directory's files also fileSize and lastModified, and
-of archives archived and archivedBytes. header is null
-where there is none, with the reason. The exit code is 1 if a file has no header, 2 if one can't be read.
+With --json the result is an array of {path, kind, header}; of a directory's files also fileSize and lastModified, and of archives archived
+and archivedBytes. header is null where there is none, with the reason. The exit code is 1 if a file has no header, 2 if one can't be read.
 `
 
 function define(program, does) {

@@ -19,7 +19,7 @@ function define(program, does) {
   program
     .command('keep')
     .summary('archive old sessions, and keep directories within limits')
-    .description('Archives old sessions of directories, deletes those that the options say so of, and removes what interrupted processes have left.')
+    .description('Archives old sessions of directories, deletes those that the options name, and removes what interrupted processes have left.')
     .argument('<directory...>', 'directories of sessions')
     .option('--archive-after <age>', 'archive what was not modified for so long: 36h, 7d, 2w, never (default: 7d)', age)
     .option('--delete-after <age>', 'delete what was not modified for so long (default: never)', age)

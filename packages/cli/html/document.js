@@ -38,7 +38,7 @@ const script = (name) => (name === 'invisible' ? moduleScript(path.join('..', 'i
 
 function moduleScript(file) {
   const names = Object.keys(require(path.join(__dirname, file)))
-  return `const { ${names.join(', ')} } = ((module) => {\n${asset(file)}return module.exports\n})({})`
+  return `const { ${names.join(', ')} } = ((exports) => {\n${asset(file)}return exports\n})({})`
 }
 
 function scriptOf(scripts, libraries) {

@@ -1,5 +1,7 @@
 //! Finds the value that a name is given, in any of the notations that files, programs and command lines use.
 
+use std::ops::Range;
+
 /// How long a quoted value may be. Longer texts are no passwords, and keys have rules of their own.
 const MAX_QUOTED_BYTES: usize = 8 << 10;
 
@@ -365,17 +367,20 @@ fn text_of_element(text: &[u8], at: usize) -> Option<Given> {
     let inside = &text[at..(at + MAX_BARE_BYTES).min(text.len())];
     let length = memchr::memchr2(b'<', b'\n', inside)?;
     let is_closed = inside[length..].starts_with(b"</") || inside[length..].starts_with(b"<\\/");
-    let given = Given {
-        start: at,
-        end: at + length,
+    (is_closed && length > 0).then(|| in_element(at..at + length))
+}
+
+fn in_element(text: Range<usize>) -> Given {
+    Given {
+        start: text.start,
+        end: text.end,
         is_quoted: true,
         quote: b'<',
         place: Place::Element,
         ends_line: false,
         is_setting: false,
         is_after_colon: false,
-    };
-    (is_closed && length > 0).then_some(given)
+    }
 }
 
 /// The text of an element: `<name …>text</`.
@@ -393,16 +398,7 @@ fn element(text: &[u8], start: usize, end: usize) -> Option<Given> {
     memchr::memmem::find(closing, &text[start..end])?;
     let trimmed = inside[..length].trim_ascii();
     let begin = from + inside[..length].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    Some(Given {
-        start: begin,
-        end: begin + trimmed.len(),
-        is_quoted: true,
-        quote: b'<',
-        place: Place::Element,
-        ends_line: false,
-        is_setting: false,
-        is_after_colon: false,
-    })
+    Some(in_element(begin..begin + trimmed.len()))
 }
 
 /// The offset after `: Type = `, if a type is what is at `at`.
