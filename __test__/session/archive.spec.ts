@@ -111,6 +111,20 @@ describe('an archived session', () => {
     expect(readdirSync(directory)).toStrictEqual([]);
   });
 
+  test('keeps the snapshot that it has in another directory, which goes with it', async () => {
+    const { directory, session, archive } = place(sessionWith('abc', ...Array.from({ length: 3000 }, (_, n) => content(`${n}`))));
+    const snapshotDir = directoryOf();
+    const replay = (filePath: string) => replaySession(filePath, undefined, { snapshot: true, snapshotDir });
+    const before = await replay(session);
+    const snapshots = readdirSync(snapshotDir);
+    expect(snapshots).toStrictEqual([expect.stringMatching(/^session-1\.jsonl-[0-9a-f]{16}\.snap$/)]);
+    await archiveSession(session);
+    expect([await replay(session), await replay(archive)]).toStrictEqual([before, before]);
+    expect(readdirSync(snapshotDir)).toStrictEqual(snapshots);
+    await removeSessionFiles(archive, { snapshotDir });
+    expect([readdirSync(directory), readdirSync(snapshotDir)]).toStrictEqual([[], []]);
+  });
+
   test('is deleted with everything beside it', async () => {
     const { directory, session } = place();
     await archiveSession(session);

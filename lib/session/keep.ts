@@ -15,7 +15,9 @@ import { hasCode, isAbsence } from '../system-error.js'
 import { convert, removeSession } from './archive.js'
 import { archiveOf, isSessionName, sessionPathOf } from './archive-name.js'
 import { liveCheckpoints } from './describe.js'
-import { list } from './list.js'
+import { isSessionFileName, pathsIn } from './directory.js'
+import { listFiles } from './list.js'
+import { removeSnapshotIn } from './files.js'
 import { newestFirst } from './order.js'
 import { isFailed, scan } from './scan.js'
 import type { SessionSummary, SkippedSession } from './summary.js'
@@ -48,6 +50,8 @@ export interface KeepOptions {
   dryRun?: boolean | undefined
   /** Is called with each session that would be archived or deleted, and returns whether it is to stay as it is. If it throws, the session stays. */
   keep?: ((session: SessionSummary) => boolean) | undefined
+  /** The directory of the sessions' snapshots, if they are not next to the files: those of deleted sessions are removed there. */
+  snapshotDir?: string | undefined
   /** Aborting it ends the work after the session in hand, which stays as it was or is done; the promise rejects with the signal's `reason`. */
   signal?: AbortSignal | undefined
   /** Called on the JavaScript thread after each session that was dealt with, with the bytes of sessions. If it throws, the promise rejects with that error. */
@@ -123,6 +127,7 @@ interface Left {
 
 /** A session that is there, and what is known about it. */
 interface Candidate {
+  /** As it was listed: see {@link currentOf}. */
   session: SessionSummary
   directory: Directory
   age: number
@@ -138,10 +143,10 @@ interface Candidate {
   isSettled: boolean
 }
 
-/** A directory that is kept, and the names in it. */
+/** A directory that is kept, and the names of locks in it. */
 interface Directory {
   path: string
-  names: Set<string>
+  locks: Set<string>
 }
 
 const HOUR_MS = 60 * 60 * 1000
@@ -185,9 +190,11 @@ export function keepSessions(where: string | string[], policy: KeepPolicy = NO_O
   check.optional(options.keep, 'options.keep', 'function')
   check.optional(options.onProgress, 'options.onProgress', 'function')
   check.signal(options.signal, 'options.signal')
+  if (options.snapshotDir !== undefined) check.filledString(options.snapshotDir, 'options.snapshotDir')
   const { dryRun, keep, signal, onProgress } = options
+  const snapshotDir = options.snapshotDir === undefined ? undefined : path.resolve(options.snapshotDir)
   const directories = new Set((Array.isArray(where) ? slice(where, 0) : [where]).map((directory) => path.resolve(directory)))
-  return new Keeping(limitsOf(policy), { __proto__: null, dryRun, keep, signal, onProgress }).run(Array.from(directories))
+  return new Keeping(limitsOf(policy), { __proto__: null, dryRun, keep, snapshotDir, signal, onProgress }).run(Array.from(directories))
 }
 
 function limitsOf(policy: KeepPolicy): Limits {
@@ -267,7 +274,7 @@ class Keeping {
   #allLeft(): LeftSession[] {
     const left = slice(this.#left)
     for (const candidate of this.#candidates) {
-      if (candidate.left !== undefined) append(left, leftSession(candidate.session.filePath, candidate.left.reason, candidate.left.message))
+      if (candidate.left !== undefined) append(left, leftSession(pathOf(candidate), candidate.left.reason, candidate.left.message))
     }
     return left
   }
@@ -285,12 +292,12 @@ class Keeping {
     // What interrupted processes leave has other names than sessions.
     if (names.some((name) => !isSessionName(name))) this.#clean(await (this.#options.dryRun === true ? wouldCleanUp : cleanUp)(directory))
     const others = new Set(found.filter((entry) => !entry.isFile()).map(({ name }) => name))
-    const place: Directory = { path: directory, names: new Set(names) }
-    const { sessions, unreadable } = await list(directory, undefined, ['main', 'subagent'])
-    const isOwnFile = ({ filePath }: SkippedSession | SessionSummary) => !others.has(path.basename(filePath))
-    for (const skipped of unreadable.filter(isOwnFile)) append(this.#unreadable, skipped)
+    const place: Directory = { path: directory, locks: new Set(names.filter((name) => name.endsWith('.lock'))) }
+    const filePaths = pathsIn(directory, names.filter(isSessionFileName))
+    const { sessions, unreadable } = await listFiles(others.size === 0 ? filePaths : filePaths.filter((filePath) => !others.has(path.basename(filePath))))
+    for (const skipped of unreadable) append(this.#unreadable, skipped)
     const now = Date.now()
-    for (const session of sessions.filter(isOwnFile)) {
+    for (const session of sessions.reverse()) {
       const bytes = session.archivedBytes ?? session.fileSize
       const isArchived = session.archived === true
       const age = now - session.lastModified.getTime()
@@ -382,12 +389,12 @@ class Keeping {
   async #deal(candidate: Candidate, action: Action): Promise<void> {
     this.#checkSignal()
     if (candidate.isSettled) return
-    const { session, age } = candidate
+    const { age } = candidate
     if (age < this.#limits.minAge || age < 0) return this.#settle(candidate, 'Young')
     const blocked = action === 'delete' ? candidate.blocked : undefined
     if (blocked) return void (candidate.left = blocked)
     try {
-      if (this.#options.keep?.(session) === true) return this.#settle(candidate, 'Wanted')
+      if (this.#options.keep?.(currentOf(candidate)) === true) return this.#settle(candidate, 'Wanted')
       const reason = await (this.#options.dryRun === true ? this.#foresee(candidate, action) : this.#carryOut(candidate, action))
       if (reason !== undefined) return this.#settle(candidate, reason)
     } catch (error) {
@@ -401,13 +408,16 @@ class Keeping {
 
   /** Does it under the session's lock. Resolves to why it was not done. */
   async #carryOut(candidate: Candidate, action: Action): Promise<KeepReason | undefined> {
-    const { session, directory } = candidate
+    const { directory } = candidate
+    const session = currentOf(candidate)
     const { sessionId } = session
     const lock = isSafeId(sessionId) ? await acquireSessionLock(directory.path, sessionId) : undefined
     try {
       const changed = await changeOf(session)
       if (changed !== undefined) return changed
       if (action === 'delete') {
+        const { snapshotDir } = this.#options
+        if (snapshotDir !== undefined) await removeSnapshotIn(snapshotDir, sessionPathOf(session.filePath))
         await removeSession(session.filePath)
         this.#gone(candidate)
         return undefined
@@ -423,7 +433,7 @@ class Keeping {
   /** Notes what would be done. Resolves to why it would not be. */
   async #foresee(candidate: Candidate, action: Action): Promise<KeepReason | undefined> {
     const { session, directory } = candidate
-    if (await isInUse(session, directory)) return 'InUse'
+    if (directory.locks.size > 0 && (await isInUse(session, directory))) return 'InUse'
     if (action === 'delete') this.#gone(candidate)
     else this.#packed(candidate, archiveOf(session.filePath), Math.ceil(session.fileSize * this.#estimatedRatio()))
     return undefined
@@ -445,7 +455,7 @@ class Keeping {
     const { session, bytes, done } = candidate
     candidate.isSettled = true
     // It may have been archived before, which was not enough.
-    const kept = { filePath: session.filePath, sessionId: session.sessionId, bytes: done?.kept.bytes ?? bytes, bytesLeft: 0 }
+    const kept = { filePath: pathOf(candidate), sessionId: session.sessionId, bytes: done?.kept.bytes ?? bytes, bytesLeft: 0 }
     candidate.done = { action: 'delete', kept }
     this.#bytes -= bytes
     this.#count -= 1
@@ -454,7 +464,6 @@ class Keeping {
   #packed(candidate: Candidate, filePath: string, bytesLeft: number): void {
     const { session, bytes } = candidate
     candidate.done = { action: 'archive', kept: { filePath, sessionId: session.sessionId, bytes, bytesLeft } }
-    candidate.session = { ...session, filePath, archived: true, bytes: session.fileSize, archivedBytes: bytesLeft }
     candidate.isArchived = true
     candidate.bytes = bytesLeft
     this.#bytes += bytesLeft - bytes
@@ -478,6 +487,18 @@ class Keeping {
     this.#progress = { bytes: Math.min(total, this.#progress.bytes + bytes), total, files: Math.min(files + 1, this.#candidates.length) }
     onProgress({ ...this.#progress })
   }
+}
+
+/** The file that a session has now. */
+function pathOf({ session, done }: Candidate): string {
+  return done === undefined ? session.filePath : done.kept.filePath
+}
+
+/** A session as it is now, which may have been archived since it was listed. */
+function currentOf({ session, done }: Candidate): SessionSummary {
+  if (done === undefined) return session
+  const { filePath, bytesLeft } = done.kept
+  return { ...session, filePath, archived: true, bytes: session.fileSize, archivedBytes: bytesLeft }
 }
 
 function leftSession(filePath: string, reason: KeepReason, message: string | undefined): LeftSession {
@@ -509,8 +530,8 @@ async function changeOf({ filePath, fileSize, archivedBytes, lastModified }: Ses
 }
 
 /** Whether a session is in use, by the names that were in its directory. */
-async function isInUse({ filePath, sessionId }: SessionSummary, { path: directory, names }: Directory): Promise<boolean> {
-  if (names.has(`${sessionId}.lock`) && isSafeId(sessionId) && (await isSessionLocked(directory, sessionId))) return true
+async function isInUse({ filePath, sessionId }: SessionSummary, { path: directory, locks }: Directory): Promise<boolean> {
+  if (locks.has(`${sessionId}.lock`) && isSafeId(sessionId) && (await isSessionLocked(directory, sessionId))) return true
   const lock = `${sessionPathOf(filePath)}.lock`
-  return names.has(path.basename(lock)) && isFileLocked(lock)
+  return locks.has(path.basename(lock)) && isFileLocked(lock)
 }

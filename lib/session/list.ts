@@ -83,6 +83,11 @@ export async function list(chatsDir: string, projectHash: string | undefined, ki
   return { sessions: ofKinds(sessions, kinds), unreadable }
 }
 
+/** Lists sessions of any project and kind among files. @internal */
+export async function listFiles(filePaths: string[]): Promise<Listing> {
+  return sorted(await readEntries(filePaths), () => true)
+}
+
 /**
  * Lists the sessions of a project, of any kind, among the files that recorders create, and as unreadable the files that may belong to the project but do not
  * contain a session. A directory that does not exist is empty. Rejects with the system's error if it cannot be read for another reason.
