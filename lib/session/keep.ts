@@ -244,8 +244,8 @@ class Keeping {
 
   async run(directories: string[]): Promise<KeepReport> {
     for (const directory of directories) await this.#list(directory)
-    // The oldest first.
-    this.#candidates.sort((a, b) => newestFirst(b.session, a.session))
+    // The oldest first, as those of a directory are already.
+    if (directories.length > 1) this.#candidates.sort((a, b) => newestFirst(b.session, a.session))
     const [bytesBefore, sessions] = [this.#bytes, this.#count]
     this.#progress.total = this.#candidates.reduce((total, { bytes }) => total + bytes, 0)
     await this.#leaveUnreadable()
