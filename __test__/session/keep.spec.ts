@@ -200,6 +200,19 @@ test('two runs at once deal with each session once', async () => {
   expect(sessions.every((session) => session.archived === true) && sessions.length).toBe(12);
 });
 
+test('what another process does meanwhile is counted', async () => {
+  for (const [policy, left] of [[{ maxSessions: 2, deleteToFit: true, archiveAfter: null }, ['d', 'e']], [{ maxBytes: 50_000, archiveAfter: null }, ['a', 'b', 'c', 'd', 'e']]] as const) {
+    const directory = aged({ a: 12, b: 11, c: 10, d: 9, e: 8 });
+    let started: Promise<KeepReport> | undefined;
+    // The other one begins when this one has listed the sessions.
+    const keep = () => { started ??= keepSessions(directory, policy); return false; };
+    const report = await keepSessions(directory, policy, { keep: (session) => keep() || session.sessionId === 'none' });
+    const other = await started!;
+    expect(idsOf((await listSessions(directory)).sessions).sort()).toStrictEqual(left);
+    expect([report, other].map(({ bytesAfter, withinLimits }) => [bytesAfter, withinLimits])).toStrictEqual([[bytesIn(directory), true], [bytesIn(directory), true]]);
+  }
+});
+
 test('an abort ends the work between two sessions', async () => {
   const directory = aged({ a: 12, b: 11, c: 10, d: 9, e: 8 });
   const controller = new AbortController();

@@ -6,10 +6,12 @@ import fs = require('node:fs/promises')
 import { NO_OPTIONS, check, expect } from '../arguments.js'
 import { type Bare, append, slice } from '../builtins.js'
 import { type Cleaned, cleanUp, wouldCleanUp } from '../locks/clean-up.js'
+import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import { isSafeId } from '../locks/path.js'
 import { acquireSessionLock, isSessionLocked } from '../locks/session-lock.js'
 import { isFileLocked } from '../locks/system-lock.js'
+import { wait } from '../locks/waiting.js'
 import type { Progress } from '../progress.js'
 import { hasCode, isAbsence } from '../system-error.js'
 import { convert, removeSession } from './archive.js'
@@ -141,6 +143,8 @@ interface Candidate {
   left: Left | undefined
   /** Whether nothing more is to be done with it. */
   isSettled: boolean
+  /** Whether another process has removed it. */
+  isGone: boolean
 }
 
 /** A directory that is kept, and the names of locks in it. */
@@ -155,6 +159,12 @@ const DURATION = /^(\d+(?:\.\d+)?)([hdw])$/
 
 /** The size of an archive by that of its session, where none shows it: what conversations compress to. */
 const TYPICAL_RATIO = 1 / 8
+
+/** The id whose lock means that a process makes the sessions of the directory fit. */
+const KEEPER = 'session-tape-keep'
+
+/** How long to wait before looking again whether another process is done, in milliseconds. */
+const WAIT_MS = 25
 
 /** How many sessions are archived at the same time: a small one keeps only one core busy. */
 const AT_ONCE = 2
@@ -250,8 +260,8 @@ class Keeping {
     this.#progress.total = this.#candidates.reduce((total, { bytes }) => total + bytes, 0)
     await this.#leaveUnreadable()
     await this.#byAge()
-    await this.#archiveToFit()
-    if (this.#limits.deleteToFit) await this.#deleteToFit()
+    if (!this.#fits()) await this.#alone(() => this.#makeFit())
+    await this.#recount(this.#candidates.filter(({ left }) => left?.reason === 'InUse'))
     this.#report(this.#progress.total)
     return {
       archived: this.#done('archive'),
@@ -301,7 +311,7 @@ class Keeping {
       const bytes = session.archivedBytes ?? session.fileSize
       const isArchived = session.archived === true
       const age = now - session.lastModified.getTime()
-      append(this.#candidates, { session, directory: place, age, bytes, isArchived, blocked: undefined, done: undefined, left: undefined, isSettled: false })
+      append(this.#candidates, { session, directory: place, age, bytes, isArchived, blocked: undefined, done: undefined, left: undefined, isSettled: false, isGone: false })
       this.#bytes += bytes
       this.#count += 1
     }
@@ -332,6 +342,11 @@ class Keeping {
       this.#candidates.filter(({ age, isArchived }) => age >= archiveAfter && !isArchived),
       (candidate) => this.#deal(candidate, 'archive'),
     )
+  }
+
+  async #makeFit(): Promise<void> {
+    await this.#archiveToFit()
+    if (this.#limits.deleteToFit) await this.#deleteToFit()
   }
 
   /** Archives the oldest until the bytes are within the limit. */
@@ -371,18 +386,18 @@ class Keeping {
     if (thrown !== undefined) throw (thrown as { error: unknown }).error
   }
 
-  /** Looks up what prevents the deletion of candidates: in one scan, on all cores. */
+  /** Looks up what prevents the deletion of candidates: in one scan, on all cores. Of one that has changed since it was listed, nothing is known. */
   async #look(candidates: Candidate[]): Promise<void> {
     const unknown = candidates.filter(({ age, blocked }) => blocked === undefined && age >= this.#limits.minAge)
     if (unknown.length === 0) return
     const paths = unknown.map(({ session }) => sessionPathOf(session.filePath))
     const reports = await scan(paths, undefined, { __proto__: null, signal: this.#options.signal })
-    unknown.forEach((candidate, at) => {
+    for (const [at, candidate] of unknown.entries()) {
       const report = reports[at]!
-      if (isFailed(report)) candidate.blocked = { reason: 'Unreadable', message: report.error }
+      if (isFailed(report)) candidate.blocked = (await changeOf(currentOf(candidate))) === undefined ? { reason: 'Unreadable', message: report.error } : null
       else if (liveCheckpoints(report.checkpoints).length === 0) candidate.blocked = null
       else candidate.blocked = { reason: 'HasCheckpoints', message: undefined }
-    })
+    }
   }
 
   /** Archives or deletes a session, unless something speaks against it. */
@@ -396,11 +411,11 @@ class Keeping {
     try {
       if (this.#options.keep?.(currentOf(candidate)) === true) return this.#settle(candidate, 'Wanted')
       const reason = await (this.#options.dryRun === true ? this.#foresee(candidate, action) : this.#carryOut(candidate, action))
-      if (reason !== undefined) return this.#settle(candidate, reason)
+      if (reason !== undefined) return await this.#leave(candidate, reason)
     } catch (error) {
       this.#checkSignal()
-      if (error instanceof SessionLockedError) return this.#settle(candidate, 'InUse')
-      if (hasCode(error, 'Changed') || isAbsence(error)) return this.#settle(candidate, 'Changed')
+      if (error instanceof SessionLockedError) return this.#leave(candidate, 'InUse')
+      if (hasCode(error, 'Changed') || isAbsence(error)) return this.#leave(candidate, 'Changed')
       return this.#settle(candidate, 'Failed', (error as Error).message)
     }
     this.#report(candidate.session.fileSize)
@@ -475,6 +490,55 @@ class Keeping {
     candidate.left = { reason, message }
   }
 
+  /** Leaves a session that another process has, or had since it was listed, and counts what it made of it. */
+  async #leave(candidate: Candidate, reason: KeepReason): Promise<void> {
+    this.#settle(candidate, reason)
+    await this.#recount([candidate])
+  }
+
+  /** Counts sessions as they are now. */
+  async #recount(candidates: Candidate[]): Promise<void> {
+    if (this.#options.dryRun === true) return
+    for (const candidate of candidates) {
+      const bytes = await sizeOf(candidate.session.filePath)
+      this.#bytes += (bytes ?? 0) - candidate.bytes
+      candidate.bytes = bytes ?? 0
+      const isGone = bytes === undefined
+      this.#count += Number(candidate.isGone) - Number(isGone)
+      candidate.isGone = isGone
+    }
+  }
+
+  /**
+   * Does the work while no other process makes the same directories fit: each would archive and delete as many as are too many. What another one has
+   * done meanwhile is found first, since the oldest come first in every process.
+   */
+  async #alone(work: () => Promise<void>): Promise<void> {
+    const locks: SessionLock[] = []
+    const directories = this.#options.dryRun === true ? [] : Array.from(new Set(this.#candidates.map(({ directory }) => directory.path)))
+    try {
+      // In the same order in every process, so that none waits for one that waits for it.
+      for (const directory of directories.sort()) await this.#lock(directory, locks)
+      await work()
+    } finally {
+      for (const lock of locks) await lock.release()
+    }
+  }
+
+  /** Locks a directory against other processes that make it fit. Where there can be no lock, nothing can be changed either. */
+  async #lock(directory: string, locks: SessionLock[]): Promise<void> {
+    for (;;) {
+      this.#checkSignal()
+      try {
+        append(locks, await acquireSessionLock(directory, KEEPER))
+        return
+      } catch (error) {
+        if (!(error instanceof SessionLockedError)) return
+        await wait(WAIT_MS)
+      }
+    }
+  }
+
   #checkSignal(): void {
     const { signal } = this.#options
     if (signal?.aborted) throw signal.reason
@@ -520,6 +584,12 @@ async function statOf(filePath: string): Promise<Stats | undefined> {
   } catch {
     return undefined
   }
+}
+
+/** Bytes on disk of a session or of its archive; `undefined` if it is gone. */
+async function sizeOf(filePath: string): Promise<number | undefined> {
+  const session = sessionPathOf(filePath)
+  return ((await statOf(session)) ?? (await statOf(archiveOf(session))))?.size
 }
 
 /** Why a session is not the one that was listed; `undefined` if it is. */
