@@ -171,6 +171,14 @@ describe('limits', () => {
   });
 });
 
+test.skipIf(process.platform === 'win32')('a directory that is named twice counts once', async () => {
+  const directory = aged({ a: 5, b: 4 });
+  const link = join(directoryOf(), 'link');
+  symlinkSync(directory, link);
+  const report = await keepSessions([directory, link], { archiveAfter: null, maxSessions: 1, deleteToFit: true });
+  expect([idsOf(report.deleted), report.sessions, report.left, report.bytesAfter]).toStrictEqual([['a'], 2, [], bytesIn(directory)]);
+});
+
 test('a dry run reports what a run does, and changes nothing', async () => {
   const directory = aged({ a: 100, b: 20, c: 10, d: 0 }, { a: sessionWith('a', content('x'), checkpoint('c', 'n')) });
   writeLock(directory, lockOf(DEAD_PID, { sessionId: 'gone' }), { id: 'gone' });

@@ -140,8 +140,11 @@ async function isAbsent(filePath: string): Promise<boolean> {
 
 /** Locks the session in a file. An id that cannot be locked has no lock. */
 async function lockOf(filePath: string): Promise<SessionLock | undefined> {
-  const header = await readSessionHeader(sessionPathOf(filePath))
+  const session = sessionPathOf(filePath)
+  const header = await readSessionHeader(session)
   if (header === null && !(await isAbsent(filePath))) {
+    // The system's error, if the header could not be read.
+    await fs.access((await isAbsent(session)) ? archiveOf(session) : session, fs.constants.R_OK)
     const message = `'${filePath}' has no header of a session: its first line is no session_start`
     throw withFields(new Error(message), { code: 'NotASession', path: filePath })
   }

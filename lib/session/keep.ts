@@ -150,6 +150,8 @@ interface Candidate {
 /** A directory that is kept, and the names of locks in it. */
 interface Directory {
   path: string
+  /** Its path without links. */
+  real: string
   locks: Set<string>
 }
 
@@ -253,9 +255,15 @@ class Keeping {
   }
 
   async run(directories: string[]): Promise<KeepReport> {
-    for (const directory of directories) await this.#list(directory)
+    const seen = new Set<string>()
+    for (const directory of directories) {
+      const real = await realPathOf(directory)
+      // The same directory may have several paths.
+      if (!seen.has(real)) await this.#list({ path: directory, real, locks: new Set() })
+      seen.add(real)
+    }
     // The oldest first, as those of a directory are already.
-    if (directories.length > 1) this.#candidates.sort((a, b) => newestFirst(b.session, a.session))
+    if (seen.size > 1) this.#candidates.sort((a, b) => newestFirst(b.session, a.session))
     const [bytesBefore, sessions] = [this.#bytes, this.#count]
     this.#progress.total = this.#candidates.reduce((total, { bytes }) => total + bytes, 0)
     await this.#leaveUnreadable()
@@ -290,8 +298,9 @@ class Keeping {
   }
 
   /** Lists a directory, after it was cleaned. */
-  async #list(directory: string): Promise<void> {
+  async #list(place: Directory): Promise<void> {
     this.#checkSignal()
+    const directory = place.path
     const found = await entriesOf(directory)
     if (found === undefined) return
     if (!Array.isArray(found)) {
@@ -302,7 +311,7 @@ class Keeping {
     // What interrupted processes leave has other names than sessions.
     if (names.some((name) => !isSessionName(name))) this.#clean(await (this.#options.dryRun === true ? wouldCleanUp : cleanUp)(directory))
     const others = new Set(found.filter((entry) => !entry.isFile()).map(({ name }) => name))
-    const place: Directory = { path: directory, locks: new Set(names.filter((name) => name.endsWith('.lock'))) }
+    place.locks = new Set(names.filter((name) => name.endsWith('.lock')))
     const filePaths = pathsIn(directory, names.filter(isSessionFileName))
     const { sessions, unreadable } = await listFiles(others.size === 0 ? filePaths : filePaths.filter((filePath) => !others.has(path.basename(filePath))))
     for (const skipped of unreadable) append(this.#unreadable, skipped)
@@ -515,7 +524,7 @@ class Keeping {
    */
   async #alone(work: () => Promise<void>): Promise<void> {
     const locks: SessionLock[] = []
-    const directories = this.#options.dryRun === true ? [] : Array.from(new Set(this.#candidates.map(({ directory }) => directory.path)))
+    const directories = this.#options.dryRun === true ? [] : Array.from(new Set(this.#candidates.map(({ directory }) => directory.real)))
     try {
       // In the same order in every process, so that none waits for one that waits for it.
       for (const directory of directories.sort()) await this.#lock(directory, locks)
@@ -575,6 +584,15 @@ async function entriesOf(directory: string): Promise<Dirent[] | Error | undefine
     return await fs.readdir(directory, { withFileTypes: true })
   } catch (error) {
     return hasCode(error, 'ENOENT') ? undefined : (error as Error)
+  }
+}
+
+/** The path without links; the path itself if there is nothing. */
+async function realPathOf(directory: string): Promise<string> {
+  try {
+    return await fs.realpath(directory)
+  } catch {
+    return directory
   }
 }
 
