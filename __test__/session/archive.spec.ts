@@ -223,6 +223,13 @@ describe('nothing is archived', () => {
     expect(spawnSync(program!, args).stdout.toString()).toBe(`EACCES ${session}\n`);
   });
 
+  test('that belongs to another program', async () => {
+    const text = readFileSync(new URL('../../crates/core/tests/agents/made/claude-mixed.jsonl', import.meta.url), 'utf8');
+    const directory = directoryOf({ 'claude.jsonl': text });
+    await expect(archiveSession(join(directory, 'claude.jsonl'))).rejects.toMatchObject({ code: 'NotASession', message: expect.stringContaining('is the session of another program') as string });
+    expect(readdirSync(directory)).toStrictEqual(['claude.jsonl']);
+  });
+
   test('after an abort', async () => {
     const { directory, session, text } = place();
     const reason = new Error('enough');

@@ -111,6 +111,11 @@ async function recordedFilesIn(chatsDir: string): Promise<string[]> {
   }
 }
 
+/** Whether a file begins as a session of this format. @internal */
+export function isNative({ hash }: Entry): boolean {
+  return hash !== NO_HEADER
+}
+
 /** Reads the headers of files. Resolves to an entry for each. @internal */
 export function readEntries(filePaths: string[]): Promise<Entry[]> {
   return readShared(filePaths, (share) => native.readSummaries(share.join('\0')), entryOf)
