@@ -17,6 +17,8 @@ import { anyEvents } from '../support/session-arbitraries.js';
 
 const NAME = 'session-1.jsonl';
 
+const has = (program: string, ...args: string[]) => spawnSync(program, args).status === 0;
+
 /** A directory with a session, its path, and its text. */
 function place(text = sessionWith('abc', content('é "quoted"\n'), titled('A title'), content('answer', 'ai'))) {
   const directory = projectOf({ [NAME]: text });
@@ -111,6 +113,20 @@ describe('an archived session', () => {
     expect(readdirSync(directory)).toStrictEqual([]);
   });
 
+  test('keeps the snapshot that it has in another directory, which goes with it', async () => {
+    const { directory, session, archive } = place(sessionWith('abc', ...Array.from({ length: 3000 }, (_, n) => content(`${n}`))));
+    const snapshotDir = directoryOf();
+    const replay = (filePath: string) => replaySession(filePath, undefined, { snapshot: true, snapshotDir });
+    const before = await replay(session);
+    const snapshots = readdirSync(snapshotDir);
+    expect(snapshots).toStrictEqual([expect.stringMatching(/^session-1\.jsonl-[0-9a-f]{16}\.snap$/)]);
+    await archiveSession(session);
+    expect([await replay(session), await replay(archive)]).toStrictEqual([before, before]);
+    expect(readdirSync(snapshotDir)).toStrictEqual(snapshots);
+    await removeSessionFiles(archive, { snapshotDir });
+    expect([readdirSync(directory), readdirSync(snapshotDir)]).toStrictEqual([[], []]);
+  });
+
   test('is deleted with everything beside it', async () => {
     const { directory, session } = place();
     await archiveSession(session);
@@ -196,6 +212,24 @@ describe('nothing is archived', () => {
     expect(readdirSync(directory).sort()).toStrictEqual(['notes.txt', 'other.jsonl', 'other.jsonl.zst']);
   });
 
+  test.skipIf(process.platform === 'win32' || process.getuid!() === 0 && !has('setpriv', '--version'))('that can not be read', () => {
+    const { directory, session } = place();
+    chmodSync(session, 0o000);
+    const code = `require(process.argv[1]).archiveSession(process.argv[2]).catch((error) => console.log(error.code, error.path))`;
+    const node = [process.execPath, '-e', code, require.resolve('../../index.js'), session];
+    // Nothing keeps root from reading.
+    const [program, ...args] = process.getuid!() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', ...node] : node;
+    chmodSync(directory, 0o777);
+    expect(spawnSync(program!, args).stdout.toString()).toBe(`EACCES ${session}\n`);
+  });
+
+  test('that belongs to another program', async () => {
+    const text = readFileSync(new URL('../../crates/core/tests/agents/made/claude-mixed.jsonl', import.meta.url), 'utf8');
+    const directory = directoryOf({ 'claude.jsonl': text });
+    await expect(archiveSession(join(directory, 'claude.jsonl'))).rejects.toMatchObject({ code: 'NotASession', message: expect.stringContaining('is the session of another program') as string });
+    expect(readdirSync(directory)).toStrictEqual(['claude.jsonl']);
+  });
+
   test('after an abort', async () => {
     const { directory, session, text } = place();
     const reason = new Error('enough');
@@ -237,8 +271,6 @@ test('what an interrupted archiving has left is cleaned an hour later', async ()
   await cleanUpLocks(directory);
   expect(readdirSync(directory).sort()).toStrictEqual(['.session-tape-ghijkl.archive', NAME]);
 });
-
-const has = (program: string, ...args: string[]) => spawnSync(program, args).status === 0;
 
 test.skipIf(!has('zstd', '--version'))('zstd restores the session, and its archives are read', async () => {
   const { session, text } = place();

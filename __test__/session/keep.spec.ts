@@ -118,6 +118,19 @@ describe('deleting', () => {
     expect((await replaySession(join(directory, 'session-live.jsonl'))).ok).toBe(true);
   });
 
+  test('removes the snapshots in another directory', async () => {
+    const directory = aged({ plain: 100, archived: 100, young: 0 });
+    const snapshotDir = directoryOf();
+    for (const id of ['plain', 'archived', 'young']) await replaySession(join(directory, `session-${id}.jsonl`), undefined, { snapshot: true, snapshotDir });
+    await archiveSession(join(directory, 'session-archived.jsonl'));
+    expect(readdirSync(snapshotDir)).toHaveLength(3);
+    await keepSessions(directory, { deleteAfter: '90d' }, { snapshotDir, dryRun: true });
+    expect(readdirSync(snapshotDir)).toHaveLength(3);
+    await keepSessions(directory, { deleteAfter: '90d' }, { snapshotDir });
+    expect(readdirSync(snapshotDir)).toStrictEqual([expect.stringMatching(/^session-young\.jsonl-/)]);
+    expect(() => keepSessions(directory, {}, { snapshotDir: '' })).toThrow('options.snapshotDir must be a non-empty string');
+  });
+
   test('leaves what does not replay', async () => {
     const directory = aged({ corrupt: 100 }, { corrupt: sessionWith('corrupt').replace('"provider":"anthropic"', '"provider":7') });
     const report = await keepSessions(directory, { archiveAfter: null, deleteAfter: '90d' });
@@ -158,6 +171,14 @@ describe('limits', () => {
   });
 });
 
+test.skipIf(process.platform === 'win32')('a directory that is named twice counts once', async () => {
+  const directory = aged({ a: 5, b: 4 });
+  const link = join(directoryOf(), 'link');
+  symlinkSync(directory, link);
+  const report = await keepSessions([directory, link], { archiveAfter: null, maxSessions: 1, deleteToFit: true });
+  expect([idsOf(report.deleted), report.sessions, report.left, report.bytesAfter]).toStrictEqual([['a'], 2, [], bytesIn(directory)]);
+});
+
 test('a dry run reports what a run does, and changes nothing', async () => {
   const directory = aged({ a: 100, b: 20, c: 10, d: 0 }, { a: sessionWith('a', content('x'), checkpoint('c', 'n')) });
   writeLock(directory, lockOf(DEAD_PID, { sessionId: 'gone' }), { id: 'gone' });
@@ -185,6 +206,19 @@ test('two runs at once deal with each session once', async () => {
   for (const { left } of reports) expect(left.every(({ reason }) => reason === 'InUse' || reason === 'Changed')).toBe(true);
   const { sessions } = await listSessions(directory);
   expect(sessions.every((session) => session.archived === true) && sessions.length).toBe(12);
+});
+
+test('what another process does meanwhile is counted', async () => {
+  for (const [policy, left] of [[{ maxSessions: 2, deleteToFit: true, archiveAfter: null }, ['d', 'e']], [{ maxBytes: 50_000, archiveAfter: null }, ['a', 'b', 'c', 'd', 'e']]] as const) {
+    const directory = aged({ a: 12, b: 11, c: 10, d: 9, e: 8 });
+    let started: Promise<KeepReport> | undefined;
+    // The other one begins when this one has listed the sessions.
+    const keep = () => { started ??= keepSessions(directory, policy); return false; };
+    const report = await keepSessions(directory, policy, { keep: (session) => keep() || session.sessionId === 'none' });
+    const other = await started!;
+    expect(idsOf((await listSessions(directory)).sessions).sort()).toStrictEqual(left);
+    expect([report, other].map(({ bytesAfter, withinLimits }) => [bytesAfter, withinLimits])).toStrictEqual([[bytesIn(directory), true], [bytesIn(directory), true]]);
+  }
 });
 
 test('an abort ends the work between two sessions', async () => {

@@ -1,4 +1,5 @@
 /** Reports the figures as Markdown. Each target is next to the measured figure, whether it is met or not. */
+import { archivesReport } from './archives.mjs';
 import { bundlesReport } from './bundles.mjs';
 import { diffReport } from './diff.mjs';
 import { droppedReport } from './dropped.mjs';
@@ -9,6 +10,7 @@ import { largeReport, snapshotReport } from './large-files.mjs';
 import { loadingReport } from './loading.mjs';
 import { recordingReport } from './recording.mjs';
 import { recordsReport } from './records.mjs';
+import { repairReport } from './repair.mjs';
 import { replayReport } from './replay.mjs';
 import { runsReport } from './runs.mjs';
 import { searchReport } from './search.mjs';
@@ -30,6 +32,8 @@ const REPORTS = {
   large: alone(largeReport),
   sessions: alone(sessionsReport),
   search: alone(searchReport),
+  archives: alone(archivesReport),
+  repair: alone(repairReport),
   durable: alone(durableReport),
   acknowledged: alone(acknowledgedReport),
   image: alone(imageReport),

@@ -18,6 +18,7 @@ import { isAbsence } from '../system-error.js'
 import { thisProcess } from '../writing.js'
 import { archiveOf, sessionPathOf } from './archive-name.js'
 import { readSessionHeader } from './header.js'
+import { isNative, readEntries } from './list.js'
 // Only for links in the comments.
 import type { listSessions } from './list.js'
 import type { replaySession } from './replay.js'
@@ -62,7 +63,7 @@ function lockedError({ message }: Failure): Error {
  *
  * @param filePath - The session's file. If it is archived already, nothing happens.
  * @returns The archive. Rejects with a {@link SessionLockedError} if the session is in use; with an `Error` whose `code` is `NotASession` (the file's
- * name does not end in `.jsonl`, or it has no header), `Changed` (it was written to in the meantime, by a program without the lock) or `Differs` (there
+ * name does not end in `.jsonl`, it has no header, or it is that of another program), `Changed` (it was written to in the meantime, by a program without the lock) or `Differs` (there
  * is an archive with other content); and with the system's error. Nothing has changed then.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
@@ -115,7 +116,7 @@ async function locked(filePath: string, restores: boolean, { signal, onProgress 
   if (signal?.aborted) throw signal.reason
   const options: ArchiveOptions = { signal, onProgress }
   if (await isDone(filePath, restores)) return convert(filePath, restores, options)
-  const lock = await lockOf(filePath)
+  const lock = await lockOf(filePath, restores)
   try {
     return await convert(filePath, restores, options)
   } finally {
@@ -139,14 +140,23 @@ async function isAbsent(filePath: string): Promise<boolean> {
 }
 
 /** Locks the session in a file. An id that cannot be locked has no lock. */
-async function lockOf(filePath: string): Promise<SessionLock | undefined> {
-  const header = await readSessionHeader(sessionPathOf(filePath))
+async function lockOf(filePath: string, restores: boolean): Promise<SessionLock | undefined> {
+  const session = sessionPathOf(filePath)
+  const header = await readSessionHeader(session)
   if (header === null && !(await isAbsent(filePath))) {
-    const message = `'${filePath}' has no header of a session: its first line is no session_start`
-    throw withFields(new Error(message), { code: 'NotASession', path: filePath })
+    // The system's error, if the header could not be read.
+    await fs.access((await isAbsent(session)) ? archiveOf(session) : session, fs.constants.R_OK)
+    throw notASession(filePath, 'has no header of a session: its first line is no session_start')
+  }
+  if (header !== null && !restores && !isNative((await readEntries([session]))[0]!)) {
+    throw notASession(filePath, 'is the session of another program, which could not read an archive')
   }
   const sessionId: unknown = header?.sessionId
   return isSafeId(sessionId) ? acquireSessionLock(path.dirname(filePath), sessionId) : undefined
+}
+
+function notASession(filePath: string, problem: string): Error {
+  return withFields(new Error(`'${filePath}' ${problem}`), { code: 'NotASession', path: filePath })
 }
 
 /** Archives or restores a session. The caller holds its lock. @internal */

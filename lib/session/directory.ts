@@ -9,8 +9,12 @@ const RECEIPT = '.receipt.jsonl'
  * The session files in a directory, sorted: those with the extension of session files, and the archives of others. Rejects with Node's own error.
  */
 export async function sessionFilesIn(directory: string): Promise<string[]> {
-  const names = (await fs.readdir(directory)).filter((name) => isSessionName(name) && !name.endsWith(RECEIPT))
-  return pathsIn(directory, names)
+  return pathsIn(directory, (await fs.readdir(directory)).filter(isSessionFileName))
+}
+
+/** Whether a listing reads a file with this name. */
+export function isSessionFileName(name: string): boolean {
+  return isSessionName(name) && !name.endsWith(RECEIPT)
 }
 
 /** The paths of session files with these names, sorted, without the archives of sessions whose files are there too. */

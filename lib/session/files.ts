@@ -34,20 +34,19 @@ export function removeSessionFiles(filePath: string, options: { snapshotDir?: st
 async function remove(filePath: string, snapshotDir: string | undefined): Promise<void> {
   const session = sessionPathOf(filePath)
   const archive = archiveOf(session)
-  await removeSnapshots(session, snapshotDir)
-  await removeSnapshots(archive, snapshotDir)
+  await removeFile(`${session}.snap`)
+  await removeFile(`${archive}.snap`)
+  if (snapshotDir !== undefined) await removeSnapshotIn(snapshotDir, session)
   await removeFile(archive)
   await removeFile(session)
   await removeFile(`${session}.lock`)
 }
 
-async function removeSnapshots(filePath: string, snapshotDir: string | undefined): Promise<void> {
-  await removeFile(`${filePath}.snap`)
-  if (snapshotDir !== undefined) await removeSnapshotIn(snapshotDir, filePath)
-}
-
-/** Removes the snapshot in a directory of snapshots. Its name contains a hash of the session's path, with links in its directory resolved. */
-async function removeSnapshotIn(snapshotDir: string, filePath: string): Promise<void> {
+/**
+ * Removes the snapshot in a directory of snapshots. Its name contains a hash of the path of the session's file, archived or not, with links in its
+ * directory resolved. @internal
+ */
+export async function removeSnapshotIn(snapshotDir: string, filePath: string): Promise<void> {
   const directory = await unlessAbsent(fs.realpath(path.dirname(filePath)))
   if (directory === undefined) return
   const name = path.basename(filePath)

@@ -5,16 +5,20 @@ import type { Dirent, Stats } from 'node:fs'
 import fs = require('node:fs/promises')
 import { NO_OPTIONS, check, expect } from '../arguments.js'
 import { type Cleaned, cleanUp, wouldCleanUp } from '../locks/clean-up.js'
+import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import { isSafeId } from '../locks/path.js'
 import { acquireSessionLock, isSessionLocked } from '../locks/session-lock.js'
 import { isFileLocked } from '../locks/system-lock.js'
+import { wait } from '../locks/waiting.js'
 import type { Progress } from '../progress.js'
 import { hasCode, isAbsence } from '../system-error.js'
 import { convert, removeSession } from './archive.js'
 import { archiveOf, isSessionName, sessionPathOf } from './archive-name.js'
 import { liveCheckpoints } from './describe.js'
-import { list } from './list.js'
+import { isSessionFileName, pathsIn } from './directory.js'
+import { listFiles } from './list.js'
+import { removeSnapshotIn } from './files.js'
 import { newestFirst } from './order.js'
 import { isFailed, scan } from './scan.js'
 import type { SessionSummary, SkippedSession } from './summary.js'
@@ -47,6 +51,8 @@ export interface KeepOptions {
   dryRun?: boolean | undefined
   /** Is called with each session that would be archived or deleted, and returns whether it is to stay as it is. If it throws, the session stays. */
   keep?: ((session: SessionSummary) => boolean) | undefined
+  /** The directory of the sessions' snapshots, if they are not next to the files: those of deleted sessions are removed there. */
+  snapshotDir?: string | undefined
   /** Aborting it ends the work after the session in hand, which stays as it was or is done; the promise rejects with the signal's `reason`. */
   signal?: AbortSignal | undefined
   /** Called on the JavaScript thread after each session that was dealt with, with the bytes of sessions. If it throws, the promise rejects with that error. */
@@ -122,6 +128,7 @@ interface Left {
 
 /** A session that is there, and what is known about it. */
 interface Candidate {
+  /** As it was listed: see {@link currentOf}. */
   session: SessionSummary
   directory: Directory
   age: number
@@ -135,12 +142,16 @@ interface Candidate {
   left: Left | undefined
   /** Whether nothing more is to be done with it. */
   isSettled: boolean
+  /** Whether another process has removed it. */
+  isGone: boolean
 }
 
-/** A directory that is kept, and the names in it. */
+/** A directory that is kept, and the names of locks in it. */
 interface Directory {
   path: string
-  names: Set<string>
+  /** Its path without links. */
+  real: string
+  locks: Set<string>
 }
 
 const HOUR_MS = 60 * 60 * 1000
@@ -149,6 +160,12 @@ const DURATION = /^(\d+(?:\.\d+)?)([hdw])$/
 
 /** The size of an archive by that of its session, where none shows it: what conversations compress to. */
 const TYPICAL_RATIO = 1 / 8
+
+/** The id whose lock means that a process makes the sessions of the directory fit. */
+const KEEPER = 'session-tape-keep'
+
+/** How long to wait before looking again whether another process is done, in milliseconds. */
+const WAIT_MS = 25
 
 /** How many sessions are archived at the same time: a small one keeps only one core busy. */
 const AT_ONCE = 2
@@ -184,9 +201,11 @@ export function keepSessions(where: string | string[], policy: KeepPolicy = NO_O
   check.optional(options.keep, 'options.keep', 'function')
   check.optional(options.onProgress, 'options.onProgress', 'function')
   check.signal(options.signal, 'options.signal')
+  if (options.snapshotDir !== undefined) check.filledString(options.snapshotDir, 'options.snapshotDir')
   const { dryRun, keep, signal, onProgress } = options
+  const snapshotDir = options.snapshotDir === undefined ? undefined : path.resolve(options.snapshotDir)
   const directories = new Set((Array.isArray(where) ? where.slice() : [where]).map((directory) => path.resolve(directory)))
-  return new Keeping(limitsOf(policy), { dryRun, keep, signal, onProgress }).run(Array.from(directories))
+  return new Keeping(limitsOf(policy), { dryRun, keep, snapshotDir, signal, onProgress }).run(Array.from(directories))
 }
 
 function limitsOf(policy: KeepPolicy): Limits {
@@ -235,15 +254,21 @@ class Keeping {
   }
 
   async run(directories: string[]): Promise<KeepReport> {
-    for (const directory of directories) await this.#list(directory)
-    // The oldest first.
-    this.#candidates.sort((a, b) => newestFirst(b.session, a.session))
+    const seen = new Set<string>()
+    for (const directory of directories) {
+      const real = await realPathOf(directory)
+      // The same directory may have several paths.
+      if (!seen.has(real)) await this.#list({ path: directory, real, locks: new Set() })
+      seen.add(real)
+    }
+    // The oldest first, as those of a directory are already.
+    if (seen.size > 1) this.#candidates.sort((a, b) => newestFirst(b.session, a.session))
     const [bytesBefore, sessions] = [this.#bytes, this.#count]
     this.#progress.total = this.#candidates.reduce((total, { bytes }) => total + bytes, 0)
     await this.#leaveUnreadable()
     await this.#byAge()
-    await this.#archiveToFit()
-    if (this.#limits.deleteToFit) await this.#deleteToFit()
+    if (!this.#fits()) await this.#alone(() => this.#makeFit())
+    await this.#recount(this.#candidates.filter(({ left }) => left?.reason === 'InUse'))
     this.#report(this.#progress.total)
     return {
       archived: this.#done('archive'),
@@ -266,14 +291,15 @@ class Keeping {
   #allLeft(): LeftSession[] {
     const left = this.#left.slice()
     for (const candidate of this.#candidates) {
-      if (candidate.left !== undefined) left.push(leftSession(candidate.session.filePath, candidate.left.reason, candidate.left.message))
+      if (candidate.left !== undefined) left.push(leftSession(pathOf(candidate), candidate.left.reason, candidate.left.message))
     }
     return left
   }
 
   /** Lists a directory, after it was cleaned. */
-  async #list(directory: string): Promise<void> {
+  async #list(place: Directory): Promise<void> {
     this.#checkSignal()
+    const directory = place.path
     const found = await entriesOf(directory)
     if (found === undefined) return
     if (!Array.isArray(found)) {
@@ -284,16 +310,16 @@ class Keeping {
     // What interrupted processes leave has other names than sessions.
     if (names.some((name) => !isSessionName(name))) this.#clean(await (this.#options.dryRun === true ? wouldCleanUp : cleanUp)(directory))
     const others = new Set(found.filter((entry) => !entry.isFile()).map(({ name }) => name))
-    const place: Directory = { path: directory, names: new Set(names) }
-    const { sessions, unreadable } = await list(directory, undefined, ['main', 'subagent'])
-    const isOwnFile = ({ filePath }: SkippedSession | SessionSummary) => !others.has(path.basename(filePath))
-    for (const skipped of unreadable.filter(isOwnFile)) this.#unreadable.push(skipped)
+    place.locks = new Set(names.filter((name) => name.endsWith('.lock')))
+    const filePaths = pathsIn(directory, names.filter(isSessionFileName))
+    const { sessions, unreadable } = await listFiles(others.size === 0 ? filePaths : filePaths.filter((filePath) => !others.has(path.basename(filePath))))
+    for (const skipped of unreadable) this.#unreadable.push(skipped)
     const now = Date.now()
-    for (const session of sessions.filter(isOwnFile)) {
+    for (const session of sessions.reverse()) {
       const bytes = session.archivedBytes ?? session.fileSize
       const isArchived = session.archived === true
       const age = now - session.lastModified.getTime()
-      this.#candidates.push({ session, directory: place, age, bytes, isArchived, blocked: undefined, done: undefined, left: undefined, isSettled: false })
+      this.#candidates.push({ session, directory: place, age, bytes, isArchived, blocked: undefined, done: undefined, left: undefined, isSettled: false, isGone: false })
       this.#bytes += bytes
       this.#count += 1
     }
@@ -324,6 +350,11 @@ class Keeping {
       this.#candidates.filter(({ age, isArchived }) => age >= archiveAfter && !isArchived),
       (candidate) => this.#deal(candidate, 'archive'),
     )
+  }
+
+  async #makeFit(): Promise<void> {
+    await this.#archiveToFit()
+    if (this.#limits.deleteToFit) await this.#deleteToFit()
   }
 
   /** Archives the oldest until the bytes are within the limit. */
@@ -363,36 +394,36 @@ class Keeping {
     if (thrown !== undefined) throw (thrown as { error: unknown }).error
   }
 
-  /** Looks up what prevents the deletion of candidates: in one scan, on all cores. */
+  /** Looks up what prevents the deletion of candidates: in one scan, on all cores. Of one that has changed since it was listed, nothing is known. */
   async #look(candidates: Candidate[]): Promise<void> {
     const unknown = candidates.filter(({ age, blocked }) => blocked === undefined && age >= this.#limits.minAge)
     if (unknown.length === 0) return
     const paths = unknown.map(({ session }) => sessionPathOf(session.filePath))
     const reports = await scan(paths, undefined, { signal: this.#options.signal })
-    unknown.forEach((candidate, at) => {
+    for (const [at, candidate] of unknown.entries()) {
       const report = reports[at]!
-      if (isFailed(report)) candidate.blocked = { reason: 'Unreadable', message: report.error }
+      if (isFailed(report)) candidate.blocked = (await changeOf(currentOf(candidate))) === undefined ? { reason: 'Unreadable', message: report.error } : null
       else if (liveCheckpoints(report.checkpoints).length === 0) candidate.blocked = null
       else candidate.blocked = { reason: 'HasCheckpoints', message: undefined }
-    })
+    }
   }
 
   /** Archives or deletes a session, unless something speaks against it. */
   async #deal(candidate: Candidate, action: Action): Promise<void> {
     this.#checkSignal()
     if (candidate.isSettled) return
-    const { session, age } = candidate
+    const { age } = candidate
     if (age < this.#limits.minAge || age < 0) return this.#settle(candidate, 'Young')
     const blocked = action === 'delete' ? candidate.blocked : undefined
     if (blocked) return void (candidate.left = blocked)
     try {
-      if (this.#options.keep?.(session) === true) return this.#settle(candidate, 'Wanted')
+      if (this.#options.keep?.(currentOf(candidate)) === true) return this.#settle(candidate, 'Wanted')
       const reason = await (this.#options.dryRun === true ? this.#foresee(candidate, action) : this.#carryOut(candidate, action))
-      if (reason !== undefined) return this.#settle(candidate, reason)
+      if (reason !== undefined) return await this.#leave(candidate, reason)
     } catch (error) {
       this.#checkSignal()
-      if (error instanceof SessionLockedError) return this.#settle(candidate, 'InUse')
-      if (hasCode(error, 'Changed') || isAbsence(error)) return this.#settle(candidate, 'Changed')
+      if (error instanceof SessionLockedError) return this.#leave(candidate, 'InUse')
+      if (hasCode(error, 'Changed') || isAbsence(error)) return this.#leave(candidate, 'Changed')
       return this.#settle(candidate, 'Failed', (error as Error).message)
     }
     this.#report(candidate.session.fileSize)
@@ -400,13 +431,16 @@ class Keeping {
 
   /** Does it under the session's lock. Resolves to why it was not done. */
   async #carryOut(candidate: Candidate, action: Action): Promise<KeepReason | undefined> {
-    const { session, directory } = candidate
+    const { directory } = candidate
+    const session = currentOf(candidate)
     const { sessionId } = session
     const lock = isSafeId(sessionId) ? await acquireSessionLock(directory.path, sessionId) : undefined
     try {
       const changed = await changeOf(session)
       if (changed !== undefined) return changed
       if (action === 'delete') {
+        const { snapshotDir } = this.#options
+        if (snapshotDir !== undefined) await removeSnapshotIn(snapshotDir, sessionPathOf(session.filePath))
         await removeSession(session.filePath)
         this.#gone(candidate)
         return undefined
@@ -422,7 +456,7 @@ class Keeping {
   /** Notes what would be done. Resolves to why it would not be. */
   async #foresee(candidate: Candidate, action: Action): Promise<KeepReason | undefined> {
     const { session, directory } = candidate
-    if (await isInUse(session, directory)) return 'InUse'
+    if (directory.locks.size > 0 && (await isInUse(session, directory))) return 'InUse'
     if (action === 'delete') this.#gone(candidate)
     else this.#packed(candidate, archiveOf(session.filePath), Math.ceil(session.fileSize * this.#estimatedRatio()))
     return undefined
@@ -444,7 +478,7 @@ class Keeping {
     const { session, bytes, done } = candidate
     candidate.isSettled = true
     // It may have been archived before, which was not enough.
-    const kept = { filePath: session.filePath, sessionId: session.sessionId, bytes: done?.kept.bytes ?? bytes, bytesLeft: 0 }
+    const kept = { filePath: pathOf(candidate), sessionId: session.sessionId, bytes: done?.kept.bytes ?? bytes, bytesLeft: 0 }
     candidate.done = { action: 'delete', kept }
     this.#bytes -= bytes
     this.#count -= 1
@@ -453,7 +487,6 @@ class Keeping {
   #packed(candidate: Candidate, filePath: string, bytesLeft: number): void {
     const { session, bytes } = candidate
     candidate.done = { action: 'archive', kept: { filePath, sessionId: session.sessionId, bytes, bytesLeft } }
-    candidate.session = { ...session, filePath, archived: true, bytes: session.fileSize, archivedBytes: bytesLeft }
     candidate.isArchived = true
     candidate.bytes = bytesLeft
     this.#bytes += bytesLeft - bytes
@@ -463,6 +496,55 @@ class Keeping {
   #settle(candidate: Candidate, reason: KeepReason, message?: string): void {
     candidate.isSettled = true
     candidate.left = { reason, message }
+  }
+
+  /** Leaves a session that another process has, or had since it was listed, and counts what it made of it. */
+  async #leave(candidate: Candidate, reason: KeepReason): Promise<void> {
+    this.#settle(candidate, reason)
+    await this.#recount([candidate])
+  }
+
+  /** Counts sessions as they are now. */
+  async #recount(candidates: Candidate[]): Promise<void> {
+    if (this.#options.dryRun === true) return
+    for (const candidate of candidates) {
+      const bytes = await sizeOf(candidate.session.filePath)
+      this.#bytes += (bytes ?? 0) - candidate.bytes
+      candidate.bytes = bytes ?? 0
+      const isGone = bytes === undefined
+      this.#count += Number(candidate.isGone) - Number(isGone)
+      candidate.isGone = isGone
+    }
+  }
+
+  /**
+   * Does the work while no other process makes the same directories fit: each would archive and delete as many as are too many. What another one has
+   * done meanwhile is found first, since the oldest come first in every process.
+   */
+  async #alone(work: () => Promise<void>): Promise<void> {
+    const locks: SessionLock[] = []
+    const directories = this.#options.dryRun === true ? [] : Array.from(new Set(this.#candidates.map(({ directory }) => directory.real)))
+    try {
+      // In the same order in every process, so that none waits for one that waits for it.
+      for (const directory of directories.sort()) await this.#lock(directory, locks)
+      await work()
+    } finally {
+      for (const lock of locks) await lock.release()
+    }
+  }
+
+  /** Locks a directory against other processes that make it fit. Where there can be no lock, nothing can be changed either. */
+  async #lock(directory: string, locks: SessionLock[]): Promise<void> {
+    for (;;) {
+      this.#checkSignal()
+      try {
+        locks.push(await acquireSessionLock(directory, KEEPER))
+        return
+      } catch (error) {
+        if (!(error instanceof SessionLockedError)) return
+        await wait(WAIT_MS)
+      }
+    }
   }
 
   #checkSignal(): void {
@@ -479,6 +561,18 @@ class Keeping {
   }
 }
 
+/** The file that a session has now. */
+function pathOf({ session, done }: Candidate): string {
+  return done === undefined ? session.filePath : done.kept.filePath
+}
+
+/** A session as it is now, which may have been archived since it was listed. */
+function currentOf({ session, done }: Candidate): SessionSummary {
+  if (done === undefined) return session
+  const { filePath, bytesLeft } = done.kept
+  return { ...session, filePath, archived: true, bytes: session.fileSize, archivedBytes: bytesLeft }
+}
+
 function leftSession(filePath: string, reason: KeepReason, message: string | undefined): LeftSession {
   return message === undefined ? { filePath, reason } : { filePath, reason, message }
 }
@@ -492,12 +586,27 @@ async function entriesOf(directory: string): Promise<Dirent[] | Error | undefine
   }
 }
 
+/** The path without links; the path itself if there is nothing. */
+async function realPathOf(directory: string): Promise<string> {
+  try {
+    return await fs.realpath(directory)
+  } catch {
+    return directory
+  }
+}
+
 async function statOf(filePath: string): Promise<Stats | undefined> {
   try {
     return await fs.lstat(filePath)
   } catch {
     return undefined
   }
+}
+
+/** Bytes on disk of a session or of its archive; `undefined` if it is gone. */
+async function sizeOf(filePath: string): Promise<number | undefined> {
+  const session = sessionPathOf(filePath)
+  return ((await statOf(session)) ?? (await statOf(archiveOf(session))))?.size
 }
 
 /** Why a session is not the one that was listed; `undefined` if it is. */
@@ -508,8 +617,8 @@ async function changeOf({ filePath, fileSize, archivedBytes, lastModified }: Ses
 }
 
 /** Whether a session is in use, by the names that were in its directory. */
-async function isInUse({ filePath, sessionId }: SessionSummary, { path: directory, names }: Directory): Promise<boolean> {
-  if (names.has(`${sessionId}.lock`) && isSafeId(sessionId) && (await isSessionLocked(directory, sessionId))) return true
+async function isInUse({ filePath, sessionId }: SessionSummary, { path: directory, locks }: Directory): Promise<boolean> {
+  if (locks.has(`${sessionId}.lock`) && isSafeId(sessionId) && (await isSessionLocked(directory, sessionId))) return true
   const lock = `${sessionPathOf(filePath)}.lock`
-  return names.has(path.basename(lock)) && isFileLocked(lock)
+  return locks.has(path.basename(lock)) && isFileLocked(lock)
 }

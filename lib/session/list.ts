@@ -83,6 +83,11 @@ export async function list(chatsDir: string, projectHash: string | undefined, ki
   return { sessions: ofKinds(sessions, kinds), unreadable }
 }
 
+/** Lists sessions of any project and kind among files. @internal */
+export async function listFiles(filePaths: string[]): Promise<Listing> {
+  return sorted(await readEntries(filePaths), () => true)
+}
+
 /**
  * Lists the sessions of a project, of any kind, among the files that recorders create, and as unreadable the files that may belong to the project but do not
  * contain a session. A directory that does not exist is empty. Rejects with the system's error if it cannot be read for another reason.
@@ -104,6 +109,11 @@ async function recordedFilesIn(chatsDir: string): Promise<string[]> {
     if (hasCode(error, 'ENOENT')) return []
     throw error
   }
+}
+
+/** Whether a file begins as a session of this format. @internal */
+export function isNative({ hash }: Entry): boolean {
+  return hash !== NO_HEADER
 }
 
 /** Reads the headers of files. Resolves to an entry for each. @internal */

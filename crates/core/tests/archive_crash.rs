@@ -46,9 +46,14 @@ const ITEMS: usize = 30_000;
 fn child() {
     let Ok(path) = std::env::var("CRASH_SESSION") else { return };
     take_on_terms();
-    match work(Path::new(&path), std::env::var("CRASH_RESTORES").is_ok()) {
+    let restores = std::env::var("CRASH_RESTORES").is_ok();
+    match work(Path::new(&path), restores) {
         Ok(done) => say(&format!("acked {}", done.bytes)),
-        Err(ArchiveError::System(error)) => assert_eq!(error.code, "EFBIG"),
+        Err(ArchiveError::System(error)) => {
+            // It names the file for which there is no room.
+            let written = if restores { path } else { format!("{path}.zst") };
+            assert_eq!((error.code, error.path), ("EFBIG", Some(written.into())));
+        }
         Err(error) => panic!("{error:?}"),
     }
 }

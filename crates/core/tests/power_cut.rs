@@ -13,7 +13,7 @@ mod simulated;
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,7 +21,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use session_tape_core::disk::Durability;
-use session_tape_core::session::{FoldOptions, Replay, fork};
+use session_tape_core::lines::LineSource;
+use session_tape_core::session::{ArchiveError, Archived, FoldOptions, Replay, archive, fork, restore};
+use session_tape_core::{Cancellation, Task};
 use simulated::search::number;
 use simulated::tree::Tree;
 use simulated::{bundle, run, session};
@@ -59,6 +61,34 @@ const MADE: [(&str, &[&str]); 4] = [
     ("bundle.tar.zst", &STAGED),
     ("import", &STAGED),
     ("fork", &["fork::created", "fork::written", "fork::synced", "fork::placed"]),
+];
+
+/// What a session becomes that is whole before and after, with the steps.
+const CONVERTED: [(&str, &[&str]); 2] = [
+    (
+        "archive",
+        &[
+            "archive::created",
+            "archive::compressed",
+            "archive::synced",
+            "archive::renamed",
+            "archive::placed",
+            "archive::removed",
+            "archive::forgotten",
+        ],
+    ),
+    (
+        "restore",
+        &[
+            "restore::created",
+            "restore::written",
+            "restore::synced",
+            "restore::renamed",
+            "restore::placed",
+            "archive::removed",
+            "restore::forgotten",
+        ],
+    ),
 ];
 
 const STAGED: [&str; 3] = ["staged::before_sync", "staged::before_rename", "staged::after_rename"];
@@ -101,6 +131,10 @@ fn child() {
     match std::env::var("CUT_WORK").as_deref() {
         Ok("run") => record_a_run(&root),
         Ok("session") => record_a_session(&root),
+        Ok(work @ ("archive" | "restore")) => {
+            convert(work, &root).unwrap();
+            say(1);
+        }
         Ok(work) => {
             make(work, &root);
             say(1);
@@ -125,6 +159,13 @@ fn make(work: &str, root: &Path) -> PathBuf {
             work.into()
         }
     }
+}
+
+/// Archives or restores the session.
+fn convert(work: &str, root: &Path) -> Result<Archived, ArchiveError> {
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| () };
+    let work = if work == "restore" { restore } else { archive };
+    work(&root.join("session.jsonl"), "a test", &mut task)
 }
 
 fn say(what: u64) {
@@ -393,6 +434,60 @@ fn make_once(disk: &Mounted, work: &str, point: &str, visit: u64, way: Way) -> b
     };
     found.unwrap_or_else(|fault| panic!("{work}, {point}, visit {visit}, {way:?}: {fault}"));
     was_cut
+}
+
+/// A session of more than one frame, whose content does not compress to nothing.
+fn text_to_convert() -> String {
+    let item = |at: u64| {
+        format!("{{\"v\":1,\"seq\":{at},\"n\":\"{:x}\"}}\n", at.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23))
+    };
+    (0..120_000).map(item).collect()
+}
+
+/// Ends the archiving or restoring of a session by a power cut, after which the session is whole, and can be archived and restored. Returns whether
+/// the power was cut.
+fn convert_once(disk: &Mounted, text: &str, work: &str, point: &str, way: Way) -> bool {
+    let context = format!("{work}, {point}, {way:?}");
+    let check = || {
+        let source =
+            LineSource::open(&disk.at.join("session.jsonl")).unwrap_or_else(|error| panic!("{context}: {error}"));
+        let mut content = String::new();
+        source.into_reader().read_to_string(&mut content).unwrap();
+        assert!(content == text, "{context}: {} of {} bytes", content.len(), text.len());
+    };
+    disk.clear();
+    std::fs::write(disk.at.join("session.jsonl"), text).unwrap();
+    if work == "restore" {
+        convert("archive", &disk.at).unwrap();
+    }
+    // SAFETY: takes no arguments and cannot fail.
+    unsafe { libc::sync() };
+    let (_, was_cut) = run_child(work, &disk.at, point, 1, way, 0, 0);
+    disk.restart();
+    check();
+    for work in ["restore", "archive", "restore"] {
+        convert(work, &disk.at).unwrap_or_else(|error| panic!("{context}, then {work}: {error}"));
+        check();
+    }
+    was_cut
+}
+
+#[test]
+fn shut_down_file_system_keeps_the_session_that_is_archived_or_restored() {
+    let (rounds, text) = (number("CUT_ROUNDS", 0), text_to_convert());
+    for_each_file_system(|name, disk| {
+        let (mut trials, mut cuts) = (0, 0);
+        let steps = CONVERTED.iter().flat_map(|(work, points)| points.iter().map(move |point| (work, point)));
+        for (number, (work, point)) in steps.enumerate() {
+            // Without rounds, each step is tried in one way.
+            for (_, way) in WAYS.iter().enumerate().filter(|(at, _)| rounds > 0 || number % WAYS.len() == *at) {
+                trials += 1;
+                cuts += u64::from(convert_once(disk, &text, work, point, *way));
+            }
+        }
+        println!("{name}: {trials} trials of archives, {cuts} cuts");
+        assert_eq!(cuts, trials, "{name}");
+    });
 }
 
 #[test]

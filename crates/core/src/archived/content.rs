@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use super::frame::TORN;
 use super::framed::FramedFile;
 use super::place::is_archive_name;
 use super::table::read_table;
@@ -88,7 +89,7 @@ impl Read for PackedReader<'_> {
 }
 
 /// Whether a file that begins with these bytes may be an archived session. No text begins like that.
-fn may_be_archive(beginning: &[u8]) -> bool {
+pub fn may_be_archive(beginning: &[u8]) -> bool {
     beginning.starts_with(&ZSTD_MAGIC)
         || (beginning.len() > 3 && beginning[0] >> 4 == 5 && beginning[1..4] == SKIPPABLE)
 }
@@ -124,9 +125,9 @@ impl Archive {
         self.frames.is_some()
     }
 
-    /// At least the first `length` bytes of the content if it has so many, without decompressing much more. It may be damaged further on.
+    /// The first `length` bytes of the content, or all of it, without decompressing much more. It may be damaged further on.
     pub fn beginning(&self, length: usize) -> Result<Vec<u8>, OsError> {
-        Ok(beginning_of(&self.packed, length)?.unwrap_or_default())
+        Ok(beginning_of(&self.packed, length)?.unwrap_or_else(|| vec![TORN]))
     }
 
     /// The size of the content: from the seek table, or counted.

@@ -4,8 +4,8 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use crate::archived::{Archive, Packed, open_either, open_packed, resolve};
-use crate::disk::{BOM, Links, Metadata, OsError, ZSTD_MAGIC, files, input_file};
+use crate::archived::{Archive, Packed, may_be_archive, open_either, open_packed, resolve};
+use crate::disk::{BOM, Links, Metadata, OsError, files, input_file};
 use crate::foreign::{ConvertOptions, Opened, open_converted};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, ReadError, cannot_be_json};
@@ -100,12 +100,12 @@ fn read(
     let (mut file, metadata, archive) = open_either(path, Links::Followed).map_err(ReadError::System)?;
     input_file::expect_regular(&metadata, path).map_err(ReadError::System)?;
     let mut found = first_line(&mut file, metadata.size).map_err(|error| failed(&error, "read", None))?;
-    let (mut size, mut archived) = (metadata.size, None);
-    if found.beginning().starts_with(&ZSTD_MAGIC) {
-        let packed = open_packed(Packed::File(file), size, archive.as_deref().unwrap_or(path));
-        if let Ok(archive) = packed.map_err(ReadError::System)? {
-            (size, archived) = (archive.size().map_err(ReadError::System)?, Some(metadata.size));
-            found = first_archived_line(&archive, size).map_err(ReadError::System)?;
+    let (mut size, mut packed) = (metadata.size, None);
+    if may_be_archive(found.beginning()) {
+        let opened = open_packed(Packed::File(file), size, archive.as_deref().unwrap_or(path));
+        if let Ok(archive) = opened.map_err(ReadError::System)? {
+            (found, size) = first_archived_line(&archive).map_err(ReadError::System)?;
+            packed = Some(archive);
         }
     }
     let line = match found {
@@ -113,19 +113,23 @@ fn read(
         FirstLine::Prefix(beginning) => read_on(path, &beginning)?,
     };
     let payload = payload_of(&line).ok_or_else(|| problem_of(&line, size == line.len() as u64))?.to_vec();
-    Ok(Summary { size, archived, modified: modified(&metadata), payload })
+    let modified = modified(&metadata);
+    let Some(archive) = packed else { return Ok(Summary { size, archived: None, modified, payload }) };
+    // Only now: without a seek table, all of the archive has to be decompressed for it.
+    let size = archive.size().map_err(ReadError::System)?;
+    Ok(Summary { size, archived: Some(metadata.size), modified, payload })
 }
 
-/// The first line of an archive with content of this size.
-fn first_archived_line(archive: &Archive, size: u64) -> Result<FirstLine, OsError> {
+/// The first line of an archive, and the size of the content if all of it was read; otherwise a larger number.
+fn first_archived_line(archive: &Archive) -> Result<(FirstLine, u64), OsError> {
     let mut limit = FIRST_READ_BYTES;
     loop {
-        let content = archive.beginning(limit)?;
-        let is_end = content.len() < limit;
-        // Reading from memory does not fail.
+        let content = archive.beginning(limit + 1)?;
+        let is_end = content.len() <= limit;
         if is_end || limit >= HEADER_BYTES || content.contains(&b'\n') {
-            let size = if is_end { content.len() as u64 } else { size };
-            return Ok(first_line(&mut &content[..], size).unwrap_or(FirstLine::Whole(Vec::new())));
+            let size = if is_end { content.len() as u64 } else { u64::MAX };
+            // Reading from memory does not fail.
+            return Ok((first_line(&mut &content[..], size).unwrap_or(FirstLine::Whole(Vec::new())), size));
         }
         limit *= 16;
     }

@@ -17,6 +17,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use crate::archived::session_of;
 use crate::disk::{
     Boot, File, Inode, InputFile, Metadata, OWNER_ONLY, OpenOptions, OsError, TemporaryFile, files, new_directory,
     open_patiently, parent,
@@ -140,15 +141,19 @@ impl SnapshotFile {
         SnapshotFile { path: path_of(path), file: path.to_path_buf(), creates_directory: false }
     }
 
-    /// In a directory for snapshots of files from any directory. The name contains a hash of the absolute path of the file at `path`. Returns an
+    /// In a directory for snapshots of files from any directory. The name contains a hash of the absolute path of the file at `path`. An archive has
+    /// the snapshot of the session that it stands for: they have the same bytes, and whoever archives one does not know this directory. Returns an
     /// error if the file's directory can't be found.
     pub fn within(directory: &Path, path: &Path) -> Result<Self, OsError> {
+        let session = session_of(path);
+        let named = session.as_deref().unwrap_or(path);
         let name =
-            path.file_name().ok_or_else(|| OsError::new(&io::ErrorKind::InvalidInput.into(), "open", Some(path)))?;
-        let file = files::canonicalize(parent(path))?.join(name);
-        let hash = sha256_hex([plain(&file).as_os_str().as_encoded_bytes()]);
+            named.file_name().ok_or_else(|| OsError::new(&io::ErrorKind::InvalidInput.into(), "open", Some(path)))?;
+        let parent = files::canonicalize(parent(path))?;
+        let hash = sha256_hex([plain(&parent.join(name)).as_os_str().as_encoded_bytes()]);
         let mut snapshot = name.to_os_string();
         snapshot.push(format!("-{}.snap", String::from_utf8_lossy(&hash[..HASH_DIGITS])));
+        let file = parent.join(path.file_name().unwrap_or(name));
         Ok(SnapshotFile { path: directory.join(snapshot), file, creates_directory: true })
     }
 }

@@ -174,7 +174,7 @@ pub fn restore(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
     };
     let mut temporary = TemporaryFile::beside(&names.session, UNFINISHED, archive.mode().unwrap_or(OWNER_ONLY))?;
     failpoint!("restore::created");
-    let bytes = decompress(&names.archive, temporary.file(), task)?;
+    let bytes = decompress(&names, temporary.file(), task)?;
     failpoint!("restore::written");
     finish(&mut temporary, &names.session, &before)?;
     failpoint!("restore::synced");
@@ -334,15 +334,16 @@ fn verify(
 }
 
 /// Writes the content of an archive. Returns its size.
-fn decompress(archive: &Path, out: &mut File, task: &mut Task<'_>) -> Result<u64, ArchiveError> {
+fn decompress(names: &Names, out: &mut File, task: &mut Task<'_>) -> Result<u64, ArchiveError> {
+    let archive = &names.archive;
     let source = open_content(archive)?;
-    let damaged = |readable| ArchiveError::Damaged { path: archive.to_path_buf(), readable };
+    let damaged = |readable| ArchiveError::Damaged { path: archive.clone(), readable };
     if source.archived_bytes().is_none() {
         return Err(damaged(0));
     }
     let (total, mut done) = (source.size(), 0);
     let source = read_all(source, archive, |piece| {
-        out.write_all(piece).map_err(|error| OsError::new(&error, "write", Some(archive)))?;
+        out.write_all(piece).map_err(|error| OsError::new(&error, "write", Some(&names.session)))?;
         done += piece.len() as u64;
         Ok(task.report_bytes(done, total)?)
     })?;

@@ -77,3 +77,33 @@ fn summary_reads_a_first_line_of_any_length() {
         assert_eq!(length_of(bad), Err(HeaderError::Missing));
     }
 }
+
+/// The result for an archive with these bytes.
+fn archived_header(bytes: &[u8]) -> Result<Summary, HeaderError> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s.jsonl.zst");
+    std::fs::write(&path, bytes).unwrap();
+    read_header_summary(&path)
+}
+
+#[test]
+fn header_of_an_archive_is_that_of_its_content() {
+    let text = br#"{"type":"session_start","payload":{"x":1}}"#;
+    let packed = |content: &[u8]| zstd::bulk::compress(content, 1).unwrap();
+    let skippable = [&0x184d_2a53_u32.to_le_bytes()[..], &3_u32.to_le_bytes(), b"any"].concat();
+    let long = line_of(HEADER_BYTES);
+    for (archive, size) in [
+        (packed(text), text.len()),
+        ([&skippable[..], &packed(text)].concat(), text.len()),
+        ([&packed(b"")[..], &packed(&text[..9]), &skippable, &packed(&text[9..])].concat(), text.len()),
+        (packed(&long), HEADER_BYTES),
+    ] {
+        let summary = archived_header(&archive).unwrap();
+        assert_eq!((summary.size, summary.archived), (size as u64, Some(archive.len() as u64)));
+    }
+    let reason = |bytes: &[u8]| archived_header(bytes).unwrap_err();
+    assert_eq!(reason(&packed(&line_of(HEADER_BYTES + 1))), HeaderError::TooLong);
+    assert_eq!([reason(&packed(b"")), reason(&skippable)], [HeaderError::Empty, HeaderError::Empty]);
+    // A replay finds a torn line there, and says so.
+    assert_eq!(reason(&packed(text)[..8]), HeaderError::Missing);
+}

@@ -123,6 +123,30 @@ fn a_snapshot_goes_along_and_is_used() {
 }
 
 #[test]
+fn a_snapshot_in_another_directory_is_that_of_the_session_and_of_its_archive() {
+    let place = place(&session_text(30_000));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let snapshots = Snapshots::Within(elsewhere.path().to_path_buf());
+    let replay = |path: &Path| {
+        let replay = Replay::open_with(path, FoldOptions::default(), &snapshots, Threads::All).unwrap();
+        (replay.scanned(), replay.complete().unwrap().items().len())
+    };
+    let size = fs::metadata(&place.session).unwrap().len();
+    assert_eq!(replay(&place.session), (0, 30_000));
+    archive_it(&place.session).unwrap();
+    assert_eq!([replay(&place.session), replay(&place.archive)], [(size, 30_000); 2]);
+    restore_it(&place.session).unwrap();
+    assert_eq!(replay(&place.session), (size, 30_000));
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
+    // Another session of the same size under the same name, archived by another program.
+    let other = session_text(30_000).replace("\"ai\"", "\"me\"");
+    fs::write(&place.archive, zstd::bulk::compress(other.as_bytes(), 1).unwrap()).unwrap();
+    fs::remove_file(&place.session).unwrap();
+    assert_eq!(replay(&place.session).0, 0);
+    assert_eq!(replay(&place.session), (size, 30_000));
+}
+
+#[test]
 fn a_session_that_is_written_to_meanwhile_stays() {
     use std::io::Write;
     let place = place(&session_text(20_000));
