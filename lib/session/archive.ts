@@ -9,6 +9,7 @@ import { type Failure, errorOf } from '../binding/errors.js'
 import { type JobKind, resultOf, runJob } from '../binding/job.js'
 import type { End } from '../binding/batch.js'
 import { type Bare, parseRecord, withFields } from '../builtins.js'
+import { detectSessionFormat } from '../foreign/foreign.js'
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import { isSafeId } from '../locks/path.js'
@@ -62,7 +63,7 @@ function lockedError({ message }: Failure): Error {
  *
  * @param filePath - The session's file. If it is archived already, nothing happens.
  * @returns The archive. Rejects with a {@link SessionLockedError} if the session is in use; with an `Error` whose `code` is `NotASession` (the file's
- * name does not end in `.jsonl`, or it has no header), `Changed` (it was written to in the meantime, by a program without the lock) or `Differs` (there
+ * name does not end in `.jsonl`, it has no header, or it is a session of another program), `Changed` (it was written to in the meantime, by a program without the lock) or `Differs` (there
  * is an archive with other content); and with the system's error. Nothing has changed then.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
@@ -115,6 +116,7 @@ async function locked(filePath: string, restores: boolean, { signal, onProgress 
   if (signal?.aborted) throw signal.reason
   const options: Bare<ArchiveOptions> = { __proto__: null, signal, onProgress }
   if (await isDone(filePath, restores)) return convert(filePath, restores, options)
+  if (!restores) await expectNative(filePath)
   const lock = await lockOf(filePath)
   try {
     return await convert(filePath, restores, options)
@@ -136,6 +138,14 @@ async function isAbsent(filePath: string): Promise<boolean> {
   } catch (error) {
     return isAbsence(error)
   }
+}
+
+/** Sessions of other programs are theirs, and would not be found by them any more. */
+async function expectNative(filePath: string): Promise<void> {
+  const format = await detectSessionFormat(filePath).catch(() => null)
+  if (format === null || format === 'native') return
+  const message = `'${filePath}' is a session of another program, which reads it: import it, and archive that session`
+  throw withFields(new Error(message), { code: 'NotASession', path: filePath })
 }
 
 /** Locks the session in a file. An id that cannot be locked has no lock. */
