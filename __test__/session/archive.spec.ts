@@ -206,10 +206,11 @@ describe('nothing is archived', () => {
   });
 
   test('that is no session', async () => {
-    const directory = directoryOf({ 'notes.txt': 'x', 'other.jsonl': 'no session\n', 'other.jsonl.zst': 'no archive' });
+    const foreign = '{"type":"user","sessionId":"s","message":{"role":"user","content":"hi"}}\n';
+    const directory = directoryOf({ 'notes.txt': 'x', 'foreign.jsonl': foreign, 'other.jsonl': 'no session\n', 'other.jsonl.zst': 'no archive' });
     const rejected = (name: string) => archiveSession(join(directory, name)).then(() => 'archived', (error: NodeJS.ErrnoException) => error.code);
-    expect(await Promise.all(['notes.txt', 'other.jsonl', 'none.jsonl'].map(rejected))).toStrictEqual(['NotASession', 'NotASession', 'ENOENT']);
-    expect(readdirSync(directory).sort()).toStrictEqual(['notes.txt', 'other.jsonl', 'other.jsonl.zst']);
+    expect(await Promise.all(['notes.txt', 'foreign.jsonl', 'other.jsonl', 'none.jsonl'].map(rejected))).toStrictEqual(['NotASession', 'NotASession', 'NotASession', 'ENOENT']);
+    expect(readdirSync(directory).sort()).toStrictEqual(['foreign.jsonl', 'notes.txt', 'other.jsonl', 'other.jsonl.zst']);
   });
 
   test.skipIf(process.platform === 'win32' || process.getuid!() === 0 && !has('setpriv', '--version'))('that can not be read', () => {

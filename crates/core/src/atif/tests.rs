@@ -417,6 +417,25 @@ mod round_trip {
     }
 
     #[test]
+    fn a_response_without_content_is_one_behind_an_export() {
+        let usage = json!({"model": "m-1", "provider": "p", "usage": {"input": 5, "output": 7}});
+        let empty = item_with("ai", json!([]), usage);
+        let session = Session::of(&[item("human", json!([text("hi")])), empty.clone()]);
+        session.document();
+        assert_eq!(history_of(&events_of(&session.path("out.json"))).last(), Some(&empty["payload"]["content"]));
+    }
+
+    #[test]
+    fn a_response_without_content_that_took_tokens_is_an_item() {
+        let step = |metrics: Value| json!({"step_id": 1, "source": "agent", "message": "", "metrics": metrics});
+        let steps = [step(json!({"prompt_tokens": 5, "completion_tokens": 7})), step(json!({}))];
+        let document = json!({"schema_version": "ATIF-v1.8", "session_id": "s", "agent": {"name": "a", "version": "1"}, "steps": steps});
+        let session = Session::of_text(&document.to_string());
+        let history = history_of(&events_of(&session.path("session.jsonl")));
+        assert_eq!(history.iter().map(|item| &item["metadata"]["usage"]["output"]).collect::<Vec<_>>(), [7]);
+    }
+
+    #[test]
     fn the_history_of_every_fixture_is_the_same_behind_an_export() {
         let mut differing = Vec::new();
         for path in fixtures() {

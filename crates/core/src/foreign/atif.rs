@@ -227,7 +227,9 @@ fn step(json: Json<'_>, line: u64, from: From, out: &mut Builder) {
     let blocks = blocks_of(&fields, &stored, &results, line);
     let called: Vec<(u64, Vec<u8>)> = calls_of(&fields, line).into_iter().map(|call| (call.key, call.name)).collect();
     let meta = meta_of(&fields, &stored, is_agent);
-    let has_item = !blocks.is_empty();
+    // A response without content is one all the same if it took tokens, or was exported as an item.
+    let is_exported = meta.restored.is_some() && fields.get("llm_call_count").is_none();
+    let has_item = !blocks.is_empty() || (is_agent && (meta.usage.is_some() || is_exported));
     if has_item && is_agent {
         out.respond(None, Item::ai(blocks, meta));
     } else if has_item {

@@ -4,6 +4,7 @@
 //! `repair` goes through the text twice: once to decide what is wrong, and again to write.
 
 mod error;
+mod keys;
 mod machine;
 mod receipt;
 mod record;

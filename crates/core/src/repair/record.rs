@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use super::keys::Keys;
 use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 use crate::lines::MAX_LINE_BYTES;
 use crate::session::{
-    Body, CheckpointChange, CheckpointFields, EventType, Fault, Line, Mode, is_valid_seq, number, read_line,
+    Body, CheckpointChange, CheckpointFields, Cut, Edit, EventType, Fault, Line, Mode, is_valid_seq, number, read_line,
 };
 
 /// The envelope of a record: the places of its values.
@@ -89,6 +90,8 @@ pub(super) enum Event {
     Checkpoint(CheckpointFields),
     /// An event that every replay reads, or one of a type that this release does not know.
     Other,
+    /// A rewind whose `cutSeq` is not valid: replays warn, and go by this number of items.
+    BadCut(u64),
     /// An item that only a default replay reads. A strict one accepts no other speakers than `human`, `ai` and `tool`.
     Lenient,
     /// An event that no replay reads, and why.
@@ -110,8 +113,8 @@ pub(super) fn has_version(envelope: &Envelope, line: &[u8]) -> bool {
     version.is_some_and(|version| version == 1.0 || version == 2.0)
 }
 
-/// Reads the event of a record, whose number need not be valid yet.
-pub(super) fn event_of(envelope: &Envelope, line: &[u8], nesting: &mut Nesting) -> Event {
+/// Reads the event of a record, whose number need not be valid yet, and applies it to the history.
+pub(super) fn event_of(envelope: &Envelope, line: &[u8], nesting: &mut Nesting, history: &mut Keys) -> Event {
     if line.len() > MAX_LINE_BYTES {
         return Event::Unfit("a record that is longer than any JavaScript string".into());
     }
@@ -121,7 +124,7 @@ pub(super) fn event_of(envelope: &Envelope, line: &[u8], nesting: &mut Nesting) 
     if envelope.number(line).is_none() {
         // Only the number is wrong, which the record gets anew.
         let (line, envelope) = renumbered(line, envelope, 0.0);
-        return event_of(&envelope, &line, nesting);
+        return event_of(&envelope, &line, nesting, history);
     }
     match body_of(line, Mode::Strict, nesting) {
         Some(Body::SessionStart(_)) => match body_of(line, Mode::Lenient, nesting) {
@@ -133,6 +136,8 @@ pub(super) fn event_of(envelope: &Envelope, line: &[u8], nesting: &mut Nesting) 
             Some(_) => Event::Lenient,
         },
         Some(Body::Checkpoint(fields)) => Event::Checkpoint(fields),
+        Some(body) if !history.apply(&body, line) => Event::Unfit(misplaced(&body)),
+        Some(Body::Rewind(count, Cut::Malformed)) => Event::BadCut(count),
         Some(_) => Event::Other,
         None => Event::Unfit("no record".into()),
     }
@@ -154,6 +159,19 @@ fn misfit(known: EventType, fault: Fault) -> Cow<'static, str> {
         Fault::Cut => "whose cutSeq is not valid",
     };
     format!("a {} event {what}", known.as_str()).into()
+}
+
+fn misplaced(body: &Body) -> Cow<'static, str> {
+    let is_insert = matches!(body, Body::Edit(edit) if matches!(**edit, Edit::Insert { .. }));
+    let name = if is_insert { EventType::SyntheticInsert } else { EventType::ChronologyBind }.as_str();
+    format!("a {name} event of an item that is not there").into()
+}
+
+/// A rewind by a number of items, and by nothing else.
+pub(super) fn with_count_only(line: &[u8], envelope: &Envelope, count: u64) -> Vec<u8> {
+    let payload = format!("{{\"itemsRemoved\":{}}}", count.min(1 << 53));
+    let Span { start, end } = envelope.payload;
+    [&line[..start as usize], payload.as_bytes(), &line[end as usize..]].concat()
 }
 
 /// The names of changes to checkpoints.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::error::RepairError;
 use super::receipt::{Fragment, RepairReceipt};
 use super::record::renumbered as with_number;
-use super::record::{Envelope, Parsed, cleaned, has_version, with_members};
+use super::record::{Envelope, Parsed, cleaned, has_version, with_count_only, with_members};
 use super::search::{FoundRecord, Stopped, Visitor, replaced, search};
 use super::select::{Ascent, Fate, Selection, is_as_written};
 use super::text::{self, Encoding, Text};
@@ -184,9 +184,11 @@ impl Visitor for Survey {
                 let is_first = record.is_first && record.is_seen;
                 self.start = Some(FoundStart { range: record.range.clone(), number, is_first, has_all });
             }
-            Fate::Kept => {
+            fate @ (Fate::Kept | Fate::Recounted(_)) => {
+                self.is_sound &= fate == Fate::Kept;
                 let kind = EventType::of(record.envelope.event_type.of(record.text));
-                self.has_strict_items |= matches!(kind, Some(EventType::Content | EventType::Compressed));
+                self.has_strict_items |=
+                    matches!(kind, Some(EventType::Content | EventType::Compressed | EventType::SemanticMediaPurge));
                 self.strict.add(number);
                 self.lenient.add(number);
             }
@@ -580,6 +582,13 @@ impl Visitor for Writer<'_> {
         match self.selection.judge(record) {
             Fate::Start => self.kept(record, self.start_number, "kept"),
             Fate::Kept => self.keep(record),
+            Fate::Recounted(count) => {
+                let text = with_count_only(record.text, &record.envelope, count);
+                let Parsed::Record(envelope) = Envelope::parse(&text, &mut Nesting::default()) else {
+                    return Err(RepairError::SourceChanged(self.work.path.to_path_buf()));
+                };
+                self.keep(&FoundRecord { text: &text, envelope, range: record.range.clone(), ..*record })
+            }
             Fate::Lenient if self.plan.keeps_lenient => self.keep(record),
             Fate::Lenient => self.lose(&record.range, "an item that strict replays do not read", true),
             Fate::Refused(reason) => self.lose(&record.range, &reason, true),

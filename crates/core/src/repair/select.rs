@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use super::keys::Keys;
 use super::record::{Event, change_name, event_of, has_version};
 use super::search::FoundRecord;
 use crate::hash::sha256;
@@ -14,6 +15,8 @@ use crate::session::{CheckpointChange, CheckpointFields};
 pub(super) enum Fate {
     /// It is a line of the new file.
     Kept,
+    /// It is a line of the new file, as a rewind by this number of items.
+    Recounted(u64),
     /// It is the first line of the new file.
     Start,
     /// It is kept if the session has no item that strict replays read.
@@ -28,6 +31,7 @@ pub(super) enum Fate {
 #[derive(Default)]
 pub(super) struct Selection {
     nesting: Nesting,
+    history: Keys,
     has_start: bool,
     previous: Option<Identity>,
     created: HashSet<Vec<u16>>,
@@ -63,13 +67,14 @@ impl Selection {
             return Fate::Duplicate;
         }
         self.previous = identity;
-        match event_of(&record.envelope, record.text, &mut self.nesting) {
+        match event_of(&record.envelope, record.text, &mut self.nesting, &mut self.history) {
             Event::Start if std::mem::replace(&mut self.has_start, true) => {
                 Fate::Refused("another session_start, or the start of another session".into())
             }
             Event::Start => Fate::Start,
             Event::Checkpoint(fields) => self.checkpoint(&fields, record.text),
             Event::Other => Fate::Kept,
+            Event::BadCut(count) => Fate::Recounted(count),
             Event::Lenient => Fate::Lenient,
             Event::Unfit(reason) => Fate::Refused(reason),
         }

@@ -384,3 +384,68 @@ proptest! {
         }
     }
 }
+
+fn keyed(seq: u32, key: u32) -> String {
+    format!(
+        r#"{{"v":1,"seq":{seq},"ts":"t","type":"content","payload":{{"content":{{"speaker":"ai","blocks":[],"metadata":{{"chronology":{{"seq":{key}}}}}}}}}}}"#
+    )
+}
+
+fn event(seq: u32, kind: &str, payload: &str) -> String {
+    format!(r#"{{"v":1,"seq":{seq},"ts":"t","type":"{kind}","payload":{payload}}}"#)
+}
+
+#[test]
+fn edits_of_items_that_are_not_there_are_fragments() {
+    let item = r#"{"speaker":"ai","blocks":[],"metadata":{"chronology":{"seq":8}}}"#;
+    let insert = |seq, after| {
+        event(seq, "synthetic_insert", &format!(r#"{{"content":{item},"chronologySeq":8,"afterSeq":{after}}}"#))
+    };
+    let bind = |seq, index| {
+        let marker = r#"{"seq":9,"userTurn":1,"step":1,"recordedAt":1}"#;
+        event(seq, "chronology_bind", &format!(r#"{{"rowIndex":{index},"chronology":{marker}}}"#))
+    };
+    let remove = |seq, key| event(seq, "density_mutation", &format!(r#"{{"removedSeqs":[{key}],"replacements":[]}}"#));
+    let cut = |seq, key| event(seq, "rewind", &format!(r#"{{"itemsRemoved":1,"cutSeq":{key}}}"#));
+    let kept = [
+        START.to_owned(),
+        content(2, "one"),
+        keyed(3, 7),
+        insert(4, 7),
+        bind(6, 2),
+        remove(8, 7),
+        cut(10, 9),
+        keyed(12, 5),
+        event(14, "compressed", &format!(r#"{{"summary":{item},"itemsCompressed":1}}"#)),
+        insert(16, 8),
+    ];
+    let sound = repaired(text_of(&kept).as_bytes());
+    assert!(!sound.receipt.changed, "{:?}", sound.receipt);
+    let misplaced = [
+        (4, insert(5, 6)),
+        (5, bind(7, 3)),
+        (6, insert(9, 7)),
+        (7, bind(11, 1)),
+        (8, insert(13, 9)),
+        (9, insert(15, 5)),
+        (10, bind(17, 2)),
+    ];
+    let mut lines = kept.to_vec();
+    for (at, line) in misplaced.iter().rev() {
+        lines.insert(*at, line.clone());
+    }
+    let mended = repaired(text_of(&lines).as_bytes());
+    assert_eq!(mended.records(), kept);
+    assert_eq!(mended.receipt.fragment_count, misplaced.len() as u64);
+    assert_eq!(mended.receipt.fragments[0].reason, "a synthetic_insert event of an item that is not there");
+    assert_eq!(warnings(&mended._root.path().join("repaired.jsonl")), [""; 0]);
+}
+
+#[test]
+fn a_rewind_whose_cut_is_not_valid_goes_by_its_number_of_items() {
+    let rewind = event(4, "rewind", r#"{"itemsRemoved":1.5,"cutSeq":-1,"more":1}"#);
+    let lines = [START.to_owned(), keyed(2, 1), keyed(3, 2), rewind];
+    let mended = repaired(text_of(&lines).as_bytes());
+    assert_eq!(mended.records()[3], event(4, "rewind", r#"{"itemsRemoved":2}"#));
+    assert_eq!(warnings(&mended._root.path().join("repaired.jsonl")), [""; 0]);
+}

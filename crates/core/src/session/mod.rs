@@ -11,6 +11,7 @@ pub use fold::{
     Checkpoint, Effect, Fold, FoldOptions, HistoryEffect, ItemRef, ItemSink, LinePosition, NewMarker, SessionEventRef,
     Start, Truncation,
 };
+pub(crate) use fold::{Editable, EditableHistory};
 pub use format::{
     Body, EventType, ItemPlace, Line, Message, MessagePart, Mode, StartFields, js_number, number, read_line,
     read_line_into, read_session_id, read_start_payload, read_time,

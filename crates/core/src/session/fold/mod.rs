@@ -13,6 +13,7 @@ mod warnings;
 pub use checkpoint::Change;
 pub use checkpoint::Checkpoint;
 pub(crate) use checkpoint::Checkpoints;
+pub(crate) use editable::{Editable, EditableHistory};
 pub(crate) use editor::Editor;
 pub(crate) use effect::Metadata;
 pub use effect::{Effect, Fold, FoldOptions, LinePosition, SessionEventRef, Start};
