@@ -8,7 +8,7 @@ use session_tape_core::archived;
 use session_tape_core::{LineSource, ReadError, Recording, is_archive_beginning};
 
 use crate::rows::FileHash;
-use crate::source_name::{name_of, with_conversation};
+use crate::source_name::name_of;
 use crate::spooled::Spooled;
 
 /// A recording to be read.
@@ -77,15 +77,9 @@ pub const LARGE_BYTES: u64 = 8 << 20;
 const LARGE_ARCHIVE_BYTES: u64 = 1 << 20;
 
 impl Input {
-    /// The recording at a path.
-    pub fn at(path: PathBuf) -> Self {
-        Self::of(name_of(&path), Content::Path(path))
-    }
-
-    /// A conversation of the file at a path.
-    pub fn conversation_at(path: PathBuf, conversation: String) -> Self {
-        let name = name_of(&with_conversation(&path, &conversation));
-        Input { conversation: Some(conversation), ..Self::of(name, Content::Path(path)) }
+    /// The recording at a path, which has the name of `name`: a conversation of it, if one is meant.
+    pub fn at(name: &Path, path: PathBuf, conversation: Option<String>) -> Self {
+        Input { conversation, ..Self::of(name_of(name), Content::Path(path)) }
     }
 
     /// The conversation to read. That in the name of an object is only meant if there is such.

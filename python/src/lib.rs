@@ -55,6 +55,7 @@ use arrow::pyarrow::PyArrowType;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use session_tape_core::archived::resolve;
 use session_tape_core::{DiffOptions, Recording, diff};
 
 use crate::failure::Failure;
@@ -186,14 +187,12 @@ fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyRe
 /// Checks that an argument leads to a file that can be read, or to a run or bundle.
 fn must_be_recording(name: &str, path: &Path) -> PyResult<()> {
     let failed = |error: std::io::Error| Failure::at(path, &error);
-    let (path, found) = match path.metadata() {
-        Ok(found) => (path.to_owned(), found),
-        Err(error) => {
-            let conversation = conversation_at(path).ok_or_else(|| failed(error))?.0;
-            let found = conversation.metadata().map_err(failed)?;
-            (conversation, found)
-        }
+    let at = |path: &Path| {
+        let path = resolve(path).into_owned();
+        path.metadata().map(|found| (path, found))
     };
+    let (path, found) =
+        at(path).or_else(|error| conversation_at(path).map_or(Err(error), |(file, _)| at(&file))).map_err(failed)?;
     let path = &*path;
     if found.is_dir() && !is_recording(path) {
         path.read_dir().map_err(failed)?;

@@ -12,6 +12,9 @@ use crate::schema::COUNTED_STATUSES;
 /// The format of sessions that are read as they are.
 const NATIVE: &str = "native";
 
+/// The id that a converted session has if its source has none: the same each time, so that its rows are.
+const UNKNOWN_ID: &str = "unknown";
+
 /// An open session.
 pub struct OpenSession {
     /// Its lines, which are native.
@@ -30,6 +33,8 @@ pub struct FromOther {
     pub origins: Origins,
     /// The file that was converted.
     pub file: FileFacts,
+    /// Whether it states the id of the session.
+    pub has_id: bool,
     /// The number of its records that can't be read, by status.
     pub damage: [i64; COUNTED_STATUSES.len()],
 }
@@ -66,7 +71,8 @@ impl OpenSession {
     }
 
     fn of(input: &Input, source: LineSource, on_read: &mut dyn FnMut(u64)) -> Result<Self, Refused> {
-        let wanted = ConvertOptions { origins: true, ..ConvertOptions::default() };
+        let unknown_id = Some(UNKNOWN_ID.to_owned());
+        let wanted = ConvertOptions { origins: true, unknown_id, ..ConvertOptions::default() };
         match converted(input, source, &wanted, on_read) {
             Ok(Converted::Native(lines)) => Ok(Self::native(lines)),
             Ok(Converted::Foreign(conversion)) => Ok(Self::converted(*conversion)),
@@ -81,8 +87,8 @@ impl OpenSession {
     fn converted(conversion: Conversion) -> Self {
         let Conversion { native: lines, summary, format, origins, is_torn, .. } = conversion;
         let file = FileFacts { bytes: summary.source_bytes, fingerprint: None, sha256: Some(summary.source_sha256) };
-        let damage = damage_of(&summary, is_torn);
-        let converted = origins.map(|origins| FromOther { origins, file, damage });
+        let (has_id, damage) = (!summary.session_id.is_empty(), damage_of(&summary, is_torn));
+        let converted = origins.map(|origins| FromOther { origins, file, has_id, damage });
         OpenSession { lines, format: format.as_str(), converted, recording: None }
     }
 }

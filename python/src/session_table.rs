@@ -140,6 +140,8 @@ pub struct Session {
     format: &'static str,
     /// Whether it was converted.
     is_converted: bool,
+    /// Whether its file states its id.
+    has_id: bool,
     fold: SessionFold,
     ids: Option<(Option<String>, Option<String>)>,
     steps: Steps,
@@ -160,6 +162,7 @@ impl Session {
         let mut session = Session { format: opened.format, ..Self::new(source) };
         if let Some(converted) = &opened.converted {
             session.is_converted = true;
+            session.has_id = converted.has_id;
             session.counts.statuses = converted.damage;
         }
         session
@@ -171,6 +174,7 @@ impl Session {
             source: source.into(),
             format: "",
             is_converted: false,
+            has_id: true,
             fold: SessionFold::default(),
             ids: None,
             steps: Steps::default(),
@@ -260,7 +264,8 @@ impl Session {
     /// Takes the ids from the first part.
     fn name(&mut self) {
         if self.ids.is_none() {
-            self.ids = Some(self.fold.ids());
+            let (id, project) = self.fold.ids();
+            self.ids = Some((id.filter(|_| self.has_id), project));
         }
     }
 
@@ -318,6 +323,7 @@ impl Session {
         }
         let mut summary: SessionSummary = self.fold.finish(self.in_history);
         summary.error = error.or(summary.error);
+        summary.session_id = summary.session_id.filter(|_| self.has_id);
         if !tables.options.sessions {
             return summary.error;
         }

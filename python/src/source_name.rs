@@ -30,7 +30,7 @@ pub fn conversation_at(path: &Path) -> Option<(PathBuf, String)> {
     split_conversation(path).filter(|(file, _)| matches!(detect_at(file), Ok(Detected::Foreign(_)) | Err(_)))
 }
 
-/// The existing file and the conversation of a path with the form `PATH#CONVERSATION`. The file of an archived session is its archive.
+/// The file and the conversation of a path with the form `PATH#CONVERSATION`, if that file or its archive exists.
 pub fn split_conversation(path: &Path) -> Option<(PathBuf, String)> {
     let (file, conversation) = match path.to_str() {
         Some(_) => split(path)?,
@@ -40,8 +40,7 @@ pub fn split_conversation(path: &Path) -> Option<(PathBuf, String)> {
             (path_of(file), conversation.replace("%25", "%"))
         }
     };
-    let file = resolve(&file).into_owned();
-    (!conversation.is_empty() && file.is_file()).then_some((file, conversation))
+    (!conversation.is_empty() && resolve(&file).is_file()).then_some((file, conversation))
 }
 
 /// The path of the recording with this name.

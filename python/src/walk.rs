@@ -1,5 +1,6 @@
 //! Finds the recordings in directories and globs.
 
+use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
 use std::fs;
 use std::io::{self, Read as _};
@@ -30,6 +31,8 @@ pub enum Wanted {
 struct Found {
     path: PathBuf,
     kind: Kind,
+    /// The path of the session that is archived in the file, if the recording is named by that: archiving a session changes none of its rows.
+    session: Option<PathBuf>,
     /// The conversation that is meant, of the file.
     conversation: Option<String>,
     /// The real path of the listed directory that contains it, from which its own follows. `None` for links, and for entries that were not listed.
@@ -54,28 +57,38 @@ impl Found {
     /// The file or directory at a path, to which links are followed.
     fn at(path: PathBuf) -> Self {
         let kind = Kind::of(path.is_dir());
-        Found { path, kind, conversation: None, real_parent: None }
+        Found { path, kind, session: None, conversation: None, real_parent: None }
+    }
+
+    /// What is at the path of a session: its file, or its archive if only that exists.
+    fn resolved(path: PathBuf) -> Self {
+        match resolve(&path) {
+            Cow::Borrowed(_) => Found::at(path),
+            Cow::Owned(archive) => Found { session: Some(path), ..Found::at(archive) },
+        }
     }
 
     /// The conversation that a path names.
     fn conversation_at(path: &Path) -> Option<Self> {
-        let (path, conversation) = conversation_at(path)?;
-        Some(Found { conversation: Some(conversation), ..Found::at(path) })
+        let (file, conversation) = conversation_at(path)?;
+        Some(Found { conversation: Some(conversation), ..Found::resolved(file) })
     }
 
     /// A directory that could not be listed.
     fn unlisted(path: PathBuf, error: &io::Error) -> Self {
-        Found { path, kind: Kind::Unlisted(error.to_string()), conversation: None, real_parent: None }
+        let kind = Kind::Unlisted(error.to_string());
+        Found { path, kind, session: None, conversation: None, real_parent: None }
     }
 
     /// An entry of a listed directory. Listing reports what an entry is, unless it is a link.
     fn entry(entry: &fs::DirEntry, real_parent: &Arc<Path>) -> Self {
+        let session = session_of(&entry.path());
         match entry.file_type() {
             Ok(found) if !found.is_symlink() => {
-                let kind = Kind::of(found.is_dir());
-                Found { path: entry.path(), kind, conversation: None, real_parent: Some(real_parent.clone()) }
+                let (path, kind) = (entry.path(), Kind::of(found.is_dir()));
+                Found { path, kind, session, conversation: None, real_parent: Some(real_parent.clone()) }
             }
-            _ => Found::at(entry.path()),
+            _ => Found { session, ..Found::at(entry.path()) },
         }
     }
 
@@ -89,13 +102,19 @@ impl Found {
         self.conversation.as_ref().map(|conversation| with_conversation(&real, conversation)).unwrap_or(real)
     }
 
+    fn into_input(self) -> Input {
+        let name = self.session.as_ref().filter(|_| self.kind == Kind::File).unwrap_or(&self.path);
+        let name = self.conversation.as_ref().map_or_else(|| name.clone(), |chosen| with_conversation(name, chosen));
+        Input::at(&name, self.path, self.conversation)
+    }
+
     /// Whether it is a recording of the wanted kind, or may contain some.
     fn is_wanted(&self, wanted: Wanted) -> bool {
         match (&self.kind, wanted) {
             (Kind::Directory, Wanted::Sessions) => !self.path.join(RUN_LOG).is_file(),
             (Kind::Directory, Wanted::Runs) => self.path.join(RUN_LOG).is_file() || !is_bundle(&self.path),
             // Where a session's file exists too, its archive does not count.
-            (Kind::File, Wanted::Sessions) => match session_of(&self.path) {
+            (Kind::File, Wanted::Sessions) => match &self.session {
                 Some(session) => session.symlink_metadata().is_err(),
                 None => ends_with(&self.path, ".jsonl") || is_archive_name(&self.path),
             },
@@ -131,11 +150,11 @@ impl Walk {
     /// Begins a walk at a file, a directory or a glob. An error if nothing exists there.
     pub fn from(path: &Path, signals: &mut SignalCheck) -> PyResult<Self> {
         signals.check()?;
-        let path = &*resolve(path);
-        let missing = match path.metadata() {
+        let at = Found::resolved(path.to_owned());
+        let missing = match at.path.metadata() {
             Err(error) if is_missing(&error) => Failure::at(path, &error),
             // If it cannot be read, its row has the reason.
-            _ => return Ok(Walk { open: vec![Found::at(path.to_owned())], ..Walk::default() }),
+            _ => return Ok(Walk { open: vec![at], ..Walk::default() }),
         };
         let named = path.to_str().and_then(escaped_path);
         if let Some(named) = named.as_ref().filter(|named| named.symlink_metadata().is_ok()) {
@@ -193,12 +212,7 @@ impl Walk {
                 }
                 // A run and its log are the same recording.
                 Kind::Directory if log_of_run(&found.path).is_some_and(|log| !seen.add(&log)) => {}
-                _ => {
-                    return Ok(Some(match found.conversation {
-                        Some(conversation) => Input::conversation_at(found.path, conversation),
-                        None => Input::at(found.path),
-                    }));
-                }
+                _ => return Ok(Some(found.into_input())),
             }
         }
         Ok(None)

@@ -39,6 +39,8 @@ pub struct ConvertOptions {
     pub start_only: bool,
     /// What the `session_start` says instead of what the source does.
     pub session_id: Option<String>,
+    /// The id in the `session_start` if the source has none. By default a random one.
+    pub unknown_id: Option<String>,
     /// The hash of the project, as JSON text.
     pub project_hash: Option<Vec<u8>>,
     /// The directories, as a JSON array.
@@ -228,7 +230,9 @@ fn convert_as<F: Format>(
     let (mut format, start) =
         F::open(&Opening { head: &head, source: &known.source, document: records.document_head(), lane })?;
     let start = overridden(start, options);
-    let session_id = options.session_id.clone().unwrap_or_else(|| valid_id(&start.session_id));
+    let unknown_id = options.unknown_id.as_ref().filter(|_| start.session_id.is_empty());
+    let session_id = options.session_id.as_ref().or(unknown_id).cloned();
+    let session_id = session_id.unwrap_or_else(|| valid_id(&start.session_id));
     let mut builder = Builder::new(F::NAME, F::SHAPE, options.receipt, options.origins);
     builder.start(&start, &session_id);
     let (size, mut is_torn) = (known.source.size(), false);

@@ -119,11 +119,10 @@ pub fn import_foreign(path: &Path, options: &ImportOptions, task: &mut Task<'_>)
     let convert = ConvertOptions {
         conversation: options.conversation.clone(),
         receipt: true,
-        origins: false,
-        start_only: false,
         session_id: options.session_id.clone(),
         project_hash: Some(json_of_text(&options.project_hash)),
         workspace_dirs: options.workspace_dirs.as_deref().map(json_of_texts),
+        ..ConvertOptions::default()
     };
     let cancellation = task.cancellation;
     let mut progress = |bytes, total| {
