@@ -6,8 +6,8 @@ use super::message_json::{append_shown, message_json};
 use session_tape_core::json::Span;
 use session_tape_core::lines::{LineSource, ReadError};
 use session_tape_core::session::{
-    Checkpoint, CurrentMetadata, ItemRef, ItemTape, Message, NewMarker, Outcome, Replay, SessionEventRef, TAPE_BYTES,
-    append_item,
+    Checkpoint, CurrentMetadata, ItemHash, ItemRef, ItemTape, Message, NewMarker, Outcome, Replay, SessionEventRef,
+    TAPE_BYTES, append_item, item_hashes,
 };
 use session_tape_core::tape::{FinishedTape, OwnText, TapeBuilder};
 
@@ -154,8 +154,8 @@ impl BatchBuilder {
         JobEnd::done_behind(json, tape, |json| json.syntax("{}"))
     }
 
-    /// Finishes the last batch of a job whose replay has this outcome.
-    pub fn finish_outcome(mut self, outcome: &Outcome<'_>, replay: &Replay) -> JobEnd {
+    /// Finishes the last batch of a job whose replay has this outcome, with the hashes of the items if they are wanted and can be read.
+    pub fn finish_outcome(mut self, outcome: &Outcome<'_>, replay: &Replay, hashes: bool) -> JobEnd {
         if outcome.metadata.is_err() {
             return self.finish_failed();
         }
@@ -175,6 +175,9 @@ impl BatchBuilder {
             if invalidated.peek().is_some() {
                 json.key("invalidated");
                 json.array(invalidated, |json, index| json.value(&index));
+            }
+            if let Some(Ok(hashes)) = hashes.then(|| item_hashes(replay)) {
+                json.member("hashes", &ItemHash::to_text(hashes));
             }
             json.close();
         })
