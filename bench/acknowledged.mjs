@@ -1,7 +1,7 @@
 /** Commits, each awaited or 64 at once; and the comparison of a history of 10 000 items with its file. */
 import { mkdirSync, promises as fs, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { SessionRecordingService } from '../index.mjs';
+import { SessionRecordingService, resumeSession } from '../index.mjs';
 import { inTurn, median, ratios } from './measure.mjs';
 import { newRecorder } from './recorders.mjs';
 import { DATA, contentPayloads } from './workloads.mjs';
@@ -34,6 +34,8 @@ export async function benchAcknowledged({ rounds, scale, say }) {
     batches: Math.max(...(await countBatches(payload))),
     items: ITEMS,
     unchanged: median(measured.unchanged),
+    recorded: median(measured.recorded),
+    resumed: median(measured.resumed),
     copied: median(measured.copied),
   };
 }
@@ -87,18 +89,55 @@ function countBatches(payload) {
   return withRecorder(payload, count, { onCommitWatermark: () => batches++ });
 }
 
-/** Nothing has changed: the same items, and equal ones that were not seen before. */
+/**
+ * Nothing has changed: the items of the call before, those that the recorder has recorded and that a session was resumed with at the first call, and
+ * equal ones that were not seen before.
+ */
 function reconciliations() {
   const items = contentPayloads(1000).map(({ content }) => content);
   const history = Array.from({ length: ITEMS }, (_, index) => structuredClone(items[index % items.length]));
+  const timed = (service, now) => {
+    const started = performance.now();
+    service.reconcile(now);
+    return performance.now() - started;
+  };
   const reconciled = (make) => () =>
     withRecorder({ content: history[0] }, async (service) => {
       service.reconcile(history);
       await service.flush();
-      const now = make();
-      const started = performance.now();
-      service.reconcile(now);
-      return performance.now() - started;
+      return timed(service, make());
     });
-  return { unchanged: reconciled(() => history), copied: reconciled(() => structuredClone(history)) };
+  return {
+    unchanged: reconciled(() => history),
+    recorded: () => recorded(structuredClone(history), timed),
+    resumed: () => recorded(history, timed, true),
+    copied: reconciled(() => structuredClone(history)),
+  };
+}
+
+/** The first call of a recorder that has recorded these items, or of one that continues its session. */
+async function recorded(items, timed, isResumed = false) {
+  const service = newRecorder(SessionRecordingService, DIRECTORY);
+  for (const item of items) service.recordContent(item);
+  await service.flush();
+  const ms = isResumed ? undefined : timed(service, items);
+  await service.dispose();
+  const result = ms ?? (await timedResumption(service, timed));
+  rmSync(service.getFilePath());
+  return result;
+}
+
+async function timedResumption(service, timed) {
+  const resumed = await resumeSession({
+    continueRef: service.getSessionId(),
+    projectHash: service.getProjectHash(),
+    chatsDir: service.getChatsDir(),
+    currentProvider: 'anthropic',
+    currentModel: 'claude-sonnet-4-5',
+    workspaceDirs: [],
+  });
+  if (!resumed.ok) throw new Error(resumed.error);
+  const ms = timed(resumed.recording, resumed.history);
+  await resumed.recording.dispose();
+  return ms;
 }

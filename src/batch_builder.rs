@@ -7,7 +7,8 @@ use super::tape::{FinishedTape, ItemTape, OwnText, Replay, TAPE_BYTES, TapeBuild
 use session_tape_core::json::Span;
 use session_tape_core::lines::{LineSource, ReadError};
 use session_tape_core::session::{
-    Checkpoint, CurrentMetadata, ItemRef, Message, NewMarker, Outcome, SessionEventRef, append_item,
+    Checkpoint, CurrentMetadata, ItemHash, ItemRef, Message, NewMarker, Outcome, SessionEventRef, append_item,
+    item_hashes,
 };
 
 /// Approximate number of bytes of the file whose values are built in one turn of the event loop.
@@ -153,8 +154,8 @@ impl BatchBuilder {
         JobEnd::done_behind(json, tape, |json| json.syntax("{}"))
     }
 
-    /// Finishes the last batch of a job whose replay has this outcome.
-    pub fn finish_outcome(mut self, outcome: &Outcome<'_>, replay: &Replay) -> JobEnd {
+    /// Finishes the last batch of a job whose replay has this outcome, with the hashes of the items if they are wanted and can be read.
+    pub fn finish_outcome(mut self, outcome: &Outcome<'_>, replay: &Replay, hashes: bool) -> JobEnd {
         if outcome.metadata.is_err() {
             return self.finish_failed();
         }
@@ -174,6 +175,9 @@ impl BatchBuilder {
             if invalidated.peek().is_some() {
                 json.key("invalidated");
                 json.array(invalidated, |json, index| json.value(&index));
+            }
+            if let Some(Ok(hashes)) = hashes.then(|| item_hashes(replay)) {
+                json.member("hashes", &ItemHash::to_text(hashes));
             }
             json.close();
         })

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use napi::Env;
-use napi::bindgen_prelude::{Error, Function, FunctionCallContext, Object, Result, Utf16String};
+use napi::bindgen_prelude::{Error, Float64Array, Function, FunctionCallContext, Object, Result, Utf16String};
 use napi_derive::napi;
 
 use super::text::{JsText, OutputText};
@@ -48,17 +48,21 @@ pub struct NativeTail {
     pub appended_from: u32,
 }
 
-/// The hash of an item that is given as JSON text: 24 characters up to U+00FF.
+/// The history of a recorder's file.
+#[napi(object, object_from_js = false)]
+pub struct NativeHistory {
+    /// The joined hashes of its items.
+    pub hashes: String,
+    /// For each item the number of the record whose content it is; NaN if this recorder has not recorded it as that.
+    pub seqs: Float64Array,
+}
+
+/// The hash of an item that is given as JSON text: 32 ASCII characters.
 #[napi(catch_unwind, ts_return_type = "string")]
 pub fn hash_item(item: JsText) -> Result<OutputText> {
     let mut text = Vec::with_capacity(item.size());
     item.append_to(&mut text)?;
-    Ok(OutputText::Latin1(ItemHash::of(&text).to_bytes().to_vec()))
-}
-
-/// The hashes of items, which are passed as their joined texts.
-fn hashes_of(text: &Utf16String) -> Vec<ItemHash> {
-    ItemHash::list(&text.iter().map(|unit| *unit as u8).collect::<Vec<_>>())
+    Ok(OutputText::Latin1(ItemHash::to_text([ItemHash::of(&text)]).into_bytes()))
 }
 
 /// The recorder of one session.
@@ -213,11 +217,8 @@ impl NativeRecorder {
 
     /// What to record so that a replay of the file gives the items with these hashes. Throws if the file can't be replayed.
     #[napi(catch_unwind)]
-    pub fn tail_to(&self, hashes: Utf16String) -> Result<NativeTail> {
-        let tail = self.recorder.tail_to(&hashes_of(&hashes)).map_err(|error| match error {
-            HistoryError::Replay(error) => Error::from_reason(error.message().to_string()),
-            HistoryError::NotWritten => Error::from_reason("what was recorded is not written yet"),
-        })?;
+    pub fn tail_to(&self, hashes: String) -> Result<NativeTail> {
+        let tail = self.recorder.tail_to(&ItemHash::of_text(&hashes)).map_err(|error| history_error(&error))?;
         let (replaced, keys) = tail.replaced.iter().map(|(index, key)| (*index as u32, *key as f64)).unzip();
         Ok(NativeTail {
             removed: tail.removed as u32,
@@ -230,8 +231,18 @@ impl NativeRecorder {
 
     /// Sets the history that a replay of the file gives, by the hashes of its items.
     #[napi(catch_unwind)]
-    pub fn set_history(&self, hashes: Utf16String) {
-        self.recorder.set_history(hashes_of(&hashes));
+    pub fn set_history(&self, hashes: String) {
+        self.recorder.set_history(ItemHash::of_text(&hashes));
+    }
+
+    /// Reads the history of the file. Returns null if it is known already, or if there is no file. Throws if the file can't be replayed.
+    #[napi(catch_unwind)]
+    pub fn read_history(&self) -> Result<Option<NativeHistory>> {
+        let items = self.recorder.read_history().map_err(|error| history_error(&error))?;
+        Ok(items.map(|items| NativeHistory {
+            hashes: ItemHash::to_text(items.iter().map(|item| item.hash)),
+            seqs: items.iter().map(|item| item.seq.unwrap_or(f64::NAN)).collect::<Vec<_>>().into(),
+        }))
     }
 
     /// The event loop turns: what is written by now is no longer pending. Returns whether anything is still to be written.
@@ -250,6 +261,13 @@ impl NativeRecorder {
     #[napi(catch_unwind)]
     pub fn pending_bytes(&self) -> f64 {
         self.recorder.pending().1 as f64
+    }
+}
+
+fn history_error(error: &HistoryError) -> Error {
+    match error {
+        HistoryError::Replay(error) => Error::from_reason(error.message().to_string()),
+        HistoryError::NotWritten => Error::from_reason("what was recorded is not written yet"),
     }
 }
 

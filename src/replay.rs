@@ -36,6 +36,8 @@ pub struct NativeReplayOptions {
     pub foreign: bool,
     /// The conversation of a foreign session.
     pub conversation: Option<String>,
+    /// Whether the result has the hashes of the items.
+    pub hashes: bool,
 }
 
 /// Replays the session in a file or a bundle, with all items of its history.
@@ -146,7 +148,12 @@ fn start(
         let pause = (items == Items::All).then(Arc::<Pause>::default);
         let layout = || pause.clone().map(Layout::new);
         let replay = Replay::open_laid_out(file, fold, &snapshots, Threads::All, layout);
-        let wanted = SessionOptions { items, audit_trail: options.audit_trail, progress: options.progress };
+        let wanted = SessionOptions {
+            items,
+            audit_trail: options.audit_trail,
+            progress: options.progress,
+            hashes: options.hashes,
+        };
         let keep = |replay| keep(Held { replay, _unpacked: unpacked });
         send_replay(replay, wanted, sender, keep).unwrap_or_else(|_| JobEnd::closed())
     });

@@ -35,6 +35,8 @@ pub struct SessionOptions {
     pub audit_trail: bool,
     /// Whether batches report how far the scan is, even if they contain nothing else.
     pub progress: bool,
+    /// Whether the result has the hashes of the items.
+    pub hashes: bool,
 }
 
 /// Which items are sent.
@@ -79,7 +81,7 @@ pub fn send_items(replay: &Replay, range: Range<usize>, sender: &Sender) -> Resu
 
 /// A whole finished replay as the end of a job that sends nothing else. Returns `None` if it does not fit in a batch, or if an item can't
 /// be read.
-pub fn whole_replay(replay: &Replay, audit_trail: bool) -> Option<JobEnd> {
+pub fn whole_replay(replay: &Replay, audit_trail: bool, hashes: bool) -> Option<JobEnd> {
     let (items, events) = (replay.items(), replay.session_events());
     let mut batch = BatchBuilder::default();
     batch.begin(0);
@@ -87,7 +89,7 @@ pub fn whole_replay(replay: &Replay, audit_trail: bool) -> Option<JobEnd> {
         && batch.append_events(events, replay.source(), audit_trail).ok()? == events.len();
     let outcome = replay.outcome(None);
     let has_all = is_whole && outcome_values(&outcome).all(|(belonging, json)| batch.append(belonging, &json));
-    has_all.then(|| batch.finish_outcome(&outcome, replay))
+    has_all.then(|| batch.finish_outcome(&outcome, replay, hashes))
 }
 
 struct SessionBatches<'s> {
@@ -272,7 +274,7 @@ impl<'s> SessionBatches<'s> {
         }
         let total = replay.source().size();
         self.reporter.advance(Progress { bytes: total, total, files: None });
-        Ok(self.reporter.finish(self.batch.finish_outcome(outcome, replay)))
+        Ok(self.reporter.finish(self.batch.finish_outcome(outcome, replay, self.options.hashes)))
     }
 }
 

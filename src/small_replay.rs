@@ -29,7 +29,7 @@ const BEGINNING_BYTES: u64 = 64;
 pub fn replay_small(path: String, options: NativeReplayOptions) -> AsyncTask<SmallReplay> {
     let foreign = foreign_of(options.foreign, options.conversation);
     let fold = fold_options(options.project_hash, options.through_seq, options.strict, foreign);
-    AsyncTask::new(SmallReplay { path, fold, audit_trail: options.audit_trail })
+    AsyncTask::new(SmallReplay { path, fold, audit_trail: options.audit_trail, hashes: options.hashes })
 }
 
 /// The task.
@@ -37,6 +37,7 @@ pub struct SmallReplay {
     path: String,
     fold: FoldOptions,
     audit_trail: bool,
+    hashes: bool,
 }
 
 impl SmallReplay {
@@ -44,11 +45,17 @@ impl SmallReplay {
         let path = Path::new(&self.path);
         // A pipe must not even be opened: its writer would find a reader that disappears at once.
         files::metadata(path).ok().filter(|metadata| metadata.is_file() && metadata.size <= MOST_BYTES)?;
-        whole(
-            Replay::open_laid_out(OpenedPath::at(path), self.fold.clone(), &Snapshots::None, Threads::Own, || None)
-                .ok()?,
-            self.audit_trail,
+        let threads = Threads::Own;
+        self.whole(
+            Replay::open_laid_out(OpenedPath::at(path), self.fold.clone(), &Snapshots::None, threads, || None).ok()?,
         )
+    }
+
+    /// Completes the replay, in one batch.
+    fn whole(&self, replay: Replay) -> Option<JobEnd> {
+        // The content of an archive may be much larger than its file.
+        (replay.source().size() <= MOST_BYTES && is_recording(&replay)).then_some(())?;
+        whole_replay(&replay.complete().ok()?, self.audit_trail, self.hashes)
     }
 }
 
@@ -63,13 +70,6 @@ impl Task for SmallReplay {
     fn resolve(&mut self, _: Env, batch: Option<Batch>) -> Result<Option<NativeJob>> {
         Ok(batch.map(NativeJob::ended))
     }
-}
-
-/// Completes the replay, in one batch.
-fn whole(replay: Replay, audit_trail: bool) -> Option<JobEnd> {
-    // The content of an archive may be much larger than its file.
-    (replay.source().size() <= MOST_BYTES && is_recording(&replay)).then_some(())?;
-    whole_replay(&replay.complete().ok()?, audit_trail)
 }
 
 /// Whether the file is not a bundle, whatever its name.

@@ -1,5 +1,7 @@
 /** The file and the live history: whatever was recorded, missed or recorded wrongly, `reconcile` makes a replay of the file give the history. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { resumeSession } from '../../index.js';
 import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import { type Content, type Recorder, linesOf, newRecorder, pathOf, recordsOf, replaySession, said, startedRecorder } from '../support/recording';
@@ -192,6 +194,120 @@ describe('any history', () => {
     expect(recorder.reconcile(await historyOf(copy))).toEqual(NOTHING);
     await Promise.all([recorder.dispose(), copy.dispose()]);
   });
+});
+
+describe('items that the recorder has seen', () => {
+  /** Counts how often items are serialised. */
+  const counting = (items: Content[]): { times: number } => {
+    const counted = { times: 0 };
+    for (const item of items) Object.defineProperty(item, 'toJSON', { value: () => (counted.times++, { ...item }), enumerable: false });
+    return counted;
+  };
+
+  test('are not serialised again by the first call if they were recorded', async () => {
+    const recorder = newRecorder();
+    const items = [said('one'), keyed('two', 2), said('three \u2028'), said('four')];
+    const counted = counting(items);
+    items.forEach(recorder.recordContent);
+    expect(counted.times).toBe(4);
+    expect(recorder.reconcile(items)).toEqual(NOTHING);
+    expect(counted.times).toBe(4);
+    expect(recorder.reconcile([...items.slice(0, 3), said('five')])).toEqual({ removed: 1, added: 1, replaced: 0 });
+    await recorder.dispose();
+  });
+
+  test('are not serialised by the first call of a resumed session', async () => {
+    const first = newRecorder();
+    const items = [said('one'), keyed('two', 2), keyed('three', 3), said('four')];
+    items.forEach(first.recordContent);
+    first.recordChronologyBind({ rowIndex: 0, chronology: marker(1) });
+    first.recordDensityChange({ removedSeqs: [3], replacements: [{ replacedSeq: 2, replacement: said('smaller', 'ai') }] });
+    await first.dispose();
+    const request = { continueRef: first.getSessionId(), projectHash: first.getProjectHash(), chatsDir: dirname(pathOf(first)), currentProvider: 'p', currentModel: 'm', workspaceDirs: [] };
+    const resumed = await resumeSession<Content>(request);
+    if (!resumed.ok) throw new Error(resumed.error);
+    const { recording, history } = resumed;
+    expect(history).toHaveLength(3);
+    const counted = counting(history);
+    expect(recording.reconcile(history)).toEqual(NOTHING);
+    expect(counted.times).toBe(0);
+    expect(recording.reconcile(structuredClone(history.map((item) => ({ ...item }))))).toEqual(NOTHING);
+    const next = said('next');
+    recording.recordContent(next);
+    expect(recording.reconcile([...history, next])).toEqual(NOTHING);
+    expect(recording.reconcile(history.slice(0, 1))).toEqual({ removed: 3, added: 0, replaced: 0 });
+    await recording.dispose();
+  });
+
+  test('are in force only where the file has them: not in another file, nor behind what another program has appended', async () => {
+    const { recorder, path } = await startedRecorder();
+    await recorder.dispose();
+    const next = newRecorder();
+    const [old, own] = [said('old'), said('own')];
+    next.recordContent(old);
+    // The new record has the number that the old one has in the other file.
+    next.initializeForResume(path, 1);
+    next.recordContent(own);
+    expect(next.reconcile([said('all is well'), old])).toEqual({ removed: 1, added: 1, replaced: 0 });
+    await expectReconciled(next, [said('all is well'), old]);
+    const path2 = pathOf(next);
+    await next.dispose();
+    const last = newRecorder();
+    last.initializeForResume(path2, 5);
+    const [before, after] = [said('before'), said('after')];
+    last.recordContent(before);
+    await last.flush();
+    appendFileSync(path2, readFileSync(path2, 'utf8').trimEnd().split('\n').at(-1)!.replace('before', 'others') + '\n');
+    last.recordContent(after);
+    expect(last.reconcile([said('all is well'), old, before, after])).toEqual({ removed: 2, added: 1, replaced: 0 });
+    await expectReconciled(last, [said('all is well'), old, before, after]);
+    await last.dispose();
+  });
+
+  test('and were changed in place since are looked at again if the file has something else', async () => {
+    const recorder = newRecorder();
+    const items = [said('one'), said('two')];
+    items.forEach(recorder.recordContent);
+    expect(recorder.reconcile(items)).toEqual(NOTHING);
+    items.forEach((item, rowIndex) => {
+      const chronology = marker(rowIndex + 1);
+      recorder.recordChronologyBind({ rowIndex, chronology });
+      item.metadata = { chronology };
+    });
+    await expectReconciled(recorder, items);
+    items[0]!.metadata = { chronology: marker(1), tokens: 5 } as never;
+    recorder.recordRewind(1);
+    expect(recorder.reconcile(items)).toEqual({ removed: 0, added: 1, replaced: 0 });
+    await recorder.dispose();
+  });
+
+  const pick = fc.array(fc.nat(), { maxLength: 8 });
+  test.prop([fc.array(fc.tuple(fc.constantFrom('content', 'summary', 'rewind', 'mutate', 'insert', 'bind', 'flush'), fc.nat({ max: 4 })), { maxLength: 25 }), pick], { numRuns: 150 })(
+    'and any others: a replay gives the list that was passed',
+    async (steps, picked) => {
+      const recorder = newRecorder();
+      const seen: Content[] = [said('first')];
+      recorder.recordContent(seen[0]!);
+      const made = (seq: number): Content => {
+        const item = seq % 2 === 0 ? said(`${seen.length % 3}`) : keyed(`${seen.length % 3}`, seq);
+        seen.push(item);
+        return item;
+      };
+      for (const [kind, seq] of steps) {
+        if (kind === 'content') recorder.recordContent(made(seq));
+        if (kind === 'summary') recorder.recordCompressed(made(seq), 1);
+        if (kind === 'rewind') recorder.recordRewind(seq);
+        if (kind === 'mutate') recorder.recordDensityChange({ removedSeqs: [seq], replacements: [{ replacedSeq: seq ^ 2, replacement: made(seq) }] });
+        if (kind === 'insert') recorder.recordSyntheticInsert({ content: made(seq), chronologySeq: 1, afterSeq: seq });
+        if (kind === 'bind') recorder.recordChronologyBind({ rowIndex: seq, chronology: marker(seq) });
+        if (kind === 'flush') await recorder.flush();
+      }
+      const wanted = picked.map((at) => seen[at % seen.length]!);
+      recorder.reconcile(wanted);
+      await expectReconciled(recorder, wanted);
+      await recorder.dispose();
+    },
+  );
 });
 
 describe('limits', () => {

@@ -80,12 +80,22 @@ export interface NativeRecorder {
   tailTo(hashes: string): NativeTail
   /** Sets the history that a replay of the file gives, by the hashes of its items, joined. */
   setHistory(hashes: string): void
+  /** Reads the history of the file. Returns null if it is known already, or if there is no file. Throws if the file can't be replayed. */
+  readHistory(): NativeHistory | null
   /** The event loop turns: what is written by now is no longer pending. Returns whether anything is still to be written. */
   endTurn(): boolean
   /** Number of records that were not in the file when the event loop last turned. */
   pendingRecords(): number
   /** Number of bytes that were not in the file when the event loop last turned. */
   pendingBytes(): number
+}
+
+/** The history of a recorder's file. */
+export interface NativeHistory {
+  /** The joined hashes of its items. */
+  hashes: string
+  /** For each item the number of the record whose content it is; NaN if this recorder has not recorded it as that. */
+  seqs: Float64Array
 }
 
 /** What to record so that a replay gives another history: a rewind, then replacements, then the items from an index on. */
@@ -336,6 +346,8 @@ export interface NativeReplayOptions {
   foreign: boolean
   /** The conversation of a foreign session. */
   conversation?: string | undefined
+  /** Whether the result has the hashes of the items. */
+  hashes: boolean
 }
 
 /** Options of an import of a foreign session, which are validated. */

@@ -21,6 +21,8 @@ export interface ReplayDone {
   isStrict?: boolean
   /** Indices of the items whose responses that a provider has stored are invalid. */
   invalidated?: number[]
+  /** The joined hashes of the items, if they were asked for and could be read. */
+  hashes?: string
   /** Of an opened session, whose history is not on a tape. */
   historyLength?: number
 }
@@ -37,6 +39,8 @@ export class Assembly<C> {
   #results: unknown[] = []
   /** Indices of the items whose responses that a provider has stored are invalid. Known once there is a result. */
   invalidated: number[] = []
+  /** The joined hashes of the items, if they were asked for. Known once there is a result. */
+  hashes: string | undefined
 
   /** Adds a batch, whose tape is read from the job. Returns an early end of the job if a value can't be read. */
   add = (batch: Batch, job: NativeJob): object | undefined => {
@@ -65,8 +69,9 @@ export class Assembly<C> {
 
   /** The result of the replay. `done` is the result of its job. */
   result(done: object): ReplaySuccess<C> | ReplayFailure {
-    const { failed, lastSeq, eventCount, sequenceCorrupt, isNamed, isFork, isPurged, isStrict, invalidated } = done as ReplayDone
+    const { failed, lastSeq, eventCount, sequenceCorrupt, isNamed, isFork, isPurged, isStrict, invalidated, hashes } = done as ReplayDone
     this.invalidated = invalidated ?? []
+    this.hashes = hashes
     const results = this.#results
     if (failed) return { ok: false, error: messageText(results[0] as Message), warnings: (results as Message[]).slice(1).map(messageText) }
     let at = 1

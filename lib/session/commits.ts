@@ -22,6 +22,8 @@ interface Recorder {
   native: NativeRecorder
   /** Records an event. Returns its number, NaN if the recorder is inactive, or null if the queue has no room. */
   record(type: string, text: string): number | null
+  /** Whether there is a file. */
+  hasFile(): boolean
   /** Tells the observer. */
   observed: ((commit: Commit) => void) | undefined
 }
@@ -37,6 +39,7 @@ export class Commits {
   /** Why nothing more is acknowledged. */
   #refusal: Error | undefined
   #isWatchDue = false
+  #isReleaseDue = false
   #lastObserved = -1
 
   constructor(recorder: Recorder) {
@@ -80,7 +83,8 @@ export class Commits {
   #await(one: Awaited): void {
     let at = this.#awaited.length
     while (at > 0 && this.#awaited[at - 1]!.seq > one.seq) at--
-    this.#awaited.splice(at, 0, one)
+    if (at === this.#awaited.length) this.#awaited.push(one)
+    else this.#awaited.splice(at, 0, one)
   }
 
   /** Resolves when the records that wait for room are in the file, or never will be. `undefined` if none waits. */
@@ -105,10 +109,10 @@ export class Commits {
     if (this.#isWatchDue) return
     this.#isWatchDue = true
     expecting.add(this)
-    queueMicrotask(() => this.#watch())
+    queueMicrotask(this.#watch)
   }
 
-  #watch(): void {
+  #watch = (): void => {
     this.#isWatchDue = false
     // What was written before is not told again.
     while (this.#recorder.native.watch() && this.#settleReached());
@@ -117,11 +121,22 @@ export class Commits {
 
   /** Settles what a batch has acknowledged. */
   settle(): void {
-    this.#recorder.native.endTurn()
     this.#settleReached()
     this.#observe()
     if (this.#awaited.length > 0 || this.#crowded.length > 0) this.#watch()
-    else this.#expect()
+    else this.#releaseSoon()
+  }
+
+  /** Later than those who awaited the last record: they may commit the next one. */
+  #releaseSoon(): void {
+    if (this.#isReleaseDue) return
+    this.#isReleaseDue = true
+    queueMicrotask(this.#release)
+  }
+
+  #release = (): void => {
+    this.#isReleaseDue = false
+    this.#expect()
   }
 
   /** Returns whether there was anything to settle or to admit. */
@@ -134,7 +149,8 @@ export class Commits {
       if (byteOffset !== byteOffset) break
       resolve({ seq, byteOffset })
     }
-    if (count > 0) this.#awaited.splice(0, count)
+    if (count === this.#awaited.length) this.#awaited.length = 0
+    else if (count > 0) this.#awaited.splice(0, count)
     return this.#admit() || count > 0
   }
 
@@ -177,7 +193,7 @@ export class Commits {
     const isExpecting = this.#awaited.length > 0 || this.#crowded.length > 0
     if (isExpecting) expecting.add(this)
     else expecting.delete(this)
-    holdProcess(this, isExpecting && (this.#crowded.length > 0 || this.#recorder.native.path() !== null))
+    holdProcess(this, isExpecting && (this.#crowded.length > 0 || this.#recorder.hasFile()))
   }
 }
 

@@ -16,7 +16,7 @@ import { SEQUENCE_CORRUPT } from './describe.js'
 import { type SessionFailure, failure, lockSession } from './failure.js'
 import { removeSessionFiles } from './files.js'
 import { nameOf, startPayload } from './new-session.js'
-import { SessionRecordingService } from './recorder.js'
+import { SessionRecordingService, setHistoryOf } from './recorder.js'
 import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorderOptions } from './recorder-config.js'
 import type { IContent, ItemMap } from './records.js'
 import { replayNative } from './replay.js'
@@ -220,7 +220,7 @@ async function mappedItems<C>({ checkpointId, filePath, map, config: { projectHa
   const checkpoint = isFailed(report) ? undefined : report.checkpoints.find((one) => !one.deleted && one.checkpointId === checkpointId)
   if (checkpoint === undefined) return undefined
   const through = { strict: true, throughSeq: checkpoint.sequence, map }
-  const replayed = await replayNative<C>(filePath, projectHash, through)
+  const { result: replayed } = await replayNative<C>(filePath, projectHash, through)
   return replayed.ok ? replayed.history.map((item) => stringify(item)) : undefined
 }
 
@@ -274,12 +274,13 @@ async function open<C>(
   child.filePath = filePath
   const recording = (child.recorder = new SessionRecordingService<C>(config))
   recording.initializeForResume(filePath, lastSeq)
-  const replayed = await replayNative<C>(filePath, config.projectHash, { ...snapshots, strict: true })
+  const { result: replayed, hashes } = await replayNative<C>(filePath, config.projectHash, { ...snapshots, strict: true })
   if (!replayed.ok) throw new Error(replayed.error)
   if (!recording.isActive()) throw new Error('its file cannot be recorded to')
   if (!(await lock.ownsLock())) return failure('Failed to retain child session lock', 'LockFailed')
   recording.adoptLock(lock)
   const { history, metadata } = replayed
+  if (hashes !== undefined) setHistoryOf(recording, history, hashes)
   return { ok: true, history, metadata, recording, lockHandle: lock }
 }
 

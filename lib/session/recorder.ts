@@ -37,8 +37,11 @@ const SEVERITIES = ['info', 'warning', 'error']
 const LOOK_AFTER_MS = 60 * 60 * 1000
 
 let disposedOf: (recorder: object) => Promise<void> | undefined
-/** Sets the history that the file of a recorder gives: that of a replay whose items were mapped. @internal */
-export let setHistoryOf: (recorder: object, items: readonly unknown[]) => void
+/**
+ * Sets the history that the file of a recorder gives: that of a replay. The joined hashes of the items in the file are missing if the items were
+ * mapped. @internal
+ */
+export let setHistoryOf: (recorder: object, items: readonly unknown[], hashes: string | undefined) => void
 
 /**
  * Records one session to one append-only JSONL file.
@@ -80,8 +83,11 @@ export let setHistoryOf: (recorder: object, items: readonly unknown[]) => void
 export class SessionRecordingService<C = IContent> {
   static {
     disposedOf = (recorder) => (#disposed in recorder ? recorder.#disposed : undefined)
-    setHistoryOf = (recorder, items) => {
-      if (#native in recorder) recorder.#native.setHistory(reconciling().hashesOf(items, 'map(item)'))
+    setHistoryOf = (recorder, items, hashes) => {
+      if (!(#native in recorder)) return
+      if (hashes !== undefined) reconciling().noteHashes(items, hashes)
+      recorder.#recorded = undefined
+      recorder.#native.setHistory(hashes ?? reconciling().hashesOf(items, 'map(item)'))
     }
   }
 
@@ -109,6 +115,8 @@ export class SessionRecordingService<C = IContent> {
   /** The records that waited for the creation of a file, and how their numbers have changed since. */
   #renumbered: { records: WeakMap<SessionRecordLine, number>; shift: number } | undefined
   #failure: WriteFailure | undefined
+  /** The numbers of the records of items, until the history of the file is known. */
+  #recorded: WeakMap<object, number> | undefined = new WeakMap()
 
   /**
    * Locks the session, then constructs a recorder of the class that it is called on. The recorder holds the lock until {@link dispose}.
@@ -281,7 +289,9 @@ export class SessionRecordingService<C = IContent> {
     if (this.#commits === undefined) {
       const { Commits } = require('./commits.js') as typeof import('./commits.js')
       const observed = this.#onCommitWatermark && ((commit: Commit) => this.#observe(commit))
-      this.#commits = new Commits({ native: this.#native, record: (type, text) => this.#recordWatched(type, text), observed })
+      const record = (type: string, text: string): number | null => this.#recordWatched(type, text)
+      const hasFile = (): boolean => this.#buffered === undefined || this.#native.path() !== null
+      this.#commits = new Commits({ native: this.#native, record, hasFile, observed })
       this.#writing.commits = this.#commits
     }
     return this.#commits
@@ -290,7 +300,7 @@ export class SessionRecordingService<C = IContent> {
   #recordWatched(type: string, text: string): number | null {
     const now = Date.now()
     if (this.#heldLock !== undefined) this.#expectLock(now)
-    if (this.#turn !== turns.current) this.#turn = beginTurn(this.#native)
+    // Its acknowledgement comes in a later turn, which ends this one.
     const seq = this.#native.recordWatched(stringify(type), text, now, ending.hasBegun ? Infinity : this.#maxQueueBytes)
     if (ending.hasBegun) this.#writing.warn()
     if (seq !== null && seq !== seq) queueMicrotask(() => this.#writing.warn())
@@ -327,7 +337,10 @@ export class SessionRecordingService<C = IContent> {
    */
   recordContent(content: C): void {
     check.object(content, 'content')
-    this.enqueue('content', { content })
+    const payload = { content }
+    const line = this.enqueue('content', payload)
+    // A subclass may have recorded something else.
+    if (line?.payload === payload) this.#recorded?.set(content as object, line.seq)
   }
 
   /**
@@ -443,10 +456,11 @@ export class SessionRecordingService<C = IContent> {
    *
    * An item that has changed and has a key is replaced in place, if that is possible for all items that have changed; otherwise the history is
    * rewound to the first difference, and the items from there on are recorded again. Items are compared as `JSON.stringify` prints them, key order
-   * included. An item is hashed once for as long as it lives: an item that is changed in place later is not noticed, a new object is.
+   * included. An object counts as it was when it was recorded by {@link recordContent}, resumed, or first compared: that it was changed in place later is
+   * noticed only if the file has something else in its place.
    *
-   * The first call reads the file, if there is one, on the JavaScript thread; the recorder keeps 24 bytes an item from then on. Later calls take
-   * less than 2 µs for each item that was seen before. Does nothing if the recorder is not active.
+   * The first call reads the file on the JavaScript thread, unless the session was resumed by {@link resumeSession} or forked; the recorder keeps
+   * about 25 bytes an item from then on. Items that were seen before take less than 2 µs each. Does nothing if the recorder is not active.
    *
    * @returns How many items were removed, added and replaced.
    * @throws Error - `Cannot reconcile: …` if the file can't be replayed.
@@ -454,9 +468,11 @@ export class SessionRecordingService<C = IContent> {
    */
   reconcile(items: readonly C[]): Reconciliation {
     expect(Array.isArray(items), 'items', 'an array', items)
-    const hashes = reconciling().hashesOf(items, 'items')
+    if (this.isActive()) this.#readHistory(items)
+    const isNew = new Uint8Array(items.length)
+    const hashes = reconciling().hashesOf(items, 'items', isNew)
     if (!this.isActive()) return { removed: 0, added: 0, replaced: 0 }
-    const { removed, cut, replaced, keys, appendedFrom } = this.#tailTo(hashes)
+    const { removed, cut, replaced, keys, appendedFrom } = this.#tailTo(items, hashes, isNew)
     if (removed > 0) this.recordRewind(removed, cut)
     if (replaced.length > 0) {
       const replacements = replaced.map((index, at) => ({ replacedSeq: keys[at]!, replacement: items[index]! }))
@@ -466,9 +482,26 @@ export class SessionRecordingService<C = IContent> {
     return { removed, added: items.length - appendedFrom, replaced: replaced.length }
   }
 
-  #tailTo(hashes: string): NativeTail {
+  /** Reads what the file gives, before the first comparison: items that it has as they were recorded need not be serialised. */
+  #readHistory(items: readonly C[]): void {
+    const recorded = this.#recorded
+    if (recorded === undefined) return
+    const history = this.#reconciling(() => this.#native.readHistory())
+    // Before there is a file, nothing is known.
+    if (history === null && this.#buffered !== undefined) return
+    this.#recorded = undefined
+    if (history !== null) reconciling().noteRecorded(items, recorded, history)
+  }
+
+  #tailTo(items: readonly C[], hashes: string, isNew: Uint8Array): NativeTail {
+    const tail = this.#reconciling(() => this.#native.tailTo(hashes))
+    if (!reconciling().hashAgain(items, isNew, tail)) return tail
+    return this.#reconciling(() => this.#native.tailTo(reconciling().hashesOf(items, 'items')))
+  }
+
+  #reconciling<T>(step: () => T): T {
     try {
-      return this.#native.tailTo(hashes)
+      return step()
     } catch (error) {
       throw new Error(`Cannot reconcile: ${(error as Error).message}`)
     }
@@ -644,6 +677,7 @@ export class SessionRecordingService<C = IContent> {
     const resumed = this.#native.resume(absolute(filePath), lastSeq)
     // The session_start, with the number 1, is dropped.
     this.#beginFile(lastSeq - 1)
+    this.#recorded = new WeakMap()
     if (!resumed) queueMicrotask(() => this.#writing.warn())
   }
 

@@ -110,7 +110,22 @@ type Start = (bundles: NativeBundles, path: string, options: NativeReplayOptions
  */
 export function replaySession<C = IContent>(filePath: string, expectedProjectHash?: string, options?: ReplayOptions): Promise<ReplayResult<C>> {
   checkArguments(filePath, expectedProjectHash, options)
-  return replayWhole(filePath, expectedProjectHash, captured(options), true)
+  return replayAny(filePath, expectedProjectHash, captured(options))
+}
+
+async function replayAny<C>(filePath: string, expectedProjectHash: string | undefined, options: ReplayOptions): Promise<ReplayResult<C>> {
+  return (await replayWhole<C>(filePath, expectedProjectHash, options, true)).result
+}
+
+/**
+ * A replay for those who write to the file.
+ *
+ * @internal
+ */
+export interface NativeReplayed<C> {
+  result: ReplayResult<C>
+  /** The joined hashes of the items, unless those were mapped. */
+  hashes?: string | undefined
 }
 
 /**
@@ -118,7 +133,7 @@ export function replaySession<C = IContent>(filePath: string, expectedProjectHas
  *
  * @internal
  */
-export function replayNative<C>(filePath: string, expectedProjectHash: string, options: ReplayOptions): Promise<ReplayResult<C>> {
+export function replayNative<C>(filePath: string, expectedProjectHash: string, options: ReplayOptions): Promise<NativeReplayed<C>> {
   return replayWhole(filePath, expectedProjectHash, options, false)
 }
 
@@ -133,14 +148,14 @@ async function replayWhole<C>(
   expectedProjectHash: string | undefined,
   options: ReplayOptions,
   foreign: boolean,
-): Promise<ReplayResult<C>> {
+): Promise<NativeReplayed<C>> {
   const { snapshot, signal, onProgress, map } = options
   // Only a job can be stopped, report progress or keep a snapshot.
   const needsJob = snapshot === true || signal !== undefined || onProgress !== undefined || filePath.includes('\0')
   const small = needsJob ? null : await native.replaySmall(filePath, wantedOf(expectedProjectHash, options, foreign))
   if (small !== null) return resultOfSmall<C>(small, map)
-  const { result, invalidated } = await replay<C>(native.startReplay, filePath, expectedProjectHash, options, foreign)
-  return mapped(result, map, invalidated)
+  const { result, invalidated, hashes } = await replay<C>(native.startReplay, filePath, expectedProjectHash, options, foreign)
+  return { result: mapped(result, map, invalidated), hashes }
 }
 
 function mapped<C>(result: ReplayResult<C>, map: ItemMap<C> | undefined, invalidated: number[]): ReplayResult<C> {
@@ -149,11 +164,11 @@ function mapped<C>(result: ReplayResult<C>, map: ItemMap<C> | undefined, invalid
 }
 
 /** The result in the only batch of a job that has ended. */
-function resultOfSmall<C>(job: NativeJob, map: ItemMap<C> | undefined): ReplayResult<C> {
+function resultOfSmall<C>(job: NativeJob, map: ItemMap<C> | undefined): NativeReplayed<C> {
   const assembly = new Assembly<C>()
   const batch = parse<Batch>(job.take()!)
   const result = assembly.result(assembly.add(batch, job) ?? resultOf<ReplayDone>(SESSION, batch))
-  return mapped(result, map, assembly.invalidated)
+  return { result: mapped(result, map, assembly.invalidated), hashes: assembly.hashes }
 }
 
 /** @internal */
@@ -188,7 +203,7 @@ export async function replay<C>(
   expectedProjectHash: string | undefined,
   options: ReplayOptions = NO_OPTIONS,
   foreign = true,
-): Promise<{ result: ReplayResult<C>; historyLength: number; invalidated: number[] }> {
+): Promise<NativeReplayed<C> & { historyLength: number; invalidated: number[] }> {
   const { signal, onProgress } = options
   if (signal?.aborted) throw signal.reason
   const assembly = new Assembly<C>()
@@ -198,13 +213,13 @@ export async function replay<C>(
   const wanted = wantedOf(expectedProjectHash, options, foreign)
   const begin = (onReady: () => void) => start(bundles, filePath, wanted, onReady)
   const done = await runJob<ReplayDone>(SESSION, begin, { signal, onProgress, takeBatch: assembly.add })
-  return { result: assembly.result(done), historyLength: done.historyLength ?? 0, invalidated: assembly.invalidated }
+  return { result: assembly.result(done), historyLength: done.historyLength ?? 0, invalidated: assembly.invalidated, hashes: assembly.hashes }
 }
 
 /** The options for the addon. */
 function wantedOf(
   projectHash: string | undefined,
-  { throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, onProgress }: Omit<ReplayOptions, 'map'>,
+  { throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, onProgress, map }: ReplayOptions,
   foreign: boolean,
 ): NativeReplayOptions {
   return {
@@ -217,6 +232,7 @@ function wantedOf(
     strict: strict === true,
     foreign,
     conversation,
+    hashes: !foreign && map === undefined,
   }
 }
 

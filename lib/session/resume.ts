@@ -17,7 +17,7 @@ import { type RecorderOptions, checkRecorderOptions } from './recorder-config.js
 import type { IContent, ItemMap, SemanticMediaPurgeFrontier, SessionKind } from './records.js'
 import { checkKinds, kindsOf, ofKinds } from './kind.js'
 import { hasSession, readable, resolveSessionRef } from './reference.js'
-import { replayNative } from './replay.js'
+import { type NativeReplayed, replayNative } from './replay.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
 import type { SnapshotOptions } from './scan-options.js'
 import type { SessionSummary } from './summary.js'
@@ -82,7 +82,7 @@ interface Opened<C> {
 }
 
 type OpeningReplayed<C> = { opened: Omit<Opened<C>, 'lock'>; failed?: undefined } | { opened?: undefined; failed: SessionFailure }
-type Replayed<C> = ReplaySuccess<C> | Pick<ReplayFailure, 'ok' | 'error'>
+type Replayed<C> = Omit<NativeReplayed<C>, 'result'> & { result: ReplaySuccess<C> | Pick<ReplayFailure, 'ok' | 'error'> }
 type Opening<C> = { opened: Opened<C>; failed?: undefined } | { opened?: undefined; failed: SessionFailure }
 
 /** Why a session whose numbers ascend to the last one that there is cannot be continued. */
@@ -215,7 +215,7 @@ async function openLocked<C>({ filePath, sessionId }: SessionSummary, request: C
 }
 
 /** Creates the recorder. Fails if the file cannot be recorded to: the caller's `onWarning` is about recordings that began. */
-async function openReplayed<C>(filePath: string, replayed: Replayed<C>, request: Captured): Promise<OpeningReplayed<C>> {
+async function openReplayed<C>(filePath: string, { result: replayed, hashes }: Replayed<C>, request: Captured): Promise<OpeningReplayed<C>> {
   if (!replayed.ok) return { failed: failure(`Failed to replay session: ${replayed.error}`, 'ReplayFailed') }
   const { metadata, lastSeq, sequenceCorrupt } = replayed
   if (sequenceCorrupt) return { failed: failure(`Failed to replay session: ${SEQUENCE_CORRUPT}`, 'SequenceCorrupt') }
@@ -231,7 +231,7 @@ async function openReplayed<C>(filePath: string, replayed: Replayed<C>, request:
   recording.initializeForResume(filePath, lastSeq, hasOwn(metadata, 'title') ? metadata.title : undefined)
   if (recording.isActive()) {
     hasBegun = true
-    if (request.map !== undefined) setHistoryOf(recording, replayed.history)
+    if (request.map !== undefined || hashes !== undefined) setHistoryOf(recording, replayed.history, hashes)
     return { opened: { replayed, recording } }
   }
   // The recorder reports the reason in a microtask.
@@ -274,7 +274,7 @@ async function replay<C>(filePath: string, { projectHash, snapshot, snapshotDir,
   } catch (error) {
     // A mistake of the caller, not a session that does not replay.
     if (thrown !== undefined) throw thrown.error
-    return { ok: false, error: (error as Error).message }
+    return { result: { ok: false, error: (error as Error).message } }
   }
 }
 

@@ -17,7 +17,7 @@ pub use decode::{
 };
 pub(crate) use fields::names;
 pub use fields::{Field, FieldError, Name, read};
-pub use payload::{Payload, escape_line_separators};
+pub use payload::{Payload, escape_line_separators, may_have_line_separators};
 pub use scan::{Cursor, Nesting, NotJson, Span, plain_prefix};
 pub use simple_escape::is_simple_escape;
 pub use text::Text;

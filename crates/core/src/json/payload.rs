@@ -31,7 +31,7 @@ impl Payload for &[u8] {
 /// occur only in strings, so the escape means the same.
 pub fn escape_line_separators(text: &mut Vec<u8>, from: usize) {
     // Both are so rare that in nearly all cases only the search takes time.
-    if FINDER.find(&text[from..]).is_none() {
+    if !may_have_line_separators(&text[from..]) {
         return;
     }
     let tail = text.split_off(from);
@@ -46,6 +46,11 @@ pub fn escape_line_separators(text: &mut Vec<u8>, from: usize) {
         rest = &rest[rest.len().min(at + 3)..];
     }
     text.extend_from_slice(rest);
+}
+
+/// Whether the text may have a raw U+2028 or U+2029. Otherwise [`escape_line_separators`] changes nothing.
+pub fn may_have_line_separators(text: &[u8]) -> bool {
+    FINDER.find(text).is_some()
 }
 
 /// The first two of the three bytes of U+2028 and U+2029.

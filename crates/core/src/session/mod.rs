@@ -26,7 +26,7 @@ pub use read::{
     read_any_header, read_header_summary, read_preview, read_summary, read_title, skipped_content,
 };
 pub use record::{
-    ArchiveError, Archived, FileNameForm, ForkError, ForkSource, ForkTarget, HistoryError, ITEM_HASH_BYTES,
-    ImportFault, ImportOptions, Imported, ItemHash, Record, Recorder, RecorderConfig, Tail, Watched, archive, fork,
-    import_foreign, remove, restore,
+    ArchiveError, Archived, FileNameForm, ForkError, ForkSource, ForkTarget, HistoryError, ImportFault, ImportOptions,
+    Imported, ItemHash, KnownItem, Record, Recorder, RecorderConfig, Tail, Watched, archive, fork, import_foreign,
+    item_hashes, remove, restore,
 };

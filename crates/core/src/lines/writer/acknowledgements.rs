@@ -85,6 +85,13 @@ impl Writer {
         let is_acknowledged = line < state.reached(self.shared.durability);
         is_acknowledged.then(|| ends.get(line as usize).copied()).flatten()
     }
+
+    /// The line that ended at this offset when it was written, among those of a file of which `first` was the first one.
+    pub fn line_ending_at(&self, first: u64, end: u64) -> Option<u64> {
+        let state = self.shared.state.lock();
+        let ends = state.acknowledgements.as_ref()?.ends.get(first as usize..)?;
+        ends.binary_search(&end).ok().map(|at| first + at as u64)
+    }
 }
 
 impl State {

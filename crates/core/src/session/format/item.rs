@@ -56,14 +56,19 @@ fn whole(text: &[u8]) -> Span {
 static MAY_HAVE_MARKER: std::sync::LazyLock<[memchr::memmem::Finder<'static>; 2]> =
     std::sync::LazyLock::new(|| ["\"chronology\"", r"\u00"].map(memchr::memmem::Finder::new));
 
+static MAY_HAVE_METADATA: std::sync::LazyLock<[memchr::memmem::Finder<'static>; 2]> =
+    std::sync::LazyLock::new(|| ["\"metadata\"", r"\u00"].map(memchr::memmem::Finder::new));
+
 /// Appends the JSON text of an item with another marker: of `{ ...item, metadata: { ...item.metadata, chronology: marker } }`.
 pub(crate) fn write_with_marker(json: &mut Vec<u8>, item: &[u8], marker: &[u8]) {
     let mut metadata = None;
-    members(item, whole(item), |name, value| {
-        if ItemKey::of(name) == ItemKey::Metadata {
-            metadata = Some(value);
-        }
-    });
+    if MAY_HAVE_METADATA.iter().any(|part| part.find(item).is_some()) {
+        members(item, whole(item), |name, value| {
+            if ItemKey::of(name) == ItemKey::Metadata {
+                metadata = Some(value);
+            }
+        });
+    }
     match metadata {
         // If the key occurs twice, the last value counts, at the place of the first.
         Some(place) => {

@@ -15,7 +15,7 @@ pub(crate) use event::{
     CheckpointChange, CheckpointFields, Event, Fault, Raw, Severity, has_numbers_left, inside_string, is_resumable_at,
     is_string, is_valid_seq,
 };
-pub(crate) use item::{marker_of, seq_of, write_with_marker};
+pub(crate) use item::{Marker, marker_of, seq_of, write_with_marker};
 pub use line::{Line, read_line, read_line_into, read_session_id, read_start_payload, read_time};
 pub(crate) use line::{NEEDED, read_type};
 pub(crate) use line::{read_content, read_title};

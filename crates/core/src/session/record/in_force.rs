@@ -6,13 +6,14 @@ mod hash_list;
 use std::collections::HashMap;
 use std::path::Path;
 
+use base64ct::{Base64, Encoding};
 use hash_list::HashList;
 
-use crate::json::{Nesting, Span, escape_line_separators};
-use crate::lines::{LineSource, Threads, digest};
-use crate::session::fold::FoldOptions;
-use crate::session::format::{Body, Cut, Edit, Line, Mode, marker_of, read_line, write_with_marker};
-use crate::session::read::{Replay, ReplayError, Snapshots, append_item};
+use crate::json::{Nesting, Span, escape_line_separators, may_have_line_separators};
+use crate::lines::{ReadError, Threads, digest};
+use crate::session::fold::{FoldOptions, ItemRef};
+use crate::session::format::{Body, Cut, Edit, Line, Marker, Mode, marker_of, read_line, write_with_marker};
+use crate::session::read::{ItemLayout, Replay, ReplayError, Snapshots, append_item};
 
 /// No item has this key: keys are safe integers.
 const NO_KEY: u64 = u64::MAX;
@@ -27,24 +28,27 @@ pub struct ItemHash {
     key: u64,
 }
 
-/// Size of an [`ItemHash`] in bytes.
-pub const ITEM_HASH_BYTES: usize = 24;
+/// Size of an [`ItemHash`] in bytes, and of its text in characters.
+const ITEM_HASH_BYTES: usize = 24;
+const ITEM_HASH_CHARACTERS: usize = ITEM_HASH_BYTES / 3 * 4;
 
 impl ItemHash {
     /// The hash of an item, given as the JSON text that a recorder writes.
     pub fn of(item: &[u8]) -> Self {
-        let mut own = item.to_vec();
-        escape_line_separators(&mut own, 0);
-        let item = &own[..];
+        let escaped = with_escaped_separators(item);
+        let item = escaped.as_deref().unwrap_or(item);
         let mut text = Vec::with_capacity(item.len() + 32);
-        write_with_marker(&mut text, item, b"");
-        let body = fast_hash(&text);
         match marker_of(item) {
-            Some(marker) => {
-                let key = marker.key.unwrap_or(NO_KEY);
-                ItemHash { body, marker: fast_hash(marker.place.of(item)), key }
+            // The text that `write_with_marker` writes for an empty marker.
+            Some(Marker { place, key }) => {
+                text.extend_from_slice(&item[..place.start as usize]);
+                text.extend_from_slice(&item[place.end as usize..]);
+                ItemHash { body: fast_hash(&text), marker: fast_hash(place.of(item)), key: key.unwrap_or(NO_KEY) }
             }
-            None => ItemHash { body, marker: fast_hash(item), key: NO_KEY },
+            None => {
+                write_with_marker(&mut text, item, b"");
+                ItemHash { body: fast_hash(&text), marker: fast_hash(item), key: NO_KEY }
+            }
         }
     }
 
@@ -62,8 +66,7 @@ impl ItemHash {
         (self.key != NO_KEY).then_some(self.key)
     }
 
-    /// The hash as bytes.
-    pub fn to_bytes(self) -> [u8; ITEM_HASH_BYTES] {
+    fn to_bytes(self) -> [u8; ITEM_HASH_BYTES] {
         let mut bytes = [0; ITEM_HASH_BYTES];
         for (part, value) in bytes.chunks_exact_mut(8).zip([self.body, self.marker, self.key]) {
             part.copy_from_slice(&value.to_le_bytes());
@@ -71,21 +74,89 @@ impl ItemHash {
         bytes
     }
 
-    /// The hashes of a list of items, one after another.
-    pub fn list(bytes: &[u8]) -> Vec<Self> {
-        let number = |bytes: &[u8], at: usize| {
-            let mut own = [0; 8];
-            own.copy_from_slice(&bytes[at..at + 8]);
-            u64::from_le_bytes(own)
-        };
-        let hashes = bytes.chunks_exact(ITEM_HASH_BYTES);
-        hashes.map(|one| ItemHash { body: number(one, 0), marker: number(one, 8), key: number(one, 16) }).collect()
+    fn of_bytes(bytes: &[u8; ITEM_HASH_BYTES]) -> Self {
+        let [body, marker, key] = [0, 8, 16].map(|at| {
+            let mut number = [0; 8];
+            number.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(number)
+        });
+        ItemHash { body, marker, key }
+    }
+
+    /// The texts of hashes, one after another: 32 ASCII characters each.
+    pub fn to_text(hashes: impl IntoIterator<Item = Self>) -> String {
+        let (mut all, mut one) = (String::new(), [0; ITEM_HASH_CHARACTERS]);
+        for hash in hashes {
+            // There is room for it.
+            all.push_str(Base64::encode(&hash.to_bytes(), &mut one).unwrap_or_default());
+        }
+        all
+    }
+
+    /// The hashes of texts that follow each other. Those that are none are left out.
+    pub fn of_text(text: &str) -> Vec<Self> {
+        let hashes = text.as_bytes().chunks_exact(ITEM_HASH_CHARACTERS).filter_map(|one| {
+            let mut bytes = [0; ITEM_HASH_BYTES];
+            Base64::decode(one, &mut bytes).ok()?;
+            Some(Self::of_bytes(&bytes))
+        });
+        hashes.collect()
     }
 }
 
 /// Half of a 128-bit digest. Only items at the same index, and with the same marker or none, are compared.
 fn fast_hash(bytes: &[u8]) -> u64 {
     digest(bytes) as u64
+}
+
+/// A copy of an item in which U+2028 and U+2029 are escaped, as in a file; `None` if it has neither.
+fn with_escaped_separators(item: &[u8]) -> Option<Vec<u8>> {
+    may_have_line_separators(item).then(|| {
+        let mut escaped = item.to_vec();
+        escape_line_separators(&mut escaped, 0);
+        escaped
+    })
+}
+
+/// Maximum gap, in bytes, between items that are read from the file together, and maximum size of what is.
+const READ_TOGETHER: u64 = 16 << 10;
+const MOST_TOGETHER: u64 = 1 << 20;
+
+/// The hashes of the history of a finished replay.
+pub fn item_hashes<L: ItemLayout>(replay: &Replay<L>) -> Result<Vec<ItemHash>, ReadError> {
+    let (items, source) = (replay.items(), replay.source());
+    let (mut hashes, mut scratch, mut text) = (Vec::with_capacity(items.len()), Vec::new(), Vec::new());
+    while let Some(first) = items.get(hashes.len()) {
+        let rest = &items[hashes.len()..];
+        let (count, length) = read_together(rest);
+        let bytes = source.bytes_at(first.offset, length, &mut scratch)?;
+        for item in &rest[..count] {
+            let at = (item.offset - first.offset) as usize;
+            hashes.push(if item.marker.is_none() {
+                ItemHash::of(&bytes[at..at + item.length as usize])
+            } else {
+                text.clear();
+                append_item(&mut text, item, replay.markers(), source)?;
+                ItemHash::of(&text)
+            });
+        }
+    }
+    Ok(hashes)
+}
+
+/// The number of items that lie so close together that one read is cheaper than several, and the number of bytes from the first of them to the end
+/// of the last. At least one.
+fn read_together(items: &[ItemRef]) -> (usize, usize) {
+    let end_of = |item: &ItemRef| item.offset.saturating_add(u64::from(item.length));
+    let (start, mut end) = (items[0].offset, end_of(&items[0]));
+    let mut count = 1;
+    for item in &items[1..] {
+        if item.offset < end || item.offset - end > READ_TOGETHER || end_of(item) - start > MOST_TOGETHER {
+            break;
+        }
+        (end, count) = (end_of(item), count + 1);
+    }
+    (count, (end - start) as usize)
 }
 
 /// Why the history of a recorder's file is not known.
@@ -118,25 +189,23 @@ pub(super) struct InForce {
 }
 
 impl InForce {
-    /// The history of a file, from a strict replay.
-    pub(super) fn of_file(path: &Path) -> Result<Self, ReplayError> {
+    /// The history of a file, from a strict replay. Also returns the offset of the end of each item that stands in the file as it is in the history.
+    pub(super) fn of_file(path: &Path) -> Result<(Self, Vec<Option<u64>>), ReplayError> {
         let options = FoldOptions { mode: Mode::Strict, ..FoldOptions::default() };
         let replay = Replay::open_with(path, options, &Snapshots::None, Threads::All).and_then(Replay::complete)?;
         replay.outcome(None).metadata?;
-        let source: &LineSource = replay.source();
-        let mut text = Vec::new();
-        let mut items = HashList::default();
-        for item in replay.items() {
-            text.clear();
-            append_item(&mut text, item, replay.markers(), source)?;
-            items.push(ItemHash::of(&text));
-        }
-        Ok(InForce { items, ..InForce::default() })
+        let end = |item: &ItemRef| item.marker.is_none().then(|| item.offset + u64::from(item.length));
+        Ok((InForce::of_items(item_hashes(&replay)?), replay.items().iter().map(end).collect()))
     }
 
     /// A history of these items.
     pub(super) fn of_items(items: impl IntoIterator<Item = ItemHash>) -> Self {
         InForce { items: items.into_iter().collect(), ..InForce::default() }
+    }
+
+    /// The items in order.
+    pub(super) fn items(&self) -> impl Iterator<Item = &ItemHash> {
+        self.items.iter()
     }
 
     /// A copy of the items, to which further lines can be added.

@@ -9,5 +9,5 @@ mod recorder;
 pub use archive::{ArchiveError, Archived, archive, remove, restore};
 pub use fork::{ForkError, ForkSource, ForkTarget, fork};
 pub use import::{ImportFault, ImportOptions, Imported, import_foreign};
-pub use in_force::{HistoryError, ITEM_HASH_BYTES, ItemHash, Tail};
-pub use recorder::{FileNameForm, Record, Recorder, RecorderConfig, Watched};
+pub use in_force::{HistoryError, ItemHash, Tail, item_hashes};
+pub use recorder::{FileNameForm, KnownItem, Record, Recorder, RecorderConfig, Watched};

@@ -81,6 +81,18 @@ struct Buffered {
     rest: Vec<u8>,
 }
 
+/// An item of the history in force.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KnownItem {
+    /// Its hash.
+    pub hash: ItemHash,
+    /// The number of the record whose content it is, if this recorder has recorded that.
+    pub seq: Option<f64>,
+}
+
+/// Number of bytes from the end of the item of a `content` that was recorded as `{ content: item }` to the end of its line.
+const END_OF_CONTENT: u64 = "}}\n".len() as u64;
+
 /// What became of a record that is to be watched.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Watched {
@@ -191,7 +203,10 @@ impl Recorder {
         let state = &mut *self.lock();
         let in_force = match &state.in_force {
             Some(in_force) => in_force.clone(),
-            None => self.keep_in_force(state, self.read_history(state)?),
+            None => {
+                let (history, _) = self.read_file(state)?;
+                self.keep_in_force(state, history)
+            }
         };
         self.writer.tap_queue();
         if state.target.is_some() {
@@ -208,13 +223,32 @@ impl Recorder {
         Ok(history.tail_to(wanted))
     }
 
+    /// Reads the history in force from the file, as the first [`tail_to`](Self::tail_to) would. Returns its items; `None` if the history is known
+    /// already, or there is no file.
+    pub fn read_history(&self) -> Result<Option<Vec<KnownItem>>, HistoryError> {
+        let state = &mut *self.lock();
+        if state.in_force.is_some() || state.target.is_none() {
+            return Ok(None);
+        }
+        let (history, ends) = self.read_file(state)?;
+        let numbered = |(hash, end): (&ItemHash, &Option<u64>)| {
+            let line = end.and_then(|end| self.writer.line_ending_at(state.queued_after.1, end + END_OF_CONTENT));
+            let seq = line.map(|line| state.queued_after.0 + (line - state.queued_after.1 + 1) as f64);
+            KnownItem { hash: *hash, seq }
+        };
+        let items = history.items().zip(&ends).map(numbered).collect();
+        self.keep_in_force(state, history);
+        Ok(Some(items))
+    }
+
     /// Sets the history in force, which the caller knows: nothing was recorded yet since the file was resumed.
     pub fn set_history(&self, items: Vec<ItemHash>) {
         self.keep_in_force(&mut self.lock(), InForce::of_items(items));
     }
 
-    fn read_history(&self, state: &State) -> Result<InForce, HistoryError> {
-        let Some(target) = &state.target else { return Ok(InForce::default()) };
+    /// The history in force, and where its items end in the file.
+    fn read_file(&self, state: &State) -> Result<(InForce, Vec<Option<u64>>), HistoryError> {
+        let Some(target) = &state.target else { return Ok(Default::default()) };
         if !self.writer.shared().drain(Instant::now() + LAST_WRITES) {
             return Err(HistoryError::NotWritten);
         }

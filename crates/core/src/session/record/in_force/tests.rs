@@ -13,10 +13,11 @@ fn hash(item: &str) -> ItemHash {
 }
 
 #[test]
-fn a_hash_takes_24_bytes_and_survives_them() {
+fn a_hash_takes_24_bytes_and_survives_its_text() {
     assert_eq!(size_of::<ItemHash>(), ITEM_HASH_BYTES);
     let hashes = [hash(&item("a", None)), hash(&item("b", Some((7, 1))))];
-    assert_eq!(ItemHash::list(&hashes.map(ItemHash::to_bytes).concat()), hashes);
+    assert_eq!(ItemHash::of_text(&ItemHash::to_text(hashes)), hashes);
+    assert_eq!(ItemHash::to_text(hashes).len(), 2 * ITEM_HASH_CHARACTERS);
 }
 
 #[test]
@@ -119,7 +120,7 @@ fn replayed(lines: &str) -> InForce {
     );
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), start + lines).unwrap();
-    InForce::of_file(file.path()).unwrap()
+    InForce::of_file(file.path()).unwrap().0
 }
 
 proptest! {
