@@ -19,6 +19,7 @@ export const PARTS = {
   snapshot: part(() => import('./large.mjs'), 'benchSnapshot'),
   sessions: part(() => import('./sessions.mjs'), 'benchSessions'),
   search: part(() => import('./search.mjs'), 'benchSearch'),
+  agents: part(() => import('./agents.mjs'), 'benchAgents', true),
   durable: part(() => import('./durable.mjs'), 'benchDurable'),
   acknowledged: part(() => import('./acknowledged.mjs'), 'benchAcknowledged'),
   image: part(() => import('./memory.mjs'), 'benchImage'),

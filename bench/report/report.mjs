@@ -1,4 +1,5 @@
 /** Reports the figures as Markdown. Each target is next to the measured figure, whether it is met or not. */
+import { agentsReport } from './agents.mjs';
 import { bundlesReport } from './bundles.mjs';
 import { diffReport } from './diff.mjs';
 import { droppedReport } from './dropped.mjs';
@@ -30,6 +31,7 @@ const REPORTS = {
   large: alone(largeReport),
   sessions: alone(sessionsReport),
   search: alone(searchReport),
+  agents: together(agentsReport),
   durable: alone(durableReport),
   acknowledged: alone(acknowledgedReport),
   image: alone(imageReport),
