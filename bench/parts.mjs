@@ -21,6 +21,7 @@ export const PARTS = {
   search: part(() => import('./search.mjs'), 'benchSearch'),
   archives: part(() => import('./archives.mjs'), 'benchArchives'),
   repair: part(() => import('./repair.mjs'), 'benchRepair'),
+  agents: part(() => import('./agents.mjs'), 'benchAgents', true),
   durable: part(() => import('./durable.mjs'), 'benchDurable'),
   acknowledged: part(() => import('./acknowledged.mjs'), 'benchAcknowledged'),
   image: part(() => import('./memory.mjs'), 'benchImage'),

@@ -53,6 +53,13 @@ export async function replayFile(workload, scale) {
   return { filePath, records };
 }
 
+/** A session of another program, of the parts that `partsOf` yields. */
+export async function foreignFile(name, extension, partsOf) {
+  const filePath = join(DATA, `foreign-${name}.${VERSION}.${extension}`);
+  if (!existsSync(filePath)) await writeLines(filePath, partsOf());
+  return filePath;
+}
+
 /** A directory of small sessions, like a CLI's list of past sessions. */
 export function headerFiles(howMany) {
   const directory = join(DATA, `headers-${howMany}.${VERSION}`);
@@ -197,14 +204,14 @@ function word(random, alphabet) {
   return WORDS[random() % WORDS.length];
 }
 
-function prose(random, length, alphabet) {
+export function prose(random, length, alphabet) {
   let text = '';
   while (text.length < length) text += word(random, alphabet) + (random() % 14 === 0 ? '.\n' : ' ');
   return text.slice(0, length).toWellFormed().trimEnd();
 }
 
 /** Text like the output of a program: numbered lines, quotation marks, indentation, tabs. */
-function output(random, length, alphabet) {
+export function output(random, length, alphabet) {
   const one = () => word(random, alphabet);
   let text = '';
   for (let line = 1; text.length < length; line++) {
@@ -214,7 +221,7 @@ function output(random, length, alphabet) {
 }
 
 /** mulberry32: small, fast, and the same on every machine. */
-function randomFrom(seed) {
+export function randomFrom(seed) {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -191,6 +191,24 @@ describe('session-tape', () => {
     expect(await resultOf(['inspect', fixture('claude/letta-claude-code-cleanup.jsonl')], 1)).toMatchObject({ damaged: true });
   });
 
+  test('inspect names the program, its version and its models, and nothing that the file does not state', async () => {
+    expect(await resultOf(['inspect', MIXED])).toMatchObject({ version: '2.1.230', models: ['claude-opus-4-6'], receipt: { sourceVersion: '2.1.230' } });
+    expect(await shown(['inspect', MIXED])).toMatch(/Format +Claude Code \(claude\)\n +Version +2\.1\.230\n/);
+    const cursor = fixture('cursor/letta-cursor-tool-calls.jsonl');
+    expect(await resultOf(['inspect', cursor])).toMatchObject({ version: null, models: [], receipt: { sessionId: '' } });
+    const page = await shown(['inspect', cursor]);
+    expect(page).toMatch(/Version +not stated\n[^]*Session +the file states no id\n[^]*Model +not stated\n[^]*First +no time\n/);
+    expect(page).not.toMatch(/unknown|1970|Conversations|Project/);
+  });
+
+  test('inspect says how to choose one of several conversations', async () => {
+    const path = join(sessionDirectory(), 'storage.json');
+    const session = (id: string): string => JSON.stringify({ id, sessionID: id, role: 'user', messageID: `m-${id}` });
+    writeFileSync(path, `${session('ses_a')}\n${session('ses_b')}\n`);
+    const page = await shown(['inspect', path]);
+    expect(page).toMatch(/Format +OpenCode\n +Conversations +ses_a +1 record\n +ses_b +1 record\n +one at a time: inspect PATH#ID\n/);
+  });
+
   test('chooses a conversation behind a #', async () => {
     expect(await resultOf(['replay', `${MIXED}#ag1`])).toMatchObject({ metadata: { sessionId: 'agent-ag1' } });
     expect(await complaintOf(['replay', `${MIXED}#x`])).toContain('No conversation x');

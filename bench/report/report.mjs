@@ -1,4 +1,5 @@
 /** Reports the figures as Markdown. Each target is next to the measured figure, whether it is met or not. */
+import { agentsReport } from './agents.mjs';
 import { archivesReport } from './archives.mjs';
 import { bundlesReport } from './bundles.mjs';
 import { diffReport } from './diff.mjs';
@@ -34,6 +35,7 @@ const REPORTS = {
   search: alone(searchReport),
   archives: alone(archivesReport),
   repair: alone(repairReport),
+  agents: together(agentsReport),
   durable: alone(durableReport),
   acknowledged: alone(acknowledgedReport),
   image: alone(imageReport),

@@ -28,14 +28,27 @@ function aboutForm({ form, archived, size }, colour) {
   return rows
 }
 
+/** The programs that write sessions of a format. */
+const PROGRAMS = { claude: 'Claude Code', codex: 'Codex', gemini: 'Gemini CLI', pi: 'pi', atif: 'ATIF', opencode: 'OpenCode', qwen: 'Qwen Code', cursor: 'Cursor' }
+
 /** What another program's session is, and what became of its records. */
-function foreignRows({ format, conversations, receipt }, colour) {
+function foreignRows({ format, version, conversations, receipt }, colour) {
   if (format === undefined) return []
   const named = conversations.map(({ sessionId, agentId, title, records }) => {
     const name = agentId === undefined ? sessionId : `${agentId} (sub-agent)`
     return `${printable(name || '(no id)', 80)}  ${plural(records, 'record')}${title === undefined ? '' : `  ${printable(title, 60)}`}`
   })
-  return [row('Format', format, colour), ...list('Conversations', named, 20, colour), ...(receipt === null ? [] : receiptRows(receipt, colour))]
+  // A single conversation is what the rest of the page is about.
+  const isOne = receipt !== null && conversations.length === 1 && conversations[0].agentId === undefined
+  const choice = receipt === null ? [row('', colour.dim('one at a time: inspect PATH#ID'), colour)] : []
+  const program = PROGRAMS[format] ?? format
+  const name = program.toLowerCase() === format ? program : `${program} ${colour.dim(`(${format})`)}`
+  return [
+    row('Format', name, colour),
+    ...(receipt === null ? [] : [row('Version', version === null ? colour.dim('not stated') : printable(version, 40), colour)]),
+    ...(isOne ? [] : [...list('Conversations', named, 20, colour), ...choice]),
+    ...(receipt === null ? [] : receiptRows(receipt, colour)),
+  ]
 }
 
 /** The rows of a receipt's summary. */
@@ -56,30 +69,56 @@ function sessionSections(found, colour, width) {
   const { header, metadata, events, historyLength, lastSeq, sidecar, checkpoints = [] } = found
   const start = metadata ?? header ?? {}
   const directories = Array.isArray(start.workspaceDirs) ? start.workspaceDirs.map((dir) => printable(dir)) : []
+  const isForeign = found.format !== undefined
+  // A conversion gives a session without an id another one each time.
+  const id = isForeign && found.receipt.sessionId === '' ? colour.dim('the file states no id') : colour.cyan(printable(start.sessionId ?? '?'))
   return [
     [
-      row('Session', colour.cyan(printable(start.sessionId ?? '?')), colour),
+      row('Session', id, colour),
       ...nameRows(found, colour, width),
-      row('Project', printable(start.projectHash ?? '?'), colour),
+      ...(isForeign && start.projectHash === OF_NO_DIRECTORY ? [] : [row('Project', printable(start.projectHash ?? '?'), colour)]),
       ...list('Directories', directories, 6, colour),
-      row('Model', model(start), colour),
+      ...(isForeign ? modelRows(start, found.models, colour) : [row('Model', model(start), colour)]),
     ],
+    talkRows(found, colour),
     [
-      ...eventRows(events, colour),
-      ...talkRows(found, colour),
+      ...eventRows(isForeign ? knownTimes(events) : events, colour),
       ...editRows(new Map(Object.entries(found.edits ?? {})), colour),
       row('History', historyLength === undefined ? colour.dim('none') : plural(historyLength, 'item'), colour),
       ...checkpointRows(checkpoints, colour, width),
       row('Last seq', lastSeq === undefined ? colour.dim('none') : String(lastSeq), colour),
-      row('Sidecar', sidecar ? 'a snapshot is beside it (.snap)' : colour.dim('none'), colour),
+      ...(isForeign ? [] : [sidecarRow(sidecar, colour)]),
     ],
   ]
+}
+
+/** The project of another program's session without a directory: the SHA-256 of nothing. */
+const OF_NO_DIRECTORY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+
+/** The time of another program's session that states none. */
+const UNKNOWN_TIME = '1970-01-01T00:00:00.000Z'
+
+const knownTimes = ({ firstTime, lastTime, ...events }) => ({
+  ...events,
+  firstTime: firstTime === UNKNOWN_TIME ? null : firstTime,
+  lastTime: lastTime === UNKNOWN_TIME ? null : lastTime,
+})
+
+const sidecarRow = (isThere, colour) => row('Sidecar', isThere ? 'a snapshot is beside it (.snap)' : colour.dim('none'), colour)
+
+/** The models of another program's session, in the order in which they were first used. */
+function modelRows({ provider }, models, colour) {
+  const from = provider === 'unknown' ? '' : colour.dim(` (${printable(provider, 80)})`)
+  if (models.length === 0) return [row('Model', `${colour.dim('not stated')}${from}`, colour)]
+  return list(models.length === 1 ? 'Model' : 'Models', models.map((name, i) => `${printable(name, 80)}${i === 0 ? from : ''}`), 10, colour)
 }
 
 /** The rows of what was said in another program's session. */
 function talkRows(found, colour) {
   if (found.turns === undefined) return []
-  const tokens = Object.entries(found.usage ?? {}).map(([name, n]) => (name === 'cost' ? `${n.toFixed(4)} USD` : `${count(n)} ${NAMES_OF_USAGE[name]}`))
+  // How much of a number is nothing says nothing.
+  const stated = Object.entries(found.usage ?? {}).filter(([name, n]) => n > 0 || name === 'input' || name === 'output')
+  const tokens = stated.map(([name, n]) => (name === 'cost' ? `${n.toFixed(4)} USD` : `${count(n)} ${NAMES_OF_USAGE[name]}`))
   return [
     row('Turns', turns(new Map(Object.entries(found.turns)), colour), colour),
     ...tools(new Map(Object.entries(found.tools)), colour),

@@ -56,7 +56,7 @@ async function importSession(context, [given], options) {
 
 function importPage({ filePath, receiptPath, summary }, colour) {
   const rows = [
-    row('Session', colour.cyan(printable(summary.sessionId)), colour),
+    row('Session', colour.cyan(printable(summary.sessionId || '(the file states no id)')), colour),
     row('Format', summary.format, colour),
     row('Receipt', printable(receiptPath, 1000), colour),
   ]

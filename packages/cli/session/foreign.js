@@ -6,10 +6,11 @@ const { unlessAborted } = require('../interruption.js')
 async function foreignFacts(context, { log, format }) {
   const { conversations } = await unlessAborted(context.tape.listConversations(fileOfLog(log)), context.signal)
   try {
-    return { format, conversations, receipt: await receiptOf(context, log) }
+    const receipt = await receiptOf(context, log)
+    return { format, version: receipt.sourceVersion ?? null, conversations, receipt }
   } catch (error) {
     if (error.code !== 'EFOREIGNMANY' || log !== fileOfLog(log)) throw error
-    return { format, conversations, receipt: null }
+    return { format, version: null, conversations, receipt: null }
   }
 
   function fileOfLog(path) {

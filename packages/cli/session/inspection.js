@@ -47,9 +47,10 @@ async function replay(context, source) {
   }
 }
 
-/** Who said how much, which tools were called, and the tokens that it took: what a session of another program is looked at for. */
-function talkOf({ turns, tools, usage }) {
-  return { turns: Object.fromEntries(turns), tools: Object.fromEntries(tools), usage }
+/** Who said how much, which models and tools, and the tokens that it took: what a session of another program is looked at for. */
+function talkOf({ turns, tools, usage, startedWith, switches }) {
+  const names = [startedWith, ...switches].map((each) => each?.model).filter((name) => name && name !== 'unknown')
+  return { turns: Object.fromEntries(turns), models: [...new Set(names)], tools: Object.fromEntries(tools), usage }
 }
 
 function eventsOf({ types, firstTs, lastTs }, count = 0) {

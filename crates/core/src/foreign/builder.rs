@@ -2,16 +2,18 @@
 //! with calls, moves the history between the branches of a tree, and writes down what became of each record.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use super::Stop;
 use super::blocks::{Block, BlockKind, ToolResult, Usage, cut, first_line};
+use super::hashes::Hashed;
 use super::history::{History, Node, ROOT, Speaker, Text, Unplaced};
-use super::origin::{Origin, OriginLog, Origins};
+use super::origin::{Numbered, OriginLog, Origins};
 use super::receipt::{Entry, Fate, Reason, Summary};
 use super::records::Place;
-use super::spool::Spool;
+use super::spool::{Spool, SpoolReader};
 use super::time::{Time, UNKNOWN, time_of};
 use super::value::{Json, Object, write_key, write_member, write_text_member, write_value};
 use crate::hash::Hash;
@@ -252,23 +254,23 @@ pub(super) struct Built {
 
 /// The entries of a receipt.
 pub(super) struct Receipt {
-    spool: Spool,
+    entries: SpoolReader,
+    /// The hashes of the records.
+    hashes: SpoolReader,
     /// The numbers of events that repeat an item.
     further: HashMap<Node, Vec<u64>>,
-    at: u64,
 }
 
 impl Receipt {
     /// The next entry.
     pub(super) fn next(&mut self) -> Result<Option<Entry>, Stop> {
-        if self.at >= self.spool.size() {
+        if self.entries.is_at_end() {
             return Ok(None);
         }
-        let length = self.spool.read(self.at, 4)?;
-        let length = u32::from_le_bytes(length.try_into().unwrap_or_default()) as usize;
-        let bytes = self.spool.read(self.at + 4, length)?;
-        self.at += 4 + length as u64;
-        let (mut entry, first, count) = postcard::from_bytes::<Stored>(&bytes).map_err(|_| Stop::changed())?;
+        let length = u32::from_le_bytes(self.entries.take(4)?.try_into().unwrap_or_default()) as usize;
+        let stored = postcard::from_bytes::<Stored>(self.entries.take(length)?);
+        let (mut entry, first, count) = stored.map_err(|_| Stop::changed())?;
+        entry.hash = self.hashes.take(size_of::<Hash>())?.try_into().unwrap_or_default();
         if !self.further.is_empty() {
             for node in first..first + count {
                 entry.seqs.extend(self.further.get(&node).into_iter().flatten());
@@ -303,7 +305,10 @@ pub(super) struct Builder {
     current: Option<RecordNumber>,
     /// Records whose events are those of the current one.
     joined: Vec<RecordNumber>,
-    receipt: Option<Receipt>,
+    /// The entries of the receipt, if one is wanted.
+    receipt: Option<Spool>,
+    /// An entry as it is stored.
+    stored: Vec<u8>,
     origins: Option<OriginLog>,
     further: HashMap<Node, Vec<u64>>,
     summary: Summary,
@@ -343,7 +348,8 @@ impl Builder {
             first_pending: 0,
             current: None,
             joined: Vec::new(),
-            receipt: has_receipt.then(|| Receipt { spool: Spool::default(), further: HashMap::new(), at: 0 }),
+            receipt: has_receipt.then(Spool::default),
+            stored: Vec::new(),
             origins: has_origins.then(OriginLog::default),
             further: HashMap::new(),
             summary: Summary { format, ..Summary::default() },
@@ -405,9 +411,9 @@ impl Builder {
         let Some(pending) = self.current_mut() else { return };
         pending.entry.seqs.push(1);
         pending.fate = Some(Fate::Mapped);
-        let record = Origin::from(&pending.entry);
-        if let Some(origins) = &mut self.origins {
-            origins.sets_start(record);
+        let place = pending.entry.place();
+        if let (Some(origins), Some(number)) = (&mut self.origins, self.current) {
+            origins.sets_start(Numbered::new(number, place));
         }
     }
 
@@ -483,13 +489,12 @@ impl Builder {
     // The record.
 
     /// Begins with the next record.
-    pub(super) fn begin_record(&mut self, place: Place, hash: Hash) {
+    pub(super) fn begin_record(&mut self, place: Place) {
         self.current = Some(self.first_pending + self.pending.len() as u64);
-        let entry = Entry::new(place, hash);
         if let Some(origins) = &mut self.origins {
-            origins.begin_record(Origin::from(&entry));
+            origins.begin_record(Numbered::new(self.first_pending + self.pending.len() as u64, place));
         }
-        self.pending.push_back(Pending { entry, waiting: 1, nodes: (ROOT, 0), fate: None });
+        self.pending.push_back(Pending { entry: Entry::new(place), waiting: 1, nodes: (ROOT, 0), fate: None });
     }
 
     /// States the time of the record. One that does not parse changes nothing.
@@ -640,10 +645,16 @@ impl Builder {
             entry.own_seq = entry.seqs.last().copied().unwrap_or_default();
             self.summary.count(entry.fate);
             let Some(receipt) = &mut self.receipt else { continue };
-            let stored: Stored = (entry, nodes.0, nodes.1);
-            let appended = postcard::to_stdvec(&stored).map_err(|_| Stop::changed()).and_then(|bytes| {
-                receipt.spool.append(&(bytes.len() as u32).to_le_bytes())?;
-                receipt.spool.append(&bytes)
+            let (entry, mut bytes): (Stored, _) = ((entry, nodes.0, nodes.1), std::mem::take(&mut self.stored));
+            // Behind its length.
+            bytes.clear();
+            bytes.extend_from_slice(&[0; 4]);
+            let appended = postcard::to_extend(&entry, bytes).map_err(|_| Stop::changed()).and_then(|mut bytes| {
+                let length = (bytes.len() - 4) as u32;
+                bytes[..4].copy_from_slice(&length.to_le_bytes());
+                let appended = receipt.append(&bytes);
+                self.stored = bytes;
+                appended
             });
             self.check(appended);
         }
@@ -725,10 +736,13 @@ impl Builder {
     /// Notes the first record of the event that is being written. One that repeats an item has those of the item.
     fn note_origin(&mut self, records: &[RecordNumber], node: Option<Node>) {
         let Some(origins) = self.origins.as_mut().filter(|_| self.seq > 1) else { return };
-        let first = records.iter().min().and_then(|number| pending_at(&mut self.pending, self.first_pending, *number));
+        let first = records.iter().min().and_then(|number| {
+            let pending = pending_at(&mut self.pending, self.first_pending, *number)?;
+            Some(Numbered::new(*number, pending.entry.place()))
+        });
         let origin = match (first, node) {
             (None, Some(node)) => origins.of_copy(self.history.original(node)),
-            (first, _) => Ok(first.map(|pending| Origin::from(&pending.entry))),
+            (first, _) => Ok(first),
         };
         let added = origin.and_then(|origin| origins.add(origin));
         if let Some(node) = node {
@@ -1163,8 +1177,8 @@ impl Builder {
 
     // The end.
 
-    /// Everything that was built. `source` is the size and the hash of the source.
-    pub(super) fn finish(mut self, source: (u64, Hash)) -> Result<Built, Stop> {
+    /// Everything that was built. `size` is that of the source.
+    pub(super) fn finish(mut self, size: u64, hashed: Hashed) -> Result<Built, Stop> {
         self.close();
         while let Some(number) = (!self.pending.is_empty()).then_some(self.first_pending) {
             self.settle(number);
@@ -1180,9 +1194,14 @@ impl Builder {
             let path = format!("{kind}.{}", String::from_utf8_lossy(&key));
             *self.summary.omitted_fields.entry(path).or_default() += count;
         }
-        (self.summary.source_bytes, self.summary.source_sha256) = source;
-        let receipt = self.receipt.map(|receipt| Receipt { further: self.further, ..receipt });
-        let origins = self.origins.map(OriginLog::finish).transpose()?;
+        (self.summary.source_bytes, self.summary.source_sha256) = (size, hashed.source);
+        let hashes = Arc::new(hashed.records);
+        let receipt = self.receipt.map(|entries| Receipt {
+            entries: SpoolReader::new(Arc::new(entries)),
+            hashes: SpoolReader::new(hashes.clone()),
+            further: self.further,
+        });
+        let origins = self.origins.map(|origins| origins.finish(hashes)).transpose()?;
         let title = self.first_text.filter(|_| !self.has_title);
         let items = u64::from(self.history.next_node()) - 1;
         let (last_seq, end_time) = (self.seq, self.ts);

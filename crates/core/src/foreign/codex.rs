@@ -158,8 +158,8 @@ impl Format for Codex {
 fn has_response_item(source: &LineSource) -> Result<bool, Stop> {
     let mut records = Records::new(source, Layout::Lines, false);
     while let Some(found) = records.next()? {
-        if let Content::Value(value) = found.content
-            && value.get("type").is_some_and(|kind| kind.is("response_item"))
+        if let Content::Value(_, fields) = found.content
+            && fields.is("type", "response_item")
         {
             return Ok(true);
         }
@@ -472,14 +472,14 @@ fn server_call(id: &[u8], name: &[u8], parameters: Option<Json<'_>>) -> Block {
 
 /// The exit code that an output states, if it is not 0.
 fn exit_code(result: Json<'_>) -> Option<i64> {
-    let text = result.text()?;
     let code = |line: &str| {
         let code =
             line.trim().strip_prefix("Process exited with code ").or_else(|| line.trim().strip_prefix("Exit code: "));
         code?.trim().parse::<i64>().ok()
     };
-    let stated = text.lines().take(EXIT_CODE_LINES).find_map(code);
+    let stated = result.first_lines(EXIT_CODE_LINES)?.lines().take(EXIT_CODE_LINES).find_map(code);
     let in_json = || {
+        let text = result.text_of_object()?;
         let value = Json::parse(text.as_bytes()).filter(|value| value.is_object())?;
         value.get("metadata")?.get("exit_code")?.number().map(|code| code as i64)
     };

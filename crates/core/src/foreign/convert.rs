@@ -241,7 +241,7 @@ fn convert_as<F: Format>(
         format.end(&known.source, &mut builder)?;
     }
     let Built { native, receipt, origins, summary, last_seq, end_time, items, title } =
-        builder.finish((known.source.size(), records.source_hash()))?;
+        builder.finish(known.source.size(), records.into_hashes()?)?;
     let native = native.into_source()?;
     let start_time = start.start_time.as_deref().unwrap_or(UNKNOWN).to_owned();
     let format = known.format;
@@ -282,13 +282,13 @@ fn pass_records<F: Format>(
     progress: &mut dyn FnMut(u64),
 ) -> Result<bool, Stop> {
     let (cancellation, mut count, mut is_torn) = (Cancellation::current(), 0, false);
-    while let Some(Found { place, hash, content }) = records.next()? {
+    while let Some(Found { place, content }) = records.next()? {
         if count % RECORDS_BETWEEN_CHECKS == 0 {
             progress(place.offset);
             cancellation.check().map_err(|error| OsError::new(&error, "read", None))?;
         }
         count += 1;
-        out.begin_record(place, hash);
+        out.begin_record(place);
         match content {
             Content::Unparseable { is_last } => {
                 is_torn = is_last;
@@ -301,10 +301,10 @@ fn pass_records<F: Format>(
             Content::Head(json) => {
                 format.record(&Record { place, json, fields: json.object(), is_head: true }, out)?;
             }
-            Content::Value(json) if json.is_object() || (json.is_array() && layout == Layout::Values) => {
-                format.record(&Record { place, json, fields: json.object(), is_head: false }, out)?;
+            Content::Value(json, fields) if json.is_object() || (json.is_array() && layout == Layout::Values) => {
+                format.record(&Record { place, json, fields, is_head: false }, out)?;
             }
-            Content::Value(_) => out.drop(Reason::NotAnObject),
+            Content::Value(..) => out.drop(Reason::NotAnObject),
         }
         out.end_record()?;
     }
@@ -345,13 +345,13 @@ fn list_as<F: Format>(known: &Known, head: &Head<'_>) -> Result<Option<Vec<(Lane
     let (mut format, start) =
         F::open(&Opening { head, source: &known.source, document: records.document_head(), lane: Lane::Main })?;
     let (mut lanes, mut listed): (BTreeMap<Lane, usize>, Vec<(Lane, Conversation)>) = Default::default();
-    while let Some(Found { place, content, .. }) = records.next()? {
-        let (json, is_head) = match content {
-            Content::Value(json) => (json, false),
-            Content::Head(json) => (json, true),
+    while let Some(Found { place, content }) = records.next()? {
+        let (json, fields, is_head) = match content {
+            Content::Value(json, fields) => (json, fields, false),
+            Content::Head(json) => (json, json.object(), true),
             Content::Unparseable { .. } | Content::TooLarge => continue,
         };
-        let record = Record { place, json, fields: json.object(), is_head };
+        let record = Record { place, json, fields, is_head };
         let look = format.look(&record);
         let Some(lane) = look.lane else { continue };
         let index = *lanes.entry(lane.clone()).or_insert(listed.len());

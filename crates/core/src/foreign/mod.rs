@@ -13,6 +13,7 @@ mod cursor;
 mod document;
 mod format;
 mod gemini;
+mod hashes;
 mod history;
 mod open;
 mod opencode;

@@ -229,8 +229,7 @@ fn look_through_values(source: &LineSource, id: &str, start: &mut Start, first: 
         if has_session && !is_beginning {
             break;
         }
-        let Content::Value(json) = found.content else { continue };
-        let fields = json.object();
+        let Content::Value(_, fields) = found.content else { continue };
         match kind_of(&fields) {
             Kind::Session if fields.text("id").as_deref() == Some(id) && !has_session => {
                 set_session(start, &fields);

@@ -90,6 +90,7 @@ pub struct Entry {
     /// Its length in bytes, without the ending of its line.
     pub length: u64,
     /// Its SHA-256.
+    #[serde(skip)]
     pub hash: Hash,
     /// What became of it.
     pub fate: Fate,
@@ -100,9 +101,15 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(place: Place, hash: Hash) -> Self {
+    pub(super) fn new(place: Place) -> Self {
         let Place { line, offset, length } = place;
-        Entry { line, offset, length, hash, fate: Fate::Dropped(Reason::NoEffect), seqs: Vec::new(), own_seq: 0 }
+        let fate = Fate::Dropped(Reason::NoEffect);
+        Entry { line, offset, length, hash: Hash::default(), fate, seqs: Vec::new(), own_seq: 0 }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        let Entry { line, offset, length, .. } = *self;
+        Place { line, offset, length }
     }
 
     /// The line of the receipt, without its ending.

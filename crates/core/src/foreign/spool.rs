@@ -2,6 +2,7 @@
 //! which is gone with its last handle.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use super::Stop;
 use crate::disk::{File, OsError, temporary};
@@ -31,11 +32,16 @@ impl Spool {
 
     /// Appends bytes.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), Stop> {
-        self.tail.extend_from_slice(bytes);
-        if self.tail.len() >= KEPT_BYTES { self.spill() } else { Ok(()) }
+        if self.tail.len() + bytes.len() < KEPT_BYTES {
+            self.tail.extend_from_slice(bytes);
+            return Ok(());
+        }
+        // What is long is not copied.
+        self.spill(bytes)
     }
 
-    fn spill(&mut self) -> Result<(), Stop> {
+    /// Moves the tail to the file, and `bytes` behind it.
+    fn spill(&mut self, bytes: &[u8]) -> Result<(), Stop> {
         let (file, written) = match &mut self.file {
             Some((file, written)) => (file, written),
             None => {
@@ -44,8 +50,10 @@ impl Spool {
                 (file, written)
             }
         };
-        file.write_all(&self.tail).map_err(|error| OsError::new(&error, "write", None))?;
-        *written += self.tail.len() as u64;
+        for bytes in [&self.tail, bytes] {
+            file.write_all(bytes).map_err(|error| OsError::new(&error, "write", None))?;
+            *written += bytes.len() as u64;
+        }
         self.tail.clear();
         Ok(())
     }
@@ -76,10 +84,49 @@ impl Spool {
         if self.file.is_none() {
             return Ok(LineSource::in_memory(self.tail));
         }
-        self.spill()?;
+        self.spill(&[])?;
         match self.file {
             Some((file, _)) => Ok(LineSource::of_file(file)?),
             None => Ok(LineSource::in_memory(Vec::new())),
         }
+    }
+}
+
+/// Reads what was appended, from the beginning on.
+#[derive(Default)]
+pub(super) struct SpoolReader {
+    spool: Arc<Spool>,
+    at: u64,
+    block: Vec<u8>,
+    taken: usize,
+}
+
+/// Number of bytes read at a time.
+const BLOCK_BYTES: u64 = 64 << 10;
+
+impl SpoolReader {
+    pub(super) fn new(spool: Arc<Spool>) -> Self {
+        SpoolReader { spool, ..SpoolReader::default() }
+    }
+
+    /// Whether everything was read.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.taken == self.block.len() && self.at >= self.spool.size()
+    }
+
+    /// The next `length` bytes.
+    pub(super) fn take(&mut self, length: usize) -> Result<&[u8], Stop> {
+        let have = self.block.len() - self.taken;
+        if have < length {
+            let most = BLOCK_BYTES.max(length as u64).min(have as u64 + self.spool.size() - self.at);
+            let more = usize::try_from(most).unwrap_or(usize::MAX) - have;
+            self.block.drain(..self.taken);
+            self.taken = 0;
+            self.block.extend_from_slice(&self.spool.read(self.at, more)?);
+            self.at += more as u64;
+        }
+        let found = self.block.get(self.taken..self.taken + length).ok_or_else(Stop::changed)?;
+        self.taken += length;
+        Ok(found)
     }
 }

@@ -13,16 +13,33 @@ pub(super) struct Json<'a>(pub &'a [u8]);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Object<'a> {
     members: Vec<(&'a [u8], Json<'a>)>,
+    /// Whether a key is not spelled as it stands.
+    has_escaped_keys: bool,
+}
+
+/// A text without the white space around it.
+fn trimmed(text: &[u8]) -> &[u8] {
+    let is_token = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+    let start = text.iter().position(is_token).unwrap_or(text.len());
+    let end = text.iter().rposition(is_token).map_or(start, |last| last + 1);
+    &text[start..end]
 }
 
 impl<'a> Json<'a> {
     /// The value that is all of `text`, except for white space around it. `None` if `text` is not JSON.
     pub(super) fn parse(text: &'a [u8]) -> Option<Self> {
-        let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
-        let start = text.iter().position(|byte| !is_space(byte))?;
-        let end = text.iter().rposition(|byte| !is_space(byte))? + 1;
-        let value = &text[start..end];
+        let value = trimmed(text);
         Cursor::is_value(value, &mut Nesting::default()).then_some(Json(value))
+    }
+
+    /// The value that is all of `text`, and its members if it is an object. `None` if `text` is not JSON.
+    pub(super) fn read(text: &'a [u8]) -> Option<(Self, Object<'a>)> {
+        let value = trimmed(text);
+        if value.first() != Some(&b'{') {
+            return Json::parse(text).map(|value| (value, Object::default()));
+        }
+        let (fields, length) = Object::read(value);
+        (length == Some(value.len())).then_some((Json(value), fields))
     }
 
     /// The bytes of the value.
@@ -87,11 +104,35 @@ impl<'a> Json<'a> {
 
     /// Its text, if it is a string. Lone surrogates and bytes that are not UTF-8 become U+FFFD.
     pub(super) fn text(self) -> Option<Cow<'a, str>> {
+        self.inside().map(plain_text)
+    }
+
+    /// At least its first `count` lines, if it is a string.
+    pub(super) fn first_lines(self, count: usize) -> Option<Cow<'a, str>> {
         let inside = self.inside()?;
-        if memchr::memchr(b'\\', inside).is_none() {
-            return Some(String::from_utf8_lossy(inside));
+        let (mut at, mut lines) = (0, 0);
+        while let Some(backslash) = memchr::memchr(b'\\', &inside[at..]) {
+            // The escape of a line feed as a number does not count, and only makes the text longer.
+            lines += usize::from(inside.get(at + backslash + 1) == Some(&b'n'));
+            at = (at + backslash + 2).min(inside.len());
+            if lines == count {
+                break;
+            }
         }
-        Some(Cow::Owned(String::from_utf16_lossy(&decode(inside).collect::<Vec<_>>())))
+        Some(plain_text(if lines == count { &inside[..at] } else { inside }))
+    }
+
+    /// Its text, if it is a string that may spell an object.
+    pub(super) fn text_of_object(self) -> Option<Cow<'a, str>> {
+        let mut inside = self.inside()?;
+        loop {
+            inside = match inside {
+                [b' ', rest @ ..] | [b'\\', b'n' | b'r' | b't', rest @ ..] => rest,
+                // An escape as a number may be anything.
+                [b'{', ..] | [b'\\', b'u', ..] => return self.text(),
+                _ => return None,
+            };
+        }
     }
 
     /// Its text, if it is a string, for reading it as JSON: lone surrogates are escaped as long as the text is JSON that way.
@@ -166,30 +207,39 @@ impl<'a> Json<'a> {
     }
 }
 
+/// The text of the inside of a string.
+fn plain_text(inside: &[u8]) -> Cow<'_, str> {
+    match String::from_utf8_lossy(inside) {
+        Cow::Borrowed(text) if memchr::memchr(b'\\', inside).is_none() => Cow::Borrowed(text),
+        text => Cow::Owned(Text::from_json(&text).to_plain().into_owned()),
+    }
+}
+
+/// The number of members that few objects exceed.
+const USUAL_MEMBERS: usize = 16;
+
 impl<'a> Object<'a> {
-    /// The members at the beginning of `text`, up to where it is not an object any more, and whether it is one to its end.
-    pub(super) fn read(text: &'a [u8]) -> (Self, bool) {
-        let (mut members, mut nesting) = (Vec::new(), Nesting::default());
-        let read = Cursor::new(text).object(|cursor, key| {
-            let start = cursor.position();
+    /// The members at the beginning of `text`, up to where it is not an object any more, and the length of the object if it is whole.
+    pub(super) fn read(text: &'a [u8]) -> (Self, Option<usize>) {
+        let (mut object, mut nesting) = (Object::default(), Nesting::default());
+        // Enough for most, so that they are not moved while they are found.
+        object.members.reserve(USUAL_MEMBERS);
+        let mut cursor = Cursor::new(text);
+        let read = cursor.object(|cursor, key| {
+            object.has_escaped_keys |= key.contains(&b'\\');
             let rest = cursor.rest();
-            match cursor.value_bytes(&mut nesting) {
-                Ok(value) => members.push((key, Json(value))),
-                Err(torn) => {
-                    // The beginning of a value tells its type.
-                    members.push((key, Json(&rest[..1.min(rest.len())])));
-                    let _ = start;
-                    return Err(torn);
-                }
-            }
-            Ok(())
+            let value = cursor.value_bytes(&mut nesting);
+            // The beginning of a torn value tells its type.
+            object.members.push((key, Json(value.unwrap_or(&rest[..1.min(rest.len())]))));
+            value.map(drop)
         });
-        (Object { members }, read.is_ok())
+        (object, read.is_ok().then(|| cursor.position()))
     }
 
     /// The value of a member.
     pub(super) fn get(&self, key: &str) -> Option<Json<'a>> {
-        let found = self.members.iter().rev().find(|(name, _)| *name == key.as_bytes() || spells(name, key));
+        let is = |name: &[u8]| name == key.as_bytes() || self.has_escaped_keys && spells(name, key);
+        let found = self.members.iter().rev().find(|(name, _)| is(name));
         found.map(|(_, value)| *value)
     }
 
