@@ -1,10 +1,13 @@
 /** `session-tape repair`, and the hint at it where damage is reported. */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { acquireSessionLock, replaySession, SessionRecordingService } from '../../index.js';
-import { complaintOf, errorOf, resultOf, sessionTape, shown } from '../support/command-line';
+import { acquireSessionLock, cleanUpLocks, replaySession, SessionRecordingService } from '../../index.js';
+import { PROGRAM, complaintOf, errorOf, resultOf, sessionTape, shown } from '../support/command-line';
 import { directoryOf } from '../support/file-directory';
 import { content, envelope, PROJECT_HASH, start } from '../support/session-file';
 
@@ -93,6 +96,24 @@ describe('repair --in-place', () => {
     await recorder.flush();
     expect(await errorOf(['repair', recorder.getFilePath()!, '--in-place'])).toMatchObject({ code: 'Locked' });
     await recorder.dispose();
+  });
+
+  test.skipIf(process.platform === 'win32')('that was killed leaves the damaged file, and nothing that is not cleaned up', async () => {
+    const { directory, source } = damaged(DAMAGED + `${LINES[3]}\n`.repeat(400_000));
+    const before = readFileSync(source);
+    const child = spawn(process.execPath, [PROGRAM, 'repair', source, '--in-place'], { stdio: 'ignore' });
+    const isUnfinished = (name: string) => name.startsWith('.');
+    while (!readdirSync(directory).some(isUnfinished)) await setTimeout(2);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(readFileSync(source).equals(before)).toBe(true);
+    const left = readdirSync(directory).filter((name) => name !== NAME && !name.endsWith('.lock'));
+    expect(left.filter(isUnfinished)).toHaveLength(1);
+    for (const name of left) utimesSync(join(directory, name), 0, 0);
+    await cleanUpLocks(directory);
+    expect(readdirSync(directory)).toEqual([NAME]);
+    // The lock that it has left is that of a dead process.
+    expect(await resultOf(['repair', source, '--in-place'])).toMatchObject({ changed: true, recovered: 1 });
   });
 
   test('is not for compressed files', async () => {

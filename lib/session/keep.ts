@@ -10,7 +10,7 @@ import { SessionLockedError } from '../locks/locked-error.js'
 import { isSafeId } from '../locks/path.js'
 import { acquireSessionLock, isSessionLocked } from '../locks/session-lock.js'
 import { isFileLocked } from '../locks/system-lock.js'
-import { wait } from '../locks/waiting.js'
+import { elapsed, wait } from '../locks/waiting.js'
 import type { Progress } from '../progress.js'
 import { hasCode, isAbsence } from '../system-error.js'
 import { convert, removeSession } from './archive.js'
@@ -37,7 +37,7 @@ export interface KeepPolicy {
   archiveAfter?: Duration | null | undefined
   /** Sessions of this age are deleted, archived or not; `null`: none. Default `null`. */
   deleteAfter?: Duration | null | undefined
-  /** The number of sessions, archived ones included, that may be there. Only deleting makes them fewer: see `deleteToFit`. */
+  /** The number of sessions, also archived ones and those in use, that may be there. Only deleting makes them fewer: see `deleteToFit`. */
   maxSessions?: number | undefined
   /** The number of bytes that sessions and archives may have together. The oldest are archived until they fit. */
   maxBytes?: number | undefined
@@ -166,6 +166,7 @@ const KEEPER = 'session-tape-keep'
 
 /** How long to wait before looking again whether another process is done, in milliseconds. */
 const WAIT_MS = 25
+const MAX_WAIT_MS = 60_000
 
 /** How many sessions are archived at the same time: a small one keeps only one core busy. */
 const AT_ONCE = 2
@@ -526,22 +527,27 @@ class Keeping {
     const directories = this.#options.dryRun === true ? [] : Array.from(new Set(this.#candidates.map(({ directory }) => directory.real)))
     try {
       // In the same order in every process, so that none waits for one that waits for it.
-      for (const directory of directories.sort()) await this.#lock(directory, locks)
+      for (const directory of directories.sort()) if (!(await this.#lock(directory, locks))) return
       await work()
     } finally {
       for (const lock of locks) await lock.release()
     }
   }
 
-  /** Locks a directory against other processes that make it fit. Where there can be no lock, nothing can be changed either. */
-  async #lock(directory: string, locks: SessionLock[]): Promise<void> {
+  /**
+   * Locks a directory against other processes that make it fit. Where there can be no lock, nothing can be changed either. Resolves to false if another
+   * process has it for too long: it may have ended where that can not be seen.
+   */
+  async #lock(directory: string, locks: SessionLock[]): Promise<boolean> {
+    const until = elapsed() + MAX_WAIT_MS
     for (;;) {
       this.#checkSignal()
       try {
         locks.push(await acquireSessionLock(directory, KEEPER))
-        return
+        return true
       } catch (error) {
-        if (!(error instanceof SessionLockedError)) return
+        if (!(error instanceof SessionLockedError)) return true
+        if (elapsed() > until) return false
         await wait(WAIT_MS)
       }
     }

@@ -14,13 +14,16 @@ use super::search::{FoundRecord, Stopped, Visitor, replaced, search};
 use super::select::{Ascent, Fate, Selection, is_as_written};
 use super::text::{self, Encoding, Text};
 use crate::clock::timestamp;
-use crate::disk::{Metadata, OWNER_ONLY, OsError, StagedFile, files};
+use crate::disk::{Metadata, Naming, OWNER_ONLY, OsError, StagedFile, files};
 use crate::hash::{sha256, to_hex};
 use crate::json::Text as JsonText;
 use crate::json::{Nesting, Span};
 use crate::lines::{LineSource, ReadError};
 use crate::session::{Body, EventType, FoldOptions, Line, Mode, Replay, js_number, read_line};
 use crate::task::Task;
+
+/// The names of files that are not whole yet. Cleaning removes those that a killed process has left among sessions.
+const UNFINISHED: Naming = (".session-tape-", ".repair");
 
 /// The options of a repair.
 #[derive(Clone, Debug, Default)]
@@ -44,9 +47,9 @@ pub fn repair(
     options: &RepairOptions,
     task: &mut Task<'_>,
 ) -> Result<RepairReceipt, RepairError> {
-    let file = if options.is_dry_run { None } else { Some(StagedFile::with_mode(destination, OWNER_ONLY)?) };
+    let file = if options.is_dry_run { None } else { Some(StagedFile::named(destination, UNFINISHED, OWNER_ONLY)?) };
     let map = match (&options.receipt_path, options.is_dry_run) {
-        (Some(path), false) => Some(StagedFile::with_mode(path, OWNER_ONLY)?),
+        (Some(path), false) => Some(StagedFile::named(path, UNFINISHED, OWNER_ONLY)?),
         _ => None,
     };
     let before = files::metadata(source)?;

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::mode::BY_UMASK;
-use super::temporary::{NEW, TemporaryDirectory, TemporaryFile};
+use super::temporary::{NEW, Naming, TemporaryDirectory, TemporaryFile};
 use crate::disk::open::{File, files, parent};
 use crate::disk::sync::sync_directory;
 use crate::disk::system::OsError;
@@ -100,13 +100,13 @@ fn sync_directories(top: &Path) -> Result<(), OsError> {
 impl StagedFile {
     /// A file for `destination`, which must not exist.
     pub fn new(destination: &Path) -> Result<Self, StageError> {
-        Self::with_mode(destination, BY_UMASK)
+        Self::named(destination, NEW, BY_UMASK)
     }
 
-    /// The same with these permissions, less the umask.
-    pub fn with_mode(destination: &Path, mode: u32) -> Result<Self, StageError> {
+    /// The same with a name of this form while it is built, and with these permissions, less the umask.
+    pub fn named(destination: &Path, naming: Naming, mode: u32) -> Result<Self, StageError> {
         expect_nothing(destination)?;
-        Ok(StagedFile(TemporaryFile::beside(destination, NEW, mode)?))
+        Ok(StagedFile(TemporaryFile::beside(destination, naming, mode)?))
     }
 
     /// The path at which it is built.
