@@ -12,6 +12,7 @@ mod matcher;
 mod members;
 mod prefilter;
 mod query;
+mod raw;
 mod scan;
 mod sessions;
 mod strings;

@@ -5,11 +5,13 @@
 //! the run in its usual form, nor such an escape of one of the run's characters, nor one of these other forms, can't match. Everything else is only a
 //! candidate: what is found may be a key, or part of an escape.
 
-use aho_corasick::AhoCorasick;
 use memchr::memmem::Finder;
+use regex::bytes::Regex;
+use regex_syntax::hir::Hir;
 
 use super::fold::equivalents;
 use super::masked::{MaskedByte, MaskedFinder};
+use super::raw::RawForm;
 use crate::lines::Lines;
 
 /// Which lines may match.
@@ -19,14 +21,11 @@ pub(super) struct Prefilter {
     signs: Option<Vec<Sign>>,
 }
 
-/// Shorter literals are in most lines.
-const MIN_LITERAL_BYTES: usize = 3;
-
 /// What shows that a line may match.
 #[derive(Clone, Debug)]
 enum Sign {
     Exact(Box<Finder<'static>>),
-    Any(Box<AhoCorasick>),
+    Expression(Box<Regex>),
     Masked(MaskedFinder),
     /// An escape of one of these UTF-16 units, in ascending order.
     Escape(Box<Finder<'static>>, Vec<u16>),
@@ -54,27 +53,11 @@ impl Prefilter {
         Prefilter { signs: escaped.map(|forms| vec![Sign::of_escapes(forms.units)]) }
     }
 
-    /// For texts that contain one of these literals. Lets every line through if that is the case of most.
-    pub(super) fn of_literals(literals: &[String]) -> Self {
-        let (mut usual, mut others, mut units): (Vec<Vec<u8>>, Vec<Vec<u8>>, Vec<u16>) = Default::default();
-        for literal in literals {
-            let forms: Vec<_> = literal.chars().map(|c| CharForms::of(Ok(c), false, false)).collect();
-            let bytes: Option<Vec<_>> = forms.iter().flat_map(|forms| &forms.usual).map(|byte| byte.only()).collect();
-            let has_usual = forms.iter().all(|forms| !forms.usual.is_empty());
-            let Some(bytes) = bytes.filter(|bytes| has_usual && bytes.len() >= MIN_LITERAL_BYTES) else {
-                return Self::all();
-            };
-            usual.push(bytes);
-            others.extend(forms.iter().flat_map(|forms| forms.others.iter().cloned()));
-            units.extend(forms.iter().flat_map(|forms| forms.units.iter().copied()));
-        }
-        others.sort();
-        others.dedup();
-        let Ok(usual) = AhoCorasick::new(usual) else { return Self::all() };
-        let others = others.iter().map(|bytes| Sign::exact(bytes));
-        Prefilter {
-            signs: Some([Sign::Any(Box::new(usual)), Sign::of_escapes(units)].into_iter().chain(others).collect()),
-        }
+    /// For texts that an expression matches.
+    pub(super) fn of_expression(expression: &Hir) -> Self {
+        let compiled = RawForm::of(expression).and_then(|raw| Some((Regex::new(&raw.expression).ok()?, raw.escapes)));
+        let Some((raw, escapes)) = compiled else { return Self::all() };
+        Prefilter { signs: Some(vec![Sign::Expression(Box::new(raw)), Sign::of_escapes(escapes)]) }
     }
 
     fn of_run(run: &[CharForms]) -> Self {
@@ -101,7 +84,8 @@ impl Prefilter {
         };
         // The next place of each sign, `text.len()` if there is none. Before its first search it is at the beginning.
         let mut places: Vec<Option<usize>> = vec![None; signs.len()];
-        let mut from = 0;
+        // The beginning of a line, and where in this line the search goes on.
+        let (mut line, mut from) = (0, 0);
         while from < text.len() {
             for (sign, place) in signs.iter().zip(&mut places) {
                 if place.is_none_or(|at| at < from) {
@@ -112,14 +96,48 @@ impl Prefilter {
             if at == text.len() {
                 return;
             }
-            let start = memchr::memrchr(b'\n', &text[from..at]).map_or(from, |newline| from + newline + 1);
+            line = memchr::memrchr(b'\n', &text[from..at]).map_or(line, |newline| from + newline + 1);
+            let searched = line + unsearched(&text[line..]);
+            if at < searched {
+                from = searched;
+                continue;
+            }
             let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |newline| at + newline);
-            if !take(start, &text[start..end]) {
+            if !take(line, &text[line..end]) {
                 return;
             }
-            from = end + 1;
+            (line, from) = (end + 1, end + 1);
         }
     }
+}
+
+/// The members of an envelope of which no string is searched, as they usually begin.
+const UNSEARCHED: [&[u8]; 4] = [b"\"v\":", b"\"seq\":", b"\"ts\":", b"\"type\":"];
+
+/// The length of the beginning of a line that consists of such members: what is found there is no match.
+fn unsearched(line: &[u8]) -> usize {
+    let mut end = 1;
+    if line.first() != Some(&b'{') {
+        return 0;
+    }
+    while let Some(length) = unsearched_member(&line[end..]) {
+        end += length;
+    }
+    end
+}
+
+/// The length of a member with its comma, if its value is an integer or a short string without escapes.
+fn unsearched_member(rest: &[u8]) -> Option<usize> {
+    let key = UNSEARCHED.iter().find(|key| rest.starts_with(key))?;
+    let value = &rest[key.len()..];
+    let length = match value.strip_prefix(b"\"") {
+        Some(string) => {
+            let end = string.iter().take(40).position(|byte| matches!(byte, b'"' | b'\\' | b'\n'))?;
+            (string[end] == b'"').then_some(end + 2)?
+        }
+        None => value.iter().position(|byte| !byte.is_ascii_digit())?,
+    };
+    (value.get(length) == Some(&b',')).then_some(key.len() + length + 1)
 }
 
 impl Sign {
@@ -133,11 +151,11 @@ impl Sign {
         Sign::Escape(Box::new(Finder::new(b"\\u").into_owned()), units)
     }
 
-    /// The first place of the sign from `from` on.
+    /// A place of the first sign from `from` on, or one in the same line.
     fn find(&self, text: &[u8], from: usize) -> Option<usize> {
         match self {
             Sign::Exact(finder) => finder.find(&text[from..]).map(|at| from + at),
-            Sign::Any(literals) => literals.find(&text[from..]).map(|found| from + found.start()),
+            Sign::Expression(raw) => raw.shortest_match_at(text, from).map(|end| end - 1),
             Sign::Masked(finder) => finder.find(text, from),
             Sign::Escape(finder, units) => {
                 let is_escape = |at: &usize| {
@@ -203,7 +221,7 @@ fn usual_form(c: char) -> Vec<u8> {
 }
 
 /// The letter of the escape that a character must have in JSON, unless it has a numeric one.
-fn simple_escape(c: char) -> Option<u8> {
+pub(super) fn simple_escape(c: char) -> Option<u8> {
     Some(match c {
         '"' => b'"',
         '\\' => b'\\',

@@ -6,8 +6,6 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 use regex_syntax::ParserBuilder;
 use regex_syntax::ast::{Ast, ClassSetItem, Span};
-use regex_syntax::hir::Hir;
-use regex_syntax::hir::literal::{ExtractKind, Extractor};
 
 use super::matcher::Matcher;
 use super::prefilter::{Prefilter, QueryChar};
@@ -103,8 +101,7 @@ impl Query {
         let parsed = parsed.map_err(|error| syntax_error(&error, units))?;
         let compiled = regex::RegexBuilder::new(&pattern).case_insensitive(is_insensitive).build();
         let compiled = compiled.map_err(|_| QueryError::TooLarge)?;
-        let prefilter =
-            needed_literals(&parsed).map_or_else(Prefilter::all, |literals| Prefilter::of_literals(&literals));
+        let prefilter = Prefilter::of_expression(&parsed);
         Ok(Query { matcher: Matcher::Expression(Box::new(compiled)), prefilter })
     }
 }
@@ -119,29 +116,6 @@ impl Case {
             Case::Insensitive => true,
         }
     }
-}
-
-/// Literals of which each match begins, or ends, with one. `None` if they are not known, or too many.
-fn needed_literals(expression: &Hir) -> Option<Vec<String>> {
-    let literals = |kind: ExtractKind| {
-        let mut found = Extractor::new().kind(kind.clone()).extract(expression);
-        match kind {
-            ExtractKind::Prefix => found.optimize_for_prefix_by_preference(),
-            _ => found.optimize_for_suffix_by_preference(),
-        }
-        let found: Option<Vec<_>> = found.literals()?.iter().map(|literal| text_of(literal.as_bytes())).collect();
-        found.filter(|found| !found.is_empty())
-    };
-    let shortest = |found: &Vec<String>| found.iter().map(String::len).min();
-    [literals(ExtractKind::Prefix), literals(ExtractKind::Suffix)].into_iter().flatten().max_by_key(shortest)
-}
-
-/// A literal as text, without a character of which it has only a part. `None` if it stands for a lone surrogate, which JSON writes otherwise.
-fn text_of(literal: &[u8]) -> Option<String> {
-    let is_part = |byte: &u8| *byte & 0xc0 == 0x80;
-    let whole = &literal[literal.iter().position(|byte| !is_part(byte)).unwrap_or(literal.len())..];
-    let text = whole.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-    text.chars().all(|c| c < Surrogates::FIRST_PRIVATE).then(|| text.to_owned())
 }
 
 /// The characters that a pattern names, without those of its syntax.

@@ -264,7 +264,7 @@ proptest! {
 }
 
 /// Expressions with and without literals that every match has.
-const EXPRESSIONS: [&str; 14] = [
+const EXPRESSIONS: [&str; 26] = [
     "aab",
     "(?:aB|ska|\u{212a}bs)",
     "[aA]{3}",
@@ -279,6 +279,18 @@ const EXPRESSIONS: [&str; 14] = [
     "sk[sk]s",
     "\n\n",
     "a?b*",
+    r"\w\w\w\w",
+    r"[^\w]{3}",
+    r"\b[a-z]{2}\b.",
+    "(?-u:[sS])k",
+    r"[\x00-\x1f]{2}",
+    r"\s[^x]\S",
+    "[😀𐐀a]s",
+    "\u{fffd}+",
+    "\u{10f83d}",
+    r"(?s)\\.u",
+    r"[\p{L}&&[^a]]{2}$",
+    r"/|[0-9]{3}",
 ];
 
 proptest! {
@@ -294,6 +306,18 @@ proptest! {
             true
         });
         prop_assert!(is_candidate || inside.is_empty() || query.matcher.matches(&inside, 0).is_none());
+    }
+
+    #[test]
+    fn the_prefilter_changes_no_hit_of_an_expression(texts in prop::collection::vec(session_text(), 1..4), at in 0..EXPRESSIONS.len(), is_insensitive: bool) {
+        let directory = tempfile::tempdir().unwrap();
+        let paths: Vec<_> = (0..texts.len()).map(|index| directory.path().join(index.to_string())).collect();
+        for (path, text) in paths.iter().zip(&texts) {
+            std::fs::write(path, text).unwrap();
+        }
+        let units: Vec<_> = EXPRESSIONS[at].encode_utf16().collect();
+        let query = Query::new(&units, QueryOptions { is_regex: true, case: case_of(is_insensitive) }).unwrap();
+        prop_assert_eq!(hits_in(&paths, &query), hits_in(&paths, &query.without_prefilter()));
     }
 }
 
@@ -312,5 +336,28 @@ fn lines_without_a_literal_that_each_match_has_are_passed_over() {
     assert_eq!(candidates("error [0-9]+"), 1);
     assert_eq!(candidates("(?:warning|error)s?"), 1);
     assert_eq!(candidates("[a-z]+rror"), 1);
-    assert_eq!(candidates("[0-9]+"), 3);
+    assert_eq!(candidates("[0-9]{2}"), 1);
+    assert_eq!(candidates(r"t.*\d"), 0);
+    assert_eq!(candidates(r"\w \w"), 3);
+    assert_eq!(candidates("[0-9]*"), 3);
+}
+
+#[test]
+fn what_is_only_in_the_envelope_makes_no_line_a_candidate() {
+    let candidates = |text: &str| {
+        let units: Vec<_> = "[0-9]{2}:[0-9]{2}".encode_utf16().collect();
+        let query = Query::new(&units, QueryOptions { is_regex: true, case: Case::Smart }).unwrap();
+        let mut found = Vec::new();
+        query.prefilter.each_candidate(text.as_bytes(), |_, line| {
+            found.push(String::from_utf8(line.to_vec()).unwrap());
+            true
+        });
+        found
+    };
+    let start = r#"{"v":1,"seq":7,"ts":"2026-02-11T16:00:00.000Z","type":"session_named","payload":{"name":""#;
+    let [without, with] = ["at noon", "at 12:00"].map(|name| format!("{start}{name}\"}}}}"));
+    assert_eq!(candidates(&format!("{without}\n{with}\n{without}\n{with}")), [with.clone(), with.clone()]);
+    // A line that ends early is not the beginning of the next one.
+    assert_eq!(candidates(&format!("{{\"ts\":\"\n{with}\n{{\"ts\":\"12:00\"}}")), [&with, "{\"ts\":\"12:00\"}"]);
+    assert_eq!(candidates("{\"ts\":\"\\\",12:00\",\"x\":\"12:00\"}").len(), 1);
 }
