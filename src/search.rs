@@ -186,6 +186,7 @@ impl Paged for Searching {
         if self.cancellation.is_cancelled() {
             return Self::no_page();
         }
+        self.search.pause();
         page.finish(self.is_over)
     }
 

@@ -103,6 +103,11 @@ impl<W: Worker<Job = Range<u64>>> Segments<W> {
         Some(output)
     }
 
+    /// Says that the next result will not be asked for at once: see [`Pipeline::pause`].
+    pub fn pause(&self) {
+        self.pipeline.pause();
+    }
+
     /// Ends the processing: returns when no thread works on a segment any more. To be called once the work is cancelled.
     pub fn end(mut self) {
         while self.pipeline.next_output().is_some() {}

@@ -67,8 +67,12 @@ fn files_in(directory: &Path) -> Result<Vec<ListedFile>, OsError> {
     let counts: Vec<_> = names.iter().filter(|name| !has_file(name)).collect();
     // What has gone in the meantime is left out.
     let listed = counts.into_iter().filter_map(|name| {
-        let found = files::metadata(&directory.join(name)).ok()?;
-        let (size, modified) = (found.size, modified(&found));
+        let (size, modified) = match files::metadata(&directory.join(name)) {
+            Ok(found) => (found.size, modified(&found)),
+            Err(error) if error.code == "ENOENT" => return None,
+            // Opening it will tell why it can't be read.
+            Err(_) => (0, 0.0),
+        };
         Some(ListedFile { name: name.clone(), is_stand_in: false, size, modified })
     });
     Ok(listed.collect())

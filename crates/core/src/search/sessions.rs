@@ -124,6 +124,14 @@ impl Search {
         if matches!(self.ready.front(), Some(Scan::Begun(..))) { None } else { self.next_of_ready() }
     }
 
+    /// Says that the next part will not be asked for at once: a search whose consumer pauses keeps no thread.
+    pub fn pause(&self) {
+        self.pipeline.pause();
+        if let Some(large) = &self.large {
+            large.segments.pause();
+        }
+    }
+
     /// Ends the search, and returns when no thread works on it any more, and all files are closed. Its work must be cancelled.
     pub fn end(mut self) {
         if let Some(large) = self.large.take() {

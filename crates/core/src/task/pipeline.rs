@@ -37,8 +37,8 @@ pub trait Worker: Send + 'static {
 /// Passes jobs to helpers, and results back to the thread that owns the pipeline.
 pub struct Pipeline<W: Worker> {
     worker: Arc<Mutex<W>>,
-    /// Workers of helpers that are not started yet. That of a serial pipeline is also `worker`.
-    idle: Vec<Arc<Mutex<W>>>,
+    /// Workers of helpers that are not started yet, or have ended. That of a serial pipeline is also `worker`.
+    idle: Arc<Mutex<Vec<Arc<Mutex<W>>>>>,
     is_serial: bool,
     /// The worker of a serial pipeline has moved to its own thread for good.
     has_moved: bool,
@@ -89,7 +89,7 @@ impl<W: Worker> Pipeline<W> {
         let (done, results) = sync_channel(room);
         Pipeline {
             worker,
-            idle,
+            idle: Arc::new(Mutex::new(idle)),
             is_serial,
             has_moved: false,
             room,
@@ -171,21 +171,30 @@ impl<W: Worker> Pipeline<W> {
         if !self.is_serial && !background::has_room_for_helper() {
             return;
         }
-        let Some(worker) = self.idle.pop() else { return };
-        let (jobs, done, cancellation) = (self.jobs.clone(), self.done.clone(), Cancellation::current());
+        let Some(worker) = self.idle.lock().pop() else { return };
+        let (jobs, done, idle) = (self.jobs.clone(), self.done.clone(), self.idle.clone());
+        let cancellation = Cancellation::current();
         let help = move || {
-            let mut worker = worker.lock();
+            let mut working = worker.lock();
             cancellation.during(|| {
                 while let Some(task) = jobs.wait() {
-                    task.run(&mut *worker, &done);
+                    task.run(&mut *working, &done);
                 }
             });
+            drop(working);
+            idle.lock().push(worker);
         };
         if self.is_serial {
             self.has_moved = background::spawn_thread(help);
         } else {
             background::spawn_helper(help);
         }
+    }
+
+    /// Says that no job will be pushed for a while: helpers that have none end, so that a pipeline whose owner does something else keeps no thread.
+    /// The next jobs start them again.
+    pub fn pause(&self) {
+        self.jobs.pause();
     }
 
     /// Ends the pipeline and returns its worker. Locking the worker waits for the thread that it has moved to.

@@ -93,9 +93,9 @@ fn a_single_job_starts_no_thread_and_several_do() {
             counted.pipeline.push(job);
             assert_eq!(counted.pipeline.next_output(), Some((job as u64 - 100, (2 * job, current().id()))));
         }
-        assert_eq!(counted.pipeline.idle.len(), 1);
+        assert_eq!(counted.pipeline.idle.lock().len(), 1);
         results(&mut counted.pipeline, 100..300);
-        assert_eq!(counted.pipeline.idle.len(), 0);
+        assert_eq!(counted.pipeline.idle.lock().len(), 0);
     }
 }
 
@@ -203,4 +203,19 @@ fn a_job_belongs_to_the_work_that_its_owner_does() {
         (0..ROOM).for_each(|_| pipeline.push(()));
         assert!(rest(&mut pipeline).all(|(_, is_cancelled)| is_cancelled));
     });
+}
+
+#[test]
+fn a_paused_pipeline_keeps_no_helper_and_starts_it_again() {
+    let mut counted = pipeline(Some(1));
+    for _ in 0..3 {
+        assert_eq!(results(&mut counted.pipeline, 20..40).len(), 20);
+        assert_eq!(counted.pipeline.idle.lock().len(), 0);
+        counted.pipeline.pause();
+        let has_ended = (0..1000).any(|_| {
+            sleep(Duration::from_millis(10));
+            counted.pipeline.idle.lock().len() == 1
+        });
+        assert!(has_ended);
+    }
 }
