@@ -1,6 +1,6 @@
 // searchSessions: which files are searched, in which order, how far ahead, and how a search ends.
 
-import { appendFileSync, copyFileSync, mkdirSync, readdirSync, readlinkSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -50,6 +50,14 @@ const openIn = (directory: string): string[] =>
     }
   }).filter((path) => path.startsWith(directory));
 
+const nameOfThread = (id: string): string => {
+  try {
+    return readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim();
+  } catch {
+    return '';
+  }
+};
+
 /** A session of some megabytes, which several threads share. */
 function large(): string {
   const texts = Array.from({ length: 12_000 }, (_, index) => content(`${index % 500 === 0 ? 'a needle' : 'hay'} ${'x'.repeat(400)} ${index}`));
@@ -85,6 +93,7 @@ describe('files', () => {
     const directory = chats({ 'a.jsonl': session(content('x')) });
     mkdirSync(join(directory, 'b.jsonl'));
     symlinkSync('nothing', join(directory, 'c.jsonl'));
+    symlinkSync('d.jsonl', join(directory, 'd.jsonl'));
     const search = searchSessions([join(directory, 'absent'), directory], 'x');
     expect(await all(search)).toHaveLength(1);
     expect(search.summary).toEqual({
@@ -94,6 +103,7 @@ describe('files', () => {
       unreadable: [
         { filePath: join(directory, 'absent'), sessionId: null, reason: `ENOENT: no such file or directory, open '${join(directory, 'absent')}'` },
         { filePath: join(directory, 'b.jsonl'), sessionId: null, reason: 'EISDIR: illegal operation on a directory, read' },
+        { filePath: join(directory, 'd.jsonl'), sessionId: null, reason: expect.stringMatching(/^E[A-Z]+: /) },
       ],
     });
   });
@@ -310,6 +320,17 @@ describe('the end', () => {
     let others = 0;
     while (!(await iterator.next()).done) others++;
     expect(others).toBeLessThan(40);
+  });
+
+  test.runIf(process.platform === 'linux')('occupies no thread while it waits for the next request', async () => {
+    const directory = chats({ ...many(60), 'large.jsonl': large() });
+    const threads = () => readdirSync('/proc/self/task').filter((id) => nameOfThread(id) === 'session-tape').length;
+    const before = threads();
+    const iterators = Array.from({ length: 60 }, (_, index) => searchSessions(index % 2 === 0 ? directory : join(directory, 'large.jsonl'), 'needle')[Symbol.asyncIterator]());
+    for (const iterator of iterators) expect((await iterator.next()).value).toMatchObject({ field: 'text' });
+    // Idle threads wait for other work, and are used again.
+    expect(threads() - before).toBeLessThan(20);
+    for (const iterator of iterators) await iterator.return!();
   });
 
   test('comes at once for a request that is under way', async () => {
