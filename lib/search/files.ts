@@ -33,10 +33,12 @@ export async function findFiles(where: string[], unreadable: SkippedSession[]): 
   const named: SearchFile[] = []
   const listed: SearchFile[] = []
   const known = new Set<string>()
+  // A single path finds no file twice, and ten thousand names would hold up the event loop.
+  const mayRepeat = where.length > 1
   /** Adds a file, unless it is known. */
   const add = (files: SearchFile[], file: SearchFile, absolute: string): void => {
-    if (known.has(absolute)) return
-    known.add(absolute)
+    if (mayRepeat && known.has(absolute)) return
+    if (mayRepeat) known.add(absolute)
     files.push(file)
   }
   for (let index = 0; index < where.length; index++) {
@@ -56,7 +58,7 @@ export async function findFiles(where: string[], unreadable: SkippedSession[]): 
     const absolute = path.resolve(where[index]!, 'x').slice(0, -1)
     for (let at = 0; at < one.files.length; at++) {
       const file = one.files[at]!
-      add(listed, { filePath: before + file[0], isNamed: false, size: file[1], modified: file[2] }, absolute + file[0])
+      add(listed, { filePath: before + file[0], isNamed: false, size: file[1], modified: file[2] }, mayRepeat ? absolute + file[0] : '')
     }
   }
   return [...named, ...listed.sort((a, b) => b.modified - a.modified)]

@@ -127,8 +127,9 @@ const FIELDS: readonly SearchField[] = Object.freeze(['text', 'code', 'thinking'
 /** Default for `SearchOptions.context`. */
 const CONTEXT = 60
 
-/** The first files are put in order, and searched, before the others are. */
+/** The first files are put in order, and searched, before the others are; and those so many at a time, as each time takes one turn of the event loop. */
 const FIRST_FILES = 64
+const NEXT_FILES = 2048
 
 /** The minimum time between two reports of progress, in milliseconds. */
 const PROGRESS_MS = 100
@@ -299,10 +300,10 @@ class Search {
     if (limit === 0) return
     const files = await findFiles(where, this.summary.unreadable)
     for (let index = 0; index < files.length; index++) this.#progress.total += files[index]!.size
-    const end = endOfFirst(files, FIRST_FILES)
-    const rest = files.slice(end)
-    yield* this.#hitsIn(await inOrder(files.slice(0, end)))
-    if (rest.length > 0 && !this.#isOver) yield* this.#hitsIn(await inOrder(rest))
+    for (let from = 0, end = 0; from < files.length && !this.#isOver; from = end) {
+      end = endOfFirst(files, from + (from === 0 ? FIRST_FILES : NEXT_FILES))
+      yield* this.#hitsIn(await inOrder(files.slice(from, end)))
+    }
     if (!this.#isOver) this.#report(true)
   }
 
