@@ -31,11 +31,7 @@ impl Keys {
             Body::Content(item) => self.push(key(item)),
             Body::Compressed(item) => self.replace([key(item)]),
             Body::Purge(purge) => self.replace(purge.items.iter().map(key)),
-            Body::Rewind(count, Cut::Before(key)) => {
-                if !self.edit().cut_before(*key) {
-                    self.drop_last(*count);
-                }
-            }
+            Body::Rewind(_, Cut::Before(key)) if self.edit().cut_before(*key) => {}
             Body::Rewind(count, _) => self.drop_last(*count),
             Body::Edit(edit) => {
                 let history = self.edit();

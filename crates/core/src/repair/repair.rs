@@ -13,6 +13,7 @@ use super::record::{Envelope, Parsed, cleaned, has_version, with_count_only, wit
 use super::search::{FoundRecord, Stopped, Visitor, replaced, search};
 use super::select::{Ascent, Fate, Selection, is_as_written};
 use super::text::{self, Encoding, Text};
+use crate::archived::resolve;
 use crate::clock::timestamp;
 use crate::disk::{Metadata, Naming, OWNER_ONLY, OsError, StagedFile, files};
 use crate::hash::{sha256, to_hex};
@@ -47,6 +48,7 @@ pub fn repair(
     options: &RepairOptions,
     task: &mut Task<'_>,
 ) -> Result<RepairReceipt, RepairError> {
+    let source = &*resolve(source);
     let file = if options.is_dry_run { None } else { Some(StagedFile::named(destination, UNFINISHED, OWNER_ONLY)?) };
     let map = match (&options.receipt_path, options.is_dry_run) {
         (Some(path), false) => Some(StagedFile::named(path, UNFINISHED, OWNER_ONLY)?),

@@ -449,3 +449,13 @@ fn a_rewind_whose_cut_is_not_valid_goes_by_its_number_of_items() {
     assert_eq!(mended.records()[3], event(4, "rewind", r#"{"itemsRemoved":2}"#));
     assert_eq!(warnings(&mended._root.path().join("repaired.jsonl")), [""; 0]);
 }
+
+#[test]
+fn an_archived_session_is_repaired_by_the_name_of_its_file() {
+    let root = tempfile::tempdir().unwrap();
+    let source = root.path().join("session.jsonl");
+    let archived = zstd::encode_all(format!("{START}\n").as_bytes(), 3).unwrap();
+    fs::write(root.path().join("session.jsonl.zst"), archived).unwrap();
+    let (receipt, bytes) = run(root.path(), &source, "repaired.jsonl", &RepairOptions::default()).unwrap();
+    assert_eq!((receipt.records, String::from_utf8(bytes).unwrap().lines().next()), (1, Some(START)));
+}
