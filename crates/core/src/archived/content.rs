@@ -88,7 +88,7 @@ impl Read for PackedReader<'_> {
 }
 
 /// Whether a file that begins with these bytes may be an archived session. No text begins like that.
-fn may_be_archive(beginning: &[u8]) -> bool {
+pub fn may_be_archive(beginning: &[u8]) -> bool {
     beginning.starts_with(&ZSTD_MAGIC)
         || (beginning.len() > 3 && beginning[0] >> 4 == 5 && beginning[1..4] == SKIPPABLE)
 }

@@ -11,7 +11,7 @@ mod table;
 mod unpack;
 mod writer;
 
-pub use content::{Archive, Content, Packed, Unpacked, open_packed};
+pub use content::{Archive, Content, Packed, Unpacked, may_be_archive, open_packed};
 pub use frame::TORN;
 pub use framed::FramedFile;
 pub use place::{archive_of, is_archive_name, is_archived, open_either, resolve, session_of};
