@@ -149,7 +149,7 @@ impl Converter {
         let OpenSession { lines, converted, recording: _recording, .. } = opened;
         let (origins, mut file) = match converted {
             Some(FromOther { origins, file, .. }) => (Some(origins), SessionFile::Converted(file)),
-            None => (None, SessionFile::Native(self.options.file_hash())),
+            None => (None, SessionFile::Native(Box::new(self.options.file_hash()))),
         };
         let (source, history) = match parts_of(lines, origins) {
             Ok(parts) => parts,
@@ -236,7 +236,7 @@ pub struct Parts {
 /// The file of a session, whose size and hash its row has.
 pub enum SessionFile {
     /// It is hashed while its lines are read.
-    Native(FileHash),
+    Native(Box<FileHash>),
     /// It was hashed when it was converted.
     Converted(FileFacts),
 }

@@ -254,7 +254,7 @@ impl LargeSession {
                 progress.add_bytes(file.bytes.saturating_sub(reported));
                 (Some(origins), Some(SessionFile::Converted(file)))
             }
-            None => (None, hash.map(SessionFile::Native)),
+            None => (None, hash.map(|hash| SessionFile::Native(Box::new(hash)))),
         };
         let (parts, history) = parts_of(lines, origins).ok()?;
         Some(LargeSession {

@@ -40,8 +40,8 @@ fn spool_named(name: String, content: &Bound<'_, PyAny>, wanted: Wanted) -> PyRe
     Ok(Input::spooled(name, Spooled::new(path, spooled.unbind())))
 }
 
-/// Whether content must be in a file, because a bundle is opened by its path.
+/// Whether content must be in a file, because a bundle or an archived session is opened by its path.
 #[pyfunction]
 pub fn is_archive(beginning: &[u8]) -> bool {
-    session_tape_core::is_archive_beginning(beginning)
+    session_tape_core::archived::may_be_archive(beginning)
 }

@@ -51,7 +51,7 @@ def test_the_package_zstandard_reads_what_is_archived(tmp_path):
 @needs_addon
 def test_an_archived_session_has_the_rows_of_the_session(tmp_path):
     path = tmp_path / "s.jsonl"
-    path.write_bytes(talk(1, turns=8000))
+    path.write_bytes(talk(1, turns=300))
     expected = tables(path)
     archive = archived(path)
     for named in (path, tmp_path):

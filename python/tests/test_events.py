@@ -23,7 +23,7 @@ def column(content, name, **options):
 
 def test_the_columns_are_those_of_the_documentation():
     assert st.schema("events", include_payload=True).names == [
-        "source", "session_id", "project_hash", "line", "byte_offset", "byte_length", "line_sha256", "seq", "ts", "type",
+        "source", "source_format", "session_id", "project_hash", "line", "byte_offset", "byte_length", "line_sha256", "seq", "ts", "type",
         "status", "provider", "model", "speaker", "turn", "in_history", "history_index", "text", "text_bytes", "tool_name",
         "tool_call_id", "tool_calls", "is_error", "result_bytes", "severity", "message", "items_removed", "items_compressed",
         "step", "step_key", "prefix_hash", "payload", "date",
