@@ -117,7 +117,11 @@ async function replayAny<C>(filePath: string, expectedProjectHash: string | unde
   return (await replayWhole<C>(filePath, expectedProjectHash, options, true)).result
 }
 
-/** A replay for those who write to the file. */
+/**
+ * A replay for those who write to the file.
+ *
+ * @internal
+ */
 export interface NativeReplayed<C> {
   result: ReplayResult<C>
   /** The joined hashes of the items, unless those were mapped. */
