@@ -22,6 +22,79 @@ struct Model {
     failures: Arc<AtomicU32>,
 }
 
+/// A caller that commits: it records what the queue has room for, and learns from the hook what is written, as the event loop of a program does.
+struct Committer {
+    model: Model,
+    acknowledged: Event,
+    /// The number of acknowledgements that the caller has seen.
+    seen: u32,
+    max_bytes: u64,
+    /// The lines that are queued, those that wait for room, and the offsets of the ends of those that are acknowledged.
+    awaited: VecDeque<u64>,
+    crowded: VecDeque<&'static str>,
+    ends: Vec<u64>,
+}
+
+impl Committer {
+    fn new(model: Model, max_bytes: u64) -> Self {
+        let acknowledged = Event::new();
+        let happened = acknowledged.clone();
+        model.writer.acknowledge_with(Arc::new(move || happened.happen()));
+        let (awaited, crowded) = (VecDeque::new(), VecDeque::new());
+        Committer { model, acknowledged, seen: 0, max_bytes, awaited, crowded, ends: Vec::new() }
+    }
+
+    fn commit(&mut self, line: &'static str) {
+        if !self.crowded.is_empty() || !self.record(line) {
+            self.crowded.push_back(line);
+        }
+    }
+
+    /// Records a line if there is room for it.
+    fn record(&mut self, line: &str) -> bool {
+        let (_, queued) = self.model.writer.unwritten();
+        if queued > 0 && queued + line.len() as u64 + 1 > self.max_bytes {
+            return false;
+        }
+        self.model.writer.hold();
+        self.awaited.push_back(self.model.writer.queued());
+        assert!(self.model.push(line));
+        true
+    }
+
+    /// Settles what is acknowledged, and records what there is room for then. Returns whether there was anything.
+    fn settle(&mut self) -> bool {
+        let before = (self.awaited.len(), self.crowded.len());
+        while let Some(end) = self.awaited.front().and_then(|line| self.model.writer.line_end(*line)) {
+            self.ends.push(end);
+            self.awaited.pop_front();
+        }
+        while let Some(line) = self.crowded.front().copied()
+            && self.record(line)
+        {
+            self.crowded.pop_front();
+        }
+        before != (self.awaited.len(), self.crowded.len())
+    }
+
+    fn watch(&mut self) {
+        while self.model.writer.watch() && self.settle() {}
+    }
+
+    /// Waits for acknowledgements until everything is settled.
+    fn finish(&mut self) {
+        self.watch();
+        while !self.awaited.is_empty() || !self.crowded.is_empty() {
+            while self.acknowledged.times() == self.seen {
+                self.acknowledged.0.0.wait();
+            }
+            self.seen = self.acknowledged.times();
+            self.settle();
+            self.watch();
+        }
+    }
+}
+
 /// An event that a model waits for, and how often it occurred.
 #[derive(Clone)]
 struct Event(Arc<(Notify, AtomicU32)>);
@@ -177,5 +250,33 @@ fn closing_waits_for_the_last_batch() {
         model.push("b");
         model.writer.shared().end(Instant::now() + FAR);
         assert_eq!(model.content(), "a\nb\n");
+    });
+}
+
+#[test]
+fn commits_that_wait_for_room_are_all_acknowledged_in_order() {
+    explore_writers(1, |model| {
+        // Room for one line, so that the second one waits until the first is written.
+        let mut committer = Committer::new(model, 2);
+        committer.commit("a");
+        committer.commit("b");
+        committer.finish();
+        assert_eq!(committer.ends, [2, 4]);
+        assert_eq!(committer.model.content(), "a\nb\n");
+        committer.model.close();
+    });
+}
+
+#[test]
+fn a_commit_next_to_queued_lines_and_an_observer_is_acknowledged() {
+    explore_writers(1, |model| {
+        let mut committer = Committer::new(model, 4);
+        committer.model.writer.observe();
+        committer.model.push("a");
+        committer.commit("b");
+        committer.finish();
+        assert_eq!(committer.ends, [4]);
+        assert_eq!(committer.model.content(), "a\nb\n");
+        committer.model.close();
     });
 }
