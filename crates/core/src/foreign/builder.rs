@@ -739,8 +739,8 @@ impl Builder {
             self.history.written(node, text);
             end = b"}}\n";
         }
-        let pieces = std::iter::once(&self.line).chain(&event.payload).map(Vec::as_slice).chain([end]);
-        let appended = pieces.map(|piece| self.native.append(piece)).collect();
+        let pieces = std::iter::once(&self.line).chain(&event.payload).map(Vec::as_slice);
+        let appended = pieces.chain([end]).try_for_each(|piece| self.native.append(piece));
         self.check(appended);
         let seq = self.seq;
         for number in event.records {
