@@ -113,25 +113,51 @@ impl Item {
     fn json(&self) -> Vec<u8> {
         let size: usize = self.blocks.iter().map(|block| block.json.len() + 1).sum();
         let mut out = Vec::with_capacity(size + 256);
-        out.push(b'{');
-        write_text_member(&mut out, "speaker", self.speaker.as_str());
-        write_key(&mut out, "blocks");
-        out.push(b'[');
+        self.write_head(&mut out);
         for (index, block) in self.blocks.iter().enumerate() {
             if index > 0 {
                 out.push(b',');
             }
             out.extend_from_slice(&block.json);
         }
+        self.write_tail(&mut out);
+        out
+    }
+
+    /// The item's text in pieces, so that its blocks, which may be large, are not copied.
+    fn into_pieces(self) -> Vec<Vec<u8>> {
+        let (mut head, mut tail) = (Vec::with_capacity(64), Vec::with_capacity(256));
+        self.write_head(&mut head);
+        self.write_tail(&mut tail);
+        let mut pieces = Vec::with_capacity(2 * self.blocks.len() + 2);
+        pieces.push(head);
+        for block in self.blocks {
+            if pieces.len() > 1 {
+                pieces.push(b",".to_vec());
+            }
+            pieces.push(block.json);
+        }
+        pieces.push(tail);
+        pieces
+    }
+
+    fn write_head(&self, out: &mut Vec<u8>) {
+        out.push(b'{');
+        write_text_member(out, "speaker", self.speaker.as_str());
+        write_key(out, "blocks");
+        out.push(b'[');
+    }
+
+    /// Writes what follows the blocks.
+    fn write_tail(&self, out: &mut Vec<u8>) {
         out.push(b']');
         let mut meta = vec![b'{'];
         self.meta.write(&mut meta);
         if meta.len() > 1 {
             meta.push(b'}');
-            write_member(&mut out, "metadata", &meta);
+            write_member(out, "metadata", &meta);
         }
         out.push(b'}');
-        out
     }
 }
 
@@ -197,11 +223,18 @@ pub(super) type RecordNumber = u64;
 struct Event {
     kind: &'static str,
     ts: Time,
-    /// The payload, or the item of an event with one.
-    payload: Vec<u8>,
+    /// The payload, or the item of an event with one, in pieces.
+    payload: Vec<Vec<u8>>,
     /// The item that the payload is.
     node: Option<Node>,
     records: Vec<RecordNumber>,
+}
+
+impl Event {
+    /// Size of the payload in bytes.
+    fn length(&self) -> usize {
+        self.payload.iter().map(Vec::len).sum()
+    }
 }
 
 /// A model response that may still grow.
@@ -671,7 +704,7 @@ impl Builder {
 
     fn put(&mut self, kind: &'static str, payload: Vec<u8>) {
         let records = self.current_records();
-        let event = Event { kind, ts: self.ts.clone(), payload, node: None, records };
+        let event = Event { kind, ts: self.ts.clone(), payload: vec![payload], node: None, records };
         self.put_event(event);
     }
 
@@ -684,7 +717,7 @@ impl Builder {
         self.await_event(&event);
         match &mut self.open {
             Some(open) => {
-                open.bytes += event.payload.len();
+                open.bytes += event.length();
                 open.after.push(event);
                 self.spill_if_large();
             }
@@ -711,17 +744,15 @@ impl Builder {
         line.extend_from_slice(b"\",\"type\":\"");
         line.extend_from_slice(event.kind.as_bytes());
         line.extend_from_slice(b"\",\"payload\":");
+        let mut end = &b"}\n"[..];
         if let Some(node) = event.node {
             line.extend_from_slice(b"{\"content\":");
-            let text = Text { offset: self.native.size() + line.len() as u64, length: event.payload.len() };
+            let text = Text { offset: self.native.size() + line.len() as u64, length: event.length() };
             self.history.written(node, text);
-            line.extend_from_slice(&event.payload);
-            line.push(b'}');
-        } else {
-            line.extend_from_slice(&event.payload);
+            end = b"}}\n";
         }
-        line.extend_from_slice(b"}\n");
-        let appended = self.native.append(&self.line);
+        let pieces = std::iter::once(&self.line).chain(&event.payload).map(Vec::as_slice);
+        let appended = pieces.chain([end]).try_for_each(|piece| self.native.append(piece));
         self.check(appended);
         let seq = self.seq;
         self.note_origin(&event.records, event.node);
@@ -768,9 +799,9 @@ impl Builder {
         node
     }
 
-    fn item_event(&self, node: Node, item: &Item) -> Event {
+    fn item_event(&self, node: Node, item: Item) -> Event {
         let records = self.current_records();
-        Event { kind: "content", ts: self.ts.clone(), payload: item.json(), node: Some(node), records }
+        Event { kind: "content", ts: self.ts.clone(), payload: item.into_pieces(), node: Some(node), records }
     }
 
     /// Places an item of a person. It closes the open response. Returns it.
@@ -779,7 +810,7 @@ impl Builder {
         self.look_for_title(&item);
         let node = self.create(&item);
         self.history.place(node);
-        let event = self.item_event(node, &item);
+        let event = self.item_event(node, item);
         self.put_event(event);
         node
     }
@@ -790,10 +821,10 @@ impl Builder {
             return self.human(item);
         }
         let node = self.create(&item);
-        let event = self.item_event(node, &item);
+        let event = self.item_event(node, item);
         self.await_event(&event);
         if let Some(open) = &mut self.open {
-            open.bytes += event.payload.len();
+            open.bytes += event.length();
             open.queued.push(event);
         }
         self.spill_if_large();
@@ -946,7 +977,7 @@ impl Builder {
             let node = self.create(&item);
             placed.iter().for_each(|key| self.history.result(node, *key));
             self.history.place(node);
-            let event = self.item_event(node, &item);
+            let event = self.item_event(node, item);
             self.put_event(event);
             node
         });
@@ -960,7 +991,7 @@ impl Builder {
     pub(super) fn loose(&mut self, item: Item) {
         let node = self.create(&item);
         self.history.place(node);
-        let event = self.item_event(node, &item);
+        let event = self.item_event(node, item);
         self.put_event(event);
     }
 
@@ -978,7 +1009,7 @@ impl Builder {
         let Some(open) = self.open.take() else { return };
         let keys = open.item.blocks.iter().filter(|block| block.kind == BlockKind::Call).map(|block| block.key);
         self.history.complete(open.node, keys.collect::<Vec<_>>().into_iter());
-        let payload = open.item.json();
+        let payload = open.item.into_pieces();
         self.write(Event { kind: "content", ts: open.ts, payload, node: Some(open.node), records: open.records });
         for event in open.after {
             self.write(event);
@@ -1059,11 +1090,11 @@ impl Builder {
         payload.push(b'}');
         let mut records = self.current_records();
         records.extend(deferred);
-        let event = Event { kind: "compressed", ts: self.ts.clone(), payload, node: None, records };
+        let event = Event { kind: "compressed", ts: self.ts.clone(), payload: vec![payload], node: None, records };
         self.await_event(&event);
         let before = self.native.size();
         // The summary begins where the payload does, which ends with the line.
-        let behind = event.payload.len() - start + 2;
+        let behind = event.length() - start + 2;
         self.write(event);
         let offset = self.native.size() - behind as u64;
         debug_assert!(offset > before);
@@ -1095,7 +1126,7 @@ impl Builder {
         self.repeated += 1;
         // The records of the item are known by the item.
         let records = Vec::new();
-        self.write(Event { kind: "content", ts: self.ts.clone(), payload: item, node: Some(node), records });
+        self.write(Event { kind: "content", ts: self.ts.clone(), payload: vec![item], node: Some(node), records });
         if self.receipt.is_some() {
             let original = self.history.original(node);
             self.further.entry(original).or_default().push(self.seq);
