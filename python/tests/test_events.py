@@ -36,7 +36,7 @@ def test_the_columns_are_those_of_the_documentation():
     assert schema.field("ts").type == pa.timestamp("us", "UTC")
     assert pa.types.is_dictionary(schema.field("status").type)
     assert schema.field("prefix_hash").type == pa.binary(16)
-    assert schema.metadata[b"schema_version"] == b"1"
+    assert schema.metadata[b"schema_version"] == b"2"
     assert schema.metadata[b"session_tape_version"] == st.__version__.encode()
 
 
