@@ -236,7 +236,7 @@ function replaceAt(document: Record<string, unknown>, where: number, value: unkn
     for (const key of Object.keys(holder)) {
       places.push(() => {
         // A document has no numbers but non-negative integers.
-        const fits = JSON.stringify(value ?? null).match(/\d[.e]|-/) === null;
+        const fits = JSON.stringify(value ?? null).match(/\d[.e]|-|\d{16}/) === null;
         if (value === undefined && !Array.isArray(holder)) delete holder[key];
         else holder[key] = fits ? (value ?? null) : 'x';
       });

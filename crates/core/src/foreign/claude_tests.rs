@@ -5,7 +5,7 @@ use std::io::Write as _;
 use serde_json::{Value, json};
 
 use super::tests::{check_native, check_receipt, convert_bytes, convert_source, history_of, with_receipt};
-use super::{Conversion, Detected, Entry, Fate, ForeignFormat, Reason, detect_at};
+use super::{Conversion, Detected, Entry, Fate, ForeignFormat, Reason, convert_to_file, detect_at};
 use crate::lines::LineSource;
 
 fn lines(records: &[Value]) -> Vec<u8> {
@@ -197,6 +197,15 @@ fn the_format_of_a_compressed_session_is_known_from_its_beginning() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&compressed).unwrap();
     assert_eq!(detect_at(file.path()), Ok(Detected::Foreign(ForeignFormat::Claude)));
+}
+
+#[test]
+fn a_compressed_session_is_converted_by_the_path_of_the_session() {
+    let directory = tempfile::tempdir().unwrap();
+    let bytes = lines(&[user("a", None, json!("one"))]);
+    std::fs::write(directory.path().join("one.jsonl.zst"), zstd::encode_all(&bytes[..], 1).unwrap()).unwrap();
+    let converted = convert_to_file(&directory.path().join("one.jsonl")).unwrap().unwrap();
+    assert!(std::fs::read_to_string(converted.log()).unwrap().contains("\"one\""));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use super::receipt::{Entry, Reason, Summary};
 use super::records::{Content, Found, HEAD_BYTES, Head, Layout, Records, read_beginning};
 use super::time::{UNKNOWN, time_of};
 use super::value::{Json, json_text};
+use crate::archived::may_be_archive;
 use crate::disk::OsError;
 use crate::lines::{LineSource, ReadError};
 use crate::task::Cancellation;
@@ -141,12 +142,17 @@ const LINE_BYTES: usize = 4 << 10;
 const FIRST_BYTES: usize = 8 << 10;
 
 /// Whether the first line is a `session_start`, so that nothing else has to be looked at.
-fn begins_as_native(source: &LineSource) -> Result<bool, ReadError> {
+fn begins_as_native(beginning: &[u8]) -> bool {
+    let text = beginning.strip_prefix(crate::disk::BOM).unwrap_or(beginning);
+    let line = memchr::memchr(b'\n', text).map_or(text, |end| &text[..end]);
+    Json::parse(line).is_some_and(|value| is_start(&value.object()))
+}
+
+fn first_bytes(source: &LineSource) -> Result<Vec<u8>, ReadError> {
     let mut bytes = vec![0; FIRST_BYTES.min(usize::try_from(source.size()).unwrap_or(FIRST_BYTES))];
     let count = super::records::read_fully(source, &mut bytes, 0)?;
-    let text = bytes[..count].strip_prefix(crate::disk::BOM).unwrap_or(&bytes[..count]);
-    let line = memchr::memchr(b'\n', text).map_or(text, |end| &text[..end]);
-    Ok(Json::parse(line).is_some_and(|value| is_start(&value.object())))
+    bytes.truncate(count);
+    Ok(bytes)
 }
 
 fn is_start(fields: &super::value::Object<'_>) -> bool {
@@ -154,8 +160,13 @@ fn is_start(fields: &super::value::Object<'_>) -> bool {
 }
 
 fn look(source: LineSource) -> Result<Looked, Stop> {
-    if begins_as_native(&source)? {
+    let first = first_bytes(&source)?;
+    if begins_as_native(&first) {
         return Ok(Looked::Other(Detected::Native, source));
+    }
+    if may_be_archive(&first) {
+        // A bundle: nothing more of it is read.
+        return Ok(Looked::Other(Detected::Unknown, source));
     }
     let beginning = read_beginning(&source)?;
     let head = head_of(&source, &beginning);

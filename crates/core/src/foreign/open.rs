@@ -116,6 +116,7 @@ const BLOCK_BYTES: usize = 256 << 10;
 
 /// Converts the foreign session at `path`, for readers that need a file. `None` if it is not one.
 pub fn convert_to_file(path: &Path) -> Result<Option<ConvertedFile>, Stop> {
+    let path = &*resolve(path);
     let is_there = files::is_file(path);
     if !is_there && split(path).is_none() {
         return Ok(None);
