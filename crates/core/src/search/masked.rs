@@ -56,6 +56,23 @@ impl MaskedFinder {
 
     /// The first place, from `from` on, where the bytes are.
     pub(super) fn find(&self, text: &[u8], from: usize) -> Option<usize> {
+        #[cfg(target_arch = "x86_64")]
+        if std::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has these instructions.
+            return unsafe { self.find_by_avx2(text, from) };
+        }
+        self.find_by_blocks(text, from)
+    }
+
+    /// The same code with vectors of twice the size.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn find_by_avx2(&self, text: &[u8], from: usize) -> Option<usize> {
+        self.find_by_blocks(text, from)
+    }
+
+    #[inline(always)]
+    fn find_by_blocks(&self, text: &[u8], from: usize) -> Option<usize> {
         let (Some(&first), Some(&second)) = (self.bytes.get(self.first), self.bytes.get(self.second)) else {
             return None;
         };
@@ -67,11 +84,14 @@ impl MaskedFinder {
             else {
                 break;
             };
-            let mut any = false;
-            for (one, other) in one.iter().zip(other) {
-                any |= first.matches(*one) & second.matches(*other);
+            let mut any = 0;
+            // By index: functions of iterators are not compiled for these vectors.
+            for index in 0..BLOCK {
+                any |= u8::from(first.matches(one[index])) & u8::from(second.matches(other[index]));
             }
-            if any && let Some(found) = (at..at + BLOCK).find(|at| self.is_at(text, *at)) {
+            if any != 0
+                && let Some(found) = (at..at + BLOCK).find(|at| self.is_at(text, *at))
+            {
                 return Some(found);
             }
             at += BLOCK;
@@ -98,7 +118,9 @@ mod tests {
             let bytes = needle.bytes().map(|byte| MaskedByte::any_of([byte, byte.to_ascii_uppercase()].into_iter())).collect();
             let from = from.min(text.len());
             let expected = text[from..].to_lowercase().find(&needle).map(|at| at + from);
-            prop_assert_eq!(MaskedFinder::new(bytes).find(text.as_bytes(), from), expected);
+            let finder = MaskedFinder::new(bytes);
+            prop_assert_eq!(finder.find(text.as_bytes(), from), expected);
+            prop_assert_eq!(finder.find_by_blocks(text.as_bytes(), from), expected);
         }
     }
 }

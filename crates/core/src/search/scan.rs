@@ -71,8 +71,22 @@ impl Scanner {
         &self.options
     }
 
-    /// Finds the hits in the lines that begin in `part`.
+    /// Finds the hits in a small session. Its lines are counted only if there are hits.
+    pub(super) fn scan_small(&mut self, source: &LineSource) -> Scanned {
+        let mut scanned = self.scan_lines(source, 0..source.size(), false);
+        if let Err(error) = number(&mut scanned.hits, source) {
+            scanned.hits.clear();
+            scanned.failure = Some(error);
+        }
+        scanned
+    }
+
+    /// Finds the hits in the lines that begin in `part`, and counts these lines.
     pub(super) fn scan(&mut self, source: &LineSource, part: Range<u64>) -> Scanned {
+        self.scan_lines(source, part, true)
+    }
+
+    fn scan_lines(&mut self, source: &LineSource, part: Range<u64>, counts: bool) -> Scanned {
         let mut scanned = Scanned::default();
         let Scanner { options, reader, nesting, strings } = self;
         let mut is_long = false;
@@ -92,7 +106,7 @@ impl Scanner {
                 continue;
             }
             let mut of_chunk =
-                OfChunk { options, scanned: &mut scanned, counted: 0, offset: chunk.offset, text: chunk.bytes };
+                OfChunk { options, scanned: &mut scanned, counts, counted: 0, offset: chunk.offset, text: chunk.bytes };
             options.query.prefilter.each_candidate(chunk.bytes, |at, line| {
                 if let Line::Event(event) = read_line_into(&mut strings.taken, line, Mode::Lenient, nesting) {
                     of_chunk.add(at, line, &event, strings);
@@ -118,6 +132,20 @@ impl Scanner {
     }
 }
 
+/// Gives the hits in a file the numbers of their lines.
+fn number(hits: &mut [Hit], source: &LineSource) -> Result<(), ReadError> {
+    let Some(last) = hits.last() else { return Ok(()) };
+    let (length, mut scratch) = (last.place.0 as usize, Vec::new());
+    let text = source.bytes_at(0, length, &mut scratch)?;
+    let (mut counted, mut line) = (0, 1);
+    for hit in hits {
+        let at = hit.place.0 as usize;
+        line += memchr_iter(b'\n', &text[counted..at]).count() as u64;
+        (counted, hit.line) = (at, line);
+    }
+    Ok(())
+}
+
 /// A file of which only the lines that can be read count.
 fn new_reader() -> LineReader {
     LineReader::default().skipping_long_lines()
@@ -129,6 +157,8 @@ struct OfChunk<'c> {
     scanned: &'c mut Scanned,
     text: &'c [u8],
     offset: u64,
+    /// Whether lines are counted.
+    counts: bool,
     /// The lines up to here are counted.
     counted: usize,
 }
@@ -147,8 +177,7 @@ impl OfChunk<'_> {
                 return;
             };
             let line_number = *number.get_or_insert_with(|| {
-                self.scanned.lines += memchr_iter(b'\n', &self.text[self.counted..at]).count() as u64;
-                self.counted = at;
+                self.count_to(at);
                 self.scanned.lines + 1
             });
             let offset = self.offset + at as u64;
@@ -172,10 +201,16 @@ impl OfChunk<'_> {
 
     /// Counts the lines that are not counted yet.
     fn count_lines(&mut self) {
-        let rest = &self.text[self.counted..];
-        let is_unterminated = rest.last().is_some_and(|last| *last != b'\n');
-        self.scanned.lines += memchr_iter(b'\n', rest).count() as u64 + u64::from(is_unterminated);
-        self.counted = self.text.len();
+        let is_unterminated = self.text.last().is_some_and(|last| *last != b'\n');
+        self.count_to(self.text.len());
+        self.scanned.lines += u64::from(is_unterminated);
+    }
+
+    fn count_to(&mut self, at: usize) {
+        if self.counts {
+            self.scanned.lines += memchr_iter(b'\n', &self.text[self.counted..at]).count() as u64;
+            self.counted = at;
+        }
     }
 }
 

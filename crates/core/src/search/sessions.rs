@@ -267,7 +267,7 @@ impl FileScanner {
 
     fn scan_whole(&mut self, file: usize, opened: Opened) -> Part {
         let Opened { source, size, is_archived, mut session_id, .. } = opened;
-        let mut scanned = self.scanner.scan(&source, 0..source.size());
+        let mut scanned = self.scanner.scan_small(&source);
         judge(&mut scanned, &source, &mut None, self.scanner.options().is_current);
         if !scanned.hits.is_empty() && session_id.is_none() {
             session_id = session(&mut self.scanner, &source).ok().flatten().map(|session| session.id);
