@@ -54,6 +54,7 @@ mod tests {
     use crate::disk::Links;
     use crate::disk::open::input_file;
     use std::fs;
+    use std::io::Seek as _;
 
     #[test]
     fn first_bytes_determine_the_kind_of_a_file() {
@@ -71,9 +72,9 @@ mod tests {
         ] {
             fs::write(&path, bytes).unwrap();
             let beginning = beginning_of(&path).unwrap();
-            let open = input_file::open(&path, Links::Followed).unwrap().0;
+            let mut open = input_file::open(&path, Links::Followed).unwrap().0;
             assert_eq!(beginning_of_file(&open).as_ref(), Some(&beginning));
-            assert_eq!(open.seek(SeekFrom::Current(0)).unwrap(), 0, "reads from where it was");
+            assert_eq!(open.stream_position().unwrap(), 0, "reads from where it was");
             assert_eq!((is_archive(&beginning), may_be_recording(&beginning)), (archive, recording), "{bytes:?}");
         }
         assert_eq!(beginning_of(root.path()), None);
