@@ -49,7 +49,7 @@ _SOURCES_SCHEMA = pa.schema(
 )
 
 #: The most recordings, and about the most bytes of them, that are committed together.
-_BATCH_FILES = 8192
+_BATCH_FILES = 2048
 _BATCH_BYTES = 128 << 20
 
 #: A writer keeps the rows of a row group in memory, for each partition.
