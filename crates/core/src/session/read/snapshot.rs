@@ -141,8 +141,8 @@ impl SnapshotFile {
         SnapshotFile { path: path_of(path), file: path.to_path_buf(), creates_directory: false }
     }
 
-    /// In a directory for snapshots of files from any directory. The name contains a hash of the absolute path of the file at `path`. An archive has
-    /// the snapshot of the session that it stands for: they have the same bytes, and whoever archives one does not know this directory. Returns an
+    /// In a directory for snapshots of files from any directory. The name contains a hash of the absolute path of the file at `path`. An archive shares
+    /// the snapshot of its session: both have the same content, so archiving, which does not know this directory, leaves the snapshot valid. Returns an
     /// error if the file's directory can't be found.
     pub fn within(directory: &Path, path: &Path) -> Result<Self, OsError> {
         let session = session_of(path);

@@ -49,6 +49,9 @@ pub enum ArchiveError {
     /// The name of the file is not that of a session.
     #[error("'{}' has not the name of a session: it ends neither in .jsonl nor in .jsonl.zst", .0.display())]
     NotASession(PathBuf),
+    /// The file has the name of an archive, and is none.
+    #[error("'{}' has the name of an archived session, but is no zstd file; remove it, or give it another name", .0.display())]
+    NotAnArchive(PathBuf),
     /// The session was written to in the meantime.
     #[error("'{}' was changed in the meantime", .0.display())]
     Changed(PathBuf),
@@ -89,6 +92,7 @@ impl ArchiveError {
     pub fn path(&self) -> Option<&Path> {
         match self {
             ArchiveError::NotASession(path)
+            | ArchiveError::NotAnArchive(path)
             | ArchiveError::Changed(path)
             | ArchiveError::Differs(path)
             | ArchiveError::Damaged { path, .. } => Some(path),
@@ -101,7 +105,7 @@ impl ArchiveError {
         match self {
             ArchiveError::System(error) => error.code,
             ArchiveError::Locked { .. } => "ESESSIONLOCKED",
-            ArchiveError::NotASession(_) => "NotASession",
+            ArchiveError::NotASession(_) | ArchiveError::NotAnArchive(_) => "NotASession",
             ArchiveError::Changed(_) => "Changed",
             ArchiveError::Damaged { .. } => "Damaged",
             ArchiveError::Differs(_) => "Differs",
@@ -266,8 +270,7 @@ fn open_content(path: &Path) -> Result<LineSource, ArchiveError> {
 fn archived(names: &Names) -> Result<Archived, ArchiveError> {
     let source = open_content(&names.archive)?;
     if source.archived_bytes().is_none() {
-        // Something else has the name of an archive.
-        return Err(ArchiveError::NotASession(names.archive.clone()));
+        return Err(ArchiveError::NotAnArchive(names.archive.clone()));
     }
     Ok(Archived { path: names.archive.clone(), bytes: source.size(), archived_bytes: source.archived_bytes() })
 }

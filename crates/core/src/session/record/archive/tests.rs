@@ -175,7 +175,9 @@ fn what_is_no_session_of_ones_own_is_refused() {
     assert_eq!(archive_it(&at("notes.txt")).unwrap_err().code(), "NotASession");
     // It has the name of an archive, and is none.
     std::fs::write(at("text.jsonl.zst"), "text").unwrap();
-    assert_eq!(archive_it(&at("text.jsonl.zst")).unwrap_err().code(), "NotASession");
+    let error = archive_it(&at("text.jsonl.zst")).unwrap_err();
+    assert_eq!(error.code(), "NotASession");
+    assert!(error.to_string().contains("is no zstd file"), "{error}");
     std::fs::remove_file(at("text.jsonl.zst")).unwrap();
     let error = archive_it(&at("none.jsonl")).unwrap_err();
     assert_eq!(error.code(), "ENOENT");
