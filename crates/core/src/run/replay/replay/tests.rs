@@ -7,7 +7,7 @@ use super::*;
 use crate::hash::{as_text, to_hex};
 use crate::run::format::{ErrorCode, Kind};
 use crate::run::graph::Scheduler;
-use crate::run::record::{Record, Recorded, lines};
+use crate::run::record::{Record, Recorded};
 use crate::run::sample::SampleOptions;
 use crate::run::state::{Content, Snapshot, state_hash};
 use crate::run::verify::Aspect;
@@ -391,30 +391,49 @@ proptest! {
         let end = (at + cut).min(log.len());
         let damaged = [&log[..at], &insert, &log[end..]].concat();
         prop_assume!(damaged != log);
-        fs::write(recorded.directory.log(), &damaged).unwrap();
-        let place = lines(&recorded.records).iter().scan(0, |sum, line| { *sum += line.len(); Some(*sum) })
-            .position(|end| at < end).unwrap() as u64;
-        let mut codes = Vec::new();
-        for verify in [Verify::Chain, Verify::Full] {
-            match run(&recorded, &with(verify)) {
-                // Only a head can reveal that lines, or the last newline, were cut from the end.
-                Ok(replayed) => {
-                    prop_assert!(damaged.len() == at || !damaged.ends_with(b"\n"));
-                    let last = replayed.state.logical_time().unwrap();
-                    assert_state(&recorded, &replayed.state, last);
-                }
-                Err(failed) => {
-                    codes.push((failed.error.code, failed.error.message.clone()));
-                    match (failed.state, place.checked_sub(1)) {
-                        (Some(state), Some(last)) => assert_state(&recorded, &state, last),
-                        (state, None) => prop_assert!(state.is_none()),
-                        (None, Some(_)) => prop_assert!(false, "no state before {place}: {}", failed.error),
-                    }
+        assert_damage_is_found(&recorded, &log, &damaged);
+    }
+}
+
+/// Asserts that replaying `damaged` ends at the first line that differs from those of `log`.
+fn assert_damage_is_found(recorded: &Recorded, log: &[u8], damaged: &[u8]) {
+    fs::write(recorded.directory.log(), damaged).unwrap();
+    // Bytes that were put in may be those that stood there: what counts is the first that differs.
+    let intact = log.iter().zip(damaged).take_while(|(a, b)| a == b).count();
+    let place = memchr::memchr_iter(b'\n', &log[..intact]).count() as u64;
+    let mut codes = Vec::new();
+    for verify in [Verify::Chain, Verify::Full] {
+        match run(recorded, &with(verify)) {
+            // Only a head can reveal that lines, or the last newline, were cut from the end.
+            Ok(replayed) => {
+                assert!(damaged.len() == intact || !damaged.ends_with(b"\n"), "line {place} of {damaged:?}");
+                let last = replayed.state.logical_time().unwrap();
+                assert_state(recorded, &replayed.state, last);
+            }
+            Err(failed) => {
+                codes.push((failed.error.code, failed.error.message.clone()));
+                match (failed.state, place.checked_sub(1)) {
+                    (Some(state), Some(last)) => assert_state(recorded, &state, last),
+                    (state, None) => assert!(state.is_none()),
+                    (None, Some(_)) => panic!("no state before {place}: {}", failed.error),
                 }
             }
         }
-        codes.dedup();
-        prop_assert!(codes.len() <= 1, "{codes:?}");
+    }
+    codes.dedup();
+    assert!(codes.len() <= 1, "{codes:?}");
+}
+
+#[test]
+fn any_byte_put_in_at_the_end_of_a_line_or_in_place_of_it_is_found() {
+    let recorded = sample(2, 12);
+    let log = recorded.log();
+    let ends: Vec<usize> = memchr::memchr_iter(b'\n', &log).collect();
+    for (end, byte) in ends.iter().flat_map(|end| (0..=u8::MAX).map(move |byte| (*end, byte))) {
+        assert_damage_is_found(&recorded, &log, &[&log[..end], &[byte], &log[end..]].concat());
+        if byte != b'\n' {
+            assert_damage_is_found(&recorded, &log, &[&log[..end], &[byte], &log[end + 1..]].concat());
+        }
     }
 }
 
