@@ -10,7 +10,7 @@ use super::batch_builder::{checkpoint_json, metadata_json, object_json, unknown_
 use super::job::{Closed, JobEnd, NativeJob, Progress, Sender, new_job};
 use super::json::{JsonText, number_json};
 use super::message_json::message_json;
-use super::replay::{fold_options, snapshots_of};
+use super::replay::{NativeReplayOptions, fold_options, snapshots_of};
 use session_tape_core::foreign::Foreign;
 use session_tape_core::session::{DescribeOptions, Described, Describing, Outcome, Replay, ReplayError};
 
@@ -44,7 +44,8 @@ pub fn describe_sessions(
 ) -> Result<NativeJob> {
     let (sender, job) = new_job(on_ready)?;
     sender.run_in_background(move |sender| {
-        let fold = fold_options(options.project_hash, None, true, Foreign::Refused);
+        let strict = NativeReplayOptions { project_hash: options.project_hash, strict: true, ..Default::default() };
+        let fold = fold_options(&strict, Foreign::Refused);
         let options = DescribeOptions { fold, snapshots: snapshots_of(options.snapshot, options.snapshot_dir) };
         let describing = Describing::new(paths.into_iter().map(PathBuf::from), options);
         DescribedBatches::new(sender, describing.total()).run(describing).unwrap_or_else(|Closed| JobEnd::closed())

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Function, Result, Utf16String};
+use napi::bindgen_prelude::{AsyncTask, Either, Function, Result, Utf16String};
 use napi_derive::napi;
 use parking_lot::Mutex;
 
@@ -13,6 +13,7 @@ use super::error_json::{CANT_BE_READ, refusal_message};
 use super::job::{JobEnd, NativeJob, Sender, new_job};
 use super::reading::open_bundle;
 use super::session_batches::{Items, SessionOptions, send_items, send_replay};
+use super::small_replay::SmallReplay;
 use super::tape::{Layout, Pause, Replay};
 use session_tape_core::bundle::{BundleKind, ImportError, is_opened_bundle};
 use session_tape_core::foreign::Foreign;
@@ -22,11 +23,14 @@ use session_tape_core::signature::TrustedKeys;
 
 /// The options of a replay.
 #[napi(object, object_to_js = false)]
+#[derive(Default)]
 pub struct NativeReplayOptions {
     pub project_hash: Option<Utf16String>,
     pub through_seq: Option<f64>,
     pub audit_trail: bool,
     pub progress: bool,
+    /// Whether it may have to be stopped.
+    pub stoppable: bool,
     /// Whether to use the session's snapshot, and to keep one.
     pub snapshot: bool,
     /// The directory for the snapshot, if it is not next to the file.
@@ -40,10 +44,26 @@ pub struct NativeReplayOptions {
     pub hashes: bool,
 }
 
-/// Replays the session in a file or a bundle, with all items of its history.
-#[napi(catch_unwind)]
+/// Replays the session in a file or a bundle, with all items of its history. Returns the job, or a promise of it if it may have ended by then: its
+/// only batch is there, and `on_ready` is not called.
+#[napi(catch_unwind, ts_return_type = "NativeJob | Promise<NativeJob>")]
 pub fn start_replay(
     bundles: &NativeBundles,
+    path: String,
+    options: NativeReplayOptions,
+    on_ready: Function<'_, (), ()>,
+) -> Result<Either<NativeJob, AsyncTask<SmallReplay>>> {
+    let bundles = bundles.shared();
+    // Only a job can be stopped, report progress or keep a snapshot.
+    if options.stoppable || options.progress || options.snapshot {
+        return replay_in_background(bundles, path, options, on_ready).map(Either::A);
+    }
+    SmallReplay::new(bundles, path, options, &on_ready).map(AsyncTask::new).map(Either::B)
+}
+
+/// Replays with all items of the history, in a job.
+pub fn replay_in_background(
+    bundles: Arc<Bundles>,
     path: String,
     options: NativeReplayOptions,
     on_ready: Function<'_, (), ()>,
@@ -61,7 +81,7 @@ pub fn open_replay(
 ) -> Result<NativeReplay> {
     let open = OpenReplay::default();
     let slot = open.clone();
-    let job = start(bundles, path, options, Items::OnDemand, on_ready, move |held| slot.lock().keep(held))?;
+    let job = start(bundles.shared(), path, options, Items::OnDemand, on_ready, move |held| slot.lock().keep(held))?;
     Ok(NativeReplay { open, job: Some(job) })
 }
 
@@ -124,7 +144,7 @@ impl NativeReplay {
 
 /// Starts a replay, which is passed to `keep` when it has finished.
 fn start(
-    bundles: &NativeBundles,
+    bundles: Arc<Bundles>,
     path: String,
     options: NativeReplayOptions,
     items: Items,
@@ -132,7 +152,6 @@ fn start(
     keep: impl FnOnce(Held) + Send + 'static,
 ) -> Result<NativeJob> {
     let (sender, job) = new_job(on_ready)?;
-    let bundles = bundles.shared();
     sender.run_in_background(move |sender| {
         let (file, unpacked) = match open_session(path, &bundles, sender) {
             Ok(opened) => opened,
@@ -140,11 +159,11 @@ fn start(
         };
         // A bundle contains only the files of its manifest, so it gets no snapshot.
         let snapshots = match unpacked {
-            None => snapshots_of(options.snapshot, options.snapshot_dir),
+            None => snapshots_of(options.snapshot, options.snapshot_dir.clone()),
             Some(_) => Snapshots::None,
         };
-        let foreign = foreign_of(options.foreign && unpacked.is_none(), options.conversation);
-        let fold = fold_options(options.project_hash, options.through_seq, options.strict, foreign);
+        let foreign = if unpacked.is_none() { foreign_of(&options) } else { Foreign::Refused };
+        let fold = fold_options(&options, foreign);
         let pause = (items == Items::All).then(Arc::<Pause>::default);
         let layout = || pause.clone().map(Layout::new);
         let replay = Replay::open_laid_out(file, fold, &snapshots, Threads::All, layout);
@@ -161,24 +180,19 @@ fn start(
 }
 
 /// The options of a replay's fold.
-pub fn fold_options(
-    project_hash: Option<Utf16String>,
-    through_seq: Option<f64>,
-    strict: bool,
-    foreign: Foreign,
-) -> FoldOptions {
+pub fn fold_options(options: &NativeReplayOptions, foreign: Foreign) -> FoldOptions {
     FoldOptions {
-        project_hash: project_hash.map(|hash| hash.to_vec()),
-        through_seq,
+        project_hash: options.project_hash.as_ref().map(|hash| hash.to_vec()),
+        through_seq: options.through_seq,
         checkpoint_id: None,
-        mode: if strict { Mode::Strict } else { Mode::Lenient },
+        mode: if options.strict { Mode::Strict } else { Mode::Lenient },
         foreign,
     }
 }
 
 /// Whether a file may be a foreign session, and which of its conversations is meant.
-pub fn foreign_of(is_accepted: bool, conversation: Option<String>) -> Foreign {
-    if is_accepted { Foreign::Read(conversation) } else { Foreign::Refused }
+pub fn foreign_of(options: &NativeReplayOptions) -> Foreign {
+    if options.foreign { Foreign::Read(options.conversation.clone()) } else { Foreign::Refused }
 }
 
 /// Whether snapshots are used, and where they are: next to the file unless a directory is given.

@@ -4,18 +4,19 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 
-use napi::bindgen_prelude::{AsyncTask, Result};
+use napi::bindgen_prelude::{Function, FunctionRef, Result};
 use napi::{Env, Task};
-use napi_derive::napi;
 
+use super::bundles::Bundles;
 use super::job::{Batch, JobEnd, NativeJob};
-use super::replay::{NativeReplayOptions, fold_options, foreign_of};
+use super::replay::{NativeReplayOptions, fold_options, foreign_of, replay_in_background};
 use super::session_batches::whole_replay;
 use super::tape::Replay;
 use session_tape_core::disk::{files, sniff};
 use session_tape_core::lines::{OpenedPath, Threads};
-use session_tape_core::session::{FoldOptions, Snapshots};
+use session_tape_core::session::Snapshots;
 
 /// Maximum size of a file in bytes. Replaying a larger one takes longer than a background job costs.
 const MOST_BYTES: u64 = 256 << 10;
@@ -23,52 +24,55 @@ const MOST_BYTES: u64 = 256 << 10;
 /// Number of bytes that suffice to detect the type of a file.
 const BEGINNING_BYTES: u64 = 64;
 
-/// Replays the session in a small file. Resolves to a job that has ended, or to null if there is no such file, or if it has to be replayed by
-/// [`start_replay`](super::replay::start_replay): if it is large, not a regular file, a bundle, or unreadable.
-#[napi(catch_unwind, ts_return_type = "Promise<NativeJob | null>")]
-pub fn replay_small(path: String, options: NativeReplayOptions) -> AsyncTask<SmallReplay> {
-    let foreign = foreign_of(options.foreign, options.conversation);
-    let fold = fold_options(options.project_hash, options.through_seq, options.strict, foreign);
-    AsyncTask::new(SmallReplay { path, fold, audit_trail: options.audit_trail, hashes: options.hashes })
-}
-
-/// The task.
+/// Replays the session in a small file. A background job replays what is large, not a regular file, a bundle, or unreadable.
 pub struct SmallReplay {
+    bundles: Arc<Bundles>,
     path: String,
-    fold: FoldOptions,
-    audit_trail: bool,
-    hashes: bool,
+    options: NativeReplayOptions,
+    on_ready: FunctionRef<(), ()>,
 }
 
 impl SmallReplay {
+    /// The task; `on_ready` is called by a background job only.
+    pub fn new(
+        bundles: Arc<Bundles>,
+        path: String,
+        options: NativeReplayOptions,
+        on_ready: &Function<'_, (), ()>,
+    ) -> Result<Self> {
+        Ok(SmallReplay { bundles, path, options, on_ready: on_ready.create_ref()? })
+    }
+
     fn replay(&self) -> Option<JobEnd> {
         let path = Path::new(&self.path);
         // A pipe must not even be opened: its writer would find a reader that disappears at once.
         files::metadata(path).ok().filter(|metadata| metadata.is_file() && metadata.size <= MOST_BYTES)?;
-        let threads = Threads::Own;
-        self.whole(
-            Replay::open_laid_out(OpenedPath::at(path), self.fold.clone(), &Snapshots::None, threads, || None).ok()?,
-        )
+        let fold = fold_options(&self.options, foreign_of(&self.options));
+        self.whole(Replay::open_laid_out(OpenedPath::at(path), fold, &Snapshots::None, Threads::Own, || None).ok()?)
     }
 
     /// Completes the replay, in one batch.
     fn whole(&self, replay: Replay) -> Option<JobEnd> {
         // The content of an archive may be much larger than its file.
         (replay.source().size() <= MOST_BYTES && is_recording(&replay)).then_some(())?;
-        whole_replay(&replay.complete().ok()?, self.audit_trail, self.hashes)
+        whole_replay(&replay.complete().ok()?, self.options.audit_trail, self.options.hashes)
     }
 }
 
 impl Task for SmallReplay {
     type Output = Option<Batch>;
-    type JsValue = Option<NativeJob>;
+    type JsValue = NativeJob;
 
     fn compute(&mut self) -> Result<Option<Batch>> {
         Ok(caught(|| self.replay()).map(JobEnd::into_batch))
     }
 
-    fn resolve(&mut self, _: Env, batch: Option<Batch>) -> Result<Option<NativeJob>> {
-        Ok(batch.map(NativeJob::ended))
+    fn resolve(&mut self, env: Env, batch: Option<Batch>) -> Result<NativeJob> {
+        if let Some(batch) = batch {
+            return Ok(NativeJob::ended(batch));
+        }
+        let (path, options) = (std::mem::take(&mut self.path), std::mem::take(&mut self.options));
+        replay_in_background(self.bundles.clone(), path, options, self.on_ready.borrow_back(&env)?)
     }
 }
 

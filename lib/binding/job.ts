@@ -36,7 +36,7 @@ export interface JobOptions {
 
 /**
  * Runs a job to its end. `start` returns the addon's job; its argument is the callback for available batches. One batch is taken in
- * each turn of the event loop, so that the job does not block other work.
+ * each turn of the event loop, so that the job does not block other work. A promised job may have ended, and calls nothing then.
  *
  * Resolves to the result. Rejects with the job's error, the reason of an aborted `signal`, an exception of `onProgress` or `takeBatch`,
  * or the error of a panic.
@@ -45,7 +45,7 @@ export interface JobOptions {
  */
 export function runJob<T>(
   kind: JobKind,
-  start: (onReady: () => void) => NativeJob,
+  start: (onReady: () => void) => NativeJob | Promise<NativeJob>,
   { signal, onProgress, takeBatch }: JobOptions = NO_OPTIONS,
 ): Promise<T> {
   if (signal?.aborted) return Promise.reject(signal.reason)
@@ -110,7 +110,14 @@ export function runJob<T>(
       }
     }
     try {
-      job = start(onReady)
+      const started = start(onReady)
+      if ('then' in started) {
+        return void started.then((promised) => {
+          job = promised
+          onReady()
+        }, reject)
+      }
+      job = started
       removeAbortListener = onAbort(signal, abort)
     } catch (error) {
       settleEarly(reject, error)

@@ -337,6 +337,8 @@ export interface NativeReplayOptions {
   throughSeq?: number | undefined
   auditTrail: boolean
   progress: boolean
+  /** Whether it may have to be stopped. */
+  stoppable: boolean
   /** Whether to use the session's snapshot, and to keep one. */
   snapshot: boolean
   /** The directory for the snapshot, if it is not next to the file. */
@@ -534,11 +536,6 @@ export interface Binding {
   readSummaries(paths: string): Promise<string>
   /** Removes a session, its archive and its snapshots. The result is `null`. */
   removeSession(path: string, owner: string): Promise<string>
-  /**
-   * Replays the session in a small file. Resolves to a job that has ended, or to null if there is no such file, or if it has to be replayed by
-   * `startReplay`: if it is large, not a regular file, a bundle, or unreadable.
-   */
-  replaySmall(path: string, options: NativeReplayOptions): Promise<NativeJob | null>
   /** The kinds of events. Their indices are the numbers that `append` takes. */
   runEventKinds(): string[]
   /** The fault of a query. Returns null if it is valid. */
@@ -564,8 +561,11 @@ export interface Binding {
   startImport(bundles: NativeBundles, path: string, directory: string, isToStay: boolean, options: NativeVerifyOptions, onReady: () => void): NativeJob
   /** Repairs the session at `source`. The result is a receipt. */
   startRepair(bundles: NativeBundles, source: string, destination: string, options: NativeRepairOptions, onReady: () => void): NativeJob
-  /** Replays the session in a file or a bundle, with all items of its history. */
-  startReplay(bundles: NativeBundles, path: string, options: NativeReplayOptions, onReady: () => void): NativeJob
+  /**
+   * Replays the session in a file or a bundle, with all items of its history. Returns the job, or a promise of it if it may have ended by then: its
+   * only batch is there, and `onReady` is not called.
+   */
+  startReplay(bundles: NativeBundles, path: string, options: NativeReplayOptions, onReady: () => void): NativeJob | Promise<NativeJob>
   /** Replays the run at `path`. If `isVerified`, it is in the directory of a bundle that has already been verified. */
   startRunReplay(bundles: NativeBundles, path: string, isVerified: boolean, options: NativeRunReplayOptions, onReady: () => void): NativeJob
   /** Verifies the run at `path`. If `isVerified`, it is in the directory of a bundle that has already been verified. */

@@ -1,11 +1,9 @@
 import fs = require('node:fs')
 import { native } from '../addon.js'
 import { NO_OPTIONS, check, checkScanOptions, expect } from '../arguments.js'
-import type { Batch } from '../binding/batch.js'
 import { bundles } from '../binding/bundles.js'
-import { SESSION, resultOf, runJob } from '../binding/job.js'
+import { SESSION, runJob } from '../binding/job.js'
 import type { NativeBundles, NativeJob, NativeReplayOptions } from '../binding/native.js'
-import { parse } from '../builtins.js'
 import type { Progress } from '../progress.js'
 import { Assembly, type ReplayDone } from './assembly.js'
 import { mapItems } from './item-map.js'
@@ -67,7 +65,7 @@ export interface ReplayOptions {
 }
 
 /** Starts a job of the addon that replays. */
-type Start = (bundles: NativeBundles, path: string, options: NativeReplayOptions, onReady: () => void) => NativeJob
+type Start = (bundles: NativeBundles, path: string, options: NativeReplayOptions, onReady: () => void) => NativeJob | Promise<NativeJob>
 
 /**
  * Replays a session file.
@@ -149,26 +147,9 @@ async function replayWhole<C>(
   options: ReplayOptions,
   foreign: boolean,
 ): Promise<NativeReplayed<C>> {
-  const { snapshot, signal, onProgress, map } = options
-  // Only a job can be stopped, report progress or keep a snapshot.
-  const needsJob = snapshot === true || signal !== undefined || onProgress !== undefined || filePath.includes('\0')
-  const small = needsJob ? null : await native.replaySmall(filePath, wantedOf(expectedProjectHash, options, foreign))
-  if (small !== null) return resultOfSmall<C>(small, map)
   const { result, invalidated, hashes } = await replay<C>(native.startReplay, filePath, expectedProjectHash, options, foreign)
-  return { result: mapped(result, map, invalidated), hashes }
-}
-
-function mapped<C>(result: ReplayResult<C>, map: ItemMap<C> | undefined, invalidated: number[]): ReplayResult<C> {
-  if (map !== undefined && result.ok) mapItems(result.history, map, invalidated)
-  return result
-}
-
-/** The result in the only batch of a job that has ended. */
-function resultOfSmall<C>(job: NativeJob, map: ItemMap<C> | undefined): NativeReplayed<C> {
-  const assembly = new Assembly<C>()
-  const batch = parse<Batch>(job.take()!)
-  const result = assembly.result(assembly.add(batch, job) ?? resultOf<ReplayDone>(SESSION, batch))
-  return { result: mapped(result, map, assembly.invalidated), hashes: assembly.hashes }
+  if (options.map !== undefined && result.ok) mapItems(result.history, options.map, invalidated)
+  return { result, hashes }
 }
 
 /** @internal */
@@ -219,7 +200,7 @@ export async function replay<C>(
 /** The options for the addon. */
 function wantedOf(
   projectHash: string | undefined,
-  { throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, onProgress, map }: ReplayOptions,
+  { throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, signal, onProgress, map }: ReplayOptions,
   foreign: boolean,
 ): NativeReplayOptions {
   return {
@@ -227,6 +208,7 @@ function wantedOf(
     throughSeq,
     auditTrail: auditTrail === true,
     progress: onProgress !== undefined,
+    stoppable: signal !== undefined,
     snapshot: snapshot === true,
     snapshotDir,
     strict: strict === true,
