@@ -477,10 +477,10 @@ describe('a failure', () => {
 
   test('to replay with a rejection has its message, too', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1'), 'session-2.jsonl': sessionWith('s-2') });
-    const replay = binding['replaySmall']!;
-    watched('replaySmall').mockImplementation((path, ...rest) => {
+    const replay = binding['startReplay']!;
+    watched('startReplay').mockImplementation((bundles, path, ...rest) => {
       if (String(path).endsWith('session-1.jsonl')) throw new Error('das Addon kann nicht mehr');
-      return replay(path, ...rest);
+      return replay(bundles, path, ...rest);
     });
     await expectFailure(directory, 's-1', fails('Failed to replay session: das Addon kann nicht mehr', 'ReplayFailed'), 's-1');
     expect((await resumedAndEnded(directory, CONTINUE_LATEST)).warnings).toStrictEqual(['Session s-1 passed over: Failed to replay session: das Addon kann nicht mehr']);
