@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use napi::bindgen_prelude::{Function, Result};
+use napi_derive::napi;
 use parking_lot::Mutex;
 
 use super::bundles::Unpacked;
@@ -37,11 +38,22 @@ pub trait Paged: Sized + Send + 'static {
     fn end(self) {}
 }
 
-/// The reading of a recording.
-pub struct Pages<R: Paged> {
-    reading: Arc<Mutex<Reading<R>>>,
+/// A recording that is read page by page.
+#[napi]
+pub struct NativePages {
+    reading: Arc<Mutex<dyn Readable>>,
     /// Of all pages: the files stay open from one to the next.
     cancellation: Cancellation,
+}
+
+/// A reading of any recording.
+trait Readable: Send {
+    fn next_page(&mut self, cancellation: &Cancellation) -> JobEnd;
+
+    /// Closes it unless that removes anything or waits for other threads. Returns whether it is closed.
+    fn close_at_once(&mut self) -> bool;
+
+    fn close(&mut self);
 }
 
 enum Reading<R: Paged> {
@@ -55,35 +67,38 @@ enum Reading<R: Paged> {
     Closed,
 }
 
-impl<R: Paged> Pages<R> {
+impl NativePages {
     /// Nothing is opened before the first page is requested.
-    pub fn new(request: R::Request) -> Self {
-        Pages { reading: Arc::new(Mutex::new(Reading::Asked(request))), cancellation: Cancellation::default() }
+    pub fn new<R: Paged>(request: R::Request) -> Self {
+        let reading = Arc::new(Mutex::new(Reading::<R>::Asked(request)));
+        NativePages { reading, cancellation: Cancellation::default() }
     }
+}
 
-    /// Starts a job that reads the next page.
+#[napi]
+impl NativePages {
+    /// Starts a job that reads the next page. Its only batch is its end.
+    #[napi(catch_unwind)]
     pub fn next(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
         let (reading, cancellation) = (self.reading.clone(), self.cancellation.clone());
         start(on_ready, move || cancellation.during(|| reading.lock().next_page(&cancellation)))
     }
 
-    /// Ends a read in progress.
-    pub fn cancel(&self) {
+    /// Ends a read in progress: the next page is the last one.
+    #[napi(catch_unwind)]
+    pub fn stop(&self) {
         self.cancellation.cancel();
     }
 
     /// Closes the recording at once, if nothing is reading it and there is nothing to remove. Returns whether it is closed.
+    #[napi(catch_unwind)]
     pub fn close_at_once(&self) -> bool {
-        let Some(mut reading) = self.reading.try_lock() else { return false };
-        if !reading.is_closed_at_once() {
-            return false;
-        }
-        *reading = Reading::Closed;
-        true
+        self.reading.try_lock().is_some_and(|mut reading| reading.close_at_once())
     }
 
     /// Closes the recording, after ending a read in progress, without telling when. What was unpacked is removed elsewhere: this may be the
     /// JavaScript thread.
+    #[napi(catch_unwind)]
     pub fn abandon(&self) {
         if !self.close_at_once() {
             self.cancellation.cancel();
@@ -93,6 +108,7 @@ impl<R: Paged> Pages<R> {
     }
 
     /// Ends a read in progress, and starts a job that closes the recording and removes what was unpacked.
+    #[napi(catch_unwind)]
     pub fn close(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
         self.cancellation.cancel();
         let reading = self.reading.clone();
@@ -103,7 +119,7 @@ impl<R: Paged> Pages<R> {
     }
 }
 
-impl<R: Paged> Drop for Pages<R> {
+impl Drop for NativePages {
     /// An iteration was left without an end, or its environment ends.
     fn drop(&mut self) {
         self.abandon();
@@ -116,23 +132,7 @@ fn start(on_ready: Function<'_, (), ()>, work: impl FnOnce() -> JobEnd + Send + 
     Ok(job)
 }
 
-impl<R: Paged> Reading<R> {
-    /// Whether closing it neither removes anything nor waits for other threads.
-    fn is_closed_at_once(&self) -> bool {
-        let Reading::Open { reader, unpacked } = self else { return true };
-        reader.is_at_rest() && !unpacked.as_ref().is_some_and(|unpacked| unpacked.has_files())
-    }
-
-    fn close(&mut self) {
-        if let Reading::Open { reader, unpacked } = std::mem::replace(self, Reading::Closed) {
-            // Some systems do not remove an open file.
-            reader.end();
-            if let Some(unpacked) = unpacked {
-                unpacked.remove();
-            }
-        }
-    }
-
+impl<R: Paged> Readable for Reading<R> {
     fn next_page(&mut self, cancellation: &Cancellation) -> JobEnd {
         if matches!(self, Reading::Asked(_))
             && let Reading::Asked(request) = std::mem::replace(self, Reading::Closed)
@@ -145,6 +145,26 @@ impl<R: Paged> Reading<R> {
         match self {
             Reading::Open { reader, .. } => reader.next_page(),
             Reading::Asked(_) | Reading::Closed => R::no_page(),
+        }
+    }
+
+    fn close_at_once(&mut self) -> bool {
+        if let Reading::Open { reader, unpacked } = self
+            && (!reader.is_at_rest() || unpacked.as_ref().is_some_and(|unpacked| unpacked.has_files()))
+        {
+            return false;
+        }
+        *self = Reading::Closed;
+        true
+    }
+
+    fn close(&mut self) {
+        if let Reading::Open { reader, unpacked } = std::mem::replace(self, Reading::Closed) {
+            // Some systems do not remove an open file.
+            reader.end();
+            if let Some(unpacked) = unpacked {
+                unpacked.remove();
+            }
         }
     }
 }

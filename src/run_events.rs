@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Function, Result};
 use napi_derive::napi;
 
 use super::bundles::{Bundles, NativeBundles, Unpacked};
 use super::error_json::{CANT_BE_READ, ErrorJson};
-use super::job::{JobEnd, NativeJob};
+use super::job::JobEnd;
 use super::json::JsonText;
 use super::opened_run::OpenedRun;
-use super::pages::{Paged, Pages};
+use super::pages::{NativePages, Paged};
 use session_tape_core::bundle::ImportError;
 use session_tape_core::run::{EventLine, Kind, Range, RunError, Trace, event_id, explain_not_a_run};
 use session_tape_core::signature::TrustedKeys;
@@ -18,12 +17,6 @@ use session_tape_core::task::Cancellation;
 
 /// Approximate size, in bytes, of the text that V8 parses in one turn of the event loop.
 const PAGE_BYTES: usize = 256 << 10;
-
-/// A log that is being read.
-#[napi]
-pub struct NativeRunTrace {
-    pages: Pages<Trace>,
-}
 
 /// What is to be read.
 pub struct Request {
@@ -40,48 +33,21 @@ enum Failure {
     Bundle(ImportError),
 }
 
-#[napi]
-impl NativeRunTrace {
-    /// The events of the run at `path` from the logical time `from` up to and including `to`. Nothing is opened before the first page is
-    /// requested. `is_verified` says that `path` is the directory of a bundle that has already been verified.
-    #[napi(constructor, catch_unwind)]
-    pub fn new(
-        bundles: &NativeBundles,
-        path: String,
-        is_verified: bool,
-        from: f64,
-        to: f64,
-        kinds: Option<Vec<String>>,
-    ) -> Self {
-        let kinds = kinds.map(|kinds| kinds.iter().filter_map(|kind| Kind::parse(kind)).collect());
-        let range = Range { from: from as u64, to: to as u64, kinds, ..Range::default() };
-        NativeRunTrace { pages: Pages::new(Request { path, range, bundles: bundles.shared(), is_verified }) }
-    }
-
-    /// Starts a job that reads the next events. The result is an object with `events`, and with `last` or `error` if there are no more.
-    #[napi(catch_unwind)]
-    pub fn next(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
-        self.pages.next(on_ready)
-    }
-
-    /// Closes the log at once, if nothing is reading it and there is nothing to remove. Returns whether it is closed.
-    #[napi(catch_unwind)]
-    pub fn close_at_once(&self) -> bool {
-        self.pages.close_at_once()
-    }
-
-    /// Closes the log, after ending a read in progress, without telling when. What was unpacked is removed elsewhere: this may be the JavaScript
-    /// thread.
-    #[napi(catch_unwind)]
-    pub fn abandon(&self) {
-        self.pages.abandon();
-    }
-
-    /// Ends a read in progress, and starts a job that closes the log and removes what was unpacked.
-    #[napi(catch_unwind)]
-    pub fn close(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
-        self.pages.close(on_ready)
-    }
+/// The events of the run at `path` from the logical time `from` up to and including `to`. Nothing is opened before the first page is requested.
+/// `is_verified` says that `path` is the directory of a bundle that has already been verified. A page is an object with `events`, and with `last` or
+/// `error` if there are no more.
+#[napi(catch_unwind)]
+pub fn read_run_events(
+    bundles: &NativeBundles,
+    path: String,
+    is_verified: bool,
+    from: f64,
+    to: f64,
+    kinds: Option<Vec<String>>,
+) -> NativePages {
+    let kinds = kinds.map(|kinds| kinds.iter().filter_map(|kind| Kind::parse(kind)).collect());
+    let range = Range { from: from as u64, to: to as u64, kinds, ..Range::default() };
+    NativePages::new::<Trace>(Request { path, range, bundles: bundles.shared(), is_verified })
 }
 
 impl Paged for Trace {

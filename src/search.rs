@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::vec::IntoIter;
 
-use napi::bindgen_prelude::{AsyncTask, Float64ArraySlice, Function, Result, Utf16String};
+use napi::bindgen_prelude::{AsyncTask, Float64ArraySlice, Utf16String};
 use napi_derive::napi;
 
 use super::bundles::Unpacked;
 use super::error_json::ErrorJson;
-use super::job::{JobEnd, NativeJob, PoolJob};
+use super::job::{JobEnd, PoolJob};
 use super::json::JsonText;
-use super::pages::{Paged, Pages};
+use super::pages::{NativePages, Paged};
 use session_tape_core::json::Text;
 use session_tape_core::search::{
     Bound, Case, Fate, Field, Found, Hit, ListedFile, Part, Query, QueryOptions, ScanOptions, Search, SearchFile,
@@ -84,54 +84,15 @@ pub fn find_session_files(paths: String) -> AsyncTask<PoolJob> {
     })
 }
 
-/// A search in sessions.
-#[napi]
-pub struct NativeSearch {
-    pages: Pages<Searching>,
-}
-
-#[napi]
-impl NativeSearch {
-    /// A search in these files, in this order. The paths are separated by NULs; the sizes need not be exact. Nothing is opened before the first page is
-    /// requested.
-    #[napi(constructor, catch_unwind)]
-    pub fn new(paths: String, sizes: Float64ArraySlice<'_>, options: NativeSearchOptions) -> Self {
-        let sizes = sizes.iter().map(|size| *size as u64);
-        let files = paths.split('\0').zip(sizes).map(|(path, size)| SearchFile { path: PathBuf::from(path), size });
-        NativeSearch { pages: Pages::new(Request { files: files.collect(), options: Box::new(options) }) }
-    }
-
-    /// Starts a job that finds the next hits. Its only batch is its end. `parts` are the files that they are in, each an array: its index, the session's
-    /// id or null, the number of its hits among `hits`, what became of it: null if there are more hits, its size in bytes if it was searched, a reason
-    /// why it could not be read, or false if it was left out; and whether it is archived. A hit is an array of the members of a `SessionHit` from `line` on.
-    #[napi(catch_unwind)]
-    pub fn next(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
-        self.pages.next(on_ready)
-    }
-
-    /// Stops the search: the next page is the last one.
-    #[napi(catch_unwind)]
-    pub fn stop(&self) {
-        self.pages.cancel();
-    }
-
-    /// Closes all files at once, if nothing is reading. Returns whether they are closed.
-    #[napi(catch_unwind)]
-    pub fn close_at_once(&self) -> bool {
-        self.pages.close_at_once()
-    }
-
-    /// Ends the search, without telling when.
-    #[napi(catch_unwind)]
-    pub fn abandon(&self) {
-        self.pages.abandon();
-    }
-
-    /// Ends the search, and starts a job that waits for its threads and closes its files.
-    #[napi(catch_unwind)]
-    pub fn close(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
-        self.pages.close(on_ready)
-    }
+/// A search in these files, in this order. The paths are separated by NULs; the sizes need not be exact. Nothing is opened before the first page is
+/// requested. A page has hits. Its `parts` are the files that they are in, each an array: its index, the session's id or null, the number of its hits
+/// among `hits`, what became of it: null if there are more hits, its size in bytes if it was searched, a reason why it could not be read, or false if it
+/// was left out; and whether it is archived. A hit is an array of the members of a `SessionHit` from `line` on.
+#[napi(catch_unwind)]
+pub fn search_sessions(paths: String, sizes: Float64ArraySlice<'_>, options: NativeSearchOptions) -> NativePages {
+    let sizes = sizes.iter().map(|size| *size as u64);
+    let files = paths.split('\0').zip(sizes).map(|(path, size)| SearchFile { path: PathBuf::from(path), size });
+    NativePages::new::<Searching>(Request { files: files.collect(), options: Box::new(options) })
 }
 
 /// What is to be searched.

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Function, Result, Utf16String};
+use napi::bindgen_prelude::Utf16String;
 use napi_derive::napi;
 
 use super::batch_builder::{describe, output_of};
 use super::bundles::{Bundles, NativeBundles, Unpacked};
 use super::error_json::{CANT_BE_READ, ErrorJson};
-use super::job::{JobEnd, NativeJob};
+use super::job::JobEnd;
 use super::json::JsonText;
-use super::pages::{Paged, Pages};
+use super::pages::{NativePages, Paged};
 use super::reading::open_bundle;
 use super::tape::{TAPE_BYTES, TapeBuilder};
 use session_tape_core::bundle::is_bundle;
@@ -38,51 +38,18 @@ pub struct NativeRecordOptions {
     pub offset: f64,
 }
 
-/// A session whose lines are being read.
-#[napi]
-pub struct NativeSessionRecords {
-    pages: Pages<Records>,
-}
-
-#[napi]
-impl NativeSessionRecords {
-    /// The lines of the session at `path`. Nothing is opened before the first page is requested.
-    #[napi(constructor, catch_unwind)]
-    pub fn new(bundles: &NativeBundles, path: String, options: NativeRecordOptions) -> Self {
-        let NativeRecordOptions { strict, history, types, line, offset } = options;
-        let options = RecordOptions {
-            mode: if strict { Mode::Strict } else { Mode::Lenient },
-            from: Some((line as u64, offset as u64)),
-            types: types.map(|types| types.iter().map(|name| name.to_vec()).collect()),
-            history,
-        };
-        NativeSessionRecords { pages: Pages::new(Request { path, options, bundles: bundles.shared() }) }
-    }
-
-    /// Starts a job that reads the next lines. Its only batch is its end, with the lines as columns: the first `line`, or `lines` if they do not
-    /// follow one another; `offsets`, `lengths`, `statuses`, `histories`. The records are on its tape.
-    #[napi(catch_unwind)]
-    pub fn next(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
-        self.pages.next(on_ready)
-    }
-
-    /// Closes the file at once, if nothing is reading it and there is nothing to remove. Returns whether it is closed.
-    #[napi(catch_unwind)]
-    pub fn close_at_once(&self) -> bool {
-        self.pages.close_at_once()
-    }
-
-    /// Closes the file, after ending a read in progress, without telling when.
-    #[napi(catch_unwind)]
-    pub fn abandon(&self) {
-        self.pages.abandon();
-    }
-
-    /// Ends a read in progress, and starts a job that closes the file and removes what was unpacked.
-    #[napi(catch_unwind)]
-    pub fn close(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
-        self.pages.close(on_ready)
-    }
+/// The lines of the session at `path`. Nothing is opened before the first page is requested. A page has its lines as columns: the first `line`, or
+/// `lines` if they do not follow one another; `offsets`, `lengths`, `statuses`, `histories`. The records are on the tape of its job.
+#[napi(catch_unwind)]
+pub fn read_session_records(bundles: &NativeBundles, path: String, options: NativeRecordOptions) -> NativePages {
+    let NativeRecordOptions { strict, history, types, line, offset } = options;
+    let options = RecordOptions {
+        mode: if strict { Mode::Strict } else { Mode::Lenient },
+        from: Some((line as u64, offset as u64)),
+        types: types.map(|types| types.iter().map(|name| name.to_vec()).collect()),
+        history,
+    };
+    NativePages::new::<Records>(Request { path, options, bundles: bundles.shared() })
 }
 
 /// What is to be read.

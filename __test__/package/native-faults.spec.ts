@@ -121,7 +121,7 @@ describe('readSessionRecords', () => {
   };
 
   test('rejects if a batch cannot be requested', async () => {
-    replace('NativeSessionRecords', 'next', fault);
+    replace('NativePages', 'next', fault);
     expect(await rejection(read())).toBe(FAULT);
   });
 
@@ -142,7 +142,7 @@ describe('readRunEvents', () => {
   };
 
   test('rejects if a batch cannot be requested', async () => {
-    replace('NativeRunTrace', 'next', fault);
+    replace('NativePages', 'next', fault);
     expect(await rejection(read())).toBe(FAULT);
   });
 

@@ -160,51 +160,20 @@ export interface NativeRunRecorder {
   tornBytes(): number
 }
 
-/** A log that is being read. */
-export interface NativeRunTrace {
-  /** Starts a job that reads the next events. The result is an object with `events`, and with `last` or `error` if there are no more. */
+/** A recording that is read page by page. */
+export interface NativePages {
+  /** Starts a job that reads the next page. Its only batch is its end. */
   next(onReady: () => void): NativeJob
-  /** Closes the log at once, if nothing is reading it and there is nothing to remove. Returns whether it is closed. */
+  /** Ends a read in progress: the next page is the last one. */
+  stop(): void
+  /** Closes the recording at once, if nothing is reading it and there is nothing to remove. Returns whether it is closed. */
   closeAtOnce(): boolean
   /**
-   * Closes the log, after ending a read in progress, without telling when. What was unpacked is removed elsewhere: this may be the JavaScript
+   * Closes the recording, after ending a read in progress, without telling when. What was unpacked is removed elsewhere: this may be the JavaScript
    * thread.
    */
   abandon(): void
-  /** Ends a read in progress, and starts a job that closes the log and removes what was unpacked. */
-  close(onReady: () => void): NativeJob
-}
-
-/** A search in sessions. */
-export interface NativeSearch {
-  /**
-   * Starts a job that finds the next hits. Its only batch is its end. `parts` are the files that they are in, each an array: its index, the session's
-   * id or null, the number of its hits among `hits`, and what became of it: null if there are more hits, its size in bytes if it was searched, a
-   * reason why it could not be read, or false if it was left out. A hit is an array of the members of a `SessionHit` from `line` on.
-   */
-  next(onReady: () => void): NativeJob
-  /** Stops the search: the next page is the last one. */
-  stop(): void
-  /** Closes all files at once, if nothing is reading. Returns whether they are closed. */
-  closeAtOnce(): boolean
-  /** Ends the search, without telling when. */
-  abandon(): void
-  /** Ends the search, and starts a job that waits for its threads and closes its files. */
-  close(onReady: () => void): NativeJob
-}
-
-/** A session whose lines are being read. */
-export interface NativeSessionRecords {
-  /**
-   * Starts a job that reads the next lines. Its only batch is its end, with the lines as columns: the first `line`, or `lines` if they do not
-   * follow one another; `offsets`, `lengths`, `statuses`, `histories`. The records are on its tape.
-   */
-  next(onReady: () => void): NativeJob
-  /** Closes the file at once, if nothing is reading it and there is nothing to remove. Returns whether it is closed. */
-  closeAtOnce(): boolean
-  /** Closes the file, after ending a read in progress, without telling when. */
-  abandon(): void
-  /** Ends a read in progress, and starts a job that closes the file and removes what was unpacked. */
+  /** Ends a read in progress, and starts a job that closes the recording and removes what was unpacked. */
   close(onReady: () => void): NativeJob
 }
 
@@ -458,16 +427,13 @@ export interface Binding {
    * The events of the run at `path` from the logical time `from` up to and including `to`. Nothing is opened before the first page is
    * requested. `isVerified` says that `path` is the directory of a bundle that has already been verified.
    */
-  NativeRunTrace: new (bundles: NativeBundles, path: string, isVerified: boolean, from: number, to: number, kinds?: string[] | undefined | null) => NativeRunTrace
   /** The conversion of a conversation of the foreign session at `path`. Nothing is read before the first page is requested. */
   NativeConversion: new (path: string, conversation?: string | undefined | null) => NativeConversion
   /**
    * A search in these files, in this order. The paths are separated by NULs; the sizes need not be exact. Nothing is opened before the first page is
    * requested.
    */
-  NativeSearch: new (paths: string, sizes: Float64Array, options: NativeSearchOptions) => NativeSearch
   /** The lines of the session at `path`. Nothing is opened before the first page is requested. */
-  NativeSessionRecords: new (bundles: NativeBundles, path: string, options: NativeRecordOptions) => NativeSessionRecords
   /** `onFailure` is called with the id of a recorder that failed, `onAcknowledged` with that of one whose acknowledgement was asked for. */
   RecorderGroup: new (onFailure: (id: number) => void, onAcknowledged: (id: number) => void) => RecorderGroup
   /** The hash of an item that is given as JSON text: 24 characters up to U+00FF. */
@@ -534,12 +500,30 @@ export interface Binding {
    * ones.
    */
   readSummaries(paths: string): Promise<string>
+  /**
+   * The events of the run at `path` from the logical time `from` up to and including `to`. Nothing is opened before the first page is requested.
+   * `isVerified` says that `path` is the directory of a bundle that has already been verified. A page is an object with `events`, and with `last` or
+   * `error` if there are no more.
+   */
+  readRunEvents(bundles: NativeBundles, path: string, isVerified: boolean, from: number, to: number, kinds?: string[] | undefined | null): NativePages
+  /**
+   * The lines of the session at `path`. Nothing is opened before the first page is requested. A page has its lines as columns: the first `line`, or
+   * `lines` if they do not follow one another; `offsets`, `lengths`, `statuses`, `histories`. The records are on the tape of its job.
+   */
+  readSessionRecords(bundles: NativeBundles, path: string, options: NativeRecordOptions): NativePages
   /** Removes a session, its archive and its snapshots. The result is `null`. */
   removeSession(path: string, owner: string): Promise<string>
   /** The kinds of events. Their indices are the numbers that `append` takes. */
   runEventKinds(): string[]
   /** The fault of a query. Returns null if it is valid. */
   searchQueryFault(query: string, regex: boolean, letters: string): string | null
+  /**
+   * A search in these files, in this order. The paths are separated by NULs; the sizes need not be exact. Nothing is opened before the first page is
+   * requested. A page has hits. Its `parts` are the files that they are in, each an array: its index, the session's id or null, the number of its hits
+   * among `hits`, what became of it: null if there are more hits, its size in bytes if it was searched, a reason why it could not be read, or false if it
+   * was left out; and whether it is archived. A hit is an array of the members of a `SessionHit` from `line` on.
+   */
+  searchSessions(paths: string, sizes: Float64Array, options: NativeSearchOptions): NativePages
   /**
    * Archives the session at `path`, or restores it. `owner` describes this process in the file's lock. The result has `filePath`, `bytes` and
    * `archivedBytes`, which is `null` if there was no archive. The end of the environment waits until the work has cleaned up.

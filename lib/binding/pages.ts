@@ -2,15 +2,7 @@
 
 import { onAbort } from './abort.js'
 import { type JobKind, type JobOptions, runJob } from './job.js'
-import type { NativeJob } from './native.js'
-
-/** The addon's reader of a recording. */
-interface Reader {
-  next(onReady: () => void): NativeJob
-  closeAtOnce(): boolean
-  abandon(): void
-  close(onReady: () => void): NativeJob
-}
+import type { NativeJob, NativePages } from './native.js'
 
 export interface Page<T> {
   length: number
@@ -29,7 +21,7 @@ type ReadPage<T> = (start: (onReady: () => void) => NativeJob, options: JobOptio
  */
 export async function* elementsOfPages<T>(
   kind: JobKind,
-  open: () => Reader,
+  open: () => NativePages,
   readPage: ReadPage<T>,
   signal: AbortSignal | undefined,
   readsAhead = true,
@@ -70,6 +62,6 @@ export async function* elementsOfPages<T>(
 }
 
 /** Closes the recording after a read in progress. Resolves when what was unpacked is removed, which takes a while for a large bundle. */
-async function close(kind: JobKind, reader: Reader): Promise<void> {
+async function close(kind: JobKind, reader: NativePages): Promise<void> {
   if (!reader.closeAtOnce()) await runJob(kind, (onReady) => reader.close(onReady)).catch(() => {})
 }

@@ -106,7 +106,7 @@ export function readRunEvents(path: string, options?: RunEventsOptions): AsyncGe
   if (options !== undefined) checkOptions(options)
   const { from = 0, to = Infinity, kinds, verifiedBundle = false, signal }: RunEventsOptions = options ?? NO_OPTIONS
   const range = kinds?.slice()
-  return elementsOfPages(RUN, () => new native.NativeRunTrace(bundles, path, verifiedBundle, from, to, range), readPage, signal)
+  return elementsOfPages(RUN, () => native.readRunEvents(bundles, path, verifiedBundle, from, to, range), readPage, signal)
 }
 
 function checkOptions(options: RunEventsOptions): void {

@@ -2,7 +2,7 @@ import { native } from '../addon.js'
 import { NO_OPTIONS, check, checkEach, expect } from '../arguments.js'
 import type { Batch } from '../binding/batch.js'
 import { type JobOptions, SEARCH, runJob } from '../binding/job.js'
-import type { NativeJob, NativeSearch, NativeSearchOptions } from '../binding/native.js'
+import type { NativeJob, NativePages, NativeSearchOptions } from '../binding/native.js'
 import { type Page, elementsOfPages } from '../binding/pages.js'
 import { RealDate, elapsed } from '../builtins.js'
 import type { Progress } from '../progress.js'
@@ -281,7 +281,7 @@ class Search {
   #wanted: Wanted
   #isStopped = false
   /** The addon's search in the current files. */
-  #native: NativeSearch | undefined
+  #native: NativePages | undefined
   #progress = { bytes: 0, total: 0, files: 0 }
   #reportedAt = elapsed()
 
@@ -339,10 +339,10 @@ class Search {
     }
   }
 
-  #open(files: SearchFile[]): NativeSearch {
+  #open(files: SearchFile[]): NativePages {
     const paths = files.map(({ filePath }) => filePath)
     const sizes = Float64Array.from(files, ({ size }) => size)
-    return (this.#native = new native.NativeSearch(paths.join('\0'), sizes, this.#wanted.native))
+    return (this.#native = native.searchSessions(paths.join('\0'), sizes, this.#wanted.native))
   }
 
   /** Notes what became of a file, unless there are more hits in it. */

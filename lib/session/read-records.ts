@@ -133,7 +133,7 @@ export function readSessionRecords(path: string, options?: SessionRecordsOptions
   const { strict, history, types, from = BEGINNING, signal }: SessionRecordsOptions = options ?? NO_OPTIONS
   const { line, offset } = from
   const wanted = { strict: strict === true, history: history === true, types: types?.slice(), line, offset }
-  return elementsOfPages(SESSION, () => new native.NativeSessionRecords(bundles, path, wanted), readPage, signal)
+  return elementsOfPages(SESSION, () => native.readSessionRecords(bundles, path, wanted), readPage, signal)
 }
 
 function checkOptions(options: SessionRecordsOptions): void {
