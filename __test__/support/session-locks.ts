@@ -1,6 +1,6 @@
 // Session locks as this and other programs leave them, for the specs about locks.
 
-import { type ChildProcess, fork, spawnSync } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,8 +11,8 @@ export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const ID = 'f3a91c22-demo';
 
-/** The pid of a process that has ended. */
-export const DEAD_PID = spawnSync(process.execPath, ['-e', '']).pid;
+/** A pid that no process can have. That of one that has ended may be given to another, or to a thread, while the specs run. */
+export const DEAD_PID = 2 ** 31 - 1;
 
 /** The content of a lock written `age` milliseconds ago. `ownerToken: undefined` gives that of an older version. */
 export function lockOf(pid: unknown, { age = 0, ...members }: { age?: number; ownerToken?: string | undefined; sessionId?: unknown; held?: unknown } = {}): string {

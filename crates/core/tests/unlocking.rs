@@ -157,14 +157,15 @@ fn a_recorder_that_can_not_resume_another_file_does_not_wait_for_its_lock_file()
     flush(&recorder);
     let taken = root.path().join("taken.jsonl");
     std::fs::write(&taken, "{}\n").unwrap();
-    let other = FileLock::acquire(&taken, "another").unwrap();
+    // Not a `FileLock`: it would be removed at the failpoint that another test may have set up by then.
+    let other = std::fs::File::create(FileLock::path_for(&taken)).unwrap();
+    other.lock().unwrap();
     let lock = FileLock::path_for(&recorder.path().unwrap());
     let disk = SlowDisk::new();
     assert!(!recorder.resume(taken, 7.0));
     assert!(lock.exists());
     disk.proceed();
     assert_eq!(failures.recv().unwrap().error.code(), "ESESSIONLOCKED");
-    drop(other);
 }
 
 /// A recorder that was collected as garbage, on the thread that collects it.

@@ -388,6 +388,22 @@ mod round_trip {
         }
     }
 
+    #[test]
+    fn results_beside_several_calls_with_one_id_keep_the_names_of_their_tools() {
+        let call = |name: &str| json!({"type": "tool_call", "id": "a", "name": name, "parameters": {}});
+        let result = |name: &str| json!({"type": "tool_response", "callId": "a", "toolName": name, "result": "x"});
+        for blocks in [
+            json!([call("one"), call("two"), result("one"), result("two")]),
+            json!([call("one"), result("two"), call("two"), result("one"), result("")]),
+        ] {
+            let event = item("ai", blocks);
+            let session = Session::of(std::slice::from_ref(&event));
+            session.export().unwrap();
+            let history = history_of(&events_of(&session.path("out.json")));
+            assert_eq!(history, [event["payload"]["content"].clone()]);
+        }
+    }
+
     fn history_of(events: &[Value]) -> Vec<Value> {
         let mut history = Vec::new();
         for event in events {

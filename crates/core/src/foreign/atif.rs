@@ -399,9 +399,11 @@ fn laid_out<'s, 'a, R: Iterator<Item = &'s Json<'a>>>(
             "tool_response" => {
                 let result = source.results.next()?.object();
                 let fields = ours(&result);
-                let id = result.filled("source_call_id").or(fields.filled("callId")).unwrap_or(Json(b"\"\""));
-                let called = found.iter().rfind(|block: &&Block| block.key == id.key() && !block.name.is_empty());
-                let name = called.map(|block| block.name.clone());
+                let of_call = result.filled("source_call_id");
+                let id = of_call.or(fields.filled("callId")).unwrap_or(Json(b"\"\""));
+                // An export leaves out the name of the first call with the id.
+                let is_call = |block: &&Block| of_call.is_some() && block.key == id.key() && !block.name.is_empty();
+                let name = found.iter().find(is_call).map(|block| block.name.clone());
                 found.push(tool_result(&result, id).block(name.as_deref()));
                 continue;
             }

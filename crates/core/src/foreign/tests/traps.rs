@@ -100,6 +100,18 @@ mod gemini {
         assert!(entries[1].seqs == entries[3].seqs && fates(&entries)[1..4] == ["mapped"; 3]);
     }
 
+    /// The origin of an item that is written again is that of its first event, wherever the receipt counts it.
+    #[test]
+    fn a_message_that_grew_is_written_again_behind_one_that_changes() {
+        let text = lines(&[header(), user("a", "one"), model("b", "t"), model("b", "two"), user("a", "ONE")]);
+        let (conversion, entries, events) = converted(&text, None);
+        assert_eq!(spoken(&events), ["human: ONE", "ai: two"]);
+        assert_eq!(entries[3].seqs, [3, 6]);
+        let mut again = [Origin::default()];
+        conversion.origins.unwrap().read(6, &mut again).unwrap();
+        assert_eq!((again[0].line, again[0].is_copy), (3, true));
+    }
+
     #[test]
     fn a_rewind_to_an_unknown_message_removes_everything() {
         let text = lines(&[header(), user("a", "one"), json!({"$rewindTo": "zzz"}), user("b", "two")]);

@@ -110,6 +110,7 @@ fn an_unquoted_value_ends_with_the_string_of_the_json_around_it() {
         ("machine a.b login c password hunter2x", "hunter2x", "netrc-password"),
         (".a.b\tTRUE\t/\tTRUE\t1893456000\tsid\thunter2x", "hunter2x", "cookie-file"),
         ("\u{1b}[1mpassword\u{1b}[0m=hunter2x", "hunter2x", "named-secret"),
+        ("\u{1b}[1m--token k3x9q2m7p1", "k3x9q2m7p1", "named-secret"),
         (
             &format!("...\n{line}\n-----END PRIVATE KEY-----"),
             &format!("{line}\n-----END PRIVATE KEY-----"),

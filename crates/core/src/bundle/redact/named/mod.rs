@@ -142,22 +142,29 @@ fn is_name_around(literal: &[u8], before: &[u8], after: &[u8]) -> bool {
     // The letter of an escape is no part of the name.
     let escape = usize::from(start > 0 && text[start - 1] == b'\\');
     let escape = if escape == 1 && text[start] == b'u' { 5.min(end - start) } else { escape };
-    let setter = if text.get(end) == Some(&b'(') { setter(&text[start..end]) } else { 0 };
-    let name = |from: usize| Name::parse(&text[(start + from + setter).min(end)..end]);
+    let name = |from: usize| {
+        let name = &text[(start + from).min(end)..end];
+        let name = &name[name.iter().take_while(|byte| **byte == b'-').count()..];
+        let setter = if text.get(end) == Some(&b'(') { setter(name) } else { 0 };
+        Name::parse(&name[setter..])
+    };
     match name(0) {
         Some(name) => {
             let is_id = start > 0 && text[start - 1] == b'"' && name.kind == Kind::Session && !name.is_cookie();
             let value = end.checked_sub(near.len() + literal.len()).and_then(|length| after.get(length..));
             !(is_id && value.is_some_and(is_plain_id))
         }
-        None => [escape, sequence(&text, start)].iter().any(|from| *from > 0 && name(*from).is_some()),
+        None => {
+            [escape, sequence(&text[..start], &text[start..end])].iter().any(|from| *from > 0 && name(*from).is_some())
+        }
     }
 }
 
-/// The length of the end of a terminal's sequence, such as `1m`, where an identifier begins.
-fn sequence(text: &[u8], start: usize) -> usize {
-    let digits = text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if start > 0 && matches!(text[start - 1], b'[' | b';') { digits + 1 } else { 0 }
+/// The length of the end of a terminal's sequence, such as `1m`, with which the identifier behind `before` begins.
+fn sequence(before: &[u8], identifier: &[u8]) -> usize {
+    let parameters = before.iter().rev().take(32).take_while(|byte| (b'0'..=b'?').contains(*byte)).count();
+    let digits = identifier.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if before[..before.len() - parameters].ends_with(b"[") { (digits + 1).min(identifier.len()) } else { 0 }
 }
 
 /// Whether a member of an object has an id that is no secret. Every session has such a member, and is not read again because of it.
@@ -173,13 +180,16 @@ fn is_given(before: &[u8], after: &[u8]) -> bool {
     if rest.is_empty() || after.len() - rest.len() > MAX_NAME_SIDE {
         return rest.is_empty() && after.len() <= MAX_NAME_SIDE;
     }
+    let name = name_before(before);
+    let line = &before[..before.len() - name.len()];
+    let sequence = sequence(line, name);
     let (mut spaces, mut is_quoted) = (0, false);
     for byte in rest.iter().take(24) {
         match byte {
             // An escape, or an encoded character.
             b'\\' | b'%' | b'&' | b'\t' => return true,
             b'=' | b':' | b'|' | b'>' | b',' => return *byte != b',' || spaces == 0,
-            b'(' => return setter(name_before(before)) > 0,
+            b'(' => return setter(name) > 0 || setter(&name[sequence..]) > 0,
             // The end of an element.
             b'<' => return rest.starts_with(b"</") || rest.starts_with(b"<\\"),
             b'"' | b'\'' | b'`' | b']' | b')' | b'*' | b'?' | b'!' | b'+' => is_quoted = true,
@@ -189,11 +199,11 @@ fn is_given(before: &[u8], after: &[u8]) -> bool {
         }
     }
     // A flag, a column of a table, a statement of a shell, a sentence.
-    let name = name_before(before);
-    let line = &before[..before.len() - name.len()];
     let is_statement =
         || [&b"ENV "[..], b"x ", b"ARG ", b"setenv ", b"define "].iter().any(|word| line.ends_with(word));
-    spaces > 1 || spaces == 1 && (name.starts_with(b"-") || is_statement() || rest.starts_with(b" is "))
+    // What is before a terminal's sequence is not looked at.
+    let is_flag = name.starts_with(b"-") || sequence > 0;
+    spaces > 1 || spaces == 1 && (is_flag || is_statement() || rest.starts_with(b" is "))
 }
 
 /// What is before a literal in the same name.

@@ -311,7 +311,10 @@ fn variables_code_placeholders_states_and_prose_are_not_secrets() {
 
 #[test]
 fn every_secret_with_a_name_is_a_candidate_of_the_prefilter() {
-    for text in SECRETS.iter().map(|text| text.replace(['«', '»'], "")) {
+    // A terminal's sequence before it changes nothing.
+    let befores = ["", "\u{1b}[1m", "\u{1b}[38;5;1m\u{1b}[K", "\u{1b}[?25l"];
+    for (before, text) in befores.iter().flat_map(|before| SECRETS.iter().map(move |text| (before, text))) {
+        let text = format!("{before}{}", text.replace(['«', '»'], ""));
         let encoded = serde_json::to_string(&text).unwrap();
         for text in [text, encoded] {
             let is_candidate = |literal: &str| {
@@ -331,6 +334,8 @@ fn a_name_behind_a_colour_is_a_candidate() {
         ("\\u001b[1ms", "ession", "_id=k3x9"),
         ("\\u001b[1;33maccess_", "key", "\\u001b[0m=k3x9"),
         ("\u{1b}[ms", "ession", "_id=k3x9"),
+        ("\\u001b[1m--t", "oken", " k3x9"),
+        ("\\u001b[?25lsetT", "oken", "(\"k3x9\")"),
     ] {
         assert!(is_plausible(literal.as_bytes(), before.as_bytes(), after.as_bytes()), "{before}");
     }
