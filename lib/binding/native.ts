@@ -197,7 +197,8 @@ export interface NativeSearch {
 export interface NativeSessionRecords {
   /**
    * Starts a job that reads the next lines. Its only batch is its end, with the lines as columns: the first `line`, or `lines` if they do not
-   * follow one another; `offsets`, `lengths`, `statuses`, `histories`. The records are on its tape.
+   * follow one another; `offsets`, `lengths`, `statuses`, `histories`, and `changes` if these are wanted. The records are on its
+   * tape.
    */
   next(onReady: () => void): NativeJob
   /** Closes the file at once, if nothing is reading it and there is nothing to remove. Returns whether it is closed. */
@@ -309,6 +310,7 @@ export interface NativeRecorderConfig {
 export interface NativeRecordOptions {
   strict: boolean
   history: boolean
+  changes: boolean
   /** The types of the records that are read. */
   types?: string[] | undefined
   /** The number and the offset of the first line. */
