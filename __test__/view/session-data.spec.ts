@@ -13,7 +13,7 @@ import { dataIn, part, sessionPage, sourceOf } from '../support/view-page';
 
 const { gather } = part('session/gather');
 const { islandElement, islandJson } = part('island');
-const { EDITS } = part('session/history');
+const { EDITS } = part('view/session/items');
 const { FLAGS } = part('session/conversation');
 
 /** The items that the page marks as being in the history, read from the lines of the file. */

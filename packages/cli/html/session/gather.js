@@ -19,7 +19,7 @@ async function gather(source, { signal, limits, isGrowing = false } = {}) {
   replaying.catch(() => {})
   const chosen = await payloadLimits(source, bounds, signal)
   const conversation = new Conversation(chosen.limits, chosen.from)
-  const lines = (isGrowing ? completeLinesOf : linesOf)(source.log, { signal })
+  const lines = (isGrowing ? completeLinesOf : linesOf)(source.log, { changes: true, signal })
   for await (const [read, text] of lines) conversation.add(read, text)
   return { conversation, bounds, excerptsBefore: chosen.from, ...source, ...(await replaying) }
 }

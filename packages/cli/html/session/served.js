@@ -126,7 +126,7 @@ class ServedSession {
     if (size === this.#size) return
     const from = { line: conversation.lines + 1, offset: conversation.end }
     const lines = []
-    for await (const line of completeLinesOf(this.#source.log, { from, signal: this.#signal })) lines.push(line)
+    for await (const line of completeLinesOf(this.#source.log, { from, changes: true, signal: this.#signal })) lines.push(line)
     this.#size = size
     if (lines.length === 0) return
     for (const [read, text] of lines) conversation.add(read, text)

@@ -113,20 +113,6 @@ class Conversation {
   }
 }
 
-/** The item of a payload, with the path that leads to it. */
-function itemIn({ value }) {
-  const name = ['content', 'summary'].find((key) => typeof value?.[key] === 'object' && value[key] !== null)
-  return name === undefined ? null : { item: value[name], path: `/${name}` }
-}
-
-/** The items that an edit brought, each with its path in the payload and what it is. */
-function itemsOfEdit(type, { value }) {
-  if (type === 'density_mutation') return (value?.replacements ?? []).map(({ replacedSeq, replacement }, at) => ({ item: replacement ?? {}, path: `/replacements/${at}/replacement`, what: `in place of key ${replacedSeq}` }))
-  if (type === 'semantic_media_purge') return (value?.history ?? []).map((item, at) => ({ item, path: `/history/${at}`, what: 'in the new history' }))
-  const found = itemIn({ value })
-  return found === null ? [] : [{ ...found, what: type === 'synthetic_insert' ? 'inserted' : 'with other content' }]
-}
-
 /** The cuts below a path, with paths relative to it. */
 function cutsBelow(cuts, path) {
   return cuts.filter((cut) => cut.path === path || cut.path.startsWith(`${path}/`)).map((cut) => ({ ...cut, path: cut.path.slice(path.length) }))

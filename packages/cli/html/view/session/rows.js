@@ -2,7 +2,6 @@
 
 const SPEAKERS = { human: 'Human', ai: 'AI', tool: 'Tool' }
 const nameOf = (speaker) => (Object.hasOwn(SPEAKERS, speaker) ? SPEAKERS[speaker] : speaker)
-const EDITS = ['density_mutation', 'synthetic_insert', 'chronology_bind', 'semantic_media_purge']
 const REMOVERS = ['compressed', 'rewind', ...EDITS]
 
 class Rows extends WindowedList {
@@ -95,7 +94,7 @@ class Rows extends WindowedList {
   #appendItem(body, row, payload) {
     const { page } = this
     const { type, speaker } = page.rows[row]
-    const { item, path } = itemIn(payload) ?? { item: {}, path: '' }
+    const { item, path } = itemsOf(type, payload.value)[0] ?? { item: {}, path: '' }
     body.append(el('p.who', content('b', nameOf(speaker))))
     if (this.sources.has(row)) return body.append(valueView(payload.value, payload.cuts))
     if (type === 'compressed') body.append(removalView(page, row))
@@ -116,9 +115,9 @@ class Rows extends WindowedList {
     body.append(editView(page, row, payload))
     if (this.sources.has(row)) return body.append(valueView(payload.value, payload.cuts))
     let block = 0
-    for (const { item, path, what } of itemsOfEdit(page.rows[row].type, payload)) {
+    for (const { item, path, what } of itemsOf(page.rows[row].type, payload.value)) {
       body.append(el('p.who', content('b', nameOf(typeof item.speaker === 'string' ? item.speaker : '')), el('span.note', ` ${what}`)))
-      for (const [index, each] of (Array.isArray(item.blocks) ? item.blocks : []).entries()) {
+      for (const [index, each] of blocksOf(item).entries()) {
         const place = `${path}/blocks/${index}`
         body.append(blockView(page, row, block++, each, cutsBelow(payload.cuts, place), payload.images[place]))
       }

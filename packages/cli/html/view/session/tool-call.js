@@ -42,7 +42,7 @@ function responseOf(page, { responseLine, responseBlock }) {
   const row = page.rowOf.get(responseLine)
   if (row === undefined) return null
   const payload = page.payload(row)
-  const found = itemIn(payload)
+  const [found] = itemsOf(page.rows[row].type, payload.value)
   const block = found?.item.blocks?.[responseBlock]
   return block ? { block, cuts: cutsBelow(payload.cuts, `${found.path}/blocks/${responseBlock}`) } : null
 }
@@ -51,7 +51,7 @@ function responseOf(page, { responseLine, responseBlock }) {
 function responseView(page, row, index, block, cuts) {
   const { line } = page.rows[row]
   const call = page.answeredBy(line, index)
-  const failed = block.error !== undefined && block.error !== null && block.error !== '' && block.error !== false
+  const failed = isFailure(block.error)
   const name = typeof block.toolName === 'string' && block.toolName !== '' ? block.toolName : (call?.name ?? '(unnamed)')
   const [mark, says] = STATES[failed ? 'failed' : 'done']
   const origin = call ? el('span.origin', 'to the call at ', lineLink(call.line, `line ${call.line}`)) : el('span.origin', 'to no call in this recording')
