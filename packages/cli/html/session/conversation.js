@@ -27,6 +27,7 @@ const RAW = 2000
  * @property {number | null} at the record's time
  * @property {number} flags
  * @property {number} removedBy the line of the compression, rewind or edit that removed the item, or its last one; 0 if none did
+ * @property {number} gone the number of items that it took out of the history or replaced
  * @property {number} size in bytes
  * @property {string} payload a line of JSON: `[payload, cuts, images]`, or a string, the excerpt of a record for which there is no room
  */
@@ -77,7 +78,7 @@ class Conversation {
   #damaged({ line, length }, text) {
     const [raw, flags] = text === undefined ? ['', FLAGS.tooLong] : [text, 0]
     const payload = islandJson([{ raw: raw.slice(0, RAW), left: Math.max(raw.length - RAW, 0) }])
-    return { line, type: '', speaker: '', at: null, flags: FLAGS.damaged | flags, removedBy: 0, size: length, payload }
+    return { line, type: '', speaker: '', at: null, flags: FLAGS.damaged | flags, removedBy: 0, gone: 0, size: length, payload }
   }
 
   #push(row, changed = [], calls = []) {
@@ -93,7 +94,7 @@ class Conversation {
     // An edit with several items, or in place of another item, is no turn of a speaker.
     const item = EDITS.includes(fields.type) && fields.type !== 'synthetic_insert' ? null : (items[0] ?? null)
     const at = timeOf(fields.ts)
-    const { isItem: isAdded, removed } = this.history.take(read)
+    const { isItem: isAdded, removed, gone } = this.history.take(read)
     const calls = item && isAdded ? this.calls.take(line, at, blocksOf(item)) : []
     const row = {
       line,
@@ -102,6 +103,7 @@ class Conversation {
       at,
       flags: (isAdded ? FLAGS.inHistory | FLAGS.item : 0) | (hasFailed(fields, items) ? FLAGS.failed : 0),
       removedBy: 0,
+      gone,
       size,
       payload: line < this.#from ? islandJson(excerptOf(record, item)) : this.#payload(fields, record),
     }

@@ -41,8 +41,8 @@ class Conversation {
   }
 
   addRows(rows, types, speakers) {
-    for (const [line, type, speaker, at, flags, removedBy, size] of rows) {
-      const row = { line, type: types[type], speaker: speakers[speaker], at, flags, removedBy, size }
+    for (const [line, type, speaker, at, flags, removedBy, size, gone = 0] of rows) {
+      const row = { line, type: types[type], speaker: speakers[speaker], at, flags, removedBy, size, gone }
       this.rowOf.set(line, this.rows.push(row) - 1)
     }
   }

@@ -78,7 +78,7 @@ class Rows extends WindowedList {
     else body.append(noteView(page, row, payload))
     for (const text of page.warningsAt.get(line) ?? []) body.append(el('p.warning', el('b', 'Warning: '), content('span', text)))
     if (page.redactedAt.has(line)) body.append(redactedNote(page.redactedAt.get(line)))
-    if (flags & ITEM && by > 0) body.querySelector('.who')?.append(goneLabel(page, by))
+    if (flags & ITEM && by > 0) for (const who of body.querySelectorAll('.who')) who.append(goneLabel(page, by))
     if (page.served && payload.cuts.length > 0) body.append(this.#wholeButton(row))
     if (speaker !== '' && !(flags & ITEM)) body.append(el('p.warning', 'It is no item of the history.'))
     return body
@@ -114,8 +114,12 @@ class Rows extends WindowedList {
     if (!page.has(row, ITEM)) return body.append(noteView(page, row, payload))
     body.append(editView(page, row, payload))
     if (this.sources.has(row)) return body.append(valueView(payload.value, payload.cuts))
+    const { type } = page.rows[row]
+    const items = itemsOf(type, payload.value)
+    // Calls and responses of an item that was inserted are among those of the conversation.
+    if (type !== 'synthetic_insert') pairWithin(items, payload.cuts)
     let block = 0
-    for (const { item, path, what } of itemsOf(page.rows[row].type, payload.value)) {
+    for (const { item, path, what } of items) {
       body.append(el('p.who', content('b', nameOf(typeof item.speaker === 'string' ? item.speaker : '')), el('span.note', ` ${what}`)))
       for (const [index, each] of blocksOf(item).entries()) {
         const place = `${path}/blocks/${index}`
