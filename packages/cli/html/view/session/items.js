@@ -7,13 +7,14 @@ const EDITS = ['density_mutation', 'synthetic_insert', 'chronology_bind', 'seman
 const PLACES = {
   content: (payload) => [[payload.content, '/content', '']],
   compressed: (payload) => [[payload.summary, '/summary', '']],
-  density_mutation: ({ replacements }) => elementsOf(replacements).map((each, at) => [each?.replacement, `/replacements/${at}/replacement`, `in place of key ${each?.replacedSeq}`]),
+  density_mutation: ({ replacements }) => elementsOf(replacements).map((each, at) => [each?.replacement, `/replacements/${at}/replacement`, `in place of key ${numberIn(each?.replacedSeq)}`]),
   synthetic_insert: (payload) => [[payload.content, '/content', 'inserted']],
-  chronology_bind: ({ rowIndex, content }) => [[content, '/content', `in place of item ${rowIndex}`]],
+  chronology_bind: ({ rowIndex, content }) => [[content, '/content', `in place of item ${numberIn(rowIndex)}`]],
   semantic_media_purge: ({ history }) => elementsOf(history).map((item, at) => [item, `/history/${at}`, 'in the new history']),
 }
 
 const elementsOf = (value) => (Array.isArray(value) ? value : [])
+const numberIn = (value) => (typeof value === 'number' ? value : '?')
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
@@ -22,7 +23,7 @@ const isObject = (value) => typeof value === 'object' && value !== null && !Arra
  * @returns {{ item: any, path: string, what: string }[]} `path`: the JSON pointer of the item in the payload; `what`: what an edit does with it
  */
 function itemsOf(type, payload) {
-  if (!isObject(payload) || !Object.hasOwn(PLACES, type)) return []
+  if (!isObject(payload) || typeof type !== 'string' || !Object.hasOwn(PLACES, type)) return []
   return PLACES[type](payload).filter(([item]) => isObject(item)).map(([item, path, what]) => ({ item, path, what }))
 }
 
