@@ -75,6 +75,22 @@ describe('the history that the page shows', () => {
   });
 });
 
+describe('the line of an edit with several items', () => {
+  test('is in the history while one of its items is, wherever they are', async () => {
+    const item = (text: string, seq: number) => ({ speaker: 'ai', blocks: [{ type: 'text', text }], metadata: { chronology: { seq } } });
+    const items = [1, 2, 3].map((seq) => ['content', { content: item('long', seq) }] as const);
+    const edit = ['density_mutation', { removedSeqs: [], replacements: [1, 3].map((replacedSeq) => ({ replacedSeq, replacement: item('short', 0) })) }] as const;
+    const rowOfEdit = async (...rewinds: number[]) => {
+      const { conversation } = await gather(sourceOf(writeSession(session(...items, edit, ...rewinds.map((count) => rewind(count))))));
+      const { flags, removedBy, gone } = conversation.rows[4];
+      return [(flags & FLAGS.inHistory) !== 0, removedBy, gone];
+    };
+    expect(await rowOfEdit()).toEqual([true, 0, 2]);
+    expect(await rowOfEdit(1)).toEqual([true, 0, 2]);
+    expect(await rowOfEdit(1, 2)).toEqual([false, 7, 2]);
+  });
+});
+
 describe('the data of the page', () => {
   test('pairs calls with their results, even if an id is reused', async () => {
     const call = (id: string, name: string) => ['content', { content: { speaker: 'ai', blocks: [{ type: 'tool_call', id, name, parameters: {} }] } }] as const;
