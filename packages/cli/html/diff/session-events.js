@@ -5,13 +5,12 @@
 const tape = require('session-tape')
 const { briefly, fieldsBriefly, oneLine } = require('../excerpt.js')
 const { moment } = require('../../quantities.js')
+const { numberedRecords } = require('../../session/events.js')
 const { isObject } = require('../../session/values.js')
 const { blocksOf, isFailure, itemsOf } = require('../view/session/items.js')
 
-/** Records are numbered from 0, as in a replay: lines that are JSON, except blank ones and `null`. */
 async function* sessionEvents(file) {
-  let place = 0
-  for await (const { record } of tape.readSessionRecords(file)) if (record !== null) yield eventOf(record, place++)
+  for await (const { place, record } of numberedRecords(tape, file, {})) yield eventOf(record, place)
 }
 
 const text = (value) => (typeof value === 'string' ? value : undefined)
