@@ -31,6 +31,7 @@ const PAGE_LINES: usize = 8 << 10;
 pub struct NativeRecordOptions {
     pub strict: bool,
     pub history: bool,
+    pub changes: bool,
     /// The types of the records that are read.
     pub types: Option<Vec<Utf16String>>,
     /// The number and the offset of the first line.
@@ -39,15 +40,17 @@ pub struct NativeRecordOptions {
 }
 
 /// The lines of the session at `path`. Nothing is opened before the first page is requested. A page has its lines as columns: the first `line`, or
-/// `lines` if they do not follow one another; `offsets`, `lengths`, `statuses`, `histories`. The records are on the tape of its job.
+/// `lines` if they do not follow one another; `offsets`, `lengths`, `statuses`, `histories`, and `changes` if these are wanted. The records are on the tape of its
+/// job.
 #[napi(catch_unwind)]
 pub fn read_session_records(bundles: &NativeBundles, path: String, options: NativeRecordOptions) -> NativePages {
-    let NativeRecordOptions { strict, history, types, line, offset } = options;
+    let NativeRecordOptions { strict, history, changes, types, line, offset } = options;
     let options = RecordOptions {
         mode: if strict { Mode::Strict } else { Mode::Lenient },
         from: Some((line as u64, offset as u64)),
         types: types.map(|types| types.iter().map(|name| name.to_vec()).collect()),
         history,
+        changes,
     };
     NativePages::new::<Records>(Request { path, options, bundles: bundles.shared() })
 }
@@ -85,7 +88,8 @@ impl Paged for Records {
         } else {
             (PathBuf::from(path), None)
         };
-        let page = Page { has_gaps: options.types.is_some(), ..Page::default() };
+        let has_gaps = options.types.is_some();
+        let page = Page { has_gaps, changes: options.changes.then(Vec::new), ..Page::default() };
         let reader = RecordReader::open(&file, options).map_err(|error| Box::new(failed(&error)))?;
         Ok((Records { reader, page, failure: None }, unpacked))
     }
@@ -133,6 +137,8 @@ struct Page {
     /// A letter for each line.
     statuses: String,
     histories: String,
+    /// Four numbers for each change of the history, if they are wanted: the index of its line in the page, and those of the change.
+    changes: Option<Vec<u64>>,
     tape: TapeBuilder,
     /// Number of bytes of JSON on the tape.
     bytes: usize,
@@ -146,6 +152,7 @@ impl Page {
         self.lengths.clear();
         self.statuses.clear();
         self.histories.clear();
+        self.changes.iter_mut().for_each(Vec::clear);
         self.tape.clear();
         (self.bytes, self.has_refused) = (0, false);
     }
@@ -164,6 +171,12 @@ impl Page {
         let taken = self.has_room(line) && line.json.is_none_or(|json| self.tape.push(json));
         self.has_refused = !taken;
         if taken {
+            if let Some(changes) = &mut self.changes {
+                let index = self.numbers.len() as u64;
+                changes.extend(
+                    line.changes.iter().flat_map(|change| [index, change.removed, change.added, change.behind]),
+                );
+            }
             self.bytes += line.json.map_or(0, <[u8]>::len);
             self.numbers.push(line.number);
             self.offsets.push(line.offset);
@@ -196,6 +209,9 @@ impl Page {
         json.member("lengths", &self.lengths);
         json.member("statuses", &self.statuses);
         json.member("histories", &self.histories);
+        if let Some(changes) = &self.changes {
+            json.member("changes", changes);
+        }
         json.member("last", &is_last);
         let tape = (self.tape.count() > 0).then(|| {
             let tape = self.tape.finish();

@@ -28,7 +28,7 @@ describe('a session with edits', () => {
       expect(await resultOf(['replay', log, ...options])).toEqual({ kind: 'session', path: log, ...JSON.parse(JSON.stringify(replay)) });
       const page = await shown(['replay', log, ...options]);
       expect(page).toContain('none, the file is sound');
-      expect(beside('Rewinds', page)).toEqual(['1 (0 items taken back, 1 to a key)']);
+      expect(beside('Rewinds', page)).toEqual(['1 (2 items taken back)']);
     }
   });
 

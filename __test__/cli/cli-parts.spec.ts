@@ -85,17 +85,32 @@ describe('the tally of a session', () => {
       };
       const tally = await tallied(kinds.map((kind) => events[kind]!));
       const times = (kind: string): number => kinds.filter((other) => other === kind).length;
+      let [length, itemsRewound] = [0, 0];
+      for (const kind of kinds) {
+        const gone = kind === 'rewind' ? Math.min(length, 3) : 0;
+        itemsRewound += gone;
+        length = kind === 'compressed' ? 1 : kind === 'content' ? length + 1 : length - gone;
+      }
       expect(tally).toMatchObject({
         unknown: times('other'),
         compressions: times('compressed'),
         itemsCompressed: 2 * times('compressed'),
         rewinds: times('rewind'),
-        itemsRewound: 3 * times('rewind'),
+        itemsRewound,
       });
       expect(tally.turns.get('ai') ?? 0).toBe(times('content'));
       expect(tally.types.get('content') ?? 0).toBe(times('content'));
     },
   );
+
+  test('counts the items that rewinds took back, and edits that found what they edit', async () => {
+    const items = ['a', 'b', 'c'].map((text, seq) => envelope(seq, ['content', { content: { speaker: 'ai', blocks: [], text, metadata: { chronology: { seq } } } }]));
+    const rewindTo = (cutSeq: unknown) => envelope(9, ['rewind', { itemsRemoved: 1, cutSeq }]);
+    expect(await tallied([...items, rewindTo(1)])).toMatchObject({ rewinds: 1, itemsRewound: 2 });
+    expect(await tallied([...items, rewindTo('no key')])).toMatchObject({ rewinds: 1, itemsRewound: 1 });
+    const insertBehind = (afterSeq: number) => envelope(9, ['synthetic_insert', { content: { speaker: 'ai', blocks: [] }, chronologySeq: 9, afterSeq }]);
+    expect((await tallied([...items, insertBehind(0), insertBehind(7)])).edits).toEqual(new Map([['synthetic_insert', 1]]));
+  });
 
   const TRAP = { toString: {}, valueOf: {} };
 

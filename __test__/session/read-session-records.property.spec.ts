@@ -5,16 +5,24 @@ import { describe, expect } from 'vitest';
 import { readSessionRecords, replaySession } from '../../index.js';
 import type { SessionLine, SessionRecordsOptions } from '../../index.js';
 import { anyFile } from '../support/line-arbitraries.js';
-import { recordsOfBytes } from '../support/plain-engine.mjs';
+import { historiesOfBytes, recordsOfBytes } from '../support/plain-engine.mjs';
 import { fc, test } from '../support/property';
 import { expectSame } from '../support/same-replay.js';
-import { anyEvents, KNOWN_TYPES, runs } from '../support/session-arbitraries.js';
+import { anyEvents, editEvent, KNOWN_TYPES, runs } from '../support/session-arbitraries.js';
 import { session, writeSession } from '../support/session-file.js';
 
 async function linesOf(path: string, options?: SessionRecordsOptions): Promise<SessionLine[]> {
   const lines: SessionLine[] = [];
   for await (const line of readSessionRecords(path, options)) lines.push(line);
   return lines;
+}
+
+/** Applies what lines do to a history. Returns, after each of them, the line of each of its items. */
+function developed(lines: SessionLine[], items: number[] = []): number[][] {
+  return lines.map(({ line, changes = [] }) => {
+    for (const { removed, added, behind } of changes) items.splice(items.length - behind - removed, removed, ...new Array<number>(added).fill(line));
+    return [...items];
+  });
 }
 
 const withoutHistory = (lines: SessionLine[]) => lines.map(({ inHistory: _, ...line }) => line);
@@ -56,6 +64,22 @@ describe('any bytes', () => {
   test.prop([anyFile, fc.subarray([...KNOWN_TYPES, 'new', ''])], runs(100))('have the lines of some types', async (bytes, types) => {
     const hasType = ({ record }: SessionLine) => types.includes((record as any)?.type) && typeof record === 'object' && !Array.isArray(record);
     expectSame(await linesOf(writeSession(bytes), { history: true, types }), recordsOfBytes(bytes).filter(hasType));
+  });
+});
+
+describe('what lines do to the history', () => {
+  test.prop([anyFile, fc.boolean()], runs(200))('leads from each history to the next, for any bytes', async (bytes, strict) => {
+    expectSame(developed(await linesOf(writeSession(bytes), { changes: true, strict })), historiesOfBytes(bytes, { strict }));
+  });
+
+  test.prop([fc.array(editEvent, { maxLength: 25 }), fc.nat()], runs(300))('leads from each history to the next, for any edits, also from any line on', async (events, at) => {
+    const text = Buffer.from(session(...events));
+    const path = writeSession(text);
+    const [lines, expected] = [await linesOf(path, { changes: true }), historiesOfBytes(text)];
+    expectSame(developed(lines), expected);
+    for (const { changes } of lines) expect(changes ?? [null]).not.toStrictEqual([]);
+    const first = at % lines.length;
+    expectSame(developed(await linesOf(path, { changes: true, from: lines[first] }), [...(expected[first - 1] ?? [])]), expected.slice(first));
   });
 });
 

@@ -8,6 +8,7 @@ import type { SessionLine, SessionRecordsOptions } from '../../index.js';
 import { FORMS, freshDirectory, ownTemporaryDirectory, sources } from '../support/bundles.js';
 import { eachCase } from '../support/each-case.js';
 import { childReport, isLinux } from '../support/processes.js';
+import type { Event } from '../support/session-file.js';
 import { compressed, content, envelope, file, item, rewind, session, sessionDirectory, start, writeSession } from '../support/session-file.js';
 
 async function linesOf(path: string, options?: SessionRecordsOptions): Promise<SessionLine[]> {
@@ -88,6 +89,55 @@ describe('a line', () => {
     const lines = await linesOf(writeSession(session(...texts.map((text) => content(text)))), { history: true });
     expect(lines.slice(1).map(({ record }) => (record as any).payload.content.blocks[0].text.length)).toStrictEqual(texts.map(({ length }) => length));
     expect(lines.slice(1).every(({ inHistory }) => inHistory)).toBe(true);
+  });
+});
+
+describe('with changes, a line', () => {
+  const changesOf = async (...events: Parameters<typeof session>) => (await linesOf(writeSession(session(...events)), { changes: true })).map(({ changes }) => changes).slice(1);
+  const change = (removed: number, added: number, behind = 0) => ({ removed, added, behind });
+  const keyed = (seq: number): Event => ['content', { content: { ...item('ai', 'x'), metadata: { chronology: { seq } } } }];
+
+  test('that has an item appends it, and compressions and rewinds say how many they have taken away', async () => {
+    expect(await changesOf(content('a'), content('b'), rewind(5), content('c'), content('d'), compressed('s', 2), rewind(0), ['newer', {}])).toStrictEqual([
+      [change(0, 1)], [change(0, 1)], [change(2, 0)], [change(0, 1)], [change(0, 1)], [change(2, 1)], undefined, undefined,
+    ]);
+  });
+
+  test('that edits items says where they are, and none that names no item has an effect', async () => {
+    const marker = (seq: number) => ({ seq, userTurn: 1, step: 1, recordedAt: 1 });
+    expect(
+      await changesOf(
+        ...[1, 2, 3, 4, 5].map(keyed),
+        ['density_mutation', { removedSeqs: [2, 9], replacements: [{ replacedSeq: 1, replacement: item('ai', 'y') }, { replacedSeq: 4, replacement: item('ai', 'z') }] }],
+        ['density_mutation', { removedSeqs: [9], replacements: [] }],
+        ['synthetic_insert', { content: item('ai', 'i'), chronologySeq: 6, afterSeq: 3 }],
+        ['synthetic_insert', { content: item('ai', 'i'), chronologySeq: 6, afterSeq: 2 }],
+        ['chronology_bind', { rowIndex: 0, chronology: marker(7) }],
+        ['chronology_bind', { rowIndex: 1, chronology: marker(8), content: item('ai', 'b') }],
+        ['chronology_bind', { rowIndex: 5, chronology: marker(9) }],
+        ['rewind', { itemsRemoved: 1, cutSeq: 4 }],
+        ['semantic_media_purge', { history: [item('ai', 'p'), item('ai', 'q')], frontier: { contentIndex: 0, blockIndex: 0 } }],
+      ),
+    ).toStrictEqual([
+      ...[1, 2, 3, 4, 5].map(() => [change(0, 1)]),
+      [change(2, 1, 3), change(1, 1, 1)],
+      undefined,
+      [change(0, 1, 2)],
+      undefined,
+      [change(0, 0, 5)],
+      [change(1, 1, 3)],
+      undefined,
+      [change(2, 0)],
+      [change(3, 2)],
+    ]);
+  });
+
+  test('has its own also if only some types are read, or reading begins in the middle', async () => {
+    const path = writeSession(session(content('a'), content('b'), ['newer', {}], content('c'), rewind(2)));
+    const lines = await linesOf(path, { changes: true });
+    expect(await linesOf(path, { changes: true, types: ['rewind'] })).toStrictEqual(lines.filter(({ line }) => line === 6));
+    expect(await linesOf(path, { changes: true, from: lines[4] })).toStrictEqual(lines.slice(4));
+    expect(lines.map(({ changes }) => changes?.[0]?.removed)).toStrictEqual([undefined, 0, 0, undefined, 0, 2]);
   });
 });
 
@@ -245,7 +295,7 @@ describe('an iteration', () => {
     expect((await childReport<{ read: number }>('child-session-records.mjs', [path, 'slow'])).read).toBeLessThan(8 << 20);
   });
 
-  test.each(['all', 'history'])('never holds the file in memory (%s)', async (task) => {
+  test.each(['all', 'history', 'changes'])('never holds the file in memory (%s)', async (task) => {
     expect(statSync(path).size).toBeGreaterThan(200_000_000);
     const { lines, growth } = await childReport<{ lines: number; growth: number }>('child-session-records.mjs', [path, task], { execArgv: ['--expose-gc', '--max-old-space-size=100'], timeoutMs: 60_000 });
     expect(lines).toBe(COUNT + 1);

@@ -210,7 +210,7 @@ describe('arguments', () => {
 
   test('of readSessionRecords', () => {
     expectTypeOf(readSessionRecords).toBeCallableWith('a.jsonl');
-    expectTypeOf(readSessionRecords).toBeCallableWith('a.jsonl', { history: true, strict: false, types: ['content', 'newer'], from: { line: 1, offset: 0 } });
+    expectTypeOf(readSessionRecords).toBeCallableWith('a.jsonl', { history: true, changes: true, strict: false, types: ['content', 'newer'], from: { line: 1, offset: 0 } });
     const line = {} as SessionLine;
     expectTypeOf(readSessionRecords('a.jsonl', { from: line })).toEqualTypeOf<AsyncGenerator<SessionLine, void, undefined>>();
     if (line.status === 'ok') expectTypeOf(line.record).toEqualTypeOf<SessionRecordLine>();

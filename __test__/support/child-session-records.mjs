@@ -22,6 +22,7 @@ const tasks = {
     return { lines, growth };
   },
   history: () => tasks.all({ history: true }),
+  changes: () => tasks.all({ changes: true }),
   /** Takes one line, with plenty of time to read ahead. Reports how many bytes were read. */
   async slow() {
     const before = bytesRead();

@@ -21,5 +21,6 @@ export declare function titleOfBytes(bytes: Uint8Array): string | null | undefin
 export declare function headerOfBytes(bytes: Uint8Array): SessionStartPayload | null;
 
 export declare function recordsOfBytes(bytes: Uint8Array, options?: { strict?: boolean }): SessionLine[];
+export declare function historiesOfBytes(bytes: Uint8Array, options?: { strict?: boolean }): number[][];
 
 export declare function finalPlacesOfBytes(bytes: Uint8Array): { line: number; pointer: string }[];

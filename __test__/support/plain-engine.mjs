@@ -115,6 +115,15 @@ export function recordsOfBytes(bytes, { strict = false } = {}) {
   );
 }
 
+/** After each line of a file of these bytes: the line of each item in the history. */
+export function historiesOfBytes(bytes, { strict = false } = {}) {
+  const fold = startFold(undefined, { strict });
+  return [...decodedLines(bytes)].map((line) => {
+    foldLine(fold, line);
+    return fold.history.map((item) => fold.placeOf.get(item).line);
+  });
+}
+
 /** Where the items of the history at the end of a file of these bytes are: their lines, and their JSON pointers in the payloads. */
 export function finalPlacesOfBytes(bytes) {
   const fold = startFold(undefined, {});

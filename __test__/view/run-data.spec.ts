@@ -5,6 +5,8 @@ import { describe, expect } from 'vitest';
 import { exportBundle, readRunEvents, replayRun } from '../../index.js';
 import { GOLDEN_RUN, PROJECT } from '../support/command-line';
 import { fc, test } from '../support/property';
+import { anyRun } from '../support/run-arbitraries.js';
+import { withRun } from '../support/run-directory.js';
 import { runs } from '../support/session-arbitraries.js';
 import { freshFile, part } from '../support/view-page';
 
@@ -61,6 +63,10 @@ describe('the state that the page shows', () => {
 
   test.prop([fc.array(fc.nat(267), { minLength: 1, maxLength: 12 })], runs(10))('is that of the engine in whatever order events are selected', async (events) => {
     await expectStates(GOLDEN_RUN, events);
+  });
+
+  test.prop([anyRun()], runs(25))('is that of the engine after every event of any run', async (run) => {
+    await withRun(run, (directory) => expectStates(directory, [...run.lines.keys()]));
   });
 
   test('is that of the engine in a partial bundle', async () => {

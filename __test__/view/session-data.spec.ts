@@ -13,7 +13,7 @@ import { dataIn, part, sessionPage, sourceOf } from '../support/view-page';
 
 const { gather } = part('session/gather');
 const { islandElement, islandJson } = part('island');
-const { EDITS } = part('session/history');
+const { EDITS } = part('view/session/items');
 const { FLAGS } = part('session/conversation');
 
 /** The items that the page marks as being in the history, read from the lines of the file. */
@@ -72,6 +72,22 @@ describe('the history that the page shows', () => {
     const log = writeSession(session(content('a'), content('b'), rewind(1), content('c'), compressed('s', 2), rewind(1)));
     const { conversation } = await gather(sourceOf(log));
     expect(conversation.rows.map(({ line, removedBy }: any) => [line, removedBy])).toEqual([[1, 0], [2, 6], [3, 4], [4, 0], [5, 6], [6, 7], [7, 0]]);
+  });
+});
+
+describe('the line of an edit with several items', () => {
+  test('is in the history while one of its items is, wherever they are', async () => {
+    const item = (text: string, seq: number) => ({ speaker: 'ai', blocks: [{ type: 'text', text }], metadata: { chronology: { seq } } });
+    const items = [1, 2, 3].map((seq) => ['content', { content: item('long', seq) }] as const);
+    const edit = ['density_mutation', { removedSeqs: [], replacements: [1, 3].map((replacedSeq) => ({ replacedSeq, replacement: item('short', 0) })) }] as const;
+    const rowOfEdit = async (...rewinds: number[]) => {
+      const { conversation } = await gather(sourceOf(writeSession(session(...items, edit, ...rewinds.map((count) => rewind(count))))));
+      const { flags, removedBy, gone } = conversation.rows[4];
+      return [(flags & FLAGS.inHistory) !== 0, removedBy, gone];
+    };
+    expect(await rowOfEdit()).toEqual([true, 0, 2]);
+    expect(await rowOfEdit(1)).toEqual([true, 0, 2]);
+    expect(await rowOfEdit(1, 2)).toEqual([false, 7, 2]);
   });
 });
 

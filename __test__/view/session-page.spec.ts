@@ -133,7 +133,26 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
     expect(await page.locator('#line-2 .gone-label').textContent()).toBe('not in the history: edited at line 8');
     expect(await page.locator('#line-9 .gone-label').textContent()).toBe('not in the history: replaced at line 10');
     expect(await page.locator('#line-10 .gone-label').textContent()).toBe('not in the history: purged at line 14');
+    expect(await page.locator('#line-8 .gone-label').allTextContents()).toEqual(Array(2).fill('not in the history: purged at line 14'));
     expect(await page.locator('#line-14 .gone-label').count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  test('counts the items that a rewind removed, also those of lines that keep others', async () => {
+    const history = ['a', 'b', 'c'].map((text) => ({ speaker: 'ai', blocks: [{ type: 'text', text }] }));
+    const { page } = await openSessionPage(browser, session(['semantic_media_purge', { history, frontier: { contentIndex: 0, blockIndex: 0 } }], rewind(2), rewind(0)));
+    expect(await page.locator('p.removal').allTextContents()).toEqual(['Purged media: history of 3 items', 'Rewound: 2 items left the history', 'A rewind that removed nothing']);
+  });
+
+  test('shows calls that an edit brings again with the results that it brings', async () => {
+    const call = (id: string) => ({ type: 'tool_call', id, name: `tool ${id}`, parameters: {} });
+    const response = (callId: string, error?: string) => ({ type: 'tool_response', callId, result: 'found', error });
+    const history = [{ speaker: 'ai', blocks: ['a', 'b', 'c'].map(call) }, { speaker: 'tool', blocks: [response('a'), response('b', 'no such file'), response('d')] }];
+    const { page, complaints } = await openSessionPage(browser, session(['semantic_media_purge', { history, frontier: { contentIndex: 0, blockIndex: 0 } }]));
+    expect(await page.locator('#line-2 .call summary').allTextContents()).toEqual([/tool a.*succeeded/, /tool b.*failed/, /tool c.*recorded before/].map((text) => expect.stringMatching(text)));
+    expect(await page.locator('#line-2 .response-row').allTextContents()).toEqual([/tool a.*to its call above/, /tool b.*to its call above/, /\(unnamed\)(?!.*call)/].map((text) => expect.stringMatching(text)));
+    await page.locator('#line-2 .call summary').nth(1).click();
+    expect(await page.locator('#line-2 .call-part').nth(1).textContent()).toContain('no such file');
     expect(complaints).toEqual([]);
   });
 

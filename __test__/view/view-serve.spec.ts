@@ -7,6 +7,8 @@ import { SAMPLE, sessionTapeProcess } from '../support/command-line';
 import { compressed, content, envelope, session, writeSession } from '../support/session-file.js';
 import { CHROMIUM, freshFile, launch, linesShown, open, part, settled, sourceOf } from '../support/view-page';
 
+const dataOf = (html: string): any => JSON.parse(/<script type="application\/json" id="page-data">([^]*?)<\/script>/.exec(html)![1]!);
+
 const { serve } = part('serve/server');
 const { ServedSession } = part('session/served');
 
@@ -15,8 +17,8 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-async function served(log: string): Promise<URL> {
-  const source = await new ServedSession(sourceOf(log)).open();
+async function served(log: string, more: object = {}): Promise<URL> {
+  const source = await new ServedSession({ ...sourceOf(log), ...more }).open();
   const server = await serve(source.routes());
   closers.push(() => source.close(), () => server.close());
   return new URL(server.url);
@@ -136,6 +138,22 @@ describe('a page that follows a session', () => {
     await expect.poll(rows, { timeout: 10_000 }).toEqual([4, 6, 7, 8]);
     expect(events.flatMap(({ value }) => value.changed ?? [])).toEqual([[2, 16, 8], [3, 16, 8], [4, 16, 8]]);
     expect(events.map(({ name }) => name)).not.toContain('replaced');
+  });
+
+  test("is sent what another program's session has become, however long its lines are there", async () => {
+    const said = (text: string) => JSON.stringify({ type: 'response_item', payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] } });
+    const log = freshFile('rollout.jsonl');
+    const meta = JSON.stringify({ type: 'session_meta', timestamp: '2026-10-01T10:00:00.000Z', payload: { id: 'a1b2', timestamp: '2026-10-01T10:00:00.000Z', cwd: '/home' } });
+    writeFileSync(log, `${meta}\nno json\n${['one', 'two', 'three'].map((text) => `${said(text)}\n`).join('')}`);
+    const url = await served(log, { isForeign: true });
+    const data = dataOf((await ask(url, url.pathname)).body);
+    expect(data.rows.map(([line]: number[]) => line)).toEqual([1, 2, 3, 4]);
+    expect(data.warnings).toEqual([[0, 'Line 2: failed to parse JSON']]);
+    const events = news(url, 4);
+    appendFileSync(log, `${said('four')}\n${said('half').slice(0, 30)}`);
+    await expect.poll(() => events.flatMap(({ value }) => value.payloads ?? []), { timeout: 10_000 }).toEqual([expect.stringContaining('four')]);
+    writeFileSync(log, `${said('other')}\n`);
+    await expect.poll(() => events.map(({ name }) => name), { timeout: 10_000 }).toContain('replaced');
   });
 
   test('is told that the file was replaced, by another or by a shorter one', async () => {

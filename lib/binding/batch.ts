@@ -28,6 +28,8 @@ export interface LineBatch {
   statuses: string
   /** A letter for each line: whether its item is in the history at the end, if that was asked for. */
   histories: string
+  /** What the lines do to the history, if that was asked for: four numbers for each change, the index of its line among these and those of the change. */
+  changes?: number[]
   /** Whether these are the last lines. */
   last: boolean
 }

@@ -278,6 +278,7 @@ export interface NativeRecorderConfig {
 export interface NativeRecordOptions {
   strict: boolean
   history: boolean
+  changes: boolean
   /** The types of the records that are read. */
   types?: string[] | undefined
   /** The number and the offset of the first line. */
@@ -508,7 +509,8 @@ export interface Binding {
   readRunEvents(bundles: NativeBundles, path: string, isVerified: boolean, from: number, to: number, kinds?: string[] | undefined | null): NativePages
   /**
    * The lines of the session at `path`. Nothing is opened before the first page is requested. A page has its lines as columns: the first `line`, or
-   * `lines` if they do not follow one another; `offsets`, `lengths`, `statuses`, `histories`. The records are on the tape of its job.
+   * `lines` if they do not follow one another; `offsets`, `lengths`, `statuses`, `histories`, and `changes` if these are wanted. The records are on the
+   * tape of its job.
    */
   readSessionRecords(bundles: NativeBundles, path: string, options: NativeRecordOptions): NativePages
   /** Removes a session, its archive and its snapshots. The result is `null`. */

@@ -20,6 +20,19 @@ export interface SessionLinePlace {
   offset: number
 }
 
+/**
+ * What a line does to neighbouring items of the history: `removed` of them give way to `added` ones of the line, and `behind` follow them up to the end
+ * of the history.
+ *
+ * On a list, that is `items.splice(items.length - behind - removed, removed, ...added)`. A `chronology_bind` that only gives an item another marker
+ * has a change that removes and adds none; the item is the first of those behind.
+ */
+export interface HistoryChange {
+  removed: number
+  added: number
+  behind: number
+}
+
 /** What {@link readSessionRecords} yields for each line, whatever is in it. */
 export interface SessionLineBase extends SessionLinePlace {
   /** Its length in bytes, without its ending: `\n`, or `\r\n`. */
@@ -29,6 +42,12 @@ export interface SessionLineBase extends SessionLinePlace {
    * compressions and rewinds. Otherwise absent.
    */
   inHistory?: boolean
+  /**
+   * With `changes: true`, for a line that has an effect on the history: what it does to it. Several changes, of an edit through keys, are in the order
+   * of the history, so that none moves what is behind a later one. Absent for a line without an effect, such as a rewind of nothing, or an edit
+   * that names no item of the history.
+   */
+  changes?: HistoryChange[]
 }
 
 /**
@@ -56,12 +75,18 @@ export type SessionLine =
 export interface SessionRecordsOptions {
   /** Yield `inHistory`, for which the file is first read once to its end. Default `false`. */
   history?: boolean | undefined
+  /**
+   * Yield `changes`, from which the history at every line follows, and for each item the line that took it away. Keeps 8 bytes for each item of the
+   * history and, once events have edited items, some 150. With `from`, the lines before it are read too, but only once a line does more than append
+   * an item. Default `false`.
+   */
+  changes?: boolean | undefined
   /** Read lines as {@link ReplayOptions.strict} does. Default `false`. */
   strict?: boolean | undefined
   /** Yield only records whose `type` is one of these, whatever their status. The others cost little. Default: all lines. */
   types?: (SessionEventType | (string & {}))[] | undefined
   /**
-   * Begin with this line, as an earlier call has yielded it: to read on where that call ended, or a line on its own. Nothing before it is read. If no
+   * Begin with this line, as an earlier call has yielded it: to read on where that call ended, or a line on its own. Nothing before it is read, except for `history` and `changes`. If no
    * line begins at the offset, the next one that begins is taken for it. So the one behind a line is at `{ line: line + 1, offset: offset + length + 1 }`,
    * whatever that line ends with; a `'torn'` line is read again once it is complete.
    */
@@ -130,17 +155,18 @@ const BEGINNING: Readonly<SessionLinePlace> = Object.freeze({ line: 1, offset: 0
 export function readSessionRecords(path: string, options?: SessionRecordsOptions): AsyncGenerator<SessionLine, void, undefined> {
   check.string(path, 'path')
   if (options !== undefined) checkOptions(options)
-  const { strict, history, types, from = BEGINNING, signal }: SessionRecordsOptions = options ?? NO_OPTIONS
+  const { strict, history, changes, types, from = BEGINNING, signal }: SessionRecordsOptions = options ?? NO_OPTIONS
   const { line, offset } = from
-  const wanted = { strict: strict === true, history: history === true, types: types?.slice(), line, offset }
+  const wanted = { strict: strict === true, history: history === true, changes: changes === true, types: types?.slice(), line, offset }
   return elementsOfPages(SESSION, () => native.readSessionRecords(bundles, path, wanted), readPage, signal)
 }
 
 function checkOptions(options: SessionRecordsOptions): void {
   check.object(options, 'options')
-  const { strict, history, types, from, signal } = options
+  const { strict, history, changes, types, from, signal } = options
   check.optional(strict, 'options.strict', 'boolean')
   check.optional(history, 'options.history', 'boolean')
+  check.optional(changes, 'options.changes', 'boolean')
   check.signal(signal, 'options.signal')
   if (from !== undefined) checkFrom(from)
   if (types === undefined) return
@@ -170,9 +196,10 @@ async function readPage(start: (onReady: () => void) => NativeJob, { signal }: J
  */
 function pageOf(batch: Batch, job: NativeJob): Page<SessionLine> | undefined {
   if (!hasLines(batch)) return undefined
-  const { line: first, lines, offsets, lengths, statuses, histories, last } = batch
+  const { line: first, lines, offsets, lengths, statuses, histories, changes, last } = batch
   let records: unknown[] | undefined
   let next = 0
+  let nextChange = 0
   const at = (index: number) => {
     records ??= recordsOf(batch, job)
     const status = STATUSES[statuses[index]!]
@@ -183,9 +210,21 @@ function pageOf(batch: Batch, job: NativeJob): Page<SessionLine> | undefined {
     const length = lengths[index]
     const mark = histories[index]
     const found = mark === '-' ? { line, offset, length, record, status } : { line, offset, length, record, status, inHistory: mark === '1' }
+    if (changes !== undefined && changes[nextChange] === index) {
+      const own = changesOf(changes, nextChange)
+      nextChange += 4 * own.length
+      ;(found as SessionLineBase).changes = own
+    }
     return found as SessionLine
   }
   return { length: offsets.length, at, isLast: last }
+}
+
+/** The changes of one line, the first of which is at `from`. */
+function changesOf(numbers: number[], from: number): HistoryChange[] {
+  const changes: HistoryChange[] = []
+  for (let at = from; numbers[at] === numbers[from]; at += 4) changes.push({ removed: numbers[at + 1]!, added: numbers[at + 2]!, behind: numbers[at + 3]! })
+  return changes
 }
 
 function hasLines(batch: Batch): batch is Batch & LineBatch {

@@ -234,4 +234,4 @@ const isBundle = ({ form }) => form === 'bundle' || form === 'archive'
 /** A path for messages. */
 const shown = (given) => printable(given, 1000)
 
-module.exports = { expectDirectory, sizeOf, sourceAt, recordingAt, bundleAt, withFiles, withSessionFile, withVerified, isBundle, beginningOf, shown }
+module.exports = { expectDirectory, fileOf, sizeOf, sourceAt, recordingAt, bundleAt, withFiles, withSessionFile, withVerified, isBundle, beginningOf, shown }

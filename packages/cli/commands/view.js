@@ -8,7 +8,7 @@ const { checkingOptions, withVerifiedBundle } = require('../bundle.js')
 const { Complaint, EXIT, usage } = require('../complaint.js')
 const { wholeNumber } = require('../option-values.js')
 const { refuseRecording } = require('../output-file.js')
-const { isBundle, recordingAt, shown, sizeOf, withSessionFile } = require('../source.js')
+const { fileOf, isBundle, recordingAt, shown, sizeOf, withSessionFile } = require('../source.js')
 const { openInBrowser } = require('../view/browser.js')
 
 const EXAMPLES = `
@@ -72,7 +72,8 @@ function unsound({ path: given }, problems) {
 }
 
 async function show(context, files, seal, options) {
-  const recording = { kind: files.kind, at: files.at, log: files.log, given: files.path, size: await sizeOf(files.log), seal }
+  const file = await fileOf(files.log)
+  const recording = { kind: files.kind, at: files.at, log: files.log, file, isForeign: files.form === 'foreign', given: files.path, size: await sizeOf(files.log), seal }
   if (options.line !== undefined && files.kind === 'run') throw usage('#line-N: not for a run')
   if (options.text) return require('../view/text.js').printConversation(context, recording, options.line)
   require('../html/document.js').requireLibraries()

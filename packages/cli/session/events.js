@@ -1,16 +1,20 @@
 'use strict'
 
 /**
- * Yields the records of a session, the lines that a replay counts as events. Their ids, `rec_0`, `rec_1` …, are those of `diff`; `line` is
- * the number of the line, from 1. JSON values that are not objects are in `value`.
+ * Yields the records of a session, the lines that a replay counts as events, with their numbers from 0: `diff` calls them `rec_0`, `rec_1` …
+ *
+ * @returns {AsyncGenerator<{ place: number, line: number, record: any }>}
  */
-async function* sessionEvents(tape, filePath, { from, to, kinds, signal }) {
+async function* numberedRecords(tape, filePath, options) {
   let place = 0
-  for await (const { line, record } of tape.readSessionRecords(filePath, { signal })) {
-    if (record === null) continue
-    const at = place++
-    if (at > to) return
-    if (at >= from && (kinds === undefined || kinds.includes(record.type))) yield { eventId: `rec_${at}`, line, ...fieldsOf(record) }
+  for await (const { line, record } of tape.readSessionRecords(filePath, options)) if (record !== null) yield { place: place++, line, record }
+}
+
+/** Yields the records of a session. `line` is the number of the line, from 1. JSON values that are not objects are in `value`. */
+async function* sessionEvents(tape, filePath, { from, to, kinds, signal }) {
+  for await (const { place, line, record } of numberedRecords(tape, filePath, { signal })) {
+    if (place > to) return
+    if (place >= from && (kinds === undefined || kinds.includes(record.type))) yield { eventId: `rec_${place}`, line, ...fieldsOf(record) }
   }
 }
 
@@ -20,4 +24,4 @@ function fieldsOf(record) {
   return { v, seq, ts, type, payload }
 }
 
-module.exports = { sessionEvents }
+module.exports = { numberedRecords, sessionEvents }

@@ -57,20 +57,18 @@ class HitPrinter {
 
   async #called(filePath) {
     const { tape, signal } = this.#context
-    let title
-    let name
-    try {
-      for await (const { status, record } of tape.readSessionRecords(filePath, { types: ['session_metadata', 'session_named'], signal })) {
-        if (status !== 'ok') continue
-        if (record.type === 'session_named') name = record.payload.name
-        else if (record.payload.title !== undefined) title = record.payload.title
-      }
-    } catch {
-      // Its hits are shown all the same.
-      signal.throwIfAborted()
-    }
+    const { title, name } = await namesOf(tape, filePath, signal)
     return title || name || (await tape.readSessionPreview(filePath, { signal })).firstUserMessage || '(nothing by the user)'
   }
+}
+
+/** The title and the name of a session. One that does not replay may have a title; its hits are shown all the same. */
+async function namesOf(tape, filePath, signal) {
+  const opened = await tape.openSession(filePath, undefined, { signal })
+  if (!opened.ok) return { title: await tape.readSessionTitle(filePath, { signal }), name: undefined }
+  const { metadata, sessionName: name } = opened.session
+  opened.session.close()
+  return { title: metadata.title, name }
 }
 
 /** A snippet on one line, with its matches in colour. */

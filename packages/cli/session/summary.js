@@ -72,7 +72,7 @@ function talk({ session, survivors, tally }, colour, width) {
     row('Turns', `${turns(tally.turns, colour)}${inAll}`, colour),
     ...tools(tally.tools, colour),
     row('Compressions', happened(tally.compressions, tally.itemsCompressed, 'summed up', colour), colour),
-    row('Rewinds', happened(tally.rewinds, tally.itemsRewound, tally.rewindsToKey === 0 ? 'taken back' : `taken back, ${count(tally.rewindsToKey)} to a key`, colour), colour),
+    row('Rewinds', happened(tally.rewinds, tally.itemsRewound, 'taken back', colour), colour),
     ...editRows(tally.edits, colour),
     row('History', history(session.historyLength, survivors, colour), colour),
     ...checkpointRows(session.checkpoints, colour, width),

@@ -1,7 +1,7 @@
 'use strict'
 
-const { EDITS } = require('../html/session/history.js')
-const { isFailure, isName, isObject } = require('./values.js')
+const { EDITS, blocksOf, isFailure } = require('../html/view/session/items.js')
+const { isName, isObject } = require('./values.js')
 
 // Counts all events of a session file, including those that are no longer in the replayed history: turns and tools before a compression,
 // rewinds, switches of the model.
@@ -28,9 +28,8 @@ function newTally() {
     compressions: 0,
     itemsCompressed: 0,
     rewinds: 0,
+    /** The number of items that rewinds have taken back. */
     itemsRewound: 0,
-    /** The number of rewinds to a key, whose items are not known. */
-    rewindsToKey: 0,
     /** Counts of edits of the history by type. */
     edits: new Map(),
     switchCount: 0,
@@ -48,7 +47,7 @@ function newTally() {
 async function tallyOf(tape, filePath, { size, throughSeq = Infinity, strict = false, signal, progress }) {
   const tally = newTally()
   try {
-    for await (const read of tape.readSessionRecords(filePath, { strict, signal })) {
+    for await (const read of tape.readSessionRecords(filePath, { strict, changes: true, signal })) {
       progress?.at({ bytes: read.offset + read.length + 1, total: size })
       // A strict replay does not read lines without a valid number.
       if (read.record === null || (strict && !isSeq(read.record.seq))) continue
@@ -62,7 +61,7 @@ async function tallyOf(tape, filePath, { size, throughSeq = Infinity, strict = f
 }
 
 /** @param {ReturnType<typeof newTally>} tally @param {import('session-tape').SessionLine} read a line with an event */
-function addEvent(tally, { line, status, ...read }) {
+function addEvent(tally, { line, status, changes, ...read }) {
   const record = /** @type {any} */ (read.record)
   countType(tally, status, record.type)
   if (!isObject(record)) return
@@ -70,8 +69,9 @@ function addEvent(tally, { line, status, ...read }) {
     tally.firstTs ??= record.ts
     tally.lastTs = record.ts
   }
-  if (status === 'ok' && EDITS.includes(record.type)) tally.edits.set(record.type, (tally.edits.get(record.type) ?? 0) + 1)
+  if (changes !== undefined && EDITS.includes(record.type)) tally.edits.set(record.type, (tally.edits.get(record.type) ?? 0) + 1)
   if (status === 'ok') effects[record.type]?.(tally, record.payload, line)
+  if (record.type === 'rewind' && (status === 'ok' || changes !== undefined)) countRewind(tally, changes)
 }
 
 function countType(tally, status, type) {
@@ -95,11 +95,6 @@ const effects = {
     tally.compressions += 1
     tally.itemsCompressed += itemsCompressed
   },
-  rewind(tally, { itemsRemoved, cutSeq }) {
-    tally.rewinds += 1
-    if (isSeq(cutSeq)) tally.rewindsToKey += 1
-    else tally.itemsRewound += Math.ceil(itemsRemoved)
-  },
   provider_switch(tally, payload, line) {
     tally.switchCount += 1
     if (tally.switches.length >= MOST_SWITCHES) return
@@ -109,15 +104,20 @@ const effects = {
   },
 }
 
+/** A rewind by the number of its items has an effect even if the key that it names is malformed. */
+function countRewind(tally, changes = []) {
+  tally.rewinds += 1
+  for (const { removed } of changes) tally.itemsRewound += removed
+}
+
 /** @param {Map<string, number>} turns @param {{ speaker: string }} item */
 function countTurn(turns, item) {
   const speaker = roomFor(turns, item.speaker)
   turns.set(speaker, (turns.get(speaker) ?? 0) + 1)
 }
 
-function countTools(tools, { blocks }) {
-  if (!Array.isArray(blocks)) return
-  for (const block of blocks) {
+function countTools(tools, item) {
+  for (const block of blocksOf(item)) {
     if (block?.type === 'tool_call') tool(tools, block.name).calls += 1
     else if (block?.type === 'tool_response') {
       const entry = tool(tools, block.toolName)

@@ -6,8 +6,9 @@ const { usage } = require('../complaint.js')
 const { jsonText } = require('../json-text.js')
 const { duration, plural } = require('../quantities.js')
 const { escaped, printable, shortened } = require('../safe-text.js')
-const { isFailure, isObject } = require('../session/values.js')
-const { EDITS, History, itemIn, itemsOfEdit } = require('../html/session/history.js')
+const { isObject } = require('../session/values.js')
+const { History } = require('../html/session/history.js')
+const { EDITS, isFailure, itemsOf } = require('../html/view/session/items.js')
 const { noteText, removalWord } = require('../html/view/session/note-text.js')
 const { throughPager } = require('./pager.js')
 
@@ -25,25 +26,19 @@ async function printConversation(context, { kind, log }, from = 1) {
   await throughPager(context, (output) => print(context, output, log, { removers, from }))
 }
 
-/** In place of what removed an item: its edit names an item that the history did not have. */
-const MISFIT = { line: 0, type: '' }
-
-/** Maps the line of each item that was removed from the history to the record that removed it, and the line of each rewind to the number of items that it removed. */
+/** Maps the line of each item that was removed from the history to the record that removed it. */
 async function removersIn({ tape, signal }, log) {
   const history = new History()
   const removers = new Map()
-  for await (const read of tape.readSessionRecords(log, { types: ['content', 'compressed', 'rewind', ...EDITS], signal })) {
-    const { removed: lines, gone, fits } = history.take(read)
-    for (const removed of lines) removers.set(removed, { line: read.line, type: read.record.type })
-    if (!fits) removers.set(read.line, MISFIT)
-    if (read.record.type === 'rewind') removers.set(read.line, { gone })
+  for await (const read of tape.readSessionRecords(log, { changes: true, signal })) {
+    for (const removed of history.take(read).removed) removers.set(removed, { line: read.line, type: read.record.type })
   }
   return removers
 }
 
 async function print({ tape, colour, signal, width }, output, log, { removers, from }) {
   const printer = new Printer(colour, Math.max(Math.min(width, 120), 40))
-  for await (const read of tape.readSessionRecords(log, { signal })) {
+  for await (const read of tape.readSessionRecords(log, { changes: true, signal })) {
     if (output.isClosed) return
     // Earlier lines are read too: they say when a tool was called.
     const text = read.status === null ? '' : printer.text(read, removers.get(read.line))
@@ -62,22 +57,14 @@ class Printer {
     this.#width = width
   }
 
-  text({ line, status, record }, remover) {
+  text({ line, status, record, changes = [] }, remover) {
     if (!isObject(record)) return this.#row('✗', `line ${line}: ${record === null ? 'not JSON' : 'not a record'}`, 'red')
     const { type, payload, ts } = record
-    if (EDITS.includes(type)) return this.#edit(line, status, record, remover)
-    const item = itemIn({ status, record })
-    if (item === null) return this.#note(line, type, payload, '', remover?.gone)
-    return this.#item(line, item, ts, type === 'compressed' ? 'summary of what was compressed' : '', remover)
-  }
-
-  /** An edit, and the items that it brought. */
-  #edit(line, status, record, remover) {
-    const { type, payload, ts } = record
-    const hadNoEffect = status !== 'ok' || remover === MISFIT
-    const note = this.#note(line, type, payload, hadNoEffect ? ', without effect' : '')
-    if (hadNoEffect) return note
-    return note + itemsOfEdit({ status, record }).map(([item, what]) => this.#item(line, item, ts, what, remover)).join('')
+    const items = status === 'ok' ? itemsOf(type, payload) : []
+    const shown = items.map(({ item, what }) => this.#item(line, item, ts, type === 'compressed' ? 'summary of what was compressed' : what, remover)).join('')
+    if (EDITS.includes(type)) return changes.length === 0 ? this.#note(line, type, payload, ', without effect') : this.#note(line, type, payload) + shown
+    if (items.length > 0) return shown
+    return this.#note(line, type, payload, '', changes.reduce((sum, { removed }) => sum + removed, 0))
   }
 
   #item(line, item, ts, what, remover) {
@@ -132,7 +119,7 @@ class Printer {
     return text.slice(0, LONGEST_TEXT).trimEnd().split(/\r?\n/).map((line) => `  ${tone(escapedLine(line))}\n`).join('') + more
   }
 
-  #note(line, type, payload, more, gone = 0) {
+  #note(line, type, payload, more = '', gone = 0) {
     const about = type === 'rewind' ? `rewound: ${gone === 0 ? 'nothing' : plural(gone, 'item')} left the history` : this.#noteText(type, payload)
     return `\n${this.#colour.dim(`· ${about}${more}  line ${line}`)}\n`
   }

@@ -4,7 +4,6 @@
 //! `repair` goes through the text twice: once to decide what is wrong, and again to write.
 
 mod error;
-mod keys;
 mod machine;
 mod receipt;
 mod record;

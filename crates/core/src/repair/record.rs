@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::keys::Keys;
 use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 use crate::lines::MAX_LINE_BYTES;
 use crate::session::{
-    Body, CheckpointChange, CheckpointFields, Cut, Edit, EventType, Fault, Line, Mode, is_valid_seq, number, read_line,
+    Body, CheckpointChange, CheckpointFields, Cut, Edit, EventType, Fault, KeyedHistory, Line, Mode, is_valid_seq,
+    number, read_line,
 };
 
 /// The envelope of a record: the places of its values.
@@ -114,7 +114,7 @@ pub(super) fn has_version(envelope: &Envelope, line: &[u8]) -> bool {
 }
 
 /// Reads the event of a record, whose number need not be valid yet, and applies it to the history.
-pub(super) fn event_of(envelope: &Envelope, line: &[u8], nesting: &mut Nesting, history: &mut Keys) -> Event {
+pub(super) fn event_of(envelope: &Envelope, line: &[u8], nesting: &mut Nesting, history: &mut KeyedHistory) -> Event {
     if line.len() > MAX_LINE_BYTES {
         return Event::Unfit("a record that is longer than any JavaScript string".into());
     }

@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::keys::Keys;
 use super::record::{Event, change_name, event_of, has_version};
 use super::search::FoundRecord;
 use crate::hash::sha256;
 use crate::json::{Nesting, Span, decode};
-use crate::session::{CheckpointChange, CheckpointFields};
+use crate::session::{CheckpointChange, CheckpointFields, KeyedHistory};
 
 /// What becomes of a record.
 #[derive(Debug, PartialEq)]
@@ -31,7 +30,7 @@ pub(super) enum Fate {
 #[derive(Default)]
 pub(super) struct Selection {
     nesting: Nesting,
-    history: Keys,
+    history: KeyedHistory,
     has_start: bool,
     previous: Option<Identity>,
     created: HashSet<Vec<u16>>,

@@ -7,11 +7,11 @@ mod format;
 mod read;
 mod record;
 
+pub(crate) use fold::KeyedHistory;
 pub use fold::{
-    Checkpoint, Effect, Fold, FoldOptions, HistoryEffect, ItemRef, ItemSink, LinePosition, NewMarker, SessionEventRef,
-    Start, Truncation,
+    Checkpoint, Effect, Fold, FoldOptions, HistoryChange, HistoryEffect, ItemRef, ItemSink, LinePosition, NewMarker,
+    SessionEventRef, Start, Truncation,
 };
-pub(crate) use fold::{Editable, EditableHistory};
 pub use format::{
     Body, EventType, ItemPlace, Line, Message, MessagePart, Mode, StartFields, js_number, number, read_line,
     read_line_into, read_session_id, read_start_payload, read_time,

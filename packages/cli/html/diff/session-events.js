@@ -5,12 +5,12 @@
 const tape = require('session-tape')
 const { briefly, fieldsBriefly, oneLine } = require('../excerpt.js')
 const { moment } = require('../../quantities.js')
+const { numberedRecords } = require('../../session/events.js')
 const { isObject } = require('../../session/values.js')
+const { blocksOf, isFailure, itemsOf } = require('../view/session/items.js')
 
-/** Records are numbered from 0, as in a replay: lines that are JSON, except blank ones and `null`. */
 async function* sessionEvents(file) {
-  let place = 0
-  for await (const { record } of tape.readSessionRecords(file)) if (record !== null) yield eventOf(record, place++)
+  for await (const { place, record } of numberedRecords(tape, file, {})) yield eventOf(record, place)
 }
 
 const text = (value) => (typeof value === 'string' ? value : undefined)
@@ -23,9 +23,9 @@ function eventOf(record, place) {
 }
 
 function shown(type, payload) {
-  const item = isObject(payload) ? (payload.content ?? payload.summary) : undefined
+  const items = itemsOf(type, payload)
   const plain = { label: '', node: null, parent: null, hasFailed: false }
-  return { ...plain, ...(isObject(item) ? shownItem(item, type) : shownPayload(payload)) }
+  return { ...plain, ...(items.length === 1 ? shownItem(items[0].item, type) : shownPayload(payload)) }
 }
 
 function shownPayload(payload) {
@@ -35,14 +35,14 @@ function shownPayload(payload) {
 
 /** An item of the conversation. Its speaker is shown in the place of a run event's kind. */
 function shownItem(item, type) {
-  const blocks = Array.isArray(item.blocks) ? item.blocks.filter(isObject) : []
+  const blocks = blocksOf(item).filter(isObject)
   const speaker = text(item.speaker) ?? '(nobody)'
   const tools = blocks.map((block) => text(block.name) ?? text(block.toolName)).filter((name) => name !== undefined)
   return {
     kind: type === 'content' ? oneLine(speaker) : type,
     label: oneLine([...new Set(tools)].join(', ')),
     excerpt: blocks.length > 0 ? oneLine(blocks.map(inBlock).join('  ')) : fieldsBriefly(item, ['speaker', 'metadata']),
-    hasFailed: blocks.some((block) => block.type === 'tool_response' && Boolean(block.error)),
+    hasFailed: blocks.some((block) => block.type === 'tool_response' && isFailure(block.error)),
   }
 }
 

@@ -2,11 +2,13 @@
 
 // The events of a run in columns of numbers, a few dozen bytes per event, so that a page can hold a million of them.
 
-const KINDS = [
+/** Their numbers are those of the page. Where an event is added, the compiler compares them with the library's. */
+const KINDS = /** @type {const} */ ([
   'RunCreated', 'RunStarted', 'RunCompleted', 'RunFailed', 'NodeScheduled', 'NodeStarted', 'NodeCompleted', 'NodeFailed', 'NodeSkipped',
   'ToolInvoked', 'ToolCompleted', 'ToolFailed', 'ToolTimedOut', 'CapabilityCheck', 'PolicyDecision', 'TaskAssigned', 'TaskAccepted',
   'TaskRejected', 'SnapshotCreated', 'SnapshotRestored', 'BlobStored', 'Heartbeat', 'Error',
-]
+])
+/** @type {Map<(typeof KINDS)[number], number>} */
 const KIND_NUMBERS = new Map(KINDS.map((kind, number) => [kind, number]))
 
 const TASKS = new Set(['NodeScheduled', 'NodeStarted', 'NodeCompleted', 'NodeFailed', 'TaskAssigned', 'TaskAccepted', 'TaskRejected'])

@@ -6,8 +6,9 @@
 const { cut } = require('../cut.js')
 const { briefly, oneLine } = require('../excerpt.js')
 const { islandJson } = require('../island.js')
-const { isFailure, isObject } = require('../../session/values.js')
-const { EDITS, History, itemIn, itemsOfEdit } = require('./history.js')
+const { isObject } = require('../../session/values.js')
+const { EDITS, blocksOf, isFailure, itemsOf } = require('../view/session/items.js')
+const { History } = require('./history.js')
 const { Images } = require('./images.js')
 const { EXCERPT } = require('./limits.js')
 const { ToolCalls } = require('./tool-calls.js')
@@ -26,6 +27,7 @@ const RAW = 2000
  * @property {number | null} at the record's time
  * @property {number} flags
  * @property {number} removedBy the line of the compression, rewind or edit that removed the item, or its last one; 0 if none did
+ * @property {number} gone the number of items that it took out of the history or replaced
  * @property {number} size in bytes
  * @property {string} payload a line of JSON: `[payload, cuts, images]`, or a string, the excerpt of a record for which there is no room
  */
@@ -61,7 +63,7 @@ class Conversation {
   /**
    * Adds the next line.
    *
-   * @param {import('session-tape').SessionLine} read
+   * @param {import('session-tape').SessionLine} read with its `changes`
    * @param {string} [text] that of a damaged line; without it, the line is too long to be shown
    * @returns {{ row: Row | null, changed: Row[], calls: import('./tool-calls.js').Call[] }} the new row, and the rows and calls that the line
    * changed
@@ -76,7 +78,7 @@ class Conversation {
   #damaged({ line, length }, text) {
     const [raw, flags] = text === undefined ? ['', FLAGS.tooLong] : [text, 0]
     const payload = islandJson([{ raw: raw.slice(0, RAW), left: Math.max(raw.length - RAW, 0) }])
-    return { line, type: '', speaker: '', at: null, flags: FLAGS.damaged | flags, removedBy: 0, size: length, payload }
+    return { line, type: '', speaker: '', at: null, flags: FLAGS.damaged | flags, removedBy: 0, gone: 0, size: length, payload }
   }
 
   #push(row, changed = [], calls = []) {
@@ -88,12 +90,11 @@ class Conversation {
   #record(read) {
     const { line, length: size, record } = read
     const fields = isObject(record) ? record : {}
-    const isEdit = EDITS.includes(fields.type)
-    const items = isEdit ? itemsOfEdit(read).map(([each]) => each) : [itemIn(read)].filter((each) => each !== null)
+    const items = read.status === 'ok' ? itemsOf(fields.type, fields.payload).map(({ item: each }) => each) : []
     // An edit with several items, or in place of another item, is no turn of a speaker.
-    const item = isEdit && fields.type !== 'synthetic_insert' ? null : (items[0] ?? null)
+    const item = EDITS.includes(fields.type) && fields.type !== 'synthetic_insert' ? null : (items[0] ?? null)
     const at = timeOf(fields.ts)
-    const { isItem: isAdded, removed } = this.history.take(read)
+    const { isItem: isAdded, removed, gone } = this.history.take(read)
     const calls = item && isAdded ? this.calls.take(line, at, blocksOf(item)) : []
     const row = {
       line,
@@ -102,6 +103,7 @@ class Conversation {
       at,
       flags: (isAdded ? FLAGS.inHistory | FLAGS.item : 0) | (hasFailed(fields, items) ? FLAGS.failed : 0),
       removedBy: 0,
+      gone,
       size,
       payload: line < this.#from ? islandJson(excerptOf(record, item)) : this.#payload(fields, record),
     }
@@ -118,7 +120,8 @@ class Conversation {
   }
 
   #payload(fields, record) {
-    const { payload, images } = this.images.takeFrom('payload' in fields ? (fields.payload ?? null) : record)
+    const payload = 'payload' in fields ? (fields.payload ?? null) : record
+    const images = this.images.takeFrom(fields.type, payload)
     const { value, cuts } = cut(payload, this.#limits)
     const hasImages = Object.keys(images).length > 0
     return islandJson(hasImages ? [value, cuts, images] : cuts.length > 0 ? [value, cuts] : [value])
@@ -133,8 +136,6 @@ function excerptOf(record, item) {
 }
 
 const NONE = { row: null, changed: [], calls: [] }
-
-const blocksOf = ({ blocks }) => (Array.isArray(blocks) ? blocks : [])
 
 function timeOf(ts) {
   const ms = typeof ts === 'string' ? Date.parse(ts) : NaN

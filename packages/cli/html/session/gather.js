@@ -8,7 +8,7 @@ const { completeLinesOf, linesOf } = require('./lines.js')
 const { LIMITS, PayloadLimits } = require('./limits.js')
 
 /**
- * @param {{ log: string, given: string, size: number }} source
+ * @param {{ log: string, given: string, size: number, isForeign?: boolean }} source `isForeign`: whether it is another program's session
  * @param {{ signal?: AbortSignal, limits?: object, isGrowing?: boolean }} [options] `isGrowing`: whether the last line is left out if it has no line end
  * @returns the input of `pageOf`: plain data, deterministic for the same recording
  */
@@ -19,7 +19,7 @@ async function gather(source, { signal, limits, isGrowing = false } = {}) {
   replaying.catch(() => {})
   const chosen = await payloadLimits(source, bounds, signal)
   const conversation = new Conversation(chosen.limits, chosen.from)
-  const lines = (isGrowing ? completeLinesOf : linesOf)(source.log, { signal })
+  const lines = (isGrowing && !source.isForeign ? completeLinesOf : linesOf)(source.log, { changes: true, signal })
   for await (const [read, text] of lines) conversation.add(read, text)
   return { conversation, bounds, excerptsBefore: chosen.from, ...source, ...(await replaying) }
 }

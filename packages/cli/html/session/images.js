@@ -2,7 +2,7 @@
 
 // Extracts the images of items, to embed them completely: a truncated image shows nothing.
 
-const { isObject } = require('../../session/values.js')
+const { blocksOf, itemsOf } = require('../view/session/items.js')
 
 /** The types of images that a browser decodes without running anything. SVG is not among them: it is shown as text. */
 const TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'])
@@ -23,35 +23,23 @@ class Images {
   }
 
   /**
-   * @param {any} payload that of a record
-   * @returns {{ payload: any, images: Record<string, number> }} the payload without the data of the images in its items, and the indices of the images
-   * by the paths of their blocks in the payload
+   * Takes the images out of the items in a payload, whose blocks are left without their data.
+   *
+   * @param {string} type of the event
+   * @param {any} payload
+   * @returns {Record<string, number>} the indices of the images by the paths of their blocks in the payload
    */
-  takeFrom(payload) {
+  takeFrom(type, payload) {
     const images = {}
-    if (!isObject(payload)) return { payload, images }
-    const taken = { ...payload }
-    const item = (value, path) => this.#takeFromItem(value, path, images)
-    for (const name of ['content', 'summary']) if (isObject(payload[name])) taken[name] = item(payload[name], `/${name}`)
-    const { replacements, history } = payload
-    if (Array.isArray(replacements)) {
-      taken.replacements = replacements.map((one, at) =>
-        isObject(one) && isObject(one.replacement) ? { ...one, replacement: item(one.replacement, `/replacements/${at}/replacement`) } : one,
-      )
+    for (const { item, path } of itemsOf(type, payload)) {
+      for (const [at, block] of blocksOf(item).entries()) {
+        const index = this.#indexOf(block)
+        if (index === undefined) continue
+        images[`${path}/blocks/${at}`] = index
+        block.data = ''
+      }
     }
-    if (Array.isArray(history)) taken.history = history.map((one, at) => (isObject(one) ? item(one, `/history/${at}`) : one))
-    return { payload: taken, images }
-  }
-
-  #takeFromItem(item, path, images) {
-    if (!Array.isArray(item.blocks)) return item
-    const blocks = item.blocks.map((block, at) => {
-      const index = this.#indexOf(block)
-      if (index === undefined) return block
-      images[`${path}/blocks/${at}`] = index
-      return { ...block, data: '' }
-    })
-    return { ...item, blocks }
+    return images
   }
 
   /** The index of the image of a block, if it is embedded. An edit brings again what the history already had, so each image is embedded once. */

@@ -47,7 +47,7 @@ function rowsData(rows) {
   const types = new Names()
   const speakers = new Names()
   return {
-    rows: rows.map(({ line, type, speaker, at, flags, removedBy, size }) => [line, types.index(type), speakers.index(speaker), at, flags, removedBy, size]),
+    rows: rows.map(({ line, type, speaker, at, flags, removedBy, size, gone }) => [line, types.index(type), speakers.index(speaker), at, flags, removedBy, size, ...(gone > 0 ? [gone] : [])]),
     types: types.list,
     speakers: speakers.list,
   }
@@ -68,13 +68,14 @@ class Names {
 
 /** The data that can change while a session is recorded, except for its rows. */
 function summaryOf(model) {
-  const { conversation, error, warnings, checkpoints, sequenceCorrupt = false, historyLength, size } = model
+  const { conversation, error, warnings, checkpoints, sequenceCorrupt = false, historyLength, size, isForeign } = model
   const totals = totalsOf(conversation)
   return {
     facts: factsOf(model, totals),
     totals,
     error,
-    warnings: warnings.map(warningData),
+    // The lines that are shown of another program's session are not those of its file, which the warnings number.
+    warnings: warnings.map((text) => (isForeign ? [0, oneLine(text)] : warningData(text))),
     checkpoints: checkpoints.filter(({ deleted }) => !deleted).map(({ checkpointId, name, sequence }) => [oneLine(checkpointId), oneLine(name), sequence]),
     sequenceCorrupt,
     history: historyLength ?? totals.history,

@@ -9,7 +9,7 @@ const { LIBRARIES, pageData } = require('./page-data.js')
 const SCRIPTS = [
   'invisible',
   ...['element', 'text', 'islands', 'payload', 'pattern', 'windowed-list', 'keyboard', 'print', 'quantities', 'time-scale', 'time-axis', 'markdown', 'markup', 'seal', 'footer'].map((name) => `shared/${name}`),
-  ...['model', 'details', 'value', 'tool-call', 'blocks', 'note-text', 'notes', 'rows', 'strip', 'totals', 'head', 'search', 'live', 'main'].map((name) => `session/${name}`),
+  ...['items', 'model', 'details', 'value', 'tool-call', 'blocks', 'note-text', 'notes', 'rows', 'strip', 'totals', 'head', 'search', 'live', 'main'].map((name) => `session/${name}`),
 ]
 
 /** The icon: a speech bubble. */

@@ -14,24 +14,26 @@ const { ASKED, WHOLE } = require('./limits.js')
 const { pageOf } = require('./page.js')
 const { rowsData, callData, summaryOf } = require('./page-data.js')
 
-/** The maximum share of the time that is spent on the summary, which requires a replay of the whole file. */
-const SUMMARY_SHARE = 0.1
+/** The maximum share of the time that is spent on the summary, which requires a replay of the whole file, and on conversions. */
+const SHARE = 0.1
 const MOST_RECORDS = 500
 const MOST_FOUND = 100_000
 
 class ServedSession {
-  /** Device and inode of the file, and its size when it was last read. */
+  /** Device and inode of the file, and its size and time when it was last read. */
   #identity
-  #size
+  #version
   #model
   #page = new MadePage(() => this.#makePage())
   #live = new Live(() => this.#look(), (reader) => this.#tell(reader))
   #nextSummary = 0
+  #nextConversion = 0
   #source
   #signal
 
   /**
-   * @param {{ log: string, given: string, size: number, seal?: object }} source
+   * @param {{ log: string, file?: string, isForeign?: boolean, given: string, size: number, seal?: object }} source `file`: the path of the file, if
+   * that is not `log`; `isForeign`: whether it is another program's session
    * @param {{ signal?: AbortSignal }} [options]
    */
   constructor(source, { signal } = {}) {
@@ -48,11 +50,11 @@ class ServedSession {
   }
 
   async #read() {
-    const { identity, size } = await found(this.#source.log)
+    const { identity, version, size } = await found(this.#source)
     this.#identity = identity
-    this.#size = size
+    this.#version = version
     this.#model = await gather({ ...this.#source, size }, { signal: this.#signal, isGrowing: true })
-    this.#model.size = this.#model.conversation.end
+    if (!this.#source.isForeign) this.#model.size = this.#model.conversation.end
   }
 
   close() {
@@ -121,13 +123,14 @@ class ServedSession {
 
   async #look() {
     const { conversation } = this.#model
-    const { identity, size } = await found(this.#source.log).catch(() => NOWHERE)
+    const { identity, version, size } = await found(this.#source).catch(() => NOWHERE)
+    if (this.#source.isForeign) return this.#lookAtForeign(version)
     if (identity !== this.#identity || size < conversation.end) return this.#replace()
-    if (size === this.#size) return
+    if (version === this.#version) return
     const from = { line: conversation.lines + 1, offset: conversation.end }
     const lines = []
-    for await (const line of completeLinesOf(this.#source.log, { from, signal: this.#signal })) lines.push(line)
-    this.#size = size
+    for await (const line of completeLinesOf(this.#source.log, { from, changes: true, signal: this.#signal })) lines.push(line)
+    this.#version = version
     if (lines.length === 0) return
     for (const [read, text] of lines) conversation.add(read, text)
     this.#model.size = conversation.end
@@ -140,8 +143,23 @@ class ServedSession {
     const began = performance.now()
     if (began < this.#nextSummary) return
     Object.assign(this.#model, await replayed(this.#source.log, this.#signal))
-    const ended = performance.now()
-    this.#nextSummary = ended + (ended - began) / SUMMARY_SHARE
+    this.#nextSummary = afterShare(began)
+  }
+
+  /** Another program's session is converted as a whole: what it appends may change what its earlier records become. */
+  async #lookAtForeign(version) {
+    const began = performance.now()
+    if (version === this.#version || began < this.#nextConversion) return
+    const { rows } = this.#model.conversation
+    await this.#read().catch(() => {
+      this.#version = version
+    })
+    this.#nextConversion = afterShare(began)
+    const now = this.#model.conversation.rows
+    const isSame = rows.every((row, at) => now[at]?.line === row.line && now[at].at === row.at && now[at].payload === row.payload)
+    this.#page.changed()
+    if (isSame) this.#live.tellAll()
+    else this.#live.replaced()
   }
 
   /** Starts again, because the file was replaced by another. */
@@ -170,13 +188,19 @@ class ServedSession {
   }
 }
 
-/** Which file is at a path, and its size. */
-async function found(log) {
-  const { dev, ino, size } = await fs.stat(log, { bigint: true })
-  return { identity: `${dev} ${ino}`, size: Number(size) }
+/** When work that began at a time may be repeated, so that it takes no more than its share of the time. */
+function afterShare(began) {
+  const ended = performance.now()
+  return ended + (ended - began) / SHARE
 }
 
-const NOWHERE = { identity: null, size: 0 }
+/** Which file a session is in, its size, and what tells one state of the file from another. */
+async function found({ log, file = log }) {
+  const { dev, ino, size, mtimeNs } = await fs.stat(file, { bigint: true })
+  return { identity: `${dev} ${ino}`, version: `${ino} ${size} ${mtimeNs}`, size: Number(size) }
+}
+
+const NOWHERE = { identity: null, version: null, size: 0 }
 
 /** The index of the first row after a line. */
 function firstBehind(rows, line) {

@@ -2,7 +2,8 @@
 
 // Finds the response to each tool call. Ids may be missing or reused, so a response answers the latest open call with its id.
 
-const { isFailure, isName } = require('../../session/values.js')
+const { isName } = require('../../session/values.js')
+const { isFailure } = require('../view/session/items.js')
 
 /**
  * @typedef {object} Call

@@ -135,6 +135,11 @@ impl<T: Editable> EditableHistory<T> {
         true
     }
 
+    /// The indices of the items with this key, ascending.
+    pub(crate) fn indices(&self, key: u64) -> impl Iterator<Item = usize> + '_ {
+        self.groups.get(&key).into_iter().flat_map(|group| &group.nodes).map(|node| self.order.index_of(*node))
+    }
+
     fn first(&self, key: u64) -> Option<usize> {
         self.groups.get(&key)?.nodes.front().copied()
     }

@@ -6,6 +6,7 @@ mod editor;
 mod effect;
 mod history;
 mod item_sink;
+mod keyed;
 mod order;
 mod warnings;
 
@@ -13,7 +14,6 @@ mod warnings;
 pub use checkpoint::Change;
 pub use checkpoint::Checkpoint;
 pub(crate) use checkpoint::Checkpoints;
-pub(crate) use editable::{Editable, EditableHistory};
 pub(crate) use editor::Editor;
 pub(crate) use effect::Metadata;
 pub use effect::{Effect, Fold, FoldOptions, LinePosition, SessionEventRef, Start};
@@ -21,5 +21,7 @@ pub(crate) use history::MarkerText;
 pub use history::{HistoryEffect, ItemRef, NewMarker, Truncation};
 pub use item_sink::ItemSink;
 pub(crate) use item_sink::NoItems;
+pub use keyed::HistoryChange;
+pub(crate) use keyed::KeyedHistory;
 #[cfg(test)]
 pub use warnings::Problem;

@@ -1,4 +1,4 @@
-//! The lines of a session in order: what is recorded in each, how a replay reads it, and whether its item remains in the history.
+//! The lines of a session in order: what is recorded in each, how a replay reads it, what it does to the history, and whether its item remains there.
 //!
 //! A line is last, and torn if it does not parse, exactly if the file ended there when it was opened; what is appended later is not read. So every
 //! line is complete in itself, and its place suffices to continue reading there.
@@ -13,6 +13,7 @@ use crate::disk::BOM;
 use crate::foreign::{Foreign, Opened, Stop, open_source};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, equal_segments};
+use crate::session::fold::{HistoryChange, KeyedHistory};
 use crate::session::format::{Body, Cut, Line, Mode, is_string, read_line, read_type};
 
 /// How a replay reads a line.
@@ -96,6 +97,8 @@ pub struct RecordOptions {
     pub types: Option<Vec<Vec<u16>>>,
     /// Whether to find which items remain in the history, which takes a pass over the file of its own.
     pub history: bool,
+    /// Whether to find what each line does to the history.
+    pub changes: bool,
 }
 
 /// A line of a session.
@@ -113,6 +116,9 @@ pub struct RecordLine<'l> {
     pub status: Option<LineStatus>,
     /// Whether its item is in the history at the end of the file. `None` if it has no item, or the options do not ask.
     pub in_history: Option<bool>,
+    /// What it does to the history, from its beginning to its end: no change moves what is behind a later one. Empty if it does nothing, or the options
+    /// do not ask.
+    pub changes: &'l [HistoryChange],
 }
 
 /// Reads the lines of a session.
@@ -124,6 +130,7 @@ pub struct RecordReader {
     /// The number of the next line.
     number: u64,
     history: Option<ItemsInHistory>,
+    changes: Option<Changes>,
 }
 
 impl RecordReader {
@@ -143,9 +150,10 @@ impl RecordReader {
         // A BOM precedes the first line.
         let (number, offset) = options.from.filter(|(number, _)| *number > 1).unwrap_or((1, 0));
         let history = options.history.then(|| ItemsInHistory::find(&source, offset, options.mode)).transpose()?;
+        let changes = options.changes.then(|| Changes::of_lines_from(offset));
         let mut reader = LineReader::default().skipping_long_lines();
         reader.begin(offset..source.size());
-        Ok(RecordReader { source, reader, nesting: Nesting::default(), options, number, history })
+        Ok(RecordReader { source, reader, nesting: Nesting::default(), options, number, history, changes })
     }
 
     /// The file whose lines are read.
@@ -180,6 +188,12 @@ impl RecordReader {
                 }
                 _ => None,
             };
+            let changes = match (&mut self.changes, &read) {
+                (Some(changes), Line::Event(event)) => {
+                    changes.of_line(&event.body, line, offset, &self.source, self.options.mode)?
+                }
+                _ => &[],
+            };
             let record = RecordLine {
                 number: self.number,
                 offset,
@@ -187,6 +201,7 @@ impl RecordReader {
                 json: matches!(read, Line::Event(_) | Line::WithoutSeq | Line::Unsupported(_)).then_some(content),
                 status,
                 in_history,
+                changes,
             };
             if self.options.wants(line, &mut self.nesting) && !take(&record) {
                 refused = Some(offset);
@@ -217,6 +232,7 @@ impl RecordReader {
             json: None,
             status: Some(unparseable(end, size)),
             in_history: None,
+            changes: &[],
         };
         if self.options.types.is_none() && !take(&record) {
             self.reader.begin(start..size);
@@ -322,6 +338,59 @@ impl ItemsInHistory {
         }
         Ok(Some(items.into_iter().peekable()))
     }
+}
+
+/// What lines do to the history, one after another.
+struct Changes {
+    /// The history; `None` as long as the lines before it need not be known.
+    history: Option<KeyedHistory>,
+    /// The offset of the last line that was applied to it.
+    last: Option<u64>,
+}
+
+impl Changes {
+    /// Those of the lines from `offset` on.
+    fn of_lines_from(offset: u64) -> Self {
+        Changes { history: (offset == 0).then(KeyedHistory::default), last: None }
+    }
+
+    /// Those of an event of the line at `offset`. Lines must be given in the order of the file, but the last one may be given again.
+    fn of_line(
+        &mut self,
+        body: &Body,
+        line: &[u8],
+        offset: u64,
+        source: &LineSource,
+        mode: Mode,
+    ) -> Result<&[HistoryChange], ReadError> {
+        let history = match (self.history.take(), body) {
+            (Some(history), _) => self.history.insert(history),
+            (None, Body::Content(_)) => return Ok(&[HistoryChange::APPENDED]),
+            (None, Body::Compressed(_) | Body::Rewind(..) | Body::Edit(_) | Body::Purge(_)) => {
+                self.history.insert(history_before(offset, source, mode)?)
+            }
+            (None, _) => return Ok(&[]),
+        };
+        if self.last.replace(offset) != Some(offset) {
+            history.apply(body, line);
+        }
+        Ok(history.changes())
+    }
+}
+
+/// The history that the lines before `end` leave. Unlike in a replay, an invalid `session_start` does not end it.
+fn history_before(end: u64, source: &LineSource, mode: Mode) -> Result<KeyedHistory, ReadError> {
+    let (mut history, mut nesting) = (KeyedHistory::default(), Nesting::default());
+    let mut reader = LineReader::default().skipping_long_lines();
+    reader.begin(0..end);
+    while let Some(chunk) = reader.next_chunk(source, 0, &mut |_| {})? {
+        for (_, line) in Lines::new(chunk.bytes) {
+            if let Line::Event(event) = read_line(line, mode, &mut nesting) {
+                history.apply(&event.body, line);
+            }
+        }
+    }
+    Ok(history)
 }
 
 #[cfg(test)]

@@ -1,4 +1,8 @@
 // The state of the run after any event: nodes, tasks and workers. It is computed from the nearest kept state and the events after it.
+//
+// A page is a file without the library, and shows the state after each of up to a million events at once, so it takes the steps of
+// `crates/core/src/run/state/state/step.rs` by itself, for the parts that it shows and for events that are known to be legal. Tests compare it with the
+// library after every event. A served page asks the library, and replaces this state by that.
 
 const NODE = ['Pending', 'Scheduled', 'Running', 'Completed', 'Failed', 'Skipped']
 const TASK = ['', 'Pending', 'Assigned', 'Accepted', 'Running']

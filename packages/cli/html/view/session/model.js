@@ -41,8 +41,8 @@ class Conversation {
   }
 
   addRows(rows, types, speakers) {
-    for (const [line, type, speaker, at, flags, removedBy, size] of rows) {
-      const row = { line, type: types[type], speaker: speakers[speaker], at, flags, removedBy, size }
+    for (const [line, type, speaker, at, flags, removedBy, size, gone = 0] of rows) {
+      const row = { line, type: types[type], speaker: speakers[speaker], at, flags, removedBy, size, gone }
       this.rowOf.set(line, this.rows.push(row) - 1)
     }
   }
@@ -111,20 +111,6 @@ class Conversation {
   has(row, flag) {
     return (this.rows[row].flags & flag) !== 0
   }
-}
-
-/** The item of a payload, with the path that leads to it. */
-function itemIn({ value }) {
-  const name = ['content', 'summary'].find((key) => typeof value?.[key] === 'object' && value[key] !== null)
-  return name === undefined ? null : { item: value[name], path: `/${name}` }
-}
-
-/** The items that an edit brought, each with its path in the payload and what it is. */
-function itemsOfEdit(type, { value }) {
-  if (type === 'density_mutation') return (value?.replacements ?? []).map(({ replacedSeq, replacement }, at) => ({ item: replacement ?? {}, path: `/replacements/${at}/replacement`, what: `in place of key ${replacedSeq}` }))
-  if (type === 'semantic_media_purge') return (value?.history ?? []).map((item, at) => ({ item, path: `/history/${at}`, what: 'in the new history' }))
-  const found = itemIn({ value })
-  return found === null ? [] : [{ ...found, what: type === 'synthetic_insert' ? 'inserted' : 'with other content' }]
 }
 
 /** The cuts below a path, with paths relative to it. */

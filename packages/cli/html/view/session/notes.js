@@ -38,11 +38,10 @@ function whereOf(page, removed) {
 
 /** Shows what a compression or a rewind removed from the history. */
 function removalView(page, row) {
-  const { line, type } = page.rows[row]
-  const removed = removedBy(page, line)
-  if (removed.length === 0) return el('p.removal', type === 'rewind' ? 'A rewind that removed nothing' : 'A compression of an empty history')
-  const items = counted(removed.length, 'item')
-  return el('p.removal', el('b', type === 'rewind' ? `Rewound: ${items} left the history` : `Compressed: ${items} became this summary`), ...whereOf(page, removed))
+  const { line, type, gone } = page.rows[row]
+  if (gone === 0) return el('p.removal', type === 'rewind' ? 'A rewind that removed nothing' : 'A compression of an empty history')
+  const items = counted(gone, 'item')
+  return el('p.removal', el('b', type === 'rewind' ? `Rewound: ${items} left the history` : `Compressed: ${items} became this summary`), ...whereOf(page, removedBy(page, line)))
 }
 
 /** The rows that a record removed from the history, in order. */

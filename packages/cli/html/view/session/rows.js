@@ -2,7 +2,6 @@
 
 const SPEAKERS = { human: 'Human', ai: 'AI', tool: 'Tool' }
 const nameOf = (speaker) => (Object.hasOwn(SPEAKERS, speaker) ? SPEAKERS[speaker] : speaker)
-const EDITS = ['density_mutation', 'synthetic_insert', 'chronology_bind', 'semantic_media_purge']
 const REMOVERS = ['compressed', 'rewind', ...EDITS]
 
 class Rows extends WindowedList {
@@ -79,7 +78,7 @@ class Rows extends WindowedList {
     else body.append(noteView(page, row, payload))
     for (const text of page.warningsAt.get(line) ?? []) body.append(el('p.warning', el('b', 'Warning: '), content('span', text)))
     if (page.redactedAt.has(line)) body.append(redactedNote(page.redactedAt.get(line)))
-    if (flags & ITEM && by > 0) body.querySelector('.who')?.append(goneLabel(page, by))
+    if (flags & ITEM && by > 0) for (const who of body.querySelectorAll('.who')) who.append(goneLabel(page, by))
     if (page.served && payload.cuts.length > 0) body.append(this.#wholeButton(row))
     if (speaker !== '' && !(flags & ITEM)) body.append(el('p.warning', 'It is no item of the history.'))
     return body
@@ -95,7 +94,7 @@ class Rows extends WindowedList {
   #appendItem(body, row, payload) {
     const { page } = this
     const { type, speaker } = page.rows[row]
-    const { item, path } = itemIn(payload) ?? { item: {}, path: '' }
+    const { item, path } = itemsOf(type, payload.value)[0] ?? { item: {}, path: '' }
     body.append(el('p.who', content('b', nameOf(speaker))))
     if (this.sources.has(row)) return body.append(valueView(payload.value, payload.cuts))
     if (type === 'compressed') body.append(removalView(page, row))
@@ -115,10 +114,14 @@ class Rows extends WindowedList {
     if (!page.has(row, ITEM)) return body.append(noteView(page, row, payload))
     body.append(editView(page, row, payload))
     if (this.sources.has(row)) return body.append(valueView(payload.value, payload.cuts))
+    const { type } = page.rows[row]
+    const items = itemsOf(type, payload.value)
+    // Calls and responses of an item that was inserted are among those of the conversation.
+    if (type !== 'synthetic_insert') pairWithin(items, payload.cuts)
     let block = 0
-    for (const { item, path, what } of itemsOfEdit(page.rows[row].type, payload)) {
+    for (const { item, path, what } of items) {
       body.append(el('p.who', content('b', nameOf(typeof item.speaker === 'string' ? item.speaker : '')), el('span.note', ` ${what}`)))
-      for (const [index, each] of (Array.isArray(item.blocks) ? item.blocks : []).entries()) {
+      for (const [index, each] of blocksOf(item).entries()) {
         const place = `${path}/blocks/${index}`
         body.append(blockView(page, row, block++, each, cutsBelow(payload.cuts, place), payload.images[place]))
       }

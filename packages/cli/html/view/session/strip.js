@@ -65,10 +65,10 @@ class Strip {
     for (const [line, removed] of page.removals) {
       const by = page.rowOf.get(line)
       if (by === undefined || removed.length === 0) continue
-      const type = page.rows[by].type
+      const { type, gone } = page.rows[by]
       const [from, to] = [scale.startOf(removed[0]) * WIDTH, scale.endOf(removed.at(-1)) * WIDTH]
       const bar = svg('rect', { class: `bar-gone ${type}`, x: from, y: laneTop(LANES.gone), width: Math.max(to - from, 1.5), height: LANE })
-      bar.append(svg('title', {}, `${capitalised(removalWord(type))} at line ${line}: ${counted(removed.length, 'item')}`))
+      bar.append(svg('title', {}, `${capitalised(removalWord(type))} at line ${line}: ${counted(gone, 'item')}`))
       parts.push(bar, svg('rect', { class: `remover ${type}`, x: scale.endOf(by) * WIDTH - 0.75, y: 0, width: 1.5, height: HEIGHT }))
       if (parts.length > MOST_REMOVALS) break
     }

@@ -58,11 +58,12 @@ struct Found {
     json: Option<Vec<u8>>,
     status: Option<LineStatus>,
     in_history: Option<bool>,
+    changes: Vec<HistoryChange>,
 }
 
 fn found(line: &RecordLine<'_>) -> Found {
-    let RecordLine { number, offset, length, json, status, in_history } = *line;
-    Found { number, offset, length, json: json.map(<[u8]>::to_vec), status, in_history }
+    let RecordLine { number, offset, length, json, status, in_history, changes } = *line;
+    Found { number, offset, length, json: json.map(<[u8]>::to_vec), status, in_history, changes: changes.to_vec() }
 }
 
 /// All lines. Every `refused`-th line is refused once.
@@ -111,12 +112,25 @@ fn plain(text: &[u8], mode: Mode, history: Option<&[u64]>) -> Vec<Found> {
             length: content.len() as u64,
             json: matches!(read, Line::Event(_) | Line::WithoutSeq | Line::Unsupported(_)).then(|| content.to_vec()),
             status,
+            changes: Vec::new(),
             in_history: history.filter(|_| has_items).map(|history| history.iter().any(|item| bytes.contains(item))),
         };
         offset += line.len() as u64 + 1;
         found
     };
     parts.into_iter().enumerate().map(each).collect()
+}
+
+/// The offset of the line of each item that the changes leave.
+fn after_changes(lines: &[Found]) -> Vec<u64> {
+    let mut items = Vec::new();
+    for line in lines {
+        for HistoryChange { removed, added, behind } in &line.changes {
+            let end = items.len() - *behind as usize;
+            items.splice(end - *removed as usize..end, vec![line.offset; *added as usize]);
+        }
+    }
+    items
 }
 
 /// The offsets of the items in the history, as a replay leaves it.
@@ -144,8 +158,27 @@ proptest! {
     }
 
     #[test]
+    fn the_changes_of_lines_lead_to_the_history_of_the_replay(
+        text in any_text(),
+        is_strict in any::<bool>(),
+        refused in prop::sample::select(vec![0usize, 2, 3]),
+    ) {
+        let mode = if is_strict { Mode::Strict } else { Mode::Lenient };
+        let options = RecordOptions { mode, history: true, changes: true, ..RecordOptions::default() };
+        let lines = read_all(in_memory(&text), options, refused).unwrap();
+        let items = after_changes(&lines);
+        for line in lines.iter().filter(|line| line.in_history.is_some()) {
+            prop_assert_eq!(line.in_history, Some(items.contains(&line.offset)), "line {}", line.number);
+        }
+        if let Some(history) = history_of(&text, mode) {
+            let line_of = |item: &u64| lines.iter().rev().find(|line| line.offset <= *item).map(|line| line.offset);
+            prop_assert_eq!(items.into_iter().map(Some).collect::<Vec<_>>(), history.iter().map(line_of).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
     fn reading_continues_at_the_place_of_any_line(text in any_text(), at in any::<prop::sample::Index>()) {
-        let options = RecordOptions { history: true, ..RecordOptions::default() };
+        let options = RecordOptions { history: true, changes: true, ..RecordOptions::default() };
         let all = read_all(in_memory(&text), options.clone(), 0).unwrap();
         if !all.is_empty() {
             let at = at.index(all.len());
@@ -158,7 +191,7 @@ proptest! {
     #[test]
     fn only_records_of_the_wanted_types_are_read(text in any_text()) {
         let types = Some(["content", "newer"].map(|name| name.encode_utf16().collect()).to_vec());
-        let options = RecordOptions { history: true, ..RecordOptions::default() };
+        let options = RecordOptions { history: true, changes: true, ..RecordOptions::default() };
         let mut wanted = read_all(in_memory(&text), options.clone(), 0).unwrap();
         let has_type = |json: &[u8]| [&b"\"content\""[..], b"\"newer\""].iter().any(|name| memchr::memmem::find(json, name).is_some_and(|at| json[..at].ends_with(b"\"type\":")));
         wanted.retain(|line| line.json.as_deref().is_some_and(has_type));

@@ -1,0 +1,37 @@
+// Where the items of records are, for the page and for the command line.
+
+/** The types of events that edit the history through keys or indices, or replace it. */
+const EDITS = ['density_mutation', 'synthetic_insert', 'chronology_bind', 'semantic_media_purge']
+
+/** The places of the items in payloads, by the type of the event: JSON pointers, and what edits do with the items. */
+const PLACES = {
+  content: (payload) => [[payload.content, '/content', '']],
+  compressed: (payload) => [[payload.summary, '/summary', '']],
+  density_mutation: ({ replacements }) => elementsOf(replacements).map((each, at) => [each?.replacement, `/replacements/${at}/replacement`, `in place of key ${numberIn(each?.replacedSeq)}`]),
+  synthetic_insert: (payload) => [[payload.content, '/content', 'inserted']],
+  chronology_bind: ({ rowIndex, content }) => [[content, '/content', `in place of item ${numberIn(rowIndex)}`]],
+  semantic_media_purge: ({ history }) => elementsOf(history).map((item, at) => [item, `/history/${at}`, 'in the new history']),
+}
+
+const elementsOf = (value) => (Array.isArray(value) ? value : [])
+const numberIn = (value) => (typeof value === 'number' ? value : '?')
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * The items in the payload of an event, valid or not.
+ *
+ * @returns {{ item: any, path: string, what: string }[]} `path`: the JSON pointer of the item in the payload; `what`: what an edit does with it
+ */
+function itemsOf(type, payload) {
+  if (!isObject(payload) || typeof type !== 'string' || !Object.hasOwn(PLACES, type)) return []
+  return PLACES[type](payload).filter(([item]) => isObject(item)).map(([item, path, what]) => ({ item, path, what }))
+}
+
+/** The blocks of an item. */
+const blocksOf = ({ blocks }) => elementsOf(blocks)
+
+/** Whether the `error` of a tool's response means that the call failed. */
+const isFailure = (error) => error !== undefined && error !== null && error !== '' && error !== false
+
+// In the page, there are no modules.
+if (typeof module !== 'undefined') module.exports = { EDITS, itemsOf, blocksOf, isFailure }
