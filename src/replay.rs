@@ -68,7 +68,7 @@ pub fn replay_in_background(
     options: NativeReplayOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
-    start(bundles, path, options, Items::All, on_ready, |_| ())
+    start(bundles, path, options, Items::All, on_ready, Box::new(|_| ()))
 }
 
 /// Replays the session in a file or a bundle. The items stay in the file and are read on demand.
@@ -81,7 +81,8 @@ pub fn open_replay(
 ) -> Result<NativeReplay> {
     let open = OpenReplay::default();
     let slot = open.clone();
-    let job = start(bundles.shared(), path, options, Items::OnDemand, on_ready, move |held| slot.lock().keep(held))?;
+    let keep = Box::new(move |held| slot.lock().keep(held));
+    let job = start(bundles.shared(), path, options, Items::OnDemand, on_ready, keep)?;
     Ok(NativeReplay { open, job: Some(job) })
 }
 
@@ -149,7 +150,7 @@ fn start(
     options: NativeReplayOptions,
     items: Items,
     on_ready: Function<'_, (), ()>,
-    keep: impl FnOnce(Held) + Send + 'static,
+    keep: Box<dyn FnOnce(Held) + Send>,
 ) -> Result<NativeJob> {
     let (sender, job) = new_job(on_ready)?;
     sender.run_in_background(move |sender| {

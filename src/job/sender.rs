@@ -43,6 +43,11 @@ impl Sender {
     /// Runs `work` on a background thread when it is its turn, and sends the end that it returns, or an end for its panic. Stopping the job makes the
     /// reads of the work fail. Everything that the work owns is dropped before the end is sent.
     pub fn run_in_background(self, work: impl FnOnce(&Self) -> JobEnd + Send + 'static) {
+        self.run(Box::new(work));
+    }
+
+    /// [`run_in_background`](Self::run_in_background), compiled once and not for each kind of work.
+    fn run(self, work: Box<dyn FnOnce(&Self) -> JobEnd + Send>) {
         let queue = self.queue.clone();
         let ticket = background::spawn(queue.cancellation(), move |begin| {
             let end = match begin {

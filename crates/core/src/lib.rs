@@ -110,6 +110,7 @@ pub mod foreign;
 pub mod hash;
 pub mod json;
 pub mod lines;
+mod order;
 pub mod recording;
 pub mod repair;
 pub mod run;

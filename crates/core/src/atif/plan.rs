@@ -11,6 +11,7 @@ use super::block::Block;
 use super::value::{Members, elements, string};
 use crate::json::Nesting;
 use crate::lines::LineSource;
+use crate::order;
 use crate::session::{Body, Line, Mode, RecordLine, RecordOptions, RecordReader, read_line, read_start_payload};
 use crate::task::Task;
 
@@ -89,7 +90,7 @@ impl Plan {
         if plan.steps.is_empty() {
             return Err(ExportError::Empty);
         }
-        plan.results.sort_by_key(|result| result.step);
+        order::sort_by(&mut plan.results, |one, other| one.step.cmp(&other.step));
         Ok((plan, reader.source().clone()))
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::Stop;
 use super::builder::{Builder, Built, Receipt, Start};
-use super::format::{ForeignFormat, Format, Lane, Opening, Record, with_format};
+use super::format::{ForeignFormat, Lane, Opening, Reader, Record, Statics};
 use super::origin::Origins;
 use super::receipt::{Entry, Reason, Summary};
 use super::records::{Content, Found, HEAD_BYTES, Head, Layout, Records, read_beginning};
@@ -209,7 +209,7 @@ pub fn convert(
         Looked::Known(known) => known,
         Looked::Other(_, source) => return Ok(Converted::Native(source)),
     };
-    Ok(match with_format!(known.format, F => convert_as::<F>(&known, options, progress))? {
+    Ok(match convert_known(&known, options, progress)? {
         Some(conversion) => Converted::Foreign(Box::new(conversion)),
         None => Converted::Native(known.source),
     })
@@ -218,37 +218,37 @@ pub fn convert(
 /// The conversations of a source, in the order of their first records. `None` if it is not a foreign session.
 pub fn list_conversations(source: LineSource) -> Result<Option<(ForeignFormat, Vec<Conversation>)>, Stop> {
     let Looked::Known(known) = look(source)? else { return Ok(None) };
-    let listed = with_format!(known.format, F => list_as::<F>(&known, &known.head()))?;
+    let listed = list_known(&known, &known.format.statics(), &known.head())?;
     let Some(listed) = listed else { return Ok(None) };
     Ok(Some((known.format, listed.into_iter().map(|(_, conversation)| conversation).collect())))
 }
 
-fn convert_as<F: Format>(
+fn convert_known(
     known: &Known,
     options: &ConvertOptions,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Option<Conversion>, Stop> {
-    let head = known.head();
-    let lane = match choose::<F>(known, &head, options.conversation.as_deref())? {
+    let (head, statics) = (known.head(), known.format.statics());
+    let lane = match choose(known, &statics, &head, options.conversation.as_deref())? {
         Some(lane) => lane,
         None => return Ok(None),
     };
-    let layout = F::layout(&head);
+    let layout = (statics.layout)(&head);
     let mut records = Records::new(&known.source, layout, options.receipt || options.origins);
     if !records.prepare()? {
         return Ok(None);
     }
     let (mut format, start) =
-        F::open(&Opening { head: &head, source: &known.source, document: records.document_head(), lane })?;
+        (statics.open)(&Opening { head: &head, source: &known.source, document: records.document_head(), lane })?;
     let start = overridden(start, options);
     let unknown_id = options.unknown_id.as_ref().filter(|_| start.session_id.is_empty());
     let session_id = options.session_id.as_ref().or(unknown_id).cloned();
     let session_id = session_id.unwrap_or_else(|| valid_id(&start.session_id));
-    let mut builder = Builder::new(F::NAME, F::SHAPE, options.receipt, options.origins);
+    let mut builder = Builder::new(known.format.as_str(), statics.shape, options.receipt, options.origins);
     builder.start(&start, &session_id);
     let (size, mut is_torn) = (known.source.size(), false);
     if !options.start_only {
-        is_torn = pass_records(&mut records, &mut format, layout, &mut builder, &mut |bytes| progress(bytes, size))?;
+        is_torn = pass_records(&mut records, &mut *format, layout, &mut builder, &mut |bytes| progress(bytes, size))?;
         format.end(&known.source, &mut builder)?;
     }
     let Built { native, receipt, origins, summary, last_seq, end_time, items, title } =
@@ -285,9 +285,9 @@ fn overridden(start: Start, options: &ConvertOptions) -> Start {
 const RECORDS_BETWEEN_CHECKS: u64 = 64;
 
 /// Passes all records to the format. Returns whether the last one is torn.
-fn pass_records<F: Format>(
+fn pass_records(
     records: &mut Records<'_>,
-    format: &mut F,
+    format: &mut dyn Reader,
     layout: Layout,
     out: &mut Builder,
     progress: &mut dyn FnMut(u64),
@@ -323,11 +323,11 @@ fn pass_records<F: Format>(
 }
 
 /// The conversation that is read; `None` if the source turns out not to have the format.
-fn choose<F: Format>(known: &Known, head: &Head<'_>, chosen: Option<&str>) -> Result<Option<Lane>, Stop> {
-    if chosen.is_none() && (!F::HAS_SESSIONS || matches!(F::layout(head), Layout::Document(_))) {
+fn choose(known: &Known, statics: &Statics, head: &Head<'_>, chosen: Option<&str>) -> Result<Option<Lane>, Stop> {
+    if chosen.is_none() && (!statics.has_sessions || matches!((statics.layout)(head), Layout::Document(_))) {
         return Ok(Some(Lane::Main));
     }
-    let Some(listed) = list_as::<F>(known, head)? else { return Ok(None) };
+    let Some(listed) = list_known(known, statics, head)? else { return Ok(None) };
     let Some(chosen) = chosen else {
         let mut equal = listed.iter().filter(|(lane, _)| !matches!(lane, Lane::Agent(_)));
         return match (equal.next(), equal.next()) {
@@ -347,14 +347,14 @@ impl Conversation {
     }
 }
 
-fn list_as<F: Format>(known: &Known, head: &Head<'_>) -> Result<Option<Vec<(Lane, Conversation)>>, Stop> {
-    let layout = F::layout(head);
+fn list_known(known: &Known, statics: &Statics, head: &Head<'_>) -> Result<Option<Vec<(Lane, Conversation)>>, Stop> {
+    let layout = (statics.layout)(head);
     let mut records = Records::new(&known.source, layout, false);
     if !records.prepare()? {
         return Ok(None);
     }
     let (mut format, start) =
-        F::open(&Opening { head, source: &known.source, document: records.document_head(), lane: Lane::Main })?;
+        (statics.open)(&Opening { head, source: &known.source, document: records.document_head(), lane: Lane::Main })?;
     let (mut lanes, mut listed): (BTreeMap<Lane, usize>, Vec<(Lane, Conversation)>) = Default::default();
     while let Some(Found { place, content }) = records.next()? {
         let (json, fields, is_head) = match content {

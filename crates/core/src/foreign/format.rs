@@ -96,7 +96,62 @@ pub(super) trait Format: Sized {
     }
 }
 
-/// Lists the formats in the order in which they are asked whether they claim a source. [`with_format`] names the type of one.
+/// A format that reads a source. Behind a pointer, so that the loops over records are compiled once and not for each format.
+pub(super) trait Reader {
+    /// [`Format::record`].
+    fn record(&mut self, record: &Record<'_>, out: &mut Builder) -> Result<(), Stop>;
+
+    /// [`Format::end`].
+    fn end(&mut self, source: &LineSource, out: &mut Builder) -> Result<(), Stop>;
+
+    /// [`Format::look`].
+    fn look<'a>(&mut self, record: &Record<'a>) -> Look<'a>;
+
+    /// [`Format::embedded`].
+    fn embedded(&mut self, record: &Record<'_>) -> Vec<Embedded>;
+}
+
+impl<F: Format> Reader for F {
+    fn record(&mut self, record: &Record<'_>, out: &mut Builder) -> Result<(), Stop> {
+        Format::record(self, record, out)
+    }
+
+    fn end(&mut self, source: &LineSource, out: &mut Builder) -> Result<(), Stop> {
+        Format::end(self, source, out)
+    }
+
+    fn look<'a>(&mut self, record: &Record<'a>) -> Look<'a> {
+        Format::look(self, record)
+    }
+
+    fn embedded(&mut self, record: &Record<'_>) -> Vec<Embedded> {
+        Format::embedded(self, record)
+    }
+}
+
+/// What a format has without a source.
+pub(super) struct Statics {
+    /// [`Format::SHAPE`].
+    pub shape: Shape,
+    /// [`Format::HAS_SESSIONS`].
+    pub has_sessions: bool,
+    /// [`Format::layout`].
+    pub layout: fn(&Head<'_>) -> Layout,
+    /// [`Format::open`].
+    pub open: fn(&Opening<'_>) -> Result<(Box<dyn Reader>, Start), Stop>,
+}
+
+impl Statics {
+    fn of<F: Format + 'static>() -> Self {
+        let open = |opening: &Opening<'_>| {
+            let (reader, start) = F::open(opening)?;
+            Ok((Box::new(reader) as Box<dyn Reader>, start))
+        };
+        Statics { shape: F::SHAPE, has_sessions: F::HAS_SESSIONS, layout: F::layout, open }
+    }
+}
+
+/// Lists the formats in the order in which they are asked whether they claim a source.
 macro_rules! formats {
     ($($(#[$doc:meta])* $name:ident = $type:ty),* $(,)?) => {
         /// A format of foreign sessions.
@@ -117,13 +172,11 @@ macro_rules! formats {
             pub fn as_str(self) -> &'static str {
                 match self { $(ForeignFormat::$name => <$type>::NAME),* }
             }
-        }
 
-        /// Evaluates an expression in which `$format` is the type of a format.
-        macro_rules! with_format {
-            ($value:expr, $dollar_format:ident => $body:expr) => {
-                match $value { $(ForeignFormat::$name => { type $dollar_format = $type; $body }),* }
-            };
+            /// What it has without a source.
+            pub(super) fn statics(self) -> Statics {
+                match self { $(ForeignFormat::$name => Statics::of::<$type>()),* }
+            }
         }
     };
 }
@@ -146,5 +199,3 @@ formats! {
     /// Cursor.
     Cursor = crate::foreign::cursor::Cursor,
 }
-
-pub(super) use with_format;

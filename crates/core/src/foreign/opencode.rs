@@ -13,6 +13,7 @@ use super::records::{Content, HEAD_BYTES, Head, Layout, Place, Records};
 use super::time::time_of;
 use super::value::{Json, Object, json_text};
 use crate::lines::LineSource;
+use crate::order;
 
 /// The fields of messages that events carry, or that only order them.
 const CARRIED: &[&str] = &[
@@ -130,9 +131,9 @@ impl Format for OpenCode {
 
     fn end(&mut self, source: &LineSource, out: &mut Builder) -> Result<(), Stop> {
         let mut messages = std::mem::take(&mut self.messages);
-        messages.sort_by(|a, b| a.time.total_cmp(&b.time).then_with(|| a.id.cmp(&b.id)));
+        order::sort_by(&mut messages, |a, b| a.time.total_cmp(&b.time).then_with(|| a.id.cmp(&b.id)));
         let mut parts = std::mem::take(&mut self.parts);
-        parts.sort_by(|a, b| a.message.cmp(&b.message).then_with(|| a.id.cmp(&b.id)));
+        order::sort_by(&mut parts, |a, b| a.message.cmp(&b.message).then_with(|| a.id.cmp(&b.id)));
         for message in &messages {
             let key = key_of(&message.id);
             let first = parts.partition_point(|part| part.message < key);
@@ -406,7 +407,7 @@ fn in_order(parts: Vec<Json<'_>>) -> Vec<Json<'_>> {
             _ => return parts,
         }
     }
-    named.sort_by(|(a, _), (b, _)| a.cmp(b));
+    order::sort_by(&mut named, |(a, _), (b, _)| a.cmp(b));
     named.into_iter().map(|(_, part)| part).collect()
 }
 

@@ -1,5 +1,7 @@
 //! Searches bytes of which some bits are ignored, so that one search finds the letters of both cases.
 
+use crate::order;
+
 /// A byte that is compared only in part: `byte | ignored == value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MaskedByte {
@@ -48,7 +50,7 @@ impl MaskedFinder {
     /// Finds these bytes, at least one.
     pub(super) fn new(bytes: Vec<MaskedByte>) -> Self {
         let mut places: Vec<_> = (0..bytes.len()).collect();
-        places.sort_by_key(|at| bytes[*at].commonness());
+        order::sort_places(&mut places, &mut |one, other| bytes[one].commonness().cmp(&bytes[other].commonness()));
         let first = places.first().copied().unwrap_or(0);
         let second = places.get(1).copied().unwrap_or(first);
         MaskedFinder { bytes: bytes.into(), first, second }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::json::{Cursor, Nesting, NotJson, Span, decode, decode_wtf8};
+use crate::order;
 
 /// The strings in the values of a line. Reused for all lines.
 #[derive(Default)]
@@ -237,7 +238,8 @@ fn in_order(keys: &[Cow<'_, [u8]>]) -> Option<Vec<usize>> {
         }
     }
     // Stable: keys that are no indices keep their order.
-    remaining.sort_by_key(|at| index_of(&keys[*at]).map_or((true, 0), |index| (false, index)));
+    let rank = |at: usize| index_of(&keys[at]).map_or((true, 0), |index| (false, index));
+    order::sort_places(&mut remaining, &mut |one, other| rank(one).cmp(&rank(other)));
     Some(remaining)
 }
 

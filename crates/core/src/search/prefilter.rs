@@ -64,7 +64,7 @@ impl Prefilter {
         let usual: Vec<_> = run.iter().flat_map(|forms| forms.usual.iter().copied()).collect();
         let exact: Option<Vec<u8>> = usual.iter().map(|byte| byte.only()).collect();
         let mut others: Vec<_> = run.iter().flat_map(|forms| forms.others.iter().cloned()).collect();
-        others.sort();
+        others.sort_unstable();
         others.dedup();
         let usual = exact.map_or_else(|| Sign::Masked(MaskedFinder::new(usual)), |bytes| Sign::exact(&bytes));
         let escaped = Sign::of_escapes(run.iter().flat_map(|forms| forms.units.iter().copied()).collect());

@@ -16,6 +16,7 @@ use crate::bundle::format::{
 use crate::bundle::read::{Compression, read_failed, read_up_to, tar_bytes};
 use crate::bundle::redact::{LeakCheck, RedactOptions, RuleSet, Staging, redact};
 use crate::disk::parent;
+use crate::order;
 use crate::signature::SigningKey;
 use crate::task::{Progress, Task};
 
@@ -122,7 +123,7 @@ impl BundleFiles {
         if redactions.count() > 0 {
             add(&mut files, REDACTIONS, redactions.print())?;
         }
-        let listed = files.iter().map(|(path, file)| (path.as_str().to_owned(), file.listed)).collect();
+        let listed = order::map(files.iter().map(|(path, file)| (path.as_str().to_owned(), file.listed)));
         let manifest = Manifest { kind, files: listed, log, partial };
         let document = manifest.print();
         add(&mut files, CHECKSUMS, checksums::print(&manifest, &document))?;

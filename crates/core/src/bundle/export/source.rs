@@ -21,6 +21,7 @@ use crate::disk::{InputFile, files, parent};
 use crate::foreign::{ConvertedFile, Stop, convert_to_file};
 use crate::hash::{Hash, HexHash, as_text, from_hex, to_hex};
 use crate::lines::ReadError;
+use crate::order;
 use crate::run::{
     BlobStore, Created, Graphs, ReplayStart, RunDirectory, Snapshot, StartResolver, State, event_id, read_text,
     snapshot, snapshot_id,
@@ -489,7 +490,7 @@ fn list_blobs(run: &RunDirectory) -> Result<Vec<SourceFile>, BundleError> {
             found.push((path, disk, size));
         }
     }
-    found.sort();
+    order::sort_by(&mut found, Ord::cmp);
     Ok(found)
 }
 

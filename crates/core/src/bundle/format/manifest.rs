@@ -8,6 +8,7 @@ use super::error::{BundleCode, BundleError};
 use super::path::{BundlePath, CHECKSUMS, MANIFEST, PathSet, SIGNATURE};
 use crate::hash::{Hash, HexHash, as_text, from_hex, is_hex_hash, sha256_hex, to_hex};
 use crate::json::{Object, Text, write_integer, write_string, write_text};
+use crate::order;
 
 /// The format version that this release writes and reads.
 pub(super) const VERSION: u64 = 1;
@@ -245,7 +246,7 @@ impl Document {
             let sha256 = from_hex(file.sha256.as_bytes()).ok_or_else(|| invalid("a hash in it is none"))?;
             Ok((path, ListedFile { sha256, size: file.size }))
         };
-        let files = self.files.into_iter().map(listed).collect::<Result<_, BundleError>>()?;
+        let files = order::map(self.files.into_iter().map(listed).collect::<Result<Vec<_>, BundleError>>()?);
         let LogDocument { count, first_time, head, last_time } = self.log;
         let head = head.map(|head| hex(&head)).transpose()?;
         let partial =

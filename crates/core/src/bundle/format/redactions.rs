@@ -11,6 +11,7 @@ use super::error::{BundleCode, BundleError};
 use super::path::{REDACTIONS, WORKFLOW};
 use crate::hash::is_hex_hash;
 use crate::json::{Array, Object, write_integer, write_string, write_text};
+use crate::order;
 use crate::run::Redactions;
 
 /// An event with a redacted payload.
@@ -65,7 +66,7 @@ impl RedactionList {
         let blobs = self.blobs.values().map(|blob| &blob.rules);
         let events = self.events.values().map(|event| &event.rules);
         let names = blobs.chain(events).chain(self.files.values()).chain(self.lines.values());
-        names.flatten().cloned().collect()
+        order::set(names.flatten().cloned())
     }
 
     fn has_hashes(&self) -> bool {
@@ -126,10 +127,10 @@ impl RedactionList {
         }
         let read: Document = serde_json::from_slice(document).map_err(|error| invalid(&error.to_string()))?;
         let list = RedactionList {
-            blobs: read.blobs.into_iter().map(|entry| (entry.blob, entry.what)).collect(),
-            events: read.events.into_iter().map(|entry| (entry.time, entry.what)).collect(),
-            files: read.files.into_iter().map(|entry| (entry.file, entry.rules)).collect(),
-            lines: read.lines.into_iter().map(|entry| (entry.line, entry.rules)).collect(),
+            blobs: order::map(read.blobs.into_iter().map(|entry| (entry.blob, entry.what))),
+            events: order::map(read.events.into_iter().map(|entry| (entry.time, entry.what))),
+            files: order::map(read.files.into_iter().map(|entry| (entry.file, entry.rules))),
+            lines: order::map(read.lines.into_iter().map(|entry| (entry.line, entry.rules))),
         };
         if !list.has_hashes() {
             return Err(invalid("a hash in it is none"));

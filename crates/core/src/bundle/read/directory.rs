@@ -9,6 +9,7 @@ use std::rc::Rc;
 use super::container::{Container, Visitor};
 use crate::bundle::format::{BundleCode, BundleError, BundlePath, Limits, PathSet};
 use crate::disk::{FileKind, InputFile, Links, OsError, files, input_file};
+use crate::order;
 use crate::task::Cancellation;
 
 /// Opens a regular file for reading and returns its size. Links are refused, and a pipe does not block.
@@ -36,7 +37,7 @@ impl DirectoryReader {
             Listing { max_entries: limits.files.saturating_mul(2).saturating_add(16), ..Listing::default() };
         listing.walk(root)?;
         let Listing { mut files, mut problems, .. } = listing;
-        files.sort();
+        order::sort_by(&mut files, Ord::cmp);
         let mut names = PathSet::default();
         files.retain(|(path, _)| names.add(path).map_err(|error| problems.push(error)).is_ok());
         let total = files.iter().fold(0u64, |sum, (_, size)| sum.saturating_add(*size));

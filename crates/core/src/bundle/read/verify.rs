@@ -14,6 +14,7 @@ use crate::bundle::format::{
 };
 use crate::disk::StagedDirectory;
 use crate::hash::{Hash, as_text, from_hex, to_hex};
+use crate::order;
 use crate::run::Snapshot;
 use crate::signature::TrustedKeys;
 use crate::task::{Progress, Task};
@@ -435,7 +436,7 @@ impl Inspection<'_> {
                 missing.push((path, *hash));
             }
         }
-        missing.sort();
+        order::sort_by(&mut missing, Ord::cmp);
         let is_incomplete = self.is_incomplete;
         for (path, hash) in missing.into_iter().filter(|_| !is_incomplete) {
             let message = format!("the log names the blob {}, and it is not there", as_text(&to_hex(&hash)));

@@ -1,7 +1,7 @@
 //! Applies all rules to one text: finds the matches ("hits") and replaces them.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 mod edges;
@@ -20,6 +20,7 @@ use super::secrets::{MIN_USER_RULE_BYTES, Secrets, is_common};
 use super::views::{may_differ, views};
 use crate::bundle::format::{BundleCode, BundleError};
 use crate::bundle::redact::named;
+use crate::order;
 
 /// How many times a text is decoded at most, for JSON in strings of JSON. Escapes of that depth would take a million backslashes; only
 /// chains of `\\u005c` need more.
@@ -304,9 +305,10 @@ impl<'r> Matcher<'r> {
             let whole = |(rule, _): &(usize, Reach)| Hit { start: 0, end: text.len(), rule: *rule };
             hits.extend(context.pointed.iter().filter(|(rule, _)| self.applies(*rule, context.allowed)).map(whole));
         }
-        let mut hits = without(hits, &placeholders);
         // A secret belongs to the rule of the user that finds it, whatever else does.
-        hits.sort_by_key(|hit| self.rules[hit.rule].is_builtin());
+        let is_builtin = |hit: &Hit| self.rules[hit.rule].is_builtin();
+        let (builtin, mut hits): (Vec<_>, Vec<_>) = without(hits, &placeholders).into_iter().partition(is_builtin);
+        hits.extend(builtin);
         for hit in &hits {
             // A pointer to a whole object may also match common words in it.
             let is_within = context.pointed.contains(&(hit.rule, Reach::Within));
@@ -336,7 +338,7 @@ impl<'r> Matcher<'r> {
             secret.len() >= MIN_USER_RULE_BYTES && (is_common(secret) || is_named && !named::is_distinctive(secret))
         };
         let common = hits.iter().filter(|hit| self.rules[hit.rule].is_builtin() && is_word(hit));
-        let words: BTreeMap<&[u8], usize> = common.map(|hit| (&text[hit.start..hit.end], hit.rule)).collect();
+        let words = order::map(common.map(|hit| (&text[hit.start..hit.end], hit.rule)));
         let occurrence = |start: usize, end: usize, rule: usize| {
             let near = [text[..start].last(), text.get(end)];
             let is_word = !near.into_iter().flatten().any(u8::is_ascii_alphanumeric);
@@ -447,7 +449,7 @@ impl<'r> Matcher<'r> {
 
     /// The names of rules, sorted.
     pub fn names(&self, rules: &BTreeSet<usize>) -> Vec<String> {
-        let names: BTreeSet<_> = rules.iter().map(|rule| self.name(*rule).to_owned()).collect();
+        let names = order::set(rules.iter().map(|rule| self.name(*rule).to_owned()));
         names.into_iter().collect()
     }
 

@@ -18,6 +18,7 @@ use crate::bundle::format::{
 };
 use crate::hash::{HEX_BYTES, as_text};
 use crate::json::spells;
+use crate::order;
 use crate::run::{EventLine, Kind, fields_of, print_rest};
 use crate::task::Task;
 
@@ -32,10 +33,8 @@ pub(super) fn drop_original_hashes(
     task: &mut Task<'_>,
 ) -> Result<(), BundleError> {
     let listed = plan.redactions.blobs.iter();
-    let dropped: Replacements = listed
-        .filter(|(original, blob)| guessable.contains(&blob.redacted) && **original != blob.redacted)
-        .map(|(original, blob)| (original.clone(), blob.clone()))
-        .collect();
+    let listed = listed.filter(|(original, blob)| guessable.contains(&blob.redacted) && **original != blob.redacted);
+    let dropped: Replacements = order::map(listed.map(|(original, blob)| (original.clone(), blob.clone())));
     if dropped.is_empty() {
         return Ok(());
     }

@@ -110,11 +110,11 @@ impl Pass<'_, '_, '_> {
     /// Runs one round over all files. Returns whether it was the last: all files with matches were written, and no new secrets were found.
     fn run_round(&mut self) -> Result<bool, BundleError> {
         self.round = Round::default();
-        let mut order: Vec<_> = self.plan.files.iter().collect();
         // The log comes first, because its events decide which rules apply to a blob.
-        order.sort_by_key(|(path, _)| ![path::EVENT_LOG, path::SESSION_LOG].contains(&path.as_str()));
+        let is_log = |(path, _): &(&BundlePath, _)| [path::EVENT_LOG, path::SESSION_LOG].contains(&path.as_str());
+        let (logs, others): (Vec<_>, Vec<_>) = self.plan.files.iter().partition(is_log);
         let mut is_settled = true;
-        for (path, file) in order {
+        for (path, file) in logs.into_iter().chain(others) {
             let out = self.to_write.contains(path).then(|| self.stage()).transpose()?;
             let (is_hit, redacted) = self.redact_file(path, file, out).map_err(|error| error.of_file(path.as_str()))?;
             if is_hit {

@@ -7,6 +7,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use crate::bundle::format::{BundleCode, BundleError};
 use crate::bundle::redact::{encoded, spellings};
+use crate::order;
 
 /// The minimum length of a secret of a built-in rule. Shorter texts occur by coincidence.
 const MIN_BYTES: usize = 6;
@@ -130,7 +131,7 @@ impl Secrets {
     /// Builds the search for all known secrets.
     pub fn build(&mut self) -> Result<(), BundleError> {
         let mut known: Vec<_> = self.known.iter().collect();
-        known.sort_unstable();
+        order::sort_by(&mut known, Ord::cmp);
         self.built = known.len();
         let (mut all, mut encoded) = (Vec::new(), 0);
         for (secret, rule) in known {

@@ -2,6 +2,8 @@
 
 use base64ct::{Base64, Base64Url, Encoding};
 
+use crate::order;
+
 /// The shortest secret whose encodings are searched for. Those of shorter ones occur by coincidence.
 const MIN_BYTES: usize = 6;
 
@@ -43,7 +45,7 @@ pub(super) fn spellings(secret: &[u8]) -> Vec<Spelling> {
     if secret.contains(&b' ') {
         add(secret.iter().map(|byte| if *byte == b' ' { b'+' } else { *byte }).collect(), false);
     }
-    all.sort_unstable_by(|a, b| a.bytes.cmp(&b.bytes));
+    order::sort_by(&mut all, |a, b| a.bytes.cmp(&b.bytes));
     all.dedup();
     all
 }

@@ -3,6 +3,7 @@
 use super::equal::{Beside, Pair, number};
 use super::ignore::push_name;
 use super::tree::{Index, Mark, ROOT, Shape};
+use crate::order::sort_places;
 
 /// Maximum depth at which fields are compared; deeper values are compared as wholes. Longer paths are unreadable, and without a limit the size of
 /// all paths would grow with the square of the text.
@@ -131,7 +132,7 @@ impl Walk<'_, '_, '_> {
     fn different_children(&self, left: Index, right: Index) -> Vec<(Step, Beside)> {
         let children = self.named_children(left, right);
         let mut order: Vec<usize> = (0..children.len()).collect();
-        order.sort_by_key(|&at| self.size(children[at].1));
+        sort_places(&mut order, &mut |one, other| self.size(children[one].1).cmp(&self.size(children[other].1)));
         let mut differs = vec![false; children.len()];
         let mut any = false;
         for (count, &at) in order.iter().enumerate() {

@@ -6,6 +6,7 @@
 use super::lookup::Lookup;
 use crate::hash::{HexHash, as_text, sha256_hex};
 use crate::json::{Array, Field, FieldError, Nesting, Object, Text, fields, names, write_text, write_texts};
+use crate::order;
 use crate::run::format::{ErrorCode, RunError, quoted};
 
 /// Maximum number of nodes of a cycle that an error names.
@@ -118,7 +119,7 @@ impl Dag {
             Ok(())
         })?;
         // Sorted by node, so that each node takes its own pairs. Nodes are sorted too, or the text is not canonical.
-        pairs.sort();
+        order::sort_by(&mut pairs, Ord::cmp);
         let mut pairs = pairs.into_iter().peekable();
         for node in &mut nodes {
             while let Some((_, from)) = pairs.next_if(|(to, _)| *to == node.id) {
@@ -132,7 +133,7 @@ impl Dag {
     }
 
     fn build(mut drafts: Vec<NodeSpec>) -> Result<Self, RunError> {
-        drafts.sort_by(|left, right| left.id.cmp(&right.id));
+        order::sort_by(&mut drafts, |left, right| left.id.cmp(&right.id));
         let mut lookup = Lookup::default();
         for (index, draft) in drafts.iter().enumerate() {
             if index > 0 && drafts[index - 1].id == draft.id {

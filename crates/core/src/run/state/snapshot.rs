@@ -197,7 +197,8 @@ pub fn list(directory: &Path) -> Result<Vec<u64>, RunError> {
     for name in names {
         times.extend(time_of(Path::new(&name?)));
     }
-    times.sort_unstable_by(|one, other| other.cmp(one));
+    times.sort_unstable();
+    times.reverse();
     Ok(times)
 }
 

@@ -275,8 +275,10 @@ impl Worker for BlobVerifier {
         let mut findings = Findings::default();
         claims.retain(|claim| !self.stopping.is_behind_failure(claim.time));
         // Those that read a whole blob come first: then it is not hashed again for others.
-        claims.sort_by_key(|claim| !claim.normalizes());
-        claims.iter().for_each(|claim| self.checker.check(claim, &mut findings));
+        for is_whole in [true, false] {
+            let claims = claims.iter().filter(|claim| claim.normalizes() == is_whole);
+            claims.for_each(|claim| self.checker.check(claim, &mut findings));
+        }
         self.stopping.note(&findings);
         findings
     }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::warnings::SHOWN_WARNINGS;
 use crate::json::{Cursor, Nesting, decode, is_blank_string};
+use crate::order;
 use crate::session::format::{EventType, Message, MessagePart, Raw, inside_string, is_valid_seq, js_number};
 
 /// A valid event about a checkpoint. Strings are JSON text.
@@ -128,9 +129,9 @@ impl<'e> Checkpoints<'e> {
                 checkpoints.note(event, oddity);
             }
         }
-        checkpoints
-            .all
-            .sort_by(|one, other| one.sequence.partial_cmp(&other.sequence).unwrap_or(std::cmp::Ordering::Equal));
+        order::sort_by(&mut checkpoints.all, |one, other| {
+            one.sequence.partial_cmp(&other.sequence).unwrap_or(std::cmp::Ordering::Equal)
+        });
         checkpoints
     }
 

@@ -9,6 +9,7 @@ use super::scan::{Scanned, Scanner};
 use super::snapshot::{Snapshot, SnapshotFile, Snapshots};
 use crate::foreign::{Opened, Stop, open_source};
 use crate::lines::{Block, LineSource, OpenedPath, ReadError, Segments, Threads, equal_segments};
+use crate::order;
 use crate::session::fold::{
     Checkpoint, Checkpoints, Editor, Effect, FoldOptions, HistoryEffect, ItemRef, Metadata, NewMarker, NoItems,
     SessionEventRef, Start,
@@ -411,7 +412,7 @@ impl<L: ItemLayout> Replay<L> {
     /// In strict mode, the types of unknown events, in the order of their first ones.
     fn unknown_events(&self) -> Option<UnknownEvents<'_>> {
         let mut types: Vec<_> = self.effect.unknown_types.iter().collect();
-        types.sort_unstable_by_key(|(_, unknown)| unknown.first);
+        order::sort_by(&mut types, |(_, one), (_, other)| one.first.cmp(&other.first));
         let named = types.into_iter().map(|(name, unknown)| (name.as_deref(), unknown.count));
         (self.options.mode == Mode::Strict).then(|| named.collect())
     }

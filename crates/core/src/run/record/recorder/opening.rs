@@ -166,7 +166,7 @@ impl Opening<'_> {
         same("scheduler", self.config.scheduler.as_str(), run.scheduler.as_str())?;
         let Some(capabilities) = &self.config.capabilities else { return Ok(()) };
         let mut capabilities = capabilities.clone();
-        capabilities.sort();
+        capabilities.sort_unstable();
         capabilities.dedup();
         same("set of capabilities", &listed(&capabilities), &listed(&run.capabilities))
     }

@@ -70,7 +70,7 @@ impl State {
     fn write_active_tasks(&self, out: &mut Vec<u8>, tasks: &[u32]) {
         let mut by_id: Vec<(Text<'_>, u32)> =
             tasks.iter().map(|&task| (Text::from_canonical(self.task_id(task)), task)).collect();
-        by_id.sort();
+        by_id.sort_unstable();
         let mut active = Object::open(out);
         for (id, task) in by_id {
             let task = self.tasks.get(task);
