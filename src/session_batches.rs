@@ -24,7 +24,7 @@ const RUN_AHEAD: u64 = 1 << 20;
 const RUN_AHEAD_AFTER_REMOVAL: u64 = 4 << 20;
 
 /// Maximum size, in bytes, of laid-out items that wait for JavaScript, if it is slower than the scan.
-const MOST_WAITING: usize = 16 << 20;
+const MAX_WAITING: usize = 16 << 20;
 
 /// The options.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +153,7 @@ impl<'s> SessionBatches<'s> {
 
     /// Sends batches during the scan, while there is room in the queue or too many laid-out items wait.
     fn send_early(&mut self, replay: &mut Replay) -> Result<Result<(), ReplayError>, Closed> {
-        while self.sender.has_room() || replay.laid_out().bytes() > MOST_WAITING {
+        while self.sender.has_room() || replay.laid_out().bytes() > MAX_WAITING {
             match self.early_batch(replay) {
                 Ok(None) => break,
                 Ok(Some(batch)) => self.sender.send(batch)?,

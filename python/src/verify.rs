@@ -18,7 +18,7 @@ use session_tape_core::Cancellation;
 pub const COLUMNS: [&str; 4] = ["source", "byte_offset", "byte_length", "line_sha256"];
 
 /// Maximum number of files that are kept open.
-const MOST_OPEN: usize = 64;
+const MAX_OPEN: usize = 64;
 
 /// Verifies rows of `events`.
 pub struct Verifier {
@@ -59,7 +59,7 @@ impl Verifier {
     fn has_hash(&mut self, source: &str, offset: i64, length: i64, hash: &[u8]) -> bool {
         let (Ok(mut at), Ok(mut rest)) = (u64::try_from(offset), u64::try_from(length)) else { return false };
         if !self.open.contains_key(source) {
-            if self.open.len() >= MOST_OPEN {
+            if self.open.len() >= MAX_OPEN {
                 self.open.clear();
             }
             self.open.insert(source.to_owned(), open(&path_of(source), &self.cancelled));

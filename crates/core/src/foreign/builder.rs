@@ -25,10 +25,10 @@ const KEPT_BYTES: usize = 16 << 10;
 const HELD_BYTES: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 
 /// The most warnings that a summary has.
-const MOST_WARNINGS: usize = 100;
+const MAX_WARNINGS: usize = 100;
 
 /// The most fields that are counted as omitted.
-const MOST_OMITTED: usize = 1000;
+const MAX_OMITTED: usize = 1000;
 
 /// The length of a title that is taken from a text, in UTF-16 units.
 const TITLE_UNITS: usize = 80;
@@ -632,7 +632,7 @@ impl Builder {
             match known {
                 Some(index) => self.omitted[index].2 += 1,
                 // A field of its own in each record would make this quadratic.
-                None if self.omitted.len() < MOST_OMITTED => self.omitted.push((kind, key.to_vec(), 1)),
+                None if self.omitted.len() < MAX_OMITTED => self.omitted.push((kind, key.to_vec(), 1)),
                 None => {}
             }
         }
@@ -646,7 +646,7 @@ impl Builder {
     /// Something that a user should know about the source.
     pub(super) fn warn(&mut self, warning: String) {
         self.warnings += 1;
-        if self.summary.warnings.len() < MOST_WARNINGS {
+        if self.summary.warnings.len() < MAX_WARNINGS {
             self.summary.warnings.push(warning);
         }
     }

@@ -76,11 +76,11 @@ impl From<OsError> for Stop {
 }
 
 /// The most ids that a message names.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 fn named(ids: &[String]) -> String {
-    let shown = ids.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    if ids.len() > MOST_NAMED { format!("{shown}, …") } else { shown }
+    let shown = ids.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if ids.len() > MAX_NAMED { format!("{shown}, …") } else { shown }
 }
 
 #[cfg(test)]

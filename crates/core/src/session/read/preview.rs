@@ -10,7 +10,7 @@ use crate::session::format::{inside_string, keys, read_content};
 /// Size of the first range that is read, and maximum size of a range, in bytes. Each range is four times as large as the one before,
 /// since usually the first few lines suffice.
 const FIRST_BYTES: u64 = 8 << 10;
-const MOST_BYTES: u64 = 256 << 10;
+const MAX_BYTES: u64 = 256 << 10;
 
 /// How a session begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ fn preview_of(source: &LineSource, length: usize) -> Result<Preview, ReadError> 
         if look_at_lines(&mut preview, source, &mut reader, length, &mut nesting)? {
             break;
         }
-        bytes = (bytes * 4).min(MOST_BYTES);
+        bytes = (bytes * 4).min(MAX_BYTES);
     }
     Ok(preview)
 }

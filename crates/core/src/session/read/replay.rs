@@ -89,7 +89,7 @@ impl ReplayError {
 }
 
 /// Edits are applied once there are as many of them. Few in tests.
-const LEAST_PENDING: usize = if cfg!(debug_assertions) { 8 } else { 1 << 16 };
+const MIN_PENDING: usize = if cfg!(debug_assertions) { 8 } else { 1 << 16 };
 
 /// A replay in progress, with the effect of the part of the file that is scanned so far. `L` lays out its items, if it was
 /// [opened](Self::open_laid_out) with layouts.
@@ -276,7 +276,7 @@ impl<L: ItemLayout> Replay<L> {
         self.pending += later.history.edit_size();
         self.effect = std::mem::take(&mut self.effect).then(later);
         // Applying edits takes time in proportion to the history too, so that as many are awaited.
-        if self.effect.history.has_edits() && self.pending >= LEAST_PENDING.max(length) {
+        if self.effect.history.has_edits() && self.pending >= MIN_PENDING.max(length) {
             left = left.min(self.apply_edits()?);
         }
         *kept = (*kept).min(left);

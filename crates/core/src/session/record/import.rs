@@ -5,7 +5,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::recorder::{FileNameForm, MOST_NAMES, file_name};
+use super::recorder::{FileNameForm, MAX_NAMES, file_name};
 use crate::disk::{Naming, OWNER_ONLY, OsError, TemporaryFile, files, new_directory, sync_entry};
 use crate::foreign::{Conversion, ConvertOptions, Opened, Stop, Summary, json_of_text, open_converted};
 use crate::json::{Cursor, Nesting, Text, escape_line_separators, spells_any};
@@ -254,7 +254,7 @@ fn write_receipt(conversion: &mut Conversion, file: &mut TemporaryFile, path: &P
 /// Places the session under the first name that is free.
 fn place(mut file: TemporaryFile, conversion: &Conversion, options: &ImportOptions) -> Result<PathBuf, OsError> {
     let mut refused = OsError::new(&io::ErrorKind::AlreadyExists.into(), "rename", Some(&options.chats_dir));
-    for number in 1..=MOST_NAMES {
+    for number in 1..=MAX_NAMES {
         let path = session_path(conversion, options, number);
         match file.place_at(&path) {
             Ok(()) => return Ok(path),
