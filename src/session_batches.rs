@@ -177,7 +177,7 @@ impl<'s> SessionBatches<'s> {
             && let Some(tape) = replay.laid_out().take_next()
         {
             self.items = items.end;
-            self.tell_progress(replay);
+            self.report_progress(replay);
             return Ok(Some(self.batch.finish_laid_out(tape)));
         }
         let missing = &replay.items()[self.items..self.items + gap];
@@ -186,7 +186,7 @@ impl<'s> SessionBatches<'s> {
         } else if !self.reporter.is_due(replay.scanned()) {
             return Ok(None);
         }
-        self.tell_progress(replay);
+        self.report_progress(replay);
         Ok(Some(self.batch.finish()))
     }
 
@@ -223,14 +223,14 @@ impl<'s> SessionBatches<'s> {
             self.send_batch(replay)?;
         }
         self.items = tape.items.end;
-        self.tell_progress(replay);
+        self.report_progress(replay);
         self.sender.send(self.batch.finish_laid_out(tape))?;
         self.batch.begin(self.items);
         Ok(())
     }
 
     fn send_batch(&mut self, replay: &Replay) -> Result<(), Closed> {
-        self.tell_progress(replay);
+        self.report_progress(replay);
         self.sender.send(self.batch.finish())?;
         self.batch.begin(self.items);
         Ok(())
@@ -256,10 +256,10 @@ impl<'s> SessionBatches<'s> {
         unsent(replay, self.options.items, self.items)
     }
 
-    fn tell_progress(&mut self, replay: &Replay) {
+    fn report_progress(&mut self, replay: &Replay) {
         let progress = Progress { bytes: replay.scanned(), total: replay.source().size(), files: None };
         if let Some(progress) = self.reporter.advance(progress) {
-            self.batch.tell_progress(progress);
+            self.batch.report_progress(progress);
         }
     }
 

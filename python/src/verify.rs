@@ -23,10 +23,10 @@ const MAX_OPEN: usize = 64;
 /// Verifies rows of `events`.
 pub struct Verifier {
     cancelled: Cancellation,
-    open: HashMap<String, Option<Opened>>,
+    open: HashMap<String, Option<OpenedSource>>,
 }
 
-struct Opened {
+struct OpenedSource {
     lines: LineSource,
     /// Keeps the unpacked files of a bundle.
     _recording: Option<Recording>,
@@ -85,15 +85,15 @@ impl Verifier {
     }
 }
 
-fn open(path: &Path, cancelled: &Cancellation) -> Option<Opened> {
+fn open(path: &Path, cancelled: &Cancellation) -> Option<OpenedSource> {
     let opened = LineSource::open(path).ok().or_else(|| LineSource::open(&split_conversation(path)?.0).ok());
     let lines = opened.filter(|lines| !is_archive(lines));
     if let Some(lines) = lines.filter(|_| !is_archive_name(path)) {
-        return Some(Opened { lines, _recording: None });
+        return Some(OpenedSource { lines, _recording: None });
     }
     let recording = Recording::open(path, cancelled).ok()?;
     let lines = LineSource::open(log_of(&recording)).ok()?;
-    Some(Opened { lines, _recording: Some(recording) })
+    Some(OpenedSource { lines, _recording: Some(recording) })
 }
 
 fn columns_of(batch: &RecordBatch) -> Result<[ArrayRef; 4], String> {

@@ -12,7 +12,7 @@ use super::hashes::Hashed;
 use super::history::{History, Node, ROOT, Speaker, Text, Unplaced};
 use super::origin::{Numbered, OriginLog, Origins};
 use super::receipt::{Entry, Fate, Reason, Summary};
-use super::records::Place;
+use super::records::RecordPlace;
 use super::spool::{Spool, SpoolReader};
 use super::time::{Time, UNKNOWN, time_of};
 use super::value::{Json, Object, write_key, write_member, write_text_member, write_value};
@@ -522,7 +522,7 @@ impl Builder {
     // The record.
 
     /// Begins with the next record.
-    pub(super) fn begin_record(&mut self, place: Place) {
+    pub(super) fn begin_record(&mut self, place: RecordPlace) {
         self.current = Some(self.first_pending + self.pending.len() as u64);
         if let Some(origins) = &mut self.origins {
             origins.begin_record(Numbered::new(self.first_pending + self.pending.len() as u64, place));

@@ -31,7 +31,7 @@ pub use convert::{
     Conversation, Conversion, ConvertOptions, Converted, Detected, convert, detect_at, json_of_text, list_conversations,
 };
 pub use format::ForeignFormat;
-pub use open::{ConvertedFile, Foreign, Opened, convert_to_file, list_at, open_converted, open_source, split};
+pub use open::{ConvertedFile, Foreign, OpenedSource, convert_to_file, list_at, open_converted, open_source, split};
 pub use origin::{Origin, Origins};
 pub use receipt::{Entry, Fate, Reason, Summary};
 

@@ -167,7 +167,7 @@ pub(crate) fn edits(
     };
     let mut list = List { left, right, steps: Vec::new(), beside: vec![None; left.tokens.len()] };
     list.walk(&matches);
-    list.tell(skipped, options, project)
+    list.to_edits(skipped, options, project)
 }
 
 /// Replaces the digests by small numbers that are equal if the digests are.
@@ -250,7 +250,7 @@ impl List<'_> {
         }
     }
 
-    fn tell(&self, skipped: i64, options: FieldOptions, project: Project<'_>) -> Result<Edits, DiffError> {
+    fn to_edits(&self, skipped: i64, options: FieldOptions, project: Project<'_>) -> Result<Edits, DiffError> {
         let (mut told, mut equal, mut spent) = (Vec::new(), Vec::<Equal>::new(), 0);
         let same_reference = |left: Reference, right: Reference| {
             self.is_same_place(skipped, (left.place, left.part), (right.place, right.part))

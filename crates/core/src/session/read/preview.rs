@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::foreign::{Foreign, Opened, open_source};
+use crate::foreign::{Foreign, OpenedSource, open_source};
 use crate::json::{Cursor, Nesting, decode_up_to, spells};
 use crate::lines::{LineReader, LineSource, Lines, ReadError};
 use crate::session::format::{inside_string, keys, read_content};
@@ -24,8 +24,8 @@ pub struct Preview {
 /// Reads as much of the file as the preview needs, or what a foreign session becomes. `length` is the maximum length of the message in code units.
 pub fn read_preview(path: &Path, length: usize) -> Result<Preview, ReadError> {
     match open_source(path, &Foreign::Read(None), LineSource::open_unread) {
-        Ok(Opened::Native(source)) => preview_of(&source, length),
-        Ok(Opened::Foreign(conversion)) => preview_of(&conversion.native, length),
+        Ok(OpenedSource::Native(source)) => preview_of(&source, length),
+        Ok(OpenedSource::Foreign(conversion)) => preview_of(&conversion.native, length),
         Err(stop) => Err(stop.into_read_error()),
     }
 }

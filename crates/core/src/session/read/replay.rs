@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::item_layout::{ItemLayout, LaidOutItems};
 use super::scan::{Scanned, Scanner};
 use super::snapshot::{Snapshot, SnapshotFile, Snapshots};
-use crate::foreign::{Opened, Stop, open_source};
+use crate::foreign::{OpenedSource, Stop, open_source};
 use crate::lines::{Block, LineSource, OpenedPath, ReadError, Segments, Threads, equal_segments};
 use crate::order;
 use crate::session::fold::{
@@ -159,8 +159,8 @@ impl<L: ItemLayout> Replay<L> {
         // What is opened first is the path itself.
         let open = |at: &Path| LineSource::of_or_drain(opened.take().unwrap_or_else(|| OpenedPath::at(at)));
         let (source, conversion_warnings) = match open_source(&path, &options.foreign, open)? {
-            Opened::Native(source) => (source, None),
-            Opened::Foreign(conversion) => (conversion.native, Some(conversion.summary.warnings)),
+            OpenedSource::Native(source) => (source, None),
+            OpenedSource::Foreign(conversion) => (conversion.native, Some(conversion.summary.warnings)),
         };
         let source = Arc::new(source);
         let mut effect = Effect::default();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::recorder::{FileNameForm, MAX_NAMES, file_name};
 use crate::disk::{Naming, OWNER_ONLY, OsError, TemporaryFile, files, new_directory, sync_entry};
-use crate::foreign::{Conversion, ConvertOptions, Opened, Stop, Summary, json_of_text, open_converted};
+use crate::foreign::{Conversion, ConvertOptions, OpenedSource, Stop, Summary, json_of_text, open_converted};
 use crate::json::{Cursor, Nesting, Text, escape_line_separators, spells_any};
 use crate::lines::{LineReader, LineSource, ReadError};
 use crate::session::format::{EventType, envelope};
@@ -131,8 +131,8 @@ pub fn import_foreign(path: &Path, options: &ImportOptions, task: &mut Task<'_>)
     };
     let opened = cancellation.during(|| open_converted(path, &convert, &mut progress, LineSource::open));
     let mut conversion = match opened.map_err(|stop| ImportFault::of_stop(stop, path))? {
-        Opened::Foreign(conversion) => conversion,
-        Opened::Native(_) => return Err(ImportFault::Format(path.to_path_buf())),
+        OpenedSource::Foreign(conversion) => conversion,
+        OpenedSource::Native(_) => return Err(ImportFault::Format(path.to_path_buf())),
     };
     if conversion.items == 0 {
         return Err(ImportFault::Empty(path.to_path_buf()));
