@@ -1,6 +1,6 @@
 //! `diff` and `traceAncestors`: jobs that read.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use napi::bindgen_prelude::{Function, Result};
 use napi_derive::napi;
@@ -8,17 +8,15 @@ use napi_derive::napi;
 use super::bundles::NativeBundles;
 use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, NativeJob, Progress, ProgressReporter};
-use super::reading::{open_bundle, start_reading};
-use session_tape_core::bundle::{ImportError, OpenedBundle, is_bundle};
+use super::reading::start_reading;
+use session_tape_core::bundle::ImportError;
 use session_tape_core::diff::{
-    Compared, DiffError, DiffOptions, Pointer, Side, Source, diff, print, print_chain, trace_ancestors,
+    Compared, DiffError, DiffOptions, Pointer, Side, diff, print, print_chain, trace_ancestors,
 };
-use session_tape_core::disk::files;
-use session_tape_core::foreign::{ConvertedFile, Stop, convert_to_file};
+use session_tape_core::foreign::Stop;
 use session_tape_core::lines::ReadError;
-use session_tape_core::recording::source_of;
+use session_tape_core::recording::{Recording, RecordingError};
 use session_tape_core::session::ImportFault;
-use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{self, Task};
 
 /// The options of a diff.
@@ -53,14 +51,14 @@ pub fn start_diff(
     let ignore = ignore.iter().filter_map(|pointer| Pointer::parse(pointer).ok()).collect();
     let options = DiffOptions { compared: Compared { heartbeats, ignore }, full };
     start_reading(bundles, on_ready, vec![left, right], progress, move |paths, reporter| {
-        let mut open = |at: usize, side| Recording::open(&paths[at], Some(side), reporter);
+        let mut open = |at: usize, side| open(&paths[at], Some(side), reporter);
         let opened = open(0, Side::Left).and_then(|left| Ok((left, open(1, Side::Right)?)));
         if let Ok((left, right)) = &opened {
             // The end reports both recordings as read, even if they diverge at once.
             reporter.report(Progress { total: left.size() + right.size(), ..Progress::default() });
         }
         let found = opened
-            .and_then(|(left, right)| watched(reporter, |task| diff(&left.source, &right.source, &options, task)));
+            .and_then(|(left, right)| watched(reporter, |task| diff(left.source(), right.source(), &options, task)));
         end(found.map(|found| print(found.as_ref())))
     })
 }
@@ -74,8 +72,8 @@ pub fn start_trace(
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
     start_reading(bundles, on_ready, vec![path], false, move |paths, reporter| {
-        let found = Recording::open(&paths[0], None, reporter)
-            .and_then(|opened| watched(reporter, |task| trace_ancestors(&opened.source, &event_id, task)));
+        let found = open(&paths[0], None, reporter)
+            .and_then(|opened| watched(reporter, |task| trace_ancestors(opened.source(), &event_id, task)));
         end(found.map(|chain| print_chain(&chain)))
     })
 }
@@ -90,41 +88,19 @@ fn watched<T>(
     work(&mut Task { cancellation, progress }).map_err(Fault::Recording)
 }
 
-/// A recording that is being read. If it is a bundle, it stays unpacked until this is dropped.
-struct Recording {
-    source: Source,
-    _opened: Option<OpenedBundle>,
-    /// What a foreign session became, which is removed when this is dropped.
-    _converted: Option<ConvertedFile>,
-}
-
-impl Recording {
-    fn size(&self) -> u64 {
-        files::metadata(&self.source.log).map_or(0, |metadata| metadata.size)
-    }
-
-    fn open(path: &str, side: Option<Side>, reporter: &mut ProgressReporter<'_>) -> std::result::Result<Self, Fault> {
-        let of_system = |error| DiffError::of_system(error, PathBuf::from(path), side);
-        if !is_bundle(Path::new(path)) {
-            let path = Path::new(path);
-            let converted = reporter.cancellation().during(|| convert_to_file(path));
-            let converted = converted.map_err(|stop| match stop {
-                Stop::Read(ReadError::System(error)) => Fault::Recording(of_system(error)),
-                stop => Fault::Foreign(ImportFault::of_stop(stop, path), side),
-            })?;
-            let source = match &converted {
-                Some(converted) => Source { path: path.to_owned(), ..Source::session(converted.log()) },
-                None => Source::find(path).map_err(of_system).map_err(Fault::Recording)?,
-            };
-            return Ok(Recording { source, _opened: None, _converted: converted });
+/// Opens a recording. If it is a bundle, it stays unpacked until the result is dropped.
+fn open(path: &str, side: Option<Side>, reporter: &mut ProgressReporter<'_>) -> std::result::Result<Recording, Fault> {
+    let path = Path::new(path);
+    let cancellation = reporter.cancellation();
+    // Progress is that of the comparison only. While verifying, it is reported only to check for cancellation.
+    let progress = &mut |_| reporter.report(Progress::default());
+    Recording::open_as_task(path, &mut Task { cancellation, progress }).map_err(|error| match error {
+        RecordingError::System(error) | RecordingError::Foreign(Stop::Read(ReadError::System(error))) => {
+            Fault::Recording(DiffError::of_system(error, path.to_owned(), side))
         }
-        // Progress is that of the comparison only. While verifying, it is reported only to check for cancellation.
-        let cancellation = reporter.cancellation();
-        let opened =
-            open_bundle(path, TrustedKeys::default(), cancellation, &mut |_| reporter.report(Progress::default()));
-        let opened = opened.map_err(|refusal| Fault::Bundle(refusal, side))?;
-        Ok(Recording { source: source_of(Path::new(path), &opened), _opened: Some(opened), _converted: None })
-    }
+        RecordingError::Foreign(stop) => Fault::Foreign(ImportFault::of_stop(stop, path), side),
+        RecordingError::Bundle(refusal) => Fault::Bundle(refusal, side),
+    })
 }
 
 /// An error of a job.

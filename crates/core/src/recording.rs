@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::bundle::{BundleKind, ImportError, OpenedBundle, VerifyOptions, is_bundle, open};
 use crate::diff::{Source, SourceKind};
-use crate::disk::OsError;
+use crate::disk::{OsError, files};
 use crate::foreign::{ConvertedFile, Stop, convert_to_file};
 use crate::task::{Cancellation, Task};
 
@@ -34,22 +34,31 @@ pub enum RecordingError {
 impl Recording {
     /// Opens the recording at `path`. A bundle is verified first, and a foreign session is converted; setting `cancelled` stops that.
     pub fn open(path: &Path, cancelled: &Cancellation) -> Result<Self, RecordingError> {
+        Self::open_as_task(path, &mut Task { cancellation: cancelled, progress: &mut |_| {} })
+    }
+
+    /// The same, with progress while a bundle is verified.
+    pub fn open_as_task(path: &Path, task: &mut Task<'_>) -> Result<Self, RecordingError> {
         if !is_bundle(path) {
-            let converted = cancelled.during(|| convert_to_file(path))?;
+            let converted = task.cancellation.during(|| convert_to_file(path))?;
             let source = match &converted {
                 Some(converted) => Source { path: path.to_owned(), ..Source::session(converted.log()) },
                 None => Source::find(path)?,
             };
             return Ok(Recording { source, opened: None, converted });
         }
-        let mut task = Task { cancellation: cancelled, progress: &mut |_| {} };
-        let opened = open(path, &VerifyOptions::default(), &mut task)?;
+        let opened = open(path, &VerifyOptions::default(), task)?;
         Ok(Recording { source: source_of(path, &opened), opened: Some(opened), converted: None })
     }
 
     /// The place of the recording on disk.
     pub fn source(&self) -> &Source {
         &self.source
+    }
+
+    /// The size of its log in bytes, or 0 if that is not known.
+    pub fn size(&self) -> u64 {
+        files::metadata(&self.source.log).map_or(0, |metadata| metadata.size)
     }
 
     /// Whether it is a run.
@@ -69,7 +78,7 @@ impl Recording {
 }
 
 /// The source for readers of the opened bundle at `path`.
-pub fn source_of(path: &Path, opened: &OpenedBundle) -> Source {
+fn source_of(path: &Path, opened: &OpenedBundle) -> Source {
     let source = match opened.kind {
         BundleKind::Run => Source::run(opened.root()),
         BundleKind::Session => Source::session(&opened.log()),
