@@ -148,6 +148,8 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
     const item = (seq: number) => ({ speaker: 'ai', blocks: [{ type: 'text', text: 'x' }], metadata: { chronology: { seq } } });
     const { page } = await openSessionPage(browser, session(['content', { content: item(1) }], ['content', { content: item(2) }], ['density_mutation', { removedSeqs: [1, 2], replacements: [] }]));
     expect(await page.locator('#line-4 .removal').textContent()).toBe('Edited: replaced 0 items, removed 2 (keys 1, 2) (lines 2 to 3)');
+    const { page: other } = await openSessionPage(browser, session(['density_mutation', { removedSeqs: [9], replacements: [] }]));
+    expect(await other.locator('#line-2 summary').textContent()).toBe('Edited replaced 0 items, removed 1 (key 9) without effect');
     await page.locator('#line-4 .source').click();
     expect(await page.locator('#line-4').textContent()).toContain('"removedSeqs"');
   });
