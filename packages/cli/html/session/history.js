@@ -39,7 +39,7 @@ class History {
       for (let more = added; more > 0; more--) now.push(line)
       if (added > 0) this.#left.set(line, (this.#left.get(line) ?? 0) + added)
     }
-    if (now.length <= MOST_ARGUMENTS) this.#lines.splice(first, at - first, ...now)
+    if (now.length <= MAX_ARGUMENTS) this.#lines.splice(first, at - first, ...now)
     else this.#lines = [...this.#lines.slice(0, first), ...now, ...this.#lines.slice(at)]
     return gone
   }
@@ -55,6 +55,6 @@ class History {
 
 const NOTHING = { isItem: false, removed: [], gone: 0 }
 /** More values than this are not passed as arguments. */
-const MOST_ARGUMENTS = 10_000
+const MAX_ARGUMENTS = 10_000
 
 module.exports = { History }
