@@ -212,6 +212,7 @@ describe('session-tape', () => {
   test('chooses a conversation behind a #', async () => {
     expect(await resultOf(['replay', `${MIXED}#ag1`])).toMatchObject({ metadata: { sessionId: 'agent-ag1' } });
     expect(await complaintOf(['replay', `${MIXED}#x`])).toContain('No conversation x');
+    for (const form of ['--text', '--html=page.html', '--serve']) expect(await complaintOf(['view', `${MIXED}#x`, form])).toContain('No conversation x');
     expect(await errorOf(['inspect', `${SAMPLE}#x`])).toMatchObject({ code: 'ENOENT' });
   });
 

@@ -144,6 +144,16 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
     expect(await page.locator('p.removal').allTextContents()).toEqual(['Purged media: history of 3 items', 'Rewound: 2 items left the history', 'A rewind that removed nothing']);
   });
 
+  test('shows an edit that only removes, with the lines that it removed', async () => {
+    const item = (seq: number) => ({ speaker: 'ai', blocks: [{ type: 'text', text: 'x' }], metadata: { chronology: { seq } } });
+    const { page } = await openSessionPage(browser, session(['content', { content: item(1) }], ['content', { content: item(2) }], ['density_mutation', { removedSeqs: [1, 2], replacements: [] }]));
+    expect(await page.locator('#line-4 .removal').textContent()).toBe('Edited: replaced 0 items, removed 2 (keys 1, 2) (lines 2 to 3)');
+    const { page: other } = await openSessionPage(browser, session(['density_mutation', { removedSeqs: [9], replacements: [] }]));
+    expect(await other.locator('#line-2 summary').textContent()).toBe('Edited replaced 0 items, removed 1 (key 9) without effect');
+    await page.locator('#line-4 .source').click();
+    expect(await page.locator('#line-4').textContent()).toContain('"removedSeqs"');
+  });
+
   test('shows calls that an edit brings again with the results that it brings', async () => {
     const call = (id: string) => ({ type: 'tool_call', id, name: `tool ${id}`, parameters: {} });
     const response = (callId: string, error?: string) => ({ type: 'tool_response', callId, result: 'found', error });

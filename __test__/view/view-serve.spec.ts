@@ -148,6 +148,8 @@ describe('a page that follows a session', () => {
     const url = await served(log, { isForeign: true });
     const data = dataOf((await ask(url, url.pathname)).body);
     expect(data.rows.map(([line]: number[]) => line)).toEqual([1, 2, 3, 4]);
+    const chosen = await served(log, { isForeign: true, log: `${log}#a1b2`, file: log });
+    expect(dataOf((await ask(chosen, chosen.pathname)).body).rows).toEqual(data.rows);
     expect(data.warnings).toEqual([[0, 'Line 2: failed to parse JSON']]);
     const events = news(url, 4);
     appendFileSync(log, `${said('four')}\n${said('half').slice(0, 30)}`);

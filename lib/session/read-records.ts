@@ -28,8 +28,11 @@ export interface SessionLinePlace {
  * has a change that removes and adds none; the item is the first of those behind.
  */
 export interface HistoryChange {
+  /** How many items go. */
   removed: number
+  /** How many items of the line take their place. */
   added: number
+  /** How many items follow that place: 0 at the end of the history. */
   behind: number
 }
 

@@ -8,6 +8,7 @@ const { checkingOptions, withVerifiedBundle } = require('../bundle.js')
 const { Complaint, EXIT, usage } = require('../complaint.js')
 const { wholeNumber } = require('../option-values.js')
 const { refuseRecording } = require('../output-file.js')
+const { opened } = require('../session/replay.js')
 const { fileOf, isBundle, recordingAt, shown, sizeOf, withSessionFile } = require('../source.js')
 const { openInBrowser } = require('../view/browser.js')
 
@@ -43,6 +44,8 @@ async function view(context, [given], options) {
   const { path: at, line } = await placeIn(given)
   if (options.html !== undefined) await refuseRecording('--html', options.html, [at])
   const source = await recordingAt(context, at)
+  // A replay says which conversations there are to choose from.
+  if (source.form === 'foreign') (await opened(context, source)).close()
   return withFilesAndSeal(context, source, options, (files, seal) => show(context, files, seal, { ...options, line }))
 }
 

@@ -14,7 +14,7 @@ const { EXCERPT } = require('./limits.js')
 const { ToolCalls } = require('./tool-calls.js')
 
 /** The bits of a row's flags. */
-const FLAGS = { failed: 1, inHistory: 2, damaged: 4, tooLong: 8, item: 16 }
+const FLAGS = { failed: 1, inHistory: 2, damaged: 4, tooLong: 8, item: 16, withoutEffect: 32 }
 
 /** The number of characters that are shown of a line that is not JSON. */
 const RAW = 2000
@@ -92,7 +92,8 @@ class Conversation {
     const fields = isObject(record) ? record : {}
     const items = read.status === 'ok' ? itemsOf(fields.type, fields.payload).map(({ item: each }) => each) : []
     // An edit with several items, or in place of another item, is no turn of a speaker.
-    const item = EDITS.includes(fields.type) && fields.type !== 'synthetic_insert' ? null : (items[0] ?? null)
+    const isEdit = EDITS.includes(fields.type)
+    const item = isEdit && fields.type !== 'synthetic_insert' ? null : (items[0] ?? null)
     const at = timeOf(fields.ts)
     const { isItem: isAdded, removed, gone } = this.history.take(read)
     const calls = item && isAdded ? this.calls.take(line, at, blocksOf(item)) : []
@@ -101,7 +102,7 @@ class Conversation {
       type: typeof fields.type === 'string' ? fields.type : '(no type)',
       speaker: item?.speaker ?? '',
       at,
-      flags: (isAdded ? FLAGS.inHistory | FLAGS.item : 0) | (hasFailed(fields, items) ? FLAGS.failed : 0),
+      flags: (isAdded ? FLAGS.inHistory | FLAGS.item : 0) | (hasFailed(fields, items) ? FLAGS.failed : 0) | (isEdit && read.changes === undefined ? FLAGS.withoutEffect : 0),
       removedBy: 0,
       gone,
       size,

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use super::order::Order;
 
 /// An item of an [`EditableHistory`].
-pub(crate) trait Editable: Clone {
+pub(super) trait Editable: Clone {
     /// This item as the replacement of `old`, whose marker it takes over.
     #[must_use]
     fn with_marker_of(&self, old: &Self) -> Self;
@@ -17,7 +17,7 @@ pub(crate) trait Editable: Clone {
 /// Every operation takes logarithmic time, for each key that it names, for each item that it removes, and for nothing else: a replacement of all
 /// items with a key is remembered with the key, and applied to an item only when the item is needed.
 #[derive(Clone, Debug)]
-pub(crate) struct EditableHistory<T> {
+pub(super) struct EditableHistory<T> {
     nodes: Vec<Node<T>>,
     /// The numbers of nodes that are not in use.
     spare: Vec<usize>,
@@ -58,17 +58,17 @@ impl<T> Default for EditableHistory<T> {
 
 impl<T: Editable> EditableHistory<T> {
     /// Number of items.
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.order.len()
     }
 
     /// The items in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = T> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = T> + '_ {
         self.order.iter().map(|node| self.item(node))
     }
 
     /// Appends an item.
-    pub(crate) fn push(&mut self, item: T, key: Option<u64>) {
+    pub(super) fn push(&mut self, item: T, key: Option<u64>) {
         let node = self.new_node(item, key);
         self.order.push(node);
         if let Some(key) = key {
@@ -77,7 +77,7 @@ impl<T: Editable> EditableHistory<T> {
     }
 
     /// Removes all items but the first `length`.
-    pub(crate) fn truncate(&mut self, length: usize) {
+    pub(super) fn truncate(&mut self, length: usize) {
         while self.len() > length
             && let Some(node) = self.order.pop()
         {
@@ -90,14 +90,14 @@ impl<T: Editable> EditableHistory<T> {
     }
 
     /// Removes the first item with this key and all items after it. Returns false if there is none.
-    pub(crate) fn cut_before(&mut self, key: u64) -> bool {
+    pub(super) fn cut_before(&mut self, key: u64) -> bool {
         let Some(node) = self.first(key) else { return false };
         self.truncate(self.order.index_of(node));
         true
     }
 
     /// Replaces all items whose key is in `replacements`, by the last of these with the key, and removes all others whose key is in `removed`.
-    pub(crate) fn mutate(&mut self, removed: &[u64], replacements: impl Iterator<Item = (u64, T)>) {
+    pub(super) fn mutate(&mut self, removed: &[u64], replacements: impl Iterator<Item = (u64, T)>) {
         let mut replaced = HashSet::new();
         for (key, replacement) in replacements {
             replaced.insert(key);
@@ -109,7 +109,7 @@ impl<T: Editable> EditableHistory<T> {
     }
 
     /// Inserts an item behind the first one with the key `after`. Returns false if there is none.
-    pub(crate) fn insert_after(&mut self, after: u64, item: T, key: Option<u64>) -> bool {
+    pub(super) fn insert_after(&mut self, after: u64, item: T, key: Option<u64>) -> bool {
         let Some(first) = self.first(after) else { return false };
         let node = self.new_node(item, key);
         self.order.insert_behind(first, node);
@@ -118,7 +118,7 @@ impl<T: Editable> EditableHistory<T> {
     }
 
     /// Replaces the item at `index` by what `change` makes of it, with another key. Returns false if there is none.
-    pub(crate) fn change(&mut self, index: usize, key: Option<u64>, change: impl FnOnce(T) -> T) -> bool {
+    pub(super) fn change(&mut self, index: usize, key: Option<u64>, change: impl FnOnce(T) -> T) -> bool {
         let Some(node) = self.order.at(index) else { return false };
         let item = change(self.item(node));
         let is_moved = self.nodes[node].key != key;
@@ -136,7 +136,7 @@ impl<T: Editable> EditableHistory<T> {
     }
 
     /// The indices of the items with this key, ascending.
-    pub(crate) fn indices(&self, key: u64) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn indices(&self, key: u64) -> impl Iterator<Item = usize> + '_ {
         self.groups.get(&key).into_iter().flat_map(|group| &group.nodes).map(|node| self.order.index_of(*node))
     }
 

@@ -5,6 +5,7 @@ const IN_HISTORY = 2
 const DAMAGED = 4
 const TOO_LONG = 8
 const ITEM = 16
+const WITHOUT_EFFECT = 32
 
 /** Splits an island that has each item on a line of its own. */
 const islandLines = (id) => {

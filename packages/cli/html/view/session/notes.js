@@ -4,7 +4,7 @@ function noteView(page, row, { value, cuts }) {
   const { type, line } = page.rows[row]
   const [name, text] = noteText(type, value, briefly, missingFrom(cuts))
   const severity = type === 'session_event' && typeof value?.severity === 'string' ? value.severity : ''
-  const summary = el('summary', content('b', name), ' ', content('span.note-text', briefly(text, 600)))
+  const summary = el('summary', content('b', name), ' ', content('span.note-text', briefly(text, 600)), page.has(row, WITHOUT_EFFECT) ? el('span.note', ' without effect') : null)
   const view = details(`note ${line}`, summary, () => [valueView(value, cuts)])
   view.classList.add('event')
   if (['warning', 'error'].includes(severity)) view.classList.add(severity)

@@ -46,12 +46,13 @@ class Rows extends WindowedList {
   }
 
   #gutter(row) {
-    const { line, at } = this.page.rows[row]
+    const { line, at, type, gone } = this.page.rows[row]
     const before = row > 0 ? this.page.rows[row - 1].at : null
     const time = at === null ? null : withAttributes(el('time', clockOf(at)), { datetime: isoOf(at), title: isoOf(at) })
     const passed = at === null || before === null || at <= before ? null : el('span.passed', `+${lengthOf(at - before)}`)
     const number = withAttributes(el('a.number', String(line)), { href: `#line-${line}`, 'aria-label': `Link to line ${line}` })
-    return el('div.gutter', number, time, passed, this.page.has(row, ITEM) && !this.page.isExcerpt(row) ? this.#sourceButton(row) : null)
+    const hasSource = (this.page.has(row, ITEM) || (gone > 0 && EDITS.includes(type))) && !this.page.isExcerpt(row)
+    return el('div.gutter', number, time, passed, hasSource ? this.#sourceButton(row) : null)
   }
 
   /** Switches between the item and the whole record as JSON, in which nothing is left out or interpreted. */
@@ -111,10 +112,10 @@ class Rows extends WindowedList {
   /** Shows what an edit did, and the items that it brought. */
   #appendEdit(body, row, payload) {
     const { page } = this
-    if (!page.has(row, ITEM)) return body.append(noteView(page, row, payload))
+    const { type, gone } = page.rows[row]
+    if (!page.has(row, ITEM) && gone === 0) return body.append(noteView(page, row, payload))
     body.append(editView(page, row, payload))
     if (this.sources.has(row)) return body.append(valueView(payload.value, payload.cuts))
-    const { type } = page.rows[row]
     const items = itemsOf(type, payload.value)
     // Calls and responses of an item that was inserted are among those of the conversation.
     if (type !== 'synthetic_insert') pairWithin(items, payload.cuts)

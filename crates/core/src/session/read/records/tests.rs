@@ -9,30 +9,42 @@ use crate::session::read::replay::Replay;
 
 const START: &str = r#"{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"S","projectHash":"h"}}"#;
 
+/// Items with the key 1, and lines that edit them.
+const EDITS: &[&str] = &[
+    r#"{"v":1,"seq":8,"type":"content","payload":{"content":{"speaker":"ai","blocks":[],"metadata":{"chronology":{"seq":1}}}}}"#,
+    r#"{"v":1,"seq":8,"type":"rewind","payload":{"itemsRemoved":0,"cutSeq":1}}"#,
+    r#"{"v":1,"seq":9,"type":"density_mutation","payload":{"removedSeqs":[2],"replacements":[{"replacedSeq":1,"replacement":{"speaker":"ai","blocks":[]}}]}}"#,
+    r#"{"v":1,"seq":9,"type":"density_mutation","payload":{"removedSeqs":[1],"replacements":[]}}"#,
+    r#"{"v":1,"seq":9,"type":"synthetic_insert","payload":{"content":{"speaker":"ai","blocks":[]},"chronologySeq":1,"afterSeq":1}}"#,
+    r#"{"v":1,"seq":9,"type":"chronology_bind","payload":{"rowIndex":1,"chronology":{"seq":1,"userTurn":1,"step":1,"recordedAt":1}}}"#,
+    r#"{"v":1,"seq":9,"type":"chronology_bind","payload":{"rowIndex":0,"chronology":{"seq":2,"userTurn":1,"step":1,"recordedAt":1},"content":{"speaker":"ai","blocks":[]}}}"#,
+    r#"{"v":2,"seq":9,"type":"semantic_media_purge","payload":{"history":[{"speaker":"ai","blocks":[0]},{"speaker":"ai","blocks":[]}],"frontier":{"contentIndex":0,"blockIndex":0}}}"#,
+];
+
 fn any_line() -> impl Strategy<Value = String> {
     let content = r#"{"v":1,"seq":2,"type":"content","payload":{"content":{"speaker":"ai","blocks":[]}}}"#;
     let rewind = |count: u64| format!(r#"{{"v":1,"seq":3,"type":"rewind","payload":{{"itemsRemoved":{count}}}}}"#);
     prop_oneof![
         6 => Just(content.to_owned()),
         2 => (0..4u64).prop_map(rewind),
+        1 => prop::sample::select(EDITS).prop_map(str::to_owned),
         1 => prop::sample::select(vec![
             r#"{"v":1,"seq":4,"type":"compressed","payload":{"summary":{"speaker":"ai","blocks":[]},"itemsCompressed":1}}"#,
             r#"{"type":"content","payload":{"content":{"speaker":"ai","blocks":[]}}}"#,
             r#"{"v":1,"t\u0079pe":"rew\u0069nd","seq":5,"payload":{"itemsRemoved":1.5}}"#,
             r#"{"v":1,"seq":6,"type":"content","payload":{}}"#,
             r#"{"v":1,"seq":7,"type":"newer"}"#,
-            r#"{"v":1,"seq":8,"type":"content","payload":{"content":{"speaker":"ai","blocks":[],"metadata":{"chronology":{"seq":1}}}}}"#,
-            r#"{"v":1,"seq":8,"type":"rewind","payload":{"itemsRemoved":0,"cutSeq":1}}"#,
-            r#"{"v":1,"seq":9,"type":"density_mutation","payload":{"removedSeqs":[2],"replacements":[{"replacedSeq":1,"replacement":{"speaker":"ai","blocks":[]}}]}}"#,
-            r#"{"v":1,"seq":9,"type":"density_mutation","payload":{"removedSeqs":[1],"replacements":[]}}"#,
-            r#"{"v":1,"seq":9,"type":"synthetic_insert","payload":{"content":{"speaker":"ai","blocks":[]},"chronologySeq":1,"afterSeq":1}}"#,
-            r#"{"v":1,"seq":9,"type":"chronology_bind","payload":{"rowIndex":1,"chronology":{"seq":1,"userTurn":1,"step":1,"recordedAt":1}}}"#,
-            r#"{"v":1,"seq":9,"type":"chronology_bind","payload":{"rowIndex":0,"chronology":{"seq":2,"userTurn":1,"step":1,"recordedAt":1},"content":{"speaker":"ai","blocks":[]}}}"#,
-            r#"{"v":2,"seq":9,"type":"semantic_media_purge","payload":{"history":[{"speaker":"ai","blocks":[0]},{"speaker":"ai","blocks":[]}],"frontier":{"contentIndex":0,"blockIndex":0}}}"#,
             START, "null", "5", "[]", "", " ", "bad", "{", "\0", "\r",
         ])
         .prop_map(str::to_owned),
     ]
+}
+
+/// The text of a session with many edits.
+fn edited_text() -> impl Strategy<Value = Vec<u8>> {
+    let line = prop_oneof![2 => prop::sample::select(EDITS).prop_map(str::to_owned), 1 => any_line()];
+    proptest::collection::vec(line, 0..25)
+        .prop_map(|lines| [&[START.to_owned()], &*lines].concat().join("\n").into_bytes())
 }
 
 /// The text of a session that may be cut anywhere.
@@ -159,7 +171,7 @@ proptest! {
 
     #[test]
     fn the_changes_of_lines_lead_to_the_history_of_the_replay(
-        text in any_text(),
+        text in prop_oneof![any_text(), edited_text()],
         is_strict in any::<bool>(),
         refused in prop::sample::select(vec![0usize, 2, 3]),
     ) {
