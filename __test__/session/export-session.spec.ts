@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { exportBundle, exportSession, replaySession } from '../../index.js';
+import { exportBundle, exportSession, readSessionRecords, replaySession } from '../../index.js';
 import { expectAccepted, noValidator } from '../support/atif';
 import { complaintOf, GOLDEN_RUN, PROJECT, resultOf, SAMPLE, shown } from '../support/command-line';
 import { fc, test } from '../support/property';
@@ -124,6 +124,7 @@ describe('a session of another program', () => {
     const path = writeSession(text);
     await expect(exportSession(path, destination(), ATIF)).rejects.toMatchObject({ code: 'EFOREIGNMANY', conversations: ['ses_a', 'ses_b'] });
     await expect(exportSession(path, destination(), { ...ATIF, conversation: 'ses_c' })).rejects.toMatchObject({ code: 'EFOREIGNMANY' });
+    await expect(readSessionRecords(path).next()).rejects.toMatchObject({ code: 'ESESSIONREAD', message: 'Several conversations: ses_a, ses_b (choose one)' });
     const dest = destination();
     await exportSession(path, dest, { ...ATIF, conversation: 'ses_b' });
     expect(documentAt(dest).steps[0]!.message).toBe('b');

@@ -53,14 +53,11 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// The error of a reader that has no conversations. Which one is meant is then a problem of the path.
+    /// The error of a reader that has no conversations.
     pub fn into_read_error(self) -> ReadError {
         match self {
             Stop::Read(error) => error,
-            stop => {
-                let error = std::io::Error::other(stop.to_string());
-                ReadError::System(OsError::new(&error, "open", None))
-            }
+            stop => ReadError::Conversation(stop.to_string()),
         }
     }
 

@@ -38,6 +38,9 @@ pub enum ReadError {
     /// Bytes that were scanned are no longer there.
     #[error("the file was changed while it was being read")]
     Changed,
+    /// What is to be read of a foreign session is not clear, or not there.
+    #[error("{0}")]
+    Conversation(String),
 }
 
 impl ReadError {

@@ -96,7 +96,9 @@ impl RepairError {
             ReadError::System(error) => {
                 OsError { path: error.path.or_else(|| Some(path.to_path_buf())), ..error }.into()
             }
-            ReadError::LineTooLong { .. } | ReadError::Changed => RepairError::SourceChanged(path.to_path_buf()),
+            ReadError::LineTooLong { .. } | ReadError::Changed | ReadError::Conversation(_) => {
+                RepairError::SourceChanged(path.to_path_buf())
+            }
         }
     }
 }

@@ -262,7 +262,9 @@ fn open_content(path: &Path) -> Result<LineSource, ArchiveError> {
     LineSource::open_unread(path).map_err(|error| match error {
         ReadError::System(error) if error.is_cancelled() => ArchiveError::Cancelled,
         ReadError::System(error) => error.into(),
-        ReadError::Changed | ReadError::LineTooLong { .. } => ArchiveError::Changed(path.to_path_buf()),
+        ReadError::Changed | ReadError::LineTooLong { .. } | ReadError::Conversation(_) => {
+            ArchiveError::Changed(path.to_path_buf())
+        }
     })
 }
 
