@@ -52,6 +52,7 @@ impl BatchBuilder {
     }
 
     /// Appends a value. Returns `false` if the batch is full.
+    #[inline]
     pub fn append(&mut self, belonging: Belonging, json: &[u8]) -> bool {
         let is_empty = self.counts == [0; 4];
         if !is_empty && (self.bytes + json.len() > BATCH_BYTES || self.tape.has_full_pools()) {
@@ -220,6 +221,7 @@ pub fn describe(json: &mut JsonText, tape: &FinishedTape, counts: [usize; 4]) {
 }
 
 /// Appends a string, given the inside of its JSON text.
+#[inline]
 fn append_string(json: &mut JsonText, inside: &[u8]) {
     json.syntax("\"");
     json.raw(inside);

@@ -190,6 +190,7 @@ fn is_wide(text: &[u8]) -> bool {
 }
 
 /// The offset after the closing quote of a string, from a position inside it that does not follow a backslash.
+#[inline]
 pub fn string_end(inside: &[u8]) -> usize {
     let mut at = 0;
     while let Some(found) = memchr::memchr2(b'"', b'\\', &inside[at..]) {

@@ -231,6 +231,7 @@ impl Payload for JsText {
         self.units
     }
 
+    #[inline]
     fn append_to(self, buffer: &mut Vec<u8>) -> napi::Result<()> {
         // One more for the zero with which Node-API terminates a string.
         let room = self.utf8_bytes()? + 1;

@@ -12,7 +12,7 @@ import { TOOLS, remappedPaths } from './toolchain.mjs';
 /** The sources that determine the bytes of an addon. What is required of it, and where it is tested, does not. */
 const SOURCES = [
   ...['src', 'crates/core/src', 'crates/core/Cargo.toml', 'Cargo.toml', 'Cargo.lock', 'build.rs'],
-  ...['addon.def', 'build.mjs', 'macos-linker.mjs', 'requirements.txt', 'toolchain.mjs'].map((name) => `scripts/platforms/${name}`),
+  ...['addon.def', 'build.mjs', 'macos-linker.mjs', 'published.toml', 'requirements.txt', 'toolchain.mjs'].map((name) => `scripts/platforms/${name}`),
 ];
 
 /** The file names that the linkers of Rust's targets give to the library. */
@@ -87,16 +87,16 @@ function cargoArguments(target, profile, directory) {
 async function rustFlags(target, directory) {
   // The last one that matches applies. Build scripts write below `directory`.
   const remapped = [...(await remappedPaths()), [directory, '/target']].map(([from, to]) => `--remap-path-prefix=${from}=${to}`);
-  return [...target.rustFlags, ...remapped];
+  return [...publishedFlags(), ...target.rustFlags, ...remapped];
 }
 
-/**
- * For this crate and the code of others that it instantiates. At the level that makes hot loops fast, LLVM inlines cold code as eagerly as hot code.
- * A third of the threshold makes the addon 340 KB smaller, and nothing slower.
- */
-const INLINING = '-Cllvm-args=-inline-threshold=75';
+/** Those of published.toml, which the flags that are set here would replace. */
+function publishedFlags() {
+  const config = readFileSync(join(ROOT, 'scripts', 'platforms', 'published.toml'), 'utf8');
+  return JSON.parse(/^rustflags = (\[.*\])$/m.exec(config)[1]);
+}
 
-const libraryFlags = (target) => [INLINING, '-Cstrip=symbols', ...linkerFlags(target)];
+const libraryFlags = (target) => ['-Cstrip=symbols', ...linkerFlags(target)];
 
 function linkerFlags({ name, expected }) {
   // By default, the linker of MinGW exports every symbol.

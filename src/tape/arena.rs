@@ -52,6 +52,7 @@ pub(super) struct Arena {
 
 impl Arena {
     /// Stores a text, given as bytes or UTF-16 units.
+    #[inline]
     pub(crate) fn text<Unit: Copy>(&mut self, text: &[Unit]) -> Text<Unit> {
         self.place(text).map_or_else(|| Text::Own(text.to_vec()), Text::Shared)
     }

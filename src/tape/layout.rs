@@ -227,6 +227,7 @@ pub struct ItemTapes {
 }
 
 impl ItemTapes {
+    #[inline]
     fn push(&mut self, tape: ItemTape) {
         self.bytes += tape.bytes;
         self.tapes.push_back(tape);

@@ -88,6 +88,7 @@ impl Tape {
     }
 }
 
+#[inline]
 fn name_of<'n>(names: &'n [u8], ends: &[u32], index: usize) -> &'n [u8] {
     let start = index.checked_sub(1).map_or(0, |before| ends[before] as usize);
     &names[start..ends[index] as usize]
@@ -536,6 +537,7 @@ fn has_fractions_only(mut codes: &[i32]) -> bool {
 }
 
 /// Whether a key is an array index. V8 allocates room for all elements before it, except when it parses JSON.
+#[inline]
 fn is_index(key: &[u8]) -> bool {
     // With an escape it may be an index.
     matches!(key, [b'0'..=b'9' | b'\\', ..]) && (key.contains(&b'\\') || key.iter().all(u8::is_ascii_digit))
@@ -555,6 +557,7 @@ fn end_of<Unit: Copy>(pool: &mut Vec<Unit>, start: usize, arena: &mut Arena) -> 
 }
 
 /// Removes the units of a pool from `start` on.
+#[inline]
 fn cut<Unit>(pool: &mut Vec<Unit>, start: usize) {
     pool.truncate(start);
     if pool.capacity() > SPARE_BYTES / size_of::<Unit>() {

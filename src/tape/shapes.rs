@@ -139,6 +139,7 @@ impl ShapeList {
     }
 }
 
+#[inline]
 fn key_of<'k>(shapes: &[Shape], keys: &'k [u8], shape: u32) -> &'k [u8] {
     let start = (shape as usize).checked_sub(1).map_or(0, |before| shapes[before].key_end);
     &keys[start..shapes[shape as usize].key_end]

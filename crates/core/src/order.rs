@@ -52,7 +52,7 @@ mod tests {
         fn sorting_by_places_gives_what_the_stable_sort_of_the_library_gives(keys in prop::collection::vec(0u8..40, 0..300)) {
             let mut items: Vec<(u8, String)> = keys.iter().enumerate().map(|(at, key)| (*key, at.to_string())).collect();
             let mut expected = items.clone();
-            expected.sort_by(|one, other| one.0.cmp(&other.0));
+            expected.sort_by_key(|item| item.0);
             sort_by(&mut items, |one, other| one.0.cmp(&other.0));
             prop_assert_eq!(items, expected);
         }

@@ -129,6 +129,8 @@ impl<F: Format> Reader for F {
     }
 }
 
+type Open = fn(&Opening<'_>) -> Result<(Box<dyn Reader>, Start), Stop>;
+
 /// What a format has without a source.
 pub(super) struct Statics {
     /// [`Format::SHAPE`].
@@ -138,7 +140,7 @@ pub(super) struct Statics {
     /// [`Format::layout`].
     pub layout: fn(&Head<'_>) -> Layout,
     /// [`Format::open`].
-    pub open: fn(&Opening<'_>) -> Result<(Box<dyn Reader>, Start), Stop>,
+    pub open: Open,
 }
 
 impl Statics {

@@ -229,6 +229,7 @@ pub fn decode_wide_onto(units: &mut Vec<u16>, bytes: &[u8], mut at: usize) -> Op
 
 /// Appends the units of the characters at the beginning of `bytes` that are not ASCII. Returns their length in bytes. An invalid UTF-8 sequence
 /// never includes an ASCII byte.
+#[inline]
 fn push_beyond_ascii(units: &mut Vec<u16>, bytes: &[u8]) -> usize {
     let length = bytes.iter().position(u8::is_ascii).unwrap_or(bytes.len());
     push_lossy(units, &bytes[..length]);

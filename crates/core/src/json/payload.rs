@@ -49,6 +49,7 @@ pub fn escape_line_separators(text: &mut Vec<u8>, from: usize) {
 }
 
 /// Whether the text may have a raw U+2028 or U+2029. Otherwise [`escape_line_separators`] changes nothing.
+#[inline]
 pub fn may_have_line_separators(text: &[u8]) -> bool {
     FINDER.find(text).is_some()
 }

@@ -70,6 +70,7 @@ pub struct Nesting {
 }
 
 impl Nesting {
+    #[inline]
     pub(super) fn open(&mut self, object: bool) {
         let (word, bit) = (self.depth / 64, self.depth % 64);
         if word == self.bits.len() {
@@ -246,6 +247,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether `bytes` are one JSON value and nothing else.
+    #[inline]
     pub fn is_value(bytes: &[u8], nesting: &mut Nesting) -> bool {
         let mut cursor = Cursor::new(bytes);
         cursor.value(nesting).is_ok() && cursor.at == bytes.len()
@@ -340,6 +342,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline]
     fn literal(&mut self, word: &[u8]) -> Result<(), NotJson> {
         if self.bytes[self.at..].starts_with(word) {
             self.at += word.len();

@@ -324,6 +324,7 @@ impl Writer {
     }
 
     /// Whether the writer has failed, or was stopped: no more lines are queued.
+    #[inline]
     pub fn has_failed(&self) -> bool {
         self.shared.state.lock().takes_no_more()
     }
@@ -400,6 +401,7 @@ impl State {
     }
 
     /// Keeps a file locked until the thread releases it.
+    #[inline]
     fn hold(&mut self, target: &Arc<Target>) {
         if !self.targets.last().is_some_and(|last| Arc::ptr_eq(last, target)) {
             self.targets.push(target.clone());

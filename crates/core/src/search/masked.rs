@@ -101,6 +101,7 @@ impl MaskedFinder {
         (at..places).find(|at| self.is_at(text, *at))
     }
 
+    #[inline]
     fn is_at(&self, text: &[u8], at: usize) -> bool {
         let here = &text[at..at + self.bytes.len()];
         self.bytes[self.first].matches(here[self.first])

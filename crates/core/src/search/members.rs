@@ -168,6 +168,7 @@ impl Values {
         Ok(false)
     }
 
+    #[inline]
     fn push(&mut self, parent: u32, step: Step, kind: Kind) -> u32 {
         let node = self.nodes.len() as u32;
         self.nodes.push(Node { parent, step, kind, first: NONE, last: NONE, next: NONE });

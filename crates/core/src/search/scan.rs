@@ -206,6 +206,7 @@ impl OfChunk<'_> {
         self.scanned.lines += u64::from(is_unterminated);
     }
 
+    #[inline]
     fn count_to(&mut self, at: usize) {
         if self.counts {
             self.scanned.lines += memchr_iter(b'\n', &self.text[self.counted..at]).count() as u64;

@@ -266,6 +266,7 @@ impl LinePosition<'_> {
         ItemRef::at(self.offset + u64::from(span.start), span.end - span.start)
     }
 
+    #[inline]
     fn raw(&self, span: Span) -> Raw {
         span.of(self.line).into()
     }

@@ -90,6 +90,7 @@ impl EventType {
     }
 
     /// The name as JSON text.
+    #[inline]
     pub fn as_json(self) -> &'static str {
         match self {
             EventType::SessionStart => r#""session_start""#,
@@ -361,6 +362,7 @@ pub(crate) fn inside_string(token: &[u8]) -> Option<&[u8]> {
 }
 
 /// Whether JSON text is a string with these UTF-16 units.
+#[inline]
 pub(crate) fn is_string(token: &[u8], units: &[u16]) -> bool {
     inside_string(token).is_some_and(|inside| decode(inside).eq(units.iter().copied()))
 }

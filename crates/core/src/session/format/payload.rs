@@ -370,6 +370,7 @@ fn filled_string(value: Option<Span>, line: &[u8]) -> Option<Span> {
 }
 
 /// The value of a token, if it is a number: the nearest double, infinite beyond the largest one.
+#[inline]
 pub fn number(token: &[u8]) -> Option<f64> {
     if !matches!(token.first(), Some(b'-' | b'0'..=b'9')) {
         return None;
