@@ -3,6 +3,8 @@
 //! `format` reads and prints lines, `graph` is the workflow, `state` what events change, `read` reads logs; `replay`, `verify` and `record` are
 //! the operations on a run's directory (`store`).
 
+#[cfg(test)]
+mod documentation_tests;
 mod format;
 mod graph;
 mod read;
@@ -30,9 +32,6 @@ pub use record::{EventInput, RecordError, Recording, RunRecorder, RunRecorderCon
 pub use replay::{Failed, Metrics, ReplayOptions, ReplayStart, Replayed, StartFrom, StartResolver, Verify, replay};
 #[cfg(test)]
 pub use sample::{Chance, Sample, SampleEvent, SampleOptions, any_options};
-pub use state::{
-    CallStatus, Counter, EntrySink, NoSink, NodeStatus, RunStatus, SUFFIX, Snapshot, State, StateHasher, snapshot,
-    snapshot_id, state_hash,
-};
+pub use state::{EntrySink, NoSink, SUFFIX, Snapshot, State, StateHasher, snapshot, snapshot_id, state_hash};
 pub use store::{BlobStore, RunDirectory, explain_not_a_run, read_dag, read_text};
 pub use verify::{Aspect, Check, Verification, verify, verify_partial};

@@ -14,8 +14,12 @@ pub(crate) use error::of_run;
 pub use error::{BundleCode, BundleError};
 pub use info::BundleInfo;
 pub(crate) use limits::DEFAULT_EXPANSION;
-pub use limits::{Limits, MAX_MANIFEST_BYTES, MAX_REDACTIONS_BYTES, MAX_SMALL_FILE_BYTES};
-pub use manifest::{BundleKind, Manifest, PAYLOAD_TYPE};
+pub use limits::Limits;
+#[cfg(test)]
+pub(crate) use limits::{MAX_MANIFEST_BYTES, MAX_REDACTIONS_BYTES, MAX_SMALL_FILE_BYTES};
+#[cfg(test)]
+pub(crate) use manifest::PAYLOAD_TYPE;
+pub use manifest::{BundleKind, Manifest};
 pub(crate) use manifest::{ListedFile, LogExtent, Partial};
 pub(crate) use metadata::{Metadata, RunSummary};
 pub use path::{BundlePath, SESSION_LOG};

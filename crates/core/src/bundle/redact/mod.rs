@@ -18,7 +18,7 @@
 //! and [`blobs`] redact the three kinds of content, with [`json`] to walk documents.
 
 pub mod blobs;
-pub mod builtin;
+pub(super) mod builtin;
 mod document;
 mod encoded;
 mod escapes;
@@ -27,7 +27,7 @@ mod json;
 mod leak_check;
 mod lines;
 mod matcher;
-pub mod named;
+pub(super) mod named;
 mod original_hashes;
 mod pass;
 mod pointer;

@@ -13,7 +13,7 @@ pub(crate) use changes::{Changes, Scratch, Tape};
 pub use entry::{EntrySink, NoSink};
 pub(crate) use snapshot::{Content, MAX_SNAPSHOT_BYTES, invalid};
 pub use snapshot::{SUFFIX, Snapshot, snapshot_id};
-pub use state::{CallStatus, Counter, NodeStatus, RunStatus, State};
+pub use state::State;
 #[cfg(test)]
-pub(crate) use state::{Node, TaskStatus};
+pub(crate) use state::{CallStatus, Counter, Node, NodeStatus, RunStatus, TaskStatus};
 pub use state_hash::{StateHasher, state_hash};

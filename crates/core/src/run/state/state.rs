@@ -15,7 +15,7 @@ mod workers;
 
 use std::sync::Arc;
 
-pub use calls::CallStatus;
+pub(crate) use calls::CallStatus;
 pub(crate) use calls::{Call, Calls};
 pub(crate) use stored_hash::StoredHash;
 pub(crate) use tasks::{Task, TaskStatus, Tasks};

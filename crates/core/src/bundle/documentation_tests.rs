@@ -1,14 +1,10 @@
 //! The documentation of the bundle format is complete: it names each code, and each limit with its default.
 
-// A file that cannot be read fails the test.
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 
-use session_tape_core::bundle::{
-    BundleCode, Limits, MAX_MANIFEST_BYTES, MAX_REDACTIONS_BYTES, MAX_SMALL_FILE_BYTES, PAYLOAD_TYPE, builtin, named,
-};
-use session_tape_core::run::{FieldType, Kind, PayloadField, fields_of};
+use super::format::{BundleCode, Limits, MAX_MANIFEST_BYTES, MAX_REDACTIONS_BYTES, MAX_SMALL_FILE_BYTES, PAYLOAD_TYPE};
+use super::redact::{builtin, named};
+use crate::run::{FieldType, Kind, PayloadField, fields_of};
 
 fn section(title: &str) -> String {
     section_of("docs/bundle-format.md", title)

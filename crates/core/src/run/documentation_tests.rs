@@ -1,14 +1,10 @@
 //! The documentation of the run format is complete: it names each kind, each error code, each counter and each status.
 
-// A file that cannot be read fails the test.
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use session_tape_core::run::{
-    CallStatus, Counter, ErrorCode, FieldType, Kind, NodeStatus, PayloadField, RunStatus, fields_of,
-};
+use super::format::{ErrorCode, FieldType, Kind, PayloadField, fields_of};
+use super::state::{CallStatus, Counter, NodeStatus, RunStatus};
 
 fn page() -> String {
     std::fs::read_to_string(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("docs/run-format.md"))
