@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const FILE = join(ROOT, 'scripts/ratchet.json');
-const TESTS = /(^|\/)(tests|interleavings)(\/|\.rs$)|_tests\.rs$/;
+const TESTS = /(^|\/)(tests|interleavings|fuzzing)(\/|\.rs$)|_tests\.rs$/;
 
 const files = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' }).split('\n').filter(Boolean);
 const found = measured();

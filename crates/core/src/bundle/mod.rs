@@ -8,20 +8,19 @@
 mod documentation_tests;
 mod export;
 mod format;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod read;
 mod redact;
 #[cfg(test)]
 mod sample;
 
 pub use export::{ExportFrom, ExportOptions, export};
-pub use format::{
-    BundleCode, BundleError, BundleInfo, BundleKind, BundlePath, Limits, Manifest, RedactionList, SESSION_LOG,
-    SignaturePolicy, metadata,
-};
+pub use format::{BundleCode, BundleError, BundleInfo, BundleKind, Limits, SESSION_LOG, SignaturePolicy};
 pub use read::{
-    ArchiveReader, Container, ImportError, Opened, Report, VerifyOptions, Visitor, import, import_for_reader,
-    is_archive, is_bundle, is_opened_bundle, open, open_verified, replay_opened, trace_opened, verify, verify_opened,
+    ImportError, Opened, Report, VerifyOptions, import, import_for_reader, is_archive, is_bundle, is_opened_bundle,
+    open, open_verified, replay_opened, trace_opened, verify, verify_opened,
 };
-pub use redact::{Matcher, RedactOptions, RedactionRule, RuleSet, blobs, redacted_line, unescaped};
+pub use redact::{RedactOptions, RedactionRule};
 #[cfg(test)]
 pub use sample::small_run;

@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod documentation_tests;
 mod format;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod graph;
 mod read;
 mod record;

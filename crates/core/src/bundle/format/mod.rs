@@ -5,7 +5,7 @@ mod error;
 mod info;
 mod limits;
 mod manifest;
-pub mod metadata;
+pub(crate) mod metadata;
 pub(crate) mod path;
 mod redactions;
 pub(crate) mod signed;
@@ -17,13 +17,15 @@ pub(crate) use limits::DEFAULT_EXPANSION;
 pub use limits::Limits;
 #[cfg(test)]
 pub(crate) use limits::{MAX_MANIFEST_BYTES, MAX_REDACTIONS_BYTES, MAX_SMALL_FILE_BYTES};
+pub use manifest::BundleKind;
+pub(crate) use manifest::Manifest;
 #[cfg(test)]
 pub(crate) use manifest::PAYLOAD_TYPE;
-pub use manifest::{BundleKind, Manifest};
 pub(crate) use manifest::{ListedFile, LogExtent, Partial};
 pub(crate) use metadata::{Metadata, RunSummary};
-pub use path::{BundlePath, SESSION_LOG};
+pub(crate) use path::BundlePath;
+pub use path::SESSION_LOG;
 pub(crate) use path::{CHECKSUMS, EVENT_LOG, MANIFEST, METADATA, PathSet, REDACTIONS, SIGNATURE, SNAPSHOT, blob_path};
-pub use redactions::RedactionList;
+pub(crate) use redactions::RedactionList;
 pub(crate) use redactions::{RedactedBlob, RedactedEvent, merge_rules};
 pub use signed::SignaturePolicy;
