@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use super::reading::open_bundle;
-use session_tape_core::bundle::{
-    ImportError, Opened, is_bundle, open_verified, replay_opened, trace_opened, verify_opened,
-};
+use session_tape_core::bundle::{ImportError, Opened, is_bundle};
 use session_tape_core::run::{
     Failed, Range, Redactions, ReplayOptions, Replayed, RunDirectory, RunError, Trace, Verification, replay, verify,
 };
@@ -42,7 +40,7 @@ impl OpenedRun {
         _: &Cancellation,
         _: &mut dyn FnMut(task::Progress),
     ) -> Result<Self, ImportError> {
-        Self::of_bundle(open_verified(Path::new(path), &trusted)?)
+        Self::of_bundle(Opened::open_verified(Path::new(path), &trusted)?)
     }
 
     fn of_bundle(opened: Opened) -> Result<Self, ImportError> {
@@ -61,7 +59,7 @@ impl OpenedRun {
     pub fn replay(&self, options: &ReplayOptions, task: &mut Task<'_>) -> Result<Replayed, Box<Failed>> {
         match self {
             OpenedRun::Plain(directory) => replay(directory, options, task),
-            OpenedRun::Bundle(opened) => replay_opened(opened, options, task),
+            OpenedRun::Bundle(opened) => opened.replay(options, task),
         }
     }
 
@@ -69,7 +67,7 @@ impl OpenedRun {
     pub fn verify(&self, trusted: &TrustedKeys, task: &mut Task<'_>) -> Result<Verification, RunError> {
         match self {
             OpenedRun::Plain(directory) => verify(directory, trusted, &Redactions::default(), task),
-            OpenedRun::Bundle(opened) => verify_opened(opened, trusted, task),
+            OpenedRun::Bundle(opened) => opened.verify(trusted, task),
         }
     }
 
@@ -79,7 +77,7 @@ impl OpenedRun {
             OpenedRun::Plain(directory) => {
                 Trace::open(&directory.log(), Range { first: Some(0), ..range }, Redactions::default())
             }
-            OpenedRun::Bundle(opened) => trace_opened(opened, range),
+            OpenedRun::Bundle(opened) => opened.trace(range),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::bundle::{BundleKind, ImportError, Opened, VerifyOptions, is_bundle, open};
+use crate::bundle::{BundleKind, ImportError, Opened, VerifyOptions, is_bundle};
 use crate::diff::{Source, SourceKind};
 use crate::disk::OsError;
 use crate::foreign::{ConvertedFile, Stop, convert_to_file};
@@ -43,7 +43,7 @@ impl Recording {
             return Ok(Recording { source, opened: None, converted });
         }
         let mut task = Task { cancellation: cancelled, progress: &mut |_| {} };
-        let opened = open(path, &VerifyOptions::default(), &mut task)?;
+        let opened = Opened::open(path, &VerifyOptions::default(), &mut task)?;
         Ok(Recording { source: source_of(path, &opened), opened: Some(opened), converted: None })
     }
 

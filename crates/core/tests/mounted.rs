@@ -12,7 +12,7 @@ use std::sync::{Arc, mpsc};
 
 use memory::Memory;
 use session_tape_core::bundle::{
-    BundleCode, ExportFrom, ExportOptions, VerifyOptions, export, import, open, verify as verify_bundle,
+    BundleCode, ExportFrom, ExportOptions, Opened, VerifyOptions, export, import, verify as verify_bundle,
 };
 use session_tape_core::diff::{DiffOptions, Source, diff};
 use session_tape_core::disk::{Durability, MountGuard, files, mount};
@@ -269,11 +269,10 @@ fn seal_and_read(source: &Path, unpacked: &Memory) {
         assert!(report.is_ok(), "{:?}", report.problems);
         quietly(|task| import(&bundle, &imported, &VerifyOptions::default(), task)).unwrap();
         for bundle in [&bundle, &imported] {
-            let opened = quietly(|task| open(bundle, &VerifyOptions::default(), task)).unwrap();
+            let opened = quietly(|task| Opened::open(bundle, &VerifyOptions::default(), task)).unwrap();
             assert_eq!(unpacked.files().is_empty(), files::is_directory(bundle));
             if is_run {
-                let replayed = session_tape_core::bundle::replay_opened;
-                let replayed = watched(|task| replayed(&opened, &ReplayOptions::default(), task)).unwrap();
+                let replayed = watched(|task| opened.replay(&ReplayOptions::default(), task)).unwrap();
                 assert_eq!(replayed.event_count, 10);
             } else {
                 let mut replay = Replay::open(&opened.log(), FoldOptions::default()).unwrap();

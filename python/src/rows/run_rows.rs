@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use super::steps::{Prefixes, Step};
-use session_tape_core::bundle::verify_opened;
 use session_tape_core::diff::{
     ComparedEvents, Digester, Facts, OpenCalls, Places, Reference, first_time, project_facts, with_references,
 };
@@ -148,7 +147,7 @@ pub fn verify_recording(recording: &Recording, cancelled: &Cancellation) -> Resu
     let source = recording.source();
     let (trusted, mut task) = (TrustedKeys::default(), Task { cancellation: cancelled, progress: &mut |_| {} });
     let verification = match recording.opened() {
-        Some(opened) => verify_opened(opened, &trusted, &mut task)?,
+        Some(opened) => opened.verify(&trusted, &mut task)?,
         None => verify(&RunDirectory::with_log(&source.root, &source.log), &trusted, &source.redactions, &mut task)?,
     };
     let flags = [Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];

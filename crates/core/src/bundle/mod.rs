@@ -19,7 +19,7 @@ pub use export::{ExportFrom, ExportOptions, export};
 pub use format::{BundleCode, BundleError, BundleInfo, BundleKind, Limits, SESSION_LOG, SignaturePolicy};
 pub use read::{
     ImportError, Opened, Report, VerifyOptions, import, import_for_reader, is_archive, is_bundle, is_opened_bundle,
-    open, open_verified, replay_opened, trace_opened, verify, verify_opened,
+    verify,
 };
 pub use redact::{RedactOptions, RedactionRule};
 #[cfg(test)]

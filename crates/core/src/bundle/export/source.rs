@@ -15,7 +15,7 @@ use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, BundlePath, EVENT_LOG, Limits, ListedFile, LogExtent, Metadata, Partial,
     REDACTIONS, RedactionList, RunSummary, SESSION_LOG, SignaturePolicy, blob_path, metadata, of_run, path,
 };
-use crate::bundle::read::{CheckedLog, CheckedSession, ImportError, Opened, VerifyOptions, is_bundle, open, open_file};
+use crate::bundle::read::{CheckedLog, CheckedSession, ImportError, Opened, VerifyOptions, is_bundle, open_file};
 use crate::bundle::redact::{Prefilter, Staging};
 use crate::disk::{InputFile, files, parent};
 use crate::foreign::{ConvertedFile, Stop, convert_to_file};
@@ -85,7 +85,7 @@ impl ExportSource {
         let options = VerifyOptions { limits: *limits, signature: SignaturePolicy::Ignore, ..VerifyOptions::default() };
         // Progress of the export begins after this.
         let mut silent = Task { cancellation: task.cancellation, progress: &mut |_| {} };
-        let bundle = open(path, &options, &mut silent).map_err(|error| match error {
+        let bundle = Opened::open(path, &options, &mut silent).map_err(|error| match error {
             ImportError::Failed(error) => error,
             ImportError::Refused { problems } => {
                 let invalid = || BundleError::new(BundleCode::SourceInvalid, "The bundle does not verify");

@@ -37,6 +37,38 @@ pub struct Opened {
 }
 
 impl Opened {
+    /// Verifies the bundle at `path` and opens it. An archive is unpacked to a temporary directory first.
+    pub fn open(path: &Path, options: &VerifyOptions, task: &mut Task<'_>) -> Result<Self, ImportError> {
+        let (report, root, unpacked) = if is_directory(path) {
+            (verify(path, options, task)?, path.to_path_buf(), None)
+        } else {
+            let temporary = TemporaryDirectory::new()?;
+            let staged = StagedDirectory::for_reader(&temporary.path().join("bundle"))?;
+            let report = unpack(path, &staged, options, task)?;
+            (report, staged.path().to_path_buf(), Some((staged, temporary)))
+        };
+        match report.manifest {
+            Some(manifest) if report.problems.is_empty() => {
+                let (kind, redactions, is_trusted) = (manifest.kind, report.redactions, report.is_trusted);
+                Ok(Opened { kind, manifest, redactions, is_trusted, root, unpacked })
+            }
+            _ => Err(ImportError::Refused { problems: report.problems }),
+        }
+    }
+
+    /// Opens the bundle in a directory that was already verified and has not been changed since.
+    pub fn open_verified(directory: &Path, trusted: &TrustedKeys) -> Result<Self, ImportError> {
+        let read = |path: &str| InputFile::open(&directory.join(path))?.read_up_to(u64::MAX);
+        let document = read(MANIFEST)?;
+        let (manifest, _) = Manifest::parse(&document)?;
+        let is_listed = |path: &str| manifest.files.contains_key(path);
+        let redactions =
+            if is_listed(REDACTIONS) { RedactionList::parse(&read(REDACTIONS)?)? } else { Default::default() };
+        let is_trusted = read(SIGNATURE).is_ok_and(|signature| signed::is_signed_by(trusted, &signature, &document));
+        let (kind, root) = (manifest.kind, directory.to_path_buf());
+        Ok(Opened { kind, manifest, redactions, is_trusted, root, unpacked: None })
+    }
+
     /// Returns the bundle of a run, and an error for the bundle of a session. For readers of runs.
     pub fn expect_run(self) -> Result<Self, ImportError> {
         if self.kind == BundleKind::Session {
@@ -127,37 +159,6 @@ fn is_compressed_text(path: &Path) -> bool {
     let mut beginning = [0; 512];
     let count = decoder.read(&mut beginning).unwrap_or_default();
     sniff::may_be_recording(&beginning[..count])
-}
-
-/// Verifies the bundle at `path` and opens it. An archive is unpacked to a temporary directory first.
-pub fn open(path: &Path, options: &VerifyOptions, task: &mut Task<'_>) -> Result<Opened, ImportError> {
-    let (report, root, unpacked) = if is_directory(path) {
-        (verify(path, options, task)?, path.to_path_buf(), None)
-    } else {
-        let temporary = TemporaryDirectory::new()?;
-        let staged = StagedDirectory::for_reader(&temporary.path().join("bundle"))?;
-        let report = unpack(path, &staged, options, task)?;
-        (report, staged.path().to_path_buf(), Some((staged, temporary)))
-    };
-    match report.manifest {
-        Some(manifest) if report.problems.is_empty() => {
-            let (kind, redactions, is_trusted) = (manifest.kind, report.redactions, report.is_trusted);
-            Ok(Opened { kind, manifest, redactions, is_trusted, root, unpacked })
-        }
-        _ => Err(ImportError::Refused { problems: report.problems }),
-    }
-}
-
-/// Opens the bundle in a directory that was already verified and has not been changed since.
-pub fn open_verified(directory: &Path, trusted: &TrustedKeys) -> Result<Opened, ImportError> {
-    let read = |path: &str| InputFile::open(&directory.join(path))?.read_up_to(u64::MAX);
-    let document = read(MANIFEST)?;
-    let (manifest, _) = Manifest::parse(&document)?;
-    let is_listed = |path: &str| manifest.files.contains_key(path);
-    let redactions = if is_listed(REDACTIONS) { RedactionList::parse(&read(REDACTIONS)?)? } else { Default::default() };
-    let is_trusted = read(SIGNATURE).is_ok_and(|signature| signed::is_signed_by(trusted, &signature, &document));
-    let (kind, root) = (manifest.kind, directory.to_path_buf());
-    Ok(Opened { kind, manifest, redactions, is_trusted, root, unpacked: None })
 }
 
 #[cfg(test)]

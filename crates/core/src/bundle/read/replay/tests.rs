@@ -3,16 +3,16 @@ use std::path::Path;
 
 use super::*;
 use crate::bundle::export::{ExportFrom, ExportOptions};
-use crate::bundle::read::open::open;
+use crate::bundle::read::Opened;
 use crate::bundle::read::verify::VerifyOptions;
 use crate::bundle::sample::*;
 use crate::run::{ErrorCode, Recorded, SampleOptions, StartFrom, Verify, snapshot_id};
 use crate::task::Cancellation;
 
 fn replayed(path: &Path, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {
-    let opened = quietly(|task| open(path, &VerifyOptions::default(), task)).unwrap();
+    let opened = quietly(|task| Opened::open(path, &VerifyOptions::default(), task)).unwrap();
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
-    replay_opened(&opened, options, &mut task)
+    opened.replay(options, &mut task)
 }
 
 fn sample() -> (Recorded, u64) {
