@@ -112,7 +112,7 @@ fn generate(root: &Path, megabytes: u64, secret: Option<&str>) -> PathBuf {
     let nodes = (megabytes * 1_000_000 / 40_000).max(1) as usize;
     let listed: Vec<String> = (0..nodes).map(|n| format!(r#"{{"id":"node-{n}","kind":"agent"}}"#)).collect();
     let workflow = format!(r#"{{"name":"bench","version":"1","nodes":[{}]}}"#, listed.join(","));
-    let dag = compile(&workflow).unwrap();
+    let dag = Dag::compile(&workflow).unwrap();
     let directory = root.join("run");
     fs::create_dir(&directory).unwrap();
     fs::write(directory.join("workflow.json"), &workflow).unwrap();

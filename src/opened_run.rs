@@ -8,8 +8,7 @@ use session_tape_core::run::{
     Failed, Range, Redactions, ReplayOptions, Replayed, RunDirectory, RunError, Trace, Verification, replay, verify,
 };
 use session_tape_core::signature::TrustedKeys;
-use session_tape_core::task::Cancellation;
-use session_tape_core::task::{self, Task};
+use session_tape_core::task::{self, Cancellation, Task};
 
 /// A run, ready to be read.
 pub enum OpenedRun {
@@ -58,7 +57,7 @@ impl OpenedRun {
     /// Replays the run.
     pub fn replay(&self, options: &ReplayOptions, task: &mut Task<'_>) -> Result<Replayed, Box<Failed>> {
         match self {
-            OpenedRun::Plain(directory) => replay(directory, options, task),
+            OpenedRun::Plain(directory) => directory.replay(options, task),
             OpenedRun::Bundle(opened) => opened.replay(options, task),
         }
     }
@@ -66,7 +65,7 @@ impl OpenedRun {
     /// Verifies the run. If there are `trusted` keys, a snapshot counts only if one of them has signed it.
     pub fn verify(&self, trusted: &TrustedKeys, task: &mut Task<'_>) -> Result<Verification, RunError> {
         match self {
-            OpenedRun::Plain(directory) => verify(directory, trusted, &Redactions::default(), task),
+            OpenedRun::Plain(directory) => directory.verify(trusted, &Redactions::default(), task),
             OpenedRun::Bundle(opened) => opened.verify(trusted, task),
         }
     }

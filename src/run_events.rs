@@ -140,7 +140,7 @@ impl Request {
         let open = if self.is_verified { OpenedRun::open_verified } else { OpenedRun::open };
         let run = open(&self.path, TrustedKeys::default(), cancellation, &mut |_| ()).map_err(Failure::Bundle)?;
         let trace = run.trace(self.range.clone());
-        let trace = trace.map_err(|error| Failure::Run(explain_not_a_run(&run.directory(), error)))?;
+        let trace = trace.map_err(|error| Failure::Run(run.directory().explain_absence(error)))?;
         let unpacked = match run {
             OpenedRun::Plain(_) => None,
             OpenedRun::Bundle(opened) => Some(self.bundles.keep(*opened)),

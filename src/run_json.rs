@@ -14,8 +14,8 @@ pub struct MetricsJson {
     seconds: f64,
 }
 
-impl From<&Metrics> for MetricsJson {
-    fn from(metrics: &Metrics) -> Self {
+impl From<&Replayed> for MetricsJson {
+    fn from(Replayed { metrics, .. }: &Replayed) -> Self {
         MetricsJson { events: metrics.events, bytes: metrics.bytes, seconds: metrics.elapsed.as_secs_f64() }
     }
 }

@@ -131,7 +131,7 @@ impl NativeRunRecorder {
     /// The error for an event of an unknown kind, as JSON text.
     #[napi(catch_unwind)]
     pub fn unknown_kind(&self, kind: String) -> JsonString {
-        error_json(&unknown_kind(&kind).at(self.recorder.next_time()).into())
+        error_json(&Kind::unknown(&kind).at(self.recorder.next_time()).into())
     }
 
     /// Stores a blob. Returns its hash, or null if that failed: see [`take_refusal`](Self::take_refusal).

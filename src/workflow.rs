@@ -12,7 +12,7 @@ use session_tape_core::run::compile;
 pub fn compile_workflow(workflow: String) -> OutputText {
     let mut json = JsonText::default();
     json.open();
-    match compile(&workflow) {
+    match Dag::compile(&workflow) {
         Ok(dag) => {
             json.member("dag", dag.text());
             json.member("dagHash", dag.hash());

@@ -31,12 +31,12 @@ fn watched<T>(work: impl FnOnce(&mut Task<'_>) -> T) -> T {
 }
 
 fn replayed(run: &Path, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {
-    watched(|task| replay(&RunDirectory::new(run), options, task))
+    watched(|task| RunDirectory::new(run).replay(options, task))
 }
 
 fn shown(state: &session_tape_core::run::State) -> Value {
     let mut json = Vec::new();
-    let hash = session_tape_core::run::state_hash(state).unwrap();
+    let hash = state.hash().unwrap();
     assert!(state.write_run_state(&mut json, &session_tape_core::hash::to_hex(&hash)));
     serde_json::from_slice(&json).unwrap()
 }
@@ -119,7 +119,7 @@ fn trusted_key_accepts_only_the_signed_snapshot() {
 #[test]
 fn golden_run_verification_has_the_recorded_counts() {
     let found = watched(|task| {
-        verify(&RunDirectory::new(golden()), &TrustedKeys::default(), &Redactions::default(), task).unwrap()
+        RunDirectory::new(golden()).verify(&TrustedKeys::default(), &Redactions::default(), task).unwrap()
     });
     let expected = &expected()["verification"];
     let aspects = [

@@ -237,15 +237,15 @@ fn end(recorder: RunRecorder) {
 fn read_a_run(root: &Path) {
     let directory = RunDirectory::new(root);
     let (trusted, redactions) = (TrustedKeys::default(), Redactions::default());
-    let verification = watched(|task| verify(&directory, &trusted, &redactions, task)).unwrap();
+    let verification = watched(|task| directory.verify(&trusted, &redactions, task)).unwrap();
     assert!(verification.is_ok(), "{verification:?}");
     let options = ReplayOptions { start_from: StartFrom::LatestSnapshot, ..ReplayOptions::default() };
-    let replayed = watched(|task| replay(&directory, &options, task)).unwrap();
+    let replayed = watched(|task| directory.replay(&options, task)).unwrap();
     assert_eq!((replayed.event_count, replayed.from_snapshot.as_deref()), (10, Some("snap_7")));
     assert_eq!(replayed.warnings, Vec::<String>::new());
     let mut trace = Trace::open(&directory.log(), Range { from: 8, ..Range::default() }, redactions).unwrap();
     assert_eq!(trace.next().unwrap().unwrap().time, 8);
-    let absent = watched(|task| replay(&RunDirectory::new(at("nothing")), &options, task)).unwrap_err();
+    let absent = watched(|task| RunDirectory::new(at("nothing")).replay(&options, task)).unwrap_err();
     assert!(absent.error.message.contains("A run is the directory"), "{}", absent.error.message);
 }
 

@@ -35,16 +35,14 @@ pub struct RunRow<'r> {
 
 /// The id of a run, from its log, or else from its bundle.
 pub fn run_id(recording: &Recording) -> Option<String> {
-    let source = recording.source();
-    let created = Created::read(&source.log, &source.redactions).map(|created| created.run_id.to_plain().into_owned());
-    created.ok().or_else(|| source.run_id.as_deref().map(|id| Text::from_json(id).to_plain().into_owned()))
+    recording.source().id_of_run().map(|id| Text::from_json(&id).to_plain().into_owned())
 }
 
 /// Calls `take` with each event in order, until it returns `Break`. Returns an error for the first line that is not an event, and for a log
 /// without events.
 pub fn read_run(recording: &Recording, take: &mut dyn FnMut(&RunRow<'_>) -> ControlFlow<()>) -> Result<(), RunError> {
     let source = recording.source();
-    let first = source.first.map_or_else(|| first_time(source), Ok)?;
+    let first = source.first_time()?;
     let mut reader = EventReader::open(&source.log, Some(first), first, Cow::Borrowed(&source.redactions))?;
     let mut steps = (first == 0).then(RunSteps::default);
     let (mut spare, mut is_over, mut is_empty) = (Vec::new(), false, true);
@@ -65,7 +63,7 @@ pub fn read_run(recording: &Recording, take: &mut dyn FnMut(&RunRow<'_>) -> Cont
         spare = chunk.into_spare();
     }
     // A log that begins after a snapshot may have no events.
-    if is_empty && first == 0 { Err(empty_log()) } else { Ok(()) }
+    if is_empty && first == 0 { Err(RunError::empty_log()) } else { Ok(()) }
 }
 
 fn texts_of<'p>(payload: &'p str, nesting: &mut Nesting) -> [Option<Text<'p>>; FIELDS.len()] {
@@ -148,7 +146,7 @@ pub fn verify_recording(recording: &Recording, cancelled: &Cancellation) -> Resu
     let (trusted, mut task) = (TrustedKeys::default(), Task { cancellation: cancelled, progress: &mut |_| {} });
     let verification = match recording.opened() {
         Some(opened) => opened.verify(&trusted, &mut task)?,
-        None => verify(&RunDirectory::with_log(&source.root, &source.log), &trusted, &source.redactions, &mut task)?,
+        None => RunDirectory::with_log(&source.root, &source.log).verify(&trusted, &source.redactions, &mut task)?,
     };
     let flags = [Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];
     let all = flags

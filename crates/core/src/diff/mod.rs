@@ -23,4 +23,4 @@ pub use projection::{
     CountCalls, Digester, Facts, Index, Places, Pointer, ROOT, Reference, Shape, SpareTree, Tree, UnansweredCalls,
     hash, project_facts, project_line, project_record, text_of, with_references,
 };
-pub use stream::{ComparedEvents, OpenCalls, Record, Source, SourceKind, first_time, parts_of};
+pub use stream::{ComparedEvents, OpenCalls, Record, Source, SourceKind, parts_of};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::format::{ErrorCode, FieldType, Kind, PayloadField, fields_of};
+use super::format::{ErrorCode, FieldType, Kind, PayloadField};
 use super::state::{CallStatus, Counter, NodeStatus, RunStatus};
 
 fn page() -> String {
@@ -58,7 +58,7 @@ fn type_as_documented(of: FieldType) -> String {
 fn the_fields_of_payloads_are_those_of_the_table() {
     let page = page();
     for kind in Kind::ALL {
-        let row = format!("| `{kind}` | {} | ", as_documented(fields_of(kind), "`"));
+        let row = format!("| `{kind}` | {} | ", as_documented(kind.fields(), "`"));
         assert!(page.contains(&row), "{row}");
     }
 }

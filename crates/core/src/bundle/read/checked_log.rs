@@ -8,7 +8,7 @@ use crate::bundle::format::{BundleCode, BundleError, Limits, LogExtent, of_run};
 use crate::disk::BOM;
 use crate::hash::{Hash, HexHash, from_hex};
 use crate::json::{Nesting, Text};
-use crate::run::{ErrorCode, EventLine, GENESIS, Kind, LogReader, Payload, RunError, chain, event_id, quoted};
+use crate::run::{ErrorCode, EventLine, Kind, LogReader, Payload, RunError, event_id, quoted};
 use crate::session::{read_session_id, read_time};
 
 /// The maximum number of events without a salt. No `redactions.json` within the limits lists more.
@@ -104,23 +104,20 @@ impl CheckedLog {
             return Err(RunError::new(ErrorCode::TimeGap, message));
         }
         let previous = match (self.extent.head, event.time) {
-            (Some(previous), _) => previous,
-            (None, 0) => GENESIS,
+            (Some(previous), _) => Some(previous),
+            (None, 0) => None,
             (None, _) => {
                 self.first_line = Some(event.line.to_owned());
                 return Ok(());
             }
         };
-        chain::check(&previous, &event.hashed_parts()).map(drop)
+        event.check_hashes(previous.as_ref()).map(drop)
     }
 
     /// Checks the hash of the first line of a log that begins after a snapshot; `previous` is the line hash from the snapshot.
     pub(crate) fn check_first_line(&self, previous: &HexHash) -> Result<(), BundleError> {
         let Some(line) = &self.first_line else { return Ok(()) };
-        EventLine::split(line)
-            .and_then(|event| chain::check(previous, &event.hashed_parts()))
-            .map(drop)
-            .map_err(invalid)
+        EventLine::split(line).and_then(|event| event.check_hashes(Some(previous))).map(drop).map_err(invalid)
     }
 
     fn collect(&mut self, kind: Kind, event: &EventLine<'_>) -> Result<(), RunError> {

@@ -17,7 +17,7 @@ use crate::bundle::format::{
 };
 use crate::disk::{FileKind, InputFile, StagedDirectory, TemporaryDirectory, exists, is_directory, sniff};
 use crate::lines::OpenedPath;
-use crate::run::{RunDirectory, read_text};
+use crate::run::RunDirectory;
 use crate::signature::TrustedKeys;
 use crate::task::Task;
 
@@ -104,7 +104,7 @@ impl Opened {
 
     /// The run id in the metadata of a bundle, without the quotes and with its escapes.
     pub fn run_id(&self) -> Option<String> {
-        let document = read_text(&self.root.join(METADATA)).ok()?;
+        let document = self.run_directory().read_text(METADATA).ok()?;
         metadata::summary_of_run(&document).ok().map(|summary| summary.created[0].as_json().to_owned())
     }
 

@@ -2,15 +2,12 @@
 
 use super::open::Opened;
 use crate::bundle::format::SNAPSHOT;
-use crate::run::{
-    Failed, Range, ReplayOptions, Replayed, RunError, StartFrom, Trace, Verification, replay as replay_run,
-    verify as verify_run, verify_partial,
-};
+use crate::run::{Failed, Range, ReplayOptions, Replayed, RunError, StartFrom, Trace, Verification};
 use crate::signature::TrustedKeys;
 use crate::task::Task;
 
 impl Opened {
-    /// Replays an opened run like [`run::replay`](replay_run). A partial bundle is always replayed from its snapshot, regardless of `options.start_from`.
+    /// Replays an opened run like [`RunDirectory::replay`](crate::run::RunDirectory::replay). A partial bundle is always replayed from its snapshot, regardless of `options.start_from`.
     pub fn replay(&self, options: &ReplayOptions, task: &mut Task<'_>) -> Result<Replayed, Box<Failed>> {
         let mut options = options.clone();
         options.redactions = self.redactions.of_run();
@@ -23,18 +20,18 @@ impl Opened {
         if !is_from_elsewhere {
             options.trusted = self.keys_for_snapshots(&options.trusted);
         }
-        replay_run(&self.run_directory(), &options, task)
+        self.run_directory().replay(&options, task)
     }
 
-    /// Verifies an opened run like [`run::verify`](verify_run). Redacted and missing data are unverifiable. With trusted keys, snapshots must
+    /// Verifies an opened run like [`RunDirectory::verify`](crate::run::RunDirectory::verify). Redacted and missing data are unverifiable. With trusted keys, snapshots must
     /// be signed by one of them, unless the manifest is.
     pub fn verify(&self, trusted: &TrustedKeys, task: &mut Task<'_>) -> Result<Verification, RunError> {
         let (directory, redactions) = (self.run_directory(), self.redactions.of_run());
         let trusted = self.keys_for_snapshots(trusted);
         if self.is_partial() {
-            return verify_partial(&directory, &self.root().join(SNAPSHOT), &trusted, &redactions, task);
+            return directory.verify_partial(&self.root().join(SNAPSHOT), &trusted, &redactions, task);
         }
-        verify_run(&directory, &trusted, &redactions, task)
+        directory.verify(&trusted, &redactions, task)
     }
 
     /// Reads the events of an opened run. `range.first` is ignored: the manifest contains the first time of a partial log.

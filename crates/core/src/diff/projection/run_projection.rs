@@ -8,7 +8,7 @@ use super::places::Places;
 use super::tree::{Index, Mark, ROOT, Reference, Shape, Tree};
 use crate::diff::stream::RunEvent;
 use crate::json::Text;
-use crate::run::{FieldType, Kind, PayloadField, fields_of};
+use crate::run::{FieldType, Kind, PayloadField};
 
 /// The parts of an event that are compared, and its references.
 #[derive(Clone, Copy)]
@@ -42,7 +42,7 @@ pub fn project_facts(event: &Facts<'_>, ignore: &[Pointer]) -> Option<Tree<'stat
         tree.set_mark(index, refers(event.places.of(parent)));
     }
     if let Some(payload) = tree.at(&["payload"]) {
-        mark_fields(&mut tree, payload, fields_of(event.kind), event);
+        mark_fields(&mut tree, payload, event.kind.fields(), event);
     }
     ignore.iter().for_each(|pointer| pointer.apply(&mut tree));
     Some(tree)

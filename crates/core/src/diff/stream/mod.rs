@@ -9,7 +9,7 @@ mod sides;
 mod source;
 
 pub(crate) use run_digest::edit_runs;
-pub use run_stream::{ComparedEvents, OpenCalls, first_time};
+pub use run_stream::{ComparedEvents, OpenCalls};
 pub(crate) use run_stream::{RunCursor, RunEvent};
 pub(crate) use session_digest::edit_sessions;
 pub(crate) use session_stream::{Parts, SessionCursor, start_of};

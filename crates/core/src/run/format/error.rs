@@ -118,6 +118,11 @@ impl RunError {
         RunError { code, message: message.into(), time: None, expected: None, found: None, system: None }
     }
 
+    /// The error for a log without events.
+    pub fn empty_log() -> RunError {
+        RunError::new(ErrorCode::EmptyLog, "The log holds no event: at least RunCreated must be there")
+    }
+
     /// Makes it an error about the event at `time`.
     #[must_use]
     pub fn at(self, time: u64) -> Self {

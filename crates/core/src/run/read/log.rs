@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::disk::{InputFile, OsError};
 use crate::lines::Lines;
-use crate::run::format::{ErrorCode, MAX_LINE_BYTES, RunError, line_too_long, not_utf8, peek_time};
+use crate::run::format::{ErrorCode, EventLine, RunError, line_too_long, not_utf8};
 
 /// Number of bytes of a log that are read at a time: a few hundred events.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -65,11 +65,6 @@ impl Chunk {
     pub fn into_spare(self) -> Vec<u8> {
         self.buffer
     }
-}
-
-/// The error for a log without events.
-pub fn empty_log() -> RunError {
-    RunError::new(ErrorCode::EmptyLog, "The log holds no event: at least RunCreated must be there")
 }
 
 /// The bytes after the last line of a log, which are not part of it.
@@ -188,7 +183,7 @@ impl<R: LogInput> LogReader<R> {
                 self.offset += length as u64;
                 return Ok(Some(chunk));
             }
-            if filled > MAX_LINE_BYTES {
+            if filled > EventLine::MAX_BYTES {
                 return self.skip_line(&buffer[..filled]);
             }
             if self.at_end {
@@ -196,7 +191,7 @@ impl<R: LogInput> LogReader<R> {
                 return Ok(None);
             }
             searched = filled;
-            buffer.resize((buffer.len() * 2).min(MAX_LINE_BYTES + CHUNK_BYTES), 0);
+            buffer.resize((buffer.len() * 2).min(EventLine::MAX_BYTES + CHUNK_BYTES), 0);
         }
     }
 
@@ -285,7 +280,7 @@ fn line_with_hole(lines: &[u8], offset: u64) -> Option<usize> {
 
 /// The position of the line with a logical time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Position {
+pub(crate) enum Position {
     /// The line begins at this offset.
     At(u64),
     /// The log ends before that time.
@@ -295,7 +290,7 @@ pub enum Position {
 }
 
 /// Finds the line of the event at `time` by bisection, because times increase from line to line. Reads little of the log.
-pub fn find(log: &mut (impl LogInput + Seek), time: u64) -> Result<Position, RunError> {
+pub(crate) fn find(log: &mut (impl LogInput + Seek), time: u64) -> Result<Position, RunError> {
     let mut start = 0;
     let mut end = log.seek(SeekFrom::End(0)).map_err(read_failed)?;
     while end - start > NARROW_BYTES {
@@ -322,7 +317,7 @@ fn first_line_behind(log: &mut (impl LogInput + Seek), from: u64, end: u64) -> R
             let offset = at + newline as u64 + 1;
             log.seek(SeekFrom::Start(offset)).map_err(read_failed)?;
             let count = read_up_to(log, &mut block[..BEGINNING_BYTES])?;
-            return Ok(peek_time(&block[..count]).filter(|_| offset < end).map(|time| (offset, time)));
+            return Ok(EventLine::peek_time(&block[..count]).filter(|_| offset < end).map(|time| (offset, time)));
         }
         if count == 0 {
             break;
@@ -355,7 +350,7 @@ fn scan_for(mut reader: LogReader<impl LogInput>, time: u64) -> Result<Position,
             Err(error) => return Err(error),
         };
         for (at, line) in Lines::new(chunk.bytes()) {
-            match peek_time(line) {
+            match EventLine::peek_time(line) {
                 Some(found) if found < time => {}
                 Some(found) if found == time => return Ok(Position::At(chunk.offset + at as u64)),
                 _ => return Ok(Position::Unclear),

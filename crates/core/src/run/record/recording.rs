@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::hash::{HEX_BYTES, HexHash, to_hex};
 use crate::json::{Nesting, Text};
 use crate::run::format::{
-    Envelope, ErrorCode, GENESIS, Kind, MAX_LINE_BYTES, Payload, RunError, SALT_DIGITS, event_id, line_hash,
-    payload_hash, print_covered, print_rest, quoted,
+    Envelope, ErrorCode, EventLine, GENESIS, Kind, Payload, RunError, SALT_DIGITS, event_id, line_hash, payload_hash,
+    print_covered, print_rest, quoted,
 };
 use crate::run::graph::{Causality, Dag};
 use crate::run::read::Event;
@@ -109,17 +109,18 @@ impl Recording {
 }
 
 fn check_size(time: u64, bytes: usize) -> Result<(), RunError> {
-    if bytes <= MAX_LINE_BYTES { Ok(()) } else { Err(too_large(time, bytes)) }
+    if bytes <= EventLine::MAX_BYTES { Ok(()) } else { Err(too_large(time, bytes)) }
 }
 
 /// The error for an event whose line would have at least this many bytes.
 #[cold]
 pub(super) fn too_large(time: u64, bytes: usize) -> RunError {
     let message = format!(
-        "The line of {} would be longer than {MAX_LINE_BYTES} bytes. Put what is large into a blob and name its hash.",
-        event_id(time)
+        "The line of {} would be longer than {} bytes. Put what is large into a blob and name its hash.",
+        event_id(time),
+        EventLine::MAX_BYTES
     );
-    RunError::new(ErrorCode::TooLarge, message).at(time).compared(MAX_LINE_BYTES.to_string(), bytes.to_string())
+    RunError::new(ErrorCode::TooLarge, message).at(time).compared(EventLine::MAX_BYTES.to_string(), bytes.to_string())
 }
 
 #[cold]

@@ -3,7 +3,7 @@
 mod accumulator;
 mod changes;
 mod entry;
-pub mod snapshot;
+pub(crate) mod snapshot;
 mod state;
 mod state_hash;
 mod state_sum;
@@ -11,9 +11,9 @@ mod transition;
 
 pub(crate) use changes::{Changes, Scratch, Tape};
 pub use entry::{EntrySink, NoSink};
+pub use snapshot::Snapshot;
 pub(crate) use snapshot::{Content, MAX_SNAPSHOT_BYTES, invalid};
-pub use snapshot::{SUFFIX, Snapshot, snapshot_id};
 pub use state::State;
 #[cfg(test)]
 pub(crate) use state::{CallStatus, Counter, Node, NodeStatus, RunStatus, TaskStatus};
-pub use state_hash::{StateHasher, state_hash};
+pub use state_hash::StateHasher;

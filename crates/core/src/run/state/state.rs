@@ -156,6 +156,11 @@ impl State {
         &self.dag
     }
 
+    /// The name of the run's status. `None` before RunCreated.
+    pub fn status(&self) -> Option<&'static str> {
+        self.run.as_ref().map(|run| run.status.as_str())
+    }
+
     /// The run. `None` before RunCreated.
     pub fn run(&self) -> Option<&Run> {
         self.run.as_ref()

@@ -3,16 +3,14 @@
 //! A sum does not depend on the order of its terms. So an event costs only the entries that it changes, however many there are, and another
 //! thread than the folding one can hash them.
 
-use hashbrown::HashMap;
-
 use super::accumulator::Accumulator;
 use super::entry::{Claim, EntrySink, Slot, slots, write_entry, write_task_entry};
 use super::state::{CallStatus, Counter, RunStatus, State};
 use super::state_sum::sum_of_entries;
-use crate::hash::HashBatch;
-use crate::hash::{Hash, as_text, sha256, to_hex};
+use crate::hash::{Hash, HashBatch, as_text, sha256, to_hex};
 use crate::json::Text;
 use crate::run::format::{ErrorCode, RunError};
+use hashbrown::HashMap;
 
 /// Number of entries that are hashed together.
 const GROUP_ENTRIES: usize = 64;
@@ -183,9 +181,11 @@ impl EntrySink for StateHasher {
     }
 }
 
-/// Computes the hash of a state from scratch. Returns `None` before RunCreated.
-pub fn state_hash(state: &State) -> Option<Hash> {
-    Some(sum_of_entries(state).state_hash(state.run()?.status, state.logical_time()?))
+impl State {
+    /// Computes the hash of the state from scratch. Returns `None` before RunCreated.
+    pub fn hash(&self) -> Option<Hash> {
+        Some(sum_of_entries(self).state_hash(self.run()?.status, self.logical_time()?))
+    }
 }
 
 fn place(hashes: &mut Vec<Hash>, at: u32) -> &mut Hash {

@@ -6,7 +6,7 @@ use crate::bundle::export::{ExportFrom, ExportOptions};
 use crate::bundle::read::Opened;
 use crate::bundle::read::verify::VerifyOptions;
 use crate::bundle::sample::*;
-use crate::run::{ErrorCode, Recorded, SampleOptions, StartFrom, Verify, snapshot_id};
+use crate::run::{ErrorCode, Recorded, SampleOptions, Snapshot, Verify};
 use crate::task::Cancellation;
 
 fn replayed(path: &Path, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {
@@ -64,7 +64,7 @@ fn a_whole_bundle_still_has_its_snapshots() {
     exported(run.directory.root(), &archive);
     let options = ReplayOptions { start_from: StartFrom::LatestSnapshot, ..ReplayOptions::default() };
     let replayed = replayed(&archive, &options).unwrap();
-    assert_eq!((replayed.from_snapshot, replayed.warnings), (Some(snapshot_id(time)), vec![]));
+    assert_eq!((replayed.from_snapshot, replayed.warnings), (Some(Snapshot::id_at(time)), vec![]));
 }
 
 #[test]

@@ -11,12 +11,12 @@ use crate::clock::timestamp;
 use crate::disk::{Durability, FileLock, LockError, OsError, Target, atomic_file, files, new_directory, of_directory};
 use crate::json::{Object, Text, write_text, write_texts};
 use crate::run::format::{Kind, Salts};
-use crate::run::graph::{Dag, Workflow, compile};
+use crate::run::graph::{Dag, Workflow};
 use crate::run::record::recorder::torn_tail;
 use crate::run::record::recording::{EventInput, Recording};
 use crate::run::record::resume::{Resumed, resume};
 use crate::run::state::State;
-use crate::run::store::{RunDirectory, read_text};
+use crate::run::store::RunDirectory;
 
 /// A log that can be recorded to.
 pub(crate) struct Opened {
@@ -174,9 +174,9 @@ impl Opening<'_> {
     /// Writes the graph's files again if they are missing, or damaged as a power cut leaves files that were not synced. With
     /// [`Durability::Fsync`] also if they are whole: they may not have been synced, and a sync after one that failed proves nothing.
     fn heal_graph(&self) -> Result<(), OsError> {
-        let dag = read_text(&self.directory.dag());
+        let dag = self.directory.dag_text();
         // A workflow with another graph is left for a verification to find.
-        let workflow = read_text(&self.directory.workflow()).ok().filter(|found| compile(found).is_ok());
+        let workflow = self.directory.workflow_text().ok().filter(|found| Dag::compile(found).is_ok());
         let is_whole = workflow.is_some() && dag.is_ok_and(|found| found == self.dag.text());
         if is_whole && self.config.durability == Durability::Os {
             return Ok(());
