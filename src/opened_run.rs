@@ -5,7 +5,7 @@ use std::path::Path;
 use super::reading::open_bundle;
 use session_tape_core::bundle::{ImportError, Opened, is_bundle};
 use session_tape_core::run::{
-    Failed, Range, Redactions, ReplayOptions, Replayed, RunDirectory, RunError, Trace, Verification, replay, verify,
+    Failed, Range, Redactions, ReplayOptions, Replayed, RunDirectory, RunError, Trace, Verification,
 };
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{self, Cancellation, Task};

@@ -12,7 +12,7 @@ use super::json::JsonText;
 use super::opened_run::OpenedRun;
 use super::pages::{Paged, Pages};
 use session_tape_core::bundle::ImportError;
-use session_tape_core::run::{EventLine, Kind, Range, RunError, Trace, event_id, explain_not_a_run};
+use session_tape_core::run::{EventLine, Kind, Range, RunError, Trace, event_id};
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::Cancellation;
 

@@ -14,7 +14,7 @@ use session_tape_core::disk::Durability;
 use session_tape_core::hash::as_text;
 use session_tape_core::json::{Field, Nesting, Text};
 use session_tape_core::run::{
-    EventInput, Kind, RecordError, RunRecorder, RunRecorderConfig, Scheduler, WrittenSnapshot, unknown_kind,
+    EventInput, Kind, RecordError, RunRecorder, RunRecorderConfig, Scheduler, WrittenSnapshot,
 };
 use session_tape_core::signature::SigningKey;
 

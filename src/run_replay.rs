@@ -12,8 +12,8 @@ use napi_derive::napi;
 use session_tape_core::bundle::ImportError;
 use session_tape_core::hash::to_hex;
 use session_tape_core::run::{
-    Aspect, ErrorCode, Failed, Redactions, ReplayOptions, Replayed, RunError, SUFFIX as SNAPSHOT_SUFFIX, StartFrom,
-    State, Verification, Verify, state_hash,
+    Aspect, ErrorCode, Failed, Redactions, ReplayOptions, Replayed, RunError, Snapshot, StartFrom, State, Verification,
+    Verify,
 };
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{self, Cancellation, Task, background};

@@ -5,7 +5,7 @@ use napi_derive::napi;
 use super::error_json::ErrorJson;
 use super::json::JsonText;
 use super::text::OutputText;
-use session_tape_core::run::compile;
+use session_tape_core::run::Dag;
 
 /// Compiles a workflow, which is passed as JSON text. Returns `{"dag","dagHash"}` or `{"error"}`.
 #[napi(catch_unwind)]

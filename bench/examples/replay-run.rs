@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 use session_tape_core::task::{Cancellation, Task};
-use session_tape_core::{RunDirectory, RunReplayOptions, Verify, replay_run};
+use session_tape_core::{RunDirectory, RunReplayOptions, Verify};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

@@ -21,7 +21,7 @@ use session_tape_core::json::Text;
 use session_tape_core::lines::{Threads, Writer};
 use session_tape_core::run::{
     EventInput, Kind, Range, RecordError, Redactions, ReplayOptions, RunDirectory, RunRecorder, RunRecorderConfig,
-    Scheduler, StartFrom, Trace, replay, verify,
+    Scheduler, StartFrom, Trace,
 };
 use session_tape_core::session::{
     FileNameForm, FoldOptions, Record, Recorder, RecorderConfig, Replay, Snapshots, read_header_summary,

@@ -24,7 +24,7 @@ use session_tape_core::hash::{as_text, sha256_hex};
 use session_tape_core::json::Text;
 use session_tape_core::run::{
     Aspect, EventInput, Kind, RecordError, Redactions, ReplayOptions, Replayed, RunDirectory, RunRecorder,
-    RunRecorderConfig, Scheduler, StartFrom, Verify, WrittenSnapshot, replay, snapshot, verify,
+    RunRecorderConfig, Scheduler, StartFrom, Verify, WrittenSnapshot,
 };
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{Cancellation, Task};

@@ -5,13 +5,11 @@ use std::ops::ControlFlow;
 
 use super::steps::{Prefixes, Step};
 use session_tape_core::diff::{
-    ComparedEvents, Digester, Facts, OpenCalls, Places, Reference, first_time, project_facts, with_references,
+    ComparedEvents, Digester, Facts, OpenCalls, Places, Reference, project_facts, with_references,
 };
 use session_tape_core::json::{Name, Nesting, Text, read as read_fields};
 use session_tape_core::recording::Recording;
-use session_tape_core::run::{
-    Aspect, Created, EventLine, EventReader, ReadEvent, RunDirectory, RunError, empty_log, verify,
-};
+use session_tape_core::run::{Aspect, EventLine, EventReader, ReadEvent, RunDirectory, RunError};
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{Cancellation, Task};
 

@@ -24,13 +24,13 @@ pub use format::{
     ErrorCode, EventLine, FieldType, Kind, Payload, PayloadField, Redactions, RunError, event_id, quoted,
 };
 pub use graph::{Dag, Scheduler};
-pub use read::{Chunk, Event, EventLookup, EventReader, LogReader, Range, ReadEvent, Trace};
+pub use read::{Chunk, EventLookup, EventReader, LogReader, Range, ReadEvent, Trace};
 #[cfg(test)]
 pub use record::Recorded;
-pub use record::{EventInput, RecordError, Recording, RunRecorder, RunRecorderConfig, WrittenSnapshot};
+pub use record::{EventInput, RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
 pub use replay::{Failed, ReplayOptions, Replayed, StartFrom, Verify};
 #[cfg(test)]
 pub use sample::{Chance, Sample, SampleEvent, SampleOptions, any_options};
-pub use state::{EntrySink, NoSink, Snapshot, State, StateHasher};
+pub use state::{Snapshot, State};
 pub use store::RunDirectory;
 pub use verify::{Aspect, Verification};

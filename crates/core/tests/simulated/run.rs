@@ -10,7 +10,7 @@ use session_tape_core::json::Text;
 use session_tape_core::lines::WriteFailure;
 use session_tape_core::run::{
     Aspect, EventInput, Kind, RecordError, Redactions, ReplayOptions, RunDirectory, RunRecorder, RunRecorderConfig,
-    Scheduler, StartFrom, Verify, WrittenSnapshot, replay, verify,
+    Scheduler, StartFrom, Verify, WrittenSnapshot,
 };
 use session_tape_core::signature::TrustedKeys;
 use sha2::{Digest as _, Sha256};

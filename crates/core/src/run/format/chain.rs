@@ -5,8 +5,8 @@
 
 use super::error::{ErrorCode, RunError, event_id};
 #[cfg(test)]
-use super::event::{Envelope, print_covered, print_rest};
-use super::event::{EventLine, HashedParts, SALT_DIGITS};
+use super::event::{Envelope, print_covered};
+use super::event::{EventLine, HashedParts, SALT_DIGITS, print_rest};
 use crate::hash::HashBatch;
 use crate::hash::{HEX_BYTES, Hash, HexHash, as_text, sha256_hex, to_hex};
 use crate::run::verify::Check;

@@ -9,7 +9,7 @@ mod log;
 mod read_ahead;
 mod trace;
 
-pub use decoded_event::Event;
+pub(crate) use decoded_event::Event;
 pub use event_lookup::EventLookup;
 #[cfg(test)]
 pub(crate) use event_reader::check_time;

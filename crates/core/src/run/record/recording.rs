@@ -30,7 +30,7 @@ pub struct EventInput<'a> {
 }
 
 /// A run that is being recorded.
-pub struct Recording {
+pub(crate) struct Recording {
     state: State,
     hasher: StateHasher,
     causality: Causality,
@@ -40,21 +40,21 @@ pub struct Recording {
 
 impl Recording {
     /// The recording of a run of this graph, before its first event.
-    pub fn new(dag: Arc<Dag>) -> Self {
+    pub(crate) fn new(dag: Arc<Dag>) -> Self {
         let state = State::new(dag);
         let causality = Causality::new(&state);
         Self::resumed(state, StateHasher::default(), causality, GENESIS)
     }
 
     /// A recording that continues after an event, given the state after it, its causality and the `hash` of its line.
-    pub fn resumed(state: State, hasher: StateHasher, causality: Causality, previous: HexHash) -> Self {
+    pub(crate) fn resumed(state: State, hasher: StateHasher, causality: Causality, previous: HexHash) -> Self {
         Recording { state, hasher, causality, previous, nesting: Nesting::default() }
     }
 
     /// Records the next event: replaces the content of `line` by its line, including `\n`. Returns its logical time.
     ///
     /// `payload` is JSON text. If the event is refused, the recording does not change.
-    pub fn record(
+    pub(crate) fn record(
         &mut self,
         input: &EventInput<'_>,
         payload: &str,
@@ -92,18 +92,18 @@ impl Recording {
     }
 
     /// The state after the last event.
-    pub fn state(&self) -> &State {
+    pub(crate) fn state(&self) -> &State {
         &self.state
     }
 
     /// The hash of the state after the last event.
-    pub fn state_hash(&self) -> HexHash {
+    pub(crate) fn state_hash(&self) -> HexHash {
         // There is no state before the first event.
         self.hasher.state_hash(&self.state).map_or(GENESIS, |hash| to_hex(&hash))
     }
 
     /// The `hash` of the last event's line.
-    pub fn last_hash(&self) -> &HexHash {
+    pub(crate) fn last_hash(&self) -> &HexHash {
         &self.previous
     }
 }

@@ -10,10 +10,10 @@ mod state_sum;
 mod transition;
 
 pub(crate) use changes::{Changes, Scratch, Tape};
-pub use entry::{EntrySink, NoSink};
+pub(crate) use entry::NoSink;
 pub use snapshot::Snapshot;
 pub(crate) use snapshot::{Content, MAX_SNAPSHOT_BYTES, invalid};
 pub use state::State;
 #[cfg(test)]
 pub(crate) use state::{CallStatus, Counter, Node, NodeStatus, RunStatus, TaskStatus};
-pub use state_hash::StateHasher;
+pub(crate) use state_hash::StateHasher;

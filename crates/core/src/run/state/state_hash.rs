@@ -17,7 +17,7 @@ const GROUP_ENTRIES: usize = 64;
 
 /// A change of the entry in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub(crate) enum Change {
     /// It is new; see [`EntrySink::add`].
     Add,
     /// It has changed; see [`EntrySink::replace`].
@@ -30,7 +30,7 @@ pub enum Change {
 
 /// Keeps the sum of the hashes of a state's entries up to date.
 #[derive(Clone, Debug, Default)]
-pub struct StateHasher {
+pub(crate) struct StateHasher {
     sum: Accumulator,
     nodes: Vec<Hash>,
     tasks: Vec<Hash>,
@@ -45,7 +45,7 @@ pub struct StateHasher {
 
 impl StateHasher {
     /// Creates the hasher of a state, which hashes every entry once.
-    pub fn of(state: &State) -> Self {
+    pub(crate) fn of(state: &State) -> Self {
         let mut entries = Entries::default();
         for slot in slots(state) {
             // Closed calls no longer change, and most calls are closed, so their hashes are not kept.
@@ -61,17 +61,17 @@ impl StateHasher {
     }
 
     /// The sum of the entries' hashes.
-    pub fn sum(&self) -> &Accumulator {
+    pub(crate) fn sum(&self) -> &Accumulator {
         &self.sum
     }
 
     /// The hash of `state`, whose entries this hasher has summed up. Returns `None` before RunCreated.
-    pub fn state_hash(&self, state: &State) -> Option<Hash> {
+    pub(crate) fn state_hash(&self, state: &State) -> Option<Hash> {
         Some(self.sum.state_hash(state.run()?.status, state.logical_time()?))
     }
 
     /// Applies a change of an entry, given its new hash, or `None` if the entry was removed.
-    pub fn take(&mut self, change: Change, slot: Slot, hash: Option<&Hash>) {
+    pub(crate) fn take(&mut self, change: Change, slot: Slot, hash: Option<&Hash>) {
         let closed_call = match (change, slot) {
             (Change::Finalize | Change::Remove, Slot::Call(call)) => Some(call),
             _ => None,
