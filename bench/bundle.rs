@@ -126,7 +126,7 @@ fn generate(root: &Path, megabytes: u64, secret: Option<&str>) -> PathBuf {
         }
     }
     let (sender, disposed) = mpsc::channel();
-    generator.recorder.dispose(move || drop(sender.send(())));
+    generator.recorder.dispose(move || sender.send(()).unwrap_or_default());
     disposed.recv().unwrap();
     directory
 }

@@ -72,7 +72,7 @@ fn run() -> Run {
     }
     let events = recorder.0.next_time();
     let (sender, disposed) = mpsc::channel();
-    recorder.0.dispose(move || drop(sender.send(())));
+    recorder.0.dispose(move || sender.send(()).unwrap_or_default());
     disposed.recv().unwrap_or_else(|error| panic!("{error}"));
     let directory = RunDirectory::new(&config.directory);
     let log = std::fs::read_to_string(directory.log()).unwrap_or_else(|error| panic!("{error}"));

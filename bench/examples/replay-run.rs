@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rounds = arguments.next().map_or(Ok(5), |rounds| rounds.parse())?;
     let options = RunReplayOptions { verify, ..RunReplayOptions::default() };
     for _ in 0..rounds {
-        directory.replay(&options)?;
+        replay(&directory, &options)?;
     }
     Ok(())
 }
