@@ -12,7 +12,7 @@ use crate::run::{FieldType, Kind, PayloadField};
 
 /// The parts of an event that are compared, and its references.
 #[derive(Clone, Copy)]
-pub struct Facts<'e> {
+pub(crate) struct Facts<'e> {
     /// The event's kind.
     pub kind: Kind,
     /// The node, as the inside of its JSON string.
@@ -36,7 +36,7 @@ pub(crate) fn project_event(event: &RunEvent<'_>, ignore: &[Pointer]) -> Option<
 }
 
 /// The same, for an event that was not read by a [`RunCursor`](super::run_stream::RunCursor).
-pub fn project_facts(event: &Facts<'_>, ignore: &[Pointer]) -> Option<Tree<'static>> {
+pub(crate) fn project_facts(event: &Facts<'_>, ignore: &[Pointer]) -> Option<Tree<'static>> {
     let mut tree = Tree::of(Cow::Owned(text(event)))?;
     if let (Some(parent), Some(index)) = (event.parent, tree.at(&["parent"])) {
         tree.set_mark(index, refers(event.places.of(parent)));

@@ -65,7 +65,7 @@ pub(super) struct RunReader {
 
 /// The events that are compared.
 #[derive(Clone, Copy, Default)]
-pub struct ComparedEvents {
+pub(crate) struct ComparedEvents {
     /// The time of the first one.
     pub start: u64,
     /// Whether heartbeats are compared.
@@ -115,7 +115,7 @@ fn row(read: &ReadEvent<'_>, calls: &mut OpenCalls) -> Row {
 
 impl ComparedEvents {
     /// Whether events of a kind are compared.
-    pub fn compares(self, kind: Kind) -> bool {
+    pub(crate) fn compares(self, kind: Kind) -> bool {
         match kind {
             Kind::SnapshotCreated | Kind::SnapshotRestored | Kind::BlobStored => false,
             Kind::Heartbeat => self.heartbeats,
@@ -126,13 +126,13 @@ impl ComparedEvents {
 
 /// The open calls by node and id, with the times of their ToolInvoked events.
 #[derive(Default)]
-pub struct OpenCalls(HashMap<(String, String), u64>);
+pub(crate) struct OpenCalls(HashMap<(String, String), u64>);
 
 impl OpenCalls {
     /// Returns the time of the event that opened the call that `event` ends, and the id of the call. Notes a call that
     /// `event` opens.
     #[inline]
-    pub fn call_of<'p, 'a>(
+    pub(crate) fn call_of<'p, 'a>(
         &mut self,
         event: &EventLine<'_>,
         payload: &'p Payload<'a>,

@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use session_tape_core::diff::{ROOT, Shape, SpareTree, Tree, text_of};
-use session_tape_core::json::{Cursor, Nesting, Span};
-use session_tape_core::session::{ItemSink, Line, Mode, read_line_into};
+use crate::diff::projection::{ROOT, Shape, SpareTree, Tree, text_of};
+use crate::json::{Cursor, Nesting, Span};
+use crate::session::{ItemSink, Line, Mode, read_line_into};
 
 /// Reads a line, and parses it into a tree if it is an object.
 pub(super) fn read_tree<'l>(line: &'l [u8], spare: &mut SpareTree, nesting: &mut Nesting) -> (Line, Option<Tree<'l>>) {
@@ -60,8 +60,8 @@ impl ItemSink for TreeItems<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::read_line;
     use proptest::prelude::*;
-    use session_tape_core::session::read_line;
 
     fn any_value() -> impl Strategy<Value = String> {
         let leaf = prop_oneof![
