@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::content::{Packed, open_packed};
-use crate::disk::{File, InputFile, Links, Metadata, OsError, files, input_file};
+use crate::disk::{File, InputFile, Links, Metadata, OsError, files};
 
 /// The end of the names of session files.
 const SESSION: &str = ".jsonl";
@@ -46,7 +46,7 @@ pub fn resolve(path: &Path) -> Cow<'_, Path> {
 
 /// Opens what is at `path`, or its archive if only that exists. Returns the archive's path in that case.
 pub fn open_either(path: &Path, links: Links) -> Result<(File, Metadata, Option<PathBuf>), OsError> {
-    let open = |at: &Path| input_file::open(at, links);
+    let open = |at: &Path| File::open_any(at, links);
     let missing = match open(path) {
         Err(error) if error.code == "ENOENT" => error,
         opened => return opened.map(|(file, metadata)| (file, metadata, None)),

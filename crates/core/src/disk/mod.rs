@@ -9,11 +9,8 @@ mod sync;
 mod system;
 mod write;
 
-pub use lock::{Boot, FileId, FileLock, LockError, Look, SystemLock, look};
-pub use open::{
-    BOM, File, InputFile, Target, ZSTD_MAGIC, exists, expect_regular, files, input_file, is_archive, is_directory,
-    open_patiently, parent, sniff, stream,
-};
+pub use lock::{Boot, FileId, FileLock, LockError, Look, SystemLock};
+pub use open::{BOM, File, InputFile, Target, ZSTD_MAGIC, files, is_archive, sniff, stream};
 pub use sync::{Durability, SyncError, Unsynced, sync_entries};
 #[cfg(all(test, feature = "failpoints"))]
 pub(crate) use system::Real;
@@ -21,6 +18,6 @@ pub use system::{Create, FileKind, FileSystem, Inode, Links, Metadata, Names, Op
 #[cfg(feature = "failpoints")]
 pub use system::{MountGuard, mount};
 pub use write::{
-    Appender, BY_UMASK, NEW, Naming, OWNER_ONLY, OpenError, Replaced, StageError, StagedDirectory, StagedFile,
-    TemporaryDirectory, TemporaryFile, Torn, atomic_file, new_directory, of_directory, sync_entry, temporary, write,
+    Appender, BY_UMASK, Naming, OWNER_ONLY, OpenError, Replaced, StageError, StagedDirectory, StagedFile,
+    TemporaryDirectory, TemporaryFile, Torn, new_directory, sync_entry, write_atomically,
 };

@@ -17,7 +17,7 @@ use crate::bundle::format::{
 };
 use crate::bundle::read::{CheckedLog, CheckedSession, ImportError, Opened, VerifyOptions, is_bundle, open_file};
 use crate::bundle::redact::{Prefilter, Staging};
-use crate::disk::{InputFile, files, parent};
+use crate::disk::{InputFile, files};
 use crate::foreign::{ConvertedFile, Stop, convert_to_file};
 use crate::hash::{Hash, HexHash, as_text, from_hex, to_hex};
 use crate::lines::ReadError;
@@ -174,7 +174,7 @@ impl Planner<'_, '_> {
             let message = "A session has no snapshots from which its bundle could begin";
             return Err(BundleError::new(BundleCode::InvalidOption, message));
         }
-        let redactions = self.source.redactions(parent(file), file.ends_with(SESSION_LOG), self.limits)?;
+        let redactions = self.source.redactions(files::parent(file), file.ends_with(SESSION_LOG), self.limits)?;
         let mut session = CheckedSession::for_export();
         let limits = *self.limits;
         let mut read = |content: &mut HashingReader<'_>| session.read(content, &limits);

@@ -15,7 +15,7 @@ use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, MANIFEST, METADATA, Manifest, REDACTIONS, RedactionList, SIGNATURE, metadata,
     signed,
 };
-use crate::disk::{FileKind, InputFile, StagedDirectory, TemporaryDirectory, exists, is_directory, sniff};
+use crate::disk::{FileKind, InputFile, StagedDirectory, TemporaryDirectory, files, sniff};
 use crate::lines::OpenedPath;
 use crate::run::RunDirectory;
 use crate::signature::TrustedKeys;
@@ -39,7 +39,7 @@ pub struct Opened {
 impl Opened {
     /// Verifies the bundle at `path` and opens it. An archive is unpacked to a temporary directory first.
     pub fn open(path: &Path, options: &VerifyOptions, task: &mut Task<'_>) -> Result<Self, ImportError> {
-        let (report, root, unpacked) = if is_directory(path) {
+        let (report, root, unpacked) = if files::is_directory(path) {
             (verify(path, options, task)?, path.to_path_buf(), None)
         } else {
             let temporary = TemporaryDirectory::new()?;
@@ -127,7 +127,7 @@ impl Opened {
 
 /// Whether `path` must be opened as a bundle: it is an archive, or a directory with a manifest.
 pub fn is_bundle(path: &Path) -> bool {
-    (is_directory(path) && exists(&path.join(MANIFEST))) || is_archive(path)
+    (files::is_directory(path) && files::exists(&path.join(MANIFEST))) || is_archive(path)
 }
 
 /// Whether `path` must be opened as the archive of a bundle, which that of a session is not. The first bytes of a file decide. If they are neither those of an archive nor of a
@@ -141,7 +141,7 @@ pub fn is_opened_bundle(opened: &OpenedPath) -> bool {
     let path = opened.path();
     let Some(metadata) = opened.metadata() else { return is_bundle(path) };
     let is_directory = metadata.kind == FileKind::Directory;
-    (is_directory && exists(&path.join(MANIFEST))) || is_archive_with(path, opened.beginning())
+    (is_directory && files::exists(&path.join(MANIFEST))) || is_archive_with(path, opened.beginning())
 }
 
 fn is_archive_with(path: &Path, beginning: Option<Vec<u8>>) -> bool {

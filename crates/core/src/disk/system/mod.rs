@@ -19,5 +19,4 @@ pub use open_options::{Create, Links, OpenOptions};
 pub use os_error::OsError;
 #[cfg(all(test, feature = "failpoints"))]
 pub(crate) use real::Real;
-pub use real::unnamed;
 pub(crate) use unsupported::{is_no_directory_sync, is_no_lock, is_no_sync};

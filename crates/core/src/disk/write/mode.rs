@@ -9,7 +9,7 @@ pub const BY_UMASK: u32 = 0o666;
 pub const OWNER_ONLY: u32 = 0o600;
 
 /// The permissions of a directory with such files: who may read a file may also search for it.
-pub const fn of_directory(of_files: u32) -> u32 {
+pub(crate) const fn of_directory(of_files: u32) -> u32 {
     of_files | ((of_files & 0o444) >> 2)
 }
 

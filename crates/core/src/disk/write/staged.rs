@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::mode::BY_UMASK;
-use super::temporary::{NEW, Naming, TemporaryDirectory, TemporaryFile};
+use super::temporary::{Naming, TemporaryDirectory, TemporaryFile};
 use crate::disk::open::{File, files, parent};
 use crate::disk::sync::sync_directory;
 use crate::disk::system::OsError;
@@ -48,7 +48,7 @@ impl StagedDirectory {
 
     fn built_beside(destination: &Path, is_to_stay: bool) -> Result<Self, StageError> {
         expect_nothing(destination)?;
-        let directory = TemporaryDirectory::new_in(parent(destination), NEW)
+        let directory = TemporaryDirectory::new_in(parent(destination), TemporaryFile::NEW)
             .map_err(|error| OsError { path: Some(destination.to_path_buf()), ..error })?;
         Ok(StagedDirectory { directory, destination: destination.to_path_buf(), is_to_stay })
     }
@@ -100,7 +100,7 @@ fn sync_directories(top: &Path) -> Result<(), OsError> {
 impl StagedFile {
     /// A file for `destination`, which must not exist.
     pub fn new(destination: &Path) -> Result<Self, StageError> {
-        Self::named(destination, NEW, BY_UMASK)
+        Self::named(destination, TemporaryFile::NEW, BY_UMASK)
     }
 
     /// The same with a name of this form while it is built, and with these permissions, less the umask.

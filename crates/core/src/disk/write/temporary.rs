@@ -6,14 +6,10 @@ use std::path::{Path, PathBuf};
 use super::mode::{BY_UMASK, OWNER_ONLY, of_directory};
 use crate::disk::open::{File, parent};
 use crate::disk::sync::sync_directory;
-pub use crate::disk::system::unnamed;
 use crate::disk::system::{Create, FileSystem, OpenOptions, OsError, file_system};
 
 /// A prefix and a suffix of names that all readers ignore.
 pub type Naming = (&'static str, &'static str);
-
-/// The names of files and directories that are built next to their destination.
-pub const NEW: Naming = (".new-", ".tmp");
 
 /// Maximum number of names that are tried.
 const MOST_ATTEMPTS: u32 = 1000;
@@ -28,6 +24,9 @@ pub struct TemporaryFile {
 }
 
 impl TemporaryFile {
+    /// The names of files and directories that are built next to their destination.
+    pub const NEW: Naming = (".new-", ".tmp");
+
     /// A new file in the directory of `destination`, with these permissions less the umask.
     pub fn beside(destination: &Path, naming: Naming, mode: u32) -> Result<Self, OsError> {
         let options =

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::state::State;
-use crate::disk::{Durability, InputFile, OsError, atomic_file, files, parent};
+use crate::disk::{Durability, InputFile, OsError, files, write_atomically};
 use crate::hash::{HEX_BYTES, HexHash, as_text, is_lower_hex, sha256_hex};
 use crate::json::{Cursor, Nesting, Object, Span, write_integer, write_text};
 use crate::run::format::{ErrorCode, RunError};
@@ -108,7 +108,7 @@ impl Snapshot {
     pub fn write(&self, directory: &Path, durability: Durability) -> Result<PathBuf, OsError> {
         let path = path_of(directory, self.content.logical_time);
         let replaces = files::exists(&path);
-        let written = atomic_file::write(&path, &self.print(), parent(directory), durability);
+        let written = write_atomically(&path, &self.print(), files::parent(directory), durability);
         written.inspect_err(|_| {
             if !replaces {
                 let _ = files::remove_file(&path);

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::directory::RunDirectory;
-use crate::disk::{InputFile, Metadata, OsError, files, parent};
+use crate::disk::{InputFile, Metadata, OsError, files};
 use crate::lines::Lines;
 use crate::run::format::{ErrorCode, EventLine, RunError};
 
@@ -61,7 +61,7 @@ fn in_file(path: &Path, metadata: &Metadata) -> String {
     let beginning = if metadata.is_file() { beginning_of(path) } else { Vec::new() };
     let line = Lines::new(&beginning).next().map_or(&beginning[..], |(_, line)| line);
     if EventLine::peek_time(line).is_some() {
-        return format!("the log of a run. Give the run's directory: '{}'.", parent(path).display());
+        return format!("the log of a run. Give the run's directory: '{}'.", files::parent(path).display());
     }
     if memchr::memmem::find(line, br#""type":"session_start""#).is_some() {
         return "the recording of a session, not of a run. It is what replaySession reads.".to_owned();

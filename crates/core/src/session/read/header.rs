@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use crate::archived::{Archive, Packed, may_be_archive, open_either, open_packed, resolve};
-use crate::disk::{BOM, Links, Metadata, OsError, files, input_file};
+use crate::disk::{BOM, Links, Metadata, OsError, files};
 use crate::foreign::{ConvertOptions, Opened, open_converted};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, ReadError, cannot_be_json};
@@ -98,7 +98,7 @@ fn read(
         _ => {}
     }
     let (mut file, metadata, archive) = open_either(path, Links::Followed).map_err(ReadError::System)?;
-    input_file::expect_regular(&metadata, path).map_err(ReadError::System)?;
+    metadata.expect_regular(path).map_err(ReadError::System)?;
     let mut found = first_line(&mut file, metadata.size).map_err(|error| failed(&error, "read", None))?;
     let (mut size, mut packed) = (metadata.size, None);
     if may_be_archive(found.beginning()) {

@@ -189,7 +189,7 @@ fn write(conversion: &mut Conversion, options: &ImportOptions) -> Result<Importe
     files::sync_if_possible(session.file(), &first)?;
     let receipt_beside = options.receipt.clone().unwrap_or_else(|| receipt_of(&first));
     if options.receipt.is_some() {
-        new_directory::create(crate::disk::parent(&receipt_beside))?;
+        new_directory::create(files::parent(&receipt_beside))?;
     }
     let mut receipt = TemporaryFile::beside(&receipt_beside, UNFINISHED, OWNER_ONLY)?;
     write_receipt(conversion, &mut receipt, &receipt_beside)?;
