@@ -23,9 +23,7 @@ use session_tape_core::run::{
     EventInput, Kind, Range, RecordError, Redactions, ReplayOptions, RunDirectory, RunRecorder, RunRecorderConfig,
     Scheduler, StartFrom, Trace,
 };
-use session_tape_core::session::{
-    FileNameForm, FoldOptions, Record, Recorder, RecorderConfig, Replay, Snapshots, read_header_summary,
-};
+use session_tape_core::session::{FileNameForm, FoldOptions, Record, Recorder, RecorderConfig, Replay, Snapshots};
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{Cancellation, Task};
 
@@ -154,7 +152,7 @@ fn record_a_session(memory: &Memory) -> PathBuf {
 }
 
 fn read_a_session(path: &Path) {
-    let summary = read_header_summary(path).unwrap();
+    let summary = Summary::of_header(path).unwrap();
     assert!(summary.size > 2 << 20 && summary.payload.starts_with(b"{\"sessionId\""));
     let snapshot = PathBuf::from(format!("{}.snap", path.display()));
     for has_snapshot in [false, true] {

@@ -10,9 +10,7 @@ use session_tape_core::disk::OsError;
 use session_tape_core::hash::Hash;
 use session_tape_core::json::{Nesting, Span, Text};
 use session_tape_core::lines::{LineReader, LineSource, ReadError};
-use session_tape_core::session::{
-    Body, Effect, FoldOptions, Line, LinePosition, LineStatus, SKIPPED, StartFields, skipped_content,
-};
+use session_tape_core::session::{Body, Effect, FoldOptions, Line, LinePosition, LineStatus, StartFields};
 use session_tape_core::task::Cancellation;
 use sha2::{Digest as _, Sha256};
 
@@ -154,7 +152,7 @@ impl SessionReader {
         let SessionReader { reader, nesting, digester, options } = self;
         while let Some(chunk) = reader.next_chunk(source, lines, &mut |_| {})? {
             let (offset, at_start, is_last) = (chunk.offset, chunk.at_start, chunk.unterminated);
-            let is_placeholder = chunk.bytes == SKIPPED;
+            let is_placeholder = chunk.bytes == RecordReader::SKIPPED;
             if let Some(whole) = whole.as_deref_mut().filter(|_| !is_placeholder) {
                 whole.next(offset, chunk.bytes);
             }
@@ -227,7 +225,7 @@ fn change_of<'l>(body: &Body, place: &LinePosition<'l>) -> Change<'l> {
 
 /// The row of a line whose bytes were not kept. They are read again.
 fn skipped_row(source: &LineSource, line: Range<u64>, is_terminated: bool) -> Result<SessionRow<'static>, ReadError> {
-    let content = skipped_content(source, line, is_terminated)?;
+    let content = RecordReader::skipped_content(source, line, is_terminated)?;
     let (offset, length) = (content.start, content.end - content.start);
     let (mut hasher, mut buffer, mut at) = (Sha256::new(), vec![0; HASHED_BYTES], 0);
     let cancellation = Cancellation::current();

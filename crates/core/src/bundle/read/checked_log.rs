@@ -9,7 +9,7 @@ use crate::disk::BOM;
 use crate::hash::{Hash, HexHash, from_hex};
 use crate::json::{Nesting, Text};
 use crate::run::{ErrorCode, EventLine, Kind, LogReader, Payload, RunError, event_id, quoted};
-use crate::session::{read_session_id, read_time};
+use crate::session::Line;
 
 /// The maximum number of events without a salt. No `redactions.json` within the limits lists more.
 const MAX_UNSALTED: usize = 1 << 20;
@@ -230,7 +230,7 @@ impl CheckedSession {
             line.drain(..mark);
             if is_whole {
                 self.started_at = time_of(line);
-                self.session_id = read_session_id(line).map(|id| text_of(id.of(line)));
+                self.session_id = Line::session_id(line).map(|id| text_of(id.of(line)));
             }
         }
         if length <= MAX_TIMED_LINE_BYTES && line.trim_ascii_end().ends_with(b"}") {
@@ -243,7 +243,7 @@ impl CheckedSession {
 
 /// The `ts` of a line if it has one, without the quotes and with its escapes.
 fn time_of(line: &[u8]) -> Option<String> {
-    read_time(line).map(|time| text_of(time.of(line)).as_json().to_owned())
+    Line::time(line).map(|time| text_of(time.of(line)).as_json().to_owned())
 }
 
 /// The text of a JSON string, given without its quotes. Invalid UTF-8 becomes U+FFFD, as in a replay.

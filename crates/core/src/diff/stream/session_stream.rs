@@ -9,7 +9,7 @@ use crate::diff::error::SessionFault;
 use crate::disk::files;
 use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 use crate::lines::{LineReader, LineSource, Lines, ReadError};
-use crate::session::{Body, Line, Mode, StartFields, read_line};
+use crate::session::{Body, Line, Mode, StartFields};
 
 /// A record of a batch: the range of its line, and the positions of its parts in the line.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +107,7 @@ impl SessionReader {
 
 /// The metadata in the first line of a session, which is passed without its ending.
 pub(crate) fn start_of(line: &[u8], nesting: &mut Nesting) -> Result<StartFields, SessionFault> {
-    match read_line(line, Mode::Lenient, nesting) {
+    match Line::read(line, Mode::Lenient, nesting) {
         Line::Event(event) => match event.body {
             Body::SessionStart(fields) => fields.ok_or(SessionFault::InvalidStart),
             _ => Err(SessionFault::MissingStart),

@@ -18,7 +18,8 @@ pub(crate) use editor::Editor;
 pub(crate) use effect::Metadata;
 pub use effect::{Effect, Fold, FoldOptions, LinePosition, SessionEventRef, Start};
 pub(crate) use history::MarkerText;
-pub use history::{HistoryEffect, ItemRef, NewMarker, Truncation};
+pub(crate) use history::Truncation;
+pub use history::{HistoryEffect, ItemRef, NewMarker};
 pub use item_sink::ItemSink;
 pub(crate) use item_sink::NoItems;
 #[cfg(test)]

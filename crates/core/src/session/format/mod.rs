@@ -16,7 +16,7 @@ pub(crate) use event::{
     is_string, is_valid_seq,
 };
 pub(crate) use item::{Marker, marker_of, seq_of, write_with_marker};
-pub use line::{Line, read_line, read_line_into, read_session_id, read_start_payload, read_time};
+pub use line::Line;
 pub(crate) use line::{NEEDED, read_type};
 pub(crate) use line::{read_content, read_title};
 pub use message::{Message, MessagePart, js_number};

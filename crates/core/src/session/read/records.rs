@@ -13,7 +13,7 @@ use crate::disk::BOM;
 use crate::foreign::{Foreign, Opened, Stop, open_source};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, equal_segments};
-use crate::session::format::{Body, Cut, Line, Mode, is_string, read_line, read_type};
+use crate::session::format::{Body, Cut, Line, Mode, is_string, read_type};
 
 /// How a replay reads a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,28 +61,11 @@ impl LineStatus {
 /// The items of a part, in order.
 type Items = Peekable<std::vec::IntoIter<u64>>;
 
-/// What a reader returns for a line that it has skipped because it can't be JSON, and for a last line of this one byte.
-pub const SKIPPED: &[u8] = b"\0";
-
-/// The content of a line that a reader has skipped, given the line without its `\n`: without a BOM at the beginning of the file and, if a `\n`
-/// follows, without a `\r` at its end.
-pub fn skipped_content(source: &LineSource, line: Range<u64>, is_terminated: bool) -> Result<Range<u64>, ReadError> {
-    let has_bom = line.start == 0 && has_bytes(source, 0, BOM)?;
-    let start = if has_bom { BOM.len() as u64 } else { line.start };
-    let has_return = is_terminated && line.end > start && has_bytes(source, line.end - 1, b"\r")?;
-    Ok(start..line.end - u64::from(has_return))
-}
-
 /// Whether these bytes are at this offset of the file.
 fn has_bytes(source: &LineSource, offset: u64, bytes: &[u8]) -> Result<bool, ReadError> {
     let mut found = [0; BOM.len()];
     let found = &mut found[..bytes.len()];
     Ok(source.read_at(found, offset)? == bytes.len() && found == bytes)
-}
-
-/// The content of a line, given without its `\n`: without the `\r` of its ending.
-pub fn content_of(line: &[u8], is_terminated: bool) -> &[u8] {
-    if is_terminated { line.strip_suffix(b"\r").unwrap_or(line) } else { line }
 }
 
 /// Which lines are read, and how.
@@ -127,6 +110,27 @@ pub struct RecordReader {
 }
 
 impl RecordReader {
+    /// What readers return for a line that they have skipped because it can't be JSON, and for a last line of this one byte.
+    pub const SKIPPED: &[u8] = b"\0";
+
+    /// The content of a line that a reader has skipped, given the line without its `\n`: without a BOM at the beginning of the file and, if a `\n`
+    /// follows, without a `\r` at its end.
+    pub fn skipped_content(
+        source: &LineSource,
+        line: Range<u64>,
+        is_terminated: bool,
+    ) -> Result<Range<u64>, ReadError> {
+        let has_bom = line.start == 0 && has_bytes(source, 0, BOM)?;
+        let start = if has_bom { BOM.len() as u64 } else { line.start };
+        let has_return = is_terminated && line.end > start && has_bytes(source, line.end - 1, b"\r")?;
+        Ok(start..line.end - u64::from(has_return))
+    }
+
+    /// The content of a line, given without its `\n`: without the `\r` of its ending.
+    pub fn content_of(line: &[u8], is_terminated: bool) -> &[u8] {
+        if is_terminated { line.strip_suffix(b"\r").unwrap_or(line) } else { line }
+    }
+
     /// Opens the file at `path`. Of a foreign session, the lines are those that it becomes.
     pub fn open(path: &Path, options: RecordOptions) -> Result<Self, ReadError> {
         let opened = open_source(path, &Foreign::Read(None), LineSource::open_or_drain);
@@ -160,7 +164,7 @@ impl RecordReader {
             return if self.reader.position() < self.source.size() { Err(ReadError::Changed) } else { Ok(false) };
         };
         let (size, start, length) = (self.source.size(), chunk.offset, chunk.bytes.len());
-        if chunk.bytes == SKIPPED {
+        if chunk.bytes == RecordReader::SKIPPED {
             let is_terminated = !chunk.unterminated;
             self.take_skipped(start, is_terminated, take)?;
             return Ok(true);
@@ -168,8 +172,8 @@ impl RecordReader {
         let mut refused = None;
         for (at, line) in Lines::new(chunk.bytes) {
             let offset = start + at as u64;
-            let read = read_line(line, self.options.mode, &mut self.nesting);
-            let content = content_of(line, at + line.len() < length);
+            let read = Line::read(line, self.options.mode, &mut self.nesting);
+            let content = RecordReader::content_of(line, at + line.len() < length);
             let status = match LineStatus::of(&read, chunk.at_start && at == 0) {
                 Some(LineStatus::Unparseable) => Some(unparseable(offset + line.len() as u64, size)),
                 status => status,
@@ -209,7 +213,7 @@ impl RecordReader {
     ) -> Result<(), ReadError> {
         let size = self.source.size();
         let end = self.reader.position().min(size) - u64::from(is_terminated);
-        let content = skipped_content(&self.source, start..end, is_terminated)?;
+        let content = RecordReader::skipped_content(&self.source, start..end, is_terminated)?;
         let record = RecordLine {
             number: self.number,
             offset: content.start,
