@@ -2,6 +2,7 @@
 
 use session_tape_core::hash::{Hash, sha256};
 use session_tape_core::lines::Lines;
+use session_tape_core::session::RecordReader;
 
 /// A line and its hash.
 #[derive(Clone, Copy)]

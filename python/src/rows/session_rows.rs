@@ -10,7 +10,9 @@ use session_tape_core::disk::OsError;
 use session_tape_core::hash::Hash;
 use session_tape_core::json::{Nesting, Span, Text};
 use session_tape_core::lines::{LineReader, LineSource, ReadError};
-use session_tape_core::session::{Body, Effect, FoldOptions, Line, LinePosition, LineStatus, StartFields};
+use session_tape_core::session::{
+    Body, Effect, FoldOptions, Line, LinePosition, LineStatus, RecordReader, StartFields,
+};
 use session_tape_core::task::Cancellation;
 use sha2::{Digest as _, Sha256};
 

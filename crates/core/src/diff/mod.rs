@@ -21,4 +21,5 @@ pub use document::{print, print_chain};
 pub use error::{DiffError, Side};
 pub use projection::{Index, Pointer, Shape, Tree};
 pub use steps::{RecordDigest, RecordDigester, RunSteps, SessionSteps, Step};
-pub use stream::{Source, SourceKind};
+pub use stream::Source;
+pub(crate) use stream::SourceKind;

@@ -20,11 +20,11 @@ mod verify;
 
 #[cfg(test)]
 pub(crate) use format::{Envelope, GENESIS, append_line};
-pub use format::{
-    ErrorCode, EventLine, FieldType, Kind, Payload, PayloadField, Redactions, RunError, event_id, quoted,
-};
+pub use format::{ErrorCode, EventLine, Kind, Redactions, RunError, event_id};
+pub(crate) use format::{FieldType, Payload, PayloadField, quoted};
 pub use graph::{Dag, Scheduler};
-pub use read::{Chunk, EventLookup, EventReader, LogReader, Range, ReadEvent, Trace};
+pub(crate) use read::{Chunk, EventLookup, LogReader, ReadEvent};
+pub use read::{EventReader, Range, Trace};
 #[cfg(test)]
 pub use record::Recorded;
 pub use record::{EventInput, RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};

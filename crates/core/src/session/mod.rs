@@ -12,14 +12,16 @@ pub use fold::{
     Start,
 };
 pub(crate) use fold::{Editable, EditableHistory};
-pub use format::{Body, EventType, ItemPlace, Line, Message, MessagePart, Mode, StartFields, js_number, number};
+pub(crate) use format::ItemPlace;
+pub use format::{Body, EventType, Line, Message, MessagePart, Mode, StartFields, js_number, number};
 pub(crate) use format::{
     CheckpointChange, CheckpointFields, Cut, Edit, Event, Fault, has_numbers_left, is_valid_seq, keys, marker_of,
 };
+pub(crate) use read::ItemsInHistory;
 pub use read::{
-    CurrentMetadata, DescribeOptions, Described, Describing, FinalHistory, HeaderError, ItemLayout, ItemsInHistory,
-    LaidOutItems, LineStatus, Outcome, Preview, RecordLine, RecordOptions, RecordReader, Replay, ReplayError,
-    SnapshotFile, Snapshots, Summary, append_item, load, read_title,
+    CurrentMetadata, DescribeOptions, Described, Describing, FinalHistory, HeaderError, ItemLayout, LaidOutItems,
+    LineStatus, Outcome, Preview, RecordLine, RecordOptions, RecordReader, Replay, ReplayError, SnapshotFile,
+    Snapshots, Summary, append_item, load, read_title,
 };
 pub use record::{
     ArchiveError, Archived, FileNameForm, ForkError, ForkSource, ForkTarget, HistoryError, ImportFault, ImportOptions,

@@ -15,4 +15,5 @@ pub(crate) use session_digest::edit_sessions;
 pub(crate) use session_stream::{Parts, SessionCursor, start_of};
 pub(crate) use session_stream::{Record, parts_of};
 pub(crate) use sides::{Members, excerpts, of_event, of_record, parting_block, quoted};
-pub use source::{Source, SourceKind};
+pub use source::Source;
+pub(crate) use source::SourceKind;

@@ -4,11 +4,12 @@ mod file;
 pub mod files;
 mod input_file;
 pub mod sniff;
-pub mod stream;
+pub(crate) mod stream;
 mod target;
 
 pub use file::File;
 pub(crate) use files::{is_directory, parent};
-pub use input_file::InputFile;
-pub use sniff::{BOM, ZSTD_MAGIC, is_archive};
+pub(crate) use input_file::InputFile;
+pub(crate) use sniff::ZSTD_MAGIC;
+pub use sniff::{BOM, is_archive};
 pub use target::Target;

@@ -19,7 +19,7 @@ pub(crate) fn sync_directory(directory: &Path) -> Result<(), OsError> {
 
 /// Syncs the entries of `directory`, which lead to the file at `path`. Where directories can't be synced, syncs the whole file system
 /// instead, if the system can.
-pub fn sync_entries(directory: &Path, path: &Path) -> Result<(), OsError> {
+pub(crate) fn sync_entries(directory: &Path, path: &Path) -> Result<(), OsError> {
     if try_to_sync_directory(directory)? {
         return Ok(());
     }

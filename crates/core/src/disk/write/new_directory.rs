@@ -8,12 +8,12 @@ use crate::disk::open::is_directory;
 use crate::disk::system::{FileSystem, OsError, file_system};
 
 /// Creates `directory` and its missing parents. The umask decides who may enter them.
-pub fn create(directory: &Path) -> Result<(), OsError> {
+pub(crate) fn create(directory: &Path) -> Result<(), OsError> {
     create_for_files(directory, BY_UMASK)
 }
 
 /// Creates `directory` for files with the permissions `mode`, less the umask, and its missing parents, whose permissions the umask decides.
-pub fn create_for_files(directory: &Path, mode: u32) -> Result<(), OsError> {
+pub(crate) fn create_for_files(directory: &Path, mode: u32) -> Result<(), OsError> {
     create_all(directory, of_directory(mode)).map_err(|error| OsError::new(&error, "mkdir", Some(directory)))
 }
 

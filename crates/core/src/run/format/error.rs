@@ -169,7 +169,7 @@ pub fn event_id(time: u64) -> String {
 }
 
 /// Cuts a text to a length suitable for an error.
-pub fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

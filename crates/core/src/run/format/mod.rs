@@ -19,14 +19,15 @@ pub(crate) use chain::line_hash;
 pub use chain::log_of;
 pub(crate) use chain::payload_hash;
 pub(crate) use created::Created;
-pub use error::{ErrorCode, RunError, event_id, quoted};
+pub(crate) use error::quoted;
+pub use error::{ErrorCode, RunError, event_id};
 pub use event::EventLine;
 pub(crate) use event::{
     Envelope, HashedParts, LineOffsets, SALT_DIGITS, line_too_long, not_utf8, print_covered, print_rest,
 };
 pub use kind::Kind;
-pub use payload::Payload;
+pub(crate) use payload::Payload;
 pub(crate) use payload::WorkerDeclaration;
-pub use payload_fields::{FieldType, PayloadField};
+pub(crate) use payload_fields::{FieldType, PayloadField};
 pub use redactions::Redactions;
 pub(crate) use salts::Salts;

@@ -15,7 +15,7 @@ use crate::run::format::{ErrorCode, EventLine, Payload, Redactions, RunError};
 const BLOCK_BYTES: u64 = 256 << 10;
 
 /// An event that was looked up.
-pub struct FoundEvent {
+pub(crate) struct FoundEvent {
     /// The logical time of its cause.
     pub parent: Option<u64>,
     /// The name of its kind, as in its line.
@@ -25,7 +25,7 @@ pub struct FoundEvent {
 }
 
 /// Looks up events of a log by their time. Earlier events near the last one that was read are found in memory.
-pub struct EventLookup<'l> {
+pub(crate) struct EventLookup<'l> {
     log: &'l Path,
     first: Option<u64>,
     redactions: &'l Redactions,
@@ -37,13 +37,13 @@ pub struct EventLookup<'l> {
 
 impl<'l> EventLookup<'l> {
     /// Opens the log at `log`, whose first event is at the time `first`; `None` if that is unknown.
-    pub fn open(log: &'l Path, first: Option<u64>, redactions: &'l Redactions) -> Result<Self, RunError> {
+    pub(crate) fn open(log: &'l Path, first: Option<u64>, redactions: &'l Redactions) -> Result<Self, RunError> {
         let file = InputFile::open(log)?;
         Ok(EventLookup { log, first, redactions, file, block: Vec::new(), lines: Vec::new() })
     }
 
     /// The event at `time`. Returns `None` if there is no such event.
-    pub fn event(&mut self, time: u64) -> Result<Option<FoundEvent>, RunError> {
+    pub(crate) fn event(&mut self, time: u64) -> Result<Option<FoundEvent>, RunError> {
         if self.lines.binary_search_by_key(&time, |line| line.0).is_err() {
             match find(&mut self.file, time)? {
                 Position::At(offset) => self.load(offset).map_err(|error| OsError::new(&error, "read", None))?,

@@ -69,7 +69,7 @@ impl Chunk {
 
 /// The bytes after the last line of a log, which are not part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TornEnd {
+pub(crate) struct TornEnd {
     /// Number of bytes.
     pub bytes: u64,
     /// Number of complete lines among them, which follow a hole.
@@ -84,7 +84,7 @@ impl TornEnd {
 }
 
 /// What a log is read from.
-pub trait LogInput: Read {
+pub(crate) trait LogInput: Read {
     /// Passes over the hole at the position, and returns its length: 0 if there is none, or if that is unknown.
     fn pass_hole(&mut self) -> io::Result<u64> {
         Ok(0)
@@ -111,7 +111,7 @@ impl<B: AsRef<[u8]>> LogInput for io::Cursor<B> {}
 impl LogInput for dyn Read + '_ {}
 
 /// Reads a log from front to back.
-pub struct LogReader<R> {
+pub(crate) struct LogReader<R> {
     input: R,
     /// Bytes that were read but not returned: the beginning of a line.
     carry: Vec<u8>,
@@ -125,12 +125,12 @@ pub struct LogReader<R> {
 
 impl LogReader<InputFile> {
     /// Opens the log at `path`.
-    pub fn open(path: &Path) -> Result<Self, RunError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, RunError> {
         Self::open_at(path, 0)
     }
 
     /// Opens the log at `path` at the line that begins at `offset`.
-    pub fn open_at(path: &Path, offset: u64) -> Result<Self, RunError> {
+    pub(crate) fn open_at(path: &Path, offset: u64) -> Result<Self, RunError> {
         let mut file = InputFile::open(path)?;
         let end = file.metadata()?.size;
         file.seek(SeekFrom::Start(offset)).map_err(read_failed)?;
@@ -138,7 +138,7 @@ impl LogReader<InputFile> {
     }
 
     /// The current size of the log in bytes.
-    pub fn size(&self) -> Result<u64, RunError> {
+    pub(crate) fn size(&self) -> Result<u64, RunError> {
         Ok(self.input.metadata()?.size)
     }
 }
@@ -149,22 +149,22 @@ fn read_failed(error: io::Error) -> RunError {
 
 impl<R: LogInput> LogReader<R> {
     /// A reader of a log. The next byte of `input` is the first of a line, at `offset` in the log.
-    pub fn new(input: R, offset: u64) -> Self {
+    pub(crate) fn new(input: R, offset: u64) -> Self {
         LogReader { input, carry: Vec::new(), offset, end: u64::MAX, at_end: false, torn: TornEnd::default() }
     }
 
     /// The offset in the log of the end of the lines returned so far.
-    pub fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
     /// The torn end of the log. Valid once the end was reached.
-    pub fn torn(&self) -> TornEnd {
+    pub(crate) fn torn(&self) -> TornEnd {
         self.torn
     }
 
     /// The next whole lines, or `None` at the end. `spare` is the buffer of a chunk that is no longer needed, or an empty one.
-    pub fn next_chunk(&mut self, spare: Vec<u8>) -> Result<Option<Chunk>, RunError> {
+    pub(crate) fn next_chunk(&mut self, spare: Vec<u8>) -> Result<Option<Chunk>, RunError> {
         if self.offset >= self.end {
             return Ok(None);
         }

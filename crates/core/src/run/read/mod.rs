@@ -10,12 +10,13 @@ mod read_ahead;
 mod trace;
 
 pub(crate) use decoded_event::Event;
-pub use event_lookup::EventLookup;
+pub(crate) use event_lookup::EventLookup;
+pub use event_reader::EventReader;
+pub(crate) use event_reader::ReadEvent;
 #[cfg(test)]
 pub(crate) use event_reader::check_time;
-pub use event_reader::{EventReader, ReadEvent};
 pub(crate) use fold::{FoldRules, Folded, fold};
 pub(crate) use log::TornEnd;
-pub use log::{Chunk, LogReader};
+pub(crate) use log::{Chunk, LogReader};
 pub(crate) use log::{Position, find};
 pub use trace::{Range, Trace};

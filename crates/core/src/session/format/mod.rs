@@ -10,7 +10,8 @@ mod payload;
 
 pub(crate) use edits::{Cut, Edit};
 pub(crate) use envelope::{END, ENVELOPE_BYTES, PAYLOAD_KEY, Version};
-pub use event::{Body, EventType, ItemPlace, Mode, StartFields};
+pub(crate) use event::ItemPlace;
+pub use event::{Body, EventType, Mode, StartFields};
 pub(crate) use event::{
     CheckpointChange, CheckpointFields, Event, Fault, Raw, Severity, has_numbers_left, inside_string, is_resumable_at,
     is_string, is_valid_seq,

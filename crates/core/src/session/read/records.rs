@@ -250,7 +250,7 @@ fn unparseable(end: u64, size: u64) -> LineStatus {
 const PART_LINES: usize = if cfg!(test) { 4 } else { 16 << 10 };
 
 /// The items that are in the history at the end of the file, part by part.
-pub struct ItemsInHistory {
+pub(crate) struct ItemsInHistory {
     parts: std::vec::IntoIter<Range<u64>>,
     found: FinalHistory,
     folder: PartFolder,
@@ -263,7 +263,7 @@ pub struct ItemsInHistory {
 
 impl ItemsInHistory {
     /// Finds them for the lines from `start` on: earlier lines remove nothing of theirs.
-    pub fn find(source: &Arc<LineSource>, start: u64, mode: Mode) -> Result<Self, ReadError> {
+    pub(crate) fn find(source: &Arc<LineSource>, start: u64, mode: Mode) -> Result<Self, ReadError> {
         let make = || PartFolder::new(source.clone(), LineReader::default().skipping_long_lines(), mode);
         let (parts, mut found) = FinalHistory::find_with(equal_segments(source, start).collect(), PART_LINES, make)?;
         if found.edited_length().is_some() && start > 0 {
@@ -291,7 +291,7 @@ impl ItemsInHistory {
 
     /// Whether the item that begins at the offset `item`, in the line at the offset `line`, is in the history. Items must be given in the order of the
     /// file, but the last one may be given again.
-    pub fn holds_item(&mut self, line: u64, item: u64) -> Result<bool, ReadError> {
+    pub(crate) fn holds_item(&mut self, line: u64, item: u64) -> Result<bool, ReadError> {
         if self.found.edited_length().is_some() {
             return Ok(self.found.edited_index(item..item + 1).is_some());
         }

@@ -426,7 +426,7 @@ impl<L: ItemLayout> Replay<L> {
 }
 
 /// The types of unknown events as JSON text, `None` for events without one, with their numbers.
-pub type UnknownEvents<'a> = Vec<(Option<&'a [u8]>, u64)>;
+pub(crate) type UnknownEvents<'a> = Vec<(Option<&'a [u8]>, u64)>;
 
 /// The result of a replay. The history and the session events stay with the [`Replay`].
 #[derive(Debug)]
