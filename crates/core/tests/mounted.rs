@@ -23,7 +23,9 @@ use session_tape_core::run::{
     EventInput, Kind, Range, RecordError, Redactions, ReplayOptions, RunDirectory, RunRecorder, RunRecorderConfig,
     Scheduler, StartFrom, Trace,
 };
-use session_tape_core::session::{FileNameForm, FoldOptions, Record, Recorder, RecorderConfig, Replay, Snapshots};
+use session_tape_core::session::{
+    FileNameForm, FoldOptions, Record, Recorder, RecorderConfig, Replay, Snapshots, Summary,
+};
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{Cancellation, Task};
 
