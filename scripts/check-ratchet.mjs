@@ -58,9 +58,9 @@ function roomOf(file) {
   return first === 'crates' ? others.slice(2, 3).map((name) => `core: ${name.replace(/\.rs$/, '')}`)[0] : first === 'packages' ? 'packages/cli' : first;
 }
 
-/** The number of names that a door re-exports to everybody. */
+/** The number of names that a door re-exports, to everybody or to the other rooms. */
 function namesOf(door) {
-  return [...door.matchAll(/^pub use ([^;]+);/gm)].reduce((sum, [, path]) => sum + path.split(/[{,]/).filter((name) => /\w/.test(name)).length - Number(path.includes('{')), 0);
+  return [...door.matchAll(/^pub(?:\(crate\))? use ([^;]+);/gm)].reduce((sum, [, path]) => sum + path.split(/[{,]/).filter((name) => /\w/.test(name)).length - Number(path.includes('{')), 0);
 }
 
 function count(text, pattern) {
