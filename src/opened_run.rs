@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::reading::open_bundle;
-use session_tape_core::bundle::{ImportError, Opened, is_bundle};
+use session_tape_core::bundle::{ImportError, OpenedBundle, is_bundle};
 use session_tape_core::run::{
     Failed, Range, Redactions, ReplayOptions, Replayed, RunDirectory, RunError, Trace, Verification,
 };
@@ -15,7 +15,7 @@ pub enum OpenedRun {
     /// The directory of a run that is not a bundle.
     Plain(RunDirectory),
     /// A verified bundle.
-    Bundle(Box<Opened>),
+    Bundle(Box<OpenedBundle>),
 }
 
 impl OpenedRun {
@@ -39,10 +39,10 @@ impl OpenedRun {
         _: &Cancellation,
         _: &mut dyn FnMut(task::Progress),
     ) -> Result<Self, ImportError> {
-        Self::of_bundle(Opened::open_verified(Path::new(path), &trusted)?)
+        Self::of_bundle(OpenedBundle::open_verified(Path::new(path), &trusted)?)
     }
 
-    fn of_bundle(opened: Opened) -> Result<Self, ImportError> {
+    fn of_bundle(opened: OpenedBundle) -> Result<Self, ImportError> {
         Ok(OpenedRun::Bundle(Box::new(opened.expect_run()?)))
     }
 

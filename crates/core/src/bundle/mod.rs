@@ -18,8 +18,8 @@ mod sample;
 pub use export::{ExportFrom, ExportOptions, export};
 pub use format::{BundleCode, BundleError, BundleInfo, BundleKind, Limits, SESSION_LOG, SignaturePolicy};
 pub use read::{
-    ImportError, Opened, Report, VerifyOptions, import, import_for_reader, is_archive, is_bundle, is_opened_bundle,
-    verify,
+    ImportError, OpenedBundle, Report, VerifyOptions, import, import_for_reader, is_archive, is_bundle,
+    is_opened_bundle, verify,
 };
 pub use redact::{RedactOptions, RedactionRule};
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, BundlePath, EVENT_LOG, Limits, ListedFile, LogExtent, Metadata, Partial,
     REDACTIONS, RedactionList, RunSummary, SESSION_LOG, SignaturePolicy, blob_path, metadata, of_run, path,
 };
-use crate::bundle::read::{CheckedLog, CheckedSession, ImportError, Opened, VerifyOptions, is_bundle, open_file};
+use crate::bundle::read::{CheckedLog, CheckedSession, ImportError, OpenedBundle, VerifyOptions, is_bundle, open_file};
 use crate::bundle::redact::{Prefilter, Staging};
 use crate::disk::{InputFile, files};
 use crate::foreign::{ConvertedFile, Stop, convert_to_file};
@@ -63,7 +63,7 @@ pub enum ExportFrom {
 pub(super) struct ExportSource {
     path: PathBuf,
     /// The verified bundle, if the source is one. Holds the unpacked archive.
-    bundle: Option<Opened>,
+    bundle: Option<OpenedBundle>,
     /// What the source became, if it is a foreign session.
     converted: Option<ConvertedFile>,
 }
@@ -82,7 +82,7 @@ impl ExportSource {
         let options = VerifyOptions { limits: *limits, signature: SignaturePolicy::Ignore, ..VerifyOptions::default() };
         // Progress of the export begins after this.
         let mut silent = Task { cancellation: task.cancellation, progress: &mut |_| {} };
-        let bundle = Opened::open(path, &options, &mut silent).map_err(|error| match error {
+        let bundle = OpenedBundle::open(path, &options, &mut silent).map_err(|error| match error {
             ImportError::Failed(error) => error,
             ImportError::Refused { problems } => {
                 let invalid = || BundleError::new(BundleCode::SourceInvalid, "The bundle does not verify");

@@ -22,7 +22,7 @@ use crate::signature::TrustedKeys;
 use crate::task::Task;
 
 /// A verified bundle.
-pub struct Opened {
+pub struct OpenedBundle {
     /// The kind of recording.
     pub kind: BundleKind,
     /// The bundle's manifest.
@@ -36,7 +36,7 @@ pub struct Opened {
     unpacked: Option<(StagedDirectory, TemporaryDirectory)>,
 }
 
-impl Opened {
+impl OpenedBundle {
     /// Verifies the bundle at `path` and opens it. An archive is unpacked to a temporary directory first.
     pub fn open(path: &Path, options: &VerifyOptions, task: &mut Task<'_>) -> Result<Self, ImportError> {
         let (report, root, unpacked) = if files::is_directory(path) {
@@ -50,7 +50,7 @@ impl Opened {
         match report.manifest {
             Some(manifest) if report.problems.is_empty() => {
                 let (kind, redactions, is_trusted) = (manifest.kind, report.redactions, report.is_trusted);
-                Ok(Opened { kind, manifest, redactions, is_trusted, root, unpacked })
+                Ok(OpenedBundle { kind, manifest, redactions, is_trusted, root, unpacked })
             }
             _ => Err(ImportError::Refused { problems: report.problems }),
         }
@@ -66,7 +66,7 @@ impl Opened {
             if is_listed(REDACTIONS) { RedactionList::parse(&read(REDACTIONS)?)? } else { Default::default() };
         let is_trusted = read(SIGNATURE).is_ok_and(|signature| signed::is_signed_by(trusted, &signature, &document));
         let (kind, root) = (manifest.kind, directory.to_path_buf());
-        Ok(Opened { kind, manifest, redactions, is_trusted, root, unpacked: None })
+        Ok(OpenedBundle { kind, manifest, redactions, is_trusted, root, unpacked: None })
     }
 
     /// Returns the bundle of a run, and an error for the bundle of a session. For readers of runs.

@@ -1,12 +1,12 @@
 //! Replay, verification and trace of opened runs, plain or in bundles: adds redactions, partial logs and signed manifests.
 
-use super::open::Opened;
+use super::open::OpenedBundle;
 use crate::bundle::format::SNAPSHOT;
 use crate::run::{Failed, Range, ReplayOptions, Replayed, RunError, StartFrom, Trace, Verification};
 use crate::signature::TrustedKeys;
 use crate::task::Task;
 
-impl Opened {
+impl OpenedBundle {
     /// Replays an opened run like [`RunDirectory::replay`](crate::run::RunDirectory::replay). A partial bundle is always replayed from its snapshot, regardless of `options.start_from`.
     pub fn replay(&self, options: &ReplayOptions, task: &mut Task<'_>) -> Result<Replayed, Box<Failed>> {
         let mut options = options.clone();

@@ -9,7 +9,7 @@ use super::escapes::unescaped;
 use super::*;
 use crate::bundle::export::{ExportFrom, ExportOptions};
 use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
-use crate::bundle::read::{Opened, VerifyOptions, is_bundle};
+use crate::bundle::read::{OpenedBundle, VerifyOptions, is_bundle};
 use crate::bundle::sample::*;
 use crate::disk::Durability;
 use crate::hash::{as_text, sha256_hex};
@@ -128,7 +128,7 @@ pub(super) fn verification(path: &Path) -> Verification {
         let (run, trusted) = (RunDirectory::new(path), TrustedKeys::default());
         return run.verify(&trusted, &Redactions::default(), &mut task).unwrap();
     }
-    let opened = quietly(|task| Opened::open(path, &VerifyOptions::default(), task)).unwrap();
+    let opened = quietly(|task| OpenedBundle::open(path, &VerifyOptions::default(), task)).unwrap();
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
     opened.verify(&TrustedKeys::default(), &mut task).unwrap()
 }
@@ -140,7 +140,7 @@ fn state(path: &Path) -> String {
         let replayed = RunDirectory::new(path).replay(&options, &mut task).unwrap();
         return replayed.state.to_canonical().unwrap();
     }
-    let opened = quietly(|task| Opened::open(path, &VerifyOptions::default(), task)).unwrap();
+    let opened = quietly(|task| OpenedBundle::open(path, &VerifyOptions::default(), task)).unwrap();
     opened.replay(&options, &mut task).unwrap().state.to_canonical().unwrap()
 }
 
@@ -218,7 +218,7 @@ fn a_redacted_run_keeps_its_chain_and_its_state() {
     assert_eq!(outputs, redacted_of(Kind::ToolCompleted) - before_unverifiable(&run, hit, blob));
     assert!(!after.is_ok() && !after.check(Aspect::Schedule).holds());
 
-    let opened = quietly(|task| Opened::open(&directory, &VerifyOptions::default(), task)).unwrap();
+    let opened = quietly(|task| OpenedBundle::open(&directory, &VerifyOptions::default(), task)).unwrap();
     let mut events = opened.trace(Range::default()).unwrap();
     let mut count = 0;
     while let Some(event) = events.next() {
@@ -294,7 +294,7 @@ fn partial_bundles_are_redacted_and_exported_again_too() {
         assert!(found.check(Aspect::Chain).unverifiable > time);
         assert!(found.check(Aspect::StateHashes).holds() && found.check(Aspect::Snapshots).holds());
         assert_eq!((found.check(Aspect::Dag).unverifiable, found.check(Aspect::Dag).holds()), (1, false));
-        let opened = quietly(|task| Opened::open(&path(name), &VerifyOptions::default(), task)).unwrap();
+        let opened = quietly(|task| OpenedBundle::open(&path(name), &VerifyOptions::default(), task)).unwrap();
         let mut events = opened.trace(Range { from: time + 5, to: time + 9, ..Range::default() }).unwrap();
         let mut times = Vec::new();
         while let Some(event) = events.next() {

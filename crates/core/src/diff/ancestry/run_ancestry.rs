@@ -1,6 +1,6 @@
 //! The ancestors of a run's event, found by following `parent` in the log.
 
-use super::causal_chain::{Chain, Edge, Evidence, MOST_EDGES};
+use super::causal_chain::{Chain, Edge, Evidence, MAX_EDGES};
 use crate::diff::stream::Source;
 use crate::run::{ErrorCode, EventLookup, RunError, event_id};
 use crate::task::{Progress, Task};
@@ -18,7 +18,7 @@ pub(crate) fn chain(source: &Source, time: u64, task: &mut Task<'_>) -> Result<O
     let Some(mut parent) = log.event(time)?.map(|event| event.parent) else { return Ok(None) };
     let (mut chain, mut child) = (Chain::default(), time);
     while let Some(time) = parent {
-        if time < first || chain.edges.len() == MOST_EDGES {
+        if time < first || chain.edges.len() == MAX_EDGES {
             chain.truncated = true;
             break;
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::archived::{Archive, Packed, may_be_archive, open_either, open_packed, resolve};
 use crate::disk::{BOM, Links, OsError, files};
-use crate::foreign::{ConvertOptions, Opened, open_converted};
+use crate::foreign::{ConvertOptions, OpenedSource, open_converted};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, ReadError, cannot_be_json};
 use crate::session::format::{Body, Line, Mode};
@@ -70,7 +70,7 @@ impl Summary {
         }
         let options = ConvertOptions { start_only: true, ..ConvertOptions::default() };
         let opened = open_converted(path, &options, &mut |_, _| (), LineSource::open_unread);
-        let Ok(Opened::Foreign(conversion)) = opened else {
+        let Ok(OpenedSource::Foreign(conversion)) = opened else {
             return native;
         };
         let mut reader = LineReader::default();

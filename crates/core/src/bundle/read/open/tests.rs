@@ -3,8 +3,8 @@ use std::fs;
 use super::*;
 use crate::bundle::sample::*;
 
-fn opened(path: &Path) -> Result<Opened, ImportError> {
-    quietly(|task| Opened::open(path, &VerifyOptions::default(), task))
+fn opened(path: &Path) -> Result<OpenedBundle, ImportError> {
+    quietly(|task| OpenedBundle::open(path, &VerifyOptions::default(), task))
 }
 
 #[test]

@@ -3,14 +3,14 @@ use std::path::Path;
 
 use super::*;
 use crate::bundle::export::{ExportFrom, ExportOptions};
-use crate::bundle::read::Opened;
+use crate::bundle::read::OpenedBundle;
 use crate::bundle::read::verify::VerifyOptions;
 use crate::bundle::sample::*;
 use crate::run::{ErrorCode, Recorded, SampleOptions, Snapshot, Verify};
 use crate::task::Cancellation;
 
 fn replayed(path: &Path, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {
-    let opened = quietly(|task| Opened::open(path, &VerifyOptions::default(), task)).unwrap();
+    let opened = quietly(|task| OpenedBundle::open(path, &VerifyOptions::default(), task)).unwrap();
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
     opened.replay(options, &mut task)
 }
