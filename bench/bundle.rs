@@ -5,18 +5,21 @@
 // An error ends the measurement.
 #![allow(clippy::unwrap_used)]
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::mpsc;
 use std::time::Instant;
 
 use session_tape_core::bundle::{ExportOptions, RedactOptions, RedactionRule, VerifyOptions, export, import, verify};
+use session_tape_core::disk::Durability;
 use session_tape_core::json::Text;
-use session_tape_core::run::{EventInput, Kind, Recording, compile};
+use session_tape_core::run::{EventInput, Kind, RunRecorder, RunRecorderConfig, Scheduler};
 use session_tape_core::task::{Cancellation, Task};
 
 const CALLS: usize = 20;
+
+/// What a line has besides its payload, approximately.
+const ENVELOPE_BYTES: usize = 420;
 
 /// Pseudorandom words like those of a log, the same in each run of the program.
 struct Words(u64);
@@ -57,31 +60,16 @@ impl Words {
 }
 
 struct Generator {
-    recording: Recording,
-    log: BufWriter<File>,
-    line: Vec<u8>,
+    recorder: RunRecorder,
     bytes: u64,
-    time: u64,
 }
 
 impl Generator {
     fn append(&mut self, kind: Kind, node: Option<&str>, payload: &str) {
         let input = EventInput { kind, node: node.map(Text::from_plain), parent: None };
-        let ts = format!(
-            "2026-02-11T{:02}:{:02}:{:02}.{:03}Z",
-            self.time / 3_600_000 % 24,
-            self.time / 60_000 % 60,
-            self.time / 1000 % 60,
-            self.time % 1000
-        );
-        let salt: Vec<u8> =
-            format!("{:032x}", u128::from(self.time).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
-                .into_bytes();
-        let recorded = self.recording.record(&input, payload, &ts, salt.first_chunk().unwrap(), &mut self.line);
-        recorded.unwrap_or_else(|error| panic!("{error}"));
-        self.log.write_all(&self.line).unwrap();
-        self.bytes += self.line.len() as u64;
-        self.time += 7;
+        let Ok(recorded) = self.recorder.append(&input, payload.as_bytes(), 1_770_825_600_000.0 + self.bytes as f64);
+        recorded.unwrap();
+        self.bytes += (payload.len() + ENVELOPE_BYTES) as u64;
     }
 
     fn node(&mut self, node: &str, words: &mut Words) {
@@ -112,19 +100,20 @@ fn generate(root: &Path, megabytes: u64, secret: Option<&str>) -> PathBuf {
     let nodes = (megabytes * 1_000_000 / 40_000).max(1) as usize;
     let listed: Vec<String> = (0..nodes).map(|n| format!(r#"{{"id":"node-{n}","kind":"agent"}}"#)).collect();
     let workflow = format!(r#"{{"name":"bench","version":"1","nodes":[{}]}}"#, listed.join(","));
-    let dag = compile(&workflow).unwrap();
     let directory = root.join("run");
-    fs::create_dir(&directory).unwrap();
-    fs::write(directory.join("workflow.json"), &workflow).unwrap();
-    fs::write(directory.join("dag.json"), dag.text()).unwrap();
-    let log = BufWriter::with_capacity(1 << 20, File::create(directory.join("events.cath-log")).unwrap());
-    let hash = dag.hash().to_owned();
-    let mut generator =
-        Generator { recording: Recording::new(Arc::new(dag)), log, line: Vec::new(), bytes: 0, time: 0 };
-    let created = format!(
-        r#"{{"runId":"run-1","workflow":{{"name":"bench","version":"1"}},"dagHash":"{hash}","scheduler":"external","capabilities":[]}}"#
-    );
-    generator.append(Kind::RunCreated, None, &created);
+    let config = RunRecorderConfig {
+        directory: directory.clone(),
+        mode: 0o600,
+        run_id: Text::from_plain("run-1"),
+        workflow: &workflow,
+        scheduler: Scheduler::External,
+        capabilities: None,
+        resume: false,
+        durability: Durability::Os,
+        owner: "a benchmark".to_owned(),
+    };
+    let recorder = RunRecorder::open(&config, 1_770_825_600_000.0, |failure| panic!("{}", failure.error)).unwrap();
+    let mut generator = Generator { recorder, bytes: 0 };
     generator.append(Kind::RunStarted, None, r#"{"workers":[{"id":"w-1","capabilities":[]}]}"#);
     let mut words = Words(88_172_645_463_325_252);
     for node in 0..nodes {
@@ -136,7 +125,9 @@ fn generate(root: &Path, megabytes: u64, secret: Option<&str>) -> PathBuf {
             break;
         }
     }
-    generator.log.flush().unwrap();
+    let (sender, disposed) = mpsc::channel();
+    generator.recorder.dispose(move || sender.send(()).unwrap_or_default());
+    disposed.recv().unwrap();
     directory
 }
 

@@ -1,38 +1,36 @@
-//! The core of the run engine on one thread: how fast lines are split, decoded and folded, and what the hashes cost.
+//! The core of the run engine: how fast lines are split, hashes checked, and logs replayed.
 //! `cargo bench --manifest-path bench/Cargo.toml --bench run`.
 
-use std::sync::Arc;
+use std::sync::mpsc;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use session_tape_core::json::{Nesting, Text};
+use session_tape_core::disk::Durability;
+use session_tape_core::json::Text;
 use session_tape_core::lines::Lines;
 use session_tape_core::run::{
-    Dag, EntrySink, Event, EventInput, EventLine, Kind, NoSink, Recording, State, StateHasher, chain, compile,
+    EventInput, EventLine, Kind, ReplayOptions, RunDirectory, RunRecorder, RunRecorderConfig, Scheduler, Verify,
 };
+use session_tape_core::task::{Cancellation, Task};
 
 const NODES: usize = 400;
 const CALLS: usize = 20;
 
-/// A run of agent nodes with 20 tool calls each: its graph and its log.
+/// A run of agent nodes with 20 tool calls each: its directory and its log.
 struct Run {
-    dag: Arc<Dag>,
+    directory: RunDirectory,
     log: String,
     events: u64,
+    _root: tempfile::TempDir,
 }
 
 /// A run that is being recorded.
-struct Recorder {
-    recording: Recording,
-    log: Vec<u8>,
-    line: Vec<u8>,
-}
+struct Recorder(RunRecorder);
 
 impl Recorder {
     fn append(&mut self, kind: Kind, node: Option<&str>, payload: &str) {
         let input = EventInput { kind, node: node.map(Text::from_plain), parent: None };
-        let recorded = self.recording.record(&input, payload, "2026-02-11T16:00:00.000Z", &[b'5'; 32], &mut self.line);
+        let Ok(recorded) = self.0.append(&input, payload.as_bytes(), 1_770_825_600_000.0);
         recorded.unwrap_or_else(|error| panic!("{error}"));
-        self.log.extend_from_slice(&self.line);
     }
 
     fn node(&mut self, node: &str, hash: &str) {
@@ -52,22 +50,33 @@ impl Recorder {
 }
 
 fn run() -> Run {
+    let root = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
     let ids: Vec<String> = (0..NODES).map(|n| format!("node-{n:06}")).collect();
     let nodes: Vec<String> = ids.iter().map(|id| format!(r#"{{"id":"{id}","kind":"task"}}"#)).collect();
-    let workflow = format!(r#"{{"name":"bench","version":"1","nodes":[{}]}}"#, nodes.join(","));
-    let dag = Arc::new(compile(&workflow).unwrap_or_else(|error| panic!("{error}")));
-    let mut recorder = Recorder { recording: Recording::new(dag.clone()), log: Vec::new(), line: Vec::new() };
-    let created = format!(
-        r#"{{"runId":"r","workflow":{{"name":"bench","version":"1"}},"dagHash":"{}","scheduler":"external","capabilities":[]}}"#,
-        dag.hash()
-    );
-    recorder.append(Kind::RunCreated, None, &created);
+    let config = RunRecorderConfig {
+        directory: root.path().join("run"),
+        mode: 0o600,
+        run_id: Text::from_plain("r"),
+        workflow: &format!(r#"{{"name":"bench","version":"1","nodes":[{}]}}"#, nodes.join(",")),
+        scheduler: Scheduler::External,
+        capabilities: None,
+        resume: false,
+        durability: Durability::Os,
+        owner: "a benchmark".to_owned(),
+    };
+    let recorder = RunRecorder::open(&config, 1_770_825_600_000.0, |failure| panic!("{}", failure.error));
+    let mut recorder = Recorder(recorder.unwrap_or_else(|error| panic!("{error}")));
     recorder.append(Kind::RunStarted, None, r#"{"workers":[{"id":"w-1","capabilities":[]}]}"#);
     for id in &ids {
         recorder.node(id, &"0123456789abcdef".repeat(4));
     }
-    let events = recorder.recording.state().next_time();
-    Run { dag, log: String::from_utf8(recorder.log).unwrap_or_default(), events }
+    let events = recorder.0.next_time();
+    let (sender, disposed) = mpsc::channel();
+    recorder.0.dispose(move || sender.send(()).unwrap_or_default());
+    disposed.recv().unwrap_or_else(|error| panic!("{error}"));
+    let directory = RunDirectory::new(&config.directory);
+    let log = std::fs::read_to_string(directory.log()).unwrap_or_else(|error| panic!("{error}"));
+    Run { directory, log, events, _root: root }
 }
 
 fn lines(log: &str) -> impl Iterator<Item = EventLine<'_>> {
@@ -75,20 +84,18 @@ fn lines(log: &str) -> impl Iterator<Item = EventLine<'_>> {
     Lines::new(log.as_bytes()).map(move |found| EventLine::split(line(found)).unwrap_or_else(|error| panic!("{error}")))
 }
 
-fn fold(run: &Run, sink: &mut impl EntrySink) -> State {
-    let (mut state, mut nesting) = (State::new(run.dag.clone()), Nesting::default());
-    for line in lines(&run.log) {
-        let event = Event::decode(&line, &mut nesting).unwrap_or_else(|error| panic!("{error}"));
-        state.apply_into(&event, sink).unwrap_or_else(|error| panic!("{error}"));
-    }
-    state
+fn replay(run: &Run, verify: Verify) -> u64 {
+    let options = ReplayOptions { verify, ..ReplayOptions::default() };
+    let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
+    let replayed = run.directory.replay(&options, &mut task);
+    replayed.unwrap_or_else(|failed| panic!("{}", failed.error)).event_count
 }
 
 fn check_chain(run: &Run) {
-    let mut previous = &chain::GENESIS;
+    let mut previous = None;
     for line in lines(&run.log) {
-        chain::check(previous, &line.hashed_parts()).unwrap_or_else(|error| panic!("{error}"));
-        previous = line.hash;
+        line.check_hashes(previous).unwrap_or_else(|error| panic!("{error}"));
+        previous = Some(line.hash);
     }
 }
 
@@ -97,10 +104,11 @@ fn benches(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("run");
     group.throughput(Throughput::Elements(run.events));
     group.bench_function("lines taken apart", |bencher| bencher.iter(|| lines(&run.log).count()));
-    group.bench_function("read and folded", |bencher| bencher.iter(|| fold(&run, &mut NoSink)));
-    group.bench_function("read, folded, entries hashed", |bencher| {
-        bencher.iter(|| fold(&run, &mut StateHasher::default()));
-    });
+    for (name, verify) in
+        [("replayed", Verify::None), ("replayed, chain", Verify::Chain), ("replayed, full", Verify::Full)]
+    {
+        group.bench_function(name, |bencher| bencher.iter(|| replay(&run, verify)));
+    }
     group.bench_function("line and payload hashes", |bencher| bencher.iter(|| check_chain(&run)));
     group.finish();
 }

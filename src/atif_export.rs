@@ -10,7 +10,7 @@ use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, NativeJob};
 use super::writing_job::{Reports, start_writing};
 use session_tape_core::atif::{ExportError, Exported, export};
-use session_tape_core::bundle::{ImportError, OpenedBundle, VerifyOptions, is_bundle, open};
+use session_tape_core::bundle::{ImportError, OpenedBundle, VerifyOptions, is_bundle};
 use session_tape_core::task::Task;
 
 /// Writes the final history of the session at `source` to `destination`, in ATIF. The result has `steps` and `media`.
@@ -33,7 +33,7 @@ fn session_at(source: &str, task: &mut Task<'_>) -> std::result::Result<(PathBuf
     if !is_bundle(Path::new(source)) {
         return Ok((PathBuf::from(source), None));
     }
-    let opened = open(Path::new(source), &VerifyOptions::default(), task)?.expect_session()?;
+    let opened = OpenedBundle::open(Path::new(source), &VerifyOptions::default(), task)?.expect_session()?;
     Ok((opened.log(), Some(opened)))
 }
 

@@ -8,7 +8,6 @@ use session_tape_core::json::Span;
 use session_tape_core::lines::{LineSource, ReadError};
 use session_tape_core::session::{
     Checkpoint, CurrentMetadata, ItemHash, ItemRef, Message, NewMarker, Outcome, SessionEventRef, append_item,
-    item_hashes,
 };
 
 /// Approximate number of bytes of the file whose values are built in one turn of the event loop.
@@ -177,7 +176,7 @@ impl BatchBuilder {
                 json.key("invalidated");
                 json.array(invalidated, |json, index| json.value(&index));
             }
-            if let Some(Ok(hashes)) = hashes.then(|| item_hashes(replay)) {
+            if let Some(Ok(hashes)) = hashes.then(|| ItemHash::of_history(replay)) {
                 json.member("hashes", &ItemHash::to_text(hashes));
             }
             json.close();

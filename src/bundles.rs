@@ -164,7 +164,7 @@ mod tests {
         let (cancelled, mut quietly) = (Cancellation::default(), |_| ());
         let mut task = Task { cancellation: &cancelled, progress: &mut quietly };
         export_bundle(&session, &archive, &ExportOptions::default(), &mut task).unwrap();
-        let opened = session_tape_core::bundle::open(&archive, &Default::default(), &mut task).unwrap();
+        let opened = OpenedBundle::open(&archive, &Default::default(), &mut task).unwrap();
         let log = opened.log();
         let bundles = Bundles::default();
         let kept = bundles.keep(opened);

@@ -9,7 +9,7 @@ use super::job::{JobEnd, PoolJob};
 use super::json::JsonText;
 use session_tape_core::bundle::SESSION_LOG;
 use session_tape_core::lines::MAX_LINE_BYTES;
-use session_tape_core::session::{HeaderError, Summary, read_any_header, read_header_summary, read_summary};
+use session_tape_core::session::{HeaderError, Summary};
 
 /// Maximum total size, in bytes, of the headers in one result; the first header is included whatever its size.
 const TEXT_BYTES: usize = 32 << 20;
@@ -47,8 +47,8 @@ pub fn read_headers(paths: Vec<String>) -> AsyncTask<PoolJob> {
 
 /// The header of a file, or of the session in the directory of a bundle.
 fn read_header_of(path: &Path) -> Found {
-    match read_any_header(path) {
-        Err(HeaderError::Directory) => read_header_summary(&path.join(SESSION_LOG)),
+    match Summary::of_any_header(path) {
+        Err(HeaderError::Directory) => Summary::of_header(&path.join(SESSION_LOG)),
         read => read,
     }
 }
@@ -63,7 +63,7 @@ fn append_header(json: &mut JsonText, found: &Found) {
 /// ones.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
 pub fn read_summaries(paths: String) -> AsyncTask<PoolJob> {
-    read_files(paths.split('\0').map(str::to_owned).collect(), read_summary, append_summary)
+    read_files(paths.split('\0').map(str::to_owned).collect(), Summary::read, append_summary)
 }
 
 fn append_summary(json: &mut JsonText, found: &Found) {

@@ -3,15 +3,12 @@
 use std::path::Path;
 
 use super::reading::open_bundle;
-use session_tape_core::bundle::{
-    ImportError, OpenedBundle, is_bundle, open_verified, replay_opened, trace_opened, verify_opened,
-};
+use session_tape_core::bundle::{ImportError, OpenedBundle, is_bundle};
 use session_tape_core::run::{
-    Failed, Range, Redactions, ReplayOptions, Replayed, RunDirectory, RunError, Trace, Verification, replay, verify,
+    Failed, Range, Redactions, ReplayOptions, Replayed, RunDirectory, RunError, Trace, Verification,
 };
 use session_tape_core::signature::TrustedKeys;
-use session_tape_core::task::Cancellation;
-use session_tape_core::task::{self, Task};
+use session_tape_core::task::{self, Cancellation, Task};
 
 /// A run, ready to be read.
 pub enum OpenedRun {
@@ -42,7 +39,7 @@ impl OpenedRun {
         _: &Cancellation,
         _: &mut dyn FnMut(task::Progress),
     ) -> Result<Self, ImportError> {
-        Self::of_bundle(open_verified(Path::new(path), &trusted)?)
+        Self::of_bundle(OpenedBundle::open_verified(Path::new(path), &trusted)?)
     }
 
     fn of_bundle(opened: OpenedBundle) -> Result<Self, ImportError> {
@@ -60,16 +57,16 @@ impl OpenedRun {
     /// Replays the run.
     pub fn replay(&self, options: &ReplayOptions, task: &mut Task<'_>) -> Result<Replayed, Box<Failed>> {
         match self {
-            OpenedRun::Plain(directory) => replay(directory, options, task),
-            OpenedRun::Bundle(opened) => replay_opened(opened, options, task),
+            OpenedRun::Plain(directory) => directory.replay(options, task),
+            OpenedRun::Bundle(opened) => opened.replay(options, task),
         }
     }
 
     /// Verifies the run. If there are `trusted` keys, a snapshot counts only if one of them has signed it.
     pub fn verify(&self, trusted: &TrustedKeys, task: &mut Task<'_>) -> Result<Verification, RunError> {
         match self {
-            OpenedRun::Plain(directory) => verify(directory, trusted, &Redactions::default(), task),
-            OpenedRun::Bundle(opened) => verify_opened(opened, trusted, task),
+            OpenedRun::Plain(directory) => directory.verify(trusted, &Redactions::default(), task),
+            OpenedRun::Bundle(opened) => opened.verify(trusted, task),
         }
     }
 
@@ -79,7 +76,7 @@ impl OpenedRun {
             OpenedRun::Plain(directory) => {
                 Trace::open(&directory.log(), Range { first: Some(0), ..range }, Redactions::default())
             }
-            OpenedRun::Bundle(opened) => trace_opened(opened, range),
+            OpenedRun::Bundle(opened) => opened.trace(range),
         }
     }
 }

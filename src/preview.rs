@@ -11,13 +11,13 @@ use super::json::JsonText;
 use session_tape_core::bundle::SESSION_LOG;
 use session_tape_core::json::Text;
 use session_tape_core::lines::ReadError;
-use session_tape_core::session::{Preview, read_preview, read_title};
+use session_tape_core::session::{Preview, read_title};
 
 /// Reads the beginning of a session. The result is an object with `hasContent` and `firstUserMessage`, which has at most `length` code
 /// units.
 #[napi(catch_unwind)]
 pub fn start_session_preview(path: String, length: f64, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
-    start(path, on_ready, move |path| read_preview(path, length as usize), append_preview)
+    start(path, on_ready, move |path| Preview::read(path, length as usize), append_preview)
 }
 
 /// Searches for the last title of a session. The result is the title, which is a string or null, or `false` if there is none.

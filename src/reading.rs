@@ -6,7 +6,7 @@ use napi::bindgen_prelude::{Function, Result};
 
 use super::bundles::NativeBundles;
 use super::job::{Every, JobEnd, NativeJob, Progress, ProgressReporter, new_job};
-use session_tape_core::bundle::{ImportError, OpenedBundle, VerifyOptions, open};
+use session_tape_core::bundle::{ImportError, OpenedBundle, VerifyOptions};
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{self, Cancellation, Task};
 
@@ -45,7 +45,7 @@ pub fn open_bundle(
     progress: &mut dyn FnMut(task::Progress),
 ) -> std::result::Result<OpenedBundle, ImportError> {
     let options = VerifyOptions { trusted, ..VerifyOptions::default() };
-    open(Path::new(path), &options, &mut Task { cancellation, progress })
+    OpenedBundle::open(Path::new(path), &options, &mut Task { cancellation, progress })
 }
 
 /// Progress in two phases: verifying a bundle counts as one half of its bytes, reading it as the other half. A plain recording has the

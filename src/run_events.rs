@@ -11,7 +11,7 @@ use super::json::JsonText;
 use super::opened_run::OpenedRun;
 use super::pages::{NativePages, Paged};
 use session_tape_core::bundle::ImportError;
-use session_tape_core::run::{EventLine, Kind, Range, RunError, Trace, event_id, explain_not_a_run};
+use session_tape_core::run::{EventLine, Kind, Range, RunError, Trace, event_id};
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::Cancellation;
 
@@ -106,7 +106,7 @@ impl Request {
         let open = if self.is_verified { OpenedRun::open_verified } else { OpenedRun::open };
         let run = open(&self.path, TrustedKeys::default(), cancellation, &mut |_| ()).map_err(Failure::Bundle)?;
         let trace = run.trace(self.range.clone());
-        let trace = trace.map_err(|error| Failure::Run(explain_not_a_run(&run.directory(), error)))?;
+        let trace = trace.map_err(|error| Failure::Run(run.directory().explain_absence(error)))?;
         let unpacked = match run {
             OpenedRun::Plain(_) => None,
             OpenedRun::Bundle(opened) => Some(self.bundles.keep(*opened)),

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::error_json::{CANT_BE_READ, ErrorJson};
 use session_tape_core::bundle::ImportError;
-use session_tape_core::run::{Aspect, Check, Metrics, Verification};
+use session_tape_core::run::{Aspect, Replayed, Verification};
 
 /// The cost of a replay.
 #[derive(Serialize)]
@@ -14,8 +14,8 @@ pub struct MetricsJson {
     seconds: f64,
 }
 
-impl From<&Metrics> for MetricsJson {
-    fn from(metrics: &Metrics) -> Self {
+impl From<&Replayed> for MetricsJson {
+    fn from(Replayed { metrics, .. }: &Replayed) -> Self {
         MetricsJson { events: metrics.events, bytes: metrics.bytes, seconds: metrics.elapsed.as_secs_f64() }
     }
 }
@@ -50,7 +50,7 @@ struct CheckJson<'v> {
 
 impl<'v> From<&'v Verification> for VerificationJson<'v> {
     fn from(verification: &'v Verification) -> Self {
-        let check = |aspect| CheckJson::from(verification.check(aspect));
+        let check = |aspect| CheckJson::of(verification, aspect);
         let holds = |aspect| verification.check(aspect).holds();
         VerificationJson {
             ok: verification.is_ok(),
@@ -79,8 +79,9 @@ impl<'v> VerificationJson<'v> {
     }
 }
 
-impl<'v> From<&'v Check> for CheckJson<'v> {
-    fn from(check: &'v Check) -> Self {
+impl<'v> CheckJson<'v> {
+    fn of(verification: &'v Verification, aspect: Aspect) -> Self {
+        let check = verification.check(aspect);
         CheckJson {
             checked: check.checked,
             failed: check.failed,

@@ -14,7 +14,7 @@ use session_tape_core::disk::Durability;
 use session_tape_core::hash::as_text;
 use session_tape_core::json::{Field, Nesting, Text};
 use session_tape_core::run::{
-    EventInput, Kind, RecordError, RunRecorder, RunRecorderConfig, Scheduler, WrittenSnapshot, unknown_kind,
+    EventInput, Kind, RecordError, RunRecorder, RunRecorderConfig, Scheduler, WrittenSnapshot,
 };
 use session_tape_core::signature::SigningKey;
 
@@ -131,7 +131,7 @@ impl NativeRunRecorder {
     /// The error for an event of an unknown kind, as JSON text.
     #[napi(catch_unwind)]
     pub fn unknown_kind(&self, kind: String) -> JsonString {
-        error_json(&unknown_kind(&kind).at(self.recorder.next_time()).into())
+        error_json(&Kind::unknown(&kind).at(self.recorder.next_time()).into())
     }
 
     /// Stores a blob. Returns its hash, or null if that failed: see [`take_refusal`](Self::take_refusal).

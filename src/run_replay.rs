@@ -1,8 +1,5 @@
 //! `replayRun` and `verifyRun`: jobs that read.
 
-use napi::bindgen_prelude::{Function, Result};
-use napi_derive::napi;
-
 use super::bundles::NativeBundles;
 use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, NativeJob};
@@ -10,16 +7,16 @@ use super::json::JsonText;
 use super::opened_run::OpenedRun;
 use super::reading::{TwoPhaseProgress, start_reading};
 use super::run_json::{MetricsJson, VerificationJson};
+use napi::bindgen_prelude::{Function, Result};
+use napi_derive::napi;
 use session_tape_core::bundle::ImportError;
 use session_tape_core::hash::to_hex;
 use session_tape_core::run::{
-    Aspect, ErrorCode, Failed, Redactions, ReplayOptions, Replayed, RunError, SUFFIX as SNAPSHOT_SUFFIX, StartFrom,
-    State, Verification, Verify, state_hash,
+    Aspect, ErrorCode, Failed, Redactions, ReplayOptions, Replayed, RunError, Snapshot, StartFrom, State, Verification,
+    Verify,
 };
 use session_tape_core::signature::TrustedKeys;
-use session_tape_core::task::Cancellation;
-use session_tape_core::task::background;
-use session_tape_core::task::{self, Task};
+use session_tape_core::task::{self, Cancellation, Task, background};
 
 /// The options of a replay.
 #[napi(object, object_to_js = false)]
@@ -54,7 +51,7 @@ impl NativeRunReplayOptions {
 
 /// Whether a snapshot is given by its file instead of its id.
 fn is_path(snapshot: &str) -> bool {
-    snapshot.ends_with(SNAPSHOT_SUFFIX) || snapshot.contains(['/', std::path::MAIN_SEPARATOR])
+    snapshot.ends_with(Snapshot::SUFFIX) || snapshot.contains(['/', std::path::MAIN_SEPARATOR])
 }
 
 /// The fault of a public key. Returns null if it is valid.
@@ -150,20 +147,20 @@ fn start(
 }
 
 fn append_replayed(json: &mut JsonText, replayed: &Replayed) {
-    let Replayed { state, state_hash, event_count, from_snapshot, metrics, warnings } = replayed;
+    let Replayed { state, state_hash, event_count, from_snapshot, warnings, .. } = replayed;
     json.open();
     json.member("ok", &true);
     append_state(json, Some((state, state_hash)));
     json.member("eventCount", event_count);
     json.member("fromSnapshot", from_snapshot);
-    json.member("metrics", &MetricsJson::from(metrics));
+    json.member("metrics", &MetricsJson::from(replayed));
     json.member("warnings", warnings);
     json.close();
 }
 
 fn append_failed(json: &mut JsonText, failed: &Failed) {
     let Failed { error, state, warnings } = failed;
-    let hash = state.as_ref().and_then(state_hash).map(|hash| to_hex(&hash));
+    let hash = state.as_ref().and_then(State::hash).map(|hash| to_hex(&hash));
     append_error_and_state(json, &error.into(), state.as_ref().zip(hash.as_ref()), warnings);
 }
 

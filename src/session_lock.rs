@@ -9,7 +9,7 @@ use napi_derive::napi;
 use parking_lot::Mutex;
 
 use super::job::{JobEnd, PoolJob};
-use session_tape_core::disk::{FileId, Look, SystemLock, look};
+use session_tape_core::disk::{FileId, Look, SystemLock};
 
 /// The locks that this process holds, by number. They belong to the process and not to a JavaScript environment: the records of a worker
 /// that was terminated may still be on their way to the file.
@@ -47,7 +47,7 @@ pub fn unlock_file(number: u32) -> AsyncTask<PoolJob> {
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
 pub fn look_at_lock(path: String, device: String, inode: String) -> AsyncTask<PoolJob> {
     PoolJob::start(move || {
-        let found = match look(Path::new(&path), id_of(&device, &inode)) {
+        let found = match SystemLock::look(Path::new(&path), id_of(&device, &inode)) {
             Look::Held => "held",
             Look::Free => "free",
             Look::Another => "another",

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 use session_tape_core::task::{Cancellation, Task};
-use session_tape_core::{RunDirectory, RunReplayOptions, Verify, replay_run};
+use session_tape_core::{RunDirectory, RunReplayOptions, Verify};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -30,7 +30,7 @@ fn replay(directory: &RunDirectory, options: &RunReplayOptions) -> Result<(), Bo
     let (started, before) = (Instant::now(), processor_time());
     let (never, mut quietly) = (Cancellation::default(), |_| {});
     let mut watch = Task { cancellation: &never, progress: &mut quietly };
-    let replayed = replay_run(directory, options, &mut watch).map_err(|failed| failed.error)?;
+    let replayed = directory.replay(options, &mut watch).map_err(|failed| failed.error)?;
     let (wall, processor) = (started.elapsed(), processor_time() - before);
     let ms = |time: Duration| time.as_secs_f64() * 1000.0;
     println!("{} events: {:.1} / {:.1}", replayed.event_count, ms(wall), ms(processor));

@@ -9,8 +9,6 @@ use session_tape_core::lines::{Abridged, Needed, SCALAR};
 use session_tape_core::session::Body;
 use session_tape_core::session::Mode;
 use session_tape_core::session::Line;
-use session_tape_core::session::read_line;
-use session_tape_core::session::read_start_payload;
 
 const NEEDED: Needed = Needed::Members(&[("a", SCALAR), ("b", Needed::Members(&[("c", Needed::Whole)]))]);
 
@@ -22,7 +20,7 @@ fuzz_target!(|line: &[u8]| {
     line.chunks(1 + line.len() % 50).for_each(|piece| abridged.add(piece));
     assert_eq!(serde_json::from_slice::<serde::de::IgnoredAny>(abridged.bytes()).is_ok(), parses);
     assert_eq!(is_blank(abridged.bytes()), is_blank(line));
-    match read_line(line, Mode::Lenient, &mut Nesting::default()) {
+    match Line::read(line, Mode::Lenient, &mut Nesting::default()) {
         Line::Blank => assert!(is_blank(line) && !parses),
         Line::Null => assert!(parses && line.trim_ascii() == b"null"),
         Line::Unparseable => assert!(!parses && !is_blank(line)),
@@ -36,10 +34,10 @@ fuzz_target!(|line: &[u8]| {
             }
         }
     }
-    if let Line::Event(event) = read_line(line, Mode::Strict, &mut Nesting::default()) {
+    if let Line::Event(event) = Line::read(line, Mode::Strict, &mut Nesting::default()) {
         assert!(event.seq.is_some_and(|seq| seq >= 0.0 && seq.fract() == 0.0));
     }
-    if let Some(payload) = read_start_payload(line) {
+    if let Some(payload) = Line::start_payload(line) {
         assert!(parses && payload.of(line).starts_with(b"{"));
     }
 });

@@ -2,16 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use session_tape_core::run::Snapshot;
-use session_tape_core::run::State;
-use session_tape_core::signature::TrustedKeys;
+use session_tape_core::run::fuzzing;
 
-fuzz_target!(|document: &str| {
-    if let Ok(snapshot) = Snapshot::parse(document, &TrustedKeys::default()) {
-        assert_eq!(snapshot.print(), document.as_bytes());
-        let _ = snapshot.content.decode_state();
-    }
-    if let Ok(state) = State::from_canonical(document) {
-        assert_eq!(state.to_canonical().as_deref(), Some(document));
-    }
-});
+fuzz_target!(|document: &str| fuzzing::snapshot(document));

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use session_tape_core::diff::RecordDigest;
 use session_tape_core::foreign::{Origin, Origins};
 use session_tape_core::{LineSource, LineStatus, ReadError};
 
 use crate::columns::{Enums, Flags, Hashes, Integers, Texts, Times};
 use crate::options::Options;
-use crate::rows::{Block, Change, FileHash, RecordDigest, SessionPart, SessionReader, SessionRow, Value, text_of_json};
+use crate::rows::{Block, Change, FileHash, SessionPart, SessionReader, SessionRow, Value, text_of_json};
 use crate::values::{append_value, count, integer, limited, time_of_json};
 
 /// The columns of `events` that depend on the line alone.

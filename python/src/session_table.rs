@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
+use session_tape_core::diff::SessionSteps;
 use session_tape_core::{FinalHistory, LineStatus};
 
 use crate::columns::{Column, Enums, Flags, Hashes, Integers, Texts, batch};
 use crate::file_facts::FileFacts;
 use crate::open_session::OpenSession;
 use crate::options::Options;
-use crate::rows::{SessionFold, SessionSummary, Steps};
+use crate::rows::{SessionFold, SessionSummary};
 use crate::schema::{COUNTED_STATUSES, COUNTED_TYPES, Table};
 use crate::session_scan::{LineColumns, LineContext, ScannedPart};
 use crate::sessions_table::{SessionCounts, SessionsColumns};
@@ -144,7 +145,7 @@ pub struct Session {
     has_id: bool,
     fold: SessionFold,
     ids: Option<(Option<String>, Option<String>)>,
-    steps: Steps,
+    steps: SessionSteps,
     provider: Option<Arc<str>>,
     model: Option<Arc<str>>,
     turns: i64,
@@ -177,7 +178,7 @@ impl Session {
             has_id: true,
             fold: SessionFold::default(),
             ids: None,
-            steps: Steps::default(),
+            steps: SessionSteps::default(),
             provider: None,
             model: None,
             turns: 0,

@@ -20,7 +20,7 @@
 //! # Runs
 //!
 //! ```
-//! use session_tape_core::{Cancellation, Durability, RunDirectory, RunRecorder, RunRecorderConfig, RunReplayOptions, Task, Scheduler, Text, replay_run};
+//! use session_tape_core::{Cancellation, Durability, RunDirectory, RunRecorder, RunRecorderConfig, RunReplayOptions, Task, Scheduler, Text};
 //! # let root = tempfile::tempdir()?;
 //! # let directory = root.path().join("weekly");
 //! let recorder = RunRecorder::open(
@@ -43,7 +43,7 @@
 //! # disposed.recv()?;
 //! let (go_on, mut quietly) = (Cancellation::default(), |_| ());
 //! let mut task = Task { cancellation: &go_on, progress: &mut quietly };
-//! let replayed = replay_run(&RunDirectory::new(&directory), &RunReplayOptions::default(), &mut task).map_err(|failed| failed.error)?;
+//! let replayed = RunDirectory::new(&directory).replay(&RunReplayOptions::default(), &mut task).map_err(|failed| failed.error)?;
 //! assert_eq!(replayed.event_count, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -132,7 +132,7 @@ pub use repair::{RepairError, RepairOptions, RepairReceipt, repair as repair_ses
 pub use run::{
     ErrorCode as RunErrorCode, EventInput, RecordError, ReplayOptions as RunReplayOptions, Replayed as ReplayedRun,
     RunDirectory, RunError, RunRecorder, RunRecorderConfig, Scheduler, StartFrom, Verification, Verify,
-    WrittenSnapshot, replay as replay_run, verify as verify_run,
+    WrittenSnapshot,
 };
 pub use session::{
     Checkpoint, FileNameForm, FinalHistory, FoldOptions, LineStatus, Mode as ReplayMode, Outcome, Record, Recorder,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::bundle::{BundleKind, ImportError, OpenedBundle, VerifyOptions, is_bundle, open};
+use crate::bundle::{BundleKind, ImportError, OpenedBundle, VerifyOptions, is_bundle};
 use crate::diff::{Source, SourceKind};
 use crate::disk::{OsError, files};
 use crate::foreign::{ConvertedFile, Stop, convert_to_file};
@@ -47,7 +47,7 @@ impl Recording {
             };
             return Ok(Recording { source, opened: None, converted });
         }
-        let opened = open(path, &VerifyOptions::default(), task)?;
+        let opened = OpenedBundle::open(path, &VerifyOptions::default(), task)?;
         Ok(Recording { source: source_of(path, &opened), opened: Some(opened), converted: None })
     }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use session_tape_core::hash::as_text;
 use session_tape_core::run::{
-    Aspect, Check, Failed, Redactions, ReplayOptions, Replayed, RunDirectory, StartFrom, Verify, replay, verify,
+    Aspect, Failed, Redactions, ReplayOptions, Replayed, RunDirectory, StartFrom, Verification, Verify,
 };
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{Cancellation, Task};
@@ -31,17 +31,18 @@ fn watched<T>(work: impl FnOnce(&mut Task<'_>) -> T) -> T {
 }
 
 fn replayed(run: &Path, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {
-    watched(|task| replay(&RunDirectory::new(run), options, task))
+    watched(|task| RunDirectory::new(run).replay(options, task))
 }
 
 fn shown(state: &session_tape_core::run::State) -> Value {
     let mut json = Vec::new();
-    let hash = session_tape_core::run::state_hash(state).unwrap();
+    let hash = state.hash().unwrap();
     assert!(state.write_run_state(&mut json, &session_tape_core::hash::to_hex(&hash)));
     serde_json::from_slice(&json).unwrap()
 }
 
-fn counts(check: &Check) -> Value {
+fn counts(found: &Verification, aspect: Aspect) -> Value {
+    let check = found.check(aspect);
     json!({ "checked": check.checked, "failed": check.failed, "unverifiable": check.unverifiable })
 }
 
@@ -119,7 +120,7 @@ fn trusted_key_accepts_only_the_signed_snapshot() {
 #[test]
 fn golden_run_verification_has_the_recorded_counts() {
     let found = watched(|task| {
-        verify(&RunDirectory::new(golden()), &TrustedKeys::default(), &Redactions::default(), task).unwrap()
+        RunDirectory::new(golden()).verify(&TrustedKeys::default(), &Redactions::default(), task).unwrap()
     });
     let expected = &expected()["verification"];
     let aspects = [
@@ -130,7 +131,7 @@ fn golden_run_verification_has_the_recorded_counts() {
         ("outputHashes", Aspect::OutputHashes),
     ];
     for (name, aspect) in aspects {
-        assert_eq!(counts(found.check(aspect)), expected[name], "{name}: {:?}", found.check(aspect).first_failure);
+        assert_eq!(counts(&found, aspect), expected[name], "{name}: {:?}", found.check(aspect).first_failure);
         assert!(found.check(aspect).holds(), "{name}");
     }
     assert!(found.is_ok());

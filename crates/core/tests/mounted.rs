@@ -12,7 +12,7 @@ use std::sync::{Arc, mpsc};
 
 use memory::Memory;
 use session_tape_core::bundle::{
-    BundleCode, ExportFrom, ExportOptions, VerifyOptions, export, import, open, verify as verify_bundle,
+    BundleCode, ExportFrom, ExportOptions, OpenedBundle, VerifyOptions, export, import, verify as verify_bundle,
 };
 use session_tape_core::diff::{DiffOptions, Source, diff};
 use session_tape_core::disk::{Durability, MountGuard, files, mount};
@@ -21,10 +21,10 @@ use session_tape_core::json::Text;
 use session_tape_core::lines::{Threads, Writer};
 use session_tape_core::run::{
     EventInput, Kind, Range, RecordError, Redactions, ReplayOptions, RunDirectory, RunRecorder, RunRecorderConfig,
-    Scheduler, StartFrom, Trace, replay, verify,
+    Scheduler, StartFrom, Trace,
 };
 use session_tape_core::session::{
-    FileNameForm, FoldOptions, Record, Recorder, RecorderConfig, Replay, Snapshots, read_header_summary,
+    FileNameForm, FoldOptions, Record, Recorder, RecorderConfig, Replay, Snapshots, Summary,
 };
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{Cancellation, Task};
@@ -154,7 +154,7 @@ fn record_a_session(memory: &Memory) -> PathBuf {
 }
 
 fn read_a_session(path: &Path) {
-    let summary = read_header_summary(path).unwrap();
+    let summary = Summary::of_header(path).unwrap();
     assert!(summary.size > 2 << 20 && summary.payload.starts_with(b"{\"sessionId\""));
     let snapshot = PathBuf::from(format!("{}.snap", path.display()));
     for has_snapshot in [false, true] {
@@ -237,15 +237,15 @@ fn end(recorder: RunRecorder) {
 fn read_a_run(root: &Path) {
     let directory = RunDirectory::new(root);
     let (trusted, redactions) = (TrustedKeys::default(), Redactions::default());
-    let verification = watched(|task| verify(&directory, &trusted, &redactions, task)).unwrap();
+    let verification = watched(|task| directory.verify(&trusted, &redactions, task)).unwrap();
     assert!(verification.is_ok(), "{verification:?}");
     let options = ReplayOptions { start_from: StartFrom::LatestSnapshot, ..ReplayOptions::default() };
-    let replayed = watched(|task| replay(&directory, &options, task)).unwrap();
+    let replayed = watched(|task| directory.replay(&options, task)).unwrap();
     assert_eq!((replayed.event_count, replayed.from_snapshot.as_deref()), (10, Some("snap_7")));
     assert_eq!(replayed.warnings, Vec::<String>::new());
     let mut trace = Trace::open(&directory.log(), Range { from: 8, ..Range::default() }, redactions).unwrap();
     assert_eq!(trace.next().unwrap().unwrap().time, 8);
-    let absent = watched(|task| replay(&RunDirectory::new(at("nothing")), &options, task)).unwrap_err();
+    let absent = watched(|task| RunDirectory::new(at("nothing")).replay(&options, task)).unwrap_err();
     assert!(absent.error.message.contains("A run is the directory"), "{}", absent.error.message);
 }
 
@@ -269,11 +269,10 @@ fn seal_and_read(source: &Path, unpacked: &Memory) {
         assert!(report.is_ok(), "{:?}", report.problems);
         quietly(|task| import(&bundle, &imported, &VerifyOptions::default(), task)).unwrap();
         for bundle in [&bundle, &imported] {
-            let opened = quietly(|task| open(bundle, &VerifyOptions::default(), task)).unwrap();
+            let opened = quietly(|task| OpenedBundle::open(bundle, &VerifyOptions::default(), task)).unwrap();
             assert_eq!(unpacked.files().is_empty(), files::is_directory(bundle));
             if is_run {
-                let replayed = session_tape_core::bundle::replay_opened;
-                let replayed = watched(|task| replayed(&opened, &ReplayOptions::default(), task)).unwrap();
+                let replayed = watched(|task| opened.replay(&ReplayOptions::default(), task)).unwrap();
                 assert_eq!(replayed.event_count, 10);
             } else {
                 let mut replay = Replay::open(&opened.log(), FoldOptions::default()).unwrap();

@@ -24,7 +24,7 @@ use session_tape_core::hash::{as_text, sha256_hex};
 use session_tape_core::json::Text;
 use session_tape_core::run::{
     Aspect, EventInput, Kind, RecordError, Redactions, ReplayOptions, Replayed, RunDirectory, RunRecorder,
-    RunRecorderConfig, Scheduler, StartFrom, Verify, WrittenSnapshot, replay, snapshot, verify,
+    RunRecorderConfig, Scheduler, StartFrom, Verify, WrittenSnapshot,
 };
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{Cancellation, Task};
@@ -197,7 +197,7 @@ fn acked(ended: &Ended) -> u64 {
 fn replayed(run: &RunDirectory, start_from: StartFrom, context: &str) -> Option<Replayed> {
     let options = ReplayOptions { start_from, verify: Verify::Full, ..ReplayOptions::default() };
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
-    match replay(run, &options, &mut task) {
+    match run.replay(&options, &mut task) {
         Ok(replayed) => Some(replayed),
         // The child ended before RunCreated was in the log.
         Err(failed) if matches!(failed.error.code.as_str(), "EmptyLog" | "NotARun" | "SystemError") => None,
@@ -219,7 +219,7 @@ fn check(root: &Path, acked: u64, context: &str) -> u64 {
     assert_eq!(from_snapshot.state_hash, whole.state_hash, "{context}");
     assert_eq!(from_snapshot.warnings, whole.warnings, "{context}");
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
-    let found = verify(&run, &TrustedKeys::default(), &Redactions::default(), &mut task).unwrap();
+    let found = run.verify(&TrustedKeys::default(), &Redactions::default(), &mut task).unwrap();
     assert!(found.is_ok() && found.check(Aspect::Chain).checked == whole.event_count, "{context}: {found:?}");
     check_names(root, context);
     whole.event_count
@@ -306,7 +306,7 @@ fn a_recorder_that_is_killed_at_any_moment_loses_nothing_acknowledged() {
 /// Truncates the log as a kill in the middle of a write would: a part of what was not acknowledged yet is left. Events covered by a snapshot were
 /// flushed before that was written.
 fn cut_in_mid_write(run: &Path, acked: u64, surplus: u64) {
-    let newest = snapshot::list(&run.join("snapshots")).unwrap().first().map_or(0, |time| time + 1);
+    let newest = RunDirectory::new(run).snapshot_times().unwrap().first().map_or(0, |time| time + 1);
     let acked = acked.max(newest);
     let path: PathBuf = run.join("events.cath-log");
     let Ok(log) = fs::read(&path) else { return };

@@ -2,7 +2,7 @@
 
 use session_tape_core::hash::{Hash, sha256};
 use session_tape_core::lines::Lines;
-use session_tape_core::session::content_of;
+use session_tape_core::session::RecordReader;
 
 /// A line and its hash.
 #[derive(Clone, Copy)]
@@ -20,7 +20,7 @@ pub(super) struct HashedLine<'l> {
 /// The lines of a text, hashed one after the other.
 pub(super) fn hashed_lines(text: &[u8]) -> impl Iterator<Item = HashedLine<'_>> {
     Lines::new(text).map(|(at, line)| {
-        let content = content_of(line, at + line.len() < text.len());
+        let content = RecordReader::content_of(line, at + line.len() < text.len());
         HashedLine { at, line, content, sha256: sha256([content]) }
     })
 }

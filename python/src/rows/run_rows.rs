@@ -3,16 +3,10 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use super::steps::{Prefixes, Step};
-use session_tape_core::bundle::verify_opened;
-use session_tape_core::diff::{
-    ComparedEvents, Digester, Facts, OpenCalls, Places, Reference, first_time, project_facts, with_references,
-};
+use session_tape_core::diff::{RunSteps, Step};
 use session_tape_core::json::{Name, Nesting, Text, read as read_fields};
 use session_tape_core::recording::Recording;
-use session_tape_core::run::{
-    Aspect, Created, EventLine, EventReader, ReadEvent, RunDirectory, RunError, empty_log, verify,
-};
+use session_tape_core::run::{Aspect, EventLine, EventReader, RunDirectory, RunError};
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{Cancellation, Task};
 
@@ -36,16 +30,14 @@ pub struct RunRow<'r> {
 
 /// The id of a run, from its log, or else from its bundle.
 pub fn run_id(recording: &Recording) -> Option<String> {
-    let source = recording.source();
-    let created = Created::read(&source.log, &source.redactions).map(|created| created.run_id.to_plain().into_owned());
-    created.ok().or_else(|| source.run_id.as_deref().map(|id| Text::from_json(id).to_plain().into_owned()))
+    recording.source().id_of_run().map(|id| Text::from_json(&id).to_plain().into_owned())
 }
 
 /// Calls `take` with each event in order, until it returns `Break`. Returns an error for the first line that is not an event, and for a log
 /// without events.
 pub fn read_run(recording: &Recording, take: &mut dyn FnMut(&RunRow<'_>) -> ControlFlow<()>) -> Result<(), RunError> {
     let source = recording.source();
-    let first = source.first.map_or_else(|| first_time(source), Ok)?;
+    let first = source.first_time()?;
     let mut reader = EventReader::open(&source.log, Some(first), first, Cow::Borrowed(&source.redactions))?;
     let mut steps = (first == 0).then(RunSteps::default);
     let (mut spare, mut is_over, mut is_empty) = (Vec::new(), false, true);
@@ -66,7 +58,7 @@ pub fn read_run(recording: &Recording, take: &mut dyn FnMut(&RunRow<'_>) -> Cont
         spare = chunk.into_spare();
     }
     // A log that begins after a snapshot may have no events.
-    if is_empty && first == 0 { Err(empty_log()) } else { Ok(()) }
+    if is_empty && first == 0 { Err(RunError::empty_log()) } else { Ok(()) }
 }
 
 fn texts_of<'p>(payload: &'p str, nesting: &mut Nesting) -> [Option<Text<'p>>; FIELDS.len()] {
@@ -83,53 +75,6 @@ const FIELDS_NAMED: [Name; FIELDS.len()] = {
     }
     named
 };
-
-/// The steps of a run, event by event.
-struct RunSteps {
-    rules: ComparedEvents,
-    places: Places,
-    calls: OpenCalls,
-    prefixes: Prefixes,
-    digester: Digester,
-    references: Vec<Option<Reference>>,
-}
-
-impl Default for RunSteps {
-    fn default() -> Self {
-        RunSteps {
-            rules: ComparedEvents { start: 0, heartbeats: false },
-            places: Places::from(0),
-            calls: OpenCalls::default(),
-            prefixes: Prefixes::default(),
-            digester: Digester::default(),
-            references: Vec::new(),
-        }
-    }
-}
-
-impl RunSteps {
-    /// The step of the next event, if it is compared.
-    fn next(&mut self, event: &ReadEvent<'_>) -> Option<Step> {
-        let line = &event.line;
-        if !self.rules.compares(event.event.kind()) {
-            self.places.leave_out(line.time);
-            return None;
-        }
-        let (invoked, _) = self.calls.call_of(line, &event.event.payload);
-        let facts = Facts {
-            kind: event.event.kind(),
-            node: line.node.map(str::as_bytes),
-            parent: line.parent,
-            invoked: invoked.map(|time| self.places.of(time)),
-            payload: line.payload.as_bytes(),
-            places: &self.places,
-        };
-        let tree = project_facts(&facts, &[])?;
-        self.references.clear();
-        let digest = self.digester.digest(&tree, &mut self.references);
-        Some(self.prefixes.next(with_references(digest, self.references.iter().copied())))
-    }
-}
 
 /// The result of verifying a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -148,8 +93,8 @@ pub fn verify_recording(recording: &Recording, cancelled: &Cancellation) -> Resu
     let source = recording.source();
     let (trusted, mut task) = (TrustedKeys::default(), Task { cancellation: cancelled, progress: &mut |_| {} });
     let verification = match recording.opened() {
-        Some(opened) => verify_opened(opened, &trusted, &mut task)?,
-        None => verify(&RunDirectory::with_log(&source.root, &source.log), &trusted, &source.redactions, &mut task)?,
+        Some(opened) => opened.verify(&trusted, &mut task)?,
+        None => RunDirectory::with_log(&source.root, &source.log).verify(&trusted, &source.redactions, &mut task)?,
     };
     let flags = [Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];
     let all = flags

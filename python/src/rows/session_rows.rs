@@ -5,14 +5,13 @@ use std::ops::Range;
 use super::file_hash::FileHash;
 use super::hashed_line::{HashedLine, hashed_lines};
 use super::item::{Item, item_of};
-use super::steps::{RecordDigest, RecordDigester};
-use session_tape_core::diff::Tree;
+use session_tape_core::diff::{RecordDigest, RecordDigester, Tree};
 use session_tape_core::disk::OsError;
 use session_tape_core::hash::Hash;
 use session_tape_core::json::{Nesting, Span, Text};
 use session_tape_core::lines::{LineReader, LineSource, ReadError};
 use session_tape_core::session::{
-    Body, Effect, FoldOptions, Line, LinePosition, LineStatus, SKIPPED, StartFields, skipped_content,
+    Body, Effect, FoldOptions, Line, LinePosition, LineStatus, RecordReader, StartFields,
 };
 use session_tape_core::task::Cancellation;
 use sha2::{Digest as _, Sha256};
@@ -155,7 +154,7 @@ impl SessionReader {
         let SessionReader { reader, nesting, digester, options } = self;
         while let Some(chunk) = reader.next_chunk(source, lines, &mut |_| {})? {
             let (offset, at_start, is_last) = (chunk.offset, chunk.at_start, chunk.unterminated);
-            let is_placeholder = chunk.bytes == SKIPPED;
+            let is_placeholder = chunk.bytes == RecordReader::SKIPPED;
             if let Some(whole) = whole.as_deref_mut().filter(|_| !is_placeholder) {
                 whole.next(offset, chunk.bytes);
             }
@@ -228,7 +227,7 @@ fn change_of<'l>(body: &Body, place: &LinePosition<'l>) -> Change<'l> {
 
 /// The row of a line whose bytes were not kept. They are read again.
 fn skipped_row(source: &LineSource, line: Range<u64>, is_terminated: bool) -> Result<SessionRow<'static>, ReadError> {
-    let content = skipped_content(source, line, is_terminated)?;
+    let content = RecordReader::skipped_content(source, line, is_terminated)?;
     let (offset, length) = (content.start, content.end - content.start);
     let (mut hasher, mut buffer, mut at) = (Sha256::new(), vec![0; HASHED_BYTES], 0);
     let cancellation = Cancellation::current();

@@ -3,7 +3,7 @@
 use super::session_rows::SessionPart;
 use session_tape_core::diff::Tree;
 use session_tape_core::json::Text;
-use session_tape_core::session::{Effect, FoldOptions, HistoryEffect, Mode, Start, current, error_of};
+use session_tape_core::session::{Effect, FoldOptions, HistoryEffect, Mode, Start};
 
 /// The summary of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,11 +62,11 @@ impl SessionFold {
     pub fn finish(mut self, history_length: u64) -> SessionSummary {
         self.0.settle_beginning();
         let effect = &self.0;
-        if let Some(error) = error_of(effect, &FoldOptions::default()) {
+        if let Some(error) = effect.error(&FoldOptions::default()) {
             return SessionSummary { error: Some(error.message().to_string()), ..SessionSummary::default() };
         }
         let Start::Metadata(start) = &effect.start else { return SessionSummary::default() };
-        let last = current(start, effect, Mode::Lenient);
+        let last = effect.current(start, Mode::Lenient);
         SessionSummary {
             error: None,
             session_id: text(last.session_id),

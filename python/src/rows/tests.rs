@@ -7,7 +7,7 @@ use twox_hash::XxHash3_128;
 use super::file_hash::{FileHash, HashedFile};
 use super::session_rows::SessionReader;
 use super::session_summary::SessionFold;
-use super::steps::{Step, Steps};
+use session_tape_core::diff::{SessionSteps, Step};
 use session_tape_core::disk::BOM;
 use session_tape_core::hash::sha256;
 use session_tape_core::lines::LineSource;
@@ -69,7 +69,7 @@ fn session(records: &[String], mark: &str) -> String {
 /// The steps of a session that is read in these parts.
 fn steps(text: &str, parts: &[Range<u64>]) -> Vec<Step> {
     let source = LineSource::in_memory(text.as_bytes().to_vec());
-    let (mut reader, mut steps, mut found) = (SessionReader::default(), Steps::default(), Vec::new());
+    let (mut reader, mut steps, mut found) = (SessionReader::default(), SessionSteps::default(), Vec::new());
     for part in parts {
         let take = &mut |row: &mut crate::rows::session_rows::SessionRow<'_>| {
             found.extend(row.record.as_ref().map(|record| steps.next(record)))
@@ -231,7 +231,7 @@ fn steps_with_different_integers_beyond_2_to_the_53_have_different_keys() {
         );
         let text = [START.as_bytes(), b"\n", item.as_bytes(), b"\n"].concat();
         let source = LineSource::in_memory(text.clone());
-        let (mut keys, mut steps) = (Vec::new(), Steps::default());
+        let (mut keys, mut steps) = (Vec::new(), SessionSteps::default());
         let read = SessionReader::default().read(&source, 0..text.len() as u64, None, &mut |row| {
             keys.extend(row.record.as_ref().map(|record| steps.next(record).key));
         });

@@ -9,7 +9,7 @@ use super::table::Frame;
 use crate::disk::OsError;
 
 /// What stands for everything from the first damaged frame on: no line of JSON contains it, so a reader finds a torn line there.
-pub const TORN: u8 = 0;
+pub(crate) const TORN: u8 = 0;
 
 const LEVEL: i32 = 9;
 

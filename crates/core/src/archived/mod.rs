@@ -11,11 +11,12 @@ mod table;
 mod unpack;
 mod writer;
 
-pub use content::{Archive, Content, Packed, Unpacked, may_be_archive, open_packed};
-pub use frame::TORN;
-pub use framed::FramedFile;
-pub use place::{archive_of, is_archive_name, is_archived, open_either, resolve, session_of};
-pub use writer::{FRAME_BYTES, FrameWriter};
+pub(crate) use content::Archive;
+pub use content::{Content, Packed, Unpacked, may_be_archive, open_packed};
+pub(crate) use framed::FramedFile;
+pub(crate) use place::{archive_of, is_archived, open_either};
+pub use place::{is_archive_name, resolve, session_of};
+pub(crate) use writer::FrameWriter;
 
 #[cfg(test)]
 mod tests;

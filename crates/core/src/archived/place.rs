@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::content::{Packed, open_packed};
-use crate::disk::{File, InputFile, Links, Metadata, OsError, files, input_file};
+use crate::disk::{File, InputFile, Links, Metadata, OsError, files};
 
 /// The end of the names of session files.
 const SESSION: &str = ".jsonl";
@@ -19,7 +19,7 @@ pub fn is_archive_name(path: &Path) -> bool {
 }
 
 /// The archive that stands for the session file at `path`. `None` if the name is not that of a session file.
-pub fn archive_of(path: &Path) -> Option<PathBuf> {
+pub(crate) fn archive_of(path: &Path) -> Option<PathBuf> {
     let is_session = path.file_name()?.as_encoded_bytes().ends_with(SESSION.as_bytes());
     is_session.then(|| {
         let mut name = OsString::from(path);
@@ -45,8 +45,8 @@ pub fn resolve(path: &Path) -> Cow<'_, Path> {
 }
 
 /// Opens what is at `path`, or its archive if only that exists. Returns the archive's path in that case.
-pub fn open_either(path: &Path, links: Links) -> Result<(File, Metadata, Option<PathBuf>), OsError> {
-    let open = |at: &Path| input_file::open(at, links);
+pub(crate) fn open_either(path: &Path, links: Links) -> Result<(File, Metadata, Option<PathBuf>), OsError> {
+    let open = |at: &Path| File::open_any(at, links);
     let missing = match open(path) {
         Err(error) if error.code == "ENOENT" => error,
         opened => return opened.map(|(file, metadata)| (file, metadata, None)),
@@ -63,7 +63,7 @@ pub fn open_either(path: &Path, links: Links) -> Result<(File, Metadata, Option<
 }
 
 /// Whether there is an archived session at `path`: its content decides, and its name if it has no content that can be read.
-pub fn is_archived(path: &Path) -> bool {
+pub(crate) fn is_archived(path: &Path) -> bool {
     let Ok(file) = InputFile::open(path) else { return false };
     let Ok(metadata) = file.metadata() else { return false };
     matches!(open_packed(Packed::File(file.into_file()), metadata.size, path), Ok(Ok(_)))

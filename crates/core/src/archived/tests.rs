@@ -1,3 +1,5 @@
+use super::frame::TORN;
+use super::writer::FRAME_BYTES;
 use super::*;
 use crate::disk::files;
 use crate::lines::LineSource;

@@ -6,7 +6,7 @@ use zstd::Decoder;
 
 use super::content::{Packed, PackedReader, Unpacked};
 use super::frame::TORN;
-use crate::disk::{File, OsError, temporary};
+use crate::disk::{File, OsError};
 use crate::task::Cancellation;
 
 /// Content up to this size, in bytes, is kept in memory.
@@ -145,7 +145,7 @@ impl Sink for Copy {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.size += bytes.len() as u64;
         if self.file.is_none() && self.memory.len() + bytes.len() > MEMORY_BYTES {
-            let mut file = temporary::unnamed()?;
+            let mut file = File::unnamed()?;
             file.write_all(&std::mem::take(&mut self.memory))?;
             self.file = Some(file);
         }

@@ -9,13 +9,13 @@ use crate::task::{InOrder, Pipeline, Worker, spare_cores};
 use zstd::bulk::Compressor;
 
 /// Maximum size of the content of a frame, in bytes. It ends at the last line that ends within it, or in the middle of a line that is longer.
-pub const FRAME_BYTES: usize = 4 << 20;
+pub(crate) const FRAME_BYTES: usize = 4 << 20;
 
 /// Maximum number of threads besides the caller's. Each needs about 35 MiB.
 const MAX_HELPERS: usize = 1;
 
 /// Writes an archive. Its bytes depend neither on the sizes of single writes nor on the number of threads.
-pub struct FrameWriter<W: Write> {
+pub(crate) struct FrameWriter<W: Write> {
     out: W,
     pipeline: Pipeline<FrameCompressor>,
     room: usize,
@@ -46,7 +46,7 @@ impl Worker for FrameCompressor {
 
 impl<W: Write> FrameWriter<W> {
     /// Begins an archive.
-    pub fn new(out: W) -> io::Result<Self> {
+    pub(crate) fn new(out: W) -> io::Result<Self> {
         let helpers = spare_cores().min(MAX_HELPERS);
         let workers = (0..helpers).map(|_| compressor().map(FrameCompressor)).collect::<io::Result<Vec<_>>>()?;
         let room = 2 * helpers + 1;
@@ -62,7 +62,7 @@ impl<W: Write> FrameWriter<W> {
     }
 
     /// Adds content.
-    pub fn add(&mut self, mut content: &[u8]) -> io::Result<()> {
+    pub(crate) fn add(&mut self, mut content: &[u8]) -> io::Result<()> {
         while !content.is_empty() {
             let (now, later) = content.split_at(content.len().min(FRAME_BYTES - self.waiting.len()));
             self.waiting.extend_from_slice(now);
@@ -79,7 +79,7 @@ impl<W: Write> FrameWriter<W> {
     }
 
     /// Writes the last frame and the seek table. Returns the size of the archive in bytes.
-    pub fn finish(mut self) -> io::Result<u64> {
+    pub(crate) fn finish(mut self) -> io::Result<u64> {
         // Empty content has a frame too, so that every archive begins as one.
         if !self.waiting.is_empty() || self.in_order.next_number() == 0 && self.pipeline.under_way() == 0 {
             self.begin_frame(Vec::new())?;

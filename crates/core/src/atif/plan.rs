@@ -12,7 +12,7 @@ use super::value::{Members, elements, string};
 use crate::json::Nesting;
 use crate::lines::LineSource;
 use crate::order;
-use crate::session::{Body, Line, Mode, RecordLine, RecordOptions, RecordReader, read_line, read_start_payload};
+use crate::session::{Body, Line, Mode, RecordLine, RecordOptions, RecordReader};
 use crate::task::Task;
 
 /// What is to be written.
@@ -106,10 +106,10 @@ struct Planner {
 impl Planner {
     fn take(&mut self, record: &RecordLine<'_>) {
         let Some(json) = record.json else { return };
-        let Line::Event(event) = read_line(json, Mode::Lenient, &mut self.nesting) else { return };
+        let Line::Event(event) = Line::read(json, Mode::Lenient, &mut self.nesting) else { return };
         match event.body {
             Body::SessionStart(_) if record.number == 1 => {
-                self.plan.start = read_start_payload(json).map(|span| span.of(json).to_vec()).unwrap_or_default();
+                self.plan.start = Line::start_payload(json).map(|span| span.of(json).to_vec()).unwrap_or_default();
             }
             Body::SessionMetadata(Some(title)) => self.plan.title = Some(title.of(json).to_vec()),
             Body::Content(_) | Body::Compressed(_) if record.in_history == Some(false) => self.plan.gone += 1,

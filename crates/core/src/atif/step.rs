@@ -7,7 +7,7 @@ use super::value::{Members, ObjectWriter, elements, integer, number, write_raw};
 use super::{ExportError, bytes_at};
 use crate::json::{Nesting, write_string};
 use crate::lines::LineSource;
-use crate::session::{Body, Line, Mode, read_line};
+use crate::session::{Body, Line, Mode};
 
 /// Writes steps one after the other.
 pub(super) struct Steps<'p> {
@@ -101,7 +101,7 @@ impl<'a> Item<'a> {
     /// The item in a line. The file may have been changed since it was planned.
     pub(super) fn of(line: &'a [u8], nesting: &mut Nesting) -> Result<Self, ExportError> {
         let changed = crate::lines::ReadError::Changed;
-        let Line::Event(event) = read_line(line, Mode::Lenient, nesting) else { return Err(changed.into()) };
+        let Line::Event(event) = Line::read(line, Mode::Lenient, nesting) else { return Err(changed.into()) };
         let (Body::Content(item) | Body::Compressed(item)) = event.body else { return Err(changed.into()) };
         let json = item.of(line);
         let members = Members::of(json, nesting).ok_or(changed)?;

@@ -4,22 +4,23 @@
 //! in an archive, which readers see as one kind of container. `format` has the documents, `read` the containers, `export` writes, [`redact`]
 //! replaces secrets on the way.
 
+#[cfg(test)]
+mod documentation_tests;
 mod export;
 mod format;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod read;
 mod redact;
 #[cfg(test)]
 mod sample;
 
 pub use export::{ExportFrom, ExportOptions, export};
-pub use format::{
-    BundleCode, BundleError, BundleInfo, BundleKind, BundlePath, Limits, MAX_MANIFEST_BYTES, MAX_REDACTIONS_BYTES,
-    MAX_SMALL_FILE_BYTES, Manifest, PAYLOAD_TYPE, RedactionList, SESSION_LOG, SignaturePolicy, metadata,
-};
+pub use format::{BundleCode, BundleError, BundleInfo, BundleKind, Limits, SESSION_LOG, SignaturePolicy};
 pub use read::{
-    ArchiveReader, Container, ImportError, OpenedBundle, Report, VerifyOptions, Visitor, import, import_for_reader,
-    is_archive, is_bundle, is_opened_bundle, open, open_verified, replay_opened, trace_opened, verify, verify_opened,
+    ImportError, OpenedBundle, Report, VerifyOptions, import, import_for_reader, is_archive, is_bundle,
+    is_opened_bundle, verify,
 };
-pub use redact::{Matcher, RedactOptions, RedactionRule, RuleSet, blobs, builtin, named, redacted_line, unescaped};
+pub use redact::{RedactOptions, RedactionRule};
 #[cfg(test)]
 pub use sample::small_run;

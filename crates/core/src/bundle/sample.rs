@@ -12,13 +12,13 @@ use super::format::{BundleCode, BundleError, BundleInfo};
 use super::read::{ImportError, Report, VerifyOptions, import, verify};
 use crate::disk::Durability;
 use crate::hash::as_text;
-use crate::run::{BlobStore, Kind, Recorded, SampleOptions};
+use crate::run::{Kind, Recorded, SampleOptions};
 use crate::task::{Cancellation, Task};
 
 /// A run with every blob that its log names.
 pub fn run(options: SampleOptions) -> Recorded {
     let mut recorded = Recorded::new(options);
-    let blobs = BlobStore::new(recorded.directory.blobs());
+    let blobs = recorded.directory.blob_store();
     for (time, record) in recorded.records.iter_mut().enumerate() {
         if record.kind == Kind::BlobStored {
             let bytes = format!("blob {time} ").repeat(time % 50 + 1);

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::align::{
     Compared, DivergenceKind, Edits, PartingEvent, PartingRecord, RunDivergence, SessionDivergence, diverging_events,
-    diverging_records, first_of, start_of,
+    diverging_records, start_of,
 };
 use super::ancestry::{Cause, Chain, Edge, affected_nodes, cause, chain, has_event, record_id};
 use super::error::{DiffError, Side};
@@ -15,7 +15,7 @@ use super::stream::{
 };
 use crate::hash::{as_text, sha256_hex};
 use crate::json::{Field as JsonField, Nesting, Text, names, read as read_fields};
-use crate::run::{Created, Kind, RunDirectory, event_id, read_text};
+use crate::run::{Kind, RunDirectory, event_id};
 use crate::task::Task;
 
 /// Maximum number of events that are read from each log, from the divergence on, to find out whether the same events happened in
@@ -164,9 +164,7 @@ fn event_side(source: &Source, event: &PartingEvent) -> DiffSide {
 }
 
 fn run_id(source: &Source) -> String {
-    let created = Created::read(&source.log, &source.redactions);
-    let run_id = created.map(|created| created.run_id.as_json().to_owned());
-    run_id.ok().or_else(|| source.run_id.clone()).unwrap_or_default()
+    source.id_of_run().unwrap_or_default()
 }
 
 /// The differences between the workflows and graphs of two runs, from the files in their directories. Returns `None` if they do not
@@ -177,8 +175,8 @@ fn partial_header(left: &Source, right: &Source) -> Option<Vec<Field>> {
     }
     let header = |source: &Source| {
         let directory = RunDirectory::new(&source.root);
-        let dag_hash = read_text(&directory.dag()).ok().map(|dag| quoted(as_text(&sha256_hex([dag.as_bytes()]))));
-        let workflow = read_text(&directory.workflow()).ok();
+        let dag_hash = directory.dag_text().ok().map(|dag| quoted(as_text(&sha256_hex([dag.as_bytes()]))));
+        let workflow = directory.workflow_text().ok();
         let workflow = workflow.filter(|_| !source.is_redacted);
         let nesting = &mut Nesting::default();
         let name =
@@ -219,7 +217,7 @@ fn ended_before(left: &Source, right: &Source) -> Result<Option<Diff>, DiffError
         [(left, Side::Left, DivergenceKind::LeftEnded), (right, Side::Right, DivergenceKind::RightEnded)]
     {
         let reaches =
-            first_of(source).and_then(|first| if first < start { has_event(source, start - 1) } else { Ok(true) });
+            source.first_time().and_then(|first| if first < start { has_event(source, start - 1) } else { Ok(true) });
         if !reaches.map_err(|error| DiffError::of_run(error, source.place(Some(side))))? {
             return Ok(Some(ended(kind, start)));
         }

@@ -9,18 +9,19 @@ mod sync;
 mod system;
 mod write;
 
-pub use lock::{Boot, FileId, FileLock, LockError, Look, SystemLock, look};
-pub use open::{
-    BOM, File, InputFile, Target, ZSTD_MAGIC, exists, expect_regular, files, input_file, is_archive, is_directory,
-    open_patiently, parent, sniff, stream,
-};
-pub use sync::{Durability, SyncError, Unsynced, sync_entries};
+pub use lock::{Boot, FileId, FileLock, LockError, Look, SystemLock};
+pub use open::{BOM, File, Target, files, is_archive, sniff};
+pub(crate) use open::{InputFile, ZSTD_MAGIC, stream};
+pub use sync::Durability;
+pub(crate) use sync::{SyncError, Unsynced, sync_entries};
+pub(crate) use system::Links;
 #[cfg(all(test, feature = "failpoints"))]
 pub(crate) use system::Real;
-pub use system::{Create, FileKind, FileSystem, Inode, Links, Metadata, Names, OpenFile, OpenOptions, OsError};
+pub use system::{Create, FileKind, FileSystem, Inode, Metadata, Names, OpenFile, OpenOptions, OsError};
 #[cfg(feature = "failpoints")]
 pub use system::{MountGuard, mount};
-pub use write::{
-    Appender, BY_UMASK, NEW, Naming, OWNER_ONLY, OpenError, Replaced, StageError, StagedDirectory, StagedFile,
-    TemporaryDirectory, TemporaryFile, Torn, atomic_file, new_directory, of_directory, sync_entry, temporary, write,
+pub use write::{Appender, OpenError, write_atomically};
+pub(crate) use write::{
+    BY_UMASK, Naming, OWNER_ONLY, Replaced, StageError, StagedDirectory, StagedFile, TemporaryDirectory, TemporaryFile,
+    Torn, new_directory, sync_entry,
 };

@@ -4,8 +4,9 @@ use std::io::Write as _;
 
 use serde_json::{Value, json};
 
+use super::receipt::{Fate, Reason};
 use super::tests::{check_native, check_receipt, convert_bytes, convert_source, history_of, with_receipt};
-use super::{Conversion, Detected, Entry, Fate, ForeignFormat, Reason, convert_to_file, detect_at};
+use super::{Conversion, Detected, Entry, ForeignFormat, convert_to_file, detect_at};
 use crate::lines::LineSource;
 
 fn lines(records: &[Value]) -> Vec<u8> {

@@ -216,7 +216,7 @@ pub fn convert(
 }
 
 /// The conversations of a source, in the order of their first records. `None` if it is not a foreign session.
-pub fn list_conversations(source: LineSource) -> Result<Option<(ForeignFormat, Vec<Conversation>)>, Stop> {
+pub(crate) fn list_conversations(source: LineSource) -> Result<Option<(ForeignFormat, Vec<Conversation>)>, Stop> {
     let Looked::Known(known) = look(source)? else { return Ok(None) };
     let listed = list_known(&known, &known.format.statics(), &known.head())?;
     let Some(listed) = listed else { return Ok(None) };
@@ -425,7 +425,7 @@ fn random_uuid() -> String {
 }
 
 /// The project's hash as it stands in a `session_start`.
-pub fn json_of_text(text: &str) -> Vec<u8> {
+pub(crate) fn json_of_text(text: &str) -> Vec<u8> {
     json_text(text)
 }
 

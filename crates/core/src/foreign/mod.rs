@@ -27,13 +27,13 @@ mod spool;
 mod time;
 mod value;
 
-pub use convert::{
-    Conversation, Conversion, ConvertOptions, Converted, Detected, convert, detect_at, json_of_text, list_conversations,
-};
+pub(crate) use convert::json_of_text;
+pub use convert::{Conversation, Conversion, ConvertOptions, Converted, Detected, convert, detect_at};
 pub use format::ForeignFormat;
-pub use open::{ConvertedFile, Foreign, OpenedSource, convert_to_file, list_at, open_converted, open_source, split};
+pub(crate) use open::open_source;
+pub use open::{ConvertedFile, Foreign, OpenedSource, convert_to_file, list_at, open_converted, split};
 pub use origin::{Origin, Origins};
-pub use receipt::{Entry, Fate, Reason, Summary};
+pub use receipt::{Entry, Summary};
 
 use crate::disk::OsError;
 use crate::lines::ReadError;

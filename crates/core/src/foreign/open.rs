@@ -31,7 +31,7 @@ pub enum OpenedSource {
 
 /// Opens the session at `path` with `open`. If there is nothing, and the path has the form `PATH#CONVERSATION`, that conversation of the foreign session
 /// at `PATH` is opened.
-pub fn open_source(
+pub(crate) fn open_source(
     path: &Path,
     foreign: &Foreign,
     open: impl Fn(&Path) -> Result<LineSource, ReadError>,

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use super::Stop;
-use crate::disk::{File, OsError, temporary};
+use crate::disk::{File, OsError};
 use crate::lines::LineSource;
 
 /// Number of bytes that are kept in memory before they go to the file.
@@ -45,7 +45,7 @@ impl Spool {
         let (file, written) = match &mut self.file {
             Some((file, written)) => (file, written),
             None => {
-                let file = temporary::unnamed().map_err(|error| OsError::new(&error, "open", None))?;
+                let file = File::unnamed().map_err(|error| OsError::new(&error, "open", None))?;
                 let (file, written) = self.file.insert((file, 0));
                 (file, written)
             }

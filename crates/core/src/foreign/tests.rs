@@ -5,6 +5,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::convert::list_conversations;
+use super::receipt::Fate;
 use super::*;
 use crate::lines::LineSource;
 

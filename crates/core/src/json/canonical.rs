@@ -7,24 +7,24 @@
 use super::text::Text;
 
 /// Writes a string, quotes included.
-pub fn write_string(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
     write_text(out, Text::from_plain(text).as_json());
 }
 
 /// Writes a string, quotes included, given its canonical form without the quotes.
 #[inline]
-pub fn write_text(out: &mut Vec<u8>, inside: &str) {
+pub(crate) fn write_text(out: &mut Vec<u8>, inside: &str) {
     out.push(b'"');
     out.extend_from_slice(inside.as_bytes());
     out.push(b'"');
 }
 
 /// Maximum number of digits of an integer.
-pub const MAX_DIGITS: usize = 20;
+pub(crate) const MAX_DIGITS: usize = 20;
 
 /// Writes the digits of an integer to the end of `room`, and returns them.
 #[inline]
-pub fn digits(room: &mut [u8; MAX_DIGITS], value: u64) -> &[u8] {
+pub(crate) fn digits(room: &mut [u8; MAX_DIGITS], value: u64) -> &[u8] {
     let mut at = room.len();
     let mut rest = value;
     loop {
@@ -39,25 +39,25 @@ pub fn digits(room: &mut [u8; MAX_DIGITS], value: u64) -> &[u8] {
 
 /// Writes an integer.
 #[inline]
-pub fn write_integer(out: &mut Vec<u8>, value: u64) {
+pub(crate) fn write_integer(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(digits(&mut [0; MAX_DIGITS], value));
 }
 
 /// An array that is being written.
-pub struct Array<'w> {
+pub(crate) struct Array<'w> {
     out: &'w mut Vec<u8>,
     empty: bool,
 }
 
 impl<'w> Array<'w> {
     /// Writes the opening bracket.
-    pub fn open(out: &'w mut Vec<u8>) -> Self {
+    pub(crate) fn open(out: &'w mut Vec<u8>) -> Self {
         out.push(b'[');
         Array { out, empty: true }
     }
 
     /// Begins the next element. Returns the buffer to write it to.
-    pub fn element(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn element(&mut self) -> &mut Vec<u8> {
         if !std::mem::take(&mut self.empty) {
             self.out.push(b',');
         }
@@ -65,13 +65,13 @@ impl<'w> Array<'w> {
     }
 
     /// Writes the closing bracket.
-    pub fn close(self) {
+    pub(crate) fn close(self) {
         self.out.push(b']');
     }
 }
 
 /// An object that is being written.
-pub struct Object<'w> {
+pub(crate) struct Object<'w> {
     out: &'w mut Vec<u8>,
     empty: bool,
     #[cfg(debug_assertions)]
@@ -80,7 +80,7 @@ pub struct Object<'w> {
 
 impl<'w> Object<'w> {
     /// Writes the opening brace.
-    pub fn open(out: &'w mut Vec<u8>) -> Self {
+    pub(crate) fn open(out: &'w mut Vec<u8>) -> Self {
         out.push(b'{');
         Object {
             out,
@@ -92,13 +92,13 @@ impl<'w> Object<'w> {
 
     /// Writes a key that needs no escapes. Returns the buffer to write its value to. Keys must be written in the order of their bytes.
     #[inline]
-    pub fn key(&mut self, key: &'static str) -> &mut Vec<u8> {
+    pub(crate) fn key(&mut self, key: &'static str) -> &mut Vec<u8> {
         self.text_key(key)
     }
 
     /// Like [`key`](Self::key), for a key from outside, given in its canonical form without the quotes.
     #[inline]
-    pub fn text_key(&mut self, inside: &str) -> &mut Vec<u8> {
+    pub(crate) fn text_key(&mut self, inside: &str) -> &mut Vec<u8> {
         #[cfg(debug_assertions)]
         {
             let key = Text::from_json(inside).into_owned();
@@ -115,13 +115,13 @@ impl<'w> Object<'w> {
 
     /// Writes the closing brace.
     #[inline]
-    pub fn close(self) {
+    pub(crate) fn close(self) {
         self.out.push(b'}');
     }
 }
 
 /// Writes an array of texts.
-pub fn write_texts<'t>(out: &mut Vec<u8>, texts: impl IntoIterator<Item = &'t Text<'t>>) {
+pub(crate) fn write_texts<'t>(out: &mut Vec<u8>, texts: impl IntoIterator<Item = &'t Text<'t>>) {
     let mut array = Array::open(out);
     for text in texts {
         write_text(array.element(), text.as_json());

@@ -12,7 +12,7 @@ pub fn is_blank(line: &[u8]) -> bool {
 }
 
 /// Whether a string is nothing but JavaScript white space, given its inside, the text between the quotes as it is in the JSON.
-pub fn is_blank_string(inside: &[u8]) -> bool {
+pub(crate) fn is_blank_string(inside: &[u8]) -> bool {
     let is_blank_unit = |unit| char::from_u32(u32::from(unit)).is_some_and(is_white_space);
     if inside.contains(&b'\\') { decode(inside).all(is_blank_unit) } else { is_blank(inside) }
 }
@@ -39,7 +39,7 @@ pub fn spells(inside: &[u8], word: &str) -> bool {
 }
 
 /// The same for a `word` that need not be ASCII.
-pub fn spells_any(inside: &[u8], word: &str) -> bool {
+pub(crate) fn spells_any(inside: &[u8], word: &str) -> bool {
     inside == word.as_bytes() || (inside.contains(&b'\\') && decode(inside).eq(word.encode_utf16()))
 }
 
@@ -92,7 +92,7 @@ fn copy_plain_ascii(onto: &mut Vec<u16>, bytes: &[u8]) -> usize {
 }
 
 /// Like [`decode_onto`], but stops once there are `most` units. The last character is appended whole, so there may be one unit more.
-pub fn decode_up_to(units: &mut Vec<u16>, inside: &[u8], most: usize) {
+pub(crate) fn decode_up_to(units: &mut Vec<u16>, inside: &[u8], most: usize) {
     let mut rest = inside;
     while !rest.is_empty() && units.len() < most {
         let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());

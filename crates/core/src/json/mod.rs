@@ -11,15 +11,16 @@ mod text;
 mod validator;
 mod wtf8;
 
-pub use canonical::{Array, MAX_DIGITS, Object, digits, write_integer, write_string, write_text, write_texts};
-pub use decode::{
-    ROOM, decode, decode_narrow_onto, decode_up_to, decode_wide_onto, is_blank, is_blank_string, spells, spells_any,
-};
+pub(crate) use canonical::{Array, MAX_DIGITS, Object, digits, write_integer, write_string, write_text, write_texts};
+pub use decode::{ROOM, decode, decode_narrow_onto, decode_wide_onto, is_blank, spells};
+pub(crate) use decode::{decode_up_to, is_blank_string, spells_any};
+pub(crate) use fields::FieldError;
 pub(crate) use fields::names;
-pub use fields::{Field, FieldError, Name, read};
-pub use payload::{Payload, escape_line_separators, may_have_line_separators};
+pub use fields::{Field, Name, read};
+pub use payload::Payload;
+pub(crate) use payload::{escape_line_separators, may_have_line_separators};
 pub use scan::{Cursor, Nesting, NotJson, Span, plain_prefix};
-pub use simple_escape::is_simple_escape;
+pub(crate) use simple_escape::is_simple_escape;
 pub use text::Text;
-pub use validator::{Step, Validator};
-pub use wtf8::{Surrogates, decode_private, decode_wtf8};
+pub(crate) use validator::{Step, Validator};
+pub(crate) use wtf8::{Surrogates, decode_private, decode_wtf8};

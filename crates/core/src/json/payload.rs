@@ -29,7 +29,7 @@ impl Payload for &[u8] {
 
 /// Escapes raw U+2028 and U+2029 from offset `from` on, since some tools split lines there. In JSON text they
 /// occur only in strings, so the escape means the same.
-pub fn escape_line_separators(text: &mut Vec<u8>, from: usize) {
+pub(crate) fn escape_line_separators(text: &mut Vec<u8>, from: usize) {
     // Both are so rare that in nearly all cases only the search takes time.
     if !may_have_line_separators(&text[from..]) {
         return;
@@ -50,7 +50,7 @@ pub fn escape_line_separators(text: &mut Vec<u8>, from: usize) {
 
 /// Whether the text may have a raw U+2028 or U+2029. Otherwise [`escape_line_separators`] changes nothing.
 #[inline]
-pub fn may_have_line_separators(text: &[u8]) -> bool {
+pub(crate) fn may_have_line_separators(text: &[u8]) -> bool {
     FINDER.find(text).is_some()
 }
 

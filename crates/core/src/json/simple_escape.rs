@@ -16,7 +16,7 @@ pub(super) static MEANINGS: [u8; 256] = {
 
 /// Whether a backslash and this character are such an escape.
 #[inline]
-pub fn is_simple_escape(byte: u8) -> bool {
+pub(crate) fn is_simple_escape(byte: u8) -> bool {
     MEANINGS[usize::from(byte)] != 0
 }
 

@@ -28,7 +28,7 @@ pub struct Block {
 
 /// A digest that is being computed.
 #[derive(Clone)]
-pub struct Digest(XxHash3_128);
+pub(crate) struct Digest(XxHash3_128);
 
 impl Default for Digest {
     fn default() -> Self {
@@ -38,23 +38,23 @@ impl Default for Digest {
 
 impl Digest {
     /// Appends bytes.
-    pub fn add(&mut self, bytes: &[u8]) {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.0.write(bytes);
     }
 
     /// The digest of all bytes added so far.
-    pub fn value(&self) -> u128 {
+    pub(crate) fn value(&self) -> u128 {
         self.0.finish_128()
     }
 }
 
 /// The digest of `bytes`.
-pub fn digest(bytes: &[u8]) -> u128 {
+pub(crate) fn digest(bytes: &[u8]) -> u128 {
     XxHash3_128::oneshot(bytes)
 }
 
 /// Whether the file begins with these blocks.
-pub fn begins_with(source: &Arc<LineSource>, blocks: &[Block], threads: Threads) -> bool {
+pub(crate) fn begins_with(source: &Arc<LineSource>, blocks: &[Block], threads: Threads) -> bool {
     let begins = std::iter::once(0).chain(blocks.iter().map(|block| block.end));
     let ranges: Vec<_> = begins.zip(blocks).map(|(begin, block)| begin..block.end).collect();
     if ranges.iter().any(|range| range.is_empty() || range.end > source.size()) {

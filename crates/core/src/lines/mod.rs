@@ -10,10 +10,12 @@ mod source;
 mod writer;
 
 pub use abridged::{Abridged, Needed, SCALAR};
-pub use digest::{Block, Digest, begins_with, digest};
+pub(crate) use digest::{Block, Digest, begins_with, digest};
 pub use lines::Lines;
 pub use opened_path::OpenedPath;
-pub use reader::{Chunk, LineReader, Passed, cannot_be_json};
-pub use segments::{SEGMENT_BYTES, Segments, Threads, equal_segments};
-pub use source::{LineSource, MAX_LINE_BYTES, ReadError, SourceReader};
-pub use writer::{AcknowledgeHook, LAST_WRITES, Shared, Tap, WriteError, WriteFailure, Writer};
+pub use reader::{Chunk, LineReader};
+pub(crate) use reader::{Passed, cannot_be_json};
+pub(crate) use segments::Segments;
+pub use segments::{SEGMENT_BYTES, Threads, equal_segments};
+pub use source::{LineSource, MAX_LINE_BYTES, ReadError};
+pub use writer::{AcknowledgeHook, LAST_WRITES, Shared, WriteError, WriteFailure, Writer};

@@ -393,7 +393,7 @@ impl LineReader {
 
 /// Whether a line with this beginning is neither JSON nor blank.
 #[inline]
-pub fn cannot_be_json(line: &[u8]) -> bool {
+pub(crate) fn cannot_be_json(line: &[u8]) -> bool {
     let line = line.strip_prefix(BOM).unwrap_or(line);
     let first = line.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c));
     first.is_some_and(|byte| {

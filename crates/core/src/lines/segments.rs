@@ -63,7 +63,7 @@ pub enum Threads {
 }
 
 /// Segments of a file that are being processed.
-pub struct Segments<W: Worker<Job = Range<u64>>> {
+pub(crate) struct Segments<W: Worker<Job = Range<u64>>> {
     pipeline: Pipeline<W>,
     helpers: usize,
     rest: Box<dyn Iterator<Item = Range<u64>> + Send + Sync>,
@@ -72,7 +72,7 @@ pub struct Segments<W: Worker<Job = Range<u64>>> {
 
 impl<W: Worker<Job = Range<u64>>> Segments<W> {
     /// Starts to process these segments. `make` creates a worker for each thread; it keeps its buffers from segment to segment.
-    pub fn new<S>(segments: S, threads: Threads, make: impl Fn() -> W) -> Self
+    pub(crate) fn new<S>(segments: S, threads: Threads, make: impl Fn() -> W) -> Self
     where
         S: IntoIterator<Item = Range<u64>, IntoIter: Send + Sync + 'static>,
     {
@@ -97,19 +97,19 @@ impl<W: Worker<Job = Range<u64>>> Segments<W> {
     /// # Panics
     ///
     /// If a worker panicked.
-    pub fn next_output(&mut self) -> Option<W::Output> {
+    pub(crate) fn next_output(&mut self) -> Option<W::Output> {
         let output = self.outputs.next(|| self.pipeline.next_output())?;
         self.hand_over();
         Some(output)
     }
 
     /// Says that the next result will not be asked for at once: see [`Pipeline::pause`].
-    pub fn pause(&self) {
+    pub(crate) fn pause(&self) {
         self.pipeline.pause();
     }
 
     /// Ends the processing: returns when no thread works on a segment any more. To be called once the work is cancelled.
-    pub fn end(mut self) {
+    pub(crate) fn end(mut self) {
         while self.pipeline.next_output().is_some() {}
     }
 

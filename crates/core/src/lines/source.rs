@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use super::opened_path::OpenedPath;
 use crate::archived::{Archive, Content as Archived, FramedFile, Packed, Unpacked, open_packed};
-use crate::disk::{File, FileKind, Metadata, OsError, expect_regular, stream};
+use crate::disk::{File, FileKind, Metadata, OsError, stream};
 use crate::task::Cancellation;
 
 /// The longest line that is read, in bytes: V8's longest string. A longer line could not become a JavaScript
@@ -162,7 +162,7 @@ impl LineSource {
         } else if stream::is_at_end(&file, &metadata) {
             in_memory(Vec::new())
         } else {
-            return Err(ReadError::System(expect_regular(&metadata, path).err().unwrap_or_else(OsError::directory)));
+            return Err(ReadError::System(metadata.expect_regular(path).err().unwrap_or_else(OsError::directory)));
         };
         let (archived_bytes, is_torn, end) = (None, false, u64::MAX);
         Ok(LineSource { content, archive, archived_bytes, is_torn, size, end, metadata, opened })

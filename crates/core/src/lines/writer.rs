@@ -19,7 +19,7 @@ use crate::disk::{Durability, OsError, Replaced, Target, Unsynced};
 use crate::task::threading::{Condvar, Mutex, MutexGuard};
 pub use acknowledgements::AcknowledgeHook;
 use acknowledgements::Acknowledgements;
-pub use tap::Tap;
+pub(crate) use tap::Tap;
 
 /// Maximum size of a segment in bytes, unless one push is larger. Small enough for a quick write, large enough to make the cost of the
 /// system call negligible.

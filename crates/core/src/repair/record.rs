@@ -6,7 +6,7 @@ use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 use crate::lines::MAX_LINE_BYTES;
 use crate::session::{
     Body, CheckpointChange, CheckpointFields, Cut, Edit, EventType, Fault, KeyedHistory, Line, Mode, is_valid_seq,
-    number, read_line,
+    number,
 };
 
 /// The envelope of a record: the places of its values.
@@ -144,7 +144,7 @@ pub(super) fn event_of(envelope: &Envelope, line: &[u8], nesting: &mut Nesting, 
 }
 
 fn body_of(line: &[u8], mode: Mode, nesting: &mut Nesting) -> Option<Body> {
-    match read_line(line, mode, nesting) {
+    match Line::read(line, mode, nesting) {
         Line::Event(event) => Some(event.body),
         _ => None,
     }

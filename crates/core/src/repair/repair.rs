@@ -20,7 +20,7 @@ use crate::hash::{sha256, to_hex};
 use crate::json::Text as JsonText;
 use crate::json::{Nesting, Span};
 use crate::lines::{LineSource, ReadError};
-use crate::session::{Body, EventType, FoldOptions, Line, Mode, Replay, js_number, read_line};
+use crate::session::{Body, EventType, FoldOptions, Line, Mode, Replay, js_number};
 use crate::task::Task;
 
 /// The names of files that are not whole yet. Cleaning removes those that a killed process has left among sessions.
@@ -316,7 +316,7 @@ fn id_in_name(path: &Path) -> String {
 
 /// The members that a `session_start` lacks in strict replays, with values for them.
 fn missing_members(text: &[u8], first_time: &str) -> Vec<(&'static str, String)> {
-    let Line::Event(event) = read_line(text, Mode::Lenient, &mut Nesting::default()) else { return Vec::new() };
+    let Line::Event(event) = Line::read(text, Mode::Lenient, &mut Nesting::default()) else { return Vec::new() };
     let Body::SessionStart(Some(fields)) = event.body else { return Vec::new() };
     let is_missing = |field: Option<Span>| field.is_none_or(|field| field.len() <= 2);
     let unknown = || "\"unknown\"".to_owned();

@@ -7,7 +7,7 @@ use flate2::read::MultiGzDecoder;
 use sha2::{Digest as _, Sha256};
 
 use super::error::RepairError;
-use crate::disk::{File, InputFile, OsError, is_archive, temporary};
+use crate::disk::{File, InputFile, OsError, is_archive};
 use crate::hash::Hash;
 use crate::lines::LineSource;
 use crate::task::Task;
@@ -106,7 +106,7 @@ fn unpacked(
     warnings: &mut Vec<String>,
     task: &mut Task<'_>,
 ) -> Result<File, RepairError> {
-    let mut file = temporary::unnamed().map_err(failed("open"))?;
+    let mut file = File::unnamed().map_err(failed("open"))?;
     let (mut chunk, mut size) = (vec![0; CHUNK_BYTES], 0);
     loop {
         task.check()?;
@@ -135,7 +135,7 @@ fn from_utf16(
     task: &mut Task<'_>,
 ) -> Result<File, RepairError> {
     file.seek(io::SeekFrom::Start(0)).map_err(failed("read"))?;
-    let mut text = BufWriter::new(temporary::unnamed().map_err(failed("open"))?);
+    let mut text = BufWriter::new(File::unnamed().map_err(failed("open"))?);
     let (mut bytes, mut units, mut is_big_endian) = (Vec::new(), Vec::new(), None);
     let (mut replaced, mut is_first) = (0_u64, true);
     loop {

@@ -3,7 +3,11 @@
 //! `format` reads and prints lines, `graph` is the workflow, `state` what events change, `read` reads logs; `replay`, `verify` and `record` are
 //! the operations on a run's directory (`store`).
 
+#[cfg(test)]
+mod documentation_tests;
 mod format;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod graph;
 mod read;
 mod record;
@@ -14,25 +18,19 @@ mod state;
 mod store;
 mod verify;
 
-pub use format::{
-    Created, ErrorCode, EventLine, FieldType, GENESIS, Kind, MAX_LINE_BYTES, Payload, PayloadField, Redactions,
-    RunError, chain, event_id, fields_of, peek_time, print_rest, quoted,
-};
 #[cfg(test)]
-pub(crate) use format::{Envelope, append_line};
-pub use graph::{Dag, Graphs, Scheduler, compile};
-pub use read::{
-    Chunk, Event, EventReader, LogReader, Position, Range, ReadEvent, Trace, empty_log, find, unknown_kind,
-};
+pub(crate) use format::{Envelope, GENESIS, append_line};
+pub use format::{ErrorCode, EventLine, Kind, Redactions, RunError, event_id};
+pub(crate) use format::{FieldType, Payload, PayloadField, quoted};
+pub use graph::{Dag, Scheduler};
+pub(crate) use read::{Chunk, EventLookup, LogReader, ReadEvent};
+pub use read::{EventReader, Range, Trace};
 #[cfg(test)]
 pub use record::Recorded;
-pub use record::{EventInput, RecordError, RunRecorder, RunRecorderConfig, RunRecording, WrittenSnapshot};
-pub use replay::{Failed, Metrics, ReplayOptions, ReplayStart, Replayed, StartFrom, StartResolver, Verify, replay};
+pub use record::{EventInput, RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
+pub use replay::{Failed, ReplayOptions, Replayed, StartFrom, Verify};
 #[cfg(test)]
 pub use sample::{Chance, Sample, SampleEvent, SampleOptions, any_options};
-pub use state::{
-    CallStatus, Counter, EntrySink, NoSink, NodeStatus, RunStatus, SUFFIX, Snapshot, State, StateHasher, snapshot,
-    snapshot_id, state_hash,
-};
-pub use store::{BlobStore, RunDirectory, explain_not_a_run, read_dag, read_text};
-pub use verify::{Aspect, Check, Verification, verify, verify_partial};
+pub use state::{Snapshot, State};
+pub use store::RunDirectory;
+pub use verify::{Aspect, Verification};

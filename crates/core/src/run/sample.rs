@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use walk::Walk;
 
 use super::format::{Kind, Payload};
-use super::graph::{Dag, Scheduler, compile};
+use super::graph::{Dag, Scheduler};
 use super::read::Event;
 use super::state::State;
 use crate::hash::HexHash;
@@ -91,7 +91,7 @@ impl Sample {
     pub fn new(options: SampleOptions) -> Self {
         let mut chance = Chance(options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bd1_e995);
         let workflow = workflow(&options, &mut chance);
-        let dag = Arc::new(compile(&workflow).unwrap());
+        let dag = Arc::new(Dag::compile(&workflow).unwrap());
         let walk = Walk::new(options, dag.clone(), chance);
         Sample { workflow, dag, events: walk.events() }
     }

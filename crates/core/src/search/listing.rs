@@ -5,7 +5,6 @@ use std::path::Path;
 use crate::archived::{is_archive_name, resolve, session_of};
 use crate::disk::{OsError, files};
 use crate::foreign::split;
-use crate::session::modified;
 
 /// The end of the names of session files.
 const EXTENSION: &str = ".jsonl";
@@ -50,7 +49,12 @@ pub fn find_files(path: &Path) -> Found {
         Err(error) => return Found::Unreadable(error),
     };
     let is_stand_in = *at != *path;
-    Found::File(ListedFile { name: String::new(), is_stand_in, size: found.size, modified: modified(&found) })
+    Found::File(ListedFile {
+        name: String::new(),
+        is_stand_in,
+        size: found.size,
+        modified: found.modified_milliseconds(),
+    })
 }
 
 /// The session files of a directory: its sessions, and the archives of those whose files are not there.
@@ -68,7 +72,7 @@ fn files_in(directory: &Path) -> Result<Vec<ListedFile>, OsError> {
     // What has gone in the meantime is left out.
     let listed = counts.into_iter().filter_map(|name| {
         let (size, modified) = match files::metadata(&directory.join(name)) {
-            Ok(found) => (found.size, modified(&found)),
+            Ok(found) => (found.size, found.modified_milliseconds()),
             Err(error) if error.code == "ENOENT" => return None,
             // Opening it will tell why it can't be read.
             Err(_) => (0, 0.0),

@@ -19,7 +19,7 @@ mod strings;
 
 pub use hit::{Field, Hit, Speaker};
 pub use listing::{Found, ListedFile, find_files};
-pub use query::{Case, Query, QueryError, QueryOptions};
+pub use query::{Case, Query, QueryOptions};
 pub use scan::{Bound, ScanOptions};
 pub use sessions::{Fate, Part, Search, SearchFile};
 

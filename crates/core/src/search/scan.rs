@@ -10,7 +10,7 @@ use super::query::Query;
 use super::strings::{StringPlace, Strings, inside};
 use crate::json::{Nesting, Span, Text, decode};
 use crate::lines::{LineReader, LineSource, ReadError};
-use crate::session::{Event, Line, Mode, SKIPPED, read_line_into};
+use crate::session::{Event, Line, Mode, RecordReader};
 use crate::task::Worker;
 
 /// A bound of the time of an event: the characters of `2026-02-11T16:00:00.000Z`.
@@ -101,14 +101,14 @@ impl Scanner {
                 }
             };
             is_long |= chunk.bytes.len() > LONG_LINE_BYTES;
-            if chunk.bytes == SKIPPED {
+            if chunk.bytes == RecordReader::SKIPPED {
                 scanned.lines += 1;
                 continue;
             }
             let mut of_chunk =
                 OfChunk { options, scanned: &mut scanned, counts, counted: 0, offset: chunk.offset, text: chunk.bytes };
             options.query.prefilter.each_candidate(chunk.bytes, |at, line| {
-                if let Line::Event(event) = read_line_into(&mut strings.taken, line, Mode::Lenient, nesting) {
+                if let Line::Event(event) = Line::read_into(&mut strings.taken, line, Mode::Lenient, nesting) {
                     of_chunk.add(at, line, &event, strings);
                 }
                 of_chunk.scanned.hits.len() < options.limit

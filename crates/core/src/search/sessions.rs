@@ -13,7 +13,7 @@ use super::strings::inside;
 use crate::foreign::{Foreign, OpenedSource as Source, Stop, open_source};
 use crate::json::{Nesting, decode};
 use crate::lines::{LineSource, ReadError, SEGMENT_BYTES, Segments, Threads, equal_segments};
-use crate::session::{Body, ItemsInHistory, Line, Mode, read_line};
+use crate::session::{Body, ItemsInHistory, Line, Mode};
 use crate::task::{Cancellation, InOrder, Pipeline, Worker, spare_cores};
 
 /// A file of this size in bytes, or more, is shared among the cores.
@@ -294,7 +294,7 @@ struct Session {
 fn session(scanner: &mut Scanner, source: &LineSource) -> Result<Option<Session>, ReadError> {
     let options = scanner.options().clone();
     let Some(line) = scanner.first_line(source)? else { return Ok(None) };
-    let Line::Event(event) = read_line(line, Mode::Lenient, &mut Nesting::default()) else { return Ok(None) };
+    let Line::Event(event) = Line::read(line, Mode::Lenient, &mut Nesting::default()) else { return Ok(None) };
     let Body::SessionStart(Some(fields)) = event.body else { return Ok(None) };
     let hash = inside(line, fields.project_hash);
     let is_wanted = options.project_hash.as_ref().is_none_or(|wanted| decode(hash).eq(wanted.iter().copied()));

@@ -10,7 +10,7 @@ use session_tape_core::json::Text;
 use session_tape_core::lines::WriteFailure;
 use session_tape_core::run::{
     Aspect, EventInput, Kind, RecordError, Redactions, ReplayOptions, RunDirectory, RunRecorder, RunRecorderConfig,
-    Scheduler, StartFrom, Verify, WrittenSnapshot, replay, verify,
+    Scheduler, StartFrom, Verify, WrittenSnapshot,
 };
 use session_tape_core::signature::TrustedKeys;
 use sha2::{Digest as _, Sha256};
@@ -191,7 +191,7 @@ fn check_replays(root: &Path, acknowledged: u64, undurable: u64) -> Result<u64, 
     let replayed = |start_from| {
         let verify = if undurable == 0 { Verify::Full } else { Verify::Chain };
         let options = ReplayOptions { start_from, verify, ..ReplayOptions::default() };
-        watched(|task| replay(&run, &options, task))
+        watched(|task| run.replay(&options, task))
     };
     let whole = match replayed(StartFrom::Log) {
         Ok(whole) => whole,
@@ -212,7 +212,7 @@ fn check_replays(root: &Path, acknowledged: u64, undurable: u64) -> Result<u64, 
 /// Checks that the run verifies. Complete lines after a hole, which no flush has promised, are unverifiable.
 fn check_verifies(root: &Path, lines_behind_hole: u64) -> Result<(), String> {
     let run = RunDirectory::new(root.join(RUN));
-    let found = watched(|task| verify(&run, &TrustedKeys::default(), &Redactions::default(), task));
+    let found = watched(|task| run.verify(&TrustedKeys::default(), &Redactions::default(), task));
     match found {
         Ok(found) if found.is_ok() => Ok(()),
         Ok(found) if found.findings.first_failure().is_none() && lines_behind_hole > 0 => {
@@ -273,7 +273,7 @@ pub fn judge_after_garbage(root: &Path, tree: &Tree, acknowledged: &BTreeSet<u64
     check_kept(&disk.tree(), acknowledged, 0)?;
     let run = RunDirectory::new(root.join(RUN));
     let options = ReplayOptions { verify: Verify::Full, ..ReplayOptions::default() };
-    let events = match watched(|task| replay(&run, &options, task)) {
+    let events = match watched(|task| run.replay(&options, task)) {
         Ok(whole) => whole.event_count,
         Err(failed) => failed.error.time.unwrap_or(0),
     };

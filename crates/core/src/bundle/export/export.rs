@@ -15,7 +15,7 @@ use crate::bundle::format::{
 };
 use crate::bundle::read::{Compression, read_failed, read_up_to, tar_bytes};
 use crate::bundle::redact::{LeakCheck, RedactOptions, RuleSet, Staging, redact};
-use crate::disk::parent;
+use crate::disk::files;
 use crate::order;
 use crate::signature::SigningKey;
 use crate::task::{Progress, Task};
@@ -81,7 +81,7 @@ pub fn export(
     let mut plan = plan(&source, &options.from, rules.is_none(), prefilter, &options.limits, task)?;
     let mut leak_check = None;
     if let Some(rules) = &rules {
-        (plan, leak_check) = redact(plan, rules, parent(destination), &options.limits, task)?;
+        (plan, leak_check) = redact(plan, rules, files::parent(destination), &options.limits, task)?;
     }
     let total = plan.source_bytes;
     let contents = BundleFiles::new(plan, options.key.as_ref())?;

@@ -15,19 +15,14 @@ use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, BundlePath, EVENT_LOG, Limits, ListedFile, LogExtent, Metadata, Partial,
     REDACTIONS, RedactionList, RunSummary, SESSION_LOG, SignaturePolicy, blob_path, metadata, of_run, path,
 };
-use crate::bundle::read::{
-    CheckedLog, CheckedSession, ImportError, OpenedBundle, VerifyOptions, is_bundle, open, open_file,
-};
+use crate::bundle::read::{CheckedLog, CheckedSession, ImportError, OpenedBundle, VerifyOptions, is_bundle, open_file};
 use crate::bundle::redact::{Prefilter, Staging};
-use crate::disk::{InputFile, files, parent};
+use crate::disk::{InputFile, files};
 use crate::foreign::{ConvertedFile, Stop, convert_to_file};
 use crate::hash::{Hash, HexHash, as_text, from_hex, to_hex};
 use crate::lines::ReadError;
 use crate::order;
-use crate::run::{
-    BlobStore, Created, Graphs, ReplayStart, RunDirectory, Snapshot, StartResolver, State, event_id, read_text,
-    snapshot, snapshot_id,
-};
+use crate::run::{EventLine, RunDirectory, Snapshot, event_id};
 use crate::signature::TrustedKeys;
 use crate::task::{Progress, Task};
 
@@ -88,7 +83,7 @@ impl ExportSource {
         let options = VerifyOptions { limits: *limits, signature: SignaturePolicy::Ignore, ..VerifyOptions::default() };
         // Progress of the export begins after this.
         let mut silent = Task { cancellation: task.cancellation, progress: &mut |_| {} };
-        let bundle = open(path, &options, &mut silent).map_err(|error| match error {
+        let bundle = OpenedBundle::open(path, &options, &mut silent).map_err(|error| match error {
             ImportError::Failed(error) => error,
             ImportError::Refused { problems } => {
                 let invalid = || BundleError::new(BundleCode::SourceInvalid, "The bundle does not verify");
@@ -180,7 +175,7 @@ impl Planner<'_, '_> {
             let message = "A session has no snapshots from which its bundle could begin";
             return Err(BundleError::new(BundleCode::InvalidOption, message));
         }
-        let redactions = self.source.redactions(parent(file), file.ends_with(SESSION_LOG), self.limits)?;
+        let redactions = self.source.redactions(files::parent(file), file.ends_with(SESSION_LOG), self.limits)?;
         let mut session = CheckedSession::for_export();
         let limits = *self.limits;
         let mut read = |content: &mut HashingReader<'_>| session.read(content, &limits);
@@ -282,7 +277,7 @@ impl Planner<'_, '_> {
             redactions.blobs.retain(|blob, _| from_hex(blob.as_bytes()).is_some_and(|hash| named.contains(&hash)));
         }
         let (log, metadata) = run_metadata(run, checked, blob_count, start.as_ref())?;
-        let partial = start.map(|start| Partial { snapshot: snapshot_id(start.time), logical_time: start.time });
+        let partial = start.map(|start| Partial { snapshot: Snapshot::id_at(start.time), logical_time: start.time });
         let source_bytes = self.progress.total;
         let kind = BundleKind::Run;
         Ok(ExportPlan { kind, files, log, partial, metadata, redactions, named, source_bytes, staging: None })
@@ -301,8 +296,7 @@ impl Planner<'_, '_> {
             return Err(damaged(BundleError::new(BundleCode::LogInvalid, why), EVENT_LOG));
         }
         let redactions = redactions.of_run();
-        let created = is_whole.then(|| Created::read(&run.log(), &redactions)).and_then(Result::ok);
-        match Graphs::read(run).fault(created.as_ref(), &redactions) {
+        match run.graph_fault(is_whole, &redactions) {
             Some(fault) => Err(of_run(BundleCode::SourceInvalid, fault)),
             None => Ok(()),
         }
@@ -329,10 +323,10 @@ impl Planner<'_, '_> {
             add(path::SNAPSHOT, start.path.clone())?;
             return Ok(found);
         }
-        let times = snapshot::list(&run.snapshots()).map_err(|error| of_run(BundleCode::SourceInvalid, error))?;
+        let times = run.snapshot_times().map_err(|error| of_run(BundleCode::SourceInvalid, error))?;
         for time in times {
-            let disk = snapshot::path_of(&run.snapshots(), time);
-            add(&format!("snapshots/{}.cath-snap", snapshot_id(time)), disk)?;
+            let disk = run.snapshot(time);
+            add(&format!("snapshots/{}.cath-snap", Snapshot::id_at(time)), disk)?;
         }
         Ok(found)
     }
@@ -479,7 +473,7 @@ fn complete_lines_end(log: &mut InputFile) -> Result<u64, BundleError> {
 
 /// Lists the blobs of a run, sorted. Temporary files of interrupted writes are ignored.
 fn list_blobs(run: &RunDirectory) -> Result<Vec<SourceFile>, BundleError> {
-    let store = BlobStore::new(run.blobs());
+    let store = run.blob_store();
     let mut found = Vec::new();
     for directory in list(&run.blobs())? {
         for name in list(&run.blobs().join(&directory))? {
@@ -514,16 +508,16 @@ fn find_start(run: &RunDirectory, from: &ExportFrom, redactions: &RedactionList)
     let not_found = |why: String| BundleError::new(BundleCode::SnapshotNotFound, why);
     let times = match from {
         ExportFrom::Snapshot(id) => {
-            let time = snapshot::time_of_id(id);
+            let time = Snapshot::time_of_id(id);
             vec![time.ok_or_else(|| not_found(format!("'{}' is no id of a snapshot", crate::run::quoted(id))))?]
         }
-        _ => snapshot::list(&run.snapshots()).map_err(|error| of_run(BundleCode::SnapshotNotFound, error))?,
+        _ => run.snapshot_times().map_err(|error| of_run(BundleCode::SnapshotNotFound, error))?,
     };
     let mut refusals = Vec::new();
     for time in times {
         match check_snapshot(run, time, redactions) {
             Ok(start) => return Ok(start),
-            Err(error) => refusals.push(format!("{}: {error}", snapshot_id(time))),
+            Err(error) => refusals.push(format!("{}: {error}", Snapshot::id_at(time))),
         }
     }
     let why = if refusals.is_empty() { "the run has none".to_owned() } else { refusals.join("; ") };
@@ -531,12 +525,18 @@ fn find_start(run: &RunDirectory, from: &ExportFrom, redactions: &RedactionList)
 }
 
 fn check_snapshot(run: &RunDirectory, time: u64, redactions: &RedactionList) -> Result<PartialStart, BundleError> {
-    let (trusted, redactions) = (TrustedKeys::default(), redactions.of_run());
-    let resolver = StartResolver { directory: run, trusted: &trusted, redactions: &redactions, until: None };
-    let ReplayStart { state, previous, offset } =
-        resolver.after_snapshot(time).map_err(|error| of_run(BundleCode::SnapshotNotFound, error))?;
-    let path = snapshot::path_of(&run.snapshots(), time);
-    Ok(PartialStart { time, event_hash: previous, path, offset, status: status_of(&state), summary: None })
+    let start = run
+        .start_after_snapshot(time, &redactions.of_run())
+        .map_err(|error| of_run(BundleCode::SnapshotNotFound, error))?;
+    let path = run.snapshot(time);
+    Ok(PartialStart {
+        time,
+        event_hash: start.previous,
+        path,
+        offset: start.offset,
+        status: start.state.status(),
+        summary: None,
+    })
 }
 
 /// The start of a source that is a partial bundle: its own snapshot.
@@ -544,15 +544,12 @@ fn start_of_partial(run: &RunDirectory, partial: &Partial) -> Result<PartialStar
     let of = |error| of_run(BundleCode::SourceInvalid, error).of_file(path::SNAPSHOT);
     let path = run.root().join(path::SNAPSHOT);
     let content = Snapshot::read(&path, &TrustedKeys::default()).map_err(of)?.content;
-    let status = status_of(&content.decode_state().map_err(of)?);
-    let document = read_text(&run.root().join(path::METADATA))
+    let status = content.decode_state().map_err(of)?.status();
+    let document = run
+        .read_text(path::METADATA)
         .map_err(|error| of_run(BundleCode::SourceInvalid, error).of_file(path::METADATA))?;
     let summary = Some(metadata::summary_of_run(&document)?);
     Ok(PartialStart { time: partial.logical_time, event_hash: content.event_hash, path, offset: 0, status, summary })
-}
-
-fn status_of(state: &State) -> Option<&'static str> {
-    state.run().map(|run| run.status.as_str())
 }
 
 /// The metadata of a run. The metadata of a partial bundle also describes the beginning of the run.
@@ -568,7 +565,7 @@ fn run_metadata(
     } else if log.created.is_none() {
         let (file, _) = open_file(&run.log())?;
         let mut line = Vec::new();
-        let limit = crate::run::MAX_LINE_BYTES as u64 + 1;
+        let limit = EventLine::MAX_BYTES as u64 + 1;
         let mut reader = std::io::BufReader::new(file.take(limit));
         std::io::BufRead::read_until(&mut reader, b'\n', &mut line)
             .map_err(|error| BundleError::system(&error, "read", None))?;

@@ -7,13 +7,13 @@ use crate::bundle::format::path;
 use crate::lines::{MAX_LINE_BYTES, cannot_be_json};
 
 /// The default for the largest `manifest.json` or `manifest.sha256`, in bytes: enough for several hundred thousand files.
-pub const MAX_MANIFEST_BYTES: u64 = 64 << 20;
+pub(crate) const MAX_MANIFEST_BYTES: u64 = 64 << 20;
 
 /// The largest `metadata.json` or `manifest.sig`, in bytes.
-pub const MAX_SMALL_FILE_BYTES: u64 = 1 << 20;
+pub(crate) const MAX_SMALL_FILE_BYTES: u64 = 1 << 20;
 
 /// The default for the largest `redactions.json`, in bytes.
-pub const MAX_REDACTIONS_BYTES: u64 = 64 << 20;
+pub(crate) const MAX_REDACTIONS_BYTES: u64 = 64 << 20;
 
 /// The default for the longest line, in bytes.
 const DEFAULT_LINE_BYTES: u64 = 16 << 20;

@@ -14,7 +14,7 @@ use crate::order;
 pub(super) const VERSION: u64 = 1;
 
 /// The payload type of the DSSE signature of a manifest.
-pub const PAYLOAD_TYPE: &str = "application/vnd.cath.bundle-manifest+json";
+pub(crate) const PAYLOAD_TYPE: &str = "application/vnd.cath.bundle-manifest+json";
 
 /// The kind of recording in a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

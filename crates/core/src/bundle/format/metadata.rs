@@ -17,7 +17,7 @@ const MAX_TEXT_BYTES: usize = 64 << 10;
 
 /// The content of `metadata.json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Metadata {
+pub(crate) struct Metadata {
     /// The kind of recording.
     pub kind: BundleKind,
     /// The id of the run or the session.
@@ -38,7 +38,7 @@ pub struct Metadata {
 
 impl Metadata {
     /// Prints the document, as canonical JSON.
-    pub fn print(&self) -> Vec<u8> {
+    pub(crate) fn print(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let mut object = Object::open(&mut out);
         write_time(object.key("completedAt"), self.completed_at.as_deref());
@@ -124,7 +124,7 @@ struct Counts {
 
 /// The metadata of a partial bundle about the beginning of the run, which its log does not contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunSummary {
+pub(crate) struct RunSummary {
     /// The run's id, and its workflow's name and version.
     pub created: [Text<'static>; 3],
     /// `ts` of the first event, as written in its line, if it is known.
@@ -132,7 +132,7 @@ pub struct RunSummary {
 }
 
 /// Parses the metadata of a run.
-pub fn summary_of_run(document: &str) -> Result<RunSummary, BundleError> {
+pub(crate) fn summary_of_run(document: &str) -> Result<RunSummary, BundleError> {
     let nesting = &mut Nesting::default();
     let mut read = || {
         let [id, started_at, workflow] = fields::read(document, names!["runId", "startedAt", "workflow"], nesting)?;
@@ -145,7 +145,7 @@ pub fn summary_of_run(document: &str) -> Result<RunSummary, BundleError> {
 }
 
 /// Checks that a document is valid metadata for a bundle of this kind whose log has `events` lines.
-pub fn check(document: &[u8], kind: BundleKind, events: u64) -> Result<(), BundleError> {
+pub(crate) fn check(document: &[u8], kind: BundleKind, events: u64) -> Result<(), BundleError> {
     let invalid = |why: &str| BundleError::about(BundleCode::MetadataInvalid, METADATA, why);
     let read: Document = serde_json::from_slice(document).map_err(|error| invalid(&error.to_string()))?;
     if read.v != 1 {

@@ -227,7 +227,7 @@ impl<R: Read> Read for CountingReader<R> {
 type Compressed<R> = BufReader<Chain<Cursor<Vec<u8>>, CountingReader<R>>>;
 
 /// Reads the entries of an archive, once.
-pub struct ArchiveReader<R: Read> {
+pub(crate) struct ArchiveReader<R: Read> {
     tar: Option<Tar<R>>,
     total: u64,
     position: Rc<Cell<u64>>,
@@ -236,7 +236,7 @@ pub struct ArchiveReader<R: Read> {
 
 impl ArchiveReader<InputFile> {
     /// Opens the archive in `file`, which must be positioned at its beginning.
-    pub fn open(file: InputFile, limits: &Limits) -> Result<Self, BundleError> {
+    pub(crate) fn open(file: InputFile, limits: &Limits) -> Result<Self, BundleError> {
         let size = file.metadata()?.size;
         Self::new(file, size, limits)
     }
@@ -244,7 +244,7 @@ impl ArchiveReader<InputFile> {
 
 impl<R: Read> ArchiveReader<R> {
     /// Opens the archive in the next `size` bytes of `input`. An input without zstd's magic number is [`BundleCode::NotABundle`].
-    pub fn new(input: R, size: u64, limits: &Limits) -> Result<Self, BundleError> {
+    pub(crate) fn new(input: R, size: u64, limits: &Limits) -> Result<Self, BundleError> {
         let position = Rc::new(Cell::new(0));
         let mut input = CountingReader { input, position: position.clone() };
         let mut head = vec![0; FRAME_HEADER_BYTES];

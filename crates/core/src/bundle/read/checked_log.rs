@@ -8,8 +8,8 @@ use crate::bundle::format::{BundleCode, BundleError, Limits, LogExtent, of_run};
 use crate::disk::BOM;
 use crate::hash::{Hash, HexHash, from_hex};
 use crate::json::{Nesting, Text};
-use crate::run::{ErrorCode, EventLine, GENESIS, Kind, LogReader, Payload, RunError, chain, event_id, quoted};
-use crate::session::{read_session_id, read_time};
+use crate::run::{ErrorCode, EventLine, Kind, LogReader, Payload, RunError, event_id, quoted};
+use crate::session::Line;
 
 /// The maximum number of events without a salt. No `redactions.json` within the limits lists more.
 const MAX_UNSALTED: usize = 1 << 20;
@@ -104,23 +104,20 @@ impl CheckedLog {
             return Err(RunError::new(ErrorCode::TimeGap, message));
         }
         let previous = match (self.extent.head, event.time) {
-            (Some(previous), _) => previous,
-            (None, 0) => GENESIS,
+            (Some(previous), _) => Some(previous),
+            (None, 0) => None,
             (None, _) => {
                 self.first_line = Some(event.line.to_owned());
                 return Ok(());
             }
         };
-        chain::check(&previous, &event.hashed_parts()).map(drop)
+        event.check_hashes(previous.as_ref()).map(drop)
     }
 
     /// Checks the hash of the first line of a log that begins after a snapshot; `previous` is the line hash from the snapshot.
     pub(crate) fn check_first_line(&self, previous: &HexHash) -> Result<(), BundleError> {
         let Some(line) = &self.first_line else { return Ok(()) };
-        EventLine::split(line)
-            .and_then(|event| chain::check(previous, &event.hashed_parts()))
-            .map(drop)
-            .map_err(invalid)
+        EventLine::split(line).and_then(|event| event.check_hashes(Some(previous))).map(drop).map_err(invalid)
     }
 
     fn collect(&mut self, kind: Kind, event: &EventLine<'_>) -> Result<(), RunError> {
@@ -233,7 +230,7 @@ impl CheckedSession {
             line.drain(..mark);
             if is_whole {
                 self.started_at = time_of(line);
-                self.session_id = read_session_id(line).map(|id| text_of(id.of(line)));
+                self.session_id = Line::session_id(line).map(|id| text_of(id.of(line)));
             }
         }
         if length <= MAX_TIMED_LINE_BYTES && line.trim_ascii_end().ends_with(b"}") {
@@ -246,7 +243,7 @@ impl CheckedSession {
 
 /// The `ts` of a line if it has one, without the quotes and with its escapes.
 fn time_of(line: &[u8]) -> Option<String> {
-    read_time(line).map(|time| text_of(time.of(line)).as_json().to_owned())
+    Line::time(line).map(|time| text_of(time.of(line)).as_json().to_owned())
 }
 
 /// The text of a JSON string, given without its quotes. Invalid UTF-8 becomes U+FFFD, as in a replay.

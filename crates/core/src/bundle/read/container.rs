@@ -7,7 +7,7 @@ use std::rc::Rc;
 use crate::bundle::format::{BundleCode, BundleError, BundlePath};
 
 /// Receives the files of a container.
-pub trait Visitor {
+pub(crate) trait Visitor {
     /// Called for each file with a valid and unique path. Unread content is skipped. An error ends the visit.
     fn file(&mut self, path: &BundlePath, size: u64, content: &mut dyn Read) -> Result<(), BundleError>;
 
@@ -16,7 +16,7 @@ pub trait Visitor {
 }
 
 /// A bundle's files, in either form.
-pub trait Container {
+pub(crate) trait Container {
     /// Visits every file, in the container's order. After an error there may be further files that can't be reached.
     fn visit(&mut self, visitor: &mut dyn Visitor) -> Result<(), BundleError>;
 

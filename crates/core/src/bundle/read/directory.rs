@@ -8,13 +8,13 @@ use std::rc::Rc;
 
 use super::container::{Container, Visitor};
 use crate::bundle::format::{BundleCode, BundleError, BundlePath, Limits, PathSet};
-use crate::disk::{FileKind, InputFile, Links, OsError, files, input_file};
+use crate::disk::{File, FileKind, InputFile, Links, OsError, files};
 use crate::order;
 use crate::task::Cancellation;
 
 /// Opens a regular file for reading and returns its size. Links are refused, and a pipe does not block.
 pub(crate) fn open_file(path: &Path) -> Result<(InputFile, u64), BundleError> {
-    let (file, metadata) = input_file::open(path, Links::Refused)?;
+    let (file, metadata) = File::open_any(path, Links::Refused)?;
     if !metadata.is_file() {
         return Err(BundleError::new(BundleCode::Device, format!("{} is not a file", path.display())));
     }

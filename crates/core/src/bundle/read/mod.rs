@@ -11,14 +11,16 @@ mod open_container;
 mod replay;
 mod verify;
 
-pub use archive::ArchiveReader;
 pub(crate) use archive::{ArchiveWriter, Compression, expands_too_much, tar_bytes};
 pub(crate) use checked_log::{CheckedLog, CheckedSession};
-pub use container::{Container, Visitor};
 pub(crate) use container::{into_io_error, read_failed, read_up_to};
 pub(crate) use directory::open_file;
 pub use import::{import, import_for_reader};
 pub use import_error::ImportError;
-pub use open::{OpenedBundle, is_archive, is_bundle, is_opened_bundle, open, open_verified};
-pub use replay::{replay_opened, trace_opened, verify_opened};
+pub use open::{OpenedBundle, is_archive, is_bundle, is_opened_bundle};
 pub use verify::{Report, VerifyOptions, verify};
+#[cfg(feature = "fuzzing")]
+pub(super) use {
+    archive::ArchiveReader,
+    container::{Container, Visitor},
+};

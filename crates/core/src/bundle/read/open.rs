@@ -15,9 +15,9 @@ use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, MANIFEST, METADATA, Manifest, REDACTIONS, RedactionList, SIGNATURE, metadata,
     signed,
 };
-use crate::disk::{FileKind, InputFile, StagedDirectory, TemporaryDirectory, exists, is_directory, sniff};
+use crate::disk::{FileKind, InputFile, StagedDirectory, TemporaryDirectory, files, sniff};
 use crate::lines::OpenedPath;
-use crate::run::{RunDirectory, read_text};
+use crate::run::RunDirectory;
 use crate::signature::TrustedKeys;
 use crate::task::Task;
 
@@ -37,6 +37,38 @@ pub struct OpenedBundle {
 }
 
 impl OpenedBundle {
+    /// Verifies the bundle at `path` and opens it. An archive is unpacked to a temporary directory first.
+    pub fn open(path: &Path, options: &VerifyOptions, task: &mut Task<'_>) -> Result<Self, ImportError> {
+        let (report, root, unpacked) = if files::is_directory(path) {
+            (verify(path, options, task)?, path.to_path_buf(), None)
+        } else {
+            let temporary = TemporaryDirectory::new()?;
+            let staged = StagedDirectory::for_reader(&temporary.path().join("bundle"))?;
+            let report = unpack(path, &staged, options, task)?;
+            (report, staged.path().to_path_buf(), Some((staged, temporary)))
+        };
+        match report.manifest {
+            Some(manifest) if report.problems.is_empty() => {
+                let (kind, redactions, is_trusted) = (manifest.kind, report.redactions, report.is_trusted);
+                Ok(OpenedBundle { kind, manifest, redactions, is_trusted, root, unpacked })
+            }
+            _ => Err(ImportError::Refused { problems: report.problems }),
+        }
+    }
+
+    /// Opens the bundle in a directory that was already verified and has not been changed since.
+    pub fn open_verified(directory: &Path, trusted: &TrustedKeys) -> Result<Self, ImportError> {
+        let read = |path: &str| InputFile::open(&directory.join(path))?.read_up_to(u64::MAX);
+        let document = read(MANIFEST)?;
+        let (manifest, _) = Manifest::parse(&document)?;
+        let is_listed = |path: &str| manifest.files.contains_key(path);
+        let redactions =
+            if is_listed(REDACTIONS) { RedactionList::parse(&read(REDACTIONS)?)? } else { Default::default() };
+        let is_trusted = read(SIGNATURE).is_ok_and(|signature| signed::is_signed_by(trusted, &signature, &document));
+        let (kind, root) = (manifest.kind, directory.to_path_buf());
+        Ok(OpenedBundle { kind, manifest, redactions, is_trusted, root, unpacked: None })
+    }
+
     /// Returns the bundle of a run, and an error for the bundle of a session. For readers of runs.
     pub fn expect_run(self) -> Result<Self, ImportError> {
         if self.kind == BundleKind::Session {
@@ -72,7 +104,7 @@ impl OpenedBundle {
 
     /// The run id in the metadata of a bundle, without the quotes and with its escapes.
     pub fn run_id(&self) -> Option<String> {
-        let document = read_text(&self.root.join(METADATA)).ok()?;
+        let document = self.run_directory().read_text(METADATA).ok()?;
         metadata::summary_of_run(&document).ok().map(|summary| summary.created[0].as_json().to_owned())
     }
 
@@ -95,7 +127,7 @@ impl OpenedBundle {
 
 /// Whether `path` must be opened as a bundle: it is an archive, or a directory with a manifest.
 pub fn is_bundle(path: &Path) -> bool {
-    (is_directory(path) && exists(&path.join(MANIFEST))) || is_archive(path)
+    (files::is_directory(path) && files::exists(&path.join(MANIFEST))) || is_archive(path)
 }
 
 /// Whether `path` must be opened as the archive of a bundle, which that of a session is not. The first bytes of a file decide. If they are neither those of an archive nor of a
@@ -109,7 +141,7 @@ pub fn is_opened_bundle(opened: &OpenedPath) -> bool {
     let path = opened.path();
     let Some(metadata) = opened.metadata() else { return is_bundle(path) };
     let is_directory = metadata.kind == FileKind::Directory;
-    (is_directory && exists(&path.join(MANIFEST))) || is_archive_with(path, opened.beginning())
+    (is_directory && files::exists(&path.join(MANIFEST))) || is_archive_with(path, opened.beginning())
 }
 
 fn is_archive_with(path: &Path, beginning: Option<Vec<u8>>) -> bool {
@@ -127,37 +159,6 @@ fn is_compressed_text(path: &Path) -> bool {
     let mut beginning = [0; 512];
     let count = decoder.read(&mut beginning).unwrap_or_default();
     sniff::may_be_recording(&beginning[..count])
-}
-
-/// Verifies the bundle at `path` and opens it. An archive is unpacked to a temporary directory first.
-pub fn open(path: &Path, options: &VerifyOptions, task: &mut Task<'_>) -> Result<OpenedBundle, ImportError> {
-    let (report, root, unpacked) = if is_directory(path) {
-        (verify(path, options, task)?, path.to_path_buf(), None)
-    } else {
-        let temporary = TemporaryDirectory::new()?;
-        let staged = StagedDirectory::for_reader(&temporary.path().join("bundle"))?;
-        let report = unpack(path, &staged, options, task)?;
-        (report, staged.path().to_path_buf(), Some((staged, temporary)))
-    };
-    match report.manifest {
-        Some(manifest) if report.problems.is_empty() => {
-            let (kind, redactions, is_trusted) = (manifest.kind, report.redactions, report.is_trusted);
-            Ok(OpenedBundle { kind, manifest, redactions, is_trusted, root, unpacked })
-        }
-        _ => Err(ImportError::Refused { problems: report.problems }),
-    }
-}
-
-/// Opens the bundle in a directory that was already verified and has not been changed since.
-pub fn open_verified(directory: &Path, trusted: &TrustedKeys) -> Result<OpenedBundle, ImportError> {
-    let read = |path: &str| InputFile::open(&directory.join(path))?.read_up_to(u64::MAX);
-    let document = read(MANIFEST)?;
-    let (manifest, _) = Manifest::parse(&document)?;
-    let is_listed = |path: &str| manifest.files.contains_key(path);
-    let redactions = if is_listed(REDACTIONS) { RedactionList::parse(&read(REDACTIONS)?)? } else { Default::default() };
-    let is_trusted = read(SIGNATURE).is_ok_and(|signature| signed::is_signed_by(trusted, &signature, &document));
-    let (kind, root) = (manifest.kind, directory.to_path_buf());
-    Ok(OpenedBundle { kind, manifest, redactions, is_trusted, root, unpacked: None })
 }
 
 #[cfg(test)]

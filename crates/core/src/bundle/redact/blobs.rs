@@ -14,13 +14,13 @@ use crate::bundle::format::{BundleCode, BundleError};
 use crate::bundle::read::{read_failed, read_up_to};
 
 /// The size of a window.
-pub const WINDOW_BYTES: usize = 8 << 20;
+pub(crate) const WINDOW_BYTES: usize = 8 << 20;
 
 /// The longest match in content that is larger than a window.
-pub const OVERLAP_BYTES: usize = 1 << 20;
+pub(crate) const OVERLAP_BYTES: usize = 1 << 20;
 
 /// The largest JSON document to which rules with pointers are applied.
-pub const MAX_JSON_BYTES: usize = 64 << 20;
+pub(crate) const MAX_JSON_BYTES: usize = 64 << 20;
 
 /// The number of bytes before a window that patterns can see, enough for word boundaries.
 const CONTEXT_BYTES: usize = 256;
@@ -29,7 +29,7 @@ const CONTEXT_BYTES: usize = 256;
 const MAX_ROUNDS: usize = 64;
 
 /// Copies `input` to `out` with all matches replaced, and returns whether there are any. The rules that matched are added to `rules`.
-pub fn redact(
+pub(crate) fn redact(
     matcher: &mut Matcher<'_>,
     input: &mut dyn Read,
     size: u64,
@@ -158,7 +158,7 @@ fn redact_whole(
 }
 
 /// The matches in bytes: in the text as a whole, and, if it is JSON, in each of its strings.
-pub fn hits(
+pub(crate) fn hits(
     matcher: &mut Matcher<'_>,
     bytes: &[u8],
     allowed: Option<&[bool]>,

@@ -6,7 +6,7 @@
 mod definition;
 mod services;
 
-pub use definition::Builtin;
+pub(crate) use definition::Builtin;
 use definition::{has_digit, is_given, pattern};
 
 use base64ct::{Base64, Base64Unpadded, Encoding};
@@ -15,10 +15,10 @@ use super::views::percent_decoded;
 use crate::bundle::redact::named;
 
 /// The rule for tokens of Discord, which are also found by what their first part decodes to.
-pub const DISCORD: &str = "discord-token";
+pub(crate) const DISCORD: &str = "discord-token";
 
 /// Every built-in rule with a pattern.
-pub fn all() -> impl Iterator<Item = &'static Builtin> {
+pub(crate) fn all() -> impl Iterator<Item = &'static Builtin> {
     COMMON.iter().chain(services::SERVICES)
 }
 
@@ -191,7 +191,7 @@ static COMMON: &[Builtin] = &[
 ];
 
 /// Whether a needle of the prefilter, found between `before` and `after` in a text that may have escapes, may belong to a match.
-pub fn is_plausible(needle: &[u8], before: &[u8], after: &[u8]) -> bool {
+pub(crate) fn is_plausible(needle: &[u8], before: &[u8], after: &[u8]) -> bool {
     match needle {
         // An escape of a printable ASCII character, which needs none.
         b"\\u00" => match after {
@@ -283,7 +283,7 @@ fn credentials(secret: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// What a secret says decoded: the password of credentials in base64, and a text that is percent-encoded.
-pub fn decoded_secrets(secret: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn decoded_secrets(secret: &[u8]) -> Vec<Vec<u8>> {
     let credentials = if secret.len() <= 1 << 10 { credentials(secret) } else { None };
     let password = credentials.and_then(|text| text.splitn(2, |byte| *byte == b':').nth(1).map(<[u8]>::to_vec));
     let percent = secret.contains(&b'%').then(|| percent_decoded(secret)).flatten();

@@ -117,7 +117,7 @@ pub(super) fn escape_length(text: &[u8]) -> Option<usize> {
 }
 
 /// Decodes the escapes of a text once.
-pub fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr(b'\\', text).is_none() && std::str::from_utf8(text).is_ok() {
         return Cow::Borrowed(text);
     }

@@ -1,6 +1,6 @@
 //! Redacts the events of a run: replaces the payload and removes the salt; the rest of the envelope and the hashes stay the same.
 //!
-//! The keys that the format names, and the fields that [`fields_of`] marks as fixed, can't be redacted.
+//! The keys that the format names, and the fields that [`Kind::fields`] marks as fixed, can't be redacted.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::matcher::{Form, MatchContext, Matcher};
 use super::rule::Rule;
 use crate::bundle::format::BundleError;
 use crate::json::{Nesting, fields, names, spells};
-use crate::run::{EventLine, FieldType, Kind, PayloadField, fields_of, print_rest};
+use crate::run::{EventLine, FieldType, Kind, PayloadField};
 
 /// The fixed field at a path of a payload, if it is one.
 pub(super) fn fixed_field(fields: &'static [PayloadField], path: &[Step<'_>]) -> Option<&'static str> {
@@ -45,10 +45,10 @@ pub(super) fn redacted_payload(
     rules: &mut BTreeSet<usize>,
 ) -> Result<Option<Vec<u8>>, BundleError> {
     let allowed = allowed(matcher, kind, payload);
-    let fixed = |path: &[Step<'_>]| fixed_field(fields_of(kind), path);
+    let fixed = |path: &[Step<'_>]| fixed_field(kind.fields(), path);
     // Within a field that the format does not name.
     let has_free_keys = |path: &[Step<'_>]| match path.first() {
-        Some(Step::Key(key)) => !fields_of(kind).iter().any(|field| spells(key, field.name)),
+        Some(Step::Key(key)) => !kind.fields().iter().any(|field| spells(key, field.name)),
         _ => false,
     };
     let document = Document {
@@ -82,7 +82,5 @@ pub(super) fn redacted_event(
     if payload.is_none() && by_salt.is_none() {
         return Ok(None);
     }
-    let mut line = event.covered_bytes().to_vec();
-    print_rest(&mut line, event.hash, None, payload.as_deref().unwrap_or(event.payload.as_bytes()));
-    Ok(Some(line))
+    Ok(Some(event.redacted(payload.as_deref().unwrap_or(event.payload.as_bytes()))))
 }

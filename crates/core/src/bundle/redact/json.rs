@@ -9,7 +9,7 @@ pub(super) const MAX_STEPS: usize = 64;
 
 /// A step from a value to one of its children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'a> {
+pub(crate) enum Step<'a> {
     /// To a member of an object: its key, without the quotes and with its escapes.
     Key(&'a [u8]),
     /// To an element of an array.

@@ -18,7 +18,7 @@ use crate::disk::BOM;
 use crate::json::spells;
 
 /// Redacts a line, without its `\n`; returns `None` if no rule matches.
-pub fn redacted_line(
+pub(crate) fn redacted_line(
     matcher: &mut Matcher<'_>,
     line: &[u8],
     rules: &mut BTreeSet<usize>,

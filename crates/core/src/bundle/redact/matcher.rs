@@ -37,7 +37,7 @@ const MAX_SINGLE_SEARCHES: usize = 4;
 
 /// How a text is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// The content of a JSON string, without the quotes. It is matched decoded only.
     JsonString,
     /// Any bytes. They are matched undecoded, and decoded too.
@@ -46,7 +46,7 @@ pub enum Form {
 
 /// A match of a rule: a range of a text that will be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Hit {
+pub(crate) struct Hit {
     /// The offset of the first byte.
     pub start: usize,
     /// The offset after the last byte.
@@ -57,7 +57,7 @@ pub struct Hit {
 
 /// The context of a text that is matched.
 #[derive(Clone, Copy)]
-pub struct MatchContext<'l> {
+pub(crate) struct MatchContext<'l> {
     /// How it is encoded.
     pub form: Form,
     /// The rules that apply, a flag for each; `None` for the unrestricted rules.
@@ -70,13 +70,13 @@ pub struct MatchContext<'l> {
 
 impl MatchContext<'_> {
     /// The context of a text about which nothing else is known.
-    pub fn at(form: Form) -> Self {
+    pub(crate) fn at(form: Form) -> Self {
         MatchContext { form, allowed: None, pointed: &[], key: None }
     }
 }
 
 /// Applies rules to texts, and collects the secrets that they match.
-pub struct Matcher<'r> {
+pub(crate) struct Matcher<'r> {
     rules: &'r [Rule],
     /// The placeholders of these rules, and of rules by which the source was redacted before.
     placeholders: Vec<Vec<u8>>,
@@ -98,7 +98,7 @@ pub struct Matcher<'r> {
 
 impl<'r> Matcher<'r> {
     /// A matcher for `rules`. `earlier` has the names of rules by which the source was redacted before.
-    pub fn new(rules: &'r RuleSet, earlier: &BTreeSet<String>) -> Result<Self, BundleError> {
+    pub(crate) fn new(rules: &'r RuleSet, earlier: &BTreeSet<String>) -> Result<Self, BundleError> {
         let (prefilter, rules) = (rules.prefilter(), rules.all());
         let names = rules.iter().map(|rule| &rule.name).chain(earlier);
         let placeholders = names.map(|name| placeholder(name)).collect();
@@ -132,18 +132,18 @@ impl<'r> Matcher<'r> {
     }
 
     /// The rules.
-    pub fn rules(&self) -> &'r [Rule] {
+    pub(crate) fn rules(&self) -> &'r [Rule] {
         self.rules
     }
 
     /// The rules that apply to content of this kind and tool, a flag for each. `None` if no rule is restricted.
-    pub fn allowed(&self, kind: Option<&str>, tool: Option<&str>) -> Option<Vec<bool>> {
+    pub(crate) fn allowed(&self, kind: Option<&str>, tool: Option<&str>) -> Option<Vec<bool>> {
         let is_restricted = self.rules.iter().any(Rule::is_restricted);
         is_restricted.then(|| self.rules.iter().map(|rule| rule.applies(kind, tool)).collect())
     }
 
     /// Whether a rule applies, given the flags of [`allowed`](Self::allowed).
-    pub fn applies(&self, rule: usize, allowed: Option<&[bool]>) -> bool {
+    pub(crate) fn applies(&self, rule: usize, allowed: Option<&[bool]>) -> bool {
         match allowed {
             Some(allowed) => allowed.get(rule).copied().unwrap_or(false),
             None => self.rules.get(rule).is_some_and(|rule| !rule.is_restricted()),
@@ -151,12 +151,12 @@ impl<'r> Matcher<'r> {
     }
 
     /// Whether every match has a candidate of the prefilter. False with rules of the user, and once there are secrets to search for.
-    pub fn prefilter_suffices(&self) -> bool {
+    pub(crate) fn prefilter_suffices(&self) -> bool {
         self.unfiltered.is_empty() && self.secrets.is_empty()
     }
 
     /// The next offset from `from` on at which a match may begin, in an undecoded text. There are no matches before it.
-    pub fn next_candidate(&self, text: &[u8], from: usize) -> Option<usize> {
+    pub(crate) fn next_candidate(&self, text: &[u8], from: usize) -> Option<usize> {
         if from >= text.len() {
             return None;
         }
@@ -168,7 +168,7 @@ impl<'r> Matcher<'r> {
     }
 
     /// Whether any rule may match an undecoded text.
-    pub fn may_match(&self, text: &[u8]) -> bool {
+    pub(crate) fn may_match(&self, text: &[u8]) -> bool {
         let has_candidate = || self.prefilter.as_ref().is_some_and(|prefilter| prefilter.find(text, 0).is_some());
         // An occurrence of a secret may be encoded with escapes.
         let has_secret = || !self.secrets.is_empty() && (may_differ(text) || self.secrets.first(text).is_some());
@@ -177,7 +177,7 @@ impl<'r> Matcher<'r> {
     }
 
     /// Finds the hits in a text, sorted and disjoint. Adds the secrets in them to `self.secrets`, and the rules to `rules`.
-    pub fn hits(
+    pub(crate) fn hits(
         &mut self,
         text: &[u8],
         context: MatchContext<'_>,
@@ -410,7 +410,7 @@ impl<'r> Matcher<'r> {
     }
 
     /// Replaces the hits in a text until there are no more; returns `None` if there are none.
-    pub fn redacted(
+    pub(crate) fn redacted(
         &mut self,
         text: &[u8],
         context: MatchContext<'_>,
@@ -431,7 +431,7 @@ impl<'r> Matcher<'r> {
     }
 
     /// Replaces the given hits in a text.
-    pub fn replaced(&self, text: &[u8], hits: &[Hit]) -> Vec<u8> {
+    pub(crate) fn replaced(&self, text: &[u8], hits: &[Hit]) -> Vec<u8> {
         let (mut out, mut at) = (Vec::with_capacity(text.len()), 0);
         for hit in hits {
             out.extend_from_slice(&text[at..hit.start]);
@@ -443,18 +443,18 @@ impl<'r> Matcher<'r> {
     }
 
     /// The name of a rule.
-    pub fn name(&self, rule: usize) -> &str {
+    pub(crate) fn name(&self, rule: usize) -> &str {
         self.rules.get(rule).map_or("", |rule| &rule.name)
     }
 
     /// The names of rules, sorted.
-    pub fn names(&self, rules: &BTreeSet<usize>) -> Vec<String> {
+    pub(crate) fn names(&self, rules: &BTreeSet<usize>) -> Vec<String> {
         let names = order::set(rules.iter().map(|rule| self.name(*rule).to_owned()));
         names.into_iter().collect()
     }
 
     /// The error for rules that keep matching in replaced text.
-    pub fn does_not_converge(&self, rule: usize) -> BundleError {
+    pub(crate) fn does_not_converge(&self, rule: usize) -> BundleError {
         let message = format!("The redaction rule '{}' hits again and again what is left of a text", self.name(rule));
         BundleError::new(BundleCode::RedactionConflict, message)
     }

@@ -17,8 +17,8 @@
 //! one text; [`prefilter`] finds candidate places quickly, [`stream_prefilter`] does so while a file is read. [`events`], [`lines`]
 //! and [`blobs`] redact the three kinds of content, with [`json`] to walk documents.
 
-pub mod blobs;
-pub mod builtin;
+mod blobs;
+pub(super) mod builtin;
 mod document;
 mod encoded;
 mod escapes;
@@ -27,7 +27,7 @@ mod json;
 mod leak_check;
 mod lines;
 mod matcher;
-pub mod named;
+pub(super) mod named;
 mod original_hashes;
 mod pass;
 mod pointer;
@@ -41,17 +41,17 @@ mod stream_prefilter;
 mod views;
 
 pub(crate) use pass::redact;
-pub use rule::{RedactOptions, RedactionRule, RuleSet};
+pub(crate) use rule::RuleSet;
+pub use rule::{RedactOptions, RedactionRule};
+#[cfg(feature = "fuzzing")]
+pub(super) use {blobs::redact as redacted_blob, escapes::unescaped, lines::redacted_line, matcher::Matcher};
 
 #[cfg(test)]
 mod run_tests;
 #[cfg(test)]
 mod session_tests;
 
-pub use escapes::unescaped;
 pub(crate) use leak_check::LeakCheck;
-pub use lines::redacted_line;
-pub use matcher::Matcher;
 pub(crate) use prefilter::Prefilter;
 pub(crate) use staging::Staging;
 pub(crate) use stream_prefilter::StreamPrefilter;

@@ -19,7 +19,7 @@ use crate::bundle::format::{
 use crate::hash::{HEX_BYTES, as_text};
 use crate::json::spells;
 use crate::order;
-use crate::run::{EventLine, Kind, fields_of, print_rest};
+use crate::run::{EventLine, Kind};
 use crate::task::Task;
 
 /// Replacements of original blobs, by the hash of the original.
@@ -89,8 +89,7 @@ fn rewritten(line: &[u8], dropped: &Replacements, list: &mut RedactionList) -> R
     let Some(kind) = Kind::parse(event.kind) else { return Ok(None) };
     let mut rules = BTreeSet::new();
     let Some(payload) = replaced(kind, event.payload.as_bytes(), dropped, &mut rules)? else { return Ok(None) };
-    let mut line = event.covered_bytes().to_vec();
-    print_rest(&mut line, event.hash, None, &payload);
+    let line = event.redacted(&payload);
     let payload_hash = as_text(event.payload_hash).to_owned();
     let known = list.events.entry(event.time).or_insert(RedactedEvent { payload_hash, rules: Vec::new() });
     merge_rules(&mut known.rules, rules.into_iter().collect());
@@ -139,7 +138,7 @@ fn must_stay(kind: Kind, path: &[Step<'_>]) -> bool {
         _ => "",
     };
     let names_blob = matches!(path, [Step::Key(key)] if !name.is_empty() && spells(key, name));
-    !names_blob && fixed_field(fields_of(kind), path).is_some()
+    !names_blob && fixed_field(kind.fields(), path).is_some()
 }
 
 /// The hashes of dropped blobs in a text, as start, end and replacement.

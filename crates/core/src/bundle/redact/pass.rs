@@ -24,7 +24,7 @@ use crate::bundle::read::{CheckedSession, read_failed, read_up_to};
 use crate::bundle::redact::blobs;
 use crate::hash::{Hash, as_text, from_hex, to_hex};
 use crate::json::{Nesting, Object, Text, spells, write_text};
-use crate::run::{EventLine, Kind, MAX_LINE_BYTES, Payload};
+use crate::run::{EventLine, Kind, Payload};
 use crate::task::{Progress, Task};
 
 /// The maximum number of rounds until no new secrets are found.
@@ -227,7 +227,7 @@ impl Pass<'_, '_, '_> {
         let redacted = redacted_event(&mut self.matcher, kind, &event, &mut rules);
         let redacted = redacted.map_err(|error| with_place(error, &event.id()))?;
         if let Some(redacted) = &redacted {
-            let limit = self.limits.line_bytes.min(MAX_LINE_BYTES as u64);
+            let limit = self.limits.line_bytes.min(EventLine::MAX_BYTES as u64);
             if redacted.len() as u64 > limit + 1 {
                 let message = format!("redacted it is longer than {limit} bytes");
                 return Err(with_place(BundleError::new(BundleCode::LineTooLong, message), &event.id()));

@@ -5,14 +5,14 @@ use crate::json::spells_any;
 
 /// A parsed pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pointer {
+pub(crate) struct Pointer {
     /// `None` for `*`.
     tokens: Vec<Option<String>>,
 }
 
 /// Whether a pointer leads to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub(crate) enum Reach {
     /// The pointer leads elsewhere.
     None,
     /// The pointer leads to a value around it, or to several values at once by a final `*`.
@@ -23,7 +23,7 @@ pub enum Reach {
 
 impl Pointer {
     /// Parses a pointer. The error is a message.
-    pub fn parse(text: &str) -> Result<Self, &'static str> {
+    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let Some(rest) = text.strip_prefix('/') else {
             let whole = text.is_empty().then(|| Pointer { tokens: Vec::new() });
             return whole.ok_or("a pointer begins with '/', or is empty for the whole");
@@ -36,7 +36,7 @@ impl Pointer {
     }
 
     /// Whether the pointer leads to the value at `path`.
-    pub fn reach(&self, path: &[Step<'_>]) -> Reach {
+    pub(crate) fn reach(&self, path: &[Step<'_>]) -> Reach {
         let leads = path.len() >= self.tokens.len()
             && self
                 .tokens
@@ -53,7 +53,7 @@ impl Pointer {
     }
 
     /// The pointer relative to the payload, if it begins with `/payload`.
-    pub fn within_payload(&self) -> Option<Pointer> {
+    pub(crate) fn within_payload(&self) -> Option<Pointer> {
         let (first, rest) = self.tokens.split_first()?;
         (first.as_deref() == Some("payload")).then(|| Pointer { tokens: rest.to_vec() })
     }

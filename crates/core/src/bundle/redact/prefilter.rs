@@ -20,18 +20,18 @@ const INVISIBLE_NEEDLES: [&[u8]; 7] =
 
 /// Finds candidates: places of needles at which a match is plausible.
 #[derive(Debug)]
-pub struct Prefilter {
+pub(crate) struct Prefilter {
     needles: Needles,
 }
 
 impl Prefilter {
     /// A prefilter for rules with these literals, of at least three bytes; `None` without literals.
-    pub fn new(literals: &[Vec<u8>]) -> Option<Self> {
+    pub(crate) fn new(literals: &[Vec<u8>]) -> Option<Self> {
         (!literals.is_empty()).then(|| Prefilter { needles: Needles::new(needles(literals)) })
     }
 
     /// Calls `found` with the offset of each text that is encoded and has a candidate in it. If `is_cut`, `text` may begin within one.
-    pub fn encoded(&self, text: &[u8], is_cut: bool, found: &mut dyn FnMut(usize)) {
+    pub(crate) fn encoded(&self, text: &[u8], is_cut: bool, found: &mut dyn FnMut(usize)) {
         hidden_in_words(text).for_each(&mut *found);
         for segment in segments(text, is_cut).filter(|segment| self.is_candidate(text, segment)) {
             found(segment.start);
@@ -39,7 +39,7 @@ impl Prefilter {
     }
 
     /// Whether a text that is encoded has a candidate in it.
-    pub fn has_encoded(&self, text: &[u8]) -> bool {
+    pub(crate) fn has_encoded(&self, text: &[u8]) -> bool {
         hidden_in_words(text).next().is_some() || segments(text, false).any(|segment| self.is_candidate(text, &segment))
     }
 
@@ -49,7 +49,7 @@ impl Prefilter {
     }
 
     /// The offset of a candidate from `from` on, in the first line that has one.
-    pub fn find(&self, text: &[u8], from: usize) -> Option<usize> {
+    pub(crate) fn find(&self, text: &[u8], from: usize) -> Option<usize> {
         self.needles.find(text, from, |needle, start| {
             let (before, after) = (&text[..start], &text[start + needle.len()..]);
             !is_mere_word(needle, before, after) && is_plausible(needle, before, after)

@@ -53,7 +53,7 @@ impl Default for RedactOptions {
 
 /// How a rule finds its matches.
 #[derive(Debug)]
-pub enum RuleMatcher {
+pub(crate) enum RuleMatcher {
     /// By a regular expression.
     Pattern {
         /// The regular expression.
@@ -71,7 +71,7 @@ pub enum RuleMatcher {
 
 /// A compiled rule.
 #[derive(Debug)]
-pub struct Rule {
+pub(crate) struct Rule {
     /// The unique name.
     pub name: String,
     /// How it finds its matches.
@@ -87,7 +87,7 @@ impl Rule {
     }
 
     /// The regular expression of a rule, the index of its group `secret`, and the built-in rule, if it is one.
-    pub fn pattern(&self) -> Option<(&Regex, Option<usize>, Option<&'static Builtin>)> {
+    pub(crate) fn pattern(&self) -> Option<(&Regex, Option<usize>, Option<&'static Builtin>)> {
         match &self.matcher {
             RuleMatcher::Pattern { regex, group } => Some((regex, *group, None)),
             RuleMatcher::Builtin(builtin, compiled) => {
@@ -125,12 +125,12 @@ impl Rule {
     }
 
     /// Whether the rule is restricted to kinds or tools.
-    pub fn is_restricted(&self) -> bool {
+    pub(crate) fn is_restricted(&self) -> bool {
         self.kinds.is_some() || self.tools.is_some()
     }
 
     /// Whether the rule applies to content of this kind and tool.
-    pub fn applies(&self, kind: Option<&str>, tool: Option<&str>) -> bool {
+    pub(crate) fn applies(&self, kind: Option<&str>, tool: Option<&str>) -> bool {
         let holds = |list: &Option<Vec<String>>, found: Option<&str>| {
             list.as_ref().is_none_or(|list| found.is_some_and(|found| list.iter().any(|one| one == found)))
         };
@@ -138,17 +138,17 @@ impl Rule {
     }
 
     /// Whether the rule applies to graphs and snapshots, which consist of ids and states.
-    pub fn applies_to_states(&self) -> bool {
+    pub(crate) fn applies_to_states(&self) -> bool {
         matches!(self.matcher, RuleMatcher::Pattern { .. } | RuleMatcher::Builtin(..))
     }
 
     /// Whether the rule is built in.
-    pub fn is_builtin(&self) -> bool {
+    pub(crate) fn is_builtin(&self) -> bool {
         self.literals().is_some()
     }
 
     /// Literals of which every match contains at least one; `None` for rules of the user.
-    pub fn literals(&self) -> Option<&'static [&'static str]> {
+    pub(crate) fn literals(&self) -> Option<&'static [&'static str]> {
         match &self.matcher {
             RuleMatcher::Builtin(builtin, _) => Some(builtin.literals),
             RuleMatcher::Named => Some(named::LITERALS),
@@ -157,21 +157,21 @@ impl Rule {
     }
 
     /// Whether the rule is restricted to tools.
-    pub fn names_tools(&self) -> bool {
+    pub(crate) fn names_tools(&self) -> bool {
         self.tools.is_some()
     }
 }
 
 /// The compiled rules of an export.
 #[derive(Debug)]
-pub struct RuleSet {
+pub(crate) struct RuleSet {
     rules: Vec<Rule>,
     prefilter: Option<Arc<Prefilter>>,
 }
 
 impl RuleSet {
     /// Validates and compiles rules. An error is [`BundleCode::InvalidRule`].
-    pub fn new(options: &RedactOptions) -> Result<Self, BundleError> {
+    pub(crate) fn new(options: &RedactOptions) -> Result<Self, BundleError> {
         let mut rules = Vec::new();
         if options.builtin {
             for builtin in builtin::all() {
@@ -190,12 +190,12 @@ impl RuleSet {
     }
 
     /// The rules, in order.
-    pub fn all(&self) -> &[Rule] {
+    pub(crate) fn all(&self) -> &[Rule] {
         &self.rules
     }
 
     /// A prefilter with a candidate for every match. `None` without rules, or with a rule of the user, which has no literals.
-    pub fn prefilter(&self) -> Option<Arc<Prefilter>> {
+    pub(crate) fn prefilter(&self) -> Option<Arc<Prefilter>> {
         self.prefilter.clone()
     }
 }

@@ -9,14 +9,14 @@ use super::escapes::unescaped;
 use super::*;
 use crate::bundle::export::{ExportFrom, ExportOptions};
 use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
-use crate::bundle::read::{VerifyOptions, is_bundle, open, replay_opened, trace_opened, verify_opened};
+use crate::bundle::read::{OpenedBundle, VerifyOptions, is_bundle};
 use crate::bundle::sample::*;
 use crate::disk::Durability;
 use crate::hash::{as_text, sha256_hex};
 use crate::json::Text;
 use crate::run::{
-    Aspect, BlobStore, Envelope, GENESIS, Kind, Range, Recorded, Redactions, ReplayOptions, RunDirectory,
-    SampleOptions, Verification, Verify, append_line, fields_of,
+    Aspect, Envelope, GENESIS, Kind, Range, Recorded, Redactions, ReplayOptions, RunDirectory, SampleOptions,
+    Verification, Verify, append_line,
 };
 use crate::signature::TrustedKeys;
 use crate::task::{Cancellation, Task};
@@ -126,29 +126,29 @@ pub(super) fn verification(path: &Path) -> Verification {
     if !is_bundle(path) {
         let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
         let (run, trusted) = (RunDirectory::new(path), TrustedKeys::default());
-        return crate::run::verify(&run, &trusted, &Redactions::default(), &mut task).unwrap();
+        return run.verify(&trusted, &Redactions::default(), &mut task).unwrap();
     }
-    let opened = quietly(|task| open(path, &VerifyOptions::default(), task)).unwrap();
+    let opened = quietly(|task| OpenedBundle::open(path, &VerifyOptions::default(), task)).unwrap();
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
-    verify_opened(&opened, &TrustedKeys::default(), &mut task).unwrap()
+    opened.verify(&TrustedKeys::default(), &mut task).unwrap()
 }
 
 fn state(path: &Path) -> String {
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
     let options = ReplayOptions { verify: Verify::Full, ..ReplayOptions::default() };
     if !is_bundle(path) {
-        let replayed = crate::run::replay(&RunDirectory::new(path), &options, &mut task).unwrap();
+        let replayed = RunDirectory::new(path).replay(&options, &mut task).unwrap();
         return replayed.state.to_canonical().unwrap();
     }
-    let opened = quietly(|task| open(path, &VerifyOptions::default(), task)).unwrap();
-    replay_opened(&opened, &options, &mut task).unwrap().state.to_canonical().unwrap()
+    let opened = quietly(|task| OpenedBundle::open(path, &VerifyOptions::default(), task)).unwrap();
+    opened.replay(&options, &mut task).unwrap().state.to_canonical().unwrap()
 }
 
 #[test]
 fn a_redacted_run_keeps_its_chain_and_its_state() {
     let run = plain_run();
     let blob = run.records.iter().position(|record| record.kind == Kind::ToolCompleted).unwrap() as u64;
-    let stored = BlobStore::new(run.directory.blobs());
+    let stored = run.directory.blob_store();
     let raw = format!("{{\"log\": \"token=AK\\u0049AIOSFODNN7EXAMPLE, {AWS}\"}}");
     let raw_hash = as_text(&stored.put(raw.as_bytes(), Durability::Os).unwrap()).to_owned();
     let hit = |time: u64| time % 5 == 2;
@@ -218,8 +218,8 @@ fn a_redacted_run_keeps_its_chain_and_its_state() {
     assert_eq!(outputs, redacted_of(Kind::ToolCompleted) - before_unverifiable(&run, hit, blob));
     assert!(!after.is_ok() && !after.check(Aspect::Schedule).holds());
 
-    let opened = quietly(|task| open(&directory, &VerifyOptions::default(), task)).unwrap();
-    let mut events = trace_opened(&opened, Range::default()).unwrap();
+    let opened = quietly(|task| OpenedBundle::open(&directory, &VerifyOptions::default(), task)).unwrap();
+    let mut events = opened.trace(Range::default()).unwrap();
     let mut count = 0;
     while let Some(event) = events.next() {
         assert_eq!(event.unwrap().salt.is_none(), hit(count));
@@ -294,8 +294,8 @@ fn partial_bundles_are_redacted_and_exported_again_too() {
         assert!(found.check(Aspect::Chain).unverifiable > time);
         assert!(found.check(Aspect::StateHashes).holds() && found.check(Aspect::Snapshots).holds());
         assert_eq!((found.check(Aspect::Dag).unverifiable, found.check(Aspect::Dag).holds()), (1, false));
-        let opened = quietly(|task| open(&path(name), &VerifyOptions::default(), task)).unwrap();
-        let mut events = trace_opened(&opened, Range { from: time + 5, to: time + 9, ..Range::default() }).unwrap();
+        let opened = quietly(|task| OpenedBundle::open(&path(name), &VerifyOptions::default(), task)).unwrap();
+        let mut events = opened.trace(Range { from: time + 5, to: time + 9, ..Range::default() }).unwrap();
         let mut times = Vec::new();
         while let Some(event) = events.next() {
             times.push(event.unwrap().time);
@@ -334,7 +334,7 @@ fn inputs_of_ids_hashes_and_states_are_never_redacted() {
     for kind in Kind::ALL {
         let Some(time) = run.records.iter().position(|record| record.kind == kind) else { continue };
         let payload = run.records[time].payload.to_string();
-        for field in fields_of(kind).iter().filter(|field| field.is_fixed).map(|field| field.name) {
+        for field in kind.fields().iter().filter(|field| field.is_fixed).map(|field| field.name) {
             let replaced = with_member(&payload, field, &escaped(AWS, &[1, 2, 0]));
             rewrite(&run, |at, _, payload| if at == time as u64 { replaced.clone() } else { payload });
             let error = outcome(&run, &[]).unwrap_err();
@@ -461,7 +461,7 @@ fn secret_is_removed_from_all_its_occurrences() {
         }
         _ => payload,
     });
-    let blobs = BlobStore::new(run.directory.blobs());
+    let blobs = run.directory.blob_store();
     for text in [
         format!("a {secret} b"),
         format!("{{\"x\":\"{}\"}}", escaped(secret, &[3, 0, 1])),
@@ -498,7 +498,7 @@ fn matches_of_user_rules_are_removed_whatever_they_look_like() {
             false => payload,
         });
     };
-    BlobStore::new(run.directory.blobs()).put(b"say letmein", Durability::Os).unwrap();
+    run.directory.blob_store().put(b"say letmein", Durability::Os).unwrap();
     with("letmein", "\"note\":\"it is letmein!\"");
     let root = tempfile::tempdir().unwrap();
     let rules = [pointer("mine", "/password")];
@@ -517,7 +517,7 @@ fn rules_apply_to_the_kinds_and_tools_that_they_name() {
     let of = |kind: Kind| run.records.iter().position(|record| record.kind == kind).unwrap() as u64;
     let (invoked, completed) = (of(Kind::ToolInvoked), of(Kind::ToolCompleted));
     let tool = run.records[invoked as usize].payload["tool"].as_str().unwrap().to_owned();
-    let blob = BlobStore::new(run.directory.blobs());
+    let blob = run.directory.blob_store();
     let raw = as_text(&blob.put(b"{\"user\":{\"pin\":\"alpha-beta\"},\"n\":1}", Durability::Os).unwrap()).to_owned();
     rewrite(&run, |time, kind, payload| {
         let payload = match kind {

@@ -40,7 +40,7 @@ const MAX_DFA_BYTES: usize = 8 << 10;
 
 /// The found secrets, each with the rule that found it first.
 #[derive(Debug, Default)]
-pub struct Secrets {
+pub(crate) struct Secrets {
     known: HashMap<Vec<u8>, usize>,
     bytes: usize,
     /// Searches for the secrets that were known at the last call of [`build`](Self::build).
@@ -108,7 +108,7 @@ fn is_hex_digit(byte: &u8) -> bool {
 
 impl Secrets {
     /// Adds a secret that `rule` found, unless it is too common or too long. Fails if there are too many.
-    pub fn add(&mut self, secret: &[u8], rule: usize, is_user_rule: bool) -> Result<(), BundleError> {
+    pub(crate) fn add(&mut self, secret: &[u8], rule: usize, is_user_rule: bool) -> Result<(), BundleError> {
         let is_too_common = if is_user_rule { secret.len() < MIN_USER_RULE_BYTES } else { is_common(secret) };
         if is_too_common || secret.len() > MAX_BYTES || self.known.contains_key(secret) {
             return Ok(());
@@ -124,12 +124,12 @@ impl Secrets {
     }
 
     /// Whether secrets were added since the last call of [`build`](Self::build).
-    pub fn has_new(&self) -> bool {
+    pub(crate) fn has_new(&self) -> bool {
         self.known.len() > self.built
     }
 
     /// Builds the search for all known secrets.
-    pub fn build(&mut self) -> Result<(), BundleError> {
+    pub(crate) fn build(&mut self) -> Result<(), BundleError> {
         let mut known: Vec<_> = self.known.iter().collect();
         order::sort_by(&mut known, Ord::cmp);
         self.built = known.len();
@@ -162,17 +162,17 @@ impl Secrets {
     }
 
     /// Whether there are no secrets to search for.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.automaton.is_none()
     }
 
     /// The length of the longest secret, in bytes.
-    pub fn longest(&self) -> usize {
+    pub(crate) fn longest(&self) -> usize {
         self.longest
     }
 
     /// All occurrences of secrets in a text: start, end and rule.
-    pub fn find<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = (usize, usize, usize)> + 't {
+    pub(crate) fn find<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = (usize, usize, usize)> + 't {
         let found = self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(text));
         let found = found.map(|found| (found.start(), found.end(), found.pattern().as_usize()));
         let found = found.filter(|(start, end, secret)| !self.digits[*secret].is_coincidence(text, *start, *end));
@@ -191,7 +191,7 @@ impl Secrets {
     }
 
     /// The rule of the first occurrence in a text.
-    pub fn first(&self, text: &[u8]) -> Option<usize> {
+    pub(crate) fn first(&self, text: &[u8]) -> Option<usize> {
         let mut found = self.automaton.iter().flat_map(|automaton| automaton.find_overlapping_iter(text));
         let secret = found
             .find(|found| !self.digits[found.pattern().as_usize()].is_coincidence(text, found.start(), found.end()));

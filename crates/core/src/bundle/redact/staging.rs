@@ -8,7 +8,7 @@ use twox_hash::XxHash3_128;
 
 use crate::bundle::export::{ByteSource, PlannedFile};
 use crate::bundle::format::{BundleError, ListedFile};
-use crate::disk::{BY_UMASK, File, NEW, TemporaryDirectory, files};
+use crate::disk::{BY_UMASK, File, TemporaryDirectory, TemporaryFile, files};
 
 const BLOCK_BYTES: usize = 256 << 10;
 
@@ -22,7 +22,7 @@ pub(crate) struct Staging {
 impl Staging {
     /// Creates a directory in `beside`.
     pub(crate) fn new(beside: &Path) -> Result<Self, BundleError> {
-        Ok(Staging { directory: TemporaryDirectory::new_in(beside, NEW)?, count: 0 })
+        Ok(Staging { directory: TemporaryDirectory::new_in(beside, TemporaryFile::NEW)?, count: 0 })
     }
 
     /// Creates a file in it.

@@ -2,7 +2,7 @@
 
 use crate::diff::error::{DiffError, SessionFault, Side};
 use crate::diff::projection::{Calls, Places, Pointer, Tree, may_have_calls, run_projection, session_projection};
-use crate::diff::stream::{Record, RunCursor, RunEvent, SessionCursor, Source, first_time};
+use crate::diff::stream::{Record, RunCursor, RunEvent, SessionCursor, Source};
 use crate::run::{Kind, RunError};
 use crate::task::{Cancelled, Task};
 
@@ -81,15 +81,10 @@ pub(crate) struct SessionDivergence {
     pub is_cut_off: bool,
 }
 
-/// The logical time of a log's first event.
-pub(crate) fn first_of(source: &Source) -> Result<u64, RunError> {
-    source.first.map_or_else(|| first_time(source), Ok)
-}
-
 /// The logical time at which the comparison of two runs begins: that of the first event of the run that begins later.
 pub(crate) fn start_of(left: &Source, right: &Source) -> Result<u64, DiffError> {
     let first =
-        |source: &Source, side| first_of(source).map_err(|error| DiffError::of_run(error, source.place(Some(side))));
+        |source: &Source, side| source.first_time().map_err(|error| DiffError::of_run(error, source.place(Some(side))));
     Ok(first(left, Side::Left)?.max(first(right, Side::Right)?))
 }
 

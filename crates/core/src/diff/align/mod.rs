@@ -7,7 +7,7 @@ mod edits;
 pub use divergence::Compared;
 pub(crate) use divergence::{
     DivergenceKind, PartingEvent, PartingRecord, RunDivergence, SessionDivergence, diverging_events, diverging_records,
-    first_of, start_of,
+    start_of,
 };
 #[cfg(test)]
 pub use edits::Op;

@@ -10,7 +10,7 @@ use crate::diff::projection::{BlockType, Calls, Index, Tree, block_type};
 use crate::diff::stream::{Record, SessionCursor, Source, parts_of};
 use crate::json::{Nesting, Span, Text};
 use crate::lines::LineSource;
-use crate::session::{Body, Cut, Edit, Line, Mode, marker_of, read_line};
+use crate::session::{Body, Cut, Edit, Line, Mode, marker_of};
 use crate::task::{Cancelled, Progress, Task};
 
 /// Maximum number of parents of a record. Only the nearest ones are kept.
@@ -111,7 +111,7 @@ struct Causes {
 impl Causes {
     fn add(&mut self, record: &Record<'_>) {
         let place = record.place as u32;
-        let body = match read_line(record.line, Mode::Lenient, &mut self.nesting) {
+        let body = match Line::read(record.line, Mode::Lenient, &mut self.nesting) {
             Line::Event(event) => event.body,
             _ => Body::Unknown(None),
         };

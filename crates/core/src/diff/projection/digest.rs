@@ -26,7 +26,7 @@ mod tag {
 
 /// Computes digests. Reuses its buffers.
 #[derive(Default)]
-pub struct Digester {
+pub(crate) struct Digester {
     digests: Vec<u128>,
     bytes: Vec<u8>,
 }
@@ -34,7 +34,7 @@ pub struct Digester {
 impl Digester {
     /// The digest of everything that counts. Appends the references in the value to `references`, ordered by the keys and indices of the paths
     /// to them.
-    pub fn digest(&mut self, tree: &Tree<'_>, references: &mut Vec<Option<Reference>>) -> u128 {
+    pub(crate) fn digest(&mut self, tree: &Tree<'_>, references: &mut Vec<Option<Reference>>) -> u128 {
         self.digests.clear();
         self.digests.resize(tree.count(), 0);
         let mut has_references = false;
@@ -113,12 +113,12 @@ fn number_digest(json: &str) -> u128 {
 }
 
 /// The digest of bytes.
-pub fn hash(bytes: &[u8]) -> u128 {
+pub(crate) fn hash(bytes: &[u8]) -> u128 {
     XxHash3_128::oneshot(bytes)
 }
 
 /// Combines a digest with the places of the event's references.
-pub fn with_references(digest: u128, references: impl ExactSizeIterator<Item = Option<Reference>>) -> u128 {
+pub(crate) fn with_references(digest: u128, references: impl ExactSizeIterator<Item = Option<Reference>>) -> u128 {
     if references.len() == 0 {
         return digest;
     }

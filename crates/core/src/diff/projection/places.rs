@@ -4,7 +4,7 @@
 /// The events of a log that are not compared. Takes two bits for each event up to the last one left out, and nothing if all events are
 /// compared.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub(crate) struct Places {
     /// The logical time at which the comparison begins.
     start: u64,
     /// For each 64 events, a bit mask of those left out, and the number of events left out before them.
@@ -14,12 +14,12 @@ pub struct Places {
 
 impl Places {
     /// The places of a log that is compared from the event at `start` on.
-    pub fn from(start: u64) -> Self {
+    pub(crate) fn from(start: u64) -> Self {
         Places { start, ..Places::default() }
     }
 
     /// Leaves out the event at `time`. Times must be passed in ascending order.
-    pub fn leave_out(&mut self, time: u64) {
+    pub(crate) fn leave_out(&mut self, time: u64) {
         let at = time.saturating_sub(self.start);
         let (word, bit) = ((at / 64) as usize, at % 64);
         while self.words.len() <= word {
@@ -32,7 +32,7 @@ impl Places {
     /// Returns the place of the event at `time`; if it is not compared, that of the nearest compared event before it. Negative before
     /// the start of the comparison.
     #[inline]
-    pub fn of(&self, time: u64) -> i64 {
+    pub(crate) fn of(&self, time: u64) -> i64 {
         let at = time as i64 - self.start as i64;
         if self.left_out == 0 || at < 0 {
             return at;
@@ -49,19 +49,19 @@ impl Places {
     }
 
     /// Whether the event at `time` is compared.
-    pub fn holds(&self, time: u64) -> bool {
+    pub(crate) fn holds(&self, time: u64) -> bool {
         let Some(at) = time.checked_sub(self.start) else { return false };
         self.words.get((at / 64) as usize).is_none_or(|(bits, _)| bits >> (at % 64) & 1 == 0)
     }
 
     /// Whether each place is the logical time minus the start.
     #[inline]
-    pub fn are_plain(&self) -> bool {
+    pub(crate) fn are_plain(&self) -> bool {
         self.left_out == 0
     }
 
     /// The logical time at which the comparison begins.
-    pub fn start(&self) -> u64 {
+    pub(crate) fn start(&self) -> u64 {
         self.start
     }
 }

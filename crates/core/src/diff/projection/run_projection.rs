@@ -8,11 +8,11 @@ use super::places::Places;
 use super::tree::{Index, Mark, ROOT, Reference, Shape, Tree};
 use crate::diff::stream::RunEvent;
 use crate::json::Text;
-use crate::run::{FieldType, Kind, PayloadField, fields_of};
+use crate::run::{FieldType, Kind, PayloadField};
 
 /// The parts of an event that are compared, and its references.
 #[derive(Clone, Copy)]
-pub struct Facts<'e> {
+pub(crate) struct Facts<'e> {
     /// The event's kind.
     pub kind: Kind,
     /// The node, as the inside of its JSON string.
@@ -36,13 +36,13 @@ pub(crate) fn project_event(event: &RunEvent<'_>, ignore: &[Pointer]) -> Option<
 }
 
 /// The same, for an event that was not read by a [`RunCursor`](super::run_stream::RunCursor).
-pub fn project_facts(event: &Facts<'_>, ignore: &[Pointer]) -> Option<Tree<'static>> {
+pub(crate) fn project_facts(event: &Facts<'_>, ignore: &[Pointer]) -> Option<Tree<'static>> {
     let mut tree = Tree::of(Cow::Owned(text(event)))?;
     if let (Some(parent), Some(index)) = (event.parent, tree.at(&["parent"])) {
         tree.set_mark(index, refers(event.places.of(parent)));
     }
     if let Some(payload) = tree.at(&["payload"]) {
-        mark_fields(&mut tree, payload, fields_of(event.kind), event);
+        mark_fields(&mut tree, payload, event.kind.fields(), event);
     }
     ignore.iter().for_each(|pointer| pointer.apply(&mut tree));
     Some(tree)

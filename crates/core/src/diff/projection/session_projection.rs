@@ -16,7 +16,7 @@ pub(crate) struct Calls(UnansweredCalls<Box<str>>);
 
 /// The unanswered tool calls of a session, by a key of their id. Takes little memory for a call: a session may have millions that are never answered.
 #[derive(Clone, Debug, Default)]
-pub struct UnansweredCalls<K>(HashMap<K, SameId>);
+pub(crate) struct UnansweredCalls<K>(HashMap<K, SameId>);
 
 /// The unanswered calls with the same id, nearly always one. Its fields are those of a [`Reference`], which would leave no room for the variant.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl SameId {
 
 impl<K: Eq + Hash> UnansweredCalls<K> {
     /// Opens a call.
-    pub fn open(&mut self, id: K, call: Reference) {
+    pub(crate) fn open(&mut self, id: K, call: Reference) {
         match self.0.entry(id) {
             Entry::Vacant(place) => {
                 place.insert(SameId::One { place: call.place, part: call.part });
@@ -64,7 +64,7 @@ impl<K: Eq + Hash> UnansweredCalls<K> {
     }
 
     /// Answers the nearest unanswered call with this id, and returns it.
-    pub fn answer<Q: Eq + Hash + ?Sized>(&mut self, id: &Q) -> Option<Reference>
+    pub(crate) fn answer<Q: Eq + Hash + ?Sized>(&mut self, id: &Q) -> Option<Reference>
     where
         K: Borrow<Q>,
     {
@@ -111,7 +111,7 @@ pub(crate) fn may_have_calls(record: &Record<'_>) -> bool {
 }
 
 /// Keeps track of calls and answers.
-pub trait CountCalls {
+pub(crate) trait CountCalls {
     /// Opens a call. `id` is `None` if the call's id is not a string.
     fn open(&mut self, id: Option<Text<'_>>, call: Reference);
     /// Answers a call, and returns it. `None` if no open call has this id.
@@ -142,7 +142,11 @@ impl CountCalls for Known<'_> {
 
 /// The projection of a record: `{"type","payload"}`, in which the values that do not count are marked. Opens and answers the calls in it, so
 /// each record must be projected once, in order.
-pub fn project_record(record: &Record<'_>, calls: &mut impl CountCalls, ignore: &[Pointer]) -> Option<Tree<'static>> {
+pub(crate) fn project_record(
+    record: &Record<'_>,
+    calls: &mut impl CountCalls,
+    ignore: &[Pointer],
+) -> Option<Tree<'static>> {
     let mut tree = Tree::of(Cow::Owned(text(record)))?;
     mark_payload(&mut tree, record.place, calls);
     ignore.iter().for_each(|pointer| pointer.apply(&mut tree));
@@ -151,7 +155,7 @@ pub fn project_record(record: &Record<'_>, calls: &mut impl CountCalls, ignore: 
 
 /// The same for a record that is an object, given its whole line as a tree: marks the other members of the envelope too. Saves a copy and a
 /// scan if no paths are shown.
-pub fn project_line(tree: &mut Tree<'_>, calls: &mut impl CountCalls) {
+pub(crate) fn project_line(tree: &mut Tree<'_>, calls: &mut impl CountCalls) {
     let mut next = tree.children(ROOT).next();
     while let Some(member) = next {
         next = tree.next_sibling(ROOT, member);

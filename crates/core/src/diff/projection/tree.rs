@@ -94,7 +94,7 @@ pub struct Tree<'a> {
 pub type Index = u32;
 
 /// The whole of a tree.
-pub const ROOT: Index = 0;
+pub(crate) const ROOT: Index = 0;
 
 /// Maximum number of members that are compared with each other to find repeated keys. For more, a hash set is faster.
 const MANY: usize = 16;
@@ -315,7 +315,7 @@ impl<'a> Tree<'a> {
 
 /// Bytes as text, in which invalid UTF-8 is read as U+FFFD. For valid UTF-8, `String::from_utf8_lossy` alone would take several
 /// times as long.
-pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 

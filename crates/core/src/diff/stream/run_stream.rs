@@ -10,8 +10,7 @@ use super::feed::{BatchReader, Feed};
 use super::source::Source;
 use crate::diff::projection::Places;
 use crate::json::Text;
-use crate::lines::Lines;
-use crate::run::{Chunk, EventLine, EventReader, Kind, LogReader, Payload, ReadEvent, RunError, empty_log, peek_time};
+use crate::run::{Chunk, EventLine, EventReader, Kind, Payload, ReadEvent, RunError};
 
 /// The start and end of a range of bytes in a batch.
 type Range = (u32, u32);
@@ -66,7 +65,7 @@ pub(super) struct RunReader {
 
 /// The events that are compared.
 #[derive(Clone, Copy, Default)]
-pub struct ComparedEvents {
+pub(crate) struct ComparedEvents {
     /// The time of the first one.
     pub start: u64,
     /// Whether heartbeats are compared.
@@ -76,10 +75,7 @@ pub struct ComparedEvents {
 impl RunReader {
     /// Opens the log at the event at `start`.
     fn open(source: &Source, start: u64, heartbeats: bool) -> Result<Self, RunError> {
-        let first = match source.first {
-            Some(first) => first,
-            None => first_time(source)?,
-        };
+        let first = source.first_time()?;
         let reader = EventReader::open(&source.log, Some(first), start, Cow::Owned(source.redactions.clone()))?;
         let (rules, calls) = (ComparedEvents { start, heartbeats }, OpenCalls::default());
         Ok(RunReader { reader, rules, calls, is_over: false })
@@ -119,7 +115,7 @@ fn row(read: &ReadEvent<'_>, calls: &mut OpenCalls) -> Row {
 
 impl ComparedEvents {
     /// Whether events of a kind are compared.
-    pub fn compares(self, kind: Kind) -> bool {
+    pub(crate) fn compares(self, kind: Kind) -> bool {
         match kind {
             Kind::SnapshotCreated | Kind::SnapshotRestored | Kind::BlobStored => false,
             Kind::Heartbeat => self.heartbeats,
@@ -130,13 +126,13 @@ impl ComparedEvents {
 
 /// The open calls by node and id, with the times of their ToolInvoked events.
 #[derive(Default)]
-pub struct OpenCalls(HashMap<(String, String), u64>);
+pub(crate) struct OpenCalls(HashMap<(String, String), u64>);
 
 impl OpenCalls {
     /// Returns the time of the event that opened the call that `event` ends, and the id of the call. Notes a call that
     /// `event` opens.
     #[inline]
-    pub fn call_of<'p, 'a>(
+    pub(crate) fn call_of<'p, 'a>(
         &mut self,
         event: &EventLine<'_>,
         payload: &'p Payload<'a>,
@@ -191,14 +187,6 @@ fn range_in(text: &str, part: &str) -> Option<Range> {
     (from + part.len() <= text.len()).then_some((from as u32, (from + part.len()) as u32))
 }
 
-/// The logical time of a log's first event.
-pub fn first_time(source: &Source) -> Result<u64, RunError> {
-    let chunk = LogReader::open(&source.log)?.next_chunk(Vec::new())?;
-    let line = chunk.as_ref().and_then(|chunk| Lines::new(chunk.bytes()).next());
-    // A line that is not an event is reported when it is read.
-    Ok(line.and_then(|(_, line)| peek_time(line)).unwrap_or(0))
-}
-
 /// Reads a log event by event.
 pub(crate) struct RunCursor {
     feed: Feed<RunReader>,
@@ -218,8 +206,9 @@ pub(crate) struct RunCursor {
 impl RunCursor {
     /// Opens the log at the event at `start`.
     pub(crate) fn open(source: &Source, start: u64, heartbeats: bool) -> Result<Self, RunError> {
-        let size = LogReader::open(&source.log)?.size()?;
-        let feed = Feed::new(RunReader::open(source, start, heartbeats)?, size);
+        let reader = RunReader::open(source, start, heartbeats)?;
+        let size = reader.reader.size()?;
+        let feed = Feed::new(reader, size);
         let places = Places::from(start);
         Ok(RunCursor { feed, batch: RunBatch::default(), at: 0, places, bytes: 0, size, is_torn: false, seen: false })
     }
@@ -252,7 +241,7 @@ impl RunCursor {
                 (self.batch, self.at) = (batch, 0);
                 Ok(true)
             }
-            None if !self.seen && self.places.start() == 0 => Err(empty_log()),
+            None if !self.seen && self.places.start() == 0 => Err(RunError::empty_log()),
             None => Ok(false),
         }
     }

@@ -9,7 +9,7 @@ use crate::diff::error::SessionFault;
 use crate::disk::files;
 use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 use crate::lines::{LineReader, LineSource, Lines, ReadError};
-use crate::session::{Body, Line, Mode, StartFields, read_line};
+use crate::session::{Body, Line, Mode, StartFields};
 
 /// A record of a batch: the range of its line, and the positions of its parts in the line.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ struct Row {
 
 /// The parts of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parts {
+pub(crate) enum Parts {
     /// An object, with its `type` and its `payload` if it has them.
     Envelope {
         /// The value of `type`.
@@ -34,7 +34,7 @@ pub enum Parts {
 }
 
 /// The parts of a line, which is passed without its ending. Returns `None` if the line is not a record.
-pub fn parts_of(line: &[u8], nesting: &mut Nesting) -> Option<Parts> {
+pub(crate) fn parts_of(line: &[u8], nesting: &mut Nesting) -> Option<Parts> {
     let mut cursor = Cursor::new(line);
     cursor.white_space();
     if cursor.peek()? != b'{' {
@@ -107,7 +107,7 @@ impl SessionReader {
 
 /// The metadata in the first line of a session, which is passed without its ending.
 pub(crate) fn start_of(line: &[u8], nesting: &mut Nesting) -> Result<StartFields, SessionFault> {
-    match read_line(line, Mode::Lenient, nesting) {
+    match Line::read(line, Mode::Lenient, nesting) {
         Line::Event(event) => match event.body {
             Body::SessionStart(fields) => fields.ok_or(SessionFault::InvalidStart),
             _ => Err(SessionFault::MissingStart),
@@ -190,7 +190,7 @@ impl SessionCursor {
 
 /// A record of a session.
 #[derive(Clone, Copy, Debug)]
-pub struct Record<'b> {
+pub(crate) struct Record<'b> {
     /// The line, without its ending.
     pub line: &'b [u8],
     /// The positions of its parts in the line.
@@ -203,7 +203,7 @@ pub struct Record<'b> {
 
 impl<'b> Record<'b> {
     /// The JSON text of the type. Empty if the record has none.
-    pub fn name(&self) -> &'b [u8] {
+    pub(crate) fn name(&self) -> &'b [u8] {
         match self.parts {
             Parts::Envelope { name: Some(name), .. } => name.of(self.line),
             _ => b"",
@@ -211,7 +211,7 @@ impl<'b> Record<'b> {
     }
 
     /// The JSON text of the payload, or of the whole record if that is not an object. Empty if the record has no payload.
-    pub fn payload(&self) -> &'b [u8] {
+    pub(crate) fn payload(&self) -> &'b [u8] {
         match self.parts {
             Parts::Envelope { payload: Some(span), .. } | Parts::Value(span) => span.of(self.line),
             Parts::Envelope { payload: None, .. } => b"",

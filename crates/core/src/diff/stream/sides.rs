@@ -4,7 +4,7 @@ use crate::diff::align::{PartingEvent, PartingRecord};
 use crate::diff::ancestry::tools;
 use crate::diff::projection::{Field, Index, Shape, Tree};
 use crate::hash::{as_text, sha256_hex};
-use crate::run::{FieldType, PayloadField, fields_of};
+use crate::run::{FieldType, PayloadField};
 
 /// Number of characters of an excerpt before the first difference, and from there on.
 const SHOWN_BEFORE: usize = 30;
@@ -20,7 +20,7 @@ pub(crate) fn of_event(event: &PartingEvent) -> Members {
     if let Some(node) = tree.at(&["node"]).filter(|&node| tree.shape(node) == Shape::String) {
         members.push(("node", tree.text(node).to_owned()));
     }
-    for field in fields_of(event.kind) {
+    for field in event.kind.fields() {
         add_shown(&mut members, tree, field, &[field.name]);
     }
     members

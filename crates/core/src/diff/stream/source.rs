@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::archived::resolve;
 use crate::diff::error::{Damage, Side};
 use crate::disk::{InputFile, OsError, files};
-use crate::run::{Redactions, RunDirectory};
+use crate::run::{EventReader, Redactions, RunDirectory, RunError};
 
 /// The kind of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +82,17 @@ impl Source {
             is_redacted: false,
             run_id: None,
         }
+    }
+
+    /// The logical time of a run's first event, from its log if need be.
+    pub fn first_time(&self) -> Result<u64, RunError> {
+        self.first.map_or_else(|| EventReader::first_time(&self.log), Ok)
+    }
+
+    /// The id of a run, as the inside of a JSON string: from its log, or else from its bundle.
+    pub fn id_of_run(&self) -> Option<String> {
+        let run_id = RunDirectory::with_log(&self.root, &self.log).run_id(&self.redactions);
+        run_id.ok().or_else(|| self.run_id.clone())
     }
 
     /// The recording as the subject of an error.

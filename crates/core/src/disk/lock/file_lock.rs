@@ -91,7 +91,6 @@ fn write_owner(file: &mut File, owner: &str) -> io::Result<()> {
 #[cfg(unix)]
 mod system {
     use super::*;
-    use crate::disk::open::input_file;
     use crate::disk::system::{Create, OpenOptions, is_no_lock};
     use std::fs::TryLockError;
 
@@ -118,9 +117,9 @@ mod system {
     /// Opens the lock file. Fails for anything but a regular file: a pipe, for example, can't store the owner.
     fn open(path: &Path) -> Result<File, OsError> {
         let options = OpenOptions { read: true, write: true, create: Create::IfMissing, ..OpenOptions::default() };
-        let file = input_file::open_patiently(path, &options)?;
+        let file = File::open_patiently(path, &options)?;
         let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
-        input_file::expect_regular(&metadata, path)?;
+        metadata.expect_regular(path)?;
         Ok(file)
     }
 

@@ -6,4 +6,4 @@ mod system_lock;
 
 pub use boot::Boot;
 pub use file_lock::{FileLock, LockError};
-pub use system_lock::{FileId, Look, SystemLock, look};
+pub use system_lock::{FileId, Look, SystemLock};

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::disk::open::{File, input_file};
+use crate::disk::open::File;
 use crate::disk::system::{Links, OpenOptions};
 
 /// How often, and at what intervals, to try again while another process looks at the file: a look takes microseconds.
@@ -39,7 +39,7 @@ impl SystemLock {
     /// No other process locks this file exclusively; one that is in the way holds a shared lock for the length of a look.
     pub fn hold(path: &Path, id: FileId) -> Option<Self> {
         let options = OpenOptions { read: true, write: true, links: Links::Refused, ..OpenOptions::default() };
-        let file = input_file::open_patiently(path, &options).ok().filter(|file| has_id(file, id))?;
+        let file = File::open_patiently(path, &options).ok().filter(|file| has_id(file, id))?;
         for _ in 0..MAX_ATTEMPTS {
             match system::try_lock(&file, system::Kind::Exclusive) {
                 Ok(true) => return Some(SystemLock(file)),
@@ -49,33 +49,33 @@ impl SystemLock {
         }
         None
     }
+
+    /// Whether any process holds the lock on the file at `path`, which had this id. Two that look at the same time don't see each other.
+    pub fn look(path: &Path, id: FileId) -> Look {
+        let options = OpenOptions { read: true, links: Links::Refused, ..OpenOptions::default() };
+        let file = match File::open_patiently(path, &options) {
+            Ok(file) => file,
+            Err(error) if error.code == "ENOENT" => return Look::Another,
+            Err(_) => return Look::Unknown,
+        };
+        if !has_id(&file, id) {
+            return Look::Another;
+        }
+        match system::try_lock(&file, system::Kind::Shared) {
+            Ok(true) => {
+                system::unlock(&file);
+                Look::Free
+            }
+            Ok(false) => Look::Held,
+            Err(system::Refused) => Look::Unknown,
+        }
+    }
 }
 
 impl Drop for SystemLock {
     /// Unlocks explicitly: a child that this process is just starting has the file open too, until it runs its program.
     fn drop(&mut self) {
         system::unlock(&self.0);
-    }
-}
-
-/// Whether any process holds the lock on the file at `path`, which had this id. Two that look at the same time don't see each other.
-pub fn look(path: &Path, id: FileId) -> Look {
-    let options = OpenOptions { read: true, links: Links::Refused, ..OpenOptions::default() };
-    let file = match input_file::open_patiently(path, &options) {
-        Ok(file) => file,
-        Err(error) if error.code == "ENOENT" => return Look::Another,
-        Err(_) => return Look::Unknown,
-    };
-    if !has_id(&file, id) {
-        return Look::Another;
-    }
-    match system::try_lock(&file, system::Kind::Shared) {
-        Ok(true) => {
-            system::unlock(&file);
-            Look::Free
-        }
-        Ok(false) => Look::Held,
-        Err(system::Refused) => Look::Unknown,
     }
 }
 
@@ -206,14 +206,14 @@ mod tests {
     fn probe_distinguishes_held_from_released_locks() {
         let directory = tempfile::tempdir().unwrap();
         let (path, id) = lock_file(&directory);
-        assert_eq!(look(&path, id), Look::Free);
+        assert_eq!(SystemLock::look(&path, id), Look::Free);
         let lock = SystemLock::hold(&path, id).unwrap();
-        assert_eq!((look(&path, id), look(&path, id)), (Look::Held, Look::Held));
+        assert_eq!((SystemLock::look(&path, id), SystemLock::look(&path, id)), (Look::Held, Look::Held));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "owner");
         std::fs::write(&path, "renew").unwrap();
-        assert_eq!(look(&path, id), Look::Held, "closing another handle releases nothing");
+        assert_eq!(SystemLock::look(&path, id), Look::Held, "closing another handle releases nothing");
         drop(lock);
-        assert_eq!(look(&path, id), Look::Free);
+        assert_eq!(SystemLock::look(&path, id), Look::Free);
     }
 
     #[test]
@@ -222,12 +222,12 @@ mod tests {
         let (path, id) = lock_file(&directory);
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| (0..2000).for_each(|_| assert_eq!(look(&path, id), Look::Free)));
+                scope.spawn(|| (0..2000).for_each(|_| assert_eq!(SystemLock::look(&path, id), Look::Free)));
             }
         });
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| (0..2000).for_each(|_| assert_ne!(look(&path, id), Look::Unknown)));
+                scope.spawn(|| (0..2000).for_each(|_| assert_ne!(SystemLock::look(&path, id), Look::Unknown)));
             }
             for _ in 0..20 {
                 assert!(SystemLock::hold(&path, id).is_some());
@@ -240,13 +240,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (path, (device, inode)) = lock_file(&directory);
         if cfg!(unix) {
-            assert_eq!(look(&path, (device, inode + 1)), Look::Another);
+            assert_eq!(SystemLock::look(&path, (device, inode + 1)), Look::Another);
             assert!(SystemLock::hold(&path, (device, inode + 1)).is_none());
         }
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(look(&path, (device, inode)), Look::Another);
+        assert_eq!(SystemLock::look(&path, (device, inode)), Look::Another);
         std::fs::create_dir(&path).unwrap();
-        assert_eq!(look(&path, (device, inode)), if cfg!(unix) { Look::Another } else { Look::Unknown });
+        assert_eq!(SystemLock::look(&path, (device, inode)), if cfg!(unix) { Look::Another } else { Look::Unknown });
         assert!(SystemLock::hold(&path, (device, inode)).is_none());
     }
 

@@ -8,6 +8,11 @@ use super::file::File;
 use crate::disk::lock::Boot;
 use crate::disk::system::{Create, FileSystem, Metadata, OpenOptions, OsError, file_system, is_no_sync};
 
+/// The directory that contains `path`: the working directory if the path has only one component.
+pub fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Opens what is at `path`.
 pub fn open(path: &Path, options: &OpenOptions) -> Result<File, OsError> {
     file_system(path).open(path, options).map_err(failed("open", path))

@@ -27,8 +27,8 @@ pub struct InputFile {
 impl InputFile {
     /// Opens the regular file at `path`.
     pub fn open(path: &Path) -> Result<Self, OsError> {
-        let (file, metadata) = open(path, Links::Followed)?;
-        expect_regular(&metadata, path)?;
+        let (file, metadata) = File::open_any(path, Links::Followed)?;
+        metadata.expect_regular(path)?;
         Ok(Self::of(file))
     }
 
@@ -90,24 +90,26 @@ impl Seek for InputFile {
     }
 }
 
-/// Opens whatever is at `path` for reading, and returns it with its metadata.
-pub fn open(path: &Path, links: Links) -> Result<(File, Metadata), OsError> {
-    let file = open_patiently(path, &OpenOptions { read: true, links, ..OpenOptions::default() })?;
-    let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
-    Ok((file, metadata))
-}
+impl File {
+    /// Opens whatever is at `path` for reading, and returns it with its metadata.
+    pub fn open_any(path: &Path, links: Links) -> Result<(File, Metadata), OsError> {
+        let file = Self::open_patiently(path, &OpenOptions { read: true, links, ..OpenOptions::default() })?;
+        let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
+        Ok((file, metadata))
+    }
 
-/// Opens `path`. Waits until another process has given up its lease on the file.
-pub fn open_patiently(path: &Path, options: &OpenOptions) -> Result<File, OsError> {
-    let (cancellation, deadline) = (Cancellation::current(), Instant::now() + LEASE_PATIENCE);
-    loop {
-        match files::open(path, options) {
-            // Another process has yet to give up a lease, which only regular files can have.
-            Err(error) if error.code == "EAGAIN" && Instant::now() < deadline => {
-                cancellation.check_while_waiting().map_err(|error| OsError::new(&error, "open", Some(path)))?;
-                std::thread::sleep(Duration::from_millis(5));
+    /// Opens `path`. Waits until another process has given up its lease on the file.
+    pub fn open_patiently(path: &Path, options: &OpenOptions) -> Result<File, OsError> {
+        let (cancellation, deadline) = (Cancellation::current(), Instant::now() + LEASE_PATIENCE);
+        loop {
+            match files::open(path, options) {
+                // Another process has yet to give up a lease, which only regular files can have.
+                Err(error) if error.code == "EAGAIN" && Instant::now() < deadline => {
+                    cancellation.check_while_waiting().map_err(|error| OsError::new(&error, "open", Some(path)))?;
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                opened => return opened.map_err(|error| refusal(error, path)),
             }
-            opened => return opened.map_err(|error| refusal(error, path)),
         }
     }
 }
@@ -120,12 +122,14 @@ fn refusal(error: OsError, path: &Path) -> OsError {
     }
 }
 
-/// Fails with a description of what is there, unless it is a regular file.
-pub fn expect_regular(metadata: &Metadata, path: &Path) -> Result<(), OsError> {
-    if metadata.is_file() {
-        return Ok(());
+impl Metadata {
+    /// Fails with a description of what is at `path`, unless it is a regular file.
+    pub fn expect_regular(&self, path: &Path) -> Result<(), OsError> {
+        if self.is_file() {
+            return Ok(());
+        }
+        Err(name_of(self.kind).map_or_else(OsError::directory, |what| OsError::not_a_file(what, path)))
     }
-    Err(name_of(metadata.kind).map_or_else(OsError::directory, |what| OsError::not_a_file(what, path)))
 }
 
 const SOCKET: &str = "a socket, not a regular file";
@@ -166,7 +170,7 @@ mod tests {
         assert_eq!(refused(Path::new("/dev/zero")), "EINVAL: a device, not a regular file, open '/dev/zero'");
         assert_eq!(refused(root.path()), "EISDIR: illegal operation on a directory, read");
         assert_eq!(refused(&at("none")), format!("ENOENT: no such file or directory, open '{}'", at("none").display()));
-        assert!(open(&at("link"), Links::Refused).is_err());
+        assert!(File::open_any(&at("link"), Links::Refused).is_err());
     }
 
     #[test]

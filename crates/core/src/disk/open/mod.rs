@@ -2,15 +2,14 @@
 
 mod file;
 pub mod files;
-pub mod input_file;
-mod parent;
+mod input_file;
 pub mod sniff;
-pub mod stream;
+pub(crate) mod stream;
 mod target;
 
 pub use file::File;
-pub use files::{exists, is_directory};
-pub use input_file::{InputFile, expect_regular, open_patiently};
-pub use parent::parent;
-pub use sniff::{BOM, ZSTD_MAGIC, is_archive};
+pub(crate) use files::{is_directory, parent};
+pub(crate) use input_file::InputFile;
+pub(crate) use sniff::ZSTD_MAGIC;
+pub use sniff::{BOM, is_archive};
 pub use target::Target;

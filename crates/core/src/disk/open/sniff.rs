@@ -52,7 +52,6 @@ pub fn beginning_of_file(file: &File) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::disk::Links;
-    use crate::disk::open::input_file;
     use std::fs;
     use std::io::Seek as _;
 
@@ -72,7 +71,7 @@ mod tests {
         ] {
             fs::write(&path, bytes).unwrap();
             let beginning = beginning_of(&path).unwrap();
-            let mut open = input_file::open(&path, Links::Followed).unwrap().0;
+            let mut open = File::open_any(&path, Links::Followed).unwrap().0;
             assert_eq!(beginning_of_file(&open).as_ref(), Some(&beginning));
             assert_eq!(open.stream_position().unwrap(), 0, "reads from where it was");
             assert_eq!((is_archive(&beginning), may_be_recording(&beginning)), (archive, recording), "{bytes:?}");

@@ -8,18 +8,18 @@ use crate::disk::system::OsError;
 #[cfg(not(unix))]
 pub use others::{drain, is_at_end, is_pipe};
 #[cfg(unix)]
-pub use unix::{drain, is_at_end, is_pipe};
+pub(crate) use unix::{drain, is_at_end, is_pipe};
 
 /// Maximum size, in bytes, of what is read into memory from a source without a known size.
 #[cfg(not(test))]
-pub const MAX_BYTES: usize = 1 << 30;
+pub(crate) const MAX_BYTES: usize = 1 << 30;
 
 /// Less in tests, which write more than that.
 #[cfg(test)]
 pub const MAX_BYTES: usize = 4 << 20;
 
 /// The error for a source without a size that has more than [`MAX_BYTES`].
-pub fn too_large() -> OsError {
+pub(crate) fn too_large() -> OsError {
     let message = "more than 1 GiB came from what is not a regular file; write it to a file first";
     OsError { message, ..failed(&io::ErrorKind::FileTooLarge.into(), "read") }
 }
@@ -53,7 +53,7 @@ mod unix {
     pub(crate) const BLOCK_BYTES: usize = 64 << 10;
 
     /// Reads everything that is written to a pipe, until its last writer has closed it.
-    pub fn drain(pipe: File, path: &Path, cancellation: &Cancellation) -> Result<Vec<u8>, OsError> {
+    pub(crate) fn drain(pipe: File, path: &Path, cancellation: &Cancellation) -> Result<Vec<u8>, OsError> {
         let deadline = Instant::now() + WRITER_PATIENCE;
         let (mut content, mut block) = (Vec::new(), vec![0; BLOCK_BYTES]);
         // A pipe without a name gets no new writers.
@@ -81,12 +81,12 @@ mod unix {
     }
 
     /// Whether it is a pipe, with or without a name.
-    pub fn is_pipe(metadata: &Metadata) -> bool {
+    pub(crate) fn is_pipe(metadata: &Metadata) -> bool {
         metadata.kind == FileKind::Pipe
     }
 
     /// Whether a device reports its end at once, as `/dev/null` does. Any other one may never end.
-    pub fn is_at_end(file: &File, metadata: &Metadata) -> bool {
+    pub(crate) fn is_at_end(file: &File, metadata: &Metadata) -> bool {
         metadata.kind == FileKind::CharacterDevice && file.read(&mut [0]).is_ok_and(|count| count == 0)
     }
 

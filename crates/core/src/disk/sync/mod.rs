@@ -6,5 +6,5 @@ mod unsynced;
 
 pub use durability::Durability;
 pub(crate) use sync_directory::sync_directory;
-pub use sync_directory::sync_entries;
-pub use unsynced::{SyncError, Unsynced};
+pub(crate) use sync_directory::sync_entries;
+pub(crate) use unsynced::{SyncError, Unsynced};

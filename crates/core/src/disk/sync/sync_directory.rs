@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::disk::open::File;
 #[cfg(unix)]
 use crate::disk::open::files;
-use crate::disk::open::open_patiently;
 #[cfg(unix)]
 use crate::disk::open::parent;
 #[cfg(unix)]
@@ -19,11 +19,11 @@ pub(crate) fn sync_directory(directory: &Path) -> Result<(), OsError> {
 
 /// Syncs the entries of `directory`, which lead to the file at `path`. Where directories can't be synced, syncs the whole file system
 /// instead, if the system can.
-pub fn sync_entries(directory: &Path, path: &Path) -> Result<(), OsError> {
+pub(crate) fn sync_entries(directory: &Path, path: &Path) -> Result<(), OsError> {
     if try_to_sync_directory(directory)? {
         return Ok(());
     }
-    let file = open_patiently(path, &OpenOptions { read: true, ..OpenOptions::default() })?;
+    let file = File::open_patiently(path, &OpenOptions { read: true, ..OpenOptions::default() })?;
     let synced = file.sync_file_system();
     unless_impossible(synced.map_err(|error| OsError::new(&error, "syncfs", Some(path))))
 }

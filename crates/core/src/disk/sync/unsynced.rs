@@ -18,7 +18,7 @@ const MAX_FILES: usize = 8;
 
 /// The files to sync. A file stays here until its data and its directory entries are synced.
 #[derive(Debug, Default)]
-pub struct Unsynced(Vec<UnsyncedFile>);
+pub(crate) struct Unsynced(Vec<UnsyncedFile>);
 
 #[derive(Debug)]
 struct UnsyncedFile {
@@ -28,11 +28,11 @@ struct UnsyncedFile {
 }
 
 /// A failed sync, with the path of the file that it was for.
-pub type SyncError = (OsError, PathBuf);
+pub(crate) type SyncError = (OsError, PathBuf);
 
 impl Unsynced {
     /// Adds a file that was appended to through `target`.
-    pub fn add(&mut self, target: &Target, file: AppendedFile) {
+    pub(crate) fn add(&mut self, target: &Target, file: AppendedFile) {
         let with_entries = target.take_unsynced_entries();
         match self.0.iter_mut().find(|known| known.path == target.path() && known.file.is_same_file(&file)) {
             Some(known) => known.with_entries |= with_entries,
@@ -41,18 +41,18 @@ impl Unsynced {
     }
 
     /// Whether every file is synced.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether so many files are open that they are to be synced now.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.0.len() >= MAX_FILES
     }
 
     /// Syncs all files, even if one fails. Returns the first error. A failed file is not synced again: the kernel marks its pages
     /// clean, so a second sync would succeed without having written them.
-    pub fn sync(self) -> Result<(), SyncError> {
+    pub(crate) fn sync(self) -> Result<(), SyncError> {
         let synced = self.0.into_iter().map(|file| file.sync().map_err(|error| (error, file.path)));
         synced.fold(Ok(()), Result::and)
     }

@@ -1,6 +1,6 @@
 //! The metadata of files.
 
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The metadata of what is at a path, or of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,12 @@ pub struct Metadata {
 }
 
 impl Metadata {
+    /// When the file was last written, in whole milliseconds since 1970; 0 if the system does not report it.
+    pub fn modified_milliseconds(&self) -> f64 {
+        let since_1970 = self.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        since_1970.map_or(0.0, |time| time.as_millis() as f64)
+    }
+
     /// Whether it is a regular file.
     pub fn is_file(&self) -> bool {
         self.kind == FileKind::File

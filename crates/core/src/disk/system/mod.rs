@@ -15,9 +15,9 @@ pub(crate) use mount::file_system;
 #[cfg(feature = "failpoints")]
 pub use mount::{MountGuard, mount};
 pub use open_file::OpenFile;
-pub use open_options::{Create, Links, OpenOptions};
+pub(crate) use open_options::Links;
+pub use open_options::{Create, OpenOptions};
 pub use os_error::OsError;
 #[cfg(all(test, feature = "failpoints"))]
 pub(crate) use real::Real;
-pub use real::unnamed;
 pub(crate) use unsupported::{is_no_directory_sync, is_no_lock, is_no_sync};

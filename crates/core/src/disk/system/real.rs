@@ -116,9 +116,11 @@ fn refuses_links(_: &io::Error) -> bool {
     false
 }
 
-/// A new file without a name, which is removed with its last handle.
-pub fn unnamed() -> io::Result<File> {
-    tempfile::tempfile().map(File::real)
+impl File {
+    /// A new file without a name, which is removed with its last handle.
+    pub fn unnamed() -> io::Result<File> {
+        tempfile::tempfile().map(File::real)
+    }
 }
 
 #[cfg(unix)]

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::recorded_file::{FileId, OpenError};
-use crate::disk::open::{File, Target, open_patiently};
+use crate::disk::open::{File, Target};
 use crate::disk::system::{FileKind, OpenOptions, OsError};
 
 /// How long a batch waits for another writer of the same file. The lock keeps a writer from cutting back its torn batch while
@@ -80,7 +80,7 @@ impl Appender {
     /// it ends in `\n` only if it ends where the last batch did.
     pub fn open(target: &Arc<Target>) -> Result<Self, OpenError> {
         let path = target.path();
-        let open = |read| open_patiently(path, &OpenOptions { append: true, read, ..OpenOptions::default() });
+        let open = |read| File::open_patiently(path, &OpenOptions { append: true, read, ..OpenOptions::default() });
         // A file that may be written but not read is appended to anyway.
         let (file, readable) = match open(true) {
             Err(error) if matches!(error.code, "EACCES" | "EPERM") => (open(false)?, false),

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::mode::BY_UMASK;
-use super::temporary::{NEW, TemporaryFile};
+use super::temporary::TemporaryFile;
 use crate::disk::open::parent;
 use crate::disk::sync::{Durability, sync_entries};
 use crate::disk::system::OsError;
@@ -15,12 +15,12 @@ use crate::disk::write::new_directory;
 ///
 /// With [`Durability::Fsync`], the bytes are on stable storage when the function returns, and so are the directory entries from
 /// `root` down to the file: another process may have created the directories in between without syncing them.
-pub fn write(path: &Path, bytes: &[u8], root: &Path, durability: Durability) -> Result<(), OsError> {
+pub fn write_atomically(path: &Path, bytes: &[u8], root: &Path, durability: Durability) -> Result<(), OsError> {
     let failed = |syscall| move |error: io::Error| OsError::new(&error, syscall, Some(path));
     let directory = parent(path);
     // The caller knows the file, not the directories above it.
     new_directory::create(directory).map_err(|error| OsError { path: Some(path.to_path_buf()), ..error })?;
-    let mut temporary = TemporaryFile::beside(path, NEW, BY_UMASK)?;
+    let mut temporary = TemporaryFile::beside(path, TemporaryFile::NEW, BY_UMASK)?;
     temporary.file().write_all(bytes).map_err(failed("write"))?;
     if durability == Durability::Fsync {
         failpoint!("atomic_file::before_sync");
@@ -46,7 +46,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a/b/c");
         for (bytes, durability) in [(&b"first"[..], Durability::Os), (b"", Durability::Fsync)] {
-            write(&path, bytes, root.path(), durability).unwrap();
+            write_atomically(&path, bytes, root.path(), durability).unwrap();
             assert_eq!(fs::read(&path).unwrap(), bytes);
         }
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
@@ -57,7 +57,7 @@ mod tests {
     fn atomic_file_has_default_permissions() {
         use std::os::unix::fs::PermissionsExt;
         let root = tempfile::tempdir().unwrap();
-        write(&root.path().join("atomic"), b"", root.path(), Durability::Os).unwrap();
+        write_atomically(&root.path().join("atomic"), b"", root.path(), Durability::Os).unwrap();
         fs::write(root.path().join("plain"), b"").unwrap();
         let mode = |name| fs::metadata(root.path().join(name)).unwrap().permissions().mode();
         assert_eq!(mode("atomic"), mode("plain"));
@@ -68,7 +68,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("taken");
         fs::create_dir_all(path.join("inner")).unwrap();
-        let error = write(&path, b"x", root.path(), Durability::Os).unwrap_err();
+        let error = write_atomically(&path, b"x", root.path(), Durability::Os).unwrap_err();
         assert_eq!(error.syscall, "rename");
         assert!(path.join("inner").is_dir());
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);

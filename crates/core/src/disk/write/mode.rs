@@ -2,14 +2,14 @@
 
 /// A file whose permissions the umask alone decides.
 #[cfg_attr(not(unix), allow(dead_code))]
-pub const BY_UMASK: u32 = 0o666;
+pub(crate) const BY_UMASK: u32 = 0o666;
 
 /// A file that only its owner can read and write. Recordings are such files, unless their user decides otherwise: they contain whatever
 /// was said and read.
-pub const OWNER_ONLY: u32 = 0o600;
+pub(crate) const OWNER_ONLY: u32 = 0o600;
 
 /// The permissions of a directory with such files: who may read a file may also search for it.
-pub const fn of_directory(of_files: u32) -> u32 {
+pub(crate) const fn of_directory(of_files: u32) -> u32 {
     of_files | ((of_files & 0o444) >> 2)
 }
 

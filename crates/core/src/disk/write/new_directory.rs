@@ -8,13 +8,13 @@ use crate::disk::open::is_directory;
 use crate::disk::system::{FileSystem, OsError, file_system};
 
 /// Creates `directory` and its missing parents. The umask decides who may enter them.
-pub fn create(directory: &Path) -> Result<(), OsError> {
-    create_with_mode(directory, of_directory(BY_UMASK))
+pub(crate) fn create(directory: &Path) -> Result<(), OsError> {
+    create_for_files(directory, BY_UMASK)
 }
 
-/// Creates `directory` with these permissions, less the umask, and its missing parents, whose permissions the umask decides.
-pub fn create_with_mode(directory: &Path, mode: u32) -> Result<(), OsError> {
-    create_all(directory, mode).map_err(|error| OsError::new(&error, "mkdir", Some(directory)))
+/// Creates `directory` for files with the permissions `mode`, less the umask, and its missing parents, whose permissions the umask decides.
+pub(crate) fn create_for_files(directory: &Path, mode: u32) -> Result<(), OsError> {
+    create_all(directory, of_directory(mode)).map_err(|error| OsError::new(&error, "mkdir", Some(directory)))
 }
 
 /// Tries the directory itself first, so that the error is the system's for the whole path: `ELOOP`, for example.

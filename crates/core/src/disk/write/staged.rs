@@ -7,14 +7,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::mode::BY_UMASK;
-use super::temporary::{NEW, Naming, TemporaryDirectory, TemporaryFile};
+use super::temporary::{Naming, TemporaryDirectory, TemporaryFile};
 use crate::disk::open::{File, files, parent};
 use crate::disk::sync::sync_directory;
 use crate::disk::system::OsError;
 use crate::disk::write::new_directory;
 
 /// A directory under construction.
-pub struct StagedDirectory {
+pub(crate) struct StagedDirectory {
     directory: TemporaryDirectory,
     destination: PathBuf,
     /// Whether the directory outlives this process, and so has to be on stable storage.
@@ -22,7 +22,7 @@ pub struct StagedDirectory {
 }
 
 /// A file under construction.
-pub struct StagedFile(TemporaryFile);
+pub(crate) struct StagedFile(TemporaryFile);
 
 /// The reason something was not built.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,41 +37,41 @@ pub enum StageError {
 
 impl StagedDirectory {
     /// A directory for `destination`, which must not exist.
-    pub fn new(destination: &Path) -> Result<Self, StageError> {
+    pub(crate) fn new(destination: &Path) -> Result<Self, StageError> {
         Self::built_beside(destination, true)
     }
 
     /// The same for a reader that removes the directory after reading it, so that it need not be on stable storage.
-    pub fn for_reader(destination: &Path) -> Result<Self, StageError> {
+    pub(crate) fn for_reader(destination: &Path) -> Result<Self, StageError> {
         Self::built_beside(destination, false)
     }
 
     fn built_beside(destination: &Path, is_to_stay: bool) -> Result<Self, StageError> {
         expect_nothing(destination)?;
-        let directory = TemporaryDirectory::new_in(parent(destination), NEW)
+        let directory = TemporaryDirectory::new_in(parent(destination), TemporaryFile::NEW)
             .map_err(|error| OsError { path: Some(destination.to_path_buf()), ..error })?;
         Ok(StagedDirectory { directory, destination: destination.to_path_buf(), is_to_stay })
     }
 
     /// The path at which it is built.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
     /// Creates a new file in it, with missing parent directories.
-    pub fn create(&self, path: &Path) -> Result<File, OsError> {
+    pub(crate) fn create(&self, path: &Path) -> Result<File, OsError> {
         new_directory::create(parent(path))?;
         files::create_new(path, BY_UMASK)
     }
 
     /// Syncs a file in it that is complete, unless the directory is for a reader.
-    pub fn keep(&self, file: &File) -> Result<(), OsError> {
+    pub(crate) fn keep(&self, file: &File) -> Result<(), OsError> {
         failpoint!("staged::before_sync");
         if self.is_to_stay { files::sync_if_possible(file, &self.destination) } else { Ok(()) }
     }
 
     /// Moves the directory to its destination, where nothing is left if that fails. The files in it must be synced already.
-    pub fn commit(self) -> Result<(), StageError> {
+    pub(crate) fn commit(self) -> Result<(), StageError> {
         let StagedDirectory { directory, destination, is_to_stay } = self;
         if !is_to_stay {
             return directory.place(&destination).map_err(|error| refused(error, &destination));
@@ -99,28 +99,28 @@ fn sync_directories(top: &Path) -> Result<(), OsError> {
 
 impl StagedFile {
     /// A file for `destination`, which must not exist.
-    pub fn new(destination: &Path) -> Result<Self, StageError> {
-        Self::named(destination, NEW, BY_UMASK)
+    pub(crate) fn new(destination: &Path) -> Result<Self, StageError> {
+        Self::named(destination, TemporaryFile::NEW, BY_UMASK)
     }
 
     /// The same with a name of this form while it is built, and with these permissions, less the umask.
-    pub fn named(destination: &Path, naming: Naming, mode: u32) -> Result<Self, StageError> {
+    pub(crate) fn named(destination: &Path, naming: Naming, mode: u32) -> Result<Self, StageError> {
         expect_nothing(destination)?;
         Ok(StagedFile(TemporaryFile::beside(destination, naming, mode)?))
     }
 
     /// The path at which it is built.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
     /// Size of the file in bytes.
-    pub fn size(&mut self) -> io::Result<u64> {
+    pub(crate) fn size(&mut self) -> io::Result<u64> {
         Ok(self.0.file().metadata()?.size)
     }
 
     /// Syncs the file and moves it to its destination, where nothing is left if that fails.
-    pub fn commit(mut self) -> Result<(), StageError> {
+    pub(crate) fn commit(mut self) -> Result<(), StageError> {
         failpoint!("staged::before_sync");
         let destination = self.0.destination().to_path_buf();
         files::sync_if_possible(self.0.file(), &destination)?;

@@ -6,21 +6,17 @@ use std::path::{Path, PathBuf};
 use super::mode::{BY_UMASK, OWNER_ONLY, of_directory};
 use crate::disk::open::{File, parent};
 use crate::disk::sync::sync_directory;
-pub use crate::disk::system::unnamed;
 use crate::disk::system::{Create, FileSystem, OpenOptions, OsError, file_system};
 
 /// A prefix and a suffix of names that all readers ignore.
-pub type Naming = (&'static str, &'static str);
-
-/// The names of files and directories that are built next to their destination.
-pub const NEW: Naming = (".new-", ".tmp");
+pub(crate) type Naming = (&'static str, &'static str);
 
 /// Maximum number of names that are tried.
 const MAX_ATTEMPTS: u32 = 1000;
 
 /// A file that is written next to its destination and then renamed.
 #[derive(Debug)]
-pub struct TemporaryFile {
+pub(crate) struct TemporaryFile {
     path: PathBuf,
     destination: PathBuf,
     file: File,
@@ -28,8 +24,11 @@ pub struct TemporaryFile {
 }
 
 impl TemporaryFile {
+    /// The names of files and directories that are built next to their destination.
+    pub(crate) const NEW: Naming = (".new-", ".tmp");
+
     /// A new file in the directory of `destination`, with these permissions less the umask.
-    pub fn beside(destination: &Path, naming: Naming, mode: u32) -> Result<Self, OsError> {
+    pub(crate) fn beside(destination: &Path, naming: Naming, mode: u32) -> Result<Self, OsError> {
         let options =
             OpenOptions { read: true, write: true, create: Create::New, mode: Some(mode), ..OpenOptions::default() };
         let open = |path: &Path| file_system(path).open(path, &options);
@@ -39,33 +38,33 @@ impl TemporaryFile {
     }
 
     /// The file.
-    pub fn file(&mut self) -> &mut File {
+    pub(crate) fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
     /// The path that it has until then.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The path that it will be renamed to.
-    pub fn destination(&self) -> &Path {
+    pub(crate) fn destination(&self) -> &Path {
         &self.destination
     }
 
     /// Moves the file to its destination, and replaces a file there.
-    pub fn replace(self) -> Result<(), OsError> {
+    pub(crate) fn replace(self) -> Result<(), OsError> {
         self.rename(|from, to| file_system(from).rename(from, to))
     }
 
     /// Moves the file to its destination. Fails with the code `EEXIST` if anything exists there.
-    pub fn place(self) -> Result<(), OsError> {
+    pub(crate) fn place(self) -> Result<(), OsError> {
         self.rename(|from, to| file_system(from).rename_new(from, to))
     }
 
     /// Moves the file to another destination in the same directory. Fails with the code `EEXIST` if anything exists there; then the
     /// caller can try another destination.
-    pub fn place_at(&mut self, destination: &Path) -> Result<(), OsError> {
+    pub(crate) fn place_at(&mut self, destination: &Path) -> Result<(), OsError> {
         file_system(&self.path)
             .rename_new(&self.path, destination)
             .map_err(|error| OsError::new(&error, "rename", Some(destination)))?;
@@ -74,7 +73,7 @@ impl TemporaryFile {
     }
 
     /// Like [`place`](Self::place), and syncs the entry. If that fails, nothing is left at the destination.
-    pub fn place_durably(self) -> Result<(), OsError> {
+    pub(crate) fn place_durably(self) -> Result<(), OsError> {
         let destination = self.destination.clone();
         self.place()?;
         failpoint!("staged::after_rename");
@@ -99,7 +98,7 @@ impl Drop for TemporaryFile {
 
 /// Syncs the entry of a file that was just placed. Removes the file if that fails: the caller reports that there is none, and another
 /// attempt must not meet it.
-pub fn sync_entry(placed: &Path) -> Result<(), OsError> {
+pub(crate) fn sync_entry(placed: &Path) -> Result<(), OsError> {
     sync_directory(parent(placed)).inspect_err(|_| {
         let _ = file_system(placed).remove_file(placed);
     })
@@ -107,14 +106,14 @@ pub fn sync_entry(placed: &Path) -> Result<(), OsError> {
 
 /// A directory that is removed with its content when it is dropped.
 #[derive(Debug)]
-pub struct TemporaryDirectory {
+pub(crate) struct TemporaryDirectory {
     path: PathBuf,
     is_in_place: bool,
 }
 
 impl TemporaryDirectory {
     /// A new directory in `directory`.
-    pub fn new_in(directory: &Path, naming: Naming) -> Result<Self, OsError> {
+    pub(crate) fn new_in(directory: &Path, naming: Naming) -> Result<Self, OsError> {
         Self::with_mode(directory, naming, of_directory(BY_UMASK))
     }
 
@@ -126,22 +125,22 @@ impl TemporaryDirectory {
     }
 
     /// A new directory in the system's directory for temporary files, which no other user can enter.
-    pub fn new() -> Result<Self, OsError> {
+    pub(crate) fn new() -> Result<Self, OsError> {
         Self::with_mode(&std::env::temp_dir(), (".tmp", ""), of_directory(OWNER_ONLY))
     }
 
     /// Its path.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Moves the directory to `destination`. Fails with the code `EEXIST` if anything exists there.
-    pub fn place(mut self, destination: &Path) -> Result<(), OsError> {
+    pub(crate) fn place(mut self, destination: &Path) -> Result<(), OsError> {
         self.place_at(destination)
     }
 
     /// Like [`place`](Self::place), and syncs the entry. If that fails, nothing is left at `destination`.
-    pub fn place_durably(mut self, destination: &Path) -> Result<(), OsError> {
+    pub(crate) fn place_durably(mut self, destination: &Path) -> Result<(), OsError> {
         self.place_at(destination)?;
         failpoint!("staged::after_rename");
         sync_directory(parent(destination)).inspect_err(|_| self.withdraw(destination))

@@ -7,7 +7,7 @@ use super::{Segment, Shared, Writer};
 use crate::task::threading::MutexGuard;
 
 /// Takes whole lines.
-pub type Tap = Arc<dyn Fn(&[u8]) + Send + Sync>;
+pub(crate) type Tap = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
 impl Writer {
     /// From now on `tap` gets all lines that are queued, in order. `None` ends that. Lines that are in the queue already are not passed.

@@ -5,8 +5,8 @@
 
 use super::error::{ErrorCode, RunError, event_id};
 #[cfg(test)]
-use super::event::{Envelope, print_covered, print_rest};
-use super::event::{EventLine, HashedParts, SALT_DIGITS};
+use super::event::{Envelope, print_covered};
+use super::event::{EventLine, HashedParts, SALT_DIGITS, print_rest};
 use crate::hash::HashBatch;
 use crate::hash::{HEX_BYTES, Hash, HexHash, as_text, sha256_hex, to_hex};
 use crate::run::verify::Check;
@@ -19,7 +19,7 @@ const GROUP_LINES: usize = 32;
 const LONG_BYTES: usize = 16 << 10;
 
 /// The previous hash of the first line.
-pub const GENESIS: HexHash = [b'0'; HEX_BYTES];
+pub(crate) const GENESIS: HexHash = [b'0'; HEX_BYTES];
 
 /// The result of checking one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum Integrity {
 
 /// The hash of a payload: of the 16 bytes of the salt and the bytes of the payload as written in the line.
 #[inline]
-pub fn payload_hash(salt: &[u8; SALT_DIGITS], payload: &[u8]) -> HexHash {
+pub(crate) fn payload_hash(salt: &[u8; SALT_DIGITS], payload: &[u8]) -> HexHash {
     sha256_hex([&salt_bytes(salt), payload])
 }
 
@@ -46,13 +46,13 @@ fn salt_bytes(salt: &[u8; SALT_DIGITS]) -> [u8; SALT_DIGITS / 2] {
 
 /// The hash of a line: of the hash of the line before, `\n`, and the line from its `{` through the closing quote of `stateHash`.
 #[inline]
-pub fn line_hash(previous: &HexHash, covered: &[u8]) -> HexHash {
+pub(crate) fn line_hash(previous: &HexHash, covered: &[u8]) -> HexHash {
     sha256_hex([previous, b"\n", covered])
 }
 
 /// Checks a line that follows one with the hash `previous`.
 #[inline]
-pub fn check(previous: &HexHash, event: &HashedParts<'_>) -> Result<Integrity, RunError> {
+pub(crate) fn check(previous: &HexHash, event: &HashedParts<'_>) -> Result<Integrity, RunError> {
     let hash = line_hash(previous, event.covered);
     if hash != *event.hash {
         return Err(broken(event.time, "hash", "the event or its place in the log", &hash, event.hash));
@@ -67,14 +67,14 @@ pub fn check(previous: &HexHash, event: &HashedParts<'_>) -> Result<Integrity, R
 
 /// Checks lines as [`check`] does, but hashes several of them at a time.
 #[derive(Default)]
-pub struct ChainChecker {
+pub(crate) struct ChainChecker {
     batch: HashBatch,
     hashes: Vec<Hash>,
 }
 
 impl ChainChecker {
     /// Checks consecutive lines and adds the results to `check`. `previous` is the hash of the line before the first one.
-    pub fn check_all<'l>(
+    pub(crate) fn check_all<'l>(
         &mut self,
         mut previous: &'l HexHash,
         lines: impl Iterator<Item = HashedParts<'l>>,
@@ -131,12 +131,27 @@ fn broken(time: u64, field: &str, what: &str, expected: &HexHash, found: &HexHas
 }
 
 /// The error for an event without a salt in a log whose events must have one.
-pub fn salt_missing(event: &EventLine<'_>) -> RunError {
+pub(crate) fn salt_missing(event: &EventLine<'_>) -> RunError {
     let message = format!(
         "{} has no salt. Only an event that the bundle's redactions.json lists may be without: its payload can't be trusted",
         event.id()
     );
     RunError::new(ErrorCode::MissingField, message).at(event.time).compared("salt", "no salt")
+}
+
+impl EventLine<'_> {
+    /// Checks the hashes of a line that follows one with the hash `previous`; the first line of a log follows none.
+    #[inline]
+    pub fn check_hashes(&self, previous: Option<&HexHash>) -> Result<Integrity, RunError> {
+        check(previous.unwrap_or(&GENESIS), &self.hashed_parts())
+    }
+
+    /// The line with another payload, and without the salt of its own: the payload was redacted. With `\n`.
+    pub fn redacted(&self, payload: &[u8]) -> Vec<u8> {
+        let mut line = self.covered_bytes().to_vec();
+        print_rest(&mut line, self.hash, None, payload);
+        line
+    }
 }
 
 /// Appends the line of an event to `out`, with its `\n`, and returns its hash. `payload` is the text of a JSON object.

@@ -7,11 +7,12 @@ use super::payload::Payload;
 use super::redactions::Redactions;
 use crate::json::{Nesting, Text};
 use crate::run::graph::Scheduler;
-use crate::run::read::{Event, Range, Trace, empty_log};
+use crate::run::read::{Event, Range, Trace};
+use crate::run::store::RunDirectory;
 
 /// The content of RunCreated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Created {
+pub(crate) struct Created {
     /// The run's id.
     pub run_id: Text<'static>,
     /// Name and version of its workflow.
@@ -24,12 +25,19 @@ pub struct Created {
     pub capabilities: Vec<Text<'static>>,
 }
 
+impl RunDirectory {
+    /// The id of the run, as the inside of its JSON string.
+    pub fn run_id(&self, redactions: &Redactions) -> Result<String, RunError> {
+        Created::read(&self.log(), redactions).map(|created| created.run_id.as_json().to_owned())
+    }
+}
+
 impl Created {
     /// Reads the first event of the log at `path`.
-    pub fn read(path: &Path, redactions: &Redactions) -> Result<Self, RunError> {
+    pub(crate) fn read(path: &Path, redactions: &Redactions) -> Result<Self, RunError> {
         let range = Range { to: 0, ..Range::default() };
         let mut trace = Trace::open(path, range, redactions.clone())?;
-        let line = trace.next().unwrap_or_else(|| Err(empty_log()))?;
+        let line = trace.next().unwrap_or_else(|| Err(RunError::empty_log()))?;
         match Event::decode(&line, &mut Nesting::default())?.payload {
             Payload::RunCreated { run_id, workflow_name, workflow_version, dag_hash, scheduler, capabilities } => {
                 Ok(Created {

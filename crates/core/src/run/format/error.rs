@@ -118,6 +118,11 @@ impl RunError {
         RunError { code, message: message.into(), time: None, expected: None, found: None, system: None }
     }
 
+    /// The error for a log without events.
+    pub fn empty_log() -> RunError {
+        RunError::new(ErrorCode::EmptyLog, "The log holds no event: at least RunCreated must be there")
+    }
+
     /// Makes it an error about the event at `time`.
     #[must_use]
     pub fn at(self, time: u64) -> Self {
@@ -164,7 +169,7 @@ pub fn event_id(time: u64) -> String {
 }
 
 /// Cuts a text to a length suitable for an error.
-pub fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -7,9 +7,6 @@ use super::error::{ErrorCode, RunError, event_id, quoted};
 use crate::hash::{HEX_BYTES, HexHash, is_lower_hex};
 use crate::json::{Cursor, Nesting, Span, plain_prefix};
 
-/// The longest line, in bytes, without its `\n`.
-pub const MAX_LINE_BYTES: usize = 16 << 20;
-
 /// Number of hex digits of a salt.
 pub(crate) const SALT_DIGITS: usize = 32;
 
@@ -52,11 +49,21 @@ pub struct EventLine<'a> {
 }
 
 impl<'a> EventLine<'a> {
+    /// The longest line, in bytes, without its `\n`.
+    pub const MAX_BYTES: usize = 16 << 20;
+
+    /// The logical time of a line, given at least its beginning. Returns `None` if that is not the beginning of an event's line.
+    pub fn peek_time(beginning: &[u8]) -> Option<u64> {
+        let digits = beginning.strip_prefix(br#"{"v":1,"time":"#)?;
+        let (time, length) = integer(digits)?;
+        (digits.get(length) == Some(&b',')).then_some(time)
+    }
+
     /// Splits a line into its parts without parsing the payload. The caller must prove that the payload is a JSON object, or use
     /// [`parse`](Self::parse) instead.
     #[inline]
     pub fn split(line: &'a str) -> Result<Self, RunError> {
-        if line.len() > MAX_LINE_BYTES {
+        if line.len() > EventLine::MAX_BYTES {
             return Err(too_long(line));
         }
         Reader { line, at: 0 }.event().ok_or_else(|| diagnose(line))
@@ -192,7 +199,7 @@ pub(crate) fn print_covered(out: &mut Vec<u8>, envelope: &Envelope<'_>, payload_
 }
 
 /// Prints the rest of a line, with its `\n`. `payload` is the text of a JSON object.
-pub fn print_rest(out: &mut Vec<u8>, hash: &HexHash, salt: Option<&[u8; SALT_DIGITS]>, payload: &[u8]) {
+pub(crate) fn print_rest(out: &mut Vec<u8>, hash: &HexHash, salt: Option<&[u8; SALT_DIGITS]>, payload: &[u8]) {
     put(out, &[r#","hash":""#]);
     out.extend_from_slice(hash);
     out.push(b'"');
@@ -210,13 +217,6 @@ fn put(out: &mut Vec<u8>, texts: &[&str]) {
     for text in texts {
         out.extend_from_slice(text.as_bytes());
     }
-}
-
-/// The logical time of a line, given at least its beginning. Returns `None` if that is not the beginning of an event's line.
-pub fn peek_time(beginning: &[u8]) -> Option<u64> {
-    let digits = beginning.strip_prefix(br#"{"v":1,"time":"#)?;
-    let (time, length) = integer(digits)?;
-    (digits.get(length) == Some(&b',')).then_some(time)
 }
 
 /// Parses a non-negative integer that JavaScript represents exactly, in the form of `JSON.stringify`. Returns its value and length.
@@ -336,8 +336,8 @@ fn too_long(line: &str) -> RunError {
 
 /// The error for a line over the limit, given at least its beginning.
 pub(crate) fn line_too_long(beginning: &[u8]) -> RunError {
-    let error = RunError::new(ErrorCode::TooLarge, format!("A line is longer than {MAX_LINE_BYTES} bytes"));
-    match peek_time(beginning) {
+    let error = RunError::new(ErrorCode::TooLarge, format!("A line is longer than {} bytes", EventLine::MAX_BYTES));
+    match EventLine::peek_time(beginning) {
         Some(time) => error.at(time),
         None => error,
     }
@@ -346,7 +346,7 @@ pub(crate) fn line_too_long(beginning: &[u8]) -> RunError {
 /// The error for a line that is not UTF-8.
 pub(crate) fn not_utf8(line: &[u8]) -> RunError {
     let error = RunError::new(ErrorCode::NotAJsonLine, "A line is not valid UTF-8");
-    match peek_time(line) {
+    match EventLine::peek_time(line) {
         Some(time) => error.at(time),
         None => error,
     }
@@ -359,7 +359,7 @@ fn diagnose(line: &str) -> RunError {
         None => RunError::new(ErrorCode::NotAJsonLine, "A line is not a JSON object")
             .compared("one JSON object", quoted(line)),
     };
-    match peek_time(line.as_bytes()) {
+    match EventLine::peek_time(line.as_bytes()) {
         Some(time) => error.at(time),
         None => error,
     }

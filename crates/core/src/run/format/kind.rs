@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::error::{ErrorCode, RunError, quoted};
+
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $kind:ident,)+) => {
         /// The kind of an event.
@@ -82,6 +84,16 @@ kinds! {
     Heartbeat,
     /// An error occurred outside of the graph.
     Error,
+}
+
+impl Kind {
+    /// The error for a kind that this release does not know.
+    #[cold]
+    pub fn unknown(name: &str) -> RunError {
+        let shown = quoted(name);
+        RunError::new(ErrorCode::UnknownKind, format!("There is no kind '{shown}'. A newer release may know it."))
+            .compared("one of the 23 kinds", name)
+    }
 }
 
 impl fmt::Display for Kind {

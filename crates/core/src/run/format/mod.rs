@@ -1,6 +1,6 @@
 //! A line of a run's log: its envelope, its kinds and payloads, and the chain of hashes.
 
-pub mod chain;
+mod chain;
 mod created;
 mod error;
 mod event;
@@ -11,20 +11,23 @@ mod redactions;
 mod salts;
 
 pub(crate) use chain::ChainChecker;
-pub use chain::GENESIS;
+pub(crate) use chain::GENESIS;
 #[cfg(test)]
 pub(crate) use chain::append_line;
 pub(crate) use chain::line_hash;
 #[cfg(test)]
 pub use chain::log_of;
 pub(crate) use chain::payload_hash;
-pub use created::Created;
-pub use error::{ErrorCode, RunError, event_id, quoted};
-pub(crate) use event::{Envelope, HashedParts, LineOffsets, SALT_DIGITS, line_too_long, not_utf8, print_covered};
-pub use event::{EventLine, MAX_LINE_BYTES, peek_time, print_rest};
+pub(crate) use created::Created;
+pub(crate) use error::quoted;
+pub use error::{ErrorCode, RunError, event_id};
+pub use event::EventLine;
+pub(crate) use event::{
+    Envelope, HashedParts, LineOffsets, SALT_DIGITS, line_too_long, not_utf8, print_covered, print_rest,
+};
 pub use kind::Kind;
-pub use payload::Payload;
+pub(crate) use payload::Payload;
 pub(crate) use payload::WorkerDeclaration;
-pub use payload_fields::{FieldType, PayloadField, fields_of};
+pub(crate) use payload_fields::{FieldType, PayloadField};
 pub use redactions::Redactions;
 pub(crate) use salts::Salts;

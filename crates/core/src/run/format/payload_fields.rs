@@ -100,56 +100,58 @@ const WORKFLOW: &[PayloadField] = &[text("name").shown_as("workflow"), text("ver
 const WORKERS: &[PayloadField] = &[id("id"), CAPABILITIES];
 const SNAPSHOT: &[PayloadField] = &[id("snapshot"), id("stateHash"), field("at", FieldType::Time)];
 
-/// The fields of the payload of a kind.
-pub fn fields_of(kind: Kind) -> &'static [PayloadField] {
-    use FieldType::{Amount, Flag, Id, IdsByNode, Number, Object, Objects, Scheduler, Time, Times};
-    match kind {
-        Kind::RunCreated => {
-            const {
-                &[
-                    id("runId").not_compared(),
-                    field("workflow", Object(WORKFLOW)),
-                    id("dagHash").shown_as("dag_hash"),
-                    field("scheduler", Scheduler).fixed().shown(),
-                    CAPABILITIES,
-                ]
+impl Kind {
+    /// The fields of its payload.
+    pub fn fields(self) -> &'static [PayloadField] {
+        use FieldType::{Amount, Flag, Id, IdsByNode, Number, Object, Objects, Scheduler, Time, Times};
+        match self {
+            Kind::RunCreated => {
+                const {
+                    &[
+                        id("runId").not_compared(),
+                        field("workflow", Object(WORKFLOW)),
+                        id("dagHash").shown_as("dag_hash"),
+                        field("scheduler", Scheduler).fixed().shown(),
+                        CAPABILITIES,
+                    ]
+                }
             }
-        }
-        Kind::RunStarted => const { &[field("workers", Objects(WORKERS)).shown()] },
-        Kind::RunCompleted => const { &[field("outputs", IdsByNode).fixed().shown()] },
-        Kind::RunFailed => const { &[CODE, MESSAGE, id("node").optional()] },
-        Kind::NodeScheduled => {
-            const { &[TASK, field("priority", Number).optional().shown(), field("dependsOn", Times)] }
-        }
-        Kind::NodeStarted => const { &[TASK, WORKER, id("inputHash").shown_as("input_hash")] },
-        Kind::NodeCompleted => const { &[TASK, OUTPUT_HASH] },
-        // Code and message become the node's error in the state.
-        Kind::NodeFailed => {
-            const { &[TASK, CODE.fixed(), MESSAGE.fixed(), field("willRetry", Flag).shown_as("will_retry")] }
-        }
-        Kind::NodeSkipped => const { &[text("reason").shown(), field("because", Time).optional()] },
-        Kind::ToolInvoked => {
-            const {
-                &[
-                    TOOL,
-                    // This event opens the call. The call's id is specific to the run.
-                    CALL.not_compared(),
-                    id("requestHash").shown_as("request_hash"),
-                    text("version").optional().shown(),
-                ]
+            Kind::RunStarted => const { &[field("workers", Objects(WORKERS)).shown()] },
+            Kind::RunCompleted => const { &[field("outputs", IdsByNode).fixed().shown()] },
+            Kind::RunFailed => const { &[CODE, MESSAGE, id("node").optional()] },
+            Kind::NodeScheduled => {
+                const { &[TASK, field("priority", Number).optional().shown(), field("dependsOn", Times)] }
             }
+            Kind::NodeStarted => const { &[TASK, WORKER, id("inputHash").shown_as("input_hash")] },
+            Kind::NodeCompleted => const { &[TASK, OUTPUT_HASH] },
+            // Code and message become the node's error in the state.
+            Kind::NodeFailed => {
+                const { &[TASK, CODE.fixed(), MESSAGE.fixed(), field("willRetry", Flag).shown_as("will_retry")] }
+            }
+            Kind::NodeSkipped => const { &[text("reason").shown(), field("because", Time).optional()] },
+            Kind::ToolInvoked => {
+                const {
+                    &[
+                        TOOL,
+                        // This event opens the call. The call's id is specific to the run.
+                        CALL.not_compared(),
+                        id("requestHash").shown_as("request_hash"),
+                        text("version").optional().shown(),
+                    ]
+                }
+            }
+            Kind::ToolCompleted => const { &[TOOL, CALL, id("rawHash"), OUTPUT_HASH, id("normalizer")] },
+            Kind::ToolFailed => const { &[TOOL, CALL, CODE, MESSAGE] },
+            Kind::ToolTimedOut => const { &[TOOL, CALL, field("limitMs", Amount).shown_as("limit_ms")] },
+            Kind::CapabilityCheck => const { &[id("capability").shown(), text("subject").optional().shown(), ALLOWED] },
+            Kind::PolicyDecision => const { &[text("decision").shown(), id("rule").shown(), ALLOWED] },
+            Kind::TaskAssigned => const { &[TASK, WORKER, text("reason").optional(), id("from").optional().shown()] },
+            Kind::TaskAccepted => const { &[TASK, WORKER] },
+            Kind::TaskRejected => const { &[TASK, WORKER, text("reason").shown()] },
+            Kind::SnapshotCreated | Kind::SnapshotRestored => SNAPSHOT,
+            Kind::BlobStored => const { &[id("blob"), field("size", Amount), text("mediaType").optional()] },
+            Kind::Heartbeat => const { &[WORKER, field("status", Id).fixed().shown(), CAPABILITIES.optional()] },
+            Kind::Error => const { &[CODE, MESSAGE, field("recoverable", Flag)] },
         }
-        Kind::ToolCompleted => const { &[TOOL, CALL, id("rawHash"), OUTPUT_HASH, id("normalizer")] },
-        Kind::ToolFailed => const { &[TOOL, CALL, CODE, MESSAGE] },
-        Kind::ToolTimedOut => const { &[TOOL, CALL, field("limitMs", Amount).shown_as("limit_ms")] },
-        Kind::CapabilityCheck => const { &[id("capability").shown(), text("subject").optional().shown(), ALLOWED] },
-        Kind::PolicyDecision => const { &[text("decision").shown(), id("rule").shown(), ALLOWED] },
-        Kind::TaskAssigned => const { &[TASK, WORKER, text("reason").optional(), id("from").optional().shown()] },
-        Kind::TaskAccepted => const { &[TASK, WORKER] },
-        Kind::TaskRejected => const { &[TASK, WORKER, text("reason").shown()] },
-        Kind::SnapshotCreated | Kind::SnapshotRestored => SNAPSHOT,
-        Kind::BlobStored => const { &[id("blob"), field("size", Amount), text("mediaType").optional()] },
-        Kind::Heartbeat => const { &[WORKER, field("status", Id).fixed().shown(), CAPABILITIES.optional()] },
-        Kind::Error => const { &[CODE, MESSAGE, field("recoverable", Flag)] },
     }
 }

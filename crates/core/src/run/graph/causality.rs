@@ -9,7 +9,7 @@ use crate::run::state::State;
 
 /// The logical times of the events that may become parents of later ones.
 #[derive(Clone, Debug)]
-pub struct Causality {
+pub(crate) struct Causality {
     nodes: Vec<NodeTimes>,
     run_started: Option<u64>,
     last_end: Option<u64>,
@@ -34,12 +34,12 @@ struct NodeTimes {
 
 impl Causality {
     /// The causality before the first event of a run. `state` is the state at that point.
-    pub fn new(state: &State) -> Self {
+    pub(crate) fn new(state: &State) -> Self {
         Causality { nodes: vec![NodeTimes::default(); state.nodes().len()], run_started: None, last_end: None }
     }
 
     /// Remembers an event. `state` is the state after it.
-    pub fn observe(&mut self, state: &State, event: &Event<'_>) {
+    pub(crate) fn observe(&mut self, state: &State, event: &Event<'_>) {
         let time = event.time;
         if matches!(event.payload, Payload::RunStarted { .. }) {
             self.run_started = Some(time);
@@ -81,7 +81,7 @@ impl Causality {
     /// The parent of the next event of `state` if the caller names none. `node` is the node in the envelope.
     ///
     /// Returns `None` for RunCreated, which has no parent. If the expected parent does not exist, returns the event before.
-    pub fn parent_of(&self, state: &State, node: Option<u32>, payload: &Payload<'_>) -> Option<u64> {
+    pub(crate) fn parent_of(&self, state: &State, node: Option<u32>, payload: &Payload<'_>) -> Option<u64> {
         let before = state.logical_time()?;
         Some(self.named_cause(state, node, payload).unwrap_or(before))
     }

@@ -3,6 +3,8 @@
 //! Equal workflows yield equal bytes, whatever the order of their nodes. A [`Dag`] is always valid: ids are unique and not empty, edges
 //! join two nodes of the graph, and there is no cycle.
 
+use std::collections::HashSet;
+
 use super::lookup::Lookup;
 use crate::hash::{HexHash, as_text, sha256_hex};
 use crate::json::{Array, Field, FieldError, Nesting, Object, Text, fields, names, write_text, write_texts};
@@ -56,11 +58,6 @@ struct NodeSpec {
     depends_on: Vec<Text<'static>>,
 }
 
-/// Compiles a workflow, given as JSON.
-pub fn compile(workflow: &str) -> Result<Dag, RunError> {
-    Workflow::parse(workflow)?.compile()
-}
-
 impl Workflow {
     /// Parses `{ name, version, nodes: [{ id, kind, tool?, dependsOn?, capabilities? }] }`. Ignores other fields.
     pub(crate) fn parse(json: &str) -> Result<Self, RunError> {
@@ -89,6 +86,11 @@ impl Workflow {
 }
 
 impl Dag {
+    /// Compiles a workflow, given as JSON.
+    pub fn compile(workflow: &str) -> Result<Self, RunError> {
+        Workflow::parse(workflow)?.compile()
+    }
+
     /// Parses a graph from canonical JSON. Any text other than that of [`text`](Self::text) is an error.
     pub fn parse(text: &str) -> Result<Self, RunError> {
         let drafts = Self::read(text).map_err(|error| invalid(format!("The graph is not valid: {error}.")))?;
@@ -163,6 +165,25 @@ impl Dag {
     #[inline]
     pub fn find(&self, id: &Text<'_>) -> Option<u32> {
         self.lookup.find(id.as_json(), |index| self.nodes[index as usize].id.as_json() == id.as_json())
+    }
+
+    /// The ids of `nodes` and of all nodes that depend on them, directly or indirectly: nearest first, then in the order of the graph.
+    pub fn dependents(&self, nodes: &[Text<'_>]) -> Vec<&Text<'static>> {
+        let mut waiting = vec![Vec::new(); self.nodes.len()];
+        for (index, node) in (0..).zip(&self.nodes) {
+            node.dependencies.iter().for_each(|&dependency| waiting[dependency as usize].push(index));
+        }
+        let mut affected: Vec<u32> = nodes.iter().filter_map(|id| self.find(id)).collect();
+        let mut known: HashSet<u32> = affected.iter().copied().collect();
+        let mut nearest = 0..affected.len();
+        while !nearest.is_empty() {
+            let next = affected[nearest.clone()].iter().flat_map(|&node| &waiting[node as usize]);
+            let mut next: Vec<u32> = next.copied().filter(|node| known.insert(*node)).collect();
+            next.sort_unstable();
+            affected.append(&mut next);
+            nearest = nearest.end..affected.len();
+        }
+        affected.into_iter().map(|node| &self.nodes[node as usize].id).collect()
     }
 
     /// The graph as canonical JSON: the content of `dag.json`.

@@ -3,11 +3,11 @@
 use super::dag::{Dag, Workflow};
 use crate::json::Text;
 use crate::run::format::{Created, ErrorCode, Redactions, RunError, quoted};
-use crate::run::store::{RunDirectory, read_dag, read_text};
+use crate::run::store::RunDirectory;
 use crate::run::verify::Check;
 
 /// The run's graph, as stored and as compiled from the workflow.
-pub struct Graphs {
+pub(crate) struct Graphs {
     dag: Result<Dag, RunError>,
     compiled: Result<Compiled, RunError>,
 }
@@ -21,22 +21,22 @@ struct Compiled {
 
 impl Graphs {
     /// Reads the files of the run in `directory`.
-    pub fn read(directory: &RunDirectory) -> Self {
-        let compiled = read_text(&directory.workflow()).and_then(|document| {
+    pub(crate) fn read(directory: &RunDirectory) -> Self {
+        let compiled = directory.workflow_text().and_then(|document| {
             let workflow = Workflow::parse(&document)?;
             let name = [workflow.name.clone(), workflow.version.clone()];
             Ok(Compiled { workflow: name, dag: workflow.compile()? })
         });
-        Graphs { dag: read_dag(directory), compiled }
+        Graphs { dag: directory.read_dag(), compiled }
     }
 
     /// Why there is no stored graph.
-    pub fn into_error(self) -> Option<RunError> {
+    pub(crate) fn into_error(self) -> Option<RunError> {
         self.dag.err()
     }
 
     /// Checks that workflow, graph and RunCreated belong together.
-    pub fn check(&self, created: Option<&Created>, redactions: &Redactions, check: &mut Check) {
+    pub(crate) fn check(&self, created: Option<&Created>, redactions: &Redactions, check: &mut Check) {
         let fault = self.fault(created, redactions);
         match &self.compiled {
             // A redacted file or payload proves nothing.
@@ -53,7 +53,7 @@ impl Graphs {
     }
 
     /// Checks that workflow and graph are those of a state. Without RunCreated, no more can be verified.
-    pub fn check_with(&self, dag: &Dag, check: &mut Check) {
+    pub(crate) fn check_with(&self, dag: &Dag, check: &mut Check) {
         let fault = self.fault(None, &Redactions::default());
         let other = self.dag.as_ref().ok().filter(|stored| stored.hash() != dag.hash());
         let foreign =
@@ -68,7 +68,7 @@ impl Graphs {
     }
 
     /// Why workflow, graph and RunCreated do not belong together, as far as they are known.
-    pub fn fault(&self, created: Option<&Created>, redactions: &Redactions) -> Option<RunError> {
+    pub(crate) fn fault(&self, created: Option<&Created>, redactions: &Redactions) -> Option<RunError> {
         let dag = match &self.dag {
             Ok(dag) => dag,
             Err(error) => return Some(error.clone()),
@@ -94,10 +94,18 @@ impl Graphs {
 
     /// The graph that RunCreated names, whether that is the stored or the compiled one. If it names neither, returns one of them, and the
     /// fold reports the mismatch.
-    pub fn of_run(&self, created: Option<&Created>) -> Option<Dag> {
+    pub(crate) fn of_run(&self, created: Option<&Created>) -> Option<Dag> {
         let graphs = || self.dag.iter().chain(self.compiled.iter().map(|compiled| &compiled.dag));
         let is_named = |dag: &&Dag| created.is_some_and(|created| created.dag_hash == dag.hash());
         graphs().find(is_named).or_else(|| graphs().next()).cloned()
+    }
+}
+
+impl RunDirectory {
+    /// Why workflow and graph do not belong together or, if the log begins with RunCreated, to that.
+    pub fn graph_fault(&self, has_beginning: bool, redactions: &Redactions) -> Option<RunError> {
+        let created = has_beginning.then(|| Created::read(&self.log(), redactions)).and_then(Result::ok);
+        Graphs::read(self).fault(created.as_ref(), redactions)
     }
 }
 

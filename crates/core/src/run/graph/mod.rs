@@ -12,9 +12,9 @@ pub(crate) use assignment::check_assignment;
 #[cfg(test)]
 pub(crate) use assignment::decide;
 pub(crate) use causality::Causality;
+pub use dag::Dag;
 pub(crate) use dag::Workflow;
-pub use dag::{Dag, compile};
-pub use graphs::Graphs;
+pub(crate) use graphs::Graphs;
 pub(crate) use lookup::Lookup;
 pub(crate) use normalize::Normalizer;
 pub use scheduler::Scheduler;

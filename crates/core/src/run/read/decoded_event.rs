@@ -22,7 +22,7 @@ impl<'a> Event<'a> {
     #[inline]
     pub fn decode(line: &EventLine<'a>, nesting: &mut Nesting) -> Result<Self, RunError> {
         let Some(kind) = Kind::parse(line.kind) else {
-            return Err(unknown_kind(line.kind).at(line.time));
+            return Err(Kind::unknown(line.kind).at(line.time));
         };
         let payload = Payload::parse(kind, line.payload, nesting).map_err(|error| match error.code {
             ErrorCode::NotAJsonLine => line.fault(),
@@ -35,14 +35,6 @@ impl<'a> Event<'a> {
     pub fn kind(&self) -> Kind {
         self.payload.kind()
     }
-}
-
-/// The error for a kind that this release does not know.
-#[cold]
-pub fn unknown_kind(name: &str) -> RunError {
-    let shown = crate::run::format::quoted(name);
-    RunError::new(ErrorCode::UnknownKind, format!("There is no kind '{shown}'. A newer release may know it."))
-        .compared("one of the 23 kinds", name)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::decoded_event::Event;
 use super::log::{Chunk, LogReader, Position, find};
 use crate::disk::InputFile;
 use crate::json::Nesting;
+use crate::lines::Lines;
 use crate::run::format::{ErrorCode, EventLine, Redactions, RunError, event_id};
 
 /// Decodes the lines of a log, in order.
@@ -85,6 +86,19 @@ impl<'r> EventReader<'r> {
         }
         let log = LogReader::open_at(path, offset)?;
         Ok(EventReader { log, decoder: EventDecoder::new(next, redactions), is_over })
+    }
+
+    /// The logical time of the first event of the log at `path`; 0 if there is none.
+    pub fn first_time(path: &Path) -> Result<u64, RunError> {
+        let chunk = LogReader::open(path)?.next_chunk(Vec::new())?;
+        let line = chunk.as_ref().and_then(|chunk| Lines::new(chunk.bytes()).next());
+        // A line that is not an event is reported when it is read.
+        Ok(line.and_then(|(_, line)| EventLine::peek_time(line)).unwrap_or(0))
+    }
+
+    /// The size of the log in bytes.
+    pub fn size(&self) -> Result<u64, RunError> {
+        self.log.size()
     }
 
     /// The next lines, or `None` at the end. `spare` is as for [`LogReader::next_chunk`].

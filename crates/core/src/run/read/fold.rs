@@ -11,7 +11,7 @@ use crate::hash::{HexHash, to_hex};
 use crate::run::format::{ErrorCode, Payload, Redactions, RunError};
 use crate::run::graph::check_assignment;
 use crate::run::replay::ReplayStart;
-use crate::run::state::{NoSink, State, StateHasher, Tape, state_hash};
+use crate::run::state::{NoSink, State, StateHasher, Tape};
 use crate::run::verify::{Aspect, Batch, BlobClaim, Check, Findings, Notes, Spare, Verifier};
 use crate::task::Task;
 
@@ -53,7 +53,7 @@ impl Folded {
     pub(crate) fn state_hash(&self) -> Option<HexHash> {
         let hash = match &self.hasher {
             Some(hasher) => hasher.state_hash(&self.state),
-            None => state_hash(&self.state),
+            None => self.state.hash(),
         };
         hash.map(|hash| to_hex(&hash))
     }

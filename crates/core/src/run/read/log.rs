@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::disk::{InputFile, OsError};
 use crate::lines::Lines;
-use crate::run::format::{ErrorCode, MAX_LINE_BYTES, RunError, line_too_long, not_utf8, peek_time};
+use crate::run::format::{ErrorCode, EventLine, RunError, line_too_long, not_utf8};
 
 /// Number of bytes of a log that are read at a time: a few hundred events.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -67,14 +67,9 @@ impl Chunk {
     }
 }
 
-/// The error for a log without events.
-pub fn empty_log() -> RunError {
-    RunError::new(ErrorCode::EmptyLog, "The log holds no event: at least RunCreated must be there")
-}
-
 /// The bytes after the last line of a log, which are not part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TornEnd {
+pub(crate) struct TornEnd {
     /// Number of bytes.
     pub bytes: u64,
     /// Number of complete lines among them, which follow a hole.
@@ -89,7 +84,7 @@ impl TornEnd {
 }
 
 /// What a log is read from.
-pub trait LogInput: Read {
+pub(crate) trait LogInput: Read {
     /// Passes over the hole at the position, and returns its length: 0 if there is none, or if that is unknown.
     fn pass_hole(&mut self) -> io::Result<u64> {
         Ok(0)
@@ -116,7 +111,7 @@ impl<B: AsRef<[u8]>> LogInput for io::Cursor<B> {}
 impl LogInput for dyn Read + '_ {}
 
 /// Reads a log from front to back.
-pub struct LogReader<R> {
+pub(crate) struct LogReader<R> {
     input: R,
     /// Bytes that were read but not returned: the beginning of a line.
     carry: Vec<u8>,
@@ -130,12 +125,12 @@ pub struct LogReader<R> {
 
 impl LogReader<InputFile> {
     /// Opens the log at `path`.
-    pub fn open(path: &Path) -> Result<Self, RunError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, RunError> {
         Self::open_at(path, 0)
     }
 
     /// Opens the log at `path` at the line that begins at `offset`.
-    pub fn open_at(path: &Path, offset: u64) -> Result<Self, RunError> {
+    pub(crate) fn open_at(path: &Path, offset: u64) -> Result<Self, RunError> {
         let mut file = InputFile::open(path)?;
         let end = file.metadata()?.size;
         file.seek(SeekFrom::Start(offset)).map_err(read_failed)?;
@@ -143,7 +138,7 @@ impl LogReader<InputFile> {
     }
 
     /// The current size of the log in bytes.
-    pub fn size(&self) -> Result<u64, RunError> {
+    pub(crate) fn size(&self) -> Result<u64, RunError> {
         Ok(self.input.metadata()?.size)
     }
 }
@@ -154,22 +149,22 @@ fn read_failed(error: io::Error) -> RunError {
 
 impl<R: LogInput> LogReader<R> {
     /// A reader of a log. The next byte of `input` is the first of a line, at `offset` in the log.
-    pub fn new(input: R, offset: u64) -> Self {
+    pub(crate) fn new(input: R, offset: u64) -> Self {
         LogReader { input, carry: Vec::new(), offset, end: u64::MAX, at_end: false, torn: TornEnd::default() }
     }
 
     /// The offset in the log of the end of the lines returned so far.
-    pub fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
     /// The torn end of the log. Valid once the end was reached.
-    pub fn torn(&self) -> TornEnd {
+    pub(crate) fn torn(&self) -> TornEnd {
         self.torn
     }
 
     /// The next whole lines, or `None` at the end. `spare` is the buffer of a chunk that is no longer needed, or an empty one.
-    pub fn next_chunk(&mut self, spare: Vec<u8>) -> Result<Option<Chunk>, RunError> {
+    pub(crate) fn next_chunk(&mut self, spare: Vec<u8>) -> Result<Option<Chunk>, RunError> {
         if self.offset >= self.end {
             return Ok(None);
         }
@@ -188,7 +183,7 @@ impl<R: LogInput> LogReader<R> {
                 self.offset += length as u64;
                 return Ok(Some(chunk));
             }
-            if filled > MAX_LINE_BYTES {
+            if filled > EventLine::MAX_BYTES {
                 return self.skip_line(&buffer[..filled]);
             }
             if self.at_end {
@@ -196,7 +191,7 @@ impl<R: LogInput> LogReader<R> {
                 return Ok(None);
             }
             searched = filled;
-            buffer.resize((buffer.len() * 2).min(MAX_LINE_BYTES + CHUNK_BYTES), 0);
+            buffer.resize((buffer.len() * 2).min(EventLine::MAX_BYTES + CHUNK_BYTES), 0);
         }
     }
 
@@ -285,7 +280,7 @@ fn line_with_hole(lines: &[u8], offset: u64) -> Option<usize> {
 
 /// The position of the line with a logical time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Position {
+pub(crate) enum Position {
     /// The line begins at this offset.
     At(u64),
     /// The log ends before that time.
@@ -295,7 +290,7 @@ pub enum Position {
 }
 
 /// Finds the line of the event at `time` by bisection, because times increase from line to line. Reads little of the log.
-pub fn find(log: &mut (impl LogInput + Seek), time: u64) -> Result<Position, RunError> {
+pub(crate) fn find(log: &mut (impl LogInput + Seek), time: u64) -> Result<Position, RunError> {
     let mut start = 0;
     let mut end = log.seek(SeekFrom::End(0)).map_err(read_failed)?;
     while end - start > NARROW_BYTES {
@@ -322,7 +317,7 @@ fn first_line_behind(log: &mut (impl LogInput + Seek), from: u64, end: u64) -> R
             let offset = at + newline as u64 + 1;
             log.seek(SeekFrom::Start(offset)).map_err(read_failed)?;
             let count = read_up_to(log, &mut block[..BEGINNING_BYTES])?;
-            return Ok(peek_time(&block[..count]).filter(|_| offset < end).map(|time| (offset, time)));
+            return Ok(EventLine::peek_time(&block[..count]).filter(|_| offset < end).map(|time| (offset, time)));
         }
         if count == 0 {
             break;
@@ -355,7 +350,7 @@ fn scan_for(mut reader: LogReader<impl LogInput>, time: u64) -> Result<Position,
             Err(error) => return Err(error),
         };
         for (at, line) in Lines::new(chunk.bytes()) {
-            match peek_time(line) {
+            match EventLine::peek_time(line) {
                 Some(found) if found < time => {}
                 Some(found) if found == time => return Ok(Position::At(chunk.offset + at as u64)),
                 _ => return Ok(Position::Unclear),

@@ -9,5 +9,5 @@ mod resume;
 #[cfg(test)]
 pub use recorded::{Record, Recorded, lines};
 pub use recorder::{RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
+pub use recording::EventInput;
 pub(crate) use recording::Salt;
-pub use recording::{EventInput, RunRecording};

@@ -14,7 +14,7 @@ use crate::run::format::{Envelope, GENESIS, Kind, Payload, append_line};
 use crate::run::graph::Normalizer;
 use crate::run::read::Event;
 use crate::run::sample::{Sample, SampleOptions};
-use crate::run::state::{Content, Snapshot, State, StateHasher, state_hash};
+use crate::run::state::{Content, Snapshot, State, StateHasher};
 use crate::run::store::{BlobStore, RunDirectory};
 use crate::signature::SigningKey;
 
@@ -154,7 +154,7 @@ fn records(sample: &Sample, blobs: &BlobStore) -> Vec<Record> {
         record.state_hash = to_hex(&hasher.state_hash(&state).unwrap());
         records.push(record);
     }
-    assert_eq!(hasher.state_hash(&state), state_hash(&state));
+    assert_eq!(hasher.state_hash(&state), state.hash());
     records
 }
 

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use crate::run::format::EventLine;
 use parking_lot::{Mutex, MutexGuard};
 
 pub use config::RunRecorderConfig;
@@ -21,7 +22,7 @@ use crate::disk::{Durability, OsError, Target};
 use crate::hash::{HexHash, sha256_hex};
 use crate::json::{Payload, escape_line_separators};
 use crate::lines::{WriteFailure, Writer};
-use crate::run::format::{ErrorCode, MAX_LINE_BYTES, RunError, Salts};
+use crate::run::format::{ErrorCode, RunError, Salts};
 use crate::run::state::{Content, MAX_SNAPSHOT_BYTES, Snapshot, State};
 use crate::run::store::{BlobStore, RunDirectory};
 use crate::signature::SigningKey;
@@ -33,7 +34,7 @@ use crate::task::background::NotDone;
 const KEPT_BYTES: usize = 256 << 10;
 
 /// Maximum size in bytes of a snapshot's document without the state.
-const DOCUMENT_BYTES: u64 = MAX_LINE_BYTES as u64;
+const DOCUMENT_BYTES: u64 = EventLine::MAX_BYTES as u64;
 
 /// The recorder of one run.
 pub struct RunRecorder {
@@ -125,7 +126,7 @@ impl RunRecorder {
         milliseconds: f64,
     ) -> Result<Result<u64, RecordError>, P::Error> {
         let mut inner = self.lock();
-        if payload.size() > MAX_LINE_BYTES {
+        if payload.size() > EventLine::MAX_BYTES {
             return Ok(Err(too_large(inner.recording.state().next_time(), payload.size()).into()));
         }
         inner.payload.clear();
@@ -293,7 +294,7 @@ impl SnapshotRequest {
         let snapshot = Snapshot::new(self.content()?, key);
         snapshot.write(directory, durability)?;
         let Snapshot { content: Content { logical_time, state_hash, .. }, content_hash, .. } = snapshot;
-        let id = crate::run::state::snapshot_id(logical_time);
+        let id = Snapshot::id_at(logical_time);
         Ok(WrittenSnapshot { id, logical_time, state_hash, content_hash })
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::hash::{HEX_BYTES, HexHash, to_hex};
 use crate::json::{Nesting, Text};
 use crate::run::format::{
-    Envelope, ErrorCode, GENESIS, Kind, MAX_LINE_BYTES, Payload, RunError, SALT_DIGITS, event_id, line_hash,
-    payload_hash, print_covered, print_rest, quoted,
+    Envelope, ErrorCode, EventLine, GENESIS, Kind, Payload, RunError, SALT_DIGITS, event_id, line_hash, payload_hash,
+    print_covered, print_rest, quoted,
 };
 use crate::run::graph::{Causality, Dag};
 use crate::run::read::Event;
@@ -30,7 +30,7 @@ pub struct EventInput<'a> {
 }
 
 /// A run that is being recorded.
-pub struct RunRecording {
+pub(crate) struct RunRecording {
     state: State,
     hasher: StateHasher,
     causality: Causality,
@@ -40,21 +40,21 @@ pub struct RunRecording {
 
 impl RunRecording {
     /// The recording of a run of this graph, before its first event.
-    pub fn new(dag: Arc<Dag>) -> Self {
+    pub(crate) fn new(dag: Arc<Dag>) -> Self {
         let state = State::new(dag);
         let causality = Causality::new(&state);
         Self::resumed(state, StateHasher::default(), causality, GENESIS)
     }
 
     /// A recording that continues after an event, given the state after it, its causality and the `hash` of its line.
-    pub fn resumed(state: State, hasher: StateHasher, causality: Causality, previous: HexHash) -> Self {
+    pub(crate) fn resumed(state: State, hasher: StateHasher, causality: Causality, previous: HexHash) -> Self {
         RunRecording { state, hasher, causality, previous, nesting: Nesting::default() }
     }
 
     /// Records the next event: replaces the content of `line` by its line, including `\n`. Returns its logical time.
     ///
     /// `payload` is JSON text. If the event is refused, the recording does not change.
-    pub fn record(
+    pub(crate) fn record(
         &mut self,
         input: &EventInput<'_>,
         payload: &str,
@@ -92,34 +92,35 @@ impl RunRecording {
     }
 
     /// The state after the last event.
-    pub fn state(&self) -> &State {
+    pub(crate) fn state(&self) -> &State {
         &self.state
     }
 
     /// The hash of the state after the last event.
-    pub fn state_hash(&self) -> HexHash {
+    pub(crate) fn state_hash(&self) -> HexHash {
         // There is no state before the first event.
         self.hasher.state_hash(&self.state).map_or(GENESIS, |hash| to_hex(&hash))
     }
 
     /// The `hash` of the last event's line.
-    pub fn last_hash(&self) -> &HexHash {
+    pub(crate) fn last_hash(&self) -> &HexHash {
         &self.previous
     }
 }
 
 fn check_size(time: u64, bytes: usize) -> Result<(), RunError> {
-    if bytes <= MAX_LINE_BYTES { Ok(()) } else { Err(too_large(time, bytes)) }
+    if bytes <= EventLine::MAX_BYTES { Ok(()) } else { Err(too_large(time, bytes)) }
 }
 
 /// The error for an event whose line would have at least this many bytes.
 #[cold]
 pub(super) fn too_large(time: u64, bytes: usize) -> RunError {
     let message = format!(
-        "The line of {} would be longer than {MAX_LINE_BYTES} bytes. Put what is large into a blob and name its hash.",
-        event_id(time)
+        "The line of {} would be longer than {} bytes. Put what is large into a blob and name its hash.",
+        event_id(time),
+        EventLine::MAX_BYTES
     );
-    RunError::new(ErrorCode::TooLarge, message).at(time).compared(MAX_LINE_BYTES.to_string(), bytes.to_string())
+    RunError::new(ErrorCode::TooLarge, message).at(time).compared(EventLine::MAX_BYTES.to_string(), bytes.to_string())
 }
 
 #[cold]

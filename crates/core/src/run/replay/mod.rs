@@ -5,7 +5,7 @@ mod replay_start;
 mod start_from;
 mod start_resolver;
 
-pub use replay::{Failed, Metrics, ReplayOptions, Replayed, Verify, replay};
-pub use replay_start::ReplayStart;
+pub use replay::{Failed, ReplayOptions, Replayed, Verify};
+pub(crate) use replay_start::ReplayStart;
 pub use start_from::StartFrom;
-pub use start_resolver::StartResolver;
+pub(crate) use start_resolver::StartResolver;

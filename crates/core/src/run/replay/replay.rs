@@ -8,9 +8,9 @@ use super::start_from::StartFrom;
 use super::start_resolver::StartResolver;
 use crate::hash::HexHash;
 use crate::run::format::{Redactions, RunError};
-use crate::run::read::{FoldRules, Folded, TornEnd, empty_log, fold};
-use crate::run::state::{State, StateHasher, snapshot_id};
-use crate::run::store::{RunDirectory, explain_not_a_run};
+use crate::run::read::{FoldRules, Folded, TornEnd, fold};
+use crate::run::state::{Snapshot, State, StateHasher};
+use crate::run::store::RunDirectory;
 use crate::run::verify::{BlobChecker, Failure, Verifier};
 use crate::signature::TrustedKeys;
 use crate::task::Task;
@@ -81,29 +81,31 @@ pub struct Failed {
     pub warnings: Vec<String>,
 }
 
-/// Replays the run in `directory`.
-pub fn replay(directory: &RunDirectory, options: &ReplayOptions, task: &mut Task<'_>) -> Result<Replayed, Box<Failed>> {
-    let started = Instant::now();
-    let mut warnings = Vec::new();
-    let replay = Replay { directory, options };
-    let start = match replay.start(&mut warnings) {
-        Ok(start) => start,
-        Err(error) => {
-            let error = explain_not_a_run(directory, error);
-            return Err(Box::new(Failed { error, state: None, warnings }));
+impl RunDirectory {
+    /// Replays the run.
+    pub fn replay(&self, options: &ReplayOptions, task: &mut Task<'_>) -> Result<Replayed, Box<Failed>> {
+        let started = Instant::now();
+        let mut warnings = Vec::new();
+        let replay = Replay { directory: self, options };
+        let start = match replay.start(&mut warnings) {
+            Ok(start) => start,
+            Err(error) => {
+                let error = self.explain_absence(error);
+                return Err(Box::new(Failed { error, state: None, warnings }));
+            }
+        };
+        let (first, offset) = (start.state.next_time(), start.offset);
+        match replay.run(start, task) {
+            Ok((folded, state_hash)) => {
+                warnings.extend(torn_warning(&folded));
+                let event_count = folded.state.next_time();
+                let metrics =
+                    Metrics { events: event_count - first, bytes: folded.offset - offset, elapsed: started.elapsed() };
+                let from_snapshot = first.checked_sub(1).map(Snapshot::id_at);
+                Ok(Replayed { state: folded.state, state_hash, event_count, from_snapshot, metrics, warnings })
+            }
+            Err(stopped) => Err(Box::new(Failed { error: stopped.error, state: stopped.state, warnings })),
         }
-    };
-    let (first, offset) = (start.state.next_time(), start.offset);
-    match replay.run(start, task) {
-        Ok((folded, state_hash)) => {
-            warnings.extend(torn_warning(&folded));
-            let event_count = folded.state.next_time();
-            let metrics =
-                Metrics { events: event_count - first, bytes: folded.offset - offset, elapsed: started.elapsed() };
-            let from_snapshot = first.checked_sub(1).map(snapshot_id);
-            Ok(Replayed { state: folded.state, state_hash, event_count, from_snapshot, metrics, warnings })
-        }
-        Err(stopped) => Err(Box::new(Failed { error: stopped.error, state: stopped.state, warnings })),
     }
 }
 
@@ -134,7 +136,7 @@ impl Replay<'_> {
         }
         match folded.state_hash() {
             Some(hash) => Ok((folded, hash)),
-            None => Err(Stopped::new(empty_log(), None)),
+            None => Err(Stopped::new(RunError::empty_log(), None)),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::hash::{HexHash, as_text, to_hex};
 use crate::run::format::{GENESIS, RunError};
 use crate::run::graph::Dag;
-use crate::run::state::{Content, State, invalid, state_hash};
+use crate::run::state::{Content, State, invalid};
 
 /// The start point of a replay.
 pub struct ReplayStart {
@@ -27,7 +27,7 @@ impl ReplayStart {
     /// state hash. The caller must check that the log agrees.
     pub fn after_snapshot(content: &Content, offset: u64) -> Result<Self, RunError> {
         let state = content.decode_state()?;
-        let found = state_hash(&state).map(|hash| to_hex(&hash));
+        let found = state.hash().map(|hash| to_hex(&hash));
         if found != Some(content.state_hash) {
             let error = invalid("its state is not the one whose hash it has");
             return Err(error.compared(as_text(&content.state_hash), found.as_ref().map_or("", as_text)));

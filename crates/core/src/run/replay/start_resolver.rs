@@ -12,12 +12,12 @@ use crate::disk::{InputFile, OsError};
 use crate::hash::{HexHash, as_text};
 use crate::run::format::{Created, ErrorCode, EventLine, Redactions, RunError, quoted};
 use crate::run::read::{LogReader, Position, find};
-use crate::run::state::{Snapshot, State, invalid, snapshot, snapshot_id};
-use crate::run::store::{RunDirectory, read_dag};
+use crate::run::state::{Snapshot, State, invalid, snapshot};
+use crate::run::store::RunDirectory;
 use crate::signature::TrustedKeys;
 
 /// Finds the start point of a replay of a run.
-pub struct StartResolver<'s> {
+pub(crate) struct StartResolver<'s> {
     /// The run.
     pub directory: &'s RunDirectory,
     /// Trusted keys. If there are any, a snapshot must be signed by one of them.
@@ -30,27 +30,27 @@ pub struct StartResolver<'s> {
 
 impl StartResolver<'_> {
     /// The requested start point, or the nearest good one before it. A warning is added for each skipped snapshot.
-    pub fn resolve(&self, from: &StartFrom, warnings: &mut Vec<String>) -> Result<ReplayStart, RunError> {
+    pub(crate) fn resolve(&self, from: &StartFrom, warnings: &mut Vec<String>) -> Result<ReplayStart, RunError> {
         if let StartFrom::BundleSnapshot(path) = from {
             return self.after_bundle_snapshot(path);
         }
         for Candidate { time, path } in self.candidates(from, warnings)? {
             match self.after_snapshot_in(time, &path) {
                 Ok(start) => return Ok(start),
-                Err(error) => warnings.push(format!("{} was passed over: {error}", snapshot_id(time))),
+                Err(error) => warnings.push(format!("{} was passed over: {error}", Snapshot::id_at(time))),
             }
         }
-        read_dag(self.directory).map(ReplayStart::first_event)
+        self.directory.read_dag().map(ReplayStart::first_event)
     }
 
     /// The start point after the run's snapshot of the event at `time`. Returns an error if that snapshot is not good.
-    pub fn after_snapshot(&self, time: u64) -> Result<ReplayStart, RunError> {
-        self.after_snapshot_in(time, &snapshot::path_of(&self.directory.snapshots(), time))
+    pub(crate) fn after_snapshot(&self, time: u64) -> Result<ReplayStart, RunError> {
+        self.after_snapshot_in(time, &self.directory.snapshot(time))
     }
 
     /// The start point after the snapshot with which a partial bundle begins. The log has no earlier events, so only its first line can be
     /// compared with the snapshot: a verifier checks that line's hash.
-    pub fn after_bundle_snapshot(&self, path: &Path) -> Result<ReplayStart, RunError> {
+    pub(crate) fn after_bundle_snapshot(&self, path: &Path) -> Result<ReplayStart, RunError> {
         let start = ReplayStart::after_snapshot(&Snapshot::read(path, self.trusted)?.content, 0)?;
         let begins = start.state.logical_time().unwrap_or(0);
         if self.until.is_some_and(|until| until < begins) {
@@ -71,7 +71,7 @@ impl StartResolver<'_> {
                 let times = self.times_before(u64::MAX, &snapshots)?;
                 return Ok(times.into_iter().map(own).collect());
             }
-            StartFrom::Snapshot(id) => (id.clone(), snapshot::time_of_id(id).map(own)),
+            StartFrom::Snapshot(id) => (id.clone(), Snapshot::time_of_id(id).map(own)),
             StartFrom::SnapshotFile(path) => {
                 let path = if path.components().count() == 1 { snapshots.join(path) } else { path.clone() };
                 let name = path.display().to_string();
@@ -136,6 +136,14 @@ impl StartResolver<'_> {
 }
 
 /// A snapshot after which a replay may start.
+impl RunDirectory {
+    /// The start point of a replay after the own snapshot of the event at `time`, if that is good. It need not be signed.
+    pub fn start_after_snapshot(&self, time: u64, redactions: &Redactions) -> Result<ReplayStart, RunError> {
+        let trusted = TrustedKeys::default();
+        StartResolver { directory: self, trusted: &trusted, redactions, until: None }.after_snapshot(time)
+    }
+}
+
 struct Candidate {
     /// The logical time of the event after which it was taken.
     time: u64,

@@ -6,14 +6,14 @@ use crate::json::MAX_DIGITS;
 
 /// A sum of hashes, each a big-endian number of 256 bits, modulo 2^256.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Accumulator {
+pub(crate) struct Accumulator {
     /// Least significant limb first.
     limbs: [u64; 4],
 }
 
 impl Accumulator {
     /// Adds a hash.
-    pub fn add(&mut self, hash: &Hash) {
+    pub(crate) fn add(&mut self, hash: &Hash) {
         let mut carry = false;
         for (limb, added) in self.limbs.iter_mut().zip(limbs(hash)) {
             let (sum, over) = limb.overflowing_add(added);
@@ -23,7 +23,7 @@ impl Accumulator {
     }
 
     /// Subtracts a hash that was added.
-    pub fn subtract(&mut self, hash: &Hash) {
+    pub(crate) fn subtract(&mut self, hash: &Hash) {
         let mut borrow = false;
         for (limb, taken) in self.limbs.iter_mut().zip(limbs(hash)) {
             let (rest, under) = limb.overflowing_sub(taken);
@@ -33,7 +33,7 @@ impl Accumulator {
     }
 
     /// The sum as 32 bytes, big-endian.
-    pub fn to_bytes(self) -> Hash {
+    pub(crate) fn to_bytes(self) -> Hash {
         let mut bytes = Hash::default();
         for (chunk, limb) in bytes.rchunks_exact_mut(8).zip(self.limbs) {
             chunk.copy_from_slice(&limb.to_be_bytes());
@@ -42,12 +42,12 @@ impl Accumulator {
     }
 
     /// The hash of a state whose entries have this sum.
-    pub fn state_hash(&self, status: RunStatus, logical_time: u64) -> Hash {
+    pub(crate) fn state_hash(&self, status: RunStatus, logical_time: u64) -> Hash {
         self.with_state(status, logical_time, sha256)
     }
 
     /// Passes the parts of what is hashed for a state whose entries have this sum to `hash`, and returns its result.
-    pub fn with_state<T>(&self, status: RunStatus, logical_time: u64, hash: impl FnOnce([&[u8]; 6]) -> T) -> T {
+    pub(crate) fn with_state<T>(&self, status: RunStatus, logical_time: u64, hash: impl FnOnce([&[u8]; 6]) -> T) -> T {
         let mut digits = [0; MAX_DIGITS];
         let time = crate::json::digits(&mut digits, logical_time);
         let sum = to_hex(&self.to_bytes());

@@ -84,7 +84,7 @@ pub trait EntrySink {
 }
 
 /// Ignores all changes.
-pub struct NoSink;
+pub(crate) struct NoSink;
 
 impl EntrySink for NoSink {
     #[inline]

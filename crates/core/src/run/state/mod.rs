@@ -3,17 +3,17 @@
 mod accumulator;
 mod changes;
 mod entry;
-pub mod snapshot;
+pub(crate) mod snapshot;
 mod state;
 mod state_hash;
 mod state_sum;
 mod transition;
 
 pub(crate) use changes::{Changes, Scratch, Tape};
-pub use entry::{EntrySink, NoSink};
+pub(crate) use entry::NoSink;
+pub use snapshot::Snapshot;
 pub(crate) use snapshot::{Content, MAX_SNAPSHOT_BYTES, invalid};
-pub use snapshot::{SUFFIX, Snapshot, snapshot_id};
-pub use state::{CallStatus, Counter, NodeStatus, RunStatus, State};
+pub use state::State;
 #[cfg(test)]
-pub(crate) use state::{Node, TaskStatus};
-pub use state_hash::{StateHasher, state_hash};
+pub(crate) use state::{CallStatus, Counter, Node, NodeStatus, RunStatus, TaskStatus};
+pub(crate) use state_hash::StateHasher;

@@ -6,21 +6,19 @@
 use std::path::{Path, PathBuf};
 
 use super::state::State;
-use crate::disk::{Durability, InputFile, OsError, atomic_file, files, parent};
+use crate::disk::{Durability, InputFile, OsError, files, write_atomically};
 use crate::hash::{HEX_BYTES, HexHash, as_text, is_lower_hex, sha256_hex};
 use crate::json::{Cursor, Nesting, Object, Span, write_integer, write_text};
 use crate::run::format::{ErrorCode, RunError};
 use crate::signature::{Signature, SigningKey, TrustedKeys};
 
 /// The payload type of the DSSE signature of a snapshot.
-pub const PAYLOAD_TYPE: &str = "application/vnd.cath.snapshot+json";
+pub(crate) const PAYLOAD_TYPE: &str = "application/vnd.cath.snapshot+json";
 
 /// The largest snapshot that is read, in bytes.
-pub const MAX_SNAPSHOT_BYTES: u64 = 1 << 30;
+pub(crate) const MAX_SNAPSHOT_BYTES: u64 = 1 << 30;
 
 const PREFIX: &str = "snap_";
-/// The suffix of the name of a snapshot's file.
-pub const SUFFIX: &str = ".cath-snap";
 
 /// The content of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,12 +46,22 @@ pub struct Snapshot {
     pub signature: Option<Signature>,
 }
 
-/// The id of the snapshot that is taken after the event at `time`.
-pub fn snapshot_id(time: u64) -> String {
-    format!("{PREFIX}{time}")
-}
-
 impl Snapshot {
+    /// The suffix of the name of a snapshot's file.
+    pub const SUFFIX: &str = ".cath-snap";
+
+    /// The id of the snapshot that is taken after the event at `time`.
+    pub fn id_at(time: u64) -> String {
+        format!("{PREFIX}{time}")
+    }
+
+    /// The logical time in a snapshot's id. Returns `None` if `id` is not such an id.
+    pub fn time_of_id(id: &str) -> Option<u64> {
+        let digits = id.strip_prefix(PREFIX)?;
+        let time: u64 = digits.parse().ok()?;
+        (time.to_string() == digits).then_some(time)
+    }
+
     /// A snapshot of `content`, signed if there is a key.
     pub fn new(content: Content, key: Option<&SigningKey>) -> Self {
         let bytes = content.print(None);
@@ -63,7 +71,7 @@ impl Snapshot {
 
     /// Its id.
     pub fn id(&self) -> String {
-        snapshot_id(self.content.logical_time)
+        Snapshot::id_at(self.content.logical_time)
     }
 
     /// Prints the document, as canonical JSON.
@@ -100,7 +108,7 @@ impl Snapshot {
     pub fn write(&self, directory: &Path, durability: Durability) -> Result<PathBuf, OsError> {
         let path = path_of(directory, self.content.logical_time);
         let replaces = files::exists(&path);
-        let written = atomic_file::write(&path, &self.print(), parent(directory), durability);
+        let written = write_atomically(&path, &self.print(), files::parent(directory), durability);
         written.inspect_err(|_| {
             if !replaces {
                 let _ = files::remove_file(&path);
@@ -122,7 +130,7 @@ impl Snapshot {
         match time_of(path) {
             Some(time) if time != snapshot.content.logical_time => {
                 let error = invalid("it has the name of another one");
-                Err(error.compared(snapshot_id(time), snapshot.id()))
+                Err(error.compared(Snapshot::id_at(time), snapshot.id()))
             }
             _ => Ok(snapshot),
         }
@@ -155,7 +163,7 @@ impl Content {
         if let Some((_, Some(signature))) = seal {
             object.key("signature").extend_from_slice(signature.to_json().as_bytes());
         }
-        write_text(object.key("snapshot"), &snapshot_id(self.logical_time));
+        write_text(object.key("snapshot"), &Snapshot::id_at(self.logical_time));
         object.key("state").extend_from_slice(&self.state);
         write_text(object.key("stateHash"), as_text(&self.state_hash));
         write_integer(object.key("v"), 1);
@@ -165,30 +173,23 @@ impl Content {
 }
 
 /// The error for a snapshot after which no replay can start.
-pub fn invalid(why: &str) -> RunError {
+pub(crate) fn invalid(why: &str) -> RunError {
     RunError::new(ErrorCode::SnapshotInvalid, format!("The snapshot can't be used: {why}"))
 }
 
 /// The path of the snapshot that is taken after the event at `time`.
-pub fn path_of(directory: &Path, time: u64) -> PathBuf {
-    directory.join(format!("{PREFIX}{time}{SUFFIX}"))
+pub(crate) fn path_of(directory: &Path, time: u64) -> PathBuf {
+    directory.join(format!("{PREFIX}{time}{}", Snapshot::SUFFIX))
 }
 
 /// The logical time in the name of a snapshot's file. Returns `None` if it is not such a name.
-pub fn time_of(path: &Path) -> Option<u64> {
+pub(crate) fn time_of(path: &Path) -> Option<u64> {
     let name = path.file_name()?.to_str()?;
-    time_of_id(name.strip_suffix(SUFFIX)?)
-}
-
-/// The logical time in a snapshot's id. Returns `None` if `id` is not such an id.
-pub fn time_of_id(id: &str) -> Option<u64> {
-    let digits = id.strip_prefix(PREFIX)?;
-    let time: u64 = digits.parse().ok()?;
-    (time.to_string() == digits).then_some(time)
+    Snapshot::time_of_id(name.strip_suffix(Snapshot::SUFFIX)?)
 }
 
 /// The times of the snapshots in a directory, newest first. Empty if the directory does not exist.
-pub fn list(directory: &Path) -> Result<Vec<u64>, RunError> {
+pub(crate) fn list(directory: &Path) -> Result<Vec<u64>, RunError> {
     let names = match files::read_directory(directory) {
         Err(error) if error.code == "ENOENT" => return Ok(Vec::new()),
         names => names?,

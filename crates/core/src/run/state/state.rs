@@ -15,7 +15,7 @@ mod workers;
 
 use std::sync::Arc;
 
-pub use calls::CallStatus;
+pub(crate) use calls::CallStatus;
 pub(crate) use calls::{Call, Calls};
 pub(crate) use stored_hash::StoredHash;
 pub(crate) use tasks::{Task, TaskStatus, Tasks};
@@ -154,6 +154,11 @@ impl State {
     /// The graph.
     pub fn dag(&self) -> &Arc<Dag> {
         &self.dag
+    }
+
+    /// The name of the run's status. `None` before RunCreated.
+    pub fn status(&self) -> Option<&'static str> {
+        self.run.as_ref().map(|run| run.status.as_str())
     }
 
     /// The run. `None` before RunCreated.

@@ -3,23 +3,21 @@
 //! A sum does not depend on the order of its terms. So an event costs only the entries that it changes, however many there are, and another
 //! thread than the folding one can hash them.
 
-use hashbrown::HashMap;
-
 use super::accumulator::Accumulator;
 use super::entry::{Claim, EntrySink, Slot, slots, write_entry, write_task_entry};
 use super::state::{CallStatus, Counter, RunStatus, State};
 use super::state_sum::sum_of_entries;
-use crate::hash::HashBatch;
-use crate::hash::{Hash, as_text, sha256, to_hex};
+use crate::hash::{Hash, HashBatch, as_text, sha256, to_hex};
 use crate::json::Text;
 use crate::run::format::{ErrorCode, RunError};
+use hashbrown::HashMap;
 
 /// Number of entries that are hashed together.
 const GROUP_ENTRIES: usize = 64;
 
 /// A change of the entry in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub(crate) enum Change {
     /// It is new; see [`EntrySink::add`].
     Add,
     /// It has changed; see [`EntrySink::replace`].
@@ -32,7 +30,7 @@ pub enum Change {
 
 /// Keeps the sum of the hashes of a state's entries up to date.
 #[derive(Clone, Debug, Default)]
-pub struct StateHasher {
+pub(crate) struct StateHasher {
     sum: Accumulator,
     nodes: Vec<Hash>,
     tasks: Vec<Hash>,
@@ -47,7 +45,7 @@ pub struct StateHasher {
 
 impl StateHasher {
     /// Creates the hasher of a state, which hashes every entry once.
-    pub fn of(state: &State) -> Self {
+    pub(crate) fn of(state: &State) -> Self {
         let mut entries = Entries::default();
         for slot in slots(state) {
             // Closed calls no longer change, and most calls are closed, so their hashes are not kept.
@@ -63,17 +61,17 @@ impl StateHasher {
     }
 
     /// The sum of the entries' hashes.
-    pub fn sum(&self) -> &Accumulator {
+    pub(crate) fn sum(&self) -> &Accumulator {
         &self.sum
     }
 
     /// The hash of `state`, whose entries this hasher has summed up. Returns `None` before RunCreated.
-    pub fn state_hash(&self, state: &State) -> Option<Hash> {
+    pub(crate) fn state_hash(&self, state: &State) -> Option<Hash> {
         Some(self.sum.state_hash(state.run()?.status, state.logical_time()?))
     }
 
     /// Applies a change of an entry, given its new hash, or `None` if the entry was removed.
-    pub fn take(&mut self, change: Change, slot: Slot, hash: Option<&Hash>) {
+    pub(crate) fn take(&mut self, change: Change, slot: Slot, hash: Option<&Hash>) {
         let closed_call = match (change, slot) {
             (Change::Finalize | Change::Remove, Slot::Call(call)) => Some(call),
             _ => None,
@@ -183,9 +181,11 @@ impl EntrySink for StateHasher {
     }
 }
 
-/// Computes the hash of a state from scratch. Returns `None` before RunCreated.
-pub fn state_hash(state: &State) -> Option<Hash> {
-    Some(sum_of_entries(state).state_hash(state.run()?.status, state.logical_time()?))
+impl State {
+    /// Computes the hash of the state from scratch. Returns `None` before RunCreated.
+    pub fn hash(&self) -> Option<Hash> {
+        Some(sum_of_entries(self).state_hash(self.run()?.status, self.logical_time()?))
+    }
 }
 
 fn place(hashes: &mut Vec<Hash>, at: u32) -> &mut Hash {

@@ -5,24 +5,27 @@
 use std::path::Path;
 
 use super::directory::RunDirectory;
-use crate::disk::{InputFile, Metadata, OsError, files, parent};
+use crate::disk::{InputFile, Metadata, OsError, files};
 use crate::lines::Lines;
-use crate::run::format::{ErrorCode, RunError, peek_time};
+use crate::run::format::{ErrorCode, EventLine, RunError};
 
 /// Number of bytes at the beginning of a file that suffice to recognise its type.
 const BEGINNING_BYTES: u64 = 64 << 10;
 
 const A_RUN_IS: &str = "A run is the directory that a RunRecorder recorded to, or a bundle of it.";
 
-/// If the cause of an error is that there is no run at `directory`, returns an error that says so, and what is there instead. Returns any
-/// other error unchanged.
-#[must_use]
-pub fn explain_not_a_run(directory: &RunDirectory, error: RunError) -> RunError {
-    let is_in_vain =
-        |system: &OsError| matches!(system.syscall, "open" | "scandir") && matches!(system.code, "ENOENT" | "ENOTDIR");
-    match &error.system {
-        Some(system) if is_in_vain(system) => instead_of_run(directory).unwrap_or(error),
-        _ => error,
+impl RunDirectory {
+    /// If the cause of an error is that there is no run here, returns an error that says so, and what is there instead. Returns any
+    /// other error unchanged.
+    #[must_use]
+    pub fn explain_absence(&self, error: RunError) -> RunError {
+        let is_in_vain = |system: &OsError| {
+            matches!(system.syscall, "open" | "scandir") && matches!(system.code, "ENOENT" | "ENOTDIR")
+        };
+        match &error.system {
+            Some(system) if is_in_vain(system) => instead_of_run(self).unwrap_or(error),
+            _ => error,
+        }
     }
 }
 
@@ -57,8 +60,8 @@ fn in_file(path: &Path, metadata: &Metadata) -> String {
     }
     let beginning = if metadata.is_file() { beginning_of(path) } else { Vec::new() };
     let line = Lines::new(&beginning).next().map_or(&beginning[..], |(_, line)| line);
-    if peek_time(line).is_some() {
-        return format!("the log of a run. Give the run's directory: '{}'.", parent(path).display());
+    if EventLine::peek_time(line).is_some() {
+        return format!("the log of a run. Give the run's directory: '{}'.", files::parent(path).display());
     }
     if memchr::memmem::find(line, br#""type":"session_start""#).is_some() {
         return "the recording of a session, not of a run. It is what replaySession reads.".to_owned();
@@ -82,7 +85,7 @@ mod tests {
 
     fn explain(root: &Path) -> RunError {
         let directory = RunDirectory::new(root);
-        explain_not_a_run(&directory, missing(&directory.dag()))
+        directory.explain_absence(missing(&directory.dag()))
     }
 
     #[test]
@@ -119,7 +122,7 @@ mod tests {
         let directory = RunDirectory::new(root.path());
         for part in [directory.log(), directory.dag(), directory.workflow()] {
             fs::write(&part, "").unwrap();
-            assert_eq!(explain_not_a_run(&directory, missing(&directory.dag())), missing(&directory.dag()));
+            assert_eq!(directory.explain_absence(missing(&directory.dag())), missing(&directory.dag()));
             fs::remove_file(part).unwrap();
         }
         for error in [
@@ -127,7 +130,7 @@ mod tests {
             OsError::new(&std::io::ErrorKind::NotFound.into(), "read", None).into(),
             OsError::new(&std::io::ErrorKind::PermissionDenied.into(), "open", None).into(),
         ] {
-            assert_eq!(explain_not_a_run(&directory, error.clone()), error);
+            assert_eq!(directory.explain_absence(error.clone()), error);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::disk::{Durability, InputFile, OsError, atomic_file, files, parent};
+use crate::disk::{Durability, InputFile, OsError, files, write_atomically};
 use crate::hash::{HexHash, as_text, is_hex_hash, sha256_hex, to_hex};
 use crate::run::format::{ErrorCode, RunError, quoted};
 
@@ -60,7 +60,7 @@ impl BlobStore {
         if (durability == Durability::Os || known == Durability::Fsync) && holds(&path, bytes) {
             return Ok(());
         }
-        atomic_file::write(&path, bytes, parent(&self.root), durability)
+        write_atomically(&path, bytes, files::parent(&self.root), durability)
     }
 
     /// Opens a blob for reading, and returns its size in bytes. Does not check that its bytes have the hash.

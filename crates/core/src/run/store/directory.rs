@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::blob::BlobStore;
+use crate::run::format::RunError;
+use crate::run::state::snapshot;
 
 /// The directory of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +55,16 @@ impl RunDirectory {
     /// The snapshots' directory.
     pub fn snapshots(&self) -> PathBuf {
         self.root.join("snapshots")
+    }
+
+    /// The file of the snapshot that is taken after the event at `time`.
+    pub fn snapshot(&self, time: u64) -> PathBuf {
+        snapshot::path_of(&self.snapshots(), time)
+    }
+
+    /// The times of the snapshots, newest first.
+    pub fn snapshot_times(&self) -> Result<Vec<u64>, RunError> {
+        snapshot::list(&self.snapshots())
     }
 
     /// The blobs' directory.

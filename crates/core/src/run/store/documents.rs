@@ -10,8 +10,30 @@ use crate::run::graph::Dag;
 /// The largest document that is read, in bytes.
 const MAX_DOCUMENT_BYTES: u64 = 256 << 20;
 
+impl RunDirectory {
+    /// Reads the graph.
+    pub fn read_dag(&self) -> Result<Dag, RunError> {
+        Dag::parse(&self.dag_text()?)
+    }
+
+    /// Reads the text of the graph.
+    pub fn dag_text(&self) -> Result<String, RunError> {
+        read_text(&self.dag())
+    }
+
+    /// Reads the text of the workflow.
+    pub fn workflow_text(&self) -> Result<String, RunError> {
+        read_text(&self.workflow())
+    }
+
+    /// Reads the file `name` of the directory, of at most 256 MiB, which must be UTF-8.
+    pub fn read_text(&self, name: &str) -> Result<String, RunError> {
+        read_text(&self.root().join(name))
+    }
+}
+
 /// Reads a document of at most 256 MiB, which must be UTF-8.
-pub fn read_text(path: &Path) -> Result<String, RunError> {
+fn read_text(path: &Path) -> Result<String, RunError> {
     let mut file = InputFile::open(path)?;
     let size = file.metadata()?.size;
     if size > MAX_DOCUMENT_BYTES {
@@ -22,9 +44,4 @@ pub fn read_text(path: &Path) -> Result<String, RunError> {
     let bytes = file.read_up_to(MAX_DOCUMENT_BYTES)?;
     String::from_utf8(bytes)
         .map_err(|_| RunError::new(ErrorCode::WorkflowInvalid, format!("{} is not valid UTF-8", path.display())))
-}
-
-/// Reads the graph of the run in `directory`.
-pub fn read_dag(directory: &RunDirectory) -> Result<Dag, RunError> {
-    Dag::parse(&read_text(&directory.dag())?)
 }

@@ -5,7 +5,5 @@ mod blob;
 mod directory;
 mod documents;
 
-pub use absence::explain_not_a_run;
-pub use blob::BlobStore;
+pub(crate) use blob::BlobStore;
 pub use directory::RunDirectory;
-pub use documents::{read_dag, read_text};

@@ -6,7 +6,7 @@ mod verifier;
 mod verify;
 
 pub(crate) use blob_claims::{BlobChecker, BlobClaim};
-pub use check::{Aspect, Check};
-pub(crate) use check::{Failure, Findings};
+pub use check::Aspect;
+pub(crate) use check::{Check, Failure, Findings};
 pub(crate) use verifier::{Batch, Notes, Spare, Verifier};
-pub use verify::{Verification, verify, verify_partial};
+pub use verify::Verification;

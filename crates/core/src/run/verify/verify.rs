@@ -8,10 +8,10 @@ use super::verifier::Verifier;
 use crate::lines::Lines;
 use crate::run::format::{Created, ErrorCode, EventLine, Kind, Redactions, RunError};
 use crate::run::graph::Graphs;
-use crate::run::read::{FoldRules, Folded, LogReader, empty_log, fold};
+use crate::run::read::{FoldRules, Folded, LogReader, fold};
 use crate::run::replay::{ReplayStart, StartResolver};
-use crate::run::state::{StateHasher, snapshot, snapshot_id};
-use crate::run::store::{RunDirectory, explain_not_a_run};
+use crate::run::state::{Snapshot, StateHasher};
+use crate::run::store::RunDirectory;
 use crate::signature::TrustedKeys;
 use crate::task::Task;
 
@@ -44,60 +44,62 @@ impl Verification {
     }
 }
 
-/// Verifies the run in `directory`. If there are trusted keys, its snapshots must be signed by one of them.
-///
-/// Returns an error only if something can't be read, or if the caller cancelled. Problems of the run are findings.
-pub fn verify(
-    directory: &RunDirectory,
-    trusted: &TrustedKeys,
-    redactions: &Redactions,
-    task: &mut Task<'_>,
-) -> Result<Verification, RunError> {
-    let created = Created::read(&directory.log(), redactions);
-    if let Err(error) = &created
-        && error.code == ErrorCode::SystemError
-    {
-        return Err(explain_not_a_run(directory, error.clone()));
-    }
-    let graphs = Graphs::read(directory);
-    let mut findings = Findings::default();
-    graphs.check(created.as_ref().ok(), redactions, findings.of_mut(Aspect::Dag));
-    let resolver = StartResolver { directory, trusted, redactions, until: None };
-    check_snapshots(&resolver, findings.of_mut(Aspect::Snapshots), task)?;
-    let Some(dag) = graphs.of_run(created.as_ref().ok()) else {
-        // Without the graph there is no state, and without a state nothing else can be verified.
-        let error = graphs.into_error().unwrap_or_else(empty_log);
-        return without_state(directory, error, findings);
-    };
-    verify_events(directory, ReplayStart::first_event(dag), redactions, findings, task)
-}
-
-/// Verifies the run of a partial bundle, whose log begins after `snapshot`. The events before it are not in the bundle. They count as
-/// unverifiable, and so does the graph, which only the first of them names.
-///
-/// Returns an error in the same cases as [`verify`].
-pub fn verify_partial(
-    directory: &RunDirectory,
-    snapshot: &Path,
-    trusted: &TrustedKeys,
-    redactions: &Redactions,
-    task: &mut Task<'_>,
-) -> Result<Verification, RunError> {
-    let resolver = StartResolver { directory, trusted, redactions, until: None };
-    let mut findings = Findings::default();
-    findings.of_mut(Aspect::Snapshots).checked = 1;
-    let start = match resolver.after_bundle_snapshot(snapshot) {
-        Ok(start) => start,
-        Err(error) if matches!(error.code, ErrorCode::SystemError | ErrorCode::Cancelled) => return Err(error),
-        Err(error) => {
-            findings.of_mut(Aspect::Snapshots).fail(0, error.clone());
-            findings.of_mut(Aspect::Dag).unverifiable += 1;
-            return without_state(directory, error, findings);
+impl RunDirectory {
+    /// Verifies the run. If there are trusted keys, its snapshots must be signed by one of them.
+    ///
+    /// Returns an error only if something can't be read, or if the caller cancelled. Problems of the run are findings.
+    pub fn verify(
+        &self,
+        trusted: &TrustedKeys,
+        redactions: &Redactions,
+        task: &mut Task<'_>,
+    ) -> Result<Verification, RunError> {
+        let created = Created::read(&self.log(), redactions);
+        if let Err(error) = &created
+            && error.code == ErrorCode::SystemError
+        {
+            return Err(self.explain_absence(error.clone()));
         }
-    };
-    Graphs::read(directory).check_with(start.state.dag(), findings.of_mut(Aspect::Dag));
-    findings.of_mut(Aspect::Chain).unverifiable += start.state.next_time();
-    verify_events(directory, start, redactions, findings, task)
+        let graphs = Graphs::read(self);
+        let mut findings = Findings::default();
+        graphs.check(created.as_ref().ok(), redactions, findings.of_mut(Aspect::Dag));
+        let resolver = StartResolver { directory: self, trusted, redactions, until: None };
+        check_snapshots(&resolver, findings.of_mut(Aspect::Snapshots), task)?;
+        let Some(dag) = graphs.of_run(created.as_ref().ok()) else {
+            // Without the graph there is no state, and without a state nothing else can be verified.
+            let error = graphs.into_error().unwrap_or_else(RunError::empty_log);
+            return without_state(self, error, findings);
+        };
+        verify_events(self, ReplayStart::first_event(dag), redactions, findings, task)
+    }
+
+    /// Verifies the run of a partial bundle, whose log begins after `snapshot`. The events before it are not in the bundle. They count as
+    /// unverifiable, and so does the graph, which only the first of them names.
+    ///
+    /// Returns an error in the same cases as [`verify`](Self::verify).
+    pub fn verify_partial(
+        &self,
+        snapshot: &Path,
+        trusted: &TrustedKeys,
+        redactions: &Redactions,
+        task: &mut Task<'_>,
+    ) -> Result<Verification, RunError> {
+        let resolver = StartResolver { directory: self, trusted, redactions, until: None };
+        let mut findings = Findings::default();
+        findings.of_mut(Aspect::Snapshots).checked = 1;
+        let start = match resolver.after_bundle_snapshot(snapshot) {
+            Ok(start) => start,
+            Err(error) if matches!(error.code, ErrorCode::SystemError | ErrorCode::Cancelled) => return Err(error),
+            Err(error) => {
+                findings.of_mut(Aspect::Snapshots).fail(0, error.clone());
+                findings.of_mut(Aspect::Dag).unverifiable += 1;
+                return without_state(self, error, findings);
+            }
+        };
+        Graphs::read(self).check_with(start.state.dag(), findings.of_mut(Aspect::Dag));
+        findings.of_mut(Aspect::Chain).unverifiable += start.state.next_time();
+        verify_events(self, start, redactions, findings, task)
+    }
 }
 
 /// Verifies the events from `start` on, and adds the results to `findings`.
@@ -133,7 +135,7 @@ fn without_state(directory: &RunDirectory, error: RunError, mut findings: Findin
 
 /// Checks that a replay could begin from each snapshot. The caller may cancel it, because snapshots may be many and large.
 fn check_snapshots(resolver: &StartResolver<'_>, check: &mut Check, task: &Task<'_>) -> Result<(), RunError> {
-    let times = snapshot::list(&resolver.directory.snapshots()).unwrap_or_else(|error| {
+    let times = resolver.directory.snapshot_times().unwrap_or_else(|error| {
         check.checked += 1;
         check.fail(0, error);
         Vec::new()
@@ -142,7 +144,7 @@ fn check_snapshots(resolver: &StartResolver<'_>, check: &mut Check, task: &Task<
         task.check()?;
         check.checked += 1;
         if let Err(error) = resolver.after_snapshot(time) {
-            let message = format!("{}: {}", snapshot_id(time), error.message);
+            let message = format!("{}: {}", Snapshot::id_at(time), error.message);
             check.fail(time, RunError { message, ..error.at_unless_known(time) });
         }
     }
@@ -160,7 +162,7 @@ fn count_rest(path: &Path, folded: &Folded, first: u64, findings: &mut Findings)
     } else if folded.state.run().is_none() {
         let chain = findings.of_mut(Aspect::Chain);
         chain.checked += 1;
-        chain.fail(0, empty_log());
+        chain.fail(0, RunError::empty_log());
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ use crate::json::{Cursor, Nesting, Span};
 use crate::lines::{LineSource, Lines, MAX_LINE_BYTES, ReadError};
 use crate::session::format::{
     Body, CheckpointChange, CheckpointFields, Cut, Edit, Event, EventType, Fault, Line, Mode, Raw, Severity,
-    StartFields, is_string, is_valid_seq, marker_of, read_line_into,
+    StartFields, is_string, is_valid_seq, marker_of,
 };
 
 /// The effect of a range of lines.
@@ -302,7 +302,7 @@ impl Effect {
         nesting: &mut Nesting,
         items: &mut impl ItemSink,
     ) {
-        self.add_read_line(read_line_into(items, place.line, options.mode, nesting), place, options);
+        self.add_read_line(Line::read_into(items, place.line, options.mode, nesting), place, options);
     }
 
     /// Adds a line that was already read.

@@ -23,6 +23,58 @@ pub enum Line {
     Event(Event),
 }
 
+impl Line {
+    /// Reads one line, given without its ending.
+    pub fn read(line: &[u8], mode: Mode, nesting: &mut Nesting) -> Self {
+        Self::read_into(&mut NoItems, line, mode, nesting)
+    }
+
+    /// Like [`read`](Self::read), and passes what may be an item to `items`.
+    #[inline]
+    pub fn read_into(items: &mut impl ItemSink, line: &[u8], mode: Mode, nesting: &mut Nesting) -> Self {
+        let mut cursor = Cursor::new(line);
+        cursor.white_space();
+        match cursor.peek() {
+            Some(b'{') => {
+                let mut envelope = Envelope::default();
+                match read_envelope(&mut envelope, &mut cursor, nesting, items) {
+                    Ok(()) => validate_line(&envelope, line, mode),
+                    Err(NotJson) => Line::Unparseable,
+                }
+            }
+            Some(first) => match cursor.value(nesting).and_then(|_| cursor.finish()) {
+                Ok(()) if first == b'n' => Line::Null,
+                Ok(()) if mode == Mode::Strict => Line::Unsupported(None),
+                Ok(()) => Line::Event(Event { seq: None, ts: None, body: Body::Unknown(None) }),
+                Err(NotJson) if is_blank(line) => Line::Blank,
+                Err(NotJson) => Line::Unparseable,
+            },
+            None => Line::Blank,
+        }
+    }
+
+    /// The payload of a line that is a `session_start`, if it is an object (`readSessionHeader`).
+    pub fn start_payload(line: &[u8]) -> Option<Span> {
+        let envelope = read_whole_envelope(line, &mut Nesting::default())?;
+        let event_type = EventType::of(envelope.event_type?.of(line))?;
+        envelope.payload.object().filter(|_| event_type == EventType::SessionStart)
+    }
+
+    /// The `ts` of a line, if it is a string: its text between the quotes.
+    pub fn time(line: &[u8]) -> Option<Span> {
+        let ts = read_whole_envelope(line, &mut Nesting::default())?.ts;
+        string(ts, line).map(within_quotes)
+    }
+
+    /// The `sessionId` of a line that is a `session_start`, if it is a string that is not empty: its text between the quotes.
+    pub fn session_id(line: &[u8]) -> Option<Span> {
+        let envelope = read_whole_envelope(line, &mut Nesting::default())?;
+        let event_type = EventType::of(envelope.event_type?.of(line))?;
+        let id = envelope.payload.session_id(line)?;
+        (event_type == EventType::SessionStart).then(|| within_quotes(id))
+    }
+}
+
 /// The values of the envelope that are needed. If a key occurs twice, the last value counts, as in JavaScript.
 #[derive(Default)]
 struct Envelope {
@@ -41,35 +93,6 @@ pub(crate) const NEEDED: Needed = Needed::Members(&[
     ("ts", SCALAR),
     ("payload", Needed::Members(&PAYLOAD_MEMBERS)),
 ]);
-
-/// Reads one line, given without its ending.
-pub fn read_line(line: &[u8], mode: Mode, nesting: &mut Nesting) -> Line {
-    read_line_into(&mut NoItems, line, mode, nesting)
-}
-
-/// Like [`read_line`], and passes what may be an item to `items`.
-#[inline]
-pub fn read_line_into(items: &mut impl ItemSink, line: &[u8], mode: Mode, nesting: &mut Nesting) -> Line {
-    let mut cursor = Cursor::new(line);
-    cursor.white_space();
-    match cursor.peek() {
-        Some(b'{') => {
-            let mut envelope = Envelope::default();
-            match read_envelope(&mut envelope, &mut cursor, nesting, items) {
-                Ok(()) => validate_line(&envelope, line, mode),
-                Err(NotJson) => Line::Unparseable,
-            }
-        }
-        Some(first) => match cursor.value(nesting).and_then(|_| cursor.finish()) {
-            Ok(()) if first == b'n' => Line::Null,
-            Ok(()) if mode == Mode::Strict => Line::Unsupported(None),
-            Ok(()) => Line::Event(Event { seq: None, ts: None, body: Body::Unknown(None) }),
-            Err(NotJson) if is_blank(line) => Line::Blank,
-            Err(NotJson) => Line::Unparseable,
-        },
-        None => Line::Blank,
-    }
-}
 
 /// A line with a `content` event.
 #[derive(Debug, PartialEq)]
@@ -96,30 +119,9 @@ pub(crate) fn read_title(line: &[u8], nesting: &mut Nesting) -> Option<Span> {
     }
 }
 
-/// The payload of a line that is a `session_start`, if it is an object (`readSessionHeader`).
-pub fn read_start_payload(line: &[u8]) -> Option<Span> {
-    let envelope = read_whole_envelope(line, &mut Nesting::default())?;
-    let event_type = EventType::of(envelope.event_type?.of(line))?;
-    envelope.payload.object().filter(|_| event_type == EventType::SessionStart)
-}
-
 /// The `type` of a line, of any JSON type. `None` if it has none, or is not an object.
 pub(crate) fn read_type(line: &[u8], nesting: &mut Nesting) -> Option<Span> {
     read_whole_envelope(line, nesting)?.event_type
-}
-
-/// The `ts` of a line, if it is a string: its text between the quotes.
-pub fn read_time(line: &[u8]) -> Option<Span> {
-    let ts = read_whole_envelope(line, &mut Nesting::default())?.ts;
-    string(ts, line).map(within_quotes)
-}
-
-/// The `sessionId` of a line that is a `session_start`, if it is a string that is not empty: its text between the quotes.
-pub fn read_session_id(line: &[u8]) -> Option<Span> {
-    let envelope = read_whole_envelope(line, &mut Nesting::default())?;
-    let event_type = EventType::of(envelope.event_type?.of(line))?;
-    let id = envelope.payload.session_id(line)?;
-    (event_type == EventType::SessionStart).then(|| within_quotes(id))
 }
 
 fn read_whole_envelope(line: &[u8], nesting: &mut Nesting) -> Option<Envelope> {

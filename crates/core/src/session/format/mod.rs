@@ -10,13 +10,14 @@ mod payload;
 
 pub(crate) use edits::{Cut, Edit};
 pub(crate) use envelope::{END, ENVELOPE_BYTES, PAYLOAD_KEY, Version};
-pub use event::{Body, EventType, ItemPlace, Mode, StartFields};
+pub(crate) use event::ItemPlace;
+pub use event::{Body, EventType, Mode, StartFields};
 pub(crate) use event::{
     CheckpointChange, CheckpointFields, Event, Fault, Raw, Severity, has_numbers_left, inside_string, is_resumable_at,
     is_string, is_valid_seq,
 };
 pub(crate) use item::{Marker, marker_of, seq_of, write_with_marker};
-pub use line::{Line, read_line, read_line_into, read_session_id, read_start_payload, read_time};
+pub use line::Line;
 pub(crate) use line::{NEEDED, read_type};
 pub(crate) use line::{read_content, read_title};
 pub use message::{Message, MessagePart, js_number};

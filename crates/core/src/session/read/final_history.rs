@@ -13,7 +13,7 @@ use memchr::{memchr_iter, memmem::Finder};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, Segments, Threads};
 use crate::session::fold::{Editor, HistoryEffect, LinePosition, Truncation};
-use crate::session::format::{Line, Mode, read_line};
+use crate::session::format::{Line, Mode};
 use crate::task::Worker;
 
 /// How many items of each part remain at the end.
@@ -156,7 +156,7 @@ impl PartFolder {
         self.reader.begin(part);
         while let Some(chunk) = self.reader.next_chunk(&self.source, 0, &mut |_| {})? {
             for (at, line) in Lines::new(chunk.bytes) {
-                if let Line::Event(event) = read_line(line, self.mode, &mut self.nesting) {
+                if let Line::Event(event) = Line::read(line, self.mode, &mut self.nesting) {
                     let place = LinePosition { line, offset: chunk.offset + at as u64, first_of_file: false };
                     place.change_history(&event.body, 0, &mut history);
                 }

@@ -2,14 +2,13 @@
 
 use std::io::{self, Read};
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 use crate::archived::{Archive, Packed, may_be_archive, open_either, open_packed, resolve};
-use crate::disk::{BOM, Links, Metadata, OsError, files, input_file};
+use crate::disk::{BOM, Links, OsError, files};
 use crate::foreign::{ConvertOptions, OpenedSource, open_converted};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, ReadError, cannot_be_json};
-use crate::session::format::{Body, Line, Mode, read_line, read_start_payload};
+use crate::session::format::{Body, Line, Mode};
 
 /// Maximum length of the first line in bytes. A longer one does not count as a header, so that a listing of many files does not wait for it.
 pub(super) const HEADER_BYTES: usize = 1 << 20;
@@ -56,34 +55,37 @@ pub struct Summary {
     pub payload: Vec<u8>,
 }
 
-/// Reads the payload of the file's `session_start`, and the file's metadata.
-pub fn read_header_summary(path: &Path) -> Result<Summary, HeaderError> {
-    read(path, |_, _| Err(HeaderError::TooLong))
-}
-
-/// Like [`read_header_summary`], but also reads what a foreign session becomes.
-pub fn read_any_header(path: &Path) -> Result<Summary, HeaderError> {
-    let native = read_header_summary(path);
-    if native.is_ok() || matches!(native, Err(HeaderError::Directory | HeaderError::NotAFile | HeaderError::Empty)) {
-        return native;
+impl Summary {
+    /// Reads the payload of the file's `session_start`, and the file's metadata.
+    pub fn of_header(path: &Path) -> Result<Self, HeaderError> {
+        read(path, |_, _| Err(HeaderError::TooLong))
     }
-    let options = ConvertOptions { start_only: true, ..ConvertOptions::default() };
-    let opened = open_converted(path, &options, &mut |_, _| (), LineSource::open_unread);
-    let Ok(OpenedSource::Foreign(conversion)) = opened else {
-        return native;
-    };
-    let mut reader = LineReader::default();
-    reader.begin(0..1);
-    let line = reader.next_chunk(&conversion.native, 0, &mut |_| {})?.map(|chunk| chunk.bytes.to_vec());
-    let payload = line.as_deref().and_then(payload_of).map(<[u8]>::to_vec).ok_or(HeaderError::Missing)?;
-    let modified = files::metadata(path).map_or(0.0, |metadata| modified(&metadata));
-    let archived = conversion.native.archived_bytes();
-    Ok(Summary { size: conversion.summary.source_bytes, archived, modified, payload })
-}
 
-/// Like [`read_header_summary`], but reads a first line of any length, as a replay does.
-pub fn read_summary(path: &Path) -> Result<Summary, HeaderError> {
-    read(path, whole_first_line)
+    /// Like [`of_header`](Self::of_header), but also reads what a foreign session becomes.
+    pub fn of_any_header(path: &Path) -> Result<Self, HeaderError> {
+        let native = Self::of_header(path);
+        if native.is_ok() || matches!(native, Err(HeaderError::Directory | HeaderError::NotAFile | HeaderError::Empty))
+        {
+            return native;
+        }
+        let options = ConvertOptions { start_only: true, ..ConvertOptions::default() };
+        let opened = open_converted(path, &options, &mut |_, _| (), LineSource::open_unread);
+        let Ok(OpenedSource::Foreign(conversion)) = opened else {
+            return native;
+        };
+        let mut reader = LineReader::default();
+        reader.begin(0..1);
+        let line = reader.next_chunk(&conversion.native, 0, &mut |_| {})?.map(|chunk| chunk.bytes.to_vec());
+        let payload = line.as_deref().and_then(payload_of).map(<[u8]>::to_vec).ok_or(HeaderError::Missing)?;
+        let modified = files::metadata(path).map_or(0.0, |metadata| metadata.modified_milliseconds());
+        let archived = conversion.native.archived_bytes();
+        Ok(Summary { size: conversion.summary.source_bytes, archived, modified, payload })
+    }
+
+    /// Like [`of_header`](Self::of_header), but reads a first line of any length, as a replay does.
+    pub fn read(path: &Path) -> Result<Self, HeaderError> {
+        read(path, whole_first_line)
+    }
 }
 
 /// Reads the header of a file, and the file's metadata. If the first line does not end within [`HEADER_BYTES`], calls `read_on` with the path and the
@@ -98,7 +100,7 @@ fn read(
         _ => {}
     }
     let (mut file, metadata, archive) = open_either(path, Links::Followed).map_err(ReadError::System)?;
-    input_file::expect_regular(&metadata, path).map_err(ReadError::System)?;
+    metadata.expect_regular(path).map_err(ReadError::System)?;
     let mut found = first_line(&mut file, metadata.size).map_err(|error| failed(&error, "read", None))?;
     let (mut size, mut packed) = (metadata.size, None);
     if may_be_archive(found.beginning()) {
@@ -113,7 +115,7 @@ fn read(
         FirstLine::Prefix(beginning) => read_on(path, &beginning)?,
     };
     let payload = payload_of(&line).ok_or_else(|| problem_of(&line, size == line.len() as u64))?.to_vec();
-    let modified = modified(&metadata);
+    let modified = metadata.modified_milliseconds();
     let Some(archive) = packed else { return Ok(Summary { size, archived: None, modified, payload }) };
     // Only now: without a seek table, all of the archive has to be decompressed for it.
     let size = archive.size().map_err(ReadError::System)?;
@@ -145,7 +147,7 @@ fn problem_of(line: &[u8], is_all: bool) -> HeaderError {
     if text.is_empty() && is_all {
         return HeaderError::Empty;
     }
-    match read_line(text, Mode::Lenient, &mut Nesting::default()) {
+    match Line::read(text, Mode::Lenient, &mut Nesting::default()) {
         Line::Event(event) if event.body == Body::SessionStart(None) => HeaderError::Invalid,
         _ => HeaderError::Missing,
     }
@@ -169,13 +171,7 @@ fn whole_first_line(path: &Path, beginning: &[u8]) -> Result<Vec<u8>, HeaderErro
 /// The payload of a file's first line, given without its ending.
 fn payload_of(line: &[u8]) -> Option<&[u8]> {
     let line = line.strip_prefix(BOM).unwrap_or(line);
-    read_start_payload(line).map(|payload| payload.of(line))
-}
-
-/// When a file was last written, in whole milliseconds since 1970; 0 if the system does not report it.
-pub fn modified(metadata: &Metadata) -> f64 {
-    let since_1970 = metadata.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    since_1970.map_or(0.0, |time| time.as_millis() as f64)
+    Line::start_payload(line).map(|payload| payload.of(line))
 }
 
 /// A first line, without its ending.

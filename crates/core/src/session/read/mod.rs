@@ -14,14 +14,13 @@ mod title;
 
 pub use describe::{DescribeOptions, Described, Describing};
 pub use final_history::FinalHistory;
-pub use header::{HeaderError, Summary, modified, read_any_header, read_header_summary, read_summary};
+pub use header::{HeaderError, Summary};
 pub use item_layout::{ItemLayout, LaidOutItems};
 pub use items::append_item;
-pub use preview::{Preview, read_preview};
-pub use records::{
-    ItemsInHistory, LineStatus, RecordLine, RecordOptions, RecordReader, SKIPPED, content_of, skipped_content,
-};
-pub use replay::{CurrentMetadata, Outcome, Replay, ReplayError, UnknownEvents, current, error_of};
+pub use preview::Preview;
+pub(crate) use records::ItemsInHistory;
+pub use records::{LineStatus, RecordLine, RecordOptions, RecordReader};
+pub use replay::{CurrentMetadata, Outcome, Replay, ReplayError};
 pub(crate) use snapshot::path_of as snapshot_path_of;
 pub use snapshot::{SnapshotFile, Snapshots, load};
 pub use title::read_title;

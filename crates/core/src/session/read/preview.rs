@@ -21,12 +21,14 @@ pub struct Preview {
     pub first_user_message: Option<Vec<u16>>,
 }
 
-/// Reads as much of the file as the preview needs, or what a foreign session becomes. `length` is the maximum length of the message in code units.
-pub fn read_preview(path: &Path, length: usize) -> Result<Preview, ReadError> {
-    match open_source(path, &Foreign::Read(None), LineSource::open_unread) {
-        Ok(OpenedSource::Native(source)) => preview_of(&source, length),
-        Ok(OpenedSource::Foreign(conversion)) => preview_of(&conversion.native, length),
-        Err(stop) => Err(stop.into_read_error()),
+impl Preview {
+    /// Reads as much of the file as the preview needs, or what a foreign session becomes. `length` is the maximum length of the message in code units.
+    pub fn read(path: &Path, length: usize) -> Result<Self, ReadError> {
+        match open_source(path, &Foreign::Read(None), LineSource::open_unread) {
+            Ok(OpenedSource::Native(source)) => preview_of(&source, length),
+            Ok(OpenedSource::Foreign(conversion)) => preview_of(&conversion.native, length),
+            Err(stop) => Err(stop.into_read_error()),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::foreign::{Foreign, OpenedSource, Stop, open_source};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, equal_segments};
 use crate::session::fold::{HistoryChange, KeyedHistory};
-use crate::session::format::{Body, Cut, Line, Mode, is_string, read_line, read_type};
+use crate::session::format::{Body, Cut, Line, Mode, is_string, read_type};
 
 /// How a replay reads a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,28 +62,11 @@ impl LineStatus {
 /// The items of a part, in order.
 type Items = Peekable<std::vec::IntoIter<u64>>;
 
-/// What a reader returns for a line that it has skipped because it can't be JSON, and for a last line of this one byte.
-pub const SKIPPED: &[u8] = b"\0";
-
-/// The content of a line that a reader has skipped, given the line without its `\n`: without a BOM at the beginning of the file and, if a `\n`
-/// follows, without a `\r` at its end.
-pub fn skipped_content(source: &LineSource, line: Range<u64>, is_terminated: bool) -> Result<Range<u64>, ReadError> {
-    let has_bom = line.start == 0 && has_bytes(source, 0, BOM)?;
-    let start = if has_bom { BOM.len() as u64 } else { line.start };
-    let has_return = is_terminated && line.end > start && has_bytes(source, line.end - 1, b"\r")?;
-    Ok(start..line.end - u64::from(has_return))
-}
-
 /// Whether these bytes are at this offset of the file.
 fn has_bytes(source: &LineSource, offset: u64, bytes: &[u8]) -> Result<bool, ReadError> {
     let mut found = [0; BOM.len()];
     let found = &mut found[..bytes.len()];
     Ok(source.read_at(found, offset)? == bytes.len() && found == bytes)
-}
-
-/// The content of a line, given without its `\n`: without the `\r` of its ending.
-pub fn content_of(line: &[u8], is_terminated: bool) -> &[u8] {
-    if is_terminated { line.strip_suffix(b"\r").unwrap_or(line) } else { line }
 }
 
 /// Which lines are read, and how.
@@ -134,6 +117,27 @@ pub struct RecordReader {
 }
 
 impl RecordReader {
+    /// What readers return for a line that they have skipped because it can't be JSON, and for a last line of this one byte.
+    pub const SKIPPED: &[u8] = b"\0";
+
+    /// The content of a line that a reader has skipped, given the line without its `\n`: without a BOM at the beginning of the file and, if a `\n`
+    /// follows, without a `\r` at its end.
+    pub fn skipped_content(
+        source: &LineSource,
+        line: Range<u64>,
+        is_terminated: bool,
+    ) -> Result<Range<u64>, ReadError> {
+        let has_bom = line.start == 0 && has_bytes(source, 0, BOM)?;
+        let start = if has_bom { BOM.len() as u64 } else { line.start };
+        let has_return = is_terminated && line.end > start && has_bytes(source, line.end - 1, b"\r")?;
+        Ok(start..line.end - u64::from(has_return))
+    }
+
+    /// The content of a line, given without its `\n`: without the `\r` of its ending.
+    pub fn content_of(line: &[u8], is_terminated: bool) -> &[u8] {
+        if is_terminated { line.strip_suffix(b"\r").unwrap_or(line) } else { line }
+    }
+
     /// Opens the file at `path`. Of a foreign session, the lines are those that it becomes.
     pub fn open(path: &Path, options: RecordOptions) -> Result<Self, ReadError> {
         let opened = open_source(path, &Foreign::Read(None), LineSource::open_or_drain);
@@ -168,7 +172,7 @@ impl RecordReader {
             return if self.reader.position() < self.source.size() { Err(ReadError::Changed) } else { Ok(false) };
         };
         let (size, start, length) = (self.source.size(), chunk.offset, chunk.bytes.len());
-        if chunk.bytes == SKIPPED {
+        if chunk.bytes == RecordReader::SKIPPED {
             let is_terminated = !chunk.unterminated;
             self.take_skipped(start, is_terminated, take)?;
             return Ok(true);
@@ -176,8 +180,8 @@ impl RecordReader {
         let mut refused = None;
         for (at, line) in Lines::new(chunk.bytes) {
             let offset = start + at as u64;
-            let read = read_line(line, self.options.mode, &mut self.nesting);
-            let content = content_of(line, at + line.len() < length);
+            let read = Line::read(line, self.options.mode, &mut self.nesting);
+            let content = RecordReader::content_of(line, at + line.len() < length);
             let status = match LineStatus::of(&read, chunk.at_start && at == 0) {
                 Some(LineStatus::Unparseable) => Some(unparseable(offset + line.len() as u64, size)),
                 status => status,
@@ -224,7 +228,7 @@ impl RecordReader {
     ) -> Result<(), ReadError> {
         let size = self.source.size();
         let end = self.reader.position().min(size) - u64::from(is_terminated);
-        let content = skipped_content(&self.source, start..end, is_terminated)?;
+        let content = RecordReader::skipped_content(&self.source, start..end, is_terminated)?;
         let record = RecordLine {
             number: self.number,
             offset: content.start,
@@ -262,7 +266,7 @@ fn unparseable(end: u64, size: u64) -> LineStatus {
 const PART_LINES: usize = if cfg!(test) { 4 } else { 16 << 10 };
 
 /// The items that are in the history at the end of the file, part by part.
-pub struct ItemsInHistory {
+pub(crate) struct ItemsInHistory {
     parts: std::vec::IntoIter<Range<u64>>,
     found: FinalHistory,
     folder: PartFolder,
@@ -275,7 +279,7 @@ pub struct ItemsInHistory {
 
 impl ItemsInHistory {
     /// Finds them for the lines from `start` on: earlier lines remove nothing of theirs.
-    pub fn find(source: &Arc<LineSource>, start: u64, mode: Mode) -> Result<Self, ReadError> {
+    pub(crate) fn find(source: &Arc<LineSource>, start: u64, mode: Mode) -> Result<Self, ReadError> {
         let make = || PartFolder::new(source.clone(), LineReader::default().skipping_long_lines(), mode);
         let (parts, mut found) = FinalHistory::find_with(equal_segments(source, start).collect(), PART_LINES, make)?;
         if found.edited_length().is_some() && start > 0 {
@@ -303,7 +307,7 @@ impl ItemsInHistory {
 
     /// Whether the item that begins at the offset `item`, in the line at the offset `line`, is in the history. Items must be given in the order of the
     /// file, but the last one may be given again.
-    pub fn holds_item(&mut self, line: u64, item: u64) -> Result<bool, ReadError> {
+    pub(crate) fn holds_item(&mut self, line: u64, item: u64) -> Result<bool, ReadError> {
         if self.found.edited_length().is_some() {
             return Ok(self.found.edited_index(item..item + 1).is_some());
         }
@@ -385,7 +389,7 @@ fn history_before(end: u64, source: &LineSource, mode: Mode) -> Result<KeyedHist
     reader.begin(0..end);
     while let Some(chunk) = reader.next_chunk(source, 0, &mut |_| {})? {
         for (_, line) in Lines::new(chunk.bytes) {
-            if let Line::Event(event) = read_line(line, mode, &mut nesting) {
+            if let Line::Event(event) = Line::read(line, mode, &mut nesting) {
                 history.apply(&event.body, line);
             }
         }

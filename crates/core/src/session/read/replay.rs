@@ -385,13 +385,13 @@ impl<L: ItemLayout> Replay<L> {
         let mut warnings: Vec<_> = self.conversion_warnings.iter().map(|text| Message::text(text.clone())).collect();
         warnings.extend(effect.warnings.messages());
         let mut checkpoints = Vec::new();
-        let metadata = match (failure.or_else(|| error_of(effect, &self.options)), &effect.start) {
+        let metadata = match (failure.or_else(|| effect.error(&self.options)), &effect.start) {
             (None, Start::Metadata(metadata)) => {
                 let folded = Checkpoints::of(&effect.checkpoint_events);
                 warnings.extend(effect.tally.messages());
                 warnings.extend(folded.messages());
                 checkpoints = folded.all;
-                Ok(current(metadata, effect, self.options.mode))
+                Ok(effect.current(metadata, self.options.mode))
             }
             (error, _) => Err(error.unwrap_or(ReplayError::MissingStart)),
         };
@@ -426,25 +426,8 @@ impl<L: ItemLayout> Replay<L> {
     }
 }
 
-/// Why a file whose lines have this effect can't be replayed; `None` if it can.
-pub fn error_of(effect: &Effect, options: &FoldOptions) -> Option<ReplayError> {
-    if let Some(found) = &effect.unsupported {
-        return Some(ReplayError::UnsupportedVersion { line: found.line, version: found.version.clone() });
-    }
-    match &effect.start {
-        Start::Metadata(_) => None,
-        Start::Missing if effect.lines == 0 => Some(ReplayError::EmptyFile),
-        Start::Missing => Some(ReplayError::MissingStart),
-        Start::Invalid => Some(ReplayError::InvalidStart(options.mode)),
-        Start::OtherProject(found) => Some(ReplayError::OtherProject {
-            expected: options.project_hash.clone().unwrap_or_default(),
-            found: found.clone(),
-        }),
-    }
-}
-
 /// The types of unknown events as JSON text, `None` for events without one, with their numbers.
-pub type UnknownEvents<'a> = Vec<(Option<&'a [u8]>, u64)>;
+pub(crate) type UnknownEvents<'a> = Vec<(Option<&'a [u8]>, u64)>;
 
 /// The result of a replay. The history and the session events stay with the [`Replay`].
 #[derive(Debug)]
@@ -490,22 +473,41 @@ pub struct CurrentMetadata<'a> {
     pub parent_session_id: Option<&'a [u8]>,
 }
 
-/// The metadata at the end of the session.
-pub fn current<'a>(start: &'a Metadata, effect: &'a Effect, mode: Mode) -> CurrentMetadata<'a> {
-    let (is_strict, kind) =
-        (mode == Mode::Strict, if start.is_subagent { &br#""subagent""#[..] } else { br#""main""# });
-    let switched = |later: &'a Option<Raw>, first: &'a Raw| -> &'a [u8] { later.as_ref().unwrap_or(first) };
-    CurrentMetadata {
-        session_id: &start.session_id,
-        project_hash: &start.project_hash,
-        provider: switched(&effect.provider, &start.provider),
-        model: switched(&effect.model, &start.model),
-        workspace_dirs: switched(&effect.directories, &start.workspace_dirs),
-        start_time: &start.start_time,
-        cwd: start.cwd.as_deref(),
-        title: effect.title.as_deref(),
-        kind: is_strict.then_some(kind),
-        parent_session_id: start.parent_session_id.as_deref().filter(|_| is_strict),
+impl Effect {
+    /// Why a file whose lines have this effect can't be replayed; `None` if it can.
+    pub fn error(&self, options: &FoldOptions) -> Option<ReplayError> {
+        if let Some(found) = &self.unsupported {
+            return Some(ReplayError::UnsupportedVersion { line: found.line, version: found.version.clone() });
+        }
+        match &self.start {
+            Start::Metadata(_) => None,
+            Start::Missing if self.lines == 0 => Some(ReplayError::EmptyFile),
+            Start::Missing => Some(ReplayError::MissingStart),
+            Start::Invalid => Some(ReplayError::InvalidStart(options.mode)),
+            Start::OtherProject(found) => Some(ReplayError::OtherProject {
+                expected: options.project_hash.clone().unwrap_or_default(),
+                found: found.clone(),
+            }),
+        }
+    }
+
+    /// The metadata at the end of the session.
+    pub fn current<'a>(&'a self, start: &'a Metadata, mode: Mode) -> CurrentMetadata<'a> {
+        let (is_strict, kind) =
+            (mode == Mode::Strict, if start.is_subagent { &br#""subagent""#[..] } else { br#""main""# });
+        let switched = |later: &'a Option<Raw>, first: &'a Raw| -> &'a [u8] { later.as_ref().unwrap_or(first) };
+        CurrentMetadata {
+            session_id: &start.session_id,
+            project_hash: &start.project_hash,
+            provider: switched(&self.provider, &start.provider),
+            model: switched(&self.model, &start.model),
+            workspace_dirs: switched(&self.directories, &start.workspace_dirs),
+            start_time: &start.start_time,
+            cwd: start.cwd.as_deref(),
+            title: self.title.as_deref(),
+            kind: is_strict.then_some(kind),
+            parent_session_id: start.parent_session_id.as_deref().filter(|_| is_strict),
+        }
     }
 }
 

@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 use crate::archived::session_of;
 use crate::disk::{
     Boot, File, Inode, InputFile, Metadata, OWNER_ONLY, OpenOptions, OsError, TemporaryFile, files, new_directory,
-    open_patiently, parent,
 };
 use crate::hash::sha256_hex;
 use crate::lines::{Block, Digest, LineSource, Threads, begins_with, digest};
@@ -149,7 +148,7 @@ impl SnapshotFile {
         let named = session.as_deref().unwrap_or(path);
         let name =
             named.file_name().ok_or_else(|| OsError::new(&io::ErrorKind::InvalidInput.into(), "open", Some(path)))?;
-        let parent = files::canonicalize(parent(path))?;
+        let parent = files::canonicalize(files::parent(path))?;
         let hash = sha256_hex([plain(&parent.join(name)).as_os_str().as_encoded_bytes()]);
         let mut snapshot = name.to_os_string();
         snapshot.push(format!("-{}.snap", String::from_utf8_lossy(&hash[..HASH_DIGITS])));
@@ -205,7 +204,7 @@ pub fn load(place: &SnapshotFile, source: &Arc<LineSource>, options: &FoldOption
 /// that a crash has damaged is ignored.
 pub(super) fn save(place: &SnapshotFile, source: &LineSource, snapshot: &Snapshot, mode: Mode) -> Result<(), OsError> {
     if place.creates_directory {
-        new_directory::create(parent(&place.path))?;
+        new_directory::create(files::parent(&place.path))?;
     }
     let mut file = TemporaryFile::beside(&place.path, (".session-tape-", ".snap"), OWNER_ONLY)?;
     let boot = files::boot(&place.file);
@@ -227,7 +226,7 @@ pub(super) fn save(place: &SnapshotFile, source: &LineSource, snapshot: &Snapsho
 /// power cut without its content.
 fn is_durable(path: &Path, identity: &Identity) -> bool {
     let options = OpenOptions { read: true, ..OpenOptions::default() };
-    let Ok(file) = open_patiently(path, &options) else { return false };
+    let Ok(file) = File::open_patiently(path, &options) else { return false };
     file.sync_all().is_ok()
         && file.metadata().ok().and_then(|metadata| Identity::of(&metadata)).as_ref() == Some(identity)
 }

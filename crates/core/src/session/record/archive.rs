@@ -10,8 +10,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::archived::{FrameWriter, archive_of, session_of};
 use crate::disk::{
-    File, FileLock, Links, LockError, Metadata, Naming, OWNER_ONLY, OsError, TemporaryFile, expect_regular, files,
-    input_file, sync_entries, sync_entry,
+    File, FileLock, Links, LockError, Metadata, Naming, OWNER_ONLY, OsError, TemporaryFile, files, sync_entries,
+    sync_entry,
 };
 use crate::hash::Hash;
 use crate::lines::{LineSource, ReadError, WriteError};
@@ -252,8 +252,8 @@ fn lock(session: &Path, owner: &str) -> Result<Option<FileLock>, ArchiveError> {
 
 /// Opens a regular file. A link is refused: what is replaced is the file at the path, not one elsewhere.
 fn open(path: &Path) -> Result<(File, Metadata), OsError> {
-    let (file, metadata) = input_file::open(path, Links::Refused)?;
-    expect_regular(&metadata, path)?;
+    let (file, metadata) = File::open_any(path, Links::Refused)?;
+    metadata.expect_regular(path)?;
     Ok((file, metadata))
 }
 
@@ -427,7 +427,7 @@ fn give_up(path: &Path) -> Result<(), OsError> {
         _ => {}
     }
     failpoint!("archive::removed");
-    let directory = crate::disk::parent(path);
+    let directory = files::parent(path);
     let _ = sync_entries(directory, directory);
     Ok(())
 }

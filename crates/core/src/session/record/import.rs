@@ -11,7 +11,7 @@ use crate::foreign::{Conversion, ConvertOptions, OpenedSource, Stop, Summary, js
 use crate::json::{Cursor, Nesting, Text, escape_line_separators, spells_any};
 use crate::lines::{LineReader, LineSource, ReadError};
 use crate::session::format::{EventType, envelope};
-use crate::session::read::read_header_summary;
+use crate::session::read;
 use crate::task::Task;
 
 /// The temporary name of a new file until it is whole. Listings do not mistake it for a session.
@@ -155,7 +155,7 @@ fn session_with(directory: &Path, id: &str) -> Result<Option<PathBuf>, OsError> 
     for name in files::read_directory(directory)? {
         let path = directory.join(name?);
         let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
-        let Ok(summary) = (if is_session { read_header_summary(&path) } else { continue }) else { continue };
+        let Ok(summary) = (if is_session { read::Summary::of_header(&path) } else { continue }) else { continue };
         if has_id(&summary.payload, id) {
             return Ok(Some(path));
         }
@@ -189,7 +189,7 @@ fn write(conversion: &mut Conversion, options: &ImportOptions) -> Result<Importe
     files::sync_if_possible(session.file(), &first)?;
     let receipt_beside = options.receipt.clone().unwrap_or_else(|| receipt_of(&first));
     if options.receipt.is_some() {
-        new_directory::create(crate::disk::parent(&receipt_beside))?;
+        new_directory::create(files::parent(&receipt_beside))?;
     }
     let mut receipt = TemporaryFile::beside(&receipt_beside, UNFINISHED, OWNER_ONLY)?;
     write_receipt(conversion, &mut receipt, &receipt_beside)?;

@@ -12,7 +12,7 @@ use hash_list::HashList;
 use crate::json::{Nesting, Span, escape_line_separators, may_have_line_separators};
 use crate::lines::{ReadError, Threads, digest};
 use crate::session::fold::{FoldOptions, ItemRef};
-use crate::session::format::{Body, Cut, Edit, Line, Marker, Mode, marker_of, read_line, write_with_marker};
+use crate::session::format::{Body, Cut, Edit, Line, Marker, Mode, marker_of, write_with_marker};
 use crate::session::read::{ItemLayout, Replay, ReplayError, Snapshots, append_item};
 
 /// No item has this key: keys are safe integers.
@@ -33,6 +33,28 @@ const ITEM_HASH_BYTES: usize = 24;
 const ITEM_HASH_CHARACTERS: usize = ITEM_HASH_BYTES / 3 * 4;
 
 impl ItemHash {
+    /// The hashes of the history of a finished replay.
+    pub fn of_history<L: ItemLayout>(replay: &Replay<L>) -> Result<Vec<Self>, ReadError> {
+        let (items, source) = (replay.items(), replay.source());
+        let (mut hashes, mut scratch, mut text) = (Vec::with_capacity(items.len()), Vec::new(), Vec::new());
+        while let Some(first) = items.get(hashes.len()) {
+            let rest = &items[hashes.len()..];
+            let (count, length) = read_together(rest);
+            let bytes = source.bytes_at(first.offset, length, &mut scratch)?;
+            for item in &rest[..count] {
+                let at = (item.offset - first.offset) as usize;
+                hashes.push(if item.marker.is_none() {
+                    ItemHash::of(&bytes[at..at + item.length as usize])
+                } else {
+                    text.clear();
+                    append_item(&mut text, item, replay.markers(), source)?;
+                    ItemHash::of(&text)
+                });
+            }
+        }
+        Ok(hashes)
+    }
+
     /// The hash of an item, given as the JSON text that a recorder writes.
     pub fn of(item: &[u8]) -> Self {
         let escaped = with_escaped_separators(item);
@@ -122,28 +144,6 @@ fn with_escaped_separators(item: &[u8]) -> Option<Vec<u8>> {
 const READ_TOGETHER: u64 = 16 << 10;
 const MAX_TOGETHER: u64 = 1 << 20;
 
-/// The hashes of the history of a finished replay.
-pub fn item_hashes<L: ItemLayout>(replay: &Replay<L>) -> Result<Vec<ItemHash>, ReadError> {
-    let (items, source) = (replay.items(), replay.source());
-    let (mut hashes, mut scratch, mut text) = (Vec::with_capacity(items.len()), Vec::new(), Vec::new());
-    while let Some(first) = items.get(hashes.len()) {
-        let rest = &items[hashes.len()..];
-        let (count, length) = read_together(rest);
-        let bytes = source.bytes_at(first.offset, length, &mut scratch)?;
-        for item in &rest[..count] {
-            let at = (item.offset - first.offset) as usize;
-            hashes.push(if item.marker.is_none() {
-                ItemHash::of(&bytes[at..at + item.length as usize])
-            } else {
-                text.clear();
-                append_item(&mut text, item, replay.markers(), source)?;
-                ItemHash::of(&text)
-            });
-        }
-    }
-    Ok(hashes)
-}
-
 /// The number of items that lie so close together that one read is cheaper than several, and the number of bytes from the first of them to the end
 /// of the last. At least one.
 fn read_together(items: &[ItemRef]) -> (usize, usize) {
@@ -195,7 +195,7 @@ impl InForce {
         let replay = Replay::open_with(path, options, &Snapshots::None, Threads::All).and_then(Replay::complete)?;
         replay.outcome(None).metadata?;
         let end = |item: &ItemRef| item.marker.is_none().then(|| item.offset + u64::from(item.length));
-        Ok((InForce::of_items(item_hashes(&replay)?), replay.items().iter().map(end).collect()))
+        Ok((InForce::of_items(ItemHash::of_history(&replay)?), replay.items().iter().map(end).collect()))
     }
 
     /// A history of these items.
@@ -223,7 +223,7 @@ impl InForce {
     }
 
     fn add_line(&mut self, line: &[u8]) {
-        if let Line::Event(event) = read_line(line, Mode::Strict, &mut self.nesting) {
+        if let Line::Event(event) = Line::read(line, Mode::Strict, &mut self.nesting) {
             self.apply(&event.body, line);
         }
     }

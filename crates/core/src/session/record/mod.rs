@@ -8,6 +8,6 @@ mod recorder;
 
 pub use archive::{ArchiveError, Archived, archive, remove, restore};
 pub use fork::{ForkError, ForkSource, ForkTarget, fork};
-pub use import::{ImportFault, ImportOptions, Imported, import_foreign};
-pub use in_force::{HistoryError, ItemHash, Tail, item_hashes};
-pub use recorder::{FileNameForm, KnownItem, Record, Recorder, RecorderConfig, Watched};
+pub use import::{ImportFault, ImportOptions, import_foreign};
+pub use in_force::{HistoryError, ItemHash};
+pub use recorder::{FileNameForm, Record, Recorder, RecorderConfig, Watched};

@@ -8,7 +8,7 @@ use crate::bundle::read::{VerifyOptions, verify};
 use crate::bundle::redact::RedactionRule;
 use crate::bundle::sample::*;
 use crate::disk::Durability;
-use crate::run::{BlobStore, Recorded, SampleOptions};
+use crate::run::{Recorded, SampleOptions};
 use crate::task::Cancellation;
 
 /// Whether a tool is installed. If not, prints why the test is skipped.
@@ -498,7 +498,7 @@ fn repetitive_session(root: &Path) -> PathBuf {
 #[test]
 fn repetitive_content_verifies_with_the_default_limits() {
     let run = small_run();
-    let blobs = BlobStore::new(run.directory.blobs());
+    let blobs = run.directory.blob_store();
     blobs.put(&vec![b'a'; 8 << 20], Durability::Os).unwrap();
     let root = tempfile::tempdir().unwrap();
     for source in [run.directory.root(), &repetitive_session(root.path())] {
@@ -543,7 +543,7 @@ fn told(source: &Path, destination: &Path) -> Vec<Progress> {
 #[test]
 fn progress_never_decreases_and_ends_once() {
     let run = small_run();
-    let blobs = BlobStore::new(run.directory.blobs());
+    let blobs = run.directory.blob_store();
     // One source is so repetitive that its archive is written twice, the other has a secret.
     for bytes in [vec![b'a'; 6 << 20], b"AKIAIOSFODNN7EXAMPLE".to_vec()] {
         blobs.put(&bytes, Durability::Os).unwrap();
@@ -573,7 +573,7 @@ fn progress_never_decreases_and_ends_once() {
 #[test]
 fn readers_accept_archives_of_repetitive_content() {
     let run = small_run();
-    BlobStore::new(run.directory.blobs()).put(&vec![b'a'; 40 << 20], Durability::Os).unwrap();
+    run.directory.blob_store().put(&vec![b'a'; 40 << 20], Durability::Os).unwrap();
     let root = tempfile::tempdir().unwrap();
     let [directory, archive] = both(root.path());
     assert_eq!(

@@ -4,7 +4,7 @@ use super::*;
 use crate::bundle::sample::*;
 
 fn opened(path: &Path) -> Result<OpenedBundle, ImportError> {
-    quietly(|task| open(path, &VerifyOptions::default(), task))
+    quietly(|task| OpenedBundle::open(path, &VerifyOptions::default(), task))
 }
 
 #[test]

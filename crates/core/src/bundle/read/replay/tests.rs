@@ -3,16 +3,16 @@ use std::path::Path;
 
 use super::*;
 use crate::bundle::export::{ExportFrom, ExportOptions};
-use crate::bundle::read::open::open;
+use crate::bundle::read::OpenedBundle;
 use crate::bundle::read::verify::VerifyOptions;
 use crate::bundle::sample::*;
-use crate::run::{ErrorCode, Recorded, SampleOptions, StartFrom, Verify, snapshot_id};
+use crate::run::{ErrorCode, Recorded, SampleOptions, Snapshot, Verify};
 use crate::task::Cancellation;
 
 fn replayed(path: &Path, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {
-    let opened = quietly(|task| open(path, &VerifyOptions::default(), task)).unwrap();
+    let opened = quietly(|task| OpenedBundle::open(path, &VerifyOptions::default(), task)).unwrap();
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
-    replay_opened(&opened, options, &mut task)
+    opened.replay(options, &mut task)
 }
 
 fn sample() -> (Recorded, u64) {
@@ -64,7 +64,7 @@ fn a_whole_bundle_still_has_its_snapshots() {
     exported(run.directory.root(), &archive);
     let options = ReplayOptions { start_from: StartFrom::LatestSnapshot, ..ReplayOptions::default() };
     let replayed = replayed(&archive, &options).unwrap();
-    assert_eq!((replayed.from_snapshot, replayed.warnings), (Some(snapshot_id(time)), vec![]));
+    assert_eq!((replayed.from_snapshot, replayed.warnings), (Some(Snapshot::id_at(time)), vec![]));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::bundle::redact::named;
 
 /// A built-in rule.
 #[derive(Debug)]
-pub struct Builtin {
+pub(crate) struct Builtin {
     /// The name of the rule.
     pub name: &'static str,
     /// The regular expression. Only its group `secret`, if it has one, is redacted.

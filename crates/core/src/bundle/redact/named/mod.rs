@@ -15,13 +15,13 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use name::{Kind, Name};
 use place::{DocumentPlace, Given};
-pub use value::is_placeholder;
+pub(crate) use value::is_placeholder;
 
 /// The name of the rule.
-pub const NAME: &str = "named-secret";
+pub(crate) const NAME: &str = "named-secret";
 
 /// Parts of names of which every name of a secret contains at least one.
-pub const LITERALS: &[&str] = &[
+pub(crate) const LITERALS: &[&str] = &[
     "assw",
     "ASSW",
     "assW",
@@ -64,7 +64,11 @@ pub const LITERALS: &[&str] = &[
 const MAX_NAME_SIDE: usize = 64;
 
 /// Calls `found` with each value in `text` that is given to a secret's name, in order. `narrowed` gives the part of a value that may be one.
-pub fn find(text: &[u8], narrowed: &dyn Fn(usize, usize) -> (usize, usize), found: &mut dyn FnMut(usize, usize)) {
+pub(crate) fn find(
+    text: &[u8],
+    narrowed: &dyn Fn(usize, usize) -> (usize, usize),
+    found: &mut dyn FnMut(usize, usize),
+) {
     static STEMS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         let builder = &mut AhoCorasick::builder();
         builder.match_kind(MatchKind::LeftmostFirst).kind(Some(AhoCorasickKind::DFA)).build(LITERALS).ok()
@@ -93,7 +97,7 @@ pub fn find(text: &[u8], narrowed: &dyn Fn(usize, usize) -> (usize, usize), foun
 }
 
 /// Whether a string that is the value of `key` is a secret.
-pub fn is_secret_of(key: &[u8], text: &[u8]) -> bool {
+pub(crate) fn is_secret_of(key: &[u8], text: &[u8]) -> bool {
     let last = key.rsplit(|byte| matches!(byte, b'.' | b':' | b'/')).next().unwrap_or(key);
     let Some(name) = Name::parse(last.trim_ascii()) else { return false };
     let given = Given {
@@ -110,12 +114,12 @@ pub fn is_secret_of(key: &[u8], text: &[u8]) -> bool {
 }
 
 /// Whether a secret does not occur by coincidence, so that it may be removed from wherever else it stands. Words do.
-pub fn is_distinctive(secret: &[u8]) -> bool {
+pub(crate) fn is_distinctive(secret: &[u8]) -> bool {
     value::is_distinctive(&String::from_utf8_lossy(secret))
 }
 
 /// Whether a string announces that the next one is a secret: a flag such as `--password`, or the name of a header.
-pub fn announces_secret(text: &[u8]) -> bool {
+pub(crate) fn announces_secret(text: &[u8]) -> bool {
     let bare = text.strip_prefix(b"--").or_else(|| text.strip_prefix(b"-"));
     let is_header = || text.contains(&b'-') && text[0].is_ascii_alphabetic();
     if text.len() > MAX_NAME_SIDE || !(bare.is_some() || is_header() || text.eq_ignore_ascii_case(b"authorization")) {
@@ -125,12 +129,12 @@ pub fn announces_secret(text: &[u8]) -> bool {
 }
 
 /// Whether a string is a secret's name, as in `{"name": "DB_PASSWORD", "value": "…"}`.
-pub fn is_name(text: &[u8]) -> bool {
+pub(crate) fn is_name(text: &[u8]) -> bool {
     text.len() <= MAX_NAME_SIDE && Name::parse(text).is_some()
 }
 
 /// Whether a literal between `before` and `after`, in a text that may have escapes, may belong to a name that is given a value.
-pub fn is_plausible(literal: &[u8], before: &[u8], after: &[u8]) -> bool {
+pub(crate) fn is_plausible(literal: &[u8], before: &[u8], after: &[u8]) -> bool {
     is_given(before, after) && is_name_around(literal, before, after)
 }
 

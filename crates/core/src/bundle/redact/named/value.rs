@@ -161,7 +161,7 @@ fn is_variable(text: &str, given: &Given) -> bool {
 }
 
 /// Whether a text stands for a secret without being one: masked, an example, or to be replaced.
-pub fn is_placeholder(text: &str) -> bool {
+pub(crate) fn is_placeholder(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let first = lower.chars().next();
     let is_same = lower.chars().all(|c| Some(c) == first)

@@ -9,7 +9,7 @@ use crate::bundle::redact::{RedactOptions, RedactionRule};
 use crate::bundle::sample::*;
 use crate::disk::Durability;
 use crate::hash::{as_text, sha256_hex};
-use crate::run::{Aspect, BlobStore, Kind, Recorded, SampleOptions, Verification};
+use crate::run::{Aspect, Kind, Recorded, SampleOptions, Verification};
 
 const LONG: &str = "AKIAIOSFODNN7EXAMPLE";
 
@@ -18,7 +18,7 @@ fn naming(kind: Kind, field: &str, blobs: &[&str]) -> Recorded {
     let options = |seed| SampleOptions { seed, max_events: 600, nodes: 12, trouble: 5, ..SampleOptions::default() };
     let count = |run: &Recorded| run.records.iter().filter(|record| record.kind == kind).count();
     let mut run = (3..).map(|seed| run(options(seed))).find(|run| count(run) >= blobs.len()).unwrap();
-    let store = BlobStore::new(run.directory.blobs());
+    let store = run.directory.blob_store();
     let mut records = std::mem::take(&mut run.records);
     let named = records.iter_mut().filter(|record| record.kind == kind);
     for (blob, record) in blobs.iter().zip(named) {

@@ -36,7 +36,7 @@ fn line_is_split_into_its_fields() {
     assert_eq!(event.state_hash, &[b'f'; HEX_BYTES]);
     assert_eq!(event.payload_hash, &payload_hash(&SALT, event.payload.as_bytes()));
     assert!(event.covered_bytes().ends_with(b"ffff\""));
-    assert_eq!(peek_time(&line.as_bytes()[..48]), Some(12));
+    assert_eq!(EventLine::peek_time(&line.as_bytes()[..48]), Some(12));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn errors_say_what_is_wrong_with_a_line() {
 fn oversized_line_is_refused() {
     let envelope = Envelope { time: 0, ts: "", kind: "Error", node: None, parent: None };
     let empty = line_of(&envelope, r#"{"x":""}"#).len();
-    let fitting = format!(r#"{{"x":"{}"}}"#, "y".repeat(MAX_LINE_BYTES - empty));
+    let fitting = format!(r#"{{"x":"{}"}}"#, "y".repeat(EventLine::MAX_BYTES - empty));
     assert!(parse(&line_of(&envelope, &fitting)).is_ok());
     let line = line_of(&envelope, &fitting.replacen('y', "yy", 1));
     assert_eq!(parse(&line).unwrap_err().code, ErrorCode::TooLarge);

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::run::format::payload_fields::{FieldType, PayloadField, fields_of};
+use crate::run::format::payload_fields::{FieldType, PayloadField};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -65,7 +65,7 @@ fn every_kind_has_its_payload() {
     assert_eq!(examples.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), Kind::ALL);
     for (kind, payload) in examples {
         assert_eq!(parse(kind, &payload.to_string()).unwrap().kind(), kind);
-        let in_table: BTreeSet<_> = fields_of(kind).iter().map(|field| field.name).collect();
+        let in_table: BTreeSet<_> = kind.fields().iter().map(|field| field.name).collect();
         assert_eq!(
             payload.as_object().unwrap().keys().map(String::as_str).collect::<BTreeSet<_>>(),
             in_table,
@@ -77,7 +77,7 @@ fn every_kind_has_its_payload() {
 #[test]
 fn fields_are_required_or_optional_as_the_table_says() {
     for (kind, payload) in examples() {
-        for PayloadField { name, is_optional, .. } in fields_of(kind) {
+        for PayloadField { name, is_optional, .. } in kind.fields() {
             let without = code(kind, &changed(&payload, |fields| drop(fields.remove(*name))));
             let null = code(kind, &changed(&payload, |fields| drop(fields.insert((*name).to_owned(), Value::Null))));
             match is_optional {
@@ -133,7 +133,7 @@ fn fields_have_the_types_of_the_table() {
         json!({"x": ""}),
     ];
     for (kind, payload) in examples() {
-        for PayloadField { name, of, .. } in fields_of(kind) {
+        for PayloadField { name, of, .. } in kind.fields() {
             for value in &values {
                 let found =
                     code(kind, &changed(&payload, |fields| drop(fields.insert((*name).to_owned(), value.clone()))));
@@ -155,7 +155,7 @@ fn nested_fields_match_the_documented_table() {
         _ => Vec::new(),
     };
     for (kind, payload) in examples() {
-        for field in fields_of(kind) {
+        for field in kind.fields() {
             for inner in names(field.of) {
                 let (without, null) =
                     (remove_inner(&payload, field.name, inner), null_inner(&payload, field.name, inner));

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::json::Nesting;
 use crate::run::format::Kind;
-use crate::run::graph::dag::compile;
+use crate::run::graph::dag::Dag;
 use crate::run::sample::{Sample, any_options};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn run(scheduler: &str, nodes: &[(&str, &[&str])], workers: &[(&str, &[&str])]) 
     let list: Vec<_> =
         nodes.iter().map(|(id, needed)| json!({"id": id, "kind": "k", "capabilities": needed})).collect();
     let workflow = json!({"name": "w", "version": "1", "nodes": list}).to_string();
-    let mut state = State::new(Arc::new(compile(&workflow).unwrap()));
+    let mut state = State::new(Arc::new(Dag::compile(&workflow).unwrap()));
     let created = json!({"runId": "r", "workflow": {"name": "w", "version": "1"}, "dagHash": state.dag().hash(),
                          "scheduler": scheduler, "capabilities": []});
     apply(&mut state, Kind::RunCreated, None, created);

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::json::Nesting;
 use crate::run::format::Kind;
-use crate::run::graph::dag::compile;
+use crate::run::graph::dag::Dag;
 use crate::run::sample::{Sample, any_options};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ impl Story {
         let workflow = json!({"name": "w", "version": "1", "nodes": [
             {"id": "a", "kind": "k"}, {"id": "b", "kind": "k", "dependsOn": ["a"]}, {"id": "c", "kind": "k"},
             {"id": "d", "kind": "k", "dependsOn": ["a", "c"]}]});
-        let state = State::new(Arc::new(compile(&workflow.to_string()).unwrap()));
+        let state = State::new(Arc::new(Dag::compile(&workflow.to_string()).unwrap()));
         Story { causality: Causality::new(&state), state }
     }
 

@@ -2,14 +2,36 @@ use super::*;
 use proptest::prelude::*;
 
 fn message(workflow: &str) -> String {
-    let error = compile(workflow).unwrap_err();
+    let error = Dag::compile(workflow).unwrap_err();
     assert_eq!(error.code, ErrorCode::WorkflowInvalid);
     error.message
 }
 
 #[test]
+fn dependents_are_those_of_dependents_too_nearest_first() {
+    let node = |id: &str, on: &str| format!(r#"{{"id":"{id}","kind":"t","dependsOn":{on}}}"#);
+    let nodes = [
+        node("z", "[]"),
+        node("b", r#"["z"]"#),
+        node("a", r#"["b","c"]"#),
+        node("c", r#"["z"]"#),
+        node("y", "[]"),
+        node("d", r#"["y"]"#),
+    ];
+    let dag = Dag::compile(&format!(r#"{{"name":"","version":"","nodes":[{}]}}"#, nodes.join(","))).unwrap();
+    let of = |ids: &[&str]| {
+        let ids: Vec<_> = ids.iter().map(|id| Text::from_plain(id)).collect();
+        dag.dependents(&ids).iter().map(|id| id.to_plain().into_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&["z"]), ["z", "b", "c", "a"]);
+    assert_eq!(of(&["a"]), ["a"]);
+    assert_eq!(of(&["c", "y"]), ["c", "y", "a", "d"]);
+    assert_eq!(of(&["nowhere"]), Vec::<String>::new());
+}
+
+#[test]
 fn a_workflow_compiles_to_canonical_bytes() {
-    let dag = compile(
+    let dag = Dag::compile(
         r#" {"version":"1","name":"w","extra":[{}],"nodes":[
             {"id":"b","kind":"tool","tool":"fetch","dependsOn":["é","a","a"],"capabilities":["net","gpu","net"]},
             {"id":"é","kind":"llm","dependsOn":[],"extra":{"id":"x"}},
@@ -30,7 +52,7 @@ fn a_workflow_compiles_to_canonical_bytes() {
 
 #[test]
 fn a_workflow_without_nodes_is_a_graph() {
-    assert_eq!(compile(r#"{"name":"w","version":"1","nodes":[]}"#).unwrap().text(), r#"{"edges":[],"nodes":[]}"#);
+    assert_eq!(Dag::compile(r#"{"name":"w","version":"1","nodes":[]}"#).unwrap().text(), r#"{"edges":[],"nodes":[]}"#);
 }
 
 #[test]
@@ -62,7 +84,7 @@ fn invalid_graphs_are_refused_with_a_reason() {
 
 #[test]
 fn stored_graph_must_be_canonical() {
-    let text = compile(
+    let text = Dag::compile(
         r#"{"name":"w","version":"1","nodes":[{"id":"a","kind":"k","capabilities":["x","y"]},
             {"id":"b","kind":"k","tool":"t","dependsOn":["a"]},{"id":"c","kind":"k","dependsOn":["a","b"]}]}"#,
     )
@@ -120,8 +142,8 @@ proptest! {
         })
     ) {
         let written: Vec<usize> = (0..nodes.len()).collect();
-        let dag = compile(&json(&nodes, &written)).unwrap();
-        let shuffled = compile(&json(&nodes, &order)).unwrap();
+        let dag = Dag::compile(&json(&nodes, &written)).unwrap();
+        let shuffled = Dag::compile(&json(&nodes, &order)).unwrap();
         prop_assert_eq!(dag.text(), shuffled.text());
         let stored = Dag::parse(dag.text()).unwrap();
         prop_assert_eq!(stored.nodes(), dag.nodes());

@@ -1,6 +1,7 @@
+use std::io::Cursor;
+
 use super::*;
 use crate::run::format::log_of;
-use std::io::Cursor;
 
 /// All whole lines of a log, the length of its torn end, and the size of the largest buffer.
 fn read_through(log: &[u8]) -> Result<(Vec<u8>, u64, usize), RunError> {
@@ -50,13 +51,13 @@ fn a_buffer_that_grew_for_one_line_shrinks_again() {
 
 #[test]
 fn oversized_line_is_an_error_or_torn_and_never_buffered() {
-    let limit = |extra: usize| vec![b'x'; MAX_LINE_BYTES + extra];
+    let limit = |extra: usize| vec![b'x'; EventLine::MAX_BYTES + extra];
     let (seen, ..) = read_through(&[limit(0), b"\n".to_vec()].concat()).unwrap();
-    assert_eq!(seen.len(), MAX_LINE_BYTES + 1);
+    assert_eq!(seen.len(), EventLine::MAX_BYTES + 1);
     let huge = [b"a\n".to_vec(), limit(40 << 20)].concat();
     let (seen, torn, largest) = read_through(&huge).unwrap();
-    assert_eq!((&seen[..], torn), (&b"a\n"[..], (MAX_LINE_BYTES + (40 << 20)) as u64));
-    assert!(largest <= MAX_LINE_BYTES + CHUNK_BYTES);
+    assert_eq!((&seen[..], torn), (&b"a\n"[..], (EventLine::MAX_BYTES + (40 << 20)) as u64));
+    assert!(largest <= EventLine::MAX_BYTES + CHUNK_BYTES);
     let complete = [huge, b"\nmore\n".to_vec()].concat();
     assert_eq!(read_through(&complete).unwrap_err().code, ErrorCode::TooLarge);
 }
@@ -109,7 +110,7 @@ fn a_search_in_a_damaged_log_finds_the_event_or_says_that_it_cannot() {
     for damaged in [without, [&log[..middle], b"garbage\n", &log[middle..]].concat()] {
         for time in 0..1000 {
             if let Position::At(offset) = find(&mut Cursor::new(&damaged), time).unwrap() {
-                assert_eq!(peek_time(&damaged[offset as usize..]), Some(time));
+                assert_eq!(EventLine::peek_time(&damaged[offset as usize..]), Some(time));
             }
         }
     }
@@ -157,7 +158,7 @@ fn complete_lines_behind_a_hole_are_counted() {
         let torn = TornEnd { bytes: (log.len() - whole.len()) as u64, lines: behind as u64 + 1 };
         assert_eq!((seen, reader.torn()), (whole.len(), torn));
     }
-    let long = [&[0; 512][..], &vec![b'x'; MAX_LINE_BYTES + CHUNK_BYTES], b"\n\n"].concat();
+    let long = [&[0; 512][..], &vec![b'x'; EventLine::MAX_BYTES + CHUNK_BYTES], b"\n\n"].concat();
     let mut reader = LogReader::new(&long[..], 0);
     assert!(reader.next_chunk(Vec::new()).unwrap().is_none());
     assert_eq!(reader.torn(), TornEnd { bytes: long.len() as u64, lines: 2 });

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use super::config::RunRecorderConfig;
 use super::record_error::RecordError;
 use crate::clock::timestamp;
-use crate::disk::{Durability, FileLock, LockError, OsError, Target, atomic_file, files, new_directory, of_directory};
+use crate::disk::{Durability, FileLock, LockError, OsError, Target, files, new_directory, write_atomically};
 use crate::json::{Object, Text, write_text, write_texts};
 use crate::run::format::{Kind, Salts};
-use crate::run::graph::{Dag, Workflow, compile};
+use crate::run::graph::{Dag, Workflow};
 use crate::run::record::recorder::torn_tail;
 use crate::run::record::recording::{EventInput, RunRecording};
 use crate::run::record::resume::{Resumed, resume};
 use crate::run::state::State;
-use crate::run::store::{RunDirectory, read_text};
+use crate::run::store::RunDirectory;
 
 /// A log that can be recorded to.
 pub(crate) struct OpenedLog {
@@ -39,7 +39,7 @@ pub(crate) fn open(config: &RunRecorderConfig<'_>, milliseconds: f64) -> Result<
     let directory = RunDirectory::new(&config.directory);
     let opening = Opening { config, directory, name, version, dag, ts: timestamp(milliseconds) };
     opening.check_is_unsealed()?;
-    new_directory::create_with_mode(opening.directory.root(), of_directory(config.mode))?;
+    new_directory::create_for_files(opening.directory.root(), config.mode)?;
     match create_exclusively(&opening.directory.log(), config.mode) {
         Ok(()) => {
             failpoint!("run_recorder::after_create");
@@ -92,7 +92,7 @@ impl Opening<'_> {
         recording.record(&input, &self.created(), &self.ts, &salts.draw()?, &mut first_line)?;
         self.write_graph(self.config.workflow)?;
         for directory in [self.directory.snapshots(), self.directory.blobs()] {
-            new_directory::create_with_mode(&directory, of_directory(self.config.mode))?;
+            new_directory::create_for_files(&directory, self.config.mode)?;
         }
         Ok(OpenedLog { recording, target, salts, first_line, torn_bytes: 0, unlocked: None })
     }
@@ -119,8 +119,8 @@ impl Opening<'_> {
 
     fn write_graph(&self, workflow: &str) -> Result<(), OsError> {
         let (root, durability) = (self.directory.root(), self.config.durability);
-        atomic_file::write(&self.directory.workflow(), workflow.as_bytes(), root, durability)?;
-        atomic_file::write(&self.directory.dag(), self.dag.text().as_bytes(), root, durability)
+        write_atomically(&self.directory.workflow(), workflow.as_bytes(), root, durability)?;
+        write_atomically(&self.directory.dag(), self.dag.text().as_bytes(), root, durability)
     }
 
     /// Fails if the directory has a manifest. It is then a bundle, even without a log, and no reader would read what is recorded to it.
@@ -174,9 +174,9 @@ impl Opening<'_> {
     /// Writes the graph's files again if they are missing, or damaged as a power cut leaves files that were not synced. With
     /// [`Durability::Fsync`] also if they are whole: they may not have been synced, and a sync after one that failed proves nothing.
     fn heal_graph(&self) -> Result<(), OsError> {
-        let dag = read_text(&self.directory.dag());
+        let dag = self.directory.dag_text();
         // A workflow with another graph is left for a verification to find.
-        let workflow = read_text(&self.directory.workflow()).ok().filter(|found| compile(found).is_ok());
+        let workflow = self.directory.workflow_text().ok().filter(|found| Dag::compile(found).is_ok());
         let is_whole = workflow.is_some() && dag.is_ok_and(|found| found == self.dag.text());
         if is_whole && self.config.durability == Durability::Os {
             return Ok(());

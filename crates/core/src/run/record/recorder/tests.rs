@@ -5,8 +5,7 @@ use crate::hash::{as_text, to_hex};
 use crate::json::Text;
 use crate::run::format::Kind;
 use crate::run::graph::Scheduler;
-use crate::run::replay::{ReplayOptions, StartFrom, Verify, replay};
-use crate::run::state::state_hash;
+use crate::run::replay::{ReplayOptions, StartFrom, Verify};
 use crate::task::Task;
 
 const NOON: f64 = 1_770_811_200_000.0;
@@ -63,7 +62,7 @@ fn snapshot(recorder: &RunRecorder) -> Result<WrittenSnapshot, RecordError> {
 fn replayed(directory: &Path, start_from: StartFrom) -> (u64, HexHash) {
     let options = ReplayOptions { start_from, verify: Verify::Full, ..ReplayOptions::default() };
     let mut task = Task { cancellation: &Default::default(), progress: &mut |_| {} };
-    let replayed = replay(&RunDirectory::new(directory.join("run")), &options, &mut task).unwrap();
+    let replayed = RunDirectory::new(directory.join("run")).replay(&options, &mut task).unwrap();
     assert_eq!(replayed.warnings, Vec::<String>::new());
     (replayed.event_count, replayed.state_hash)
 }
@@ -134,7 +133,7 @@ fn failed_creation_leaves_no_log() {
     let invalid = RunRecorderConfig { workflow: "{}", ..config(root.path(), false) };
     assert_eq!(code(RunRecorder::open(&invalid, NOON, |_| {})), "WorkflowInvalid");
     assert!(!root.path().join("run").exists());
-    let huge = "x".repeat(MAX_LINE_BYTES);
+    let huge = "x".repeat(EventLine::MAX_BYTES);
     let large = RunRecorderConfig { run_id: Text::from_plain(&huge), ..config(root.path(), false) };
     assert_eq!(RunRecorder::open(&large, NOON, |_| {}).err().unwrap().code(), "TooLarge");
     std::fs::create_dir_all(root.path().join("run/dag.json/in the way")).unwrap();
@@ -225,7 +224,7 @@ fn reported_hash_is_that_of_the_state() {
     let recorder = open(root.path(), false).unwrap();
     start(&recorder);
     let shown: serde_json::Value = serde_json::from_slice(&recorder.run_state()).unwrap();
-    let own = to_hex(&state_hash(recorder.lock().recording.state()).unwrap());
+    let own = to_hex(&recorder.lock().recording.state().hash().unwrap());
     assert_eq!(shown["stateHash"], as_text(&own));
     dispose(recorder);
 }

@@ -4,9 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::disk::{
-    Durability, File, InputFile, NEW, OpenOptions, OsError, TemporaryFile, input_file, parent, sync_entries,
-};
+use crate::disk::{Durability, File, InputFile, OpenOptions, OsError, TemporaryFile, files, sync_entries};
 
 /// Number of bytes that are read at a time.
 const BLOCK_BYTES: usize = 64 << 10;
@@ -17,7 +15,7 @@ pub(super) fn cut(log: &Path, whole_bytes: u64, mode: u32, durability: Durabilit
     if has_lines(log, whole_bytes)? {
         copy(log, whole_bytes, mode, durability)?;
     }
-    let file = input_file::open_patiently(log, &OpenOptions { write: true, ..OpenOptions::default() })?;
+    let file = File::open_patiently(log, &OpenOptions { write: true, ..OpenOptions::default() })?;
     file.set_len(whole_bytes).map_err(|error| OsError::new(&error, "ftruncate", None))?;
     if durability == Durability::Fsync {
         file.sync_all().map_err(|error| OsError::new(&error, "fsync", Some(log)))?;
@@ -49,14 +47,14 @@ fn has_lines(log: &Path, from: u64) -> Result<bool, OsError> {
 
 fn copy(log: &Path, from: u64, mode: u32, durability: Durability) -> Result<(), OsError> {
     let path = copy_path(log, from);
-    let mut copy = TemporaryFile::beside(&path, NEW, mode)?;
+    let mut copy = TemporaryFile::beside(&path, TemporaryFile::NEW, mode)?;
     let copied = copy_with_holes(&mut open_tail(log, from)?, copy.file());
     copied.map_err(|error| OsError::new(&error, "write", Some(&path)))?;
     if durability == Durability::Fsync {
         copy.file().sync_all().map_err(|error| OsError::new(&error, "fsync", Some(&path)))?;
     }
     copy.replace()?;
-    if durability == Durability::Fsync { sync_entries(parent(&path), &path) } else { Ok(()) }
+    if durability == Durability::Fsync { sync_entries(files::parent(&path), &path) } else { Ok(()) }
 }
 
 /// Copies the rest of a file. Holes become holes, since they may be larger than the disk.

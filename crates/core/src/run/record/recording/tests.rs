@@ -58,14 +58,14 @@ fn error_event(recording: &mut RunRecording, message: &str, parent: Option<&str>
 fn line_of_the_maximum_length_is_accepted_and_no_longer_one() {
     let (mut recording, _) = begun();
     let shortest = error_event(&mut recording, "", None).unwrap().len() - 1;
-    let room = MAX_LINE_BYTES - shortest;
+    let room = EventLine::MAX_BYTES - shortest;
     let before = snapshot(&recording);
     let error = error_event(&mut recording, &"x".repeat(room + 1), None).unwrap_err();
     assert_eq!((error.code, error.time), (ErrorCode::TooLarge, Some(3)));
     assert_eq!(snapshot(&recording), before);
     let line = error_event(&mut recording, &"x".repeat(room), None).unwrap();
-    assert_eq!(line.len(), MAX_LINE_BYTES + 1);
-    let line = std::str::from_utf8(&line[..MAX_LINE_BYTES]).unwrap();
+    assert_eq!(line.len(), EventLine::MAX_BYTES + 1);
+    let line = std::str::from_utf8(&line[..EventLine::MAX_BYTES]).unwrap();
     assert_eq!(EventLine::parse(line, &mut Nesting::default()).unwrap().time, 3);
 }
 

@@ -14,7 +14,6 @@ use crate::run::graph::Scheduler;
 use crate::run::read::EventReader;
 use crate::run::record::{Record, Recorded, lines};
 use crate::run::sample::SampleOptions;
-use crate::run::state::state_hash;
 use crate::task::Cancellation;
 
 /// More bytes than are read without another thread.
@@ -40,7 +39,7 @@ fn long() -> Recorded {
 
 fn run(recorded: &Recorded, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
-    replay(&recorded.directory, options, &mut task)
+    recorded.directory.replay(options, &mut task)
 }
 
 fn with(verify: Verify) -> ReplayOptions {
@@ -194,7 +193,7 @@ proptest! {
         match (run(recorded, &ReplayOptions { until, ..with(Verify::None) }), error) {
             (Ok(replayed), None) => {
                 prop_assert_eq!(&replayed.state, &state);
-                prop_assert_eq!(Some(replayed.state_hash), state_hash(&state).map(|hash| crate::hash::to_hex(&hash)));
+                prop_assert_eq!(Some(replayed.state_hash), state.hash().map(|hash| crate::hash::to_hex(&hash)));
             }
             (Err(failed), Some(error)) => {
                 prop_assert_eq!(failed.state, Some(state));

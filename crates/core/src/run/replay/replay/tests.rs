@@ -9,7 +9,7 @@ use crate::run::format::{ErrorCode, Kind};
 use crate::run::graph::Scheduler;
 use crate::run::record::{Record, Recorded};
 use crate::run::sample::SampleOptions;
-use crate::run::state::{Content, Snapshot, state_hash};
+use crate::run::state::{Content, Snapshot};
 use crate::run::verify::Aspect;
 use crate::signature::SigningKey;
 use crate::signature::tests::{OTHER_PUBLIC, key_pair};
@@ -19,7 +19,7 @@ const MODES: [Verify; 3] = [Verify::None, Verify::Chain, Verify::Full];
 
 fn run(recorded: &Recorded, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
-    replay(&recorded.directory, options, &mut task)
+    recorded.directory.replay(options, &mut task)
 }
 
 fn with(verify: Verify) -> ReplayOptions {
@@ -43,7 +43,7 @@ fn text(state: &State) -> String {
 /// Asserts that `state` is the state after the event at `time`.
 fn assert_state(recorded: &Recorded, state: &State, time: u64) {
     assert_eq!(text(state), text(&recorded.state_at(time)));
-    assert_eq!(to_hex(&state_hash(state).unwrap()), recorded.records[time as usize].state_hash);
+    assert_eq!(to_hex(&state.hash().unwrap()), recorded.records[time as usize].state_hash);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn complete_lines_after_a_hole_are_reported_and_not_verified() {
     }
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
     let trusted = TrustedKeys::default();
-    let found = crate::run::verify::verify(&recorded.directory, &trusted, &Redactions::default(), &mut task).unwrap();
+    let found = recorded.directory.verify(&trusted, &Redactions::default(), &mut task).unwrap();
     assert_eq!((found.check(Aspect::Chain).failed, found.check(Aspect::Chain).unverifiable), (0, lines as u64));
     assert!(!found.is_ok());
 }
@@ -344,12 +344,14 @@ fn a_replay_can_be_stopped_and_says_how_far_it_is() {
             assert_eq!(of, total);
             seen.push(bytes);
         };
-        replay(&recorded.directory, &with(verify), &mut Task { cancellation: &cancelled, progress: &mut progress })
+        recorded
+            .directory
+            .replay(&with(verify), &mut Task { cancellation: &cancelled, progress: &mut progress })
             .unwrap();
         assert!(seen.is_sorted() && seen.len() > 3 && seen.last() == Some(&total), "{seen:?}");
         let mut progress = |_| cancelled.cancel();
         let mut task = Task { cancellation: &cancelled, progress: &mut progress };
-        let failed = replay(&recorded.directory, &with(verify), &mut task).unwrap_err();
+        let failed = recorded.directory.replay(&with(verify), &mut task).unwrap_err();
         assert_eq!(failed.error.code, ErrorCode::Cancelled);
         let state = failed.state.unwrap();
         assert_state(&recorded, &state, state.logical_time().unwrap());

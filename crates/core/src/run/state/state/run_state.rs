@@ -106,13 +106,12 @@ mod tests {
     use super::*;
     use crate::hash::to_hex;
     use crate::run::sample::{Sample, any_options};
-    use crate::run::state::state_hash::state_hash;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
     fn run_state(state: &State) -> Value {
         let mut out = Vec::new();
-        assert!(state.write_run_state(&mut out, &to_hex(&state_hash(state).unwrap())));
+        assert!(state.write_run_state(&mut out, &to_hex(&state.hash().unwrap())));
         serde_json::from_slice(&out).unwrap()
     }
 

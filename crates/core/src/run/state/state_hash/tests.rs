@@ -74,8 +74,8 @@ fn hashed_text_matches_the_documentation() {
 #[test]
 fn there_is_no_hash_before_the_first_event() {
     let sample = Sample::new(Default::default());
-    assert_eq!(state_hash(&sample.state_after(0)), None);
-    assert!(state_hash(&sample.state_after(1)).is_some());
+    assert_eq!(sample.state_after(0).hash(), None);
+    assert!(sample.state_after(1).hash().is_some());
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn restoring_something_else_than_the_state_is_a_mismatch() {
     assert_eq!(error.found.as_deref(), Some("0".repeat(64).as_str()));
     assert_eq!(state, sample.state_after(10));
     state.apply_into(&event(restored(as_text(&sample.events[9].state_hash))).event(), &mut hasher).unwrap();
-    assert_eq!(hasher.state_hash(&state), state_hash(&state));
+    assert_eq!(hasher.state_hash(&state), state.hash());
 }
 
 proptest! {
@@ -130,7 +130,7 @@ proptest! {
         for event in &sample.events {
             state.apply(&event.event()).unwrap();
             // The sample's hashes were updated event by event.
-            prop_assert_eq!(state_hash(&state).map(|hash| to_hex(&hash)), Some(event.state_hash), "{:?}", event);
+            prop_assert_eq!(state.hash().map(|hash| to_hex(&hash)), Some(event.state_hash), "{:?}", event);
         }
     }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::hash::{as_text, to_hex};
 use crate::json::Nesting;
 use crate::run::format::Kind;
-use crate::run::graph::compile;
+use crate::run::graph::Dag;
 use serde_json::{Value, json};
 
 /// A run that is built event by event.
@@ -17,7 +17,7 @@ impl Scene {
     fn new() -> Self {
         let workflow = json!({"name": "w", "version": "1", "nodes": [
             {"id": "a", "kind": "k"}, {"id": "b", "kind": "k", "dependsOn": ["a"]}, {"id": "c", "kind": "k"}]});
-        Scene { state: State::new(Arc::new(compile(&workflow.to_string()).unwrap())) }
+        Scene { state: State::new(Arc::new(Dag::compile(&workflow.to_string()).unwrap())) }
     }
 
     fn created() -> Self {

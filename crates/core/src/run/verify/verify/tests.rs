@@ -1,17 +1,16 @@
-use crate::run::store::BlobStore;
 use std::fs;
-
-use proptest::prelude::*;
-use serde_json::json;
 
 use super::*;
 use crate::run::format::ErrorCode;
 use crate::run::graph::Scheduler;
 use crate::run::record::{Record, Recorded, lines};
 use crate::run::sample::SampleOptions;
+use crate::run::store::BlobStore;
 use crate::signature::SigningKey;
 use crate::signature::tests::key_pair;
 use crate::task::Cancellation;
+use proptest::prelude::*;
+use serde_json::json;
 
 const ASPECTS: [Aspect; 7] = [
     Aspect::Chain,
@@ -25,7 +24,7 @@ const ASPECTS: [Aspect; 7] = [
 
 fn run(recorded: &Recorded) -> Verification {
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
-    verify(&recorded.directory, &TrustedKeys::default(), &Redactions::default(), &mut task).unwrap()
+    recorded.directory.verify(&TrustedKeys::default(), &Redactions::default(), &mut task).unwrap()
 }
 
 fn sample(seed: u64, scheduler: Scheduler) -> Recorded {
@@ -180,7 +179,7 @@ fn wrong_outputs_are_counted_without_side_effects() {
     let redactions =
         Redactions { blobs: outputs.iter().take(2).map(|(_, raw)| raw.clone()).collect(), ..Redactions::default() };
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
-    let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut task).unwrap();
+    let found = recorded.directory.verify(&TrustedKeys::default(), &redactions, &mut task).unwrap();
     assert_eq!(counts(found.check(Aspect::OutputHashes)), (outputs.len() as u64 - 2, 0, 2));
     assert!(!found.is_ok() && !found.check(Aspect::OutputHashes).holds());
 }
@@ -230,7 +229,7 @@ fn missing_or_changed_blobs_are_counted_without_side_effects() {
     assert_eq!(found.check(Aspect::Blobs).failed, 2);
     let redactions = Redactions { blobs: blobs[..2].iter().cloned().collect(), ..Redactions::default() };
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
-    let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut task).unwrap();
+    let found = recorded.directory.verify(&TrustedKeys::default(), &redactions, &mut task).unwrap();
     assert_eq!((found.check(Aspect::Blobs).failed, found.check(Aspect::Blobs).unverifiable), (0, 2));
     assert!(!found.is_ok());
 }
@@ -259,7 +258,7 @@ fn a_workflow_of_another_name_or_version_is_found() {
         // What was redacted may have another name.
         let redactions = Redactions { workflow: true, ..Redactions::default() };
         let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
-        let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut task).unwrap();
+        let found = recorded.directory.verify(&TrustedKeys::default(), &redactions, &mut task).unwrap();
         assert_eq!(counts(found.check(Aspect::Dag)), (0, 0, 1));
         workflow[key] = before;
     }
@@ -276,7 +275,7 @@ fn snapshots_must_be_those_of_the_log_and_signed_if_keys_are_trusted() {
 
     let trusted = TrustedKeys::from_pems(&[public]).unwrap();
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
-    let found = verify(&recorded.directory, &trusted, &Redactions::default(), &mut task).unwrap();
+    let found = recorded.directory.verify(&trusted, &Redactions::default(), &mut task).unwrap();
     assert_only(&found, &[Aspect::Snapshots]);
     assert_eq!(counts(found.check(Aspect::Snapshots)), (2, 1, 0));
     assert_eq!(first(&found, Aspect::Snapshots), (ErrorCode::SnapshotInvalid, Some(9)));
@@ -331,7 +330,7 @@ fn a_redacted_event_is_unverifiable_and_only_where_it_is_listed() {
     assert_eq!(first(&found, Aspect::Chain), (ErrorCode::MissingField, Some(place as u64)));
     let redactions = Redactions { events: [place as u64].into(), ..Redactions::default() };
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| {} };
-    let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut task).unwrap();
+    let found = recorded.directory.verify(&TrustedKeys::default(), &redactions, &mut task).unwrap();
     assert_only(&found, &[Aspect::Chain, Aspect::OutputHashes]);
     assert_eq!(counts(found.check(Aspect::Chain)), (recorded.records.len() as u64, 0, 1));
     assert_eq!(counts(found.check(Aspect::OutputHashes)), (count(&recorded, Kind::ToolCompleted) - 1, 0, 1));
@@ -347,7 +346,7 @@ fn cancellation_does_not_wait_for_snapshots() {
     let cancelled = Cancellation::default();
     cancelled.cancel();
     let mut task = Task { cancellation: &cancelled, progress: &mut |_| {} };
-    let error = verify(&recorded.directory, &TrustedKeys::default(), &Redactions::default(), &mut task).unwrap_err();
+    let error = recorded.directory.verify(&TrustedKeys::default(), &Redactions::default(), &mut task).unwrap_err();
     assert_eq!(error.code, ErrorCode::Cancelled);
 }
 

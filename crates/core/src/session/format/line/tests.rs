@@ -3,11 +3,11 @@ use crate::session::format::Cut;
 use crate::session::format::event::{CheckpointChange, CheckpointFields, Fault, Severity, StartFields};
 
 fn line(text: &str) -> Line {
-    read_line(text.as_bytes(), Mode::Lenient, &mut Nesting::default())
+    Line::read(text.as_bytes(), Mode::Lenient, &mut Nesting::default())
 }
 
 fn strict(text: &str) -> Line {
-    read_line(text.as_bytes(), Mode::Strict, &mut Nesting::default())
+    Line::read(text.as_bytes(), Mode::Strict, &mut Nesting::default())
 }
 
 fn event(text: &str) -> Event {
@@ -123,7 +123,7 @@ fn payloads_of_each_type_are_validated() {
 
 #[test]
 fn a_header_is_the_payload_of_a_session_start() {
-    let payload = |text: &str| read_start_payload(text.as_bytes()).map(|span| span.of(text.as_bytes()).to_vec());
+    let payload = |text: &str| Line::start_payload(text.as_bytes()).map(|span| span.of(text.as_bytes()).to_vec());
     assert_eq!(payload(r#"{"type":"session_start","payload":{"x":1}}"#).as_deref(), Some(&br#"{"x":1}"#[..]));
     for none in [
         r#"{"type":"session_start"}"#,

@@ -2,7 +2,7 @@ use super::*;
 use std::io::Write;
 
 fn read_header(path: &Path) -> Result<Vec<u8>, HeaderError> {
-    read_header_summary(path).map(|summary| summary.payload)
+    Summary::of_header(path).map(|summary| summary.payload)
 }
 
 fn header(content: &[u8]) -> Option<String> {
@@ -44,7 +44,7 @@ fn missing_header_has_a_reason() {
     assert_eq!(reason(&[BOM, BOM].concat()), HeaderError::Missing);
     assert_eq!(reason(br#"{"type":"session_start"}"#), HeaderError::Invalid);
     assert_eq!(reason(br#"{"type":"session_start","payload":[]}"#), HeaderError::Invalid);
-    assert_eq!(read_summary(Path::new("/")).unwrap_err(), HeaderError::Directory);
+    assert_eq!(Summary::read(Path::new("/")).unwrap_err(), HeaderError::Directory);
     let missing = read_header(Path::new("/no/such")).unwrap_err().to_string();
     assert_eq!(missing, "ENOENT: no such file or directory, open '/no/such'");
 }
@@ -64,7 +64,7 @@ fn summary_reads_a_first_line_of_any_length() {
     let length_of = |content: &[u8]| {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(content).unwrap();
-        read_summary(file.path()).map(|summary| summary.payload.len())
+        Summary::read(file.path()).map(|summary| summary.payload.len())
     };
     for length in [HEADER_BYTES, HEADER_BYTES + 1, 2 * HEADER_BYTES] {
         let payload = length - br#"{"type":"session_start","payload":}"#.len();
@@ -83,7 +83,7 @@ fn archived_header(bytes: &[u8]) -> Result<Summary, HeaderError> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s.jsonl.zst");
     std::fs::write(&path, bytes).unwrap();
-    read_header_summary(&path)
+    Summary::of_header(&path)
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::Write;
 fn preview(lines: &[&[u8]], length: usize) -> Preview {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&lines.join(&b'\n')).unwrap();
-    read_preview(file.path(), length).unwrap()
+    Preview::read(file.path(), length).unwrap()
 }
 
 fn message(lines: &[&[u8]], length: usize) -> Option<Vec<u16>> {
@@ -99,7 +99,7 @@ fn preview_ends_where_the_file_was_truncated() {
 #[test]
 fn preview_reports_read_errors() {
     for path in ["/", "/no/such/file", "a\0b", ""] {
-        assert!(read_preview(Path::new(path), 9).is_err(), "{path:?}");
+        assert!(Preview::read(Path::new(path), 9).is_err(), "{path:?}");
     }
-    assert_eq!(read_preview(Path::new("/dev/null"), 9), Ok(Preview::default()));
+    assert_eq!(Preview::read(Path::new("/dev/null"), 9), Ok(Preview::default()));
 }

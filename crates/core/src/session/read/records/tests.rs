@@ -111,7 +111,7 @@ fn plain(text: &[u8], mode: Mode, history: Option<&[u64]>) -> Vec<Found> {
     let each = |(at, line): (usize, &[u8])| {
         let is_last = at + 1 == count;
         let content = if is_last && !is_terminated { line } else { line.strip_suffix(b"\r").unwrap_or(line) };
-        let read = read_line(line, mode, &mut Nesting::default());
+        let read = Line::read(line, mode, &mut Nesting::default());
         let status = match LineStatus::of(&read, at == 0) {
             Some(LineStatus::Unparseable) if is_last => Some(LineStatus::Torn),
             status => status,

@@ -1,7 +1,6 @@
 use super::*;
 use crate::run::graph::check_assignment;
 use crate::run::sample::{Sample, SampleOptions, any_options};
-use crate::run::state::state_hash::state_hash;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -181,7 +180,7 @@ proptest! {
             prop_assert_eq!(check_assignment(&restored, &event.event()), Ok(()));
             state.apply(&event.event()).unwrap();
             restored.apply(&event.event()).unwrap();
-            prop_assert_eq!(state_hash(&restored), state_hash(&state));
+            prop_assert_eq!(restored.hash(), state.hash());
         }
         prop_assert_eq!(restored.to_canonical(), state.to_canonical());
         for worker in state.workers().by_id() {

@@ -3,16 +3,16 @@
 
 use std::borrow::Cow;
 
-use session_tape_core::diff::{ROOT, Shape, SpareTree, Tree, text_of};
-use session_tape_core::json::{Cursor, Nesting, Span};
-use session_tape_core::session::{ItemSink, Line, Mode, read_line_into};
+use crate::diff::projection::{ROOT, Shape, SpareTree, Tree, text_of};
+use crate::json::{Cursor, Nesting, Span};
+use crate::session::{ItemSink, Line, Mode};
 
 /// Reads a line, and parses it into a tree if it is an object.
 pub(super) fn read_tree<'l>(line: &'l [u8], spare: &mut SpareTree, nesting: &mut Nesting) -> (Line, Option<Tree<'l>>) {
     let tree = if may_be_object(line) { Tree::within(spare, text(line)) } else { None };
     // If bytes are not UTF-8, spans in the tree's text differ from those in the line.
     let items = tree.as_ref().filter(|tree| tree.is_borrowed());
-    let read = read_line_into(&mut TreeItems(items), line, Mode::Lenient, nesting);
+    let read = Line::read_into(&mut TreeItems(items), line, Mode::Lenient, nesting);
     (read, tree)
 }
 
@@ -61,7 +61,6 @@ impl ItemSink for TreeItems<'_, '_> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use session_tape_core::session::read_line;
 
     fn any_value() -> impl Strategy<Value = String> {
         let leaf = prop_oneof![
@@ -121,7 +120,7 @@ mod tests {
             }
             let (mut nesting, mut spare) = (Nesting::default(), SpareTree::default());
             let (read, tree) = read_tree(&line, &mut spare, &mut nesting);
-            prop_assert_eq!(&read, &read_line(&line, Mode::Lenient, &mut nesting));
+            prop_assert_eq!(&read, &Line::read(&line, Mode::Lenient, &mut nesting));
             prop_assert_eq!(tree.is_some(), matches!(read, Line::Event(_)));
         }
     }

@@ -1,16 +1,16 @@
-//! Steps: digests of what `diff` compares, of each event and of all events up to it. Two recordings have the same prefix at a step if and only
-//! if `diff` finds no difference up to it.
+//! The steps of a session: the digests of its records, which can be computed apart from each other, and what follows from those before.
 
 use super::read_tree::read_tree;
-use session_tape_core::diff::{
-    CountCalls, Digester, Record, Reference, SpareTree, Tree, UnansweredCalls, hash, parts_of, project_line,
-    project_record, with_references,
+use crate::diff::projection::{
+    CountCalls, Digester, Reference, SpareTree, Tree, UnansweredCalls, hash, project_line, project_record,
+    with_references,
 };
-use session_tape_core::json::{Nesting, Text};
-use session_tape_core::session::Line;
+use crate::diff::stream::{Record, parts_of};
+use crate::json::{Nesting, Text};
+use crate::session::Line;
 
 /// A digest, the most significant byte first.
-pub type Key = [u8; 16];
+pub(crate) type Key = [u8; 16];
 
 /// The place of a line among the compared lines of its recording, and its digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ enum CallUse {
 
 /// Computes digests of records. Reuses its buffers.
 #[derive(Default)]
-pub(super) struct RecordDigester {
+pub struct RecordDigester {
     digester: Digester,
     references: Vec<Option<Reference>>,
     spare: SpareTree,
@@ -50,13 +50,13 @@ pub(super) struct RecordDigester {
 
 impl RecordDigester {
     /// Reads a line, and parses it into a tree if it is an object.
-    pub(crate) fn read<'l>(&mut self, line: &'l [u8], nesting: &mut Nesting) -> (Line, Option<Tree<'l>>) {
+    pub fn read<'l>(&mut self, line: &'l [u8], nesting: &mut Nesting) -> (Line, Option<Tree<'l>>) {
         read_tree(line, &mut self.spare, nesting)
     }
 
     /// The digest of the record in a line, and its projection. `tree` is the line's tree if the line is an object. Returns `None` if the line
     /// can't be parsed, which does not happen for a line that was read as an event.
-    pub(crate) fn digest<'l>(
+    pub fn digest<'l>(
         &mut self,
         line: &'l [u8],
         tree: Option<Tree<'l>>,
@@ -81,7 +81,7 @@ impl RecordDigester {
     }
 
     /// Takes back the memory of a tree for reuse.
-    pub(crate) fn recycle(&mut self, tree: Tree<'_>) {
+    pub fn recycle(&mut self, tree: Tree<'_>) {
         tree.leave_to(&mut self.spare);
     }
 }
@@ -112,13 +112,13 @@ fn digest_of(id: &Text<'_>) -> u128 {
 
 /// The steps of a session, record by record.
 #[derive(Default)]
-pub struct Steps {
+pub struct SessionSteps {
     calls: UnansweredCalls<u128>,
     prefixes: Prefixes,
     answered: Vec<Option<Reference>>,
 }
 
-impl Steps {
+impl SessionSteps {
     /// The step of the next record.
     pub fn next(&mut self, record: &RecordDigest) -> Step {
         if record.uses.is_empty() && record.compared.is_empty() {
