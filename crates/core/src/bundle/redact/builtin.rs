@@ -225,12 +225,16 @@ pub(crate) fn is_plausible(needle: &[u8], before: &[u8], after: &[u8]) -> bool {
             after.first().is_some_and(|byte| *byte == b'\\' || byte.is_ascii_whitespace())
         }
         // Only at the beginning of a word. A letter before may be the end of an escape.
-        b"sk-" | b"eyJ" | b"xox" => {
-            let near = &before[before.len().saturating_sub(6)..];
-            !near.last().is_some_and(u8::is_ascii_alphanumeric) || near.contains(&b'\\')
-        }
+        b"sk-" | b"eyJ" | b"xox" => !before.last().is_some_and(u8::is_ascii_alphanumeric) || ends_sequence(before),
         _ => true,
     }
+}
+
+/// Whether the last byte of a text may be that of an escape, or of a terminal's sequence such as `[1m`.
+fn ends_sequence(text: &[u8]) -> bool {
+    let begin = &text[..text.len().saturating_sub(1)];
+    let parameters = begin.iter().rev().take(32).take_while(|byte| (b'0'..=b'?').contains(*byte)).count();
+    text[text.len().saturating_sub(6)..].contains(&b'\\') || begin[..begin.len() - parameters].ends_with(b"[")
 }
 
 /// Whether what follows `://` may be a user, and a password that has characters which end a host.
