@@ -24,7 +24,7 @@ fn quietly<T>(work: impl FnOnce(&mut Task<'_>) -> T) -> T {
     work(&mut Task { cancellation: &Cancellation::default(), progress: &mut |_| {} })
 }
 
-/// A session of a megabyte that does not compress to nothing, with a secret in each line.
+/// A session that does not compress to nothing, with a secret in each line. Its export takes about as long as the longest of the delays below.
 fn session(root: &Path) -> PathBuf {
     let path = root.join("session.jsonl");
     let start = r#"{"v":1,"seq":1,"ts":"2026-02-11T16:00:01.000Z","type":"session_start","payload":{"sessionId":"s","projectHash":"h","workspaceDirs":[],"provider":"p","model":"m","startTime":"t"}}"#;
@@ -34,7 +34,7 @@ fn session(root: &Path) -> PathBuf {
             (0..300).map(|n| format!("{:x} ", (n + seq * 300) * 2_654_435_761 % 1_000_003)).collect::<String>()
         )
     };
-    let lines: Vec<String> = std::iter::once(start.to_owned()).chain((2..500).map(line)).collect();
+    let lines: Vec<String> = std::iter::once(start.to_owned()).chain((2..160).map(line)).collect();
     fs::write(&path, lines.join("\n")).unwrap();
     path
 }
