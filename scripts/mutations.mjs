@@ -19,7 +19,7 @@ const LINKED = ['node_modules', ...readdirSync(ROOT).filter((name) => name.endsW
 const TESTS = ['lib disk:: lines::writer run::record run::state::snapshot run::replay run::read::log run::store::blob session::read::snapshot session::record bundle::', 'simulated_sessions', 'simulated_runs', 'simulated_bundles', 'simulated_errors', 'syncs', 'run_crash', 'crash', 'fork_crash', 'mounted', 'power_cut'];
 
 /** Time limit, longer than any of them takes: a mutation may make a test wait forever. */
-const LONGEST_MS = 10 * 60 * 1000;
+const MAX_MS = 10 * 60 * 1000;
 
 /** For each mutation: the tests that should notice, what is removed, the file, and the text that is replaced by another. */
 const MUTATIONS = [
@@ -183,7 +183,7 @@ function failingInBinary(tests) {
   // Built without a time limit: only a test may wait forever.
   const built = spawnSync('cargo', [...args, '--no-run'], options);
   if (built.status !== 0) fail(built.stderr);
-  const { status, signal, stdout, stderr } = spawnSync('cargo', [...args, '--', ...(threads ? [binary] : filters)], { ...options, timeout: LONGEST_MS });
+  const { status, signal, stdout, stderr } = spawnSync('cargo', [...args, '--', ...(threads ? [binary] : filters)], { ...options, timeout: MAX_MS });
   if (status === 0) return null;
   const failed = [...stdout.matchAll(/^test (\S+) .*FAILED$/gm)].map(([, name]) => `\`${name}\``);
   const listed = [...stdout.matchAll(/^ {4}(\w[\w:]+)$/gm)].map(([, name]) => `\`${name}\``);
@@ -194,7 +194,7 @@ function failingInBinary(tests) {
 }
 
 function failingInSpec(spec) {
-  const { status, stdout } = spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', spec, '--reporter=json'], { cwd: copy, encoding: 'utf8', maxBuffer: 1 << 28, timeout: LONGEST_MS });
+  const { status, stdout } = spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', spec, '--reporter=json'], { cwd: copy, encoding: 'utf8', maxBuffer: 1 << 28, timeout: MAX_MS });
   if (status === 0) return null;
   const failed = [...stdout.matchAll(/"status":"failed","title":"([^"]+)"/g)].map(([, title]) => `\`${title}\``);
   return failed.slice(0, 3).join(', ') || `exit ${status}`;

@@ -10,7 +10,7 @@ use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, NativeJob};
 use super::writing_job::{Reports, start_writing};
 use session_tape_core::atif::{ExportError, Exported, export};
-use session_tape_core::bundle::{ImportError, Opened, VerifyOptions, is_bundle, open};
+use session_tape_core::bundle::{ImportError, OpenedBundle, VerifyOptions, is_bundle, open};
 use session_tape_core::task::Task;
 
 /// Writes the final history of the session at `source` to `destination`, in ATIF. The result has `steps` and `media`.
@@ -29,7 +29,7 @@ pub fn start_atif_export(
 }
 
 /// The file of the session at a path, and the bundle that contains it, whose unpacked files are kept until it is dropped.
-fn session_at(source: &str, task: &mut Task<'_>) -> std::result::Result<(PathBuf, Option<Opened>), ImportError> {
+fn session_at(source: &str, task: &mut Task<'_>) -> std::result::Result<(PathBuf, Option<OpenedBundle>), ImportError> {
     if !is_bundle(Path::new(source)) {
         return Ok((PathBuf::from(source), None));
     }

@@ -137,7 +137,7 @@ impl BatchBuilder {
     }
 
     /// Appends the progress of the replay.
-    pub fn tell_progress(&mut self, progress: Progress) {
+    pub fn report_progress(&mut self, progress: Progress) {
         progress.append_to(&mut self.json);
     }
 

@@ -12,7 +12,7 @@ use napi_derive::napi;
 use parking_lot::{Condvar, Mutex};
 
 use super::job::{JobGuard, JobRegistry};
-use session_tape_core::bundle::{Opened, is_archive, is_bundle};
+use session_tape_core::bundle::{OpenedBundle, is_archive, is_bundle};
 use session_tape_core::task::Cancellation;
 
 /// How long the end of an environment waits for jobs to clean up.
@@ -108,7 +108,7 @@ impl Bundles {
     }
 
     /// Keeps a bundle open, unpacked if it is an archive, until the returned value is dropped or the environment ends.
-    pub fn keep(&self, opened: Opened) -> Arc<Unpacked> {
+    pub fn keep(&self, opened: OpenedBundle) -> Arc<Unpacked> {
         let kept = Arc::new(Unpacked(Mutex::new(Some(opened))));
         let mut unpacked = self.unpacked.lock();
         unpacked.retain(|kept| kept.strong_count() > 0);
@@ -125,17 +125,17 @@ impl Bundles {
 }
 
 /// A bundle or a plain recording that is being read. Dropping it removes what was unpacked.
-pub struct Unpacked(Mutex<Option<Opened>>);
+pub struct Unpacked(Mutex<Option<OpenedBundle>>);
 
 impl Unpacked {
     /// Calls `read` with the bundle. Returns `None` if it was removed, because its environment ends.
-    pub fn read<T>(&self, read: impl FnOnce(&Opened) -> T) -> Option<T> {
+    pub fn read<T>(&self, read: impl FnOnce(&OpenedBundle) -> T) -> Option<T> {
         self.0.lock().as_ref().map(read)
     }
 
     /// Whether there are unpacked files, which removing takes time.
     pub fn has_files(&self) -> bool {
-        self.0.lock().as_ref().is_some_and(Opened::is_unpacked)
+        self.0.lock().as_ref().is_some_and(OpenedBundle::is_unpacked)
     }
 
     /// Removes what was unpacked, or waits until the end of the environment has done so.

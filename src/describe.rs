@@ -22,7 +22,7 @@ const BATCH_EVERY: Duration = Duration::from_millis(100);
 
 /// Maximum size, in bytes, of the description of one session: parsing a longer one would block the event loop. JavaScript replays that file
 /// separately.
-const MOST_BYTES: usize = 256 << 10;
+const MAX_BYTES: usize = 256 << 10;
 
 /// The options.
 #[napi(object, object_to_js = false)]
@@ -90,7 +90,7 @@ impl<'s> DescribedBatches<'s> {
     fn add(&mut self, described: &Described) {
         let mut element = format!("[{}", described.index).into_bytes();
         let json = described_json(&described.replay);
-        if json.len() <= MOST_BYTES {
+        if json.len() <= MAX_BYTES {
             element.push(b',');
             element.extend(json);
         }

@@ -9,7 +9,7 @@ use super::bundles::NativeBundles;
 use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, NativeJob, Progress, ProgressReporter};
 use super::reading::{open_bundle, start_reading};
-use session_tape_core::bundle::{ImportError, Opened, is_bundle};
+use session_tape_core::bundle::{ImportError, OpenedBundle, is_bundle};
 use session_tape_core::diff::{
     Compared, DiffError, DiffOptions, Pointer, Side, Source, diff, print, print_chain, trace_ancestors,
 };
@@ -93,7 +93,7 @@ fn watched<T>(
 /// A recording that is being read. If it is a bundle, it stays unpacked until this is dropped.
 struct Recording {
     source: Source,
-    _opened: Option<Opened>,
+    _opened: Option<OpenedBundle>,
     /// What a foreign session became, which is removed when this is dropped.
     _converted: Option<ConvertedFile>,
 }

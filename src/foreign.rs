@@ -14,7 +14,7 @@ use super::job::{JobEnd, NativeJob, new_job};
 use super::json::JsonText;
 use super::writing_job::{Reports, start_writing};
 use session_tape_core::foreign::{
-    Conversation, Conversion, ConvertOptions, Detected, Entry, ForeignFormat, Opened, Stop, detect_at, list_at,
+    Conversation, Conversion, ConvertOptions, Detected, Entry, ForeignFormat, OpenedSource, Stop, detect_at, list_at,
     open_converted,
 };
 use session_tape_core::lines::{LineSource, ReadError};
@@ -165,11 +165,11 @@ impl NativeConversion {
             if reading.is_none() {
                 let options = ConvertOptions { conversation, receipt: true, ..ConvertOptions::default() };
                 match open_converted(path, &options, &mut |_, _| (), LineSource::open) {
-                    Ok(Opened::Foreign(conversion)) => {
+                    Ok(OpenedSource::Foreign(conversion)) => {
                         let entries = VecDeque::new();
                         *reading = Some(Reading { conversion, offset: 0, next_seq: 1, entries });
                     }
-                    Ok(Opened::Native(_)) => return fault(&ImportFault::Format(path.to_path_buf())),
+                    Ok(OpenedSource::Native(_)) => return fault(&ImportFault::Format(path.to_path_buf())),
                     Err(stop) => return failed(stop, path),
                 }
             }

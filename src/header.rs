@@ -15,7 +15,7 @@ use session_tape_core::session::{HeaderError, Summary, read_any_header, read_hea
 const TEXT_BYTES: usize = 32 << 20;
 
 /// Maximum size, in bytes, of a job's end that fits in a V8 string, without its closing brace.
-const LONGEST_END: usize = MAX_LINE_BYTES - 1;
+const MAX_END: usize = MAX_LINE_BYTES - 1;
 
 type Found = std::result::Result<Summary, HeaderError>;
 
@@ -34,7 +34,7 @@ fn read_files(paths: Vec<String>, read: fn(&Path) -> Found, append: fn(&mut Json
         let end_with = |found: &[Found]| JobEnd::done(|json| json.array(found, append));
         let end = end_with(&found);
         // Escapes can make the header longer than a string can be.
-        if end.bytes() > LONGEST_END { end_with(&[Err(HeaderError::TooLong)]) } else { end }
+        if end.bytes() > MAX_END { end_with(&[Err(HeaderError::TooLong)]) } else { end }
     })
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::reading::open_bundle;
 use session_tape_core::bundle::{
-    ImportError, Opened, is_bundle, open_verified, replay_opened, trace_opened, verify_opened,
+    ImportError, OpenedBundle, is_bundle, open_verified, replay_opened, trace_opened, verify_opened,
 };
 use session_tape_core::run::{
     Failed, Range, Redactions, ReplayOptions, Replayed, RunDirectory, RunError, Trace, Verification, replay, verify,
@@ -18,7 +18,7 @@ pub enum OpenedRun {
     /// The directory of a run that is not a bundle.
     Plain(RunDirectory),
     /// A verified bundle.
-    Bundle(Box<Opened>),
+    Bundle(Box<OpenedBundle>),
 }
 
 impl OpenedRun {
@@ -45,7 +45,7 @@ impl OpenedRun {
         Self::of_bundle(open_verified(Path::new(path), &trusted)?)
     }
 
-    fn of_bundle(opened: Opened) -> Result<Self, ImportError> {
+    fn of_bundle(opened: OpenedBundle) -> Result<Self, ImportError> {
         Ok(OpenedRun::Bundle(Box::new(opened.expect_run()?)))
     }
 

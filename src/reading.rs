@@ -6,7 +6,7 @@ use napi::bindgen_prelude::{Function, Result};
 
 use super::bundles::NativeBundles;
 use super::job::{Every, JobEnd, NativeJob, Progress, ProgressReporter, new_job};
-use session_tape_core::bundle::{ImportError, Opened, VerifyOptions, open};
+use session_tape_core::bundle::{ImportError, OpenedBundle, VerifyOptions, open};
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{self, Cancellation, Task};
 
@@ -43,7 +43,7 @@ pub fn open_bundle(
     trusted: TrustedKeys,
     cancellation: &Cancellation,
     progress: &mut dyn FnMut(task::Progress),
-) -> std::result::Result<Opened, ImportError> {
+) -> std::result::Result<OpenedBundle, ImportError> {
     let options = VerifyOptions { trusted, ..VerifyOptions::default() };
     open(Path::new(path), &options, &mut Task { cancellation, progress })
 }

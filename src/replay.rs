@@ -13,7 +13,7 @@ use super::error_json::{CANT_BE_READ, refusal_message};
 use super::job::{JobEnd, NativeJob, Sender, new_job};
 use super::reading::open_bundle;
 use super::session_batches::{Items, SessionOptions, send_items, send_replay};
-use super::tape::{Layout, Pause, Replay};
+use super::tape::{Layout, LayoutBackoff, Replay};
 use session_tape_core::bundle::{BundleKind, ImportError, is_opened_bundle};
 use session_tape_core::foreign::Foreign;
 use session_tape_core::lines::{OpenedPath, Threads};
@@ -72,16 +72,16 @@ pub struct NativeReplay {
     job: Option<NativeJob>,
 }
 
-type OpenReplay = Arc<Mutex<Opened>>;
+type OpenReplay = Arc<Mutex<OpenedReplay>>;
 
 /// Empty until the replay has finished, and once it was closed, which may be earlier.
 #[derive(Default)]
-struct Opened {
+struct OpenedReplay {
     held: Option<Held>,
     is_closed: bool,
 }
 
-impl Opened {
+impl OpenedReplay {
     fn keep(&mut self, held: Held) {
         self.held = Some(held).filter(|_| !self.is_closed);
     }
@@ -118,7 +118,7 @@ impl NativeReplay {
     /// Closes the file, now or when the replay has finished. Jobs that are reading items still deliver them.
     #[napi(catch_unwind)]
     pub fn close(&self) {
-        *self.open.lock() = Opened { held: None, is_closed: true };
+        *self.open.lock() = OpenedReplay { held: None, is_closed: true };
     }
 }
 
@@ -145,7 +145,7 @@ fn start(
         };
         let foreign = foreign_of(options.foreign && unpacked.is_none(), options.conversation);
         let fold = fold_options(options.project_hash, options.through_seq, options.strict, foreign);
-        let pause = (items == Items::All).then(Arc::<Pause>::default);
+        let pause = (items == Items::All).then(Arc::<LayoutBackoff>::default);
         let layout = || pause.clone().map(Layout::new);
         let replay = Replay::open_laid_out(file, fold, &snapshots, Threads::All, layout);
         let wanted = SessionOptions {

@@ -24,7 +24,7 @@ const RUN_AHEAD: u64 = 1 << 20;
 const RUN_AHEAD_AFTER_REMOVAL: u64 = 4 << 20;
 
 /// Maximum size, in bytes, of laid-out items that wait for JavaScript, if it is slower than the scan.
-const MOST_WAITING: usize = 16 << 20;
+const MAX_WAITING: usize = 16 << 20;
 
 /// The options.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +153,7 @@ impl<'s> SessionBatches<'s> {
 
     /// Sends batches during the scan, while there is room in the queue or too many laid-out items wait.
     fn send_early(&mut self, replay: &mut Replay) -> Result<Result<(), ReplayError>, Closed> {
-        while self.sender.has_room() || replay.laid_out().bytes() > MOST_WAITING {
+        while self.sender.has_room() || replay.laid_out().bytes() > MAX_WAITING {
             match self.early_batch(replay) {
                 Ok(None) => break,
                 Ok(Some(batch)) => self.sender.send(batch)?,
@@ -177,7 +177,7 @@ impl<'s> SessionBatches<'s> {
             && let Some(tape) = replay.laid_out().take_next()
         {
             self.items = items.end;
-            self.tell_progress(replay);
+            self.report_progress(replay);
             return Ok(Some(self.batch.finish_laid_out(tape)));
         }
         let missing = &replay.items()[self.items..self.items + gap];
@@ -186,7 +186,7 @@ impl<'s> SessionBatches<'s> {
         } else if !self.reporter.is_due(replay.scanned()) {
             return Ok(None);
         }
-        self.tell_progress(replay);
+        self.report_progress(replay);
         Ok(Some(self.batch.finish()))
     }
 
@@ -223,14 +223,14 @@ impl<'s> SessionBatches<'s> {
             self.send_batch(replay)?;
         }
         self.items = tape.items.end;
-        self.tell_progress(replay);
+        self.report_progress(replay);
         self.sender.send(self.batch.finish_laid_out(tape))?;
         self.batch.begin(self.items);
         Ok(())
     }
 
     fn send_batch(&mut self, replay: &Replay) -> Result<(), Closed> {
-        self.tell_progress(replay);
+        self.report_progress(replay);
         self.sender.send(self.batch.finish())?;
         self.batch.begin(self.items);
         Ok(())
@@ -256,10 +256,10 @@ impl<'s> SessionBatches<'s> {
         unsent(replay, self.options.items, self.items)
     }
 
-    fn tell_progress(&mut self, replay: &Replay) {
+    fn report_progress(&mut self, replay: &Replay) {
         let progress = Progress { bytes: replay.scanned(), total: replay.source().size(), files: None };
         if let Some(progress) = self.reporter.advance(progress) {
-            self.batch.tell_progress(progress);
+            self.batch.report_progress(progress);
         }
     }
 

@@ -18,7 +18,7 @@ use session_tape_core::lines::{OpenedPath, Threads};
 use session_tape_core::session::{FoldOptions, Snapshots};
 
 /// Maximum size of a file in bytes. Replaying a larger one takes longer than a background job costs.
-const MOST_BYTES: u64 = 256 << 10;
+const MAX_BYTES: u64 = 256 << 10;
 
 /// Number of bytes that suffice to detect the type of a file.
 const BEGINNING_BYTES: u64 = 64;
@@ -44,7 +44,7 @@ impl SmallReplay {
     fn replay(&self) -> Option<JobEnd> {
         let path = Path::new(&self.path);
         // A pipe must not even be opened: its writer would find a reader that disappears at once.
-        files::metadata(path).ok().filter(|metadata| metadata.is_file() && metadata.size <= MOST_BYTES)?;
+        files::metadata(path).ok().filter(|metadata| metadata.is_file() && metadata.size <= MAX_BYTES)?;
         let threads = Threads::Own;
         self.whole(
             Replay::open_laid_out(OpenedPath::at(path), self.fold.clone(), &Snapshots::None, threads, || None).ok()?,
@@ -54,7 +54,7 @@ impl SmallReplay {
     /// Completes the replay, in one batch.
     fn whole(&self, replay: Replay) -> Option<JobEnd> {
         // The content of an archive may be much larger than its file.
-        (replay.source().size() <= MOST_BYTES && is_recording(&replay)).then_some(())?;
+        (replay.source().size() <= MAX_BYTES && is_recording(&replay)).then_some(())?;
         whole_replay(&replay.complete().ok()?, self.audit_trail, self.hashes)
     }
 }

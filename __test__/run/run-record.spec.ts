@@ -12,7 +12,7 @@ import { RunRecorder, WORKERS, errorOf, eventsOf, newRecorder, noted, payloadsOf
 import { anyString, runs } from '../support/session-arbitraries.js';
 
 const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
-const MOST_LINE_BYTES = 16 << 20;
+const MAX_LINE_BYTES = 16 << 20;
 
 describe('the constructor', () => {
   test('synchronously creates the directory with the files of a run, and no others', async () => {
@@ -177,10 +177,10 @@ describe('append', () => {
     recorder.append(noted(''));
     await recorder.flush();
     const shortest = readFileSync(logOf(directory), 'utf8').split('\n').at(-2)!.length;
-    const room = MOST_LINE_BYTES - shortest;
-    for (const message of ['x'.repeat(room + 1), '€'.repeat(room / 3 + 1), 'x'.repeat(MOST_LINE_BYTES * 2)]) {
+    const room = MAX_LINE_BYTES - shortest;
+    for (const message of ['x'.repeat(room + 1), '€'.repeat(room / 3 + 1), 'x'.repeat(MAX_LINE_BYTES * 2)]) {
       const error = errorOf(() => recorder.append(noted(message)));
-      expect(error).toMatchObject({ code: 'TooLarge', time: 3, eventId: 'evt_3', expected: String(MOST_LINE_BYTES) });
+      expect(error).toMatchObject({ code: 'TooLarge', time: 3, eventId: 'evt_3', expected: String(MAX_LINE_BYTES) });
     }
     expect(recorder.append(noted('x'.repeat(room))).logicalTime).toBe(3);
     await recorder.dispose();

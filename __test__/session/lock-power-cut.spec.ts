@@ -16,7 +16,7 @@ import { test } from '../support/property';
 import { type Change, HOUR, LockProcess } from '../support/session-locks';
 import { atEndOfSpec } from '../support/spec-scope';
 
-const MOST_STATES = Number(process.env.LOCK_STATES ?? 12);
+const MAX_STATES = Number(process.env.LOCK_STATES ?? 12);
 
 // ---- A simulated disk ---------------------------------------------------------------------------
 
@@ -131,7 +131,7 @@ async function tryStates(disk: Disk, changes: Change[]): Promise<number> {
     disk.states().forEach((state, key) => states.set(key, state));
   }
   const all = [...states.values()];
-  const every = Math.max(1, Math.ceil(all.length / MOST_STATES));
+  const every = Math.max(1, Math.ceil(all.length / MAX_STATES));
   const wanted = all.filter((_, at) => at % every === every - 1 || at === all.length - 1).values();
   const workers = Array.from({ length: 4 }, async () => {
     for (const state of wanted) await expectLockable(disk.make(state), state);

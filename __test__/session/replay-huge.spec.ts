@@ -10,7 +10,7 @@ import { childReport } from '../support/processes.js';
 import { type Event, content, envelope, file, session, sessionDirectory, sessionEvent, start } from '../support/session-file.js';
 
 /** V8's longest string, in characters. */
-const LONGEST_STRING = 0x1fffffe8;
+const MAX_STRING = 0x1fffffe8;
 const TEXT = 'x'.repeat(4 << 20);
 const TEXT_BYTES = Buffer.from(TEXT);
 const ITEMS = 130;
@@ -70,8 +70,8 @@ describe.runIf(hasRoom())('with a few gigabytes to spare', { timeout: 120_000 },
     mkdirSync(directory);
     try {
       for (const [length, expected] of [
-        [LONGEST_STRING - 200, { sessions: [expect.objectContaining({ eventCount: 3, historyLength: 2 })], unreadable: [] }],
-        [LONGEST_STRING, { sessions: [], unreadable: [{ reason: expect.stringContaining('line 2 is longer than') }] }],
+        [MAX_STRING - 200, { sessions: [expect.objectContaining({ eventCount: 3, historyLength: 2 })], unreadable: [] }],
+        [MAX_STRING, { sessions: [], unreadable: [{ reason: expect.stringContaining('line 2 is longer than') }] }],
       ] as const) {
         const parts = [`${envelope(1, start())}\n`, ...lineWith(length, 2, content(PLACE)), `${envelope(3, content('b'))}\n`];
         writeParts(parts);
@@ -106,7 +106,7 @@ describe.runIf(hasRoom())('with a few gigabytes to spare', { timeout: 120_000 },
     if (!replay.ok) throw new Error(replay.error);
     expect(replay.warnings).toEqual([]);
     const texts = replay.history.map(({ blocks }) => (blocks[0] as { text: string }).text);
-    expect(texts.length * TEXT.length).toBeGreaterThan(LONGEST_STRING);
+    expect(texts.length * TEXT.length).toBeGreaterThan(MAX_STRING);
     expect(texts.map((text) => text.length)).toEqual(texts.map((_, n) => TEXT.length + `${n} `.length));
     expect(texts.map((text) => parseInt(text, 10))).toEqual(texts.map((_, n) => n));
 
@@ -121,7 +121,7 @@ describe.runIf(hasRoom())('with a few gigabytes to spare', { timeout: 120_000 },
     writeParts(sessionWith(6, LONG_LENGTH, (n) => sessionEvent(`${n} ${PLACE}`)));
     const replay = await replaySession(path());
     if (!replay.ok) throw new Error(replay.error);
-    expect(LONG_LENGTH * 6).toBeGreaterThan(LONGEST_STRING);
+    expect(LONG_LENGTH * 6).toBeGreaterThan(MAX_STRING);
     expect(replay.sessionEvents.map(({ message }) => message.slice(0, 3))).toEqual(['0 x', '1 x', '2 x', '3 x', '4 x', '5 x']);
     expect(replay.sessionEvents.every(({ message }) => message.length === LONG_LENGTH + 2)).toBe(true);
 
@@ -132,26 +132,26 @@ describe.runIf(hasRoom())('with a few gigabytes to spare', { timeout: 120_000 },
   });
 
   it('a message that no string can hold is cut short', async () => {
-    writeParts([session(), '{"type":"', ...textOf(LONGEST_STRING - 20), '"}\n']);
+    writeParts([session(), '{"type":"', ...textOf(MAX_STRING - 20), '"}\n']);
     const { ok, warnings } = await replaySession(path());
     expect([ok, warnings.length, warnings[0]?.slice(0, 32), warnings[0]?.length]).toEqual([true, 1, "Line 2: unknown event type 'xxxx", expect.any(Number)]);
     expect(warnings[0]?.length).toBeLessThan(1100);
   });
 
   it('a line that no string can hold is an error that names it', async () => {
-    const long = lineWith(LONGEST_STRING + 1, 3, content(PLACE));
+    const long = lineWith(MAX_STRING + 1, 3, content(PLACE));
     writeParts([session(content('first')), ...long, `${envelope(4, content('last'))}\n`]);
     const replay = await replaySession(path());
     expect(replay).toEqual({
       ok: false,
-      error: `Failed to read file: line 3 is longer than ${LONGEST_STRING} bytes, more than a JavaScript string can hold`,
+      error: `Failed to read file: line 3 is longer than ${MAX_STRING} bytes, more than a JavaScript string can hold`,
       warnings: [],
     });
   });
 
   it('a line that no string can hold is ignored if it is the torn last one', async () => {
     const [before = ''] = envelope(3, content(PLACE)).split(PLACE);
-    writeParts([session(content('first')), before, ...textOf(LONGEST_STRING + 1)]);
+    writeParts([session(content('first')), before, ...textOf(MAX_STRING + 1)]);
     for (const snapshot of [false, true, true]) {
       expect(await replaySession(path(), undefined, { snapshot })).toMatchObject({ ok: true, warnings: [], eventCount: 2, history: [{ speaker: expect.any(String) }] });
     }

@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use session_tape_core::archived::{Content, Packed, Unpacked, open_packed};
 
 /// How much of the content is read.
-const MOST_BYTES: usize = 8 << 20;
+const MAX_BYTES: usize = 8 << 20;
 
 /// The bytes, with the seek table of one frame behind them.
 fn with_table(bytes: &[u8]) -> Vec<u8> {
@@ -31,14 +31,14 @@ fn read(bytes: Vec<u8>) {
         return;
     };
     let (mut content, mut piece) = (Vec::new(), vec![0; 10_007]);
-    while content.len() < MOST_BYTES {
+    while content.len() < MAX_BYTES {
         match file.read_at(&mut piece, content.len() as u64) {
             Ok(0) | Err(_) => break,
             Ok(count) => content.extend_from_slice(&piece[..count]),
         }
     }
     assert!(content.len() as u64 <= file.size());
-    if !file.is_torn() && content.len() < MOST_BYTES {
+    if !file.is_torn() && content.len() < MAX_BYTES {
         assert_eq!(content.len() as u64, file.size());
     }
     let middle = content.len() / 2;

@@ -24,7 +24,7 @@ type Guard = Pick<TemporaryFile, 'filePath' | 'content' | 'dev' | 'ino' | 'syste
 export const PATIENCE: Readonly<{ release: number; other: number }> = Object.freeze({ release: 3000, other: 500 })
 
 const SHORTEST_PAUSE_MS = 20
-const LONGEST_PAUSE_MS = 60
+const MAX_PAUSE_MS = 60
 
 /**
  * Calls `work` while this process has the guard of a lock. Resolves to the result of `work`, or to `undefined` if another process has the guard for
@@ -86,7 +86,7 @@ async function publishPatiently(temporary: TemporaryFile, lockPath: string, file
     if (published !== null) return published
     // Checked after the attempt: on a busy machine a pause may last past the end of the wait, and must be followed by an attempt.
     if (elapsed() - start >= patience) return null
-    await wait(SHORTEST_PAUSE_MS + Math.random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS))
+    await wait(SHORTEST_PAUSE_MS + Math.random() * (MAX_PAUSE_MS - SHORTEST_PAUSE_MS))
   }
 }
 

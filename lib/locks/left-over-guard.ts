@@ -14,7 +14,7 @@ import { isOfThisThread } from './thread.js'
 const { createHash } = crypto
 
 /** An upper bound for the duration of an operation under a guard, in milliseconds. */
-const LONGEST_MS = 10 * 60 * 1000
+const MAX_AGE_MS = 10 * 60 * 1000
 
 /** The age of a mark, in nanoseconds, from which the process that created it must have ended. */
 const MARK_AGE_NS = 5n * 60n * 1_000_000_000n
@@ -46,7 +46,7 @@ async function isLeftOver(guard: LockFile, lockPath: string, now: bigint): Promi
   if (isOfThisThread(guard)) return false
   const found = await look(guardPathOf(lockPath), guard)
   if (found !== 'unknown') return found === 'free'
-  return (hasPid(guard) && isDead(guard.record.pid)) || isOlderThan(guard, LONGEST_MS)
+  return (hasPid(guard) && isDead(guard.record.pid)) || isOlderThan(guard, MAX_AGE_MS)
 }
 
 async function hasInodeOf(guard: LockFile, lockPath: string): Promise<boolean> {

@@ -10,7 +10,7 @@ const { printable } = require('./safe-text.js')
 const { checkpointRows, nameRows, sequenceWarning } = require('./session/names.js')
 const { editRows, model, tools, turns } = require('./session/summary.js')
 
-const MOST_SNAPSHOTS = 10
+const MAX_SNAPSHOTS = 10
 const MAX_PROBLEMS = 30
 
 const FORMS = { file: 'a file', directory: 'a directory, not sealed', bundle: 'a bundle (a directory)', archive: 'a bundle (one file)', foreign: "another program's session" }
@@ -142,7 +142,7 @@ function runSections({ header, runId, status, events, nodes, workers, snapshots,
       ...eventRows(events, colour),
       ...rowsUnder('Nodes', tallied(nodes, colour), colour),
       row('Workers', count(workers), colour),
-      ...list('Snapshots', snapshots.map((one) => snapshotText(one, colour)), MOST_SNAPSHOTS, colour),
+      ...list('Snapshots', snapshots.map((one) => snapshotText(one, colour)), MAX_SNAPSHOTS, colour),
       row('Blobs', blobs.count === 0 ? colour.dim('none') : `${count(blobs.count)} (${fileSize(blobs.bytes)})`, colour),
     ],
   ]

@@ -19,7 +19,7 @@ use crate::session_scan::{LineColumns, ScannedPart, Scanner};
 use crate::session_table::{Session, SessionTables};
 
 /// Maximum number of threads: more of them would need more memory than a conversion may use.
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// Environment variable that sets the number of threads; by default it is the number of cores.
 const THREADS: &str = "SESSION_TAPE_THREADS";
@@ -88,7 +88,7 @@ fn bytes_of(batch: &RecordBatch) -> u64 {
 /// The number of threads that work, including the one that takes the results.
 fn threads() -> usize {
     let wanted = std::env::var(THREADS).ok().and_then(|number| number.trim().parse().ok());
-    wanted.unwrap_or(spare_cores() + 1).clamp(1, MOST_THREADS)
+    wanted.unwrap_or(spare_cores() + 1).clamp(1, MAX_THREADS)
 }
 
 struct Thread {

@@ -62,7 +62,7 @@ impl<'i> OnDisk<'i> {
             Ok(recording) if recording.is_run() == is_of_runs => return Ok(recording),
             Ok(_) if is_of_runs => "It is not the log of a run".to_owned(),
             Ok(_) => "It is a run, not a session".to_owned(),
-            Err(error) => self.tell(error),
+            Err(error) => self.message_of(error),
         };
         Err(Refused { file: FileFacts::of(self.path, FileHash::default().with_sha256()), error })
     }
@@ -73,7 +73,7 @@ impl<'i> OnDisk<'i> {
     }
 
     /// The message of an error, in which the recording's name replaces the path of a temporary file: that path is different each time.
-    pub fn tell(&self, error: impl Display) -> String {
+    pub fn message_of(&self, error: impl Display) -> String {
         let error = error.to_string();
         let Some(spooled) = self.spooled else { return error };
         let named = error.replace(&*spooled.path().to_string_lossy(), self.name);

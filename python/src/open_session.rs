@@ -57,7 +57,7 @@ impl OpenSession {
     fn packed(input: &Input, cancelled: &Cancellation, on_read: &mut dyn FnMut(u64)) -> Result<Self, Refused> {
         let file = OnDisk::of(input).ok_or_else(|| Refused::unread(IN_MEMORY.to_owned()))?;
         let recording = file.open(false, cancelled)?;
-        let failed = |error| Refused::unread(file.tell(read_failed(&error)));
+        let failed = |error| Refused::unread(file.message_of(read_failed(&error)));
         if recording.foreign_format().is_some() {
             // It has only the name of a bundle.
             return Self::of(input, input.open().map_err(failed)?, on_read);

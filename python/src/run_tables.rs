@@ -122,7 +122,7 @@ impl RunTables {
             }
         });
         ended?;
-        let error = error.err().map(|error| file.tell(error));
+        let error = error.err().map(|error| file.message_of(error));
         let verdicts = self.options.verify.then(|| verified(file, recording, cancelled)).transpose();
         let (verdicts, unverified) = verdicts.map_or_else(|error| (None, Some(error)), |verdicts| (verdicts, None));
         let error = error.or(unverified);
@@ -267,8 +267,8 @@ impl Read {
 
 /// Verifies a run.
 fn verified(file: &OnDisk<'_>, recording: &Recording, cancelled: &Cancellation) -> Result<RunVerdicts, String> {
-    let found = verify_recording(recording, cancelled).map_err(|error| file.tell(error))?;
-    Ok(RunVerdicts { first_failure: found.first_failure.map(|failure| file.tell(failure)), ..found })
+    let found = verify_recording(recording, cancelled).map_err(|error| file.message_of(error))?;
+    Ok(RunVerdicts { first_failure: found.first_failure.map(|failure| file.message_of(failure)), ..found })
 }
 
 fn from_hex(digits: &[u8]) -> Option<[u8; 32]> {

@@ -64,9 +64,9 @@ pub fn escaped_path(name: &str) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt as _;
 
     /// No system has paths that long, even when they are escaped.
-    const MOST_BYTES: usize = 16 << 10;
+    const MAX_BYTES: usize = 16 << 10;
 
-    if name.len() > MOST_BYTES {
+    if name.len() > MAX_BYTES {
         return None;
     }
     let path = unescape(name)?;

@@ -13,10 +13,10 @@ use crate::session_scan::{CallFact, CallSide};
 
 /// Maximum memory of the pending calls of one session, in bytes. Beyond it, calls become rows: those that are answered, then the first ones. A later
 /// answer is not joined to them.
-const MOST_PENDING_BYTES: usize = 12 << 20;
+const MAX_PENDING_BYTES: usize = 12 << 20;
 
 /// Memory of the pending calls after some have become rows because there were too many, in bytes.
-const FEWER_PENDING_BYTES: usize = MOST_PENDING_BYTES / 8 * 7;
+const FEWER_PENDING_BYTES: usize = MAX_PENDING_BYTES / 8 * 7;
 
 /// Estimated memory for finding a call again by its id, in bytes.
 const PLACE_BYTES: usize = 128;
@@ -202,10 +202,10 @@ impl PendingCalls {
         self.answered.insert(id, place);
     }
 
-    /// Makes rows of some calls if the pending ones take more than `MOST_PENDING_BYTES`. Answered calls are taken first, so that an answer finds its
+    /// Makes rows of some calls if the pending ones take more than `MAX_PENDING_BYTES`. Answered calls are taken first, so that an answer finds its
     /// call however much comes between them.
     pub fn flush_if_large(&mut self, source: &str, session_id: Option<&str>, columns: &mut ToolCallsColumns) {
-        if self.bytes <= MOST_PENDING_BYTES {
+        if self.bytes <= MAX_PENDING_BYTES {
             return;
         }
         let (mut freed, wanted) = (0, self.bytes - FEWER_PENDING_BYTES);

@@ -18,15 +18,15 @@ use session_tape_core::Cancellation;
 pub const COLUMNS: [&str; 4] = ["source", "byte_offset", "byte_length", "line_sha256"];
 
 /// Maximum number of files that are kept open.
-const MOST_OPEN: usize = 64;
+const MAX_OPEN: usize = 64;
 
 /// Verifies rows of `events`.
 pub struct Verifier {
     cancelled: Cancellation,
-    open: HashMap<String, Option<Opened>>,
+    open: HashMap<String, Option<OpenedSource>>,
 }
 
-struct Opened {
+struct OpenedSource {
     lines: LineSource,
     /// Keeps the unpacked files of a bundle.
     _recording: Option<Recording>,
@@ -59,7 +59,7 @@ impl Verifier {
     fn has_hash(&mut self, source: &str, offset: i64, length: i64, hash: &[u8]) -> bool {
         let (Ok(mut at), Ok(mut rest)) = (u64::try_from(offset), u64::try_from(length)) else { return false };
         if !self.open.contains_key(source) {
-            if self.open.len() >= MOST_OPEN {
+            if self.open.len() >= MAX_OPEN {
                 self.open.clear();
             }
             self.open.insert(source.to_owned(), open(&path_of(source), &self.cancelled));
@@ -85,15 +85,15 @@ impl Verifier {
     }
 }
 
-fn open(path: &Path, cancelled: &Cancellation) -> Option<Opened> {
+fn open(path: &Path, cancelled: &Cancellation) -> Option<OpenedSource> {
     let opened = LineSource::open(path).ok().or_else(|| LineSource::open(&split_conversation(path)?.0).ok());
     let lines = opened.filter(|lines| !is_archive(lines));
     if let Some(lines) = lines.filter(|_| !is_archive_name(path)) {
-        return Some(Opened { lines, _recording: None });
+        return Some(OpenedSource { lines, _recording: None });
     }
     let recording = Recording::open(path, cancelled).ok()?;
     let lines = LineSource::open(log_of(&recording)).ok()?;
-    Some(Opened { lines, _recording: Some(recording) })
+    Some(OpenedSource { lines, _recording: Some(recording) })
 }
 
 fn columns_of(batch: &RecordBatch) -> Result<[ArrayRef; 4], String> {

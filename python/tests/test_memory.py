@@ -16,10 +16,10 @@ from test_bundles import pytestmark as needs_addon, recorded
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="what a process took at most, Linux says in /proc")
 
 #: For what Python and the libraries do not take that write tables.
-MOST_MIB = 256
+MAX_MIB = 256
 
 #: For sessions of millions of lines or calls of a few bytes each, whose rows take far more memory than they do.
-MOST_MIB_OF_SHORT_LINES = 512
+MAX_MIB_OF_SHORT_LINES = 512
 
 EXPORT = "st.to_delta(sys.argv[1], sys.argv[2])"
 FILES = "st.to_parquet(sys.argv[1], sys.argv[2])"
@@ -80,13 +80,13 @@ def test_memory_of_an_export_of_a_large_session_is_bounded(records, threads, wor
     most = most_mib(work, request.getfixturevalue(records), tmp_path / "lake", threads=threads)
     libraries = own[FILES if work == FILES else EXPORT]
     print(f"{most:.0f} MiB, of which libraries take {libraries:.0f}")
-    assert most < libraries + MOST_MIB
+    assert most < libraries + MAX_MIB
 
 
 @pytest.mark.parametrize("table", ["events", "tool_calls"])
 def test_memory_of_reading_a_large_session_is_bounded(short, table):
-    assert most_mib(ROWS.format(table), short, threads=4) < MOST_MIB
-    assert most_mib(SLOWLY.format(table), short, threads=4) < MOST_MIB, "with a reader that is slow"
+    assert most_mib(ROWS.format(table), short, threads=4) < MAX_MIB
+    assert most_mib(SLOWLY.format(table), short, threads=4) < MAX_MIB, "with a reader that is slow"
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def converted(tmp_path_factory):
 def test_memory_of_an_export_of_a_session_of_another_program_is_bounded(work, threads, converted, own, tmp_path):
     most = most_mib(work, converted, tmp_path / "lake", threads=threads)
     print(f"{most:.0f} MiB, of which libraries take {own[work]:.0f}")
-    assert most < own[work] + MOST_MIB
+    assert most < own[work] + MAX_MIB
 
 
 @pytest.mark.parametrize("work", [EXPORT, FILES])
@@ -116,7 +116,7 @@ def test_memory_of_an_export_of_many_sessions_is_bounded(work, own, tmp_path):
     (tmp_path / "sessions").mkdir()
     for number in range(160):
         (tmp_path / "sessions" / f"{number}.jsonl").write_bytes(session)
-    assert most_mib(work, tmp_path / "sessions", tmp_path / "lake", threads=8) < own[work] + MOST_MIB
+    assert most_mib(work, tmp_path / "sessions", tmp_path / "lake", threads=8) < own[work] + MAX_MIB
 
 
 #: Exports recordings that are made one by one, and again.
@@ -133,20 +133,20 @@ def test_memory_of_exports_does_not_grow_with_the_number_of_sessions(own, tmp_pa
     [line] = lines(start(sessionId="%d"))
     most = most_mib(MANY, line, tmp_path / "lake", threads=2)
     print(f"{most:.0f} MiB")
-    assert most < own[EXPORT] + MOST_MIB
+    assert most < own[EXPORT] + MAX_MIB
 
 
 def test_memory_of_a_session_with_very_many_lines_is_bounded(own, tmp_path):
     """A row needs some hundred bytes, however short its line is."""
     path = tmp_path / "s.jsonl"
     path.write_bytes(lines(start())[0].encode() + b"\n" * (9 << 20) + json.dumps({"type": "end"}).encode())
-    assert most_mib(FILES, path, tmp_path / "files", threads=4) < own[FILES] + MOST_MIB_OF_SHORT_LINES
+    assert most_mib(FILES, path, tmp_path / "files", threads=4) < own[FILES] + MAX_MIB_OF_SHORT_LINES
 
 
 @pytest.mark.parametrize("tables", [["events", "tool_calls"], ["events", "tool_calls", "sessions"]])
 def test_unanswered_tool_calls_take_limited_memory(tables, unanswered, own, tmp_path):
     """Steps must know them to the end, since an answer could still come. So they are not among what is bounded, but some 400 MiB suffice."""
-    assert most_mib(f"{EXPORT[:-1]}, {tables})", unanswered, tmp_path, threads=2) < own[EXPORT] + MOST_MIB_OF_SHORT_LINES
+    assert most_mib(f"{EXPORT[:-1]}, {tables})", unanswered, tmp_path, threads=2) < own[EXPORT] + MAX_MIB_OF_SHORT_LINES
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +164,7 @@ def test_memory_of_reading_and_exporting_a_large_run_is_bounded(own, tmp_path):
     run = recorded(tmp_path / "run", events=500_000, message=1)
     # Its rows would take some 120 MiB in total, and more with each further event.
     assert most_mib(SLOWLY.format("run_events"), run, threads=4) < 150
-    assert most_mib(EXPORT[:-1] + ", ['run_events', 'runs'])", run, tmp_path / "lake", threads=4) < own[EXPORT] + MOST_MIB
+    assert most_mib(EXPORT[:-1] + ", ['run_events', 'runs'])", run, tmp_path / "lake", threads=4) < own[EXPORT] + MAX_MIB
 
 
 def test_memory_of_the_verify_command_is_bounded(tmp_path):
@@ -173,4 +173,4 @@ def test_memory_of_the_verify_command_is_bounded(tmp_path):
     [part] = st.to_parquet(path, tmp_path / "files", ["events"]).files
     most = most_mib("from session_tape.__main__ import main\nassert main(['verify', sys.argv[1]]) == 0", part, threads=2)
     print(f"{most:.0f} MiB")
-    assert most < MOST_MIB
+    assert most < MAX_MIB

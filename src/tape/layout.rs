@@ -26,11 +26,11 @@ const PAUSE_AFTER_MISS: u64 = 1 << 20;
 
 /// The offset in a file up to which no items are laid out, shared by all threads that scan the file.
 #[derive(Debug, Default)]
-pub struct Pause {
+pub struct LayoutBackoff {
     until: AtomicU64,
 }
 
-impl Pause {
+impl LayoutBackoff {
     fn after(&self, offset: u64) {
         self.until.fetch_max(offset.saturating_add(PAUSE_BYTES), Ordering::Relaxed);
     }
@@ -56,7 +56,7 @@ pub struct ItemTape {
 /// afterwards: if the items that were laid out for a chunk are not those that it adds, the items of the chunk are laid out again.
 pub struct Layout {
     builder: TapeBuilder,
-    pause: Arc<Pause>,
+    pause: Arc<LayoutBackoff>,
     /// The items on the current tape, and the size of their JSON in bytes.
     open: Range<usize>,
     bytes: usize,
@@ -78,7 +78,7 @@ struct Ahead {
 
 impl Layout {
     /// A layout that shares its pauses with those of other threads.
-    pub fn new(pause: Arc<Pause>) -> Self {
+    pub fn new(pause: Arc<LayoutBackoff>) -> Self {
         Layout {
             builder: TapeBuilder::default(),
             pause,

@@ -9,7 +9,7 @@ mod shapes;
 
 use self::arena::Arena;
 pub use self::arena::{Shared, Text};
-pub use self::layout::{ItemTape, ItemTapes, Layout, Pause, TAPE_BYTES};
+pub use self::layout::{ItemTape, ItemTapes, Layout, LayoutBackoff, TAPE_BYTES};
 use self::shapes::{ShapeList, Shapes};
 use session_tape_core::json::{
     Cursor, Nesting, NotJson, ROOM, Span, decode_narrow_onto, decode_wide_onto, plain_prefix,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::bundle::{BundleKind, ImportError, Opened, VerifyOptions, is_bundle, open};
+use crate::bundle::{BundleKind, ImportError, OpenedBundle, VerifyOptions, is_bundle, open};
 use crate::diff::{Source, SourceKind};
 use crate::disk::OsError;
 use crate::foreign::{ConvertedFile, Stop, convert_to_file};
@@ -12,7 +12,7 @@ use crate::task::{Cancellation, Task};
 pub struct Recording {
     source: Source,
     /// Keeps the unpacked files of a bundle.
-    opened: Option<Opened>,
+    opened: Option<OpenedBundle>,
     /// Keeps what a foreign session became.
     converted: Option<ConvertedFile>,
 }
@@ -63,13 +63,13 @@ impl Recording {
     }
 
     /// The opened bundle, if the recording is one.
-    pub fn opened(&self) -> Option<&Opened> {
+    pub fn opened(&self) -> Option<&OpenedBundle> {
         self.opened.as_ref()
     }
 }
 
 /// The source for readers of the opened bundle at `path`.
-pub fn source_of(path: &Path, opened: &Opened) -> Source {
+pub fn source_of(path: &Path, opened: &OpenedBundle) -> Source {
     let source = match opened.kind {
         BundleKind::Run => Source::run(opened.root()),
         BundleKind::Session => Source::session(&opened.log()),

@@ -68,7 +68,7 @@ fn work(path: &Path, restores: bool) -> Result<Archived, ArchiveError> {
 
 // ---- The harness --------------------------------------------------------------------------------
 
-struct Place {
+struct SessionFiles {
     directory: tempfile::TempDir,
     session: PathBuf,
     archive: PathBuf,
@@ -76,7 +76,7 @@ struct Place {
     text: String,
 }
 
-impl Place {
+impl SessionFiles {
     /// A directory with a session, or with its archive.
     fn new(items: usize, is_archived: bool) -> Self {
         let directory = tempfile::tempdir().unwrap();
@@ -92,7 +92,7 @@ impl Place {
         if is_archived {
             work(&session, false).unwrap();
         }
-        Place { directory, session, archive: archived, items, text }
+        SessionFiles { directory, session, archive: archived, items, text }
     }
 
     fn command(&self, restores: bool, terms: Terms) -> Command {
@@ -135,7 +135,7 @@ impl Place {
 #[test]
 fn a_process_that_ends_at_any_step_loses_no_record() {
     for (point, left, restores) in POINTS {
-        let place = Place::new(FEW, restores);
+        let place = SessionFiles::new(FEW, restores);
         let ended = run_to_end(&mut place.command(restores, Terms { point: Some((point, 1)), ..Terms::default() }));
         assert!(!ended.by_itself() && ended.acked.is_none(), "{point} was not reached");
         assert_eq!(place.check(point), left, "{point}");
@@ -148,7 +148,7 @@ fn a_process_that_is_killed_at_any_moment_loses_no_record() {
     let mut next = random_numbers();
     for round in 0..rounds() * 6 {
         let restores = round % 2 == 1;
-        let place = Place::new(MANY, restores);
+        let place = SessionFiles::new(MANY, restores);
         let delay = Duration::from_micros(500 + next(140_000));
         let ended = kill_after(delay, &mut place.command(restores, Terms::default()));
         let context = format!("kill -9, round {round}");
@@ -162,7 +162,7 @@ fn a_process_that_is_killed_at_any_moment_loses_no_record() {
 fn a_full_disk_leaves_everything_as_it_was() {
     for restores in [false, true] {
         for round in 0..rounds() {
-            let place = Place::new(MANY, restores);
+            let place = SessionFiles::new(MANY, restores);
             let size = if restores { place.text.len() as u64 } else { place.text.len() as u64 / 12 };
             let terms = Terms { file_limit: Some(size * round / rounds() + 10), ..Terms::default() };
             let ended = run_to_end(&mut place.command(restores, terms));
@@ -176,7 +176,7 @@ fn a_full_disk_leaves_everything_as_it_was() {
 /// What reached the file is not what was compressed.
 #[test]
 fn an_archive_that_reads_back_otherwise_is_given_up() {
-    let place = Place::new(MANY, false);
+    let place = SessionFiles::new(MANY, false);
     let directory = place.directory.path().to_path_buf();
     let own_thread = std::thread::current().id();
     let corrupt = move || {

@@ -20,7 +20,7 @@ A session is damaged if its replay warns of anything but events of an unknown ty
 if anything failed, or can't be verified. In a bundle what was redacted can't be verified, and that is no damage.
 `
 
-const MOST_WARNINGS = 20
+const MAX_WARNINGS = 20
 
 const KEYS = "a trusted public key (PEM) for a bundle's signature or a run's snapshots"
 
@@ -91,7 +91,7 @@ function sessionRows({ error, eventCount, damage, notes }, colour, width) {
   const longest = Math.max(40, width - 4)
   const marked = (texts, tone, mark) => texts.map((each) => `  ${colour[tone](mark)} ${printable(each, longest)}`)
   const rows = [...marked(error ? [error] : [], 'red', '✗'), ...marked(damage, 'red', '✗'), ...marked(notes, 'yellow', '!')]
-  const shown = rows.slice(0, MOST_WARNINGS)
+  const shown = rows.slice(0, MAX_WARNINGS)
   if (rows.length > shown.length) shown.push(colour.dim(`  … and ${count(rows.length - shown.length)} more`))
   return error ? shown : [`${plural(eventCount, 'event')} replayed`, ...shown]
 }

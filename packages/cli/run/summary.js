@@ -6,10 +6,10 @@ const { list, page, row, rowsUnder, tallied } = require('../page.js')
 const { count, elapsed, fileSize, plural } = require('../quantities.js')
 const { printable } = require('../safe-text.js')
 
-const MOST_NODES = 30
-const MOST_WORKERS = 15
-const MOST_TASKS = 8
-const MOST_WARNINGS = 20
+const MAX_NODES = 30
+const MAX_WORKERS = 15
+const MAX_TASKS = 8
+const MAX_WARNINGS = 20
 
 const TONES = { Completed: 'green', Running: 'cyan', Failed: 'red', Skipped: 'dim', Pending: 'dim', Scheduled: 'yellow', Created: 'dim' }
 
@@ -44,7 +44,7 @@ function progress({ coordinator, workers }, colour, width) {
   return [
     ...nodes(coordinator, colour, width),
     ...workerRows(Object.values(workers), colour),
-    ...list('Waiting tasks', tasks, MOST_TASKS, colour),
+    ...list('Waiting tasks', tasks, MAX_TASKS, colour),
   ]
 }
 
@@ -54,7 +54,7 @@ function nodes({ nodeStates }, colour, width) {
   if (all.length === 0) return [row('Nodes', colour.dim('none'), colour)]
   const order = ['Failed', 'Running', 'Scheduled', 'Pending', 'Completed', 'Skipped']
   const sorted = all.sort(([, a], [, b]) => order.indexOf(a.status) - order.indexOf(b.status))
-  const shown = sorted.slice(0, MOST_NODES).map(([id, node]) => ({ id: printable(id, 40), node }))
+  const shown = sorted.slice(0, MAX_NODES).map(([id, node]) => ({ id: printable(id, 40), node }))
   const names = Math.max(...shown.map(({ id }) => id.length))
   const rows = shown.map(({ id, node }) => nodeRow(id.padEnd(names), node, colour, width))
   if (all.length > shown.length) rows.push(colour.dim(`… and ${plural(all.length - shown.length, 'more node')}`))
@@ -68,7 +68,7 @@ function nodeRow(id, { status, attempt, error }, colour, width) {
 }
 
 function workerRows(workers, colour) {
-  const rows = workers.slice(0, MOST_WORKERS).map(({ workerId, status, activeTasks, completedTasks }) => {
+  const rows = workers.slice(0, MAX_WORKERS).map(({ workerId, status, activeTasks, completedTasks }) => {
     const active = Object.keys(activeTasks).map((task) => printable(task, 40))
     const at = active.length > 0 ? `  at ${active.slice(0, 3).join(', ')}${active.length > 3 ? ' …' : ''}` : ''
     return `${printable(workerId, 40)}  ${printable(status, 20)}${at}  ${colour.dim(`${count(completedTasks.length)} completed`)}`
@@ -89,7 +89,7 @@ function whatIsWrong({ code, message, eventId, expected, found }, state, colour,
 
 function warningRows(warnings, colour, width) {
   if (warnings.length === 0) return []
-  const rows = warnings.slice(0, MOST_WARNINGS).map((text) => `  ${colour.yellow('!')} ${printable(text, Math.max(200, width * 3))}`)
+  const rows = warnings.slice(0, MAX_WARNINGS).map((text) => `  ${colour.yellow('!')} ${printable(text, Math.max(200, width * 3))}`)
   if (warnings.length > rows.length) rows.push(colour.dim(`  … and ${count(warnings.length - rows.length)} more`))
   return [colour.bold('Warnings'), ...rows]
 }

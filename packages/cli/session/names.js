@@ -6,8 +6,8 @@ const { row, rowsUnder } = require('../page.js')
 const { count, moment } = require('../quantities.js')
 const { printable } = require('../safe-text.js')
 
-const MOST_CHECKPOINTS = 10
-const MOST_DELETED = 3
+const MAX_CHECKPOINTS = 10
+const MAX_DELETED = 3
 
 /** The minimum width at which a checkpoint's id fits next to its name. */
 const WIDE = 110
@@ -42,8 +42,8 @@ function checkpointRows(checkpoints, colour, width) {
   const digits = String(newest[0].sequence).length
   const rows = (some, most) => some.slice(0, most).flatMap((one) => rowsOf(one, digits, colour, width)).concat(others(some.length - most, colour))
   return [
-    ...rowsUnder('Checkpoints', live.length === 0 ? [colour.dim('none')] : rows(live, MOST_CHECKPOINTS), colour),
-    ...rowsUnder('  deleted', rows(deleted, MOST_DELETED), colour),
+    ...rowsUnder('Checkpoints', live.length === 0 ? [colour.dim('none')] : rows(live, MAX_CHECKPOINTS), colour),
+    ...rowsUnder('  deleted', rows(deleted, MAX_DELETED), colour),
   ]
 }
 

@@ -6,7 +6,7 @@ const { list, page, row } = require('../page.js')
 const { count, fileSize, plural } = require('../quantities.js')
 const { printable } = require('../safe-text.js')
 
-const MOST_FRAGMENTS = 12
+const MAX_FRAGMENTS = 12
 
 /**
  * @param {object} shown
@@ -35,7 +35,7 @@ function repairPage({ path, receipt, kept, dryRun }, colour, width) {
           row('Recovered', receipt.recovered === 0 ? colour.dim('none that a replay does not see') : colour.green(plural(receipt.recovered, 'record')), colour),
           row('Lost', receipt.lostBytes === 0 ? colour.green('nothing') : colour.red(fileSize(receipt.lostBytes)), colour),
           ...(duplicates === 0 ? [] : [row('Duplicates', count(duplicates), colour)]),
-          ...(receipt.fragments.length === 0 ? [] : list('Fragments', receipt.fragments.map(fragmentText), MOST_FRAGMENTS, colour)),
+          ...(receipt.fragments.length === 0 ? [] : list('Fragments', receipt.fragments.map(fragmentText), MAX_FRAGMENTS, colour)),
         ]
       : [row('Records', count(receipt.records), colour)],
     notes.map((text) => `${colour.yellow('!')} ${printable(text, Math.max(200, width * 3))}`),

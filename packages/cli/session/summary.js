@@ -8,11 +8,11 @@ const { printable } = require('../safe-text.js')
 const { checkpointRows, nameRows, sequenceWarning } = require('./names.js')
 
 const SPEAKERS = ['human', 'ai', 'tool']
-const MOST_TOOLS = 15
-const MOST_EVENTS = 20
-const MOST_WARNINGS = 20
-const MOST_SWITCHES = 8
-const MOST_DIRECTORIES = 6
+const MAX_TOOLS = 15
+const MAX_EVENTS = 20
+const MAX_WARNINGS = 20
+const MAX_SWITCHES = 8
+const MAX_DIRECTORIES = 6
 
 /**
  * @param {object} shown
@@ -38,7 +38,7 @@ function about({ session, tally }, colour, width) {
     row('Session', colour.cyan(printable(metadata.sessionId)), colour),
     ...nameRows(session, colour, width),
     row('Project', printable(metadata.projectHash), colour),
-    ...list('Directories', directories, MOST_DIRECTORIES, colour),
+    ...list('Directories', directories, MAX_DIRECTORIES, colour),
     ...times(metadata, tally, colour),
     row('Model', colour.cyan(model(metadata)), colour),
     ...switches(tally, colour),
@@ -58,7 +58,7 @@ function times({ startTime }, { firstTs, lastTs }, colour) {
 
 function switches({ switchCount, switches: first, startedWith }, colour) {
   if (switchCount === 0) return []
-  const shown = first.slice(0, MOST_SWITCHES)
+  const shown = first.slice(0, MAX_SWITCHES)
   const rows = [`${plural(switchCount, 'time')}, started with ${model(startedWith ?? {})}`]
   for (const to of shown) rows.push(`→ ${model(to)} ${colour.dim(`(line ${count(to.line)})`)}`)
   const more = switchCount - shown.length
@@ -90,7 +90,7 @@ function turns(bySpeaker, colour) {
 function tools(byName, colour) {
   if (byName.size === 0) return [row('Tools', colour.dim('none used'), colour)]
   const sorted = [...byName].sort(([a, x], [b, y]) => y.calls - x.calls || (a < b ? -1 : 1))
-  const shown = sorted.slice(0, MOST_TOOLS).map(([name, tool]) => ({ name: printable(name, 40), ...tool }))
+  const shown = sorted.slice(0, MAX_TOOLS).map(([name, tool]) => ({ name: printable(name, 40), ...tool }))
   const names = Math.max(...shown.map(({ name }) => name.length))
   const numbers = Math.max(...shown.map(({ calls }) => count(calls).length))
   const rows = shown.map(({ name, ...tool }) => {
@@ -128,7 +128,7 @@ function history(items, bySpeaker, colour) {
 
 function events({ session: { sessionEvents } }, colour, width) {
   if (sessionEvents.length === 0) return []
-  const shown = sessionEvents.slice(0, MOST_EVENTS)
+  const shown = sessionEvents.slice(0, MAX_EVENTS)
   const bySeverity = ['error', 'warning', 'info']
     .map((severity) => [sessionEvents.filter((event) => event.severity === severity).length, severity])
     .filter(([n]) => n > 0)
@@ -158,7 +158,7 @@ function warnings({ session, repair }, colour, width) {
 function warningRows(texts, colour, width, first) {
   if (texts.length === 0) return [`${colour.bold('Warnings')} ${colour.green('none, the file is sound')}`]
   const rows = texts
-    .slice(0, MOST_WARNINGS)
+    .slice(0, MAX_WARNINGS)
     .map((text) => `  ${colour.yellow('!')} ${printable(text, Math.max(40, width - 4))}`)
   if (texts.length > rows.length) rows.push(colour.dim(`  … and ${count(texts.length - rows.length)} more`))
   return [`${colour.bold('Warnings')} ${colour.dim('of the replay')}`, ...first, ...rows]

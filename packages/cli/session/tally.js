@@ -10,8 +10,8 @@ const { isFailure, isName, isObject } = require('./values.js')
 // tally does not depend on that of the file.
 
 /** The maximum number of names of tools, speakers or types. Further ones are counted together, because a hostile file may have millions. */
-const MOST_NAMES = 1000
-const MOST_SWITCHES = 50
+const MAX_NAMES = 1000
+const MAX_SWITCHES = 50
 
 const OTHERS = '(others)'
 
@@ -102,7 +102,7 @@ const effects = {
   },
   provider_switch(tally, payload, line) {
     tally.switchCount += 1
-    if (tally.switches.length >= MOST_SWITCHES) return
+    if (tally.switches.length >= MAX_SWITCHES) return
     const before = tally.switches.at(-1) ?? tally.startedWith
     const model = isName(payload.model) ? payload.model : (before?.model ?? '')
     tally.switches.push({ provider: payload.provider, model, line })
@@ -143,7 +143,7 @@ function tool(tools, name) {
   return entry
 }
 
-const roomFor = (map, name) => (map.has(name) || map.size < MOST_NAMES ? name : OTHERS)
+const roomFor = (map, name) => (map.has(name) || map.size < MAX_NAMES ? name : OTHERS)
 const isSeq = (value) => Number.isSafeInteger(value) && value >= 0
 const modelOf = ({ provider, model }) => ({
   provider: typeof provider === 'string' ? provider : '',

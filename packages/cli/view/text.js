@@ -13,7 +13,7 @@ const { throughPager } = require('./pager.js')
 
 /** The maximum number of lines of a result, and of characters of a text, that are shown. */
 const RESULT_LINES = 12
-const LONGEST_TEXT = 100_000
+const MAX_TEXT = 100_000
 
 const SPEAKERS = { human: ['Human', 'blue'], ai: ['AI', 'magenta'], tool: ['Tool', 'green'] }
 
@@ -120,16 +120,16 @@ class Printer {
   }
 
   #shortened(text) {
-    const lines = text.slice(0, LONGEST_TEXT).trimEnd().split(/\r?\n/)
+    const lines = text.slice(0, MAX_TEXT).trimEnd().split(/\r?\n/)
     const rest = lines.length - RESULT_LINES
     const more = rest > 0 ? this.#colour.dim(`    … ${rest} more ${rest === 1 ? 'line' : 'lines'}\n`) : ''
     return lines.slice(0, RESULT_LINES).map((line) => `    ${this.#colour.dim(printableLine(line, this.#width))}\n`).join('') + more
   }
 
   #lines(text, tone = (each) => each) {
-    const rest = text.length - LONGEST_TEXT
+    const rest = text.length - MAX_TEXT
     const more = rest > 0 ? this.#colour.dim(`  … ${rest} more characters\n`) : ''
-    return text.slice(0, LONGEST_TEXT).trimEnd().split(/\r?\n/).map((line) => `  ${tone(escapedLine(line))}\n`).join('') + more
+    return text.slice(0, MAX_TEXT).trimEnd().split(/\r?\n/).map((line) => `  ${tone(escapedLine(line))}\n`).join('') + more
   }
 
   #note(line, type, payload, more, gone = 0) {

@@ -145,7 +145,7 @@ proptest! {
         }
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &text).unwrap();
-        let pause = Arc::<Pause>::default();
+        let pause = Arc::<LayoutBackoff>::default();
         let layout = || Some(Layout::new(pause.clone()));
         let opened = Replay::open_laid_out(OpenedPath::at(file.path()), FoldOptions::default(), &Snapshots::None, Threads::All, layout);
         let mut replay = opened.unwrap();

@@ -14,13 +14,13 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::disk::{OsError, StageError, StagedFile};
-use crate::foreign::{Conversion, Foreign, Opened, open_source};
+use crate::foreign::{Conversion, Foreign, OpenedSource, open_source};
 use crate::json::Nesting;
 use crate::lines::{LineSource, ReadError};
 use crate::session::ImportFault;
 use crate::task::{Cancelled, Task};
 use media::{MediaFiles, withdraw};
-use plan::{Place, Plan};
+use plan::{FileRange, Plan};
 use step::Steps;
 use value::{Members, ObjectWriter};
 
@@ -130,8 +130,8 @@ pub fn export(
     let mut file = StagedFile::new(destination)?;
     let opened = open_source(path, &Foreign::Read(conversation), LineSource::open);
     let (session, agent) = match opened.map_err(|stop| ImportFault::of_stop(stop, path))? {
-        Opened::Native(source) => (source, Agent { name: "session-tape", version: None }),
-        Opened::Foreign(conversion) => {
+        OpenedSource::Native(source) => (source, Agent { name: "session-tape", version: None }),
+        OpenedSource::Foreign(conversion) => {
             let Conversion { native, format, summary, .. } = *conversion;
             (native, Agent { name: format.as_str(), version: summary.source_version })
         }
@@ -167,7 +167,7 @@ struct Agent {
 }
 
 /// Reads the bytes at a place.
-fn bytes_at(source: &LineSource, place: Place) -> Result<Vec<u8>, ExportError> {
+fn bytes_at(source: &LineSource, place: FileRange) -> Result<Vec<u8>, ExportError> {
     let mut bytes = Vec::new();
     source.append_bytes_at(place.offset, place.length, &mut bytes)?;
     Ok(bytes)

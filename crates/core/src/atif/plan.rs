@@ -32,7 +32,7 @@ pub(super) struct Plan {
 
 /// A place in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct FileRange {
     pub(super) offset: u64,
     pub(super) length: usize,
 }
@@ -51,7 +51,7 @@ pub(super) enum StepKind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlannedStep {
     pub(super) kind: StepKind,
-    pub(super) line: Place,
+    pub(super) line: FileRange,
 }
 
 /// The result of a call, with the blocks that go with it.
@@ -59,9 +59,9 @@ pub(super) struct PlannedStep {
 pub(super) struct PlannedResult {
     pub(super) step: usize,
     /// The blocks, which are adjacent in the item's array.
-    pub(super) blocks: Place,
+    pub(super) blocks: FileRange,
     /// The line of the item.
-    pub(super) line: Place,
+    pub(super) line: FileRange,
     /// Whether it is the item's first, with which the item's own members are written.
     pub(super) is_first: bool,
     /// Whether the call is known.
@@ -113,7 +113,7 @@ impl Planner {
             Body::SessionMetadata(Some(title)) => self.plan.title = Some(title.of(json).to_vec()),
             Body::Content(_) | Body::Compressed(_) if record.in_history == Some(false) => self.plan.gone += 1,
             Body::Content(item) | Body::Compressed(item) => {
-                let line = Place { offset: record.offset, length: json.len() };
+                let line = FileRange { offset: record.offset, length: json.len() };
                 self.item(item.of(json), line, record.offset + u64::from(item.start));
             }
             _ => {}
@@ -121,7 +121,7 @@ impl Planner {
     }
 
     /// Plans the item that begins at `offset` of the file.
-    fn item(&mut self, item: &[u8], line: Place, offset: u64) {
+    fn item(&mut self, item: &[u8], line: FileRange, offset: u64) {
         let Some(members) = Members::of(item, &mut self.nesting) else { return };
         let kind = match members.text("speaker").as_deref() {
             Some("human") => StepKind::User,
@@ -142,7 +142,7 @@ impl Planner {
         }
     }
 
-    fn agent(&mut self, blocks: &[&[u8]], line: Place, place: impl Fn(&[u8]) -> u64) {
+    fn agent(&mut self, blocks: &[&[u8]], line: FileRange, place: impl Fn(&[u8]) -> u64) {
         let step = self.plan.steps.len();
         self.plan.steps.push(PlannedStep { kind: StepKind::Agent, line });
         for block in blocks {
@@ -152,7 +152,7 @@ impl Planner {
                     let answered = self.answered(id);
                     self.plan.results.push(PlannedResult {
                         step: answered.unwrap_or(step),
-                        blocks: Place { offset: place(block), length: block.len() },
+                        blocks: FileRange { offset: place(block), length: block.len() },
                         line,
                         is_first: false,
                         has_call: answered.is_some(),
@@ -164,7 +164,7 @@ impl Planner {
         }
     }
 
-    fn results(&mut self, blocks: &[&[u8]], line: Place, place: impl Fn(&[u8]) -> u64) {
+    fn results(&mut self, blocks: &[&[u8]], line: FileRange, place: impl Fn(&[u8]) -> u64) {
         let mut starts: Vec<(usize, Option<String>)> = Vec::new();
         for (at, block) in blocks.iter().enumerate() {
             if let Role::Result(id) = self.role(block) {
@@ -180,9 +180,9 @@ impl Planner {
             let range = match (blocks.get(*start), blocks.get(end.wrapping_sub(1))) {
                 (Some(first), Some(last)) => {
                     let offset = place(first);
-                    Place { offset, length: (place(last) - offset) as usize + last.len() }
+                    FileRange { offset, length: (place(last) - offset) as usize + last.len() }
                 }
-                _ => Place { offset: line.offset, length: 0 },
+                _ => FileRange { offset: line.offset, length: 0 },
             };
             let answered = self.answered(id.clone());
             let step = answered.unwrap_or_else(|| self.orphan_step(&mut orphans, line));
@@ -198,7 +198,7 @@ impl Planner {
     }
 
     /// The step for the results of an item that belong to no call.
-    fn orphan_step(&mut self, step: &mut Option<usize>, line: Place) -> usize {
+    fn orphan_step(&mut self, step: &mut Option<usize>, line: FileRange) -> usize {
         *step.get_or_insert_with(|| {
             self.plan.steps.push(PlannedStep { kind: StepKind::Results, line });
             self.plan.steps.len() - 1

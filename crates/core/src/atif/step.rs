@@ -2,7 +2,7 @@
 
 use super::block::{Block, Call, Media};
 use super::media::{MediaFiles, MediaType, data_url};
-use super::plan::{Place, Plan, PlannedResult, StepKind};
+use super::plan::{FileRange, Plan, PlannedResult, StepKind};
 use super::value::{Members, ObjectWriter, elements, integer, number, write_raw};
 use super::{ExportError, bytes_at};
 use crate::json::{Nesting, write_string};
@@ -312,7 +312,7 @@ impl<'p> Steps<'p> {
         called: &[(String, Option<String>)],
     ) -> Result<Vec<Vec<u8>>, ExportError> {
         let mut written = Vec::new();
-        let mut last: Option<Place> = None;
+        let mut last: Option<FileRange> = None;
         while let Some(result) = self.plan.results.get(self.next).filter(|result| result.step == step) {
             self.next += 1;
             let PlannedResult { line, .. } = *result;

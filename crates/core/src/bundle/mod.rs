@@ -17,7 +17,7 @@ pub use format::{
     MAX_SMALL_FILE_BYTES, Manifest, PAYLOAD_TYPE, RedactionList, SESSION_LOG, SignaturePolicy, metadata,
 };
 pub use read::{
-    ArchiveReader, Container, ImportError, Opened, Report, VerifyOptions, Visitor, import, import_for_reader,
+    ArchiveReader, Container, ImportError, OpenedBundle, Report, VerifyOptions, Visitor, import, import_for_reader,
     is_archive, is_bundle, is_opened_bundle, open, open_verified, replay_opened, trace_opened, verify, verify_opened,
 };
 pub use redact::{Matcher, RedactOptions, RedactionRule, RuleSet, blobs, builtin, named, redacted_line, unescaped};

@@ -1,6 +1,6 @@
 //! A diff as JSON, with keys in a fixed order, so that the same recordings always give the same bytes.
 
-use super::align::{Edit, Edits, MOST_EDITS};
+use super::align::{Edit, Edits, MAX_EDITS};
 use super::ancestry::{Chain, Edge};
 use super::compare::{Diff, DiffSide};
 use super::projection::Field;
@@ -111,7 +111,7 @@ fn push_edge(json: &mut String, edge: &Edge) {
 fn push_edits(json: &mut String, edits: &Edits) {
     let Some(list) = &edits.edits else {
         push_key(json, "edits_stopped");
-        json.push_str(&format!("{{\"limit\":{MOST_EDITS}}}"));
+        json.push_str(&format!("{{\"limit\":{MAX_EDITS}}}"));
         return;
     };
     push_key(json, "edits");

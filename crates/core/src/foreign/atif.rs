@@ -29,7 +29,7 @@ const CARRIED: &[&str] = &[
 ];
 
 /// The most documents that are looked for in a document.
-const MOST_EMBEDDED: usize = 10_000;
+const MAX_EMBEDDED: usize = 10_000;
 
 /// Reads a trajectory.
 pub(super) struct Atif {
@@ -136,7 +136,7 @@ fn embedded_in(document: Json<'_>) -> Vec<Object<'_>> {
     while let Some(one) = waiting.pop() {
         let embedded = one.get("subagent_trajectories").map(Json::elements).unwrap_or_default();
         for inner in embedded.into_iter().filter(|inner| inner.is_object()) {
-            if found.len() >= MOST_EMBEDDED {
+            if found.len() >= MAX_EMBEDDED {
                 return found;
             }
             found.push(inner.object());

@@ -12,7 +12,7 @@ use super::hashes::Hashed;
 use super::history::{History, Node, ROOT, Speaker, Text, Unplaced};
 use super::origin::{Numbered, OriginLog, Origins};
 use super::receipt::{Entry, Fate, Reason, Summary};
-use super::records::Place;
+use super::records::RecordPlace;
 use super::spool::{Spool, SpoolReader};
 use super::time::{Time, UNKNOWN, time_of};
 use super::value::{Json, Object, write_key, write_member, write_text_member, write_value};
@@ -25,10 +25,10 @@ const KEPT_BYTES: usize = 16 << 10;
 const HELD_BYTES: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 
 /// The most warnings that a summary has.
-const MOST_WARNINGS: usize = 100;
+const MAX_WARNINGS: usize = 100;
 
 /// The most fields that are counted as omitted.
-const MOST_OMITTED: usize = 1000;
+const MAX_OMITTED: usize = 1000;
 
 /// The length of a title that is taken from a text, in UTF-16 units.
 const TITLE_UNITS: usize = 80;
@@ -522,7 +522,7 @@ impl Builder {
     // The record.
 
     /// Begins with the next record.
-    pub(super) fn begin_record(&mut self, place: Place) {
+    pub(super) fn begin_record(&mut self, place: RecordPlace) {
         self.current = Some(self.first_pending + self.pending.len() as u64);
         if let Some(origins) = &mut self.origins {
             origins.begin_record(Numbered::new(self.first_pending + self.pending.len() as u64, place));
@@ -632,7 +632,7 @@ impl Builder {
             match known {
                 Some(index) => self.omitted[index].2 += 1,
                 // A field of its own in each record would make this quadratic.
-                None if self.omitted.len() < MOST_OMITTED => self.omitted.push((kind, key.to_vec(), 1)),
+                None if self.omitted.len() < MAX_OMITTED => self.omitted.push((kind, key.to_vec(), 1)),
                 None => {}
             }
         }
@@ -646,7 +646,7 @@ impl Builder {
     /// Something that a user should know about the source.
     pub(super) fn warn(&mut self, warning: String) {
         self.warnings += 1;
-        if self.summary.warnings.len() < MOST_WARNINGS {
+        if self.summary.warnings.len() < MAX_WARNINGS {
             self.summary.warnings.push(warning);
         }
     }

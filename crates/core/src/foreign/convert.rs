@@ -403,7 +403,7 @@ fn list_as<F: Format>(known: &Known, head: &Head<'_>) -> Result<Option<Vec<(Lane
 }
 
 /// The longest id of a session, in characters.
-const MOST_ID_CHARACTERS: usize = 256;
+const MAX_ID_CHARACTERS: usize = 256;
 
 /// An id as it may stand in a session: other characters become `_`, and an empty one becomes a random UUID.
 pub(super) fn valid_id(id: &str) -> String {
@@ -411,7 +411,7 @@ pub(super) fn valid_id(id: &str) -> String {
     if id.is_empty() {
         return random_uuid();
     }
-    id.chars().take(MOST_ID_CHARACTERS).map(|c| if is_valid(c) { c } else { '_' }).collect()
+    id.chars().take(MAX_ID_CHARACTERS).map(|c| if is_valid(c) { c } else { '_' }).collect()
 }
 
 fn random_uuid() -> String {

@@ -2,14 +2,14 @@
 
 use super::Stop;
 use super::builder::{Builder, Shape, Start};
-use super::records::{Head, Layout, Place};
+use super::records::{Head, Layout, RecordPlace};
 use super::value::{Json, Object};
 use crate::lines::LineSource;
 
 /// A record of a source.
 pub(super) struct Record<'a> {
     /// Where it is.
-    pub place: Place,
+    pub place: RecordPlace,
     /// Its value: an object, or an array where records are [values](Layout::Values).
     pub json: Json<'a>,
     /// Its members.

@@ -31,7 +31,7 @@ pub use convert::{
     Conversation, Conversion, ConvertOptions, Converted, Detected, convert, detect_at, json_of_text, list_conversations,
 };
 pub use format::ForeignFormat;
-pub use open::{ConvertedFile, Foreign, Opened, convert_to_file, list_at, open_converted, open_source, split};
+pub use open::{ConvertedFile, Foreign, OpenedSource, convert_to_file, list_at, open_converted, open_source, split};
 pub use origin::{Origin, Origins};
 pub use receipt::{Entry, Fate, Reason, Summary};
 
@@ -76,11 +76,11 @@ impl From<OsError> for Stop {
 }
 
 /// The most ids that a message names.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 fn named(ids: &[String]) -> String {
-    let shown = ids.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    if ids.len() > MOST_NAMED { format!("{shown}, …") } else { shown }
+    let shown = ids.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if ids.len() > MAX_NAMED { format!("{shown}, …") } else { shown }
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub enum Foreign {
 
 /// An open session.
 #[expect(clippy::large_enum_variant, reason = "the large variant is the usual one, and lives shortly")]
-pub enum Opened {
+pub enum OpenedSource {
     /// A file that is read as it is.
     Native(LineSource),
     /// A foreign session.
@@ -35,8 +35,8 @@ pub fn open_source(
     path: &Path,
     foreign: &Foreign,
     open: impl Fn(&Path) -> Result<LineSource, ReadError>,
-) -> Result<Opened, Stop> {
-    let Foreign::Read(conversation) = foreign else { return Ok(Opened::Native(open(path)?)) };
+) -> Result<OpenedSource, Stop> {
+    let Foreign::Read(conversation) = foreign else { return Ok(OpenedSource::Native(open(path)?)) };
     let options = ConvertOptions { conversation: conversation.clone(), ..ConvertOptions::default() };
     open_converted(path, &options, &mut |_, _| (), open)
 }
@@ -47,13 +47,13 @@ pub fn open_converted(
     options: &ConvertOptions,
     progress: &mut dyn FnMut(u64, u64),
     open: impl Fn(&Path) -> Result<LineSource, ReadError>,
-) -> Result<Opened, Stop> {
+) -> Result<OpenedSource, Stop> {
     let missing = match open(path) {
         Ok(source) => {
             return match (convert(source, options, progress)?, &options.conversation) {
-                (Converted::Foreign(conversion), _) => Ok(Opened::Foreign(conversion)),
+                (Converted::Foreign(conversion), _) => Ok(OpenedSource::Foreign(conversion)),
                 (Converted::Native(_), Some(chosen)) => Err(Stop::NoConversation(chosen.clone())),
-                (Converted::Native(source), None) => Ok(Opened::Native(source)),
+                (Converted::Native(source), None) => Ok(OpenedSource::Native(source)),
             };
         }
         Err(error) => error,
@@ -62,7 +62,7 @@ pub fn open_converted(
     let Some((file, chosen)) = split else { return Err(missing.into()) };
     let options = ConvertOptions { conversation: Some(chosen), ..options.clone() };
     match open(&file).map(|source| convert(source, &options, progress)) {
-        Ok(Ok(Converted::Foreign(conversion))) => Ok(Opened::Foreign(conversion)),
+        Ok(Ok(Converted::Foreign(conversion))) => Ok(OpenedSource::Foreign(conversion)),
         Ok(Err(stop)) => Err(stop),
         Err(_) | Ok(Ok(Converted::Native(_))) => Err(missing.into()),
     }
@@ -122,7 +122,8 @@ pub fn convert_to_file(path: &Path) -> Result<Option<ConvertedFile>, Stop> {
         return Ok(None);
     }
     let options = ConvertOptions { receipt: true, ..ConvertOptions::default() };
-    let Opened::Foreign(mut conversion) = open_converted(path, &options, &mut |_, _| (), LineSource::open_unread)?
+    let OpenedSource::Foreign(mut conversion) =
+        open_converted(path, &options, &mut |_, _| (), LineSource::open_unread)?
     else {
         return Ok(None);
     };

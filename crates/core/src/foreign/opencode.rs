@@ -9,7 +9,7 @@ use super::document::beginning_elements;
 use super::format::{Format, Lane, Look, Opening, Record};
 use super::history::Node;
 use super::receipt::Reason;
-use super::records::{Content, HEAD_BYTES, Head, Layout, Place, Records};
+use super::records::{Content, HEAD_BYTES, Head, Layout, RecordPlace, Records};
 use super::time::time_of;
 use super::value::{Json, Object, json_text};
 use crate::lines::LineSource;
@@ -34,7 +34,7 @@ const CARRIED: &[&str] = &[
 struct Message {
     time: f64,
     id: Box<str>,
-    place: Place,
+    place: RecordPlace,
     number: RecordNumber,
 }
 
@@ -42,7 +42,7 @@ struct Message {
 struct Part {
     message: u64,
     id: Box<str>,
-    place: Place,
+    place: RecordPlace,
     number: RecordNumber,
 }
 
@@ -379,7 +379,7 @@ impl OpenCode {
     }
 }
 
-fn bytes_at(source: &LineSource, place: Place) -> Result<Vec<u8>, Stop> {
+fn bytes_at(source: &LineSource, place: RecordPlace) -> Result<Vec<u8>, Stop> {
     let mut bytes = Vec::new();
     let length = usize::try_from(place.length).map_err(|_| Stop::changed())?;
     source.append_bytes_at(place.offset, length, &mut bytes)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Stop;
 use super::history::Node;
-use super::records::Place;
+use super::records::RecordPlace;
 use super::spool::Spool;
 use crate::hash::Hash;
 use crate::lines::{LineSource, ReadError};
@@ -28,7 +28,7 @@ pub struct Origin {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Numbered {
     number: u64,
-    place: Place,
+    place: RecordPlace,
     is_copy: bool,
 }
 
@@ -39,12 +39,12 @@ const STORED_BYTES: usize = 4 * 8 + 1;
 const HASHES_BYTES: u64 = 64 * size_of::<Hash>() as u64;
 
 impl Numbered {
-    pub(super) fn new(number: u64, place: Place) -> Self {
+    pub(super) fn new(number: u64, place: RecordPlace) -> Self {
         Numbered { number, place, is_copy: false }
     }
 
     fn to_bytes(self) -> [u8; STORED_BYTES] {
-        let Place { line, offset, length } = self.place;
+        let RecordPlace { line, offset, length } = self.place;
         let mut bytes = [0; STORED_BYTES];
         for (place, number) in bytes.chunks_exact_mut(8).zip([self.number, line, offset, length]) {
             place.copy_from_slice(&number.to_le_bytes());
@@ -59,7 +59,7 @@ impl Numbered {
         let mut next = || numbers.next().flatten();
         let (number, line, offset, length) = (next()?, next()?, next()?, next()?);
         let is_copy = *bytes.get(STORED_BYTES - 1)? != 0;
-        Some(Numbered { number, place: Place { line, offset, length }, is_copy })
+        Some(Numbered { number, place: RecordPlace { line, offset, length }, is_copy })
     }
 }
 
@@ -100,7 +100,7 @@ struct SomeHashes<'s> {
 
 impl SomeHashes<'_> {
     fn hashed(&mut self, Numbered { number, place, is_copy }: Numbered) -> Result<Origin, ReadError> {
-        let Place { line, offset, length } = place;
+        let RecordPlace { line, offset, length } = place;
         Ok(Origin { line, offset, length, hash: self.of(number)?, is_copy })
     }
 

@@ -35,7 +35,7 @@ const CARRIED_OF_MESSAGE: &[&str] = &[
 
 /// The last item at an entry, and whether it is the entry's own.
 #[derive(Clone, Copy)]
-struct Place {
+struct EntryTip {
     tip: Node,
     is_own: bool,
 }
@@ -48,7 +48,7 @@ pub(super) struct Pi {
     /// The entries with an item, by the key of their id.
     with_items: HashSet<u64>,
     /// Every entry, the header included; only in version 1, whose compactions name them by their number.
-    numbered: Option<Vec<Place>>,
+    numbered: Option<Vec<EntryTip>>,
 }
 
 impl Format for Pi {
@@ -123,7 +123,7 @@ impl Format for Pi {
             }
         }
         if let Some(numbered) = &mut self.numbered {
-            numbered.push(Place { tip: out.end(), is_own });
+            numbered.push(EntryTip { tip: out.end(), is_own });
         }
         Ok(())
     }
@@ -213,10 +213,10 @@ impl Pi {
     }
 
     /// The entry from which on items stay behind a compaction.
-    fn first_kept(&self, fields: &Object<'_>, out: &Builder) -> Option<Place> {
+    fn first_kept(&self, fields: &Object<'_>, out: &Builder) -> Option<EntryTip> {
         if let Some(id) = fields.filled("firstKeptEntryId") {
             let is_own = self.with_items.contains(&id.key());
-            return out.own_tip(id).map(|tip| Place { tip, is_own });
+            return out.own_tip(id).map(|tip| EntryTip { tip, is_own });
         }
         let index = fields.get("firstKeptEntryIndex")?.number().filter(|index| *index >= 1.0)?;
         self.numbered.as_ref()?.get(index as usize).copied()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::records::Place;
+use super::records::RecordPlace;
 use crate::hash::{Hash, to_hex};
 
 /// Why a record is not in the session.
@@ -101,15 +101,15 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(place: Place) -> Self {
-        let Place { line, offset, length } = place;
+    pub(super) fn new(place: RecordPlace) -> Self {
+        let RecordPlace { line, offset, length } = place;
         let fate = Fate::Dropped(Reason::NoEffect);
         Entry { line, offset, length, hash: Hash::default(), fate, seqs: Vec::new(), own_seq: 0 }
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> RecordPlace {
         let Entry { line, offset, length, .. } = *self;
-        Place { line, offset, length }
+        RecordPlace { line, offset, length }
     }
 
     /// The line of the receipt, without its ending.

@@ -35,7 +35,7 @@ pub(super) enum Layout {
 
 /// Where a record is in its source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct RecordPlace {
     /// The physical line of its first byte, from 1.
     pub line: u64,
     /// The offset of its first byte.
@@ -47,7 +47,7 @@ pub(super) struct Place {
 /// A record that was found.
 pub(super) struct Found<'a> {
     /// Where it is. Of a document this is its text up to and including the bracket that opens its array.
-    pub place: Place,
+    pub place: RecordPlace,
     /// Its content.
     pub content: Content<'a>,
 }
@@ -258,7 +258,7 @@ impl<'s> Records<'s> {
             self.hash_gap(start..from)?;
             self.hash_record(from..to, true)?;
             self.hash_gap(to..self.taken)?;
-            let place = Place { line: number, offset: self.base + from as u64, length: (to - from) as u64 };
+            let place = RecordPlace { line: number, offset: self.base + from as u64, length: (to - from) as u64 };
             return Ok(Some(Found { place, content: content_of(&self.buffer[from..to], is_last) }));
         }
     }
@@ -281,7 +281,7 @@ impl<'s> Records<'s> {
 
     /// Passes a line that is longer than any record, piece by piece.
     fn pass_large_line(&mut self) -> Result<Found<'_>, Stop> {
-        let mut place = Place { line: self.line, offset: self.position(), length: 0 };
+        let mut place = RecordPlace { line: self.line, offset: self.position(), length: 0 };
         loop {
             let newline = memchr::memchr(b'\n', self.rest());
             let until = newline.unwrap_or(self.rest().len());
@@ -307,7 +307,7 @@ impl<'s> Records<'s> {
         if self.next_byte(|byte| byte.is_ascii_whitespace())?.is_none() {
             return Ok(None);
         }
-        let mut place = Place { line: self.line, offset: self.position(), length: 0 };
+        let mut place = RecordPlace { line: self.line, offset: self.position(), length: 0 };
         let (length, is_json) = match self.value_length()? {
             Value::Whole(length) => (length, true),
             // What is not JSON ends with its line, so that the next value is found again.
@@ -430,7 +430,7 @@ impl<'s> Records<'s> {
     }
 
     /// Hashes a record of the document that need not be in memory.
-    fn hash_again(&mut self, place: Place) -> Result<(), Stop> {
+    fn hash_again(&mut self, place: RecordPlace) -> Result<(), Stop> {
         let Some(hashes) = &mut self.hashes else { return Ok(()) };
         let (mut block, mut at) = (vec![0; CHUNK_BYTES], 0);
         while at < place.length {
@@ -545,8 +545,8 @@ impl Depth {
 struct Document {
     /// Its text with an empty array, without white space between its tokens.
     head: Vec<u8>,
-    place: Place,
-    elements: Vec<Place>,
+    place: RecordPlace,
+    elements: Vec<RecordPlace>,
 }
 
 /// Finds the elements of the array under a key of a document.
@@ -554,9 +554,9 @@ struct DocumentScan<'r, 's> {
     records: &'r mut Records<'s>,
     head: Vec<u8>,
     /// The beginning of the document, up to and including the bracket that opens the array, once that was found.
-    place: Place,
+    place: RecordPlace,
     has_array: bool,
-    elements: Vec<Place>,
+    elements: Vec<RecordPlace>,
 }
 
 impl<'r, 's> DocumentScan<'r, 's> {
@@ -565,7 +565,7 @@ impl<'r, 's> DocumentScan<'r, 's> {
         if records.next_byte(is_json_space)? != Some(b'{') {
             return Ok(None);
         }
-        let place = Place { line: records.line, offset: records.position(), length: 0 };
+        let place = RecordPlace { line: records.line, offset: records.position(), length: 0 };
         let mut scan = DocumentScan { records, head: Vec::new(), place, has_array: false, elements: Vec::new() };
         if !scan.object(key)? {
             return Ok(None);
@@ -632,7 +632,7 @@ impl<'r, 's> DocumentScan<'r, 's> {
 
     /// Passes an element. Returns whether it is a value; one that is too large for a record is not read.
     fn element(&mut self) -> Result<bool, Stop> {
-        let mut place = Place { line: self.records.line, offset: self.records.position(), length: 0 };
+        let mut place = RecordPlace { line: self.records.line, offset: self.records.position(), length: 0 };
         let is_value = match self.records.value_length()? {
             Value::Whole(length) => self.records.skip(length).map(|()| true)?,
             Value::TooLarge => self.records.skip_large(false)?,

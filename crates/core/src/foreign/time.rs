@@ -12,7 +12,7 @@ pub(super) type Time = Box<str>;
 pub(super) const UNKNOWN: &str = "1970-01-01T00:00:00.000Z";
 
 /// Milliseconds since 1970 beyond which a number counts as milliseconds, not as seconds.
-const MOST_SECONDS: f64 = 1e11;
+const MAX_SECONDS: f64 = 1e11;
 
 /// The largest number of milliseconds before or after 1970 that is a time, as in JavaScript.
 const LAST_MILLISECOND: f64 = 8.64e15;
@@ -21,7 +21,7 @@ const LAST_MILLISECOND: f64 = 8.64e15;
 /// 1970. `None` if it does not parse.
 pub(super) fn time_of(value: Json<'_>) -> Option<Time> {
     if let Some(number) = value.number() {
-        let milliseconds = if number.abs() < MOST_SECONDS { number * 1000.0 } else { number };
+        let milliseconds = if number.abs() < MAX_SECONDS { number * 1000.0 } else { number };
         return (milliseconds.abs() <= LAST_MILLISECOND).then(|| timestamp(milliseconds).into());
     }
     parse(&value.text()?)

@@ -378,7 +378,7 @@ fn read_or_keep_open(
         if let Some(size) = file.metadata().ok().map(|metadata| metadata.size).filter(|size| *size >= KEPT_BYTES) {
             return Ok((Content::File(file), size));
         }
-        if filled > stream::MOST_BYTES {
+        if filled > stream::MAX_BYTES {
             return Err(ReadError::System(stream::too_large()));
         }
         content.resize(filled * 2, 0);

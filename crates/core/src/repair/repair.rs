@@ -182,7 +182,7 @@ impl Visitor for Survey {
             self.first_time = time.filter(|time| time.len() > 2).map(str::to_owned);
         }
         self.is_sound &= is_as_written(record);
-        match self.selection.judge(record) {
+        match self.selection.decide(record) {
             Fate::Start => {
                 let has_all = missing_members(record.text, "").is_empty();
                 self.is_sound &= record.is_first && has_all;
@@ -584,7 +584,7 @@ impl Visitor for Writer<'_> {
     fn record(&mut self, record: &FoundRecord<'_>) -> Result<(), RepairError> {
         self.end_pending(record.text)?;
         let seq = crate::session::number(record.envelope.seq.of(record.text));
-        match self.selection.judge(record) {
+        match self.selection.decide(record) {
             Fate::Start => self.kept(record, self.start_number, "kept"),
             Fate::Kept => self.keep(record),
             Fate::Recounted(count) => {

@@ -61,7 +61,7 @@ impl Identity {
 
 impl Selection {
     /// Judges the next record.
-    pub(super) fn judge(&mut self, record: &FoundRecord<'_>) -> Fate {
+    pub(super) fn decide(&mut self, record: &FoundRecord<'_>) -> Fate {
         let identity = Identity::of(record);
         if identity.is_some() && identity == self.previous {
             return Fate::Duplicate;

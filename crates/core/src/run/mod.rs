@@ -26,7 +26,7 @@ pub use read::{
 };
 #[cfg(test)]
 pub use record::Recorded;
-pub use record::{EventInput, RecordError, Recording, RunRecorder, RunRecorderConfig, WrittenSnapshot};
+pub use record::{EventInput, RecordError, RunRecorder, RunRecorderConfig, RunRecording, WrittenSnapshot};
 pub use replay::{Failed, Metrics, ReplayOptions, ReplayStart, Replayed, StartFrom, StartResolver, Verify, replay};
 #[cfg(test)]
 pub use sample::{Chance, Sample, SampleEvent, SampleOptions, any_options};

@@ -7,7 +7,7 @@ use memchr::memchr_iter;
 
 use super::hit::{Hit, Speaker};
 use super::query::Query;
-use super::strings::{Place, Strings, inside};
+use super::strings::{StringPlace, Strings, inside};
 use crate::json::{Nesting, Span, Text, decode};
 use crate::lines::{LineReader, LineSource, ReadError};
 use crate::session::{Event, Line, Mode, SKIPPED, read_line_into};
@@ -215,7 +215,7 @@ impl OfChunk<'_> {
 }
 
 impl ScanOptions {
-    fn wants(&self, line: &[u8], place: &Place<'_>) -> bool {
+    fn wants(&self, line: &[u8], place: &StringPlace<'_>) -> bool {
         let is_speaker =
             self.speaker.is_none_or(|speaker| place.item.is_some_and(|item| item.speaker == Some(speaker)));
         self.fields & place.field.bit() != 0 && is_speaker && self.wants_tool(line, place.tool)

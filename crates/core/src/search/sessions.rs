@@ -10,7 +10,7 @@ use std::vec::IntoIter;
 use super::hit::Hit;
 use super::scan::{PartScanner, ScanOptions, Scanned, Scanner};
 use super::strings::inside;
-use crate::foreign::{Foreign, Opened as Source, Stop, open_source};
+use crate::foreign::{Foreign, OpenedSource as Source, Stop, open_source};
 use crate::json::{Nesting, decode};
 use crate::lines::{LineSource, ReadError, SEGMENT_BYTES, Segments, Threads, equal_segments};
 use crate::session::{Body, ItemsInHistory, Line, Mode, read_line};
@@ -193,11 +193,11 @@ fn jobs(files: Vec<SearchFile>) -> Vec<Vec<(usize, PathBuf)>> {
 enum Scan {
     Whole(Part),
     /// A large file, and its index.
-    Begun(usize, Opened),
+    Begun(usize, OpenedFile),
 }
 
 /// A file that is open, and whose session is searched.
-struct Opened {
+struct OpenedFile {
     source: Arc<LineSource>,
     /// Its size in bytes; that of the session if it is archived.
     size: u64,
@@ -209,7 +209,7 @@ struct Opened {
 }
 
 /// Opens a session file, or the archive that stands for it, and converts it if it is a foreign session. The only place that does, whatever its form.
-fn open(path: &Path) -> Result<Opened, Stop> {
+fn open(path: &Path) -> Result<OpenedFile, Stop> {
     let original = Cell::new((0, false));
     let opened = open_source(path, &Foreign::Read(None), |path| {
         let source = LineSource::open_unread(path)?;
@@ -221,7 +221,7 @@ fn open(path: &Path) -> Result<Opened, Stop> {
         Source::Foreign(conversion) => (conversion.native, true),
     };
     let (size, is_archived) = original.get();
-    Ok(Opened { source: Arc::new(source.as_opened()), size, is_archived, is_converted, session_id: None })
+    Ok(OpenedFile { source: Arc::new(source.as_opened()), size, is_archived, is_converted, session_id: None })
 }
 
 /// Scans files, except for large ones, which it only opens.
@@ -265,10 +265,10 @@ impl FileScanner {
         Some(Scan::Whole(self.scan_whole(file, opened)))
     }
 
-    fn scan_whole(&mut self, file: usize, opened: Opened) -> Part {
-        let Opened { source, size, is_archived, mut session_id, .. } = opened;
+    fn scan_whole(&mut self, file: usize, opened: OpenedFile) -> Part {
+        let OpenedFile { source, size, is_archived, mut session_id, .. } = opened;
         let mut scanned = self.scanner.scan_small(&source);
-        judge(&mut scanned, &source, &mut None, self.scanner.options().is_current);
+        mark_current_hits(&mut scanned, &source, &mut None, self.scanner.options().is_current);
         if !scanned.hits.is_empty() && session_id.is_none() {
             session_id = session(&mut self.scanner, &source).ok().flatten().map(|session| session.id);
         }
@@ -303,7 +303,12 @@ fn session(scanner: &mut Scanner, source: &LineSource) -> Result<Option<Session>
 
 /// Notes for each hit in an item whether that is in the history at the end of the file, which is found out for the first such hit. With `is_current`,
 /// leaves out those that are not.
-fn judge(scanned: &mut Scanned, source: &Arc<LineSource>, history: &mut Option<ItemsInHistory>, is_current: bool) {
+fn mark_current_hits(
+    scanned: &mut Scanned,
+    source: &Arc<LineSource>,
+    history: &mut Option<ItemsInHistory>,
+    is_current: bool,
+) {
     let mut failure = None;
     for hit in &mut scanned.hits {
         let (line, Some(item)) = hit.place else { continue };
@@ -336,7 +341,7 @@ fn holds(
 /// A large file whose parts are scanned on all cores.
 struct LargeFile {
     file: usize,
-    opened: Opened,
+    opened: OpenedFile,
     segments: Segments<PartScanner>,
     /// For the first line.
     scanner: Scanner,
@@ -347,7 +352,7 @@ struct LargeFile {
 }
 
 impl LargeFile {
-    fn new(file: usize, opened: Opened, options: &Arc<ScanOptions>) -> Self {
+    fn new(file: usize, opened: OpenedFile, options: &Arc<ScanOptions>) -> Self {
         let make = || PartScanner { scanner: Scanner::new(options.clone()), source: Arc::downgrade(&opened.source) };
         let segments = Segments::new(equal_segments(&opened.source, 0), Threads::All, make);
         let scanner = Scanner::new(options.clone());
@@ -360,7 +365,7 @@ impl LargeFile {
             hit.line += self.lines;
         }
         self.lines += scanned.lines;
-        judge(&mut scanned, &self.opened.source, &mut self.history, self.scanner.options().is_current);
+        mark_current_hits(&mut scanned, &self.opened.source, &mut self.history, self.scanner.options().is_current);
         let is_last = scanned.failure.is_some();
         self.part(scanned.hits, scanned.failure, is_last)
     }
@@ -383,7 +388,7 @@ impl LargeFile {
             self.opened.session_id = session.ok().flatten().map(|session| session.id);
         }
         let fate = is_last.then(|| fate_of(failure.as_ref(), self.opened.size));
-        let Opened { session_id, is_archived, .. } = &self.opened;
+        let OpenedFile { session_id, is_archived, .. } = &self.opened;
         Part { file: self.file, session_id: session_id.clone(), is_archived: *is_archived, hits, fate }
     }
 }

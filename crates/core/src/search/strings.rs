@@ -6,7 +6,7 @@ use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 use crate::session::{Body, CheckpointChange, Event, EventType, ItemPlace, ItemSink, keys};
 
 /// Where a string is, and what it is.
-pub(super) struct Place<'p> {
+pub(super) struct StringPlace<'p> {
     pub(super) event_type: EventType,
     pub(super) field: Field,
     pub(super) item: Option<&'p Item>,
@@ -104,7 +104,7 @@ impl TakenBlocks {
     }
 }
 
-impl Place<'_> {
+impl StringPlace<'_> {
     /// The JSON pointer of the string in the payload, in UTF-16.
     pub(super) fn pointer(&self, line: &[u8]) -> Vec<u16> {
         let beginning = match (self.item, self.block) {
@@ -121,9 +121,16 @@ impl Place<'_> {
 
 impl Strings {
     /// Calls `take` with each string of an event in the order of the record: its place, and its span, quotes included.
-    pub(super) fn each(&mut self, line: &[u8], event: &Event, take: &mut dyn FnMut(&Place<'_>, Span)) {
-        let single =
-            |event_type, field, key| Place { event_type, field, key, item: None, tool: None, block: None, path: None };
+    pub(super) fn each(&mut self, line: &[u8], event: &Event, take: &mut dyn FnMut(&StringPlace<'_>, Span)) {
+        let single = |event_type, field, key| StringPlace {
+            event_type,
+            field,
+            key,
+            item: None,
+            tool: None,
+            block: None,
+            path: None,
+        };
         let (place, span) = match event.body {
             Body::SessionEvent(_, message) => {
                 (single(EventType::SessionEvent, Field::SessionEvent, "message"), message)
@@ -142,7 +149,13 @@ impl Strings {
         }
     }
 
-    fn each_of_item(&mut self, line: &[u8], place: ItemPlace, span: Span, take: &mut dyn FnMut(&Place<'_>, Span)) {
+    fn each_of_item(
+        &mut self,
+        line: &[u8],
+        place: ItemPlace,
+        span: Span,
+        take: &mut dyn FnMut(&StringPlace<'_>, Span),
+    ) {
         let event_type = place.event_type();
         if place == ItemPlace::Content && self.taken.item == Some(span) {
             let speaker = self.taken.speaker.and_then(|speaker| Speaker::of(inside(line, speaker)));
@@ -227,7 +240,7 @@ impl Block {
         line: &[u8],
         (event_type, item, block): (EventType, &Item, usize),
         values: &mut Values,
-        take: &mut dyn FnMut(&Place<'_>, Span),
+        take: &mut dyn FnMut(&StringPlace<'_>, Span),
     ) {
         let Some(kind) = self.get(BlockKey::Type).filter(|kind| is_string(line, *kind)) else { return };
         let Some((_, field, keys)) = KINDS.iter().find(|(name, ..)| spells(inside(line, kind), name)) else { return };
@@ -241,10 +254,10 @@ impl Block {
             let Some((_, key, is_deep)) = keys.iter().find(|(known, ..)| *known == member) else { continue };
             let (field, item, block) = (*field, Some(item), Some(block));
             if is_string(line, value) {
-                take(&Place { event_type, field, item, tool, key, block, path: None }, value);
+                take(&StringPlace { event_type, field, item, tool, key, block, path: None }, value);
             } else if *is_deep {
                 values.each_string(line, value, |string, path| {
-                    take(&Place { event_type, field, item, tool, key, block, path: Some(path) }, string);
+                    take(&StringPlace { event_type, field, item, tool, key, block, path: Some(path) }, string);
                 });
             }
         }

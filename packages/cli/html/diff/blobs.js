@@ -7,7 +7,7 @@ const { openFile } = require('../../open-file.js')
 
 const HASH = /^[0-9a-f]{64}$/
 /** The number of bytes that are read of a blob. The page says so if a blob is longer. */
-const LONGEST_BLOB = 65_536
+const MAX_BLOB = 65_536
 
 /**
  * The texts behind differing hashes, if both runs have the blobs.
@@ -31,7 +31,7 @@ async function textOf(root, hash) {
   if (handle === null) return null
   try {
     const { size } = await handle.stat()
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(size, LONGEST_BLOB)), 0, Math.min(size, LONGEST_BLOB), 0)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(size, MAX_BLOB)), 0, Math.min(size, MAX_BLOB), 0)
     const isWhole = bytesRead === size
     return { text: decoded(buffer.subarray(0, bytesRead), isWhole), size, isWhole }
   } catch {

@@ -15,7 +15,7 @@ const { readersOf } = require('./readers.js')
 /** The maximum share of the time that is spent on verifying the run again. */
 const VERIFYING_SHARE = 0.1
 const WHOLE = { string: 16 << 20, total: 32 << 20, depth: 200 }
-const MOST_FOUND = 100_000
+const MAX_FOUND = 100_000
 /** Lower than for a file, because a served page requests the payloads that it does not have. */
 const LIMITS = { bytes: 1 << 20 }
 
@@ -78,7 +78,7 @@ class ServedRun {
     const wanted = JSON.stringify(text).slice(1, -1).toLowerCase()
     for await (const { logicalTime, payload } of this.#readers.readRunEvents(this.#source.at)) {
       if (JSON.stringify(payload).toLowerCase().includes(wanted)) found.push(logicalTime)
-      if (found.length >= MOST_FOUND) break
+      if (found.length >= MAX_FOUND) break
     }
     return found
   }

@@ -32,8 +32,8 @@ class History {
 
   /** Replaces items by others. Returns the lines that lost their last item. */
   #replace(from, count, added) {
-    const gone = this.#items.splice(from, count, ...(added.length > MOST_ARGUMENTS ? [] : added))
-    if (added.length > MOST_ARGUMENTS) this.#items = [...this.#items.slice(0, from), ...added, ...this.#items.slice(from)]
+    const gone = this.#items.splice(from, count, ...(added.length > MAX_ARGUMENTS ? [] : added))
+    if (added.length > MAX_ARGUMENTS) this.#items = [...this.#items.slice(0, from), ...added, ...this.#items.slice(from)]
     for (const { line } of added) this.#left.set(line, (this.#left.get(line) ?? 0) + 1)
     return gone.map(({ line }) => line).filter((line) => this.#loses(line))
   }
@@ -50,7 +50,7 @@ class History {
 const NOTHING = { isItem: false, removed: [], gone: 0, fits: true }
 const NOWHERE = -1
 /** More values than this are not passed as arguments. */
-const MOST_ARGUMENTS = 10_000
+const MAX_ARGUMENTS = 10_000
 
 /** By type: from where how many items are replaced by which, or `NOWHERE` if the history has not what the event names. */
 const EFFECTS = {

@@ -9,7 +9,7 @@ const TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'im
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /** The maximum sizes of one image and of all images, in characters of base64. */
-const LARGEST_IMAGE = 4 << 20
+const MAX_IMAGE = 4 << 20
 const ALL_IMAGES = 6 << 20
 
 class Images {
@@ -58,7 +58,7 @@ class Images {
   #indexOf(block) {
     if (block?.type !== 'media' || block.encoding !== 'base64' || !TYPES.has(block.mimeType)) return undefined
     const { mimeType, data } = block
-    if (typeof data !== 'string' || data.length > LARGEST_IMAGE) return undefined
+    if (typeof data !== 'string' || data.length > MAX_IMAGE) return undefined
     const url = `data:${mimeType};base64,${data}`
     return this.#indices.get(url) ?? (data.length <= this.#room && BASE64.test(data) ? this.#add(url, data) : undefined)
   }

@@ -16,8 +16,8 @@ const { rowsData, callData, summaryOf } = require('./page-data.js')
 
 /** The maximum share of the time that is spent on the summary, which requires a replay of the whole file. */
 const SUMMARY_SHARE = 0.1
-const MOST_RECORDS = 500
-const MOST_FOUND = 100_000
+const MAX_RECORDS = 500
+const MAX_FOUND = 100_000
 
 class ServedSession {
   /** Device and inode of the file, and its size when it was last read. */
@@ -81,7 +81,7 @@ class ServedSession {
   }
 
   #records(from, to) {
-    if (to - from >= MOST_RECORDS * 4) throw new BadRequest('these are too many records')
+    if (to - from >= MAX_RECORDS * 4) throw new BadRequest('these are too many records')
     return this.#payloads(from, to, ASKED)
   }
 
@@ -114,7 +114,7 @@ class ServedSession {
     const wanted = new RegExp(JSON.stringify(text).slice(1, -1).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu')
     for await (const [{ line, record }, damaged] of this.#lines(1, Infinity)) {
       if (wanted.test(damaged ?? (record === null ? '' : JSON.stringify(record)))) found.push(line)
-      if (found.length >= MOST_FOUND) break
+      if (found.length >= MAX_FOUND) break
     }
     return found
   }

@@ -5,7 +5,7 @@
 const { FLAGS } = require('./conversation.js')
 
 /** The maximum number of names that are listed. Further ones are counted together, because a hostile file may have millions. */
-const MOST_NAMES = 200
+const MAX_NAMES = 200
 const OTHERS = '(others)'
 
 /** @param {InstanceType<typeof import('./conversation.js')['Conversation']>} conversation */
@@ -64,7 +64,7 @@ function typesOf(rows) {
 }
 
 function entryOf(found, name, none) {
-  const key = found.has(name) || found.size < MOST_NAMES ? name : OTHERS
+  const key = found.has(name) || found.size < MAX_NAMES ? name : OTHERS
   if (!found.has(key)) found.set(key, { ...none })
   return found.get(key)
 }

@@ -15,7 +15,9 @@ use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, BundlePath, EVENT_LOG, Limits, ListedFile, LogExtent, Metadata, Partial,
     REDACTIONS, RedactionList, RunSummary, SESSION_LOG, SignaturePolicy, blob_path, metadata, of_run, path,
 };
-use crate::bundle::read::{CheckedLog, CheckedSession, ImportError, Opened, VerifyOptions, is_bundle, open, open_file};
+use crate::bundle::read::{
+    CheckedLog, CheckedSession, ImportError, OpenedBundle, VerifyOptions, is_bundle, open, open_file,
+};
 use crate::bundle::redact::{Prefilter, Staging};
 use crate::disk::{InputFile, files, parent};
 use crate::foreign::{ConvertedFile, Stop, convert_to_file};
@@ -66,7 +68,7 @@ pub enum ExportFrom {
 pub(super) struct ExportSource {
     path: PathBuf,
     /// The verified bundle, if the source is one. Holds the unpacked archive.
-    bundle: Option<Opened>,
+    bundle: Option<OpenedBundle>,
     /// What the source became, if it is a foreign session.
     converted: Option<ConvertedFile>,
 }

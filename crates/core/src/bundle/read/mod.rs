@@ -19,6 +19,6 @@ pub(crate) use container::{into_io_error, read_failed, read_up_to};
 pub(crate) use directory::open_file;
 pub use import::{import, import_for_reader};
 pub use import_error::ImportError;
-pub use open::{Opened, is_archive, is_bundle, is_opened_bundle, open, open_verified};
+pub use open::{OpenedBundle, is_archive, is_bundle, is_opened_bundle, open, open_verified};
 pub use replay::{replay_opened, trace_opened, verify_opened};
 pub use verify::{Report, VerifyOptions, verify};

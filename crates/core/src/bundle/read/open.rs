@@ -22,7 +22,7 @@ use crate::signature::TrustedKeys;
 use crate::task::Task;
 
 /// A verified bundle.
-pub struct Opened {
+pub struct OpenedBundle {
     /// The kind of recording.
     pub kind: BundleKind,
     /// The bundle's manifest.
@@ -36,7 +36,7 @@ pub struct Opened {
     unpacked: Option<(StagedDirectory, TemporaryDirectory)>,
 }
 
-impl Opened {
+impl OpenedBundle {
     /// Returns the bundle of a run, and an error for the bundle of a session. For readers of runs.
     pub fn expect_run(self) -> Result<Self, ImportError> {
         if self.kind == BundleKind::Session {
@@ -130,7 +130,7 @@ fn is_compressed_text(path: &Path) -> bool {
 }
 
 /// Verifies the bundle at `path` and opens it. An archive is unpacked to a temporary directory first.
-pub fn open(path: &Path, options: &VerifyOptions, task: &mut Task<'_>) -> Result<Opened, ImportError> {
+pub fn open(path: &Path, options: &VerifyOptions, task: &mut Task<'_>) -> Result<OpenedBundle, ImportError> {
     let (report, root, unpacked) = if is_directory(path) {
         (verify(path, options, task)?, path.to_path_buf(), None)
     } else {
@@ -142,14 +142,14 @@ pub fn open(path: &Path, options: &VerifyOptions, task: &mut Task<'_>) -> Result
     match report.manifest {
         Some(manifest) if report.problems.is_empty() => {
             let (kind, redactions, is_trusted) = (manifest.kind, report.redactions, report.is_trusted);
-            Ok(Opened { kind, manifest, redactions, is_trusted, root, unpacked })
+            Ok(OpenedBundle { kind, manifest, redactions, is_trusted, root, unpacked })
         }
         _ => Err(ImportError::Refused { problems: report.problems }),
     }
 }
 
 /// Opens the bundle in a directory that was already verified and has not been changed since.
-pub fn open_verified(directory: &Path, trusted: &TrustedKeys) -> Result<Opened, ImportError> {
+pub fn open_verified(directory: &Path, trusted: &TrustedKeys) -> Result<OpenedBundle, ImportError> {
     let read = |path: &str| InputFile::open(&directory.join(path))?.read_up_to(u64::MAX);
     let document = read(MANIFEST)?;
     let (manifest, _) = Manifest::parse(&document)?;
@@ -157,7 +157,7 @@ pub fn open_verified(directory: &Path, trusted: &TrustedKeys) -> Result<Opened, 
     let redactions = if is_listed(REDACTIONS) { RedactionList::parse(&read(REDACTIONS)?)? } else { Default::default() };
     let is_trusted = read(SIGNATURE).is_ok_and(|signature| signed::is_signed_by(trusted, &signature, &document));
     let (kind, root) = (manifest.kind, directory.to_path_buf());
-    Ok(Opened { kind, manifest, redactions, is_trusted, root, unpacked: None })
+    Ok(OpenedBundle { kind, manifest, redactions, is_trusted, root, unpacked: None })
 }
 
 #[cfg(test)]

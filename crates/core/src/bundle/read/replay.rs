@@ -1,6 +1,6 @@
 //! Replay, verification and trace of opened runs, plain or in bundles: adds redactions, partial logs and signed manifests.
 
-use super::open::Opened;
+use super::open::OpenedBundle;
 use crate::bundle::format::SNAPSHOT;
 use crate::run::{
     Failed, Range, ReplayOptions, Replayed, RunError, StartFrom, Trace, Verification, replay as replay_run, verify,
@@ -10,7 +10,11 @@ use crate::signature::TrustedKeys;
 use crate::task::Task;
 
 /// Replays an opened run like [`run::replay`](replay_run). A partial bundle is always replayed from its snapshot, regardless of `options.start_from`.
-pub fn replay_opened(opened: &Opened, options: &ReplayOptions, task: &mut Task<'_>) -> Result<Replayed, Box<Failed>> {
+pub fn replay_opened(
+    opened: &OpenedBundle,
+    options: &ReplayOptions,
+    task: &mut Task<'_>,
+) -> Result<Replayed, Box<Failed>> {
     let mut options = options.clone();
     options.redactions = opened.redactions.of_run();
     if opened.is_partial() {
@@ -27,7 +31,11 @@ pub fn replay_opened(opened: &Opened, options: &ReplayOptions, task: &mut Task<'
 
 /// Verifies an opened run like [`run::verify`](verify). Redacted and missing data are unverifiable. With trusted keys, snapshots must
 /// be signed by one of them, unless the manifest is.
-pub fn verify_opened(opened: &Opened, trusted: &TrustedKeys, task: &mut Task<'_>) -> Result<Verification, RunError> {
+pub fn verify_opened(
+    opened: &OpenedBundle,
+    trusted: &TrustedKeys,
+    task: &mut Task<'_>,
+) -> Result<Verification, RunError> {
     let (directory, redactions) = (opened.run_directory(), opened.redactions.of_run());
     let trusted = opened.keys_for_snapshots(trusted);
     if opened.is_partial() {
@@ -37,7 +45,7 @@ pub fn verify_opened(opened: &Opened, trusted: &TrustedKeys, task: &mut Task<'_>
 }
 
 /// Reads the events of an opened run. `range.first` is ignored: the manifest contains the first time of a partial log.
-pub fn trace_opened(opened: &Opened, range: Range) -> Result<Trace, RunError> {
+pub fn trace_opened(opened: &OpenedBundle, range: Range) -> Result<Trace, RunError> {
     let first = Some(opened.manifest.partial.as_ref().map_or(0, |partial| partial.logical_time + 1));
     Trace::open(&opened.run_directory().log(), Range { first, ..range }, opened.redactions.of_run())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::escapes::unescaped;
-use super::json::{JsonPart, Place, Step, visit_parts};
+use super::json::{DocumentPlace, JsonPart, Step, visit_parts};
 use super::matcher::{Form, Hit, MatchContext, Matcher};
 use super::pointer::{Pointer, Reach};
 use super::rule::RuleMatcher;
@@ -94,7 +94,7 @@ fn redacted_part(
     pointers: &[(usize, Pointer)],
     document: &Document<'_>,
     part: JsonPart,
-    place: Place<'_, '_>,
+    place: DocumentPlace<'_, '_>,
     (text, key): (&[u8], Option<&[u8]>),
     rules: &mut BTreeSet<usize>,
 ) -> Result<Option<Vec<u8>>, BundleError> {

@@ -29,14 +29,14 @@ pub(super) enum JsonPart {
 
 /// The place of a part in its document.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'p, 'a> {
+pub(crate) struct DocumentPlace<'p, 'a> {
     /// The steps from the root, at most [`MAX_STEPS`].
     pub path: &'p [Step<'a>],
     /// Whether the part is nested deeper than the path.
     pub is_deep: bool,
 }
 
-impl<'a> Place<'_, 'a> {
+impl<'a> DocumentPlace<'_, 'a> {
     /// The key of the value; `None` for elements of arrays and for values nested too deep.
     pub(crate) fn key(&self) -> Option<&'a [u8]> {
         match self.path.last().filter(|_| !self.is_deep) {
@@ -61,14 +61,14 @@ pub(super) fn is_json(text: &[u8]) -> bool {
 /// A text that is not one JSON value is visited up to an arbitrary place.
 pub(super) fn visit_parts<'a, E>(
     text: &'a [u8],
-    mut visit: impl FnMut(JsonPart, Place<'_, 'a>, Range<usize>) -> Result<(), E>,
+    mut visit: impl FnMut(JsonPart, DocumentPlace<'_, 'a>, Range<usize>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut walk = Walk { text, at: 0, levels: Vec::new(), path: Vec::new() };
     while let Some((part, range)) = walk.next() {
         let is_deep = walk.levels.len() > MAX_STEPS;
         // The last step is the key itself.
         let steps = walk.path.len() - usize::from(part == JsonPart::Key && !is_deep && !walk.path.is_empty());
-        visit(part, Place { path: &walk.path[..steps], is_deep }, range)?;
+        visit(part, DocumentPlace { path: &walk.path[..steps], is_deep }, range)?;
     }
     Ok(())
 }

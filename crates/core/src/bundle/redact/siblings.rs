@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::escapes::unescaped;
-use super::json::{JsonPart, Place, Step};
+use super::json::{DocumentPlace, JsonPart, Step};
 use crate::bundle::redact::named;
 use crate::json::spells;
 
@@ -20,7 +20,12 @@ pub(super) struct Siblings<'a> {
 impl<'a> Siblings<'a> {
     /// The decoded key of a part that is a string. `["--password", "x"]`, `["Authorization", "x"]` and
     /// `{"name": "password", "value": "x"}` give `x` the key `password` or `Authorization`.
-    pub(crate) fn key(&mut self, part: JsonPart, place: Place<'_, 'a>, text: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+    pub(crate) fn key(
+        &mut self,
+        part: JsonPart,
+        place: DocumentPlace<'_, 'a>,
+        text: &'a [u8],
+    ) -> Option<Cow<'a, [u8]>> {
         if part != JsonPart::Text {
             return None;
         }
@@ -34,7 +39,7 @@ impl<'a> Siblings<'a> {
 
 /// The key of what is around the string at `place`, if that names a secret: `{"db_password": {"type": "string", "value": "x"}}`,
 /// `{"apiKeys": ["x"]}`.
-fn enclosing<'a>(place: Place<'_, 'a>) -> Option<Cow<'a, [u8]>> {
+fn enclosing<'a>(place: DocumentPlace<'_, 'a>) -> Option<Cow<'a, [u8]>> {
     let [.., Step::Key(parent), last] = place.path else { return None };
     let is_value = match last {
         Step::Key(key) => spells(key, "value"),
@@ -46,7 +51,7 @@ fn enclosing<'a>(place: Place<'_, 'a>) -> Option<Cow<'a, [u8]>> {
 }
 
 /// The name that the string before gives to the string at `place`.
-fn announced<'a>(before: &[Step<'a>], name: &'a [u8], place: Place<'_, 'a>) -> Option<Cow<'a, [u8]>> {
+fn announced<'a>(before: &[Step<'a>], name: &'a [u8], place: DocumentPlace<'_, 'a>) -> Option<Cow<'a, [u8]>> {
     let ((last, parent), (last_before, parent_before)) = (place.path.split_last()?, before.split_last()?);
     if place.is_deep || parent != parent_before {
         return None;

@@ -14,7 +14,7 @@ use crate::task::Cancellation;
 use twox_hash::XxHash3_128;
 
 /// Maximum number of insertions and deletions in an edit list; beyond it there is no list.
-pub(crate) const MOST_EDITS: usize = 100_000;
+pub(crate) const MAX_EDITS: usize = 100_000;
 
 /// Maximum size, in bytes, of the field-level differences in a result. Later changes have no fields.
 const FIELD_BYTES: usize = 32 << 20;
@@ -68,7 +68,7 @@ pub struct Equal {
 /// The edit list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edits {
-    /// The differences, in order. `None` if there are more than [`MOST_EDITS`].
+    /// The differences, in order. `None` if there are more than [`MAX_EDITS`].
     pub edits: Option<Vec<Edit>>,
     /// The ranges without differences.
     pub equal: Vec<Equal>,
@@ -160,14 +160,14 @@ pub(crate) fn edits(
     project: Project<'_>,
 ) -> Result<Edits, DiffError> {
     let (one, other) = numbered(&left.tokens, &right.tokens);
-    let matches = match align(&one, &other, MOST_EDITS, cancelled) {
+    let matches = match align(&one, &other, MAX_EDITS, cancelled) {
         Ok(matches) => matches,
         Err(Stopped::TooMany) => return Ok(Edits::default()),
         Err(Stopped::Cancelled) => return Err(DiffError::Cancelled),
     };
     let mut list = List { left, right, steps: Vec::new(), beside: vec![None; left.tokens.len()] };
     list.walk(&matches);
-    list.tell(skipped, options, project)
+    list.to_edits(skipped, options, project)
 }
 
 /// Replaces the digests by small numbers that are equal if the digests are.
@@ -250,7 +250,7 @@ impl List<'_> {
         }
     }
 
-    fn tell(&self, skipped: i64, options: FieldOptions, project: Project<'_>) -> Result<Edits, DiffError> {
+    fn to_edits(&self, skipped: i64, options: FieldOptions, project: Project<'_>) -> Result<Edits, DiffError> {
         let (mut told, mut equal, mut spent) = (Vec::new(), Vec::<Equal>::new(), 0);
         let same_reference = |left: Reference, right: Reference| {
             self.is_same_place(skipped, (left.place, left.part), (right.place, right.part))

@@ -12,4 +12,4 @@ pub(crate) use divergence::{
 #[cfg(test)]
 pub use edits::Op;
 pub(crate) use edits::edits;
-pub(crate) use edits::{Digested, Edit, Edits, MOST_EDITS, NOTHING};
+pub(crate) use edits::{Digested, Edit, Edits, MAX_EDITS, NOTHING};

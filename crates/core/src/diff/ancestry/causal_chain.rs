@@ -1,7 +1,7 @@
 //! A causal chain: the ancestors of an event, nearest first.
 
 /// Maximum number of ancestors in a chain. More distant ones are cut off, and the chain is marked as truncated.
-pub(super) const MOST_EDGES: usize = 100_000;
+pub(super) const MAX_EDGES: usize = 100_000;
 
 /// The evidence that one event caused another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct Edge {
 pub struct Chain {
     /// Nearest first, without the event itself.
     pub edges: Vec<Edge>,
-    /// Whether more ancestors exist: before the beginning of a partial recording, or beyond [`MOST_EDGES`].
+    /// Whether more ancestors exist: before the beginning of a partial recording, or beyond [`MAX_EDGES`].
     pub truncated: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::causal_chain::{Chain, Edge, Evidence, MOST_EDGES};
+use super::causal_chain::{Chain, Edge, Evidence, MAX_EDGES};
 use crate::diff::stream::{Source, first_time};
 use crate::disk::{InputFile, OsError};
 use crate::json::Nesting;
@@ -32,7 +32,7 @@ pub(crate) fn chain(source: &Source, time: u64, task: &mut Task<'_>) -> Result<O
     let Some(mut parent) = log.event(time)?.map(|event| event.parent) else { return Ok(None) };
     let (mut chain, mut child) = (Chain::default(), time);
     while let Some(time) = parent {
-        if time < first || chain.edges.len() == MOST_EDGES {
+        if time < first || chain.edges.len() == MAX_EDGES {
             chain.truncated = true;
             break;
         }

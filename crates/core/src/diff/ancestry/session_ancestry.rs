@@ -4,7 +4,7 @@
 
 use std::collections::{BinaryHeap, HashSet};
 
-use super::causal_chain::{Chain, Edge, Evidence, MOST_EDGES, record_id};
+use super::causal_chain::{Chain, Edge, Evidence, MAX_EDGES, record_id};
 use crate::diff::error::SessionFault;
 use crate::diff::projection::{BlockType, Calls, Index, Tree, block_type};
 use crate::diff::stream::{Record, SessionCursor, Source, parts_of};
@@ -14,7 +14,7 @@ use crate::session::{Body, Cut, Edit, Line, Mode, marker_of, read_line};
 use crate::task::{Cancelled, Progress, Task};
 
 /// Maximum number of parents of a record. Only the nearest ones are kept.
-const MOST_PARENTS: usize = 256;
+const MAX_PARENTS: usize = 256;
 
 /// Number of records that are read between two checks for cancellation.
 const RECORDS_AT_A_TIME: u64 = 1024;
@@ -230,7 +230,7 @@ impl Causes {
         }
         answered.sort_unstable();
         answered.dedup();
-        answered.truncate(MOST_PARENTS);
+        answered.truncate(MAX_PARENTS);
         answered
     }
 
@@ -253,7 +253,7 @@ impl Causes {
 
     /// The places of the tool items directly before an index of the history, nearest first.
     fn last_tools(&self, index: usize) -> Vec<u32> {
-        let items = self.history[..index].iter().rev().take(MOST_PARENTS);
+        let items = self.history[..index].iter().rev().take(MAX_PARENTS);
         items.take_while(|item| item.speaker == Speaker::Tool).map(|item| item.place).collect()
     }
 
@@ -272,7 +272,7 @@ impl Causes {
             if last.replace(place) == Some(place) {
                 continue;
             }
-            if chain.edges.len() == MOST_EDGES {
+            if chain.edges.len() == MAX_EDGES {
                 chain.truncated = true;
                 break;
             }

@@ -11,10 +11,10 @@ use crate::disk::open::{File, files};
 use crate::disk::system::OsError;
 
 /// Maximum number of attempts: a process that locks and unlocks all the time can remove the file between our opening and locking it.
-const MOST_ATTEMPTS: u32 = 100;
+const MAX_ATTEMPTS: u32 = 100;
 
 /// Maximum size of an owner's description in bytes; more than any needs.
-const MOST_OWNER_BYTES: u64 = 4096;
+const MAX_OWNER_BYTES: u64 = 4096;
 
 /// A lock, held until it is dropped.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl FileLock {
     /// Locks the file at `path`, without waiting. `owner` is written to the lock file for other processes to read.
     pub fn acquire(path: &Path, owner: &str) -> Result<Self, LockError> {
         let path = Self::path_for(path);
-        for _ in 0..MOST_ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             if let Some(mut file) = system::try_lock(&path)? {
                 failpoint!("lock::before_owner");
                 write_owner(&mut file, owner)
@@ -77,7 +77,7 @@ impl Drop for FileLock {
 
 fn read_owner(file: &mut File) -> String {
     let mut owner = String::new();
-    let read = file.take(MOST_OWNER_BYTES).read_to_string(&mut owner);
+    let read = file.take(MAX_OWNER_BYTES).read_to_string(&mut owner);
     read.map(|_| owner).unwrap_or_default()
 }
 

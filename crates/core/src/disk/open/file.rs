@@ -10,14 +10,14 @@ use crate::disk::system::{Metadata, OpenFile};
 
 /// An open file. [`OpenFile`] documents its methods.
 #[derive(Debug)]
-pub struct File(Opened);
+pub struct File(OpenedFile);
 
 #[cfg(not(feature = "failpoints"))]
-type Opened = std::fs::File;
+type OpenedFile = std::fs::File;
 
 #[cfg(feature = "failpoints")]
 #[derive(Debug)]
-enum Opened {
+enum OpenedFile {
     Real(std::fs::File),
     Mounted(Box<dyn OpenFile>),
 }
@@ -47,26 +47,26 @@ impl File {
 impl File {
     /// A file of the operating system.
     pub fn real(file: std::fs::File) -> Self {
-        File(Opened::Real(file))
+        File(OpenedFile::Real(file))
     }
 
     /// A file of a file system that a test has mounted.
     pub fn mounted(file: impl OpenFile + 'static) -> Self {
-        File(Opened::Mounted(Box::new(file)))
+        File(OpenedFile::Mounted(Box::new(file)))
     }
 
     /// The operating system's file, if this is one.
     pub fn as_real(&self) -> Option<&std::fs::File> {
         match &self.0 {
-            Opened::Real(file) => Some(file),
-            Opened::Mounted(_) => None,
+            OpenedFile::Real(file) => Some(file),
+            OpenedFile::Mounted(_) => None,
         }
     }
 
     fn opened(&self) -> &dyn OpenFile {
         match &self.0 {
-            Opened::Real(file) => file,
-            Opened::Mounted(file) => &**file,
+            OpenedFile::Real(file) => file,
+            OpenedFile::Mounted(file) => &**file,
         }
     }
 }

@@ -12,13 +12,13 @@ pub use unix::{drain, is_at_end, is_pipe};
 
 /// Maximum size, in bytes, of what is read into memory from a source without a known size.
 #[cfg(not(test))]
-pub const MOST_BYTES: usize = 1 << 30;
+pub const MAX_BYTES: usize = 1 << 30;
 
 /// Less in tests, which write more than that.
 #[cfg(test)]
-pub const MOST_BYTES: usize = 4 << 20;
+pub const MAX_BYTES: usize = 4 << 20;
 
-/// The error for a source without a size that has more than [`MOST_BYTES`].
+/// The error for a source without a size that has more than [`MAX_BYTES`].
 pub fn too_large() -> OsError {
     let message = "more than 1 GiB came from what is not a regular file; write it to a file first";
     OsError { message, ..failed(&io::ErrorKind::FileTooLarge.into(), "read") }
@@ -39,7 +39,7 @@ mod unix {
     use std::path::Path;
     use std::time::{Duration, Instant};
 
-    use super::{MOST_BYTES, failed, no_writer, too_large};
+    use super::{MAX_BYTES, failed, no_writer, too_large};
     use crate::disk::open::file::File;
     use crate::disk::system::{FileKind, Metadata, OsError};
     use crate::task::Cancellation;
@@ -66,7 +66,7 @@ mod unix {
                 Ok(count) => {
                     had_writer = true;
                     content.extend_from_slice(&block[..count]);
-                    if content.len() > MOST_BYTES {
+                    if content.len() > MAX_BYTES {
                         return Err(too_large());
                     }
                 }

@@ -16,7 +16,7 @@ pub type Naming = (&'static str, &'static str);
 pub const NEW: Naming = (".new-", ".tmp");
 
 /// Maximum number of names that are tried.
-const MOST_ATTEMPTS: u32 = 1000;
+const MAX_ATTEMPTS: u32 = 1000;
 
 /// A file that is written next to its destination and then renamed.
 #[derive(Debug)]
@@ -184,7 +184,7 @@ fn create_unique<T>(
     create: impl Fn(&Path) -> io::Result<T>,
 ) -> io::Result<(PathBuf, T)> {
     let directory = std::path::absolute(directory)?;
-    for _ in 0..MOST_ATTEMPTS {
+    for _ in 0..MAX_ATTEMPTS {
         let path = directory.join(format!("{prefix}{}{suffix}", random_name()?));
         match create(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

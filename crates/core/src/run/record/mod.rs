@@ -10,4 +10,4 @@ mod resume;
 pub use recorded::{Record, Recorded, lines};
 pub use recorder::{RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
 pub(crate) use recording::Salt;
-pub use recording::{EventInput, Recording};
+pub use recording::{EventInput, RunRecording};

@@ -15,7 +15,7 @@ use parking_lot::{Mutex, MutexGuard};
 pub use config::RunRecorderConfig;
 pub use record_error::RecordError;
 
-use super::recording::{EventInput, Recording, too_large};
+use super::recording::{EventInput, RunRecording, too_large};
 use crate::clock::Clock;
 use crate::disk::{Durability, OsError, Target};
 use crate::hash::{HexHash, sha256_hex};
@@ -47,7 +47,7 @@ pub struct RunRecorder {
 }
 
 struct Inner {
-    recording: Recording,
+    recording: RunRecording,
     /// `None` once the recorder is disposed.
     target: Option<Arc<Target>>,
     salts: Salts,

@@ -30,7 +30,7 @@ pub struct EventInput<'a> {
 }
 
 /// A run that is being recorded.
-pub struct Recording {
+pub struct RunRecording {
     state: State,
     hasher: StateHasher,
     causality: Causality,
@@ -38,7 +38,7 @@ pub struct Recording {
     nesting: Nesting,
 }
 
-impl Recording {
+impl RunRecording {
     /// The recording of a run of this graph, before its first event.
     pub fn new(dag: Arc<Dag>) -> Self {
         let state = State::new(dag);
@@ -48,7 +48,7 @@ impl Recording {
 
     /// A recording that continues after an event, given the state after it, its causality and the `hash` of its line.
     pub fn resumed(state: State, hasher: StateHasher, causality: Causality, previous: HexHash) -> Self {
-        Recording { state, hasher, causality, previous, nesting: Nesting::default() }
+        RunRecording { state, hasher, causality, previous, nesting: Nesting::default() }
     }
 
     /// Records the next event: replaces the content of `line` by its line, including `\n`. Returns its logical time.

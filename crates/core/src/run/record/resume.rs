@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::recording::Recording;
+use super::recording::RunRecording;
 use crate::run::format::{Redactions, RunError};
 use crate::run::graph::{Causality, Dag};
 use crate::run::read::{Event, FoldRules, Folded, fold};
@@ -15,7 +15,7 @@ use crate::task::{Cancellation, Task};
 /// A log that can be resumed.
 pub(super) struct Resumed {
     /// The run as recorded. `None` if the log has no events.
-    pub recording: Option<Recording>,
+    pub recording: Option<RunRecording>,
     /// Size in bytes of the log's whole lines.
     pub whole_bytes: u64,
     /// Number of bytes after them.
@@ -35,7 +35,7 @@ pub(super) fn resume(path: &Path, dag: Arc<Dag>) -> Result<Resumed, RunError> {
     let Folded { state, last_hash, offset, torn, hasher, .. } = folded;
     let hasher = hasher.unwrap_or_else(|| StateHasher::of(&state));
     let exists = state.run().is_some();
-    let recording = exists.then(|| Recording::resumed(state, hasher, causality, last_hash));
+    let recording = exists.then(|| RunRecording::resumed(state, hasher, causality, last_hash));
     Ok(Resumed { recording, whole_bytes: offset, torn_bytes: torn.bytes })
 }
 

@@ -92,7 +92,7 @@ pub struct Checkpoint<'e> {
 
 /// What is odd about an event. The event takes effect anyway if it can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Oddity {
+enum CheckpointAnomaly {
     Duplicate,
     Deleted,
     Unknown,
@@ -103,7 +103,7 @@ enum Oddity {
 pub(crate) struct Checkpoints<'e> {
     /// Deleted ones included, ascending by watermark, then in file order.
     pub all: Vec<Checkpoint<'e>>,
-    odd: Vec<(&'e CheckpointEvent, Oddity)>,
+    odd: Vec<(&'e CheckpointEvent, CheckpointAnomaly)>,
     odd_in_all: usize,
 }
 
@@ -134,11 +134,11 @@ impl<'e> Checkpoints<'e> {
         checkpoints
     }
 
-    fn apply(&mut self, event: &'e CheckpointEvent, known: &mut Known) -> Option<Oddity> {
+    fn apply(&mut self, event: &'e CheckpointEvent, known: &mut Known) -> Option<CheckpointAnomaly> {
         let checkpoint = known.created.and_then(|at| self.all.get_mut(at));
         let is_known = checkpoint.is_some();
         match (&event.change, checkpoint) {
-            (Change::Created { .. }, Some(_)) => return Some(Oddity::Duplicate),
+            (Change::Created { .. }, Some(_)) => return Some(CheckpointAnomaly::Duplicate),
             (Change::Created { name, created_at }, None) => {
                 known.created = Some(self.all.len());
                 self.all.push(Checkpoint {
@@ -157,12 +157,12 @@ impl<'e> Checkpoints<'e> {
         let was_deleted = known.deleted;
         known.deleted |= event.change == Change::Deleted;
         if was_deleted {
-            return Some(Oddity::Deleted);
+            return Some(CheckpointAnomaly::Deleted);
         }
-        (!is_known).then_some(Oddity::Unknown)
+        (!is_known).then_some(CheckpointAnomaly::Unknown)
     }
 
-    fn note(&mut self, event: &'e CheckpointEvent, oddity: Oddity) {
+    fn note(&mut self, event: &'e CheckpointEvent, oddity: CheckpointAnomaly) {
         self.odd_in_all += 1;
         if self.odd.len() < SHOWN_WARNINGS {
             self.odd.push((event, oddity));
@@ -180,12 +180,12 @@ impl<'e> Checkpoints<'e> {
     }
 }
 
-fn message(event: &CheckpointEvent, oddity: Oddity) -> Message<'_> {
+fn message(event: &CheckpointEvent, oddity: CheckpointAnomaly) -> Message<'_> {
     let (seq, event_type) = (js_number(event.seq), event.change.event_type().as_str());
     let words = match oddity {
-        Oddity::Duplicate => "duplicates",
-        Oddity::Deleted => "references deleted",
-        Oddity::Unknown => "references unknown",
+        CheckpointAnomaly::Duplicate => "duplicates",
+        CheckpointAnomaly::Deleted => "references deleted",
+        CheckpointAnomaly::Unknown => "references unknown",
     };
     let text = format!("Sequence {seq}: {event_type} {words} checkpoint ");
     Message(vec![MessagePart::Text(text.into()), MessagePart::Json(&event.id)])

@@ -7,7 +7,7 @@ use crate::session::format::{EventType, marker_of, seq_of};
 
 /// Maximum gap, in bytes, between items that are read from the file together, and maximum size of what is.
 const READ_TOGETHER: u64 = 16 << 10;
-const MOST_TOGETHER: u64 = 1 << 20;
+const MAX_TOGETHER: u64 = 1 << 20;
 
 /// An item of a history that is edited.
 #[derive(Clone, Debug)]
@@ -187,7 +187,7 @@ fn read_together(items: &[ItemRef]) -> (usize, usize) {
     let mut count = 1;
     for item in &items[1..] {
         let item_end = item.offset.saturating_add(u64::from(item.length));
-        if item.offset < end || item.offset - end > READ_TOGETHER || item_end - first.offset > MOST_TOGETHER {
+        if item.offset < end || item.offset - end > READ_TOGETHER || item_end - first.offset > MAX_TOGETHER {
             break;
         }
         (end, count) = (item_end, count + 1);

@@ -56,7 +56,7 @@ pub fn read_line_into(items: &mut impl ItemSink, line: &[u8], mode: Mode, nestin
         Some(b'{') => {
             let mut envelope = Envelope::default();
             match read_envelope(&mut envelope, &mut cursor, nesting, items) {
-                Ok(()) => judge(&envelope, line, mode),
+                Ok(()) => validate_line(&envelope, line, mode),
                 Err(NotJson) => Line::Unparseable,
             }
         }
@@ -157,7 +157,7 @@ fn read_envelope(
     cursor.finish()
 }
 
-fn judge(envelope: &Envelope, line: &[u8], mode: Mode) -> Line {
+fn validate_line(envelope: &Envelope, line: &[u8], mode: Mode) -> Line {
     if mode == Mode::Strict && !envelope.version.is_some_and(|version| is_known_version(version.of(line))) {
         return Line::Unsupported(envelope.version);
     }

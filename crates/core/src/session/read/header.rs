@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::archived::{Archive, Packed, may_be_archive, open_either, open_packed, resolve};
 use crate::disk::{BOM, Links, Metadata, OsError, files, input_file};
-use crate::foreign::{ConvertOptions, Opened, open_converted};
+use crate::foreign::{ConvertOptions, OpenedSource, open_converted};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, ReadError, cannot_be_json};
 use crate::session::format::{Body, Line, Mode, read_line, read_start_payload};
@@ -69,7 +69,7 @@ pub fn read_any_header(path: &Path) -> Result<Summary, HeaderError> {
     }
     let options = ConvertOptions { start_only: true, ..ConvertOptions::default() };
     let opened = open_converted(path, &options, &mut |_, _| (), LineSource::open_unread);
-    let Ok(Opened::Foreign(conversion)) = opened else {
+    let Ok(OpenedSource::Foreign(conversion)) = opened else {
         return native;
     };
     let mut reader = LineReader::default();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::foreign::{Foreign, Opened, open_source};
+use crate::foreign::{Foreign, OpenedSource, open_source};
 use crate::json::{Cursor, Nesting, decode_up_to, spells};
 use crate::lines::{LineReader, LineSource, Lines, ReadError};
 use crate::session::format::{inside_string, keys, read_content};
@@ -10,7 +10,7 @@ use crate::session::format::{inside_string, keys, read_content};
 /// Size of the first range that is read, and maximum size of a range, in bytes. Each range is four times as large as the one before,
 /// since usually the first few lines suffice.
 const FIRST_BYTES: u64 = 8 << 10;
-const MOST_BYTES: u64 = 256 << 10;
+const MAX_BYTES: u64 = 256 << 10;
 
 /// How a session begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,8 +24,8 @@ pub struct Preview {
 /// Reads as much of the file as the preview needs, or what a foreign session becomes. `length` is the maximum length of the message in code units.
 pub fn read_preview(path: &Path, length: usize) -> Result<Preview, ReadError> {
     match open_source(path, &Foreign::Read(None), LineSource::open_unread) {
-        Ok(Opened::Native(source)) => preview_of(&source, length),
-        Ok(Opened::Foreign(conversion)) => preview_of(&conversion.native, length),
+        Ok(OpenedSource::Native(source)) => preview_of(&source, length),
+        Ok(OpenedSource::Foreign(conversion)) => preview_of(&conversion.native, length),
         Err(stop) => Err(stop.into_read_error()),
     }
 }
@@ -39,7 +39,7 @@ fn preview_of(source: &LineSource, length: usize) -> Result<Preview, ReadError> 
         if look_at_lines(&mut preview, source, &mut reader, length, &mut nesting)? {
             break;
         }
-        bytes = (bytes * 4).min(MOST_BYTES);
+        bytes = (bytes * 4).min(MAX_BYTES);
     }
     Ok(preview)
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::final_history::{FinalHistory, PartFolder};
 use crate::disk::BOM;
-use crate::foreign::{Foreign, Opened, Stop, open_source};
+use crate::foreign::{Foreign, OpenedSource, Stop, open_source};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, equal_segments};
 use crate::session::format::{Body, Cut, Line, Mode, is_string, read_line, read_type};
@@ -131,8 +131,8 @@ impl RecordReader {
     pub fn open(path: &Path, options: RecordOptions) -> Result<Self, ReadError> {
         let opened = open_source(path, &Foreign::Read(None), LineSource::open_or_drain);
         let source = match opened.map_err(Stop::into_read_error)? {
-            Opened::Native(source) => source,
-            Opened::Foreign(conversion) => conversion.native,
+            OpenedSource::Native(source) => source,
+            OpenedSource::Foreign(conversion) => conversion.native,
         };
         Self::of(source, options)
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::item_layout::{ItemLayout, LaidOutItems};
 use super::scan::{Scanned, Scanner};
 use super::snapshot::{Snapshot, SnapshotFile, Snapshots};
-use crate::foreign::{Opened, Stop, open_source};
+use crate::foreign::{OpenedSource, Stop, open_source};
 use crate::lines::{Block, LineSource, OpenedPath, ReadError, Segments, Threads, equal_segments};
 use crate::session::fold::{
     Checkpoint, Checkpoints, Editor, Effect, FoldOptions, HistoryEffect, ItemRef, Metadata, NewMarker, NoItems,
@@ -88,7 +88,7 @@ impl ReplayError {
 }
 
 /// Edits are applied once there are as many of them. Few in tests.
-const LEAST_PENDING: usize = if cfg!(debug_assertions) { 8 } else { 1 << 16 };
+const MIN_PENDING: usize = if cfg!(debug_assertions) { 8 } else { 1 << 16 };
 
 /// A replay in progress, with the effect of the part of the file that is scanned so far. `L` lays out its items, if it was
 /// [opened](Self::open_laid_out) with layouts.
@@ -158,8 +158,8 @@ impl<L: ItemLayout> Replay<L> {
         // What is opened first is the path itself.
         let open = |at: &Path| LineSource::of_or_drain(opened.take().unwrap_or_else(|| OpenedPath::at(at)));
         let (source, conversion_warnings) = match open_source(&path, &options.foreign, open)? {
-            Opened::Native(source) => (source, None),
-            Opened::Foreign(conversion) => (conversion.native, Some(conversion.summary.warnings)),
+            OpenedSource::Native(source) => (source, None),
+            OpenedSource::Foreign(conversion) => (conversion.native, Some(conversion.summary.warnings)),
         };
         let source = Arc::new(source);
         let mut effect = Effect::default();
@@ -275,7 +275,7 @@ impl<L: ItemLayout> Replay<L> {
         self.pending += later.history.edit_size();
         self.effect = std::mem::take(&mut self.effect).then(later);
         // Applying edits takes time in proportion to the history too, so that as many are awaited.
-        if self.effect.history.has_edits() && self.pending >= LEAST_PENDING.max(length) {
+        if self.effect.history.has_edits() && self.pending >= MIN_PENDING.max(length) {
             left = left.min(self.apply_edits()?);
         }
         *kept = (*kept).min(left);

@@ -34,14 +34,14 @@ const MAGIC: &str = concat!("session-tape snapshot 4, version ", env!("CARGO_PKG
 const CHECKSUM_BYTES: usize = 16;
 
 /// How much larger than its file a snapshot may be, in bytes. A larger sidecar is ignored.
-const LEAST_LIMIT_BYTES: u64 = 64 << 10;
+const MIN_LIMIT_BYTES: u64 = 64 << 10;
 
 /// How long a file must be unmodified before its times prove that. The slowest clock of a file system (FAT) ticks every two seconds.
 const AT_REST: Duration = Duration::from_secs(3);
 
 /// How many blocks a snapshot may have beyond those that the file's size accounts for. If many small tails have added more, the file is scanned
 /// anew.
-const MOST_SMALL_BLOCKS: u64 = 4096;
+const MAX_SMALL_BLOCKS: u64 = 4096;
 
 /// The effect of a file's first lines.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,9 +177,9 @@ pub(crate) fn path_of(path: &Path) -> PathBuf {
 /// Loads the snapshot of the file that is open as `source`. Returns `None` if there is none at this place that can be used for a fold with these
 /// options. `threads` says which threads compare it with the file.
 pub fn load(place: &SnapshotFile, source: &Arc<LineSource>, options: &FoldOptions, threads: Threads) -> Option<Loaded> {
-    let (text, written) = read(&place.path, source.size().saturating_add(LEAST_LIMIT_BYTES))?;
+    let (text, written) = read(&place.path, source.size().saturating_add(MIN_LIMIT_BYTES))?;
     let stored = decode(&text)?;
-    let most_blocks = stored.end / crate::lines::SEGMENT_BYTES * 2 + MOST_SMALL_BLOCKS;
+    let most_blocks = stored.end / crate::lines::SEGMENT_BYTES * 2 + MAX_SMALL_BLOCKS;
     let is_of_mode =
         stored.mode == options.mode && (stored.mode == Mode::Strict || stored.effect.tally.without_seq == 0);
     let is_consistent = is_of_mode

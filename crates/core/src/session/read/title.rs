@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use memchr::memmem::Finder;
 
-use crate::foreign::{Foreign, Opened, Stop, open_source};
+use crate::foreign::{Foreign, OpenedSource, Stop, open_source};
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, Segments, Threads, equal_segments};
 use crate::session::format::read_title as title_of_line;
@@ -17,8 +17,8 @@ use crate::task::Worker;
 pub fn read_title(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
     let opened = open_source(path, &Foreign::Read(None), LineSource::open);
     let source = Arc::new(match opened.map_err(Stop::into_read_error)? {
-        Opened::Native(source) => source,
-        Opened::Foreign(conversion) => conversion.native,
+        OpenedSource::Native(source) => source,
+        OpenedSource::Foreign(conversion) => conversion.native,
     });
     let segments = equal_segments(&source, 0).rev();
     let make = || TitleSearch { source: source.clone(), reader: LineReader::default(), nesting: Nesting::default() };

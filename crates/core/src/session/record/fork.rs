@@ -6,7 +6,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use super::recorder::{FileNameForm, MOST_NAMES, Record, append_rest, file_name};
+use super::recorder::{FileNameForm, MAX_NAMES, Record, append_rest, file_name};
 use crate::clock::{Clock, timestamp};
 use crate::disk::{Naming, OsError, TemporaryFile, files, sync_entry};
 use crate::lines::Threads;
@@ -167,7 +167,7 @@ fn write(target: &ForkTarget, forked: &[u8], history: &HistoryEffect, replay: &R
 /// Places the file under the first name that is free.
 fn place(mut file: TemporaryFile, target: &ForkTarget) -> Result<PathBuf, OsError> {
     let mut refused = OsError::new(&io::ErrorKind::AlreadyExists.into(), "rename", Some(&target.chats_dir));
-    for number in 1..=MOST_NAMES {
+    for number in 1..=MAX_NAMES {
         let path = target.path(number);
         match file.place_at(&path) {
             Ok(()) => return Ok(path),

@@ -5,9 +5,9 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::recorder::{FileNameForm, MOST_NAMES, file_name};
+use super::recorder::{FileNameForm, MAX_NAMES, file_name};
 use crate::disk::{Naming, OWNER_ONLY, OsError, TemporaryFile, files, new_directory, sync_entry};
-use crate::foreign::{Conversion, ConvertOptions, Opened, Stop, Summary, json_of_text, open_converted};
+use crate::foreign::{Conversion, ConvertOptions, OpenedSource, Stop, Summary, json_of_text, open_converted};
 use crate::json::{Cursor, Nesting, Text, escape_line_separators, spells_any};
 use crate::lines::{LineReader, LineSource, ReadError};
 use crate::session::format::{EventType, envelope};
@@ -131,8 +131,8 @@ pub fn import_foreign(path: &Path, options: &ImportOptions, task: &mut Task<'_>)
     };
     let opened = cancellation.during(|| open_converted(path, &convert, &mut progress, LineSource::open));
     let mut conversion = match opened.map_err(|stop| ImportFault::of_stop(stop, path))? {
-        Opened::Foreign(conversion) => conversion,
-        Opened::Native(_) => return Err(ImportFault::Format(path.to_path_buf())),
+        OpenedSource::Foreign(conversion) => conversion,
+        OpenedSource::Native(_) => return Err(ImportFault::Format(path.to_path_buf())),
     };
     if conversion.items == 0 {
         return Err(ImportFault::Empty(path.to_path_buf()));
@@ -254,7 +254,7 @@ fn write_receipt(conversion: &mut Conversion, file: &mut TemporaryFile, path: &P
 /// Places the session under the first name that is free.
 fn place(mut file: TemporaryFile, conversion: &Conversion, options: &ImportOptions) -> Result<PathBuf, OsError> {
     let mut refused = OsError::new(&io::ErrorKind::AlreadyExists.into(), "rename", Some(&options.chats_dir));
-    for number in 1..=MOST_NAMES {
+    for number in 1..=MAX_NAMES {
         let path = session_path(conversion, options, number);
         match file.place_at(&path) {
             Ok(()) => return Ok(path),

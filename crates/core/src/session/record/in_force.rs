@@ -120,7 +120,7 @@ fn with_escaped_separators(item: &[u8]) -> Option<Vec<u8>> {
 
 /// Maximum gap, in bytes, between items that are read from the file together, and maximum size of what is.
 const READ_TOGETHER: u64 = 16 << 10;
-const MOST_TOGETHER: u64 = 1 << 20;
+const MAX_TOGETHER: u64 = 1 << 20;
 
 /// The hashes of the history of a finished replay.
 pub fn item_hashes<L: ItemLayout>(replay: &Replay<L>) -> Result<Vec<ItemHash>, ReadError> {
@@ -151,7 +151,7 @@ fn read_together(items: &[ItemRef]) -> (usize, usize) {
     let (start, mut end) = (items[0].offset, end_of(&items[0]));
     let mut count = 1;
     for item in &items[1..] {
-        if item.offset < end || item.offset - end > READ_TOGETHER || end_of(item) - start > MOST_TOGETHER {
+        if item.offset < end || item.offset - end > READ_TOGETHER || end_of(item) - start > MAX_TOGETHER {
             break;
         }
         (end, count) = (end_of(item), count + 1);

@@ -16,7 +16,7 @@ use crate::session::format::{END, ENVELOPE_BYTES, PAYLOAD_KEY, Version, envelope
 use crate::task::threading::{Mutex, MutexGuard};
 
 /// Maximum number of names tried for one session before giving up.
-pub(super) const MOST_NAMES: u32 = 100_000;
+pub(super) const MAX_NAMES: u32 = 100_000;
 
 /// Configuration of a recorder.
 #[derive(Clone, Debug)]
@@ -496,7 +496,7 @@ pub(super) fn append_rest<P: Payload>(
 fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Target, (OsError, PathBuf)> {
     let directory = &config.chats_dir;
     new_directory::create(directory).map_err(|error| (error, directory.clone()))?;
-    for number in 1..=MOST_NAMES {
+    for number in 1..=MAX_NAMES {
         let path = directory.join(file_name(config.file_name, now, &config.id_prefix, number));
         failpoint!("recorder::before_create");
         match files::create_new(&path, config.mode) {

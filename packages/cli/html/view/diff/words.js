@@ -2,9 +2,9 @@
 
 /** A number with a fraction is one word: 212.4 and 215.9 have no common part. */
 const WORD = /\s+|\d+\.\d+|[\p{L}\p{N}_]+|[^]/gu
-const MOST_WORDS = 40_000
+const MAX_WORDS = 40_000
 /** The maximum number of differing words. Above it, what two texts have in common is coincidental. */
-const MOST_EDITS = 1500
+const MAX_EDITS = 1500
 
 /**
  * @returns {['=' | '-' | '+', string][]} the parts in order: in both, only on the left, only on the right
@@ -28,7 +28,7 @@ function sharedEnds(a, b) {
 
 function middleParts(a, b) {
   const replaced = [['-', a], ['+', b]]
-  if (a.length === 0 || b.length === 0 || a.length + b.length > MOST_WORDS) return replaced
+  if (a.length === 0 || b.length === 0 || a.length + b.length > MAX_WORDS) return replaced
   const path = shortestPath(a, b)
   if (path === null) return replaced
   const parts = partsOf(path, a, b)
@@ -49,7 +49,7 @@ function isConfetti(parts, a, b) {
  */
 function shortestPath(a, b) {
   const rounds = []
-  for (let edits = 0; edits <= MOST_EDITS; edits++) {
+  for (let edits = 0; edits <= MAX_EDITS; edits++) {
     const round = new Int32Array(edits + 1)
     rounds.push(round)
     for (let at = 0; at <= edits; at++) {

@@ -1,6 +1,6 @@
 // The selected event: its kind, its payload, its causal ancestors, and what verification reports about it.
 
-const MOST_ANCESTORS = 200
+const MAX_ANCESTORS = 200
 
 class EventPanel {
   constructor(run, pick) {
@@ -47,9 +47,9 @@ class EventPanel {
 
   #ancestors(event) {
     const { run } = this
-    const found = run.ancestors(event, MOST_ANCESTORS)
+    const found = run.ancestors(event, MAX_ANCESTORS)
     if (found.length === 0) return el('div', el('h3', 'What led to it'), el('p.note', run.first === 0 || event > 0 ? 'Nothing: it is the first.' : 'That is before the snapshot with which this log begins.'))
     const items = found.map((at) => el('li', button('.ancestor', null, () => this.pick(at), el('span.number', run.nameOf(at)), ' ', content('span.kind', run.kindOf(at)), ' ', content('span.label', run.nodeOf(at) ?? run.labelOf(at)))))
-    return el('div', el('h3', 'What led to it, nearest first'), el('ol.ancestors', ...items), found.length === MOST_ANCESTORS ? el('p.note', 'and what was before') : null)
+    return el('div', el('h3', 'What led to it, nearest first'), el('ol.ancestors', ...items), found.length === MAX_ANCESTORS ? el('p.note', 'and what was before') : null)
   }
 }

@@ -5,9 +5,9 @@
 const ROW_HEIGHT = 17
 const LANE_PADDING = 7
 const BAR_HEIGHT = 15
-const MOST_ROWS = 8
+const MAX_ROWS = 8
 const TICKS = 7
-const MOST_LANES = 200
+const MAX_LANES = 200
 
 class Gantt {
   constructor(run, onPick) {
@@ -33,13 +33,13 @@ class Gantt {
     const { run } = this
     this.scale = new TimeScale(run.clocks)
     this.bars = taskBars(run)
-    this.lanes = lanesOf(run, this.bars).slice(0, MOST_LANES)
+    this.lanes = lanesOf(run, this.bars).slice(0, MAX_LANES)
     const names = this.lanes.map(({ worker, height }) => {
       const name = content('span', run.workers[worker])
       name.style.height = `${height}px`
       return name
     })
-    if (run.workers.length > MOST_LANES) names.push(el('span', `and ${counted(run.workers.length - MOST_LANES, 'more worker')}`))
+    if (run.workers.length > MAX_LANES) names.push(el('span', `and ${counted(run.workers.length - MAX_LANES, 'more worker')}`))
     this.names.replaceChildren(...names)
     this.#showTicks()
     this.draw()
@@ -147,7 +147,7 @@ class Drawn {
 
   isNew({ worker, row, end }, right) {
     const rights = this.#rights[end]
-    const key = worker * MOST_ROWS + row
+    const key = worker * MAX_ROWS + row
     if (right - (rights[key] ?? -1) < 0.5) return false
     rights[key] = right
     return true
@@ -160,7 +160,7 @@ function lanesOf(run, bars) {
   for (const bar of bars) {
     const rows = ends[bar.worker]
     const free = rows.findIndex((end) => end <= bar.from)
-    bar.row = Math.min(free >= 0 ? free : rows.length, MOST_ROWS - 1)
+    bar.row = Math.min(free >= 0 ? free : rows.length, MAX_ROWS - 1)
     rows[bar.row] = bar.to
   }
   let top = 0

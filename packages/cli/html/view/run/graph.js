@@ -5,7 +5,7 @@ const SIGNS = { Pending: '○', Scheduled: '◇', Running: '▶', Completed: '�
  * The largest number of nodes that is drawn. Larger graphs are shown as cells by layer, with marks for the neighbours of the current node instead
  * of lines, which could not be told apart.
  */
-const MOST_DRAWN = 250
+const MAX_DRAWN = 250
 const NODE_HEIGHT = 34
 const WIDEST_FITTED = 1700
 const CHARACTER = 7.2
@@ -26,7 +26,7 @@ class Graph {
     const nodes = ids.map((id) => known.get(id) ?? { id, kind: '', tool: null })
     this.boxes.clear()
     this.count = ids.length
-    this.cells = nodes.length <= MOST_DRAWN ? null : new Cells(this, nodes)
+    this.cells = nodes.length <= MAX_DRAWN ? null : new Cells(this, nodes)
     this.element.replaceChildren(this.cells?.element ?? this.#drawing(nodes))
   }
 

@@ -1,6 +1,6 @@
 // The top of the page: facts about the run, whether it is sound, and its totals.
 
-const MOST_TOOLS = 10
+const MAX_TOOLS = 10
 
 function headView(run, bars, pick) {
   const facts = [...run.facts, ['Events', NUMBERS.format(run.length)], ['Nodes', NUMBERS.format(run.nodes.length)], ...taskFacts(taskTotals(run, bars))]
@@ -17,11 +17,11 @@ function taskFacts({ all, failed, rejected, retries, moved }) {
 
 function toolsTable(tools) {
   if (tools.length === 0) return el('section.total', el('h2', 'Tools'), el('p.note', 'No tool was called.'))
-  const rows = tools.slice(0, MOST_TOOLS).map(({ name, calls, failures, ms, longest }) => {
+  const rows = tools.slice(0, MAX_TOOLS).map(({ name, calls, failures, ms, longest }) => {
     const cells = [NUMBERS.format(calls), failures === 0 ? '–' : NUMBERS.format(failures), lengthOf(ms), lengthOf(longest)]
     return el('tr', withAttributes(content('th', name), { scope: 'row' }), ...cells.map((cell) => el('td', cell)))
   })
   const head = el('tr', ...['Tool', 'Calls', 'Failed', 'Time', 'Longest'].map((name) => withAttributes(el('th', name), { scope: 'col' })))
-  const more = tools.length > MOST_TOOLS ? el('p.note', `and ${counted(tools.length - MOST_TOOLS, 'more tool')}`) : null
+  const more = tools.length > MAX_TOOLS ? el('p.note', `and ${counted(tools.length - MAX_TOOLS, 'more tool')}`) : null
   return el('section.total', el('h2', 'Tools'), el('table', el('thead', head), el('tbody', ...rows)), more)
 }

@@ -1,6 +1,6 @@
 // The state of the coordinator and the workers after the selected event.
 
-const MOST_SHOWN = 60
+const MAX_SHOWN = 60
 
 class StatePanel {
   constructor(run) {
@@ -31,17 +31,17 @@ function countsOf(status) {
 
 function pendingView(pending) {
   if (pending.length === 0) return el('p.note', 'No task waits for a worker.')
-  const more = pending.length > MOST_SHOWN ? ` and ${counted(pending.length - MOST_SHOWN, 'more task')}` : ''
-  return el('p.pending', `Waiting for a worker (${NUMBERS.format(pending.length)}): `, ...pending.slice(0, MOST_SHOWN).flatMap((task) => [content('code', task), ' ']), more)
+  const more = pending.length > MAX_SHOWN ? ` and ${counted(pending.length - MAX_SHOWN, 'more task')}` : ''
+  return el('p.pending', `Waiting for a worker (${NUMBERS.format(pending.length)}): `, ...pending.slice(0, MAX_SHOWN).flatMap((task) => [content('code', task), ' ']), more)
 }
 
 function workersTable(workers) {
   if (workers.length === 0) return el('p.note', 'There are no workers yet.')
-  const rows = workers.slice(0, MOST_SHOWN).map(({ id, status, active, completed }) => {
+  const rows = workers.slice(0, MAX_SHOWN).map(({ id, status, active, completed }) => {
     const tasks = active.slice(0, 12).flatMap(([task, of]) => [content('code', task), ` ${of} `])
     return el('tr', withAttributes(content('th', id), { scope: 'row' }), content('td', status), el('td', ...(tasks.length > 0 ? tasks : ['–'])), el('td', completed.toLocaleString('en-US')))
   })
   const head = el('tr', ...['Worker', 'Status', 'Tasks', 'Completed'].map((name) => withAttributes(el('th', name), { scope: 'col' })))
   const view = withAttributes(el('div.scrollable', el('table', el('thead', head), el('tbody', ...rows))), { tabindex: 0, role: 'region', 'aria-label': 'Workers' })
-  return workers.length > MOST_SHOWN ? el('div', view, el('p.note', `and ${counted(workers.length - MOST_SHOWN, 'more worker')}`)) : view
+  return workers.length > MAX_SHOWN ? el('div', view, el('p.note', `and ${counted(workers.length - MAX_SHOWN, 'more worker')}`)) : view
 }

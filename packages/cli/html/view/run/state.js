@@ -6,7 +6,7 @@ const RUN = ['Created', 'Running', 'Completed', 'Failed']
 const [PENDING, SCHEDULED, RUNNING, COMPLETED, FAILED_NODE, SKIPPED] = NODE.keys()
 
 /** The number of states that are kept. */
-const MOST_KEPT = 64
+const MAX_KEPT = 64
 const SHORTEST_STEP = 2048
 
 class State {
@@ -111,7 +111,7 @@ class States {
 
   constructor(run) {
     this.run = run
-    this.step = Math.max(SHORTEST_STEP, Math.ceil(run.length / MOST_KEPT))
+    this.step = Math.max(SHORTEST_STEP, Math.ceil(run.length / MAX_KEPT))
   }
 
   /** The state after an event. */

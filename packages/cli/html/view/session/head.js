@@ -1,6 +1,6 @@
 // The top of the page: facts about the session, whether it is sound, and its totals.
 
-const MOST_WARNINGS = 100
+const MAX_WARNINGS = 100
 
 function headView(page) {
   const facts = el('dl.facts-list', ...page.facts.map(([name, value]) => el('div', el('dt', name), content('dd', value))))
@@ -15,7 +15,7 @@ function verdictView(page) {
   if (error !== null) return el('p.verdict.bad', el('strong', 'It can’t be replayed. '), content('span', error))
   if (warnings.length === 0) return el('p.verdict.good', el('strong', 'Sound. '), 'It replays without a warning.')
   const summary = el('summary', el('strong', counted(warnings.length, 'warning')), sequenceCorrupt ? ', and its sequence numbers are not in order' : '')
-  const list = warnings.slice(0, MOST_WARNINGS).map(([line, text]) => el('li', line > 0 ? lineLink(line, `line ${line}`) : '', line > 0 ? ': ' : '', content('span', text)))
+  const list = warnings.slice(0, MAX_WARNINGS).map(([line, text]) => el('li', line > 0 ? lineLink(line, `line ${line}`) : '', line > 0 ? ': ' : '', content('span', text)))
   return el('details.verdict.bad', summary, el('ul', ...list))
 }
 

@@ -19,7 +19,7 @@ const NOTES = {
 }
 
 /** How many keys of an edit are listed. */
-const MOST_KEYS = 20
+const MAX_KEYS = 20
 
 /** `left` is the number of elements that are missing from the list at a path. */
 function editText(removed, replacements, left) {
@@ -27,8 +27,8 @@ function editText(removed, replacements, left) {
   const keys = [...listIn(replacements).map((each) => each?.replacedSeq), ...listIn(removed)].filter((key) => typeof key === 'number')
   const all = [...new Set(keys)].sort((a, b) => a - b)
   if (all.length === 0) return parts.join(', ')
-  const isShortened = all.length > MOST_KEYS || left('/replacements') + left('/removedSeqs') > 0
-  return `${parts.join(', ')} (${all.length === 1 ? 'key' : 'keys'} ${all.slice(0, MOST_KEYS).join(', ')}${isShortened ? ', …' : ''})`
+  const isShortened = all.length > MAX_KEYS || left('/replacements') + left('/removedSeqs') > 0
+  return `${parts.join(', ')} (${all.length === 1 ? 'key' : 'keys'} ${all.slice(0, MAX_KEYS).join(', ')}${isShortened ? ', …' : ''})`
 }
 
 const listIn = (value) => (Array.isArray(value) ? value : [])

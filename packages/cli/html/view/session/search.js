@@ -13,7 +13,7 @@ const STATES_OF_ROWS = {
 }
 
 /** The maximum number of tools that can be chosen. */
-const MOST_CHOICES = 200
+const MAX_CHOICES = 200
 
 class Search {
   constructor(page, list) {
@@ -32,7 +32,7 @@ class Search {
 
   #toolChoices() {
     // An option element can't contain markup, so hidden characters of a name are replaced.
-    return this.page.totals.tools.slice(0, MOST_CHOICES).map(({ name }) => [`tool ${name}`, name.replace(INVISIBLE, '\ufffd')])
+    return this.page.totals.tools.slice(0, MAX_CHOICES).map(({ name }) => [`tool ${name}`, name.replace(INVISIBLE, '\ufffd')])
   }
 
   #select(label, choices) {

@@ -9,7 +9,7 @@ const HEIGHT = 4 * (LANE + GAP) + 4
 /** Bars that are closer than this, in thousandths of the width, are drawn as one. */
 const NEAR = 1
 const TICKS = 6
-const MOST_REMOVALS = 400
+const MAX_REMOVALS = 400
 /** The interval at which the frame follows scrolling, in milliseconds. */
 const FOLLOWS = 80
 
@@ -70,7 +70,7 @@ class Strip {
       const bar = svg('rect', { class: `bar-gone ${type}`, x: from, y: laneTop(LANES.gone), width: Math.max(to - from, 1.5), height: LANE })
       bar.append(svg('title', {}, `${capitalised(removalWord(type))} at line ${line}: ${counted(removed.length, 'item')}`))
       parts.push(bar, svg('rect', { class: `remover ${type}`, x: scale.endOf(by) * WIDTH - 0.75, y: 0, width: 1.5, height: HEIGHT }))
-      if (parts.length > MOST_REMOVALS) break
+      if (parts.length > MAX_REMOVALS) break
     }
     return parts
   }

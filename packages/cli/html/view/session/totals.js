@@ -1,6 +1,6 @@
 // Totals: turns, tools with failures and durations, sizes.
 
-const MOST_TOOLS = 12
+const MAX_TOOLS = 12
 
 function totalsView({ totals, rows }) {
   const speakers = totals.speakers.filter(({ turns }) => turns > 0)
@@ -15,9 +15,9 @@ function speakersTable(speakers) {
 
 function toolsTable(tools) {
   if (tools.length === 0) return el('section.total', el('h3', 'Tools'), el('p.note', 'No tool was called.'))
-  const rows = tools.slice(0, MOST_TOOLS).map(({ name, calls, failures, open, ms, longest }) => [name, calls.toLocaleString('en-US'), failedText(failures, open), lengthOf(ms), lengthOf(longest)])
+  const rows = tools.slice(0, MAX_TOOLS).map(({ name, calls, failures, open, ms, longest }) => [name, calls.toLocaleString('en-US'), failedText(failures, open), lengthOf(ms), lengthOf(longest)])
   const view = table('Tools', ['Tool', 'Calls', 'Failed', 'Time', 'Longest'], rows)
-  if (tools.length > MOST_TOOLS) view.append(el('p.note', `and ${counted(tools.length - MOST_TOOLS, 'more tool')}`))
+  if (tools.length > MAX_TOOLS) view.append(el('p.note', `and ${counted(tools.length - MAX_TOOLS, 'more tool')}`))
   return view
 }
 

@@ -1,7 +1,7 @@
 // Arguments and results of tools: texts with their line ends, anything else as JSON.
 
 /** The maximum number of fields that are shown as a list rather than as JSON. */
-const MOST_FIELDS = 12
+const MAX_FIELDS = 12
 
 /** @param cuts what was cut, with paths relative to the value */
 function valueView(value, cuts = []) {
@@ -14,7 +14,7 @@ function valueView(value, cuts = []) {
 function isReadable(value, cuts) {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || cuts.some(({ path }) => path === '')) return false
   const values = Object.values(value)
-  return values.length > 0 && values.length <= MOST_FIELDS && values.some((field) => typeof field === 'string')
+  return values.length > 0 && values.length <= MAX_FIELDS && values.some((field) => typeof field === 'string')
 }
 
 function fieldsView(value, cuts) {

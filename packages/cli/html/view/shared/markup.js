@@ -2,19 +2,19 @@
 // and hidden characters are shown as everywhere else.
 
 /** The longest text that is rendered as Markdown, and the longest code that is highlighted, in characters. */
-const LONGEST_MARKDOWN = 200_000
-const LONGEST_HIGHLIGHTED = 50_000
+const MAX_MARKDOWN = 200_000
+const MAX_HIGHLIGHTED = 50_000
 
 /** Returns an empty string if the language is unknown or the code is too long; the code is then shown plain. */
 function highlightedHtml(code, language) {
-  if (code.length > LONGEST_HIGHLIGHTED || !language || !hljs.getLanguage(language)) return ''
+  if (code.length > MAX_HIGHLIGHTED || !language || !hljs.getLanguage(language)) return ''
   return hljs.highlight(code, { language, ignoreIllegals: true }).value
 }
 
 /** An element with a text as Markdown, or plain if it is too long, or so deeply nested that the library would drop something. */
 function markdownView(text) {
   const plain = withPlainLines(text)
-  const html = plain.length > LONGEST_MARKDOWN ? null : markdownHtml(plain)
+  const html = plain.length > MAX_MARKDOWN ? null : markdownHtml(plain)
   if (html === null) return el('div.markdown', content('p.plain', plain))
   const view = el('div.markdown', sanitized(html))
   for (const link of view.querySelectorAll('a')) finishLink(link)

@@ -3,7 +3,7 @@ use std::fs;
 use super::*;
 use crate::bundle::sample::*;
 
-fn opened(path: &Path) -> Result<Opened, ImportError> {
+fn opened(path: &Path) -> Result<OpenedBundle, ImportError> {
     quietly(|task| open(path, &VerifyOptions::default(), task))
 }
 

@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use name::{Kind, Name};
-use place::{Given, Place};
+use place::{DocumentPlace, Given};
 pub use value::is_placeholder;
 
 /// The name of the rule.
@@ -101,7 +101,7 @@ pub fn is_secret_of(key: &[u8], text: &[u8]) -> bool {
         end: text.len(),
         is_quoted: true,
         quote: b'"',
-        place: Place::Member,
+        place: DocumentPlace::Member,
         ends_line: true,
         is_setting: false,
         is_after_colon: false,

@@ -13,14 +13,14 @@ use crate::json::{Object, Text, write_text, write_texts};
 use crate::run::format::{Kind, Salts};
 use crate::run::graph::{Dag, Workflow, compile};
 use crate::run::record::recorder::torn_tail;
-use crate::run::record::recording::{EventInput, Recording};
+use crate::run::record::recording::{EventInput, RunRecording};
 use crate::run::record::resume::{Resumed, resume};
 use crate::run::state::State;
 use crate::run::store::{RunDirectory, read_text};
 
 /// A log that can be recorded to.
-pub(crate) struct Opened {
-    pub recording: Recording,
+pub(crate) struct OpenedLog {
+    pub recording: RunRecording,
     pub target: Target,
     pub salts: Salts,
     /// The line of RunCreated if the run is new, otherwise empty.
@@ -32,7 +32,7 @@ pub(crate) struct Opened {
 }
 
 /// Opens the run that `config` names.
-pub(crate) fn open(config: &RunRecorderConfig<'_>, milliseconds: f64) -> Result<Opened, RecordError> {
+pub(crate) fn open(config: &RunRecorderConfig<'_>, milliseconds: f64) -> Result<OpenedLog, RecordError> {
     let workflow = Workflow::parse(config.workflow)?;
     let (name, version) = (workflow.name.clone(), workflow.version.clone());
     let dag = Arc::new(workflow.compile()?);
@@ -66,13 +66,13 @@ struct Opening<'c> {
 
 impl Opening<'_> {
     /// Begins a run in a log that was just created. Removes the log if that fails, because it would make the next attempt fail too.
-    fn begin_in_new_log(&self, target: Target) -> Result<Opened, RecordError> {
+    fn begin_in_new_log(&self, target: Target) -> Result<OpenedLog, RecordError> {
         let log = self.directory.log();
         let (target, unlocked) = self.locked(target)?;
         let opened = self.begin(target).inspect_err(|_| {
             let _ = files::remove_file(&log);
         })?;
-        Ok(Opened { unlocked, ..opened })
+        Ok(OpenedLog { unlocked, ..opened })
     }
 
     /// Locks the log. Where the file system has no locks, the error comes with a target that is not locked: a run can be recorded there too.
@@ -85,8 +85,8 @@ impl Opening<'_> {
     }
 
     /// Begins a run in an empty log: prints its first event, and writes the other files and directories of the run.
-    fn begin(&self, target: Target) -> Result<Opened, RecordError> {
-        let mut recording = Recording::new(self.dag.clone());
+    fn begin(&self, target: Target) -> Result<OpenedLog, RecordError> {
+        let mut recording = RunRecording::new(self.dag.clone());
         let (mut salts, mut first_line) = (Salts::default(), Vec::new());
         let input = EventInput { kind: Kind::RunCreated, node: None, parent: None };
         recording.record(&input, &self.created(), &self.ts, &salts.draw()?, &mut first_line)?;
@@ -94,7 +94,7 @@ impl Opening<'_> {
         for directory in [self.directory.snapshots(), self.directory.blobs()] {
             new_directory::create_with_mode(&directory, of_directory(self.config.mode))?;
         }
-        Ok(Opened { recording, target, salts, first_line, torn_bytes: 0, unlocked: None })
+        Ok(OpenedLog { recording, target, salts, first_line, torn_bytes: 0, unlocked: None })
     }
 
     /// The payload of RunCreated.
@@ -134,7 +134,7 @@ impl Opening<'_> {
     }
 
     /// Resumes the existing log after its last whole line.
-    fn go_on(&self) -> Result<Opened, RecordError> {
+    fn go_on(&self) -> Result<OpenedLog, RecordError> {
         let log = self.directory.log();
         let (target, unlocked) = self.locked(Target::new(log.clone()))?;
         self.check_is_unsealed()?;
@@ -148,11 +148,11 @@ impl Opening<'_> {
             failpoint!("run_recorder::after_cut");
         }
         let Some(recording) = recording else {
-            return self.begin(target).map(|opened| Opened { torn_bytes, unlocked, ..opened });
+            return self.begin(target).map(|opened| OpenedLog { torn_bytes, unlocked, ..opened });
         };
         self.heal_graph()?;
         target.examine()?;
-        Ok(Opened { recording, target, salts: Salts::default(), first_line: Vec::new(), torn_bytes, unlocked })
+        Ok(OpenedLog { recording, target, salts: Salts::default(), first_line: Vec::new(), torn_bytes, unlocked })
     }
 
     /// Checks that RunCreated matches the configuration. The graph was compared when the log was read.

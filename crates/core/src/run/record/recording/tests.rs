@@ -14,7 +14,7 @@ fn salt(time: u64) -> Salt {
 }
 
 /// Records an event as in its log, with an explicit parent.
-fn record(recording: &mut Recording, recorded: &Recorded, time: usize) -> Result<Vec<u8>, RunError> {
+fn record(recording: &mut RunRecording, recorded: &Recorded, time: usize) -> Result<Vec<u8>, RunError> {
     let record = &recorded.records[time];
     let parent = record.parent.map(event_id);
     let node = record.node.as_deref().map(Text::from_plain);
@@ -27,27 +27,27 @@ fn record(recording: &mut Recording, recorded: &Recorded, time: usize) -> Result
 }
 
 /// The state and the hashes of a recording.
-fn snapshot(recording: &Recording) -> (State, HexHash, HexHash) {
+fn snapshot(recording: &RunRecording) -> (State, HexHash, HexHash) {
     (recording.state().clone(), recording.state_hash(), *recording.last_hash())
 }
 
-fn begun() -> (Recording, u64) {
+fn begun() -> (RunRecording, u64) {
     let sample = Sample::new(Default::default());
-    let mut recording = Recording::new(sample.dag.clone());
+    let mut recording = RunRecording::new(sample.dag.clone());
     for event in &sample.events[..2] {
         record_sampled(&mut recording, event).unwrap();
     }
     (recording, 2)
 }
 
-fn record_sampled(recording: &mut Recording, event: &SampleEvent) -> Result<Vec<u8>, RunError> {
+fn record_sampled(recording: &mut RunRecording, event: &SampleEvent) -> Result<Vec<u8>, RunError> {
     let node = event.node.as_deref().map(Text::from_plain);
     let mut line = Vec::new();
     let input = EventInput { kind: event.kind, node, parent: None };
     recording.record(&input, &event.payload, TS, &salt(event.time), &mut line).map(|_| line)
 }
 
-fn error_event(recording: &mut Recording, message: &str, parent: Option<&str>) -> Result<Vec<u8>, RunError> {
+fn error_event(recording: &mut RunRecording, message: &str, parent: Option<&str>) -> Result<Vec<u8>, RunError> {
     let payload = format!(r#"{{"code":"c","message":"{message}","recoverable":true}}"#);
     let mut line = Vec::new();
     let input = EventInput { kind: Kind::Error, node: None, parent };
@@ -111,7 +111,7 @@ proptest! {
     #[test]
     fn recording_reproduces_an_existing_log(options in any_options()) {
         let recorded = Recorded::new(options);
-        let mut recording = Recording::new(recorded.sample.dag.clone());
+        let mut recording = RunRecording::new(recorded.sample.dag.clone());
         for (time, expected) in lines(&recorded.records).iter().enumerate() {
             prop_assert_eq!(&record(&mut recording, &recorded, time).unwrap(), expected);
             prop_assert_eq!(recording.state_hash(), recorded.records[time].state_hash);
@@ -129,14 +129,14 @@ proptest! {
         prop_assert_eq!(whole + resumed.torn_bytes as usize, cut);
         let next = memchr::memchr_iter(b'\n', &log[..whole]).count();
         prop_assert_eq!(resumed.recording.is_some(), next > 0);
-        let mut recording = resumed.recording.unwrap_or_else(|| Recording::new(recorded.sample.dag.clone()));
+        let mut recording = resumed.recording.unwrap_or_else(|| RunRecording::new(recorded.sample.dag.clone()));
         let mut written = log[..whole].to_vec();
         for time in next..recorded.records.len() {
             written.extend(record(&mut recording, &recorded, time).unwrap());
         }
         prop_assert!(written == log);
         // Implied parents are the same as well.
-        let mut uncut = Recording::new(recorded.sample.dag.clone());
+        let mut uncut = RunRecording::new(recorded.sample.dag.clone());
         let all = (0..recorded.records.len()).map(|time| record(&mut uncut, &recorded, time)).last();
         prop_assert!(all.unwrap().is_ok());
         prop_assert_eq!(error_event(&mut recording, "", None), error_event(&mut uncut, "", None));
@@ -145,7 +145,7 @@ proptest! {
     #[test]
     fn a_refused_event_changes_nothing(options in any_options(), at in any::<prop::sample::Index>(), other in any::<prop::sample::Index>(), what in 0..3) {
         let recorded = Recorded::new(options);
-        let mut recording = Recording::new(recorded.sample.dag.clone());
+        let mut recording = RunRecording::new(recorded.sample.dag.clone());
         let at = at.index(recorded.records.len());
         for time in 0..at {
             record(&mut recording, &recorded, time).unwrap();

@@ -29,21 +29,21 @@ pub struct Call {
     pub output_hash: Option<StoredHash>,
     tool: u32,
     /// The previous call of the same task.
-    previous: Option<Place>,
+    previous: Option<CallNumber>,
     id_start: u64,
 }
 
 /// An index into the list of calls plus one, so that an `Option` takes no extra space.
-type Place = std::num::NonZeroU32;
+type CallNumber = std::num::NonZeroU32;
 
-fn index(place: Place) -> u32 {
+fn index(place: CallNumber) -> u32 {
     place.get() - 1
 }
 
 /// The calls of a task.
 #[derive(Clone, Copy, Debug, Default)]
 struct TaskCalls {
-    last: Option<Place>,
+    last: Option<CallNumber>,
     /// Calls that were closed before the task ended are not in the lookup.
     has_ended: bool,
 }
@@ -123,7 +123,7 @@ impl Calls {
         if self.of_tasks.len() <= task as usize {
             self.of_tasks.resize(task as usize + 1, TaskCalls::default());
         }
-        let previous = std::mem::replace(&mut self.of_tasks[task as usize].last, Place::new(call + 1));
+        let previous = std::mem::replace(&mut self.of_tasks[task as usize].last, CallNumber::new(call + 1));
         self.list.push(Call { task, status: CallStatus::Open, output_hash: None, tool, previous, id_start });
         let (list, ids) = (&self.list, &self.ids);
         let key = |call: u32| (list[call as usize].task, id_in(ids, list, call));

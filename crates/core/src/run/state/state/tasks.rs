@@ -38,18 +38,18 @@ pub struct Task {
     pub ended_at: u64,
     /// The logical time at which it last joined the waiting tasks.
     pub joined_at: u64,
-    before: Option<Place>,
-    after: Option<Place>,
+    before: Option<TaskNumber>,
+    after: Option<TaskNumber>,
 }
 
 /// An index into the list of tasks plus one, so that an `Option` takes no extra space.
-type Place = std::num::NonZeroU32;
+type TaskNumber = std::num::NonZeroU32;
 
-fn place(task: u32) -> Option<Place> {
-    Place::new(task + 1)
+fn place(task: u32) -> Option<TaskNumber> {
+    TaskNumber::new(task + 1)
 }
 
-fn index(place: Place) -> u32 {
+fn index(place: TaskNumber) -> u32 {
     place.get() - 1
 }
 
@@ -57,8 +57,8 @@ fn index(place: Place) -> u32 {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tasks {
     list: Vec<Task>,
-    first: Option<Place>,
-    last: Option<Place>,
+    first: Option<TaskNumber>,
+    last: Option<TaskNumber>,
 }
 
 impl Task {
@@ -92,7 +92,7 @@ impl Tasks {
 
     /// The tasks that wait for a worker, in order.
     pub fn pending(&self) -> impl Iterator<Item = u32> {
-        let after = |&at: &Place| self.list[index(at) as usize].after;
+        let after = |&at: &TaskNumber| self.list[index(at) as usize].after;
         std::iter::successors(self.first, after).map(index)
     }
 

@@ -67,7 +67,7 @@ fn of_duplicate_keys_the_last_counts_at_every_depth() {
 #[test]
 fn preview_does_not_depend_on_read_boundaries() {
     let found = said(r#"[{"type":"text","text":"hällo"}]"#);
-    for edge in [FIRST_BYTES, FIRST_BYTES * 2, FIRST_BYTES * 5, FIRST_BYTES * 21, MOST_BYTES, MOST_BYTES * 3] {
+    for edge in [FIRST_BYTES, FIRST_BYTES * 2, FIRST_BYTES * 5, FIRST_BYTES * 21, MAX_BYTES, MAX_BYTES * 3] {
         for before in edge - 3..edge + 3 {
             let filler = vec![b'x'; before as usize];
             assert_eq!(message(&[b"", &filler, &found, &filler], 9), units("hällo"), "{before}");

@@ -19,21 +19,21 @@ fn session_text(items: usize) -> String {
     format!("{start}\n{}", (2..items + 2).map(item).collect::<String>())
 }
 
-struct Place {
+struct SessionFiles {
     directory: tempfile::TempDir,
     session: PathBuf,
     archive: PathBuf,
 }
 
-fn place(text: &str) -> Place {
+fn place(text: &str) -> SessionFiles {
     let directory = tempfile::tempdir().unwrap();
     let session = directory.path().join("session-s.jsonl");
     fs::write(&session, text).unwrap();
     let archive = directory.path().join("session-s.jsonl.zst");
-    Place { directory, session, archive }
+    SessionFiles { directory, session, archive }
 }
 
-impl Place {
+impl SessionFiles {
     fn names(&self) -> Vec<String> {
         let mut names: Vec<_> = fs::read_dir(self.directory.path())
             .unwrap()
