@@ -46,8 +46,10 @@ export default defineConfig({
     globalSetup: '__test__/support/temporary-root.ts',
     // Processes, not threads: some tests change the umask, the user or the working directory, or end the process.
     pool: 'forks',
-    // One more than there are cores, since many specs wait for a child, a lock or a disk. The default is one less than there are cores.
-    maxWorkers: availableParallelism() + 1,
+    // Properties make much garbage that does not live long: with more room for it, it is collected in a tenth less time.
+    execArgv: ['--max-semi-space-size=32'],
+    // Two more than there are cores, since many specs wait for a child, a lock or a disk. The default is one less than there are cores.
+    maxWorkers: availableParallelism() + 2,
     // Limits against a hang, not expectations: a busy two-core machine takes its time.
     testTimeout: 120_000,
     hookTimeout: 300_000,

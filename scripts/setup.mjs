@@ -1,12 +1,14 @@
 // Prepares a work tree: installs the npm packages, compiles the library, bundles the libraries of the HTML pages and builds the addon, each only if
-// necessary. `npm test` and `npm run demo` begin with it, so that either can be the first command in a fresh clone. With `--as-published` it builds
-// the addon that users get, which takes longer: `npm run bench` measures that one.
+// necessary. Cargo begins with the core at once, since npm waits for the network and compiles nothing. `npm test` and `npm run demo` begin with this,
+// so that either can be the first command in a fresh clone. With `--as-published` it builds the addon that users get, which takes longer:
+// `npm run bench` measures that one.
 
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { cargoTarget } from './cargo-target.mjs';
 import { addonFile } from './platform.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -17,6 +19,9 @@ const PAGE_LIBRARY_SOURCES = ['package-lock.json', 'scripts/build-page-libraries
 const ADDON_SOURCES = ['src', 'crates/core/src', 'crates/core/Cargo.toml', 'Cargo.toml', 'Cargo.lock', 'build.rs'];
 
 requireNode(20);
+const isAsPublished = process.argv.includes('--as-published');
+let ahead = null;
+if (!isAsPublished && !isCurrent(addonFile(), ADDON_SOURCES)) ahead = compileCore();
 if (!packagesAreInstalled()) {
   announce('installing the npm packages');
   run('npm', ['ci', '--no-audit', '--no-fund']);
@@ -26,7 +31,7 @@ if (!isCurrent(PAGE_LIBRARIES, PAGE_LIBRARY_SOURCES)) {
   announce('bundling the libraries of the HTML pages');
   run('npm', ['run', '--silent', 'build:page']);
 }
-if (process.argv.includes('--as-published')) {
+if (isAsPublished) {
   requireCargo();
   // Left to Cargo, because an addon may be current but built without `--as-published`.
   run('npm', ['run', '--silent', 'build']);
@@ -34,6 +39,12 @@ if (process.argv.includes('--as-published')) {
   requireCargo();
   announce('building the addon (release mode, a minute or two the first time)');
   run('npm', ['run', '--silent', 'build:quick']);
+}
+
+/** Starts to compile what `build:quick` needs. That waits for this, and reports its errors. */
+function compileCore() {
+  requireCargo();
+  return spawn('cargo', ['build', '--release', ...cargoTarget(), '--package', 'session-tape-core'], { cwd: ROOT, stdio: 'ignore' });
 }
 
 /**
@@ -96,6 +107,7 @@ function announce(step) {
 }
 
 function fail(message) {
+  ahead?.kill();
   console.error(`session-tape: ${message}`);
   process.exit(1);
 }

@@ -33,19 +33,19 @@ async function expectEqual(bytes: Uint8Array, query: string, options: SearchOpti
 }
 
 describe('the hits in a file are those of a plain loop', () => {
-  test.prop([searchedFile, searchedQuery, searchOptions], runs(1000))('for a literal and any options', async (bytes, query, options) => {
+  test.prop([searchedFile, searchedQuery, searchOptions], runs(500))('for a literal and any options', async (bytes, query, options) => {
     await expectEqual(bytes, query, options);
   });
 
-  test.prop([searchedFile, searchedQuery], runs(400))('for a literal without options', async (bytes, query) => {
+  test.prop([searchedFile, searchedQuery], runs(250))('for a literal without options', async (bytes, query) => {
     await expectEqual(bytes, query);
   });
 
-  test.prop([searchedFile, searchedExpression, searchOptions], runs(400))('for a regular expression', async (bytes, expression, options) => {
+  test.prop([searchedFile, searchedExpression, searchOptions], runs(250))('for a regular expression', async (bytes, expression, options) => {
     await expectEqual(bytes, expression, options, expression);
   });
 
-  test.prop([anyFile, fc.oneof(filledString, searchedQuery), searchOptions], runs(400))('whatever the file and the query', async (bytes, query, options) => {
+  test.prop([anyFile, fc.oneof(filledString, searchedQuery), searchOptions], runs(250))('whatever the file and the query', async (bytes, query, options) => {
     await expectEqual(bytes, query, options);
   });
 });

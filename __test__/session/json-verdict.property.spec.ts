@@ -229,15 +229,15 @@ describe('the plain engine agrees', () => {
   const same = async (bytes: Uint8Array, options?: { auditTrail?: boolean; throughSeq?: number; strict?: boolean }) =>
     expectSameReplay(await replayOf(bytes, undefined, options), replayBytes(bytes, undefined, options));
 
-  test.prop([anyFile], runs(1_500))('on any file', async (bytes) => {
+  test.prop([anyFile], runs(800))('on any file', async (bytes) => {
     await same(bytes);
   });
 
-  test.prop([anyFile], runs(1_000))('on any file in strict mode', async (bytes) => {
+  test.prop([anyFile], runs(500))('on any file in strict mode', async (bytes) => {
     await same(bytes, { strict: true });
   });
 
-  test.prop([anyFile, fc.boolean(), fc.integer({ min: -1, max: 50 }), fc.boolean()], runs(400))(
+  test.prop([anyFile, fc.boolean(), fc.integer({ min: -1, max: 50 }), fc.boolean()], runs(250))(
     'on any file, with options',
     async (bytes, auditTrail, throughSeq, strict) => {
       await same(bytes, { auditTrail, throughSeq, strict });
@@ -246,7 +246,7 @@ describe('the plain engine agrees', () => {
     },
   );
 
-  test.prop([fc.array(anyLine, { minLength: 1, maxLength: 30 }), fc.boolean()], runs(700))(
+  test.prop([fc.array(anyLine, { minLength: 1, maxLength: 30 }), fc.boolean()], runs(400))(
     'on any lines after a session_start',
     async (lines, strict) => {
       await same(bytesOf(session(), ...lines.flatMap((line) => [line, NEWLINE])), { strict });
@@ -259,7 +259,7 @@ describe('the plain engine agrees', () => {
       { minLength: 1, maxLength: 8 },
     )
     .map((records) => bytesOf(session(), ...records));
-  test.prop([damaged(sound, 6), fc.boolean()], runs(700))(
+  test.prop([damaged(sound, 6), fc.boolean()], runs(400))(
     'on sessions with bytes flipped, inserted, deleted and repeated',
     async (bytes, strict) => {
       await same(bytes, { strict });

@@ -9,7 +9,7 @@ import { directoryOf } from '../support/file-directory';
 import { fc, test } from '../support/property';
 import { DEAD_PID, guardOf, HOUR, ID, lockOf, LockProcess, namesIn, readLock, writeLock } from '../support/session-locks';
 
-const ROUNDS = Number(process.env.LOCK_ROUNDS ?? 200);
+const ROUNDS = Number(process.env.LOCK_ROUNDS ?? 100);
 const ROUNDS_A_RUN = 10;
 const MOST = 8;
 

@@ -18,11 +18,21 @@ const unescaped = (text) => text.replace(/\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2
 const unpercented = (text) => text.replace(/(?:%[0-9a-fA-F]{2})+/g, bytesOfPercent);
 const ofHtml = (text) => text.replace(/&(?:#x([0-9a-fA-F]{1,6})|#([0-9]{1,7})|([a-z]+));/g, (all, hex, number, name) => (name ? (ENTITIES[name] ?? all) : hex ? byHex(hex) : byHex(Number(number).toString(16))));
 const unquoted = (text) => text.replaceAll(`'\\''`, "'");
-const isText = (text) => text.length > 0 && [...text].filter((one) => /[\x20-\x7e\n\t\r]/.test(one)).length > 0.8 * text.length;
+
+/** Whether most of a text can be typed. Counts code units: what is not ASCII cannot. */
+function isText(text) {
+  let typed = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if ((unit >= 0x20 && unit <= 0x7e) || unit === 0x0a || unit === 0x09 || unit === 0x0d) typed++;
+  }
+  return typed > 0.8 * text.length;
+}
 
 /** What base64 in a text decodes to, wherever in a longer run it begins. */
 function* ofBase64(text) {
-  const joined = text.replace(/(?<=[A-Za-z0-9+/]{40})\r?\n(?=[A-Za-z0-9+/])/g, '');
+  // The line feed comes first, so that nothing is looked for behind any other character.
+  const joined = text.replace(/\r?\n(?<=[A-Za-z0-9+/]{40}\r?\n)(?=[A-Za-z0-9+/])/g, '');
   for (const [run] of joined.matchAll(/[A-Za-z0-9+/_-]{8,}/g)) {
     for (let from = 0; from < 4; from++) {
       const bytes = Buffer.from(run.slice(from), 'base64');

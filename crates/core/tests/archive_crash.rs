@@ -37,7 +37,10 @@ const POINTS: [(&str, [bool; 2], bool); 16] = [
     ("restore::forgotten", [true, false], true),
 ];
 
-const ITEMS: usize = 30_000;
+/// The items of a session that is interrupted at a step: each step is reached once, whatever there is to archive.
+const FEW: usize = 1_000;
+/// Those of a session whose archiving takes a while.
+const MANY: usize = 10_000;
 
 // ---- The child ----------------------------------------------------------------------------------
 
@@ -69,12 +72,13 @@ struct SessionFiles {
     directory: tempfile::TempDir,
     session: PathBuf,
     archive: PathBuf,
+    items: usize,
     text: String,
 }
 
 impl SessionFiles {
-    /// A directory with a session, or with its archive, and with a snapshot.
-    fn new(is_archived: bool) -> Self {
+    /// A directory with a session, or with its archive.
+    fn new(items: usize, is_archived: bool) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (session, archived) =
             (directory.path().join("session-s.jsonl"), directory.path().join("session-s.jsonl.zst"));
@@ -82,13 +86,13 @@ impl SessionFiles {
         let item = |at: usize| {
             format!(r#""type":"content","payload":{{"content":{{"speaker":"ai","blocks":[],"n":{}}}}}"#, at * 7919)
         };
-        let events = [start.to_owned()].into_iter().chain((0..ITEMS).map(item));
+        let events = [start.to_owned()].into_iter().chain((0..items).map(item));
         let text: String = events.zip(1..).map(|(event, seq)| format!("{{\"v\":1,\"seq\":{seq},{event}}}\n")).collect();
         fs::write(&session, &text).unwrap();
         if is_archived {
             work(&session, false).unwrap();
         }
-        SessionFiles { directory, session, archive: archived, text }
+        SessionFiles { directory, session, archive: archived, items, text }
     }
 
     fn command(&self, restores: bool, terms: Terms) -> Command {
@@ -107,7 +111,7 @@ impl SessionFiles {
             let replay = Replay::open(path, FoldOptions::default()).and_then(Replay::complete).unwrap();
             let outcome = replay.outcome(None);
             assert!(outcome.metadata.is_ok() && outcome.warnings.is_empty(), "{context}: {outcome:?}");
-            assert_eq!(replay.items().len(), ITEMS, "{context}");
+            assert_eq!(replay.items().len(), self.items, "{context}");
         }
         assert!(there.contains(&true), "{context}: the session is lost");
         for entry in fs::read_dir(self.directory.path()).unwrap() {
@@ -131,7 +135,7 @@ impl SessionFiles {
 #[test]
 fn a_process_that_ends_at_any_step_loses_no_record() {
     for (point, left, restores) in POINTS {
-        let place = SessionFiles::new(restores);
+        let place = SessionFiles::new(FEW, restores);
         let ended = run_to_end(&mut place.command(restores, Terms { point: Some((point, 1)), ..Terms::default() }));
         assert!(!ended.by_itself() && ended.acked.is_none(), "{point} was not reached");
         assert_eq!(place.check(point), left, "{point}");
@@ -144,8 +148,8 @@ fn a_process_that_is_killed_at_any_moment_loses_no_record() {
     let mut next = random_numbers();
     for round in 0..rounds() * 6 {
         let restores = round % 2 == 1;
-        let place = SessionFiles::new(restores);
-        let delay = Duration::from_micros(500 + next(400_000));
+        let place = SessionFiles::new(MANY, restores);
+        let delay = Duration::from_micros(500 + next(140_000));
         let ended = kill_after(delay, &mut place.command(restores, Terms::default()));
         let context = format!("kill -9, round {round}");
         let there = place.check(&context);
@@ -158,7 +162,7 @@ fn a_process_that_is_killed_at_any_moment_loses_no_record() {
 fn a_full_disk_leaves_everything_as_it_was() {
     for restores in [false, true] {
         for round in 0..rounds() {
-            let place = SessionFiles::new(restores);
+            let place = SessionFiles::new(MANY, restores);
             let size = if restores { place.text.len() as u64 } else { place.text.len() as u64 / 12 };
             let terms = Terms { file_limit: Some(size * round / rounds() + 10), ..Terms::default() };
             let ended = run_to_end(&mut place.command(restores, terms));
@@ -172,7 +176,7 @@ fn a_full_disk_leaves_everything_as_it_was() {
 /// What reached the file is not what was compressed.
 #[test]
 fn an_archive_that_reads_back_otherwise_is_given_up() {
-    let place = SessionFiles::new(false);
+    let place = SessionFiles::new(MANY, false);
     let directory = place.directory.path().to_path_buf();
     let own_thread = std::thread::current().id();
     let corrupt = move || {

@@ -490,7 +490,7 @@ fn a_run_with_an_id_of_megabytes_verifies_too() {
 /// A session with a text of eight million equal letters.
 fn repetitive_session(root: &Path) -> PathBuf {
     let session = session(root);
-    let text = fs::read_to_string(&session).unwrap().replace("h\u{e9}llo", &"a".repeat(8 << 20));
+    let text = fs::read_to_string(&session).unwrap().replace("h\u{e9}llo", &"a".repeat(3 << 20));
     fs::write(&session, text).unwrap();
     session
 }
@@ -499,7 +499,7 @@ fn repetitive_session(root: &Path) -> PathBuf {
 fn repetitive_content_verifies_with_the_default_limits() {
     let run = small_run();
     let blobs = run.directory.blob_store();
-    blobs.put(&vec![b'a'; 8 << 20], Durability::Os).unwrap();
+    blobs.put(&vec![b'a'; 3 << 20], Durability::Os).unwrap();
     let root = tempfile::tempdir().unwrap();
     for source in [run.directory.root(), &repetitive_session(root.path())] {
         let out = tempfile::tempdir().unwrap();
@@ -545,7 +545,7 @@ fn progress_never_decreases_and_ends_once() {
     let run = small_run();
     let blobs = run.directory.blob_store();
     // One source is so repetitive that its archive is written twice, the other has a secret.
-    for bytes in [vec![b'a'; 6 << 20], b"AKIAIOSFODNN7EXAMPLE".to_vec()] {
+    for bytes in [vec![b'a'; 3 << 20], b"AKIAIOSFODNN7EXAMPLE".to_vec()] {
         blobs.put(&bytes, Durability::Os).unwrap();
     }
     let root = tempfile::tempdir().unwrap();
@@ -573,7 +573,7 @@ fn progress_never_decreases_and_ends_once() {
 #[test]
 fn readers_accept_archives_of_repetitive_content() {
     let run = small_run();
-    run.directory.blob_store().put(&vec![b'a'; 40 << 20], Durability::Os).unwrap();
+    run.directory.blob_store().put(&vec![b'a'; 10 << 20], Durability::Os).unwrap();
     let root = tempfile::tempdir().unwrap();
     let [directory, archive] = both(root.path());
     assert_eq!(
@@ -582,6 +582,6 @@ fn readers_accept_archives_of_repetitive_content() {
     );
     assert_eq!(verified(&archive).problems, []);
     let size = fs::metadata(&archive).unwrap().len();
-    assert!(size > (40 << 20) / 200, "{size} bytes expand to more than readers allow");
+    assert!(size > (10 << 20) / 200, "{size} bytes expand to more than readers allow");
     assert_eq!(names(root.path()), ["x.cath-bundle", "x.cath-bundle.tar.zst"], "and nothing is left of the first try");
 }
