@@ -12,7 +12,7 @@ mod crashing;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::Instant;
 
 use crashing::{Terms, child_command, kill_after, rounds, run_to_end, take_on_terms};
 use session_tape_core::bundle::{BundleCode, ExportOptions, VerifyOptions, export, import, verify};
@@ -24,7 +24,7 @@ fn quietly<T>(work: impl FnOnce(&mut Task<'_>) -> T) -> T {
     work(&mut Task { cancellation: &Cancellation::default(), progress: &mut |_| {} })
 }
 
-/// A session that does not compress to nothing, with a secret in each line. Its export takes about as long as the longest of the delays below.
+/// A session that does not compress to nothing, with a secret in each line.
 fn session(root: &Path) -> PathBuf {
     let path = root.join("session.jsonl");
     let start = r#"{"v":1,"seq":1,"ts":"2026-02-11T16:00:01.000Z","type":"session_start","payload":{"sessionId":"s","projectHash":"h","workspaceDirs":[],"provider":"p","model":"m","startTime":"t"}}"#;
@@ -34,7 +34,7 @@ fn session(root: &Path) -> PathBuf {
             (0..300).map(|n| format!("{:x} ", (n + seq * 300) * 2_654_435_761 % 1_000_003)).collect::<String>()
         )
     };
-    let lines: Vec<String> = std::iter::once(start.to_owned()).chain((2..160).map(line)).collect();
+    let lines: Vec<String> = std::iter::once(start.to_owned()).chain((2..300).map(line)).collect();
     fs::write(&path, lines.join("\n")).unwrap();
     path
 }
@@ -76,14 +76,18 @@ fn holds(path: &Path, text: &str) -> bool {
     String::from_utf8_lossy(&fs::read(path).unwrap()).contains(text)
 }
 
-/// Kills the process that makes `destination` after various delays, and checks what is left. Returns how often that was nothing, and how often all of
+/// Kills the process that makes `destination` at moments from its start to a little after its end, as another run was timed, and checks what is left. Returns how often that was nothing, and how often all of
 /// it.
 fn killed(work: &str, source: &Path, destination: &Path) -> (u64, u64) {
     let parent = destination.parent().unwrap();
     let (mut nothing, mut all) = (0, 0);
     let steps = 8 * rounds();
+    let begun = Instant::now();
+    assert!(run_to_end(&mut command(work, source, destination, Terms::default())).by_itself());
+    let whole = begun.elapsed();
+    remove(destination);
     for step in 0..steps {
-        let delay = Duration::from_millis(10 + step * 150 / steps);
+        let delay = whole.mul_f64(1.2 * (step as f64 + 0.5) / steps as f64);
         kill_after(delay, &mut command(work, source, destination, Terms::default()));
         for entry in fs::read_dir(parent).unwrap() {
             let path = entry.unwrap().path();
@@ -102,13 +106,13 @@ fn killed(work: &str, source: &Path, destination: &Path) -> (u64, u64) {
         all += 1;
         let report = quietly(|task| verify(destination, &VerifyOptions::default(), task)).unwrap();
         assert_eq!(report.problems, []);
-        if destination.is_dir() {
-            fs::remove_dir_all(destination).unwrap()
-        } else {
-            fs::remove_file(destination).unwrap()
-        }
+        remove(destination);
     }
     (nothing, all)
+}
+
+fn remove(path: &Path) {
+    if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
 }
 
 /// Calls `check` for exporting a session in both forms and for importing it, each with a destination in an empty directory of its own.

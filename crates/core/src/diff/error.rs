@@ -4,8 +4,9 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::disk::OsError;
+use crate::json::quoted;
 use crate::lines::ReadError;
-use crate::run::{ErrorCode, RunError, quoted};
+use crate::run::{ErrorCode, RunError};
 
 /// One of the two recordings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

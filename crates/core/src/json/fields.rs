@@ -244,7 +244,7 @@ impl<'a> Field<'a> {
     /// The error for a value that is not as expected.
     #[cold]
     pub fn wrong(&self, expected: &'static str) -> FieldError {
-        let found = crate::run::quoted(self.value.unwrap_or("nothing"));
+        let found = quoted(self.value.unwrap_or("nothing"));
         FieldError::Wrong { field: self.name.into(), expected, found }
     }
 
@@ -367,6 +367,17 @@ fn number(json: &str) -> Option<f64> {
     match json.as_bytes().first() {
         Some(b'-' | b'0'..=b'9') => json.parse().ok().filter(|value: &f64| value.is_finite()),
         _ => None,
+    }
+}
+
+/// The longest text that an error quotes from a file, in characters.
+pub(crate) const QUOTED_CHARS: usize = 120;
+
+/// Cuts a text to a length suitable for an error.
+pub(crate) fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

@@ -21,7 +21,7 @@ mod verify;
 #[cfg(test)]
 pub(crate) use format::{Envelope, GENESIS, append_line};
 pub use format::{ErrorCode, EventLine, Kind, Redactions, RunError, event_id};
-pub(crate) use format::{FieldType, Payload, PayloadField, quoted};
+pub(crate) use format::{FieldType, Payload, PayloadField};
 pub use graph::{Dag, Scheduler};
 pub(crate) use read::{Chunk, EventLookup, LogReader, ReadEvent};
 pub use read::{EventReader, Range, Trace};

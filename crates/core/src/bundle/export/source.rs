@@ -509,7 +509,7 @@ fn find_start(run: &RunDirectory, from: &ExportFrom, redactions: &RedactionList)
     let times = match from {
         ExportFrom::Snapshot(id) => {
             let time = Snapshot::time_of_id(id);
-            vec![time.ok_or_else(|| not_found(format!("'{}' is no id of a snapshot", crate::run::quoted(id))))?]
+            vec![time.ok_or_else(|| not_found(format!("'{}' is no id of a snapshot", crate::json::quoted(id))))?]
         }
         _ => run.snapshot_times().map_err(|error| of_run(BundleCode::SnapshotNotFound, error))?,
     };

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::Path;
 
 use crate::disk::{OsError, StageError};
-use crate::run::{ErrorCode, RunError, quoted};
+use crate::json::quoted;
+use crate::run::{ErrorCode, RunError};
 use crate::task::Cancelled;
 
 macro_rules! codes {

@@ -7,8 +7,9 @@ use std::io::Read;
 use crate::bundle::format::{BundleCode, BundleError, Limits, LogExtent, of_run};
 use crate::disk::BOM;
 use crate::hash::{Hash, HexHash, from_hex};
+use crate::json::quoted;
 use crate::json::{Nesting, Text};
-use crate::run::{ErrorCode, EventLine, Kind, LogReader, Payload, RunError, event_id, quoted};
+use crate::run::{ErrorCode, EventLine, Kind, LogReader, Payload, RunError, event_id};
 use crate::session::Line;
 
 /// The maximum number of events without a salt. No `redactions.json` within the limits lists more.

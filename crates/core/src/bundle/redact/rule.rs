@@ -10,7 +10,7 @@ use super::pointer::Pointer;
 use super::prefilter::Prefilter;
 use crate::bundle::format::{BundleCode, BundleError};
 use crate::bundle::redact::{builtin, named};
-use crate::run::quoted;
+use crate::json::quoted;
 
 /// The longest name of a rule, in bytes. The name is part of every placeholder.
 const MAX_NAME_BYTES: usize = 100;

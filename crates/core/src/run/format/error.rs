@@ -5,10 +5,8 @@
 use std::fmt;
 
 use crate::disk::OsError;
+use crate::json::quoted;
 use crate::task::Cancelled;
-
-/// The longest text that an error quotes from a file, in characters.
-const QUOTED_CHARS: usize = 120;
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $code:ident,)+) => {
@@ -168,14 +166,6 @@ pub fn event_id(time: u64) -> String {
     format!("evt_{time}")
 }
 
-/// Cuts a text to a length suitable for an error.
-pub(crate) fn quoted(text: &str) -> String {
-    match text.char_indices().nth(QUOTED_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,7 +181,7 @@ mod tests {
     fn an_error_names_its_event_and_quotes_no_more_than_is_readable() {
         let error = RunError::new(ErrorCode::TimeGap, "found").at(7).compared("1", "é".repeat(500));
         assert_eq!(error.event_id().as_deref(), Some("evt_7"));
-        assert_eq!(error.found.as_ref().unwrap().chars().count(), QUOTED_CHARS + 1);
+        assert_eq!(error.found.as_ref().unwrap().chars().count(), 121);
         assert_eq!(RunError::new(ErrorCode::TimeGap, "").event_id(), None);
         assert_eq!(error.clone().at_unless_known(8).time, Some(7));
         assert_eq!(RunError::new(ErrorCode::TimeGap, "").at_unless_known(8).time, Some(8));

@@ -3,8 +3,9 @@
 //! A line has one form only: its keys in the fixed order, no white space, no other keys. So parsing is positional and allocates nothing,
 //! and a line that is read and printed again has the same bytes.
 
-use super::error::{ErrorCode, RunError, event_id, quoted};
+use super::error::{ErrorCode, RunError, event_id};
 use crate::hash::{HEX_BYTES, HexHash, is_lower_hex};
+use crate::json::quoted;
 use crate::json::{Cursor, Nesting, Span, plain_prefix};
 
 /// Number of hex digits of a salt.

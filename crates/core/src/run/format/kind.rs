@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::error::{ErrorCode, RunError, quoted};
+use super::error::{ErrorCode, RunError};
+use crate::json::quoted;
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $kind:ident,)+) => {

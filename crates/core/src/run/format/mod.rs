@@ -19,7 +19,6 @@ pub(crate) use chain::line_hash;
 pub use chain::log_of;
 pub(crate) use chain::payload_hash;
 pub(crate) use created::Created;
-pub(crate) use error::quoted;
 pub use error::{ErrorCode, RunError, event_id};
 pub use event::EventLine;
 pub(crate) use event::{

@@ -7,9 +7,10 @@ use std::collections::HashSet;
 
 use super::lookup::Lookup;
 use crate::hash::{HexHash, as_text, sha256_hex};
+use crate::json::quoted;
 use crate::json::{Array, Field, FieldError, Nesting, Object, Text, fields, names, write_text, write_texts};
 use crate::order;
-use crate::run::format::{ErrorCode, RunError, quoted};
+use crate::run::format::{ErrorCode, RunError};
 
 /// Maximum number of nodes of a cycle that an error names.
 const CYCLE_SHOWN: usize = 10;

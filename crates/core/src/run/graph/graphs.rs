@@ -2,7 +2,8 @@
 
 use super::dag::{Dag, Workflow};
 use crate::json::Text;
-use crate::run::format::{Created, ErrorCode, Redactions, RunError, quoted};
+use crate::json::quoted;
+use crate::run::format::{Created, ErrorCode, Redactions, RunError};
 use crate::run::store::RunDirectory;
 use crate::run::verify::Check;
 

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::run::format::{ErrorCode, RunError, quoted};
+use crate::json::quoted;
+use crate::run::format::{ErrorCode, RunError};
 
 /// How a raw output becomes the output that is hashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use crate::hash::{HEX_BYTES, HexHash, to_hex};
+use crate::json::quoted;
 use crate::json::{Nesting, Text};
 use crate::run::format::{
     Envelope, ErrorCode, EventLine, GENESIS, Kind, Payload, RunError, SALT_DIGITS, event_id, line_hash, payload_hash,
-    print_covered, print_rest, quoted,
+    print_covered, print_rest,
 };
 use crate::run::graph::{Causality, Dag};
 use crate::run::read::Event;

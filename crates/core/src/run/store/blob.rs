@@ -9,7 +9,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::disk::{Durability, InputFile, OsError, files, write_atomically};
 use crate::hash::{HexHash, as_text, is_hex_hash, sha256_hex, to_hex};
-use crate::run::format::{ErrorCode, RunError, quoted};
+use crate::json::quoted;
+use crate::run::format::{ErrorCode, RunError};
 
 /// Size in bytes of the buffer for hashing a blob.
 const BLOCK_BYTES: usize = 64 << 10;

@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 use super::check::{Aspect, Check, Findings};
 use crate::hash::{HexHash, as_text, sha256_hex};
 use crate::json::Text;
-use crate::run::format::{ErrorCode, Payload, Redactions, RunError, event_id, quoted};
+use crate::json::quoted;
+use crate::run::format::{ErrorCode, Payload, Redactions, RunError, event_id};
 use crate::run::graph::Normalizer;
 use crate::run::store::BlobStore;
 

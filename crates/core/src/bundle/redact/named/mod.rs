@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use name::{Kind, Name};
-use place::{DocumentPlace, Given};
+use place::{Given, Notation};
 pub(crate) use value::is_placeholder;
 
 /// The name of the rule.
@@ -105,7 +105,7 @@ pub(crate) fn is_secret_of(key: &[u8], text: &[u8]) -> bool {
         end: text.len(),
         is_quoted: true,
         quote: b'"',
-        place: DocumentPlace::Member,
+        place: Notation::Member,
         ends_line: true,
         is_setting: false,
         is_after_colon: false,

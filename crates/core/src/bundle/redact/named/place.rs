@@ -16,7 +16,7 @@ const MAX_SPACE: usize = 64;
 
 /// In what notation a name is given a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DocumentPlace {
+pub(crate) enum Notation {
     /// In an environment, a query or a flag: `NAME=value`, `?name=value`, `--name=value`. Anything there is a value.
     Strong,
     /// After a flag and white space.
@@ -49,7 +49,7 @@ pub(crate) struct Given {
     /// The quote, if so.
     pub quote: u8,
     /// The notation.
-    pub place: DocumentPlace,
+    pub place: Notation,
     /// Whether nothing follows in the line.
     pub ends_line: bool,
     /// Whether it stands where settings do rather than code: directly after `=`, a flag or `name: `, with nothing of code behind it.
@@ -88,58 +88,58 @@ pub(super) fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
     let (operator, after) = operator(text, spaced);
     let has_space = spaced > at;
     let place = match operator {
-        Operator::None if around.is_flag && has_space && !is_quoted_name => DocumentPlace::Flag,
+        Operator::None if around.is_flag && has_space && !is_quoted_name => Notation::Flag,
         Operator::None if is_quoted_name => {
             return attribute_value(text, spaced)
                 .or_else(|| part_of_form(text, start, at, &around))
                 .or_else(|| named_element(text, start, at));
         }
-        Operator::None if text.get(at) == Some(&b'(') => return quoted(text, at + 1, DocumentPlace::Adjacent),
+        Operator::None if text.get(at) == Some(&b'(') => return quoted(text, at + 1, Notation::Adjacent),
         // The output of a step: `::set-output name=token::…`.
         Operator::None if text[at..].starts_with(b"::") && text[..start].ends_with(b"name=") => {
-            return value(text, at + 2, DocumentPlace::Strong, &around);
+            return value(text, at + 2, Notation::Strong, &around);
         }
         Operator::None if text[at..].starts_with(b"</key>") => return next_element(text, at + 6),
         Operator::None if around.is_named => return attribute_value(text, skip_space(text, at, true)),
-        Operator::None if has_space && around.is_statement => DocumentPlace::Flag,
+        Operator::None if has_space && around.is_statement => Notation::Flag,
         Operator::None if text[spaced..].starts_with(b"is ") => {
-            return value(text, spaced + 3, DocumentPlace::Adjacent, &around);
+            return value(text, spaced + 3, Notation::Adjacent, &around);
         }
         Operator::None if spaced - at > 1 || text.get(at) == Some(&b'\t') => {
-            return value(text, spaced, DocumentPlace::Adjacent, &around);
+            return value(text, spaced, Notation::Adjacent, &around);
         }
         Operator::None => return None,
         Operator::Comma if is_quoted_name => {
             let named = attribute_value(text, skip_space(text, after, true));
-            let place = is_cookie(text, start).then_some(DocumentPlace::Strong);
+            let place = is_cookie(text, start).then_some(Notation::Strong);
             return named.map(|given| Given { place: place.unwrap_or(given.place), ..given }).or_else(|| {
-                let place = if around.is_flag { DocumentPlace::Flag } else { DocumentPlace::Adjacent };
+                let place = if around.is_flag { Notation::Flag } else { Notation::Adjacent };
                 value(text, skip_space(text, after, true), place, &around).filter(|given| given.is_quoted)
             });
         }
         Operator::Comma => return None,
         Operator::Compared if text.get(skip_space(text, after, false)).is_some_and(|byte| is_quote(*byte)) => {
-            DocumentPlace::Adjacent
+            Notation::Adjacent
         }
         Operator::Compared => return None,
-        Operator::Bar => DocumentPlace::Adjacent,
-        _ if around.is_flag && operator == Operator::Equals && !has_space => DocumentPlace::Strong,
-        _ if is_quoted_name => DocumentPlace::Member,
-        Operator::Equals if around.is_query && !has_space => DocumentPlace::Strong,
+        Operator::Bar => Notation::Adjacent,
+        _ if around.is_flag && operator == Operator::Equals && !has_space => Notation::Strong,
+        _ if is_quoted_name => Notation::Member,
+        Operator::Equals if around.is_query && !has_space => Notation::Strong,
         Operator::Equals
             if !has_space && !is_space_at(text, after) && is_upper(&text[start..end]) && around.is_word_start =>
         {
-            DocumentPlace::Strong
+            Notation::Strong
         }
         Operator::Colon
             if around.is_header && !has_space && (is_space_at(text, after) || text[start..end].contains(&b'-')) =>
         {
-            DocumentPlace::Header
+            Notation::Header
         }
-        Operator::Equals | Operator::Colon if around.is_line => DocumentPlace::Line,
-        _ => DocumentPlace::Code,
+        Operator::Equals | Operator::Colon if around.is_line => Notation::Line,
+        _ => Notation::Code,
     };
-    let from = skip_space(text, after, is_quoted_name || place == DocumentPlace::Flag && after > end);
+    let from = skip_space(text, after, is_quoted_name || place == Notation::Flag && after > end);
     let emphasis = text.get(from..).unwrap_or_default().iter().take(3).take_while(|byte| **byte == b'*').count();
     let from = if emphasis > 1 { skip_space(text, from + emphasis, false) } else { from };
     if operator == Operator::Equals && text.get(from) == Some(&b'(') && text[start..end].eq_ignore_ascii_case(b"auth") {
@@ -149,27 +149,24 @@ pub(super) fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
         return value_in_object(text, from + 1);
     }
     if text.get(from) == Some(&b'[') && operator != Operator::Bar {
-        return quoted(text, skip_space(text, from + 1, true), DocumentPlace::Adjacent);
+        return quoted(text, skip_space(text, from + 1, true), Notation::Adjacent);
     }
-    if place != DocumentPlace::Adjacent
+    if place != Notation::Adjacent
         && operator == Operator::Colon
         && !is_quoted_name
         && let Some(from) = after_type(text, from)
     {
-        return value(text, from, DocumentPlace::Code, &around);
+        return value(text, from, Notation::Code, &around);
     }
-    let is_assigned = operator == Operator::Equals && !has_space && (from == after || place == DocumentPlace::Line);
-    let is_alone =
-        operator == Operator::Colon && !has_space && matches!(place, DocumentPlace::Line | DocumentPlace::Header);
+    let is_assigned = operator == Operator::Equals && !has_space && (from == after || place == Notation::Line);
+    let is_alone = operator == Operator::Colon && !has_space && matches!(place, Notation::Line | Notation::Header);
     let is_after_colon = operator == Operator::Colon;
     value(text, from, place, &around).map(|given| {
         let is_setting = match place {
             _ if given.is_quoted => {
-                is_assigned
-                    && matches!(place, DocumentPlace::Line | DocumentPlace::Strong)
-                    && ends_line(text, given.end)
+                is_assigned && matches!(place, Notation::Line | Notation::Strong) && ends_line(text, given.end)
             }
-            DocumentPlace::Flag => ends_setting(text, given.end),
+            Notation::Flag => ends_setting(text, given.end),
             _ if is_alone => given.ends_line,
             _ => is_assigned && around.begins_setting() && ends_setting(text, given.end),
         };
@@ -316,7 +313,7 @@ fn attribute_value(text: &[u8], at: usize) -> Option<Given> {
         return None;
     }
     let at = skip_space(text, at, true);
-    quoted(text, at, DocumentPlace::Member).or_else(|| bare(text, at, DocumentPlace::Line, &Around::of(text, at)))
+    quoted(text, at, Notation::Member).or_else(|| bare(text, at, Notation::Line, &Around::of(text, at)))
 }
 
 /// Whether a name at `start` is that of a cookie in a list of them, as HAR has it.
@@ -330,15 +327,15 @@ fn part_of_form(text: &[u8], start: usize, at: usize, around: &Around) -> Option
     let before = &text[..start - 1];
     let breaks: [&[u8]; 2] = [b"\r\n\r\n", b"\n\n"];
     let line_break = breaks.iter().find(|line| text[at..].starts_with(line))?;
-    before.ends_with(b"name=").then(|| bare(text, at + line_break.len(), DocumentPlace::Element, around)).flatten()
+    before.ends_with(b"name=").then(|| bare(text, at + line_break.len(), Notation::Element, around)).flatten()
 }
 
 /// The password in `auth=("user", "password")`, after the parenthesis.
 fn second_of_pair(text: &[u8], at: usize) -> Option<Given> {
-    let user = quoted(text, skip_space(text, at, true), DocumentPlace::Pair)?;
+    let user = quoted(text, skip_space(text, at, true), Notation::Pair)?;
     let at = user.end + escapes(text, user.end) + 1;
     let (operator, at) = operator(text, skip_space(text, at, true));
-    (operator == Operator::Comma).then(|| quoted(text, skip_space(text, at, true), DocumentPlace::Pair)).flatten()
+    (operator == Operator::Comma).then(|| quoted(text, skip_space(text, at, true), Notation::Pair)).flatten()
 }
 
 /// The value in `{"type": "string", "value": "…"}`, after the brace.
@@ -379,7 +376,7 @@ fn in_element(text: Range<usize>) -> Given {
         end: text.end,
         is_quoted: true,
         quote: b'<',
-        place: DocumentPlace::Element,
+        place: Notation::Element,
         ends_line: false,
         is_setting: false,
         is_after_colon: false,
@@ -414,7 +411,7 @@ fn after_type(text: &[u8], at: usize) -> Option<usize> {
         .then(|| skip_space(text, at + length + 1, false))
 }
 
-fn value(text: &[u8], at: usize, place: DocumentPlace, around: &Around) -> Option<Given> {
+fn value(text: &[u8], at: usize, place: Notation, around: &Around) -> Option<Given> {
     let prefix = match text.get(at..at + 2) {
         Some([b'b' | b'r' | b'u' | b'f' | b'L' | b'@' | b'$' | b'B', quote]) if is_quote(*quote) => 1,
         _ => 0,
@@ -424,8 +421,7 @@ fn value(text: &[u8], at: usize, place: DocumentPlace, around: &Around) -> Optio
         // The quote that ends the text around a name without quotes: there is no value.
         return match around.quote {
             Some(quote)
-                if place == DocumentPlace::Header
-                    && text.get(with_quote + escapes(text, with_quote)) == Some(&quote) =>
+                if place == Notation::Header && text.get(with_quote + escapes(text, with_quote)) == Some(&quote) =>
             {
                 None
             }
@@ -436,7 +432,7 @@ fn value(text: &[u8], at: usize, place: DocumentPlace, around: &Around) -> Optio
 }
 
 /// A value in quotes, which may be escaped.
-fn quoted(text: &[u8], at: usize, place: DocumentPlace) -> Option<Given> {
+fn quoted(text: &[u8], at: usize, place: Notation) -> Option<Given> {
     let count = escapes(text, at);
     let quote = *text.get(at + count).filter(|byte| is_quote(**byte))?;
     let mut start = at + count + 1;
@@ -469,14 +465,13 @@ fn quoted(text: &[u8], at: usize, place: DocumentPlace) -> Option<Given> {
 }
 
 /// A value without quotes.
-fn bare(text: &[u8], at: usize, place: DocumentPlace, around: &Around) -> Option<Given> {
+fn bare(text: &[u8], at: usize, place: Notation, around: &Around) -> Option<Given> {
     let rest = &text[at.min(text.len())..(at + MAX_BARE_BYTES + 1).min(text.len())];
-    let is_whole_line =
-        around.is_line && matches!(place, DocumentPlace::Strong | DocumentPlace::Line | DocumentPlace::Header);
+    let is_whole_line = around.is_line && matches!(place, Notation::Strong | Notation::Line | Notation::Header);
     let ends = |(at, byte): (usize, &u8)| match byte {
         b'&' => !is_whole_line || around.is_query || is_next_parameter(&rest[at + 1..]),
         b'"' | b'\'' | b'`' | b'<' | b'>' | b'|' | b';' | b',' | b')' | b'}' | b']' => {
-            !is_whole_line || place == DocumentPlace::Header && around.quote == Some(*byte)
+            !is_whole_line || place == Notation::Header && around.quote == Some(*byte)
         }
         b'#' => around.is_query,
         // An escape in a text that is not decoded yet.
@@ -490,7 +485,7 @@ fn bare(text: &[u8], at: usize, place: DocumentPlace, around: &Around) -> Option
     }
     let line = rest.get(end..).unwrap_or_default();
     let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
-    let ends_line = line.trim_ascii().is_empty() || (place == DocumentPlace::Header && is_quote(line[0]));
+    let ends_line = line.trim_ascii().is_empty() || (place == Notation::Header && is_quote(line[0]));
     (end > 0).then_some(Given {
         start: at,
         end: at + end,

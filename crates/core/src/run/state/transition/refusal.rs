@@ -2,7 +2,8 @@
 
 use super::Case;
 use crate::json::Text;
-use crate::run::format::{ErrorCode, Kind, RunError, event_id, quoted};
+use crate::json::quoted;
+use crate::run::format::{ErrorCode, Kind, RunError, event_id};
 use crate::run::read::Event;
 use crate::run::state::state::{NodeStatus, RunStatus, Task};
 
