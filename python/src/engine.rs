@@ -6,7 +6,6 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use session_tape_core::{Cancellation, FinalHistory, InOrder, Pipeline, ReadError, Recording, Worker, spare_cores};
 
-use crate::allocator;
 use crate::convert::{Converted, Converter, PART_BYTES, Parts, SessionFile, Tables, parts_of, scan_part};
 use crate::failure::Failure;
 use crate::input::{Input, read_failed};
@@ -26,7 +25,7 @@ const THREADS: &str = "SESSION_TAPE_THREADS";
 
 /// Memory in bytes that running jobs, and results that wait for their turn, may need together. Once it is reached, no further job is handed over,
 /// whatever the number of threads.
-const BUDGET_BYTES: u64 = 64 << 20;
+const BUDGET_BYTES: u64 = 48 << 20;
 
 /// Estimated memory for scanning a part of a session, in bytes.
 const SCAN_BYTES: u64 = 4 * PART_BYTES;
@@ -164,7 +163,6 @@ impl Engine {
     /// Creates an engine with a thread for each core. Threads are started when there is work.
     pub fn new(options: &Options, cancelled: &Cancellation, progress: &Arc<Progress>) -> Self {
         let (threads, thread) = (threads(), || Thread::new(options, cancelled, progress));
-        allocator::prepare(threads);
         let room = 2 * threads;
         Engine {
             pipeline: Pipeline::parallel(thread(), (1..threads).map(|_| thread()).collect(), room),

@@ -8,7 +8,7 @@
 //!   [`sessions_table`] and [`run_tables`] build the other tables. [`engine`] has the threads, except that of a [`large_run`].
 //! - [`stream`] yields batches.
 //! - [`failure`] turns errors into exceptions.
-//! - [`allocator`] sets the global allocator.
+//! - [`allocator`] sets the global allocator, which returns free memory at once.
 //! - [`interrupt`] lets Ctrl-C interrupt long work.
 //! - [`verify`] checks rows against the bytes that they came from.
 
@@ -213,6 +213,7 @@ fn must_be_recording(name: &str, path: &Path) -> PyResult<()> {
 /// The compiled part of `session_tape`.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    allocator::prepare();
     module.add_class::<BatchStream>()?;
     module.add_class::<Finder>()?;
     module.add_class::<Found>()?;

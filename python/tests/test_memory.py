@@ -34,6 +34,7 @@ def most_mib(work, *arguments, threads):
     done = subprocess.run([sys.executable, "-c", script, *map(str, arguments)], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     [most] = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("VmHWM")]
+    print(f"{int(most) / 1024:.0f} MiB: {work}, {threads} threads")
     return int(most) / 1024
 
 
@@ -145,7 +146,7 @@ def test_memory_of_a_session_with_very_many_lines_is_bounded(own, tmp_path):
 
 @pytest.mark.parametrize("tables", [["events", "tool_calls"], ["events", "tool_calls", "sessions"]])
 def test_unanswered_tool_calls_take_limited_memory(tables, unanswered, own, tmp_path):
-    """Steps must know them to the end, since an answer could still come. So they are not among what is bounded, but some 400 MiB suffice."""
+    """Steps must know them to the end, since an answer could still come. So they are not among what is bounded by `MAX_MIB`."""
     assert most_mib(f"{EXPORT[:-1]}, {tables})", unanswered, tmp_path, threads=2) < own[EXPORT] + MAX_MIB_OF_SHORT_LINES
 
 

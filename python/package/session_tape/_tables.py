@@ -21,6 +21,9 @@ Writer = Callable[[pa.RecordBatchReader], None]
 #: Number of batches of a table that wait for its writer.
 _WAITING = 1
 
+#: For rows on their way. The default pool of pyarrow keeps what one thread allocates and another one frees.
+_POOL = pa.system_memory_pool()
+
 #: How often waiting threads look whether they are to stop, and how long the writers have to end after an interruption, in seconds.
 _LOOK = 0.05
 _ENDING = 0.5
@@ -64,7 +67,7 @@ class Rows:
         for table, batch in self._stream:
             schema, source = self.schemas[table], batch["source"]
             days = pa.repeat(only, len(batch)) if only is not None else self._days.take(pc.index_in(source, value_set=self._sources))
-            columns = [column if column.type == field.type else column.cast(field.type) for column, field in zip(batch.columns, schema)]
+            columns = [column if column.type == field.type else column.cast(field.type, memory_pool=_POOL) for column, field in zip(batch.columns, schema)]
             self._counts[table].append(pc.value_counts(source))
             yield table, pa.RecordBatch.from_arrays([*columns, days], schema=schema)
 
@@ -174,7 +177,7 @@ class _Kept:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         with pa.OSFile(self._path, "rb") as file:
-            yield from pa.ipc.open_stream(file)
+            yield from pa.ipc.open_stream(file, memory_pool=_POOL)
 
 
 def write_all(rows: Iterable[tuple[str, pa.RecordBatch]], writers: dict[str, tuple[pa.Schema, Writer]]) -> None:
