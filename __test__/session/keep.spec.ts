@@ -1,5 +1,6 @@
 // keepSessions: archives and deletes what a policy says, and nothing else.
 
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -51,6 +52,16 @@ describe('by default', () => {
     const [{ filePath, bytes, bytesLeft }] = report.archived as [KeepReport['archived'][0]];
     expect([filePath, bytes, bytesLeft]).toStrictEqual([join(directory, 'session-year.jsonl.zst'), Buffer.byteLength(text('year')), statSync(filePath).size]);
     expect(await keepSessions(directory)).toMatchObject({ archived: [], deleted: [], left: [] });
+  });
+
+  test.runIf(process.platform === 'linux').each([
+    ['just before the next millisecond, which a double can not tell', '@1700000000.123999950'],
+    ['before 1970', '@-1.5'],
+  ])('a session is archived whose time is %s (needs GNU touch)', async (_, time) => {
+    const directory = aged({ one: 8 });
+    execFileSync('touch', ['-d', time, join(directory, 'session-one.jsonl')]);
+    const { archived, left } = await keepSessions(directory);
+    expect([idsOf(archived), left]).toStrictEqual([['one'], []]);
   });
 
   test('a directory that is missing is empty', async () => {

@@ -1,7 +1,7 @@
 // Keeps the sessions of directories within limits: archives old ones, and deletes those that the policy says so of.
 
 import path = require('node:path')
-import type { Dirent, Stats } from 'node:fs'
+import type { BigIntStats, Dirent, Stats } from 'node:fs'
 import fs = require('node:fs/promises')
 import { NO_OPTIONS, check, expect } from '../arguments.js'
 import { type Cleaned, cleanUp, wouldCleanUp } from '../locks/clean-up.js'
@@ -617,9 +617,14 @@ async function sizeOf(filePath: string): Promise<number | undefined> {
 
 /** Why a session is not the one that was listed; `undefined` if it is. */
 async function changeOf({ filePath, fileSize, archivedBytes, lastModified }: SessionSummary): Promise<KeepReason | undefined> {
-  const stat = await statOf(filePath)
-  const isSame = stat?.isFile() === true && stat.size === (archivedBytes ?? fileSize) && Math.floor(stat.mtimeMs) === lastModified.getTime()
+  const stat = await fs.lstat(filePath, { bigint: true }).catch(() => undefined)
+  const isSame = stat?.isFile() === true && Number(stat.size) === (archivedBytes ?? fileSize) && millisecondOf(stat) === lastModified.getTime()
   return isSame ? undefined : 'Changed'
+}
+
+/** The millisecond of a file's time that a listing gives. As a double, `mtimeMs` is off by up to 122 ns, so it may be the next one. */
+function millisecondOf({ mtimeNs }: BigIntStats): number {
+  return Math.max(0, Number(mtimeNs / 1_000_000n))
 }
 
 /** Whether a session is in use, by the names that were in its directory. */
