@@ -12,6 +12,7 @@ const PICTURE = '\\p{Extended_Pictographic}'
 const SCRIPTS_THAT_JOIN = ['Arabic', 'Syriac', 'Mongolian', 'Nko', 'Mandaic', 'Manichaean', 'Phags_Pa', 'Adlam']
 const JOINING_LETTER = `(?=\\p{L})[${SCRIPTS_THAT_JOIN.map((name) => `\\p{Script_Extensions=${name}}`).join('')}]`
 const MONGOLIAN_LETTER = '(?=\\p{L})\\p{Script=Mongolian}'
+const VISIBLE_LETTER = '(?!\\p{Default_Ignorable_Code_Point})\\p{L}'
 const VISIBLE_MARKS = '(?:(?!\\p{Default_Ignorable_Code_Point})\\p{M}){0,8}'
 
 /** The signs with which Indic scripts join consonants. */
@@ -28,7 +29,7 @@ const NOT_NEEDED = [
   // Selectors of an emoji's variant, and in a keycap.
   `[\\ufe0e\\ufe0f](?<!${PICTURE}.)(?<![0-9#*]\\ufe0f(?=\\u20e3))`,
   // The joiner: in an emoji, next to a letter that joins, behind a virama or between a consonant and one.
-  `\\u200d(?<!${PICTURE}\\p{Emoji_Modifier}?\\ufe0f?.(?=${PICTURE}))(?<!${JOINING_LETTER}${VISIBLE_MARKS}.)(?!${JOINING_LETTER})(?<!${VIRAMA}.)(?<!\\p{L}.(?=${VIRAMA}))`,
+  `\\u200d(?<!${PICTURE}\\p{Emoji_Modifier}?\\ufe0f?.(?=${PICTURE}))(?<!${JOINING_LETTER}${VISIBLE_MARKS}.)(?!${JOINING_LETTER})(?<!${VIRAMA}.)(?<!${VISIBLE_LETTER}.(?=${VIRAMA}))`,
   // The non-joiner: between letters that join, and behind a virama.
   `\\u200c(?<!${JOINING_LETTER}${VISIBLE_MARKS}.(?=${JOINING_LETTER}))(?<!${VIRAMA}.)`,
   // Variants of Mongolian letters, and the separator of a last vowel.

@@ -43,6 +43,7 @@ const HIDING: [string, string, number][] = [
   ['two joiners in an emoji', '👩\u200d\u200d💻', 2],
   ['a non-joiner at the end of a word', 'می\u200c ', 1],
   ['fillers', '\u115f\u1160\u3164\uffa0', 4],
+  ['a joiner between a filler and a virama', '\u3164\u200d\u0d4d', 2],
   ['a grapheme joiner and Khmer vowels', 'a\u034fb\u17b4\u17b5', 3],
   ['Mongolian selectors elsewhere', 'a\u180b\u180c\u180d\u180e\u180f', 5],
   ['shorthand and music', '\u{1bca0}\u{1bca3}\u{1d173}\u{1d17a}', 4],
@@ -86,7 +87,7 @@ function toMark(text: string): boolean[] {
     if (letter === '\u180e') return isMongolian(at(index + 1)) && (isMongolian(at(index - 1)) || (/^[\u180b-\u180d\u180f]$/.test(at(index - 1)) && isMongolian(at(index - 2))));
     if (letter === '\u200c') return isVirama(at(index - 1)) || (joins(letterBefore(index)) && joins(at(index + 1)));
     if (letter !== '\u200d') return false;
-    if (isVirama(at(index - 1)) || (isVirama(at(index + 1)) && /\p{L}/u.test(at(index - 1)))) return true;
+    if (isVirama(at(index - 1)) || (isVirama(at(index + 1)) && /\p{L}/u.test(at(index - 1)) && !isIgnorable(at(index - 1)))) return true;
     if (joins(letterBefore(index)) || joins(at(index + 1))) return true;
     let before = index - 1;
     if (at(before) === '\ufe0f') before--;
