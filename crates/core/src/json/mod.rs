@@ -11,7 +11,7 @@ mod text;
 mod validator;
 mod wtf8;
 
-pub(crate) use canonical::{Array, MAX_DIGITS, Object, digits, write_integer, write_string, write_text, write_texts};
+pub(crate) use canonical::{Array, Object, Writer};
 pub use decode::{ROOM, decode, decode_narrow_onto, decode_wide_onto, is_blank, spells};
 pub(crate) use decode::{decode_up_to, is_blank_string, spells_any};
 pub use fields::{Field, Name, read};
