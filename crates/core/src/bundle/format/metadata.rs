@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::error::{BundleCode, BundleError};
 use super::manifest::BundleKind;
 use super::path::METADATA;
-use crate::json::{Nesting, Text, Writer, fields, names};
+use crate::json::{Field, FieldError, Nesting, Text, Writer, names};
 
 /// Bundles are the same on every platform.
 const PLATFORM: &str = "any";
@@ -135,11 +135,11 @@ pub(crate) struct RunSummary {
 pub(crate) fn summary_of_run(document: &str) -> Result<RunSummary, BundleError> {
     let nesting = &mut Nesting::default();
     let mut read = || {
-        let [id, started_at, workflow] = fields::read(document, names!["runId", "startedAt", "workflow"], nesting)?;
-        let [name, version] = fields::read(workflow.required("an object")?, names!["name", "version"], nesting)?;
+        let [id, started_at, workflow] = Field::read(document, names!["runId", "startedAt", "workflow"], nesting)?;
+        let [name, version] = Field::read(workflow.required("an object")?, names!["name", "version"], nesting)?;
         let created = [id.id()?, name.text()?, version.text()?].map(Text::into_owned);
-        let started_at = started_at.optional(fields::Field::text)?.map(|time| time.as_json().to_owned());
-        Ok::<_, fields::FieldError>(RunSummary { created, started_at })
+        let started_at = started_at.optional(Field::text)?.map(|time| time.as_json().to_owned());
+        Ok::<_, FieldError>(RunSummary { created, started_at })
     };
     read().map_err(|error| BundleError::about(BundleCode::MetadataInvalid, METADATA, error))
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::lookup::Lookup;
 use crate::hash::{HexHash, as_text, sha256_hex};
 use crate::json::quoted;
-use crate::json::{Field, FieldError, Nesting, Text, Writer, fields, names};
+use crate::json::{Field, FieldError, Nesting, Text, Writer, names};
 use crate::order;
 use crate::run::format::{ErrorCode, RunError};
 
@@ -68,10 +68,10 @@ impl Workflow {
     fn read(json: &str) -> Result<Self, FieldError> {
         let nesting = &mut Nesting::default();
         let [name, version, list] =
-            fields::read(json.trim_matches([' ', '\t', '\n', '\r']), names!["name", "version", "nodes"], nesting)?;
+            Field::read(json.trim_matches([' ', '\t', '\n', '\r']), names!["name", "version", "nodes"], nesting)?;
         let nodes = drafts(list, nesting, |json, nesting| {
             let names = names!["id", "kind", "tool", "dependsOn", "capabilities"];
-            let [id, kind, tool, depends_on, capabilities] = fields::read(json, names, nesting)?;
+            let [id, kind, tool, depends_on, capabilities] = Field::read(json, names, nesting)?;
             Ok(NodeSpec {
                 depends_on: owned(depends_on.optional(|field| field.ids(nesting))?),
                 ..draft(id, kind, tool, owned(capabilities.optional(|field| field.id_set(nesting))?))?
@@ -106,10 +106,10 @@ impl Dag {
 
     fn read(text: &str) -> Result<Vec<NodeSpec>, FieldError> {
         let nesting = &mut Nesting::default();
-        let [edges, list] = fields::read(text, names!["edges", "nodes"], nesting)?;
+        let [edges, list] = Field::read(text, names!["edges", "nodes"], nesting)?;
         let mut nodes = drafts(list, nesting, |json, nesting| {
             let [id, kind, tool, capabilities] =
-                fields::read(json, names!["id", "kind", "tool", "capabilities"], nesting)?;
+                Field::read(json, names!["id", "kind", "tool", "capabilities"], nesting)?;
             draft(id, kind, tool, owned(Some(capabilities.id_set(nesting)?)))
         })?;
         let mut pairs = Vec::new();
