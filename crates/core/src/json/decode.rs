@@ -262,7 +262,7 @@ fn push_lossy_up_to(units: &mut Vec<u16>, bytes: &[u8], most: usize) {
 }
 
 /// The code unit of the escape at the beginning of `bytes`, and the length of the escape in bytes.
-pub(super) fn escaped_unit(bytes: &[u8]) -> (u16, usize) {
+pub(crate) fn escaped_unit(bytes: &[u8]) -> (u16, usize) {
     match bytes.get(1) {
         Some(b'u') => (bytes.get(2..).and_then(<[u8]>::first_chunk).and_then(hex).unwrap_or(0), 6),
         Some(other) => (u16::from(meaning(*other).unwrap_or(*other)), 2),

@@ -7,6 +7,7 @@ mod opened_path;
 mod reader;
 mod segments;
 mod source;
+mod validator;
 mod writer;
 
 pub use abridged::{Abridged, Needed, SCALAR};
