@@ -10,7 +10,7 @@ mod simple_escape;
 mod text;
 
 pub(crate) use canonical::{Array, Object, Writer};
-pub use decode::{ROOM, decode, decode_narrow_onto, decode_wide_onto, is_blank, spells};
+pub use decode::{decode, is_blank, spells};
 pub(crate) use decode::{decode_up_to, escaped_unit, is_blank_string, spells_any};
 pub use fields::{Field, FieldError, Name};
 pub(crate) use fields::{names, quoted};
