@@ -11,8 +11,8 @@ pub mod testing;
 mod write;
 
 pub use lock::{Boot, FileId, FileLock, LockError, Look, SystemLock};
-pub use open::{BOM, File, Target, files, is_archive, sniff};
-pub(crate) use open::{InputFile, ZSTD_MAGIC, stream};
+pub use open::{BOM, File, Target, files, sniff};
+pub(crate) use open::{InputFile, stream};
 pub use sync::Durability;
 pub(crate) use sync::{SyncError, Unsynced, sync_entries};
 pub(crate) use system::Links;
