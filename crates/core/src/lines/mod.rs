@@ -11,7 +11,7 @@ mod validator;
 mod writer;
 
 pub use abridged::{Abridged, Needed, SCALAR};
-pub(crate) use digest::{Block, Digest, begins_with, digest};
+pub(crate) use digest::{Block, Digest, begins_with};
 pub use lines::Lines;
 pub use opened_path::OpenedPath;
 pub use reader::{Chunk, LineReader};
