@@ -11,9 +11,7 @@ use self::arena::Arena;
 pub use self::arena::{Shared, Text};
 pub use self::layout::{ItemTape, ItemTapes, Layout, LayoutBackoff, TAPE_BYTES};
 use self::shapes::{ShapeList, Shapes};
-use session_tape_core::json::{
-    Cursor, Nesting, NotJson, ROOM, Span, decode_narrow_onto, decode_wide_onto, plain_prefix,
-};
+use session_tape_core::json::{Cursor, Nesting, NotJson, Span, plain_prefix};
 
 /// A replay whose items are laid out on tapes.
 pub type Replay = session_tape_core::session::Replay<Layout>;
@@ -261,7 +259,7 @@ impl TapeBuilder {
 
     /// Reserves memory for values with `bytes` bytes of JSON.
     pub fn reserve(&mut self, bytes: usize) {
-        self.tape.narrow.reserve(bytes.min(POOL_BYTES) + ROOM);
+        self.tape.narrow.reserve(bytes.min(POOL_BYTES) + Cursor::ROOM);
         self.tape.codes.reserve((bytes / 16).min(MAX_CODES));
     }
 
@@ -409,11 +407,8 @@ impl TapeBuilder {
         // The string that fills the pools is still in one.
         let shares_nothing = self.is_apart || self.has_full_pools();
         let start = self.tape.narrow.len();
-        match decode_narrow_onto(&mut self.tape.narrow, &rest[1..]) {
-            Ok(length) => {
-                cursor.skip(length + 2);
-                self.narrow_string(start, &rest[1..=length], shares_nothing);
-            }
+        match cursor.narrow_string(&mut self.tape.narrow) {
+            Ok(inside) => self.narrow_string(start, inside, shares_nothing),
             Err(at) => {
                 let Tape { narrow, wide, .. } = &mut self.tape;
                 let wide_start = wide.len();
@@ -423,9 +418,8 @@ impl TapeBuilder {
                 }
                 wide.extend(narrow[start..].iter().copied().map(u16::from));
                 cut(narrow, start);
-                let length = decode_wide_onto(wide, &rest[1..], at).ok_or(NotJson)?;
-                cursor.skip(length + 2);
-                self.wide_string(wide_start, &rest[1..=length], shares_nothing);
+                let inside = cursor.wide_string(wide, at)?;
+                self.wide_string(wide_start, inside, shares_nothing);
             }
         }
         Ok(())

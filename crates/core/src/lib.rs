@@ -124,7 +124,8 @@ pub use bundle::{
     export as export_bundle, import as import_bundle, verify as verify_bundle,
 };
 pub use diff::{Diff, DiffOptions, Source as DiffSource, diff, trace_ancestors};
-pub use disk::{Durability, is_archive as is_archive_beginning};
+pub use disk::Durability;
+pub use disk::sniff::is_archive as is_archive_beginning;
 pub use json::Text;
 pub use lines::{LineSource, ReadError, SEGMENT_BYTES, Threads, WriteError, WriteFailure, Writer, equal_segments};
 pub use recording::{Recording, RecordingError};

@@ -15,7 +15,8 @@ use session_tape_core::bundle::{
     BundleCode, ExportFrom, ExportOptions, OpenedBundle, VerifyOptions, export, import, verify as verify_bundle,
 };
 use session_tape_core::diff::{DiffOptions, Source, diff};
-use session_tape_core::disk::{Durability, MountGuard, files, mount};
+use session_tape_core::disk::testing::{MountGuard, mount};
+use session_tape_core::disk::{Durability, files};
 use session_tape_core::hash::as_text;
 use session_tape_core::json::Text;
 use session_tape_core::lines::{Threads, Writer};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use session_tape_core::diff::{RunSteps, Step};
-use session_tape_core::json::{Name, Nesting, Text, read as read_fields};
+use session_tape_core::json::{Field, Name, Nesting, Text};
 use session_tape_core::recording::Recording;
 use session_tape_core::run::{Aspect, EventLine, EventReader, RunDirectory, RunError};
 use session_tape_core::signature::TrustedKeys;
@@ -62,7 +62,7 @@ pub fn read_run(recording: &Recording, take: &mut dyn FnMut(&RunRow<'_>) -> Cont
 }
 
 fn texts_of<'p>(payload: &'p str, nesting: &mut Nesting) -> [Option<Text<'p>>; FIELDS.len()] {
-    let fields = read_fields(payload, const { &FIELDS_NAMED }, nesting);
+    let fields = Field::read(payload, const { &FIELDS_NAMED }, nesting);
     fields.map_or([const { None }; FIELDS.len()], |fields| fields.map(|field| field.text().ok()))
 }
 

@@ -8,7 +8,7 @@ use super::framed::FramedFile;
 use super::place::is_archive_name;
 use super::table::read_table;
 use super::unpack::{beginning_of, unpack};
-use crate::disk::{File, OsError, ZSTD_MAGIC};
+use crate::disk::{File, OsError, sniff};
 
 /// The offset of the format's name in a tar archive, and that name.
 const TAR_NAME: (usize, &[u8]) = (257, b"ustar");
@@ -90,13 +90,12 @@ impl Read for PackedReader<'_> {
 
 /// Whether a file that begins with these bytes may be an archived session. No text begins like that.
 pub fn may_be_archive(beginning: &[u8]) -> bool {
-    beginning.starts_with(&ZSTD_MAGIC)
-        || (beginning.len() > 3 && beginning[0] >> 4 == 5 && beginning[1..4] == SKIPPABLE)
+    sniff::is_archive(beginning) || (beginning.len() > 3 && beginning[0] >> 4 == 5 && beginning[1..4] == SKIPPABLE)
 }
 
 /// Recognises an archived session of `size` bytes at `path`. Returns what was given if it is none: the archive of a bundle, or no archive at all.
 pub fn open_packed(packed: Packed, size: u64, path: &Path) -> Result<Result<Archive, Packed>, OsError> {
-    let mut beginning = [0; ZSTD_MAGIC.len()];
+    let mut beginning = [0; 4];
     let count = packed.fill(&mut beginning, 0)?;
     if !may_be_archive(&beginning[..count]) {
         return Ok(Err(packed));

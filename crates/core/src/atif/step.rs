@@ -5,7 +5,7 @@ use super::media::{MediaFiles, MediaType, data_url};
 use super::plan::{FileRange, Plan, PlannedResult, StepKind};
 use super::value::{Members, ObjectWriter, elements, integer, number, write_raw};
 use super::{ExportError, bytes_at};
-use crate::json::{Nesting, write_string};
+use crate::json::{Nesting, Writer};
 use crate::lines::LineSource;
 use crate::session::{Body, Line, Mode};
 
@@ -136,13 +136,10 @@ pub(super) enum Part {
 /// Writes parts: as one string if all are texts.
 pub(super) fn write_parts(out: &mut Vec<u8>, parts: &[Part]) {
     if parts.iter().all(|part| matches!(part, Part::Text(_))) {
-        return write_string(
-            out,
-            &joined(parts.iter().map(|part| match part {
-                Part::Text(text) => text.as_str(),
-                Part::Media(..) => "",
-            })),
-        );
+        return Writer::new(out).string(&joined(parts.iter().map(|part| match part {
+            Part::Text(text) => text.as_str(),
+            Part::Media(..) => "",
+        })));
     }
     out.push(b'[');
     for (number, part) in parts.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! JSON values as bytes, and objects and arrays that are written in any order of keys.
 
-use crate::json::{Cursor, Nesting, Text, write_string};
+use crate::json::{Cursor, Nesting, Text, Writer};
 
 /// The members of an object that is valid JSON, in its order.
 #[derive(Default)]
@@ -97,13 +97,13 @@ impl<'w> ObjectWriter<'w> {
         if !std::mem::take(&mut self.is_empty) {
             self.out.push(b',');
         }
-        write_string(self.out, key);
+        Writer::new(self.out).string(key);
         self.out.push(b':');
         self.out
     }
 
     pub(super) fn text(&mut self, key: &str, text: &str) {
-        write_string(self.key(key), text);
+        Writer::new(self.key(key)).string(text);
     }
 
     pub(super) fn optional_text(&mut self, key: &str, text: Option<&str>) {

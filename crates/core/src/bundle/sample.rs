@@ -12,7 +12,8 @@ use super::format::{BundleCode, BundleError, BundleInfo};
 use super::read::{ImportError, Report, VerifyOptions, import, verify};
 use crate::disk::Durability;
 use crate::hash::as_text;
-use crate::run::{Kind, Recorded, SampleOptions};
+use crate::run::Kind;
+use crate::run::testing::{Recorded, SampleOptions};
 use crate::task::{Cancellation, Task};
 
 /// A run with every blob that its log names.

@@ -14,7 +14,7 @@ use super::stream::{
     parting_block, quoted, start_of as session_start,
 };
 use crate::hash::{as_text, sha256_hex};
-use crate::json::{Field as JsonField, Nesting, Text, names, read as read_fields};
+use crate::json::{Field as JsonField, Nesting, Text, names};
 use crate::run::{Kind, RunDirectory, event_id};
 use crate::task::Task;
 
@@ -180,7 +180,7 @@ fn partial_header(left: &Source, right: &Source) -> Option<Vec<Field>> {
         let workflow = workflow.filter(|_| !source.is_redacted);
         let nesting = &mut Nesting::default();
         let name =
-            workflow.as_deref().and_then(|text| read_fields(text.trim(), names!["name", "version"], nesting).ok());
+            workflow.as_deref().and_then(|text| JsonField::read(text.trim(), names!["name", "version"], nesting).ok());
         let json = |field: JsonField<'_>| field.required("a string").ok().map(str::to_owned);
         let [name, version] = name.map_or([None, None], |fields| fields.map(json));
         [("/payload/workflow/name", name), ("/payload/workflow/version", version), ("/payload/dagHash", dag_hash)]

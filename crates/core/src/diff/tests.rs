@@ -47,7 +47,8 @@ mod runs {
     use super::*;
     use crate::hash::{HEX_BYTES, sha256_hex};
     use crate::json::Text;
-    use crate::run::{Chance, Envelope, GENESIS, Kind, RunDirectory, Sample, any_options, append_line};
+    use crate::run::testing::{Chance, Envelope, GENESIS, Sample, any_options, append_line};
+    use crate::run::{Kind, RunDirectory};
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -61,7 +62,7 @@ mod runs {
     }
 
     fn events(sample: &Sample) -> Vec<Recorded> {
-        let event = |event: &crate::run::SampleEvent| Recorded {
+        let event = |event: &crate::run::testing::SampleEvent| Recorded {
             kind: event.kind,
             node: event.node.clone(),
             parent: event.parent,
@@ -301,7 +302,7 @@ mod runs {
     }
 
     fn found(left: &[Recorded], right: &[Recorded]) -> Option<Diff> {
-        let sample = Sample::new(crate::run::SampleOptions { max_events: 1, ..Default::default() });
+        let sample = Sample::new(crate::run::testing::SampleOptions { max_events: 1, ..Default::default() });
         let (left, right) = (Run::new(&sample, left, 1), Run::new(&sample, right, 2));
         diff_of(left.path(), right.path(), &full()).unwrap()
     }
@@ -418,7 +419,7 @@ mod runs {
 
     #[test]
     fn damage_is_reported_with_its_event_unless_the_logs_diverge_before() {
-        let sample = Sample::new(crate::run::SampleOptions { max_events: 1, ..Default::default() });
+        let sample = Sample::new(crate::run::testing::SampleOptions { max_events: 1, ..Default::default() });
         let (left, right) = (Run::new(&sample, &answered("one", "x"), 1), Run::new(&sample, &answered("two", "x"), 1));
         let path = RunDirectory::new(right.path()).log();
         let whole = std::fs::read_to_string(&path).unwrap();
@@ -446,7 +447,7 @@ mod runs {
 
     #[test]
     fn refuses_to_compare_a_run_with_a_session() {
-        let sample = Sample::new(crate::run::SampleOptions { max_events: 1, ..Default::default() });
+        let sample = Sample::new(crate::run::testing::SampleOptions { max_events: 1, ..Default::default() });
         let run = Run::new(&sample, &answered("one", "x"), 1);
         let session = session_file(r#"{"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}"#);
         for (left, right) in [(run.path(), session.path()), (session.path(), run.path())] {
@@ -458,7 +459,7 @@ mod runs {
 
     #[test]
     fn redacted_values_are_marked() {
-        let sample = Sample::new(crate::run::SampleOptions { max_events: 1, ..Default::default() });
+        let sample = Sample::new(crate::run::testing::SampleOptions { max_events: 1, ..Default::default() });
         let with = |message: &str| {
             let mut events = answered("one", "x");
             events.push(of(Kind::Error, None, 1, json!({ "code": "E", "message": message, "recoverable": true })));
@@ -480,7 +481,7 @@ mod runs {
 
     #[test]
     fn a_comparison_can_be_cancelled() {
-        let sample = Sample::new(crate::run::SampleOptions { max_events: 1, ..Default::default() });
+        let sample = Sample::new(crate::run::testing::SampleOptions { max_events: 1, ..Default::default() });
         let run = Run::new(&sample, &answered("one", "x"), 1);
         let cancelled = Cancellation::default();
         cancelled.cancel();

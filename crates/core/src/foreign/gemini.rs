@@ -13,7 +13,7 @@ use super::receipt::Reason;
 use super::records::{Head, Layout};
 use super::time::time_of;
 use super::value::{Json, Object, json_text};
-use crate::lines::{LineSource, digest};
+use crate::lines::{Digest, LineSource};
 
 /// The provider of all its models, as JSON text.
 const PROVIDER: &[u8] = b"\"gemini\"";
@@ -330,7 +330,7 @@ impl Gemini {
 }
 
 fn digest_of(json: Json<'_>) -> u64 {
-    digest(json.bytes()) as u64
+    Digest::of(json.bytes()) as u64
 }
 
 /// Whether all of these results are placed already.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::json::{Cursor, Nesting, Text, decode, spells};
-use crate::lines::digest;
+use crate::lines::Digest;
 
 /// A valid JSON value, without white space around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,10 +195,10 @@ impl<'a> Json<'a> {
     pub(super) fn key(self) -> u64 {
         let inside = self.inside().unwrap_or(self.0);
         if memchr::memchr(b'\\', inside).is_none() {
-            return digest(inside) as u64;
+            return Digest::of(inside) as u64;
         }
         let plain = String::from_utf8_lossy(inside);
-        digest(Text::from_json(&plain).as_json().as_bytes()) as u64
+        Digest::of(Text::from_json(&plain).as_json().as_bytes()) as u64
     }
 
     /// Appends the value as it may stand in a line.

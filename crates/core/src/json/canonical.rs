@@ -6,41 +6,71 @@
 
 use super::text::Text;
 
-/// Writes a string, quotes included.
-pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
-    write_text(out, Text::from_plain(text).as_json());
-}
+/// Where a value is written: the end of a buffer.
+pub(crate) struct Writer<'w>(&'w mut Vec<u8>);
 
-/// Writes a string, quotes included, given its canonical form without the quotes.
-#[inline]
-pub(crate) fn write_text(out: &mut Vec<u8>, inside: &str) {
-    out.push(b'"');
-    out.extend_from_slice(inside.as_bytes());
-    out.push(b'"');
-}
+impl<'w> Writer<'w> {
+    #[inline]
+    pub(crate) fn new(out: &'w mut Vec<u8>) -> Self {
+        Writer(out)
+    }
 
-/// Maximum number of digits of an integer.
-pub(crate) const MAX_DIGITS: usize = 20;
+    /// The buffer, for a value that the caller writes.
+    #[inline]
+    pub(crate) fn buffer(self) -> &'w mut Vec<u8> {
+        self.0
+    }
 
-/// Writes the digits of an integer to the end of `room`, and returns them.
-#[inline]
-pub(crate) fn digits(room: &mut [u8; MAX_DIGITS], value: u64) -> &[u8] {
-    let mut at = room.len();
-    let mut rest = value;
-    loop {
-        at -= 1;
-        room[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            return &room[at..];
+    /// Writes a value that is canonical already.
+    #[inline]
+    pub(crate) fn json(self, json: &[u8]) {
+        self.0.extend_from_slice(json);
+    }
+
+    /// Writes a string, given its canonical form without the quotes.
+    #[inline]
+    pub(crate) fn text(self, inside: &str) {
+        self.0.push(b'"');
+        self.0.extend_from_slice(inside.as_bytes());
+        self.0.push(b'"');
+    }
+
+    /// Writes a string.
+    pub(crate) fn string(self, text: &str) {
+        self.text(Text::from_plain(text).as_json());
+    }
+
+    /// Writes an integer.
+    #[inline]
+    pub(crate) fn integer(self, value: u64) {
+        self.json(itoa::Buffer::new().format(value).as_bytes());
+    }
+
+    /// Writes an array of texts.
+    pub(crate) fn texts<'t>(self, texts: impl IntoIterator<Item = &'t Text<'t>>) {
+        let mut array = self.array();
+        for text in texts {
+            array.element().text(text.as_json());
+        }
+        array.close();
+    }
+
+    /// Writes the opening bracket of an array.
+    pub(crate) fn array(self) -> Array<'w> {
+        self.0.push(b'[');
+        Array { out: self.0, empty: true }
+    }
+
+    /// Writes the opening brace of an object.
+    pub(crate) fn object(self) -> Object<'w> {
+        self.0.push(b'{');
+        Object {
+            out: self.0,
+            empty: true,
+            #[cfg(debug_assertions)]
+            last: None,
         }
     }
-}
-
-/// Writes an integer.
-#[inline]
-pub(crate) fn write_integer(out: &mut Vec<u8>, value: u64) {
-    out.extend_from_slice(digits(&mut [0; MAX_DIGITS], value));
 }
 
 /// An array that is being written.
@@ -49,19 +79,13 @@ pub(crate) struct Array<'w> {
     empty: bool,
 }
 
-impl<'w> Array<'w> {
-    /// Writes the opening bracket.
-    pub(crate) fn open(out: &'w mut Vec<u8>) -> Self {
-        out.push(b'[');
-        Array { out, empty: true }
-    }
-
-    /// Begins the next element. Returns the buffer to write it to.
-    pub(crate) fn element(&mut self) -> &mut Vec<u8> {
+impl Array<'_> {
+    /// Begins the next element.
+    pub(crate) fn element(&mut self) -> Writer<'_> {
         if !std::mem::take(&mut self.empty) {
             self.out.push(b',');
         }
-        self.out
+        Writer(self.out)
     }
 
     /// Writes the closing bracket.
@@ -78,27 +102,16 @@ pub(crate) struct Object<'w> {
     last: Option<Text<'static>>,
 }
 
-impl<'w> Object<'w> {
-    /// Writes the opening brace.
-    pub(crate) fn open(out: &'w mut Vec<u8>) -> Self {
-        out.push(b'{');
-        Object {
-            out,
-            empty: true,
-            #[cfg(debug_assertions)]
-            last: None,
-        }
-    }
-
-    /// Writes a key that needs no escapes. Returns the buffer to write its value to. Keys must be written in the order of their bytes.
+impl Object<'_> {
+    /// Writes a key that needs no escapes. Keys must be written in the order of their bytes.
     #[inline]
-    pub(crate) fn key(&mut self, key: &'static str) -> &mut Vec<u8> {
+    pub(crate) fn key(&mut self, key: &'static str) -> Writer<'_> {
         self.text_key(key)
     }
 
     /// Like [`key`](Self::key), for a key from outside, given in its canonical form without the quotes.
     #[inline]
-    pub(crate) fn text_key(&mut self, inside: &str) -> &mut Vec<u8> {
+    pub(crate) fn text_key(&mut self, inside: &str) -> Writer<'_> {
         #[cfg(debug_assertions)]
         {
             let key = Text::from_json(inside).into_owned();
@@ -108,9 +121,9 @@ impl<'w> Object<'w> {
         if !std::mem::take(&mut self.empty) {
             self.out.push(b',');
         }
-        write_text(self.out, inside);
+        Writer(self.out).text(inside);
         self.out.push(b':');
-        self.out
+        Writer(self.out)
     }
 
     /// Writes the closing brace.
@@ -118,15 +131,6 @@ impl<'w> Object<'w> {
     pub(crate) fn close(self) {
         self.out.push(b'}');
     }
-}
-
-/// Writes an array of texts.
-pub(crate) fn write_texts<'t>(out: &mut Vec<u8>, texts: impl IntoIterator<Item = &'t Text<'t>>) {
-    let mut array = Array::open(out);
-    for text in texts {
-        write_text(array.element(), text.as_json());
-    }
-    array.close();
 }
 
 #[cfg(test)]
@@ -137,12 +141,14 @@ mod tests {
     #[test]
     fn members_and_elements_are_written_without_white_space() {
         let mut out = Vec::new();
-        let mut object = Object::open(&mut out);
-        write_texts(object.key("a"), &[Text::from_plain("x"), Text::from_plain("\"")]);
-        Array::open(object.text_key("b\\n")).close();
-        Object::open(object.key("c")).close();
+        let mut object = Writer::new(&mut out).object();
+        object.key("a").texts(&[Text::from_plain("x"), Text::from_plain("\"")]);
+        object.text_key("b\\n").array().close();
+        object.key("c").object().close();
+        object.key("d").integer(u64::MAX);
         object.close();
-        assert_eq!(String::from_utf8(out).unwrap(), r#"{"a":["x","\""],"b\n":[],"c":{}}"#);
+        let expected = r#"{"a":["x","\""],"b\n":[],"c":{},"d":18446744073709551615}"#;
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 
     #[test]
@@ -150,23 +156,16 @@ mod tests {
     #[should_panic(expected = "comes too late")]
     fn unsorted_keys_are_detected() {
         let mut out = Vec::new();
-        let mut object = Object::open(&mut out);
-        write_integer(object.key("b"), 1);
-        write_integer(object.key("a"), 2);
+        let mut object = Writer::new(&mut out).object();
+        object.key("b").integer(1);
+        object.key("a").integer(2);
     }
 
     proptest! {
         #[test]
-        fn integers_print_as_themselves(value in any::<u64>()) {
-            let mut out = Vec::new();
-            write_integer(&mut out, value);
-            prop_assert_eq!(String::from_utf8(out).unwrap(), value.to_string());
-        }
-
-        #[test]
         fn strings_print_as_by_serde_json(text in any::<String>()) {
             let mut out = Vec::new();
-            write_string(&mut out, &text);
+            Writer::new(&mut out).string(&text);
             prop_assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(&text).unwrap());
         }
     }

@@ -1,6 +1,7 @@
 //! The text of JSON strings, as JavaScript sees it: UTF-16, bytes that are not UTF-8 replaced by U+FFFD.
 
 use super::block::{BLOCK_BYTES, TwoBlocks, ends_plain, plain_ascii, plain_ascii_of_two};
+use super::scan::{Cursor, NotJson};
 use super::simple_escape::{MEANINGS, meaning};
 
 /// Whether a line is nothing but JavaScript white space (`String.prototype.trim` leaves nothing).
@@ -107,9 +108,6 @@ pub(crate) fn decode_up_to(units: &mut Vec<u16>, inside: &[u8], most: usize) {
     }
 }
 
-/// Number of units by which a buffer grows at a time. Small, because short strings pay for it too.
-pub const ROOM: usize = 512;
-
 /// Number of bytes that are decoded at a time.
 const STEP_BYTES: usize = size_of::<TwoBlocks>();
 
@@ -168,7 +166,7 @@ fn last_blocks(bytes: &[u8]) -> TwoBlocks {
 fn decode_simple_onto<Unit: From<u8> + Copy + Default>(onto: &mut Vec<Unit>, bytes: &[u8]) -> (usize, bool) {
     let (mut read, mut length) = (0, onto.len());
     let is_end = loop {
-        onto.resize(length + ROOM, Unit::default());
+        onto.resize(length + Cursor::ROOM, Unit::default());
         let (more_read, written, next) = decode_simple(&mut onto[length..], &bytes[read..]);
         (read, length) = (read + more_read, length + written);
         match next {
@@ -181,50 +179,59 @@ fn decode_simple_onto<Unit: From<u8> + Copy + Default>(onto: &mut Vec<Unit>, byt
     (read, is_end)
 }
 
-/// Appends the characters of the JSON string whose inside `bytes` begin with, one byte each. Returns the length of the inside. `Err` is the
-/// offset of the first character above U+00FF, or of the first byte that is not JSON; the characters before it are appended.
-pub fn decode_narrow_onto(narrow: &mut Vec<u8>, bytes: &[u8]) -> Result<usize, usize> {
-    let mut at = 0;
-    loop {
-        let (read, is_end) = decode_simple_onto(narrow, &bytes[at..]);
-        at += read;
-        if is_end {
-            return Ok(at);
+impl<'a> Cursor<'a> {
+    /// Number of units by which a buffer of decoded text grows at a time. Small, because short strings pay for it too.
+    pub const ROOM: usize = 512;
+
+    /// Moves over the string that begins here, and appends its characters, one byte each. Returns its inside. `Err` is the offset in the inside of the first character
+    /// above U+00FF, or of the first byte that is not JSON; the characters before it are appended, and the cursor stays.
+    pub fn narrow_string(&mut self, narrow: &mut Vec<u8>) -> Result<&'a [u8], usize> {
+        let bytes = self.rest().get(1..).unwrap_or_default();
+        let mut at = 0;
+        loop {
+            let (read, is_end) = decode_simple_onto(narrow, &bytes[at..]);
+            at += read;
+            if is_end {
+                self.skip(at + 2);
+                return Ok(&bytes[..at]);
+            }
+            let (byte, length) = match &bytes[at..] {
+                [b'\\', b'u', digits @ ..] => (narrow_unit(digits).ok_or(at)?, 6),
+                // U+0080 to U+00FF.
+                [first @ (0xc2 | 0xc3), second @ 0x80..=0xbf, ..] => (first << 6 | second & 0x3f, 2),
+                _ => return Err(at),
+            };
+            narrow.push(byte);
+            at += length;
         }
-        let (byte, length) = match &bytes[at..] {
-            [b'\\', b'u', digits @ ..] => (narrow_unit(digits).ok_or(at)?, 6),
-            // U+0080 to U+00FF.
-            [first @ (0xc2 | 0xc3), second @ 0x80..=0xbf, ..] => (first << 6 | second & 0x3f, 2),
-            _ => return Err(at),
-        };
-        narrow.push(byte);
-        at += length;
+    }
+
+    /// Continues at the offset where [`narrow_string`](Self::narrow_string) stopped: appends the rest of the string as UTF-16 code units. Returns
+    /// the whole inside.
+    pub fn wide_string(&mut self, units: &mut Vec<u16>, mut at: usize) -> Result<&'a [u8], NotJson> {
+        let bytes = self.rest().get(1..).unwrap_or_default();
+        loop {
+            let (read, is_end) = decode_simple_onto(units, &bytes[at..]);
+            at += read;
+            if is_end {
+                self.skip(at + 2);
+                return Ok(&bytes[..at]);
+            }
+            match &bytes[at..] {
+                [b'\\', b'u', digits @ ..] => {
+                    units.push(digits.first_chunk().and_then(hex).ok_or(NotJson)?);
+                    at += 6;
+                }
+                rest @ [0x80..=0xff, ..] => at += push_beyond_ascii(units, rest),
+                // A control character, an invalid escape, or the end of the text.
+                _ => return Err(NotJson),
+            }
+        }
     }
 }
 
 fn narrow_unit(digits: &[u8]) -> Option<u8> {
     u8::try_from(hex(digits.first_chunk()?)?).ok()
-}
-
-/// Continues at the offset where [`decode_narrow_onto`] stopped: appends the rest of the string as UTF-16 code units. Returns the length of the
-/// whole inside; `None` if it is not JSON.
-pub fn decode_wide_onto(units: &mut Vec<u16>, bytes: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        let (read, is_end) = decode_simple_onto(units, &bytes[at..]);
-        at += read;
-        if is_end {
-            return Some(at);
-        }
-        match &bytes[at..] {
-            [b'\\', b'u', digits @ ..] => {
-                units.push(hex(digits.first_chunk()?)?);
-                at += 6;
-            }
-            rest @ [0x80..=0xff, ..] => at += push_beyond_ascii(units, rest),
-            // A control character, an invalid escape, or the end of the text.
-            _ => return None,
-        }
-    }
 }
 
 /// Appends the units of the characters at the beginning of `bytes` that are not ASCII. Returns their length in bytes. An invalid UTF-8 sequence
@@ -262,7 +269,7 @@ fn push_lossy_up_to(units: &mut Vec<u16>, bytes: &[u8], most: usize) {
 }
 
 /// The code unit of the escape at the beginning of `bytes`, and the length of the escape in bytes.
-pub(super) fn escaped_unit(bytes: &[u8]) -> (u16, usize) {
+pub(crate) fn escaped_unit(bytes: &[u8]) -> (u16, usize) {
     match bytes.get(1) {
         Some(b'u') => (bytes.get(2..).and_then(<[u8]>::first_chunk).and_then(hex).unwrap_or(0), 6),
         Some(other) => (u16::from(meaning(*other).unwrap_or(*other)), 2),

@@ -9,7 +9,7 @@ use super::scan::{Cursor, Nesting, NotJson, Span, plain_prefix};
 use super::text::Text;
 
 /// The largest integer that JavaScript distinguishes from its neighbours.
-pub const MAX_INTEGER: u64 = (1 << 53) - 1;
+const MAX_INTEGER: u64 = (1 << 53) - 1;
 
 /// What is wrong with a field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -90,7 +90,7 @@ const WORD_BYTES: usize = size_of::<u128>();
 /// Names of fields.
 macro_rules! names {
     ($($name:literal),+ $(,)?) => {
-        const { &[$($crate::json::fields::Name::new($name)),+] }
+        const { &[$($crate::json::Name::new($name)),+] }
     };
 }
 pub(crate) use names;
@@ -102,25 +102,6 @@ pub struct Field<'a> {
     value: Option<&'a str>,
     /// Whether the value is known to be a string without escapes.
     is_plain: bool,
-}
-
-/// Reads the fields with these names from the text of one JSON object, without white space around it.
-#[inline]
-pub fn read<'a, const N: usize>(
-    object: &'a str,
-    names: &[Name; N],
-    nesting: &mut Nesting,
-) -> Result<[Field<'a>; N], FieldError> {
-    let mut fields = [Field { name: "", value: None, is_plain: false }; N];
-    // `map` would compile to a call for each name.
-    for (field, name) in fields.iter_mut().zip(names) {
-        field.name = name.text;
-    }
-    if read_usual(object, names, &mut fields, nesting).is_none() {
-        fields.iter_mut().for_each(|field| (field.value, field.is_plain) = (None, false));
-        read_any(object, &mut fields, nesting)?;
-    }
-    Ok(fields)
 }
 
 /// Fast path for an object as this library writes it: without white space and without other fields. Returns `None` for any other text,
@@ -221,6 +202,25 @@ fn slice(text: &str, span: Span) -> &str {
 }
 
 impl<'a> Field<'a> {
+    /// Reads the fields with these names from the text of one JSON object, without white space around it.
+    #[inline]
+    pub fn read<const N: usize>(
+        object: &'a str,
+        names: &[Name; N],
+        nesting: &mut Nesting,
+    ) -> Result<[Self; N], FieldError> {
+        let mut fields = [Field { name: "", value: None, is_plain: false }; N];
+        // `map` would compile to a call for each name.
+        for (field, name) in fields.iter_mut().zip(names) {
+            field.name = name.text;
+        }
+        if read_usual(object, names, &mut fields, nesting).is_none() {
+            fields.iter_mut().for_each(|field| (field.value, field.is_plain) = (None, false));
+            read_any(object, &mut fields, nesting)?;
+        }
+        Ok(fields)
+    }
+
     /// A value that is not a member of an object, under a name for errors.
     pub fn of(name: &'static str, value: &'a str) -> Self {
         Field { name, value: Some(value), is_plain: false }

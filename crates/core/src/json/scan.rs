@@ -71,7 +71,7 @@ pub struct Nesting {
 
 impl Nesting {
     #[inline]
-    pub(super) fn open(&mut self, object: bool) {
+    pub(crate) fn open(&mut self, object: bool) {
         let (word, bit) = (self.depth / 64, self.depth % 64);
         if word == self.bits.len() {
             self.bits.push(0);
@@ -80,15 +80,15 @@ impl Nesting {
         self.depth += 1;
     }
 
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.depth -= 1;
     }
 
-    pub(super) fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         self.depth
     }
 
-    pub(super) fn in_object(&self) -> bool {
+    pub(crate) fn in_object(&self) -> bool {
         let top = self.depth - 1;
         self.bits[top / 64] >> (top % 64) & 1 == 1
     }

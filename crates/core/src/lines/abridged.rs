@@ -5,7 +5,8 @@
 //! needed are left out too, and white space between tokens. Everything is validated before it is left out: the abridged line parses if and only if
 //! the whole line does, and what is needed of it is the same. Where bytes were left out is noted, so that places can be found again.
 
-use crate::json::{NotJson, Step, Validator, is_simple_escape, plain_prefix, spells};
+use super::validator::{Step, Validator};
+use crate::json::{NotJson, is_simple_escape, plain_prefix, spells};
 
 /// Number of bytes of a string that are kept: more than any key that has a meaning takes, however it is written.
 const KEPT_BYTES: usize = if cfg!(any(test, fuzzing)) { 128 } else { 4 << 10 };

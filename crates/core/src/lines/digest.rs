@@ -37,6 +37,11 @@ impl Default for Digest {
 }
 
 impl Digest {
+    /// The digest of `bytes`.
+    pub(crate) fn of(bytes: &[u8]) -> u128 {
+        XxHash3_128::oneshot(bytes)
+    }
+
     /// Appends bytes.
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.0.write(bytes);
@@ -46,11 +51,6 @@ impl Digest {
     pub(crate) fn value(&self) -> u128 {
         self.0.finish_128()
     }
-}
-
-/// The digest of `bytes`.
-pub(crate) fn digest(bytes: &[u8]) -> u128 {
-    XxHash3_128::oneshot(bytes)
 }
 
 /// Whether the file begins with these blocks.
@@ -109,7 +109,10 @@ mod tests {
 
     fn blocks_of(content: &[u8], ends: &[usize]) -> Vec<Block> {
         let begins = std::iter::once(0).chain(ends.iter().copied());
-        begins.zip(ends).map(|(begin, &end)| Block { end: end as u64, digest: digest(&content[begin..end]) }).collect()
+        begins
+            .zip(ends)
+            .map(|(begin, &end)| Block { end: end as u64, digest: Digest::of(&content[begin..end]) })
+            .collect()
     }
 
     #[test]
@@ -135,7 +138,7 @@ mod tests {
         let source = source_of(content);
         assert!(begins_with(&source, &[], Threads::All));
         for ends in [&[5u64, 5][..], &[5, 3], &[11], &[u64::MAX]] {
-            let blocks: Vec<_> = ends.iter().map(|&end| Block { end, digest: digest(b"") }).collect();
+            let blocks: Vec<_> = ends.iter().map(|&end| Block { end, digest: Digest::of(b"") }).collect();
             assert!(!begins_with(&source, &blocks, Threads::All), "{ends:?}");
         }
     }
@@ -144,6 +147,6 @@ mod tests {
     fn digest_does_not_depend_on_how_input_is_split() {
         let mut digest_of_parts = Digest::default();
         b"some bytes of a file".chunks(3).for_each(|part| digest_of_parts.add(part));
-        assert_eq!(digest_of_parts.value(), digest(b"some bytes of a file"));
+        assert_eq!(digest_of_parts.value(), Digest::of(b"some bytes of a file"));
     }
 }

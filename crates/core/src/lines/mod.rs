@@ -7,10 +7,11 @@ mod opened_path;
 mod reader;
 mod segments;
 mod source;
+mod validator;
 mod writer;
 
 pub use abridged::{Abridged, Needed, SCALAR};
-pub(crate) use digest::{Block, Digest, begins_with, digest};
+pub(crate) use digest::{Block, Digest, begins_with};
 pub use lines::Lines;
 pub use opened_path::OpenedPath;
 pub use reader::{Chunk, LineReader};

@@ -7,7 +7,7 @@ use flate2::read::MultiGzDecoder;
 use sha2::{Digest as _, Sha256};
 
 use super::error::RepairError;
-use crate::disk::{File, InputFile, OsError, is_archive};
+use crate::disk::{File, InputFile, OsError, sniff};
 use crate::hash::Hash;
 use crate::lines::LineSource;
 use crate::task::Task;
@@ -83,7 +83,7 @@ fn encoding_of(beginning: &[u8]) -> Encoding {
     match beginning {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Encoding::Utf16,
         _ if beginning.starts_with(&GZIP_MAGIC) => Encoding::Gzip,
-        _ if is_archive(beginning) => Encoding::Zstd,
+        _ if sniff::is_archive(beginning) => Encoding::Zstd,
         _ => Encoding::Plain,
     }
 }

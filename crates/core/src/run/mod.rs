@@ -16,21 +16,17 @@ mod replay;
 mod sample;
 mod state;
 mod store;
+#[cfg(test)]
+pub(crate) mod testing;
 mod verify;
 
-#[cfg(test)]
-pub(crate) use format::{Envelope, GENESIS, append_line};
 pub use format::{ErrorCode, EventLine, Kind, Redactions, RunError, event_id};
 pub(crate) use format::{FieldType, Payload, PayloadField};
 pub use graph::{Dag, Scheduler};
 pub(crate) use read::{Chunk, EventLookup, LogReader, ReadEvent};
 pub use read::{EventReader, Range, Trace};
-#[cfg(test)]
-pub use record::Recorded;
 pub use record::{EventInput, RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
 pub use replay::{Failed, ReplayOptions, Replayed, StartFrom, Verify};
-#[cfg(test)]
-pub use sample::{Chance, Sample, SampleEvent, SampleOptions, any_options};
 pub use state::{Snapshot, State};
 pub use store::RunDirectory;
 pub use verify::{Aspect, Verification};

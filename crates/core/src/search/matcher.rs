@@ -2,7 +2,8 @@
 
 use memchr::memmem::Finder;
 
-use crate::json::{Surrogates, decode, decode_private, decode_up_to, decode_wtf8};
+use super::wtf8::{Surrogates, decode_private, decode_wtf8};
+use crate::json::{decode, decode_up_to};
 
 /// Finds matches in decoded strings.
 #[derive(Clone, Debug)]

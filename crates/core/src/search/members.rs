@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::json::{Cursor, Nesting, NotJson, Span, decode, decode_wtf8};
+use super::wtf8::decode_wtf8;
+use crate::json::{Cursor, Nesting, NotJson, Span, decode};
 use crate::order;
 
 /// The strings in the values of a line. Reused for all lines.

@@ -16,6 +16,7 @@ mod raw;
 mod scan;
 mod sessions;
 mod strings;
+mod wtf8;
 
 pub use hit::{Field, Hit, Speaker};
 pub use listing::{Found, ListedFile, find_files};

@@ -9,7 +9,7 @@ use regex_syntax::ast::{Ast, ClassSetItem, Span};
 
 use super::matcher::Matcher;
 use super::prefilter::{Prefilter, QueryChar};
-use crate::json::Surrogates;
+use super::wtf8::Surrogates;
 
 /// Whether case matters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

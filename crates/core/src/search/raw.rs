@@ -5,7 +5,7 @@ use regex_syntax::hir::{
 };
 
 use super::prefilter::simple_escape;
-use crate::json::Surrogates;
+use super::wtf8::Surrogates;
 
 /// Up to this number of characters, the escapes of a class are listed.
 const LISTED_CHARS: usize = 1 << 10;

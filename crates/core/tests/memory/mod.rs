@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
-use session_tape_core::disk::{Create, File, FileKind, FileSystem, Inode, Metadata, Names, OpenFile, OpenOptions};
+use session_tape_core::disk::testing::{Create, FileSystem, Names, OpenFile};
+use session_tape_core::disk::{File, FileKind, Inode, Metadata, OpenOptions};
 
 /// A file system in memory, which initially has one directory.
 #[derive(Clone)]

@@ -7,10 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
-use session_tape_core::disk::{
-    Boot, Create, File, FileKind, FileSystem, Inode as InodeMetadata, Metadata, MountGuard, Names, OpenFile,
-    OpenOptions, mount,
-};
+use session_tape_core::disk::testing::{Create, FileSystem, MountGuard, Names, OpenFile, mount};
+use session_tape_core::disk::{Boot, File, FileKind, Inode as InodeMetadata, Metadata, OpenOptions};
 
 use super::cut::Cut;
 use super::fault::{Call, Fault, Visit};

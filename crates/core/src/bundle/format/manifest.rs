@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::error::{BundleCode, BundleError};
 use super::path::{BundlePath, CHECKSUMS, MANIFEST, PathSet, SIGNATURE};
 use crate::hash::{Hash, HexHash, as_text, from_hex, is_hex_hash, sha256_hex, to_hex};
-use crate::json::{Object, Text, write_integer, write_string, write_text};
+use crate::json::{Text, Writer};
 use crate::order;
 
 /// The format version that this release writes and reads.
@@ -106,20 +106,20 @@ impl Manifest {
 
     fn print_with(&self, id: Option<&HexHash>) -> Vec<u8> {
         let mut out = Vec::with_capacity(256 + self.files.len() * 180);
-        let mut object = Object::open(&mut out);
+        let mut object = Writer::new(&mut out).object();
         if let Some(id) = id {
-            write_text(object.key("bundleId"), as_text(id));
+            object.key("bundleId").text(as_text(id));
         }
         print_files(object.key("files"), &self.files);
-        write_text(object.key("kind"), self.kind.as_str());
+        object.key("kind").text(self.kind.as_str());
         print_log(object.key("log"), &self.log);
         if let Some(partial) = &self.partial {
-            let mut inner = Object::open(object.key("partial"));
-            write_integer(inner.key("logicalTime"), partial.logical_time);
-            write_string(inner.key("snapshot"), &partial.snapshot);
+            let mut inner = object.key("partial").object();
+            inner.key("logicalTime").integer(partial.logical_time);
+            inner.key("snapshot").string(&partial.snapshot);
             inner.close();
         }
-        write_integer(object.key("v"), VERSION);
+        object.key("v").integer(VERSION);
         object.close();
         out
     }
@@ -172,33 +172,33 @@ impl Manifest {
     }
 }
 
-fn print_files(out: &mut Vec<u8>, files: &BTreeMap<String, ListedFile>) {
-    let mut object = Object::open(out);
+fn print_files(out: Writer<'_>, files: &BTreeMap<String, ListedFile>) {
+    let mut object = out.object();
     for (path, file) in files {
-        let mut inner = Object::open(object.text_key(Text::from_plain(path).as_json()));
-        write_text(inner.key("sha256"), as_text(&to_hex(&file.sha256)));
-        write_integer(inner.key("size"), file.size);
+        let mut inner = object.text_key(Text::from_plain(path).as_json()).object();
+        inner.key("sha256").text(as_text(&to_hex(&file.sha256)));
+        inner.key("size").integer(file.size);
         inner.close();
     }
     object.close();
 }
 
-fn print_log(out: &mut Vec<u8>, log: &LogExtent) {
-    let mut object = Object::open(out);
-    write_integer(object.key("count"), log.count);
+fn print_log(out: Writer<'_>, log: &LogExtent) {
+    let mut object = out.object();
+    object.key("count").integer(log.count);
     write_optional(object.key("firstTime"), log.first_time);
     match &log.head {
-        Some(head) => write_text(object.key("head"), as_text(head)),
-        None => object.key("head").extend_from_slice(b"null"),
+        Some(head) => object.key("head").text(as_text(head)),
+        None => object.key("head").json(b"null"),
     }
     write_optional(object.key("lastTime"), log.last_time);
     object.close();
 }
 
-fn write_optional(out: &mut Vec<u8>, value: Option<u64>) {
+fn write_optional(out: Writer<'_>, value: Option<u64>) {
     match value {
-        Some(value) => write_integer(out, value),
-        None => out.extend_from_slice(b"null"),
+        Some(value) => out.integer(value),
+        None => out.json(b"null"),
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::error::{BundleCode, BundleError};
 use super::manifest::BundleKind;
 use super::path::METADATA;
-use crate::json::{Nesting, Object, Text, fields, names, write_integer, write_text};
+use crate::json::{Field, FieldError, Nesting, Text, Writer, names};
 
 /// Bundles are the same on every platform.
 const PLATFORM: &str = "any";
@@ -40,29 +40,29 @@ impl Metadata {
     /// Prints the document, as canonical JSON.
     pub(crate) fn print(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        let mut object = Object::open(&mut out);
+        let mut object = Writer::new(&mut out).object();
         write_time(object.key("completedAt"), self.completed_at.as_deref());
-        let mut counts = Object::open(object.key("counts"));
-        write_integer(counts.key("blobs"), self.blobs);
-        write_integer(counts.key("events"), self.events);
+        let mut counts = object.key("counts").object();
+        counts.key("blobs").integer(self.blobs);
+        counts.key("events").integer(self.events);
         counts.close();
-        write_text(object.key("kind"), self.kind.as_str());
-        write_text(object.key("platform"), PLATFORM);
+        object.key("kind").text(self.kind.as_str());
+        object.key("platform").text(PLATFORM);
         match self.kind {
             BundleKind::Run => write_truncated(object.key("runId"), &self.id),
             BundleKind::Session => write_truncated(object.key("sessionId"), &self.id),
         }
         write_time(object.key("startedAt"), self.started_at.as_deref());
         if let Some(status) = self.status {
-            write_text(object.key("status"), status);
+            object.key("status").text(status);
         }
-        let mut tool = Object::open(object.key("tool"));
-        write_text(tool.key("name"), "session-tape");
-        write_text(tool.key("version"), env!("CARGO_PKG_VERSION"));
+        let mut tool = object.key("tool").object();
+        tool.key("name").text("session-tape");
+        tool.key("version").text(env!("CARGO_PKG_VERSION"));
         tool.close();
-        write_integer(object.key("v"), 1);
+        object.key("v").integer(1);
         if let Some((name, version)) = &self.workflow {
-            let mut workflow = Object::open(object.key("workflow"));
+            let mut workflow = object.key("workflow").object();
             write_truncated(workflow.key("name"), name);
             write_truncated(workflow.key("version"), version);
             workflow.close();
@@ -73,21 +73,21 @@ impl Metadata {
 }
 
 /// `time` is without the quotes and with its escapes.
-fn write_time(out: &mut Vec<u8>, time: Option<&str>) {
+fn write_time(out: Writer<'_>, time: Option<&str>) {
     match time {
         Some(time) => write_truncated(out, &Text::from_json(time)),
-        None => out.extend_from_slice(b"null"),
+        None => out.json(b"null"),
     }
 }
 
 /// Writes a text, truncated to [`MAX_TEXT_BYTES`]. A truncated text is not truncated again when a bundle is exported.
-fn write_truncated(out: &mut Vec<u8>, text: &Text<'_>) {
+fn write_truncated(out: Writer<'_>, text: &Text<'_>) {
     let inside = text.as_json();
     if inside.len() <= MAX_TEXT_BYTES {
-        return write_text(out, inside);
+        return out.text(inside);
     }
     let beginning = &inside[..last_boundary(inside, MAX_TEXT_BYTES - ELLIPSIS.len())];
-    write_text(out, &[beginning, ELLIPSIS].concat());
+    out.text(&[beginning, ELLIPSIS].concat());
 }
 
 /// The end of a truncated text.
@@ -135,11 +135,11 @@ pub(crate) struct RunSummary {
 pub(crate) fn summary_of_run(document: &str) -> Result<RunSummary, BundleError> {
     let nesting = &mut Nesting::default();
     let mut read = || {
-        let [id, started_at, workflow] = fields::read(document, names!["runId", "startedAt", "workflow"], nesting)?;
-        let [name, version] = fields::read(workflow.required("an object")?, names!["name", "version"], nesting)?;
+        let [id, started_at, workflow] = Field::read(document, names!["runId", "startedAt", "workflow"], nesting)?;
+        let [name, version] = Field::read(workflow.required("an object")?, names!["name", "version"], nesting)?;
         let created = [id.id()?, name.text()?, version.text()?].map(Text::into_owned);
-        let started_at = started_at.optional(fields::Field::text)?.map(|time| time.as_json().to_owned());
-        Ok::<_, fields::FieldError>(RunSummary { created, started_at })
+        let started_at = started_at.optional(Field::text)?.map(|time| time.as_json().to_owned());
+        Ok::<_, FieldError>(RunSummary { created, started_at })
     };
     read().map_err(|error| BundleError::about(BundleCode::MetadataInvalid, METADATA, error))
 }

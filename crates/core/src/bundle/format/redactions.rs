@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::error::{BundleCode, BundleError};
 use super::path::{REDACTIONS, WORKFLOW};
 use crate::hash::is_hex_hash;
-use crate::json::{Array, Object, write_integer, write_string, write_text};
+use crate::json::Writer;
 use crate::order;
 use crate::run::Redactions;
 
@@ -78,42 +78,42 @@ impl RedactionList {
     /// Prints the document, as canonical JSON with sorted entries.
     pub fn print(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        let mut object = Object::open(&mut out);
-        let mut blobs = Array::open(object.key("blobs"));
+        let mut object = Writer::new(&mut out).object();
+        let mut blobs = object.key("blobs").array();
         for (blob, redacted) in &self.blobs {
-            let mut entry = Object::open(blobs.element());
-            write_text(entry.key("blob"), blob);
-            write_text(entry.key("redacted"), &redacted.redacted);
+            let mut entry = blobs.element().object();
+            entry.key("blob").text(blob);
+            entry.key("redacted").text(&redacted.redacted);
             print_rules(entry.key("rules"), &redacted.rules);
             entry.close();
         }
         blobs.close();
-        let mut events = Array::open(object.key("events"));
+        let mut events = object.key("events").array();
         for (time, event) in &self.events {
-            let mut entry = Object::open(events.element());
-            write_text(entry.key("payloadHash"), &event.payload_hash);
+            let mut entry = events.element().object();
+            entry.key("payloadHash").text(&event.payload_hash);
             print_rules(entry.key("rules"), &event.rules);
-            write_integer(entry.key("time"), *time);
+            entry.key("time").integer(*time);
             entry.close();
         }
         events.close();
-        let mut files = Array::open(object.key("files"));
+        let mut files = object.key("files").array();
         for (file, rules) in &self.files {
-            let mut entry = Object::open(files.element());
-            write_string(entry.key("file"), file);
+            let mut entry = files.element().object();
+            entry.key("file").string(file);
             print_rules(entry.key("rules"), rules);
             entry.close();
         }
         files.close();
-        let mut lines = Array::open(object.key("lines"));
+        let mut lines = object.key("lines").array();
         for (line, rules) in &self.lines {
-            let mut entry = Object::open(lines.element());
-            write_integer(entry.key("line"), *line);
+            let mut entry = lines.element().object();
+            entry.key("line").integer(*line);
             print_rules(entry.key("rules"), rules);
             entry.close();
         }
         lines.close();
-        write_integer(object.key("v"), 1);
+        object.key("v").integer(1);
         object.close();
         out
     }
@@ -151,10 +151,10 @@ pub(crate) fn merge_rules(known: &mut Vec<String>, rules: Vec<String>) {
     known.dedup();
 }
 
-fn print_rules(out: &mut Vec<u8>, rules: &[String]) {
-    let mut array = Array::open(out);
+fn print_rules(out: Writer<'_>, rules: &[String]) {
+    let mut array = out.array();
     for rule in rules {
-        write_string(array.element(), rule);
+        array.element().string(rule);
     }
     array.close();
 }

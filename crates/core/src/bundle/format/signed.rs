@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::error::{BundleCode, BundleError};
 use super::manifest::PAYLOAD_TYPE;
 use super::path::SIGNATURE;
-use crate::json::{Array, Object, write_text};
+use crate::json::Writer;
 use crate::signature::{Signature, SigningKey, TrustedKeys};
 
 /// Which signatures a reader requires.
@@ -28,11 +28,11 @@ pub(crate) fn sign(key: &SigningKey, manifest: &[u8]) -> Vec<u8> {
 /// Prints `manifest.sig`, as canonical JSON.
 pub(crate) fn print(signatures: &[Signature]) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut object = Object::open(&mut out);
-    write_text(object.key("payloadType"), PAYLOAD_TYPE);
-    let mut array = Array::open(object.key("signatures"));
+    let mut object = Writer::new(&mut out).object();
+    object.key("payloadType").text(PAYLOAD_TYPE);
+    let mut array = object.key("signatures").array();
     for signature in signatures {
-        array.element().extend_from_slice(signature.to_json().as_bytes());
+        array.element().json(signature.to_json().as_bytes());
     }
     array.close();
     object.close();

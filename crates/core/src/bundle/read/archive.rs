@@ -11,7 +11,7 @@ use tar::{EntryType, Header};
 
 use super::container::{Container, Visitor, from_io_error, into_io_error, read_up_to};
 use crate::bundle::format::{BundleCode, BundleError, BundlePath, DEFAULT_EXPANSION, Limits, PathSet};
-use crate::disk::{InputFile, OsError, ZSTD_MAGIC as MAGIC};
+use crate::disk::{InputFile, OsError, sniff};
 use crate::task::background::granted_threads;
 
 /// The block size of tar.
@@ -262,7 +262,7 @@ impl<R: Read> ArchiveReader<R> {
 
 /// Checks the frame header, so that the decoder allocates no more than the largest allowed window.
 fn check_frame(head: &[u8]) -> Result<(), BundleError> {
-    if !head.starts_with(&MAGIC) {
+    if !sniff::is_archive(head) {
         let message = "This is neither a directory nor a zstd archive (a skippable frame is none of a bundle's)";
         return Err(BundleError::new(BundleCode::NotABundle, message));
     }

@@ -9,7 +9,7 @@ use super::json::Step;
 use super::matcher::{Form, MatchContext, Matcher};
 use super::rule::Rule;
 use crate::bundle::format::BundleError;
-use crate::json::{Nesting, fields, names, spells};
+use crate::json::{Field, Nesting, names, spells};
 use crate::run::{EventLine, FieldType, Kind, PayloadField};
 
 /// The fixed field at a path of a payload, if it is one.
@@ -33,7 +33,7 @@ pub(super) fn allowed(matcher: &Matcher<'_>, kind: Kind, payload: &str) -> Optio
 /// The tool of an event that is about a call.
 pub(super) fn tool(kind: Kind, payload: &str) -> Option<String> {
     matches!(kind, Kind::ToolInvoked | Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut).then_some(())?;
-    let [tool] = fields::read(payload, names!["tool"], &mut Nesting::default()).ok()?;
+    let [tool] = Field::read(payload, names!["tool"], &mut Nesting::default()).ok()?;
     Some(tool.id().ok()?.to_plain().into_owned())
 }
 

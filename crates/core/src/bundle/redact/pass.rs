@@ -23,7 +23,7 @@ use crate::bundle::format::{
 use crate::bundle::read::{CheckedSession, read_failed, read_up_to};
 use crate::bundle::redact::blobs;
 use crate::hash::{Hash, as_text, from_hex, to_hex};
-use crate::json::{Nesting, Object, Text, spells, write_text};
+use crate::json::{Nesting, Text, Writer, spells};
 use crate::run::{EventLine, Kind, Payload};
 use crate::task::{Progress, Task};
 
@@ -424,14 +424,14 @@ fn halfway(plan: &ExportPlan) -> Progress {
 /// The payload of a RunCreated event with the values of the metadata.
 fn created_payload(id: &str, name: &str, version: &str) -> String {
     let mut out = Vec::new();
-    let mut object = Object::open(&mut out);
-    object.key("capabilities").extend_from_slice(b"[]");
-    write_text(object.key("dagHash"), "-");
-    write_text(object.key("runId"), id);
-    write_text(object.key("scheduler"), "external");
-    let mut workflow = Object::open(object.key("workflow"));
-    write_text(workflow.key("name"), name);
-    write_text(workflow.key("version"), version);
+    let mut object = Writer::new(&mut out).object();
+    object.key("capabilities").json(b"[]");
+    object.key("dagHash").text("-");
+    object.key("runId").text(id);
+    object.key("scheduler").text("external");
+    let mut workflow = object.key("workflow").object();
+    workflow.key("name").text(name);
+    workflow.key("version").text(version);
     workflow.close();
     object.close();
     String::from_utf8(out).unwrap_or_default()

@@ -14,10 +14,8 @@ use crate::bundle::sample::*;
 use crate::disk::Durability;
 use crate::hash::{as_text, sha256_hex};
 use crate::json::Text;
-use crate::run::{
-    Aspect, Envelope, GENESIS, Kind, Range, Recorded, Redactions, ReplayOptions, RunDirectory, SampleOptions,
-    Verification, Verify, append_line,
-};
+use crate::run::testing::{Envelope, GENESIS, Recorded, SampleOptions, append_line};
+use crate::run::{Aspect, Kind, Range, Redactions, ReplayOptions, RunDirectory, Verification, Verify};
 use crate::signature::TrustedKeys;
 use crate::task::{Cancellation, Task};
 

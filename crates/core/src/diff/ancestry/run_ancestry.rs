@@ -55,7 +55,7 @@ fn not_earlier(child: u64, parent: u64) -> RunError {
 mod tests {
     use super::*;
     use crate::diff::tests::{silent, trace};
-    use crate::run::{Recorded, SampleOptions};
+    use crate::run::testing::{Recorded, SampleOptions};
 
     #[test]
     fn ancestry_follows_the_recorded_parents() {

@@ -10,6 +10,5 @@ mod target;
 pub use file::File;
 pub(crate) use files::{is_directory, parent};
 pub(crate) use input_file::InputFile;
-pub(crate) use sniff::ZSTD_MAGIC;
-pub use sniff::{BOM, is_archive};
+pub use sniff::BOM;
 pub use target::Target;

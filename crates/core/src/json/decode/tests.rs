@@ -79,22 +79,23 @@ fn by_serde_json(inside: &[u8]) -> Option<Vec<u16>> {
 proptest! {
     #[test]
     fn decoding_switches_from_narrow_to_wide_at_the_first_wide_character(inside in insides(), behind in "[a-z\"]{0,9}") {
-        let bytes = [&inside[..], b"\"", behind.as_bytes()].concat();
-        let mut narrow = Vec::new();
-        let decoded_narrow = decode_narrow_onto(&mut narrow, &bytes);
+        let bytes = [b"\"", &inside[..], b"\"", behind.as_bytes()].concat();
+        let (mut cursor, mut narrow) = (Cursor::new(&bytes), Vec::new());
+        let decoded_narrow = cursor.narrow_string(&mut narrow);
         let mut units: Vec<u16> = narrow.iter().map(|byte| u16::from(*byte)).collect();
         let whole: Vec<u16> = decode(&inside).collect();
         match decoded_narrow {
-            Ok(length) => {
-                prop_assert_eq!(length, inside.len());
+            Ok(decoded) => {
+                prop_assert_eq!(decoded, &inside);
                 prop_assert!(whole.iter().all(|unit| *unit <= 0xff));
             }
             Err(at) => {
-                prop_assert_eq!(decode_wide_onto(&mut units, &bytes, at), Some(inside.len()));
+                prop_assert_eq!(cursor.wide_string(&mut units, at), Ok(&inside[..]));
                 prop_assert!(whole.iter().any(|unit| *unit > 0xff));
             }
         }
         prop_assert_eq!(&units, &whole);
+        prop_assert_eq!(cursor.rest(), behind.as_bytes());
         if let Some(expected) = by_serde_json(&inside) {
             prop_assert_eq!(whole, expected);
         }
@@ -102,10 +103,10 @@ proptest! {
 
     #[test]
     fn invalid_strings_are_not_decoded(inside in insides(), end in prop::sample::select(vec![&b""[..], b"\n\"", b"\\", b"\\x\"", br"\u12g4"])) {
-        let bytes = [&inside[..], end].concat();
-        let (mut narrow, mut units) = (Vec::new(), Vec::new());
-        let at = decode_narrow_onto(&mut narrow, &bytes);
-        prop_assert!(at.is_err_and(|at| decode_wide_onto(&mut units, &bytes, at).is_none()));
+        let bytes = [b"\"", &inside[..], end].concat();
+        let (mut cursor, mut narrow, mut units) = (Cursor::new(&bytes), Vec::new(), Vec::new());
+        let at = cursor.narrow_string(&mut narrow);
+        prop_assert!(at.is_err_and(|at| cursor.wide_string(&mut units, at).is_err()));
     }
 
     #[test]

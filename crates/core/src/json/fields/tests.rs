@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn one(json: &'static str) -> Field<'static> {
-    let [field] = read(json, names!["f"], &mut Nesting::default()).unwrap();
+    let [field] = Field::read(json, names!["f"], &mut Nesting::default()).unwrap();
     field
 }
 
@@ -19,7 +19,11 @@ fn last_of_duplicate_keys_counts_however_spelled() {
 #[test]
 fn rejects_text_that_is_not_one_object() {
     for text in ["", "null", "[]", "\"{}\"", "{", "{}x", " {}", "{} ", "{}{}", "{\"f\":1,}", "{\"f\":01}"] {
-        assert_eq!(read(text, names!["f"], &mut Nesting::default()).unwrap_err(), FieldError::NotAnObject, "{text:?}");
+        assert_eq!(
+            Field::read(text, names!["f"], &mut Nesting::default()).unwrap_err(),
+            FieldError::NotAnObject,
+            "{text:?}"
+        );
     }
 }
 
@@ -106,7 +110,7 @@ proptest! {
         let object = format!("{{{}{end}", members.join(","));
         let names = names!["task", "worker", "node"];
         let values = |fields: [Field<'_>; 3]| fields.map(|field| (field.value.map(str::to_owned), field.text().ok().map(Text::into_owned)));
-        let found = read(&object, names, &mut Nesting::default()).map(values);
+        let found = Field::read(&object, names, &mut Nesting::default()).map(values);
         let mut fields = names.map(|name| Field { name: name.text, value: None, is_plain: false });
         let expected = read_any(&object, &mut fields, &mut Nesting::default()).map(|()| values(fields));
         prop_assert_eq!(found, expected);

@@ -6,7 +6,7 @@
 
 use super::error::{ErrorCode, RunError};
 use super::kind::Kind;
-use crate::json::{Field, FieldError, Nesting, Text, names, read};
+use crate::json::{Field, FieldError, Nesting, Text, names};
 use crate::run::graph::Scheduler;
 
 /// A worker as RunStarted declares it.
@@ -92,36 +92,38 @@ impl<'a> Payload<'a> {
             Kind::RunCreated | Kind::RunStarted | Kind::RunCompleted | Kind::RunFailed => run(kind, json, nesting),
             Kind::NodeScheduled => scheduled(json, nesting),
             Kind::NodeStarted => {
-                let [task, worker, input] = read(json, names!["task", "worker", "inputHash"], nesting)?;
+                let [task, worker, input] = Field::read(json, names!["task", "worker", "inputHash"], nesting)?;
                 Ok(Payload::NodeStarted { task: task.id()?, worker: worker.id()?, input_hash: input.id()? })
             }
             Kind::NodeCompleted => {
-                let [task, output] = read(json, names!["task", "outputHash"], nesting)?;
+                let [task, output] = Field::read(json, names!["task", "outputHash"], nesting)?;
                 Ok(Payload::NodeCompleted { task: task.id()?, output_hash: output.id()? })
             }
             Kind::NodeFailed => {
-                let [task, code, message, retry] = read(json, names!["task", "code", "message", "willRetry"], nesting)?;
+                let [task, code, message, retry] =
+                    Field::read(json, names!["task", "code", "message", "willRetry"], nesting)?;
                 let (task, will_retry) = (task.id()?, retry.boolean()?);
                 Ok(Payload::NodeFailed { task, code: code.text()?, message: message.text()?, will_retry })
             }
             Kind::NodeSkipped => {
-                let [reason, because] = read(json, names!["reason", "because"], nesting)?;
+                let [reason, because] = Field::read(json, names!["reason", "because"], nesting)?;
                 Ok(Payload::NodeSkipped { reason: reason.text()?, because: because.optional(Field::integer)? })
             }
             Kind::ToolInvoked | Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut => {
                 tool(kind, json, nesting)
             }
             Kind::TaskAssigned => {
-                let [task, worker, reason, from] = read(json, names!["task", "worker", "reason", "from"], nesting)?;
+                let [task, worker, reason, from] =
+                    Field::read(json, names!["task", "worker", "reason", "from"], nesting)?;
                 let (reason, from) = (reason.optional(Field::text)?, from.optional(Field::id)?);
                 Ok(Payload::TaskAssigned { task: task.id()?, worker: worker.id()?, reason, from })
             }
             Kind::TaskAccepted => {
-                let [task, worker] = read(json, names!["task", "worker"], nesting)?;
+                let [task, worker] = Field::read(json, names!["task", "worker"], nesting)?;
                 Ok(Payload::TaskAccepted { task: task.id()?, worker: worker.id()? })
             }
             Kind::TaskRejected => {
-                let [task, worker, reason] = read(json, names!["task", "worker", "reason"], nesting)?;
+                let [task, worker, reason] = Field::read(json, names!["task", "worker", "reason"], nesting)?;
                 Ok(Payload::TaskRejected { task: task.id()?, worker: worker.id()?, reason: reason.text()? })
             }
             Kind::CapabilityCheck
@@ -182,9 +184,9 @@ fn run<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payload<'
     match kind {
         Kind::RunCreated => {
             let names = names!["runId", "workflow", "dagHash", "scheduler", "capabilities"];
-            let [run_id, workflow, dag_hash, scheduler, capabilities] = read(json, names, nesting)?;
+            let [run_id, workflow, dag_hash, scheduler, capabilities] = Field::read(json, names, nesting)?;
             let (run_id, dag_hash) = (run_id.id()?, dag_hash.id()?);
-            let inner = read(workflow.required("an object")?, names!["name", "version"], nesting);
+            let inner = Field::read(workflow.required("an object")?, names!["name", "version"], nesting);
             let [name, version] = inner.map_err(|error| error.within("workflow"))?;
             let named = |field: Field<'a>| field.text().map_err(|error| error.within("workflow"));
             let (workflow_name, workflow_version) = (named(name)?, named(version)?);
@@ -193,15 +195,15 @@ fn run<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payload<'
             Ok(Payload::RunCreated { run_id, workflow_name, workflow_version, dag_hash, scheduler, capabilities })
         }
         Kind::RunStarted => {
-            let [list] = read(json, names!["workers"], nesting)?;
+            let [list] = Field::read(json, names!["workers"], nesting)?;
             Ok(Payload::RunStarted { workers: workers(list, nesting)? })
         }
         Kind::RunCompleted => {
-            let [list] = read(json, names!["outputs"], nesting)?;
+            let [list] = Field::read(json, names!["outputs"], nesting)?;
             Ok(Payload::RunCompleted { outputs: outputs(list, nesting)? })
         }
         _ => {
-            let [code, message, node] = read(json, names!["code", "message", "node"], nesting)?;
+            let [code, message, node] = Field::read(json, names!["code", "message", "node"], nesting)?;
             let (code, message) = (code.text()?, message.text()?);
             Ok(Payload::RunFailed { code, message, node: node.optional(Field::id)? })
         }
@@ -218,7 +220,7 @@ fn scheduler_of(field: Field<'_>) -> Result<Scheduler, FieldError> {
 fn workers<'a>(list: Field<'a>, nesting: &mut Nesting) -> Result<Vec<WorkerDeclaration<'a>>, FieldError> {
     let (mut workers, inner) = (Vec::new(), &mut Nesting::default());
     list.each(nesting, |element| {
-        let worker = read(element.required("an object")?, names!["id", "capabilities"], inner)
+        let worker = Field::read(element.required("an object")?, names!["id", "capabilities"], inner)
             .and_then(|[id, list]| Ok(WorkerDeclaration { id: id.id()?, capabilities: list.id_set(inner)? }));
         workers.push(worker.map_err(|error| error.within(&format!("workers[{}]", workers.len())))?);
         Ok(())
@@ -237,7 +239,7 @@ fn outputs<'a>(list: Field<'a>, nesting: &mut Nesting) -> Result<Vec<(Text<'a>, 
 
 #[inline]
 fn scheduled<'a>(json: &'a str, nesting: &mut Nesting) -> Result<Payload<'a>, FieldError> {
-    let [task, priority, depends_on] = read(json, names!["task", "priority", "dependsOn"], nesting)?;
+    let [task, priority, depends_on] = Field::read(json, names!["task", "priority", "dependsOn"], nesting)?;
     let (task, priority) = (task.id()?, priority.optional(Field::number)?);
     let mut latest_dependency = None;
     depends_on.each(nesting, |time| {
@@ -252,23 +254,24 @@ fn scheduled<'a>(json: &'a str, nesting: &mut Nesting) -> Result<Payload<'a>, Fi
 fn tool<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payload<'a>, FieldError> {
     match kind {
         Kind::ToolInvoked => {
-            let [tool, call, request, version] = read(json, names!["tool", "call", "requestHash", "version"], nesting)?;
+            let [tool, call, request, version] =
+                Field::read(json, names!["tool", "call", "requestHash", "version"], nesting)?;
             let (tool, call, request_hash) = (tool.id()?, call.id()?, request.id()?);
             Ok(Payload::ToolInvoked { tool, call, request_hash, version: version.optional(Field::text)? })
         }
         Kind::ToolCompleted => {
             let names = names!["tool", "call", "rawHash", "outputHash", "normalizer"];
-            let [tool, call, raw, output, normalizer] = read(json, names, nesting)?;
+            let [tool, call, raw, output, normalizer] = Field::read(json, names, nesting)?;
             let (tool, call, raw_hash, output_hash) = (tool.id()?, call.id()?, raw.id()?, output.id()?);
             Ok(Payload::ToolCompleted { tool, call, raw_hash, output_hash, normalizer: normalizer.id()? })
         }
         Kind::ToolFailed => {
-            let [tool, call, code, message] = read(json, names!["tool", "call", "code", "message"], nesting)?;
+            let [tool, call, code, message] = Field::read(json, names!["tool", "call", "code", "message"], nesting)?;
             let (tool, call, code, message) = (tool.id()?, call.id()?, code.text()?, message.text()?);
             Ok(Payload::ToolFailed { tool, call, code, message })
         }
         _ => {
-            let [tool, call, limit] = read(json, names!["tool", "call", "limitMs"], nesting)?;
+            let [tool, call, limit] = Field::read(json, names!["tool", "call", "limitMs"], nesting)?;
             Ok(Payload::ToolTimedOut { tool: tool.id()?, call: call.id()?, limit_ms: limit.amount()? })
         }
     }
@@ -278,17 +281,18 @@ fn tool<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payload<
 fn beside<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payload<'a>, FieldError> {
     match kind {
         Kind::CapabilityCheck => {
-            let [capability, subject, allowed] = read(json, names!["capability", "subject", "allowed"], nesting)?;
+            let [capability, subject, allowed] =
+                Field::read(json, names!["capability", "subject", "allowed"], nesting)?;
             let (capability, subject) = (capability.id()?, subject.optional(Field::text)?);
             Ok(Payload::CapabilityCheck { capability, subject, allowed: allowed.boolean()? })
         }
         Kind::PolicyDecision => {
-            let [decision, rule, allowed] = read(json, names!["decision", "rule", "allowed"], nesting)?;
+            let [decision, rule, allowed] = Field::read(json, names!["decision", "rule", "allowed"], nesting)?;
             let (decision, rule) = (decision.text()?, rule.id()?);
             Ok(Payload::PolicyDecision { decision, rule, allowed: allowed.boolean()? })
         }
         Kind::SnapshotCreated | Kind::SnapshotRestored => {
-            let [snapshot, state_hash, at] = read(json, names!["snapshot", "stateHash", "at"], nesting)?;
+            let [snapshot, state_hash, at] = Field::read(json, names!["snapshot", "stateHash", "at"], nesting)?;
             let (snapshot, state_hash, at) = (snapshot.id()?, state_hash.id()?, at.integer()?);
             Ok(match kind {
                 Kind::SnapshotCreated => Payload::SnapshotCreated { snapshot, state_hash, at },
@@ -296,18 +300,19 @@ fn beside<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payloa
             })
         }
         Kind::BlobStored => {
-            let [blob, size, media_type] = read(json, names!["blob", "size", "mediaType"], nesting)?;
+            let [blob, size, media_type] = Field::read(json, names!["blob", "size", "mediaType"], nesting)?;
             let (blob, size) = (blob.id()?, size.amount()?);
             Ok(Payload::BlobStored { blob, size, media_type: media_type.optional(Field::text)? })
         }
         Kind::Heartbeat => {
-            let [worker, status, capabilities] = read(json, names!["worker", "status", "capabilities"], nesting)?;
+            let [worker, status, capabilities] =
+                Field::read(json, names!["worker", "status", "capabilities"], nesting)?;
             let (worker, status) = (worker.id()?, status.id()?);
             let capabilities = capabilities.optional(|field| field.id_set(nesting))?;
             Ok(Payload::Heartbeat { worker, status, capabilities })
         }
         _ => {
-            let [code, message, recoverable] = read(json, names!["code", "message", "recoverable"], nesting)?;
+            let [code, message, recoverable] = Field::read(json, names!["code", "message", "recoverable"], nesting)?;
             let (code, message) = (code.text()?, message.text()?);
             Ok(Payload::Error { code, message, recoverable: recoverable.boolean()? })
         }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::lookup::Lookup;
 use crate::hash::{HexHash, as_text, sha256_hex};
 use crate::json::quoted;
-use crate::json::{Array, Field, FieldError, Nesting, Object, Text, fields, names, write_text, write_texts};
+use crate::json::{Field, FieldError, Nesting, Text, Writer, names};
 use crate::order;
 use crate::run::format::{ErrorCode, RunError};
 
@@ -68,10 +68,10 @@ impl Workflow {
     fn read(json: &str) -> Result<Self, FieldError> {
         let nesting = &mut Nesting::default();
         let [name, version, list] =
-            fields::read(json.trim_matches([' ', '\t', '\n', '\r']), names!["name", "version", "nodes"], nesting)?;
+            Field::read(json.trim_matches([' ', '\t', '\n', '\r']), names!["name", "version", "nodes"], nesting)?;
         let nodes = drafts(list, nesting, |json, nesting| {
             let names = names!["id", "kind", "tool", "dependsOn", "capabilities"];
-            let [id, kind, tool, depends_on, capabilities] = fields::read(json, names, nesting)?;
+            let [id, kind, tool, depends_on, capabilities] = Field::read(json, names, nesting)?;
             Ok(NodeSpec {
                 depends_on: owned(depends_on.optional(|field| field.ids(nesting))?),
                 ..draft(id, kind, tool, owned(capabilities.optional(|field| field.id_set(nesting))?))?
@@ -106,10 +106,10 @@ impl Dag {
 
     fn read(text: &str) -> Result<Vec<NodeSpec>, FieldError> {
         let nesting = &mut Nesting::default();
-        let [edges, list] = fields::read(text, names!["edges", "nodes"], nesting)?;
+        let [edges, list] = Field::read(text, names!["edges", "nodes"], nesting)?;
         let mut nodes = drafts(list, nesting, |json, nesting| {
             let [id, kind, tool, capabilities] =
-                fields::read(json, names!["id", "kind", "tool", "capabilities"], nesting)?;
+                Field::read(json, names!["id", "kind", "tool", "capabilities"], nesting)?;
             draft(id, kind, tool, owned(Some(capabilities.id_set(nesting)?)))
         })?;
         let mut pairs = Vec::new();
@@ -314,13 +314,13 @@ fn print(nodes: &[DagNode]) -> String {
     // Indices are in the order of ids.
     edges.sort_unstable();
     let mut text = Vec::new();
-    let mut graph = Object::open(&mut text);
-    let mut list = Array::open(graph.key("edges"));
+    let mut graph = Writer::new(&mut text).object();
+    let mut list = graph.key("edges").array();
     for (from, to) in edges {
-        write_texts(list.element(), [from, to].map(|index| &nodes[index as usize].id));
+        list.element().texts([from, to].map(|index| &nodes[index as usize].id));
     }
     list.close();
-    let mut list = Array::open(graph.key("nodes"));
+    let mut list = graph.key("nodes").array();
     for node in nodes {
         print_node(list.element(), node);
     }
@@ -329,13 +329,13 @@ fn print(nodes: &[DagNode]) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-fn print_node(out: &mut Vec<u8>, node: &DagNode) {
-    let mut object = Object::open(out);
-    write_texts(object.key("capabilities"), &node.capabilities);
-    write_text(object.key("id"), node.id.as_json());
-    write_text(object.key("kind"), node.kind.as_json());
+fn print_node(out: Writer<'_>, node: &DagNode) {
+    let mut object = out.object();
+    object.key("capabilities").texts(&node.capabilities);
+    object.key("id").text(node.id.as_json());
+    object.key("kind").text(node.kind.as_json());
     if let Some(tool) = &node.tool {
-        write_text(object.key("tool"), tool.as_json());
+        object.key("tool").text(tool.as_json());
     }
     object.close();
 }

@@ -2,7 +2,6 @@
 
 use super::state::RunStatus;
 use crate::hash::{Hash, sha256, to_hex};
-use crate::json::MAX_DIGITS;
 
 /// A sum of hashes, each a big-endian number of 256 bits, modulo 2^256.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,8 +47,8 @@ impl Accumulator {
 
     /// Passes the parts of what is hashed for a state whose entries have this sum to `hash`, and returns its result.
     pub(crate) fn with_state<T>(&self, status: RunStatus, logical_time: u64, hash: impl FnOnce([&[u8]; 6]) -> T) -> T {
-        let mut digits = [0; MAX_DIGITS];
-        let time = crate::json::digits(&mut digits, logical_time);
+        let mut time = itoa::Buffer::new();
+        let time = time.format(logical_time).as_bytes();
         let sum = to_hex(&self.to_bytes());
         hash([b"state/1\n", status.as_str().as_bytes(), b"\n", time, b"\n", &sum])
     }

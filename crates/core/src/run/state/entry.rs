@@ -16,7 +16,7 @@
 //! | `["snapshot",id,{"at","stateHash"}]` | once a snapshot has been created |
 
 use super::state::{Call, Counter, Node, RunStatus, SnapshotMark, State, Task, Worker};
-use crate::json::{Array, Object, Text, write_integer, write_text, write_texts};
+use crate::json::{Array, Text, Writer};
 use crate::run::format::RunError;
 
 /// The place of an entry in a state.
@@ -97,15 +97,15 @@ impl EntrySink for NoSink {
 
 /// Writes the entry in a slot, which must have one.
 pub(super) fn write_entry(out: &mut Vec<u8>, state: &State, slot: Slot) {
-    let mut entry = Array::open(out);
+    let mut entry = Writer::new(out).array();
     match slot {
         Slot::Dag => {
-            write_text(entry.element(), "dag");
-            write_text(entry.element(), state.dag().hash());
+            entry.element().text("dag");
+            entry.element().text(state.dag().hash());
         }
         Slot::Node(node) => {
-            write_text(entry.element(), "node");
-            write_text(entry.element(), state.dag().nodes()[node as usize].id.as_json());
+            entry.element().text("node");
+            entry.element().text(state.dag().nodes()[node as usize].id.as_json());
             write_node(entry.element(), state, &state.nodes()[node as usize]);
         }
         Slot::Task(node) => {
@@ -114,41 +114,41 @@ pub(super) fn write_entry(out: &mut Vec<u8>, state: &State, slot: Slot) {
             }
         }
         Slot::Pending(node) => {
-            write_text(entry.element(), "pending");
+            entry.element().text("pending");
             if let Some(task) = state.nodes()[node as usize].task {
                 let task = state.tasks().get(task);
-                write_integer(entry.element(), task.joined_at);
+                entry.element().integer(task.joined_at);
                 write_task_id(entry.element(), state, task);
             }
         }
         Slot::Worker(worker) => {
             let worker = state.workers().get(worker);
-            write_text(entry.element(), "worker");
-            write_text(entry.element(), worker.id.as_json());
+            entry.element().text("worker");
+            entry.element().text(worker.id.as_json());
             write_worker(entry.element(), worker);
         }
         Slot::Call(call) => {
-            write_text(entry.element(), "call");
+            entry.element().text("call");
             write_task_id(entry.element(), state, state.tasks().get(state.calls().get(call).task));
-            write_text(entry.element(), state.calls().id(call));
+            entry.element().text(state.calls().id(call));
             write_call(entry.element(), state.calls().get(call), state.calls().tool(call));
         }
         Slot::Counter(counter) => {
-            write_text(entry.element(), "counter");
-            write_text(entry.element(), counter.as_str());
-            write_integer(entry.element(), state.counter(counter));
+            entry.element().text("counter");
+            entry.element().text(counter.as_str());
+            entry.element().integer(state.counter(counter));
         }
         Slot::LastAssigned => {
-            write_text(entry.element(), "scheduler");
-            write_text(entry.element(), "lastAssigned");
+            entry.element().text("scheduler");
+            entry.element().text("lastAssigned");
             if let Some(worker) = state.last_assigned() {
-                write_text(entry.element(), state.workers().get(worker).id.as_json());
+                entry.element().text(state.workers().get(worker).id.as_json());
             }
         }
         Slot::Snapshot => {
-            write_text(entry.element(), "snapshot");
+            entry.element().text("snapshot");
             if let Some(mark) = state.last_snapshot() {
-                write_text(entry.element(), mark.snapshot.as_json());
+                entry.element().text(mark.snapshot.as_json());
                 write_mark(entry.element(), mark);
             }
         }
@@ -158,13 +158,13 @@ pub(super) fn write_entry(out: &mut Vec<u8>, state: &State, slot: Slot) {
 
 /// Writes the entry of any task, including one that no longer has a slot.
 pub(super) fn write_task_entry(out: &mut Vec<u8>, state: &State, task: &Task) {
-    let mut entry = Array::open(out);
+    let mut entry = Writer::new(out).array();
     task_members(&mut entry, state, task);
     entry.close();
 }
 
 fn task_members(entry: &mut Array<'_>, state: &State, task: &Task) {
-    write_text(entry.element(), "task");
+    entry.element().text("task");
     write_task_id(entry.element(), state, task);
     write_task(entry.element(), state, task);
 }
@@ -186,28 +186,29 @@ pub(super) fn slots(state: &State) -> impl Iterator<Item = Slot> {
 }
 
 /// Writes a task's id as a JSON string.
-pub(super) fn write_task_id(out: &mut Vec<u8>, state: &State, task: &Task) {
+pub(super) fn write_task_id(out: Writer<'_>, state: &State, task: &Task) {
+    let out = out.buffer();
     out.push(b'"');
     out.extend_from_slice(state.dag().nodes()[task.node as usize].id.as_json().as_bytes());
     out.push(b'#');
-    write_integer(out, task.attempt.into());
+    Writer::new(out).integer(task.attempt.into());
     out.push(b'"');
 }
 
 /// Writes the state of a node.
-pub(super) fn write_node(out: &mut Vec<u8>, state: &State, node: &Node) {
-    let mut object = Object::open(out);
-    write_integer(object.key("attempt"), node.attempt.into());
+pub(super) fn write_node(out: Writer<'_>, state: &State, node: &Node) {
+    let mut object = out.object();
+    object.key("attempt").integer(node.attempt.into());
     if let Some(failure) = &node.error {
-        let mut error = Object::open(object.key("error"));
-        write_text(error.key("code"), failure.code.as_json());
-        write_text(error.key("message"), failure.message.as_json());
+        let mut error = object.key("error").object();
+        error.key("code").text(failure.code.as_json());
+        error.key("message").text(failure.message.as_json());
         error.close();
     }
     if let Some(hash) = &node.result {
         hash.write(object.key("resultHash"));
     }
-    write_text(object.key("status"), node.status.as_str());
+    object.key("status").text(node.status.as_str());
     if let Some(task) = node.task {
         write_task_id(object.key("task"), state, state.tasks().get(task));
     }
@@ -215,46 +216,46 @@ pub(super) fn write_node(out: &mut Vec<u8>, state: &State, node: &Node) {
 }
 
 /// Writes the state of a task.
-pub(super) fn write_task(out: &mut Vec<u8>, state: &State, task: &Task) {
-    let mut object = Object::open(out);
+pub(super) fn write_task(out: Writer<'_>, state: &State, task: &Task) {
+    let mut object = out.object();
     if task.worker.is_some() {
-        write_integer(object.key("assignedAt"), task.assigned_at);
+        object.key("assignedAt").integer(task.assigned_at);
     }
-    write_integer(object.key("attempt"), task.attempt.into());
+    object.key("attempt").integer(task.attempt.into());
     if task.has_ended() {
-        write_integer(object.key("endedAt"), task.ended_at);
+        object.key("endedAt").integer(task.ended_at);
     }
-    write_text(object.key("node"), state.dag().nodes()[task.node as usize].id.as_json());
-    write_text(object.key("status"), task.status.as_str());
+    object.key("node").text(state.dag().nodes()[task.node as usize].id.as_json());
+    object.key("status").text(task.status.as_str());
     if let Some(worker) = task.worker {
-        write_text(object.key("worker"), state.workers().get(worker).id.as_json());
+        object.key("worker").text(state.workers().get(worker).id.as_json());
     }
     object.close();
 }
 
 /// Writes the state of a worker, without its tasks, which name their worker.
-pub(super) fn write_worker(out: &mut Vec<u8>, worker: &Worker) {
-    let mut object = Object::open(out);
-    write_texts(object.key("capabilities"), &worker.capabilities);
-    write_text(object.key("status"), &worker.status);
+pub(super) fn write_worker(out: Writer<'_>, worker: &Worker) {
+    let mut object = out.object();
+    object.key("capabilities").texts(&worker.capabilities);
+    object.key("status").text(&worker.status);
     object.close();
 }
 
 /// Writes the state of a call.
-pub(super) fn write_call(out: &mut Vec<u8>, call: &Call, tool: &str) {
-    let mut object = Object::open(out);
+pub(super) fn write_call(out: Writer<'_>, call: &Call, tool: &str) {
+    let mut object = out.object();
     if let Some(hash) = &call.output_hash {
         hash.write(object.key("outputHash"));
     }
-    write_text(object.key("status"), call.status.as_str());
-    write_text(object.key("tool"), tool);
+    object.key("status").text(call.status.as_str());
+    object.key("tool").text(tool);
     object.close();
 }
 
 /// Writes the mark of the last snapshot, without its id.
-pub(super) fn write_mark(out: &mut Vec<u8>, mark: &SnapshotMark) {
-    let mut object = Object::open(out);
-    write_integer(object.key("at"), mark.at);
+pub(super) fn write_mark(out: Writer<'_>, mark: &SnapshotMark) {
+    let mut object = out.object();
+    object.key("at").integer(mark.at);
     mark.state_hash.write(object.key("stateHash"));
     object.close();
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::state::State;
 use crate::disk::{Durability, InputFile, OsError, files, write_atomically};
 use crate::hash::{HEX_BYTES, HexHash, as_text, is_lower_hex, sha256_hex};
-use crate::json::{Cursor, Nesting, Object, Span, write_integer, write_text};
+use crate::json::{Cursor, Nesting, Span, Writer};
 use crate::run::format::{ErrorCode, RunError};
 use crate::signature::{Signature, SigningKey, TrustedKeys};
 
@@ -153,20 +153,20 @@ impl Content {
     /// Prints the document, with or without hash and signature.
     fn print(&self, seal: Option<(&HexHash, Option<&Signature>)>) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.state.len() + 700);
-        let mut object = Object::open(&mut out);
+        let mut object = Writer::new(&mut out).object();
         if let Some((hash, _)) = seal {
-            write_text(object.key("contentHash"), as_text(hash));
+            object.key("contentHash").text(as_text(hash));
         }
-        write_text(object.key("eventHash"), as_text(&self.event_hash));
-        write_integer(object.key("logicalTime"), self.logical_time);
-        write_text(object.key("runId"), &self.run_id);
+        object.key("eventHash").text(as_text(&self.event_hash));
+        object.key("logicalTime").integer(self.logical_time);
+        object.key("runId").text(&self.run_id);
         if let Some((_, Some(signature))) = seal {
-            object.key("signature").extend_from_slice(signature.to_json().as_bytes());
+            object.key("signature").json(signature.to_json().as_bytes());
         }
-        write_text(object.key("snapshot"), &Snapshot::id_at(self.logical_time));
-        object.key("state").extend_from_slice(&self.state);
-        write_text(object.key("stateHash"), as_text(&self.state_hash));
-        write_integer(object.key("v"), 1);
+        object.key("snapshot").text(&Snapshot::id_at(self.logical_time));
+        object.key("state").json(&self.state);
+        object.key("stateHash").text(as_text(&self.state_hash));
+        object.key("v").integer(1);
         object.close();
         out
     }

@@ -22,7 +22,7 @@ use crate::disk::{
     Boot, File, Inode, InputFile, Metadata, OWNER_ONLY, OpenOptions, OsError, TemporaryFile, files, new_directory,
 };
 use crate::hash::sha256_hex;
-use crate::lines::{Block, Digest, LineSource, Threads, begins_with, digest};
+use crate::lines::{Block, Digest, LineSource, Threads, begins_with};
 use crate::session::fold::{Effect, FoldOptions, Start};
 use crate::session::format::Mode;
 
@@ -253,7 +253,7 @@ fn read(path: &Path, limit: u64) -> Option<(Vec<u8>, SystemTime)> {
 
 fn decode(text: &[u8]) -> Option<Stored<Vec<Block>, Effect>> {
     let (content, checksum) = text.split_last_chunk::<CHECKSUM_BYTES>()?;
-    if digest(content) != u128::from_le_bytes(*checksum) {
+    if Digest::of(content) != u128::from_le_bytes(*checksum) {
         return None;
     }
     let stored = content.strip_prefix(MAGIC.as_bytes())?;

@@ -10,7 +10,7 @@ use base64ct::{Base64, Encoding};
 use hash_list::HashList;
 
 use crate::json::{Nesting, Span, escape_line_separators, may_have_line_separators};
-use crate::lines::{ReadError, Threads, digest};
+use crate::lines::{Digest, ReadError, Threads};
 use crate::session::fold::{FoldOptions, ItemRef};
 use crate::session::format::{Body, Cut, Edit, Line, Marker, Mode, marker_of, write_with_marker};
 use crate::session::read::{ItemLayout, Replay, ReplayError, Snapshots, append_item};
@@ -128,7 +128,7 @@ impl ItemHash {
 
 /// Half of a 128-bit digest. Only items at the same index, and with the same marker or none, are compared.
 fn fast_hash(bytes: &[u8]) -> u64 {
-    digest(bytes) as u64
+    Digest::of(bytes) as u64
 }
 
 /// A copy of an item in which U+2028 and U+2029 are escaped, as in a file; `None` if it has neither.

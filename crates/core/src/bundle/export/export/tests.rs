@@ -8,7 +8,7 @@ use crate::bundle::read::{VerifyOptions, verify};
 use crate::bundle::redact::RedactionRule;
 use crate::bundle::sample::*;
 use crate::disk::Durability;
-use crate::run::{Recorded, SampleOptions};
+use crate::run::testing::{Recorded, SampleOptions};
 use crate::task::Cancellation;
 
 /// Whether a tool is installed. If not, prints why the test is skipped.

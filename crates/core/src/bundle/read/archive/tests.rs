@@ -212,7 +212,8 @@ fn rejects_invalid_and_oversized_frames_before_decoding() {
     use BundleCode::*;
     assert_eq!(problems(b""), [NotABundle]);
     assert_eq!(problems(&[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4]), [NotABundle]);
-    let frame = |head: &[u8]| problems(&[&MAGIC, head, &[0; 20]].concat());
+    let magic = [0x28, 0xb5, 0x2f, 0xfd];
+    let frame = |head: &[u8]| problems(&[&magic[..], head, &[0; 20]].concat());
     // 2 GiB; and just over 8 MiB.
     assert_eq!(frame(&[0x00, 21 << 3]), [WindowTooLarge]);
     assert_eq!(frame(&[0x00, 13 << 3 | 1]), [WindowTooLarge]);
@@ -221,7 +222,7 @@ fn rejects_invalid_and_oversized_frames_before_decoding() {
     assert_eq!(frame(&[0x01, 0x58, 7]), [ArchiveCorrupt], "a dictionary");
     assert_eq!(frame(&[0x10, 0x58]), [ArchiveCorrupt], "a bit without a meaning");
     assert_eq!(frame(&[0x08, 0x58]), [ArchiveCorrupt]);
-    assert_eq!(problems(&MAGIC), [Truncated]);
+    assert_eq!(problems(&magic), [Truncated]);
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
     encoder.window_log(27).unwrap();
     encoder.write_all(&good_tar()).unwrap();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::run::{Recorded, SampleOptions};
+use crate::run::testing::{Recorded, SampleOptions};
 
 fn read(log: &[u8]) -> (CheckedLog, Option<BundleCode>) {
     let mut checked = CheckedLog::default();

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::bundle::format::BundleCode;
 use crate::bundle::sample::*;
-use crate::run::any_options;
+use crate::run::testing::any_options;
 use crate::task::{Cancellation, Progress, Task};
 
 #[test]

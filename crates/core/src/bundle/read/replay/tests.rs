@@ -6,7 +6,8 @@ use crate::bundle::export::{ExportFrom, ExportOptions};
 use crate::bundle::read::OpenedBundle;
 use crate::bundle::read::verify::VerifyOptions;
 use crate::bundle::sample::*;
-use crate::run::{ErrorCode, Recorded, SampleOptions, Snapshot, Verify};
+use crate::run::testing::{Recorded, SampleOptions};
+use crate::run::{ErrorCode, Snapshot, Verify};
 use crate::task::Cancellation;
 
 fn replayed(path: &Path, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {

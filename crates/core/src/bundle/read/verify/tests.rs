@@ -5,7 +5,7 @@ use super::*;
 use crate::bundle::export::{ExportFrom, ExportOptions, export};
 use crate::bundle::format::RedactedEvent;
 use crate::bundle::sample::*;
-use crate::run::SampleOptions;
+use crate::run::testing::SampleOptions;
 use BundleCode::*;
 
 /// A bundle directory that tests damage.

@@ -9,7 +9,8 @@ use crate::bundle::redact::{RedactOptions, RedactionRule};
 use crate::bundle::sample::*;
 use crate::disk::Durability;
 use crate::hash::{as_text, sha256_hex};
-use crate::run::{Aspect, Kind, Recorded, SampleOptions, Verification};
+use crate::run::testing::{Recorded, SampleOptions};
+use crate::run::{Aspect, Kind, Verification};
 
 const LONG: &str = "AKIAIOSFODNN7EXAMPLE";
 

@@ -9,7 +9,7 @@ use super::config::RunRecorderConfig;
 use super::record_error::RecordError;
 use crate::clock::timestamp;
 use crate::disk::{Durability, FileLock, LockError, OsError, Target, files, new_directory, write_atomically};
-use crate::json::{Object, Text, write_text, write_texts};
+use crate::json::{Text, Writer};
 use crate::run::format::{Kind, Salts};
 use crate::run::graph::{Dag, Workflow};
 use crate::run::record::recorder::torn_tail;
@@ -100,18 +100,18 @@ impl Opening<'_> {
     /// The payload of RunCreated.
     fn created(&self) -> String {
         let mut json = br#"{"runId":"#.to_vec();
-        write_text(&mut json, self.config.run_id.as_json());
+        Writer::new(&mut json).text(self.config.run_id.as_json());
         json.extend_from_slice(br#","workflow":"#);
-        let mut workflow = Object::open(&mut json);
-        write_text(workflow.key("name"), self.name.as_json());
-        write_text(workflow.key("version"), self.version.as_json());
+        let mut workflow = Writer::new(&mut json).object();
+        workflow.key("name").text(self.name.as_json());
+        workflow.key("version").text(self.version.as_json());
         workflow.close();
         json.extend_from_slice(br#","dagHash":"#);
-        write_text(&mut json, self.dag.hash());
+        Writer::new(&mut json).text(self.dag.hash());
         json.extend_from_slice(br#","scheduler":"#);
-        write_text(&mut json, self.config.scheduler.as_str());
+        Writer::new(&mut json).text(self.config.scheduler.as_str());
         json.extend_from_slice(br#","capabilities":"#);
-        write_texts(&mut json, self.config.capabilities.iter().flatten());
+        Writer::new(&mut json).texts(self.config.capabilities.iter().flatten());
         json.push(b'}');
         crate::json::escape_line_separators(&mut json, 0);
         String::from_utf8(json).unwrap_or_default()

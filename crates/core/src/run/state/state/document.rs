@@ -8,7 +8,7 @@ mod reader;
 use reader::{Reader, invalid};
 
 use super::{Call, CallStatus, Counter, Node, NodeStatus, Run, RunStatus, SnapshotMark, State, Task, TaskStatus};
-use crate::json::{Array, Object, Text, write_integer, write_text, write_texts};
+use crate::json::{Object, Text, Writer};
 use crate::run::format::RunError;
 use crate::run::state::entry::{write_call, write_node, write_task, write_task_id, write_worker};
 
@@ -20,28 +20,28 @@ impl State {
         let mut ids: Vec<(Text<'static>, u32)> =
             self.tasks.iter().map(|(at, _)| (Text::from_canonical(self.task_id(at)), at)).collect();
         ids.sort_unstable_by(|left, right| left.0.cmp(&right.0));
-        let mut document = Object::open(&mut text);
+        let mut document = Writer::new(&mut text).object();
         self.write_calls(document.key("calls"), &ids);
-        write_texts(document.key("capabilities"), &run.capabilities);
+        document.key("capabilities").texts(&run.capabilities);
         self.write_coordinator(document.key("coordinator"), run);
-        let mut counters = Object::open(document.key("counters"));
+        let mut counters = document.key("counters").object();
         for &counter in Counter::ALL.iter().filter(|&&counter| self.counter(counter) > 0) {
-            write_integer(counters.key(counter.as_str()), self.counter(counter));
+            counters.key(counter.as_str()).integer(self.counter(counter));
         }
         counters.close();
         if let Some(worker) = self.last_assigned {
-            write_text(document.key("lastAssigned"), self.workers.get(worker).id.as_json());
+            document.key("lastAssigned").text(self.workers.get(worker).id.as_json());
         }
         if let Some(mark) = &self.last_snapshot {
             write_last_snapshot(document.key("lastSnapshot"), mark);
         }
-        write_text(document.key("scheduler"), run.scheduler.as_str());
-        let mut tasks = Object::open(document.key("tasks"));
+        document.key("scheduler").text(run.scheduler.as_str());
+        let mut tasks = document.key("tasks").object();
         for (id, task) in &ids {
             write_task(tasks.text_key(id.as_json()), self, self.tasks.get(*task));
         }
         tasks.close();
-        let mut workers = Object::open(document.key("workers"));
+        let mut workers = document.key("workers").object();
         for worker in self.workers.by_id().map(|worker| self.workers.get(worker)) {
             write_worker(workers.text_key(worker.id.as_json()), worker);
         }
@@ -50,7 +50,7 @@ impl State {
         String::from_utf8(text).ok()
     }
 
-    fn write_calls(&self, out: &mut Vec<u8>, tasks: &[(Text<'static>, u32)]) {
+    fn write_calls(&self, out: Writer<'_>, tasks: &[(Text<'static>, u32)]) {
         let mut rank = vec![0; self.tasks.len() as usize];
         for (at, (_, task)) in tasks.iter().enumerate() {
             rank[*task as usize] = at;
@@ -59,9 +59,9 @@ impl State {
         let task = |call: u32| rank[self.calls.get(call).task as usize];
         let mut calls: Vec<u32> = self.calls.iter().map(|(call, _)| call).collect();
         calls.sort_unstable_by(|&left, &right| task(left).cmp(&task(right)).then_with(|| id(left).cmp(&id(right))));
-        let mut by_task = Object::open(out);
+        let mut by_task = out.object();
         for of_task in calls.chunk_by(|&left, &right| task(left) == task(right)) {
-            let mut by_id = Object::open(by_task.text_key(tasks[task(of_task[0])].0.as_json()));
+            let mut by_id = by_task.text_key(tasks[task(of_task[0])].0.as_json()).object();
             for &call in of_task {
                 write_call(by_id.text_key(self.calls.id(call)), self.calls.get(call), self.calls.tool(call));
             }
@@ -71,14 +71,14 @@ impl State {
     }
 
     /// Writes the members of a coordinator up to `nodeStates`, which are the same in all documents.
-    pub(super) fn open_coordinator<'o>(&self, out: &'o mut Vec<u8>) -> Object<'o> {
-        let mut coordinator = Object::open(out);
+    pub(super) fn open_coordinator<'o>(&self, out: Writer<'o>) -> Object<'o> {
+        let mut coordinator = out.object();
         let by_id = || self.dag.nodes().iter().zip(&self.nodes);
         let completed = by_id().filter(|(_, node)| node.status == NodeStatus::Completed).map(|(place, _)| &place.id);
-        write_texts(coordinator.key("completedNodes"), completed);
-        coordinator.key("dag").extend_from_slice(self.dag.text().as_bytes());
-        write_integer(coordinator.key("logicalTime"), self.logical_time().unwrap_or_default());
-        let mut nodes = Object::open(coordinator.key("nodeStates"));
+        coordinator.key("completedNodes").texts(completed);
+        coordinator.key("dag").json(self.dag.text().as_bytes());
+        coordinator.key("logicalTime").integer(self.logical_time().unwrap_or_default());
+        let mut nodes = coordinator.key("nodeStates").object();
         for (place, node) in by_id() {
             write_node(nodes.text_key(place.id.as_json()), self, node);
         }
@@ -86,19 +86,19 @@ impl State {
         coordinator
     }
 
-    fn write_coordinator(&self, out: &mut Vec<u8>, run: &Run) {
+    fn write_coordinator(&self, out: Writer<'_>, run: &Run) {
         let mut coordinator = self.open_coordinator(out);
-        let mut pending = Array::open(coordinator.key("pendingTasks"));
+        let mut pending = coordinator.key("pendingTasks").array();
         for task in self.tasks.pending().map(|task| self.tasks.get(task)) {
-            let mut pair = Array::open(pending.element());
-            write_integer(pair.element(), task.joined_at);
+            let mut pair = pending.element().array();
+            pair.element().integer(task.joined_at);
             write_task_id(pair.element(), self, task);
             pair.close();
         }
         pending.close();
-        let mut object = Object::open(coordinator.key("run"));
-        write_text(object.key("id"), run.id.as_json());
-        write_text(object.key("status"), run.status.as_str());
+        let mut object = coordinator.key("run").object();
+        object.key("id").text(run.id.as_json());
+        object.key("status").text(run.status.as_str());
         object.close();
         coordinator.close();
     }
@@ -189,11 +189,11 @@ impl State {
     }
 }
 
-fn write_last_snapshot(out: &mut Vec<u8>, mark: &SnapshotMark) {
+fn write_last_snapshot(out: Writer<'_>, mark: &SnapshotMark) {
     // The members of its entry, with the id among them.
-    let mut object = Object::open(out);
-    write_integer(object.key("at"), mark.at);
-    write_text(object.key("snapshot"), mark.snapshot.as_json());
+    let mut object = out.object();
+    object.key("at").integer(mark.at);
+    object.key("snapshot").text(mark.snapshot.as_json());
     mark.state_hash.write(object.key("stateHash"));
     object.close();
 }

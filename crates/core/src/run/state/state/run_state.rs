@@ -4,7 +4,7 @@
 
 use super::{Run, State, TaskStatus};
 use crate::hash::{HexHash, as_text};
-use crate::json::{Array, Object, Text, write_integer, write_text, write_texts};
+use crate::json::{Text, Writer};
 use crate::run::state::entry::write_task_id;
 
 /// The tasks of a worker, as indices into the state.
@@ -20,35 +20,35 @@ impl State {
     /// and returns false.
     pub fn write_run_state(&self, out: &mut Vec<u8>, hash: &HexHash) -> bool {
         let Some(run) = &self.run else { return false };
-        let mut state = Object::open(out);
+        let mut state = Writer::new(out).object();
         self.write_run_coordinator(state.key("coordinator"), run);
-        write_text(state.key("stateHash"), as_text(hash));
+        state.key("stateHash").text(as_text(hash));
         self.write_run_workers(state.key("workers"));
         state.close();
         true
     }
 
-    fn write_run_coordinator(&self, out: &mut Vec<u8>, run: &Run) {
+    fn write_run_coordinator(&self, out: Writer<'_>, run: &Run) {
         let mut coordinator = self.open_coordinator(out);
         self.write_task_ids(coordinator.key("pendingTasks"), self.tasks.pending());
-        let mut object = Object::open(coordinator.key("run"));
-        write_text(object.key("id"), run.id.as_json());
-        write_text(object.key("status"), run.status.as_str());
+        let mut object = coordinator.key("run").object();
+        object.key("id").text(run.id.as_json());
+        object.key("status").text(run.status.as_str());
         object.close();
         coordinator.close();
     }
 
-    fn write_task_ids(&self, out: &mut Vec<u8>, tasks: impl IntoIterator<Item = u32>) {
-        let mut ids = Array::open(out);
+    fn write_task_ids(&self, out: Writer<'_>, tasks: impl IntoIterator<Item = u32>) {
+        let mut ids = out.array();
         for task in tasks {
             write_task_id(ids.element(), self, self.tasks.get(task));
         }
         ids.close();
     }
 
-    fn write_run_workers(&self, out: &mut Vec<u8>) {
+    fn write_run_workers(&self, out: Writer<'_>) {
         let mut tasks = self.tasks_by_worker();
-        let mut workers = Object::open(out);
+        let mut workers = out.object();
         for worker in self.workers.by_id() {
             let of_worker = std::mem::take(&mut tasks[worker as usize]);
             self.write_run_worker(workers.text_key(self.workers.get(worker).id.as_json()), worker, of_worker);
@@ -56,29 +56,29 @@ impl State {
         workers.close();
     }
 
-    fn write_run_worker(&self, out: &mut Vec<u8>, worker: u32, tasks: TasksOfWorker) {
+    fn write_run_worker(&self, out: Writer<'_>, worker: u32, tasks: TasksOfWorker) {
         let worker = self.workers.get(worker);
-        let mut object = Object::open(out);
+        let mut object = out.object();
         self.write_active_tasks(object.key("activeTasks"), &tasks.active);
-        write_texts(object.key("capabilities"), &worker.capabilities);
+        object.key("capabilities").texts(&worker.capabilities);
         self.write_task_ids(object.key("completedTasks"), tasks.completed);
-        write_text(object.key("status"), &worker.status);
-        write_text(object.key("workerId"), worker.id.as_json());
+        object.key("status").text(&worker.status);
+        object.key("workerId").text(worker.id.as_json());
         object.close();
     }
 
-    fn write_active_tasks(&self, out: &mut Vec<u8>, tasks: &[u32]) {
+    fn write_active_tasks(&self, out: Writer<'_>, tasks: &[u32]) {
         let mut by_id: Vec<(Text<'_>, u32)> =
             tasks.iter().map(|&task| (Text::from_canonical(self.task_id(task)), task)).collect();
         by_id.sort_unstable();
-        let mut active = Object::open(out);
+        let mut active = out.object();
         for (id, task) in by_id {
             let task = self.tasks.get(task);
-            let mut object = Object::open(active.text_key(id.as_json()));
-            write_integer(object.key("assignedAt"), task.assigned_at);
-            write_integer(object.key("attempt"), task.attempt.into());
-            write_text(object.key("node"), self.dag.nodes()[task.node as usize].id.as_json());
-            write_text(object.key("status"), task.status.as_str());
+            let mut object = active.text_key(id.as_json()).object();
+            object.key("assignedAt").integer(task.assigned_at);
+            object.key("attempt").integer(task.attempt.into());
+            object.key("node").text(self.dag.nodes()[task.node as usize].id.as_json());
+            object.key("status").text(task.status.as_str());
             object.close();
         }
         active.close();

@@ -1,7 +1,7 @@
 //! A compact form of texts that are hashes: a run keeps one for each node and each call.
 
 use crate::hash::{as_text, from_hex, to_hex};
-use crate::json::{Text, write_text};
+use crate::json::{Text, Writer};
 
 /// A text that an event gives as a hash. It may be something else, which shows only when blobs are checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,10 +28,10 @@ impl StoredHash {
     }
 
     /// Writes the text as a JSON string.
-    pub fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, out: Writer<'_>) {
         match self {
-            StoredHash::Sha256(hash) => write_text(out, as_text(&to_hex(hash))),
-            StoredHash::Other(text) => write_text(out, text.as_json()),
+            StoredHash::Sha256(hash) => out.text(as_text(&to_hex(hash))),
+            StoredHash::Other(text) => out.text(text.as_json()),
         }
     }
 }
@@ -46,7 +46,7 @@ mod tests {
         for text in [digits.as_str(), &digits.to_uppercase(), &digits[1..], "sha256:…", "\"\n"] {
             let (text, mut out) = (Text::from_plain(text), Vec::new());
             let stored = StoredHash::of(&text);
-            stored.write(&mut out);
+            stored.write(Writer::new(&mut out));
             assert_eq!(String::from_utf8(out).unwrap(), format!("\"{}\"", text.as_json()));
             assert!(stored.is(&text) && !stored.is(&Text::from_plain("other")));
         }

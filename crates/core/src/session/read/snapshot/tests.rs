@@ -383,7 +383,7 @@ fn incomplete_or_foreign_snapshots_are_ignored() {
     let (content, _) = good.split_last_chunk::<CHECKSUM_BYTES>().unwrap();
     for (version, counts) in [(MAGIC.to_owned(), true), (MAGIC.replace("snapshot 4", "snapshot 3"), false)] {
         let content = [version.as_bytes(), &content[MAGIC.len()..]].concat();
-        fs::write(&sidecar, [&content[..], &digest(&content).to_le_bytes()].concat()).unwrap();
+        fs::write(&sidecar, [&content[..], &Digest::of(&content).to_le_bytes()].concat()).unwrap();
         assert_eq!(load_from(&path).is_some(), counts, "{version}");
     }
 }

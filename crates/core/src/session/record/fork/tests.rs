@@ -154,7 +154,8 @@ mod faults {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
-    use crate::disk::{File, FileSystem, Metadata, Names, OpenOptions, Real, mount};
+    use crate::disk::testing::{FileSystem, MountGuard, Names, Real, mount};
+    use crate::disk::{File, Metadata, OpenOptions};
 
     /// The operating system's file system, on which one path can be opened only a limited number of times.
     struct Closing {
@@ -209,7 +210,7 @@ mod faults {
         }
     }
 
-    fn closing(session: &Session, path: PathBuf, openings: u64, error: i32) -> crate::disk::MountGuard {
+    fn closing(session: &Session, path: PathBuf, openings: u64, error: i32) -> MountGuard {
         mount(session.directory.path(), Arc::new(Closing { path, openings: openings.into(), error }))
     }
 

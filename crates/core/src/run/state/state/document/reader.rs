@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::json::{Field, FieldError, Name, Nesting, Text, names, read};
+use crate::json::{Field, FieldError, Name, Nesting, Text, names};
 use crate::run::format::{ErrorCode, RunError};
 use crate::run::graph::{Dag, Lookup, Scheduler};
 use crate::run::state::state::{
@@ -31,10 +31,10 @@ impl Reader {
             "tasks",
             "workers",
         ];
-        let fields = read(text, names, &mut self.nesting).map_err(wrong)?;
+        let fields = Field::read(text, names, &mut self.nesting).map_err(wrong)?;
         let coordinator_names = names!["completedNodes", "dag", "logicalTime", "nodeStates", "pendingTasks", "run"];
         let coordinator = fields[2].required("an object").map_err(wrong)?;
-        let coordinator = read(coordinator, coordinator_names, &mut self.nesting).map_err(wrong)?;
+        let coordinator = Field::read(coordinator, coordinator_names, &mut self.nesting).map_err(wrong)?;
         let dag = Dag::parse(coordinator[1].required("a graph").map_err(wrong)?)?;
         self.fill(State::new(Arc::new(dag)), fields, coordinator).map_err(wrong)
     }
@@ -67,7 +67,7 @@ impl Reader {
         json: &'a str,
         names: &[Name; N],
     ) -> Result<[Field<'a>; N], FieldError> {
-        read(json, names, &mut self.nesting).map_err(|error| error.within(name))
+        Field::read(json, names, &mut self.nesting).map_err(|error| error.within(name))
     }
 
     fn run(&mut self, run: Field<'_>, scheduler: Field<'_>, capabilities: Field<'_>) -> Result<Run, FieldError> {

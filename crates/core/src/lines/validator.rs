@@ -1,11 +1,11 @@
 //! Validates JSON byte by byte, for text of which not everything is kept in memory.
 
-use super::scan::{Nesting, NotJson};
+use crate::json::{Nesting, NotJson};
 
 /// A JSON text that is passed byte by byte, except the insides of its strings, which are up to the caller. Accepts what the
-/// [`Cursor`](super::Cursor) accepts. That the text is complete is not checked.
+/// [`Cursor`](crate::json::Cursor) accepts. That the text is complete is not checked.
 #[derive(Debug, Default)]
-pub(crate) struct Validator {
+pub(super) struct Validator {
     nesting: Nesting,
     expected: Expected,
     token: Token,
@@ -48,7 +48,7 @@ enum Number {
 
 /// What a byte is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(super) enum Step {
     /// White space between tokens.
     Space,
     /// The opening bracket of an object or array.
@@ -93,17 +93,17 @@ impl Number {
 
 impl Validator {
     /// The number of brackets that are open.
-    pub(crate) fn depth(&self) -> usize {
+    pub(super) fn depth(&self) -> usize {
         self.nesting.depth()
     }
 
     /// Whether the innermost open bracket is that of an object.
-    pub(crate) fn in_object(&self) -> bool {
+    pub(super) fn in_object(&self) -> bool {
         self.depth() > 0 && self.nesting.in_object()
     }
 
     /// Passes the next byte. The text can't be JSON if that is an error.
-    pub(crate) fn step(&mut self, byte: u8) -> Result<Step, NotJson> {
+    pub(super) fn step(&mut self, byte: u8) -> Result<Step, NotJson> {
         match self.token {
             Token::None => self.between_tokens(byte),
             Token::Literal([next, rest @ ..]) => {

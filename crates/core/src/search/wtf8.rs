@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::decode::escaped_unit;
+use crate::json::escaped_unit;
 
 /// The bytes that stand for a lone surrogate, which UTF-8 does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Surrogates {
+pub(super) enum Surrogates {
     /// Three bytes, as UTF-8 would write it (WTF-8). No other text contains them, but they are not UTF-8.
     Wtf8,
     /// The character U+10F800 + (unit - U+D800), at the end of the last private area. The text remains UTF-8.
@@ -17,10 +17,10 @@ const FIRST_SURROGATE: u32 = 0xd800;
 
 impl Surrogates {
     /// The first character that stands for a surrogate.
-    pub(crate) const FIRST_PRIVATE: char = '\u{10f800}';
+    pub(super) const FIRST_PRIVATE: char = '\u{10f800}';
 
     /// Length of these bytes.
-    pub(crate) fn length(self) -> usize {
+    pub(super) fn length(self) -> usize {
         match self {
             Surrogates::Wtf8 => 3,
             Surrogates::Private => 4,
@@ -28,7 +28,7 @@ impl Surrogates {
     }
 
     /// Appends UTF-16 code units.
-    pub(crate) fn append_units(self, bytes: &mut Vec<u8>, units: impl IntoIterator<Item = u16>) {
+    pub(super) fn append_units(self, bytes: &mut Vec<u8>, units: impl IntoIterator<Item = u16>) {
         for c in char::decode_utf16(units) {
             match c {
                 Ok(c) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
@@ -51,7 +51,7 @@ impl Surrogates {
 }
 
 /// The text of the inside of a valid JSON string, with surrogates as WTF-8. Bytes that are not UTF-8 become U+FFFD. A text without escapes is borrowed.
-pub(crate) fn decode_wtf8(inside: &[u8]) -> Cow<'_, [u8]> {
+pub(super) fn decode_wtf8(inside: &[u8]) -> Cow<'_, [u8]> {
     match decode(inside) {
         Decoded::Same(text) => Cow::Borrowed(text.as_bytes()),
         Decoded::Other(bytes) => Cow::Owned(bytes),
@@ -59,7 +59,7 @@ pub(crate) fn decode_wtf8(inside: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// The same with surrogates in the private area.
-pub(crate) fn decode_private(inside: &[u8]) -> Cow<'_, str> {
+pub(super) fn decode_private(inside: &[u8]) -> Cow<'_, str> {
     match decode(inside) {
         Decoded::Same(text) => Cow::Borrowed(text),
         Decoded::Other(text) => Cow::Owned(text),
