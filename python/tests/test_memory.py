@@ -80,7 +80,6 @@ def long(tmp_path_factory):
 def test_memory_of_an_export_of_a_large_session_is_bounded(records, threads, work, own, request, tmp_path):
     most = most_mib(work, request.getfixturevalue(records), tmp_path / "lake", threads=threads)
     libraries = own[FILES if work == FILES else EXPORT]
-    print(f"{most:.0f} MiB, of which libraries take {libraries:.0f}")
     assert most < libraries + MAX_MIB
 
 
@@ -107,7 +106,6 @@ def converted(tmp_path_factory):
 @pytest.mark.parametrize(("work", "threads"), [(EXPORT, 4), (EXPORT, 64), (FILES, 64)])
 def test_memory_of_an_export_of_a_session_of_another_program_is_bounded(work, threads, converted, own, tmp_path):
     most = most_mib(work, converted, tmp_path / "lake", threads=threads)
-    print(f"{most:.0f} MiB, of which libraries take {own[work]:.0f}")
     assert most < own[work] + MAX_MIB
 
 
@@ -133,7 +131,6 @@ assert st.to_delta(sessions(), sys.argv[2], ["sessions"]).unchanged == 100_000
 def test_memory_of_exports_does_not_grow_with_the_number_of_sessions(own, tmp_path):
     [line] = lines(start(sessionId="%d"))
     most = most_mib(MANY, line, tmp_path / "lake", threads=2)
-    print(f"{most:.0f} MiB")
     assert most < own[EXPORT] + MAX_MIB
 
 
@@ -173,5 +170,4 @@ def test_memory_of_the_verify_command_is_bounded(tmp_path):
     path.write_bytes(session(start()) + b'{"type":"x"}\n' * 1_500_000)
     [part] = st.to_parquet(path, tmp_path / "files", ["events"]).files
     most = most_mib("from session_tape.__main__ import main\nassert main(['verify', sys.argv[1]]) == 0", part, threads=2)
-    print(f"{most:.0f} MiB")
     assert most < MAX_MIB

@@ -183,8 +183,8 @@ impl<'a> Cursor<'a> {
     /// Number of units by which a buffer of decoded text grows at a time. Small, because short strings pay for it too.
     pub const ROOM: usize = 512;
 
-    /// Moves over the string that begins here, and appends its characters, one byte each. Returns its inside. `Err` is the offset in the inside of the first character
-    /// above U+00FF, or of the first byte that is not JSON; the characters before it are appended, and the cursor stays.
+    /// Moves over the string that begins here, and appends its characters, one byte each. Returns its inside. `Err` is the offset in the inside of the
+    /// first character above U+00FF, or of the first byte that is not JSON; the characters before it are appended, and the cursor stays.
     pub fn narrow_string(&mut self, narrow: &mut Vec<u8>) -> Result<&'a [u8], usize> {
         let bytes = self.rest().get(1..).unwrap_or_default();
         let mut at = 0;

@@ -7,8 +7,7 @@ use std::io::Read;
 use crate::bundle::format::{BundleCode, BundleError, Limits, LogExtent, of_run};
 use crate::disk::BOM;
 use crate::hash::{Hash, HexHash, from_hex};
-use crate::json::quoted;
-use crate::json::{Nesting, Text};
+use crate::json::{Nesting, Text, quoted};
 use crate::run::{ErrorCode, EventLine, Kind, LogReader, Payload, RunError, event_id};
 use crate::session::Line;
 

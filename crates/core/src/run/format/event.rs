@@ -5,8 +5,7 @@
 
 use super::error::{ErrorCode, RunError, event_id};
 use crate::hash::{HEX_BYTES, HexHash, is_lower_hex};
-use crate::json::quoted;
-use crate::json::{Cursor, Nesting, Span, plain_prefix};
+use crate::json::{Cursor, Nesting, Span, plain_prefix, quoted};
 
 /// Number of hex digits of a salt.
 pub(crate) const SALT_DIGITS: usize = 32;

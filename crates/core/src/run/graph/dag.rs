@@ -7,8 +7,7 @@ use std::collections::HashSet;
 
 use super::lookup::Lookup;
 use crate::hash::{HexHash, as_text, sha256_hex};
-use crate::json::quoted;
-use crate::json::{Field, FieldError, Nesting, Text, Writer, names};
+use crate::json::{Field, FieldError, Nesting, Text, Writer, names, quoted};
 use crate::order;
 use crate::run::format::{ErrorCode, RunError};
 

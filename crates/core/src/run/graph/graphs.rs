@@ -1,8 +1,7 @@
 //! The graph of a run and the workflow that it was compiled from: whether they belong to the run.
 
 use super::dag::{Dag, Workflow};
-use crate::json::Text;
-use crate::json::quoted;
+use crate::json::{Text, quoted};
 use crate::run::format::{Created, ErrorCode, Redactions, RunError};
 use crate::run::store::RunDirectory;
 use crate::run::verify::Check;

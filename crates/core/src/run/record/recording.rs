@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use crate::hash::{HEX_BYTES, HexHash, to_hex};
-use crate::json::quoted;
-use crate::json::{Nesting, Text};
+use crate::json::{Nesting, Text, quoted};
 use crate::run::format::{
     Envelope, ErrorCode, EventLine, GENESIS, Kind, Payload, RunError, SALT_DIGITS, event_id, line_hash, payload_hash,
     print_covered, print_rest,

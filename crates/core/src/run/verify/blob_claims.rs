@@ -8,8 +8,7 @@ use parking_lot::Mutex;
 
 use super::check::{Aspect, Check, Findings};
 use crate::hash::{HexHash, as_text, sha256_hex};
-use crate::json::Text;
-use crate::json::quoted;
+use crate::json::{Text, quoted};
 use crate::run::format::{ErrorCode, Payload, Redactions, RunError, event_id};
 use crate::run::graph::Normalizer;
 use crate::run::store::BlobStore;

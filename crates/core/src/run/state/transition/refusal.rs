@@ -1,8 +1,7 @@
 //! The errors of refused events: what was expected, and what was found.
 
 use super::Case;
-use crate::json::Text;
-use crate::json::quoted;
+use crate::json::{Text, quoted};
 use crate::run::format::{ErrorCode, Kind, RunError, event_id};
 use crate::run::read::Event;
 use crate::run::state::state::{NodeStatus, RunStatus, Task};
