@@ -1,7 +1,7 @@
 //! The core without the addon: how fast lines are validated and folded. `cargo bench --manifest-path bench/Cargo.toml`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use session_tape_core::session::{Fold, FoldOptions};
+use session_tape_core::session::fold::{Fold, FoldOptions};
 
 /// Lines of `content` events with a text of `bytes` bytes, similar to what agents write: code, with escapes and some characters beyond ASCII.
 fn session(lines: usize, bytes: usize) -> Vec<u8> {

@@ -9,7 +9,7 @@ use super::bundles::NativeBundles;
 use super::error_json::ErrorJson;
 use super::job::{JobEnd, NativeJob, PoolJob};
 use super::writing_job::{Reports, start_writing};
-use session_tape_core::session::{ArchiveError, Archived, archive, remove, restore};
+use session_tape_core::session::record::{ArchiveError, Archived, archive, remove, restore};
 
 /// Archives the session at `path`, or restores it. `owner` describes this process in the file's lock. The result has `filePath`, `bytes` and
 /// `archivedBytes`, which is `null` if there was no archive. The end of the environment waits until the work has cleaned up.

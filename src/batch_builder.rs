@@ -6,9 +6,10 @@ use super::message_json::{append_shown, message_json};
 use super::tape::{FinishedTape, ItemTape, OwnText, Replay, TAPE_BYTES, TapeBuilder};
 use session_tape_core::json::Span;
 use session_tape_core::lines::{LineSource, ReadError};
-use session_tape_core::session::{
-    Checkpoint, CurrentMetadata, ItemHash, ItemRef, Message, NewMarker, Outcome, SessionEventRef, append_item,
-};
+use session_tape_core::session::fold::{Checkpoint, ItemRef, NewMarker, SessionEventRef};
+use session_tape_core::session::format::Message;
+use session_tape_core::session::read::{CurrentMetadata, Outcome, append_item};
+use session_tape_core::session::record::ItemHash;
 
 /// Approximate number of bytes of the file whose values are built in one turn of the event loop.
 const BATCH_BYTES: usize = TAPE_BYTES;

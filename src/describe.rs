@@ -12,7 +12,7 @@ use super::json::{JsonText, number_json};
 use super::message_json::message_json;
 use super::replay::{NativeReplayOptions, fold_options, snapshots_of};
 use session_tape_core::foreign::Foreign;
-use session_tape_core::session::{DescribeOptions, Described, Describing, Outcome, Replay, ReplayError};
+use session_tape_core::session::read::{DescribeOptions, Described, Describing, Outcome, Replay, ReplayError};
 
 /// Size in bytes at which a batch is sent: JavaScript parses it in well under a millisecond.
 const BATCH_BYTES: usize = 64 << 10;

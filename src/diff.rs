@@ -16,7 +16,7 @@ use session_tape_core::diff::{
 use session_tape_core::foreign::Stop;
 use session_tape_core::lines::ReadError;
 use session_tape_core::recording::{Recording, RecordingError};
-use session_tape_core::session::ImportFault;
+use session_tape_core::session::record::ImportFault;
 use session_tape_core::task::{self, Task};
 
 /// The options of a diff.

@@ -12,7 +12,7 @@ use session_tape_core::disk::OsError;
 use session_tape_core::lines::{WriteError, WriteFailure};
 use session_tape_core::repair::RepairError;
 use session_tape_core::run::{RecordError, RunError};
-use session_tape_core::session::ArchiveError;
+use session_tape_core::session::record::ArchiveError;
 
 /// The beginning of the message for a bundle that can't be read.
 pub const CANT_BE_READ: &str = "The bundle can't be read";

@@ -18,7 +18,7 @@ use session_tape_core::foreign::{
     open_converted,
 };
 use session_tape_core::lines::{LineSource, ReadError};
-use session_tape_core::session::{ImportFault, ImportOptions, import_foreign};
+use session_tape_core::session::record::{ImportFault, ImportOptions, import_foreign};
 
 /// About the size of a page of converted records, in bytes.
 const PAGE_BYTES: usize = 256 << 10;

@@ -8,7 +8,8 @@ use napi_derive::napi;
 use super::job::{JobEnd, NativeJob, new_job};
 use super::message_json::message_json;
 use super::replay::snapshots_of;
-use session_tape_core::session::{FileNameForm, ForkError, ForkSource, ForkTarget, Message, fork};
+use session_tape_core::session::format::Message;
+use session_tape_core::session::record::{FileNameForm, ForkError, ForkSource, ForkTarget, fork};
 
 /// The source and the new session of a fork, validated by JavaScript.
 #[napi(object, object_to_js = false)]

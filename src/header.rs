@@ -9,7 +9,7 @@ use super::job::{JobEnd, PoolJob};
 use super::json::JsonText;
 use session_tape_core::bundle::SESSION_LOG;
 use session_tape_core::lines::MAX_LINE_BYTES;
-use session_tape_core::session::{HeaderError, Summary};
+use session_tape_core::session::read::{HeaderError, Summary};
 
 /// Maximum total size, in bytes, of the headers in one result; the first header is included whatever its size.
 const TEXT_BYTES: usize = 32 << 20;

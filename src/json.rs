@@ -163,7 +163,7 @@ pub fn number_json(value: f64) -> String {
     } else if value == 0.0 && value.is_sign_negative() {
         "-0".to_owned()
     } else {
-        session_tape_core::session::js_number(value)
+        session_tape_core::session::format::js_number(value)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Messages as JSON. JavaScript formats the values that a message quotes.
 
 use super::json::string_end;
-use session_tape_core::session::{Message, MessagePart};
+use session_tape_core::session::format::{Message, MessagePart};
 
 /// A message as JSON: a string, or, if it quotes a file, an array of parts to be joined. JavaScript shows strings among the parts as
 /// they are, and other values as JSON. Quoted values may have hundreds of megabytes, so they are copied only once.

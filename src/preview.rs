@@ -11,7 +11,7 @@ use super::json::JsonText;
 use session_tape_core::bundle::SESSION_LOG;
 use session_tape_core::json::Text;
 use session_tape_core::lines::ReadError;
-use session_tape_core::session::{Preview, read_title};
+use session_tape_core::session::read::{Preview, read_title};
 
 /// Reads the beginning of a session. The result is an object with `hasContent` and `firstUserMessage`, which has at most `length` code
 /// units.

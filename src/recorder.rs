@@ -12,8 +12,9 @@ use super::writing::{NativeWriting, RecorderGroup, deferred};
 use session_tape_core::disk::Durability;
 use session_tape_core::json::Payload;
 use session_tape_core::lines::WriteError;
-use session_tape_core::session::{
-    EventType, FileNameForm, HistoryError, ItemHash, Record, Recorder, RecorderConfig, Watched,
+use session_tape_core::session::format::EventType;
+use session_tape_core::session::record::{
+    FileNameForm, HistoryError, ItemHash, Record, Recorder, RecorderConfig, Watched,
 };
 
 /// The configuration of a recorder, validated by JavaScript.

@@ -18,7 +18,9 @@ use super::tape::{Layout, LayoutBackoff, Replay};
 use session_tape_core::bundle::{BundleKind, ImportError, is_opened_bundle};
 use session_tape_core::foreign::Foreign;
 use session_tape_core::lines::{OpenedPath, Threads};
-use session_tape_core::session::{FoldOptions, Message, Mode, Snapshots};
+use session_tape_core::session::fold::FoldOptions;
+use session_tape_core::session::format::{Message, Mode};
+use session_tape_core::session::read::Snapshots;
 use session_tape_core::signature::TrustedKeys;
 
 /// The options of a replay.

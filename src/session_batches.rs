@@ -14,7 +14,8 @@ use super::job::{Batch, Closed, JobEnd, Progress, ProgressReporter, Sender};
 use super::message_json::message_json;
 use super::reading::every;
 use super::tape::{ItemTape, ItemTapes, Replay};
-use session_tape_core::session::{ItemRef, Outcome, ReplayError};
+use session_tape_core::session::fold::ItemRef;
+use session_tape_core::session::read::{Outcome, ReplayError};
 
 /// Number of bytes by which the scan must be ahead of an item for it to be sent before the end, while no item has been removed. It is
 /// small, so that JavaScript begins early: in most sessions nothing is ever removed.

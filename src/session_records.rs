@@ -16,7 +16,8 @@ use super::reading::open_bundle;
 use super::tape::{TAPE_BYTES, TapeBuilder};
 use session_tape_core::bundle::is_bundle;
 use session_tape_core::lines::ReadError;
-use session_tape_core::session::{LineStatus, Mode, RecordLine, RecordOptions, RecordReader};
+use session_tape_core::session::format::Mode;
+use session_tape_core::session::read::{LineStatus, RecordLine, RecordOptions, RecordReader};
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::Cancellation;
 

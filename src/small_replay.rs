@@ -16,7 +16,7 @@ use super::session_batches::whole_replay;
 use super::tape::Replay;
 use session_tape_core::disk::{files, sniff};
 use session_tape_core::lines::{OpenedPath, Threads};
-use session_tape_core::session::Snapshots;
+use session_tape_core::session::read::Snapshots;
 
 /// Maximum size of a file in bytes. Replaying a larger one takes longer than a background job costs.
 const MAX_BYTES: u64 = 256 << 10;

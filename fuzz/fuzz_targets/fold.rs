@@ -2,9 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use session_tape_core::session::Mode;
-use session_tape_core::session::Fold;
-use session_tape_core::session::FoldOptions;
+use session_tape_core::session::fold::{Fold, FoldOptions};
+use session_tape_core::session::format::Mode;
 
 const SEQS: [&str; 16] = [
     "\"seq\":0,",

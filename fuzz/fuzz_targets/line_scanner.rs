@@ -6,9 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use session_tape_core::json::Nesting;
 use session_tape_core::json::is_blank;
 use session_tape_core::lines::{Abridged, Needed, SCALAR};
-use session_tape_core::session::Body;
-use session_tape_core::session::Mode;
-use session_tape_core::session::Line;
+use session_tape_core::session::format::{Body, Line, Mode};
 
 const NEEDED: Needed = Needed::Members(&[("a", SCALAR), ("b", Needed::Members(&[("c", Needed::Whole)]))]);
 

@@ -5,7 +5,9 @@ use std::fs;
 
 use libfuzzer_sys::fuzz_target;
 use session_tape_core::repair::{RepairOptions, repair};
-use session_tape_core::session::{FoldOptions, Mode, Replay};
+use session_tape_core::session::fold::FoldOptions;
+use session_tape_core::session::format::Mode;
+use session_tape_core::session::read::Replay;
 use session_tape_core::{Cancellation, Task};
 
 const LINES: [&str; 8] = [

@@ -2,9 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use session_tape_core::session::Effect;
-use session_tape_core::session::Fold;
-use session_tape_core::session::FoldOptions;
+use session_tape_core::session::fold::{Effect, Fold, FoldOptions};
 
 const END: u64 = 1 << 20;
 

@@ -14,7 +14,7 @@ use self::shapes::{ShapeList, Shapes};
 use session_tape_core::json::{Cursor, Nesting, NotJson, Span, plain_prefix};
 
 /// A replay whose items are laid out on tapes.
-pub type Replay = session_tape_core::session::Replay<Layout>;
+pub type Replay = session_tape_core::session::read::Replay<Layout>;
 
 /// The kind of a code, which is in its lowest four bits. The other bits are the number of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

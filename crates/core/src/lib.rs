@@ -81,7 +81,7 @@
 //!
 //! # Invariants
 //!
-//! - A value of a session's file stays a byte range until it is laid out for delivery, in the form that its receiver wants ([`ItemLayout`](session::ItemLayout)).
+//! - A value of a session's file stays a byte range until it is laid out for delivery, in the form that its receiver wants ([`ItemLayout`](session::read::ItemLayout)).
 //! - Content of a file is validated before it is used, even in files that this crate has written: a number is not used as an offset before it is
 //!   known to be in range.
 //! - Events take effect in file order, whatever their `seq`.
@@ -135,10 +135,10 @@ pub use run::{
     RunDirectory, RunError, RunRecorder, RunRecorderConfig, Scheduler, StartFrom, Verification, Verify,
     WrittenSnapshot,
 };
-pub use session::{
-    Checkpoint, FileNameForm, FinalHistory, FoldOptions, LineStatus, Mode as ReplayMode, Outcome, Record, Recorder,
-    RecorderConfig, Replay, ReplayError, Snapshots,
-};
+pub use session::fold::{Checkpoint, FoldOptions};
+pub use session::format::Mode as ReplayMode;
+pub use session::read::{FinalHistory, LineStatus, Outcome, Replay, ReplayError, Snapshots};
+pub use session::record::{FileNameForm, Record, Recorder, RecorderConfig};
 pub use signature::{SigningKey, TrustedKeys};
 
 pub use task::threading::STACK_BYTES;

@@ -14,7 +14,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use crashing::{Terms, child_command, kill_after, random_numbers, rounds, run_to_end, say, take_on_terms};
-use session_tape_core::session::{ArchiveError, Archived, FoldOptions, Replay, archive, restore};
+use session_tape_core::session::fold::FoldOptions;
+use session_tape_core::session::read::Replay;
+use session_tape_core::session::record::{ArchiveError, Archived, archive, restore};
 use session_tape_core::{Cancellation, Task};
 
 /// Each with whether session and archive exist when the point is reached, and whether the session is being restored.

@@ -16,7 +16,9 @@ use std::time::Duration;
 
 use crashing::{Terms, child_command, kill_after, number, random_numbers, rounds, run_to_end, say, take_on_terms};
 use session_tape_core::disk::Durability;
-use session_tape_core::session::{FileNameForm, FoldOptions, Record, Recorder, RecorderConfig, Replay};
+use session_tape_core::session::fold::FoldOptions;
+use session_tape_core::session::read::Replay;
+use session_tape_core::session::record::{FileNameForm, Record, Recorder, RecorderConfig};
 
 const POINTS: [&str; 9] = [
     "append::before_write",

@@ -14,9 +14,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use crashing::{Terms, child_command, kill_after, random_numbers, rounds, run_to_end, say, take_on_terms};
-use session_tape_core::session::{
-    FileNameForm, FoldOptions, ForkError, ForkSource, ForkTarget, Mode, Replay, Snapshots, fork,
-};
+use session_tape_core::session::fold::FoldOptions;
+use session_tape_core::session::format::Mode;
+use session_tape_core::session::read::{Replay, Snapshots};
+use session_tape_core::session::record::{FileNameForm, ForkError, ForkSource, ForkTarget, fork};
 
 /// Each with whether the new session exists when the point is reached.
 const POINTS: [(&str, bool); 5] = [

@@ -24,9 +24,9 @@ use session_tape_core::run::{
     EventInput, Kind, Range, RecordError, Redactions, ReplayOptions, RunDirectory, RunRecorder, RunRecorderConfig,
     Scheduler, StartFrom, Trace,
 };
-use session_tape_core::session::{
-    FileNameForm, FoldOptions, Record, Recorder, RecorderConfig, Replay, Snapshots, Summary,
-};
+use session_tape_core::session::fold::FoldOptions;
+use session_tape_core::session::read::{Replay, Snapshots, Summary};
+use session_tape_core::session::record::{FileNameForm, Record, Recorder, RecorderConfig};
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{Cancellation, Task};
 

@@ -22,7 +22,9 @@ use std::time::Duration;
 
 use session_tape_core::disk::Durability;
 use session_tape_core::lines::LineSource;
-use session_tape_core::session::{ArchiveError, Archived, FoldOptions, Replay, archive, fork, restore};
+use session_tape_core::session::fold::FoldOptions;
+use session_tape_core::session::read::Replay;
+use session_tape_core::session::record::{ArchiveError, Archived, archive, fork, restore};
 use session_tape_core::{Cancellation, Task};
 use simulated::search::number;
 use simulated::tree::Tree;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use session_tape_core::disk::files;
 use session_tape_core::lines::LineSource;
-use session_tape_core::session::{ArchiveError, Archived, archive, restore};
+use session_tape_core::session::record::{ArchiveError, Archived, archive, restore};
 use session_tape_core::{Cancellation, Task};
 use simulated::cut::{Cut, Fill, Share};
 use simulated::disk::Disk;

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use session_tape_core::bundle::{BundleError, ExportOptions, ImportError, VerifyOptions, export, import, verify};
 use session_tape_core::disk::{Durability, OsError, files};
-use session_tape_core::session::{ForkError, fork};
+use session_tape_core::session::record::{ForkError, fork};
 use simulated::bundle::{
     SECRET, check_fork, check_whole, export_from, files_of, fork_of, import_from, quietly, session_text,
 };

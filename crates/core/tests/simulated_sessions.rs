@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use session_tape_core::disk::Durability;
 use session_tape_core::lines::{LineSource, Threads};
-use session_tape_core::session::{FoldOptions, Replay, SnapshotFile, Snapshots, load};
+use session_tape_core::session::fold::FoldOptions;
+use session_tape_core::session::read::{Replay, SnapshotFile, Snapshots, load};
 use simulated::cut::Fill;
 use simulated::disk::Disk;
 use simulated::search::{Judge, Search, Tried, first_life, lengths, search};

@@ -14,7 +14,7 @@ use session_tape_core::disk::{Durability, FileLock};
 use session_tape_core::json::Text;
 use session_tape_core::lines::WriteFailure;
 use session_tape_core::run::{RunRecorder, RunRecorderConfig, Scheduler};
-use session_tape_core::session::{FileNameForm, Record, Recorder, RecorderConfig};
+use session_tape_core::session::record::{FileNameForm, Record, Recorder, RecorderConfig};
 
 /// Counts the syncs of this process, one test at a time.
 struct Syncs {

@@ -2,7 +2,7 @@
 
 use session_tape_core::hash::{Hash, sha256};
 use session_tape_core::lines::Lines;
-use session_tape_core::session::RecordReader;
+use session_tape_core::session::read::RecordReader;
 
 /// A line and its hash.
 #[derive(Clone, Copy)]

@@ -10,9 +10,9 @@ use session_tape_core::disk::OsError;
 use session_tape_core::hash::Hash;
 use session_tape_core::json::{Nesting, Span, Text};
 use session_tape_core::lines::{LineReader, LineSource, ReadError};
-use session_tape_core::session::{
-    Body, Effect, FoldOptions, Line, LinePosition, LineStatus, RecordReader, StartFields,
-};
+use session_tape_core::session::fold::{Effect, FoldOptions, LinePosition};
+use session_tape_core::session::format::{Body, Line, StartFields};
+use session_tape_core::session::read::{LineStatus, RecordReader};
 use session_tape_core::task::Cancellation;
 use sha2::{Digest as _, Sha256};
 
@@ -104,7 +104,7 @@ impl SessionRow<'_> {
     /// A member of the payload that is a number.
     pub fn number(&self, name: &str) -> Option<f64> {
         let tree = self.tree.as_ref()?;
-        session_tape_core::session::number(tree.text(tree.at(&["payload", name])?).as_bytes())
+        session_tape_core::session::format::number(tree.text(tree.at(&["payload", name])?).as_bytes())
     }
 }
 

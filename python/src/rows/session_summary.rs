@@ -3,7 +3,8 @@
 use super::session_rows::SessionPart;
 use session_tape_core::diff::Tree;
 use session_tape_core::json::Text;
-use session_tape_core::session::{Effect, FoldOptions, HistoryEffect, Mode, Start};
+use session_tape_core::session::fold::{Effect, FoldOptions, HistoryEffect, Start};
+use session_tape_core::session::format::Mode;
 
 /// The summary of a session.
 #[derive(Clone, Debug, Default, PartialEq)]

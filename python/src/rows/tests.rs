@@ -11,7 +11,8 @@ use session_tape_core::diff::{SessionSteps, Step};
 use session_tape_core::disk::BOM;
 use session_tape_core::hash::sha256;
 use session_tape_core::lines::LineSource;
-use session_tape_core::session::{FinalHistory, FoldOptions, LineStatus, Replay};
+use session_tape_core::session::fold::FoldOptions;
+use session_tape_core::session::read::{FinalHistory, LineStatus, Replay};
 use session_tape_core::task::{Cancellation, Task};
 use session_tape_core::{DiffOptions, DiffSource, diff};
 

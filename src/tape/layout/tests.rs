@@ -2,7 +2,8 @@ use super::*;
 use crate::tape::{OwnText, Replay};
 use proptest::prelude::*;
 use session_tape_core::lines::{OpenedPath, Threads};
-use session_tape_core::session::{FoldOptions, Snapshots};
+use session_tape_core::session::fold::FoldOptions;
+use session_tape_core::session::read::Snapshots;
 
 /// The history of a segment, and the layout of its items: each is a string with its number.
 struct Segment {

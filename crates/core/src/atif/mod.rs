@@ -17,7 +17,7 @@ use crate::disk::{OsError, StageError, StagedFile};
 use crate::foreign::{Conversion, Foreign, OpenedSource, open_source};
 use crate::json::Nesting;
 use crate::lines::{LineSource, ReadError};
-use crate::session::ImportFault;
+use crate::session::record::ImportFault;
 use crate::task::{Cancelled, Task};
 use media::{MediaFiles, withdraw};
 use plan::{FileRange, Plan};

@@ -12,7 +12,8 @@ use super::value::{Members, elements, string};
 use crate::json::Nesting;
 use crate::lines::LineSource;
 use crate::order;
-use crate::session::{Body, Line, Mode, RecordLine, RecordOptions, RecordReader};
+use crate::session::format::{Body, Line, Mode};
+use crate::session::read::{RecordLine, RecordOptions, RecordReader};
 use crate::task::Task;
 
 /// What is to be written.

@@ -7,7 +7,7 @@ use super::value::{Members, ObjectWriter, elements, integer, number, write_raw};
 use super::{ExportError, bytes_at};
 use crate::json::{Nesting, Writer};
 use crate::lines::LineSource;
-use crate::session::{Body, Line, Mode};
+use crate::session::format::{Body, Line, Mode};
 
 /// Writes steps one after the other.
 pub(super) struct Steps<'p> {

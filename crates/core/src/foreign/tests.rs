@@ -250,8 +250,9 @@ fn check_origins(conversion: &Conversion, entries: &[Entry], events: usize) {
 pub(super) fn check_native(conversion: &Conversion, events: &[Value]) {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes_of(&conversion.native)).unwrap();
-    let options = crate::session::FoldOptions { mode: crate::session::Mode::Strict, ..Default::default() };
-    let replay = crate::session::Replay::open(file.path(), options).unwrap().complete().unwrap();
+    let options =
+        crate::session::fold::FoldOptions { mode: crate::session::format::Mode::Strict, ..Default::default() };
+    let replay = crate::session::read::Replay::open(file.path(), options).unwrap().complete().unwrap();
     let outcome = replay.outcome(None);
     assert!(outcome.metadata.is_ok(), "{:?}", outcome.metadata);
     let warnings: Vec<_> = outcome.warnings.iter().map(|warning| warning.to_string()).collect();

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use crate::json::{is_simple_escape, plain_prefix, spells};
-use crate::session::number;
+use crate::session::format::number;
 
 /// Maximum nesting. Text that is nested deeper is no object.
 const MAX_DEPTH: usize = 1 << 18;

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 use crate::lines::MAX_LINE_BYTES;
-use crate::session::{
-    Body, CheckpointChange, CheckpointFields, Cut, Edit, EventType, Fault, KeyedHistory, Line, Mode, is_valid_seq,
-    number,
+use crate::session::fold::KeyedHistory;
+use crate::session::format::{
+    Body, CheckpointChange, CheckpointFields, Cut, Edit, EventType, Fault, Line, Mode, is_valid_seq, number,
 };
 
 /// The envelope of a record: the places of its values.
@@ -185,7 +185,7 @@ pub(super) fn change_name(change: &CheckpointChange) -> &'static str {
 
 /// The record with another number.
 pub(super) fn renumbered(line: &[u8], envelope: &Envelope, seq: f64) -> (Vec<u8>, Envelope) {
-    let number = crate::session::js_number(seq);
+    let number = crate::session::format::js_number(seq);
     let replaced = envelope.seq;
     let text = [&line[..replaced.start as usize], number.as_bytes(), &line[replaced.end as usize..]].concat();
     let moved =

@@ -19,7 +19,9 @@ use crate::disk::{Metadata, Naming, OWNER_ONLY, OsError, StagedFile, files};
 use crate::hash::{sha256, to_hex};
 use crate::json::{Nesting, Span, Text as JsonText};
 use crate::lines::{LineSource, ReadError};
-use crate::session::{Body, EventType, FoldOptions, Line, Mode, Replay, js_number};
+use crate::session::fold::FoldOptions;
+use crate::session::format::{Body, EventType, Line, Mode, js_number};
+use crate::session::read::Replay;
 use crate::task::Task;
 
 /// The names of files that are not whole yet. Cleaning removes those that a killed process has left among sessions.
@@ -574,7 +576,7 @@ impl<'w> Writer<'w> {
         let is_recovered = !(self.plan.source_replays && record.is_seen);
         self.receipt.records += 1;
         self.receipt.recovered += u64::from(is_recovered);
-        let seq = crate::session::number(record.envelope.seq.of(record.text));
+        let seq = crate::session::format::number(record.envelope.seq.of(record.text));
         self.write_fate(&record.range, if is_recovered { "recovered" } else { fate }, seq, Some(number), None)
     }
 }
@@ -582,7 +584,7 @@ impl<'w> Writer<'w> {
 impl Visitor for Writer<'_> {
     fn record(&mut self, record: &FoundRecord<'_>) -> Result<(), RepairError> {
         self.end_pending(record.text)?;
-        let seq = crate::session::number(record.envelope.seq.of(record.text));
+        let seq = crate::session::format::number(record.envelope.seq.of(record.text));
         match self.selection.decide(record) {
             Fate::Start => self.kept(record, self.start_number, "kept"),
             Fate::Kept => self.keep(record),

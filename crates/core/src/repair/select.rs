@@ -7,7 +7,8 @@ use super::record::{Event, change_name, event_of, has_version};
 use super::search::FoundRecord;
 use crate::hash::sha256;
 use crate::json::{Nesting, Span, decode};
-use crate::session::{CheckpointChange, CheckpointFields, KeyedHistory};
+use crate::session::fold::KeyedHistory;
+use crate::session::format::{CheckpointChange, CheckpointFields};
 
 /// What becomes of a record.
 #[derive(Debug, PartialEq)]
@@ -138,7 +139,7 @@ impl Ascent {
         let Some(start) = start else { return false };
         self.ascends
             && self.first.is_none_or(|first| first > start)
-            && crate::session::has_numbers_left(self.last.unwrap_or(start), NUMBERS_LEFT)
+            && crate::session::format::has_numbers_left(self.last.unwrap_or(start), NUMBERS_LEFT)
     }
 
     /// The first number.

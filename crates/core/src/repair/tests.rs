@@ -4,7 +4,9 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
-use crate::session::{FoldOptions, Mode, Replay};
+use crate::session::fold::FoldOptions;
+use crate::session::format::Mode;
+use crate::session::read::Replay;
 use crate::task::{Cancellation, Task};
 
 const START: &str = r#"{"v":1,"seq":1,"ts":"2026-02-11T16:00:00.000Z","type":"session_start","payload":{"sessionId":"a1","projectHash":"p1","workspaceDirs":[],"provider":"acme","model":"m","startTime":"2026-02-11T16:00:00.000Z"}}"#;

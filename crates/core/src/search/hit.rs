@@ -1,7 +1,7 @@
 //! What a search finds.
 
 use crate::json::{Text, spells};
-use crate::session::EventType;
+use crate::session::format::EventType;
 
 /// The kinds of strings that are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

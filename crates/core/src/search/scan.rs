@@ -10,7 +10,8 @@ use super::query::Query;
 use super::strings::{StringPlace, Strings, inside};
 use crate::json::{Nesting, Span, Text, decode};
 use crate::lines::{LineReader, LineSource, ReadError};
-use crate::session::{Event, Line, Mode, RecordReader};
+use crate::session::format::{Event, Line, Mode};
+use crate::session::read::RecordReader;
 use crate::task::Worker;
 
 /// A bound of the time of an event: the characters of `2026-02-11T16:00:00.000Z`.

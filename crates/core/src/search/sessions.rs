@@ -13,7 +13,8 @@ use super::strings::inside;
 use crate::foreign::{Foreign, OpenedSource as Source, Stop, open_source};
 use crate::json::{Nesting, decode};
 use crate::lines::{LineSource, ReadError, SEGMENT_BYTES, Segments, Threads, equal_segments};
-use crate::session::{Body, ItemsInHistory, Line, Mode};
+use crate::session::format::{Body, Line, Mode};
+use crate::session::read::ItemsInHistory;
 use crate::task::{Cancellation, InOrder, Pipeline, Worker, spare_cores};
 
 /// A file of this size in bytes, or more, is shared among the cores.

@@ -3,7 +3,8 @@
 use super::hit::{Field, Speaker};
 use super::members::{Path, Values};
 use crate::json::{Cursor, Nesting, NotJson, Span, spells};
-use crate::session::{Body, CheckpointChange, Event, EventType, ItemPlace, ItemSink, keys};
+use crate::session::fold::ItemSink;
+use crate::session::format::{Body, CheckpointChange, Event, EventType, ItemPlace, keys};
 
 /// Where a string is, and what it is.
 pub(super) struct StringPlace<'p> {

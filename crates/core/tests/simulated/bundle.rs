@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use session_tape_core::bundle::{ExportOptions, VerifyOptions, export, import};
-use session_tape_core::session::{FileNameForm, FoldOptions, ForkSource, ForkTarget, Mode, Replay, Snapshots};
+use session_tape_core::session::fold::FoldOptions;
+use session_tape_core::session::format::Mode;
+use session_tape_core::session::read::{Replay, Snapshots};
+use session_tape_core::session::record::{FileNameForm, ForkSource, ForkTarget};
 use sha2::{Digest as _, Sha256};
 
 use super::tree::Tree;

@@ -7,7 +7,9 @@ use std::sync::mpsc;
 use serde_json::Value;
 use session_tape_core::disk::Durability;
 use session_tape_core::lines::{Threads, WriteFailure};
-use session_tape_core::session::{FileNameForm, FoldOptions, Record, Recorder, RecorderConfig, Replay, Snapshots};
+use session_tape_core::session::fold::FoldOptions;
+use session_tape_core::session::read::{Replay, Snapshots};
+use session_tape_core::session::record::{FileNameForm, Record, Recorder, RecorderConfig};
 
 use super::disk::Disk;
 use super::tree::Tree;

@@ -9,7 +9,7 @@ use crate::disk::BOM;
 use crate::hash::{Hash, HexHash, from_hex};
 use crate::json::{Nesting, Text, quoted};
 use crate::run::{ErrorCode, EventLine, Kind, LogReader, Payload, RunError, event_id};
-use crate::session::Line;
+use crate::session::format::Line;
 
 /// The maximum number of events without a salt. No `redactions.json` within the limits lists more.
 const MAX_UNSALTED: usize = 1 << 20;

@@ -9,7 +9,8 @@ use super::*;
 use crate::bundle::export::{ExportOptions, export as export_session};
 use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
 use crate::bundle::sample::*;
-use crate::session::{FoldOptions, Replay};
+use crate::session::fold::FoldOptions;
+use crate::session::read::Replay;
 use crate::task::{Cancellation, Progress, Task};
 
 const AWS: &str = "AKIAIOSFODNN7EXAMPLE";

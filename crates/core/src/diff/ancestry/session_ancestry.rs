@@ -10,7 +10,7 @@ use crate::diff::projection::{BlockType, Calls, Index, Tree, block_type};
 use crate::diff::stream::{Record, SessionCursor, Source, parts_of};
 use crate::json::{Nesting, Span, Text};
 use crate::lines::LineSource;
-use crate::session::{Body, Cut, Edit, Line, Mode, marker_of};
+use crate::session::format::{Body, Cut, Edit, Line, Mode, marker_of};
 use crate::task::{Cancelled, Progress, Task};
 
 /// Maximum number of parents of a record. Only the nearest ones are kept.

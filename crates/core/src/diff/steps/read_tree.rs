@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 use crate::diff::projection::{ROOT, Shape, SpareTree, Tree, text_of};
 use crate::json::{Cursor, Nesting, Span};
-use crate::session::{ItemSink, Line, Mode};
+use crate::session::fold::ItemSink;
+use crate::session::format::{Line, Mode};
 
 /// Reads a line, and parses it into a tree if it is an object.
 pub(super) fn read_tree<'l>(line: &'l [u8], spare: &mut SpareTree, nesting: &mut Nesting) -> (Line, Option<Tree<'l>>) {

@@ -7,7 +7,7 @@ use crate::diff::projection::{
 };
 use crate::diff::stream::{Record, parts_of};
 use crate::json::{Nesting, Text};
-use crate::session::Line;
+use crate::session::format::Line;
 
 /// A digest, the most significant byte first.
 pub(crate) type Key = [u8; 16];

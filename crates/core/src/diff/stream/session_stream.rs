@@ -9,7 +9,7 @@ use crate::diff::error::SessionFault;
 use crate::disk::files;
 use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 use crate::lines::{LineReader, LineSource, Lines, ReadError};
-use crate::session::{Body, Line, Mode, StartFields};
+use crate::session::format::{Body, Line, Mode, StartFields};
 
 /// A record of a batch: the range of its line, and the positions of its parts in the line.
 #[derive(Clone, Copy, Debug)]

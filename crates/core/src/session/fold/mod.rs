@@ -11,18 +11,17 @@ mod order;
 mod warnings;
 
 #[cfg(test)]
-pub use checkpoint::Change;
+pub(super) use checkpoint::Change;
 pub use checkpoint::Checkpoint;
-pub(crate) use checkpoint::Checkpoints;
-pub(crate) use editor::Editor;
-pub(crate) use effect::Metadata;
+pub(super) use checkpoint::Checkpoints;
+pub(super) use editor::Editor;
+pub(super) use effect::Metadata;
 pub use effect::{Effect, Fold, FoldOptions, LinePosition, SessionEventRef, Start};
-pub(crate) use history::MarkerText;
-pub(crate) use history::Truncation;
 pub use history::{HistoryEffect, ItemRef, NewMarker};
+pub(super) use history::{MarkerText, Truncation};
 pub use item_sink::ItemSink;
-pub(crate) use item_sink::NoItems;
+pub(super) use item_sink::NoItems;
 pub use keyed::HistoryChange;
 pub(crate) use keyed::KeyedHistory;
 #[cfg(test)]
-pub use warnings::Problem;
+pub(super) use warnings::Problem;

@@ -1,7 +1,7 @@
 //! A line of a session: its envelope, its event and the payload of each type.
 
 mod edits;
-pub(crate) mod envelope;
+pub(super) mod envelope;
 mod event;
 mod item;
 mod line;
@@ -9,18 +9,15 @@ mod message;
 mod payload;
 
 pub(crate) use edits::{Cut, Edit};
-pub(crate) use envelope::{END, ENVELOPE_BYTES, PAYLOAD_KEY, Version};
-pub(crate) use event::ItemPlace;
+pub(super) use envelope::{END, ENVELOPE_BYTES, PAYLOAD_KEY, Version};
 pub use event::{Body, EventType, Mode, StartFields};
-pub(crate) use event::{
-    CheckpointChange, CheckpointFields, Event, Fault, Raw, Severity, has_numbers_left, inside_string, is_resumable_at,
-    is_string, is_valid_seq,
-};
-pub(crate) use item::{Marker, marker_of, seq_of, write_with_marker};
+pub(crate) use event::{CheckpointChange, CheckpointFields, Event, Fault, ItemPlace, has_numbers_left, is_valid_seq};
+pub(super) use event::{Raw, Severity, inside_string, is_resumable_at, is_string};
+pub(crate) use item::marker_of;
+pub(super) use item::{Marker, seq_of, write_with_marker};
 pub use line::Line;
-pub(crate) use line::{NEEDED, read_type};
-pub(crate) use line::{read_content, read_title};
+pub(super) use line::{NEEDED, read_content, read_title, read_type};
 pub use message::{Message, MessagePart, js_number};
-pub(crate) use message::{one_decimal, string_of};
+pub(super) use message::{one_decimal, string_of};
 pub(crate) use payload::keys;
 pub use payload::number;

@@ -21,6 +21,6 @@ pub use preview::Preview;
 pub(crate) use records::ItemsInHistory;
 pub use records::{LineStatus, RecordLine, RecordOptions, RecordReader};
 pub use replay::{CurrentMetadata, Outcome, Replay, ReplayError};
-pub(crate) use snapshot::path_of as snapshot_path_of;
+pub(super) use snapshot::path_of as snapshot_path_of;
 pub use snapshot::{SnapshotFile, Snapshots, load};
 pub use title::read_title;

@@ -2,7 +2,9 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::session::{FoldOptions, Mode, Replay};
+use crate::session::fold::FoldOptions;
+use crate::session::format::Mode;
+use crate::session::read::Replay;
 use crate::task::Cancellation;
 
 fn fixture(name: &str) -> PathBuf {
