@@ -8,7 +8,7 @@ use session_tape_core::json::Span;
 use session_tape_core::lines::{LineSource, ReadError};
 use session_tape_core::session::fold::{Checkpoint, ItemRef, NewMarker, SessionEventRef};
 use session_tape_core::session::format::Message;
-use session_tape_core::session::read::{CurrentMetadata, Outcome, append_item};
+use session_tape_core::session::read::{CurrentMetadata, Outcome};
 use session_tape_core::session::record::ItemHash;
 
 /// Approximate number of bytes of the file whose values are built in one turn of the event loop.
@@ -93,7 +93,7 @@ impl BatchBuilder {
                 let mut text = &bytes[at..at + item.length as usize];
                 if item.marker.is_some() {
                     json.clear();
-                    append_item(&mut json, item, markers, source)?;
+                    item.append_to(&mut json, markers, source)?;
                     text = &json;
                 }
                 if !self.append(Belonging::Item, text) {

@@ -6,7 +6,7 @@ use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 use crate::lines::MAX_LINE_BYTES;
 use crate::session::fold::KeyedHistory;
 use crate::session::format::{
-    Body, CheckpointChange, CheckpointFields, Cut, Edit, EventType, Fault, Line, Mode, is_valid_seq, number,
+    Body, CheckpointChange, CheckpointFields, Cut, Edit, EventType, Fault, Line, Mode, number, valid_seq,
 };
 
 /// The envelope of a record: the places of its values.
@@ -79,7 +79,7 @@ impl Envelope {
 
     /// The number of the record, if it can be one.
     pub(super) fn number(&self, line: &[u8]) -> Option<f64> {
-        number(self.seq.of(line)).filter(|seq| is_valid_seq(*seq))
+        valid_seq(self.seq.of(line))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::diff::projection::{BlockType, Calls, Index, Tree, block_type};
 use crate::diff::stream::{Record, SessionCursor, Source, parts_of};
 use crate::json::{Nesting, Span, Text};
 use crate::lines::LineSource;
-use crate::session::format::{Body, Cut, Edit, Line, Mode, marker_of};
+use crate::session::format::{Body, Cut, Edit, Line, Mode, key_of};
 use crate::task::{Cancelled, Progress, Task};
 
 /// Maximum number of parents of a record. Only the nearest ones are kept.
@@ -90,7 +90,7 @@ const NO_KEY: u64 = u64::MAX;
 impl Item {
     /// The item with this JSON text.
     fn of(item: &[u8], place: u32, speaker: Speaker) -> Self {
-        let key = marker_of(item).and_then(|marker| marker.key).unwrap_or(NO_KEY);
+        let key = key_of(item).unwrap_or(NO_KEY);
         Item { place, speaker, key }
     }
 }

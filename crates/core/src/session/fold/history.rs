@@ -4,7 +4,8 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::format::{EventType, Raw};
+use crate::lines::{LineSource, ReadError};
+use crate::session::format::{EventType, Raw, write_with_marker};
 
 /// The place of an item's JSON text in the session's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +22,21 @@ impl ItemRef {
     /// The item at this place, as it stands there.
     pub fn at(offset: u64, length: u32) -> Self {
         ItemRef { offset, length, marker: None }
+    }
+
+    /// Appends the JSON text of the item, which is one of a history with these markers.
+    pub fn append_to(&self, json: &mut Vec<u8>, markers: &[NewMarker], source: &LineSource) -> Result<(), ReadError> {
+        let Some(marker) = self.marker.and_then(|number| markers.get(number.get() as usize - 1)) else {
+            return source.append_bytes_at(self.offset, self.length as usize, json);
+        };
+        let (mut text, mut scratch) = (Vec::new(), Vec::new());
+        let text = source.bytes_at(self.offset, self.length as usize, &mut text)?;
+        let marker = match &marker.value {
+            MarkerText::Text(text) => text,
+            MarkerText::At { offset, length } => source.bytes_at(*offset, *length as usize, &mut scratch)?,
+        };
+        write_with_marker(json, text, marker);
+        Ok(())
     }
 }
 

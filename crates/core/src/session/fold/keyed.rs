@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::editable::{Editable, EditableHistory};
 use crate::json::Span;
-use crate::session::format::{Body, Cut, Edit, marker_of};
+use crate::session::format::{Body, Cut, Edit, key_of};
 
 /// Stands for an item without a key. A key is a safe integer.
 const NO_KEY: u64 = u64::MAX;
@@ -50,7 +50,7 @@ impl KeyedHistory {
     pub(crate) fn apply(&mut self, body: &Body, line: &[u8]) -> bool {
         self.changes.clear();
         let before = self.len();
-        let key = |item: &Span| marker_of(item.of(line)).and_then(|marker| marker.key);
+        let key = |item: &Span| key_of(item.of(line));
         match body {
             Body::Content(item) => {
                 self.push(key(item));

@@ -1,8 +1,8 @@
 //! The payloads of events that edit the history (`docs/session-format.md` section 2, rules 29–33). They are rare, so a payload is read once more for
 //! them, and other events pay nothing.
 
-use super::event::{Raw, is_valid_seq};
-use super::payload::{keys, number, whole_item};
+use super::event::Raw;
+use super::payload::{keys, number, valid_seq, whole_item};
 use crate::json::{Cursor, Nesting, Span, spells};
 
 /// Where a `rewind` cuts the history.
@@ -203,7 +203,7 @@ fn object_of<const N: usize>(line: &[u8], names: [&[u8]; N], values: [Option<Spa
 
 /// A value, if it is a valid `seq`.
 pub(super) fn seq(line: &[u8], value: Option<Span>) -> Option<u64> {
-    number(value?.of(line)).filter(|seq| is_valid_seq(*seq)).map(|seq| seq as u64)
+    valid_seq(value?.of(line)).map(|seq| seq as u64)
 }
 
 /// Calls `member` with each key of a value of the line and the place of its value. A value that is not an object has none.

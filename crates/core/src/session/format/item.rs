@@ -31,15 +31,20 @@ pub(crate) fn marker_of(item: &[u8]) -> Option<Marker> {
         }
     });
     let place = chronology?;
-    Some(Marker { place, key: key_of(item, place) })
+    Some(Marker { place, key: key_in(item, place) })
+}
+
+/// The key of an item, given as JSON text. `None` if it has no marker, or none with a valid `seq`.
+pub(crate) fn key_of(item: &[u8]) -> Option<u64> {
+    marker_of(item)?.key
 }
 
 /// The key in a marker, given as JSON text.
 pub(crate) fn seq_of(marker: &[u8]) -> Option<u64> {
-    key_of(marker, whole(marker))
+    key_in(marker, whole(marker))
 }
 
-fn key_of(text: &[u8], marker: Span) -> Option<u64> {
+fn key_in(text: &[u8], marker: Span) -> Option<u64> {
     let mut key = None;
     members(text, marker, |name, value| {
         if ChronologyKey::of(name) == ChronologyKey::Seq {

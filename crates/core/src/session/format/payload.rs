@@ -378,6 +378,11 @@ pub fn number(token: &[u8]) -> Option<f64> {
     integer(token).or_else(|| std::str::from_utf8(token).ok()?.parse().ok())
 }
 
+/// The value of a token, if it can be the `seq` of a record.
+pub(crate) fn valid_seq(token: &[u8]) -> Option<f64> {
+    number(token).filter(|seq| is_valid_seq(*seq))
+}
+
 /// The value of a few digits. Nearly all numbers of envelopes are such.
 fn integer(token: &[u8]) -> Option<f64> {
     let add = |value: u64, digit: &u8| digit.is_ascii_digit().then(|| value * 10 + u64::from(digit - b'0'));

@@ -12,7 +12,7 @@ use crate::disk::{Naming, OsError, TemporaryFile, files, sync_entry};
 use crate::lines::Threads;
 use crate::session::fold::{Checkpoint, FoldOptions, HistoryEffect};
 use crate::session::format::{EventType, Mode, Version, envelope, is_string, js_number};
-use crate::session::read::{Replay, ReplayError, Snapshots, append_item};
+use crate::session::read::{Replay, ReplayError, Snapshots};
 
 /// The temporary name of the new file until it is whole. Listings do not mistake it for a session.
 const UNFINISHED: Naming = (".session-tape-", ".fork");
@@ -146,7 +146,8 @@ fn write(target: &ForkTarget, forked: &[u8], history: &HistoryEffect, replay: &R
         payload.extend_from_slice(b"{\"content\":");
         match own {
             Some(contents) => payload.extend_from_slice(contents[index].as_bytes()),
-            None => append_item(&mut payload, &history.items()[index], &history.markers, replay.source())
+            None => history.items()[index]
+                .append_to(&mut payload, &history.markers, replay.source())
                 .map_err(|error| ForkError::Through(error.into()))?,
         }
         payload.push(b'}');

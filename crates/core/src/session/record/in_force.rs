@@ -13,7 +13,7 @@ use crate::json::{Nesting, Span, escape_line_separators, may_have_line_separator
 use crate::lines::{Digest, ReadError, Threads};
 use crate::session::fold::{FoldOptions, ItemRef};
 use crate::session::format::{Body, Cut, Edit, Line, Marker, Mode, marker_of, write_with_marker};
-use crate::session::read::{ItemLayout, Replay, ReplayError, Snapshots, append_item};
+use crate::session::read::{ItemLayout, Replay, ReplayError, Snapshots};
 
 /// No item has this key: keys are safe integers.
 const NO_KEY: u64 = u64::MAX;
@@ -47,7 +47,7 @@ impl ItemHash {
                     ItemHash::of(&bytes[at..at + item.length as usize])
                 } else {
                     text.clear();
-                    append_item(&mut text, item, replay.markers(), source)?;
+                    item.append_to(&mut text, replay.markers(), source)?;
                     ItemHash::of(&text)
                 });
             }

@@ -212,7 +212,7 @@ proptest! {
             let history = &effect.history;
             let text_of = |item: &ItemRef| {
                 let mut json = Vec::new();
-                crate::session::read::append_item(&mut json, item, &history.markers, &source).unwrap();
+                item.append_to(&mut json, &history.markers, &source).unwrap();
                 String::from_utf8(json).unwrap()
             };
             (history.items().iter().map(text_of).collect::<Vec<_>>(), effect.tally, effect.warnings.clone(), effect.purge_frontier.clone())

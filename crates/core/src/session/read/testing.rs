@@ -1,0 +1,3 @@
+//! What tests look into snapshots with.
+
+pub use super::snapshot::{SnapshotFile, load};
