@@ -18,12 +18,12 @@ pub fn scoped_builder() -> thread::Builder {
 }
 
 #[cfg(not(feature = "interleavings"))]
-pub use native::*;
+pub use native::{Condvar, Mutex, MutexGuard, Receiver, SyncSender, spawn, sync_channel};
 
 #[cfg(feature = "interleavings")]
 mod modelled;
 #[cfg(feature = "interleavings")]
-pub use self::modelled::*;
+pub use self::modelled::{Condvar, Mutex, MutexGuard, Receiver, SyncSender, explore, spawn, sync_channel};
 
 #[cfg(not(feature = "interleavings"))]
 mod native {
