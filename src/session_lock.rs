@@ -9,7 +9,7 @@ use napi_derive::napi;
 use parking_lot::Mutex;
 
 use super::job::{JobEnd, PoolJob};
-use session_tape_core::disk::{FileId, Look, SystemLock};
+use session_tape_core::disk::lock::{FileId, Look, SystemLock};
 
 /// The locks that this process holds, by number. They belong to the process and not to a JavaScript environment: the records of a worker
 /// that was terminated may still be on their way to the file.

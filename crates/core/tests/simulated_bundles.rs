@@ -32,8 +32,13 @@ fn with_session(root: &Path) -> Disk {
     let disk = Disk::new(root);
     let mounted = disk.mounted();
     let text = session_text();
-    session_tape_core::disk::write_atomically(&root.join("session.jsonl"), text.as_bytes(), root, Durability::Fsync)
-        .unwrap();
+    session_tape_core::disk::write::write_atomically(
+        &root.join("session.jsonl"),
+        text.as_bytes(),
+        root,
+        Durability::Fsync,
+    )
+    .unwrap();
     drop(mounted);
     Disk::of(root, disk.tree())
 }

@@ -13,7 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use session_tape_core::disk::{Appender, Durability, FileLock, LockError, OpenError, Target, files};
+use session_tape_core::disk::{Durability, files};
+
+use session_tape_core::disk::append::{Appender, OpenError, Target};
+
+use session_tape_core::disk::lock::{FileLock, LockError};
 use session_tape_core::lines::WriteError;
 use session_tape_core::run::RecordError;
 use simulated::cut::{Cut, Share};

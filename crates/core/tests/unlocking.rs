@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use fail::FailScenario;
-use session_tape_core::disk::{Durability, FileLock};
+use session_tape_core::disk::Durability;
+use session_tape_core::disk::lock::FileLock;
 use session_tape_core::json::Text;
 use session_tape_core::lines::WriteFailure;
 use session_tape_core::run::{RunRecorder, RunRecorderConfig, Scheduler};

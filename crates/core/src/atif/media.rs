@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use base64ct::{Base64, Base64Unpadded, Base64UrlUnpadded, Encoding};
 
 use super::ExportError;
-use crate::disk::{OsError, StagedDirectory, files};
+use crate::disk::write::StagedDirectory;
+use crate::disk::{OsError, files};
 
 /// A type of media that ATIF knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

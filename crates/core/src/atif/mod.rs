@@ -13,7 +13,9 @@ mod value;
 use std::io::Write;
 use std::path::Path;
 
-use crate::disk::{OsError, StageError, StagedFile};
+use crate::disk::OsError;
+
+use crate::disk::write::{StageError, StagedFile};
 use crate::foreign::{Conversion, Foreign, OpenedSource, open_source};
 use crate::json::Nesting;
 use crate::lines::{LineSource, ReadError};

@@ -7,7 +7,8 @@ use super::Stop;
 use super::convert::{Conversation, Conversion, ConvertOptions, Converted, convert, list_conversations};
 use super::format::ForeignFormat;
 use crate::archived::resolve;
-use crate::disk::{OWNER_ONLY, OsError, TemporaryDirectory, files};
+use crate::disk::write::TemporaryDirectory;
+use crate::disk::{OWNER_ONLY, OsError, files};
 use crate::lines::{LineSource, ReadError};
 
 /// Whether a reader accepts foreign sessions.

@@ -15,7 +15,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::disk::{Durability, OsError, Replaced, Target, Unsynced};
+use crate::disk::{Durability, OsError};
+
+use crate::disk::append::{Replaced, Target, Unsynced};
 use crate::task::threading::{Condvar, Mutex, MutexGuard};
 pub use acknowledgements::AcknowledgeHook;
 use acknowledgements::Acknowledgements;

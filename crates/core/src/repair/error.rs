@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::{OsError, StageError};
+use crate::disk::OsError;
+
+use crate::disk::write::StageError;
 use crate::lines::ReadError;
 
 /// Why a session was not repaired. Nothing is left at the destination then.

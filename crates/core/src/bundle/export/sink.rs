@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::bundle::format::{BundleCode, BundleError, BundlePath, Limits};
 use crate::bundle::read::{ArchiveWriter, Compression, expands_too_much};
-use crate::disk::{File, StagedDirectory, StagedFile};
+use crate::disk::File;
+use crate::disk::write::{StagedDirectory, StagedFile};
 
 /// The writer of a bundle.
 pub(super) enum Sink {

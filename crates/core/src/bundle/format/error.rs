@@ -3,7 +3,9 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::disk::{OsError, StageError};
+use crate::disk::OsError;
+
+use crate::disk::write::StageError;
 use crate::json::quoted;
 use crate::run::{ErrorCode, RunError};
 use crate::task::Cancelled;

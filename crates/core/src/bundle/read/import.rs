@@ -6,7 +6,7 @@ use super::import_error::ImportError;
 use super::open_container::open_container;
 use super::verify::{Report, VerifyOptions, inspect};
 use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
-use crate::disk::StagedDirectory;
+use crate::disk::write::StagedDirectory;
 use crate::task::Task;
 
 /// Verifies the bundle at `path` and unpacks it to `directory`, which must not exist. The bundle is read only once, so the unpacked bytes

@@ -1,7 +1,8 @@
 //! The error of opening or importing a bundle.
 
 use crate::bundle::format::{BundleCode, BundleError};
-use crate::disk::{OsError, StageError};
+use crate::disk::OsError;
+use crate::disk::write::StageError;
 
 /// Why a bundle was not opened or imported.
 #[derive(Clone, Debug, thiserror::Error)]

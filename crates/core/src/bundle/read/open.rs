@@ -15,7 +15,8 @@ use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, MANIFEST, METADATA, Manifest, REDACTIONS, RedactionList, SIGNATURE, metadata,
     signed,
 };
-use crate::disk::{FileKind, InputFile, StagedDirectory, TemporaryDirectory, files, sniff};
+use crate::disk::write::{StagedDirectory, TemporaryDirectory};
+use crate::disk::{FileKind, InputFile, files, sniff};
 use crate::lines::OpenedPath;
 use crate::run::RunDirectory;
 use crate::signature::TrustedKeys;

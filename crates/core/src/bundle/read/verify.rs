@@ -12,7 +12,7 @@ use crate::bundle::format::{
     BundleCode, BundleError, BundleInfo, BundleKind, BundlePath, Limits, ListedFile, Manifest, RedactionList,
     SignaturePolicy, checksums, metadata, of_run, path, signed,
 };
-use crate::disk::StagedDirectory;
+use crate::disk::write::StagedDirectory;
 use crate::hash::{Hash, as_text, from_hex, to_hex};
 use crate::order;
 use crate::run::Snapshot;

@@ -8,7 +8,8 @@ use twox_hash::XxHash3_128;
 
 use crate::bundle::export::{ByteSource, PlannedFile};
 use crate::bundle::format::{BundleError, ListedFile};
-use crate::disk::{BY_UMASK, File, TemporaryDirectory, TemporaryFile, files};
+use crate::disk::write::{TemporaryDirectory, TemporaryFile};
+use crate::disk::{BY_UMASK, File, files};
 
 const BLOCK_BYTES: usize = 256 << 10;
 

@@ -5,8 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::file::File;
-use crate::disk::lock::Boot;
-use crate::disk::system::{Create, FileSystem, Metadata, OpenOptions, OsError, file_system, is_no_sync};
+use crate::disk::system::{Boot, Create, FileSystem, Metadata, OpenOptions, OsError, file_system, is_no_sync};
 
 /// The directory that contains `path`: the working directory if the path has only one component.
 pub fn parent(path: &Path) -> &Path {

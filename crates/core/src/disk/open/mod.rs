@@ -5,10 +5,8 @@ pub mod files;
 mod input_file;
 pub mod sniff;
 pub(crate) mod stream;
-mod target;
 
 pub use file::File;
-pub(crate) use files::{is_directory, parent};
+pub(super) use files::{is_directory, parent};
 pub(crate) use input_file::InputFile;
 pub use sniff::BOM;
-pub use target::Target;

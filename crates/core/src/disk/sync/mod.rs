@@ -1,10 +1,8 @@
-//! Durability: which files and directories still have to be synced.
+//! Durability: syncing the entries that lead to files.
 
 mod durability;
 mod sync_directory;
-mod unsynced;
 
 pub use durability::Durability;
-pub(crate) use sync_directory::sync_directory;
 pub(crate) use sync_directory::sync_entries;
-pub(crate) use unsynced::{SyncError, Unsynced};
+pub(super) use sync_directory::{directories_above, sync_directory, try_to_sync_directory, unless_impossible};

@@ -29,7 +29,7 @@ pub(crate) fn sync_entries(directory: &Path, path: &Path) -> Result<(), OsError>
 }
 
 /// The result of syncing a whole file system: only an error that means that something is lost.
-pub(super) fn unless_impossible(synced: Result<(), OsError>) -> Result<(), OsError> {
+pub(crate) fn unless_impossible(synced: Result<(), OsError>) -> Result<(), OsError> {
     synced.or_else(|error| match error.code {
         "EIO" | "ENOSPC" | "EDQUOT" => Err(error),
         _ => Ok(()),
@@ -38,7 +38,7 @@ pub(super) fn unless_impossible(synced: Result<(), OsError>) -> Result<(), OsErr
 
 /// Syncs the entries of `directory`. Returns false if the file system or a sandbox does not let directories be synced.
 #[cfg(unix)]
-pub(super) fn try_to_sync_directory(directory: &Path) -> Result<bool, OsError> {
+pub(crate) fn try_to_sync_directory(directory: &Path) -> Result<bool, OsError> {
     failpoint!("writer::before_directory_sync");
     let synced = files::open(directory, &OpenOptions { read: true, ..OpenOptions::default() })
         .and_then(|handle| handle.sync_all().map_err(|error| OsError::new(&error, "fsync", Some(directory))));
@@ -52,7 +52,7 @@ pub(super) fn try_to_sync_directory(directory: &Path) -> Result<bool, OsError> {
 /// The directories that lead to the file at `path` within its file system, nearest first. It is unknown which of them are new and who
 /// created them: a directory that another process has just created is no more durable than one that this process has created.
 #[cfg(unix)]
-pub(super) fn directories_above(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn directories_above(path: &Path) -> Vec<PathBuf> {
     let directory = parent(path);
     // Links are resolved: the entries to sync are those of the directories that they lead to.
     let directory = files::canonicalize(directory).or_else(|_| std::path::absolute(directory));
@@ -65,12 +65,12 @@ pub(super) fn directories_above(path: &Path) -> Vec<PathBuf> {
 
 /// Always empty: Windows syncs directory entries together with the file.
 #[cfg(not(unix))]
-pub(super) fn directories_above(_: &Path) -> Vec<PathBuf> {
+pub(crate) fn directories_above(_: &Path) -> Vec<PathBuf> {
     Vec::new()
 }
 
 /// Nothing to do on Windows.
 #[cfg(not(unix))]
-pub(super) fn try_to_sync_directory(_: &Path) -> Result<bool, OsError> {
+pub(crate) fn try_to_sync_directory(_: &Path) -> Result<bool, OsError> {
     Ok(true)
 }

@@ -7,9 +7,9 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::boot::Boot;
 use super::metadata::Metadata;
 use super::open_options::OpenOptions;
-use crate::disk::lock::Boot;
 use crate::disk::open::File;
 
 /// The names in a directory, in any order.

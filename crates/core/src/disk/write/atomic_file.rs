@@ -4,12 +4,11 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use super::mode::BY_UMASK;
+use super::new_directory;
 use super::temporary::TemporaryFile;
 use crate::disk::open::parent;
 use crate::disk::sync::{Durability, sync_entries};
-use crate::disk::system::OsError;
-use crate::disk::write::new_directory;
+use crate::disk::system::{BY_UMASK, OsError};
 
 /// Writes `bytes` to `path`, replacing an existing file. Creates missing directories.
 ///

@@ -3,9 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use super::mode::{BY_UMASK, of_directory};
 use crate::disk::open::is_directory;
-use crate::disk::system::{FileSystem, OsError, file_system};
+use crate::disk::system::{BY_UMASK, FileSystem, OsError, file_system, of_directory};
 
 /// Creates `directory` and its missing parents. The umask decides who may enter them.
 pub(crate) fn create(directory: &Path) -> Result<(), OsError> {

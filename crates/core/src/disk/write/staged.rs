@@ -6,12 +6,11 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::mode::BY_UMASK;
+use super::new_directory;
 use super::temporary::{Naming, TemporaryDirectory, TemporaryFile};
 use crate::disk::open::{File, files, parent};
 use crate::disk::sync::sync_directory;
-use crate::disk::system::OsError;
-use crate::disk::write::new_directory;
+use crate::disk::system::{BY_UMASK, OsError};
 
 /// A directory under construction.
 pub(crate) struct StagedDirectory {

@@ -3,10 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::mode::{BY_UMASK, OWNER_ONLY, of_directory};
 use crate::disk::open::{File, parent};
 use crate::disk::sync::sync_directory;
-use crate::disk::system::{Create, FileSystem, OpenOptions, OsError, file_system};
+use crate::disk::system::{BY_UMASK, Create, FileSystem, OWNER_ONLY, OpenOptions, OsError, file_system, of_directory};
 
 /// A prefix and a suffix of names that all readers ignore.
 pub(crate) type Naming = (&'static str, &'static str);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::disk::FileLock;
+use crate::disk::lock::FileLock;
 use crate::task::Cancellation;
 use crate::task::background;
 use std::convert::Infallible;

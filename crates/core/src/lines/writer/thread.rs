@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use super::{Failing, FlushDone, LAST_WRITES, SEGMENT_BYTES, Segment, Shared, State, Thread};
 use super::{WriteError, WriteFailure};
-use crate::disk::{Appender, Durability, OpenError, OsError, SyncError, Target, Torn, Unsynced};
+use crate::disk::append::{Appender, OpenError, SyncError, Target, Torn, Unsynced};
+use crate::disk::{Durability, OsError};
 use crate::task::threading;
 use crate::task::threading::MutexGuard;
 

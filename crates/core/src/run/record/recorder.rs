@@ -18,7 +18,8 @@ pub use record_error::RecordError;
 
 use super::recording::{EventInput, RunRecording, too_large};
 use crate::clock::Clock;
-use crate::disk::{Durability, OsError, Target};
+use crate::disk::append::Target;
+use crate::disk::{Durability, OsError};
 use crate::hash::{HexHash, sha256_hex};
 use crate::json::{Payload, escape_line_separators};
 use crate::lines::{WriteFailure, Writer};

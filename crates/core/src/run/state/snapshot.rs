@@ -6,7 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use super::state::State;
-use crate::disk::{Durability, InputFile, OsError, files, write_atomically};
+use crate::disk::write::write_atomically;
+use crate::disk::{Durability, InputFile, OsError, files};
 use crate::hash::{HEX_BYTES, HexHash, as_text, is_lower_hex, sha256_hex};
 use crate::json::{Cursor, Nesting, Span, Writer};
 use crate::run::format::{ErrorCode, RunError};

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::disk::{Durability, InputFile, OsError, files, write_atomically};
+use crate::disk::{Durability, InputFile, OsError, files};
+
+use crate::disk::write::write_atomically;
 use crate::hash::{HexHash, as_text, is_hex_hash, sha256_hex, to_hex};
 use crate::json::quoted;
 use crate::run::format::{ErrorCode, RunError};

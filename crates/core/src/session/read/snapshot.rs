@@ -18,9 +18,8 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::archived::session_of;
-use crate::disk::{
-    Boot, File, Inode, InputFile, Metadata, OWNER_ONLY, OpenOptions, OsError, TemporaryFile, files, new_directory,
-};
+use crate::disk::write::{TemporaryFile, new_directory};
+use crate::disk::{Boot, File, Inode, InputFile, Metadata, OWNER_ONLY, OpenOptions, OsError, files};
 use crate::hash::sha256_hex;
 use crate::lines::{Block, Digest, LineSource, Threads, begins_with};
 use crate::session::fold::{Effect, FoldOptions, Start};

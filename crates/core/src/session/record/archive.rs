@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use crate::archived::{FrameWriter, archive_of, session_of};
-use crate::disk::{
-    File, FileLock, Links, LockError, Metadata, Naming, OWNER_ONLY, OsError, TemporaryFile, files, sync_entries,
-    sync_entry,
-};
+use crate::disk::lock::{FileLock, LockError};
+use crate::disk::write::{Naming, TemporaryFile, sync_entry};
+use crate::disk::{File, Links, Metadata, OWNER_ONLY, OsError, files, sync_entries};
 use crate::hash::Hash;
 use crate::lines::{LineSource, ReadError, WriteError};
 use crate::session::read::snapshot_path_of;

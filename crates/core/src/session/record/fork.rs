@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use super::recorder::{FileNameForm, MAX_NAMES, Record, append_rest, file_name};
 use crate::clock::{Clock, timestamp};
-use crate::disk::{Naming, OsError, TemporaryFile, files, sync_entry};
+use crate::disk::write::{Naming, TemporaryFile, sync_entry};
+use crate::disk::{OsError, files};
 use crate::lines::Threads;
 use crate::session::fold::{Checkpoint, FoldOptions, HistoryEffect};
 use crate::session::format::{EventType, Mode, Version, envelope, is_string, js_number};

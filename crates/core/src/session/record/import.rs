@@ -6,7 +6,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::recorder::{FileNameForm, MAX_NAMES, file_name};
-use crate::disk::{Naming, OWNER_ONLY, OsError, TemporaryFile, files, new_directory, sync_entry};
+use crate::disk::write::{Naming, TemporaryFile, new_directory, sync_entry};
+use crate::disk::{OWNER_ONLY, OsError, files};
 use crate::foreign::{Conversion, ConvertOptions, OpenedSource, Stop, Summary, json_of_text, open_converted};
 use crate::json::{Cursor, Nesting, Text, escape_line_separators, spells_any};
 use crate::lines::{LineReader, LineSource, ReadError};

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::disk::{LockError, OsError};
+use crate::disk::OsError;
+
+use crate::disk::lock::LockError;
 use crate::lines::WriteFailure;
 use crate::run::format::RunError;
 use crate::signature::SignatureError;

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::disk::{Durability, File, InputFile, OpenOptions, OsError, TemporaryFile, files, sync_entries};
+use crate::disk::{Durability, File, InputFile, OpenOptions, OsError, files, sync_entries};
+
+use crate::disk::write::TemporaryFile;
 
 /// Number of bytes that are read at a time.
 const BLOCK_BYTES: usize = 64 << 10;

@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use super::file::File;
-use super::input_file::InputFile;
+use super::recorded_file::{FileId, OpenError, RecordedFile};
 use crate::disk::lock::FileLock;
+use crate::disk::open::{File, InputFile};
 use crate::disk::system::{Metadata, OsError};
-use crate::disk::write::{FileId, OpenError, RecordedFile};
 
 /// A file that is appended to.
 #[derive(Debug)]

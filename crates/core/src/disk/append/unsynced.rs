@@ -1,16 +1,16 @@
 //! Files that were appended to and have not been synced since.
 //!
-//! A flush with [`Durability::Fsync`](super::durability::Durability) promises that every record enqueued before it is on stable
+//! A flush with [`Durability::Fsync`](crate::disk::sync::Durability) promises that every record enqueued before it is on stable
 //! storage, including those in a file that the recorder has left for another one. Such a file stays open until it is synced: if
 //! it were opened again, it could be a different file, and a failed write-back that the kernel has already reported would go
 //! unnoticed.
 
 use std::path::{Path, PathBuf};
 
-use super::sync_directory::{directories_above, try_to_sync_directory, unless_impossible};
-use crate::disk::open::Target;
+use super::appender::AppendedFile;
+use super::target::Target;
+use crate::disk::sync::{directories_above, try_to_sync_directory, unless_impossible};
 use crate::disk::system::OsError;
-use crate::disk::write::AppendedFile;
 
 /// Number of files that are kept open before they are synced without a flush: where files have no identity, and where each batch finds a
 /// copy in the place of the file, each batch opens another one.

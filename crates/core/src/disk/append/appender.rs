@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::recorded_file::{FileId, OpenError};
-use crate::disk::open::{File, Target};
+use super::target::Target;
+use crate::disk::open::File;
 use crate::disk::system::{FileKind, OpenOptions, OsError};
 
 /// How long a batch waits for another writer of the same file. The lock keeps a writer from cutting back its torn batch while
