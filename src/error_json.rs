@@ -11,7 +11,8 @@ use session_tape_core::diff::{DiffError, Side};
 use session_tape_core::disk::OsError;
 use session_tape_core::lines::{WriteError, WriteFailure};
 use session_tape_core::repair::RepairError;
-use session_tape_core::run::{RecordError, RunError};
+use session_tape_core::run::RunError;
+use session_tape_core::run::record::RecordError;
 use session_tape_core::session::record::ArchiveError;
 
 /// The beginning of the message for a bundle that can't be read.

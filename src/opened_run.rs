@@ -4,9 +4,8 @@ use std::path::Path;
 
 use super::reading::open_bundle;
 use session_tape_core::bundle::{ImportError, OpenedBundle, is_bundle};
-use session_tape_core::run::{
-    Failed, Range, Redactions, ReplayOptions, Replayed, RunDirectory, RunError, Trace, Verification,
-};
+use session_tape_core::run::read::{Range, Trace};
+use session_tape_core::run::{Failed, Redactions, ReplayOptions, Replayed, RunDirectory, RunError, Verification};
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{self, Cancellation, Task};
 

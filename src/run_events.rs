@@ -11,7 +11,8 @@ use super::json::JsonText;
 use super::opened_run::OpenedRun;
 use super::pages::{NativePages, Paged};
 use session_tape_core::bundle::ImportError;
-use session_tape_core::run::{EventLine, Kind, Range, RunError, Trace, event_id};
+use session_tape_core::run::read::{Range, Trace};
+use session_tape_core::run::{EventLine, Kind, RunError, event_id};
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::Cancellation;
 

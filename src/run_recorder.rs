@@ -13,9 +13,8 @@ use super::writing::{NativeWriting, RecorderGroup, deferred};
 use session_tape_core::disk::Durability;
 use session_tape_core::hash::as_text;
 use session_tape_core::json::{Field, Nesting, Text};
-use session_tape_core::run::{
-    EventInput, Kind, RecordError, RunRecorder, RunRecorderConfig, Scheduler, WrittenSnapshot,
-};
+use session_tape_core::run::record::{EventInput, RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
+use session_tape_core::run::{Kind, Scheduler};
 use session_tape_core::signature::SigningKey;
 
 /// The kinds of events. Their indices are the numbers that `append` takes.

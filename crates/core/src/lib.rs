@@ -130,10 +130,10 @@ pub use json::Text;
 pub use lines::{LineSource, ReadError, SEGMENT_BYTES, Threads, WriteError, WriteFailure, Writer, equal_segments};
 pub use recording::{Recording, RecordingError};
 pub use repair::{RepairError, RepairOptions, RepairReceipt, repair as repair_session};
+pub use run::record::{EventInput, RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
 pub use run::{
-    ErrorCode as RunErrorCode, EventInput, RecordError, ReplayOptions as RunReplayOptions, Replayed as ReplayedRun,
-    RunDirectory, RunError, RunRecorder, RunRecorderConfig, Scheduler, StartFrom, Verification, Verify,
-    WrittenSnapshot,
+    ErrorCode as RunErrorCode, ReplayOptions as RunReplayOptions, Replayed as ReplayedRun, RunDirectory, RunError,
+    Scheduler, StartFrom, Verification, Verify,
 };
 pub use session::fold::{Checkpoint, FoldOptions};
 pub use session::format::Mode as ReplayMode;

@@ -20,10 +20,9 @@ use session_tape_core::disk::{Durability, files};
 use session_tape_core::hash::as_text;
 use session_tape_core::json::Text;
 use session_tape_core::lines::{Threads, Writer};
-use session_tape_core::run::{
-    EventInput, Kind, Range, RecordError, Redactions, ReplayOptions, RunDirectory, RunRecorder, RunRecorderConfig,
-    Scheduler, StartFrom, Trace,
-};
+use session_tape_core::run::read::{Range, Trace};
+use session_tape_core::run::record::{EventInput, RecordError, RunRecorder, RunRecorderConfig};
+use session_tape_core::run::{Kind, Redactions, ReplayOptions, RunDirectory, Scheduler, StartFrom};
 use session_tape_core::session::fold::FoldOptions;
 use session_tape_core::session::read::{Replay, Snapshots, Summary};
 use session_tape_core::session::record::{FileNameForm, Record, Recorder, RecorderConfig};

@@ -22,9 +22,9 @@ use crashing::{Ended, Terms, child_command, kill_after, random_numbers, rounds, 
 use session_tape_core::disk::Durability;
 use session_tape_core::hash::{as_text, sha256_hex};
 use session_tape_core::json::Text;
+use session_tape_core::run::record::{EventInput, RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
 use session_tape_core::run::{
-    Aspect, EventInput, Kind, RecordError, Redactions, ReplayOptions, Replayed, RunDirectory, RunRecorder,
-    RunRecorderConfig, Scheduler, StartFrom, Verify, WrittenSnapshot,
+    Aspect, Kind, Redactions, ReplayOptions, Replayed, RunDirectory, Scheduler, StartFrom, Verify,
 };
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{Cancellation, Task};

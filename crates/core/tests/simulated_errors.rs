@@ -19,7 +19,7 @@ use session_tape_core::disk::append::{Appender, OpenError, Target};
 
 use session_tape_core::disk::lock::{FileLock, LockError};
 use session_tape_core::lines::WriteError;
-use session_tape_core::run::RecordError;
+use session_tape_core::run::record::RecordError;
 use simulated::cut::{Cut, Share};
 use simulated::disk::Disk;
 use simulated::fault::{Call, Fault, Visit, faults_of};

@@ -14,7 +14,8 @@ use session_tape_core::disk::Durability;
 use session_tape_core::disk::lock::FileLock;
 use session_tape_core::json::Text;
 use session_tape_core::lines::WriteFailure;
-use session_tape_core::run::{RunRecorder, RunRecorderConfig, Scheduler};
+use session_tape_core::run::Scheduler;
+use session_tape_core::run::record::{RunRecorder, RunRecorderConfig};
 use session_tape_core::session::record::{FileNameForm, Record, Recorder, RecorderConfig};
 
 /// Counts the syncs of this process, one test at a time.

@@ -13,7 +13,8 @@ use session_tape_core::disk::Durability;
 use session_tape_core::disk::lock::FileLock;
 use session_tape_core::json::Text;
 use session_tape_core::lines::WriteFailure;
-use session_tape_core::run::{RunRecorder, RunRecorderConfig, Scheduler};
+use session_tape_core::run::Scheduler;
+use session_tape_core::run::record::{RunRecorder, RunRecorderConfig};
 use session_tape_core::session::record::{FileNameForm, Record, Recorder, RecorderConfig};
 
 /// A disk that removes a lock file only when it is told to. Only one at a time, since failpoints belong to the process.

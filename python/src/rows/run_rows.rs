@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use session_tape_core::diff::{RunSteps, Step};
 use session_tape_core::json::{Field, Name, Nesting, Text};
 use session_tape_core::recording::Recording;
-use session_tape_core::run::{Aspect, EventLine, EventReader, RunDirectory, RunError};
+use session_tape_core::run::read::EventReader;
+use session_tape_core::run::{Aspect, EventLine, RunDirectory, RunError};
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{Cancellation, Task};
 

@@ -9,8 +9,8 @@ mod format;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod graph;
-mod read;
-mod record;
+pub mod read;
+pub mod record;
 mod replay;
 #[cfg(test)]
 mod sample;
@@ -23,9 +23,6 @@ mod verify;
 pub use format::{ErrorCode, EventLine, Kind, Redactions, RunError, event_id};
 pub(crate) use format::{FieldType, Payload, PayloadField};
 pub use graph::{Dag, Scheduler};
-pub(crate) use read::{Chunk, EventLookup, LogReader, ReadEvent};
-pub use read::{EventReader, Range, Trace};
-pub use record::{EventInput, RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
 pub use replay::{Failed, ReplayOptions, Replayed, StartFrom, Verify};
 pub use state::{Snapshot, State};
 pub use store::RunDirectory;

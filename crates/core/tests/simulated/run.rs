@@ -8,10 +8,8 @@ use serde_json::Value;
 use session_tape_core::disk::Durability;
 use session_tape_core::json::Text;
 use session_tape_core::lines::WriteFailure;
-use session_tape_core::run::{
-    Aspect, EventInput, Kind, RecordError, Redactions, ReplayOptions, RunDirectory, RunRecorder, RunRecorderConfig,
-    Scheduler, StartFrom, Verify, WrittenSnapshot,
-};
+use session_tape_core::run::record::{EventInput, RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
+use session_tape_core::run::{Aspect, Kind, Redactions, ReplayOptions, RunDirectory, Scheduler, StartFrom, Verify};
 use session_tape_core::signature::TrustedKeys;
 use sha2::{Digest as _, Sha256};
 

@@ -8,7 +8,8 @@ use crate::bundle::format::{BundleCode, BundleError, Limits, LogExtent, of_run};
 use crate::disk::BOM;
 use crate::hash::{Hash, HexHash, from_hex};
 use crate::json::{Nesting, Text, quoted};
-use crate::run::{ErrorCode, EventLine, Kind, LogReader, Payload, RunError, event_id};
+use crate::run::read::LogReader;
+use crate::run::{ErrorCode, EventLine, Kind, Payload, RunError, event_id};
 use crate::session::format::Line;
 
 /// The maximum number of events without a salt. No `redactions.json` within the limits lists more.

@@ -2,7 +2,8 @@
 
 use super::open::OpenedBundle;
 use crate::bundle::format::SNAPSHOT;
-use crate::run::{Failed, Range, ReplayOptions, Replayed, RunError, StartFrom, Trace, Verification};
+use crate::run::read::{Range, Trace};
+use crate::run::{Failed, ReplayOptions, Replayed, RunError, StartFrom, Verification};
 use crate::signature::TrustedKeys;
 use crate::task::Task;
 

@@ -14,8 +14,9 @@ use crate::bundle::sample::*;
 use crate::disk::Durability;
 use crate::hash::{as_text, sha256_hex};
 use crate::json::Text;
+use crate::run::read::Range;
 use crate::run::testing::{Envelope, GENESIS, Recorded, SampleOptions, append_line};
-use crate::run::{Aspect, Kind, Range, Redactions, ReplayOptions, RunDirectory, Verification, Verify};
+use crate::run::{Aspect, Kind, Redactions, ReplayOptions, RunDirectory, Verification, Verify};
 use crate::signature::TrustedKeys;
 use crate::task::{Cancellation, Task};
 

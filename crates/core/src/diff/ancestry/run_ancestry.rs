@@ -2,7 +2,8 @@
 
 use super::causal_chain::{Chain, Edge, Evidence, MAX_EDGES};
 use crate::diff::stream::Source;
-use crate::run::{ErrorCode, EventLookup, RunError, event_id};
+use crate::run::read::EventLookup;
+use crate::run::{ErrorCode, RunError, event_id};
 use crate::task::{Progress, Task};
 
 /// Number of causes followed between two checks for cancellation.

@@ -3,7 +3,7 @@
 use super::session_steps::{Prefixes, Step};
 use crate::diff::projection::{Digester, Facts, Places, Reference, project_facts, with_references};
 use crate::diff::stream::{ComparedEvents, OpenCalls};
-use crate::run::ReadEvent;
+use crate::run::read::ReadEvent;
 
 /// The steps of a run, event by event.
 pub struct RunSteps {

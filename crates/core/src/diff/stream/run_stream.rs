@@ -10,7 +10,8 @@ use super::feed::{BatchReader, Feed};
 use super::source::Source;
 use crate::diff::projection::Places;
 use crate::json::Text;
-use crate::run::{Chunk, EventLine, EventReader, Kind, Payload, ReadEvent, RunError};
+use crate::run::read::{Chunk, EventReader, ReadEvent};
+use crate::run::{EventLine, Kind, Payload, RunError};
 
 /// The start and end of a range of bytes in a batch.
 type Range = (u32, u32);

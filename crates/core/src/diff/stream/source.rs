@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::archived::resolve;
 use crate::diff::error::{Damage, Side};
 use crate::disk::{InputFile, OsError, files};
-use crate::run::{EventReader, Redactions, RunDirectory, RunError};
+use crate::run::read::EventReader;
+use crate::run::{Redactions, RunDirectory, RunError};
 
 /// The kind of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,14 +9,13 @@ mod log;
 mod read_ahead;
 mod trace;
 
-pub(crate) use decoded_event::Event;
+pub(super) use decoded_event::Event;
 pub(crate) use event_lookup::EventLookup;
 pub use event_reader::EventReader;
 pub(crate) use event_reader::ReadEvent;
 #[cfg(test)]
-pub(crate) use event_reader::check_time;
-pub(crate) use fold::{FoldRules, Folded, fold};
-pub(crate) use log::TornEnd;
+pub(super) use event_reader::check_time;
+pub(super) use fold::{FoldRules, Folded, fold};
 pub(crate) use log::{Chunk, LogReader};
-pub(crate) use log::{Position, find};
+pub(super) use log::{Position, TornEnd, find};
 pub use trace::{Range, Trace};

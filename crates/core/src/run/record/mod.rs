@@ -7,7 +7,9 @@ mod recording;
 mod resume;
 
 #[cfg(test)]
-pub use recorded::{Record, Recorded, lines};
+pub(crate) use recorded::Recorded;
+#[cfg(test)]
+pub(super) use recorded::{Record, lines};
 pub use recorder::{RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
 pub use recording::EventInput;
-pub(crate) use recording::Salt;
+pub(super) use recording::Salt;
