@@ -105,7 +105,7 @@ pub(crate) fn is_secret_of(key: &[u8], text: &[u8]) -> bool {
         end: text.len(),
         is_quoted: true,
         quote: b'"',
-        place: Notation::Member,
+        notation: Notation::Member,
         ends_line: true,
         is_setting: false,
         is_after_colon: false,

@@ -49,7 +49,7 @@ pub(crate) struct Given {
     /// The quote, if so.
     pub quote: u8,
     /// The notation.
-    pub place: Notation,
+    pub notation: Notation,
     /// Whether nothing follows in the line.
     pub ends_line: bool,
     /// Whether it stands where settings do rather than code: directly after `=`, a flag or `name: `, with nothing of code behind it.
@@ -87,7 +87,7 @@ pub(super) fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
     let spaced = skip_space(text, at, is_quoted_name);
     let (operator, after) = operator(text, spaced);
     let has_space = spaced > at;
-    let place = match operator {
+    let notation = match operator {
         Operator::None if around.is_flag && has_space && !is_quoted_name => Notation::Flag,
         Operator::None if is_quoted_name => {
             return attribute_value(text, spaced)
@@ -111,10 +111,10 @@ pub(super) fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
         Operator::None => return None,
         Operator::Comma if is_quoted_name => {
             let named = attribute_value(text, skip_space(text, after, true));
-            let place = is_cookie(text, start).then_some(Notation::Strong);
-            return named.map(|given| Given { place: place.unwrap_or(given.place), ..given }).or_else(|| {
-                let place = if around.is_flag { Notation::Flag } else { Notation::Adjacent };
-                value(text, skip_space(text, after, true), place, &around).filter(|given| given.is_quoted)
+            let notation = is_cookie(text, start).then_some(Notation::Strong);
+            return named.map(|given| Given { notation: notation.unwrap_or(given.notation), ..given }).or_else(|| {
+                let notation = if around.is_flag { Notation::Flag } else { Notation::Adjacent };
+                value(text, skip_space(text, after, true), notation, &around).filter(|given| given.is_quoted)
             });
         }
         Operator::Comma => return None,
@@ -139,7 +139,7 @@ pub(super) fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
         Operator::Equals | Operator::Colon if around.is_line => Notation::Line,
         _ => Notation::Code,
     };
-    let from = skip_space(text, after, is_quoted_name || place == Notation::Flag && after > end);
+    let from = skip_space(text, after, is_quoted_name || notation == Notation::Flag && after > end);
     let emphasis = text.get(from..).unwrap_or_default().iter().take(3).take_while(|byte| **byte == b'*').count();
     let from = if emphasis > 1 { skip_space(text, from + emphasis, false) } else { from };
     if operator == Operator::Equals && text.get(from) == Some(&b'(') && text[start..end].eq_ignore_ascii_case(b"auth") {
@@ -151,20 +151,20 @@ pub(super) fn given(text: &[u8], start: usize, end: usize) -> Option<Given> {
     if text.get(from) == Some(&b'[') && operator != Operator::Bar {
         return quoted(text, skip_space(text, from + 1, true), Notation::Adjacent);
     }
-    if place != Notation::Adjacent
+    if notation != Notation::Adjacent
         && operator == Operator::Colon
         && !is_quoted_name
         && let Some(from) = after_type(text, from)
     {
         return value(text, from, Notation::Code, &around);
     }
-    let is_assigned = operator == Operator::Equals && !has_space && (from == after || place == Notation::Line);
-    let is_alone = operator == Operator::Colon && !has_space && matches!(place, Notation::Line | Notation::Header);
+    let is_assigned = operator == Operator::Equals && !has_space && (from == after || notation == Notation::Line);
+    let is_alone = operator == Operator::Colon && !has_space && matches!(notation, Notation::Line | Notation::Header);
     let is_after_colon = operator == Operator::Colon;
-    value(text, from, place, &around).map(|given| {
-        let is_setting = match place {
+    value(text, from, notation, &around).map(|given| {
+        let is_setting = match notation {
             _ if given.is_quoted => {
-                is_assigned && matches!(place, Notation::Line | Notation::Strong) && ends_line(text, given.end)
+                is_assigned && matches!(notation, Notation::Line | Notation::Strong) && ends_line(text, given.end)
             }
             Notation::Flag => ends_setting(text, given.end),
             _ if is_alone => given.ends_line,
@@ -376,7 +376,7 @@ fn in_element(text: Range<usize>) -> Given {
         end: text.end,
         is_quoted: true,
         quote: b'<',
-        place: Notation::Element,
+        notation: Notation::Element,
         ends_line: false,
         is_setting: false,
         is_after_colon: false,
@@ -411,7 +411,7 @@ fn after_type(text: &[u8], at: usize) -> Option<usize> {
         .then(|| skip_space(text, at + length + 1, false))
 }
 
-fn value(text: &[u8], at: usize, place: Notation, around: &Around) -> Option<Given> {
+fn value(text: &[u8], at: usize, notation: Notation, around: &Around) -> Option<Given> {
     let prefix = match text.get(at..at + 2) {
         Some([b'b' | b'r' | b'u' | b'f' | b'L' | b'@' | b'$' | b'B', quote]) if is_quote(*quote) => 1,
         _ => 0,
@@ -421,18 +421,18 @@ fn value(text: &[u8], at: usize, place: Notation, around: &Around) -> Option<Giv
         // The quote that ends the text around a name without quotes: there is no value.
         return match around.quote {
             Some(quote)
-                if place == Notation::Header && text.get(with_quote + escapes(text, with_quote)) == Some(&quote) =>
+                if notation == Notation::Header && text.get(with_quote + escapes(text, with_quote)) == Some(&quote) =>
             {
                 None
             }
-            _ => quoted(text, with_quote, place),
+            _ => quoted(text, with_quote, notation),
         };
     }
-    bare(text, at, place, around)
+    bare(text, at, notation, around)
 }
 
 /// A value in quotes, which may be escaped.
-fn quoted(text: &[u8], at: usize, place: Notation) -> Option<Given> {
+fn quoted(text: &[u8], at: usize, notation: Notation) -> Option<Given> {
     let count = escapes(text, at);
     let quote = *text.get(at + count).filter(|byte| is_quote(**byte))?;
     let mut start = at + count + 1;
@@ -457,7 +457,7 @@ fn quoted(text: &[u8], at: usize, place: Notation) -> Option<Given> {
         end: start + end,
         is_quoted: true,
         quote,
-        place,
+        notation,
         ends_line: false,
         is_setting: false,
         is_after_colon: false,
@@ -465,13 +465,13 @@ fn quoted(text: &[u8], at: usize, place: Notation) -> Option<Given> {
 }
 
 /// A value without quotes.
-fn bare(text: &[u8], at: usize, place: Notation, around: &Around) -> Option<Given> {
+fn bare(text: &[u8], at: usize, notation: Notation, around: &Around) -> Option<Given> {
     let rest = &text[at.min(text.len())..(at + MAX_BARE_BYTES + 1).min(text.len())];
-    let is_whole_line = around.is_line && matches!(place, Notation::Strong | Notation::Line | Notation::Header);
+    let is_whole_line = around.is_line && matches!(notation, Notation::Strong | Notation::Line | Notation::Header);
     let ends = |(at, byte): (usize, &u8)| match byte {
         b'&' => !is_whole_line || around.is_query || is_next_parameter(&rest[at + 1..]),
         b'"' | b'\'' | b'`' | b'<' | b'>' | b'|' | b';' | b',' | b')' | b'}' | b']' => {
-            !is_whole_line || place == Notation::Header && around.quote == Some(*byte)
+            !is_whole_line || notation == Notation::Header && around.quote == Some(*byte)
         }
         b'#' => around.is_query,
         // An escape in a text that is not decoded yet.
@@ -485,13 +485,13 @@ fn bare(text: &[u8], at: usize, place: Notation, around: &Around) -> Option<Give
     }
     let line = rest.get(end..).unwrap_or_default();
     let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
-    let ends_line = line.trim_ascii().is_empty() || (place == Notation::Header && is_quote(line[0]));
+    let ends_line = line.trim_ascii().is_empty() || (notation == Notation::Header && is_quote(line[0]));
     (end > 0).then_some(Given {
         start: at,
         end: at + end,
         is_quoted: false,
         quote: 0,
-        place,
+        notation,
         ends_line,
         is_setting: false,
         is_after_colon: false,

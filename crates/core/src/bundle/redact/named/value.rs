@@ -22,7 +22,7 @@ pub(super) fn is_secret(name: &Name, given: &Given, value: &[u8]) -> bool {
         return false;
     }
     if is_number(text) {
-        let is_sure = given.is_quoted || given.place == Notation::Strong || given.place == Notation::Line;
+        let is_sure = given.is_quoted || given.notation == Notation::Strong || given.notation == Notation::Line;
         return name.kind == Kind::Password
             && is_sure
             && text.len() >= 4
@@ -43,7 +43,7 @@ pub(super) fn is_secret(name: &Name, given: &Given, value: &[u8]) -> bool {
     if !given.is_quoted && is_code(name, text, given) {
         return false;
     }
-    let is_sure = match given.place {
+    let is_sure = match given.notation {
         Notation::Strong | Notation::Element | Notation::Pair => true,
         Notation::Header => given.ends_line || given.is_quoted || is_strange(text),
         Notation::Flag => given.is_quoted || !is_word(text),
@@ -52,22 +52,22 @@ pub(super) fn is_secret(name: &Name, given: &Given, value: &[u8]) -> bool {
     };
     match name.kind {
         Kind::Password if is_sure => true,
-        Kind::Password if given.place == Notation::Line && given.ends_line => {
+        Kind::Password if given.notation == Notation::Line && given.ends_line => {
             !is_word(text) || is_config_word(name, text)
         }
-        Kind::Password if given.place == Notation::Line => is_random(text),
-        Kind::Password if given.place == Notation::Code => is_random(text),
-        Kind::Password if given.place == Notation::Flag => is_strange(text),
+        Kind::Password if given.notation == Notation::Line => is_random(text),
+        Kind::Password if given.notation == Notation::Code => is_random(text),
+        Kind::Password if given.notation == Notation::Flag => is_strange(text),
         Kind::Password => is_random(text) || (name.is_upper && is_strange(text)),
         Kind::Key if is_sure => true,
-        Kind::Key if given.place == Notation::Code => is_random(text),
-        Kind::Key if given.place == Notation::Adjacent => is_random(text),
+        Kind::Key if given.notation == Notation::Code => is_random(text),
+        Kind::Key if given.notation == Notation::Adjacent => is_random(text),
         Kind::Key => is_strange(text) && text.len() >= 6,
-        Kind::Token if given.place == Notation::Strong => text.len() >= 6,
+        Kind::Token if given.notation == Notation::Strong => text.len() >= 6,
         Kind::Token => is_random(text) && text.len() >= 8,
         // Headers of cookies have a rule of their own.
-        Kind::Weak if given.place == Notation::Header && name.words.iter().any(|word| word == "cookie") => false,
-        Kind::Weak if given.place == Notation::Pair => true,
+        Kind::Weak if given.notation == Notation::Header && name.words.iter().any(|word| word == "cookie") => false,
+        Kind::Weak if given.notation == Notation::Pair => true,
         Kind::Weak => is_random(text) && text.len() >= 8,
         Kind::Session => is_session_id(name, given, text),
         Kind::Authorization => is_random(text) && text.len() >= 6,
@@ -82,7 +82,7 @@ pub(super) fn is_distinctive(text: &str) -> bool {
 
 /// Ids of sessions are everywhere in the recordings of agents; only those of the web are secrets.
 fn is_session_id(name: &Name, given: &Given, text: &str) -> bool {
-    match given.place {
+    match given.notation {
         Notation::Strong => is_random(text) && text.len() >= 8,
         Notation::Header => is_random(text) && text.len() >= 8 && !is_uuid(text),
         _ if name.is_cookie() => is_random(text) && text.len() >= 8,
@@ -156,8 +156,8 @@ fn is_variable(text: &str, given: &Given) -> bool {
         || (text.len() <= 3 && text.starts_with('%'))
         || (!given.is_quoted
             && text.starts_with(['$', '<', '{', '[', '(', '|', '&'])
-            && given.place != Notation::Strong)
-        || (given.quote == b'`' && given.place == Notation::Strong)
+            && given.notation != Notation::Strong)
+        || (given.quote == b'`' && given.notation == Notation::Strong)
 }
 
 /// Whether a text stands for a secret without being one: masked, an example, or to be replaced.
@@ -352,7 +352,7 @@ fn is_made_identifier(name: &Name, given: &Given, text: &str) -> bool {
         has(u8::is_ascii_digit) || is_cased && text.contains('_') && !text.split('_').all(is_capitalised);
     let is_in_place = match name.kind {
         // In the middle of a line there are the ids of all programs.
-        Kind::Session => given.place != Notation::Code,
+        Kind::Session => given.notation != Notation::Code,
         // Headers of cookies have a rule of their own.
         Kind::Weak => !(given.is_after_colon && name.words.iter().any(|word| word == "cookie")),
         Kind::Authorization => false,
@@ -411,9 +411,9 @@ fn is_code(name: &Name, text: &str, given: &Given) -> bool {
                 && !is_broken()
         })
     };
-    let is_strong = matches!(given.place, Notation::Strong | Notation::Flag | Notation::Element);
+    let is_strong = matches!(given.notation, Notation::Strong | Notation::Flag | Notation::Element);
     let is_identifier = rest.is_empty() && (first.contains('_') || is_camel(first)) && !is_random(first);
-    let is_type = rest.starts_with(['<', '[', '?']) || (rest == "!" && given.place == Notation::Code);
+    let is_type = rest.starts_with(['<', '[', '?']) || (rest == "!" && given.notation == Notation::Code);
     rest.starts_with(['(', '[']) && !is_strong
         || (!is_strong && rest.starts_with('.') && rest.contains('('))
         || (rest.starts_with('(')
