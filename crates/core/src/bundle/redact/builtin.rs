@@ -194,15 +194,7 @@ static COMMON: &[Builtin] = &[
 pub(crate) fn is_plausible(needle: &[u8], before: &[u8], after: &[u8]) -> bool {
     match needle {
         // An escape of a printable ASCII character, which needs none.
-        b"\\u00" => match after {
-            // A character that is not seen, within a word.
-            [b'0', b'0' | b'8', rest @ ..] => is_within_word(before, rest),
-            [b'1', b'b' | b'B', rest @ ..] => is_within_word(before, after_sequence(rest)),
-            [digit, ..] => (b'2'..=b'7').contains(digit),
-            [] => false,
-        },
-        b"\\u200" => is_within_word(before, after.get(1..).unwrap_or_default()),
-        [0xe2 | 0xef, ..] | b"\\ufeff" => is_within_word(before, after),
+        b"\\u00" => after.first().is_some_and(|digit| (b'2'..=b'7').contains(digit)),
         // Credentials are followed by `@`, before the host ends.
         b"://" => {
             let end = |byte: &&u8| {
@@ -225,16 +217,14 @@ pub(crate) fn is_plausible(needle: &[u8], before: &[u8], after: &[u8]) -> bool {
             after.first().is_some_and(|byte| *byte == b'\\' || byte.is_ascii_whitespace())
         }
         // Only at the beginning of a word. A letter before may be the end of an escape.
-        b"sk-" | b"eyJ" | b"xox" => !before.last().is_some_and(u8::is_ascii_alphanumeric) || ends_sequence(before),
+        b"sk-" | b"eyJ" | b"xox" => !before.last().is_some_and(u8::is_ascii_alphanumeric) || ends_escape(before),
         _ => true,
     }
 }
 
-/// Whether the last byte of a text may be that of an escape, or of a terminal's sequence such as `[1m`.
-fn ends_sequence(text: &[u8]) -> bool {
-    let begin = &text[..text.len().saturating_sub(1)];
-    let parameters = begin.iter().rev().take(32).take_while(|byte| (b'0'..=b'?').contains(*byte)).count();
-    text[text.len().saturating_sub(6)..].contains(&b'\\') || begin[..begin.len() - parameters].ends_with(b"[")
+/// Whether the last byte of a text may be that of an escape.
+fn ends_escape(text: &[u8]) -> bool {
+    text[text.len().saturating_sub(6)..].contains(&b'\\')
 }
 
 /// Whether what follows `://` may be a user, and a password that has characters which end a host.
@@ -249,18 +239,6 @@ fn has_credentials(after: &[u8]) -> bool {
         let end = rest.iter().take(420).position(|byte| b"@\"'<>\\|\n".contains(byte));
         end.is_some_and(|end| rest[end] == b'@')
     }
-}
-
-/// Whether what is between two texts is within a word, as far as can be seen in a text that may have escapes.
-fn is_within_word(before: &[u8], after: &[u8]) -> bool {
-    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    before.last().is_some_and(is_word) && after.first().is_some_and(|byte| is_word(byte) || *byte == b'\\')
-}
-
-/// What follows a sequence of a terminal, which begins with `[`.
-fn after_sequence(text: &[u8]) -> &[u8] {
-    let length = text.iter().take(32).take_while(|byte| (0x20..0x40).contains(*byte) || **byte == b'[').count();
-    text.get(length + 1..).unwrap_or_default()
 }
 
 /// Whether a needle is a part of a secret's name.

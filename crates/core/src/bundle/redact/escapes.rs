@@ -5,6 +5,10 @@
 
 use std::borrow::Cow;
 
+/// How many times a text is decoded at most, for JSON in strings of JSON. Escapes of that depth would take a million backslashes; only
+/// chains of `\\u005c` need more.
+pub(super) const MAX_LEVELS: usize = 20;
+
 /// A part of an encoded text.
 enum Piece<'a> {
     /// Bytes that decode to themselves.
@@ -34,15 +38,18 @@ struct Pieces<'a> {
     rest: &'a [u8],
     /// The number of bytes of `rest` that are known to be UTF-8.
     valid: usize,
+    /// Whether the byte before is ESC, which no JSON has.
+    follows_esc: bool,
 }
 
 impl<'a> Pieces<'a> {
     fn new(text: &'a [u8]) -> Self {
-        Pieces { rest: text, valid: 0 }
+        Pieces { rest: text, valid: 0, follows_esc: false }
     }
 
     fn take(&mut self, length: usize) -> &'a [u8] {
         let (taken, rest) = self.rest.split_at(length);
+        self.follows_esc = taken.last() == Some(&0x1b);
         self.rest = rest;
         self.valid = self.valid.saturating_sub(length);
         taken
@@ -69,7 +76,9 @@ impl<'a> Iterator for Pieces<'a> {
     type Item = Piece<'a>;
 
     fn next(&mut self) -> Option<Piece<'a>> {
-        match (self.rest.first()?, escape(self.rest)) {
+        // `ESC \` ends a terminal's sequence.
+        let is_end = self.follows_esc && !self.rest.starts_with(b"\\u");
+        match (self.rest.first()?, escape(self.rest).filter(|_| !is_end)) {
             (b'\\', Some((length, c))) => {
                 self.take(length);
                 Some(Piece::Character(length, c))

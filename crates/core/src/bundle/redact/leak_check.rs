@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::escapes::unescaped;
-use super::matcher::{MAX_LEVELS, Matcher};
+use super::escapes::{MAX_LEVELS, unescaped};
+use super::matcher::Matcher;
 use super::secrets::Secrets;
 use super::views::views;
 use crate::bundle::format::{BundleCode, BundleError};

@@ -12,7 +12,7 @@ use edges::{Edges, looks_like_json};
 
 use super::builtin::{DISCORD, decoded_secrets};
 use super::encoded::{end_of_discord_token, segments};
-use super::escapes::{map_to_encoded, unescaped};
+use super::escapes::{MAX_LEVELS, map_to_encoded, unescaped};
 use super::pointer::Reach;
 use super::prefilter::Prefilter;
 use super::rule::{Rule, RuleMatcher, RuleSet};
@@ -21,10 +21,6 @@ use super::views::{may_differ, views};
 use crate::bundle::format::{BundleCode, BundleError};
 use crate::bundle::redact::named;
 use crate::order;
-
-/// How many times a text is decoded at most, for JSON in strings of JSON. Escapes of that depth would take a million backslashes; only
-/// chains of `\\u005c` need more.
-pub(super) const MAX_LEVELS: usize = 20;
 
 /// The number of characters from which on a secret is taken to be too long to be guessed from a hash of the text around it.
 const MIN_UNGUESSABLE: usize = 16;

@@ -49,6 +49,8 @@ pub(super) use {blobs::redact as redacted_blob, escapes::unescaped, lines::redac
 #[cfg(test)]
 mod run_tests;
 #[cfg(test)]
+mod sequence_tests;
+#[cfg(test)]
 mod session_tests;
 
 pub(crate) use leak_check::LeakCheck;

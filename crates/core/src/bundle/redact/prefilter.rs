@@ -4,8 +4,14 @@
 
 mod needles;
 
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::ops::{Range, RangeInclusive};
+
 use super::builtin::is_plausible;
 use super::encoded::{Segment, end_of_discord_token, segments};
+use super::escapes::{MAX_LEVELS, unescaped};
+use super::views::shown;
 use needles::Needles;
 
 /// The number of bytes that are looked at together for what may hide literals.
@@ -14,9 +20,18 @@ const CHUNK_BYTES: usize = 64;
 /// Escapes of characters that need none, which may hide a literal: `\u002x` to `\u007x`, and slashes.
 const ESCAPE_NEEDLES: [&[u8]; 5] = [b"\\u00", b"1\\/", b"1/\\/", b"%3A%2F%2F", b"%3a%2f%2f"];
 
-/// Characters that are not seen, which may be in the middle of a literal.
-const INVISIBLE_NEEDLES: [&[u8]; 7] =
-    [b"\\u200", b"\\ufeff", b"\xe2\x80\x8b", b"\xe2\x80\x8c", b"\xe2\x80\x8d", b"\xe2\x81\xa0", b"\xef\xbb\xbf"];
+/// Escapes of characters that are not shown. Those of control characters begin with `\u00`.
+const INVISIBLE_ESCAPES: [&[u8]; 9] =
+    [b"\\u034f", b"\\u034F", b"\\u200", b"\\u202", b"\\u206", b"\\ufeff", b"\\uFEFF", b"\\ufe0", b"\\uFE0"];
+
+/// Characters that are not shown, of three bytes: the first two, and the range of the third.
+const INVISIBLE_CHARACTERS: [([u8; 2], RangeInclusive<u8>); 5] = [
+    ([0xe2, 0x80], 0x8b..=0x8f),
+    ([0xe2, 0x80], 0xaa..=0xae),
+    ([0xe2, 0x81], 0xa0..=0xa4),
+    ([0xef, 0xb8], 0x80..=0x8f),
+    ([0xef, 0xbb], 0xbf..=0xbf),
+];
 
 /// Finds candidates: places of needles at which a match is plausible.
 #[derive(Debug)]
@@ -30,17 +45,18 @@ impl Prefilter {
         (!literals.is_empty()).then(|| Prefilter { needles: Needles::new(needles(literals)) })
     }
 
-    /// Calls `found` with the offset of each text that is encoded and has a candidate in it. If `is_cut`, `text` may begin within one.
+    /// Calls `found` with the offset of each text that is encoded and has a candidate in it, or that is shown as another one with a
+    /// candidate. If `is_cut`, `text` may begin within one.
     pub(crate) fn encoded(&self, text: &[u8], is_cut: bool, found: &mut dyn FnMut(usize)) {
-        hidden_in_words(text).for_each(&mut *found);
+        self.hidden(text).for_each(&mut *found);
         for segment in segments(text, is_cut).filter(|segment| self.is_candidate(text, segment)) {
             found(segment.start);
         }
     }
 
-    /// Whether a text that is encoded has a candidate in it.
+    /// Whether a text that is encoded has a candidate in it, or one that is shown as another.
     pub(crate) fn has_encoded(&self, text: &[u8]) -> bool {
-        hidden_in_words(text).next().is_some() || segments(text, false).any(|segment| self.is_candidate(text, &segment))
+        self.hidden(text).next().is_some() || segments(text, false).any(|segment| self.is_candidate(text, &segment))
     }
 
     /// Whether an encoded text has a candidate in it, or is the beginning of one.
@@ -50,11 +66,119 @@ impl Prefilter {
 
     /// The offset of a candidate from `from` on, in the first line that has one.
     pub(crate) fn find(&self, text: &[u8], from: usize) -> Option<usize> {
+        let shown = ShownLines { prefilter: self, text, end: Cell::new(0) };
         self.needles.find(text, from, |needle, start| {
             let (before, after) = (&text[..start], &text[start + needle.len()..]);
-            !is_mere_word(needle, before, after) && is_plausible(needle, before, after)
+            match is_invisible(needle, before, after) {
+                true => shown.has_candidate_at(start),
+                false => is_candidate(needle, before, after),
+            }
         })
     }
+
+    /// Whether there may be something in a text that is not shown, or hides a letter.
+    pub(crate) fn may_hide(&self, text: &[u8]) -> bool {
+        let has_needle =
+            |needle: &[u8], start: usize| is_invisible(needle, &text[..start], &text[start + needle.len()..]);
+        hiding(text).next().is_some() || self.needles.find(text, 0, has_needle).is_some()
+    }
+
+    /// The offsets of bytes that hide a candidate: control characters, and letters that are percent-encoded.
+    fn hidden<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+        let shown = ShownLines { prefilter: self, text, end: Cell::new(0) };
+        hiding(text).filter(move |at| text[*at] == b'%' || shown.has_candidate_at(*at))
+    }
+
+    /// Whether a text has a candidate as it is shown, which is looked for as the rules are applied: at each level of escapes.
+    fn has_candidate_as_shown(&self, text: &[u8]) -> bool {
+        let has_candidate = |text: &[u8]| {
+            let accepts = |needle: &[u8], start: usize| {
+                let (before, after) = (&text[..start], &text[start + needle.len()..]);
+                !is_invisible(needle, before, after) && is_candidate(needle, before, after)
+            };
+            self.needles.find(text, 0, accepts).is_some()
+        };
+        let mut text = Cow::Borrowed(text);
+        for _ in 0..=MAX_LEVELS {
+            if shown(&text).is_some_and(|view| has_candidate(&view.text)) {
+                return true;
+            }
+            let decoded = match memchr::memchr(b'\\', &text) {
+                Some(_) => unescaped(&text).into_owned(),
+                None => return false,
+            };
+            if *text == decoded {
+                return false;
+            }
+            text = Cow::Owned(decoded);
+        }
+        true
+    }
+}
+
+/// The lines of a text as they are shown, each of which is looked at once, however much in it is not shown.
+struct ShownLines<'s> {
+    prefilter: &'s Prefilter,
+    text: &'s [u8],
+    /// The end of the last line that was looked at.
+    end: Cell<usize>,
+}
+
+impl ShownLines<'_> {
+    /// Whether the line at `at` has a candidate as it is shown. False if it was looked at before.
+    fn has_candidate_at(&self, at: usize) -> bool {
+        if at < self.end.get() {
+            return false;
+        }
+        let line = line_at(self.text, at);
+        self.end.set(line.end);
+        self.prefilter.has_candidate_as_shown(with_next(self.text, line))
+    }
+}
+
+/// The line that has the byte at `at`, without its end.
+pub(super) fn line_at(text: &[u8], at: usize) -> Range<usize> {
+    let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |newline| newline + 1);
+    let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length);
+    start..end
+}
+
+/// A line, and what a value in it or below it may be told by.
+fn with_next(text: &[u8], line: Range<usize>) -> &[u8] {
+    &text[line.start..text.len().min(line.end + CHUNK_BYTES)]
+}
+
+/// Whether a needle, found between `before` and `after`, is something that is not shown.
+fn is_invisible(needle: &[u8], before: &[u8], after: &[u8]) -> bool {
+    let next = after.first().map_or(0, u8::to_ascii_lowercase);
+    match needle {
+        b"\\u00" => match next {
+            b'0' => matches!(after.get(1), Some(b'0' | b'8')),
+            b'1' => matches!(after.get(1), Some(b'b' | b'B')),
+            b'a' => matches!(after.get(1), Some(b'd' | b'D')),
+            digit => matches!(digit, b'8' | b'9'),
+        },
+        // Parts of emoji.
+        b"\\u200" if next == b'd' => follows_ascii(before),
+        b"\\ufe0" | b"\\uFE0" | [0xef, 0xb8, _] | [0xe2, 0x80, 0x8d] => follows_ascii(before),
+        b"\\u200" => (b'b'..=b'f').contains(&next),
+        b"\\u202" => (b'a'..=b'e').contains(&next),
+        b"\\u206" => (b'0'..=b'4').contains(&next),
+        [b'\\', ..] => INVISIBLE_ESCAPES.contains(&needle),
+        [0xe2 | 0xef, ..] => true,
+        _ => false,
+    }
+}
+
+/// Whether the last character of a text is ASCII, in a text that may have escapes.
+fn follows_ascii(text: &[u8]) -> bool {
+    let is_escape = || text.len() >= 6 && text[text.len() - 6..].starts_with(b"\\u");
+    text.last().is_some_and(u8::is_ascii) && !is_escape()
+}
+
+/// Whether a match is plausible at a needle that is shown, found between `before` and `after`.
+fn is_candidate(needle: &[u8], before: &[u8], after: &[u8]) -> bool {
+    !is_mere_word(needle, before, after) && is_plausible(needle, before, after)
 }
 
 /// Whether a frequent needle is a word of code or prose, which no match has.
@@ -85,27 +209,24 @@ fn is_mere_key(needle: &[u8], before: &[u8], after: &[u8]) -> bool {
     begins_word && !after.first().is_some_and(is_part)
 }
 
-/// The offsets of bytes that may hide a literal because they stand within a word: control characters of terminals, NUL, a letter that is
-/// percent-encoded.
-fn hidden_in_words(text: &[u8]) -> impl Iterator<Item = usize> + '_ {
+/// The offsets of bytes that may hide a literal: the first ones of what is not shown, and of a letter that is percent-encoded.
+fn hiding(text: &[u8]) -> impl Iterator<Item = usize> + '_ {
     // Without a branch for each byte, so that it is compiled to vector instructions.
-    let has_any = |chunk: &[u8]| chunk.iter().fold(false, |any, byte| any | matches!(byte, 0x1b | 0 | 8 | b'%'));
+    // NUL and a backspace differ in one bit.
+    let is_special = |byte: u8| byte & !8 == 0 || matches!(byte, 0x1b | b'%' | 0xc2 | 0xcd);
+    let has_any = move |chunk: &[u8]| chunk.iter().fold(false, |any, byte| any | is_special(*byte));
     let chunks = text.chunks(CHUNK_BYTES).enumerate().filter(move |(_, chunk)| has_any(chunk));
     let places = chunks.flat_map(|(number, chunk)| (0..chunk.len()).map(move |at| number * CHUNK_BYTES + at));
-    let backspaces = memchr::memmem::find_iter(text, b"\\b").filter(|at| is_within_word(text, *at, 2));
+    let backspaces = memchr::memmem::find_iter(text, b"\\b").filter(|at| is_backspace(&text[..*at]));
     places.filter(|at| is_hiding(text, *at)).chain(backspaces)
 }
 
 /// Whether a byte may hide a literal.
 fn is_hiding(text: &[u8], at: usize) -> bool {
     match text[at] {
-        0x1b => {
-            let is_sequence = |byte: &&u8| matches!(byte, b'[' | b'0'..=b'9' | b';' | b'm' | b'K');
-            let length = text[at + 1..].iter().take(32).take_while(is_sequence).count();
-            is_within_word(text, at, 1 + length)
-                || text.get(at + 1 + length) == Some(&0x1b) && at > 0 && is_word(text[at - 1])
-        }
-        0 | 8 => is_within_word(text, at, 1),
+        0x1b | 0 | 8 => true,
+        0xc2 => matches!(text.get(at + 1), Some(0x80..=0x9f | 0xad)),
+        0xcd => text.get(at + 1) == Some(&0x8f),
         b'%' => {
             let digits = text.get(at + 1..at + 3).and_then(|digits| std::str::from_utf8(digits).ok());
             digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()).is_some_and(is_word)
@@ -114,9 +235,11 @@ fn is_hiding(text: &[u8], at: usize) -> bool {
     }
 }
 
-/// Whether the bytes before and after a range are those of words.
-fn is_within_word(text: &[u8], at: usize, length: usize) -> bool {
-    at > 0 && is_word(text[at - 1]) && text.get(at + length).is_some_and(|byte| is_word(*byte))
+/// Whether `\b` behind `before` may be a backspace. With more backslashes it is one only behind a word; elsewhere programs have it in
+/// regular expressions.
+fn is_backspace(before: &[u8]) -> bool {
+    let escapes = before.iter().rev().take(64).take_while(|byte| **byte == b'\\').count();
+    escapes == 0 || before[..before.len() - escapes].last().is_some_and(|byte| is_word(*byte))
 }
 
 fn is_word(byte: u8) -> bool {
@@ -124,8 +247,11 @@ fn is_word(byte: u8) -> bool {
 }
 
 fn needles(literals: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let escapes = ESCAPE_NEEDLES.into_iter().chain(INVISIBLE_NEEDLES).map(<[u8]>::to_vec);
-    let mut needles: Vec<Vec<u8>> = literals.iter().cloned().chain(escapes).collect();
+    let escapes = ESCAPE_NEEDLES.into_iter().chain(INVISIBLE_ESCAPES).map(<[u8]>::to_vec);
+    let characters = INVISIBLE_CHARACTERS
+        .into_iter()
+        .flat_map(|([first, second], third)| third.map(move |third| vec![first, second, third]));
+    let mut needles: Vec<Vec<u8>> = literals.iter().cloned().chain(escapes).chain(characters).collect();
     needles.sort_unstable();
     needles.dedup();
     needles
@@ -145,11 +271,14 @@ mod tests {
 
     /// The offsets of all candidates from `from` on, by brute force.
     fn candidates(needles: &[Vec<u8>], text: &[u8], from: usize) -> Vec<usize> {
+        let prefilter = Prefilter::new(&literals()).unwrap();
         let is_at = |at: usize, needle: &Vec<u8>| {
             let (before, after) = (&text[..at], &text[(at + needle.len()).min(text.len())..]);
-            text[at..].starts_with(needle)
-                && !is_mere_word(needle, before, after)
-                && is_plausible(needle, before, after)
+            let is_candidate = || match is_invisible(needle, before, after) {
+                true => prefilter.has_candidate_as_shown(with_next(text, line_at(text, at))),
+                false => is_candidate(needle, before, after),
+            };
+            text[at..].starts_with(needle) && is_candidate()
         };
         (from..text.len()).filter(|at| needles.iter().any(|needle| is_at(*at, needle))).collect()
     }

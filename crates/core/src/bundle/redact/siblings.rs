@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::escapes::unescaped;
 use super::json::{DocumentPlace, JsonPart, Step};
+use super::views::as_shown;
 use crate::bundle::redact::named;
 use crate::json::spells;
 
@@ -33,8 +34,13 @@ impl<'a> Siblings<'a> {
         if text.len() <= MAX_NAME_BYTES && !place.is_deep {
             self.before = Some((place.path.to_vec(), text));
         }
-        before.or_else(|| enclosing(place)).or_else(|| place.key().map(unescaped))
+        before.or_else(|| enclosing(place)).or_else(|| place.key().map(read))
     }
+}
+
+/// A string decoded, as a terminal shows it.
+fn read(text: &[u8]) -> Cow<'_, [u8]> {
+    as_shown(unescaped(text))
 }
 
 /// The key of what is around the string at `place`, if that names a secret: `{"db_password": {"type": "string", "value": "x"}}`,
@@ -46,7 +52,7 @@ fn enclosing<'a>(place: DocumentPlace<'_, 'a>) -> Option<Cow<'a, [u8]>> {
         // Of a model or a parser, tokens are something else.
         Step::Index(_) => !parent.to_ascii_lowercase().ends_with(b"tokens"),
     };
-    let parent = unescaped(parent);
+    let parent = read(parent);
     (is_value && !place.is_deep && named::is_name(&parent)).then_some(parent)
 }
 
@@ -56,7 +62,7 @@ fn announced<'a>(before: &[Step<'a>], name: &'a [u8], place: DocumentPlace<'_, '
     if place.is_deep || parent != parent_before {
         return None;
     }
-    let name = unescaped(name);
+    let name = read(name);
     // A value that only its type announces: a parameter of AWS, a key of Azure.
     if let (Step::Key(before), Step::Key(key)) = (last_before, last) {
         let is_parameter = spells(before, "Type") && &*name == b"SecureString" && spells(key, "Value");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::prefilter::Prefilter;
+use super::prefilter::{Prefilter, line_at};
 
 /// The number of bytes on either side of a block boundary that are searched together: more than a needle and the text around it that
 /// decides whether it is plausible.
@@ -40,6 +40,10 @@ impl StreamPrefilter {
         if !self.tail.is_empty() {
             let boundary = [&self.tail[..], &block[..block.len().min(OVERLAP_BYTES)]].concat();
             self.search(&boundary, self.offset - self.tail.len() as u64, true);
+            // What is not shown may keep the parts of a name further apart.
+            if self.prefilter.may_hide(&boundary[line_at(&boundary, self.tail.len())]) {
+                self.candidates.push(self.offset);
+            }
         }
         self.search(block, self.offset, self.offset > 0);
         self.tail.extend_from_slice(&block[block.len().saturating_sub(OVERLAP_BYTES)..]);

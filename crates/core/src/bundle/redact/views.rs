@@ -1,8 +1,13 @@
 //! Texts as a terminal, a URL, a page or a shell reads them: without colour codes and invisible characters, percent-decoded,
 //! without HTML entities, without quoting. Rules and known secrets are searched for in them, and hits are mapped back.
 
+use std::borrow::Cow;
+
 /// The longest sequence of a terminal that is passed over.
 const MAX_SEQUENCE: usize = 512;
+
+/// The bytes that [`invisible`] characters and sequences begin with.
+const INVISIBLE: &[u8] = b"\x1b\x00\x08\xc2\xe2\xef\xcd";
 
 /// A text derived from another.
 pub(super) struct View {
@@ -23,6 +28,18 @@ struct Piece {
 }
 
 impl View {
+    /// Takes back the last character of the line, over which the backspace at `at` of the original moves.
+    fn strike(&mut self, at: usize) {
+        let length = if self.text.ends_with(b"\n") { 0 } else { last_character(&self.text) };
+        let start = self.text.len() - length;
+        let mut source_at = if length > 0 { self.source(start, false) } else { at };
+        self.text.truncate(start);
+        while let Some(last) = self.pieces.pop_if(|last| last.end > start || last.source_at >= source_at) {
+            source_at = source_at.min(last.source_at);
+        }
+        self.pieces.push(Piece { at: start, end: start, source_at, source_end: at + 1 });
+    }
+
     /// Maps a range of the derived text to the original. What is taken out at its edges stays.
     pub(crate) fn map(&self, start: usize, end: usize) -> (usize, usize) {
         (self.source(start, false), self.source(end, true))
@@ -46,14 +63,20 @@ impl View {
 /// How a view is derived: what changes at an offset, the bytes that changes begin with, and whether the rules apply to the view.
 type Derivation = (fn(&[u8], usize) -> Option<Change>, &'static [u8], bool);
 
+/// What a terminal shows of a text, one of its views; `None` if that does not differ.
+pub(super) fn shown(text: &[u8]) -> Option<View> {
+    derived(text, INVISIBLE, invisible, true)
+}
+
+/// The bytes of a text as a terminal shows it.
+pub(super) fn as_shown(text: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    shown(&text).map_or(text, |view| Cow::Owned(view.text))
+}
+
 /// The views of a text that differ from it.
 pub(super) fn views(text: &[u8]) -> impl Iterator<Item = View> + '_ {
-    let views: [Derivation; 4] = [
-        (invisible, b"\x1b\x00\x08\xc2\xe2\xef\xcd", true),
-        (percent, b"%", true),
-        (entity, b"&", true),
-        (quoting, b"\\'", false),
-    ];
+    let views: [Derivation; 4] =
+        [(invisible, INVISIBLE, true), (percent, b"%", true), (entity, b"&", true), (quoting, b"\\'", false)];
     views.into_iter().filter_map(|(change, bytes, has_rules)| derived(text, bytes, change, has_rules))
 }
 
@@ -77,13 +100,13 @@ struct Change {
     by: Option<char>,
     /// A byte that replaces them, if it is no character.
     byte: Option<u8>,
-    /// Whether the character before is replaced too.
-    with_character_before: bool,
+    /// Whether the character before is struck over.
+    is_strike: bool,
 }
 
 impl Change {
     fn removal(length: usize) -> Option<Self> {
-        Some(Change { length, by: None, byte: None, with_character_before: false })
+        Some(Change { length, by: None, byte: None, is_strike: false })
     }
 }
 
@@ -98,18 +121,19 @@ fn derived(text: &[u8], bytes: &[u8], change: fn(&[u8], usize) -> Option<Change>
             at += 1;
             continue;
         };
-        let before = match change.with_character_before {
-            true => last_character(&text[copied..at]),
-            false => 0,
-        };
-        view.text.extend_from_slice(&text[copied..at - before]);
+        view.text.extend_from_slice(&text[copied..at]);
+        if change.is_strike {
+            view.strike(at);
+            (at, copied) = (at + 1, at + 1);
+            continue;
+        }
         let start = view.text.len();
         if let Some(by) = change.by {
             view.text.extend_from_slice(by.encode_utf8(&mut [0; 4]).as_bytes());
         }
         view.text.extend(change.byte);
         let source_end = (at + change.length).min(text.len());
-        view.pieces.push(Piece { at: start, end: view.text.len(), source_at: at - before, source_end });
+        view.pieces.push(Piece { at: start, end: view.text.len(), source_at: at, source_end });
         (at, copied) = (source_end, source_end);
     }
     if view.pieces.is_empty() {
@@ -130,8 +154,10 @@ fn invisible(text: &[u8], at: usize) -> Option<Change> {
     match rest {
         [0x1b, ..] => Change::removal(sequence(rest)),
         [0, ..] if is_within_text(text, at) => Change::removal(1),
-        [8, ..] => Some(Change { length: 1, by: None, byte: None, with_character_before: true }),
-        // Soft hyphen, and the one-byte form of a sequence's beginning.
+        [8, ..] => Some(Change { length: 1, by: None, byte: None, is_strike: true }),
+        // The beginning of a sequence as one character. U+0085 is the end of a line.
+        [0xc2, 0x80..=0x84 | 0x86..=0x9f, ..] => Change::removal(sequence(rest)),
+        // Soft hyphen.
         [0xc2, 0xad, ..] => Change::removal(2),
         [0xcd, 0x8f, ..] => Change::removal(2),
         // U+200B to U+200F, U+202A to U+202E, U+2060 to U+2064, U+FEFF, variation selectors.
@@ -148,22 +174,43 @@ fn is_within_text(text: &[u8], at: usize) -> bool {
     is_wide() || memchr::memchr_iter(0, near).count() == 1
 }
 
-/// The length of a terminal's sequence that begins with ESC.
+/// The length of a terminal's sequence that begins with ESC, or with a character that stands for ESC and a letter.
 fn sequence(text: &[u8]) -> usize {
     let text = &text[..text.len().min(MAX_SEQUENCE)];
-    match text.get(1) {
-        Some(b'[') => {
-            let length = text[2..].iter().take_while(|byte| (0x20..0x40).contains(*byte)).count();
-            2 + length + usize::from(text.get(2 + length).is_some_and(|byte| (0x40..0x7f).contains(byte)))
+    let Some(kind) = text.get(1).map(|byte| if text[0] == 0x1b { *byte } else { *byte - 0x40 }) else { return 1 };
+    let count = |from: usize, test: fn(&u8) -> bool| text[from..].iter().take_while(|byte| test(byte)).count();
+    match kind {
+        b'[' => {
+            let parameters = 2 + count(2, |byte| (b'0'..=b'?').contains(byte));
+            let end = parameters + count(parameters, |byte| (b' '..=b'/').contains(byte));
+            let is_whole = text.get(end).is_some_and(|byte| (b'@'..=b'~').contains(byte));
+            if is_whole { end + 1 } else { parameters }
         }
-        Some(b']') => {
-            let end = memchr::memchr(7, text);
-            let string_end = memchr::memmem::find(&text[1..], b"\x1b\\").map(|at| at + 2);
-            [end, string_end].into_iter().flatten().min().map_or(2, |end| end + 1)
+        b']' | b'P' | b'X' | b'^' | b'_' => 2 + string(&text[2..]).unwrap_or(0),
+        b' ' if matches!(text.get(2), Some(b'F' | b'G' | b'L'..=b'N')) => 3,
+        b'#' | b'$' | b'%' | b'('..=b'+' | b'.' | b'/' => {
+            let end = 1 + count(1, |byte| (b' '..=b'/').contains(byte));
+            let is_whole = text.get(end).is_some_and(|byte| (b'0'..=b'~').contains(byte));
+            if is_whole { end + 1 } else { 1 }
         }
-        Some(b'(' | b')') => text.len().min(3),
-        Some(0x40..=0x7e) => 2,
+        b'0'..=b'~' => 2,
+        // No terminal has such a sequence. What follows is a quote, a flag or a word, and the ESC is what was left of another sequence.
         _ => 1,
+    }
+}
+
+/// The length of the string of a sequence, such as a title or the address of a link, with what ends it. Another control character
+/// breaks it off.
+fn string(text: &[u8]) -> Option<usize> {
+    let is_control = |at: &usize| match text[*at] {
+        0xc2 => matches!(text.get(at + 1), Some(0x80..=0x9f)),
+        byte => byte < b' ',
+    };
+    let end = (0..text.len()).find(is_control)?;
+    match text[end..] {
+        [7, ..] => Some(end + 1),
+        [0x1b, b'\\', ..] | [0xc2, 0x9c, ..] => Some(end + 2),
+        _ => None,
     }
 }
 
@@ -174,7 +221,7 @@ fn hex_byte(text: &[u8]) -> Option<u8> {
 
 fn percent(text: &[u8], at: usize) -> Option<Change> {
     let byte = hex_byte(&text[at + 1..])?;
-    Some(Change { length: 3, by: None, byte: Some(byte), with_character_before: false })
+    Some(Change { length: 3, by: None, byte: Some(byte), is_strike: false })
 }
 
 fn entity(text: &[u8], at: usize) -> Option<Change> {
@@ -203,20 +250,20 @@ fn entity(text: &[u8], at: usize) -> Option<Change> {
         "percnt" => '%',
         _ => char::from_u32(number(name.strip_prefix('#')?)?)?,
     };
-    Some(Change { length: end + 2, by: Some(by), byte: None, with_character_before: false })
+    Some(Change { length: end + 2, by: Some(by), byte: None, is_strike: false })
 }
 
 /// Escapes of programs, `\x41` and `\101`, and the quoting of shells: `'\''`, `'"'"'`, `\$`.
 fn quoting(text: &[u8], at: usize) -> Option<Change> {
     let rest = &text[at..];
-    let quote = |length| Some(Change { length, by: Some('\''), byte: None, with_character_before: false });
+    let quote = |length| Some(Change { length, by: Some('\''), byte: None, is_strike: false });
     if rest.starts_with(b"'\\''") {
         return quote(4);
     }
     if rest.starts_with(b"'\"'\"'") {
         return quote(5);
     }
-    let byte = |length, byte| Some(Change { length, by: None, byte: Some(byte), with_character_before: false });
+    let byte = |length, byte| Some(Change { length, by: None, byte: Some(byte), is_strike: false });
     match rest {
         [b'\\', b'x' | b'X', ..] => byte(4, hex_byte(&rest[2..])?),
         [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..] => {
@@ -255,6 +302,9 @@ mod tests {
             ("&amp;", "s&#101;cr&#x65;t", "&lt;"),
             ("\\x41", "s\\x65c\\162et", "\\n"),
             ("", "se\u{ad}cret", ""),
+            ("\u{1b}(B", "s\u{1b}#8ecr\u{1b}7e\u{9b}1mt", "\u{1b}="),
+            ("", "sec\u{1b}]8;;http://x\u{1b}\\ret", "\u{9d}8;;\u{9c}"),
+            ("a\nb\u{8}\u{8}\u{8}", "sexy\u{8}\u{8}cre\u{1b}[1mx\u{8}t", "\n"),
         ] {
             assert_eq!(seen(&format!("{before}{written}{after}"), "secret"), written);
         }

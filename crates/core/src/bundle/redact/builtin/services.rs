@@ -154,7 +154,7 @@ pub(super) static SERVICES: &[Builtin] = &[
     // As rclone has it. In code `pass` is something else, and given names and calls.
     Builtin {
         name: "settings-password",
-        pattern: r#"(?m-u)^[ \t]*pass ?= ?(?P<secret>[A-Za-z0-9_+/=-]{6,400})(?:[ \t\r]*$|\\*")"#,
+        pattern: r#"(?mR-u)^[ \t]*pass ?= ?(?P<secret>[A-Za-z0-9_+/=-]{6,400})(?:[ \t\r]*$|\\*")"#,
         literals: &["pass = ", "pass="],
         keys: &[],
         accepts: |secret| has_digit(secret) && secret.iter().any(u8::is_ascii_alphabetic),

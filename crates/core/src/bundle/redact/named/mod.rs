@@ -158,17 +158,8 @@ fn is_name_around(literal: &[u8], before: &[u8], after: &[u8]) -> bool {
             let value = end.checked_sub(near.len() + literal.len()).and_then(|length| after.get(length..));
             !(is_id && value.is_some_and(is_plain_id))
         }
-        None => {
-            [escape, sequence(&text[..start], &text[start..end])].iter().any(|from| *from > 0 && name(*from).is_some())
-        }
+        None => escape > 0 && name(escape).is_some(),
     }
-}
-
-/// The length of the end of a terminal's sequence, such as `1m`, with which the identifier behind `before` begins.
-fn sequence(before: &[u8], identifier: &[u8]) -> usize {
-    let parameters = before.iter().rev().take(32).take_while(|byte| (b'0'..=b'?').contains(*byte)).count();
-    let digits = identifier.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if before[..before.len() - parameters].ends_with(b"[") { (digits + 1).min(identifier.len()) } else { 0 }
 }
 
 /// Whether a member of an object has an id that is no secret. Every session has such a member, and is not read again because of it.
@@ -186,14 +177,15 @@ fn is_given(before: &[u8], after: &[u8]) -> bool {
     }
     let name = name_before(before);
     let line = &before[..before.len() - name.len()];
-    let sequence = sequence(line, name);
     let (mut spaces, mut is_quoted) = (0, false);
     for byte in rest.iter().take(24) {
         match byte {
             // An escape, or an encoded character.
             b'\\' | b'%' | b'&' | b'\t' => return true,
+            // What may not be shown.
+            0 | 8 | 0x1b | 0xc2 | 0xcd | 0xe2 | 0xef => return true,
             b'=' | b':' | b'|' | b'>' | b',' => return *byte != b',' || spaces == 0,
-            b'(' => return setter(name) > 0 || setter(&name[sequence..]) > 0,
+            b'(' => return setter(name) > 0,
             // The end of an element.
             b'<' => return rest.starts_with(b"</") || rest.starts_with(b"<\\"),
             b'"' | b'\'' | b'`' | b']' | b')' | b'*' | b'?' | b'!' | b'+' => is_quoted = true,
@@ -205,9 +197,7 @@ fn is_given(before: &[u8], after: &[u8]) -> bool {
     // A flag, a column of a table, a statement of a shell, a sentence.
     let is_statement =
         || [&b"ENV "[..], b"x ", b"ARG ", b"setenv ", b"define "].iter().any(|word| line.ends_with(word));
-    // What is before a terminal's sequence is not looked at.
-    let is_flag = name.starts_with(b"-") || sequence > 0;
-    spaces > 1 || spaces == 1 && (is_flag || is_statement() || rest.starts_with(b" is "))
+    spaces > 1 || spaces == 1 && (name.starts_with(b"-") || is_statement() || rest.starts_with(b" is "))
 }
 
 /// What is before a literal in the same name.
@@ -263,4 +253,4 @@ fn ends_with_ignoring_case(text: &[u8], end: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

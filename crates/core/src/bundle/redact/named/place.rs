@@ -187,7 +187,7 @@ fn ends_setting(text: &[u8], end: usize) -> bool {
 /// Whether only the quote that closes a value is between its end and that of the line.
 fn ends_line(text: &[u8], end: usize) -> bool {
     let rest = &text[end.min(text.len())..];
-    let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len()).min(MAX_SPACE)];
+    let line = &rest[..memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len()).min(MAX_SPACE)];
     line.iter().skip(escapes(text, end) + 1).all(|byte| byte.is_ascii_whitespace())
 }
 
@@ -226,7 +226,7 @@ impl Around {
             })
         };
         let line = &before[before.len().saturating_sub(160)..];
-        let line = memchr::memrchr(b'\n', line).map_or(line, |newline| &line[newline + 1..]);
+        let line = memchr::memrchr2(b'\n', b'\r', line).map_or(line, |newline| &line[newline + 1..]);
         // Also before the dashes of a flag in a list of arguments.
         let quote = last.filter(|byte| is_quote(*byte)).or(before_dashes.filter(|byte| dashes > 0 && is_quote(*byte)));
         Around {
@@ -484,7 +484,7 @@ fn bare(text: &[u8], at: usize, notation: Notation, around: &Around) -> Option<G
         end -= 1;
     }
     let line = rest.get(end..).unwrap_or_default();
-    let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
+    let line = &line[..memchr::memchr2(b'\n', b'\r', line).unwrap_or(line.len())];
     let ends_line = line.trim_ascii().is_empty() || (notation == Notation::Header && is_quote(line[0]));
     (end > 0).then_some(Given {
         start: at,
