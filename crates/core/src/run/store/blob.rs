@@ -78,6 +78,8 @@ impl BlobStore {
             Ok(metadata) if metadata.is_file() => Ok((InputFile::open(&path)?, metadata.size)),
             Ok(_) => Err(missing(hash, "what has its name is not a file")),
             Err(error) if error.code == "ENOENT" => Err(missing(hash, "it is not in the store")),
+            // A directory of blobs is a file, or links lead round in a circle.
+            Err(error) if matches!(error.code, "ENOTDIR" | "ELOOP") => Err(missing(hash, "its path leads to no file")),
             Err(error) => Err(error.into()),
         }
     }
