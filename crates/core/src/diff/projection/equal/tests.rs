@@ -60,7 +60,7 @@ fn written(digits: &str, point: usize, zeros: usize) -> String {
     let (whole, fraction) = digits.split_at(1 + point % digits.len());
     match (fraction.len(), zeros) {
         (0, 0) => digits.to_owned(),
-        (0, _) if point % 2 == 0 => format!("{digits}.{:0<zeros$}", ""),
+        (0, _) if point.is_multiple_of(2) => format!("{digits}.{:0<zeros$}", ""),
         (0, _) => format!("{digits}{:0<zeros$}e-{zeros}", ""),
         (exponent, _) => format!("{whole}.{fraction}{:0<zeros$}E+{exponent}", ""),
     }
