@@ -73,7 +73,7 @@ describe('after a seq that no recorder writes', () => {
   test.prop([odd, fc.integer({ min: 1, max: 4 }), fc.boolean()], { numRuns: 40 })('a recorder gives numbers of which strict replays skip none, and every commit settles', async (last, count, buffered) => {
     const path = await recordedSession();
     const line = { v: 1, seq: last, ts: '2026-02-11T16:00:00.000Z', type: 'content', payload: { content: said('odd') } };
-    appendFileSync(path, `${JSON.stringify(line)}\n`);
+    writeFileSync(path, `${linesOf(path)[0]}\n${JSON.stringify(line)}\n`);
     const before = recordsOf(path).length;
     const replayed = await replaySession(path);
     if (!replayed.ok) throw new Error(replayed.error);
@@ -86,12 +86,14 @@ describe('after a seq that no recorder writes', () => {
     await recorder.dispose();
 
     const written = recordsOf(path).slice(before);
-    const first = Math.max(Math.floor(last), 0) + 1;
+    const first = (Number.isSafeInteger(last) && last >= 0 ? last : Math.max(Math.floor(last), 1)) + 1;
     expect(written.map(({ seq }) => seq)).toEqual(written.map((_, n) => first + n));
     expect(records.map(({ seq }) => seq)).toEqual(written.filter(({ type }) => type === 'content').map(({ seq }) => seq).slice(0, -1));
     expect([...commits.map(({ seq }) => seq).sort((a, b) => a - b), committed.seq]).toEqual(written.map(({ seq }) => seq));
     const strict = await replaySession(path, undefined, { strict: true });
     if (!strict.ok) throw new Error(strict.error);
+    // A valid number is not larger than that of the session_start, or all ascend.
+    expect(strict.sequenceCorrupt).toBe(last === 0 || last === 1);
     expect(strict.history.slice(-count - 1)).toEqual([...records.map((_, n) => said(String(n))), said('committed')]);
   });
 });

@@ -351,10 +351,10 @@ pub(crate) fn has_numbers_left(last: f64, more: f64) -> bool {
     last <= MAX_SEQ - more
 }
 
-/// The number that further records of a session follow, whose last record has this `seq`: the same, or the last valid one that is less than an
-/// invalid one. Whatever a file has, all readers accept the numbers after it.
+/// The number that further records of a session follow, whose last record has this `seq`: the same, or the largest below one that is not valid, at
+/// least that of a `session_start`. Whatever a file has, all readers accept the numbers after it.
 pub(crate) fn number_to_follow(last_seq: f64) -> f64 {
-    last_seq.floor().max(0.0)
+    if is_valid_seq(last_seq) { last_seq } else { last_seq.floor().max(1.0) }
 }
 
 /// Whether a session whose last record has this number can be resumed.

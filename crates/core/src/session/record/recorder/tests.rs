@@ -256,9 +256,9 @@ fn records_after_a_number_that_no_recorder_writes_have_numbers_that_all_readers_
     for (last_seq, first) in [
         (7.5, 8.0),
         (4_503_599_627_370_495.5, 4_503_599_627_370_496.0),
-        (0.1, 1.0),
-        (-0.5, 1.0),
-        (-3.0, 1.0),
+        (0.1, 2.0),
+        (-0.5, 2.0),
+        (-3.0, 2.0),
         (-0.0, 1.0),
     ] {
         let (_directory, path, recorder, _failures, resumed) = resumed_at(last_seq);
