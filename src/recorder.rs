@@ -129,10 +129,10 @@ impl NativeRecorder {
         Ok(self.recorder.record(record)?.unwrap_or(f64::NAN))
     }
 
-    /// Resumes the session in the file at `path`. Returns `false` if that fails.
+    /// Resumes the session in the file at `path`. Returns the number that its further records follow; null if that fails.
     #[napi(catch_unwind)]
-    pub fn resume(&self, path: String, last_seq: f64) -> bool {
-        self.recorder.resume(PathBuf::from(path), last_seq)
+    pub fn resume(&self, path: String, last_seq: f64) -> Option<f64> {
+        self.recorder.resume(PathBuf::from(path), last_seq).then(|| self.recorder.followed_number())
     }
 
     /// Ends recording at once, because this lock of the session is no longer the recorder's.

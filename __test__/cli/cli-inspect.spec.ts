@@ -1,6 +1,6 @@
 /** `session-tape inspect`: describes whatever is at a path. */
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { fc, test as property } from '../support/property';
 import { codePoint } from '../support/code-points';
 import { describe, expect, test } from 'vitest';
@@ -139,6 +139,34 @@ describe('a run', () => {
     const result = await resultOf(['inspect', directory]);
     expect(result.events.count).toBe(run.events.length);
     expect(result.warnings).toHaveLength(1);
+  });
+
+  const lost: [what: string, lose: (blob: string) => void][] = [
+    ['a link that leads nowhere', (blob) => (rmSync(blob), symlinkSync('nowhere', blob))],
+    ['a link to itself', (blob) => (rmSync(blob), symlinkSync(basename(blob), blob))],
+    ['a directory', (blob) => (rmSync(blob), mkdirSync(blob))],
+    ['in a directory that is a file', (blob) => (rmSync(dirname(blob), { recursive: true }), writeFileSync(dirname(blob), ''))],
+    ['in a directory that is a link to nowhere', (blob) => (rmSync(dirname(blob), { recursive: true }), symlinkSync('nowhere', dirname(blob)))],
+    ['in a directory of blobs that is a file', (blob) => (rmSync(dirname(dirname(blob)), { recursive: true }), writeFileSync(dirname(dirname(blob)), ''))],
+  ];
+
+  test.skipIf(process.platform === 'win32').each(lost)('is described, with its damage, if a blob is %s', async (_, lose) => {
+    const directory = freshPath();
+    cpSync(GOLDEN_RUN, directory, { recursive: true });
+    const [folder] = readdirSync(join(directory, 'blobs'));
+    const [hash] = readdirSync(join(directory, 'blobs', folder!));
+    lose(join(directory, 'blobs', folder!, hash!));
+    const result = await resultOf(['inspect', directory], 1);
+    expect(result).toMatchObject({ kind: 'run', damaged: true, error: { code: 'BlobMissing' } });
+    expect(result.blobs.count).toBeLessThan(24);
+    const verified = await resultOf(['verify', directory], 1);
+    expect(verified.run.blobs.firstFailure ?? verified.run.outputHashes.firstFailure).toMatchObject({ code: 'BlobMissing' });
+  });
+
+  test('is described if something else has the name of a snapshot', async () => {
+    const directory = completedRun().write(freshPath());
+    mkdirSync(join(directory, 'snapshots', 'snap_1.cath-snap'));
+    expect((await resultOf(['inspect', directory])).snapshots.map(({ snapshot }: any) => snapshot)).not.toContain('snap_1');
   });
 
   test('is described as far as possible if only its log is left', async () => {

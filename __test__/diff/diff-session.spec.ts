@@ -49,7 +49,7 @@ describe('two sessions', () => {
 
   test('with different integers beyond 2^53 diverge there, and tell their digits', async () => {
     const of = (id: string) => session(content('go'), said('ai', [{ type: 'tool_call', id: 'c', name: 'get', parameters: { id: '@', of: [1] } }])).replace('"@"', id);
-    for (const [left, right] of [['9007199254740993', '9007199254740992'], ['-1762000000000000001', '-1762000000000000002'], ['1'.repeat(400), '1'.repeat(401)]] as const) {
+    for (const [left, right] of [['9007199254740993', '9007199254740992'], ['-1762000000000000001', '-1762000000000000002'], ['1'.repeat(400), '1'.repeat(401)], ['9007199254740993e0', '9007199254740992e0']] as const) {
       const found = parted(await diffSessions(of(left), of(right), { full: true }));
       const fields = [{ path: '/payload/content/blocks/0/parameters/id', left, right, note: 'precision' }];
       expect(found).toMatchObject({ divergence_event: 2, kind: 'EventMismatch', fields });
@@ -57,7 +57,7 @@ describe('two sessions', () => {
       if (left.length < 20) expect(diffToText(found, { details: true })).toContain(`"${left}" → "${right}" (precision)`);
     }
     // These are the same numbers, in another notation.
-    for (const [left, right] of [['9007199254740992', '9007199254740992.0'], ['1e20', '100000000000000000000'], ['0.1', '0.10']] as const) {
+    for (const [left, right] of [['9007199254740992', '9007199254740992.0'], ['1e20', '100000000000000000000'], ['0.1', '0.10'], ['9007199254740993', '9007199254740993.0'], ['123456789012345678e1', '1234567890123456780'], ['1e23', '1' + '0'.repeat(23)]] as const) {
       expect(await diffSessions(of(left), of(right))).toBeNull();
     }
   });

@@ -1,7 +1,7 @@
 // verifyRun: the meaning of each flag, and that no flag is true without a check.
 
-import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
 import { compileWorkflow, replayRun, verifyRun } from '../../index.js';
@@ -265,6 +265,23 @@ describe('stored blobs', () => {
         });
       },
     ));
+
+  test('are damaged if only an output hash names them, and they were changed; they need not exist', async () => {
+    const run = completedRun();
+    const completed = run.events.find(({ kind, node }) => kind === 'NodeCompleted' && node === 'build')!;
+    const { outputHash } = JSON.parse(completed.payload) as { outputHash: string };
+    const raw = run.events.filter(({ kind }) => kind === 'ToolCompleted').map(({ payload }) => (JSON.parse(payload) as { rawHash: string }).rawHash);
+    expect(raw).not.toContain(outputHash);
+    await withRun(run, async (directory) => {
+      const path = blobPath(directory, outputHash);
+      rmSync(path, { force: true });
+      expect(await verifyRun(directory)).toMatchObject({ ok: true, blobs: { checked: 0 } });
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, 'altered');
+      expect(await verifyRun(directory)).toMatchObject({ ok: false, blobs: { failed: 2, firstFailure: { code: 'BlobCorrupt', expected: outputHash } } });
+      expect(await replayRun(directory, { verify: 'full' })).toMatchObject({ ok: false, error: { code: 'BlobCorrupt' } });
+    });
+  });
 
   test('of several gigabytes in all are read in little memory, each once', async () => {
     const run = startedRun();

@@ -63,6 +63,41 @@ describe('the next record', () => {
   });
 });
 
+describe('after a seq that no recorder writes', () => {
+  // Double arithmetic ends where a double can't hold a fraction: that is where adding 1 gives the number itself, or the one after the next.
+  const odd = fc.oneof(
+    fc.constantFrom(7.5, 4503599627370495.5, 2251799813685247.75, 0.1, -0.5, -3, -1, 0, -0, 1e15 + 0.3, -1e308, 5e-324),
+    fc.double({ min: -10, max: 2 ** 53 - 20, noNaN: true }),
+  );
+
+  test.prop([odd, fc.integer({ min: 1, max: 4 }), fc.boolean()], { numRuns: 40 })('a recorder gives numbers of which strict replays skip none, and every commit settles', async (last, count, buffered) => {
+    const path = await recordedSession();
+    const line = { v: 1, seq: last, ts: '2026-02-11T16:00:00.000Z', type: 'content', payload: { content: said('odd') } };
+    writeFileSync(path, `${linesOf(path)[0]}\n${JSON.stringify(line)}\n`);
+    const before = recordsOf(path).length;
+    const replayed = await replaySession(path);
+    if (!replayed.ok) throw new Error(replayed.error);
+    const recorder = newRecorder();
+    const early = buffered ? recorder.enqueue('session_event', { severity: 'info', content: 'early' }) : null;
+    recorder.initializeForResume(path, replayed.lastSeq);
+    const records = Array.from({ length: count }, (_, n) => recorder.enqueue('content', { content: said(String(n)) })!);
+    const commits = await Promise.all([...records, ...(early ? [early] : [])].map((record) => recorder.waitForCommit(record)));
+    const committed = await recorder.commit('content', { content: said('committed') });
+    await recorder.dispose();
+
+    const written = recordsOf(path).slice(before);
+    const first = (Number.isSafeInteger(last) && last >= 0 ? last : Math.max(Math.floor(last), 1)) + 1;
+    expect(written.map(({ seq }) => seq)).toEqual(written.map((_, n) => first + n));
+    expect(records.map(({ seq }) => seq)).toEqual(written.filter(({ type }) => type === 'content').map(({ seq }) => seq).slice(0, -1));
+    expect([...commits.map(({ seq }) => seq).sort((a, b) => a - b), committed.seq]).toEqual(written.map(({ seq }) => seq));
+    const strict = await replaySession(path, undefined, { strict: true });
+    if (!strict.ok) throw new Error(strict.error);
+    // A valid number is not larger than that of the session_start, or all ascend.
+    expect(strict.sequenceCorrupt).toBe(last === 0 || last === 1);
+    expect(strict.history.slice(-count - 1)).toEqual([...records.map((_, n) => said(String(n))), said('committed')]);
+  });
+});
+
 describe('the last number that replays accept', () => {
   const LAST = Number.MAX_SAFE_INTEGER;
 

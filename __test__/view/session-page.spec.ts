@@ -225,8 +225,11 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
         { type: 'thinking', thought: 'hmm' },
         { type: 'text', text: '# Title\n\n**bold** and `code`\n\n| a | b |\n|:-:|--:|\n| 1 | 2 |\n\n```js\nconst one = 1\n```' },
         { type: 'code', code: 'def f(): pass', language: 'python' },
-        image(pixel)),
+        { ...image(pixel), caption: 'A **pixel**', filename: 'pixel.png' },
+        { type: 'media', mimeType: 'audio/wav', encoding: 'base64', data: 'AAAA', title: 'A noise' }),
     ));
+    expect(await page.locator('figcaption').allTextContents()).toEqual(['pixel.png, A **pixel**']);
+    expect(await page.locator('p.media').allTextContents()).toEqual(['python', 'audio/wav, A noise, not shown here']);
     expect(await page.locator('.markdown strong').textContent()).toBe('bold');
     expect(await page.locator('.markdown td').allTextContents()).toEqual(['1', '2']);
     expect(await page.locator('.hljs-keyword').allTextContents()).toEqual(['const', 'def', 'pass']);

@@ -108,12 +108,23 @@ describe('the text', () => {
     expect(text).not.toContain('line 12\n');
   });
 
+  test('has what a failed tool returned, the language of code, and what media are called', async () => {
+    const item = (speaker: string, ...blocks: unknown[]) => ['content', { content: { speaker, blocks } }] as const;
+    const log = writeSession(session(
+      item('human', { type: 'code', code: 'let one', language: 'rust' }, { type: 'code', code: 'no language' }, { type: 'media', mimeType: 'image/png', data: 'AAAA', encoding: 'base64', caption: 'The tide', filename: 'tide.png' }),
+      item('tool', { type: 'tool_response', callId: 'c1', toolName: 'run', result: { stdout: 'half done' }, error: 'exit code 1' }, { type: 'tool_response', callId: 'c2', toolName: 'ls', result: '', error: 'gone' }),
+    ));
+    const text = await shown(['view', log, '--text']);
+    expect(text).toContain('  ‹› rust\n  let one\n  no language\n  ▣ image/png, tide.png, The tide, not shown\n');
+    expect(text).toContain('  ✗ run\n    exit code 1\n    half done\n  ✗ ls\n    gone\n');
+  });
+
   test('can\'t repaint the terminal, whatever is in it', async () => {
     const item = (speaker: string, ...blocks: unknown[]) => ['content', { content: { speaker, blocks } }] as const;
     const log = writeSession(session(
       content(HOSTILE),
       item(HOSTILE, { type: 'tool_call', id: '1', name: HOSTILE, parameters: { [HOSTILE]: HOSTILE } }, { type: 'thinking', thought: HOSTILE }, { type: HOSTILE, x: HOSTILE }, HOSTILE),
-      item('tool', { type: 'tool_response', callId: '1', toolName: HOSTILE, result: HOSTILE, error: { [HOSTILE]: HOSTILE } }, { type: 'media', mimeType: HOSTILE }),
+      item('tool', { type: 'tool_response', callId: '1', toolName: HOSTILE, result: HOSTILE, error: { [HOSTILE]: HOSTILE } }, { type: 'media', mimeType: HOSTILE, caption: HOSTILE }, { type: 'code', code: HOSTILE, language: HOSTILE }),
       [HOSTILE, HOSTILE],
     ));
     const text = await shown(['view', log, '--text']);

@@ -47,7 +47,7 @@ export interface NativeRecorder {
    */
   recordOther(typeJson: string, payload: string | null | undefined, now: number): number
   /** Resumes the session in the file at `path`. Returns `false` if that fails. */
-  resume(path: string, lastSeq: number): boolean
+  resume(path: string, lastSeq: number): number | null
   /** Ends recording at once, because this lock of the session is no longer the recorder's. */
   loseLock(lock: string): void
   /** Accepts no more events. Resolves when everything is written and the file is closed and unlocked. */

@@ -34,7 +34,7 @@ export interface DiffField {
   /**
    * A note on the difference. `whitespace`: the texts differ in white space only. `redacted`: the values may be equal, but one of them was
    * redacted. `otherPlace`: the logical times are equal, but refer to different events. `tooLarge`: a value is larger than 4 MiB.
-   * `precision`: two integers that differ, but not as JavaScript numbers; `left` and `right` are strings of their digits.
+   * `precision`: two integers that differ, but not as JavaScript numbers; `left` and `right` are strings, as they are written.
    */
   note?: 'whitespace' | 'redacted' | 'otherPlace' | 'tooLarge' | 'precision'
 }

@@ -631,8 +631,8 @@ export class SessionRecordingService<C = IContent> {
   }
 
   /**
-   * Continues recording in an existing file: records are appended to it, the next `seq` is `lastSeq + 1`, and there is no second `session_start`. A
-   * torn last line stays as it is, with a new line after it (recording rule 7).
+   * Continues recording in an existing file: records are appended to it, the next `seq` is `lastSeq + 1`, and there is no second `session_start`. After a
+   * `lastSeq` that no recorder writes, a fraction or less than 0, it is the next integer, at least 2, so that strict replays give all records. A torn last line stays as it is, with a new line after it (recording rule 7).
    *
    * Events that were buffered before the call, except for `session_start`, are kept and numbered after `lastSeq`. From now on events are written to
    * disk without waiting for a `content`.
@@ -674,11 +674,11 @@ export class SessionRecordingService<C = IContent> {
       check.stringOrNull(title, 'title')
       this.#title = title
     }
-    const resumed = this.#native.resume(absolute(filePath), lastSeq)
+    const followed = this.#native.resume(absolute(filePath), lastSeq)
     // The session_start, with the number 1, is dropped.
-    this.#beginFile(lastSeq - 1)
+    this.#beginFile((followed ?? lastSeq) - 1)
     this.#recorded = new WeakMap()
-    if (!resumed) queueMicrotask(() => this.#writing.warn())
+    if (followed === null) queueMicrotask(() => this.#writing.warn())
   }
 
   /**

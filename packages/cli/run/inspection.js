@@ -74,7 +74,7 @@ async function snapshotsIn(directory) {
 
 /** Describes a snapshot by the members before its state, which may be large. `verify` checks whether it is valid. */
 async function snapshotAt(file) {
-  const size = await fs.stat(file).then((stat) => stat.size, () => null)
+  const size = await sizeOf(file)
   if (size === null) return null
   const text = (await beginningOf(file, SNAPSHOT_BEGINNING)).toString('utf8')
   const beginning = text.split(',"state":')[0]
@@ -82,14 +82,21 @@ async function snapshotAt(file) {
   return { snapshot: `snap_${logicalTime}`, logicalTime, size, signed: beginning.includes(',"signature":{') }
 }
 
-/** The number of blobs, and their total size in bytes. */
+/** The size of a file in bytes; null if it isn't there, as behind a link that leads nowhere, or is something else. */
+function sizeOf(file) {
+  return fs.stat(file).then((stat) => (stat.isFile() ? stat.size : null), () => null)
+}
+
+/** The number of blobs, and their total size in bytes. `verify` says which are missing. */
 async function blobsIn(directory) {
   const root = path.join(directory, 'blobs')
   let [count, bytes] = [0, 0]
   for (const folder of await fs.readdir(root).catch(() => [])) {
     for (const name of await fs.readdir(path.join(root, folder)).catch(() => [])) {
+      const size = await sizeOf(path.join(root, folder, name))
+      if (size === null) continue
       count += 1
-      bytes += (await fs.stat(path.join(root, folder, name))).size
+      bytes += size
     }
   }
   return { count, bytes }

@@ -8,7 +8,7 @@ const { duration, plural } = require('../quantities.js')
 const { escaped, printable, shortened } = require('../safe-text.js')
 const { isObject } = require('../session/values.js')
 const { History } = require('../html/session/history.js')
-const { EDITS, isFailure, itemsOf } = require('../html/view/session/items.js')
+const { EDITS, captionsOf, isFailure, itemsOf } = require('../html/view/session/items.js')
 const { noteText, removalWord } = require('../html/view/session/note-text.js')
 const { throughPager } = require('./pager.js')
 
@@ -86,10 +86,16 @@ class Printer {
     if (!isObject(block)) return this.#lines(jsonText(block ?? null))
     if (block.type === 'tool_call') return this.#call(block, at)
     if (block.type === 'tool_response') return this.#response(block, at)
-    if (block.type === 'media') return this.#row('▣', `${printable(block.mimeType ?? 'media', 80)}, not shown`, 'dim')
+    if (block.type === 'media') return this.#media(block)
     const text = [block.text, block.thought, block.code].find((each) => typeof each === 'string')
     if (text === undefined) return this.#lines(jsonText(block))
-    return block.type === 'thinking' ? this.#lines(text, colour.dim) : this.#lines(text)
+    const language = block.type === 'code' && typeof block.language === 'string' && block.language !== '' ? this.#row('‹›', printable(block.language, 80), 'dim') : ''
+    return language + (block.type === 'thinking' ? this.#lines(text, colour.dim) : this.#lines(text))
+  }
+
+  #media(block) {
+    const captions = captionsOf(block).map((caption) => `, ${printable(caption, this.#width)}`)
+    return this.#row('▣', `${printable(block.mimeType ?? 'media', 80)}${captions.join('')}, not shown`, 'dim')
   }
 
   #call({ id, name, parameters }, at) {
@@ -102,8 +108,11 @@ class Printer {
     const ms = at - this.#calls.get(callId)
     this.#calls.delete(callId)
     const took = ms >= 0 ? this.#colour.dim(` ${duration(ms)}`) : ''
-    const shown = failed ? (typeof error === 'string' ? error : jsonText(error)) : outputIn(result)
-    return this.#row(failed ? '✗' : '✓', `${printable(toolName ?? '(unnamed)', 60)}${took}`, failed ? 'red' : 'green') + this.#shortened(shown)
+    const row = this.#row(failed ? '✗' : '✓', `${printable(toolName ?? '(unnamed)', 60)}${took}`, failed ? 'red' : 'green')
+    if (!failed) return row + this.#shortened(outputIn(result))
+    const reason = this.#shortened(typeof error === 'string' ? error : jsonText(error))
+    // A command that fails may have said why.
+    return row + reason + (result === undefined || result === null || result === '' ? '' : this.#shortened(outputIn(result)))
   }
 
   #shortened(text) {

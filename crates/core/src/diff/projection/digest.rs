@@ -6,7 +6,7 @@
 
 use twox_hash::XxHash3_128;
 
-use super::equal::{number, set, unheld_digits};
+use super::equal::{number, set, unheld_integer};
 use super::tree::{Index, Mark, ROOT, Reference, Shape, Tree};
 
 /// Distinguish the types of values: a tag is combined with the hash of the value's own bytes.
@@ -105,7 +105,7 @@ impl Digester {
 }
 
 fn number_digest(json: &str) -> u128 {
-    match unheld_digits(json) {
+    match unheld_integer(json) {
         Some(digits) => hash(digits.as_bytes()) ^ tag::INTEGER,
         // Adding zero turns minus zero into zero.
         None => hash(&(number(json) + 0.0).to_bits().to_le_bytes()) ^ tag::NUMBER,

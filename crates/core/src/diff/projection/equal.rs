@@ -161,23 +161,53 @@ pub(crate) fn number(json: &str) -> f64 {
     json.parse().unwrap_or(0.0)
 }
 
-/// Number of digits, and a sign, that every double can hold.
+/// Number of digits that every double can hold.
 const HELD_DIGITS: usize = 15;
 
-/// The digits of a JSON number, with their sign, if it is an integer that a double can't hold. One that is written with a fraction or an
-/// exponent counts as a double.
-pub(super) fn unheld_digits(json: &str) -> Option<&str> {
-    if json.len() <= HELD_DIGITS {
+/// Up to so many zeros at the end of an integer are printed; more are an exponent, which is all that a file need say of them.
+const PRINTED_ZEROS: i64 = 1000;
+
+/// The digits of a JSON number, with their sign, if its value is an integer that a double can't hold, whatever its notation.
+pub(super) fn unheld_integer(json: &str) -> Option<String> {
+    if json.len() <= HELD_DIGITS && !json.contains(['e', 'E']) {
         return None;
     }
-    let digits = json.strip_prefix('-').unwrap_or(json);
-    let is_integer = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let (sign, unsigned) = json.strip_prefix('-').map_or(("", json), |unsigned| ("-", unsigned));
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let shift = exponent_of(exponent).saturating_sub(fraction.len() as i64);
+    if shift < 0 && !fraction.is_empty() {
+        return None;
+    }
+    let digits = [whole, fraction].concat();
+    let digits = digits.trim_start_matches('0');
+    let first_digits = digits.trim_end_matches('0');
+    let zeros = shift.saturating_add((digits.len() - first_digits.len()) as i64);
+    let is_integer = zeros >= 0 && !first_digits.is_empty();
+    (is_integer && !is_held(number(unsigned), first_digits, zeros)).then(|| match zeros {
+        0..=PRINTED_ZEROS => format!("{sign}{first_digits}{:0<1$}", "", zeros as usize),
+        _ => format!("{sign}{first_digits}e{zeros}"),
+    })
+}
+
+fn exponent_of(digits: &str) -> i64 {
+    digits.parse().unwrap_or(if digits.starts_with('-') { i64::MIN } else { i64::MAX })
+}
+
+/// Whether a double is the integer of these digits and zeros.
+fn is_held(double: f64, first_digits: &str, zeros: i64) -> bool {
+    if zeros.saturating_add(first_digits.len() as i64) <= HELD_DIGITS as i64 {
+        return true;
+    }
     // Printed without a fraction, a double has all the digits of its value.
-    (is_integer && format!("{:.0}", number(digits)) != digits).then_some(json)
+    let held = format!("{double:.0}");
+    held.strip_prefix(first_digits)
+        .is_some_and(|rest| rest.len() as i64 == zeros && rest.bytes().all(|byte| byte == b'0'))
 }
 
 fn same_number(left: &str, right: &str) -> bool {
-    left == right || (number(left) == number(right) && unheld_digits(left).is_none() && unheld_digits(right).is_none())
+    left == right || (number(left) == number(right) && unheld_integer(left) == unheld_integer(right))
 }
 
 fn same_string(left: &str, right: &str) -> bool {

@@ -39,7 +39,7 @@ pub enum Note {
     OtherPlace,
     /// A value is too large to be included.
     TooLarge,
-    /// Two integers that a double can't hold apart. They are given as strings of their digits.
+    /// Two integers that a double can't hold apart. They are given as strings, as they are written.
     Precision,
 }
 

@@ -70,14 +70,21 @@ impl BlobStore {
     pub fn open(&self, hash: &str) -> Result<(InputFile, u64), RunError> {
         let path = self.path_of(hash).ok_or_else(|| missing(hash, "that is not the name of a blob"))?;
         // Checking the metadata first would double the cost.
-        if let Ok(file) = InputFile::open(&path) {
-            let size = file.metadata()?.size;
-            return Ok((file, size));
+        match InputFile::open(&path) {
+            Ok(file) => {
+                let size = file.metadata()?.size;
+                return Ok((file, size));
+            }
+            Err(error) if error.code == "ENOENT" => return Err(missing(hash, "it is not in the store")),
+            // A directory of blobs is a file, or links lead round in a circle.
+            Err(error) if matches!(error.code, "ENOTDIR" | "ELOOP") => {
+                return Err(missing(hash, "its path leads to no file"));
+            }
+            Err(_) => {}
         }
         match files::metadata(&path) {
             Ok(metadata) if metadata.is_file() => Ok((InputFile::open(&path)?, metadata.size)),
             Ok(_) => Err(missing(hash, "what has its name is not a file")),
-            Err(error) if error.code == "ENOENT" => Err(missing(hash, "it is not in the store")),
             Err(error) => Err(error.into()),
         }
     }

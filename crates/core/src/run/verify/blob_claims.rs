@@ -1,5 +1,5 @@
 //! Checks what events say about blobs (`docs/run-format.md` sections 11 and 12): a blob must have its hash, and the size that BlobStored gives;
-//! the normalised output of a tool, the output hash.
+//! the normalised output of a tool, the output hash; and an output that is stored, its own.
 
 use std::sync::{Arc, OnceLock};
 
@@ -35,6 +35,8 @@ enum Says {
     Size(f64),
     /// ToolCompleted: the hash of its normalised form. The normaliser is `None` if this release does not know it.
     Output(Name, Option<Normalizer>),
+    /// NodeCompleted: nothing but its name. It may be stored.
+    Result,
 }
 
 /// A text that an event gives as a hash. If it has the length of a hash, it needs no allocation.
@@ -63,7 +65,7 @@ impl Name {
 }
 
 impl BlobClaim {
-    /// The claim of an event. Returns `None` unless it is a BlobStored or a ToolCompleted.
+    /// The claim of an event. Returns `None` unless it is a BlobStored, a ToolCompleted or a NodeCompleted.
     #[inline]
     pub(crate) fn of(time: u64, payload: &Payload<'_>, redacted: bool) -> Option<Self> {
         let (blob, says) = match payload {
@@ -71,6 +73,7 @@ impl BlobClaim {
             Payload::ToolCompleted { raw_hash, output_hash, normalizer, .. } => {
                 (raw_hash, Says::Output(Name::of(output_hash), Normalizer::named(&normalizer.to_plain())))
             }
+            Payload::NodeCompleted { output_hash, .. } => (output_hash, Says::Result),
             _ => return None,
         };
         Some(BlobClaim { time, blob: Name::of(blob), says, redacted })
@@ -120,8 +123,26 @@ impl BlobChecker {
                 };
                 (Aspect::OutputHashes, found)
             }
+            Says::Result if is_redacted => return,
+            Says::Result => return self.check_output(claim.time, &claim.blob, findings),
         };
         count(findings.of_mut(aspect), claim.time, found);
+        if let Says::Output(output, _) = &claim.says
+            && !is_redacted
+            && *output != claim.blob
+        {
+            self.check_output(claim.time, output, findings);
+        }
+    }
+
+    /// An output need not be stored, so it counts only if there is a file that has its name, but not its bytes.
+    fn check_output(&self, time: u64, output: &Name, findings: &mut Findings) {
+        match self.size(output) {
+            Err(error) if error.code != ErrorCode::BlobMissing => {
+                count(findings.of_mut(Aspect::Blobs), time, Some(Err(error)));
+            }
+            _ => {}
+        }
     }
 
     fn compare_size(&self, claim: &BlobClaim, size: f64) -> Result<(), RunError> {
@@ -292,6 +313,39 @@ mod tests {
         let damaged = put(b"damaged");
         std::fs::write(blobs.path_of(&damaged).unwrap(), "Damaged").unwrap();
         assert_eq!(code(&damaged, 7.0), Some(ErrorCode::BlobCorrupt));
+    }
+
+    #[test]
+    fn an_output_that_is_stored_has_its_hash_and_need_not_be_stored() {
+        let root = tempfile::tempdir().unwrap();
+        let blobs = BlobStore::new(root.path());
+        let put = |bytes: &[u8]| as_text(&blobs.put(bytes, Durability::Os).unwrap()).to_owned();
+        let (raw, output) = (put(b"a \nb"), put(b"a\nb"));
+        let says = || {
+            [
+                (&raw, Says::Output(Name::of(&Text::from_plain(&output)), Some(Normalizer::Text))),
+                (&output, Says::Result),
+            ]
+        };
+        let stored = |redactions: &Redactions| {
+            let checker = BlobChecker::new(blobs.clone(), redactions.clone());
+            says().map(|(blob, says)| {
+                let (check, code) = found(&checker, blob, says, Aspect::Blobs);
+                (check.checked, check.failed, code)
+            })
+        };
+        let none = Redactions::default();
+        assert_eq!(stored(&none), [(0, 0, None); 2]);
+        std::fs::write(blobs.path_of(&output).unwrap(), "a\nB").unwrap();
+        assert_eq!(stored(&none), [(1, 1, Some(ErrorCode::BlobCorrupt)); 2]);
+        let redactions = Redactions { blobs: [raw.clone(), output.clone()].into(), ..Redactions::default() };
+        assert_eq!(stored(&redactions), [(0, 0, None); 2]);
+        std::fs::remove_file(blobs.path_of(&output).unwrap()).unwrap();
+        assert_eq!(stored(&none), [(0, 0, None); 2]);
+        assert_eq!(
+            found(&BlobChecker::new(blobs.clone(), none), "no hash", Says::Result, Aspect::Blobs).0,
+            Check::default()
+        );
     }
 
     #[test]

@@ -351,6 +351,12 @@ pub(crate) fn has_numbers_left(last: f64, more: f64) -> bool {
     last <= MAX_SEQ - more
 }
 
+/// The number that further records of a session follow, whose last record has this `seq`: the same, or the largest below one that is not valid, at
+/// least that of a `session_start`. Whatever a file has, all readers accept the numbers after it.
+pub(crate) fn number_to_follow(last_seq: f64) -> f64 {
+    if is_valid_seq(last_seq) { last_seq } else { last_seq.floor().max(1.0) }
+}
+
 /// Whether a session whose last record has this number can be resumed.
 pub(crate) fn is_resumable_at(last: f64) -> bool {
     has_numbers_left(last, NUMBERS_TO_RESUME)

@@ -12,7 +12,7 @@ pub(crate) use edits::{Cut, Edit};
 pub(super) use envelope::{END, ENVELOPE_BYTES, PAYLOAD_KEY, Version};
 pub use event::{Body, EventType, Mode, StartFields};
 pub(crate) use event::{CheckpointChange, CheckpointFields, Event, Fault, ItemPlace, has_numbers_left};
-pub(super) use event::{Raw, Severity, inside_string, is_resumable_at, is_string, is_valid_seq};
+pub(super) use event::{Raw, Severity, inside_string, is_resumable_at, is_string, is_valid_seq, number_to_follow};
 pub(crate) use item::key_of;
 pub(super) use item::{Marker, marker_of, seq_of, write_with_marker};
 pub use line::Line;

@@ -15,7 +15,9 @@ use crate::disk::write::new_directory;
 use crate::disk::{Durability, OsError, files};
 use crate::json::{Payload, escape_line_separators};
 use crate::lines::{LAST_WRITES, WriteError, WriteFailure, Writer};
-use crate::session::format::{END, ENVELOPE_BYTES, PAYLOAD_KEY, Version, envelope, has_numbers_left, is_resumable_at};
+use crate::session::format::{
+    END, ENVELOPE_BYTES, PAYLOAD_KEY, Version, envelope, has_numbers_left, is_resumable_at, number_to_follow,
+};
 use crate::task::threading::{Mutex, MutexGuard};
 
 /// Maximum number of names tried for one session before giving up.
@@ -403,8 +405,8 @@ impl Recorder {
         self.writer.abandon(error, Some(path), buffered);
     }
 
-    /// Continues the session in `path`, whose last record has the number `last_seq`. An archived session is restored first. The recorder's own `session_start` is dropped;
-    /// other buffered events follow that record. Returns false if the session can't be resumed, also for want of numbers.
+    /// Continues the session in `path`, whose last record has the `seq` `last_seq`, with the next number that all readers accept. An archived session
+    /// is restored first. The recorder's own `session_start` is dropped; other buffered events follow that record. Returns false if the session can't be resumed, also for want of numbers.
     pub fn resume(&self, path: PathBuf, last_seq: f64) -> bool {
         let mut state = self.lock();
         if state.disposed || self.writer.has_failed() {
@@ -415,7 +417,7 @@ impl Recorder {
             state.path = Some(path);
             return self.fail_exhausted(&mut state, 0);
         }
-        state.seq = last_seq;
+        state.seq = number_to_follow(last_seq);
         let owner = self.config.exclusive_owner.as_deref().unwrap_or("a recorder");
         let path = match archive::to_append_to(path.clone(), owner) {
             Ok(path) => path,
@@ -425,6 +427,11 @@ impl Recorder {
         self.writer.tap_with(None);
         let Ok(resumed) = self.start_writing::<&[u8]>(&mut state, Target::new(path), None);
         resumed
+    }
+
+    /// The number that the records of the current file follow.
+    pub fn followed_number(&self) -> f64 {
+        self.lock().queued_after.0
     }
 
     /// Accepts no more events. Events that still wait for the file's creation are dropped, queued ones are written; `done` is called

@@ -3,7 +3,7 @@
 const BLOCKS = {
   text: (page, row, index, { text }, cuts) => prose(text, cuts, '/text'),
   thinking: (page, row, index, block, cuts) => thinkingView(page, row, index, block, cuts),
-  code: (page, row, index, { code, language }, cuts) => withCut(code, cuts, '/code', (part) => codeView(part, typeof language === 'string' ? language : '')),
+  code: (page, row, index, { code, language }, cuts) => codeBlock(code, typeof language === 'string' ? language : '', cuts),
   tool_call: callView,
   tool_response: responseView,
   media: mediaView,
@@ -40,16 +40,23 @@ function thinkingView(page, row, index, block, cuts) {
   return view
 }
 
+function codeBlock(code, language, cuts) {
+  const view = withCut(code, cuts, '/code', (part) => codeView(part, language))
+  return view === null || language === '' ? view : el('div', content('p.media', briefly(language, 100)), view)
+}
+
 function mediaView(page, row, index, block, cuts, image) {
   const type = typeof block.mimeType === 'string' ? block.mimeType : 'of an unknown type'
-  if (image !== undefined) return imageView(page.image(image), type)
+  const captions = captionsOf(block).map((caption) => briefly(caption, 400))
+  if (image !== undefined) return imageView(page.image(image), type, captions)
   const { data, encoding } = block
-  if (encoding === 'url' && typeof data === 'string') return el('p.media', content('span', `${type} at ${briefly(data, 400)}`))
-  const about = el('p.media', content('span', `${type}, not shown here`))
+  const named = [type, ...captions].join(', ')
+  if (encoding === 'url' && typeof data === 'string') return el('p.media', content('span', `${named} at ${briefly(data, 400)}`))
+  const about = el('p.media', content('span', `${named}, not shown here`))
   return /^(?:text\/|image\/svg)/.test(type) && typeof data === 'string' ? el('div', about, valueView(data, cutsBelow(cuts, '/data'))) : about
 }
 
-function imageView(url, type) {
+function imageView(url, type, captions) {
   const image = withAttributes(el('img'), { src: url, alt: `Image (${type})`, decoding: 'async' })
-  return el('figure.media', image)
+  return el('figure.media', image, captions.length > 0 ? content('figcaption', captions.join(', ')) : null)
 }

@@ -33,5 +33,11 @@ const blocksOf = ({ blocks }) => elementsOf(blocks)
 /** Whether the `error` of a tool's response means that the call failed. */
 const isFailure = (error) => error !== undefined && error !== null && error !== '' && error !== false
 
+/** What the recording says about media, in this order: texts, as the names of their keys differ from program to program. */
+const CAPTIONS = ['filename', 'fileName', 'name', 'title', 'caption', 'alt']
+
+/** The file name, the caption and the like of media. */
+const captionsOf = (block) => CAPTIONS.map((key) => block[key]).filter((text) => typeof text === 'string' && text !== '')
+
 // In the page, there are no modules.
-if (typeof module !== 'undefined') module.exports = { EDITS, itemsOf, blocksOf, isFailure }
+if (typeof module !== 'undefined') module.exports = { EDITS, itemsOf, blocksOf, captionsOf, isFailure }

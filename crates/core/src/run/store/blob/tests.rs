@@ -66,6 +66,22 @@ fn absent_blob_is_missing_and_only_its_path_is_opened() {
 
 #[cfg(unix)]
 #[test]
+fn blob_behind_a_path_that_leads_nowhere_is_missing() {
+    let (_root, store) = store();
+    let path = store.path_of(&put(&store, b"abc")).unwrap();
+    let hash = path.file_name().unwrap().to_str().unwrap();
+    for target in ["nowhere", hash] {
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(target, &path).unwrap();
+        assert_eq!(store.verify(hash).unwrap_err().code, ErrorCode::BlobMissing, "{target}");
+    }
+    fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path.parent().unwrap(), b"").unwrap();
+    assert_eq!(store.verify(hash).unwrap_err().code, ErrorCode::BlobMissing);
+}
+
+#[cfg(unix)]
+#[test]
 fn pipe_in_place_of_a_blob_does_not_block() {
     let (_root, store) = store();
     let hash = put(&store, b"abc");

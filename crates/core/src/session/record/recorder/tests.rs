@@ -250,3 +250,25 @@ fn dropped_recorder_writes_nothing_more() {
     drain(&recorder);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
 }
+
+#[test]
+fn records_after_a_number_that_no_recorder_writes_have_numbers_that_all_readers_accept() {
+    for (last_seq, first) in [
+        (7.5, 8.0),
+        (4_503_599_627_370_495.5, 4_503_599_627_370_496.0),
+        (0.1, 2.0),
+        (-0.5, 2.0),
+        (-3.0, 2.0),
+        (-0.0, 1.0),
+    ] {
+        let (_directory, path, recorder, _failures, resumed) = resumed_at(last_seq);
+        assert!(resumed);
+        for number in [first, first + 1.0, first + 2.0] {
+            assert_eq!(numbered(&recorder, "content", "1"), Some(number));
+            assert!(recorder.has_recorded(number));
+        }
+        drain(&recorder);
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(text.contains(&format!("\"seq\":{first},")), "{text}");
+    }
+}
