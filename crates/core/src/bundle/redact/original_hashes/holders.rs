@@ -20,6 +20,9 @@ use crate::task::Task;
 /// How far a hash reaches beyond the end of a window, with all of its escapes.
 const OVERLAP_BYTES: usize = 4 << 10;
 
+/// Looks at a window up to an offset, or beyond it up to where a hash ends, and returns that.
+type Take<'t> = dyn FnMut(&[u8], usize) -> Result<usize, BundleError> + 't;
+
 /// Redacts the blobs that name what is in `dropped`, and adds their own hashes.
 pub(super) fn redact_holders(
     plan: &mut ExportPlan,
@@ -120,11 +123,7 @@ fn copy(file: &PlannedFile, dropped: &Dropped, out: &mut dyn Write, task: &mut T
 }
 
 /// Passes a file to `take` in windows, each with the end of what may be taken from it, and goes on where `take` says.
-fn each_window(
-    file: &PlannedFile,
-    task: &mut Task<'_>,
-    take: &mut dyn FnMut(&[u8], usize) -> Result<usize, BundleError>,
-) -> Result<(), BundleError> {
+fn each_window(file: &PlannedFile, task: &mut Task<'_>, take: &mut Take<'_>) -> Result<(), BundleError> {
     let mut input: Box<dyn Read + '_> = file.open()?;
     let mut window = Vec::new();
     loop {
