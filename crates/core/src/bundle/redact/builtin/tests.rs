@@ -514,6 +514,15 @@ fn of_two_tokens_that_nothing_separates_nothing_is_left() {
 }
 
 #[test]
+fn the_rule_for_glued_tokens_searches_for_nothing_more() {
+    let literals = |is_glued: bool| {
+        let rules = all().filter(move |rule| (rule.name == "glued-tokens") == is_glued);
+        rules.flat_map(|rule| rule.literals).copied().collect::<BTreeSet<_>>()
+    };
+    assert!(literals(true).is_subset(&literals(false)));
+}
+
+#[test]
 fn three_tokens_that_nothing_separates_are_redacted() {
     let [vault, github] = ["hvs.a1B2c3D4e5F6g7H8i9J0k1L2", "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"];
     for text in
