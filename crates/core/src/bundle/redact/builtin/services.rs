@@ -11,7 +11,7 @@ macro_rules! prefixes {
     () => {
         concat!(
             r"(?:hv[sbr]\.|xai-|gsk_|pplx-|r8_|lsv2_(?:pt|sk)_|ntn_|lin_api_|dckr_pat_|sbp_|dp\.(?:pt|st|ct|sa)\.(?:[a-z0-9_-]{2,35}\.)?",
-            r"|ATATT3|shp(?:at|ca|pa|ss)_|NRAK-|glsa_|glc_|pul-|rubygems_|HRKU-|tskey-|vercel_|PMAK-|figd_|fo1_|fm2_|[0-9]{8,10}:AA",
+            r"|ATATT3|shp(?:at|ca|pa|ss)_|NRAK-|glsa_|glc_|pul-|rubygems_|HRKU-|tskey-|vercel_|PMAK-|figd_|fo1_|fm2_|:AA",
             r"|gh[pousr]_|github_pat_|gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-|npm_|pypi-AgE|xox[abeoprs]-|xapp-[0-9]-",
             r"|[sr]k_(?:live|test)_|sk-(?:ant|proj|svcacct|admin|None|or-v1|lf)-|do[opr]_v1_|dapi|hf_|SG\.|AKIA|ASIA|AIza|ya29\.|GOCSPX-)"
         )
@@ -188,7 +188,7 @@ pub(super) static SERVICES: &[Builtin] = &[
     Builtin {
         name: "glued-tokens",
         pattern: concat!(
-            r"(?-u)(?:\b|_)(?P<secret>",
+            r"(?-u)(?P<secret>",
             prefixes!(),
             r"(?:[A-Za-z0-9_=-]{12,}?(?:\.[A-Za-z0-9_=-]{6,}?)?",
             prefixes!(),
