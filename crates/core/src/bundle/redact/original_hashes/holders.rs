@@ -1,7 +1,7 @@
 //! Removes dropped hashes from other blobs. The hash of such a blob could be guessed in the same way, one blob further, so it is
 //! dropped too, and so are those of the blobs that name it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -56,7 +56,7 @@ fn holders(
     task: &mut Task<'_>,
 ) -> Result<BTreeMap<BundlePath, Vec<String>>, BundleError> {
     // Every name of a blob: what it is stored under, and the originals of what was redacted.
-    let mut names = HashMap::<Hash, &BundlePath>::new();
+    let mut names = HashSet::<Hash>::new();
     let mut names_of = BTreeMap::<&BundlePath, Vec<Hash>>::new();
     let originals = blobs_by_storage(&plan.redactions);
     for path in plan.files.keys() {
@@ -64,13 +64,13 @@ fn holders(
         let digits = as_text(&to_hex(&stored)).to_owned();
         let all = [digits.clone()].into_iter().chain(originals.get(&digits).into_iter().flatten().cloned());
         for hash in all.filter_map(|name| from_hex(name.as_bytes())) {
-            names.insert(hash, path);
+            names.insert(hash);
             names_of.entry(path).or_default().push(hash);
         }
     }
     let mut named_in = HashMap::<Hash, BTreeSet<&BundlePath>>::new();
     for (path, file) in plan.files.iter().filter(|(path, _)| path.blob().is_some()) {
-        let is_name = |hash: &Hash| names.contains_key(hash).then_some(*hash);
+        let is_name = |hash: &Hash| names.contains(hash).then_some(*hash);
         each_window(file, task, &mut |window, limit| {
             for Found { known, .. } in find(from_utf16(window).as_ref().map_or(window, |(_, text)| text), &is_name) {
                 named_in.entry(known).or_default().insert(path);
