@@ -43,7 +43,9 @@ export interface ExportOptions {
    * - `rules` (default none): additional rules.
    *
    * `false`: nothing is redacted. Each match is replaced by `[redacted:<name of the rule>]`; after the export no file of the bundle contains the
-   * secret, however it is escaped. A match that can't be replaced (in an id, a hash, a name) fails the export with `RedactionConflict`. A rule that
+   * secret, neither as it is nor with the escapes of JSON, percent-encoded, in base64 or hex digits once, or in the other spellings that
+   * docs/redaction.md lists. A secret that may occur by chance, as a few letters or digits, is removed only from the string in which it was found. A
+   * match that can't be replaced (in an id, a hash, a name) fails the export with `RedactionConflict`. A rule that
    * can't be used fails it with `InvalidRule`, before anything is read. Redacted parts count as unverifiable, not as failed; the hash chain still
    * verifies.
    */

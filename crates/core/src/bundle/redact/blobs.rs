@@ -59,7 +59,7 @@ pub(crate) fn redact(
     Windows { matcher, allowed, rules, out }.redact(window, input, tick)
 }
 
-fn fill(input: &mut dyn Read, window: &mut Vec<u8>, wanted: usize) -> Result<(), BundleError> {
+pub(super) fn fill(input: &mut dyn Read, window: &mut Vec<u8>, wanted: usize) -> Result<(), BundleError> {
     let filled = window.len();
     if wanted > filled {
         window.resize(wanted, 0);
@@ -76,7 +76,7 @@ fn follows_pointers(matcher: &Matcher<'_>, allowed: Option<&[bool]>) -> bool {
 
 /// The byte order of UTF-16 with a mark at its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ByteOrder {
+pub(super) enum ByteOrder {
     Little,
     Big,
 }
@@ -89,6 +89,24 @@ impl ByteOrder {
             _ => None,
         }
     }
+
+    /// UTF-8 as UTF-16 with a mark.
+    pub(super) fn widened(self, text: &[u8]) -> Vec<u8> {
+        let text = String::from_utf8_lossy(text);
+        let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+        units
+            .flat_map(|unit| match self {
+                ByteOrder::Little => unit.to_le_bytes(),
+                ByteOrder::Big => unit.to_be_bytes(),
+            })
+            .collect()
+    }
+}
+
+/// UTF-16 with a mark as UTF-8 without it; `None` for anything else.
+pub(super) fn from_utf16(bytes: &[u8]) -> Option<(ByteOrder, Vec<u8>)> {
+    let order = ByteOrder::of(bytes)?;
+    Some((order, narrowed(bytes, order)?))
 }
 
 /// UTF-16 as UTF-8, without the mark; `None` if it is not valid.
@@ -101,18 +119,6 @@ fn narrowed(bytes: &[u8], order: ByteOrder) -> Option<Vec<u8>> {
     });
     let text: Result<String, _> = char::decode_utf16(units).collect();
     text.ok().filter(|_| is_whole).map(String::into_bytes)
-}
-
-/// UTF-8 as UTF-16 with a mark.
-fn widened(text: &[u8], order: ByteOrder) -> Vec<u8> {
-    let text = String::from_utf8_lossy(text);
-    let units = std::iter::once(0xfeff).chain(text.encode_utf16());
-    units
-        .flat_map(|unit| match order {
-            ByteOrder::Little => unit.to_le_bytes(),
-            ByteOrder::Big => unit.to_be_bytes(),
-        })
-        .collect()
 }
 
 fn begins_as_json(bytes: &[u8]) -> bool {
@@ -132,12 +138,11 @@ fn redact_whole(
     out: &mut dyn Write,
 ) -> Result<bool, BundleError> {
     // UTF-16 is redacted as UTF-8.
-    let wide = ByteOrder::of(&bytes);
-    if let Some((order, text)) = wide.and_then(|order| Some((order, narrowed(&bytes, order)?))) {
-        debug_assert!(widened(&text, order) == bytes);
+    let wide = from_utf16(&bytes).map(|(order, text)| {
+        debug_assert!(order.widened(&text) == bytes);
         bytes = text;
-    }
-    let wide = wide.filter(|_| !bytes.starts_with(b"\xff") && !bytes.starts_with(b"\xfe"));
+        order
+    });
     let mut changed = false;
     for _ in 0..MAX_ROUNDS {
         let hits = if matcher.may_match(&bytes) { hits(matcher, &bytes, allowed, rules)? } else { Vec::new() };
@@ -146,7 +151,7 @@ fn redact_whole(
                 bytes = with_distinct_keys(bytes);
             }
             if let Some(order) = wide {
-                bytes = widened(&bytes, order);
+                bytes = order.widened(&bytes);
             }
             write(out, &bytes)?;
             return Ok(changed);

@@ -22,6 +22,23 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Builtin> {
     COMMON.iter().chain(services::SERVICES)
 }
 
+/// A line of a key, with the end of the line before it, and with what a program put before each line.
+macro_rules! key_line {
+    ($line:literal) => {
+        concat!(r"[ \t]*(?:\r|\\r)?(?:\n|\\n)[^\r\n]{0,60}?", $line)
+    };
+}
+
+/// One of several credentials in a header, as `Digest` has them.
+macro_rules! credential {
+    () => {
+        concat!(
+            r"(?i:username\*?|realm|nonce|uri|response|opaque|qop|nc|cnonce|algorithm|userhash|domain|stale|charset|auth-param|token|credential",
+            r#"|signature|keyid|headers)\s?=\s?(?:\\*"[^"\\\r\n]{0,2000}\\*"|[^\s,"'\\]{1,2000})"#
+        )
+    };
+}
+
 static COMMON: &[Builtin] = &[
     // PEM and PGP: the whole block, or the beginning of a truncated one.
     pattern(
@@ -30,9 +47,23 @@ static COMMON: &[Builtin] = &[
         concat!(
             // Without its beginning.
             r"(?-u)(?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr]){1,4})+-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|",
-            r"(?-u)-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----",
+            // The same with something before each line, as an indent, a number, or what a log or a diff puts there; the last line may be short.
+            r"[A-Za-z0-9+/]{16,}={0,2}(?:",
+            key_line!(r"[A-Za-z0-9+/]{40,}={0,2}"),
+            r")*(?:",
+            key_line!(r"[A-Za-z0-9+/]{1,80}={0,2}"),
+            r"){0,2}",
+            key_line!(r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"),
+            r"|-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----",
             r"(?:(?:[^-]|-{1,4}[^-])*?-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----",
-            r"|(?:\s|\\[nr]|[A-Za-z-]+: [^\r\n\\]*)*[A-Za-z0-9+/=]{40,}(?:(?:\s|\\[nr]){1,8}[A-Za-z0-9+/=]{16,})*)",
+            r"|(?:\s|\\[nr]|[A-Za-z-]+: [^\r\n\\]*)*[A-Za-z0-9+/=]{40,}(?:(?:\s|\\[nr]){1,8}[A-Za-z0-9+/=]{16,})*",
+            r"|(?:",
+            key_line!(r"[A-Za-z-]+: [^\r\n\\]*"),
+            r")*(?:",
+            key_line!(r"[A-Za-z0-9+/]{60,}={0,2}"),
+            r")+(?:",
+            key_line!(r"[A-Za-z0-9+/]{16,}={0,2}"),
+            r")?)",
         ),
     ),
     pattern("age-secret-key", &["AGE-SECRET-KEY-1"], r"(?-u)AGE-SECRET-KEY-1[0-9A-Z]{58}"),
@@ -138,7 +169,14 @@ static COMMON: &[Builtin] = &[
     ),
     Builtin {
         name: "authorization-header",
-        pattern: r#"(?-u)(?:[aA]uthorization|AUTHORIZATION)(?:\\*["'])?\s{0,4}(?:=>|=|:)\s{0,4}(?:\\*["'])?(?:[bB]earer|BEARER|[bB]asic|BASIC|[tT]oken|[dD]igest|[nN]egotiate|[aA]pi[kK]ey)\s{1,4}(?P<secret>[._~+/-]*[A-Za-z0-9][A-Za-z0-9._~+/-]*=*)"#,
+        pattern: concat!(
+            r#"(?-u)(?:[aA]uthorization|AUTHORIZATION)(?:\\*["'])?\s{0,4}(?:=>|=|:)\s{0,4}(?:\\*["'])?(?:[bB]earer|BEARER|[bB]asic|BASIC|[tT]oken|[dD]igest|DIGEST|[nN]egotiate|[aA]pi[kK]ey)\s{1,4}(?P<secret>"#,
+            credential!(),
+            r"(?:\s{0,4},\s{0,4}",
+            credential!(),
+            r")*",
+            r"|[._~+/-]*[A-Za-z0-9][A-Za-z0-9._~+/-]*=*)",
+        ),
         literals: &["uthorization", "UTHORIZATION"],
         keys: &["authorization"],
         accepts: |_| true,
@@ -182,7 +220,7 @@ static COMMON: &[Builtin] = &[
         name: "url-password",
         pattern: concat!(
             r#"(?-u)\b[A-Za-z][A-Za-z0-9+.-]{0,30}:(?:\\?/){2}[^\s/:@"'<>\\{}|`\[\]]{0,200}:"#,
-            r#"(?P<secret>[^\s/?#"'<>\\|`]{1,400}|[^\s@"'<>\\|`]{1,400}|[^\s/@"'<>\\|`]{1,200} [^\s/@"'<>\\|`]{1,200})@[A-Za-z0-9.\[_%-]"#
+            r#"(?P<secret>(?:[^\s/?#"'<>\\|`]|\b'\b){1,400}|[^\s/?#"'<>\\|`0-9](?:[^\s/?#"'<>\\|`]|\b[<>]\b){1,400}|[^\s@"'<>\\|`]{1,400}|[^\s/@"'<>\\|`]{1,200} [^\s/@"'<>\\|`]{1,200})@[A-Za-z0-9.\[_%-]"#
         ),
         literals: &["://", ":\\/", ":/\\/"],
         keys: &[],

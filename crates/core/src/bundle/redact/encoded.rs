@@ -66,7 +66,8 @@ pub(crate) fn segments(text: &[u8], is_cut: bool) -> impl Iterator<Item = Segmen
     })
 }
 
-/// The end of the token of Discord of which an encoded text is the first part: the number of an account. `None` if it is none.
+/// The end of the token of Discord of which an encoded text is the first part: the number of an account. `None` if it is none. What
+/// follows without anything between, such as another token, belongs to it.
 pub(super) fn end_of_discord_token(text: &[u8], segment: &Segment) -> Option<usize> {
     let is_account = (17..=20).contains(&segment.decoded.len()) && segment.decoded.iter().all(u8::is_ascii_digit);
     let part = |at: usize, lengths: std::ops::RangeInclusive<usize>| {
@@ -74,7 +75,12 @@ pub(super) fn end_of_discord_token(text: &[u8], segment: &Segment) -> Option<usi
         let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count();
         lengths.contains(&length).then_some(at + 1 + length)
     };
-    is_account.then(|| part(segment.end, 6..=7)).flatten().and_then(|at| part(at, 27..=50))
+    let token = |at: usize| part(at, 6..=7).and_then(|at| part(at, 27..=usize::MAX));
+    let mut end = is_account.then(|| token(segment.end)).flatten()?;
+    while let Some(next) = token(end) {
+        end = next;
+    }
+    Some(end)
 }
 
 /// The range of digits around an occurrence of an encoded secret, with the padding.

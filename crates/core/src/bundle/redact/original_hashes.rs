@@ -2,60 +2,125 @@
 //!
 //! Whoever has the redacted bytes and the hash of the original can try every value for a short secret. So the events that name such a
 //! blob name the redacted one instead, and lose their salt as other redacted events do; `redactions.json` then maps the redacted blob to
-//! itself. What the state depends on stays: the output hash of a tool, which every later state hash covers.
+//! itself. [`holders`] removes the hash from other blobs. What the state depends on stays: the output hash of a tool, which every later
+//! state hash covers.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
-use super::escapes::unescaped;
+mod digits;
+mod holders;
+
+use digits::{Found, find};
+use holders::redact_holders;
+
+use super::blobs::MAX_JSON_BYTES;
 use super::events::fixed_field;
-use super::json::{JsonPart, Step, visit_parts};
+use super::json::{JsonPart, Step, is_json, visit_parts};
+use super::pass::graph_field;
 use super::staging::Staging;
 use crate::bundle::export::{ExportPlan, PlannedFile};
 use crate::bundle::format::{
-    BundleCode, BundleError, BundlePath, EVENT_LOG, RedactedBlob, RedactedEvent, RedactionList, merge_rules, of_run,
+    BundleCode, BundleError, BundlePath, EVENT_LOG, Limits, RedactedBlob, RedactedEvent, RedactionList, merge_rules,
+    of_run, path,
 };
-use crate::hash::{HEX_BYTES, as_text};
-use crate::json::spells;
+use crate::bundle::read::read_failed;
+use crate::hash::{Hash, as_text, from_hex, to_hex};
+use crate::json::{Text, spells};
 use crate::order;
 use crate::run::{EventLine, Kind};
 use crate::task::Task;
 
-/// Replacements of original blobs, by the hash of the original.
-type Replacements = BTreeMap<String, RedactedBlob>;
+/// Replacements of original blobs, by their hash.
+type Replacements = BTreeMap<Hash, RedactedBlob>;
 
-/// Replaces the hashes of the original blobs in a redacted plan by those of the redacted ones, for redacted blobs in `guessable`.
+/// The hashes that are dropped, each with the rules that are the reason.
+type Dropped = BTreeMap<Hash, Vec<String>>;
+
+/// Removes the hashes of the original blobs from a redacted plan, for redacted blobs in `guessable`: in the log, the workflow and the
+/// metadata those of the redacted ones stand instead, in blobs placeholders.
 pub(super) fn drop_original_hashes(
     plan: &mut ExportPlan,
     guessable: &HashSet<String>,
     beside: &Path,
+    limits: &Limits,
     task: &mut Task<'_>,
 ) -> Result<(), BundleError> {
     let listed = plan.redactions.blobs.iter();
     let listed = listed.filter(|(original, blob)| guessable.contains(&blob.redacted) && **original != blob.redacted);
-    let dropped: Replacements = order::map(listed.map(|(original, blob)| (original.clone(), blob.clone())));
+    let listed = listed.filter_map(|(original, blob)| Some((from_hex(original.as_bytes())?, blob.rules.clone())));
+    let mut dropped: Dropped = order::map(listed);
     if dropped.is_empty() {
         return Ok(());
     }
-    for (original, RedactedBlob { redacted, rules }) in &dropped {
-        plan.redactions.blobs.remove(original);
-        let entry = plan.redactions.blobs.entry(redacted.clone());
-        merge_rules(
-            &mut entry.or_insert(RedactedBlob { redacted: redacted.clone(), rules: Vec::new() }).rules,
-            rules.clone(),
-        );
+    redact_holders(plan, &mut dropped, beside, limits, task)?;
+    let replacements = listed_under_the_redacted(&mut plan.redactions, &dropped);
+    replace_in_log(plan, &replacements, beside, task)?;
+    replace_in_workflow(plan, &replacements)
+}
+
+/// Lists blobs under the hash of the redacted bytes instead of the dropped one, and returns them by the latter.
+fn listed_under_the_redacted(list: &mut RedactionList, dropped: &Dropped) -> Replacements {
+    let mut replacements = Replacements::new();
+    for hash in dropped.keys() {
+        let Some(blob) = list.blobs.remove(as_text(&to_hex(hash))) else { continue };
+        replacements.insert(*hash, blob);
     }
-    let path = BundlePath::parse(EVENT_LOG.as_bytes())?;
-    let Some(log) = plan.files.get(&path) else { return Ok(()) };
-    let staging = match &mut plan.staging {
+    for RedactedBlob { redacted, rules } in replacements.values() {
+        let entry = list.blobs.entry(redacted.clone());
+        let entry = entry.or_insert(RedactedBlob { redacted: redacted.clone(), rules: Vec::new() });
+        merge_rules(&mut entry.rules, rules.clone());
+    }
+    replacements
+}
+
+fn staging_of<'p>(plan: &'p mut ExportPlan, beside: &Path) -> Result<&'p mut Staging, BundleError> {
+    let staging = match plan.staging.take() {
         Some(staging) => staging,
-        None => plan.staging.insert(Staging::new(beside)?),
+        None => Staging::new(beside)?,
     };
-    let mut out = staging.file()?;
-    rewrite(log, &dropped, &mut plan.redactions, &mut out, task).map_err(|error| error.of_file(EVENT_LOG))?;
-    let rewritten = out.finish()?;
-    plan.files.insert(path, rewritten);
+    Ok(plan.staging.insert(staging))
+}
+
+fn replace_in_log(
+    plan: &mut ExportPlan,
+    replacements: &Replacements,
+    beside: &Path,
+    task: &mut Task<'_>,
+) -> Result<(), BundleError> {
+    let path = BundlePath::parse(EVENT_LOG.as_bytes())?;
+    let Some(log) = plan.files.remove(&path) else { return Ok(()) };
+    let mut out = staging_of(plan, beside)?.file()?;
+    rewrite(&log, replacements, &mut plan.redactions, &mut out, task).map_err(|error| error.of_file(EVENT_LOG))?;
+    plan.files.insert(path, out.finish()?);
+    Ok(())
+}
+
+/// Replaces hashes in `workflow.json`, except for what the graph is compiled from, and in what the metadata has of it.
+fn replace_in_workflow(plan: &mut ExportPlan, replacements: &Replacements) -> Result<(), BundleError> {
+    if let Some((name, version)) = &mut plan.metadata.workflow {
+        for text in [name, version] {
+            let replaced = replaced_text(text.as_json().as_bytes(), replacements, &mut BTreeSet::new());
+            if let Some(replaced) = replaced.and_then(|replaced| String::from_utf8(replaced).ok()) {
+                *text = Text::from_json(&replaced).into_owned();
+            }
+        }
+    }
+    let at = BundlePath::parse(path::WORKFLOW.as_bytes())?;
+    let Some(file) = plan.files.get(&at).filter(|file| file.listed.size <= MAX_JSON_BYTES as u64) else {
+        return Ok(());
+    };
+    let (mut json, mut rules) = (Vec::new(), BTreeSet::new());
+    file.open()?.read_to_end(&mut json).map_err(read_failed)?;
+    let must_stay = |path: &[Step<'_>]| graph_field(path).is_some();
+    let replaced = match is_json(&json) {
+        true => replaced(&json, replacements, &must_stay, &mut rules)?,
+        false => replaced_text(&json, replacements, &mut rules),
+    };
+    let Some(replaced) = replaced else { return Ok(()) };
+    plan.files.insert(at, PlannedFile::of_bytes(replaced));
+    merge_rules(plan.redactions.files.entry(path::WORKFLOW.to_owned()).or_default(), rules.into_iter().collect());
     Ok(())
 }
 
@@ -88,7 +153,8 @@ fn rewritten(line: &[u8], dropped: &Replacements, list: &mut RedactionList) -> R
     let event = EventLine::split(text).map_err(|error| of_run(BundleCode::SourceInvalid, error))?;
     let Some(kind) = Kind::parse(event.kind) else { return Ok(None) };
     let mut rules = BTreeSet::new();
-    let Some(payload) = replaced(kind, event.payload.as_bytes(), dropped, &mut rules)? else { return Ok(None) };
+    let replaced = replaced(event.payload.as_bytes(), dropped, &|path| must_stay(kind, path), &mut rules)?;
+    let Some(payload) = replaced else { return Ok(None) };
     let line = event.redacted(&payload);
     let payload_hash = as_text(event.payload_hash).to_owned();
     let known = list.events.entry(event.time).or_insert(RedactedEvent { payload_hash, rules: Vec::new() });
@@ -96,38 +162,47 @@ fn rewritten(line: &[u8], dropped: &Replacements, list: &mut RedactionList) -> R
     Ok(Some(line))
 }
 
-/// A payload with the replacements in its strings; `None` if there are none.
+/// A document with the replacements in its strings and keys; `None` if there are none.
 fn replaced(
-    kind: Kind,
-    payload: &[u8],
-    dropped: &Replacements,
+    json: &[u8],
+    replacements: &Replacements,
+    must_stay: &dyn Fn(&[Step<'_>]) -> bool,
     rules: &mut BTreeSet<String>,
 ) -> Result<Option<Vec<u8>>, BundleError> {
     let (mut out, mut at) = (Vec::new(), 0);
-    visit_parts(payload, |part, place, range| {
-        if part != JsonPart::Text || must_stay(kind, place.path) {
+    visit_parts(json, |part, place, range| {
+        if part == JsonPart::Number || must_stay(place.path) {
             return Ok::<_, BundleError>(());
         }
-        let text = unescaped(&payload[range.clone()]);
-        for (from, to, blob) in hashes_in(&text, dropped) {
-            // A text with escapes is replaced only if it is the name of a blob and nothing else.
-            let (start, end) = match text.len() == range.len() {
-                true => (range.start + from, range.start + to),
-                false if to - from == text.len() => (range.start, range.end),
-                false => continue,
-            };
-            out.extend_from_slice(&payload[at..start]);
-            out.extend_from_slice(blob.redacted.as_bytes());
-            rules.extend(blob.rules.iter().cloned());
-            at = end;
+        if let Some(replaced) = replaced_text(&json[range.clone()], replacements, rules) {
+            out.extend_from_slice(&json[at..range.start]);
+            out.extend_from_slice(&replaced);
+            at = range.end;
         }
         Ok(())
     })?;
     if at == 0 {
         return Ok(None);
     }
-    out.extend_from_slice(&payload[at..]);
+    out.extend_from_slice(&json[at..]);
     Ok(Some(out))
+}
+
+/// A text, which may have escapes, with the replacements in it; `None` if there are none.
+fn replaced_text(text: &[u8], replacements: &Replacements, rules: &mut BTreeSet<String>) -> Option<Vec<u8>> {
+    let (mut out, mut at) = (Vec::new(), 0);
+    for Found { start, end, known: blob, folder } in find(text, &|hash| replacements.get(hash)) {
+        out.extend_from_slice(&text[at..start]);
+        if folder > 0 {
+            out.extend_from_slice(&blob.redacted.as_bytes()[..2]);
+            out.extend_from_slice(&text[start + 2..start + folder]);
+        }
+        out.extend_from_slice(blob.redacted.as_bytes());
+        rules.extend(blob.rules.iter().cloned());
+        at = end;
+    }
+    out.extend_from_slice(&text[at..]);
+    (at > 0).then_some(out)
 }
 
 /// Whether the state depends on a field, or it is an id. The names of blobs are neither.
@@ -139,20 +214,6 @@ fn must_stay(kind: Kind, path: &[Step<'_>]) -> bool {
     };
     let names_blob = matches!(path, [Step::Key(key)] if !name.is_empty() && spells(key, name));
     !names_blob && fixed_field(kind.fields(), path).is_some()
-}
-
-/// The hashes of dropped blobs in a text, as start, end and replacement.
-fn hashes_in<'d>(text: &[u8], dropped: &'d Replacements) -> Vec<(usize, usize, &'d RedactedBlob)> {
-    let (mut found, mut at) = (Vec::new(), 0);
-    while at + HEX_BYTES <= text.len() {
-        let digits = text[at..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-        let name = std::str::from_utf8(&text[at..at + digits]).unwrap_or_default();
-        if let Some(blob) = dropped.get(name) {
-            found.push((at, at + digits, blob));
-        }
-        at += digits + 1;
-    }
-    found
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ pub(crate) fn redact(
     let Pass { matcher, staging, round, .. } = pass;
     let guessable = round.apply(&mut plan, limits)?;
     plan.staging = staging;
-    drop_original_hashes(&mut plan, &guessable, beside, task)?;
+    drop_original_hashes(&mut plan, &guessable, beside, limits, task)?;
     Ok((plan, LeakCheck::new(matcher)))
 }
 
@@ -438,7 +438,7 @@ fn created_payload(id: &str, name: &str, version: &str) -> String {
 }
 
 /// The field of a workflow at a path, if the graph is compiled from it.
-fn graph_field(path: &[Step<'_>]) -> Option<&'static str> {
+pub(super) fn graph_field(path: &[Step<'_>]) -> Option<&'static str> {
     let [Step::Key(nodes), Step::Index(_), Step::Key(field), ..] = path else { return None };
     let fields = ["id", "kind", "tool", "dependsOn", "capabilities"];
     fields.into_iter().find(|name| spells(nodes, "nodes") && spells(field, name))
@@ -511,10 +511,7 @@ impl Round {
     fn apply(self, plan: &mut ExportPlan, limits: &Limits) -> Result<HashSet<String>, BundleError> {
         let list = &mut plan.redactions;
         let mut guessable = HashSet::new();
-        let mut blobs_by_storage = HashMap::<String, Vec<String>>::new();
-        for (blob, redacted) in &list.blobs {
-            blobs_by_storage.entry(redacted.redacted.clone()).or_default().push(blob.clone());
-        }
+        let blobs_by_storage = blobs_by_storage(list);
         for (time, RedactedEvent { payload_hash, rules }) in self.events {
             let known = list.events.entry(time).or_insert(RedactedEvent { payload_hash, rules: Vec::new() });
             merge_rules(&mut known.rules, rules);
@@ -560,9 +557,18 @@ impl Round {
     }
 }
 
+/// The original names of redacted blobs, by the name under which they are stored.
+pub(super) fn blobs_by_storage(list: &RedactionList) -> HashMap<String, Vec<String>> {
+    let mut originals = HashMap::<String, Vec<String>>::new();
+    for (blob, redacted) in &list.blobs {
+        originals.entry(redacted.redacted.clone()).or_default().push(blob.clone());
+    }
+    originals
+}
+
 /// Adds a redacted blob to the list and returns its new path. `blobs_by_storage` has the original names of blobs that were redacted
 /// before, by the name of the redacted blob.
-fn map_blob(
+pub(super) fn map_blob(
     list: &mut RedactionList,
     blobs_by_storage: &HashMap<String, Vec<String>>,
     named: &HashSet<Hash>,

@@ -45,3 +45,10 @@ pub(super) fn is_made(secret: &[u8]) -> bool {
         |three| three[0].is_ascii_lowercase() && three[1..].iter().all(u8::is_ascii_uppercase);
     has_digit(secret) || count(begins_word) >= 3 && count(has_capitals) > 0
 }
+
+/// Whether a part of a text between marks has letters and digits in turn, as neither words nor numbers have them.
+pub(super) fn has_mixed_part(secret: &[u8]) -> bool {
+    let turns = |part: &[u8]| part.windows(2).filter(|two| two[0].is_ascii_digit() != two[1].is_ascii_digit()).count();
+    let parts = secret.split(|byte| !byte.is_ascii_alphanumeric());
+    parts.filter(|part| part.len() >= 12).any(|part| turns(part) >= 2)
+}

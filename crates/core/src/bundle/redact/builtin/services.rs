@@ -1,9 +1,21 @@
 //! Built-in rules for tokens of single services, which begin with a prefix of their own, and for passwords on command lines.
 
-use super::definition::{Builtin, has_digit, is_given, is_made, pattern};
+use super::definition::{Builtin, has_digit, has_mixed_part, is_given, is_made, pattern};
 
 const fn token(name: &'static str, literals: &'static [&'static str], pattern: &'static str) -> Builtin {
     Builtin { name, pattern, literals, keys: &[], accepts: is_made }
+}
+
+/// What tokens begin with.
+macro_rules! prefixes {
+    () => {
+        concat!(
+            r"(?:hv[sbr]\.|xai-|gsk_|pplx-|r8_|lsv2_(?:pt|sk)_|ntn_|lin_api_|dckr_pat_|sbp_|dp\.(?:pt|st|ct|sa)\.(?:[a-z0-9_-]{2,35}\.)?",
+            r"|ATATT3|shp(?:at|ca|pa|ss)_|NRAK-|glsa_|glc_|pul-|rubygems_|HRKU-|tskey-|vercel_|PMAK-|figd_|fo1_|fm2_|:AA",
+            r"|gh[pousr]_|github_pat_|gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-|npm_|pypi-AgE|xox[abeoprs]-|xapp-[0-9]-",
+            r"|[sr]k_(?:live|test)_|sk-(?:ant|proj|svcacct|admin|None|or-v1|lf)-|do[opr]_v1_|dapi|hf_|SG\.|AKIA|ASIA|AIza|ya29\.|GOCSPX-)"
+        )
+    };
 }
 
 /// The rules.
@@ -12,7 +24,7 @@ pub(super) static SERVICES: &[Builtin] = &[
     // The first part is the base64 of a number: only in a text that mentions Discord, or as a value of such a key.
     Builtin {
         name: super::DISCORD,
-        pattern: r"(?-u)(?:\b|_)(?P<secret>(?:mfa\.[A-Za-z0-9_-]{60,}|[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}))",
+        pattern: r"(?-u)(?:\b|_)(?P<secret>(?:mfa\.[A-Za-z0-9_-]{60,}|[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}(?:[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,})*))",
         literals: &["iscord", "ISCORD"],
         keys: &["discord"],
         accepts: has_digit,
@@ -171,4 +183,88 @@ pub(super) static SERVICES: &[Builtin] = &[
     token("postman-key", &["PMAK-"], r"(?-u)(?P<secret>PMAK-[0-9a-f]{24}-[0-9a-f]{34})"),
     token("figma-token", &["figd_"], r"(?-u)(?P<secret>figd_[A-Za-z0-9_-]{38,60})"),
     token("fly-token", &["fo1_", "fm2_"], r"(?-u)(?:\b|_)(?P<secret>fo1_[A-Za-z0-9_-]{40,}|fm2_[A-Za-z0-9+/=_-]{60,})"),
+    // Tokens that nothing separates: the first takes the prefix of the second for its own end, and the second is not at the beginning
+    // of a word. Every prefix of a token is here.
+    Builtin {
+        name: "glued-tokens",
+        pattern: concat!(
+            r"(?-u)(?P<secret>",
+            prefixes!(),
+            r"(?:[A-Za-z0-9_=-]{12,}?(?:\.[A-Za-z0-9_=-]{6,}?)?",
+            prefixes!(),
+            r")+[A-Za-z0-9_=-]{12,}(?:\.[A-Za-z0-9_=-]{6,})*)"
+        ),
+        literals: &[
+            "hvs.",
+            "hvb.",
+            "hvr.",
+            "xai-",
+            "gsk_",
+            "pplx-",
+            "r8_",
+            "lsv2_",
+            "ntn_",
+            "lin_api_",
+            "dckr_pat_",
+            "sbp_",
+            "dp.pt.",
+            "dp.st.",
+            "dp.ct.",
+            "dp.sa.",
+            "ATATT3",
+            "shpat_",
+            "shpca_",
+            "shppa_",
+            "shpss_",
+            "NRAK-",
+            "glsa_",
+            "glc_",
+            "pul-",
+            "rubygems_",
+            "HRKU-",
+            "tskey-",
+            "vercel_",
+            "PMAK-",
+            "figd_",
+            "fo1_",
+            "fm2_",
+            ":AA",
+            "ghp_",
+            "gho_",
+            "ghu_",
+            "ghs_",
+            "ghr_",
+            "github_pat_",
+            "glpat-",
+            "gldt-",
+            "glrt-",
+            "glcbt-",
+            "glptt-",
+            "glft-",
+            "glimt-",
+            "glagent-",
+            "gloas-",
+            "glsoat-",
+            "npm_",
+            "pypi-AgE",
+            "xox",
+            "xapp-",
+            "k_live_",
+            "k_test_",
+            "sk-",
+            "dop_v1_",
+            "doo_v1_",
+            "dor_v1_",
+            "dapi",
+            "hf_",
+            "SG.",
+            "AKIA",
+            "ASIA",
+            "AIza",
+            "ya29.",
+            "GOCSPX-",
+        ],
+        keys: &[],
+        accepts: has_mixed_part,
+    },
 ];

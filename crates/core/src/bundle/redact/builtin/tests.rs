@@ -285,6 +285,7 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
         ("pgpass-password", vec!["db.internal:5432:app:ann:«0e7e7c19»\n".to_owned()]),
         ("aws-secure-string", vec!["{\"Type\": \"SecureString\",\n \"Value\": \"«tdfmzcwoztn»\"}".to_owned()]),
         ("aws-registry-token", vec![marked("", &format!("eyJwYXlsb2FkIjoi{}==", alnum(200)))]),
+        ("glued-tokens", vec![marked("", &format!("hvs.{}hvs.{}", alnum(24), alnum(24)))]),
         ("postman-key", vec![marked("", &format!("PMAK-{}-{}", random(24, HEX), random(34, HEX)))]),
         ("figma-token", vec![marked("", &format!("figd_{}", alnum(40)))]),
         ("fly-token", vec![marked("", &format!("fo1_{}", alnum(43)))]),
@@ -434,7 +435,175 @@ fn texts_without_secrets_are_not_redacted() {
         "see http://a.b:80/c and mail d@e.f, or http://a:80 by d@e.f",
         "git clone https://github.com/a/b and ssh git@github.com",
         "lin_api_key_of_the_project xai-models gsk_ pul-request vercel_project_settings_of_the_team",
+        "npm_package_dependencies_hf_transfer npm_config_vercel_project_of_the_team_hf_hub_enable_hf_transfer_1_2_3",
+        "see ghp_/gho_/github_pat_, hvs./hvb. and glpat-/gldt- for prefixes 1 2 3",
+        "https://cdn.example.com/npm_modules_hf_models_and_weights_2024_01_02_v3/pul-requests-of-the-team",
+        "head\n  abcdefghijklmnopqrstuvwxyz\nand more\n  -----END CERTIFICATE-----",
+        "Authorization: Digest, as RFC 7616 has it",
         "mysql -p shop; redis-cli ping; docker login registry.example.com; password 'x'",
+    ] {
+        assert_eq!(redacted_text(None, text), text);
+    }
+}
+
+/// One token of each issuer whose tokens begin with a prefix of their own.
+fn prefixed_tokens() -> Vec<String> {
+    let fixed = [
+        format!("hvs.{}", alnum(24)),
+        format!("xai-{}", alnum(80)),
+        format!("gsk_{}", alnum(52)),
+        format!("pplx-{}", alnum(48)),
+        format!("r8_{}", alnum(37)),
+        format!("lsv2_pt_{}_{}", random(32, HEX), random(10, HEX)),
+        format!("ntn_{}", alnum(46)),
+        format!("lin_api_{}", alnum(40)),
+        format!("dckr_pat_{}", alnum(27)),
+        format!("sbp_{}", random(40, HEX)),
+        format!("dp.pt.{}", alnum(43)),
+        format!("dp.st.prd.{}", alnum(43)),
+        format!("ATATT3xFfGF0{}={}", alnum(170), random(8, "0123456789ABCDEF")),
+        format!("shpat_{}", random(32, HEX)),
+        format!("NRAK-{}", random(27, UPPER)),
+        format!("glsa_{}_{}", alnum(32), random(8, HEX)),
+        format!("glc_eyJ{}=", alnum(60)),
+        format!("pul-{}", random(40, HEX)),
+        format!("rubygems_{}", random(48, HEX)),
+        format!("HRKU-{}", alnum(60)),
+        format!("tskey-auth-k{}CNTRL-{}", alnum(10), alnum(32)),
+        format!("vercel_{}", alnum(24)),
+        format!("PMAK-{}-{}", random(24, HEX), random(34, HEX)),
+        format!("figd_{}", alnum(40)),
+        format!("fo1_{}", alnum(43)),
+        format!("7{}:AA{}", random(9, "123456789"), alnum(33)),
+        format!("ghp_{}", alnum(36)),
+        format!("github_pat_{}_{}", alnum(22), alnum(59)),
+        format!("glpat-{}", alnum(20)),
+        format!("npm_{}", alnum(36)),
+        format!("pypi-AgEIcHlwaS5vcmc{}", alnum(60)),
+        format!("xoxb-{}-{}-{}", random(12, "123456789"), random(13, "123456789"), alnum(24)),
+        format!("sk_live_{}", alnum(24)),
+        format!("sk-ant-api03-{}AA", alnum(93)),
+        format!("sk-proj-{}", alnum(74)),
+        format!("AKIA{}", random(16, UPPER)),
+        format!("AIza{}", alnum(35)),
+        format!("ya29.{}", alnum(60)),
+        format!("GOCSPX-{}", alnum(28)),
+        format!("dop_v1_{}", random(64, HEX)),
+        format!("dapi{}", random(32, HEX)),
+        format!("hf_{}", alnum(34)),
+        format!("SG.{}.{}", alnum(22), alnum(43)),
+    ];
+    fixed.to_vec()
+}
+
+#[test]
+fn of_two_tokens_that_nothing_separates_nothing_is_left() {
+    let tokens = prefixed_tokens();
+    let mut left = Vec::new();
+    for first in &tokens {
+        for second in &tokens {
+            let text = format!("of {first}{second} end");
+            let redacted = redacted_text(None, &text);
+            let rest = redacted.split("[redacted:").map(|part| part.split_once(']').map_or(part, |(_, rest)| rest));
+            if rest.flat_map(str::split_whitespace).any(|word| word.len() > 6) {
+                left.push(format!("{text} => {redacted}"));
+            }
+        }
+    }
+    assert!(left.is_empty(), "{} of {}:\n{}", left.len(), tokens.len() * tokens.len(), left.join("\n"));
+}
+
+#[test]
+fn the_rule_for_glued_tokens_searches_for_nothing_more() {
+    let literals = |is_glued: bool| {
+        let rules = all().filter(move |rule| (rule.name == "glued-tokens") == is_glued);
+        rules.flat_map(|rule| rule.literals).copied().collect::<BTreeSet<_>>()
+    };
+    assert!(literals(true).is_subset(&literals(false)));
+}
+
+#[test]
+fn three_tokens_that_nothing_separates_are_redacted() {
+    let [vault, github] = ["hvs.a1B2c3D4e5F6g7H8i9J0k1L2", "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"];
+    for text in
+        [format!("{vault}{vault}{vault}"), format!("{github}{vault}{github}"), format!("{vault}{github}{vault}")]
+    {
+        let redacted = redacted_text(None, &text);
+        assert!(!redacted.contains("a1B2") && !redacted.contains("i9J0"), "{text} => {redacted}");
+    }
+}
+
+#[test]
+fn a_private_key_without_its_beginning_is_redacted_whatever_stands_before_its_lines() {
+    let lines: Vec<String> = (0..9).map(|_| random(64, ALNUM)).chain(["aQ==".to_owned()]).collect();
+    let end = "-----END RSA PRIVATE KEY-----";
+    for line_break in ["\n", "\r\n"] {
+        let numbered = |format: &dyn Fn(usize, &str) -> String| {
+            let all = lines.iter().map(String::as_str).chain([end]).enumerate();
+            all.map(|(number, line)| format(number + 7, line)).collect::<Vec<_>>().join(line_break)
+        };
+        for text in [
+            numbered(&|_, line| format!("      {line}")),
+            numbered(&|_, line| format!("\t{line}")),
+            numbered(&|number, line| format!("{number:>6}\t{line}")),
+            numbered(&|number, line| format!("{number}→{line}")),
+            numbered(&|number, line| format!("key.pem:{number}:{line}")),
+            numbered(&|_, line| format!("+{line}")),
+            numbered(&|_, line| format!("app-1  | {line}")),
+            numbered(&|_, line| format!("# {line}")),
+            numbered(&|_, line| format!("> {line}")),
+            numbered(&|_, line| format!("2026-01-01T00:00:00.123456789Z stdout F {line}")),
+            numbered(&|_, line| format!("{line}  ")),
+        ] {
+            let redacted = redacted_text(None, &format!("...\n{text}\nnext line"));
+            assert!(lines.iter().all(|line| !redacted.contains(line)), "{text} => {redacted}");
+            assert!(redacted.starts_with("...\n") && redacted.ends_with("\nnext line"), "{redacted}");
+        }
+    }
+}
+
+#[test]
+fn a_private_key_without_its_end_is_redacted_whatever_stands_before_its_lines() {
+    let lines: Vec<String> = (0..5).map(|_| random(64, ALNUM)).collect();
+    let begin = ["-----BEGIN RSA PRIVATE KEY-----".to_owned()];
+    for before in ["      ", "\t", "7→", "    12\t", "key.pem:7:", "+", "app-1  | ", "# ", "> "] {
+        let text: Vec<_> = begin.iter().chain(&lines).map(|line| format!("{before}{line}")).collect();
+        let redacted = redacted_text(None, &format!("{}\n... truncated", text.join("\n")));
+        assert!(lines.iter().all(|line| !redacted.contains(line)), "{before:?}: {redacted}");
+        assert!(redacted.ends_with("\n... truncated"), "{redacted}");
+    }
+}
+
+#[test]
+fn all_of_a_header_with_digest_credentials_is_redacted() {
+    let digest = r#"username="u", realm="r", nonce="n0nc3x", uri="/x", qop=auth, nc=00000001, response="6629fae49393a05397450978507c4ef1""#;
+    let hidden = "Digest [redacted:authorization-header]";
+    for (before, after) in
+        [("Authorization: ", ""), ("Proxy-Authorization: ", "\r\nHost: x"), ("curl -H 'Authorization: ", "' x")]
+    {
+        let found = redacted_text(None, &format!("{before}Digest {digest}{after}"));
+        assert_eq!(found, format!("{before}{hidden}{after}"));
+    }
+    assert_eq!(redacted_text(Some("Authorization"), &format!("Digest {digest}")), hidden);
+    let escaped = digest.replace('"', "\\\"");
+    let found = redacted_text(None, &format!("curl -H \"Authorization: Digest {escaped}\" x"));
+    assert_eq!(found, format!("curl -H \"Authorization: {hidden}\" x"));
+    // Other headers follow in the same object.
+    let object = r#"{"Authorization": "Bearer abcdefgh=", "x": "y"}"#;
+    assert_eq!(redacted_text(None, object), r#"{"Authorization": "[redacted:named-secret]", "x": "y"}"#);
+}
+
+#[test]
+fn a_password_of_a_url_may_have_an_apostrophe_or_angle_brackets_within_words() {
+    let hidden = "[redacted:url-password]";
+    assert_eq!(redacted_text(None, "postgres://bob:it's9x@db/x"), format!("postgres://bob:{hidden}@db/x"));
+    let text = "api_key: none; postgres://bob:a<b9>c@db/x";
+    assert_eq!(redacted_text(None, text), format!("api_key: none; postgres://bob:{hidden}@db/x"));
+    for text in [
+        "['http://a:80','b@c.d']",
+        "<td>http://host:8080</td><td>me@x.org</td>",
+        "http://host:8080<br>me@x.org",
+        "it's http://host:80 and bob's mail is bob@x.org",
     ] {
         assert_eq!(redacted_text(None, text), text);
     }

@@ -17,8 +17,15 @@ const LONG: &str = "AKIAIOSFODNN7EXAMPLE";
 /// A run whose events of `kind` name these blobs, one after the other, in `field`.
 fn naming(kind: Kind, field: &str, blobs: &[&str]) -> Recorded {
     let options = |seed| SampleOptions { seed, max_events: 600, nodes: 12, trouble: 5, ..SampleOptions::default() };
-    let count = |run: &Recorded| run.records.iter().filter(|record| record.kind == kind).count();
-    let mut run = (3..).map(|seed| run(options(seed))).find(|run| count(run) >= blobs.len()).unwrap();
+    (3..).find_map(|seed| naming_from(options(seed), kind, field, blobs)).unwrap()
+}
+
+/// Such a run with these options; `None` if it has fewer events of the kind.
+fn naming_from(options: SampleOptions, kind: Kind, field: &str, blobs: &[&str]) -> Option<Recorded> {
+    let mut run = run(options);
+    if run.records.iter().filter(|record| record.kind == kind).count() < blobs.len() {
+        return None;
+    }
     let store = run.directory.blob_store();
     let mut records = std::mem::take(&mut run.records);
     let named = records.iter_mut().filter(|record| record.kind == kind);
@@ -27,7 +34,7 @@ fn naming(kind: Kind, field: &str, blobs: &[&str]) -> Recorded {
     }
     run.write_log(&records);
     run.records = records;
-    run
+    Some(run)
 }
 
 fn by(rules: &[(&str, Option<&str>, Option<&str>)]) -> ExportOptions {
@@ -176,4 +183,118 @@ fn the_hash_of_a_guessable_blob_is_dropped_from_free_text_too() {
     let directory = sealed(&run, root.path(), &by(&[("pin", None, Some("/pin"))]));
     assert_eq!(holders(&directory, &hash_of(pin)), Vec::<String>::new());
     assert_eq!(verified(&directory).redactions.events.len(), 2);
+}
+
+/// A run with the messages of errors, and the hash of a blob with a PIN that its log names.
+fn with_messages(messages: &dyn Fn(&str) -> Vec<String>) -> (Recorded, String) {
+    let pin = "{\"pin\":\"483920\"}";
+    let hash = hash_of(pin);
+    let messages = messages(&hash);
+    let errors = |run: &Recorded| run.records.iter().filter(|record| record.kind == Kind::Error).count();
+    let options = |seed| SampleOptions { seed, max_events: 900, nodes: 12, trouble: 8, ..SampleOptions::default() };
+    let runs = (3..).filter_map(|seed| naming_from(options(seed), Kind::BlobStored, "blob", &[pin]));
+    let mut run = { runs }.find(|run| errors(run) >= messages.len()).unwrap();
+    let mut records = std::mem::take(&mut run.records);
+    let found = records.iter_mut().filter(|record| record.kind == Kind::Error);
+    for (record, message) in found.zip(messages) {
+        record.payload["message"] = json!(message);
+    }
+    run.write_log(&records);
+    run.records = records;
+    (run, hash)
+}
+
+#[test]
+fn a_dropped_hash_is_removed_from_texts_however_it_stands_in_them() {
+    let (run, hash) = with_messages(&|hash| {
+        let json = json!({ "h": hash }).to_string();
+        vec![
+            json.clone(),
+            format!("\"{hash}\""),
+            format!("a\n{hash}\nb"),
+            format!("\u{8}{hash}\u{c}é{hash}"),
+            json!({ "of": json }).to_string(),
+            format!("UP \"{}\"", hash.to_uppercase()),
+            format!("sha256:{hash} sha256-{hash} _{hash} /x/{hash}.json"),
+            format!("{{\"{hash}\":1}}"),
+            hash.chars().map(|digit| format!("\\u{:04x}", digit as u32)).collect(),
+        ]
+    });
+    let root = tempfile::tempdir().unwrap();
+    let directory = sealed(&run, root.path(), &by(&[("pin", None, Some("/pin"))]));
+    for hidden in [&hash, &hash.to_uppercase()] {
+        assert_eq!(holders(&directory, hidden), Vec::<String>::new());
+    }
+    let redacted = hash_of("{\"pin\":\"[redacted:pin]\"}");
+    let log = fs::read_to_string(directory.join("events.cath-log")).unwrap();
+    let messages = log.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let messages: Vec<String> = messages
+        .filter(|event| event["kind"] == "Error")
+        .map(|event| event["payload"]["message"].as_str().unwrap().to_owned())
+        .take(9)
+        .collect();
+    assert_eq!(messages[0], json!({ "h": redacted }).to_string());
+    assert_eq!(messages[2], format!("a\n{redacted}\nb"));
+    assert_eq!(messages[8], redacted);
+    assert!(messages.iter().all(|message| message.contains(&redacted)), "{messages:?}");
+}
+
+#[test]
+fn a_dropped_hash_in_a_path_of_the_store_leaves_no_digits_behind() {
+    let path = |hash: &str| format!("blobs/{}/{hash}", &hash[..2]);
+    let (run, hash) = with_messages(&|hash| vec![path(hash), json!({ "at": path(hash) }).to_string()]);
+    let root = tempfile::tempdir().unwrap();
+    let directory = sealed(&run, root.path(), &by(&[("pin", None, Some("/pin"))]));
+    let redacted = hash_of("{\"pin\":\"[redacted:pin]\"}");
+    assert_ne!(hash[..2], redacted[..2]);
+    let log = fs::read_to_string(directory.join("events.cath-log")).unwrap();
+    assert_eq!(log.matches(&path(&redacted)).count(), 2);
+}
+
+#[test]
+fn a_dropped_hash_is_removed_from_other_blobs_and_then_their_hashes_are_dropped_too() {
+    let pin = "{\"pin\":\"483920\"}";
+    let index =
+        json!({ "ref": hash_of(pin), "at": format!("blobs/{}/{}", &hash_of(pin)[..2], hash_of(pin)) }).to_string();
+    let list = format!("index: {}\n", hash_of(&index).to_uppercase());
+    let wide: Vec<u8> = format!("\u{feff}{}", hash_of(&list)).encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let long = format!("{}{}", "x ".repeat((9 << 20) / 2), hash_of(&list));
+    let other = "names nothing".to_owned();
+    let run = naming(Kind::BlobStored, "blob", &[&list, &other, &long, pin, &index]);
+    let wide_hash = as_text(&run.directory.blob_store().put(&wide, Durability::Os).unwrap()).to_owned();
+    let root = tempfile::tempdir().unwrap();
+    let directory = sealed(&run, root.path(), &by(&[("pin", None, Some("/pin"))]));
+    for blob in [pin, &index, &list, &long] {
+        assert_eq!(holders(&directory, &hash_of(blob)), Vec::<String>::new(), "{}", &blob[..20.min(blob.len())]);
+    }
+    assert_eq!(holders(&directory, &wide_hash), Vec::<String>::new());
+    let found =
+        |text: &[u8]| files(&directory).iter().any(|(path, bytes)| path.starts_with("blobs/") && *bytes == text);
+    assert!(found(b"{\"at\":\"blobs/[redacted:pin]\",\"ref\":\"[redacted:pin]\"}"));
+    assert!(found(b"index: [redacted:pin]\n"));
+    let wide: Vec<u8> = "\u{feff}[redacted:pin]".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert!(found(&wide) && found(other.as_bytes()));
+    let redactions = verified(&directory).redactions;
+    assert_eq!((redactions.blobs.len(), redactions.events.len()), (5, 4));
+    assert!(redactions.blobs.iter().all(|(blob, entry)| *blob == entry.redacted && entry.rules == ["pin"]));
+}
+
+#[test]
+fn a_dropped_hash_is_removed_from_the_workflow_and_from_its_name() {
+    let pin = "{\"pin\":\"483920\"}";
+    let mut run = naming(Kind::BlobStored, "blob", &[pin]);
+    let mut records = std::mem::take(&mut run.records);
+    let name = format!("of {}", hash_of(pin));
+    records[0].payload["workflow"]["name"] = json!(name);
+    run.write_log(&records);
+    run.records = records;
+    let path = run.directory.workflow();
+    let mut workflow: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    workflow["name"] = json!(name);
+    workflow["note"] = json!(format!("h \"{}\"", hash_of(pin)));
+    fs::write(&path, workflow.to_string()).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let directory = sealed(&run, root.path(), &by(&[("pin", None, Some("/pin"))]));
+    assert_eq!(holders(&directory, &hash_of(pin)), Vec::<String>::new());
+    assert!(verified(&directory).redactions.files.contains_key("workflow.json"));
 }
