@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::bundle::redact::escapes::{map_to_encoded, unescaped};
-use crate::bundle::redact::matcher::MAX_LEVELS;
+use crate::bundle::redact::escapes::{MAX_LEVELS, map_to_encoded, unescaped};
 use crate::hash::{HEX_BYTES, Hash};
 
 /// A hash in a text, with what is known about it.
