@@ -7,6 +7,7 @@ mod item;
 mod line;
 mod message;
 mod payload;
+mod text;
 
 pub(crate) use edits::{Cut, Edit};
 pub(super) use envelope::{END, ENVELOPE_BYTES, PAYLOAD_KEY, Version};
@@ -21,3 +22,5 @@ pub use message::{Message, MessagePart, js_number};
 pub(super) use message::{one_decimal, string_of};
 pub use payload::number;
 pub(crate) use payload::{keys, valid_seq};
+pub use text::LineText;
+pub(super) use text::{Failure, read_marker, read_seq};

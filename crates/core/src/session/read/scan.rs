@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::item_layout::ItemLayout;
-use crate::lines::{Abridged, Block, Chunk, Digest, LineReader, LineSource, Passed, ReadError};
+use crate::lines::{Block, Digest, LineReader, LineSource, Passed, ReadError};
 use crate::session::fold::{Effect, Fold, FoldOptions, Truncation};
 use crate::session::format::NEEDED;
 use crate::task::Worker;
@@ -67,7 +67,9 @@ impl<L: ItemLayout> Scanner<L> {
                 }
                 _ => match chunk.abridged {
                     None => self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start),
-                    Some(abridged) => abridged_effect(&mut self.fold, &chunk, abridged, &self.source)?,
+                    Some(abridged) => {
+                        self.fold.effect_of_abridged(abridged, chunk.offset, chunk.at_start, &self.source)?
+                    }
                 },
             };
             if chunk.unterminated {
@@ -93,22 +95,6 @@ impl<L: ItemLayout> Scanner<L> {
         }
         Ok(())
     }
-}
-
-/// The effect of a line in its abridged form.
-fn abridged_effect(
-    fold: &mut Fold,
-    chunk: &Chunk<'_>,
-    abridged: &Abridged,
-    source: &LineSource,
-) -> Result<Effect, ReadError> {
-    let mut effect = fold.effect(chunk.bytes, chunk.offset, chunk.at_start);
-    if !effect.has_whole_values() {
-        let (length, mut whole) = (abridged.whole_length() as usize, Vec::new());
-        return Ok(fold.effect(source.bytes_at(chunk.offset, length, &mut whole)?, chunk.offset, chunk.at_start));
-    }
-    effect.move_places(chunk.offset, |offset| abridged.whole_offset(offset));
-    Ok(effect)
 }
 
 impl<L: ItemLayout> Worker for Scanner<L> {
@@ -140,6 +126,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+    use crate::lines::Abridged;
     use crate::session::format::Mode;
     use proptest::prelude::*;
 
@@ -271,8 +258,7 @@ mod tests {
             let mode = if is_strict { Mode::Strict } else { Mode::Lenient };
             let mut fold = Fold::new(FoldOptions { mode, ..FoldOptions::default() });
             let expected = fold.effect(&line, OFFSET, at_start);
-            let chunk = Chunk { bytes: abridged.bytes(), offset: OFFSET, at_start, unterminated: false, abridged: Some(&abridged) };
-            prop_assert_eq!(abridged_effect(&mut fold, &chunk, &abridged, &source).unwrap(), expected);
+            prop_assert_eq!(fold.effect_of_abridged(&abridged, OFFSET, at_start, &source).unwrap(), expected);
         }
     }
 }
