@@ -161,7 +161,8 @@ impl SessionReader {
             for hashed in hashed_lines(chunk.bytes) {
                 lines += 1;
                 let HashedLine { at, line, .. } = hashed;
-                let place = LinePosition { line: line.into(), offset: offset + at as u64, first_of_file: at_start && at == 0 };
+                let place =
+                    LinePosition { line: line.into(), offset: offset + at as u64, first_of_file: at_start && at == 0 };
                 let (read, tree) = digester.read(line, nesting);
                 let row = (!is_placeholder).then(|| row_of(&read, tree, &place, &hashed, nesting, digester));
                 if !effect.stopped {
@@ -214,9 +215,7 @@ fn change_of<'l>(body: &Body, line: &'l [u8], place: &LinePosition<'l>) -> Chang
         Body::Compressed(summary) => Change::Summary(offset(summary)),
         Body::Rewind(count, _) => Change::Rewind(*count),
         Body::Edit(_) | Body::Purge(_) if body.has_items() => Change::Edit,
-        Body::ProviderSwitch(provider, model) => {
-            Change::Provider(provider.of(line), model.map(|model| model.of(line)))
-        }
+        Body::ProviderSwitch(provider, model) => Change::Provider(provider.of(line), model.map(|model| model.of(line))),
         Body::SessionStart(Some(StartFields { provider, model, .. })) if place.first_of_file => {
             let provider = provider.map_or(EMPTY, |provider| provider.of(line));
             Change::Provider(provider, model.map(|model| model.of(line)))

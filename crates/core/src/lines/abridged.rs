@@ -30,6 +30,8 @@ const READ_BYTES: usize = 256 << 10;
 pub enum Needed {
     /// All of it.
     Whole,
+    /// All of a string, of anything else what [`SCALAR`] is.
+    Text,
     /// Of an object the members with these keys, and of each what stands beside it; of an array nothing but that it is one; of a string its
     /// beginning; of a number its value.
     Members(&'static [(&'static str, Needed)]),
@@ -274,22 +276,28 @@ impl Abridged {
         let needed = match self.innermost() {
             None => Some(self.needed),
             Some(Needed::Whole) => Some(Needed::Whole),
-            Some(Needed::Members(_)) => member,
+            Some(Needed::Text | Needed::Members(_)) => member,
         };
         let is_first_element = depth > 0 && !self.has_elements && needed.is_none();
         if is_first_element && self.is_over_budget() {
             self.leaving_out = Some(depth);
             return false;
         }
-        self.is_scalar_whole = depth > 0 && matches!(needed, Some(Needed::Whole));
         // Of a line that is nothing but a scalar, nothing is needed.
-        let is_value_needed = depth > 0 && matches!(needed, Some(Needed::Members(_)));
+        let needed = needed.filter(|_| depth > 0 || step == Step::Open);
+        self.is_scalar_whole = match needed {
+            Some(Needed::Whole) => true,
+            Some(Needed::Text) => step == Step::String,
+            Some(Needed::Members(_)) | None => false,
+        };
+        let is_value_needed = needed.is_some() && !self.is_scalar_whole;
         if is_value_needed && matches!(byte, b'-' | b'0'..=b'9') {
             self.number = Some(Number::begin(byte, self.bytes.len()));
         }
         self.has_elements = step != Step::Open;
         if step == Step::Open && !matches!(self.innermost(), Some(Needed::Whole | Needed::Members([]))) {
-            self.scopes.push(Scope { needed: needed.unwrap_or(SCALAR), members: Vec::new() });
+            let needed = needed.filter(|needed| !matches!(needed, Needed::Text)).unwrap_or(SCALAR);
+            self.scopes.push(Scope { needed, members: Vec::new() });
         }
         true
     }
@@ -323,7 +331,7 @@ impl Abridged {
                 let index = members.iter().position(|(name, _)| spells(spelling, name));
                 (index.map(|index| members[index].1), index)
             }
-            None => (None, None),
+            Some(Needed::Text) | None => (None, None),
         };
         self.member = member;
         if member.is_none() && self.is_over_budget() {

@@ -82,7 +82,13 @@ pub(super) fn mutation(text: LineText<'_>, payload: Span) -> Option<Edit> {
         MutationKey::Other => {}
     });
     Some(Edit::Mutate {
-        removed: elements(text, removed?, SCALAR, |text, element| seq(text.bytes(), Some(element)), last_of_keys(|key| *key))?,
+        removed: elements(
+            text,
+            removed?,
+            SCALAR,
+            |text, element| seq(text.bytes(), Some(element)),
+            last_of_keys(|key| *key),
+        )?,
         replacements: elements(text, replacements?, REPLACEMENT, replacement, last_of_keys(|(key, _)| *key))?,
     })
 }
@@ -188,7 +194,7 @@ pub(super) fn purge(text: LineText<'_>, payload: Span) -> Option<Purge> {
 /// The number of elements of an array.
 fn count_of(text: LineText<'_>, array: Span) -> Option<u64> {
     let mut count = 0;
-    each_element(text, array, SCALAR, |_, _| {
+    text.each_element(array, SCALAR, |_, _| {
         count += 1;
         Some(())
     })?;
@@ -258,7 +264,7 @@ fn elements<T>(
     compact: impl Fn(&mut Vec<T>),
 ) -> Option<Vec<T>> {
     let (mut all, mut limit) = (Vec::new(), COMPACTED);
-    each_element(text, array, needed, |element, value| {
+    text.each_element(array, needed, |element, value| {
         all.push(read(element, value)?);
         if text.is_in_file() && all.len() >= limit {
             compact(&mut all);
@@ -271,33 +277,6 @@ fn elements<T>(
 
 /// Number of elements from which on a list is compacted.
 const COMPACTED: usize = 1 << 16;
-
-/// Calls `take` with each element of a value of the text. `None` if that is not an array, or once `take` returns `None`.
-fn each_element(
-    text: LineText<'_>,
-    array: Span,
-    needed: Needed,
-    mut take: impl FnMut(LineText<'_>, Span) -> Option<()>,
-) -> Option<()> {
-    let mut cursor = Cursor::new(text.bytes());
-    cursor.skip(array.start as usize);
-    if text.is_in_file() {
-        let mut result = (cursor.peek() == Some(b'[')).then_some(());
-        if result.is_some() {
-            text.each_element(array, needed, |element, value| {
-                result = take(element, value);
-                result.is_some()
-            });
-        }
-        return result;
-    }
-    let mut nesting = Nesting::default();
-    let whole = cursor.array(|cursor| {
-        let element = cursor.value(&mut nesting)?;
-        take(text, element).ok_or(crate::json::NotJson)
-    });
-    whole.ok().map(drop)
-}
 
 /// What is needed of an item: what validates it, and its key.
 pub(super) const ITEM: Needed = Needed::Members(&[("speaker", SCALAR), ("blocks", SCALAR), ("metadata", METADATA)]);

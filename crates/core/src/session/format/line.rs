@@ -38,12 +38,7 @@ impl Line {
 
     /// Like [`read_into`](Self::read_into), of a line that need not be in memory as a whole.
     #[inline]
-    pub(crate) fn read_text(
-        items: &mut impl ItemSink,
-        text: LineText<'_>,
-        mode: Mode,
-        nesting: &mut Nesting,
-    ) -> Self {
+    pub(crate) fn read_text(items: &mut impl ItemSink, text: LineText<'_>, mode: Mode, nesting: &mut Nesting) -> Self {
         let line = text.bytes();
         let mut cursor = Cursor::new(line);
         cursor.white_space();
@@ -120,6 +115,31 @@ pub(crate) const NEEDED: Needed = Needed::Members(&[
     ("ts", SCALAR),
     ("payload", Needed::Members(&PAYLOAD_MEMBERS)),
 ]);
+
+/// What a listing shows of a `session_start`.
+pub(crate) const LISTED: Needed = Needed::Members(&[("type", SCALAR), ("payload", Needed::Members(&LISTED_MEMBERS))]);
+
+const LISTED_MEMBERS: [(&str, Needed); 9] = [
+    ("sessionId", Needed::Text),
+    ("projectHash", Needed::Text),
+    ("workspaceDirs", Needed::Whole),
+    ("cwd", Needed::Text),
+    ("provider", Needed::Text),
+    ("model", Needed::Text),
+    ("startTime", Needed::Text),
+    ("kind", SCALAR),
+    ("parentSessionId", Needed::Text),
+];
+
+/// What a preview needs of a line. Blocks are read from the file.
+pub(crate) const PREVIEWED: Needed = Needed::Members(&[
+    ("type", SCALAR),
+    ("payload", Needed::Members(&[("content", Needed::Members(&[("speaker", SCALAR), ("blocks", SCALAR)]))])),
+]);
+
+/// What the title of a session needs of a line.
+pub(crate) const TITLED: Needed =
+    Needed::Members(&[("type", SCALAR), ("payload", Needed::Members(&[("title", SCALAR)]))]);
 
 /// A line with a `content` event.
 #[derive(Debug, PartialEq)]

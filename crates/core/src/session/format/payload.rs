@@ -2,11 +2,11 @@
 //! 2, rules 9, 10 and 17).
 
 use super::edits;
-use super::text::LineText;
 use super::event::{
     Body, CheckpointChange, CheckpointFields, EventType, Fault, Mode, Severity, StartFields, inside_string,
     is_valid_seq,
 };
+use super::text::LineText;
 use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 use crate::lines::{Needed, SCALAR};
 use crate::session::fold::{ItemSink, NoItems};

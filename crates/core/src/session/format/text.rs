@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::edits::{ITEM_MARKER, MARKER};
 use super::event::Raw;
 use super::item::{Marker, marker_of, seq_of};
-use crate::json::{Span, is_blank_string};
+use crate::json::{Cursor, Nesting, NotJson, Span, is_blank_string};
 use crate::lines::{Abridged, Element, LineSource, Needed, ReadError, SCALAR, each_element};
 
 /// Length in bytes from which on an item is not read as a whole to find its marker.
@@ -76,12 +76,12 @@ impl<'a> LineText<'a> {
 
     /// The text, in its abridged form if it is long.
     #[inline]
-    pub(super) fn bytes(self) -> &'a [u8] {
+    pub(crate) fn bytes(self) -> &'a [u8] {
         self.bytes
     }
 
     /// The place in the line of a part of the text.
-    pub(super) fn place(self, part: Span) -> Span {
+    pub(crate) fn place(self, part: Span) -> Span {
         let Some(file) = self.file else { return part };
         let whole = |at: u64| file.offset - file.line + file.abridged.map_or(at, |abridged| abridged.whole_offset(at));
         // The last byte, because something may be left out behind it.
@@ -119,15 +119,35 @@ impl<'a> LineText<'a> {
         }
     }
 
-    /// Calls `take` with each element of an array, and the place of the value in it, until it returns false. Of long ones there is what is `needed`.
-    pub(super) fn each_element(self, array: Span, needed: Needed, mut take: impl FnMut(LineText<'_>, Span) -> bool) {
-        let Some(file) = self.file else { return };
-        let take = |Element { bytes, offset, abridged }: Element<'_>| {
-            let text = LineText { bytes, file: Some(InFile { offset, abridged, ..file }) };
-            let start = bytes.len() - bytes.trim_ascii_start().len();
-            take(text, Span { start: start as u32, end: bytes.trim_ascii_end().len() as u32 })
+    /// Calls `take` with each element of a value of the text, and the place of the element in it. Of long ones that are not in memory there is what is
+    /// `needed`. `None` if the value is not an array, or once `take` returns `None`.
+    pub(crate) fn each_element(
+        self,
+        array: Span,
+        needed: Needed,
+        mut take: impl FnMut(LineText<'_>, Span) -> Option<()>,
+    ) -> Option<()> {
+        let mut cursor = Cursor::new(self.bytes);
+        cursor.skip(array.start as usize);
+        let Some(file) = self.file else {
+            let mut nesting = Nesting::default();
+            let whole = cursor.array(|cursor| {
+                let element = cursor.value(&mut nesting)?;
+                take(self, element).ok_or(NotJson)
+            });
+            return whole.ok().map(drop);
         };
-        file.failure.or_note(each_element(file.source, file.range_of(self.place(array)), needed, take));
+        (cursor.peek() == Some(b'[')).then_some(())?;
+        let mut result = Some(());
+        let read = each_element(file.source, file.range_of(self.place(array)), needed, |element| {
+            let Element { bytes, offset, abridged } = element;
+            let start = bytes.len() - bytes.trim_ascii_start().len();
+            let value = Span { start: start as u32, end: bytes.trim_ascii_end().len() as u32 };
+            result = take(LineText { bytes, file: Some(InFile { offset, abridged, ..file }) }, value);
+            result.is_some()
+        });
+        file.failure.or_note(read);
+        result
     }
 
     /// Whether a part of the text is not in memory.
@@ -137,22 +157,31 @@ impl<'a> LineText<'a> {
 
     /// Whether all elements of an array are strings, given that those are which are in memory.
     pub(super) fn has_only_strings(self, array: Span) -> bool {
-        let mut are_strings = true;
-        self.each_element(array, SCALAR, |text, element| {
-            are_strings = element.of(text.bytes()).starts_with(b"\"");
-            are_strings
-        });
-        are_strings
+        let is_string = |text: LineText<'_>, element: Span| element.of(text.bytes).starts_with(b"\"").then_some(());
+        self.file.is_none() || self.each_element(array, SCALAR, is_string).is_some()
+    }
+
+    /// The first bytes of a part of the text, at least this many if it is not shorter.
+    pub(crate) fn beginning(self, part: Span, length: usize) -> Cow<'a, [u8]> {
+        match self.file {
+            None => Cow::Borrowed(part.of(self.bytes)),
+            Some(file) => {
+                let Span { start, end } = self.place(part);
+                let most = u32::try_from(length).unwrap_or(u32::MAX);
+                Cow::Owned(file.read(Span { start, end: end.min(start.saturating_add(most)) }))
+            }
+        }
     }
 
     /// Whether a string is blank.
     pub(super) fn is_blank(self, string: Span) -> bool {
-        let Some(inside) = super::inside_string(string.of(self.bytes)) else { return true };
-        is_blank_string(inside)
-            && self.file.is_none_or(|file| {
+        match self.file {
+            None => super::inside_string(string.of(self.bytes)).is_none_or(is_blank_string),
+            Some(file) => {
                 let Range { start, end } = file.range_of(self.place(string));
                 file.failure.or_note(is_blank_in(file.source, start + 1..end - 1))
-            })
+            }
+        }
     }
 }
 
@@ -181,8 +210,9 @@ pub(crate) fn read_marker(
     }
     let abridged = Abridged::of(source, item, ITEM_MARKER)?;
     let whole = |at: u32| abridged.whole_offset(u64::from(at)) as u32;
-    Ok(marker_of(abridged.bytes()).map(|Marker { place, key }| {
-        Marker { place: Span { start: whole(place.start), end: whole(place.end - 1) + 1 }, key }
+    Ok(marker_of(abridged.bytes()).map(|Marker { place, key }| Marker {
+        place: Span { start: whole(place.start), end: whole(place.end - 1) + 1 },
+        key,
     }))
 }
 

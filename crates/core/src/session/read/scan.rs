@@ -158,6 +158,11 @@ mod tests {
             "seq",
             "name",
             "metadata",
+            "payload",
+            "history",
+            "replacedSeq",
+            "afterSeq",
+            "v",
         ])
         .prop_map(str::to_owned)
     }
@@ -184,11 +189,26 @@ mod tests {
     fn line() -> BoxedStrategy<String> {
         let item = || {
             let blocks = proptest::collection::vec(value(), 0..20).prop_map(|values| format!("[{}]", values.join(",")));
-            let item = shuffled(vec![("speaker", any_of(&["\"ai\""])), ("blocks", blocks.boxed())]);
-            prop_oneof![4 => item, 1 => value()].boxed()
+            let marker = shuffled(vec![("seq", any_of(&["1", "2", "2.5"]))]);
+            let metadata = prop_oneof![4 => shuffled(vec![("chronology", marker)]), 1 => value()];
+            let members =
+                vec![("speaker", any_of(&["\"ai\""])), ("blocks", blocks.boxed()), ("metadata", metadata.boxed())];
+            prop_oneof![8 => shuffled(members), 1 => value()].boxed()
         };
-        let list = || any_of(&["[]", "[\"d\", \"e\"]", "[\"d\",1]"]);
-        let text = || any_of(&["\"a\"", "\"\"", "null"]);
+        let seq = || prop_oneof![8 => any_of(&["0", "1", "2e0"]), 1 => long_number()].boxed();
+        let replacement = shuffled(vec![("replacedSeq", seq()), ("replacement", item())]);
+        let marker =
+            shuffled(["seq", "userTurn", "step", "recordedAt"].map(|key| (key, any_of(&["1", "20"]))).to_vec());
+        let frontier = prop_oneof![
+            1 => any_of(&[r#"{"contentIndex":0,"blockIndex":0}"#]),
+            1 => shuffled(vec![("contentIndex", any_of(&["0", "1"])), ("blockIndex", any_of(&["0", "1"]))]),
+        ];
+        let strings = prop_oneof![30 => Just("\"d\"".to_owned()), 1 => value()];
+        let list = move || prop_oneof![any_of(&["[]", "[\"d\", \"e\"]"]), list_of(strings.clone().boxed())].boxed();
+        let long_blank = (0usize..100, any::<bool>()).prop_map(|(length, has_ink)| {
+            format!("\"{}{}\"", "\\u00a0 \u{2003}\u{3000}".repeat(length), if has_ink { "é" } else { "" })
+        });
+        let text = move || prop_oneof![4 => any_of(&["\"a\"", "\"\"", "null"]), 1 => long_blank.clone()].boxed();
         let number = || any_of(&["1", "2.5", "-1"]);
         let checkpoint = vec![("name", text()), ("checkpointId", text())];
         let fork = vec![("parentSessionId", text()), ("parentSequence", number()), ("checkpointName", text())];
@@ -204,7 +224,24 @@ mod tests {
         let events = prop_oneof![
             event("content", vec![("content", item())]),
             event("compressed", vec![("summary", item()), ("itemsCompressed", number())]),
+            event("rewind", vec![("itemsRemoved", number()), ("cutSeq", seq())]),
             event("rewind", vec![("itemsRemoved", number())]),
+            event("density_mutation", vec![("removedSeqs", list_of(seq())), ("replacements", list_of(replacement))]),
+            event("synthetic_insert", vec![("content", item()), ("chronologySeq", seq()), ("afterSeq", seq())]),
+            event(
+                "chronology_bind",
+                vec![("rowIndex", seq()), ("chronology", marker), ("invalidateResponses", any_of(&["true", "false"]))]
+            ),
+            event(
+                "chronology_bind",
+                vec![
+                    ("rowIndex", seq()),
+                    ("chronology", any_of(&[r#"{"seq":1,"userTurn":2,"step":3,"recordedAt":4}"#])),
+                    ("content", item())
+                ]
+            ),
+            event("semantic_media_purge", vec![("history", list_of(item())), ("frontier", frontier.boxed())]),
+            event("compression_detail", vec![("fromSeq", seq()), ("toSeq", seq()), ("itemsCompressed", number())]),
             event("provider_switch", vec![("provider", text()), ("model", text())]),
             event("session_event", vec![("severity", any_of(&["\"info\""])), ("message", text())]),
             event("directories_changed", vec![("directories", list())]),
@@ -220,9 +257,35 @@ mod tests {
         prop_oneof![20 => events, 1 => value()].boxed()
     }
 
+    fn list_of(element: BoxedStrategy<String>) -> BoxedStrategy<String> {
+        prop_oneof![3 => 0usize..4, 1 => 0usize..60]
+            .prop_flat_map(move |length| proptest::collection::vec(element.clone(), length))
+            .prop_map(|elements| format!("[{}]", elements.join(" , ")))
+            .boxed()
+    }
+
+    /// Numbers of more digits than are kept.
+    fn long_number() -> BoxedStrategy<String> {
+        (0usize..2000, prop::sample::select(vec!["1", "0", "2e-", "9007199254740993.", "1."]), 0usize..2000)
+            .prop_map(|(zeros, before, exponent)| match before {
+                "2e-" => format!("2{}e-{exponent}", "0".repeat(zeros)),
+                "0" => format!("0.{}5e{exponent}", "0".repeat(zeros)),
+                "1" => format!("1{}", "0".repeat(zeros)),
+                _ => format!("{before}{}1", "0".repeat(zeros)),
+            })
+            .boxed()
+    }
+
     fn event(name: &'static str, payload: Vec<(&'static str, BoxedStrategy<String>)>) -> BoxedStrategy<String> {
-        let (name, number) = (Just(format!("\"{name}\"")).boxed(), any_of(&["1", "2.5", "-1"]));
-        shuffled(vec![("type", name), ("seq", number), ("ts", any_of(&["\"t\""])), ("payload", shuffled(payload))])
+        let name = Just(format!("\"{name}\"")).boxed();
+        let number = prop_oneof![4 => any_of(&["1", "2.5", "-1"]), 1 => long_number()].boxed();
+        shuffled(vec![
+            ("v", any_of(&["1", "2"])),
+            ("type", name),
+            ("seq", number),
+            ("ts", any_of(&["\"t\""])),
+            ("payload", shuffled(payload)),
+        ])
     }
 
     proptest! {
