@@ -20,7 +20,7 @@ const KEPT_BYTES: usize = if cfg!(any(test, fuzzing)) { 128 } else { 4 << 10 };
 const QUOTES: usize = 2;
 
 /// Number of bytes of a line from which on only what is needed is kept.
-const BUDGET_BYTES: usize = if cfg!(any(test, fuzzing)) { 256 } else { 16 << 20 };
+const BUDGET_BYTES: usize = if cfg!(any(test, fuzzing)) { 256 } else { 64 << 10 };
 
 /// Number of bytes that are read from a file at a time.
 const READ_BYTES: usize = 256 << 10;

@@ -21,8 +21,8 @@ use crate::foreign::Foreign;
 use crate::json::{Cursor, Nesting, Span};
 use crate::lines::{Abridged, LineSource, Lines, MAX_LINE_BYTES, ReadError};
 use crate::session::format::{
-    Body, CheckpointChange, CheckpointFields, Cut, Edit, Event, EventType, Failure, Fault, Line, LineText, Mode, Raw,
-    Severity, StartFields, is_string, is_valid_seq,
+    Body, CheckpointChange, CheckpointFields, Cut, Edit, Event, EventType, Failure, Fault, InFile, Line, LineText,
+    Mode, Raw, Severity, StartFields, is_string, is_valid_seq,
 };
 
 /// The effect of a range of lines.
@@ -221,8 +221,9 @@ impl Fold {
         source: &LineSource,
     ) -> Result<Effect, ReadError> {
         let (mut effect, failure) = (Effect::default(), Failure::default());
+        let file = InFile::line(abridged, offset, source, &failure);
         for (_, line) in Lines::new(abridged.bytes()) {
-            let line = LineText::abridged(line, abridged, offset, source, &failure);
+            let line = LineText::of(line, Some(&file));
             let place = LinePosition { line, offset, first_of_file: at_start };
             effect.add_line(&place, &self.options, &mut self.nesting, &mut NoItems);
         }

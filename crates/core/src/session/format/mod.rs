@@ -23,4 +23,4 @@ pub(super) use message::{one_decimal, string_of};
 pub use payload::number;
 pub(crate) use payload::{keys, valid_seq};
 pub use text::LineText;
-pub(super) use text::{Failure, read_marker, read_seq};
+pub(super) use text::{Failure, InFile, read_marker, read_seq};

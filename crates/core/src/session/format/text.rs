@@ -19,12 +19,12 @@ pub struct LineText<'a> {
     /// The text, in its abridged form if it is long.
     bytes: &'a [u8],
     /// The file in which it is, if it is part of a line that is not in memory.
-    file: Option<InFile<'a>>,
+    file: Option<&'a InFile<'a>>,
 }
 
-/// A text that is in a file.
+/// Where a text is that is not in memory as a whole.
 #[derive(Clone, Copy)]
-struct InFile<'a> {
+pub(crate) struct InFile<'a> {
     source: &'a LineSource,
     /// The place of the line in the file.
     line: u64,
@@ -62,16 +62,9 @@ impl<'a> From<&'a [u8]> for LineText<'a> {
 }
 
 impl<'a> LineText<'a> {
-    /// The text of a line at `offset` of a file of which only the abridged form is in memory: `bytes` are that without the ending. If reading values from
-    /// the file fails, the error is left in `failure`, and what was read of the line must not be used.
-    pub(crate) fn abridged(
-        bytes: &'a [u8],
-        abridged: &'a Abridged,
-        offset: u64,
-        source: &'a LineSource,
-        failure: &'a Failure,
-    ) -> Self {
-        LineText { bytes, file: Some(InFile { source, line: offset, offset, abridged: Some(abridged), failure }) }
+    /// A line, without its ending. If it is in an abridged form, `file` says where the line is.
+    pub(crate) fn of(bytes: &'a [u8], file: Option<&'a InFile<'a>>) -> Self {
+        LineText { bytes, file }
     }
 
     /// The text, in its abridged form if it is long.
@@ -143,7 +136,7 @@ impl<'a> LineText<'a> {
             let Element { bytes, offset, abridged } = element;
             let start = bytes.len() - bytes.trim_ascii_start().len();
             let value = Span { start: start as u32, end: bytes.trim_ascii_end().len() as u32 };
-            result = take(LineText { bytes, file: Some(InFile { offset, abridged, ..file }) }, value);
+            result = take(LineText { bytes, file: Some(&InFile { offset, abridged, ..*file }) }, value);
             result.is_some()
         });
         file.failure.or_note(read);
@@ -185,7 +178,13 @@ impl<'a> LineText<'a> {
     }
 }
 
-impl InFile<'_> {
+impl<'a> InFile<'a> {
+    /// The line at `offset` of a file, of which there is the abridged form. If reading its values fails, the error is left in `failure`, and what was read of
+    /// the line must not be used.
+    pub(crate) fn line(abridged: &'a Abridged, offset: u64, source: &'a LineSource, failure: &'a Failure) -> Self {
+        InFile { source, line: offset, offset, abridged: Some(abridged), failure }
+    }
+
     fn range_of(self, place: Span) -> Range<u64> {
         self.line + u64::from(place.start)..self.line + u64::from(place.end)
     }

@@ -166,8 +166,12 @@ fn long_first_line(path: &Path, beginning: &[u8]) -> Result<Vec<u8>, HeaderError
     if chunk.bytes.starts_with(BOM) {
         return Err(HeaderError::Missing);
     }
-    let copy = if chunk.abridged.is_none() { Some(chunk.bytes.to_vec()) } else { None };
-    let mut line = copy.or_else(|| reader.take_abridged().map(Abridged::into_bytes)).unwrap_or_default();
+    let short = chunk.abridged.is_none().then(|| {
+        let mut abridged = Abridged::new(LISTED);
+        abridged.add(chunk.bytes);
+        abridged
+    });
+    let mut line = short.or_else(|| reader.take_abridged()).map(Abridged::into_bytes).unwrap_or_default();
     if line.ends_with(b"\n") {
         line.pop();
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::foreign::{Foreign, OpenedSource, open_source};
 use crate::json::{Cursor, Nesting, Span, decode_up_to, spells};
 use crate::lines::{LineReader, LineSource, Lines, Needed, ReadError, SCALAR};
-use crate::session::format::{Failure, LineText, PREVIEWED, inside_string, keys, read_content};
+use crate::session::format::{Failure, InFile, LineText, PREVIEWED, inside_string, keys, read_content};
 
 /// Size of the first range that is read, and maximum size of a range, in bytes. Each range is four times as large as the one before,
 /// since usually the first few lines suffice.
@@ -59,13 +59,9 @@ fn look_at_lines(
             Ok(None) => return Ok(false),
             Ok(Some(chunk)) => {
                 let failure = Failure::default();
-                let is_complete = Lines::new(chunk.bytes).any(|(_, line)| {
-                    let text = match chunk.abridged {
-                        None => line.into(),
-                        Some(abridged) => LineText::abridged(line, abridged, chunk.offset, source, &failure),
-                    };
-                    preview.look_at(text, length, nesting)
-                });
+                let file = chunk.abridged.map(|abridged| InFile::line(abridged, chunk.offset, source, &failure));
+                let is_complete = Lines::new(chunk.bytes)
+                    .any(|(_, line)| preview.look_at(LineText::of(line, file.as_ref()), length, nesting));
                 failure.check()?;
                 if is_complete {
                     return Ok(true);

@@ -288,6 +288,28 @@ mod tests {
         ])
     }
 
+    #[test]
+    fn of_a_long_edit_with_the_same_keys_the_last_ones_are_kept() {
+        let item = r#"{"speaker":"ai","blocks":[]}"#;
+        let entry = |key: usize| format!(r#"{{"replacedSeq":{},"replacement":{item}}}"#, key % 10);
+        let (keys, entries): (Vec<_>, Vec<_>) = (0..100_000).map(|key| ((key % 7).to_string(), entry(key))).unzip();
+        let line = format!(
+            r#"{{"type":"density_mutation","payload":{{"removedSeqs":[{}],"replacements":[{}]}}}}"#,
+            keys.join(","),
+            entries.join(",")
+        );
+        let mut abridged = Abridged::new(NEEDED);
+        abridged.add(line.as_bytes());
+        let source = LineSource::in_memory(line.clone().into_bytes());
+        let effect = Fold::new(FoldOptions::default()).effect_of_abridged(&abridged, 0, false, &source).unwrap();
+        assert!(effect.history.edit_size() < 2 * (1 << 16), "{}", effect.history.edit_size());
+        let text = format!("{:?}", effect.history.steps[0].edit);
+        for key in 0..10 {
+            let last = line.rfind(&entry(key)).unwrap() + entry(key).len() - 1 - item.len();
+            assert!(text.contains(&format!("({key}, ItemRef {{ offset: {last}, length: {}", item.len())), "{key}");
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 

@@ -9,7 +9,7 @@ use memchr::memmem::Finder;
 use crate::foreign::{Foreign, OpenedSource, Stop, open_source};
 use crate::json::{Nesting, Span};
 use crate::lines::{LineReader, LineSource, Lines, ReadError, Segments, Threads, equal_segments};
-use crate::session::format::{Failure, LineText, TITLED, read_title as title_of_line};
+use crate::session::format::{Failure, InFile, LineText, TITLED, read_title as title_of_line};
 use crate::task::Worker;
 
 /// The JSON text of the last title in the file, a string or `null`; `None` if there is none, also of what a foreign session becomes. The file is searched from its end on all
@@ -55,10 +55,9 @@ impl Worker for TitleSearch {
                 Ok(Some(chunk)) => {
                     let Some((line, title)) = last_title(chunk.bytes, &mut self.nesting) else { continue };
                     let failure = Failure::default();
-                    let text = match chunk.abridged {
-                        None => line.into(),
-                        Some(abridged) => LineText::abridged(line, abridged, chunk.offset, &self.source, &failure),
-                    };
+                    let in_file = |abridged| InFile::line(abridged, chunk.offset, &self.source, &failure);
+                    let file = chunk.abridged.map(in_file);
+                    let text = LineText::of(line, file.as_ref());
                     last = Some(text.raw(text.place(title)).into_vec());
                     failure.check()?;
                 }
