@@ -1,6 +1,6 @@
 // A listing of a session with one long line needs little memory, whatever the line is. Each file is written for one test and deleted after it.
 
-import '../support/on-disk.js'; // 160 MB each.
+import '../support/on-disk.js'; // 110 MB each.
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
@@ -8,10 +8,10 @@ import type { SessionOverview } from '../../index.js';
 import { childReport } from '../support/processes.js';
 import { type Event, content, envelope, item, sessionDirectory, sessionEvent, start } from '../support/session-file.js';
 
-const LENGTH = 160e6;
+const LENGTH = 110e6;
 
 /** More than the buffers of a scan, and less than the line. */
-const MAX_GROWN = 100e6;
+const MAX_GROWN = 80e6;
 
 const directory = () => join(sessionDirectory(), 'long');
 
