@@ -225,7 +225,8 @@ impl Fold {
         for (_, line) in Lines::new(abridged.bytes()) {
             let line = LineText::of(line, Some(&file));
             let place = LinePosition { line, offset, first_of_file: at_start };
-            effect.add_line(&place, &self.options, &mut self.nesting, &mut NoItems);
+            let read = Line::read_abridged(line, self.options.mode, &mut self.nesting);
+            effect.add_read_line(read, &place, &self.options);
         }
         failure.check().map(|()| effect)
     }
@@ -321,7 +322,7 @@ impl Effect {
         nesting: &mut Nesting,
         items: &mut impl ItemSink,
     ) {
-        self.add_read_line(Line::read_text(items, place.line, options.mode, nesting), place, options);
+        self.add_read_line(Line::read_into(items, place.line.bytes(), options.mode, nesting), place, options);
     }
 
     /// Adds a line that was already read.

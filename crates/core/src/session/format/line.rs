@@ -36,9 +36,15 @@ impl Line {
         Self::read_text(items, line.into(), mode, nesting)
     }
 
-    /// Like [`read_into`](Self::read_into), of a line that need not be in memory as a whole.
+    /// Like [`read`](Self::read), of a line that need not be in memory as a whole.
+    #[cold]
+    pub(crate) fn read_abridged(text: LineText<'_>, mode: Mode, nesting: &mut Nesting) -> Self {
+        Self::read_text(&mut NoItems, text, mode, nesting).placed(text)
+    }
+
+    /// Reads a line. Its places are those in the text, except for those in edits.
     #[inline]
-    pub(crate) fn read_text(items: &mut impl ItemSink, text: LineText<'_>, mode: Mode, nesting: &mut Nesting) -> Self {
+    fn read_text(items: &mut impl ItemSink, text: LineText<'_>, mode: Mode, nesting: &mut Nesting) -> Self {
         let line = text.bytes();
         let mut cursor = Cursor::new(line);
         cursor.white_space();
@@ -207,13 +213,6 @@ fn read_envelope(
 }
 
 fn validate_line(envelope: &Envelope, text: LineText<'_>, mode: Mode) -> Line {
-    let read = read_event(envelope, text, mode);
-    if text.is_in_file() { read.placed(text) } else { read }
-}
-
-/// The event. Its places are those in the text, except for those in edits.
-#[inline]
-fn read_event(envelope: &Envelope, text: LineText<'_>, mode: Mode) -> Line {
     let line = text.bytes();
     if mode == Mode::Strict && !envelope.version.is_some_and(|version| is_known_version(version.of(line))) {
         return Line::Unsupported(envelope.version);

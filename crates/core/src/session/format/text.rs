@@ -150,8 +150,13 @@ impl<'a> LineText<'a> {
 
     /// Whether all elements of an array are strings, given that those are which are in memory.
     pub(super) fn has_only_strings(self, array: Span) -> bool {
+        self.file.is_none() || self.has_only_strings_in_file(array)
+    }
+
+    #[cold]
+    fn has_only_strings_in_file(self, array: Span) -> bool {
         let is_string = |text: LineText<'_>, element: Span| element.of(text.bytes).starts_with(b"\"").then_some(());
-        self.file.is_none() || self.each_element(array, SCALAR, is_string).is_some()
+        self.each_element(array, SCALAR, is_string).is_some()
     }
 
     /// The first bytes of a part of the text, at least this many if it is not shorter.
@@ -189,6 +194,7 @@ impl<'a> InFile<'a> {
         self.line + u64::from(place.start)..self.line + u64::from(place.end)
     }
 
+    #[cold]
     fn read(self, place: Span) -> Vec<u8> {
         let mut bytes = Vec::new();
         let read = self.source.append_bytes_at(self.range_of(place).start, place.len(), &mut bytes);
@@ -224,6 +230,7 @@ pub(crate) fn read_seq(source: &LineSource, marker: Range<u64>) -> Result<Option
 const BLANK_BYTES: usize = if cfg!(test) { 16 } else { 64 << 10 };
 
 /// Whether the inside of a string at this place of a file is blank.
+#[cold]
 fn is_blank_in(source: &LineSource, mut inside: Range<u64>) -> Result<bool, ReadError> {
     let mut block = Vec::new();
     while !inside.is_empty() {
