@@ -12,7 +12,9 @@ use super::json::{JsonText, number_json};
 use super::message_json::message_json;
 use super::replay::{NativeReplayOptions, fold_options, snapshots_of};
 use session_tape_core::foreign::Foreign;
-use session_tape_core::session::read::{DescribeOptions, Described, Describing, Outcome, Replay, ReplayError};
+use session_tape_core::session::read::{
+    CurrentMetadata, DescribeOptions, Described, Describing, Outcome, Replay, ReplayError,
+};
 
 /// Size in bytes at which a batch is sent: JavaScript parses it in well under a millisecond.
 const BATCH_BYTES: usize = 64 << 10;
@@ -90,8 +92,7 @@ impl<'s> DescribedBatches<'s> {
 
     fn add(&mut self, described: &Described) {
         let mut element = format!("[{}", described.index).into_bytes();
-        let json = described_json(&described.replay);
-        if json.len() <= MAX_BYTES {
+        if let Some(json) = described_json(&described.replay).filter(|json| json.len() <= MAX_BYTES) {
             element.push(b',');
             element.extend(json);
         }
@@ -115,17 +116,25 @@ impl<'s> DescribedBatches<'s> {
     }
 }
 
-/// The result of a replay without its history, or its error, as JSON.
-fn described_json(replay: &std::result::Result<Replay, ReplayError>) -> Vec<u8> {
+/// The result of a replay without its history, or its error, as JSON. `None` if a value is too long, which is not copied then.
+fn described_json(replay: &std::result::Result<Replay, ReplayError>) -> Option<Vec<u8>> {
     let replay = match replay {
         Ok(replay) => replay,
-        Err(error) => return failure_json(error),
+        Err(error) => return Some(failure_json(error)),
     };
     let outcome = replay.outcome(None);
     match &outcome.metadata {
-        Ok(metadata) => outcome_json(&outcome, &metadata_json(metadata), replay.items().len()),
-        Err(error) => failure_json(error),
+        Ok(metadata) if has_long_value(&outcome, metadata) => None,
+        Ok(metadata) => Some(outcome_json(&outcome, &metadata_json(metadata), replay.items().len())),
+        Err(error) => Some(failure_json(error)),
     }
+}
+
+fn has_long_value(outcome: &Outcome<'_>, metadata: &CurrentMetadata<'_>) -> bool {
+    let CurrentMetadata { provider, model, workspace_dirs, cwd, title, .. } = *metadata;
+    let unknown = outcome.unknown_events.iter().flatten().filter_map(|(name, _)| *name);
+    let texts = [cwd, title, outcome.session_name, outcome.ancestry].into_iter().flatten();
+    [provider, model, workspace_dirs].into_iter().chain(texts).chain(unknown).any(|value| value.len() > MAX_BYTES)
 }
 
 fn failure_json(error: &ReplayError) -> Vec<u8> {

@@ -60,7 +60,7 @@ export const SEQUENCE_CORRUPT = 'recording has non-monotonic sequences'
 
 /**
  * Lists the sessions of a directory as {@link listSessions} does, and scans each file to its end, strictly, on all cores. Builds no item of a
- * history. If snapshots are kept, only what was appended since the last scan of a file is read.
+ * history, and keeps of long lines only what it returns in memory. If snapshots are kept, only what was appended since the last scan of a file is read.
  *
  * @param chatsDir - As for {@link listSessions}.
  * @returns The sessions in the order of {@link listSessions}. A session that does not replay is in `unreadable`, with the reason, after those that

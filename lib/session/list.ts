@@ -38,7 +38,7 @@ const RECORDED = 'session-'
  * Lists the sessions of a directory, the newest first: sorted by the time of modification in milliseconds, then by `sessionId` as `localeCompare`
  * compares, by `startTime`, and by file name, with the number in it (`-2`, `-3` …) compared as a number; each in descending order.
  *
- * Reads the first line of each file, however long it is.
+ * Reads the first line of each file, however long it is; of a long one it keeps only what it returns in memory.
  *
  * @param chatsDir - The directory that the recorder was given as `chatsDir`. Its `.jsonl` files are read, and the archives (`.jsonl.zst`) of
  * sessions that have no such file, except for those in subdirectories.

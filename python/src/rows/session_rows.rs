@@ -161,7 +161,8 @@ impl SessionReader {
             for hashed in hashed_lines(chunk.bytes) {
                 lines += 1;
                 let HashedLine { at, line, .. } = hashed;
-                let place = LinePosition { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };
+                let place =
+                    LinePosition { line: line.into(), offset: offset + at as u64, first_of_file: at_start && at == 0 };
                 let (read, tree) = digester.read(line, nesting);
                 let row = (!is_placeholder).then(|| row_of(&read, tree, &place, &hashed, nesting, digester));
                 if !effect.stopped {
@@ -192,13 +193,13 @@ fn row_of<'l>(
     nesting: &mut Nesting,
     digester: &mut RecordDigester,
 ) -> SessionRow<'l> {
-    let line = place.line;
+    let line = hashed.line;
     let mut row = SessionRow::unread(place.offset, hashed.content.len() as u64, hashed.sha256);
     row.status = LineStatus::of(read, place.first_of_file);
     if let Line::Event(event) = read {
         row.seq = event.seq;
         row.ts = event.ts.map(|ts| ts.of(line));
-        row.change = change_of(&event.body, place);
+        row.change = change_of(&event.body, line, place);
         (row.record, row.tree) = digester.digest(line, tree, nesting).unzip();
     }
     row
@@ -207,19 +208,17 @@ fn row_of<'l>(
 /// What a replay takes for a provider that is not a string.
 const EMPTY: &[u8] = br#""""#;
 
-fn change_of<'l>(body: &Body, place: &LinePosition<'l>) -> Change<'l> {
+fn change_of<'l>(body: &Body, line: &'l [u8], place: &LinePosition<'l>) -> Change<'l> {
     let offset = |span: &Span| place.offset + u64::from(span.start);
     match body {
         Body::Content(item) => Change::Item(offset(item)),
         Body::Compressed(summary) => Change::Summary(offset(summary)),
         Body::Rewind(count, _) => Change::Rewind(*count),
         Body::Edit(_) | Body::Purge(_) if body.has_items() => Change::Edit,
-        Body::ProviderSwitch(provider, model) => {
-            Change::Provider(provider.of(place.line), model.map(|model| model.of(place.line)))
-        }
+        Body::ProviderSwitch(provider, model) => Change::Provider(provider.of(line), model.map(|model| model.of(line))),
         Body::SessionStart(Some(StartFields { provider, model, .. })) if place.first_of_file => {
-            let provider = provider.map_or(EMPTY, |provider| provider.of(place.line));
-            Change::Provider(provider, model.map(|model| model.of(place.line)))
+            let provider = provider.map_or(EMPTY, |provider| provider.of(line));
+            Change::Provider(provider, model.map(|model| model.of(line)))
         }
         _ => Change::None,
     }

@@ -1,29 +1,43 @@
 //! A long line without what its readers do not need: what makes a line hundreds of megabytes long is one string, such as an image, or many small
 //! values deep in it.
 //!
-//! Long strings that are not needed are shortened. Once a certain number of bytes is kept, elements of arrays and members of objects that are not
-//! needed are left out too, and white space between tokens. Everything is validated before it is left out: the abridged line parses if and only if
-//! the whole line does, and what is needed of it is the same. Where bytes were left out is noted, so that places can be found again.
+//! Long strings are shortened, and of long numbers only the value is kept. Once a certain number of bytes is kept, elements of arrays and members of
+//! objects that are not needed are left out too, and white space between tokens; of members with the same key only the last one is kept, which is the
+//! one that counts. Everything is validated before it is left out: the abridged line parses if and only if the whole line does, and what is needed of
+//! it is the same. Where bytes were left out is noted, so that places can be found again, and values can be read from the file as a whole.
 
+use std::ops::Range;
+
+use super::number::Number;
+use super::source::{LineSource, ReadError};
 use super::validator::{Step, Validator};
 use crate::json::{NotJson, is_simple_escape, plain_prefix, spells};
 
 /// Number of bytes of a string that are kept: more than any key that has a meaning takes, however it is written.
 const KEPT_BYTES: usize = if cfg!(any(test, fuzzing)) { 128 } else { 4 << 10 };
 
+/// Number of quotes around a key.
+const QUOTES: usize = 2;
+
 /// Number of bytes of a line from which on only what is needed is kept.
-const BUDGET_BYTES: usize = if cfg!(any(test, fuzzing)) { 256 } else { 16 << 20 };
+const BUDGET_BYTES: usize = if cfg!(any(test, fuzzing)) { 256 } else { 64 << 10 };
+
+/// Number of bytes that are read from a file at a time.
+const READ_BYTES: usize = 256 << 10;
 
 /// What is needed of a value.
 #[derive(Clone, Copy, Debug)]
 pub enum Needed {
     /// All of it.
     Whole,
-    /// Of an object the members with these keys, and of each what stands beside it; of an array nothing but that it is one; of anything else all.
+    /// All of a string, of anything else what [`SCALAR`] is.
+    Text,
+    /// Of an object the members with these keys, and of each what stands beside it; of an array nothing but that it is one; of a string its
+    /// beginning; of a number its value.
     Members(&'static [(&'static str, Needed)]),
 }
 
-/// Of an object or array nothing but that it is one, of anything else all.
+/// Of an object or array nothing but that it is one, of a string its beginning, of a number its value.
 pub const SCALAR: Needed = Needed::Members(&[]);
 
 /// A line, added piece by piece.
@@ -39,19 +53,40 @@ pub struct Abridged {
     grammar: Validator,
     /// What is needed of the open brackets, from the outermost one inwards. Ends at the first of which the same is needed at all depths: everything
     /// or nothing.
-    scopes: Vec<Needed>,
+    scopes: Vec<Scope>,
     /// What is needed of the next member's value, once its key is known. `None` if nothing is.
     member: Option<Needed>,
+    /// The number that is being added, if its value is needed.
+    number: Option<Number>,
     /// Where the member begins in the abridged line, inclusive of the comma before it.
     member_start: usize,
     /// Whether an element or member of the innermost open bracket was kept.
     has_elements: bool,
-    /// Whether the current scalar is needed.
-    is_scalar_needed: bool,
+    /// Whether all of the current scalar is needed.
+    is_scalar_whole: bool,
     /// An element or member of the bracket at this depth is being left out.
     leaving_out: Option<usize>,
     /// The line can't be JSON, whatever follows.
     is_broken: bool,
+}
+
+/// An open bracket.
+#[derive(Debug)]
+struct Scope {
+    needed: Needed,
+    /// The needed members that were kept.
+    members: Vec<Member>,
+}
+
+/// A needed member of an open object.
+#[derive(Debug)]
+struct Member {
+    /// Its index among those that are needed.
+    index: usize,
+    /// Offset of its key in the abridged line.
+    start: usize,
+    /// Offset of the comma behind it, once there is one.
+    comma: Option<usize>,
 }
 
 /// A place where bytes were left out.
@@ -96,12 +131,28 @@ impl Abridged {
             grammar: Validator::default(),
             scopes: Vec::new(),
             member: None,
+            number: None,
             member_start: 0,
             has_elements: false,
-            is_scalar_needed: false,
+            is_scalar_whole: false,
             leaving_out: None,
             is_broken: false,
         }
+    }
+
+    /// The abridged form of the value at this place of a file.
+    pub(crate) fn of(source: &LineSource, place: Range<u64>, needed: Needed) -> Result<Self, ReadError> {
+        let rest = |at: u64| usize::try_from(place.end - at).unwrap_or(READ_BYTES).min(READ_BYTES);
+        let (mut abridged, mut at, mut block) = (Abridged::new(needed), place.start, vec![0; rest(place.start)]);
+        while at < place.end {
+            let count = source.read_at(&mut block[..rest(at)], at)?;
+            if count == 0 {
+                return Err(ReadError::Changed);
+            }
+            abridged.add(&block[..count]);
+            at += count as u64;
+        }
+        Ok(abridged)
     }
 
     /// Adds the next bytes of the line.
@@ -125,6 +176,11 @@ impl Abridged {
         // A control character is allowed neither within strings nor elsewhere.
         (self.bytes, self.cuts) = (vec![0], Vec::new());
         self.is_broken = true;
+    }
+
+    /// The abridged line, owned.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
     }
 
     /// The abridged line.
@@ -162,14 +218,22 @@ impl Abridged {
     fn add_structure(&mut self, byte: u8) -> Result<usize, NotJson> {
         let depth = self.grammar.depth();
         let step = self.grammar.step(byte)?;
+        if !matches!(step, Step::Rest | Step::FurtherDigit)
+            && let Some(number) = self.number.take()
+        {
+            self.end_number(&number);
+        }
         if matches!(step, Step::Comma | Step::Close) && self.leaving_out == Some(depth) {
             self.leaving_out = None;
         }
         let is_kept = self.leaving_out.is_none()
             && match step {
                 Step::Space => byte == b'\n' || !self.is_over_budget() || self.is_in_whole(),
-                Step::Colon | Step::Rest => true,
-                Step::FurtherDigit => !self.is_over_budget() || self.is_scalar_needed,
+                Step::Colon => true,
+                Step::Rest | Step::FurtherDigit => match &mut self.number {
+                    Some(number) => number.add(byte),
+                    None => step == Step::Rest || !self.is_over_budget() || self.is_scalar_whole,
+                },
                 Step::Comma => self.is_comma_kept(depth),
                 Step::Key => {
                     if !self.has_elements {
@@ -177,7 +241,7 @@ impl Abridged {
                     }
                     true
                 }
-                Step::Open | Step::String | Step::Scalar => self.is_value_kept(step, depth),
+                Step::Open | Step::String | Step::Scalar => self.is_value_kept(byte, step, depth),
                 Step::Close => {
                     self.scopes.truncate(depth - 1);
                     self.has_elements = true;
@@ -194,6 +258,11 @@ impl Abridged {
     /// Whether the comma at this depth is kept. Decides it for the array element behind the comma too.
     fn is_comma_kept(&mut self, depth: usize) -> bool {
         self.member_start = self.bytes.len();
+        if let Some(scope) = self.scopes.get_mut(depth - 1)
+            && let Some(member) = scope.members.last_mut()
+        {
+            member.comma.get_or_insert(self.bytes.len());
+        }
         if !self.grammar.in_object() && self.is_over_budget() && !self.is_in_whole() {
             self.leaving_out = Some(depth);
             return false;
@@ -202,12 +271,12 @@ impl Abridged {
     }
 
     /// Whether the value that begins at this depth is kept.
-    fn is_value_kept(&mut self, step: Step, depth: usize) -> bool {
+    fn is_value_kept(&mut self, byte: u8, step: Step, depth: usize) -> bool {
         let member = self.member.take();
-        let needed = match self.scopes.last() {
+        let needed = match self.innermost() {
             None => Some(self.needed),
             Some(Needed::Whole) => Some(Needed::Whole),
-            Some(Needed::Members(_)) => member,
+            Some(Needed::Text | Needed::Members(_)) => member,
         };
         let is_first_element = depth > 0 && !self.has_elements && needed.is_none();
         if is_first_element && self.is_over_budget() {
@@ -215,10 +284,20 @@ impl Abridged {
             return false;
         }
         // Of a line that is nothing but a scalar, nothing is needed.
-        self.is_scalar_needed = depth > 0 && needed.is_some();
+        let needed = needed.filter(|_| depth > 0 || step == Step::Open);
+        self.is_scalar_whole = match needed {
+            Some(Needed::Whole) => true,
+            Some(Needed::Text) => step == Step::String,
+            Some(Needed::Members(_)) | None => false,
+        };
+        let is_value_needed = needed.is_some() && !self.is_scalar_whole;
+        if is_value_needed && matches!(byte, b'-' | b'0'..=b'9') {
+            self.number = Some(Number::begin(byte, self.bytes.len()));
+        }
         self.has_elements = step != Step::Open;
-        if step == Step::Open && !matches!(self.scopes.last(), Some(Needed::Whole | Needed::Members([]))) {
-            self.scopes.push(needed.unwrap_or(SCALAR));
+        if step == Step::Open && !matches!(self.innermost(), Some(Needed::Whole | Needed::Members([]))) {
+            let needed = needed.filter(|needed| !matches!(needed, Needed::Text)).unwrap_or(SCALAR);
+            self.scopes.push(Scope { needed, members: Vec::new() });
         }
         true
     }
@@ -246,20 +325,66 @@ impl Abridged {
     fn end_key(&mut self, key: Text) {
         let end = self.bytes.len() - 1;
         let spelling = &self.bytes[end - key.kept..end];
-        self.member = match self.scopes.last() {
-            Some(Needed::Whole) => Some(Needed::Whole),
+        let (member, index) = match self.innermost() {
+            Some(Needed::Whole) => (Some(Needed::Whole), None),
             Some(Needed::Members(members)) => {
-                members.iter().find(|(name, _)| spells(spelling, name)).map(|(_, needed)| *needed)
+                let index = members.iter().position(|(name, _)| spells(spelling, name));
+                (index.map(|index| members[index].1), index)
             }
-            None => None,
+            Some(Needed::Text) | None => (None, None),
         };
-        if self.member.is_none() && self.is_over_budget() {
+        self.member = member;
+        if member.is_none() && self.is_over_budget() {
             self.bytes.truncate(self.member_start);
             while self.cuts.pop_if(|cut| cut.at >= self.member_start).is_some() {}
             self.leaving_out = Some(self.grammar.depth());
-        } else {
-            self.has_elements = true;
+            return;
         }
+        self.has_elements = true;
+        if let Some(index) = index {
+            self.remove_member(index);
+            let start = self.bytes.len() - key.kept - QUOTES;
+            let members = self.scopes.last_mut().map(|scope| &mut scope.members);
+            members.into_iter().for_each(|members| members.push(Member { index, start, comma: None }));
+        }
+    }
+
+    /// Removes the member with this index from the innermost open object, if there is one: another one with the key follows.
+    fn remove_member(&mut self, index: usize) {
+        let Some(members) = self.scopes.last_mut().map(|scope| &mut scope.members) else { return };
+        let Some(at) = members.iter().position(|member| member.index == index) else { return };
+        let member = members.remove(at);
+        let Some(comma) = member.comma else { return };
+        let range = member.start..comma + 1;
+        for later in &mut members[at..] {
+            later.start -= range.len();
+            later.comma = later.comma.map(|comma| comma - range.len());
+        }
+        self.member_start -= range.len();
+        self.remove(range);
+    }
+
+    /// Leaves out bytes that were kept.
+    fn remove(&mut self, range: Range<usize>) {
+        let left_out = self.whole_offset(range.end as u64) - range.start as u64;
+        let first = self.cuts.partition_point(|cut| cut.at < range.start);
+        let behind = self.cuts.partition_point(|cut| cut.at <= range.end);
+        self.cuts.splice(first..behind, [Cut { at: range.start, left_out }]);
+        for cut in &mut self.cuts[first + 1..] {
+            cut.at -= range.len();
+            cut.left_out += range.len() as u64;
+        }
+        self.bytes.drain(range);
+    }
+
+    /// Replaces a number that is too long by a shorter one of the same value.
+    fn end_number(&mut self, number: &Number) {
+        let Some(text) = number.shorter() else { return };
+        self.bytes.truncate(number.start);
+        while self.cuts.pop_if(|cut| cut.at > number.start).is_some() {}
+        self.bytes.extend_from_slice(text.as_bytes());
+        // The last byte stands for the last byte, so that the place of the number ends where it does.
+        self.cuts.push(Cut { at: self.bytes.len() - 1, left_out: self.length - self.bytes.len() as u64 });
     }
 
     fn add_to_escape(
@@ -285,7 +410,7 @@ impl Abridged {
 
     /// Adds bytes to a string, or leaves them out. An escape is not split.
     fn add_to_string(&mut self, bytes: &[u8], text: Text) -> Text {
-        let is_whole = !text.is_key && self.is_scalar_needed;
+        let is_whole = !text.is_key && self.is_scalar_whole;
         let wanted = if self.leaving_out.is_some() {
             0
         } else if is_whole {
@@ -306,7 +431,12 @@ impl Abridged {
 
     /// Whether everything in the innermost open bracket is needed.
     fn is_in_whole(&self) -> bool {
-        matches!(self.scopes.last(), Some(Needed::Whole))
+        matches!(self.innermost(), Some(Needed::Whole))
+    }
+
+    /// What is needed of the innermost open bracket.
+    fn innermost(&self) -> Option<Needed> {
+        self.scopes.last().map(|scope| scope.needed)
     }
 
     /// Keeps the next bytes of the line or leaves them out. Returns how many they are.
@@ -373,7 +503,7 @@ mod tests {
             (format!(r#"{{"payload":{{"item":{{"blocks":[{{"{long}":"{long}"}}]}},"title":"t"}}}}"#), true),
             (format!(r#"{{"payload":{{"{long}":"{long}","title":"t"}}}}"#), true),
             (format!(r#"{{"payload":{{"list":["{long}"],"title":"t"}}}}"#), false),
-            (format!(r#"{{"payload":{{"title":"t"}},"type":"{long}"}}"#), false),
+            (format!(r#"{{"payload":{{"title":"t"}},"type":"{long}"}}"#), true),
         ] {
             check_abridged(&line, is_shorter);
         }

@@ -2,7 +2,9 @@
 
 mod abridged;
 mod digest;
+mod elements;
 mod lines;
+mod number;
 mod opened_path;
 mod reader;
 mod segments;
@@ -12,6 +14,8 @@ mod writer;
 
 pub use abridged::{Abridged, Needed, SCALAR};
 pub(crate) use digest::{Block, Digest, begins_with};
+pub use elements::Element;
+pub(crate) use elements::each_element;
 pub use lines::Lines;
 pub use opened_path::OpenedPath;
 pub use reader::{Chunk, LineReader};

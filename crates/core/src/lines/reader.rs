@@ -201,7 +201,6 @@ impl LineReader {
                 has_looked = true;
                 if let Some(needed) = self.abridges
                     && self.filled >= ABRIDGED_BYTES
-                    && !self.buffer.starts_with(BOM)
                 {
                     return self.abridge_line(source, lines_before + 1, observe, needed);
                 }
@@ -263,8 +262,10 @@ impl LineReader {
         needed: Needed,
     ) -> Result<Option<Chunk<'_>>, ReadError> {
         let (offset, mut abridged) = (self.base, Abridged::new(needed));
+        let mut mark = if offset == 0 && self.buffer.starts_with(BOM) { BOM.len() } else { 0 };
+        let begin = offset + mark as u64;
         let unterminated = self.pass_line(source, observe, |passed| match passed {
-            Passed::Bytes(bytes) => abridged.add(bytes),
+            Passed::Bytes(bytes) => abridged.add(&bytes[std::mem::take(&mut mark)..]),
             Passed::Hole => abridged.break_off(),
         })?;
         if !unterminated && self.position() - offset - 1 > MAX_LINE_BYTES as u64 {
@@ -272,7 +273,12 @@ impl LineReader {
         }
         let abridged = &*self.abridged.insert(abridged);
         let (bytes, at_start) = (abridged.bytes(), offset == 0);
-        Ok(Some(Chunk { bytes, offset, at_start, unterminated, abridged: Some(abridged) }))
+        Ok(Some(Chunk { bytes, offset: begin, at_start, unterminated, abridged: Some(abridged) }))
+    }
+
+    /// Takes the abridged form of the last line that was returned in one.
+    pub(crate) fn take_abridged(&mut self) -> Option<Abridged> {
+        self.abridged.take()
     }
 
     /// Passes a line piece by piece. Returns whether it is torn.

@@ -3,7 +3,7 @@
 use super::editable::{Editable, EditableHistory};
 use super::history::{HistoryEffect, ItemEdit, ItemRef, MarkerText, NewMarker, Step};
 use crate::lines::{LineSource, ReadError};
-use crate::session::format::{EventType, marker_of, seq_of};
+use crate::session::format::{EventType, Marker, marker_of, read_marker, read_seq, seq_of};
 
 /// Maximum gap, in bytes, between items that are read from the file together, and maximum size of what is.
 const READ_TOGETHER: u64 = 16 << 10;
@@ -119,14 +119,26 @@ impl Editor {
         let mut keyed = Vec::with_capacity(items.len());
         while let Some(first) = items.first() {
             let (together, length) = read_together(items);
-            let bytes = source.bytes_at(first.offset, length, &mut self.bytes)?;
             let (now, later) = items.split_at(together);
+            let marker_by_edit = |item: &ItemRef| item.marker.and_then(|number| markers.get(number.get() as usize - 1));
+            if let [item] = now {
+                keyed.push(match marker_by_edit(item) {
+                    Some(marker) => marked_anew(*item, marker, source)?,
+                    None => {
+                        let place = item.offset..item.offset + u64::from(item.length);
+                        as_written(*item, read_marker(source, place, &mut self.bytes)?)
+                    }
+                });
+                items = later;
+                continue;
+            }
+            let bytes = source.bytes_at(first.offset, length, &mut self.bytes)?;
             for item in now {
                 let at = (item.offset - first.offset) as usize;
                 let text = bytes.get(at..at + item.length as usize).unwrap_or_default();
-                keyed.push(match item.marker.and_then(|number| markers.get(number.get() as usize - 1)) {
+                keyed.push(match marker_by_edit(item) {
                     Some(marker) => marked_anew(*item, marker, source)?,
-                    None => as_written(*item, text),
+                    None => as_written(*item, marker_of(text)),
                 });
             }
             items = later;
@@ -160,9 +172,9 @@ impl Item {
     }
 }
 
-/// An item and its key, given its text.
-fn as_written(place: ItemRef, text: &[u8]) -> (Item, Option<u64>) {
-    let Some(marker) = marker_of(text) else { return (Item::at(place), None) };
+/// An item and its key, given the marker in its text.
+fn as_written(place: ItemRef, marker: Option<Marker>) -> (Item, Option<u64>) {
+    let Some(marker) = marker else { return (Item::at(place), None) };
     let offset = place.offset + u64::from(marker.place.start);
     let value = MarkerText::At { offset, length: marker.place.end - marker.place.start };
     (Item { marker: Some(value), ..Item::at(place) }, marker.key)
@@ -172,7 +184,7 @@ fn as_written(place: ItemRef, text: &[u8]) -> (Item, Option<u64>) {
 fn marked_anew(place: ItemRef, marker: &NewMarker, source: &LineSource) -> Result<(Item, Option<u64>), ReadError> {
     let key = match &marker.value {
         MarkerText::Text(text) => seq_of(text),
-        MarkerText::At { offset, length } => seq_of(source.bytes_at(*offset, *length as usize, &mut Vec::new())?),
+        MarkerText::At { offset, length } => read_seq(source, *offset..*offset + u64::from(*length))?,
     };
     let item =
         Item { marker: Some(marker.value.clone()), is_new: true, invalidates: marker.invalidates, ..Item::at(place) };

@@ -19,10 +19,10 @@ use super::item_sink::{ItemSink, NoItems};
 use super::warnings::{Problem, Tally, Warning, Warnings};
 use crate::foreign::Foreign;
 use crate::json::{Cursor, Nesting, Span};
-use crate::lines::{LineSource, Lines, MAX_LINE_BYTES, ReadError};
+use crate::lines::{Abridged, LineSource, Lines, MAX_LINE_BYTES, ReadError};
 use crate::session::format::{
-    Body, CheckpointChange, CheckpointFields, Cut, Edit, Event, EventType, Fault, Line, Mode, Raw, Severity,
-    StartFields, is_string, is_valid_seq, marker_of,
+    Body, CheckpointChange, CheckpointFields, Cut, Edit, Event, EventType, Failure, Fault, InFile, Line, LineText,
+    Mode, Raw, Severity, StartFields, is_string, is_valid_seq,
 };
 
 /// The effect of a range of lines.
@@ -201,6 +201,7 @@ impl Fold {
     pub fn effect_into(&mut self, items: &mut impl ItemSink, text: &[u8], offset: u64, at_start: bool) -> Effect {
         let mut effect = Effect::default();
         for (at, line) in Lines::new(text) {
+            let line = LineText::from(line);
             let place = LinePosition { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };
             items.begin_line(place.offset);
             effect.add_line(&place, &self.options, &mut self.nesting, items);
@@ -210,12 +211,31 @@ impl Fold {
         }
         effect
     }
+
+    /// The effect of one line of the file, at `offset`, of which only the abridged form is in memory.
+    pub(crate) fn effect_of_abridged(
+        &mut self,
+        abridged: &Abridged,
+        offset: u64,
+        at_start: bool,
+        source: &LineSource,
+    ) -> Result<Effect, ReadError> {
+        let (mut effect, failure) = (Effect::default(), Failure::default());
+        let file = InFile::line(abridged, offset, source, &failure);
+        for (_, line) in Lines::new(abridged.bytes()) {
+            let line = LineText::of(line, Some(&file));
+            let place = LinePosition { line, offset, first_of_file: at_start };
+            let read = Line::read_abridged(line, self.options.mode, &mut self.nesting);
+            effect.add_read_line(read, &place, &self.options);
+        }
+        failure.check().map(|()| effect)
+    }
 }
 
 /// A line and its place in the file.
 pub struct LinePosition<'a> {
     /// The line, without its ending.
-    pub line: &'a [u8],
+    pub line: LineText<'a>,
     /// Its offset in the file.
     pub offset: u64,
     /// Whether it is the file's first.
@@ -246,7 +266,7 @@ impl LinePosition<'_> {
             },
             Edit::Insert { after, content } => {
                 let item = self.item(*content);
-                let marker = marker_of(content.of(self.line)).map(|marker| {
+                let marker = self.line.marker(*content).map(|marker| {
                     let length = marker.place.end - marker.place.start;
                     (MarkerText::At { offset: item.offset + u64::from(marker.place.start), length }, marker.key)
                 });
@@ -268,7 +288,7 @@ impl LinePosition<'_> {
 
     #[inline]
     fn raw(&self, span: Span) -> Raw {
-        span.of(self.line).into()
+        self.line.raw(span)
     }
 
     /// The event about a checkpoint. The payload was accepted, so `seq` is valid.
@@ -302,7 +322,7 @@ impl Effect {
         nesting: &mut Nesting,
         items: &mut impl ItemSink,
     ) {
-        self.add_read_line(Line::read_into(items, place.line, options.mode, nesting), place, options);
+        self.add_read_line(Line::read_into(items, place.line.bytes(), options.mode, nesting), place, options);
     }
 
     /// Adds a line that was already read.
@@ -390,7 +410,7 @@ impl Effect {
             Body::Checkpoint(fields) => {
                 if let (Some(wanted), CheckpointChange::Created(_), Some(seq)) =
                     (&options.checkpoint_id, &fields.change, event.seq)
-                    && is_string(fields.id.of(place.line), wanted)
+                    && is_string(&place.line.whole(fields.id), wanted)
                 {
                     self.at_checkpoint.get_or_insert_with(|| AtCheckpoint { seq, history: self.history.clone() });
                 }
@@ -428,7 +448,7 @@ impl Effect {
     fn add_start(&mut self, fields: Option<StartFields>, place: &LinePosition<'_>, options: &FoldOptions) {
         self.start = match fields {
             None => Start::Invalid,
-            Some(fields) if !options.is_expected(fields.project_hash.of(place.line)) => {
+            Some(fields) if !options.is_expected(&place.line.whole(fields.project_hash)) => {
                 Start::OtherProject(place.raw(fields.project_hash))
             }
             Some(fields) => Start::Metadata(Box::new(Metadata {
@@ -527,34 +547,6 @@ impl Effect {
             self.warnings.insert_about_event(Warning { line, problem: Problem::Malformed(event_type, Fault::Event) });
         }
         Ok(())
-    }
-
-    /// Whether an [abridged](crate::lines::Abridged) line has the values of its effect as a whole. Not whole objects and arrays: the payload of a
-    /// `session_forked`, and in a warning a type that is not a string; and
-    /// edits, which name places in the line.
-    pub fn has_whole_values(&self) -> bool {
-        self.ancestry.is_none()
-            && self.purge_frontier.is_none()
-            && self.unsupported.is_none()
-            && !self.history.has_edits()
-            && self.warnings.names().all(|name| !name.starts_with(b"{") && !name.starts_with(b"["))
-    }
-
-    /// Corrects the places in a single line at `line_offset`. `whole` converts the offset of a byte of the line.
-    pub fn move_places(&mut self, line_offset: u64, whole: impl Fn(u64) -> u64) {
-        for item in &mut self.history.plain.items {
-            let start = item.offset - line_offset;
-            let (from, to) = (whole(start), whole(start + u64::from(item.length) - 1) + 1);
-            (item.offset, item.length) = (line_offset + from, (to - from) as u32);
-        }
-        let move_span = |span: &mut Span| {
-            let last = u64::from(span.end) - 1;
-            (span.start, span.end) = (whole(u64::from(span.start)) as u32, whole(last) as u32 + 1);
-        };
-        for event in &mut self.session_events {
-            move_span(&mut event.message);
-            event.ts.iter_mut().for_each(move_span);
-        }
     }
 
     /// Whether it can be the effect of the file's first `end` bytes: its counts fit, its places are within these bytes and in file order,

@@ -7,8 +7,8 @@ use crate::archived::{Archive, Packed, may_be_archive, open_either, open_packed,
 use crate::disk::{BOM, Links, OsError, files};
 use crate::foreign::{ConvertOptions, OpenedSource, open_converted};
 use crate::json::Nesting;
-use crate::lines::{LineReader, LineSource, ReadError, cannot_be_json};
-use crate::session::format::{Body, Line, Mode};
+use crate::lines::{Abridged, LineReader, LineSource, ReadError, cannot_be_json};
+use crate::session::format::{Body, LISTED, Line, Mode};
 
 /// Maximum length of the first line in bytes. A longer one does not count as a header, so that a listing of many files does not wait for it.
 pub(super) const HEADER_BYTES: usize = 1 << 20;
@@ -51,7 +51,7 @@ pub struct Summary {
     pub archived: Option<u64>,
     /// When it was last written, in milliseconds since 1970; 0 if the system does not report it.
     pub modified: f64,
-    /// JSON text of the payload of its `session_start`.
+    /// JSON text of the payload of its `session_start`; if the line is long, without some members that a listing does not show.
     pub payload: Vec<u8>,
 }
 
@@ -76,7 +76,7 @@ impl Summary {
         let mut reader = LineReader::default();
         reader.begin(0..1);
         let line = reader.next_chunk(&conversion.native, 0, &mut |_| {})?.map(|chunk| chunk.bytes.to_vec());
-        let payload = line.as_deref().and_then(payload_of).map(<[u8]>::to_vec).ok_or(HeaderError::Missing)?;
+        let payload = line.and_then(|line| payload_of(line).ok()).ok_or(HeaderError::Missing)?;
         let modified = files::metadata(path).map_or(0.0, |metadata| metadata.modified_milliseconds());
         let archived = conversion.native.archived_bytes();
         Ok(Summary { size: conversion.summary.source_bytes, archived, modified, payload })
@@ -84,7 +84,7 @@ impl Summary {
 
     /// Like [`of_header`](Self::of_header), but reads a first line of any length, as a replay does.
     pub fn read(path: &Path) -> Result<Self, HeaderError> {
-        read(path, whole_first_line)
+        read(path, long_first_line)
     }
 }
 
@@ -114,7 +114,7 @@ fn read(
         FirstLine::Whole(line) => line,
         FirstLine::Prefix(beginning) => read_on(path, &beginning)?,
     };
-    let payload = payload_of(&line).ok_or_else(|| problem_of(&line, size == line.len() as u64))?.to_vec();
+    let payload = payload_of(line).map_err(|line| problem_of(&line, size == line.len() as u64))?;
     let modified = metadata.modified_milliseconds();
     let Some(archive) = packed else { return Ok(Summary { size, archived: None, modified, payload }) };
     // Only now: without a seek table, all of the archive has to be decompressed for it.
@@ -153,25 +153,38 @@ fn problem_of(line: &[u8], is_all: bool) -> HeaderError {
     }
 }
 
-/// A first line of any length, read as a replay reads it.
-fn whole_first_line(path: &Path, beginning: &[u8]) -> Result<Vec<u8>, HeaderError> {
+/// A first line of any length, read as a replay reads it, with what a listing shows of it.
+fn long_first_line(path: &Path, beginning: &[u8]) -> Result<Vec<u8>, HeaderError> {
     if cannot_be_json(beginning) {
         return Err(HeaderError::Missing);
     }
     let source = LineSource::open(path)?;
-    let mut reader = LineReader::default();
+    let mut reader = LineReader::default().abridging(LISTED);
     reader.begin(0..1);
     let Some(chunk) = reader.next_chunk(&source, 0, &mut |_| {})? else { return Ok(Vec::new()) };
-    let line = chunk.bytes.strip_suffix(b"\n").unwrap_or(chunk.bytes);
-    // The reader drops a byte order mark, and the parser of the line drops one too, so it is put back.
-    let dropped = if chunk.offset == 0 { b"" } else { BOM };
-    Ok([dropped, line].concat())
+    // The reader drops a byte order mark, and the parser of the line drops one too, so a second one remains.
+    if chunk.bytes.starts_with(BOM) {
+        return Err(HeaderError::Missing);
+    }
+    let short = chunk.abridged.is_none().then(|| {
+        let mut abridged = Abridged::new(LISTED);
+        abridged.add(chunk.bytes);
+        abridged
+    });
+    let mut line = short.or_else(|| reader.take_abridged()).map(Abridged::into_bytes).unwrap_or_default();
+    if line.ends_with(b"\n") {
+        line.pop();
+    }
+    Ok(line)
 }
 
-/// The payload of a file's first line, given without its ending.
-fn payload_of(line: &[u8]) -> Option<&[u8]> {
-    let line = line.strip_prefix(BOM).unwrap_or(line);
-    Line::start_payload(line).map(|payload| payload.of(line))
+/// The payload of a file's first line, given without its ending; the line if it has none. Not a copy, because the line may be long.
+fn payload_of(mut line: Vec<u8>) -> Result<Vec<u8>, Vec<u8>> {
+    let mark = if line.starts_with(BOM) { BOM.len() } else { 0 };
+    let Some(payload) = Line::start_payload(&line[mark..]) else { return Err(line) };
+    line.truncate(mark + payload.end as usize);
+    line.drain(..mark + payload.start as usize);
+    Ok(line)
 }
 
 /// A first line, without its ending.

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::item_layout::ItemLayout;
-use crate::lines::{Abridged, Block, Chunk, Digest, LineReader, LineSource, Passed, ReadError};
+use crate::lines::{Block, Digest, LineReader, LineSource, Passed, ReadError};
 use crate::session::fold::{Effect, Fold, FoldOptions, Truncation};
 use crate::session::format::NEEDED;
 use crate::task::Worker;
@@ -67,7 +67,9 @@ impl<L: ItemLayout> Scanner<L> {
                 }
                 _ => match chunk.abridged {
                     None => self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start),
-                    Some(abridged) => abridged_effect(&mut self.fold, &chunk, abridged, &self.source)?,
+                    Some(abridged) => {
+                        self.fold.effect_of_abridged(abridged, chunk.offset, chunk.at_start, &self.source)?
+                    }
                 },
             };
             if chunk.unterminated {
@@ -93,22 +95,6 @@ impl<L: ItemLayout> Scanner<L> {
         }
         Ok(())
     }
-}
-
-/// The effect of a line in its abridged form.
-fn abridged_effect(
-    fold: &mut Fold,
-    chunk: &Chunk<'_>,
-    abridged: &Abridged,
-    source: &LineSource,
-) -> Result<Effect, ReadError> {
-    let mut effect = fold.effect(chunk.bytes, chunk.offset, chunk.at_start);
-    if !effect.has_whole_values() {
-        let (length, mut whole) = (abridged.whole_length() as usize, Vec::new());
-        return Ok(fold.effect(source.bytes_at(chunk.offset, length, &mut whole)?, chunk.offset, chunk.at_start));
-    }
-    effect.move_places(chunk.offset, |offset| abridged.whole_offset(offset));
-    Ok(effect)
 }
 
 impl<L: ItemLayout> Worker for Scanner<L> {
@@ -140,6 +126,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+    use crate::lines::Abridged;
     use crate::session::format::Mode;
     use proptest::prelude::*;
 
@@ -171,6 +158,11 @@ mod tests {
             "seq",
             "name",
             "metadata",
+            "payload",
+            "history",
+            "replacedSeq",
+            "afterSeq",
+            "v",
         ])
         .prop_map(str::to_owned)
     }
@@ -197,11 +189,26 @@ mod tests {
     fn line() -> BoxedStrategy<String> {
         let item = || {
             let blocks = proptest::collection::vec(value(), 0..20).prop_map(|values| format!("[{}]", values.join(",")));
-            let item = shuffled(vec![("speaker", any_of(&["\"ai\""])), ("blocks", blocks.boxed())]);
-            prop_oneof![4 => item, 1 => value()].boxed()
+            let marker = shuffled(vec![("seq", any_of(&["1", "2", "2.5"]))]);
+            let metadata = prop_oneof![4 => shuffled(vec![("chronology", marker)]), 1 => value()];
+            let members =
+                vec![("speaker", any_of(&["\"ai\""])), ("blocks", blocks.boxed()), ("metadata", metadata.boxed())];
+            prop_oneof![8 => shuffled(members), 1 => value()].boxed()
         };
-        let list = || any_of(&["[]", "[\"d\", \"e\"]", "[\"d\",1]"]);
-        let text = || any_of(&["\"a\"", "\"\"", "null"]);
+        let seq = || prop_oneof![8 => any_of(&["0", "1", "2e0"]), 1 => long_number()].boxed();
+        let replacement = shuffled(vec![("replacedSeq", seq()), ("replacement", item())]);
+        let marker =
+            shuffled(["seq", "userTurn", "step", "recordedAt"].map(|key| (key, any_of(&["1", "20"]))).to_vec());
+        let frontier = prop_oneof![
+            1 => any_of(&[r#"{"contentIndex":0,"blockIndex":0}"#]),
+            1 => shuffled(vec![("contentIndex", any_of(&["0", "1"])), ("blockIndex", any_of(&["0", "1"]))]),
+        ];
+        let strings = prop_oneof![30 => Just("\"d\"".to_owned()), 1 => value()];
+        let list = move || prop_oneof![any_of(&["[]", "[\"d\", \"e\"]"]), list_of(strings.clone().boxed())].boxed();
+        let long_blank = (0usize..100, any::<bool>()).prop_map(|(length, has_ink)| {
+            format!("\"{}{}\"", "\\u00a0 \u{2003}\u{3000}".repeat(length), if has_ink { "é" } else { "" })
+        });
+        let text = move || prop_oneof![4 => any_of(&["\"a\"", "\"\"", "null"]), 1 => long_blank.clone()].boxed();
         let number = || any_of(&["1", "2.5", "-1"]);
         let checkpoint = vec![("name", text()), ("checkpointId", text())];
         let fork = vec![("parentSessionId", text()), ("parentSequence", number()), ("checkpointName", text())];
@@ -217,7 +224,24 @@ mod tests {
         let events = prop_oneof![
             event("content", vec![("content", item())]),
             event("compressed", vec![("summary", item()), ("itemsCompressed", number())]),
+            event("rewind", vec![("itemsRemoved", number()), ("cutSeq", seq())]),
             event("rewind", vec![("itemsRemoved", number())]),
+            event("density_mutation", vec![("removedSeqs", list_of(seq())), ("replacements", list_of(replacement))]),
+            event("synthetic_insert", vec![("content", item()), ("chronologySeq", seq()), ("afterSeq", seq())]),
+            event(
+                "chronology_bind",
+                vec![("rowIndex", seq()), ("chronology", marker), ("invalidateResponses", any_of(&["true", "false"]))]
+            ),
+            event(
+                "chronology_bind",
+                vec![
+                    ("rowIndex", seq()),
+                    ("chronology", any_of(&[r#"{"seq":1,"userTurn":2,"step":3,"recordedAt":4}"#])),
+                    ("content", item())
+                ]
+            ),
+            event("semantic_media_purge", vec![("history", list_of(item())), ("frontier", frontier.boxed())]),
+            event("compression_detail", vec![("fromSeq", seq()), ("toSeq", seq()), ("itemsCompressed", number())]),
             event("provider_switch", vec![("provider", text()), ("model", text())]),
             event("session_event", vec![("severity", any_of(&["\"info\""])), ("message", text())]),
             event("directories_changed", vec![("directories", list())]),
@@ -233,9 +257,57 @@ mod tests {
         prop_oneof![20 => events, 1 => value()].boxed()
     }
 
+    fn list_of(element: BoxedStrategy<String>) -> BoxedStrategy<String> {
+        prop_oneof![3 => 0usize..4, 1 => 0usize..60]
+            .prop_flat_map(move |length| proptest::collection::vec(element.clone(), length))
+            .prop_map(|elements| format!("[{}]", elements.join(" , ")))
+            .boxed()
+    }
+
+    /// Numbers of more digits than are kept.
+    fn long_number() -> BoxedStrategy<String> {
+        (0usize..2000, prop::sample::select(vec!["1", "0", "2e-", "9007199254740993.", "1."]), 0usize..2000)
+            .prop_map(|(zeros, before, exponent)| match before {
+                "2e-" => format!("2{}e-{exponent}", "0".repeat(zeros)),
+                "0" => format!("0.{}5e{exponent}", "0".repeat(zeros)),
+                "1" => format!("1{}", "0".repeat(zeros)),
+                _ => format!("{before}{}1", "0".repeat(zeros)),
+            })
+            .boxed()
+    }
+
     fn event(name: &'static str, payload: Vec<(&'static str, BoxedStrategy<String>)>) -> BoxedStrategy<String> {
-        let (name, number) = (Just(format!("\"{name}\"")).boxed(), any_of(&["1", "2.5", "-1"]));
-        shuffled(vec![("type", name), ("seq", number), ("ts", any_of(&["\"t\""])), ("payload", shuffled(payload))])
+        let name = Just(format!("\"{name}\"")).boxed();
+        let number = prop_oneof![4 => any_of(&["1", "2.5", "-1"]), 1 => long_number()].boxed();
+        shuffled(vec![
+            ("v", any_of(&["1", "2"])),
+            ("type", name),
+            ("seq", number),
+            ("ts", any_of(&["\"t\""])),
+            ("payload", shuffled(payload)),
+        ])
+    }
+
+    #[test]
+    fn of_a_long_edit_with_the_same_keys_the_last_ones_are_kept() {
+        let item = r#"{"speaker":"ai","blocks":[]}"#;
+        let entry = |key: usize| format!(r#"{{"replacedSeq":{},"replacement":{item}}}"#, key % 10);
+        let (keys, entries): (Vec<_>, Vec<_>) = (0..100_000).map(|key| ((key % 7).to_string(), entry(key))).unzip();
+        let line = format!(
+            r#"{{"type":"density_mutation","payload":{{"removedSeqs":[{}],"replacements":[{}]}}}}"#,
+            keys.join(","),
+            entries.join(",")
+        );
+        let mut abridged = Abridged::new(NEEDED);
+        abridged.add(line.as_bytes());
+        let source = LineSource::in_memory(line.clone().into_bytes());
+        let effect = Fold::new(FoldOptions::default()).effect_of_abridged(&abridged, 0, false, &source).unwrap();
+        assert!(effect.history.edit_size() < 2 * (1 << 16), "{}", effect.history.edit_size());
+        let text = format!("{:?}", effect.history.steps[0].edit);
+        for key in 0..10 {
+            let last = line.rfind(&entry(key)).unwrap() + entry(key).len() - 1 - item.len();
+            assert!(text.contains(&format!("({key}, ItemRef {{ offset: {last}, length: {}", item.len())), "{key}");
+        }
     }
 
     proptest! {
@@ -271,8 +343,7 @@ mod tests {
             let mode = if is_strict { Mode::Strict } else { Mode::Lenient };
             let mut fold = Fold::new(FoldOptions { mode, ..FoldOptions::default() });
             let expected = fold.effect(&line, OFFSET, at_start);
-            let chunk = Chunk { bytes: abridged.bytes(), offset: OFFSET, at_start, unterminated: false, abridged: Some(&abridged) };
-            prop_assert_eq!(abridged_effect(&mut fold, &chunk, &abridged, &source).unwrap(), expected);
+            prop_assert_eq!(fold.effect_of_abridged(&abridged, OFFSET, at_start, &source).unwrap(), expected);
         }
     }
 }

@@ -7,9 +7,9 @@ use std::sync::{Arc, LazyLock};
 use memchr::memmem::Finder;
 
 use crate::foreign::{Foreign, OpenedSource, Stop, open_source};
-use crate::json::Nesting;
+use crate::json::{Nesting, Span};
 use crate::lines::{LineReader, LineSource, Lines, ReadError, Segments, Threads, equal_segments};
-use crate::session::format::read_title as title_of_line;
+use crate::session::format::{Failure, InFile, LineText, TITLED, read_title as title_of_line};
 use crate::task::Worker;
 
 /// The JSON text of the last title in the file, a string or `null`; `None` if there is none, also of what a foreign session becomes. The file is searched from its end on all
@@ -21,7 +21,11 @@ pub fn read_title(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
         OpenedSource::Foreign(conversion) => conversion.native,
     });
     let segments = equal_segments(&source, 0).rev();
-    let make = || TitleSearch { source: source.clone(), reader: LineReader::default(), nesting: Nesting::default() };
+    let make = || TitleSearch {
+        source: source.clone(),
+        reader: LineReader::default().abridging(TITLED),
+        nesting: Nesting::default(),
+    };
     let mut titles = Segments::new(segments, Threads::All, make);
     while let Some(title) = titles.next_output() {
         if let Some(title) = title? {
@@ -49,9 +53,13 @@ impl Worker for TitleSearch {
             match self.reader.next_chunk(&self.source, 0, &mut |_| {}) {
                 Ok(None) => return Ok(last),
                 Ok(Some(chunk)) => {
-                    if let Some(title) = last_title(chunk.bytes, &mut self.nesting) {
-                        last = Some(title.to_vec());
-                    }
+                    let Some((line, title)) = last_title(chunk.bytes, &mut self.nesting) else { continue };
+                    let failure = Failure::default();
+                    let in_file = |abridged| InFile::line(abridged, chunk.offset, &self.source, &failure);
+                    let file = chunk.abridged.map(in_file);
+                    let text = LineText::of(line, file.as_ref());
+                    last = Some(text.raw(text.place(title)).into_vec());
+                    failure.check()?;
                 }
                 // No JavaScript string can hold the line, so it does not parse. The reader has skipped it.
                 Err(ReadError::LineTooLong { .. }) => {}
@@ -61,14 +69,14 @@ impl Worker for TitleSearch {
     }
 }
 
-/// The last title in some whole lines.
-fn last_title<'a>(lines: &'a [u8], nesting: &mut Nesting) -> Option<&'a [u8]> {
+/// The last title in some whole lines, and its line.
+fn last_title<'a>(lines: &'a [u8], nesting: &mut Nesting) -> Option<(&'a [u8], Span)> {
     // Lines can be short: one search of all of them makes a search of each one unnecessary in nearly all cases.
     if !may_have_title(lines) {
         return None;
     }
     let candidates = Lines::new(lines).map(|(_, line)| line).filter(|line| may_have_title(line));
-    candidates.filter_map(|line| title_of_line(line, nesting).map(|title| title.of(line))).last()
+    candidates.filter_map(|line| title_of_line(line, nesting).map(|title| (line, title))).last()
 }
 
 /// Whether the text may contain the event type of a title, as it is or with an escape in it.

@@ -13,7 +13,7 @@ fn header(content: &[u8]) -> Option<String> {
 
 /// A header line of exactly `length` bytes, its ending not counted.
 fn line_of(length: usize) -> Vec<u8> {
-    let (front, back) = (br#"{"type":"session_start","payload":{"x":""#, br#""}}"#);
+    let (front, back) = (br#"{"type":"session_start","payload":{"cwd":""#, br#""}}"#);
     [&front[..], &vec![b'a'; length - front.len() - back.len()], back].concat()
 }
 
@@ -57,6 +57,26 @@ fn header_line_may_be_as_long_as_the_read_limit() {
     assert!(header(&line_of(HEADER_BYTES)).is_some());
     assert!(header(&[&line_of(HEADER_BYTES)[..], b"\n"].concat()).is_none());
     assert!(header(&line_of(HEADER_BYTES + 1)).is_none());
+}
+
+#[test]
+fn summary_of_a_long_first_line_has_what_a_listing_shows() {
+    let (text, dirs) = ("t".repeat(1 << 20), r#"["/a", "/b"]"#);
+    let line = format!(
+        r#"{{"payload":{{"system":"{text}{text}","many":[{}0],"sessionId":"s","cwd":"{text}","workspaceDirs":{dirs},"provider":{{"x":"{text}"}}}},"type":"session_start"}}"#,
+        "1,".repeat(1 << 20)
+    );
+    for before in ["", "\u{feff}", "\u{feff} "] {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(format!("{before}{line}\nnext").as_bytes()).unwrap();
+        let summary = Summary::read(file.path()).unwrap();
+        assert!(summary.payload.len() < text.len() + 4096, "{}", summary.payload.len());
+        let payload: serde_json::Value = serde_json::from_slice(&summary.payload).unwrap();
+        assert_eq!(payload["cwd"], text);
+        assert_eq!(payload["workspaceDirs"].to_string(), dirs.replace(' ', ""));
+        assert_eq!(payload["sessionId"], "s");
+        assert!(payload["provider"].is_object());
+    }
 }
 
 #[test]

@@ -143,3 +143,54 @@ fn a_long_line_has_the_effect_of_a_short_one_and_its_item_is_found_again() {
     }
     assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]));
 }
+
+#[test]
+fn long_edits_of_long_items_have_the_effect_of_short_ones() {
+    let directory = tempfile::tempdir().unwrap();
+    let lines_with = |text: &str| {
+        let item = |key: u32| {
+            format!(
+                r#"{{"blocks":[{{"type":"text","text":"{text}"}}],"speaker":"ai","metadata":{{"chronology":{{"seq":{key},"x":"{text}"}}}}}}"#
+            )
+        };
+        let (five, six, seven, eight) = (item(5), item(6), item(7), item(8));
+        let payloads = [
+            ("content", format!(r#"{{"content":{five}}}"#)),
+            ("content", format!(r#"{{"content":{six}}}"#)),
+            ("synthetic_insert", format!(r#"{{"content":{seven},"chronologySeq":7,"afterSeq":5}}"#)),
+            (
+                "density_mutation",
+                format!(r#"{{"removedSeqs":[5],"replacements":[{{"replacedSeq":6,"replacement":{eight}}}]}}"#),
+            ),
+            (
+                "chronology_bind",
+                format!(
+                    r#"{{"content":{eight},"rowIndex":0,"chronology":{{"seq":9,"userTurn":1,"step":1,"recordedAt":1,"x":"{text}"}}}}"#
+                ),
+            ),
+            ("rewind", format!(r#"{{"itemsRemoved":0,"cutSeq":7,"x":"{text}"}}"#)),
+            ("synthetic_insert", format!(r#"{{"content":{five},"chronologySeq":5,"afterSeq":9}}"#)),
+        ];
+        let lines = payloads.iter().enumerate().map(|(at, (name, payload))| {
+            format!("{{\"v\":1,\"seq\":{},\"ts\":\"t\",\"type\":\"{name}\",\"payload\":{payload}}}\n", at + 2)
+        });
+        format!("{START}\n{}", lines.collect::<String>())
+    };
+    let mut found = Vec::new();
+    for text in ["é".to_owned(), "é\\n".repeat(600 << 10)] {
+        let path = directory.path().join(format!("{}.jsonl", text.len()));
+        std::fs::write(&path, lines_with(&text)).unwrap();
+        for snapshots in [Snapshots::None, Snapshots::Beside, Snapshots::Beside] {
+            let opened = Replay::open_with(&path, FoldOptions::default(), &snapshots, Threads::All);
+            let replay = opened.unwrap().complete().unwrap();
+            let items = replay.items().iter().map(|item| {
+                let mut json = Vec::new();
+                item.append_to(&mut json, replay.markers(), replay.source()).unwrap();
+                String::from_utf8(json).unwrap().replace(&text, "T")
+            });
+            found.push((items.collect::<Vec<_>>(), format!("{:?}", replay.outcome(None))));
+        }
+    }
+    assert_eq!(found[0].0.len(), 3, "{:?}", found[0]);
+    assert!(found.iter().all(|one| *one == found[0]), "{found:?}");
+}
