@@ -188,7 +188,8 @@ pub(super) static SERVICES: &[Builtin] = &[
     Builtin {
         name: "glued-tokens",
         pattern: concat!(
-            r"(?-u)(?P<secret>",
+            // Not within base64, which has every prefix somewhere. The number of a bot stands before its token.
+            r"(?-u)(?:^|[^A-Za-z0-9+/])(?:[0-9]{6,12})?(?P<secret>",
             prefixes!(),
             r"(?:[A-Za-z0-9_=-]{12,}?(?:\.[A-Za-z0-9_=-]{6,}?)?",
             prefixes!(),

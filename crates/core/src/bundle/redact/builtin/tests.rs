@@ -523,6 +523,13 @@ fn the_rule_for_glued_tokens_searches_for_nothing_more() {
 }
 
 #[test]
+fn prefixes_of_tokens_within_base64_are_no_tokens() {
+    let text =
+        format!("data:application/wasm;base64,{}AKIA{}+ASIA{}/dapi{}", alnum(90), alnum(40), alnum(60), alnum(90));
+    assert_eq!(redacted_text(None, &format!("hvs. {text}")), format!("hvs. {text}"));
+}
+
+#[test]
 fn three_tokens_that_nothing_separates_are_redacted() {
     let [vault, github] = ["hvs.a1B2c3D4e5F6g7H8i9J0k1L2", "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"];
     for text in
