@@ -13,8 +13,8 @@ use std::time::Instant;
 use session_tape_core::bundle::{ExportOptions, RedactOptions, RedactionRule, VerifyOptions, export, import, verify};
 use session_tape_core::disk::Durability;
 use session_tape_core::json::Text;
-use session_tape_core::run::{Kind, Scheduler};
 use session_tape_core::run::record::{EventInput, RunRecorder, RunRecorderConfig};
+use session_tape_core::run::{Kind, Scheduler};
 use session_tape_core::task::{Cancellation, Task};
 
 const CALLS: usize = 20;

@@ -7,8 +7,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use session_tape_core::disk::Durability;
 use session_tape_core::json::Text;
 use session_tape_core::lines::Lines;
-use session_tape_core::run::{EventLine, Kind, ReplayOptions, RunDirectory, Scheduler, Verify};
 use session_tape_core::run::record::{EventInput, RunRecorder, RunRecorderConfig};
+use session_tape_core::run::{EventLine, Kind, ReplayOptions, RunDirectory, Scheduler, Verify};
 use session_tape_core::task::{Cancellation, Task};
 
 const NODES: usize = 400;
