@@ -105,7 +105,10 @@ fn human_text(line: LineText<'_>, item: Span, most: usize, nesting: &mut Nesting
     let mut text = Vec::new();
     line.each_element(blocks?, BLOCK, |line, block| {
         if let Some(of_block) = text_of(line, block, nesting) {
-            decode_up_to(&mut text, &line.beginning(of_block, most.saturating_mul(UNIT_BYTES)), most);
+            let beginning = line.beginning(of_block, most.saturating_mul(UNIT_BYTES).saturating_add(1));
+            // Without its quotes; the end of a longer text is not reached.
+            let inside = beginning.get(1..).unwrap_or_default();
+            decode_up_to(&mut text, inside.strip_suffix(b"\"").unwrap_or(inside), most);
         }
         Some(())
     })?;
@@ -118,7 +121,7 @@ const UNIT_BYTES: usize = 12;
 /// What is needed of a block.
 const BLOCK: Needed = Needed::Members(&[("type", SCALAR), ("text", SCALAR)]);
 
-/// The text of a block, as written between its quotes, if it is a text block.
+/// The string that is the text of a block, if it is a text block.
 fn text_of(line: LineText<'_>, block: Span, nesting: &mut Nesting) -> Option<Span> {
     let (mut block_type, mut text) = (None, None);
     let mut cursor = Cursor::new(line.bytes());
@@ -136,7 +139,7 @@ fn text_of(line: LineText<'_>, block: Span, nesting: &mut Nesting) -> Option<Spa
     inside_string(block_type?.of(line.bytes())).filter(|block_type| spells(block_type, "text"))?;
     let text = text?;
     inside_string(text.of(line.bytes()))?;
-    Some(Span { start: text.start + 1, end: text.end - 1 })
+    Some(text)
 }
 
 /// At most `length` code units of a text. A surrogate pair is not split.
