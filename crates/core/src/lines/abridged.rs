@@ -152,6 +152,7 @@ impl Abridged {
             abridged.add(&block[..count]);
             at += count as u64;
         }
+        abridged.end();
         Ok(abridged)
     }
 
@@ -168,6 +169,13 @@ impl Abridged {
                 Ok(count) => bytes = &bytes[count..],
                 Err(NotJson) => self.break_off(),
             }
+        }
+    }
+
+    /// Notes that nothing follows: a number that is all there is ends here.
+    pub(super) fn end(&mut self) {
+        if let Some(number) = self.number.take() {
+            self.end_number(&number);
         }
     }
 
@@ -283,8 +291,6 @@ impl Abridged {
             self.leaving_out = Some(depth);
             return false;
         }
-        // Of a line that is nothing but a scalar, nothing is needed.
-        let needed = needed.filter(|_| depth > 0 || step == Step::Open);
         self.is_scalar_whole = match needed {
             Some(Needed::Whole) => true,
             Some(Needed::Text) => step == Step::String,

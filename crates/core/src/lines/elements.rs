@@ -47,6 +47,7 @@ pub(crate) fn each_element(
             let element = match &mut long {
                 Some(abridged) => {
                     abridged.add(bytes);
+                    abridged.end();
                     Element { bytes: abridged.bytes(), offset, abridged: Some(abridged) }
                 }
                 None => Element { bytes, offset, abridged: None },
@@ -147,6 +148,23 @@ mod tests {
             true
         });
         assert_eq!((count, result), (1, Err(ReadError::Changed)));
+    }
+
+    #[test]
+    fn numbers_keep_their_value() {
+        let zeros = "0".repeat(2000);
+        for number in
+            [format!("0.{zeros}5"), format!("1{zeros}e-2000"), format!("7{zeros}"), format!("0.{}5", &zeros[..200])]
+        {
+            let source = LineSource::in_memory(format!("[{number}]").into_bytes());
+            let mut values = Vec::new();
+            each_element(&source, 0..number.len() as u64 + 2, SCALAR, |element| {
+                values.push(String::from_utf8(element.bytes.to_vec()).unwrap().parse::<f64>().unwrap());
+                true
+            })
+            .unwrap();
+            assert_eq!(values, [number.parse::<f64>().unwrap()]);
+        }
     }
 
     proptest! {
