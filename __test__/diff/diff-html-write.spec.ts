@@ -60,6 +60,15 @@ describe('the page', () => {
     expect(islandsOf(await pageOf({ left, right, diff })).data.divergence.fields[0].blob).toBeUndefined();
   });
 
+  test('takes a list that holds a hash for a value, not for a hash', async () => {
+    const { left, right, diff } = await partedRuns(['one', 'two']);
+    const [field] = diff.fields as [{ path: string; left: unknown }];
+    const fields = [{ ...field, left: [field.left] }];
+    const { data } = islandsOf(await pageOf({ left, right, diff: { ...diff, fields } }));
+    expect(data.divergence.fields[0]).toMatchObject({ path: field.path });
+    expect(data.divergence.fields[0].blob).toBeUndefined();
+  });
+
   test('of equal executions says so', async () => {
     const [left, right] = [await aRun('a', 'x'), await aRun('b', 'x')];
     const html = await pageOf({ left, right, diff: null });

@@ -119,6 +119,16 @@ describe('the text', () => {
     expect(text).toContain('  ✗ run\n    exit code 1\n    half done\n  ✗ ls\n    gone\n');
   });
 
+  test('shows records whose time or type is an object that no string can be made of', async () => {
+    const lines = session(content('the first'), ['later_event', { x: 1 }], content('the last')).trimEnd().split('\n');
+    const [start, first, event, last] = lines.map((line) => JSON.parse(line));
+    const unprintable = { toString: 1 };
+    const log = writeSession([start, { ...first, ts: unprintable }, { ...event, type: unprintable }, last].map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const text = await shown(['view', log, '--text']);
+    expect(text).toContain('Human  line 2\n  the first\n\n· {"toString":1} {"x":1}  line 3\n');
+    expect(text).toContain('the last');
+  });
+
   test('can\'t repaint the terminal, whatever is in it', async () => {
     const item = (speaker: string, ...blocks: unknown[]) => ['content', { content: { speaker, blocks } }] as const;
     const log = writeSession(session(

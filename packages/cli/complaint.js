@@ -1,16 +1,18 @@
 'use strict'
 
+/** @import { BundleProblem } from 'session-tape' */
+
 /** The exit codes, which are stable. After a signal the exit code is 128 plus its number. */
 const EXIT = { fine: 0, damaged: 1, couldNot: 2 }
 
 /** An error for the user, printed without a stack. `fields` are added to errors that are printed as JSON. */
 class Complaint extends Error {
   /**
-   * @param {string} code
+   * @param {string | undefined} code
    * @param {string} message
-   * @param {{ exitCode?: number, [field: string]: unknown }} [more]
+   * @param {{ exitCode?: number, problems?: BundleProblem[], [field: string]: unknown }} [more]
    */
-  constructor(code, message, { exitCode = EXIT.couldNot, ...fields } = {}) {
+  constructor(code = 'Unexpected', message, { exitCode = EXIT.couldNot, ...fields } = {}) {
     super(message)
     this.code = code
     this.exitCode = exitCode
@@ -18,7 +20,7 @@ class Complaint extends Error {
   }
 }
 
-/** An error in the arguments. */
+/** An error in the arguments. @param {string} message */
 function usage(message) {
   return new Complaint('Usage', message)
 }
@@ -34,18 +36,28 @@ const DAMAGE = new Set([
 /**
  * Whether an error of the library means damage.
  *
- * @param {{ code?: string, problems?: unknown }} error
+ * @param {{ code?: string, problems?: BundleProblem[] }} error
  */
 function meansDamage({ code, problems }) {
   return (code !== undefined && DAMAGE.has(code)) || (Array.isArray(problems) && problems.length > 0 && code !== 'NotABundle')
 }
 
-/** Converts an error of the library. */
+/**
+ * What errors of this program, of the library and of Node may have.
+ *
+ * @typedef {Error & { code?: string, path?: string, problems?: BundleProblem[], time?: number, eventId?: string, exitCode?: number }} Failure
+ */
+
+/** What was caught, as an error. @type {(caught: unknown) => Failure} */
+const failureOf = (caught) => (caught instanceof Error ? caught : new Error(String(caught)))
+
+/** Converts an error of the library. @param {unknown} error */
 function complaintOf(error) {
   if (error instanceof Complaint) return error
-  const { code = 'Unexpected', path, problems, time, eventId } = error
-  const exitCode = meansDamage(error) ? EXIT.damaged : EXIT.couldNot
-  return new Complaint(String(code), String(error.message), { exitCode, path, problems, time, eventId })
+  const failure = failureOf(error)
+  const { code = 'Unexpected', message, path, problems, time, eventId } = failure
+  const exitCode = meansDamage(failure) ? EXIT.damaged : EXIT.couldNot
+  return new Complaint(String(code), message, { exitCode, path, problems, time, eventId })
 }
 
-module.exports = { Complaint, EXIT, complaintOf, meansDamage, usage }
+module.exports = { Complaint, EXIT, complaintOf, failureOf, meansDamage, usage }

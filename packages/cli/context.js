@@ -1,15 +1,28 @@
 'use strict'
 
 const { coloursFor } = require('./colours.js')
-const { Complaint, EXIT } = require('./complaint.js')
+const { Complaint, EXIT, failureOf } = require('./complaint.js')
 const { jsonText } = require('./json-text.js')
 const { Output } = require('./output.js')
 const { progressOn } = require('./progress.js')
 
+/** @import { Progress } from 'session-tape' */
+/** @import { Colours } from './colours.js' */
+
+/**
+ * What a program runs in: `process`, and the signal that ends it.
+ *
+ * @typedef {{ stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream, env: NodeJS.ProcessEnv, signal: AbortSignal }} Surroundings
+ */
+
+/** The library's options for a long task. @typedef {{ signal?: AbortSignal, onProgress?: (progress: Progress) => void }} TaskOptions */
+
 /** The context of a command: output, format of the result, cancellation and the library. */
 class Context {
+  /** @type {typeof import('session-tape') | undefined} */
   #tape
 
+  /** @param {Surroundings} surroundings */
   constructor({ stdout, stderr, env, signal }) {
     this.stdout = stdout
     this.output = new Output(stdout)
@@ -34,17 +47,30 @@ class Context {
     try {
       return (this.#tape ??= require('session-tape'))
     } catch (error) {
-      throw new Complaint(error.code ?? 'NoAddon', `the addon can't be loaded: ${error.message}`)
+      const { code = 'NoAddon', message } = failureOf(error)
+      throw new Complaint(code, `the addon can't be loaded: ${message}`)
     }
   }
 
-  /** Prints the result, as JSON or with `toText`. */
+  /**
+   * Prints the result, as JSON or with `toText`.
+   *
+   * @template T
+   * @param {T} result
+   * @param {(result: T, colour: Colours, width: number) => string} toText
+   */
   async print(result, toText) {
     await this.output.write(this.json ? `${jsonText(result)}\n` : toText(result, this.colour, this.width))
     await this.output.flush()
   }
 
-  /** Calls the library for a long task, with the options for cancellation and progress. */
+  /**
+   * Calls the library for a long task, with the options for cancellation and progress.
+   *
+   * @template T
+   * @param {string} task
+   * @param {(options: TaskOptions) => Promise<T>} work
+   */
   async during(task, work) {
     const bar = this.progress(task)
     try {
@@ -55,4 +81,5 @@ class Context {
   }
 }
 
-module.exports = { Context }
+// Only in this form is the class a type for other modules.
+exports.Context = Context

@@ -10,11 +10,92 @@ const { printable } = require('./safe-text.js')
 const { checkpointRows, nameRows, sequenceWarning } = require('./session/names.js')
 const { editRows, model, tools, turns } = require('./session/summary.js')
 
+/** @import { BundleInfo, BundleProblem, ForeignConversation, ForeignFormat, ReceiptSummary, RunError, SessionHandle } from 'session-tape' */
+/** @import { SessionStartPayload } from 'session-tape' */
+/** @import { Colours } from './colours.js' */
+/** @import { ToolTally } from './session/tally.js' */
+/** @import { Source } from './source.js' */
+
+/**
+ * The result of `inspect`. What was not found out is absent.
+ *
+ * @typedef {object} About
+ * @property {string} path
+ * @property {Source['form']} form
+ * @property {true} [archived]
+ * @property {boolean} damaged
+ * @property {Seal} [bundle]
+ * @property {number} [size] of the log or archive, in bytes
+ * @property {string[]} [warnings]
+ * @property {string[]} [damage]
+ * @property {string[]} [notes]
+ * @property {string} [repair] what a repair would recover
+ *
+ * @typedef {Partial<BundleInfo> & { problems: BundleProblem[], signed?: boolean }} Seal
+ * @typedef {{ count: number, byKind: Record<string, number>, firstTime: string | null, lastTime: string | null }} Events
+ */
+
+/**
+ * Another program's session. The receipt is null if there are several conversations, and none was chosen.
+ *
+ * @typedef {{ format: ForeignFormat, version: string | null, conversations: ForeignConversation[], receipt: ReceiptSummary | null }} Foreign
+ * @typedef {{ format?: undefined, version?: undefined, conversations?: undefined, receipt?: undefined }} Native
+ */
+
+/**
+ * What was said in another program's session.
+ *
+ * @typedef {object} Talk
+ * @property {Record<string, number>} turns
+ * @property {string[]} models
+ * @property {Record<string, ToolTally>} tools
+ * @property {Record<string, number> | null} usage
+ */
+
+/**
+ * @typedef {object} AboutSession
+ * @property {'session'} kind
+ * @property {string} [error]
+ * @property {Events} events
+ * @property {SessionStartPayload | null} header
+ * @property {boolean} sidecar
+ * @property {Record<string, number>} [edits]
+ *
+ * @typedef {'metadata' | 'lastSeq' | 'historyLength' | 'sequenceCorrupt' | 'checkpoints' | 'sessionName' | 'ancestry'} OfHandle
+ * @typedef {(Foreign & Talk & { receipt: ReceiptSummary }) | (Native & { turns?: undefined })} Origin
+ * @typedef {About & AboutSession & Partial<Pick<SessionHandle, OfHandle>> & Origin} SessionInspection
+ */
+
+/**
+ * @typedef {object} AboutRun
+ * @property {'run'} kind
+ * @property {RunError} [error]
+ * @property {Events} events
+ * @property {{ workflow?: { name?: string, version?: string }, scheduler?: string } | null} header
+ * @property {string | null} runId
+ * @property {string | null} status
+ * @property {Record<string, number>} nodes
+ * @property {number} workers
+ * @property {{ snapshot: string, size: number, signed: boolean }[]} snapshots
+ * @property {{ count: number, bytes: number }} blobs
+ *
+ * @typedef {About & AboutRun & Native & { sequenceCorrupt?: undefined }} RunInspection
+ */
+
+/**
+ * Without events: a bundle with problems, or several conversations.
+ *
+ * @typedef {{ kind: 'session' | 'run' | null, error?: undefined, events?: undefined, sequenceCorrupt?: undefined }} NoEvents
+ * @typedef {(About & NoEvents & (Foreign | Native)) | SessionInspection | RunInspection} Inspection
+ */
+
 const MAX_SNAPSHOTS = 10
 const MAX_PROBLEMS = 30
 
+/** @type {Record<Source['form'], string>} */
 const FORMS = { file: 'a file', directory: 'a directory, not sealed', bundle: 'a bundle (a directory)', archive: 'a bundle (one file)', foreign: "another program's session" }
 
+/** @type {(found: Inspection, colour: Colours, width: number) => string} */
 function inspectionPage(found, colour, width) {
   const { path, kind, bundle } = found
   const title = kind === null ? 'A bundle' : `A ${kind}`
@@ -22,6 +103,7 @@ function inspectionPage(found, colour, width) {
   return page(title, printable(path, 1000), [aboutForm(found, colour), foreignRows(found, colour), bundle ? seal(bundle, colour) : [], ...parts, verdict(found, colour, width)], colour)
 }
 
+/** @type {(found: About, colour: Colours) => string[]} */
 function aboutForm({ form, archived, size }, colour) {
   const rows = [row('Form', archived ? 'an archive (.zst)' : FORMS[form], colour)]
   if (size !== undefined) rows.push(row('Size', `${fileSize(size)} of ${archived ? 'archive' : 'log'}`, colour))
@@ -31,7 +113,7 @@ function aboutForm({ form, archived, size }, colour) {
 /** The programs that write sessions of a format. */
 const PROGRAMS = { claude: 'Claude Code', codex: 'Codex', gemini: 'Gemini CLI', pi: 'pi', atif: 'ATIF', opencode: 'OpenCode', qwen: 'Qwen Code', cursor: 'Cursor' }
 
-/** What another program's session is, and what became of its records. */
+/** What another program's session is, and what became of its records. @type {(found: Foreign | Native, colour: Colours) => string[]} */
 function foreignRows({ format, version, conversations, receipt }, colour) {
   if (format === undefined) return []
   const named = conversations.map(({ sessionId, agentId, title, records }) => {
@@ -51,22 +133,24 @@ function foreignRows({ format, version, conversations, receipt }, colour) {
   ]
 }
 
-/** The rows of a receipt's summary. */
+/** The rows of a receipt's summary. @type {(receipt: ReceiptSummary, colour: Colours) => string[]} */
 function receiptRows({ records, mapped, kept, dropped, droppedBy }, colour) {
   const counts = `${count(mapped)} mapped · ${count(kept)} kept · ${count(dropped)} dropped`
   const reasons = dropped === 0 ? [] : rowsUnder('Dropped', tallied(droppedBy, colour), colour)
   return [row('Records', `${colour.bold(count(records))}: ${counts}`, colour), ...reasons]
 }
 
-/** @param {any} bundle what `inspect` found of it */
+/** @type {(bundle: Seal, colour: Colours) => string[]} */
 function seal({ problems, signed, ...info }, colour) {
-  const rows = info.bundleId === undefined ? [] : infoRows(info, colour)
+  const rows = info.bundleId === undefined ? [] : infoRows(/** @type {BundleInfo} */ (info), colour)
   if (signed !== undefined) rows.push(row('Signed', signed ? 'yes; by whom, verify --key says' : colour.dim('no'), colour))
   return rows
 }
 
+/** @type {(found: SessionInspection, colour: Colours, width: number) => string[][]} */
 function sessionSections(found, colour, width) {
   const { header, metadata, events, historyLength, lastSeq, sidecar, checkpoints = [] } = found
+  /** @type {Partial<SessionStartPayload>} */
   const start = metadata ?? header ?? {}
   const directories = Array.isArray(start.workspaceDirs) ? start.workspaceDirs.map((dir) => printable(dir)) : []
   const isForeign = found.format !== undefined
@@ -98,22 +182,28 @@ const OF_NO_DIRECTORY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991
 /** The time of another program's session that states none. */
 const UNKNOWN_TIME = '1970-01-01T00:00:00.000Z'
 
+/** @type {(events: Events) => Events} */
 const knownTimes = ({ firstTime, lastTime, ...events }) => ({
   ...events,
   firstTime: firstTime === UNKNOWN_TIME ? null : firstTime,
   lastTime: lastTime === UNKNOWN_TIME ? null : lastTime,
 })
 
+/** @type {(isThere: boolean, colour: Colours) => string} */
 const sidecarRow = (isThere, colour) => row('Sidecar', isThere ? 'a snapshot is beside it (.snap)' : colour.dim('none'), colour)
 
-/** The models of another program's session, in the order in which they were first used. */
+/**
+ * The models of another program's session, in the order in which they were first used.
+ *
+ * @type {(start: Partial<SessionStartPayload>, models: string[], colour: Colours) => string[]}
+ */
 function modelRows({ provider }, models, colour) {
   const from = provider === 'unknown' ? '' : colour.dim(` (${printable(provider, 80)})`)
   if (models.length === 0) return [row('Model', `${colour.dim('not stated')}${from}`, colour)]
   return list(models.length === 1 ? 'Model' : 'Models', models.map((name, i) => `${printable(name, 80)}${i === 0 ? from : ''}`), 10, colour)
 }
 
-/** The rows of what was said in another program's session. */
+/** The rows of what was said in another program's session. @type {(found: SessionInspection, colour: Colours) => string[]} */
 function talkRows(found, colour) {
   if (found.turns === undefined) return []
   // How much of a number is nothing says nothing.
@@ -126,8 +216,10 @@ function talkRows(found, colour) {
   ]
 }
 
+/** @type {Record<string, string>} */
 const NAMES_OF_USAGE = { input: 'in', cached: 'of them cached', cacheWrite: 'of them written to the cache', output: 'out', reasoning: 'of them reasoning' }
 
+/** @type {(found: RunInspection, colour: Colours) => string[][]} */
 function runSections({ header, runId, status, events, nodes, workers, snapshots, blobs }, colour) {
   const { workflow, scheduler } = header ?? {}
   const name = workflow ? [workflow.name, workflow.version].map((part) => printable(part ?? '?', 80)).join(' ') : colour.dim('not in the log')
@@ -148,10 +240,13 @@ function runSections({ header, runId, status, events, nodes, workers, snapshots,
   ]
 }
 
+/** @type {(events: Events, colour: Colours) => string[]} */
 function eventRows({ count: events, byKind, firstTime, lastTime }, colour) {
   const kinds = Object.fromEntries(Object.entries(byKind).map(([kind, n]) => [printable(kind, 30), n]))
   const [first, last] = [moment(firstTime), moment(lastTime)]
-  const length = first && last ? colour.dim(` (${duration(Math.max(0, Date.parse(lastTime) - Date.parse(firstTime)))})`) : ''
+  const length = first && last
+    ? colour.dim(` (${duration(Math.max(0, Date.parse(/** @type {string} */ (lastTime)) - Date.parse(/** @type {string} */ (firstTime))))})`)
+    : ''
   return [
     ...rowsUnder('Events', [colour.bold(count(events)), ...tallied(kinds, colour)], colour),
     row('First', first ?? colour.dim('no time'), colour),
@@ -159,9 +254,10 @@ function eventRows({ count: events, byKind, firstTime, lastTime }, colour) {
   ]
 }
 
+/** @type {(snapshot: RunInspection['snapshots'][number], colour: Colours) => string} */
 const snapshotText = ({ snapshot, size, signed }, colour) => `${snapshot}  ${fileSize(size)}${signed ? '  signed' : colour.dim('  not signed')}`
 
-/** The rows of notes and damage. */
+/** The rows of notes and damage. @type {(found: Inspection, colour: Colours, width: number) => string[]} */
 function verdict(found, colour, width) {
   const { damaged, bundle, warnings = [], damage = [], notes = [], error, kind, repair } = found
   const longest = Math.max(200, width * 3)

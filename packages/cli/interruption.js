@@ -2,10 +2,12 @@
 
 const os = require('node:os')
 
+/** @type {NodeJS.Signals[]} */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /** The abort reason of the signal that `watchInterruptions` returns. */
 class Interruption extends Error {
+  /** @param {NodeJS.Signals} signal */
   constructor(signal) {
     super(`interrupted by ${signal}`)
     this.code = 'Interrupted'
@@ -20,6 +22,7 @@ class Interruption extends Error {
 function watchInterruptions() {
   const controller = new AbortController()
   const stop = () => SIGNALS.forEach((name) => process.off(name, onSignal))
+  /** @param {NodeJS.Signals} name */
   const onSignal = (name) => {
     stop()
     controller.abort(new Interruption(name))
@@ -28,10 +31,17 @@ function watchInterruptions() {
   return { signal: controller.signal, stop }
 }
 
-/** Settles like `promise`, or rejects when the signal is aborted. For calls that take no signal. */
+/**
+ * Settles like `promise`, or rejects when the signal is aborted. For calls that take no signal.
+ *
+ * @template T
+ * @param {Promise<T>} promise
+ * @param {AbortSignal} signal
+ * @returns {Promise<T>}
+ */
 async function unlessAborted(promise, signal) {
   signal.throwIfAborted()
-  let onAbort
+  let onAbort = () => {}
   const aborted = new Promise((_, reject) => {
     onAbort = () => reject(signal.reason)
     signal.addEventListener('abort', onAbort, { once: true })

@@ -5,7 +5,7 @@ const { basename, dirname, join, resolve, sep } = require('node:path')
 const { Complaint } = require('./complaint.js')
 const { shown } = require('./source.js')
 
-/** Refuses to write a page over a recording, or among its files. */
+/** Refuses to write a page over a recording, or among its files. @type {(option: string, out: string, recordings: string[]) => Promise<void>} */
 async function refuseRecording(option, out, recordings) {
   const page = await placeOf(out)
   for (const path of recordings) {
@@ -15,7 +15,7 @@ async function refuseRecording(option, out, recordings) {
   }
 }
 
-/** The real path of a file, which need not exist yet. */
+/** The real path of a file, which need not exist yet. @param {string} path */
 async function placeOf(path) {
   try {
     return await realpath(path)

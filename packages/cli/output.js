@@ -2,6 +2,8 @@
 
 const { once } = require('node:events')
 
+/** @import { Writable } from 'node:stream' */
+
 /** The size of the buffer, in characters. */
 const BATCH = 1 << 16
 
@@ -12,15 +14,16 @@ class Output {
   /** Whether the reader has closed the pipe. Commands with long output should stop then. */
   isClosed = false
 
+  /** @param {Writable} stream */
   constructor(stream) {
     this.#stream = stream
-    stream.on('error', (error) => {
+    stream.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
       this.isClosed = true
       if (error.code !== 'EPIPE') this.failure = error
     })
   }
 
-  /** Writes text, buffered. Resolves when there is room for more. */
+  /** Writes text, buffered. Resolves when there is room for more. @param {string} text */
   async write(text) {
     this.#batch += text
     if (this.#batch.length >= BATCH) await this.flush()

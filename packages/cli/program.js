@@ -9,6 +9,25 @@ const { Interruption, watchInterruptions } = require('./interruption.js')
 const { jsonText } = require('./json-text.js')
 const { escapedLines } = require('./safe-text.js')
 
+/** @import { BundleProblem } from 'session-tape' */
+/** @import { Surroundings } from './context.js' */
+
+/**
+ * Runs a command. `args` are the values of its arguments; it resolves to the exit code, or to nothing if all is fine.
+ *
+ * @template {unknown[]} Args
+ * @template Options
+ * @typedef {(context: Context, args: Args, options: Options) => Promise<number | void>} Run
+ */
+
+/**
+ * Makes an action for commander. `Define` adds the commands of a module to the program.
+ *
+ * @typedef {<Args extends unknown[], Options>(run: Run<Args, Options>) => (...given: unknown[]) => Promise<void>} Does
+ * @typedef {(program: Command, does: Does) => void} Define
+ */
+
+/** @type {{ define: Define }[]} */
 const COMMANDS = [
   require('./commands/inspect.js'),
   require('./commands/replay.js'),
@@ -45,7 +64,12 @@ With --json a result is one line of JSON on standard output. An error is one on 
 Colours: none in a pipe. NO_COLOR=1 switches them off, FORCE_COLOR=1 on.
 `
 
-/** Runs the program, by default with the streams and environment of this process. Resolves to its exit code and never rejects. */
+/**
+ * Runs the program, by default with the streams and environment of this process. Resolves to its exit code and never rejects.
+ *
+ * @param {string[]} args
+ * @param {Omit<Surroundings, 'signal'>} [process]
+ */
 async function main(args, { stdout, stderr, env } = process) {
   const interruptions = watchInterruptions()
   const context = new Context({ stdout, stderr, env, signal: interruptions.signal })
@@ -59,6 +83,7 @@ async function main(args, { stdout, stderr, env } = process) {
   }
 }
 
+/** @type {(context: Context, args: string[]) => Command} */
 function programFor(context, args) {
   const program = new Command('session-tape')
     .description('The flight recorder of AI command-line tools: looks into what was recorded.')
@@ -73,17 +98,18 @@ function programFor(context, args) {
     .showSuggestionAfterError()
   // Determined before parsing, because errors in the arguments are printed in the same format.
   context.json = args.includes('--json')
+  /** @type {Does} */
   const does = (run) => async (...given) => {
     // Commander passes the arguments, then the options and the command.
-    const options = given.at(-2)
+    const options = /** @type {Parameters<typeof run>[2] & { json?: boolean }} */ (given.at(-2))
     context.json = options.json === true
-    context.exitCode = (await run(context, given.slice(0, -2), options)) ?? EXIT.fine
+    context.exitCode = (await run(context, /** @type {Parameters<typeof run>[1]} */ (given.slice(0, -2)), options)) ?? EXIT.fine
   }
   for (const command of COMMANDS) command.define(program, does)
   return program
 }
 
-/** Prints the error that ended the program, and returns the exit code. */
+/** Prints the error that ended the program, and returns the exit code. @type {(error: unknown, context: Context) => number} */
 function ended(error, context) {
   if (error instanceof Interruption) return error.exitCode
   if (error instanceof CommanderError) {
@@ -94,6 +120,7 @@ function ended(error, context) {
   return tell(complaintOf(error), context)
 }
 
+/** @type {(complaint: ReturnType<typeof complaintOf>, context: Context) => number} */
 function tell({ code, message, exitCode, fields }, { json, stderr, env }) {
   const text = json
     ? jsonText({ error: { code, message, ...fields } })
@@ -102,7 +129,7 @@ function tell({ code, message, exitCode, fields }, { json, stderr, env }) {
   return exitCode
 }
 
-/** Shows as many problems as fit on a screen. */
+/** Shows as many problems as fit on a screen. @type {(message: string, problems?: BundleProblem[]) => string} */
 function withProblems(message, problems = []) {
   const shown = problems.slice(0, 20).map(({ code, message: problem }) => `\n  ${code}: ${problem}`)
   if (problems.length > shown.length) shown.push(`\n  … and ${problems.length - shown.length} more`)

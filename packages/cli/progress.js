@@ -2,6 +2,9 @@
 
 const { fileSize } = require('./quantities.js')
 
+/** @import { Progress } from 'session-tape' */
+/** @typedef {{ at: (progress: Progress) => void, done: () => void }} Bar */
+
 /** Smaller tasks finish before a bar would be noticed. */
 const WORTH_A_BAR = 16 << 20
 
@@ -10,10 +13,14 @@ const NO_BAR = { at() {}, done() {} }
 /**
  * Shows a progress bar for each task of a command, if the stream is a terminal. A task reports its progress in bytes. The bar appears
  * with the first report of a large task, and is removed at the end.
+ *
+ * @param {NodeJS.WriteStream} stream
+ * @returns {(task: string) => Bar}
  */
 function progressOn(stream) {
   if (stream.isTTY !== true) return () => NO_BAR
   return (task) => {
+    /** @type {import('cli-progress').SingleBar | undefined} */
     let bar
     return {
       at({ bytes, total }) {
@@ -28,6 +35,7 @@ function progressOn(stream) {
   }
 }
 
+/** @type {(stream: NodeJS.WriteStream, task: string, total: number) => import('cli-progress').SingleBar} */
 function newBar(stream, task, total) {
   const { SingleBar } = require('cli-progress')
   const bar = new SingleBar({

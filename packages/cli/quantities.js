@@ -2,11 +2,13 @@
 
 // Formats numbers and times.
 
+/** @type {(n: number) => string} */
 const count = (n) => n.toLocaleString('en-US', { maximumFractionDigits: 1 })
 
-/** `1 item`, `2 items`. */
+/** `1 item`, `2 items`. @type {(n: number, one: string, many?: string) => string} */
 const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`
 
+/** @param {number} bytes */
 function fileSize(bytes) {
   if (bytes < 1024) return plural(bytes, 'byte')
   const units = ['KiB', 'MiB', 'GiB', 'TiB']
@@ -14,7 +16,7 @@ function fileSize(bytes) {
   return `${(bytes / 1024 ** power).toFixed(1)} ${units[power - 1]}`
 }
 
-/** The time between two moments, in the two largest units: `2 d 3 h`, `6 min 2 s`. */
+/** The time between two moments, in the two largest units: `2 d 3 h`, `6 min 2 s`. @param {number} ms */
 function duration(ms) {
   if (ms < 1000) return `${Math.round(ms)} ms`
   const seconds = Math.round(ms / 1000)
@@ -33,10 +35,10 @@ function duration(ms) {
     .join(' ')
 }
 
-/** A running time. */
+/** A running time. @param {number} ms */
 const elapsed = (ms) => (ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1000 ? `${ms.toFixed(0)} ms` : `${(ms / 1000).toFixed(1)} s`)
 
-/** A time as `2026-02-11 08:41:03 UTC`, or null if it is invalid. */
+/** A time as `2026-02-11 08:41:03 UTC`, or null if it is invalid. @param {unknown} text */
 function moment(text) {
   const ms = typeof text === 'string' ? Date.parse(text) : NaN
   return Number.isNaN(ms) ? null : `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`

@@ -3,9 +3,13 @@
 const fs = require('node:fs/promises')
 const os = require('node:os')
 const path = require('node:path')
-const { Complaint } = require('./complaint.js')
+const { Complaint, failureOf } = require('./complaint.js')
 const { openFile } = require('./open-file.js')
 const { printable } = require('./safe-text.js')
+
+/** @import { BundleVerification, ForeignFormat, VerifyBundleOptions } from 'session-tape' */
+/** @import { Context } from './context.js' */
+/** What reads recordings, a context for instance. @typedef {Pick<Context, 'tape' | 'during'>} Reader */
 
 /** The magic number of a zstd frame. */
 const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
@@ -20,19 +24,30 @@ const LOGS = { run: 'events.cath-log', session: 'session.jsonl' }
 const KINDS = /** @type {const} */ (['run', 'session'])
 
 /**
- * A source of a command.
+ * A recording as files.
  *
- * @typedef {object} Source
+ * @typedef {object} Files
  * @property {string} path the path as given, for messages
  * @property {string} at the path to read from
- * @property {'session' | 'run' | 'directory'} [kind] undefined for an archive; `directory` for one that contains neither
- * @property {'file' | 'directory' | 'bundle' | 'archive' | 'foreign'} form `bundle`: a directory with a manifest; `foreign`: another program's session
- * @property {string} [log] the file of the log, of a foreign session with its conversation; undefined for an archive
+ * @property {'session' | 'run'} kind
+ * @property {'file' | 'directory' | 'bundle' | 'archive' | 'foreign'} form `bundle`: a directory with a manifest; `archive`: unpacked from one;
+ *   `foreign`: another program's session
+ * @property {string} log the file of the log, of a foreign session with its conversation
  * @property {true} [archived] whether it is an archived session
- * @property {string} [format] the format of a foreign session
+ * @property {ForeignFormat} [format] the format of a foreign session
  */
 
-/** @returns {Promise<Source>} */
+/**
+ * A source of a command: a recording as files, a bundle in one file, or a directory that is no recording.
+ *
+ * @typedef {{ path: string, at: string, kind?: undefined, form: 'archive', log?: undefined, archived?: undefined, format?: undefined }} Archive
+ * @typedef {{ path: string, at: string, kind: 'directory', form: 'directory', log?: undefined, archived?: undefined, format?: undefined }} Directory
+ * @typedef {Files | Archive} Recording
+ * @typedef {Recording | Directory} Source
+ * @typedef {Archive | (Files & { form: 'bundle' | 'archive' })} Bundle
+ */
+
+/** @type {(context: Reader, given: string) => Promise<Source>} */
 async function sourceAt(context, given) {
   const file = await existing(await fileOf(given))
   const found = await statOf(file)
@@ -51,17 +66,17 @@ async function sourceAt(context, given) {
   return { ...source, kind: 'session', form: 'file', log: given }
 }
 
-/** The archive of a session, if only that exists; otherwise the path as given. */
+/** The archive of a session, if only that exists; otherwise the path as given. @param {string} given */
 async function existing(given) {
   return given.endsWith('.jsonl') && !(await isThere(given)) && (await isThere(`${given}.zst`)) ? `${given}.zst` : given
 }
 
-/** Whether a zstd file is an archived session, not a bundle. */
+/** Whether a zstd file is an archived session, not a bundle. @type {(context: Reader, file: string) => Promise<boolean>} */
 async function isArchivedSession({ tape }, file) {
   return file.endsWith('.jsonl.zst') || (await tape.readSessionHeader(file)) !== null
 }
 
-/** The file that a path with the form `PATH#CONVERSATION` names, if there is nothing at the path itself. */
+/** The file that a path with the form `PATH#CONVERSATION` names, if there is nothing at the path itself. @param {string} given */
 async function fileOf(given) {
   const at = given.lastIndexOf('#')
   if (at <= 0 || (await isThere(given))) return given
@@ -69,39 +84,44 @@ async function fileOf(given) {
   return (await isThere(file)) ? file : given
 }
 
+/** @param {string} file */
 const isThere = (file) => fs.access(file).then(() => true, () => false)
 
-/** The size of a log in bytes; of a foreign session, that of its file. */
+/** The size of a log in bytes; of a foreign session, that of its file. @param {string} log */
 async function sizeOf(log) {
   return (await fs.stat(await fileOf(log))).size
 }
 
+/** @param {string} given */
 async function statOf(given) {
   try {
     return await fs.stat(given)
   } catch (error) {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') {
-      throw new Complaint(error.code, `there is nothing at ${shown(given)}`, { path: given })
+    const { code, message } = failureOf(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') {
+      throw new Complaint(code, `there is nothing at ${shown(given)}`, { path: given })
     }
-    throw new Complaint(error.code, `can't look at ${shown(given)}: ${error.message}`, { path: given })
+    throw new Complaint(code, `can't look at ${shown(given)}: ${message}`, { path: given })
   }
 }
 
-/** Throws unless there is a directory that can be read. */
+/** Throws unless there is a directory that can be read. @param {string} given */
 async function expectDirectory(given) {
   if (!(await statOf(given)).isDirectory()) throw new Complaint('ENOTDIR', `${shown(given)} is not a directory`, { path: given })
   await namesIn(given)
 }
 
+/** @param {string} directory */
 async function namesIn(directory) {
   try {
     return await fs.readdir(directory)
   } catch (error) {
-    throw new Complaint(error.code, `can't look into ${shown(directory)}: ${error.message}`, { path: directory })
+    const { code, message } = failureOf(error)
+    throw new Complaint(code, `can't look into ${shown(directory)}: ${message}`, { path: directory })
   }
 }
 
-/** @returns {Promise<Pick<Source, 'kind' | 'form' | 'log'>>} */
+/** @type {(given: string) => Promise<Pick<Files, 'kind' | 'form' | 'log'> | Pick<Directory, 'kind' | 'form' | 'log'>>} */
 async function directoryAt(given) {
   const names = await namesIn(given)
   const kind = KINDS.find((each) => names.includes(LOGS[each]))
@@ -111,14 +131,18 @@ async function directoryAt(given) {
   return { kind: kind ?? 'run', form: isBundle ? 'bundle' : 'directory', log }
 }
 
-/** Detects an archive by its first bytes. The name decides only for a file that begins neither as an archive nor as a recording. */
+/**
+ * Detects an archive by its first bytes. The name decides only for a file that begins neither as an archive nor as a recording.
+ *
+ * @param {string} given
+ */
 async function isArchive(given) {
   const start = await beginningOf(given, BEGINNING)
   if (start.subarray(0, ZSTD_MAGIC.length).equals(ZSTD_MAGIC)) return true
   return given.endsWith('.tar.zst') && !MAY_BE_RECORDING.test(start.toString('latin1'))
 }
 
-/** The first bytes of a file; empty if it can't be read. */
+/** The first bytes of a file; empty if it can't be read. @type {(file: string, length: number) => Promise<Buffer>} */
 async function beginningOf(file, length) {
   let handle
   try {
@@ -132,22 +156,24 @@ async function beginningOf(file, length) {
   }
 }
 
-/** A file is a session if it has the extension, damaged or not, or begins like one. */
+/** A file is a session if it has the extension, damaged or not, or begins like one. @type {(context: Reader, given: string) => Promise<void>} */
 async function expectSession({ tape }, given) {
   if (given.endsWith('.jsonl') || (await tape.readSessionHeader(given)) !== null) return
   const hint = path.basename(given) === LOGS.run ? '; name the directory that it is in' : ''
   throw new Complaint('NotRecognised', `${shown(given)} is neither a session, nor a run, nor a bundle${hint}`, { path: given })
 }
 
+/** @param {string} given */
 async function expectReadable(given) {
   try {
     await (await openFile(given)).close()
   } catch (error) {
-    throw new Complaint(error.code, `Failed to read file: ${error.message}`, { path: given })
+    const { code, message } = failureOf(error)
+    throw new Complaint(code, `Failed to read file: ${message}`, { path: given })
   }
 }
 
-/** The source at a path. Throws unless it is a session, a run or a bundle. */
+/** The source at a path. Throws unless it is a session, a run or a bundle. @type {(context: Reader, given: string) => Promise<Recording>} */
 async function recordingAt(context, given) {
   const source = await sourceAt(context, given)
   if (source.kind !== 'directory') return source
@@ -155,7 +181,7 @@ async function recordingAt(context, given) {
   throw new Complaint('NotRecognised', message, { path: given })
 }
 
-/** The source at a path. Throws unless it is a bundle. */
+/** The source at a path. Throws unless it is a bundle. @type {(context: Reader, given: string) => Promise<Bundle>} */
 async function bundleAt(context, given) {
   const source = await recordingAt(context, given)
   if (isBundle(source)) return source
@@ -163,7 +189,14 @@ async function bundleAt(context, given) {
   throw new Complaint('NotABundle', `${shown(given)} is ${what}, and no bundle`, { path: given })
 }
 
-/** Calls `use` with the source as files. An archive is verified and unpacked to a temporary directory during the call. */
+/**
+ * Calls `use` with the source as files. An archive is verified and unpacked to a temporary directory during the call.
+ *
+ * @template T
+ * @param {Reader} context
+ * @param {Recording} source
+ * @param {(files: Files) => Promise<T>} use
+ */
 async function withFiles(context, source, use) {
   if (source.form !== 'archive') return use(source)
   return withTemporary(async (temporary) => {
@@ -176,6 +209,12 @@ async function withFiles(context, source, use) {
 /**
  * Verifies a bundle and calls `use` with the result and, if there are no problems, with its files. An archive is unpacked to a temporary
  * directory during the call.
+ *
+ * @template T
+ * @param {Reader} context
+ * @param {Recording} source
+ * @param {VerifyBundleOptions} options
+ * @param {(found: BundleVerification, files: Files | undefined) => Promise<T>} use
  */
 async function withVerified(context, source, options, use) {
   if (source.form !== 'archive') {
@@ -188,19 +227,31 @@ async function withVerified(context, source, options, use) {
   })
 }
 
-/** Like `verifyBundle`, and unpacks a bundle without problems. One with problems is read again, for what its manifest says. */
+/**
+ * Like `verifyBundle`, and unpacks a bundle without problems. One with problems is read again, for what its manifest says.
+ *
+ * @type {(context: Reader, given: string, directory: string, options: VerifyBundleOptions) => Promise<BundleVerification>}
+ */
 async function importedTo({ tape }, given, directory, options) {
   try {
     const info = await tape.importBundle(given, directory, { ...options, durability: 'os' })
     return { ok: true, info: { ...info, path: given }, problems: [] }
   } catch (error) {
-    if (error.problems === undefined) throw error
+    const { problems } = failureOf(error)
+    if (problems === undefined) throw error
     const { info } = await tape.verifyBundle(given, options)
-    return { ok: false, info, problems: error.problems }
+    return { ok: false, info, problems }
   }
 }
 
-/** Calls `use` with the source; of an archived session, with a copy of its file in a temporary directory, for readers of bytes. */
+/**
+ * Calls `use` with the source; of an archived session, with a copy of its file in a temporary directory, for readers of bytes.
+ *
+ * @template T
+ * @param {Reader} context
+ * @param {Files} source
+ * @param {(files: Files) => Promise<T>} use
+ */
 async function withSessionFile(context, source, use) {
   if (!source.archived) return use(source)
   return withTemporary(async (temporary) => {
@@ -215,11 +266,16 @@ async function withSessionFile(context, source, use) {
   })
 }
 
+/** The files of a bundle that verified. @type {(source: Recording, at: string) => Promise<Files>} */
 async function filesAt(source, at) {
-  const { kind, log } = await directoryAt(at)
+  const { kind, log } = /** @type {Files} */ (await directoryAt(at))
   return { ...source, at, kind, log }
 }
 
+/**
+ * @template T
+ * @param {(temporary: string) => Promise<T>} use
+ */
 async function withTemporary(use) {
   const temporary = await fs.mkdtemp(path.join(os.tmpdir(), 'session-tape-'))
   try {
@@ -229,9 +285,9 @@ async function withTemporary(use) {
   }
 }
 
-const isBundle = ({ form }) => form === 'bundle' || form === 'archive'
+const isBundle = /** @type {(source: Source) => source is Bundle} */ (({ form }) => form === 'bundle' || form === 'archive')
 
-/** A path for messages. */
+/** A path for messages. @param {string} given */
 const shown = (given) => printable(given, 1000)
 
 module.exports = { expectDirectory, fileOf, sizeOf, sourceAt, recordingAt, bundleAt, withFiles, withSessionFile, withVerified, isBundle, beginningOf, shown }

@@ -2,7 +2,9 @@
 
 /**
  * The JSON text of a value from `JSON.parse`, without recursion: `JSON.stringify` overflows the stack for values that are nested some
- * thousand levels deep, which a file may contain.
+ * thousand levels deep, which a file may contain. As there, that of undefined is undefined.
+ *
+ * @param {unknown} value
  */
 function stringified(value) {
   try {
@@ -13,7 +15,7 @@ function stringified(value) {
   }
 }
 
-/** Yields the pieces of the text. Values that are still to be written are on an explicit stack. */
+/** Yields the pieces of the text. Values that are still to be written are on an explicit stack. @param {unknown} root */
 function* pieces(root) {
   const pending = [root]
   while (pending.length > 0) {
@@ -26,17 +28,23 @@ function* pieces(root) {
 }
 
 class Piece {
+  /** @param {string} text */
   constructor(text) {
     this.text = text
   }
 }
 
+/** @type {(object: {}) => unknown[][]} */
 const membersOf = (object) =>
   Object.entries(object)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => [new Piece(`${JSON.stringify(key)}:`), value])
 
-/** Pushes in reverse order, because the stack is last in, first out. */
+/**
+ * Pushes in reverse order, because the stack is last in, first out.
+ *
+ * @type {(pending: unknown[], open: string, close: string, parts: unknown[][]) => void}
+ */
 function push(pending, open, close, parts) {
   pending.push(new Piece(close))
   for (let i = parts.length - 1; i >= 0; i--) {

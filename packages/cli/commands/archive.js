@@ -4,6 +4,13 @@ const { EXIT, complaintOf } = require('../complaint.js')
 const { fileSize } = require('../quantities.js')
 const { printable } = require('../safe-text.js')
 
+/** @import { ArchivedSession } from 'session-tape' */
+/** @import { Colours } from '../colours.js' */
+/** @import { Context } from '../context.js' */
+/** @import { Define } from '../program.js' */
+/** @typedef {{ filePath: string, error: { code: string, message: string }, bytes?: undefined, archivedBytes?: undefined }} NotDone */
+/** @typedef {(ArchivedSession & { error?: undefined }) | NotDone} Result */
+
 const ARCHIVE_EXAMPLES = `
 Examples:
   session-tape archive chats/session-2026-02-11T08-41-a1b2c3d4.jsonl
@@ -20,6 +27,7 @@ Examples:
 What writes to a session restores it by itself. The exit code is 2 if one was not restored.
 `
 
+/** @type {Define} */
 function define(program, does) {
   program
     .command('archive')
@@ -28,7 +36,7 @@ function define(program, does) {
     .argument('<path...>', 'session files')
     .option('--json', 'the result as JSON')
     .addHelpText('after', ARCHIVE_EXAMPLES)
-    .action(does((context, [paths]) => convert(context, paths, 'archiving', context.tape.archiveSession)))
+    .action(does((context, /** @type {[string[]]} */ [paths]) => convert(context, paths, 'archiving', context.tape.archiveSession)))
   program
     .command('restore')
     .summary('restore archived sessions')
@@ -36,11 +44,16 @@ function define(program, does) {
     .argument('<path...>', 'archived sessions')
     .option('--json', 'the result as JSON')
     .addHelpText('after', RESTORE_EXAMPLES)
-    .action(does((context, [paths]) => convert(context, paths, 'restoring', context.tape.restoreSession)))
+    .action(does((context, /** @type {[string[]]} */ [paths]) => convert(context, paths, 'restoring', context.tape.restoreSession)))
 }
 
-/** Converts the sessions one after the other. A failure does not stop the others. */
+/**
+ * Converts the sessions one after the other. A failure does not stop the others.
+ *
+ * @type {(context: Context, paths: string[], task: string, work: Context['tape']['archiveSession']) => Promise<number>}
+ */
 async function convert(context, paths, task, work) {
+  /** @type {Result[]} */
   const results = []
   for (const given of paths) {
     context.signal.throwIfAborted()
@@ -50,12 +63,14 @@ async function convert(context, paths, task, work) {
   return results.some(({ error }) => error !== undefined) ? EXIT.couldNot : EXIT.fine
 }
 
+/** @type {(context: Context, given: string, error: unknown) => NotDone} */
 function failed({ signal }, given, error) {
   if (error === signal.reason) throw error
   const { code, message } = complaintOf(error)
   return { filePath: given, error: { code, message } }
 }
 
+/** @type {(result: Result, colour: Colours) => string} */
 function line({ filePath, bytes, archivedBytes, error }, colour) {
   const file = printable(filePath, 1000)
   if (error !== undefined) return `${colour.red('✗')} ${file}  ${printable(error.message, 500)}`

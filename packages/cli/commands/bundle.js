@@ -3,12 +3,20 @@
 const fs = require('node:fs/promises')
 const path = require('node:path')
 const { bundleRows, bundleVerification, checkingOptions, infoRows, verifyOptions } = require('../bundle.js')
-const { Complaint, EXIT } = require('../complaint.js')
+const { Complaint, EXIT, failureOf } = require('../complaint.js')
 const { gathered, redactionRules, signingKey, wholeNumber } = require('../option-values.js')
 const { refuseRecording } = require('../output-file.js')
 const { page } = require('../page.js')
 const { printable } = require('../safe-text.js')
 const { bundleAt, recordingAt, withFiles } = require('../source.js')
+
+/** @import { ExportOptions } from 'session-tape' */
+/** @import { Command } from 'commander' */
+/** @import { CheckingOptions } from '../bundle.js' */
+/** @import { Context } from '../context.js' */
+/** @import { Define, Does } from '../program.js' */
+/** @typedef {(bundle: Command, does: Does) => void} DefineOne */
+/** @typedef {{ signWith?: string, rule?: string[], ruleFile?: string[], redact: boolean, fromSnapshot?: string | true, level?: number }} Exporting */
 
 const EXPORT_EXAMPLES = `
 Examples:
@@ -35,6 +43,7 @@ Examples:
 Nothing is written unless all of the bundle verified.
 `
 
+/** @type {Define} */
 function define(program, does) {
   const bundle = program
     .command('bundle')
@@ -46,6 +55,7 @@ function define(program, does) {
   defineImport(bundle, does)
 }
 
+/** @type {DefineOne} */
 function defineExport(bundle, does) {
   bundle
     .command('export')
@@ -64,6 +74,7 @@ function defineExport(bundle, does) {
     .action(does(exportOne))
 }
 
+/** @type {(context: Context, args: [from: string, to: string], options: Exporting) => Promise<void>} */
 async function exportOne(context, [from, to], options) {
   const { fromSnapshot, level } = options
   const asked = {
@@ -78,9 +89,10 @@ async function exportOne(context, [from, to], options) {
   await context.print(info, (_, colour) => page('Exported', printable(to, 1000), [infoRows(info, colour)], colour))
 }
 
-/** The options that are not undefined. */
+/** The options that are not undefined. @type {(options: ExportOptions) => ExportOptions} */
 const given = (options) => Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 
+/** @type {DefineOne} */
 function defineVerify(bundle, does) {
   const command = bundle
     .command('verify')
@@ -90,6 +102,7 @@ function defineVerify(bundle, does) {
   checkingOptions(command).addHelpText('after', VERIFY_EXAMPLES).action(does(verify))
 }
 
+/** @type {(context: Context, args: [string], options: CheckingOptions) => Promise<number>} */
 async function verify(context, [path], options) {
   const found = await bundleVerification(context, await bundleAt(context, path), options)
   await context.print(found, (_, colour, width) => {
@@ -99,6 +112,7 @@ async function verify(context, [path], options) {
   return found.ok ? EXIT.fine : EXIT.damaged
 }
 
+/** @type {DefineOne} */
 function defineImport(bundle, does) {
   const command = bundle
     .command('import')
@@ -110,6 +124,7 @@ function defineImport(bundle, does) {
   checkingOptions(command).addHelpText('after', IMPORT_EXAMPLES).action(does(importOne))
 }
 
+/** @type {(context: Context, args: [string, string], options: CheckingOptions & { original?: string }) => Promise<void>} */
 async function importOne(context, [given, directory], options) {
   const asked = await verifyOptions(options)
   const { at } = await bundleAt(context, given)
@@ -120,14 +135,15 @@ async function importOne(context, [given, directory], options) {
   await context.print(info, (_, colour) => page('Imported', printable(directory, 1000), [infoRows(info, colour)], colour))
 }
 
-/** Copies the session from which a bundle was made. Nothing is replaced. */
+/** Copies the session from which a bundle was made. Nothing is replaced. @type {(given: string, directory: string, file: string) => Promise<void>} */
 async function writeOriginal(given, directory, file) {
   try {
     await fs.copyFile(path.join(directory, 'source', 'original'), file, fs.constants.COPYFILE_EXCL)
   } catch (error) {
-    const isMissing = error.code === 'ENOENT' && error.path === path.join(directory, 'source', 'original')
-    const message = isMissing ? `${printable(given, 1000)} does not have the session that it was made from` : error.message
-    throw new Complaint(isMissing ? 'NoOriginal' : error.code, message, { path: file })
+    const { code, message: reason, path: missing } = failureOf(error)
+    const isMissing = code === 'ENOENT' && missing === path.join(directory, 'source', 'original')
+    const message = isMissing ? `${printable(given, 1000)} does not have the session that it was made from` : reason
+    throw new Complaint(isMissing ? 'NoOriginal' : code, message, { path: file })
   }
 }
 

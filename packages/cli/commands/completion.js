@@ -6,6 +6,10 @@ const { fishScript } = require('../completion/fish.js')
 const { grammarOf } = require('../completion/grammar.js')
 const { zshScript } = require('../completion/zsh.js')
 
+/** @import { Command } from 'commander' */
+/** @import { Context } from '../context.js' */
+/** @import { Define } from '../program.js' */
+
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript }
 
 const EXAMPLES = `
@@ -17,6 +21,7 @@ Examples:
 Or in a shell's startup file: source <(session-tape completion bash)
 `
 
+/** @type {Define} */
 function define(program, does) {
   program
     .command('completion')
@@ -24,9 +29,10 @@ function define(program, does) {
     .description('Prints a script with which a shell completes the commands, options and files that this program takes.')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SCRIPTS)))
     .addHelpText('after', EXAMPLES)
-    .action(does((context, [shell]) => print(context, program, shell)))
+    .action(does((context, /** @type {[keyof typeof SCRIPTS]} */ [shell]) => print(context, program, shell)))
 }
 
+/** @type {(context: Context, program: Command, shell: keyof typeof SCRIPTS) => Promise<void>} */
 async function print({ output }, program, shell) {
   const about = `${shell} completion of session-tape ${program.version()}, printed by: session-tape completion ${shell}`
   const head = shell === 'zsh' ? `#compdef session-tape\n# ${about}\n` : `# ${about}\n`

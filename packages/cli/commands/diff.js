@@ -5,6 +5,11 @@ const { gathered } = require('../option-values.js')
 const { refuseRecording } = require('../output-file.js')
 const { recordingAt, shown } = require('../source.js')
 
+/** @import { Diff } from 'session-tape' */
+/** @import { Context } from '../context.js' */
+/** @import { Define } from '../program.js' */
+/** @typedef {{ full?: true, ignore?: string[], details?: true, heartbeats?: true, html?: string }} Options */
+
 const EXAMPLES = `
 Examples:
   session-tape diff monday.cath-bundle tuesday.cath-bundle
@@ -14,6 +19,7 @@ Examples:
 Ids, times and salts are not compared. Exit code 0 if nothing that matters differs, 1 if something does.
 `
 
+/** @type {Define} */
 function define(program, does) {
   program
     .command('diff')
@@ -31,6 +37,7 @@ function define(program, does) {
     .action(does(compare))
 }
 
+/** @type {(context: Context, args: [string, string], options: Options) => Promise<number>} */
 async function compare(context, [left, right], { full, details, ignore, heartbeats, html }) {
   for (const path of [left, right]) await recordingAt(context, path)
   // The page needs the edit list to align the events after the divergence.
@@ -47,12 +54,14 @@ async function compare(context, [left, right], { full, details, ignore, heartbea
   return diff === null ? EXIT.fine : EXIT.damaged
 }
 
+/** @type {(diff: Diff | null) => Diff | null} */
 function withoutEdits(diff) {
   if (diff === null) return null
   const { edits, edits_stopped, equal, ...rest } = diff
   return rest
 }
 
+/** @type {(context: Context, out: string, sides: { left: string, right: string, diff: Diff | null }) => Promise<void>} */
 async function writePage({ signal, json, stderr }, out, sides) {
   const { writeDiffPage } = require('../html/diff')
   await writeDiffPage(out, { ...sides, signal })

@@ -7,6 +7,9 @@ const { count, plural } = require('../quantities.js')
 const { printable } = require('../safe-text.js')
 const { recordingAt } = require('../source.js')
 
+/** @import { Context } from '../context.js' */
+/** @import { Define } from '../program.js' */
+
 const EXAMPLES = `
 Examples:
   session-tape export session.jsonl trajectory.json --format atif
@@ -17,6 +20,7 @@ Neither DEST nor DEST.media, the directory for images and other media, may exist
 history is left out.
 `
 
+/** @type {Define} */
 function define(program, does) {
   program
     .command('export')
@@ -31,6 +35,7 @@ function define(program, does) {
     .action(does(exportOne))
 }
 
+/** @type {(context: Context, args: [string, string], options: { format: 'atif', conversation?: string }) => Promise<void>} */
 async function exportOne(context, [from, to], { format, conversation }) {
   const source = await recordingAt(context, from)
   if (source.kind === 'run') throw new Complaint('NotASession', `${printable(from, 1000)} is a run, and only sessions have a history`, { path: from })

@@ -6,6 +6,13 @@ const { page, row } = require('../page.js')
 const { printable } = require('../safe-text.js')
 const { sourceAt } = require('../source.js')
 
+/** @import { ImportOptions } from 'session-tape' */
+/** @import { Colours } from '../colours.js' */
+/** @import { Context } from '../context.js' */
+/** @import { Define } from '../program.js' */
+/** @typedef {{ to: string, project: string, sessionId?: string, conversation?: string, all?: true, receipt?: string }} Options */
+/** @typedef {Awaited<ReturnType<Context['tape']['importSession']>>} Imported */
+
 const EXAMPLES = `
 Examples:
   session-tape import ~/.claude/projects/-home-me-app/3c8e51d7.jsonl --to chats --project 3f2732bc6614671c
@@ -15,6 +22,7 @@ Writes a native session, from which a CLI can resume, and a receipt next to it: 
 of it. Nothing is replaced. With --json the result is {filePath, receiptPath, lastSeq, summary}, with --all an array of these.
 `
 
+/** @type {Define} */
 function define(program, does) {
   program
     .command('import')
@@ -32,12 +40,13 @@ function define(program, does) {
     .action(does(importSession))
 }
 
+/** @type {(context: Context, args: [string], options: Options) => Promise<void>} */
 async function importSession(context, [given], options) {
   const { to, project, sessionId, conversation, all, receipt } = options
   if (all && (conversation ?? sessionId ?? receipt) !== undefined) throw usage('--all: not with --conversation, --session-id or --receipt')
   if (sessionId !== undefined && !/^[A-Za-z0-9_-]{1,256}$/.test(sessionId)) throw usage('--session-id: 1 to 256 of A-Z a-z 0-9 _ -')
   const { at } = await sourceAt(context, given)
-  const one = (/** @type {object} */ more) =>
+  const one = (/** @type {Pick<ImportOptions, 'sessionId' | 'conversation' | 'receipt'>} */ more) =>
     context.during('importing', (options) => context.tape.importSession(at, { chatsDir: to, projectHash: project, ...more, ...options }))
   if (!all) {
     const wanted = { sessionId, conversation, receipt }
@@ -45,6 +54,7 @@ async function importSession(context, [given], options) {
     return context.print(imported, (_, colour) => importPage(imported, colour))
   }
   const { conversations } = await context.tape.listConversations(at)
+  /** @type {Imported[]} */
   const imported = []
   for (const { sessionId: id, agentId } of conversations) {
     context.signal.throwIfAborted()
@@ -54,6 +64,7 @@ async function importSession(context, [given], options) {
   await context.print(imported, (_, colour) => imported.map((each) => importPage(each, colour)).join(''))
 }
 
+/** @type {(imported: Imported, colour: Colours) => string} */
 function importPage({ filePath, receiptPath, summary }, colour) {
   const rows = [
     row('Session', colour.cyan(printable(summary.sessionId || '(the file states no id)')), colour),

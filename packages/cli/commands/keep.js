@@ -4,6 +4,21 @@ const { EXIT, usage } = require('../complaint.js')
 const { age, byteCount, wholeNumber } = require('../option-values.js')
 const { keepingPage } = require('../session/keeping.js')
 
+/** @import { Duration } from 'session-tape' */
+/** @import { Context } from '../context.js' */
+/** @import { Define } from '../program.js' */
+
+/**
+ * @typedef {object} Options
+ * @property {Duration | 'never'} [archiveAfter]
+ * @property {Duration | 'never'} [deleteAfter]
+ * @property {Duration | 'never'} [minAge]
+ * @property {number} [maxBytes]
+ * @property {number} [maxSessions]
+ * @property {true} [deleteToFit]
+ * @property {boolean} [dryRun]
+ */
+
 const EXAMPLES = `
 Examples:
   session-tape keep chats --dry-run                       # what would be done
@@ -15,6 +30,7 @@ a session in use, one with checkpoints, one younger than --min-age, or a file th
 something failed.
 `
 
+/** @type {Define} */
 function define(program, does) {
   program
     .command('keep')
@@ -33,6 +49,7 @@ function define(program, does) {
     .action(does(keep))
 }
 
+/** @type {(context: Context, args: [string[]], options: Options) => Promise<number>} */
 async function keep(context, [directories], options) {
   const { archiveAfter, deleteAfter, maxBytes, maxSessions, deleteToFit, minAge, dryRun = false } = options
   if (minAge === 'never') throw usage('--min-age: it must be a number of hours, days or weeks')
@@ -42,6 +59,7 @@ async function keep(context, [directories], options) {
   return report.withinLimits && report.left.every(({ reason }) => reason !== 'Failed') ? EXIT.fine : EXIT.damaged
 }
 
+/** @param {Duration | 'never' | undefined} given */
 const unlessNever = (given) => (given === 'never' ? null : given)
 
 module.exports = { define }

@@ -7,6 +7,11 @@ const { repairInPlace } = require('../session/in-place.js')
 const { repairPage } = require('../session/repair-page.js')
 const { shown } = require('../source.js')
 
+/** @import { RepairOptions, RepairReceipt } from 'session-tape' */
+/** @import { Context } from '../context.js' */
+/** @import { Define } from '../program.js' */
+/** @typedef {{ inPlace?: true, project?: string, session?: string, receipt?: string, dryRun?: boolean }} Options */
+
 const EXAMPLES = `
 Examples:
   session-tape repair chats/session-2026-02-11T08-41-3c8e51d7.jsonl recovered.jsonl
@@ -17,6 +22,7 @@ PATH may also be UTF-16, an array, pretty-printed, or compressed by gzip or zstd
 .repaired before its extension. --in-place keeps the damaged file beside the repaired one, as PATH.damaged-<time>.
 `
 
+/** @type {Define} */
 function define(program, does) {
   program
     .command('repair')
@@ -34,6 +40,7 @@ function define(program, does) {
     .action(does(repair))
 }
 
+/** @type {(context: Context, args: [source: string, given: string | undefined], options: Options) => Promise<void>} */
 async function repair(context, [source, given], { inPlace, project, session, receipt: receiptPath, dryRun = false }) {
   if (inPlace && given !== undefined) throw usage('give a destination, or --in-place, not both')
   if (inPlace && dryRun) throw usage('--dry-run writes nothing, so it can not be --in-place')
@@ -47,10 +54,12 @@ async function repair(context, [source, given], { inPlace, project, session, rec
     repairPage({ path: source, receipt, kept, dryRun }, colour, width))
 }
 
+/** @type {(context: Context, source: string, destination: string, options: RepairOptions) => Promise<RepairReceipt>} */
 function repaired(context, source, destination, options) {
   return context.during('repairing', (more) => context.tape.repairSession(source, destination, { ...options, ...more }))
 }
 
+/** @param {string} source */
 async function expectFile(source) {
   const found = await fs.stat(source).catch((error) => {
     const message = error.code === 'ENOENT' ? `there is nothing at ${shown(source)}` : `can't look at ${shown(source)}: ${error.message}`
@@ -59,7 +68,7 @@ async function expectFile(source) {
   if (!found.isFile()) throw new Complaint('NotRecognised', `${shown(source)} is not a regular file`, { path: source })
 }
 
-/** The default destination: `a.jsonl.gz` becomes `a.repaired.jsonl`. */
+/** The default destination: `a.jsonl.gz` becomes `a.repaired.jsonl`. @param {string} source */
 function besides(source) {
   const name = path.basename(source).replace(/\.(?:gz|zst)$/, '').replace(/\.jsonl?$/, '')
   return path.join(path.dirname(source), `${name}.repaired.jsonl`)

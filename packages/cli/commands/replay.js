@@ -7,6 +7,21 @@ const { runSummary } = require('../run/summary.js')
 const { replaySession } = require('../session/replay.js')
 const { recordingAt, withFiles } = require('../source.js')
 
+/** @import { RunReplayOptions } from 'session-tape' */
+/** @import { Context } from '../context.js' */
+/** @import { Define } from '../program.js' */
+/** @import { Files } from '../source.js' */
+
+/**
+ * @typedef {object} Options
+ * @property {number} [until]
+ * @property {string} [project]
+ * @property {true} [strict]
+ * @property {string | true} [fromSnapshot] true for the latest
+ * @property {RunReplayOptions['verify']} [verify]
+ * @property {string[]} [key]
+ */
+
 const EXAMPLES = `
 Examples:
   session-tape replay chats/session-2026-02-11T08-41-3c8e51d7.jsonl
@@ -18,6 +33,7 @@ Examples:
 A session that was replayed is fine, whatever warnings there are; see verify.
 `
 
+/** @type {Define} */
 function define(program, does) {
   program
     .command('replay')
@@ -35,17 +51,21 @@ function define(program, does) {
     .action(does(replay))
 }
 
+/** @type {(context: Context, args: [string], options: Options) => Promise<number | void>} */
 async function replay(context, [path], options) {
   const source = await recordingAt(context, path)
   // The kind of an archive is known only after it is unpacked.
-  return withFiles(context, source, (files) => (files.kind === 'session' ? session : run)(context, files, options))
+  return withFiles(context, source, /** @returns {Promise<number | void>} */ (files) =>
+    (files.kind === 'session' ? session : run)(context, files, options))
 }
 
+/** @type {(context: Context, source: Files, options: Options) => Promise<void>} */
 async function session(context, source, options) {
   refuseOptions(options, ['fromSnapshot', 'verify', 'key'], 'a session')
   await replaySession(context, source, options)
 }
 
+/** @type {(context: Context, source: Files, options: Options) => Promise<number>} */
 async function run(context, source, options) {
   refuseOptions(options, ['project', 'strict'], 'a run')
   const { until, fromSnapshot, verify = 'chain' } = options

@@ -6,6 +6,29 @@ const { collected, wholeNumber } = require('../option-values.js')
 const { HitPrinter } = require('../session/hits.js')
 const { shown } = require('../source.js')
 
+/** @import { SearchField, SearchOptions, SessionSearch } from 'session-tape' */
+/** @import { Context } from '../context.js' */
+/** @import { Define } from '../program.js' */
+
+/**
+ * @typedef {object} Options
+ * @property {true} [regex]
+ * @property {true} [ignoreCase]
+ * @property {true} [caseSensitive]
+ * @property {string[]} [field]
+ * @property {SearchOptions['speaker']} [speaker]
+ * @property {string} [tool]
+ * @property {string} [project]
+ * @property {string} [since]
+ * @property {string} [until]
+ * @property {true} [current]
+ * @property {true} [files]
+ * @property {true} [count]
+ * @property {true} [json]
+ * @property {number} [limit]
+ * @property {number} [context]
+ */
+
 const EXAMPLES = `
 Examples:
   session-tape search "flaky test" chats
@@ -28,6 +51,7 @@ The exit code is 0 with hits, 1 without, and 2 after an error, also if there are
 const FIELDS = ['text', 'code', 'thinking', 'tool_call', 'tool_response', 'session_event', 'name']
 const SPEAKERS = ['human', 'ai', 'tool']
 
+/** @type {Define} */
 function define(program, does) {
   program
     .command('search')
@@ -54,8 +78,9 @@ function define(program, does) {
     .action(does(search))
 }
 
+/** @type {(context: Context, args: [query: string, paths: string[]], options: Options) => Promise<number>} */
 async function search(context, [query, paths], options) {
-  const modes = ['files', 'count', 'json'].filter((name) => options[name] !== undefined)
+  const modes = /** @type {const} */ (['files', 'count', 'json']).filter((name) => options[name] !== undefined)
   if (modes.length > 1) throw usage(`--${modes[0]} and --${modes[1]} exclude each other`)
   const found = context.tape.searchSessions(paths.length === 0 ? ['.'] : paths, query, { ...searchOptions(options), signal: context.signal })
   await print(context, found, options)
@@ -64,6 +89,7 @@ async function search(context, [query, paths], options) {
   return unreadable.length > 0 ? EXIT.couldNot : hits > 0 ? EXIT.fine : EXIT.damaged
 }
 
+/** @type {(options: Options) => SearchOptions} */
 function searchOptions(options) {
   const { regex, ignoreCase, caseSensitive, field, speaker, tool, project, since, until, current, limit, context } = options
   if (ignoreCase && caseSensitive) throw usage('--ignore-case and --case-sensitive exclude each other')
@@ -72,7 +98,7 @@ function searchOptions(options) {
   return {
     regex,
     case: ignoreCase ? 'insensitive' : caseSensitive ? 'sensitive' : 'smart',
-    fields: field,
+    fields: /** @type {SearchField[] | undefined} */ (field),
     speaker,
     tool,
     projectHash: project,
@@ -86,9 +112,14 @@ function searchOptions(options) {
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
+/** @type {Record<string, number>} */
 const UNITS = { h: HOUR, d: DAY, w: 7 * DAY }
 
-/** The time that an option names: so long ago, or a date, to which `ofDay` is added if it has no time of day. */
+/**
+ * The time that an option names: so long ago, or a date, to which `ofDay` is added if it has no time of day.
+ *
+ * @type {(flag: string, text: string, ofDay: number) => Date}
+ */
 function timeOf(flag, text, ofDay) {
   const [, number, unit] = /^(\d+)([hdw])$/.exec(text) ?? []
   const time = unit ? Date.now() - Number(number) * UNITS[unit] : Date.parse(text) + (/^\d{4}-\d\d-\d\d$/.test(text) ? ofDay : 0)
@@ -96,8 +127,10 @@ function timeOf(flag, text, ofDay) {
   return new Date(time)
 }
 
+/** @type {(context: Context, found: SessionSearch, options: Options) => Promise<void>} */
 async function print(context, found, { files, count }) {
   const printer = new HitPrinter(context)
+  /** @type {string | undefined} */
   let path
   let number = 0
   const endFile = async () => {

@@ -7,6 +7,14 @@ const { listingPage } = require('../session/listing.js')
 const { mendingHint } = require('../session/mending.js')
 const { expectDirectory } = require('../source.js')
 
+/** @import { SessionOverview, SessionPreview, SkippedSession } from 'session-tape' */
+/** @import { Context } from '../context.js' */
+/** @import { Define } from '../program.js' */
+
+/**
+ * @typedef {Omit<SessionOverview, 'lastModified'> & SessionPreview & { lastModified: string, inUse: boolean }} Detailed
+ */
+
 const EXAMPLES = `
 Examples:
   session-tape sessions chats
@@ -20,6 +28,7 @@ ascend, 2 if the directory can't be read.
 /** The number of files that are read concurrently. */
 const AT_ONCE = 8
 
+/** @type {Define} */
 function define(program, does) {
   program
     .command('sessions')
@@ -32,6 +41,7 @@ function define(program, does) {
     .action(does(sessions))
 }
 
+/** @type {(context: Context, args: [string], options: { project?: string }) => Promise<number>} */
 async function sessions(context, [directory], { project }) {
   await expectDirectory(directory)
   const described = await context.during('reading', (more) =>
@@ -46,8 +56,13 @@ async function sessions(context, [directory], { project }) {
   return isFine ? EXIT.fine : EXIT.damaged
 }
 
-/** Resolves to the sessions, each with its preview and whether it is in use. */
+/**
+ * Resolves to the sessions, each with its preview and whether it is in use.
+ *
+ * @type {(context: Context, directory: string, described: SessionOverview[]) => Promise<Detailed[]>}
+ */
 async function withDetails({ tape, signal }, directory, described) {
+  /** @type {Detailed[]} */
   const detailed = []
   let next = 0
   const lookInto = async () => {
@@ -64,7 +79,11 @@ async function withDetails({ tape, signal }, directory, described) {
   return detailed
 }
 
-/** Whether a session is in use. An id that can't be the name of a lock has no lock. */
+/**
+ * Whether a session is in use. An id that can't be the name of a lock has no lock.
+ *
+ * @type {(tape: Context['tape'], directory: string, sessionId: string) => Promise<boolean>}
+ */
 async function isInUse(tape, directory, sessionId) {
   try {
     return await tape.isSessionLocked(directory, sessionId)
@@ -76,14 +95,22 @@ async function isInUse(tape, directory, sessionId) {
 /** The number of damaged files that are searched for records. */
 const MAX_MENDED = 5
 
-/** What repair would recover of the first damaged files. */
+/**
+ * What repair would recover of the first damaged files.
+ *
+ * @type {(context: Context, unreadable: SkippedSession[]) => Promise<Map<string, string | null>>}
+ */
 async function mendingOf(context, unreadable) {
   const mending = new Map()
   for (const { filePath } of unreadable.slice(0, MAX_MENDED)) mending.set(filePath, await mendingHint(context, filePath))
   return mending
 }
 
-/** Maps each file to its position as `resumeSession` counts: from 1, among the files that recorders create, including those that do not replay. */
+/**
+ * Maps each file to its position as `resumeSession` counts: from 1, among the files that recorders create, including those that do not replay.
+ *
+ * @type {(context: Context, directory: string, projectHash: string | undefined) => Promise<Map<string, number>>}
+ */
 async function positionsIn({ tape, signal }, directory, projectHash) {
   const listed = await unlessAborted(tape.listSessions(directory, { projectHash }), signal)
   const recorded = listed.sessions.filter(({ filePath }) => path.basename(filePath).startsWith('session-'))

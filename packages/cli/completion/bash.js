@@ -2,6 +2,8 @@
 
 const { quoted } = require('./quoted.js')
 
+/** @import { Flag, Grammar, Value } from './grammar.js' */
+
 // The script also runs in bash 3.2, which macOS ships. It has no `compopt`, so there files are offered for any value.
 
 const SCRIPT = `
@@ -76,7 +78,7 @@ _session_tape() {
 complete -o default -F _session_tape session-tape
 `
 
-/** @param {import('./grammar.js').Grammar[]} grammar */
+/** @param {Grammar[]} grammar */
 function bashScript(grammar) {
   return `# What each command takes: files (@file), directories (@directory), anything (@text), or one of some words.
 _session_tape_command() {
@@ -95,6 +97,7 @@ ${grammar.flatMap(({ path, options }) => options.map((option) => optionCase(path
 ${SCRIPT}`
 }
 
+/** @param {Grammar} command */
 function commandCase({ path, subcommands, options, values }) {
   const sets = [
     subcommands.length > 0 && `subcommands=${quoted(subcommands.map(({ name }) => name).join(' '))}`,
@@ -105,7 +108,7 @@ function commandCase({ path, subcommands, options, values }) {
   return `    ${quoted(path.join(' '))}) ${sets.filter(Boolean).join(' ')} ;;\n`
 }
 
-/** @param {string[]} path @param {import('./grammar.js').Flag} option */
+/** @param {string[]} path @param {Flag} option */
 function optionCase(path, { flags, value }) {
   if (value === null) return ''
   const { kind, choices, isOptional } = value
@@ -113,6 +116,7 @@ function optionCase(path, { flags, value }) {
   return `    ${patterns}) value=${quoted(wordsOf(kind, choices))}${isOptional ? ' optional=1' : ''} ;;\n`
 }
 
+/** @type {(kind: Value['kind'], choices: string[]) => string} */
 const wordsOf = (kind, choices) => (kind === 'choice' ? choices.join(' ') : `@${kind}`)
 
 module.exports = { bashScript }

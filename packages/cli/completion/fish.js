@@ -1,5 +1,7 @@
 'use strict'
 
+/** @import { Flag, Grammar, Value } from './grammar.js' */
+
 const FUNCTIONS = `
 # Whether a command was typed, with a number of arguments before the current one.
 function __session_tape_at
@@ -37,7 +39,7 @@ function __session_tape_at
 end
 `
 
-/** @param {import('./grammar.js').Grammar[]} grammar */
+/** @param {Grammar[]} grammar */
 function fishScript(grammar) {
   return `# The commands below a command.
 function __session_tape_subcommands
@@ -57,12 +59,15 @@ ${grammar.flatMap(completions).join('\n')}
 `
 }
 
+/** @param {Grammar} command */
 const subcommandsCase = ({ path, subcommands }) =>
   `    case ${quoted(path.join(' '))}\n      printf '%s\\n' ${subcommands.map(({ name }) => name).join(' ')}\n`
 
+/** Of an option with a value. @type {(path: string[], option: Flag) => string} */
 const optionCase = (path, { flags, value }) =>
-  `    case ${flags.map((flag) => quoted([...path, flag].join(' '))).join(' ')}\n      echo ${value.isOptional ? 'optional' : 'required'}\n`
+  `    case ${flags.map((flag) => quoted([...path, flag].join(' '))).join(' ')}\n      echo ${/** @type {Value} */ (value).isOptional ? 'optional' : 'required'}\n`
 
+/** @param {Grammar} command */
 function completions({ path, subcommands, options, values }) {
   return [
     '',
@@ -72,8 +77,10 @@ function completions({ path, subcommands, options, values }) {
   ].filter((line) => !line.endsWith(' '))
 }
 
+/** @type {(path: string[], place: string) => string} */
 const at = (path, place) => `complete -c session-tape -n ${quoted(`__session_tape_at ${quoted(path.join(' '))} ${place}`)}`
 
+/** @param {Flag} option */
 function optionWords({ flags, value }) {
   const names = flags.map((flag) => (flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`))
   // fish does not support options whose value may be omitted. Such a value is free text here, so nothing is offered for it.
@@ -81,11 +88,13 @@ function optionWords({ flags, value }) {
   return [...names, ...takes].filter(Boolean).join(' ')
 }
 
+/** @param {Value} value */
 function offered({ kind, choices }) {
   if (kind === 'choice') return `-f -a ${quoted(choices.join(' '))}`
   return { file: '-F', directory: "-f -a '(__fish_complete_directories)'", text: '-f' }[kind]
 }
 
+/** @param {string} text */
 const quoted = (text) => `'${text.replace(/[\\']/g, '\\$&')}'`
 
 module.exports = { fishScript }

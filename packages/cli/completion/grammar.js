@@ -4,17 +4,17 @@
 
 const { collected, gathered } = require('../option-values.js')
 
+/** @import { Command, Option } from 'commander' */
+
 /** The kinds of values that the names of arguments and of options' values stand for. Any other name is free text. */
-/** @type {Map<string, string>} */
-const KINDS = new Map(/** @type {[string, string][]} */ ([
+/** @type {Map<string, Value['kind']>} */
+const KINDS = new Map(/** @type {[string, Value['kind']][]} */ ([
   ...['path', 'left', 'right', 'src', 'dest', 'file'].map((name) => [name, 'file']),
   ...['directory', 'dir'].map((name) => [name, 'directory']),
 ]))
 
 /**
- * `kind` is `file`, `directory`, `choice` or `text`.
- *
- * @typedef {{ name: string, kind: string, choices: string[], isOptional: boolean, isVariadic: boolean }} Value
+ * @typedef {{ name: string, kind: 'file' | 'directory' | 'choice' | 'text', choices: string[], isOptional: boolean, isVariadic: boolean }} Value
  * @typedef {{ flags: string[], summary: string, value: Value | null, isRepeatable: boolean }} Flag
  * @typedef {{ path: string[], subcommands: { name: string, summary: string }[], options: Flag[], values: Value[] }} Grammar
  */
@@ -22,7 +22,8 @@ const KINDS = new Map(/** @type {[string, string][]} */ ([
 /**
  * Returns the program and all of its commands, each after its parent.
  *
- * @param {import('commander').Command} command
+ * @param {Command} command
+ * @param {string[]} path
  * @returns {Grammar[]}
  */
 function grammarOf(command, path = []) {
@@ -37,20 +38,22 @@ function grammarOf(command, path = []) {
   return [own, ...commands.flatMap((one) => (one.name() === 'help' ? helpOn(commands, path) : grammarOf(one, [...path, one.name()])))]
 }
 
-/** The command that shows help on another. Commander does not describe its argument. */
+/** The command that shows help on another. Commander does not describe its argument. @type {(commands: Command[], path: string[]) => Grammar[]} */
 function helpOn(commands, path) {
   const choices = commands.map((one) => one.name()).filter((name) => name !== 'help')
+  /** @type {Value} */
   const value = { name: 'command', kind: 'choice', choices, isOptional: true, isVariadic: false }
   return [{ path: [...path, 'help'], subcommands: [], options: [], values: [value] }]
 }
 
+/** @type {(option: Option) => Flag} */
 function flagOf(option) {
   const name = /[<[]([^>\]]*)[>\]]/.exec(option.flags)?.[1]
   return {
-    flags: [option.short, option.long].filter(Boolean),
+    flags: /** @type {string[]} */ ([option.short, option.long].filter(Boolean)),
     summary: option.description,
     value: name === undefined ? null : valueOf(name, option),
-    isRepeatable: [collected, gathered].includes(option.parseArg),
+    isRepeatable: /** @type {unknown[]} */ ([collected, gathered]).includes(option.parseArg),
   }
 }
 

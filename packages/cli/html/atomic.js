@@ -4,7 +4,11 @@ const { open, rename, rm, stat, writeFile } = require('node:fs/promises')
 const { randomBytes } = require('node:crypto')
 const path = require('node:path')
 
-/** Writes a file atomically: readers see either the old or the complete new content. */
+/**
+ * Writes a file atomically: readers see either the old or the complete new content.
+ *
+ * @type {(outPath: string, bytes: Uint8Array, signal?: AbortSignal) => Promise<void>}
+ */
 async function writeAtomically(outPath, bytes, signal) {
   const found = await stat(outPath).catch((error) => {
     if (error.code === 'ENOENT') return null
@@ -23,6 +27,7 @@ async function writeAtomically(outPath, bytes, signal) {
   }
 }
 
+/** @type {(file: string, bytes: Uint8Array, signal: AbortSignal | undefined) => Promise<void>} */
 async function writeSynced(file, bytes, signal) {
   const handle = await open(file, 'wx')
   try {

@@ -9,14 +9,19 @@
  * @property {number} left the number of missing characters of a string, items of an array or fields of an object
  * @property {'text' | 'items' | 'fields' | 'depth'} what
  * @property {number} [at] the offset of the missing part in a string
+ *
+ * @typedef {{ string: number, total: number, depth: number }} CutLimits UTF-16 code units of a string and in total, and levels of nesting
+ * @typedef {{ limits: CutLimits, budget: number, cuts: Cut[] }} Work
  */
 
-/** @returns {{ value: unknown, cuts: Cut[] }} */
+/** @type {(value: unknown, limits: CutLimits) => { value: unknown, cuts: Cut[] }} */
 function cut(value, limits) {
+  /** @type {Work} */
   const work = { limits, budget: limits.total, cuts: [] }
   return { value: cutValue(value, '', 0, work), cuts: work.cuts }
 }
 
+/** @type {(value: unknown, path: string, depth: number, work: Work) => unknown} */
 function cutValue(value, path, depth, work) {
   if (typeof value === 'string') return cutString(value, path, work)
   if (typeof value !== 'object' || value === null) {
@@ -33,7 +38,7 @@ function cutValue(value, path, depth, work) {
   return Array.isArray(value) ? cutArray(value, path, depth, work) : cutObject(value, path, depth, work)
 }
 
-/** Cuts out the middle, because error messages are often at the end of an output. */
+/** Cuts out the middle, because error messages are often at the end of an output. @type {(text: string, path: string, work: Work) => string} */
 function cutString(text, path, work) {
   const room = Math.max(Math.min(work.limits.string, work.budget), 64)
   work.budget -= Math.min(text.length, room)
@@ -44,12 +49,13 @@ function cutString(text, path, work) {
   return text.slice(0, head) + text.slice(tail)
 }
 
-/** Moves an offset out of the middle of a surrogate pair. */
+/** Moves an offset out of the middle of a surrogate pair. @type {(text: string, at: number) => number} */
 function whole(text, at) {
   const code = text.charCodeAt(at)
   return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at
 }
 
+/** @type {(items: unknown[], path: string, depth: number, work: Work) => unknown[]} */
 function cutArray(items, path, depth, work) {
   const kept = []
   for (const item of items) {
@@ -60,8 +66,10 @@ function cutArray(items, path, depth, work) {
   return kept
 }
 
+/** @type {(object: {}, path: string, depth: number, work: Work) => Record<string, unknown>} */
 function cutObject(object, path, depth, work) {
   const entries = Object.entries(object)
+  /** @type {[string, unknown][]} */
   const kept = []
   for (const [key, value] of entries) {
     if (work.budget <= 0) break
@@ -75,6 +83,7 @@ function cutObject(object, path, depth, work) {
   return Object.fromEntries(kept)
 }
 
+/** @param {string} key */
 const pointerPart = (key) => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
 module.exports = { cut }

@@ -6,6 +6,7 @@
 const { createHash } = require('node:crypto')
 const { readFileSync } = require('node:fs')
 const path = require('node:path')
+const { failureOf } = require('../complaint.js')
 const { htmlText, islandElement } = require('./island.js')
 
 /**
@@ -20,37 +21,46 @@ const { htmlText, islandElement } = require('./island.js')
  * @property {boolean} [isServed] whether the page may ask the server that it comes from
  */
 
-/** Normalises line ends, because browsers convert CRLF to LF before they compute the hash for the content security policy. */
+/**
+ * Normalises line ends, because browsers convert CRLF to LF before they compute the hash for the content security policy.
+ *
+ * @param {string[]} name
+ */
 const asset = (...name) => readFileSync(path.join(__dirname, ...name), 'utf8').replaceAll('\r\n', '\n')
 
-/** A file that `npm run build:page` makes. */
+/** A file that `npm run build:page` makes. @param {string} file */
 function built(file) {
   try {
     return asset('libraries', file)
   } catch (error) {
-    if (error.code !== 'ENOENT') throw error
+    if (failureOf(error).code !== 'ENOENT') throw error
     throw Object.assign(new Error('the libraries of the page are not built; run `npm run build:page`'), { code: 'NoPageLibraries' })
   }
 }
 
-/** A file of `view`, or the one module that pages share with the command line, whose exports become variables. */
+/** A file of `view`, or the one module that pages share with the command line, whose exports become variables. @param {string} name */
 const script = (name) => (name === 'invisible' ? moduleScript(path.join('..', 'invisible.js')) : asset('view', `${name}.js`))
 
+/** @param {string} file */
 function moduleScript(file) {
   const names = Object.keys(require(path.join(__dirname, file)))
   return `const { ${names.join(', ')} } = ((exports) => {\n${asset(file)}return exports\n})({})`
 }
 
+/** @type {(scripts: string[], libraries: string[]) => string} */
 function scriptOf(scripts, libraries) {
   const parts = [...libraries.map((name) => built(`${name}.js`)), ...scripts.map(script)]
   return `(() => {\n'use strict'\n${parts.join('\n')}\n})()\n`
 }
 
+/** @param {string} source */
 const sourceHash = (source) => `'sha256-${createHash('sha256').update(source).digest('base64')}'`
 
 /**
  * The content security policy: no loading, sending or framing, only the page's own script, and no markup from strings except what the
  * sanitizer returns.
+ *
+ * @type {(css: string, js: string, page: { libraries: string[], isServed: boolean }) => string}
  */
 function policy(css, js, { libraries, isServed }) {
   return [
@@ -66,7 +76,11 @@ function policy(css, js, { libraries, isServed }) {
   ].join('; ')
 }
 
-/** The packages in these libraries, with version and licence, for the page's footer. */
+/**
+ * The packages in these libraries, with version and licence, for the page's footer.
+ *
+ * @type {(libraries: string[]) => { name: string, version: string, licence: string }[]}
+ */
 function packagesOf(libraries) {
   const listed = libraries.length === 0 ? {} : JSON.parse(built('list.json'))
   return libraries.flatMap((name) => listed[name])

@@ -14,14 +14,15 @@ const PLAIN = 256 << 10
  */
 const RISKY = /[<\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
 
+/** @param {string} char */
 const escaped = (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** A value as JSON on one line, safe in a script element. */
+/** A value as JSON on one line, safe in a script element. @param {unknown} value */
 function islandJson(value) {
   return safeInIsland(JSON.stringify(value))
 }
 
-/** JSON text on one line, made safe in a script element. Outside of strings, JSON has none of the escaped characters. */
+/** JSON text on one line, made safe in a script element. Outside of strings, JSON has none of the escaped characters. @param {string} json */
 function safeInIsland(json) {
   return json.replace(RISKY, escaped)
 }
@@ -38,6 +39,7 @@ function islandOfLines(lines) {
 /**
  * The element with an island, compressed if it is long.
  *
+ * @param {string} id
  * @param {string} json safe in a script element
  */
 function islandElement(id, json) {
@@ -45,9 +47,10 @@ function islandElement(id, json) {
   return `<script type="text/plain" data-packed id="${id}">${deflateSync(json, { level: 1 }).toString('base64')}</script>`
 }
 
+/** @type {Record<string, string>} */
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/** Escapes text for the content of an element or an attribute. */
+/** Escapes text for the content of an element or an attribute. @param {string} text */
 function htmlText(text) {
   return String(text)
     .replace(INVISIBLE, '\ufffd')

@@ -17,10 +17,20 @@ async function sealOf(root, info, isTrusted) {
   return { bundleId, files, bytes, redactions, partial, signature, redacted: redactions > 0 ? await redactedIn(root) : NOTHING }
 }
 
+/**
+ * @typedef {Awaited<ReturnType<typeof sealOf>>} Seal
+ * @typedef {{ lines: [line: number, rules: string[]][], events: [time: number, rules: string[]][], blobs: number, files: number }} Redacted
+ * @typedef {{ lines?: LineRules[], events?: EventRules[], blobs?: unknown[], files?: unknown[] }} Redactions the document `redactions.json`
+ * @typedef {{ line: number, rules: string[] }} LineRules
+ * @typedef {{ time: number, rules: string[] }} EventRules
+ */
+
+/** @type {Redacted} */
 const NOTHING = { lines: [], events: [], blobs: 0, files: 0 }
 
-/** The places that were redacted, each with the rules that hit. */
+/** The places that were redacted, each with the rules that hit. @type {(root: string) => Promise<Redacted>} */
 async function redactedIn(root) {
+  /** @type {Redactions} */
   const { lines = [], events = [], blobs = [], files = [] } = JSON.parse(await readFile(path.join(root, 'redactions.json'), 'utf8'))
   return {
     lines: lines.map(({ line, rules }) => [line, rules]),

@@ -6,21 +6,30 @@ const { list, page, row, rowsUnder, tallied } = require('../page.js')
 const { count, elapsed, fileSize, plural } = require('../quantities.js')
 const { printable } = require('../safe-text.js')
 
+/** @import { CoordinatorState, NodeState, RunState, WorkerState } from 'session-tape' */
+/** @import { RunError, RunReplayOptions, RunReplayResult, RunReplaySuccess } from 'session-tape' */
+/** @import { Colours } from '../colours.js' */
+/** @typedef {NonNullable<RunReplayOptions['verify']>} Depth */
+
 const MAX_NODES = 30
 const MAX_WORKERS = 15
 const MAX_TASKS = 8
 const MAX_WARNINGS = 20
 
+/** @type {Record<string, 'green' | 'cyan' | 'red' | 'dim' | 'yellow'>} */
 const TONES = { Completed: 'green', Running: 'cyan', Failed: 'red', Skipped: 'dim', Pending: 'dim', Scheduled: 'yellow', Created: 'dim' }
 
 /**
- * @param {{ path: string, result: any, verify: string | undefined, replayMs: number }} replayed `result`: a `RunReplayResult`
+ * @param {{ path: string, result: RunReplayResult, verify: Depth, replayMs: number }} replayed
+ * @param {Colours} colour
+ * @param {number} width
  */
 function runSummary({ path, result, verify, replayMs }, colour, width) {
+  /** @type {Pick<RunReplayResult, 'state' | 'warnings'> & { error?: RunError }} */
   const { state, error, warnings } = result
   const sections = [
     error ? whatIsWrong(error, state, colour, width) : [],
-    state ? about(result, colour) : [],
+    state ? about(/** @type {RunReplaySuccess} */ (result), colour) : [],
     state ? progress(state, colour, width) : [],
     warningRows(warnings, colour, width),
     result.ok ? foot(result, verify, replayMs, colour) : [],
@@ -28,6 +37,7 @@ function runSummary({ path, result, verify, replayMs }, colour, width) {
   return page('A run', printable(path, 1000), sections, colour)
 }
 
+/** @type {(replayed: Pick<RunReplaySuccess, 'state'> & Partial<RunReplaySuccess>, colour: Colours) => string[]} */
 function about({ state, eventCount, fromSnapshot }, colour) {
   const { run, logicalTime } = state.coordinator
   const events = eventCount === undefined ? '' : `${colour.bold(plural(eventCount, 'event'))}, `
@@ -39,6 +49,7 @@ function about({ state, eventCount, fromSnapshot }, colour) {
   ]
 }
 
+/** @type {(state: RunState, colour: Colours, width: number) => string[]} */
 function progress({ coordinator, workers }, colour, width) {
   const tasks = coordinator.pendingTasks.map((task) => printable(task, 60))
   return [
@@ -48,7 +59,11 @@ function progress({ coordinator, workers }, colour, width) {
   ]
 }
 
-/** Failed and running nodes come first. */
+/**
+ * Failed and running nodes come first.
+ *
+ * @type {(coordinator: CoordinatorState, colour: Colours, width: number) => string[]}
+ */
 function nodes({ nodeStates }, colour, width) {
   const all = Object.entries(nodeStates)
   if (all.length === 0) return [row('Nodes', colour.dim('none'), colour)]
@@ -61,12 +76,14 @@ function nodes({ nodeStates }, colour, width) {
   return rowsUnder('Nodes', [...tallied(countsOf(all.map(([, { status }]) => status)), colour), ...rows], colour)
 }
 
+/** @type {(id: string, node: NodeState, colour: Colours, width: number) => string} */
 function nodeRow(id, { status, attempt, error }, colour, width) {
   const attempts = attempt > 1 ? colour.dim(`  ${attempt} attempts`) : ''
   const why = error ? `  ${colour.red(printable(`${error.code}: ${error.message}`, Math.max(20, width - id.length - 40)))}` : ''
   return `${id}  ${toned(status, colour)}${attempts}${why}`
 }
 
+/** @type {(workers: WorkerState[], colour: Colours) => string[]} */
 function workerRows(workers, colour) {
   const rows = workers.slice(0, MAX_WORKERS).map(({ workerId, status, activeTasks, completedTasks }) => {
     const active = Object.keys(activeTasks).map((task) => printable(task, 40))
@@ -77,7 +94,11 @@ function workerRows(workers, colour) {
   return rows.length === 0 ? [row('Workers', colour.dim('none'), colour)] : rowsUnder('Workers', rows, colour)
 }
 
-/** The error of a damaged run, and how far it is intact. */
+/**
+ * The error of a damaged run, and how far it is intact.
+ *
+ * @type {(error: RunError, state: RunState | null, colour: Colours, width: number) => string[]}
+ */
 function whatIsWrong({ code, message, eventId, expected, found }, state, colour, width) {
   const where = eventId && !message.includes(eventId) ? ` (${eventId})` : ''
   const rows = [`${colour.red('✗')} ${colour.bold(printable(code))} ${printable(message, Math.max(200, width * 3))}${where}`]
@@ -87,6 +108,7 @@ function whatIsWrong({ code, message, eventId, expected, found }, state, colour,
   return rows
 }
 
+/** @type {(warnings: string[], colour: Colours, width: number) => string[]} */
 function warningRows(warnings, colour, width) {
   if (warnings.length === 0) return []
   const rows = warnings.slice(0, MAX_WARNINGS).map((text) => `  ${colour.yellow('!')} ${printable(text, Math.max(200, width * 3))}`)
@@ -94,18 +116,23 @@ function warningRows(warnings, colour, width) {
   return [colour.bold('Warnings'), ...rows]
 }
 
+/** @type {Record<Depth, string>} */
 const DEPTHS = { none: 'hashes not looked at', chain: 'every hash of the log verified', full: 'hashes, states, schedule, outputs and blobs verified' }
 
+/** @type {(replayed: RunReplaySuccess, verify: Depth, replayMs: number, colour: Colours) => string[]} */
 function foot({ metrics: { events, bytes } }, verify, replayMs, colour) {
   return [colour.dim(`${plural(events, 'event')} (${fileSize(bytes)}) read in ${elapsed(replayMs)}, ${DEPTHS[verify]}`)]
 }
 
+/** @type {(names: string[]) => Record<string, number>} */
 function countsOf(names) {
+  /** @type {Record<string, number>} */
   const counts = {}
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1
   return counts
 }
 
+/** @type {(status: string, colour: Colours) => string} */
 const toned = (status, colour) => colour[TONES[status] ?? 'bold'](printable(status, 20))
 
 module.exports = { runSummary, whatIsWrong, warningRows, countsOf }

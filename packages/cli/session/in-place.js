@@ -5,10 +5,18 @@
 const crypto = require('node:crypto')
 const fs = require('node:fs/promises')
 const path = require('node:path')
-const { Complaint, usage } = require('../complaint.js')
+const { Complaint, failureOf, usage } = require('../complaint.js')
 const { shown } = require('../source.js')
 
-/** Repairs a session under its lock. Resolves to the receipt, and to where the damaged file is now, or null if nothing was wrong. */
+/** @import { Stats } from 'node:fs' */
+/** @import { RepairOptions, RepairReceipt, SessionLock } from 'session-tape' */
+/** @import { Context } from '../context.js' */
+
+/**
+ * Repairs a session under its lock. Resolves to the receipt, and to where the damaged file is now, or null if nothing was wrong.
+ *
+ * @type {(context: Context, given: string, options: RepairOptions) => Promise<{ receipt: RepairReceipt, kept: string | null }>}
+ */
 async function repairInPlace(context, given, options) {
   if (/\.(?:gz|zst)$/.test(given)) throw usage('--in-place is not for compressed files: name a destination')
   const { tape } = context
@@ -34,34 +42,45 @@ async function repairInPlace(context, given, options) {
   }
 }
 
-/** Throws if a recorder with the option `exclusive` has the file. */
+/**
+ * Throws if a recorder with the option `exclusive` has the file.
+ *
+ * @type {(tape: Context['tape'], source: string, given: string) => Promise<void>}
+ */
 async function expectUnused(tape, source, given) {
   const lockPath = `${source}.lock`
   const exists = await fs.access(lockPath).then(() => true, () => false)
   if (exists && !(await tape.isLockStale(lockPath))) throw inUse(given)
 }
 
+/** @type {(tape: Context['tape'], source: string, sessionId: string | undefined, given: string) => Promise<SessionLock | null>} */
 async function locked(tape, source, sessionId, given) {
   if (typeof sessionId !== 'string' || sessionId === '') return null
   try {
     return await tape.acquireSessionLock(path.dirname(source), sessionId)
   } catch (error) {
-    throw error.name === 'SessionLockedError' ? inUse(given) : error
+    throw failureOf(error).name === 'SessionLockedError' ? inUse(given) : error
   }
 }
 
+/** @param {string} given */
 const inUse = (given) => new Complaint('Locked', `${shown(given)} is in use by another process: end that first`, { path: given })
 
+/** @type {(one: Stats, other: Stats) => boolean} */
 const isSame = (one, other) => one.ino === other.ino && one.size === other.size && one.mtimeMs === other.mtimeMs
 
-/** At every moment there is a file at `source`: first the damaged one, then the repaired one. */
+/**
+ * At every moment there is a file at `source`: first the damaged one, then the repaired one.
+ *
+ * @type {(source: string, repaired: string, before: Stats) => Promise<string>}
+ */
 async function replace(source, repaired, { mode }) {
   const kept = `${source}.damaged-${new Date().toISOString().replace(/[:.]/g, '-')}`
   await fs.chmod(repaired, mode & 0o777)
   try {
     await fs.link(source, kept)
   } catch (error) {
-    if (error.code === 'EEXIST') throw error
+    if (failureOf(error).code === 'EEXIST') throw error
     // The file system has no hard links.
     await fs.copyFile(source, kept, fs.constants.COPYFILE_EXCL)
   }
@@ -70,7 +89,7 @@ async function replace(source, repaired, { mode }) {
   return kept
 }
 
-/** Makes the new names durable, where the system can. */
+/** Makes the new names durable, where the system can. @param {string} directory */
 async function syncDirectory(directory) {
   const handle = await fs.open(directory, 'r').catch(() => null)
   try {

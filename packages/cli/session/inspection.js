@@ -8,9 +8,41 @@ const { opened } = require('./replay.js')
 const { soundness } = require('./soundness.js')
 const { tallyOf } = require('./tally.js')
 
-/** Collects facts about a session. */
+/** @import { SessionHandle, SessionStartPayload } from 'session-tape' */
+/** @import { Context } from '../context.js' */
+/** @import { EventCounts } from '../run/inspection.js' */
+/** @import { Files } from '../source.js' */
+/** @import { ForeignFacts } from './foreign.js' */
+/** @import { NotASession } from './replay.js' */
+/** @import { Tally } from './tally.js' */
+
+/**
+ * What a replay says, or why it failed.
+ *
+ * @typedef {'metadata' | 'eventCount' | 'lastSeq' | 'historyLength' | 'sequenceCorrupt' | 'checkpoints' | 'sessionName' | 'ancestry'} ReplayFact
+ * @typedef {Partial<Pick<SessionHandle, ReplayFact>> & { error?: string, warnings: string[] }} Replayed
+ */
+
+/**
+ * Of a file of several conversations, only its size and what `foreignFacts` says.
+ *
+ * @typedef {object} OwnFacts
+ * @property {number} size of the file, in bytes
+ * @property {SessionStartPayload | null} [header]
+ * @property {EventCounts} [events]
+ * @property {Record<string, number>} [edits] of the history, by type; undefined if there are none
+ * @property {boolean} [sidecar] whether a snapshot is beside it
+ * @property {string[]} [damage]
+ * @property {string[]} [notes]
+ * @property {string} [repair] what a repair would recover
+ *
+ * @typedef {OwnFacts & Omit<Replayed, 'eventCount' | 'warnings'> & Partial<ForeignFacts & ReturnType<typeof talkOf>>} SessionFacts
+ */
+
+/** Collects facts about a session. @type {(context: Context, source: Files) => Promise<SessionFacts>} */
 async function inspectSession(context, source) {
   const size = await sizeOf(source.log)
+  /** @type {Partial<ForeignFacts>} */
   const foreign = source.form === 'foreign' ? await foreignFacts(context, source) : {}
   // Nothing is wrong with a file of several conversations.
   if (foreign.receipt === null) return { size, ...foreign }
@@ -35,6 +67,7 @@ async function inspectSession(context, source) {
   }
 }
 
+/** @type {(context: Context, source: Files) => Promise<Replayed>} */
 async function replay(context, source) {
   try {
     const session = await opened(context, source)
@@ -42,21 +75,28 @@ async function replay(context, source) {
     const { metadata, eventCount, lastSeq, historyLength, warnings, sequenceCorrupt, checkpoints, sessionName, ancestry } = session
     return { metadata, eventCount, lastSeq, historyLength, warnings, sequenceCorrupt, checkpoints, sessionName, ancestry }
   } catch (error) {
-    if (error.code !== 'NotASession') throw error
-    return { error: error.fields.error, warnings: error.fields.warnings }
+    const { code, fields } = /** @type {NotASession} */ (error)
+    if (code !== 'NotASession') throw error
+    return { error: fields.error, warnings: fields.warnings }
   }
 }
 
-/** Who said how much, which models and tools, and the tokens that it took: what a session of another program is looked at for. */
+/**
+ * Who said how much, which models and tools, and the tokens that it took: what a session of another program is looked at for.
+ *
+ * @param {Tally} tally
+ */
 function talkOf({ turns, tools, usage, startedWith, switches }) {
-  const names = [startedWith, ...switches].map((each) => each?.model).filter((name) => name && name !== 'unknown')
+  const names = /** @type {string[]} */ ([startedWith, ...switches].map((each) => each?.model).filter((name) => name && name !== 'unknown'))
   return { turns: Object.fromEntries(turns), models: [...new Set(names)], tools: Object.fromEntries(tools), usage }
 }
 
+/** @type {(tally: Tally, count?: number) => EventCounts} */
 function eventsOf({ types, firstTs, lastTs }, count = 0) {
   return { count, byKind: Object.fromEntries(types), firstTime: firstTs, lastTime: lastTs }
 }
 
+/** @type {(file: string) => Promise<boolean>} */
 const isThere = (file) => fs.access(file).then(() => true, () => false)
 
 module.exports = { inspectSession }

@@ -7,6 +7,9 @@ const { page } = require('../page.js')
 const { fileSize, plural } = require('../quantities.js')
 const { printable } = require('../safe-text.js')
 
+/** @import { Kept, KeepReport } from 'session-tape' */
+/** @import { Colours } from '../colours.js' */
+
 /** How many sessions of one kind are shown. */
 const MOST = 40
 
@@ -22,10 +25,12 @@ const REASONS = {
 }
 
 /**
- * @param {import('session-tape').KeepReport & { directories: string[], dryRun: boolean }} report
+ * @param {KeepReport & { directories: string[], dryRun: boolean }} report
+ * @param {Colours} colour
  */
 function keepingPage({ directories, dryRun, archived, deleted, left, removed, sessions, bytesBefore, bytesAfter, withinLimits }, colour) {
   const title = dryRun ? 'Would keep' : 'Kept'
+  /** @type {(one: Kept) => string} */
   const sizes = (one) => `${fileSize(one.bytes).padStart(10)} → ${fileSize(one.bytesLeft).padStart(10)}`
   return page(title, directories.map((one) => printable(one, 1000)).join(', '), [
     rows(archived, dryRun ? 'would be archived' : 'archived', (one) => sizes(one), colour),
@@ -36,12 +41,14 @@ function keepingPage({ directories, dryRun, archived, deleted, left, removed, se
   ], colour)
 }
 
+/** @type {<T extends { filePath: string }>(list: T[], what: string, about: (one: T) => string, colour: Colours) => string[]} */
 function rows(list, what, about, colour) {
   const shown = list.slice(0, MOST).map((one) => `${printable(path.basename(one.filePath), 200)}  ${colour.dim(about(one))}`)
   if (list.length > MOST) shown.push(colour.dim(`… and ${list.length - MOST} more`))
   return list.length === 0 ? [] : [colour.bold(`${plural(list.length, 'session')} ${what}`), ...shown]
 }
 
+/** @type {(removed: KeepReport['removed'], dryRun: boolean, colour: Colours) => string[]} */
 function removedRows({ locks, snapshots, temporaries }, dryRun, colour) {
   const parts = [
     ...(locks > 0 ? [plural(locks, 'lock')] : []),
@@ -51,6 +58,7 @@ function removedRows({ locks, snapshots, temporaries }, dryRun, colour) {
   return parts.length === 0 ? [] : [colour.dim(`${dryRun ? 'left-overs to remove' : 'left-overs removed'}: ${parts.join(', ')}`)]
 }
 
+/** @type {(report: Omit<KeepReport, 'archived' | 'left' | 'removed'> & { dryRun: boolean }, colour: Colours) => string[]} */
 function foot({ dryRun, sessions, deleted, bytesBefore, bytesAfter, withinLimits }, colour) {
   const freed = bytesBefore - bytesAfter
   const about = dryRun ? 'about ' : ''

@@ -8,18 +8,25 @@ const { fileSize, moment, plural } = require('../quantities.js')
 const { printable } = require('../safe-text.js')
 const { model } = require('./summary.js')
 
+/** @import { SkippedSession } from 'session-tape' */
+/** @import { Colours } from '../colours.js' */
+/** @import { Detailed } from '../commands/sessions.js' */
+
 /**
  * @param {object} found
  * @param {string} found.directory
  * @param {string | undefined} found.project the only project that is listed, or undefined for all
  * @param {Map<string, number> | null} found.positions the position of each file that can be resumed by one
  * @param {Map<string, string | null>} found.mending what repair would recover of damaged files
- * @param {any[]} found.sessions from `describeSessions`, each with `firstUserMessage`, `hasContent` and `inUse`
- * @param {import('session-tape').SkippedSession[]} found.unreadable
+ * @param {Detailed[]} found.sessions
+ * @param {SkippedSession[]} found.unreadable
+ * @param {Colours} colour
+ * @param {number} width
  */
 function listingPage({ directory, project, positions, mending, sessions, unreadable }, colour, width) {
   const projects = new Set(sessions.map(({ projectHash }) => projectHash)).size
   const digits = String(positions?.size ?? 0).length
+  /** @type {(filePath: string) => string} */
   const placed = (filePath) => String(positions?.get(filePath) ?? '–').padStart(digits)
   const shown = { hasProjects: projects > 1, indent: ' '.repeat(digits + 2), room: Math.max(20, width - digits - 12), colour }
   const sections = sessions.map((session) => sessionRows(session, placed(session.filePath), shown))
@@ -33,6 +40,7 @@ function listingPage({ directory, project, positions, mending, sessions, unreada
   ], colour)
 }
 
+/** @type {(session: Detailed, position: string, shown: { hasProjects: boolean, indent: string, room: number, colour: Colours }) => string[]} */
 function sessionRows(session, position, { hasProjects, indent, room, colour }) {
   const { sessionId, projectHash, inUse, sequenceCorrupt } = session
   const under = [
@@ -45,6 +53,7 @@ function sessionRows(session, position, { hasProjects, indent, room, colour }) {
   return [head, ...under.map((text) => `${indent}${text}`)]
 }
 
+/** @type {(session: Detailed, colour: Colours) => string} */
 function aboutFile({ lastModified, fileSize: size, archivedBytes, metadata, checkpoints }, colour) {
   const live = checkpoints.filter(({ deleted }) => !deleted).length
   const sizes = archivedBytes === undefined ? fileSize(size) : `${fileSize(size)}, archived ${fileSize(archivedBytes)}`
@@ -52,22 +61,25 @@ function aboutFile({ lastModified, fileSize: size, archivedBytes, metadata, chec
   return parts.join(colour.dim(' · '))
 }
 
-/** Name, title and first message, if present. */
+/** Name, title and first message, if present. @type {(session: Detailed, room: number, colour: Colours) => [string, string][]} */
 function texts({ name, title, firstUserMessage, hasContent }, room, colour) {
   const first = firstUserMessage === null ? colour.dim(hasContent ? 'nothing by the user' : 'nothing yet') : printable(firstUserMessage, room)
-  return [
+  return /** @type {[string, string][]} */ ([
     ['Name', typeof name === 'string' ? printable(name, room) : undefined],
     ['Title', title === null ? colour.dim('explicitly none') : title === undefined ? undefined : printable(title, room)],
     ['Begins', first],
-  ].filter(([, text]) => text !== undefined)
+  ].filter(([, text]) => text !== undefined))
 }
 
+/** @type {(label: string, text: string, colour: Colours) => string} */
 const labelled = (label, text, colour) => `${colour.dim(label.padEnd(7))} ${text}`
 
+/** @type {(position: string, filePath: string, reason: string, colour: Colours, width: number) => string} */
 function unreadableRow(position, filePath, reason, colour, width) {
   return `${colour.bold(position)}  ${colour.red('✗')} ${printable(path.basename(filePath), 300)}  ${printable(reason, Math.max(200, width * 3))}`
 }
 
+/** @type {(sessions: Detailed[], projects: number, project: string | undefined, colour: Colours) => string[]} */
 function foot(sessions, projects, project, colour) {
   const bytes = sessions.reduce((sum, { fileSize: size }) => sum + size, 0)
   const rows = [colour.dim(`${plural(sessions.length, 'session')}, ${fileSize(bytes)}`)]

@@ -6,14 +6,19 @@ const { list, page, row } = require('../page.js')
 const { count, fileSize, plural } = require('../quantities.js')
 const { printable } = require('../safe-text.js')
 
+/** @import { RepairFragment, RepairReceipt } from 'session-tape' */
+/** @import { Colours } from '../colours.js' */
+
 const MAX_FRAGMENTS = 12
 
 /**
  * @param {object} shown
  * @param {string} shown.path
- * @param {import('session-tape').RepairReceipt} shown.receipt
+ * @param {RepairReceipt} shown.receipt
  * @param {string | null} shown.kept where the damaged file is now, if it was replaced
  * @param {boolean} shown.dryRun
+ * @param {Colours} colour
+ * @param {number} width
  */
 function repairPage({ path, receipt, kept, dryRun }, colour, width) {
   const { changed, destination, renumbered, startInvented, warnings, duplicates } = receipt
@@ -42,11 +47,13 @@ function repairPage({ path, receipt, kept, dryRun }, colour, width) {
   ], colour)
 }
 
+/** @type {(receipt: RepairReceipt, destination: string, dryRun: boolean, colour: Colours) => string} */
 function result({ changed }, destination, dryRun, colour) {
   if (dryRun) return changed ? 'not written' : colour.green('nothing is wrong')
   return `${printable(destination, 1000)}${changed ? '' : colour.dim(' (nothing was wrong)')}`
 }
 
+/** @type {(fragment: RepairFragment) => string} */
 const fragmentText = ({ offset, length, reason }) => `at ${count(offset)}: ${plural(length, 'byte')}, ${printable(reason, 200)}`
 
 module.exports = { repairPage }

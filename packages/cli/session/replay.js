@@ -1,6 +1,6 @@
 'use strict'
 
-const { Complaint, EXIT } = require('../complaint.js')
+const { Complaint, EXIT, failureOf } = require('../complaint.js')
 const { jsonText } = require('../json-text.js')
 const { shown, sizeOf } = require('../source.js')
 const { escaped } = require('../safe-text.js')
@@ -9,10 +9,21 @@ const { sessionSummary } = require('./summary.js')
 const { soundness } = require('./soundness.js')
 const { countTurn, tallyOf } = require('./tally.js')
 
+/** @import { IContent, ReplayFailure, ReplayOptions, SessionHandle } from 'session-tape' */
+/** @import { Context } from '../context.js' */
+/** @import { Files, Recording } from '../source.js' */
+/** @typedef {Error & { code?: string, fields: { error: string, warnings: string[] } }} NotASession that of a file that is no session */
+
 /** The number of items that are read at a time. */
 const PAGE = 100
 
-/** Replays a session and prints a summary, or as JSON the result of `replaySession`. */
+/**
+ * Replays a session and prints a summary, or as JSON the result of `replaySession`.
+ *
+ * @param {Context} context
+ * @param {Files} source
+ * @param {{ project?: string, until?: number, strict?: boolean }} options
+ */
 async function replaySession(context, source, { project, until, strict }) {
   const started = performance.now()
   const session = await opened(context, source, project, { auditTrail: !context.json, throughSeq: until, strict })
@@ -21,14 +32,19 @@ async function replaySession(context, source, { project, until, strict }) {
     if (context.json) await printJson(context, source, session)
     else await printPage(context, source, session, { until, strict, replayMs })
   } catch (error) {
-    if (error.code !== 'ESESSIONREAD') throw error
-    throw new Complaint(error.code, `${shown(source.path)} can't be read to its end: ${error.message}`, { path: source.path })
+    const { code, message } = failureOf(error)
+    if (code !== 'ESESSIONREAD') throw error
+    throw new Complaint(code, `${shown(source.path)} can't be read to its end: ${message}`, { path: source.path })
   } finally {
     session.close()
   }
 }
 
-/** Uses `openSession` and reads the history in parts, so that sessions of any size fit in memory. */
+/**
+ * Uses `openSession` and reads the history in parts, so that sessions of any size fit in memory.
+ *
+ * @type {(context: Context, source: Recording, project?: string, options?: ReplayOptions) => Promise<SessionHandle>}
+ */
 async function opened(context, source, project, options) {
   const result = await context.during('replaying', (more) =>
     context.tape.openSession(source.at, project, { ...options, ...more }))
@@ -36,7 +52,13 @@ async function opened(context, source, project, options) {
   throw await refusal(context, source, result)
 }
 
-/** The error of a failed replay: the file can't be read, belongs to another project, or is damaged. */
+/**
+ * The error of a failed replay: the file can't be read, belongs to another project, or is damaged.
+ *
+ * @param {Context} context
+ * @param {Recording} source
+ * @param {ReplayFailure} failure
+ */
 async function refusal(context, { path, form }, { error, warnings }) {
   if (error.startsWith('Failed to read file')) return new Complaint('Unreadable', error, { path })
   if (error.startsWith('Failed to read bundle')) return bundleRefusal(path, error)
@@ -52,14 +74,18 @@ async function refusal(context, { path, form }, { error, warnings }) {
   return new Complaint('NotASession', message, { exitCode: EXIT.damaged, path, error, warnings })
 }
 
-/** Takes the code of a bundle's problem from the end of the message. */
+/** Takes the code of a bundle's problem from the end of the message. @param {string} path @param {string} error */
 function bundleRefusal(path, error) {
   const code = /\((\w+)\)$/.exec(error)?.[1] ?? 'Unreadable'
   const exitCode = code === 'NotABundle' ? EXIT.couldNot : EXIT.damaged
   return new Complaint(code, escaped(error), { exitCode, path })
 }
 
-/** Prints the result of `replaySession`, with the history at the end, item by item. */
+/**
+ * Prints the result of `replaySession`, with the history at the end, item by item.
+ *
+ * @type {(context: Context, source: Files, session: SessionHandle) => Promise<void>}
+ */
 async function printJson({ output, signal }, { path }, session) {
   const { metadata, lastSeq, eventCount, warnings, sessionEvents, sequenceCorrupt, checkpoints, sessionName, ancestry, semanticMediaPurgeFrontier, unknownEvents } = session
   // Members that the session does not have are `undefined`, so that JSON leaves them out.
@@ -76,6 +102,12 @@ async function printJson({ output, signal }, { path }, session) {
   await output.flush()
 }
 
+/**
+ * @param {Context} context
+ * @param {Files} source
+ * @param {SessionHandle} session
+ * @param {{ until?: number, strict?: boolean, replayMs: number }} replayed
+ */
 async function printPage(context, source, session, { until, strict, replayMs }) {
   const survivors = await countItems(context, session)
   const size = await sizeOf(source.log)
@@ -88,13 +120,15 @@ async function printPage(context, source, session, { until, strict, replayMs }) 
   await context.output.flush()
 }
 
-/** Counts the items of the history by speaker. */
+/** Counts the items of the history by speaker. @type {(context: Context, session: SessionHandle) => Promise<Map<string, number>>} */
 async function countItems({ signal }, session) {
+  /** @type {Map<string, number>} */
   const bySpeaker = new Map()
   for await (const item of items(session, signal)) countTurn(bySpeaker, item)
   return bySpeaker
 }
 
+/** @type {(session: SessionHandle, signal: AbortSignal) => AsyncGenerator<IContent>} */
 async function* items(session, signal) {
   for (let from = 0; from < session.historyLength; from += PAGE) {
     signal.throwIfAborted()

@@ -4,7 +4,11 @@
 
 const { spawn } = require('node:child_process')
 
-/** The command that opens an address, or null if there is no desktop or `BROWSER` is `none`. */
+/**
+ * The command that opens an address, or null if there is no desktop or `BROWSER` is `none`.
+ *
+ * @type {(platform: NodeJS.Platform, env: NodeJS.ProcessEnv) => string[] | null}
+ */
 function openerFor(platform, env) {
   if (env.BROWSER === 'none') return null
   if (platform === 'darwin') return ['open']
@@ -13,7 +17,11 @@ function openerFor(platform, env) {
   return env.DISPLAY || env.WAYLAND_DISPLAY ? ['xdg-open'] : null
 }
 
-/** @returns {Promise<boolean>} whether a program that opens it was started */
+/**
+ * @param {string} address
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<boolean>} whether a program that opens it was started
+ */
 function openInBrowser(address, env, platform = process.platform) {
   const opener = openerFor(platform, env)
   if (opener === null) return Promise.resolve(false)

@@ -5,11 +5,15 @@
 const { spawn } = require('node:child_process')
 const { Output } = require('../output.js')
 
+/** @import { ChildProcessByStdio, SpawnOptionsWithStdioTuple } from 'node:child_process' */
+/** @import { Writable } from 'node:stream' */
+/** @import { Context } from '../context.js' */
+
 /**
  * Calls `write` with an output: on a terminal that of a pager, otherwise standard output. `PAGER` names the pager, `less` by default; if it is
  * empty or `cat`, there is none.
  *
- * @param {{ stdout: any, output: InstanceType<typeof Output>, env: NodeJS.ProcessEnv }} context
+ * @param {Pick<Context, 'stdout' | 'output' | 'env'>} context
  * @param {(output: InstanceType<typeof Output>) => Promise<void>} write
  */
 async function throughPager({ stdout, output, env }, write) {
@@ -26,10 +30,14 @@ async function throughPager({ stdout, output, env }, write) {
   await closed
 }
 
-/** Resolves to the pager once it runs, or to null if there is none. `PAGER` may contain arguments, so a shell runs it, as `man` and `git` do. */
+/**
+ * Resolves to the pager once it runs, or to null if there is none. `PAGER` may contain arguments, so a shell runs it, as `man` and `git` do.
+ *
+ * @type {(command: string, env: NodeJS.ProcessEnv) => Promise<ChildProcessByStdio<Writable, null, null> | null> | null}
+ */
 function started(command, env) {
   if (['', 'cat'].includes(command.trim())) return null
-  /** @type {import('node:child_process').SpawnOptions} */
+  /** @type {SpawnOptionsWithStdioTuple<'pipe', 'inherit', 'inherit'>} */
   const options = { stdio: ['pipe', 'inherit', 'inherit'], env: { LESS: 'FRX', LESSCHARSET: 'utf-8', ...env } }
   const child = env.PAGER === undefined ? spawn(command, options) : spawn(command, { ...options, shell: true })
   return new Promise((resolve) => {

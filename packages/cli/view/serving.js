@@ -6,6 +6,14 @@ const { once } = require('node:events')
 const { serve } = require('../html/serve/server.js')
 const { openInBrowser } = require('./browser.js')
 
+/** @import { Shown } from '../commands/view.js' */
+/** @import { Context } from '../context.js' */
+
+/**
+ * @param {Context} context
+ * @param {Shown} recording
+ * @param {{ port?: number, fragment?: string }} options `fragment`: the part of the address that makes the page go to a line
+ */
 async function serveUntilInterrupted(context, recording, { port, fragment = '' }) {
   const { signal } = context
   const served = await openServed(recording, signal)
@@ -21,6 +29,7 @@ async function serveUntilInterrupted(context, recording, { port, fragment = '' }
   }
 }
 
+/** @param {Shown} recording @param {AbortSignal} signal */
 function openServed(recording, signal) {
   const { ServedSession } = require('../html/session/served.js')
   const { ServedRun } = require('../html/run/served.js')

@@ -2,6 +2,7 @@
 
 // Reads all data of the page from both sides.
 
+const { failureOf } = require('../../complaint.js')
 const { alignedRows } = require('./align.js')
 const { cut } = require('../cut.js')
 const { changesOf, divergenceOf, placesOf } = require('./divergence.js')
@@ -13,7 +14,27 @@ const { withSource } = require('../source.js')
 const { Window } = require('./window.js')
 const { comparedBlobs } = require('./blobs.js')
 
-/** @returns the input of {@link pageOf}: plain data, deterministic for the same recordings */
+/** @import { Diff } from 'session-tape' */
+/** @import { CutLimits } from '../cut.js' */
+/** @import { Limits } from '../limits.js' */
+/** @import { Compared } from '../source.js' */
+/** @import { Places } from './divergence.js' */
+/** @import { ReadEvent, Shown } from './run-events.js' */
+
+/**
+ * @typedef {{ index: number, ordinal: number | null, isCompared: boolean }} Position `ordinal`: the index among the compared events
+ * @typedef {Pick<ReadEvent, 'place' | 'ts'> & Shown & Position & { kind: string, payload: string | null }} PageEvent `payload`: null if there is no
+ *   room for it
+ * @typedef {Awaited<ReturnType<typeof gatherSide>>} GatheredSide
+ * @typedef {Awaited<ReturnType<typeof gather>>} Model
+ * @typedef {{ id?: string, of?: string, take(event: FactsOf): void, list(): [name: string, value: string][] }} Facts about a side as a whole
+ * @typedef {Pick<ReadEvent, 'kind' | 'ts' | 'payload'>} FactsOf
+ */
+
+/**
+ * @param {{ left: string, right: string, diff: Diff | null, signal?: AbortSignal, limits?: Partial<Limits> }} what as for `writeDiffPage`
+ * @returns the input of {@link pageOf}: plain data, deterministic for the same recordings
+ */
 async function gather({ left, right, diff, signal, limits }) {
   const places = placesOf(diff)
   const bounds = { ...LIMITS, ...limits }
@@ -31,6 +52,7 @@ async function gather({ left, right, diff, signal, limits }) {
   )
 }
 
+/** @type {(left: Compared, right: Compared) => void} */
 function refuseAPairOfKinds(left, right) {
   if (left.kind === right.kind) return
   throw Object.assign(new Error(`the left is a ${left.kind} and the right a ${right.kind}: only two of a kind can be compared`), {
@@ -38,7 +60,15 @@ function refuseAPairOfKinds(left, right) {
   })
 }
 
+/**
+ * @param {Compared} source
+ * @param {string} given
+ * @param {Places['left']} places
+ * @param {Limits} limits
+ * @param {AbortSignal | undefined} signal
+ */
 async function gatherSide(source, given, { divergence, ancestors }, limits, signal) {
+  /** @type {Facts} */
   const facts = source.kind === 'run' ? new RunFacts() : new SessionFacts()
   const window = new Window(limits, divergence, ancestors)
   let count = 0
@@ -57,18 +87,18 @@ async function gatherSide(source, given, { divergence, ancestors }, limits, sign
     signal?.throwIfAborted()
     // The events before the damage are shown; an error is thrown only if there are none.
     if (count === 0) throw error
-    problem = error.message
+    problem = failureOf(error).message
   }
   return { given, id: facts.id, of: 'of' in facts ? facts.of : undefined, facts: facts.list(), bytes: source.bytes, count, problem, events: window.finish() }
 }
 
-/** The page's data about an event, with its payload as text. */
+/** The page's data about an event, with its payload as text. @type {(event: ReadEvent, at: Position, isDivergence: boolean) => PageEvent} */
 function forPage(event, at, isDivergence) {
   const { place, kind, ts, payload, shown } = event
   return { place, kind, ts, ...shown(), ...at, payload: payloadIsland(payload, isDivergence ? DIVERGING_PAYLOAD : PAYLOAD) }
 }
 
-/** A line of the page's payloads: `[payload]` or `[payload, cuts]`. */
+/** A line of the page's payloads: `[payload]` or `[payload, cuts]`. @type {(payload: unknown, limits: CutLimits) => string} */
 function payloadIsland(payload, limits) {
   const { value, cuts } = cut(payload, limits)
   return islandJson(cuts.length === 0 ? [value] : [value, cuts])

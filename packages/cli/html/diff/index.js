@@ -6,6 +6,8 @@ const { gather } = require('./gather.js')
 const { pageOf } = require('./page.js')
 const { writeAtomically } = require('../atomic.js')
 
+/** @import { GatheredSide } from './gather.js' */
+
 /**
  * Writes the page atomically.
  *
@@ -27,6 +29,7 @@ async function writeDiffPage(outPath, { left, right, diff, signal, limits }) {
   const model = await gather({ left, right, diff, signal, limits })
   const html = Buffer.from(pageOf(model), 'utf8')
   await writeAtomically(outPath, html, signal)
+  /** @type {(number: (side: GatheredSide) => number) => { left: number, right: number }} */
   const both = (number) => ({ left: number(model.left), right: number(model.right) })
   return { path: outPath, bytes: html.length, shown: both((side) => side.events.length), events: both((side) => side.count) }
 }

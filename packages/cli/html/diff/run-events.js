@@ -6,6 +6,16 @@ const tape = require('session-tape')
 const { fieldsBriefly, oneLine } = require('../excerpt.js')
 const { moment } = require('../../quantities.js')
 
+/** @import { RunEvent, Workflow } from 'session-tape' */
+/** @import { Fields } from '../view/session/items.js' */
+
+/**
+ * @typedef {{ label: string, node: string | null, parent: number | null, hasFailed: boolean, excerpt: string, kind?: string }} Shown `parent`: the
+ *   place of the parent
+ * @typedef {{ place: number, kind: string, ts: string | null, payload: unknown, isCompared: boolean, shown: () => Shown }} ReadEvent `place`: the
+ *   logical time, or the number of a session's record from 0
+ */
+
 /** The kinds that are not compared. */
 const NOT_COMPARED = new Set(['SnapshotCreated', 'SnapshotRestored', 'BlobStored', 'Heartbeat'])
 
@@ -16,7 +26,7 @@ const SUBJECTS = ['tool', 'capability', 'rule', 'snapshot', 'blob', 'code', 'wor
 
 /**
  * @param {string} root the run's directory
- * @yields cheap fields, and a function `shown` for the others, which are needed only for the events in the page
+ * @returns {AsyncGenerator<ReadEvent>} cheap fields, and a function `shown` for the others, which are needed only for the events in the page
  */
 async function* runEvents(root) {
   for await (const event of tape.readRunEvents(root)) {
@@ -25,6 +35,7 @@ async function* runEvents(root) {
   }
 }
 
+/** @type {(event: RunEvent) => Shown} */
 function shown({ kind, node, parent, payload }) {
   const { label, from } = subject(payload, node)
   return {
@@ -36,28 +47,36 @@ function shown({ kind, node, parent, payload }) {
   }
 }
 
-/** Fields that the summary omits, because the node implies them or they are uninformative. */
+/**
+ * Fields that the summary omits, because the node implies them or they are uninformative.
+ *
+ * @type {(payload: Fields, node: string | null) => string[]}
+ */
 function said(payload, node) {
+  /** @param {string} name */
   const isEmpty = (name) => Array.isArray(payload[name]) && payload[name].length === 0
   return Object.keys(payload).filter((name) => isEmpty(name) || (name === 'task' && payload.task === `${node}#1`))
 }
 
+/** @type {(payload: Fields, node: string | null) => { label: string, from: string | undefined }} */
 function subject(payload, node) {
   const from = SUBJECTS.find((name) => typeof payload[name] === 'string')
   // The subject of a task is its node rather than its worker.
   if (node !== null && (from === undefined || from === 'worker')) return { label: oneLine(node), from: undefined }
-  return { label: from === undefined ? '' : oneLine(payload[from]), from }
+  return { label: from === undefined ? '' : oneLine(/** @type {string} */ (payload[from])), from }
 }
 
 /** The page's data about the run as a whole. */
 class RunFacts {
+  /** @type {Map<string, unknown>} */
   #facts = new Map()
 
+  /** @param {Pick<RunEvent, 'kind' | 'ts' | 'payload'>} event */
   take({ kind, ts, payload }) {
     if (kind === 'RunCreated') {
       this.id = typeof payload.runId === 'string' ? payload.runId : undefined
-      this.of = payload.workflow?.name
-      this.#facts.set('Workflow', `${payload.workflow?.name} ${payload.workflow?.version}`)
+      this.of = /** @type {Workflow} */ (payload.workflow)?.name
+      this.#facts.set('Workflow', `${/** @type {Workflow} */ (payload.workflow)?.name} ${/** @type {Workflow} */ (payload.workflow)?.version}`)
       this.#facts.set('Scheduler', payload.scheduler)
       this.#facts.set('Began', moment(ts) ?? ts)
     }

@@ -2,12 +2,16 @@
 
 // Selects the events of a side for the page: all, or those at the beginning, around the divergence and at the end of a long log.
 
+/** @import { PageEvent } from './gather.js' */
+
 /** Takes the events of a side in order, and keeps the selected ones in bounded memory. */
 class Window {
   #limits
   #divergence
   #wanted
+  /** @type {PageEvent[]} */
   #kept = []
+  /** @type {(() => PageEvent)[]} */
   #tail = []
   #bytes = 0
   #isWhole = true
@@ -15,7 +19,7 @@ class Window {
   /**
    * @param {import('../limits.js').Limits} limits
    * @param {number | null} divergence number of the diverging event; null if this side has none
-   * @param {Set<number>} wanted numbers of events that are always kept
+   * @param {Set<number | null>} wanted numbers of events that are always kept
    */
   constructor(limits, divergence, wanted) {
     this.#limits = limits
@@ -23,15 +27,16 @@ class Window {
     this.#wanted = wanted
   }
 
-  /** @param {() => { place: number, index: number, payload: string }} made returns the event; called only if it may be kept */
+  /** @type {(place: number, index: number, made: () => PageEvent) => void} `made` returns the event; called only if it may be kept */
   take(place, index, made) {
     if (!this.#isWhole) return this.#takeNarrowly(place, index, made)
     const event = made()
     this.#kept.push(event)
-    this.#bytes += event.payload.length
+    this.#bytes += /** @type {string} */ (event.payload).length
     if (this.#kept.length > this.#limits.events || this.#bytes > this.#limits.bytes) this.#narrow()
   }
 
+  /** @type {(place: number, index: number, made: () => PageEvent) => void} */
   #takeNarrowly(place, index, made) {
     if (this.#matters(place, index)) return void this.#kept.push(made())
     this.#tail.push(made)
@@ -54,18 +59,20 @@ class Window {
     for (const event of all) this.#takeNarrowly(event.place, event.index, () => event)
   }
 
+  /** @type {(place: number, index: number) => boolean} */
   #matters(place, index) {
     const { head, around } = this.#limits
     if (index < head || this.#wanted.has(place)) return true
     return this.#divergence !== null && Math.abs(place - this.#divergence) <= around
   }
 
+  /** @param {PageEvent[]} events */
   #dropFarPayloads(events) {
     const centre = this.#divergence ?? 0
     const nearestFirst = [...events].sort((a, b) => Math.abs(a.place - centre) - Math.abs(b.place - centre) || a.index - b.index)
     let room = this.#limits.bytes
     for (const event of nearestFirst) {
-      room -= event.payload.length
+      room -= /** @type {string} */ (event.payload).length
       if (room < 0) event.payload = null
     }
   }

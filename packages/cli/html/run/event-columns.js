@@ -2,6 +2,8 @@
 
 // The events of a run in columns of numbers, a few dozen bytes per event, so that a page can hold a million of them.
 
+/** @import { RunEvent, RunEventKind } from 'session-tape' */
+
 /** Their numbers are those of the page. Where an event is added, the compiler compares them with the library's. */
 const KINDS = /** @type {const} */ ([
   'RunCreated', 'RunStarted', 'RunCompleted', 'RunFailed', 'NodeScheduled', 'NodeStarted', 'NodeCompleted', 'NodeFailed', 'NodeSkipped',
@@ -13,7 +15,7 @@ const KIND_NUMBERS = new Map(KINDS.map((kind, number) => [kind, number]))
 
 const TASKS = new Set(['NodeScheduled', 'NodeStarted', 'NodeCompleted', 'NodeFailed', 'TaskAssigned', 'TaskAccepted', 'TaskRejected'])
 const WORKERS = new Set(['NodeStarted', 'TaskAssigned', 'TaskAccepted', 'TaskRejected', 'Heartbeat'])
-/** The field that is the label of an event. */
+/** The field that is the label of an event. @type {Partial<Record<RunEventKind, string>>} */
 const LABELS = {
   ToolInvoked: 'tool', ToolCompleted: 'tool', ToolFailed: 'tool', ToolTimedOut: 'tool', RunFailed: 'code', NodeFailed: 'code', Error: 'code',
   CapabilityCheck: 'capability', PolicyDecision: 'rule', NodeSkipped: 'reason', TaskRejected: 'reason', TaskAssigned: 'reason',
@@ -29,7 +31,7 @@ class EventColumns {
   workers = new Names()
   labels = new Names(MAX_LABELS)
   statuses = new Names()
-  /** The workers that RunStarted declares, by their numbers. */
+  /** The workers that RunStarted declares, by their numbers. @type {number[]} */
   startedWorkers = []
   /** The logical time of the first event, which is not 0 after a snapshot, and its wall clock in milliseconds. */
   first = 0
@@ -62,36 +64,37 @@ class EventColumns {
     return this.#columns.kind.length
   }
 
-  /** @param {import('session-tape').RunEvent} event the one after the last */
+  /** @param {RunEvent} event the one after the last */
   add(event) {
     const { logicalTime, ts, kind, parent, payload } = event
     if (this.length === 0) [this.first, this.start] = [logicalTime, this.#clock.startAt(ts)]
     if (kind === 'RunStarted') this.startedWorkers = /** @type {{ id: string }[]} */ (payload.workers).map(({ id }) => this.workers.numberOf(id))
     const { kind: kinds, node, worker, attempt, label, extra, parent: parents, at } = this.#columns
-    const task = TASKS.has(kind) ? taskParts(payload.task) : { node: event.node, attempt: 0 }
-    kinds.add(KIND_NUMBERS.get(kind))
+    const task = TASKS.has(kind) ? taskParts(/** @type {string} */ (payload.task)) : { node: event.node, attempt: 0 }
+    kinds.add(/** @type {number} */ (KIND_NUMBERS.get(kind)))
     node.add(this.nodes.numberOf(task.node))
     worker.add(WORKERS.has(kind) ? this.workers.numberOf(payload.worker) : -1)
     attempt.add(task.attempt)
-    label.add(this.labels.numberOf(payload[LABELS[kind]]))
+    label.add(this.labels.numberOf(LABELS[kind] && payload[LABELS[kind]]))
     extra.add(this.#extraOf(kind, payload))
     parents.add(parent === null ? 0 : logicalTime - Number(parent.slice('evt_'.length)))
     at.add(this.#clock.passedUntil(ts))
   }
 
+  /** @type {(kind: RunEventKind, payload: RunEvent['payload']) => number} */
   #extraOf(kind, payload) {
     if (kind === 'NodeFailed') return Number(payload.willRetry)
     if (kind === 'CapabilityCheck' || kind === 'PolicyDecision') return Number(!payload.allowed)
     return kind === 'Heartbeat' ? this.statuses.numberOf(payload.status) : 0
   }
 
-  /** The columns from an event on, each as `[bits of a number, numbers in base64]`. */
+  /** The columns from an event on. @type {(from: number) => Record<string, [bits: number, base64: string]>} */
   encoded(from) {
     return Object.fromEntries(Object.entries(this.#columns).map(([name, column]) => [name, column.encoded(from)]))
   }
 }
 
-/** The node and the attempt of a task such as `write#2`. */
+/** The node and the attempt of a task such as `write#2`. @param {string} task */
 function taskParts(task) {
   const at = task.lastIndexOf('#')
   if (at < 0) return { node: task, attempt: 0 }
@@ -101,7 +104,9 @@ function taskParts(task) {
 
 /** Distinct names, numbered in the order of their first appearance. */
 class Names {
+  /** @type {string[]} */
   list = []
+  /** @type {Map<string, number>} */
   #numbers = new Map()
   #most
 
@@ -109,7 +114,7 @@ class Names {
     this.#most = most
   }
 
-  /** Numbers a name if it is new. -1 without a name, or if there are too many. */
+  /** Numbers a name if it is new. -1 without a name, or if there are too many. @param {unknown} name */
   numberOf(name) {
     if (typeof name !== 'string') return -1
     const known = this.#numbers.get(name)
@@ -126,12 +131,13 @@ class Clock {
   #text = ''
   #milliseconds = 0
 
+  /** @param {string} ts */
   startAt(ts) {
     this.passedUntil(ts)
     return this.#milliseconds
   }
 
-  /** Milliseconds since the clock before. */
+  /** Milliseconds since the clock before. @param {string} ts */
   passedUntil(ts) {
     if (ts === this.#text) return 0
     const milliseconds = Date.parse(ts)
@@ -151,6 +157,7 @@ class Column {
   length = 0
   #numbers = new Float64Array(256)
 
+  /** @param {number} number */
   add(number) {
     if (this.length === this.#numbers.length) {
       const wider = new Float64Array(2 * this.length)
@@ -160,7 +167,11 @@ class Column {
     this.#numbers[this.length++] = number
   }
 
-  /** The numbers from an index on, in the fewest bits that hold them, as base64: little-endian like all supported machines. */
+  /**
+   * The numbers from an index on, in the fewest bits that hold them, as base64: little-endian like all supported machines.
+   *
+   * @type {(from: number) => [bits: number, base64: string]}
+   */
   encoded(from) {
     const numbers = this.#numbers.subarray(Math.min(from, this.length), this.length)
     let [least, most] = [0, 0]

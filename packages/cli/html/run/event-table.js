@@ -2,10 +2,15 @@
 
 // The events of a run for its page: columns of numbers, and the payloads of the latest events for which there is room.
 
+const { failureOf } = require('../../complaint.js')
 const { cut } = require('../cut.js')
 const { islandJson, safeInIsland } = require('../island.js')
 const { EventColumns, KINDS } = require('./event-columns.js')
 const { readersOf } = require('./readers.js')
+
+/** @import { RunEvent } from 'session-tape' */
+/** @import { Failure } from '../../complaint.js' */
+/** @import { Seal } from '../seal.js' */
 
 const PAYLOAD = { string: 4096, total: 16_384, depth: 40 }
 /**
@@ -20,13 +25,13 @@ class EventTable {
   #source
   #columns
   #room
-  /** The payloads of the latest events, as lines of the page. */
+  /** The payloads of the latest events, as lines of the page. @type {string[]} */
   #lines = []
   /** The length of all these lines. */
   #size = 0
 
   /**
-   * @param {{ at: string, seal?: object }} source
+   * @param {{ at: string, seal?: Seal | null }} source
    * @param {string[]} nodes the nodes of the graph, which keep their numbers even if they have no events
    * @param {number} room for payloads, in characters
    */
@@ -73,7 +78,9 @@ class EventTable {
   /**
    * Reads the new events. Resolves to the error of the first line that is not an event, or to null.
    *
-   * @param {(event: import('session-tape').RunEvent) => void} onLandmark is called with the new events that describe the run as a whole
+   * @param {(event: RunEvent) => void} onLandmark is called with the new events that describe the run as a whole
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<Failure | null>}
    */
   async read(onLandmark, signal) {
     const from = this.first + this.length
@@ -85,13 +92,15 @@ class EventTable {
       }
       return null
     } catch (error) {
-      if (signal?.aborted || error.code === undefined) throw error
-      return error
+      const failure = failureOf(error)
+      if (signal?.aborted || failure.code === undefined) throw error
+      return failure
     } finally {
       this.#dropOld()
     }
   }
 
+  /** @param {string} line */
   #keep(line) {
     this.#size += line.length
     this.#lines.push(line)
@@ -106,7 +115,7 @@ class EventTable {
     if (from > 0) this.#lines = this.#lines.slice(from)
   }
 
-  /** Assigns numbers to the workers and statuses of the state with which the log begins. */
+  /** Assigns numbers to the workers and statuses of the state with which the log begins. @type {(workers: string[], statuses: string[]) => void} */
   addNames(workers, statuses) {
     for (const worker of workers) this.#columns.workers.numberOf(worker)
     for (const status of statuses) this.#columns.statuses.numberOf(status)
@@ -117,7 +126,7 @@ class EventTable {
     return { from: this.length - this.#lines.length, lines: this.#lines }
   }
 
-  /** The payloads from an event on. Those that are not kept are `null`. */
+  /** The payloads from an event on. Those that are not kept are `null`. @type {(event: number) => string[]} */
   payloadsFrom(event) {
     const { from, lines } = this.payloads()
     return [...Array(Math.max(from - event, 0)).fill('null'), ...lines.slice(Math.max(event - from, 0))]
@@ -129,14 +138,14 @@ class EventTable {
   }
 }
 
-/** A line of the page's payloads. Most are short, and need no cutting. */
+/** A line of the page's payloads. Most are short, and need no cutting. @param {RunEvent['payload']} payload */
 function payloadLine(payload) {
   const text = jsonOf(payload)
   const isShort = text !== null && text.length <= NEVER_CUT && (text.match(/[[{]/g)?.length ?? 0) <= PAYLOAD.depth
   return isShort ? safeInIsland(`[${text}]`) : payloadIsland(payload)
 }
 
-/** The JSON text of a payload; null for one that is nested too deeply for `JSON.stringify`. */
+/** The JSON text of a payload; null for one that is nested too deeply for `JSON.stringify`. @param {RunEvent['payload']} payload */
 function jsonOf(payload) {
   try {
     return JSON.stringify(payload)
@@ -146,7 +155,7 @@ function jsonOf(payload) {
   }
 }
 
-/** A line of the page's payloads: `[payload]` or `[payload, cuts]`. */
+/** A line of the page's payloads: `[payload]` or `[payload, cuts]`. @param {RunEvent['payload']} payload */
 function payloadIsland(payload, limits = PAYLOAD) {
   const { value, cuts } = cut(payload, limits)
   return islandJson(cuts.length === 0 ? [value] : [value, cuts])

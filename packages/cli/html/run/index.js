@@ -10,8 +10,7 @@ const { pageOf } = require('./page.js')
  * Writes the page atomically. The same run gives the same bytes.
  *
  * @param {string} outPath the path of the page; an existing file is replaced
- * @param {{ at: string, given: string, size: number, seal?: object }} source the run's directory, the path that the page shows, the size of the
- *   log, and the seal of the bundle
+ * @param {import('./gather.js').Source} source
  * @param {{ signal?: AbortSignal, limits?: { bytes?: number } }} [options]
  * @returns {Promise<{ path: string, bytes: number, events: number }>}
  */

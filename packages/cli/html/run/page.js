@@ -8,6 +8,8 @@ const { oneLine } = require('../excerpt.js')
 const { fileSize } = require('../../quantities.js')
 const { KINDS } = require('./event-table.js')
 
+/** @import { Model, Table } from './gather.js' */
+
 const LIBRARIES = ['layout']
 
 /** The modules of the page's script, in the order of their dependencies. */
@@ -23,8 +25,8 @@ const ICON =
   "%3Cpath d='M4 4l8 4-8 4' fill='none' stroke='%232b68c8' stroke-width='2'/%3E%3Ccircle cx='4' cy='4' r='2.5' fill='%232b68c8'/%3E%3Ccircle cx='12' cy='8' r='2.5' fill='%232b68c8'/%3E%3Ccircle cx='4' cy='12' r='2.5' fill='%232b68c8'/%3E%3C/svg%3E"
 
 /**
- * @param model the result of `gather`
- * @param {{ served?: object | null }} [options] `served`: what the page needs to send requests to its server, if it is served
+ * @param {Model} model
+ * @param {{ served?: { path: string, events: number } | null }} [options] `served`: what the page needs to send requests to its server
  */
 function pageOf(model, { served = null } = {}) {
   const { table, given, graph, initial, seal } = model
@@ -63,11 +65,13 @@ function pageOf(model, { served = null } = {}) {
   })
 }
 
+/** @param {Model} model */
 const titleOf = ({ facts }) => (facts.of === undefined ? `Run ${oneLine(String(facts.id ?? ''))}` : `${oneLine(String(facts.of))}: run ${oneLine(String(facts.id))}`)
 
+/** @param {Table} table */
 const namesOf = ({ nodes, workers, labels, statuses, startedWorkers }) => ({ startedWorkers, nodes, workers, labels: labels.map(oneLine), statuses: statuses.map(oneLine) })
 
-/** The data that can change while a run is recorded, except for its events. */
+/** The data that can change while a run is recorded, except for its events. @param {Model} model */
 function summaryOf({ facts, size, problem, verification }) {
   return { facts: [...facts.list(), ['Log', fileSize(size)]], problem, verification }
 }

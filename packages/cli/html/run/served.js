@@ -12,6 +12,13 @@ const { addEvents, gatherUnverified, stateData, verificationOf } = require('./ga
 const { namesOf, pageOf, summaryOf } = require('./page.js')
 const { readersOf } = require('./readers.js')
 
+/** @import { RunReplayFailure, RunReplaySuccess } from 'session-tape' */
+/** @import { Route, Send } from '../serve/server.js' */
+/** @import { Model, Source } from './gather.js' */
+/** @typedef {{ from: number } & { send: Send }} Reader */
+/** @typedef {{ isVerified?: boolean }} More */
+/** @typedef {(RunReplaySuccess & { error?: undefined }) | RunReplayFailure} Replay */
+
 /** The maximum share of the time that is spent on verifying the run again. */
 const VERIFYING_SHARE = 0.1
 const WHOLE = { string: 16 << 20, total: 32 << 20, depth: 200 }
@@ -23,13 +30,14 @@ class ServedRun {
   #source
   #readers
   #signal
-  #model
+  /** What `open` reads. @type {Model & { verifiedSize?: number }} */
+  #model = /** @type {never} */ (undefined)
   #page = new MadePage(() => pageOf(this.#model, { served: { path: '', events: this.#model.table.length } }))
-  #live = new Live(() => this.#look(), (reader, more) => this.#tell(reader, more))
+  #live = new Live(() => this.#look(), (/** @type {Reader} */ reader, /** @type {More | undefined} */ more) => this.#tell(reader, more))
   #nextVerification = 0
 
   /**
-   * @param {{ at: string, log: string, given: string, size: number, seal?: object }} source
+   * @param {Source & { log: string }} source
    * @param {{ signal?: AbortSignal }} [options]
    */
   constructor(source, { signal } = {}) {
@@ -49,6 +57,7 @@ class ServedRun {
     this.#live.close()
   }
 
+  /** @returns {Record<string, Route>} */
   routes() {
     return {
       '': (query, reply) => reply.html(this.#page.html()),
@@ -59,20 +68,22 @@ class ServedRun {
     }
   }
 
-  /** Resolves to the state after an event. The engine starts at the nearest snapshot before it. */
+  /** Resolves to the state after an event. The engine starts at the nearest snapshot before it. @param {number} until */
   async #state(until) {
+    /** @type {Replay} */
     const { ok, state, error } = await this.#readers.replayRun(this.#source.at, { until, fromSnapshot: 'latest', verify: 'none' })
     if (!ok) throw new BadRequest(error.message)
     if (state.coordinator.logicalTime !== until) throw new BadRequest('there is no such event')
     return stateData(state)
   }
 
+  /** @param {number} time */
   async #payload(time) {
     for await (const { payload } of this.#readers.readRunEvents(this.#source.at, { from: time, to: time })) return payloadIsland(payload, WHOLE)
     throw new BadRequest('there is no such event')
   }
 
-  /** Resolves to the times of the events whose payload contains a text, ignoring case. */
+  /** Resolves to the times of the events whose payload contains a text, ignoring case. @param {string} text */
   async #search(text) {
     const found = []
     const wanted = JSON.stringify(text).slice(1, -1).toLowerCase()
@@ -83,7 +94,11 @@ class ServedRun {
     return found
   }
 
-  /** `isVerified` says whether the page has the result of a verification. */
+  /**
+   * `isVerified` says whether the page has the result of a verification.
+   *
+   * @type {(from: number, isVerified: boolean, reply: Parameters<Route>[1]) => void}
+   */
   #follow(from, isVerified, reply) {
     // Started only after the page has loaded, because verification uses all cores.
     this.#verify()
@@ -126,6 +141,7 @@ class ServedRun {
     this.#live.replaced()
   }
 
+  /** @param {Reader} reader @param {More} [more] */
   #tell(reader, { isVerified = false } = {}) {
     const { table } = this.#model
     if (reader.from > table.length) return reader.send('replaced', {})

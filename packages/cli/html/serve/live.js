@@ -5,16 +5,23 @@
 /** The interval at which the recording is polled, in milliseconds. */
 const INTERVAL = 400
 
+/** @import { Route, Send } from './server.js' */
+
+/**
+ * @template {Record<string, number>} Has what a page has
+ * @template [More=undefined] what else it may need
+ */
 class Live {
   #look
   #tell
+  /** @type {Set<Has & { send: Send }>} */
   #readers = new Set()
   /** @type {NodeJS.Timeout | undefined} */
   #timer
 
   /**
    * @param {() => Promise<void>} look reads what was recorded since the last call
-   * @param {(reader: object, more: object) => void} tell sends a page what it does not have yet, through its `send`
+   * @param {(reader: Has & { send: Send }, more?: More) => void} tell sends a page what it does not have yet, through its `send`
    */
   constructor(look, tell) {
     this.#look = look
@@ -35,13 +42,15 @@ class Live {
     return this.#readers.size > 0
   }
 
-  /** Adds a page. `has` is what it already has. */
+  /** Adds a page. `has` is what it already has. @type {(has: Has, reply: Parameters<Route>[1], more?: More) => void} */
   follow(has, reply, more) {
+    /** @type {Has & { send: Send }} */
     const reader = { ...has, send: reply.events(() => this.#readers.delete(reader)) }
     this.#readers.add(reader)
     this.#tell(reader, more)
   }
 
+  /** @param {More} [more] */
   tellAll(more) {
     for (const reader of this.#readers) this.#tell(reader, more)
   }

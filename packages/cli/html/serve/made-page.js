@@ -4,6 +4,7 @@
 
 class MadePage {
   #make
+  /** @type {string | null} */
   #html = null
 
   /** @param {() => string} make */

@@ -20,6 +20,7 @@ const HEADERS = {
 
 /**
  * @typedef {(query: URLSearchParams, reply: Reply) => unknown} Route may return a promise
+ * @typedef {(event: string, value: unknown) => boolean} Send
  *
  * @param {Record<string, Route>} routes by the part of the path after the token; that of the page is ''
  * @param {{ port?: number }} [options] `port`: 0 or none for any free port
@@ -45,23 +46,31 @@ async function serve(routes, { port = 0 } = {}) {
 class Reply {
   #response
 
+  /** @param {import('node:http').ServerResponse} response */
   constructor(response) {
     this.#response = response
   }
 
+  /** @param {string} text */
   html(text) {
     this.#end(200, 'text/html; charset=utf-8', text)
   }
 
+  /** @param {unknown} value a text is JSON already */
   json(value) {
     this.#end(200, 'application/json; charset=utf-8', typeof value === 'string' ? value : JSON.stringify(value))
   }
 
+  /** @param {number} status */
   refuse(status) {
     this.#end(status, 'text/plain; charset=utf-8', `${status}\n`)
   }
 
-  /** Begins a stream of events. Returns a function that sends one. `onClose` is called when the connection is closed. */
+  /**
+   * Begins a stream of events. Returns a function that sends one. `onClose` is called when the connection is closed.
+   *
+   * @type {(onClose: () => void) => Send}
+   */
   events(onClose) {
     const response = this.#response
     response.writeHead(200, { ...HEADERS, 'Content-Type': 'text/event-stream' })
@@ -70,6 +79,7 @@ class Reply {
     return (name, value) => response.write(`event: ${name}\ndata: ${JSON.stringify(value)}\n\n`)
   }
 
+  /** @type {(status: number, type: string, text: string) => void} */
   #end(status, type, text) {
     if (this.#response.headersSent) return void this.#response.destroy()
     this.#response.writeHead(status, { ...HEADERS, 'Content-Type': type }).end(text)
@@ -85,7 +95,7 @@ class Reply {
 async function answer(routes, path, { method, headers, url, socket }, reply) {
   // By DNS rebinding, a page of another site can make a browser send requests here under its own host name. It does not know the token, either.
   if (!NAMES.some((name) => headers.host === `${name}:${socket.localPort}`)) return reply.refuse(421)
-  const { pathname, searchParams } = parsed(url)
+  const { pathname, searchParams } = parsed(/** @type {string} */ (url))
   if (!isEqual(pathname.slice(0, path.length), path)) return reply.refuse(404)
   const name = pathname.slice(path.length)
   if (!Object.hasOwn(routes, name)) return reply.refuse(404)
@@ -97,6 +107,7 @@ async function answer(routes, path, { method, headers, url, socket }, reply) {
   }
 }
 
+/** @param {string} url */
 function parsed(url) {
   try {
     return new URL(url, 'http://localhost')
@@ -105,15 +116,16 @@ function parsed(url) {
   }
 }
 
-/** Compares two texts in a time that does not depend on where they differ. */
+/** Compares two texts in a time that does not depend on where they differ. @type {(a: string, b: string) => boolean} */
 function isEqual(a, b) {
+  /** @param {string} text */
   const digest = (text) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(a), digest(b))
 }
 
 class BadRequest extends Error {}
 
-/** Returns a parameter of a query that must be a whole number. */
+/** Returns a parameter of a query that must be a whole number. @type {(query: URLSearchParams, name: string) => number} */
 function numberIn(query, name) {
   const text = query.get(name) ?? ''
   const value = Number(text)

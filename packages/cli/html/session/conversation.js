@@ -13,6 +13,11 @@ const { Images } = require('./images.js')
 const { EXCERPT } = require('./limits.js')
 const { ToolCalls } = require('./tool-calls.js')
 
+/** @import { SessionLine } from 'session-tape' */
+/** @import { CutLimits } from '../cut.js' */
+/** @import { Fields, MaybeFields } from '../view/session/items.js' */
+/** @import { Call } from './tool-calls.js' */
+
 /** The bits of a row's flags. */
 const FLAGS = { failed: 1, inHistory: 2, damaged: 4, tooLong: 8, item: 16, withoutEffect: 32 }
 
@@ -35,7 +40,7 @@ const RAW = 2000
 class Conversation {
   /** @type {Row[]} */
   rows = []
-  /** The offset of each line in the file. */
+  /** The offset of each line in the file. @type {number[]} */
   offsets = []
   /** The offset behind the last line. */
   end = 0
@@ -44,10 +49,11 @@ class Conversation {
   images = new Images()
   #limits
   #from
+  /** @type {Map<number, Row>} */
   #rowOf = new Map()
 
   /**
-   * @param {{ string: number, total: number, depth: number }} limits of one payload
+   * @param {CutLimits} limits of one payload
    * @param {number} [from] the first line with a payload; for earlier lines only an excerpt is kept
    */
   constructor(limits, from = 1) {
@@ -63,10 +69,9 @@ class Conversation {
   /**
    * Adds the next line.
    *
-   * @param {import('session-tape').SessionLine} read with its `changes`
+   * @param {SessionLine} read with its `changes`
    * @param {string} [text] that of a damaged line; without it, the line is too long to be shown
-   * @returns {{ row: Row | null, changed: Row[], calls: import('./tool-calls.js').Call[] }} the new row, and the rows and calls that the line
-   * changed
+   * @returns {{ row: Row | null, changed: Row[], calls: Call[] }} the new row, and the rows and calls that the line changed
    */
   add(read, text) {
     this.offsets.push(read.offset)
@@ -75,20 +80,24 @@ class Conversation {
     return read.record === null ? this.#push(this.#damaged(read, text)) : this.#record(read)
   }
 
+  /** @type {(read: SessionLine, text: string | undefined) => Row} */
   #damaged({ line, length }, text) {
     const [raw, flags] = text === undefined ? ['', FLAGS.tooLong] : [text, 0]
     const payload = islandJson([{ raw: raw.slice(0, RAW), left: Math.max(raw.length - RAW, 0) }])
     return { line, type: '', speaker: '', at: null, flags: FLAGS.damaged | flags, removedBy: 0, gone: 0, size: length, payload }
   }
 
+  /** @type {(row: Row, changed?: Row[], calls?: Call[]) => { row: Row, changed: Row[], calls: Call[] }} */
   #push(row, changed = [], calls = []) {
     this.rows.push(row)
     this.#rowOf.set(row.line, row)
     return { row, changed, calls }
   }
 
+  /** @param {SessionLine} read */
   #record(read) {
     const { line, length: size, record } = read
+    /** @type {Fields} */
     const fields = isObject(record) ? record : {}
     const items = read.status === 'ok' ? itemsOf(fields.type, fields.payload).map(({ item: each }) => each) : []
     // An edit with several items, or in place of another item, is no turn of a speaker.
@@ -97,10 +106,11 @@ class Conversation {
     const at = timeOf(fields.ts)
     const { isItem: isAdded, removed, gone } = this.history.take(read)
     const calls = item && isAdded ? this.calls.take(line, at, blocksOf(item)) : []
+    /** @type {Row} */
     const row = {
       line,
       type: typeof fields.type === 'string' ? fields.type : '(no type)',
-      speaker: item?.speaker ?? '',
+      speaker: /** @type {string} */ (item?.speaker ?? ''),
       at,
       flags: (isAdded ? FLAGS.inHistory | FLAGS.item : 0) | (hasFailed(fields, items) ? FLAGS.failed : 0) | (isEdit && read.changes === undefined ? FLAGS.withoutEffect : 0),
       removedBy: 0,
@@ -111,8 +121,9 @@ class Conversation {
     return this.#push(row, this.#remove(removed, line), calls)
   }
 
+  /** @type {(lines: number[], by: number) => Row[]} */
   #remove(lines, by) {
-    const rows = lines.map((line) => this.#rowOf.get(line))
+    const rows = lines.map((line) => /** @type {Row} */ (this.#rowOf.get(line)))
     for (const row of rows) {
       row.flags &= ~FLAGS.inHistory
       row.removedBy = by
@@ -120,6 +131,7 @@ class Conversation {
     return rows
   }
 
+  /** @type {(fields: Fields, record: unknown) => string} */
   #payload(fields, record) {
     const payload = 'payload' in fields ? (fields.payload ?? null) : record
     const images = this.images.takeFrom(fields.type, payload)
@@ -129,7 +141,7 @@ class Conversation {
   }
 }
 
-/** The beginning of the first text of an item, or of a payload. */
+/** The beginning of the first text of an item, or of a payload. @type {(record: unknown, item: Fields | null) => string} */
 function excerptOf(record, item) {
   const texts = item === null ? [] : blocksOf(item).map((block) => [block?.text, block?.thought, block?.code, block?.name, block?.toolName].find((text) => typeof text === 'string'))
   const found = texts.find((text) => text !== undefined) ?? briefly(isObject(record) && 'payload' in record ? record.payload : record)
@@ -138,13 +150,15 @@ function excerptOf(record, item) {
 
 const NONE = { row: null, changed: [], calls: [] }
 
+/** @param {unknown} ts */
 function timeOf(ts) {
   const ms = typeof ts === 'string' ? Date.parse(ts) : NaN
   return Number.isNaN(ms) ? null : ms
 }
 
+/** @type {(fields: Fields, items: Fields[]) => boolean} */
 function hasFailed({ type, payload }, items) {
-  if (type === 'session_event') return payload?.severity === 'error'
+  if (type === 'session_event') return /** @type {MaybeFields} */ (payload)?.severity === 'error'
   return items.flatMap(blocksOf).some((block) => block?.type === 'tool_response' && isFailure(block.error))
 }
 

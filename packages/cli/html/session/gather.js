@@ -7,9 +7,23 @@ const { Conversation } = require('./conversation.js')
 const { completeLinesOf, linesOf } = require('./lines.js')
 const { LIMITS, PayloadLimits } = require('./limits.js')
 
+/** @import { SessionHandle, SessionMetadata } from 'session-tape' */
+/** @import { CutLimits } from '../cut.js' */
+/** @import { Seal } from '../seal.js' */
+/** @import { Limits } from './limits.js' */
+
 /**
- * @param {{ log: string, given: string, size: number, isForeign?: boolean }} source `isForeign`: whether it is another program's session
- * @param {{ signal?: AbortSignal, limits?: object, isGrowing?: boolean }} [options] `isGrowing`: whether the last line is left out if it has no line end
+ * @typedef {{ log: string, given: string, size: number, isForeign?: boolean, seal?: Seal | null }} Source the session's file, the path that the page
+ *   shows, the size of the file, whether it is another program's session, and the seal of the bundle that it is in
+ * @typedef {Awaited<ReturnType<typeof gather>>} Model
+ * @typedef {Partial<Pick<SessionHandle, 'sequenceCorrupt' | 'sessionName' | 'ancestry' | 'historyLength'>>} Replayed
+ * @typedef {Replayed & Pick<SessionHandle, 'warnings' | 'checkpoints'> & { error: string | null, metadata: SessionMetadata | null }} Report
+ */
+
+/**
+ * @param {Source} source
+ * @param {{ signal?: AbortSignal, limits?: Partial<Limits>, isGrowing?: boolean }} [options] `isGrowing`: whether the last line is left out if
+ *   it has no line end
  * @returns the input of `pageOf`: plain data, deterministic for the same recording
  */
 async function gather(source, { signal, limits, isGrowing = false } = {}) {
@@ -24,6 +38,7 @@ async function gather(source, { signal, limits, isGrowing = false } = {}) {
   return { conversation, bounds, excerptsBefore: chosen.from, ...source, ...(await replaying) }
 }
 
+/** @type {(source: Source, bounds: Limits, signal: AbortSignal | undefined) => Promise<{ limits: CutLimits, from: number }>} */
 async function payloadLimits({ log, size }, { bytes }, signal) {
   const limits = new PayloadLimits()
   // All payloads together are no longer than the file.
@@ -31,7 +46,11 @@ async function payloadLimits({ log, size }, { bytes }, signal) {
   return limits.chosen(bytes)
 }
 
-/** The library's report on the session as a whole. A session that can't be replayed is shown even so. */
+/**
+ * The library's report on the session as a whole. A session that can't be replayed is shown even so.
+ *
+ * @type {(log: string, signal?: AbortSignal) => Promise<Report>}
+ */
 async function replayed(log, signal) {
   const opened = await tape.openSession(log, undefined, signal ? { signal } : {})
   if (!opened.ok) return { error: opened.error, warnings: opened.warnings, metadata: null, checkpoints: [] }

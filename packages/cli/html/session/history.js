@@ -3,10 +3,12 @@
 // Follows which lines have items in the history, and which line took the others out. What a line does to the history is the library's to say; which
 // items are gone, and by what, only a list of all items shows.
 
+/** @import { HistoryChange, SessionLine } from 'session-tape' */
+
 class History {
   /** The line of each item, in order. @type {number[]} */
   #lines = []
-  /** The number of items in the history by the line that has them. */
+  /** The number of items in the history by the line that has them. @type {Map<number, number>} */
   #left = new Map()
 
   get length() {
@@ -14,7 +16,7 @@ class History {
   }
 
   /**
-   * @param {import('session-tape').SessionLine} read with its `changes`
+   * @param {SessionLine} read with its `changes`
    * @returns {{ isItem: boolean, removed: number[], gone: number }} whether the record has an item that is in the history now, the lines that lost their
    * last item by it, and the number of items that it took out or replaced
    */
@@ -25,7 +27,7 @@ class History {
     return { isItem: this.#left.has(line), removed, gone: gone.length }
   }
 
-  /** Applies the changes of a line. Returns the lines of the items that are gone. */
+  /** Applies the changes of a line. Returns the lines of the items that are gone. @type {(line: number, changes: HistoryChange[]) => number[]} */
   #apply(line, changes) {
     const { length } = this.#lines
     const first = length - changes[0].behind - changes[0].removed
@@ -44,9 +46,9 @@ class History {
     return gone
   }
 
-  /** Counts an item that is gone. Returns whether it was the last one of its line. */
+  /** Counts an item that is gone. Returns whether it was the last one of its line. @param {number} line */
   #loses(line) {
-    const left = this.#left.get(line) - 1
+    const left = /** @type {number} */ (this.#left.get(line)) - 1
     if (left > 0) this.#left.set(line, left)
     else this.#left.delete(line)
     return left === 0

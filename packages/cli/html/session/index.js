@@ -10,8 +10,7 @@ const { pageOf } = require('./page.js')
  * Writes the page atomically. The same recording gives the same bytes.
  *
  * @param {string} outPath the path of the page; an existing file is replaced
- * @param {{ log: string, given: string, size: number, seal?: object }} source the session's file, the path that the page shows, the size of
- *   the file, and the seal of the bundle that it is in
+ * @param {import('./gather.js').Source} source
  * @param {{ signal?: AbortSignal, limits?: Partial<import('./limits.js').Limits> }} [options]
  * @returns {Promise<{ path: string, bytes: number, records: number, shown: number }>} the number of records in the recording and in the page
  */

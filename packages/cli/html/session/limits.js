@@ -2,6 +2,8 @@
 
 // Limits for the page of a session.
 
+/** @import { CutLimits } from '../cut.js' */
+
 /**
  * @typedef {object} Limits
  * @property {number} rows the maximum number of records; of a longer session the last ones are shown
@@ -24,14 +26,16 @@ const WHOLE = { string: 16 << 20, total: 32 << 20, depth: 200 }
 /** The number of characters that are kept of a record for which there is no room. */
 const EXCERPT = 120
 
-/** The expected size of the payload of a line of `size` bytes in the page. */
+/** The expected size of the payload of a line of `size` bytes in the page. @type {(size: number, limits: CutLimits) => number} */
 const expected = (size, { total }) => Math.min(size, total + 400)
 
 /** Chooses the limits of payloads by the sizes of lines. */
 class PayloadLimits {
   #sums = PAYLOADS.map(() => 0)
+  /** @type {number[]} */
   #sizes = []
 
+  /** @param {number} size */
   take(size) {
     this.#sizes.push(size)
     for (const [at, limits] of PAYLOADS.entries()) this.#sums[at] += expected(size, limits)
@@ -39,7 +43,7 @@ class PayloadLimits {
 
   /**
    * @param {number} bytes
-   * @returns {{ limits: typeof ASKED, from: number }} `from`: the first line with a payload; for earlier lines only an excerpt is kept
+   * @returns {{ limits: CutLimits, from: number }} `from`: the first line with a payload; for earlier lines only an excerpt is kept
    */
   chosen(bytes) {
     const at = this.#sums.findIndex((sum) => sum <= bytes)

@@ -23,6 +23,7 @@ async function* linesOf(log, options) {
   }
 }
 
+/** @type {(log: string, place: { offset: number, length: number }) => Promise<string>} */
 async function textAt(log, { offset, length }) {
   const file = await openFile(log)
   try {
@@ -33,7 +34,7 @@ async function textAt(log, { offset, length }) {
   }
 }
 
-/** Like `linesOf`, but without a last line that has no line end, which may be incomplete. */
+/** Like `linesOf`, but without a last line that has no line end, which may be incomplete. @type {typeof linesOf} */
 async function* completeLinesOf(log, options) {
   const { size } = await fs.stat(log)
   for await (const line of linesOf(log, options)) {

@@ -8,10 +8,16 @@ const { oneLine } = require('../excerpt.js')
 const { packagesOf } = require('../document.js')
 const { totalsOf } = require('./totals.js')
 
+/** @import { Row } from './conversation.js' */
+/** @import { Model } from './gather.js' */
+/** @import { Call } from './tool-calls.js' */
+/** @import { Totals } from './totals.js' */
+/** @typedef {{ path: string, lines: number, images: number }} Served what the page needs to send requests to its server */
+
 /** The libraries of the page's script. */
 const LIBRARIES = ['markdown', 'highlight', 'sanitize']
 
-/** @returns {{ title: string, data: any, islands: [string, string][] }} */
+/** @param {Model} model @param {{ served?: Served | null }} [more] */
 function pageData(model, more = {}) {
   const { conversation, bounds, given } = model
   const rows = conversation.rows.slice(-bounds.rows)
@@ -31,18 +37,20 @@ function pageData(model, more = {}) {
   return { title: data.title, data, islands: islandsOf(data, rows, conversation.images.urls) }
 }
 
-/** @returns {[string, string][]} */
+/** @type {(data: unknown, rows: Row[], images: string[]) => [id: string, json: string][]} */
 const islandsOf = (data, rows, images) => [
   ['page-data', islandJson(data)],
   ['payloads', islandOfLines(rows.map(({ payload }) => payload))],
   ['images', islandOfLines(images.map(islandJson))],
 ]
 
+/** @param {Model} model */
 function titleOf({ metadata, sessionName, given }) {
   const named = [metadata?.title, sessionName].find((name) => typeof name === 'string' && name.trim() !== '')
-  return named === undefined ? `Session ${oneLine(metadata?.sessionId?.slice(0, 12) ?? given)}` : oneLine(named)
+  return named === undefined ? `Session ${oneLine(metadata?.sessionId?.slice(0, 12) ?? given)}` : oneLine(/** @type {string} */ (named))
 }
 
+/** @param {Row[]} rows */
 function rowsData(rows) {
   const types = new Names()
   const speakers = new Names()
@@ -53,20 +61,24 @@ function rowsData(rows) {
   }
 }
 
+/** @param {Call} call */
 const callData = ({ name, line, block, responseLine, responseBlock, hasFailed, ms }) => [oneLine(name), line, block, responseLine, responseBlock, hasFailed ? 1 : 0, ms]
 
 /** A list of distinct names. */
 class Names {
+  /** @type {string[]} */
   list = []
+  /** @type {Map<string, number>} */
   #indices = new Map()
 
+  /** @param {string} name */
   index(name) {
     if (!this.#indices.has(name)) this.#indices.set(name, this.list.push(name) - 1)
     return this.#indices.get(name)
   }
 }
 
-/** The data that can change while a session is recorded, except for its rows. */
+/** The data that can change while a session is recorded, except for its rows. @param {Model} model */
 function summaryOf(model) {
   const { conversation, error, warnings, checkpoints, sequenceCorrupt = false, historyLength, size, isForeign } = model
   const totals = totalsOf(conversation)
@@ -83,15 +95,17 @@ function summaryOf(model) {
   }
 }
 
-/** Splits a warning into its line number, 0 if it has none, and its text. */
+/** Splits a warning into its line number, 0 if it has none, and its text. @type {(text: string) => [line: number, text: string]} */
 function warningData(text) {
   const found = /^Line (\d+): (.*)$/s.exec(text) ?? /^session_start at line (\d+)/.exec(text)
   return [found ? Number(found[1]) : 0, oneLine(found?.[2] ?? text)]
 }
 
-/** @returns {[string, string][]} */
+/** @type {(model: Model, totals: Totals) => [name: string, value: string][]} */
 function factsOf({ metadata, sessionName, ancestry, size }, { first, last, items, history }) {
+  /** @type {[string, string][]} */
   const facts = []
+  /** @type {(name: string, value: unknown) => void} */
   const add = (name, value) => (value === undefined || value === null || value === '' ? undefined : facts.push([name, oneLine(String(value))]))
   add('Model', metadata && [metadata.provider, metadata.model].filter(Boolean).join(' · '))
   add('Name', sessionName)

@@ -18,8 +18,8 @@ const ICON =
   "%3Cpath d='M2 2h12v9H8l-4 4v-4H2z' fill='%232b68c8'/%3E%3C/svg%3E"
 
 /**
- * @param model the result of `gather`
- * @param {{ served?: object | null }} [options] `served`: what the page needs to send requests to its server, if it is served
+ * @param {import('./gather.js').Model} model
+ * @param {{ served?: import('./page-data.js').Served | null }} [options]
  */
 function pageOf(model, { served = null } = {}) {
   const { title, data, islands } = pageData(model, { served })

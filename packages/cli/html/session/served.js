@@ -14,26 +14,33 @@ const { ASKED, WHOLE } = require('./limits.js')
 const { pageOf } = require('./page.js')
 const { rowsData, callData, summaryOf } = require('./page-data.js')
 
+/** @import { CutLimits } from '../cut.js' */
+/** @import { Route, Send } from '../serve/server.js' */
+/** @import { Row } from './conversation.js' */
+/** @import { Model, Source } from './gather.js' */
+/** @typedef {{ from: number, images: number } & { send: Send }} Reader */
+
 /** The maximum share of the time that is spent on the summary, which requires a replay of the whole file, and on conversions. */
 const SHARE = 0.1
 const MAX_RECORDS = 500
 const MAX_FOUND = 100_000
 
 class ServedSession {
-  /** Device and inode of the file, and its size and time when it was last read. */
+  /** Device and inode of the file, and its size and time when it was last read. @type {string | undefined} */
   #identity
+  /** @type {string | null | undefined} */
   #version
-  #model
+  /** What `open` reads. @type {Model} */
+  #model = /** @type {never} */ (undefined)
   #page = new MadePage(() => this.#makePage())
-  #live = new Live(() => this.#look(), (reader) => this.#tell(reader))
+  #live = new Live(() => this.#look(), (/** @type {Reader} */ reader) => this.#tell(reader))
   #nextSummary = 0
   #nextConversion = 0
   #source
   #signal
 
   /**
-   * @param {{ log: string, file?: string, isForeign?: boolean, given: string, size: number, seal?: object }} source `file`: the path of the file, if
-   * that is not `log`; `isForeign`: whether it is another program's session
+   * @param {Source & { file?: string }} source `file`: the path of the file, if that is not `log`
    * @param {{ signal?: AbortSignal }} [options]
    */
   constructor(source, { signal } = {}) {
@@ -61,6 +68,7 @@ class ServedSession {
     this.#live.close()
   }
 
+  /** @returns {Record<string, Route>} */
   routes() {
     return {
       '': (query, reply) => reply.html(this.#page.html()),
@@ -76,19 +84,26 @@ class ServedSession {
     return pageOf(this.#model, { served: { path: '', lines: conversation.lines, images: conversation.images.urls.length } })
   }
 
+  /** @param {number} line */
   async #record(line) {
     const [found] = await this.#payloads(line, line, WHOLE)
     if (found === undefined) throw new BadRequest('there is no such record')
     return found[1]
   }
 
+  /** @type {(from: number, to: number) => Promise<[line: number, payload: unknown[]][]>} */
   #records(from, to) {
     if (to - from >= MAX_RECORDS * 4) throw new BadRequest('these are too many records')
     return this.#payloads(from, to, ASKED)
   }
 
-  /** Resolves to the lines of records, each with its payload. */
+  /**
+   * Resolves to the lines of records, each with its payload.
+   *
+   * @type {(from: number, to: number, limits: CutLimits) => Promise<[line: number, payload: unknown[]][]>}
+   */
   async #payloads(from, to, limits) {
+    /** @type {[number, unknown[]][]} */
     const payloads = []
     for await (const [read, text] of this.#lines(from, to)) {
       // Each line is parsed alone: its effect on the history is already known.
@@ -98,7 +113,7 @@ class ServedSession {
     return payloads
   }
 
-  /** Yields the lines from one number to another, with the texts of damaged ones. */
+  /** Yields the lines from one number to another, with the texts of damaged ones. @type {(from: number, to: number) => ReturnType<typeof linesOf>} */
   async *#lines(from, to) {
     const { offsets } = this.#model.conversation
     const first = Math.max(from, 1)
@@ -110,7 +125,7 @@ class ServedSession {
     }
   }
 
-  /** Resolves to the lines of the records whose JSON contains a text, ignoring case. */
+  /** Resolves to the lines of the records whose JSON contains a text, ignoring case. @param {string} text */
   async #search(text) {
     const found = []
     const wanted = new RegExp(JSON.stringify(text).slice(1, -1).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu')
@@ -146,7 +161,11 @@ class ServedSession {
     this.#nextSummary = afterShare(began)
   }
 
-  /** Another program's session is converted as a whole: what it appends may change what its earlier records become. */
+  /**
+   * Another program's session is converted as a whole: what it appends may change what its earlier records become.
+   *
+   * @param {string | null} version
+   */
   async #lookAtForeign(version) {
     const began = performance.now()
     if (version === this.#version || began < this.#nextConversion) return
@@ -169,6 +188,7 @@ class ServedSession {
     this.#live.replaced()
   }
 
+  /** @param {Reader} reader */
   #tell(reader) {
     const { conversation } = this.#model
     if (reader.from > conversation.lines) return reader.send('replaced', {})
@@ -188,13 +208,13 @@ class ServedSession {
   }
 }
 
-/** When work that began at a time may be repeated, so that it takes no more than its share of the time. */
+/** When work that began at a time may be repeated, so that it takes no more than its share of the time. @param {number} began */
 function afterShare(began) {
   const ended = performance.now()
   return ended + (ended - began) / SHARE
 }
 
-/** Which file a session is in, its size, and what tells one state of the file from another. */
+/** Which file a session is in, its size, and what tells one state of the file from another. @param {{ log: string, file?: string }} source */
 async function found({ log, file = log }) {
   const { dev, ino, size, mtimeNs } = await fs.stat(file, { bigint: true })
   return { identity: `${dev} ${ino}`, version: `${ino} ${size} ${mtimeNs}`, size: Number(size) }
@@ -202,7 +222,7 @@ async function found({ log, file = log }) {
 
 const NOWHERE = { identity: null, version: null, size: 0 }
 
-/** The index of the first row after a line. */
+/** The index of the first row after a line. @type {(rows: Row[], line: number) => number} */
 function firstBehind(rows, line) {
   const at = rows.findLastIndex((row) => row.line <= line)
   return at + 1

@@ -5,6 +5,8 @@
 const { isName } = require('../../session/values.js')
 const { isFailure } = require('../view/session/items.js')
 
+/** @import { Fields, MaybeFields } from '../view/session/items.js' */
+
 /**
  * @typedef {object} Call
  * @property {string} name
@@ -20,9 +22,14 @@ const { isFailure } = require('../view/session/items.js')
 class ToolCalls {
   /** @type {Call[]} */
   all = []
+  /** @type {Map<unknown, Call>} */
   #open = new Map()
 
-  /** Takes the blocks of an item. Returns the calls that it made or answered. */
+  /**
+   * Takes the blocks of an item. Returns the calls that it made or answered.
+   *
+   * @type {(line: number, at: number | null, blocks: MaybeFields[]) => Call[]}
+   */
   take(line, at, blocks) {
     return blocks.flatMap((block, index) => {
       if (block?.type === 'tool_call') return [this.#begin(line, at, index, block)]
@@ -31,6 +38,7 @@ class ToolCalls {
     })
   }
 
+  /** @type {(line: number, at: number | null, block: number, call: Fields) => Call} */
   #begin(line, at, block, { id, name }) {
     const call = { name: isName(name) ? name : '(unnamed)', line, block, at, responseLine: 0, responseBlock: 0, hasFailed: false, ms: null }
     this.all.push(call)
@@ -38,6 +46,7 @@ class ToolCalls {
     return call
   }
 
+  /** @type {(line: number, at: number | null, block: number, response: Fields) => Call[]} */
   #end(line, at, block, { callId, error }) {
     const call = this.#open.get(callId)
     if (call === undefined) return []

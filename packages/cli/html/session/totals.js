@@ -4,11 +4,19 @@
 
 const { FLAGS } = require('./conversation.js')
 
+/** @import { Row } from './conversation.js' */
+/** @import { Call } from './tool-calls.js' */
+
 /** The maximum number of names that are listed. Further ones are counted together, because a hostile file may have millions. */
 const MAX_NAMES = 200
 const OTHERS = '(others)'
 
-/** @param {InstanceType<typeof import('./conversation.js')['Conversation']>} conversation */
+/**
+ * @typedef {InstanceType<typeof import('./conversation.js').Conversation>} Conversation
+ * @typedef {ReturnType<typeof totalsOf>} Totals
+ */
+
+/** @param {Conversation} conversation */
 function totalsOf({ rows, calls, history }) {
   return {
     history: history.length,
@@ -23,13 +31,17 @@ function totalsOf({ rows, calls, history }) {
   }
 }
 
+/** @type {(rows: Row[], flag: number) => number} */
 const count = (rows, flag) => rows.reduce((sum, { flags }) => sum + (flags & flag ? 1 : 0), 0)
 
 /**
  * Turns, bytes and time by speaker. The time since the previous record counts for the speaker of an item: the AI needed it to respond, or the human
  * was waited for.
+ *
+ * @param {Row[]} rows
  */
 function speakersOf(rows) {
+  /** @type {Map<string, { turns: number, bytes: number, ms: number }>} */
   const found = new Map()
   let before = null
   for (const { speaker, at, size, flags } of rows) {
@@ -44,7 +56,9 @@ function speakersOf(rows) {
   return listed(found)
 }
 
+/** @param {Call[]} calls */
 function toolsOf(calls) {
+  /** @type {Map<string, { calls: number, failures: number, open: number, ms: number, longest: number }>} */
   const found = new Map()
   for (const { name, responseLine, hasFailed, ms } of calls) {
     const entry = entryOf(found, name, { calls: 0, failures: 0, open: 0, ms: 0, longest: 0 })
@@ -57,18 +71,22 @@ function toolsOf(calls) {
   return listed(found).sort((a, b) => b.calls - a.calls)
 }
 
+/** @param {Row[]} rows */
 function typesOf(rows) {
+  /** @type {Map<string, { count: number }>} */
   const found = new Map()
   for (const { type, flags } of rows) entryOf(found, flags & FLAGS.damaged ? '(damaged)' : type, { count: 0 }).count += 1
   return listed(found).sort((a, b) => b.count - a.count)
 }
 
+/** @type {<T>(found: Map<string, T>, name: string, none: T) => T} */
 function entryOf(found, name, none) {
   const key = found.has(name) || found.size < MAX_NAMES ? name : OTHERS
   if (!found.has(key)) found.set(key, { ...none })
-  return found.get(key)
+  return /** @type {typeof none} */ (found.get(key))
 }
 
+/** @type {<T>(found: Map<string, T>) => ({ name: string } & T)[]} */
 const listed = (found) => [...found].map(([name, entry]) => ({ name, ...entry }))
 
 module.exports = { totalsOf }
