@@ -14,7 +14,7 @@ export function searchReport({ sessions, bytes, many, ms, stop, ratio, regexRati
         ['100 000 hits of a common literal', '', time(ms.common), '', '', ''],
         [`the first hit in ${grouped(sessions)} sessions`, '', time(ms.first), '', '≤ 20 ms', met(ms.first <= 20)],
         [`the first hit in ${grouped(many)} sessions`, '', time(ms.firstOfMany), '', '≤ 60 ms', met(ms.firstOfMany <= 60)],
-        ['longest delay of the event loop', '', `${stop.toFixed(1)} ms`, '', '≤ 16 ms', met(stop <= 16)],
+        ['longest delay of the event loop, every hit kept', '', `${stop.toFixed(1)} ms`, '', '≤ 16 ms', met(stop <= 16)],
       ],
     ),
   );
