@@ -98,25 +98,41 @@ pub(super) fn whole_run(text: &[u8], start: usize, end: usize) -> (usize, usize)
 fn run(text: &[u8], from: usize) -> Option<(usize, usize)> {
     let (mut at, mut before) = (from, 0);
     while at < text.len() {
-        let found = match text[at..].first_chunk() {
-            Some(block) => digits(block),
-            None => {
-                let mut block = [0; BLOCK_BYTES];
-                block[..text.len() - at].copy_from_slice(&text[at..]);
-                digits(&block)
-            }
-        };
+        let found = digits_at(text, at);
         let starts = starts_of_runs(u128::from(found) << BLOCK_BYTES | before);
         if starts != 0 {
             let start = at + starts.trailing_zeros() as usize - BLOCK_BYTES;
-            let end = start + text[start..].iter().take_while(|byte| is_digit(**byte)).count();
             // The letter of an escape.
             let escape = usize::from(start > 0 && text[start - 1] == b'\\');
-            return Some((start + escape, end));
+            return Some((start + escape, end_of_digits(text, start)));
         }
         (at, before) = (at + BLOCK_BYTES, u128::from(found));
     }
     None
+}
+
+/// The offset behind the digits that begin at `at`.
+fn end_of_digits(text: &[u8], mut at: usize) -> usize {
+    while at < text.len() {
+        let count = digits_at(text, at).trailing_ones() as usize;
+        at += count;
+        if count < BLOCK_BYTES {
+            break;
+        }
+    }
+    at
+}
+
+/// Which bytes of the block at `at` are digits. None is behind the end.
+fn digits_at(text: &[u8], at: usize) -> u64 {
+    match text[at..].first_chunk() {
+        Some(block) => digits(block),
+        None => {
+            let mut block = [0; BLOCK_BYTES];
+            block[..text.len() - at].copy_from_slice(&text[at..]);
+            digits(&block)
+        }
+    }
 }
 
 /// The bits with which [`MIN_BASE64`] consecutive ones begin.
@@ -161,21 +177,17 @@ fn next_line(text: &[u8], at: usize) -> Option<usize> {
 
 fn segment(text: &[u8], start: usize, end: usize, is_cut: bool) -> Option<Segment> {
     let run = &text[start..end];
+    let hex = run.strip_prefix(b"0x").unwrap_or(run);
+    if is_hex(hex) {
+        return hex_decoded(hex, is_cut).map(|decoded| Segment { start, end, decoded: narrowed(decoded) });
+    }
     // Of most words and paths the first digits show that they are none.
-    let is_hex = run.len() >= MIN_HEX && run[..MIN_HEX].iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'x');
+    let begins_as_hex =
+        run.len() >= MIN_HEX && run[..MIN_HEX].iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'x');
     let slash = memchr::memrchr(b'/', &run[..run.len().min(64)]).map(|slash| slash + 1);
     let slash = slash.filter(|at| run.len() - at >= MIN_BASE64 && begins_as_text(&run[*at..]));
-    if !is_hex && !is_cut && slash.is_none() && !begins_as_text(run) {
+    if !begins_as_hex && !is_cut && slash.is_none() && !begins_as_text(run) {
         return None;
-    }
-    let hex = run.strip_prefix(b"0x").unwrap_or(run);
-    if hex.len() >= MIN_HEX && hex.iter().all(u8::is_ascii_hexdigit) {
-        let offsets = if is_cut { 0..2 } else { 0..1 };
-        return offsets.into_iter().find_map(|offset| {
-            let pairs = hex[offset..].chunks_exact(2);
-            let decoded: Vec<u8> = pairs.map(|pair| hex_value(pair[0]) << 4 | hex_value(pair[1])).collect();
-            is_text(&decoded).then(|| Segment { start, end, decoded: narrowed(decoded) })
-        });
     }
     let starts = if is_cut { vec![0, 1, 2, 3] } else { [Some(0), slash].into_iter().flatten().collect() };
     starts.into_iter().find_map(|offset| {
@@ -193,6 +205,26 @@ fn segment(text: &[u8], start: usize, end: usize, is_cut: bool) -> Option<Segmen
     })
 }
 
+/// Whether these are hex digits and long enough. Hashes are most of what is looked at in a log: a fold without exits is one of vectors.
+fn is_hex(run: &[u8]) -> bool {
+    let are_hex = |digits: &[u8]| digits.iter().fold(true, |all, byte| all & byte.is_ascii_hexdigit());
+    run.len() >= MIN_HEX && are_hex(&run[..MIN_HEX]) && are_hex(run)
+}
+
+/// What hex digits decode to, if it is a text. If `is_cut`, they may begin with the second half of a byte.
+fn hex_decoded(hex: &[u8], is_cut: bool) -> Option<Vec<u8>> {
+    let offset = (0..=usize::from(is_cut)).find(|offset| {
+        let digits = &hex[*offset..];
+        let length = (digits.len() / 2).min(SAMPLE);
+        // Of a length that is known, for instructions of vectors.
+        let mut beginning = [b'0'; 2 * SAMPLE];
+        beginning[..2 * length].copy_from_slice(&digits[..2 * length]);
+        let sample: [u8; SAMPLE] = std::array::from_fn(|at| hex_byte(beginning[2 * at], beginning[2 * at + 1]));
+        is_text(&sample[..length])
+    })?;
+    Some(hex[offset..].chunks_exact(2).map(|pair| hex_byte(pair[0], pair[1])).collect())
+}
+
 /// Whether the first eight digits may decode to text.
 fn begins_as_text(run: &[u8]) -> bool {
     let digits = run.get(..8).unwrap_or_default().iter();
@@ -202,8 +234,13 @@ fn begins_as_text(run: &[u8]) -> bool {
     matches!(bytes[0], 0xef | 0xfe | 0xff) || bytes.iter().filter(is_plain).count() >= 5
 }
 
-fn hex_value(byte: u8) -> u8 {
-    (byte as char).to_digit(16).unwrap_or(0) as u8
+fn hex_byte(high: u8, low: u8) -> u8 {
+    hex_value(high) << 4 | hex_value(low)
+}
+
+/// The value of a hex digit. Letters have bit 6, and their lowest four bits are one for `a` and `A`.
+fn hex_value(digit: u8) -> u8 {
+    (digit & 0xf) + 9 * (digit >> 6)
 }
 
 /// Decodes base64 or base64url. Line breaks, and escapes of them, are passed over.
@@ -221,13 +258,23 @@ fn decoded(run: &[u8]) -> impl Iterator<Item = u8> + '_ {
     })
 }
 
+/// Without branches, for instructions of vectors.
+fn is_printable(byte: u8) -> bool {
+    (byte.wrapping_sub(0x20) < 0x5f) | (byte == b'\n') | (byte == b'\r') | (byte == b'\t')
+}
+
 /// Whether decoded bytes begin as a text does, in UTF-8 or UTF-16.
 fn is_text(decoded: &[u8]) -> bool {
     let sample = &decoded[..decoded.len().min(SAMPLE)];
     let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
     let sample = sample.strip_prefix(b"\xff\xfe").or(sample.strip_prefix(b"\xfe\xff")).unwrap_or(sample);
-    let is_printable = |byte: &&u8| (0x20..0x7f).contains(*byte) || matches!(**byte, b'\n' | b'\r' | b'\t');
-    let printable = sample.iter().filter(is_printable).count();
+    // In both encodings at most four are neither printable nor zero. A hash has more of them among its first bytes.
+    if let Some(first) = sample.first_chunk::<16>()
+        && first.iter().map(|byte| u8::from(!is_printable(*byte) & (*byte != 0))).sum::<u8>() > 4
+    {
+        return false;
+    }
+    let printable = sample.iter().filter(|byte| is_printable(**byte)).count();
     let zeros = sample.iter().filter(|byte| **byte == 0).count();
     let is_wide = zeros * 2 >= sample.len().saturating_sub(2) && printable * 2 + 2 >= sample.len();
     !sample.is_empty() && (printable * 5 >= sample.len() * 4 || is_wide)
@@ -315,6 +362,22 @@ mod tests {
             let mut at = from;
             let found = std::iter::from_fn(|| run(text.as_bytes(), at).inspect(|(_, end)| at = *end));
             prop_assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn first_bytes_rule_out_no_text(
+            text in "[ -~\n\r\t]{12,24}",
+            is_wide: bool,
+            others in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..9),
+        ) {
+            let mut bytes: Vec<u8> = if is_wide { text.bytes().flat_map(|byte| [byte, 0]).collect() } else { text.into_bytes() };
+            others.iter().for_each(|(at, byte)| *at.get_mut(&mut bytes) = *byte);
+            let sample = &bytes[..bytes.len().min(SAMPLE)];
+            prop_assume!(!sample.starts_with(b"\xef\xbb\xbf") && !sample.starts_with(b"\xff\xfe") && !sample.starts_with(b"\xfe\xff"));
+            let printable = sample.iter().filter(|byte| matches!(**byte, 0x20..0x7f | b'\n' | b'\r' | b'\t')).count();
+            let zeros = sample.iter().filter(|byte| **byte == 0).count();
+            let is_plain = printable * 5 >= sample.len() * 4;
+            prop_assert_eq!(is_text(&bytes), is_plain || zeros * 2 + 2 >= sample.len() && printable * 2 + 2 >= sample.len());
         }
 
         #[test]
