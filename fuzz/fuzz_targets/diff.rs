@@ -6,11 +6,11 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use session_tape_core::diff::Diff;
+use session_tape_core::diff::DiffError;
 use session_tape_core::diff::DiffOptions;
+use session_tape_core::diff::Source;
 use session_tape_core::diff::diff;
 use session_tape_core::diff::print;
-use session_tape_core::diff::DiffError;
-use session_tape_core::diff::Source;
 use session_tape_core::task::{Cancellation, Task};
 
 const START: &[u8] =

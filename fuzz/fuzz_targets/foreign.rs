@@ -23,7 +23,9 @@ fuzz_target!(|input: &[u8]| {
     let (beginning, end) = FORMATS[*choice as usize % FORMATS.len()];
     let bytes = [beginning.as_bytes(), rest, end.as_bytes()].concat();
     let options = ConvertOptions { receipt: true, ..ConvertOptions::default() };
-    let Ok(Converted::Foreign(mut conversion)) = convert(LineSource::in_memory(bytes), &options, &mut |_, _| ()) else { return };
+    let Ok(Converted::Foreign(mut conversion)) = convert(LineSource::in_memory(bytes), &options, &mut |_, _| ()) else {
+        return;
+    };
     let (mut records, mut end) = (0, 0);
     while let Ok(Some(entry)) = conversion.next_entry() {
         assert!(entry.offset >= end);
