@@ -1,7 +1,7 @@
 'use strict'
 
 const { bundleVerification } = require('../bundle.js')
-const { Complaint, EXIT, usage } = require('../complaint.js')
+const { Complaint, EXIT, failureOf, usage } = require('../complaint.js')
 const { jsonText } = require('../json-text.js')
 const { collected, wholeNumber } = require('../option-values.js')
 const { moment } = require('../quantities.js')
@@ -83,19 +83,28 @@ async function events(context, source, { from = 0, to = Infinity, kind: kinds })
   const isRun = source.kind === 'run'
   // The library verifies a bundle itself when it reads the events of a run.
   if (!isRun && source.form === 'bundle') await expectSound(context, source)
-  const found = isRun ? context.tape.readRunEvents(source.at, { from, to, signal: context.signal, ...(kinds && { kinds }) }) : sessionEvents(context.tape, source.log, { from, to, kinds, signal: context.signal })
   const toText = /** @type {(event: RunEvent | SessionEvent, context: Context) => string} */ (isRun ? runLine : sessionLine)
   const { output, signal } = context
   try {
+    const found = isRun ? context.tape.readRunEvents(source.at, { from, to, signal: context.signal, ...(kinds && { kinds }) }) : sessionEvents(context.tape, source.log, { from, to, kinds, signal: context.signal })
     for await (const event of found) {
       signal.throwIfAborted()
       if (output.isClosed) break
       await output.write(context.json ? `${jsonText(event)}\n` : toText(event, context))
     }
+  } catch (error) {
+    throw withoutPlace(error)
   } finally {
     // Also after an error, so that the events before the damage are shown.
     await output.flush()
   }
+}
+
+/** An error of the library that names a kind by its place in the options, as one that names the option of the command. @param {unknown} error */
+function withoutPlace(error) {
+  const { code, message } = failureOf(error)
+  const named = message.replace(/^options\.kinds\[\d+\]/, '--kind:')
+  return named === message ? error : new Complaint(code, named)
 }
 
 /** @type {(context: Context, source: Files) => Promise<void>} */
