@@ -11,7 +11,7 @@ import { makeRelease, platformOf, ROOT, type Release } from './packing/release.j
 // `npm run build:quick` does not optimise for size. The published addon is smaller, and CI tests it with its own limit.
 const MAX_ADDON = process.env.SESSION_TAPE_ADDON === 'published' ? 7_200_000 : 9_500_000;
 /** What the folder of the command line contains besides the files of its package. */
-const NOT_PUBLISHED = /^(?:node_modules\/|tsconfig\.json$)/;
+const NOT_PUBLISHED = /^(?:node_modules\/|tsconfig\.json$|invisible\.d\.ts$)/;
 const CONSUMER = join(ROOT, '__test__', 'package', 'packing', 'consumer');
 
 let directory: string;

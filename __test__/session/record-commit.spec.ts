@@ -196,6 +196,25 @@ describe('order', () => {
     expect(order).toEqual([0, 3, 3, 7, 9]);
     await recorder.dispose();
   });
+
+  test('of waits of one turn is that of the records, also if all are in the file', async () => {
+    const { recorder } = await startedRecorder();
+    const lines = Array.from({ length: 10 }, (_, i) => recorder.enqueue('note', i)!);
+    await recorder.flush();
+    const order: number[] = [];
+    const wait = (index: number): Promise<number> => recorder.waitForCommit(lines[index]!).then(({ byteOffset }) => (order.push(index), byteOffset));
+    const offsets = await Promise.all([9, 3, 7, 0, 3].map(wait));
+    expect(order).toEqual([0, 3, 3, 7, 9]);
+    await recorder.dispose();
+    expect(await Promise.all([9, 3, 7, 0, 3].map(wait))).toEqual(offsets);
+  });
+
+  test('a record is acknowledged after the end of a recorder that was not asked before', async () => {
+    const { recorder } = await startedRecorder();
+    const line = recorder.enqueue('note', 1)!;
+    await recorder.dispose();
+    expect(await recorder.waitForCommit(line)).toEqual({ seq: line.seq, byteOffset: expect.any(Number) });
+  });
 });
 
 describe('room in the queue', () => {
