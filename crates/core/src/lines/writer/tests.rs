@@ -349,6 +349,37 @@ fn next(batches: &mpsc::Receiver<()>) {
 }
 
 #[test]
+fn what_is_asked_for_during_a_sync_is_answered() {
+    let (fixture, batches) = acknowledging(Durability::Fsync);
+    for round in 0..4000 {
+        let (done, flushed) = mpsc::channel();
+        fixture.push("x");
+        let flush = || fixture.writer.flush(Box::new(move |result| done.send(result).unwrap()));
+        // The second one comes before, during or after the sync for the first.
+        let later = Instant::now() + Duration::from_micros(round % 97 * 2);
+        let wait = || while Instant::now() < later {};
+        if round % 2 == 0 {
+            let is_acknowledged = fixture.writer.watch();
+            wait();
+            flush();
+            flushed.recv_timeout(Duration::from_secs(20)).unwrap().unwrap();
+            if !is_acknowledged {
+                next(&batches);
+            }
+        } else {
+            flush();
+            wait();
+            if !fixture.writer.watch() {
+                next(&batches);
+            }
+            flushed.recv_timeout(Duration::from_secs(20)).unwrap().unwrap();
+        }
+        assert_eq!(fixture.writer.acknowledged(), fixture.writer.queued());
+        while batches.try_recv().is_ok() {}
+    }
+}
+
+#[test]
 fn held_lines_are_one_batch_which_is_acknowledged_once() {
     for durability in [Durability::Os, Durability::Fsync] {
         let (fixture, batches) = acknowledging(durability);

@@ -213,13 +213,15 @@ impl Shared {
             self.sync_if_promised().map_err(sync_failed)?;
         }
         appended?;
-        let state = self.state.lock();
-        let (is_waited_for, is_watched, is_full) =
-            (state.is_waited_for(), state.is_watched(), state.unsynced.is_full());
-        drop(state);
-        if is_waited_for || is_watched || is_full {
-            self.sync_if_promised().map_err(sync_failed)?;
+        let mut state = self.state.lock();
+        let is_due = state.is_waited_for() || state.is_watched() || state.unsynced.is_full();
+        if is_due && self.durability == Durability::Fsync {
+            drop(state);
+            state = self.sync().map_err(sync_failed)?;
         }
+        // Also who asked during the sync: what it made durable is never synced again, and perhaps nothing follows.
+        let (is_waited_for, is_watched) = (state.is_waited_for(), state.is_watched());
+        drop(state);
         if is_watched {
             self.acknowledge();
         }
@@ -295,15 +297,21 @@ impl Shared {
 
     /// With [`Durability::Fsync`], syncs every file that was appended to since its last sync.
     fn sync_if_promised(&self) -> Result<(), SyncError> {
-        if self.durability == Durability::Os {
-            return Ok(());
+        if self.durability == Durability::Fsync {
+            drop(self.sync()?);
         }
+        Ok(())
+    }
+
+    /// Syncs every file that was appended to since its last sync. Returns the state that counts it, still locked.
+    fn sync(&self) -> Result<MutexGuard<'_, State>, SyncError> {
         let mut state = self.state.lock();
         let (written, unsynced) = (state.written, std::mem::take(&mut state.unsynced));
         drop(state);
         unsynced.sync()?;
-        self.state.lock().synced = written;
-        Ok(())
+        let mut state = self.state.lock();
+        state.synced = written;
+        Ok(state)
     }
 
     /// Answers the flushes whose lines are flushed. Those requested during a sync share the next one.
