@@ -110,8 +110,6 @@ export class SessionRecordingService<C = IContent> {
   #onCommitWatermark: ((commit: Commit) => void) | undefined
   #hasObserverFailed = false
   #commits: Commits | undefined
-  /** Waits of this turn for records that are in the file. */
-  #reached: { commit: Commit; resolve: (commit: Commit) => void }[] = []
   /** The records that wait for the file's creation, with the numbers that they were returned with. `undefined` once there is a file. */
   #buffered: WeakMap<SessionRecordLine, number> | undefined = new WeakMap()
   /** The records that waited for the creation of a file, and how their numbers have changed since. */
@@ -275,23 +273,10 @@ export class SessionRecordingService<C = IContent> {
     const seq = this.#numberOf(line)
     if (!this.#native.hasRecorded(seq)) return Promise.reject(new Error(`The recorder has no record with the seq ${line.seq} in its file`))
     const byteOffset = this.#native.lineEnd(seq)
-    if (byteOffset === byteOffset && this.#commits === undefined) return this.#acknowledgedInOrder({ seq, byteOffset })
+    // While it records, in the order of the other waits of the turn.
+    if (byteOffset === byteOffset && !this.#active && this.#commits === undefined) return Promise.resolve({ seq, byteOffset })
     if (!this.#active && byteOffset !== byteOffset) return Promise.reject(this.#refusal())
     return this.#acknowledgements().wait(seq)
-  }
-
-  /** Acknowledges records that are in the file, those of one turn in the order of their numbers. */
-  #acknowledgedInOrder(commit: Commit): Promise<Commit> {
-    return new Promise((resolve) => {
-      this.#reached.push({ commit, resolve })
-      if (this.#reached.length === 1) queueMicrotask(this.#resolveReached)
-    })
-  }
-
-  #resolveReached = (): void => {
-    const reached = this.#reached
-    this.#reached = []
-    reached.sort((one, other) => one.commit.seq - other.commit.seq).forEach(({ commit, resolve }) => resolve(commit))
   }
 
   /** The number in the file of a record that was returned. */
