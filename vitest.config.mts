@@ -5,7 +5,7 @@ import { BaseSequencer } from 'vitest/node';
 import type { TestSpecification } from 'vitest/node';
 
 /** The specs that take longest although their files are small. */
-const LONGEST = ['replay-huge', 'diff-html', 'session-page', 'reading-what-never-ends', 'lock-race', 'names-race', 'package', 'record-endings', 'run-record-endings', 'bundle-faults', 'replay-strings.property'];
+const LONGEST = ['replay-huge', 'reading-what-never-ends', 'lock-race', 'names-race', 'package', 'record-endings', 'run-record-endings', 'bundle-faults', 'replay-strings.property'];
 
 /**
  * In a fresh clone vitest does not know how long each spec takes, and orders them by the size of their files. A long spec that starts last

@@ -433,7 +433,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       await page.keyboard.press('Home');
       await page.locator('#row-0').waitFor();
       await settled(page);
-      expect(await page.locator('#row-5999').count()).toBe(0);
+      await page.locator('#row-5999').waitFor({ state: 'detached' });
       await page.keyboard.press('d');
       await page.locator('#row-5999 .detail').waitFor();
       expect(await page.locator('#row-5999 .line').getAttribute('aria-expanded')).toBe('true');
