@@ -117,7 +117,7 @@ async function look(browser, url, rows) {
 async function served(source) {
   const [opened, ms, cpu] = await timed(() => source.open());
   const server = await serve(opened.routes());
-  return { url: server.url, ms, cpu, close: async () => (opened.close(), await server.close())};
+  return { url: server.url, ms, cpu, close: () => server.close() };
 }
 
 const seconds = (ms, cpu) => `${(ms / 1000).toFixed(2)} (${(cpu / 1000).toFixed(2)}) s`.padStart(18);

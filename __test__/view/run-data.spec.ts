@@ -93,28 +93,6 @@ describe('the events in the page', () => {
     expect(event).toBe(table.length);
   });
 
-  test.prop([fc.nat(267), fc.nat(267)], runs(20))('are appended to those that were read before, wherever the log ended then', async (one, other) => {
-    const at = freshFile('growing');
-    cpSync(GOLDEN_RUN, at, { recursive: true });
-    const log = join(at, 'events.cath-log');
-    const lines = readFileSync(log, 'utf8').split(/(?<=\n)/);
-    const whole = new EventTable({ at }, [], 5000);
-    await whole.read(() => {});
-    const grown = new EventTable({ at }, [], 5000);
-    const landmarks = new Set<string>();
-    for (const count of [Math.min(one, other) + 1, Math.max(one, other) + 1, lines.length]) {
-      writeFileSync(log, lines.slice(0, count).join(''));
-      const before = grown.length;
-      expect(await grown.read(({ kind }: { kind: string }) => landmarks.add(kind))).toBeNull();
-      expect(grown.length).toBe(count);
-      expect(grown.payloadsFrom(before)).toHaveLength(count - before);
-    }
-    expect(grown.encoded()).toEqual(whole.encoded());
-    expect(grown.nodes).toEqual(whole.nodes);
-    expect(grown.payloads()).toEqual(whole.payloads());
-    expect([...landmarks]).toEqual(['RunCreated', 'RunStarted', 'RunCompleted']);
-  });
-
   test('end before a line that is not an event, which is reported', async () => {
     const at = freshFile('damaged');
     cpSync(GOLDEN_RUN, at, { recursive: true });

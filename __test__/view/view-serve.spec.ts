@@ -1,5 +1,5 @@
-// A served page: which requests are answered, with what, and how it follows a growing recording.
-import { appendFileSync, copyFileSync, renameSync, writeFileSync } from 'node:fs';
+// A served page: which requests are answered, and with what.
+import { appendFileSync, copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -20,7 +20,7 @@ afterEach(async () => {
 async function served(log: string, more: object = {}): Promise<URL> {
   const source = await new ServedSession({ ...sourceOf(log), ...more }).open();
   const server = await serve(source.routes());
-  closers.push(() => source.close(), () => server.close());
+  closers.push(() => server.close());
   return new URL(server.url);
 }
 
@@ -96,75 +96,51 @@ describe('an answer', () => {
 
   test('is an error if the parameters are invalid', async () => {
     const url = await served(SAMPLE);
-    for (const path of ['record', 'record?line=-1', 'record?line=x', 'record?line=1e3', 'record?line=99999', 'records?from=1&to=999999', 'news?from=1']) {
+    for (const path of ['record', 'record?line=-1', 'record?line=x', 'record?line=1e3', 'record?line=99999', 'records?from=1&to=999999']) {
       expect((await ask(url, url.pathname + path)).status, path).toBe(400);
     }
   });
 });
 
-test('a page that is requested later has what was recorded in the meantime', async () => {
-  const log = writeSession(session(content('one')));
-  const url = await served(log);
-  const { body } = await ask(url, url.pathname);
-  expect(body).toContain('one');
-  appendFileSync(log, `${envelope(3, content('a later one'))}\n`);
-  await expect.poll(async () => (await ask(url, url.pathname)).body, { timeout: 10_000 }).toContain('a later one');
-});
+describe('a page that is requested again', () => {
+  const shownBy = async (url: URL) => dataOf((await ask(url, url.pathname)).body);
 
-/** The events that a page is sent, as they arrive. */
-function news(url: URL, from: number): { name: string; value: any }[] {
-  const events: { name: string; value: any }[] = [];
-  let text = '';
-  const asked = request({ host: url.hostname, port: url.port, path: `${url.pathname}news?from=${from}&images=0`, headers: { host: url.host } }, (response) => {
-    response.setEncoding('utf8').on('data', (more: string) => {
-      const parts = (text + more).split('\n\n');
-      text = parts.pop()!;
-      for (const [, name, json] of parts.map((part) => /^event: (\w+)\ndata: (.*)$/.exec(part) ?? [])) if (name) events.push({ name, value: JSON.parse(json!) });
-    });
-  });
-  asked.end();
-  closers.push(() => asked.destroy());
-  return events;
-}
-
-describe('a page that follows a session', () => {
-  test('is sent each line once it is complete, whatever its line ends are, and the rows that it changes', async () => {
-    const log = writeSession(session(content('one'), content('two', 'ai')).replaceAll('\n', '\r\n'));
-    const events = news(await served(log), 3);
-    const rows = () => events.flatMap(({ value }) => value.rows ?? []).map(([line]: number[]) => line);
-    appendFileSync(log, `${envelope(4, content('three'))}\r\n\r\n${envelope(5, content('half')).slice(0, 20)}`);
-    await expect.poll(rows, { timeout: 10_000 }).toEqual([4]);
-    appendFileSync(log, `${envelope(5, content('half')).slice(20)}\r\nno json\r\n${envelope(6, compressed('all', 4))}\n`);
-    await expect.poll(rows, { timeout: 10_000 }).toEqual([4, 6, 7, 8]);
-    expect(events.flatMap(({ value }) => value.changed ?? [])).toEqual([[2, 16, 8], [3, 16, 8], [4, 16, 8]]);
-    expect(events.map(({ name }) => name)).not.toContain('replaced');
+  test('has what was recorded in the meantime, and the rows that it changes', async () => {
+    const log = writeSession(session(content('one'), content('two', 'ai')));
+    const url = await served(log);
+    expect((await shownBy(url)).rows.map(([line]: number[]) => line)).toEqual([1, 2, 3]);
+    appendFileSync(log, `${envelope(4, compressed('all', 2))}\n`);
+    const { rows } = await shownBy(url);
+    expect(rows.map(([line, , , , flags, removedBy]: number[]) => [line, flags, removedBy])).toEqual([[1, 0, 0], [2, 16, 4], [3, 16, 4], [4, 18, 0]]);
+    expect(JSON.parse((await ask(url, `${url.pathname}record?line=4`)).body)[0].summary.blocks[0].text).toBe('all');
   });
 
-  test("is sent what another program's session has become, however long its lines are there", async () => {
+  test('has the file that is there now, whatever became of the one before', async () => {
+    const log = writeSession(session(content('one'), content('two')));
+    const url = await served(log);
+    const linesNow = async () => (await shownBy(url)).rows.length;
+    writeFileSync(log, session());
+    expect(await linesNow()).toBe(1);
+    rmSync(log);
+    expect((await ask(url, url.pathname)).status).toBe(500);
+    renameSync(writeSession(session(content('a'), content('b'), content('c'))), log);
+    expect(await linesNow()).toBe(4);
+  });
+
+  test("has what another program's session has become", async () => {
     const said = (text: string) => JSON.stringify({ type: 'response_item', payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] } });
     const log = freshFile('rollout.jsonl');
     const meta = JSON.stringify({ type: 'session_meta', timestamp: '2026-10-01T10:00:00.000Z', payload: { id: 'a1b2', timestamp: '2026-10-01T10:00:00.000Z', cwd: '/home' } });
     writeFileSync(log, `${meta}\nno json\n${['one', 'two', 'three'].map((text) => `${said(text)}\n`).join('')}`);
     const url = await served(log, { isForeign: true });
-    const data = dataOf((await ask(url, url.pathname)).body);
-    expect(data.rows.map(([line]: number[]) => line)).toEqual([1, 2, 3, 4]);
     const chosen = await served(log, { isForeign: true, log: `${log}#a1b2`, file: log });
-    expect(dataOf((await ask(chosen, chosen.pathname)).body).rows).toEqual(data.rows);
-    expect(data.warnings).toEqual([[0, 'Line 2: failed to parse JSON']]);
-    const events = news(url, 4);
-    appendFileSync(log, `${said('four')}\n${said('half').slice(0, 30)}`);
-    await expect.poll(() => events.flatMap(({ value }) => value.payloads ?? []), { timeout: 10_000 }).toEqual([expect.stringContaining('four')]);
-    writeFileSync(log, `${said('other')}\n`);
-    await expect.poll(() => events.map(({ name }) => name), { timeout: 10_000 }).toContain('replaced');
-  });
-
-  test('is told that the file was replaced, by another or by a shorter one', async () => {
-    for (const change of [(log: string) => writeFileSync(log, session()), (log: string) => renameSync(writeSession(session(content('a'), content('b'), content('c'))), log)]) {
-      const log = writeSession(session(content('one'), content('two')));
-      const events = news(await served(log), 3);
-      change(log);
-      await expect.poll(() => events.map(({ name }) => name), { timeout: 10_000 }).toContain('replaced');
-    }
+    const { rows, warnings } = await shownBy(url);
+    expect(rows.map(([line]: number[]) => line)).toEqual([1, 2, 3, 4]);
+    expect((await shownBy(chosen)).rows).toEqual(rows);
+    expect(warnings).toEqual([[0, 'Line 2: failed to parse JSON']]);
+    appendFileSync(log, `${said('four')}\n`);
+    expect((await ask(url, url.pathname)).body).toContain('four');
+    expect((await ask(chosen, chosen.pathname)).body).toContain('four');
   });
 });
 
@@ -174,32 +150,6 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     browser = await launch();
   });
   afterAll(() => browser.close());
-
-  test('new records appear, and the items that they remove are marked', async () => {
-    const log = writeSession(session(content('one'), content('two', 'ai')));
-    const { page, complaints } = await open(browser, (await served(log)).href);
-    await page.locator('.live').filter({ hasText: 'live' }).waitFor();
-    appendFileSync(log, `${envelope(4, content('three'))}\n${envelope(5, content('half')).slice(0, 20)}`);
-    await page.locator('#line-4').filter({ hasText: 'three' }).waitFor();
-    expect(await linesShown(page)).toEqual([1, 2, 3, 4]);
-    appendFileSync(log, `${envelope(5, content('half')).slice(20)}\n${envelope(6, compressed('all', 4))}\n`);
-    await page.locator('#line-6').waitFor();
-    expect(await linesShown(page)).toEqual([1, 2, 3, 4, 5, 6]);
-    expect(await page.locator('#line-2 .gone-label').textContent()).toBe('not in the history: compressed at line 6');
-    expect(await page.locator('.facts-list').textContent()).toContain('5, 1 in the history now');
-    expect(complaints).toEqual([]);
-    await page.goto('about:blank');
-  });
-
-  test('a file that is replaced is shown anew', async () => {
-    const log = writeSession(session(content('one'), content('two', 'ai')));
-    const { page } = await open(browser, (await served(log)).href);
-    await page.locator('.live').filter({ hasText: 'live' }).waitFor();
-    writeFileSync(log, session(content('other')));
-    await page.locator('#line-2').filter({ hasText: 'other' }).waitFor();
-    expect(await linesShown(page)).toEqual([1, 2]);
-    await page.goto('about:blank');
-  });
 
   test('records that do not fit into the page are requested when they come into view, and found by the search', async () => {
     const log = writeSession(session(...Array.from({ length: 4000 }, (_, at) => content(`${at} ${'word '.repeat(500)} last${at}`))));

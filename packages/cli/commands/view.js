@@ -38,7 +38,7 @@ const EXAMPLES = `
 Examples:
   session-tape view chats/session.jsonl                # opens in the browser
   session-tape view weekly.cath-bundle --html weekly.html
-  session-tape view chats/session.jsonl --serve        # follows the session while it is recorded
+  session-tape view chats/session.jsonl --serve        # whole records; a reload shows what was recorded since
   session-tape view chats/session.jsonl --text
   session-tape view chats/session.jsonl#line-120       # opens at line 120, where a search has found something
 
@@ -53,7 +53,7 @@ function define(program, does) {
     .description('Shows a session as the conversation that it was, or a run as its graph, workers and events.')
     .argument('<path>', 'session, run or bundle')
     .option('--html <file>', 'only write the page to this file')
-    .option('--serve', 'serve the page on this machine until interrupted, with whole records, and live while it is recorded')
+    .option('--serve', 'serve the page on this machine until interrupted, with whole records; a reload shows what was recorded since')
     .option('--port <number>', 'with --serve: the port (default: any)', wholeNumber)
     .option('--text', 'sessions: print the conversation, through a pager on a terminal')
   checkingOptions(command).addHelpText('after', EXAMPLES).action(does(view))

@@ -24,7 +24,6 @@ async function serveUntilInterrupted(context, recording, { port, fragment = '' }
     await context.print({ url, opened: isOpened }, () => `${isOpened ? 'opened' : 'open'} ${url}\nCtrl-C ends it.\n`)
     if (!signal.aborted) await once(signal, 'abort')
   } finally {
-    served.close()
     await server.close()
   }
 }

@@ -88,9 +88,9 @@ class EventColumns {
     return kind === 'Heartbeat' ? this.statuses.numberOf(payload.status) : 0
   }
 
-  /** The columns from an event on. @type {(from: number) => Record<string, [bits: number, base64: string]>} */
-  encoded(from) {
-    return Object.fromEntries(Object.entries(this.#columns).map(([name, column]) => [name, column.encoded(from)]))
+  /** @returns {Record<string, [bits: number, base64: string]>} */
+  encoded() {
+    return Object.fromEntries(Object.entries(this.#columns).map(([name, column]) => [name, column.encoded()]))
   }
 }
 
@@ -167,13 +167,9 @@ class Column {
     this.#numbers[this.length++] = number
   }
 
-  /**
-   * The numbers from an index on, in the fewest bits that hold them, as base64: little-endian like all supported machines.
-   *
-   * @type {(from: number) => [bits: number, base64: string]}
-   */
-  encoded(from) {
-    const numbers = this.#numbers.subarray(Math.min(from, this.length), this.length)
+  /** The numbers in the fewest bits that hold them, as base64: little-endian like all supported machines. @returns {[bits: number, base64: string]} */
+  encoded() {
+    const numbers = this.#numbers.subarray(0, this.length)
     let [least, most] = [0, 0]
     for (const number of numbers) {
       if (number < least) least = number

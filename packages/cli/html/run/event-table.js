@@ -76,16 +76,15 @@ class EventTable {
   }
 
   /**
-   * Reads the new events. Resolves to the error of the first line that is not an event, or to null.
+   * Reads the events. Resolves to the error of the first line that is not an event, or to null.
    *
-   * @param {(event: RunEvent) => void} onLandmark is called with the new events that describe the run as a whole
+   * @param {(event: RunEvent) => void} onLandmark is called with the events that describe the run as a whole
    * @param {AbortSignal} [signal]
    * @returns {Promise<Failure | null>}
    */
   async read(onLandmark, signal) {
-    const from = this.first + this.length
     try {
-      for await (const event of readersOf(this.#source).readRunEvents(this.#source.at, { from, signal })) {
+      for await (const event of readersOf(this.#source).readRunEvents(this.#source.at, { signal })) {
         this.#columns.add(event)
         this.#keep(payloadLine(event.payload))
         if (LANDMARKS.has(event.kind)) onLandmark(event)
@@ -126,15 +125,9 @@ class EventTable {
     return { from: this.length - this.#lines.length, lines: this.#lines }
   }
 
-  /** The payloads from an event on. Those that are not kept are `null`. @type {(event: number) => string[]} */
-  payloadsFrom(event) {
-    const { from, lines } = this.payloads()
-    return [...Array(Math.max(from - event, 0)).fill('null'), ...lines.slice(Math.max(event - from, 0))]
-  }
-
-  /** The columns from an event on, each as `[bits of a number, numbers in base64]`. */
-  encoded(from = 0) {
-    return this.#columns.encoded(from)
+  /** The columns, each as `[bits of a number, numbers in base64]`. */
+  encoded() {
+    return this.#columns.encoded()
   }
 }
 

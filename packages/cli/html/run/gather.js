@@ -50,16 +50,16 @@ async function gatherUnverified(source, { signal, limits } = {}) {
   const facts = new RunFacts()
   const graph = await graphOf(source.at)
   const table = new EventTable(source, graph.nodes.map(({ id }) => id), { ...LIMITS, ...limits }.bytes)
-  const problem = await addEvents(table, facts, signal)
+  const problem = await readInto(table, facts, signal)
   return { ...source, table, facts, graph, initial: await initialState(source, table), problem, verification: null }
 }
 
 /**
- * Adds the new events. Resolves to the reason why the rest of the log can't be read, or to null.
+ * Reads the events. Resolves to the reason why the rest of the log can't be read, or to null.
  *
  * @type {(table: Table, facts: Facts, signal: AbortSignal | undefined) => Promise<Problem | null>}
  */
-async function addEvents(table, facts, signal) {
+async function readInto(table, facts, signal) {
   const problem = await table.read((event) => facts.take(event), signal)
   if (problem === null) return null
   // The events before the damage are shown; an error is thrown only if there are none.
@@ -109,4 +109,4 @@ function checkData({ checked, failed, unverifiable, firstFailure }) {
   return { checked, failed, unverifiable, failure: failure ?? null }
 }
 
-module.exports = { gather, gatherUnverified, addEvents, stateData, verificationOf }
+module.exports = { gather, gatherUnverified, stateData, verificationOf }

@@ -26,10 +26,10 @@ const ICON =
 
 /**
  * @param {Model} model
- * @param {{ served?: { path: string, events: number } | null }} [options] `served`: what the page needs to send requests to its server
+ * @param {{ served?: { path: string } | null }} [options] `served`: what the page needs to send requests to its server
  */
 function pageOf(model, { served = null } = {}) {
-  const { table, given, graph, initial, seal } = model
+  const { table, given, graph, initial, seal, facts, size, problem, verification } = model
   const title = titleOf(model)
   const payloads = table.payloads()
   const data = {
@@ -47,7 +47,9 @@ function pageOf(model, { served = null } = {}) {
     initial,
     payloadsFrom: payloads.from,
     ...namesOf(table),
-    ...summaryOf(model),
+    facts: [...facts.list(), ['Log', fileSize(size)]],
+    problem,
+    verification,
   }
   return documentOf({
     title,
@@ -71,9 +73,4 @@ const titleOf = ({ facts }) => (facts.of === undefined ? `Run ${oneLine(String(f
 /** @param {Table} table */
 const namesOf = ({ nodes, workers, labels, statuses, startedWorkers }) => ({ startedWorkers, nodes, workers, labels: labels.map(oneLine), statuses: statuses.map(oneLine) })
 
-/** The data that can change while a run is recorded, except for its events. @param {Model} model */
-function summaryOf({ facts, size, problem, verification }) {
-  return { facts: [...facts.list(), ['Log', fileSize(size)]], problem, verification }
-}
-
-module.exports = { pageOf, namesOf, summaryOf }
+module.exports = { pageOf }

@@ -20,7 +20,6 @@ const HEADERS = {
 
 /**
  * @typedef {(query: URLSearchParams, reply: Reply) => unknown} Route may return a promise
- * @typedef {(event: string, value: unknown) => boolean} Send
  *
  * @param {Record<string, Route>} routes by the part of the path after the token; that of the page is ''
  * @param {{ port?: number }} [options] `port`: 0 or none for any free port
@@ -64,19 +63,6 @@ class Reply {
   /** @param {number} status */
   refuse(status) {
     this.#end(status, 'text/plain; charset=utf-8', `${status}\n`)
-  }
-
-  /**
-   * Begins a stream of events. Returns a function that sends one. `onClose` is called when the connection is closed.
-   *
-   * @type {(onClose: () => void) => Send}
-   */
-  events(onClose) {
-    const response = this.#response
-    response.writeHead(200, { ...HEADERS, 'Content-Type': 'text/event-stream' })
-    response.write(':\n\n')
-    response.on('close', onClose)
-    return (name, value) => response.write(`event: ${name}\ndata: ${JSON.stringify(value)}\n\n`)
   }
 
   /** @type {(status: number, type: string, text: string) => void} */

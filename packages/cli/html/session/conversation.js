@@ -42,8 +42,6 @@ class Conversation {
   rows = []
   /** The offset of each line in the file. @type {number[]} */
   offsets = []
-  /** The offset behind the last line. */
-  end = 0
   history = new History()
   calls = new ToolCalls()
   images = new Images()
@@ -61,23 +59,20 @@ class Conversation {
     this.#from = from
   }
 
-  /** The number of lines. */
-  get lines() {
-    return this.offsets.length
-  }
-
   /**
    * Adds the next line.
    *
    * @param {SessionLine} read with its `changes`
    * @param {string} [text] that of a damaged line; without it, the line is too long to be shown
-   * @returns {{ row: Row | null, changed: Row[], calls: Call[] }} the new row, and the rows and calls that the line changed
+   * @returns {Row | undefined} the new row
    */
   add(read, text) {
     this.offsets.push(read.offset)
-    this.end = read.offset + read.length + 1
-    if (read.status === null) return NONE
-    return read.record === null ? this.#push(this.#damaged(read, text)) : this.#record(read)
+    if (read.status === null) return undefined
+    const row = read.record === null ? this.#damaged(read, text) : this.#record(read)
+    this.rows.push(row)
+    this.#rowOf.set(row.line, row)
+    return row
   }
 
   /** @type {(read: SessionLine, text: string | undefined) => Row} */
@@ -87,14 +82,7 @@ class Conversation {
     return { line, type: '', speaker: '', at: null, flags: FLAGS.damaged | flags, removedBy: 0, gone: 0, size: length, payload }
   }
 
-  /** @type {(row: Row, changed?: Row[], calls?: Call[]) => { row: Row, changed: Row[], calls: Call[] }} */
-  #push(row, changed = [], calls = []) {
-    this.rows.push(row)
-    this.#rowOf.set(row.line, row)
-    return { row, changed, calls }
-  }
-
-  /** @param {SessionLine} read */
+  /** @type {(read: SessionLine) => Row} */
   #record(read) {
     const { line, length: size, record } = read
     /** @type {Fields} */
@@ -105,9 +93,9 @@ class Conversation {
     const item = isEdit && fields.type !== 'synthetic_insert' ? null : (items[0] ?? null)
     const at = timeOf(fields.ts)
     const { isItem: isAdded, removed, gone } = this.history.take(read)
-    const calls = item && isAdded ? this.calls.take(line, at, blocksOf(item)) : []
-    /** @type {Row} */
-    const row = {
+    if (item && isAdded) this.calls.take(line, at, blocksOf(item))
+    this.#remove(removed, line)
+    return {
       line,
       type: typeof fields.type === 'string' ? fields.type : '(no type)',
       speaker: /** @type {string} */ (item?.speaker ?? ''),
@@ -118,17 +106,15 @@ class Conversation {
       size,
       payload: line < this.#from ? islandJson(excerptOf(record, item)) : this.#payload(fields, record),
     }
-    return this.#push(row, this.#remove(removed, line), calls)
   }
 
-  /** @type {(lines: number[], by: number) => Row[]} */
+  /** @type {(lines: number[], by: number) => void} */
   #remove(lines, by) {
-    const rows = lines.map((line) => /** @type {Row} */ (this.#rowOf.get(line)))
-    for (const row of rows) {
+    for (const line of lines) {
+      const row = /** @type {Row} */ (this.#rowOf.get(line))
       row.flags &= ~FLAGS.inHistory
       row.removedBy = by
     }
-    return rows
   }
 
   /** @type {(fields: Fields, record: unknown) => string} */
@@ -147,8 +133,6 @@ function excerptOf(record, item) {
   const found = texts.find((text) => text !== undefined) ?? briefly(isObject(record) && 'payload' in record ? record.payload : record)
   return oneLine(found.slice(0, 4 * EXCERPT)).slice(0, EXCERPT)
 }
-
-const NONE = { row: null, changed: [], calls: [] }
 
 /** @param {unknown} ts */
 function timeOf(ts) {

@@ -4,7 +4,7 @@
 
 const tape = require('session-tape')
 const { Conversation } = require('./conversation.js')
-const { completeLinesOf, linesOf } = require('./lines.js')
+const { linesOf } = require('./lines.js')
 const { LIMITS, PayloadLimits } = require('./limits.js')
 
 /** @import { SessionHandle, SessionMetadata } from 'session-tape' */
@@ -22,19 +22,17 @@ const { LIMITS, PayloadLimits } = require('./limits.js')
 
 /**
  * @param {Source} source
- * @param {{ signal?: AbortSignal, limits?: Partial<Limits>, isGrowing?: boolean }} [options] `isGrowing`: whether the last line is left out if
- *   it has no line end
+ * @param {{ signal?: AbortSignal, limits?: Partial<Limits> }} [options]
  * @returns the input of `pageOf`: plain data, deterministic for the same recording
  */
-async function gather(source, { signal, limits, isGrowing = false } = {}) {
+async function gather(source, { signal, limits } = {}) {
   const bounds = { ...LIMITS, ...limits }
   // Runs on other threads. A rejection is handled by the `await` below.
   const replaying = replayed(source.log, signal)
   replaying.catch(() => {})
   const chosen = await payloadLimits(source, bounds, signal)
   const conversation = new Conversation(chosen.limits, chosen.from)
-  const lines = (isGrowing && !source.isForeign ? completeLinesOf : linesOf)(source.log, { changes: true, signal })
-  for await (const [read, text] of lines) conversation.add(read, text)
+  for await (const [read, text] of linesOf(source.log, { changes: true, signal })) conversation.add(read, text)
   return { conversation, bounds, excerptsBefore: chosen.from, ...source, ...(await replaying) }
 }
 
@@ -60,4 +58,4 @@ async function replayed(log, signal) {
   return { error: null, warnings, metadata, checkpoints, sequenceCorrupt, sessionName, ancestry, historyLength }
 }
 
-module.exports = { gather, replayed }
+module.exports = { gather }

@@ -2,7 +2,6 @@
 
 // Reads the lines of a session for its page, which also shows the text of damaged ones.
 
-const fs = require('node:fs/promises')
 const tape = require('session-tape')
 const { openFile } = require('../../open-file.js')
 
@@ -34,14 +33,4 @@ async function textAt(log, { offset, length }) {
   }
 }
 
-/** Like `linesOf`, but without a last line that has no line end, which may be incomplete. @type {typeof linesOf} */
-async function* completeLinesOf(log, options) {
-  const { size } = await fs.stat(log)
-  for await (const line of linesOf(log, options)) {
-    const [{ offset, length }] = line
-    if (offset + length >= size) return
-    yield line
-  }
-}
-
-module.exports = { linesOf, completeLinesOf }
+module.exports = { linesOf }

@@ -12,7 +12,7 @@ const { totalsOf } = require('./totals.js')
 /** @import { Model } from './gather.js' */
 /** @import { Call } from './tool-calls.js' */
 /** @import { Totals } from './totals.js' */
-/** @typedef {{ path: string, lines: number, images: number }} Served what the page needs to send requests to its server */
+/** @typedef {{ path: string }} Served what the page needs to send requests to its server */
 
 /** The libraries of the page's script. */
 const LIBRARIES = ['markdown', 'highlight', 'sanitize']
@@ -119,4 +119,4 @@ function factsOf({ metadata, sessionName, ancestry, size }, { first, last, items
   return facts
 }
 
-module.exports = { pageData, rowsData, callData, summaryOf, LIBRARIES }
+module.exports = { pageData, LIBRARIES }

@@ -1,4 +1,4 @@
-// Functions of a served page only: it requests states and payloads from the engine, and follows a run that is being recorded.
+// Functions of a served page only: it requests the verification, states and payloads from the engine.
 
 async function fetchJson(address) {
   const response = await fetch(address)
@@ -6,6 +6,7 @@ async function fetchJson(address) {
   return response.json()
 }
 
+const verificationOf = ({ served }) => fetchJson(`${served.path}verification`)
 const eventPayload = ({ served, first }, event) => fetchJson(`${served.path}event?at=${event + first}`)
 const stateAt = ({ served, first }, event) => fetchJson(`${served.path}state?at=${event + first}`)
 /** Resolves to the logical times of the events whose payload contains a text. */
@@ -13,11 +14,3 @@ const eventsWith = ({ served }, text) => fetchJson(`${served.path}search?text=${
 
 /** Calls a function after the current content has been painted. */
 const afterPaint = (begin) => requestAnimationFrame(() => requestAnimationFrame(() => begin()))
-
-function follow({ served, verification }, onNews, onState) {
-  const source = new EventSource(`${served.path}news?from=${served.events}&verified=${verification !== null}`)
-  source.addEventListener('news', ({ data }) => onNews(JSON.parse(data)))
-  source.addEventListener('replaced', () => location.reload())
-  source.addEventListener('open', () => onState('live'))
-  source.addEventListener('error', () => onState('lost'))
-}

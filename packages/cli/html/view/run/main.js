@@ -21,7 +21,7 @@ class App {
     document.body.append(this.head, this.#bar(), this.#main(), footer(KEYS, run.libraries))
     this.#listen()
     // Only after the page is painted: the server then starts to verify, on all cores.
-    if (run.served) afterPaint(() => this.#follow())
+    if (run.served) afterPaint(() => this.#verify())
   }
 
   #noteFailures() {
@@ -31,8 +31,7 @@ class App {
   #bar() {
     const step = (text, label, by) => button('.step', label, () => this.show(Math.min(Math.max(this.event + by, 0), this.run.length - 1)), text)
     this.position = el('output.position')
-    this.live = withAttributes(el('output.live'), { 'aria-live': 'polite' })
-    return el('div.bar', el('div.slide', step('‹', 'Previous event', -1), this.slider, step('›', 'Next event', 1), this.position, this.live))
+    return el('div.bar', el('div.slide', step('‹', 'Previous event', -1), this.slider, step('›', 'Next event', 1), this.position))
   }
 
   #main() {
@@ -126,28 +125,16 @@ class App {
     this.graph.show(shown, this.run.columns.node[this.event])
   }
 
-  #follow() {
-    const says = { live: '● live', lost: 'the server has ended' }
-    follow(this.run, (news) => this.#take(news), (name) => {
-      this.live.textContent = says[name]
-      this.live.classList.toggle('lost', name === 'lost')
-    })
-  }
-
-  /** Adds what was recorded since. If the last event was selected, the new last event is selected. */
-  #take(news) {
+  /** Shows what the server's verification has found, once it is done. */
+  async #verify() {
     const { run } = this
-    const wasLast = this.event === run.length - 1
-    run.add(news)
+    run.verification = await verificationOf(run).catch(() => null)
+    if (run.verification === null) return
     this.#noteFailures()
-    this.states.reset()
-    this.slider.max = run.length - 1
-    this.gantt.update()
     const head = headView(run, this.gantt.bars, this.pick)
     this.head.replaceWith(head)
     this.head = head
     this.filter.apply()
-    this.show(wasLast ? run.length - 1 : this.event)
   }
 }
 

@@ -6,15 +6,6 @@ const CHECKS = new Set(['CapabilityCheck', 'PolicyDecision'])
 
 const decoded = ([bits, base64]) => new ARRAYS[bits](bytesOf(base64).buffer)
 
-/** Appends new values to a column, with the wider of the two types. */
-function joined(before, after) {
-  const Type = after.BYTES_PER_ELEMENT > before.BYTES_PER_ELEMENT ? after.constructor : before.constructor
-  const all = new Type(before.length + after.length)
-  all.set(before)
-  all.set(after, before.length)
-  return all
-}
-
 class Run {
   #payloads
   #whole = new Map()
@@ -24,32 +15,21 @@ class Run {
     this.columns = Object.fromEntries(Object.entries(JSON.parse(islandText('columns'))).map(([name, column]) => [name, decoded(column)]))
     const text = islandText('payloads').slice(2, -2)
     this.#payloads = text === '' ? [] : text.split(',\n')
-    this.#payloadsFrom = this.payloadsFrom
     this.failureKinds = new Set([...FAILURES].map((kind) => this.kinds.indexOf(kind)))
     this.checkKinds = new Set([...CHECKS].map((kind) => this.kinds.indexOf(kind)))
-    this.clocks = new Float64Array(0)
-    this.#tick()
+    this.clocks = this.#clocks()
   }
 
-  #payloadsFrom
-
   /** The wall clock of each event. */
-  #tick() {
+  #clocks() {
     const { at } = this.columns
-    const from = this.clocks.length
-    this.clocks = joined(this.clocks, new Float64Array(at.length - from))
-    for (let event = from; event < at.length; event++) this.clocks[event] = (event === 0 ? this.start : this.clocks[event - 1]) + at[event]
+    const clocks = new Float64Array(at.length)
+    for (let event = 0; event < at.length; event++) clocks[event] = (event === 0 ? this.start : clocks[event - 1]) + at[event]
+    return clocks
   }
 
   get length() {
     return this.columns.kind.length
-  }
-
-  add({ columns, payloads, summary, nodes, workers, labels, statuses }) {
-    for (const [name, column] of Object.entries(columns)) this.columns[name] = joined(this.columns[name], decoded(column))
-    for (const payload of payloads) this.#payloads.push(payload)
-    Object.assign(this, { nodes, workers, labels, statuses }, summary)
-    this.#tick()
   }
 
   /** The kinds that occur, by their numbers. */
@@ -92,7 +72,7 @@ class Run {
   }
 
   payloadText(event) {
-    return this.#payloads[event - this.#payloadsFrom] ?? null
+    return this.#payloads[event - this.payloadsFrom] ?? null
   }
 
   /** Returns `[payload, cuts]`, or null if the payload is not in the page. */

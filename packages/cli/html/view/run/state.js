@@ -137,11 +137,6 @@ class States {
     return state
   }
 
-  /** Discards the kept states, after nodes or workers were added. */
-  reset() {
-    this.#kept.clear()
-  }
-
   #apply(state, event) {
     const { run } = this
     const { node, attempt, worker, extra } = run.columns

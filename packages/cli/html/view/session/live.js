@@ -1,4 +1,4 @@
-// Functions of a served page only: it requests complete records, and follows a recording that grows.
+// Functions of a served page only: it requests complete records.
 
 /** The payload of a record without cuts, as `[value, cuts, images]`. */
 const wholePayload = ({ served, rows }, row) => fetchJson(`${served.path}record?line=${rows[row].line}`)
@@ -28,13 +28,4 @@ async function fetchJson(address) {
   const response = await fetch(address)
   if (!response.ok) throw new Error(`the server answered ${response.status}`)
   return response.json()
-}
-
-/** @param {(news: object) => void} onNews called with the new rows, calls and totals */
-function follow({ served }, onNews, onState) {
-  const source = new EventSource(`${served.path}news?from=${served.lines}&images=${served.images}`)
-  source.addEventListener('news', ({ data }) => onNews(JSON.parse(data)))
-  source.addEventListener('replaced', () => location.reload())
-  source.addEventListener('open', () => onState('live'))
-  source.addEventListener('error', () => onState('lost'))
 }

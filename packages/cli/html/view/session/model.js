@@ -48,29 +48,10 @@ class Conversation {
     }
   }
 
-  addPayload(payload) {
-    this.#payloads.push(payload)
-  }
-
-  addImage(url) {
-    this.#images.push(JSON.stringify(url))
-  }
-
   addCall([name, line, block, responseLine, responseBlock, hasFailed, ms]) {
     const call = { name, line, block, responseLine, responseBlock, hasFailed: hasFailed === 1, ms }
-    const calls = this.callsAt.get(line) ?? []
-    const before = calls.find((other) => other.line === line && other.block === block)
-    // A call is added again when it is answered.
-    if (before) Object.assign(before, call)
-    else this.#register(call, calls)
-    const known = before ?? call
-    const answers = this.callsAt.get(responseLine) ?? []
-    if (responseLine > 0 && !answers.includes(known)) this.callsAt.set(responseLine, [...answers, known])
-  }
-
-  #register(call, calls) {
     this.calls.push(call)
-    this.callsAt.set(call.line, [...calls, call])
+    for (const at of new Set(responseLine > 0 ? [line, responseLine] : [line])) this.callsAt.set(at, [...(this.callsAt.get(at) ?? []), call])
   }
 
   callOf(line, block) {

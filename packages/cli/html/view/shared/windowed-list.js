@@ -43,13 +43,6 @@ class Chunk {
     this.#reserve()
   }
 
-  /** Adds a row at the end. */
-  append(row) {
-    this.rows.push(row)
-    if (this.isFilled) this.element.append(this.list.elementOf(row))
-    else this.#reserve()
-  }
-
   /** Rebuilds a row. */
   refresh(row) {
     if (this.isFilled) this.element.children[this.rows.indexOf(row)].replaceWith(this.list.elementOf(row))
@@ -114,22 +107,6 @@ class WindowedList {
     const chunk = new Chunk(this, rows)
     for (const row of rows) this.#chunkOf.set(row, chunk)
     return chunk
-  }
-
-  /** Adds a row at the end of `list`, which must be the only list. */
-  append(list, row) {
-    this.shown.push(row)
-    const last = this.#chunks.at(-1)
-    if (last !== undefined && last.rows.length < CHUNK) {
-      last.append(row)
-      this.#chunkOf.set(row, last)
-      return
-    }
-    const chunk = this.#newChunk([row])
-    this.#chunks.push(chunk)
-    list.hidden = false
-    list.append(chunk.element)
-    this.#watcher.observe(chunk.element)
   }
 
   refresh(row) {
