@@ -32,7 +32,7 @@ impl Segment {
             self.values.push(*value);
             bytes.extend(json.into_bytes());
         }
-        let chunk = Chunk { bytes: &bytes, offset: self.offset, at_start: false, unterminated: false, abridged: None };
+        let chunk = Chunk { bytes: &bytes, offset: self.offset, at_start: false, unterminated: false };
         self.layout.begin_chunk(self.offset, before);
         self.layout.add(&chunk, kept, &self.items);
         self.offset += bytes.len() as u64;

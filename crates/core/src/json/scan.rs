@@ -84,10 +84,6 @@ impl Nesting {
         self.depth -= 1;
     }
 
-    pub(crate) fn depth(&self) -> usize {
-        self.depth
-    }
-
     pub(crate) fn in_object(&self) -> bool {
         let top = self.depth - 1;
         self.bits[top / 64] >> (top % 64) & 1 == 1

@@ -1,21 +1,14 @@
 //! The lines of a file, which all formats of this crate share: finding them, dividing large files, and appending on a thread of their own.
 
-mod abridged;
 mod digest;
-mod elements;
 mod lines;
-mod number;
 mod opened_path;
 mod reader;
 mod segments;
 mod source;
-mod validator;
 mod writer;
 
-pub use abridged::{Abridged, Needed, SCALAR};
 pub(crate) use digest::{Block, Digest, begins_with};
-pub use elements::Element;
-pub(crate) use elements::each_element;
 pub use lines::Lines;
 pub use opened_path::OpenedPath;
 pub use reader::{Chunk, LineReader};

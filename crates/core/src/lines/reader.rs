@@ -5,7 +5,6 @@
 
 use std::ops::Range;
 
-use super::abridged::{Abridged, Needed};
 #[cfg(not(test))]
 use super::source::MAX_LINE_BYTES;
 use super::source::{LineSource, ReadError};
@@ -25,9 +24,6 @@ const MIN_BUFFER_BYTES: usize = 1 << 14;
 /// Size of a line in bytes from which it is examined before more of it is kept: whether it is too long, or has a NUL.
 const LOOK_AHEAD_BYTES: usize = if cfg!(test) { 1 << 20 } else { 16 << 20 };
 
-/// Size of a line in bytes from which only an abridged form of it is kept, if the reader [abridges](LineReader::abridging).
-const ABRIDGED_BYTES: usize = if cfg!(test) { 2 << 20 } else { 32 << 20 };
-
 /// Number of bytes read beyond the range at first, to find the end of its last line.
 const OVERHANG_BYTES: u64 = 1 << 13;
 
@@ -44,8 +40,6 @@ pub struct Chunk<'a> {
     pub at_start: bool,
     /// Whether this is the file's last line and has no `\n`: it may not be complete yet.
     pub unterminated: bool,
-    /// The single line in its abridged form, of which `bytes` are the bytes.
-    pub abridged: Option<&'a Abridged>,
 }
 
 /// What a reader has passed.
@@ -74,10 +68,7 @@ pub struct LineReader {
     /// The line that contains the start of the range has yet to be skipped: it belongs to the range before.
     skipping: bool,
     at_end: bool,
-    /// What is needed of long lines, if only that is kept of them.
-    abridges: Option<Needed>,
     skips_long_lines: bool,
-    abridged: Option<Abridged>,
     cancellation: Cancellation,
 }
 
@@ -97,16 +88,9 @@ impl LineReader {
             limit: 0,
             skipping: false,
             at_end: false,
-            abridges: None,
             skips_long_lines: false,
-            abridged: None,
             cancellation,
         }
-    }
-
-    /// The same reader, but of long lines it returns an abridged form, with what is needed.
-    pub fn abridging(self, needed: Needed) -> Self {
-        LineReader { abridges: Some(needed), ..self }
     }
 
     /// The same reader, but a line that is too long is skipped like one that can't be JSON, and is not an error.
@@ -123,7 +107,6 @@ impl LineReader {
             base: before,
             limit: range.end,
             skipping: range.start > 0,
-            abridges: self.abridges,
             skips_long_lines: self.skips_long_lines,
             ..kept
         };
@@ -199,11 +182,6 @@ impl LineReader {
                     });
                 }
                 has_looked = true;
-                if let Some(needed) = self.abridges
-                    && self.filled >= ABRIDGED_BYTES
-                {
-                    return self.abridge_line(source, lines_before + 1, observe, needed);
-                }
             }
             searched = self.filled;
             self.fill(source)?;
@@ -220,7 +198,7 @@ impl LineReader {
         let skip = if at_start && self.buffer[..end].starts_with(BOM) { BOM.len() } else { 0 };
         let bytes = &self.buffer[skip..end];
         let unterminated = self.at_end && end == self.filled && !bytes.ends_with(b"\n");
-        Ok(Some(Chunk { bytes, offset: self.base + skip as u64, at_start, unterminated, abridged: None }))
+        Ok(Some(Chunk { bytes, offset: self.base + skip as u64, at_start, unterminated }))
     }
 
     /// The end, in the buffer, of the last whole line there that begins in the range. The first `searched` bytes contain no newline.
@@ -250,35 +228,7 @@ impl LineReader {
         let offset = self.base;
         let unterminated = self.pass_line(source, observe, |_| ())?;
         allow(unterminated, self.position() - offset - u64::from(!unterminated))?;
-        Ok(Some(Chunk { bytes: PLACEHOLDER, offset, at_start: offset == 0, unterminated, abridged: None }))
-    }
-
-    /// Reads a long line, and returns its abridged form. `line` is its number.
-    fn abridge_line(
-        &mut self,
-        source: &LineSource,
-        line: u64,
-        observe: ByteObserver<'_>,
-        needed: Needed,
-    ) -> Result<Option<Chunk<'_>>, ReadError> {
-        let (offset, mut abridged) = (self.base, Abridged::new(needed));
-        let mut mark = if offset == 0 && self.buffer.starts_with(BOM) { BOM.len() } else { 0 };
-        let begin = offset + mark as u64;
-        let unterminated = self.pass_line(source, observe, |passed| match passed {
-            Passed::Bytes(bytes) => abridged.add(&bytes[std::mem::take(&mut mark)..]),
-            Passed::Hole => abridged.break_off(),
-        })?;
-        if !unterminated && self.position() - offset - 1 > MAX_LINE_BYTES as u64 {
-            return Err(ReadError::LineTooLong { line });
-        }
-        let abridged = &*self.abridged.insert(abridged);
-        let (bytes, at_start) = (abridged.bytes(), offset == 0);
-        Ok(Some(Chunk { bytes, offset: begin, at_start, unterminated, abridged: Some(abridged) }))
-    }
-
-    /// Takes the abridged form of the last line that was returned in one.
-    pub(crate) fn take_abridged(&mut self) -> Option<Abridged> {
-        self.abridged.take()
+        Ok(Some(Chunk { bytes: PLACEHOLDER, offset, at_start: offset == 0, unterminated }))
     }
 
     /// Passes a line piece by piece. Returns whether it is torn.

@@ -3,7 +3,7 @@
 use super::editable::{Editable, EditableHistory};
 use super::history::{HistoryEffect, ItemEdit, ItemRef, MarkerText, NewMarker, Step};
 use crate::lines::{LineSource, ReadError};
-use crate::session::format::{EventType, Marker, marker_of, read_marker, read_seq, seq_of};
+use crate::session::format::{EventType, Marker, marker_of, seq_of};
 
 /// Maximum gap, in bytes, between items that are read from the file together, and maximum size of what is.
 const READ_TOGETHER: u64 = 16 << 10;
@@ -121,17 +121,6 @@ impl Editor {
             let (together, length) = read_together(items);
             let (now, later) = items.split_at(together);
             let marker_by_edit = |item: &ItemRef| item.marker.and_then(|number| markers.get(number.get() as usize - 1));
-            if let [item] = now {
-                keyed.push(match marker_by_edit(item) {
-                    Some(marker) => marked_anew(*item, marker, source)?,
-                    None => {
-                        let place = item.offset..item.offset + u64::from(item.length);
-                        as_written(*item, read_marker(source, place, &mut self.bytes)?)
-                    }
-                });
-                items = later;
-                continue;
-            }
             let bytes = source.bytes_at(first.offset, length, &mut self.bytes)?;
             for item in now {
                 let at = (item.offset - first.offset) as usize;
@@ -184,7 +173,7 @@ fn as_written(place: ItemRef, marker: Option<Marker>) -> (Item, Option<u64>) {
 fn marked_anew(place: ItemRef, marker: &NewMarker, source: &LineSource) -> Result<(Item, Option<u64>), ReadError> {
     let key = match &marker.value {
         MarkerText::Text(text) => seq_of(text),
-        MarkerText::At { offset, length } => read_seq(source, *offset..*offset + u64::from(*length))?,
+        MarkerText::At { offset, length } => seq_of(source.bytes_at(*offset, *length as usize, &mut Vec::new())?),
     };
     let item =
         Item { marker: Some(marker.value.clone()), is_new: true, invalidates: marker.invalidates, ..Item::at(place) };

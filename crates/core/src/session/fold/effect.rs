@@ -19,10 +19,10 @@ use super::item_sink::{ItemSink, NoItems};
 use super::warnings::{Problem, Tally, Warning, Warnings};
 use crate::foreign::Foreign;
 use crate::json::{Cursor, Nesting, Span};
-use crate::lines::{Abridged, LineSource, Lines, MAX_LINE_BYTES, ReadError};
+use crate::lines::{LineSource, Lines, MAX_LINE_BYTES, ReadError};
 use crate::session::format::{
-    Body, CheckpointChange, CheckpointFields, Cut, Edit, Event, EventType, Failure, Fault, InFile, Line, LineText,
-    Mode, Raw, Severity, StartFields, is_string, is_valid_seq,
+    Body, CheckpointChange, CheckpointFields, Cut, Edit, Event, EventType, Fault, Line, Mode, Raw, Severity,
+    StartFields, is_string, is_valid_seq, marker_of,
 };
 
 /// The effect of a range of lines.
@@ -201,7 +201,6 @@ impl Fold {
     pub fn effect_into(&mut self, items: &mut impl ItemSink, text: &[u8], offset: u64, at_start: bool) -> Effect {
         let mut effect = Effect::default();
         for (at, line) in Lines::new(text) {
-            let line = LineText::from(line);
             let place = LinePosition { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };
             items.begin_line(place.offset);
             effect.add_line(&place, &self.options, &mut self.nesting, items);
@@ -211,31 +210,12 @@ impl Fold {
         }
         effect
     }
-
-    /// The effect of one line of the file, at `offset`, of which only the abridged form is in memory.
-    pub(crate) fn effect_of_abridged(
-        &mut self,
-        abridged: &Abridged,
-        offset: u64,
-        at_start: bool,
-        source: &LineSource,
-    ) -> Result<Effect, ReadError> {
-        let (mut effect, failure) = (Effect::default(), Failure::default());
-        let file = InFile::line(abridged, offset, source, &failure);
-        for (_, line) in Lines::new(abridged.bytes()) {
-            let line = LineText::of(line, Some(&file));
-            let place = LinePosition { line, offset, first_of_file: at_start };
-            let read = Line::read_abridged(line, self.options.mode, &mut self.nesting);
-            effect.add_read_line(read, &place, &self.options);
-        }
-        failure.check().map(|()| effect)
-    }
 }
 
 /// A line and its place in the file.
 pub struct LinePosition<'a> {
     /// The line, without its ending.
-    pub line: LineText<'a>,
+    pub line: &'a [u8],
     /// Its offset in the file.
     pub offset: u64,
     /// Whether it is the file's first.
@@ -266,7 +246,7 @@ impl LinePosition<'_> {
             },
             Edit::Insert { after, content } => {
                 let item = self.item(*content);
-                let marker = self.line.marker(*content).map(|marker| {
+                let marker = marker_of(content.of(self.line)).map(|marker| {
                     let length = marker.place.end - marker.place.start;
                     (MarkerText::At { offset: item.offset + u64::from(marker.place.start), length }, marker.key)
                 });
@@ -288,7 +268,7 @@ impl LinePosition<'_> {
 
     #[inline]
     fn raw(&self, span: Span) -> Raw {
-        self.line.raw(span)
+        span.of(self.line).into()
     }
 
     /// The event about a checkpoint. The payload was accepted, so `seq` is valid.
@@ -322,7 +302,7 @@ impl Effect {
         nesting: &mut Nesting,
         items: &mut impl ItemSink,
     ) {
-        self.add_read_line(Line::read_into(items, place.line.bytes(), options.mode, nesting), place, options);
+        self.add_read_line(Line::read_into(items, place.line, options.mode, nesting), place, options);
     }
 
     /// Adds a line that was already read.
@@ -410,7 +390,7 @@ impl Effect {
             Body::Checkpoint(fields) => {
                 if let (Some(wanted), CheckpointChange::Created(_), Some(seq)) =
                     (&options.checkpoint_id, &fields.change, event.seq)
-                    && is_string(&place.line.whole(fields.id), wanted)
+                    && is_string(fields.id.of(place.line), wanted)
                 {
                     self.at_checkpoint.get_or_insert_with(|| AtCheckpoint { seq, history: self.history.clone() });
                 }
@@ -448,7 +428,7 @@ impl Effect {
     fn add_start(&mut self, fields: Option<StartFields>, place: &LinePosition<'_>, options: &FoldOptions) {
         self.start = match fields {
             None => Start::Invalid,
-            Some(fields) if !options.is_expected(&place.line.whole(fields.project_hash)) => {
+            Some(fields) if !options.is_expected(fields.project_hash.of(place.line)) => {
                 Start::OtherProject(place.raw(fields.project_hash))
             }
             Some(fields) => Start::Metadata(Box::new(Metadata {

@@ -3,9 +3,7 @@
 
 use super::event::Raw;
 use super::payload::{keys, number, valid_seq, whole_item};
-use super::text::LineText;
-use crate::json::{Cursor, Nesting, Span, spells};
-use crate::lines::{Needed, SCALAR};
+use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 
 /// Where a `rewind` cuts the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,48 +72,31 @@ pub(super) fn cut(line: &[u8], payload: Span) -> Cut {
 }
 
 /// The edit of a `density_mutation`; `None` if the payload does not fit.
-pub(super) fn mutation(text: LineText<'_>, payload: Span) -> Option<Edit> {
+pub(super) fn mutation(line: &[u8], payload: Span) -> Option<Edit> {
     let (mut removed, mut replacements) = (None, None);
-    members(text.bytes(), payload, |key, value| match MutationKey::of(key) {
+    members(line, payload, |key, value| match MutationKey::of(key) {
         MutationKey::RemovedSeqs => removed = Some(value),
         MutationKey::Replacements => replacements = Some(value),
         MutationKey::Other => {}
     });
     Some(Edit::Mutate {
-        removed: elements(
-            text,
-            removed?,
-            SCALAR,
-            |text, element| seq(text.bytes(), Some(element)),
-            last_of_keys(|key| *key),
-        )?,
-        replacements: elements(text, replacements?, REPLACEMENT, replacement, last_of_keys(|(key, _)| *key))?,
+        removed: elements(line, removed?, |element| seq(line, Some(element)))?,
+        replacements: elements(line, replacements?, |entry| replacement(line, entry))?,
     })
 }
 
-fn replacement(text: LineText<'_>, entry: Span) -> Option<(u64, Span)> {
-    let line = text.bytes();
+fn replacement(line: &[u8], entry: Span) -> Option<(u64, Span)> {
     let (mut replaced, mut item) = (None, None);
     members(line, entry, |key, value| match ReplacementKey::of(key) {
         ReplacementKey::ReplacedSeq => replaced = Some(value),
         ReplacementKey::Replacement => item = Some(value),
         ReplacementKey::Other => {}
     });
-    Some((seq(line, replaced)?, text.place(whole_item(line, item?)?.0)))
-}
-
-/// Removes entries with the same key but the last one, which is the one that counts.
-fn last_of_keys<T>(key: impl Fn(&T) -> u64) -> impl Fn(&mut Vec<T>) {
-    move |entries| {
-        entries.reverse();
-        entries.sort_by_key(&key);
-        entries.dedup_by_key(|entry| key(entry));
-    }
+    Some((seq(line, replaced)?, whole_item(line, item?)?.0))
 }
 
 /// The edit of a `synthetic_insert`; `None` if the payload does not fit.
-pub(super) fn insertion(text: LineText<'_>, payload: Span) -> Option<Edit> {
-    let line = text.bytes();
+pub(super) fn insertion(line: &[u8], payload: Span) -> Option<Edit> {
     let (mut content, mut own, mut after) = (None, None, None);
     members(line, payload, |key, value| match InsertionKey::of(key) {
         InsertionKey::Content => content = Some(value),
@@ -124,12 +105,11 @@ pub(super) fn insertion(text: LineText<'_>, payload: Span) -> Option<Edit> {
         InsertionKey::Other => {}
     });
     seq(line, own)?;
-    Some(Edit::Insert { after: seq(line, after)?, content: text.place(whole_item(line, content?)?.0) })
+    Some(Edit::Insert { after: seq(line, after)?, content: whole_item(line, content?)?.0 })
 }
 
 /// The edit of a `chronology_bind`; `None` if the payload does not fit.
-pub(super) fn binding(text: LineText<'_>, payload: Span) -> Option<Edit> {
-    let line = text.bytes();
+pub(super) fn binding(line: &[u8], payload: Span) -> Option<Edit> {
     let (mut index, mut chronology, mut content, mut invalidates) = (None, None, None, false);
     members(line, payload, |key, value| match BindingKey::of(key) {
         BindingKey::RowIndex => index = Some(value),
@@ -142,7 +122,7 @@ pub(super) fn binding(text: LineText<'_>, payload: Span) -> Option<Edit> {
     let (key, chronology) = marker(line, chronology?)?;
     let content = match content {
         None => None,
-        Some(content) => Some(text.place(whole_item(line, content)?.0)),
+        Some(content) => Some(whole_item(line, content)?.0),
     };
     Some(Edit::Bind { index, chronology, key, content, invalidates })
 }
@@ -162,8 +142,7 @@ fn marker(line: &[u8], chronology: Span) -> Option<(u64, Raw)> {
 }
 
 /// The content of a `semantic_media_purge`; `None` if the payload does not fit.
-pub(super) fn purge(text: LineText<'_>, payload: Span) -> Option<Purge> {
-    let line = text.bytes();
+pub(super) fn purge(line: &[u8], payload: Span) -> Option<Purge> {
     let (mut history, mut frontier) = (None, None);
     members(line, payload, |key, value| match PurgeKey::of(key) {
         PurgeKey::History => history = Some(value),
@@ -179,26 +158,15 @@ pub(super) fn purge(text: LineText<'_>, payload: Span) -> Option<Purge> {
     let frontier = object_of(line, [br#"{"contentIndex":"#, br#","blockIndex":"#], indices)?;
     let (content, block) = (seq(line, indices[0])?, seq(line, indices[1])?);
     let (mut index, mut is_within) = (0, (content, block) == (0, 0));
-    let read = |text: LineText<'_>, element| {
-        let (item, blocks) = whole_item(text.bytes(), element)?;
+    let items = elements(line, history?, |element| {
+        let (item, blocks) = whole_item(line, element)?;
         if index == 0 || index == content {
-            is_within = index == content && block < count_of(text, blocks)?;
+            is_within = index == content && block < elements(line, blocks, Some)?.len() as u64;
         }
         index += 1;
-        Some(text.place(item))
-    };
-    let items = elements(text, history?, ITEM, read, |_| ())?;
-    is_within.then_some(Purge { items, frontier })
-}
-
-/// The number of elements of an array.
-fn count_of(text: LineText<'_>, array: Span) -> Option<u64> {
-    let mut count = 0;
-    text.each_element(array, SCALAR, |_, _| {
-        count += 1;
-        Some(())
+        Some(item)
     })?;
-    Some(count)
+    is_within.then_some(Purge { items, frontier })
 }
 
 /// Whether the payload of a `compression_detail` fits.
@@ -254,42 +222,20 @@ pub(super) fn members<'l>(line: &'l [u8], object: Span, mut member: impl FnMut(&
     });
 }
 
-/// What `read` makes of each element of a value of the text. `None` if that is not an array, or if `read` returns `None` for some element. `compact`
-/// removes what does not matter from a long list of a line that is not in memory.
-fn elements<T>(
-    text: LineText<'_>,
-    array: Span,
-    needed: Needed,
-    mut read: impl FnMut(LineText<'_>, Span) -> Option<T>,
-    compact: impl Fn(&mut Vec<T>),
-) -> Option<Vec<T>> {
-    let (mut all, mut limit) = (Vec::new(), COMPACTED);
-    text.each_element(array, needed, |element, value| {
-        all.push(read(element, value)?);
-        if text.is_in_file() && all.len() >= limit {
-            compact(&mut all);
-            limit = COMPACTED.max(2 * all.len());
-        }
-        Some(())
-    })?;
+/// What `read` makes of each element of a value of the line. `None` if that is not an array, or if `read` returns `None` for some element.
+fn elements<T>(line: &[u8], array: Span, mut read: impl FnMut(Span) -> Option<T>) -> Option<Vec<T>> {
+    let mut all = Vec::new();
+    each_element(line, array, |element| read(element).map(|value| all.push(value)))?;
     Some(all)
 }
 
-/// Number of elements from which on a list is compacted.
-const COMPACTED: usize = 1 << 16;
-
-/// What is needed of an item: what validates it, and its key.
-pub(super) const ITEM: Needed = Needed::Members(&[("speaker", SCALAR), ("blocks", SCALAR), ("metadata", METADATA)]);
-
-/// What is needed of an item of which only the key is.
-pub(super) const ITEM_MARKER: Needed = Needed::Members(&[("metadata", METADATA)]);
-
-const METADATA: Needed = Needed::Members(&[("chronology", MARKER)]);
-
-/// What is needed of a marker: its key.
-pub(super) const MARKER: Needed = Needed::Members(&[("seq", SCALAR)]);
-
-const REPLACEMENT: Needed = Needed::Members(&[("replacedSeq", SCALAR), ("replacement", ITEM)]);
+/// Calls `take` with each element of a value of the line. `None` if the value is not an array, or once `take` returns `None`.
+pub(crate) fn each_element(line: &[u8], array: Span, mut take: impl FnMut(Span) -> Option<()>) -> Option<()> {
+    let (mut cursor, mut nesting) = (Cursor::new(line), Nesting::default());
+    cursor.skip(array.start as usize);
+    let read = cursor.array(|cursor| take(cursor.value(&mut nesting)?).ok_or(NotJson));
+    read.ok().map(drop)
+}
 
 keys! {
     /// The keys of a `rewind` that are read here.

@@ -195,45 +195,6 @@ impl Body {
         }
     }
 
-    /// Calls `change` with each place, except for those of edits and purges.
-    pub(super) fn each_place(&mut self, mut change: impl FnMut(&mut Span)) {
-        match self {
-            Body::SessionStart(Some(fields)) => {
-                change(&mut fields.session_id);
-                change(&mut fields.project_hash);
-                let optional = [&mut fields.provider, &mut fields.model, &mut fields.start_time];
-                let others = [&mut fields.workspace_dirs, &mut fields.cwd, &mut fields.parent_session_id];
-                optional.into_iter().chain(others).flatten().for_each(change);
-            }
-            Body::Content(span)
-            | Body::Compressed(span)
-            | Body::SessionEvent(_, span)
-            | Body::DirectoriesChanged(span)
-            | Body::SessionMetadata(Some(span))
-            | Body::SessionForked(span)
-            | Body::SessionNamed(span)
-            | Body::Unknown(Some(span)) => change(span),
-            Body::ProviderSwitch(provider, model) => {
-                change(provider);
-                model.iter_mut().for_each(change);
-            }
-            Body::Checkpoint(fields) => {
-                change(&mut fields.id);
-                if let CheckpointChange::Created(name) | CheckpointChange::Renamed(name) = &mut fields.change {
-                    change(name);
-                }
-            }
-            Body::SessionStart(None)
-            | Body::Rewind(..)
-            | Body::SessionMetadata(None)
-            | Body::Edit(_)
-            | Body::Purge(_)
-            | Body::CompressionDetail
-            | Body::Malformed(..)
-            | Body::Unknown(None) => {}
-        }
-    }
-
     /// Calls `take` with each item of the event, in order, and where it is in the payload.
     pub fn each_item(&self, mut take: impl FnMut(ItemPlace, Span)) {
         match self {

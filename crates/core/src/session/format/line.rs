@@ -1,10 +1,8 @@
 //! Reads one line: parses its envelope, and validates its payload (`docs/session-format.md` section 2, rules 4–11).
 
 use super::event::{Body, Event, EventType, Mode, is_valid_seq};
-use super::payload::{PAYLOAD_MEMBERS, PayloadSpans, number, read_payload, string};
-use super::text::LineText;
+use super::payload::{PayloadSpans, number, read_payload, string};
 use crate::json::{Cursor, Nesting, NotJson, Span, is_blank, spells};
-use crate::lines::{Needed, SCALAR};
 use crate::session::fold::{ItemSink, NoItems};
 
 /// The result of reading a line. Places are those in the line.
@@ -33,26 +31,13 @@ impl Line {
     /// Like [`read`](Self::read), and passes what may be an item to `items`.
     #[inline]
     pub fn read_into(items: &mut impl ItemSink, line: &[u8], mode: Mode, nesting: &mut Nesting) -> Self {
-        Self::read_text(items, line.into(), mode, nesting)
-    }
-
-    /// Like [`read`](Self::read), of a line that need not be in memory as a whole.
-    #[cold]
-    pub(crate) fn read_abridged(text: LineText<'_>, mode: Mode, nesting: &mut Nesting) -> Self {
-        Self::read_text(&mut NoItems, text, mode, nesting).placed(text)
-    }
-
-    /// Reads a line. Its places are those in the text, except for those in edits.
-    #[inline]
-    fn read_text(items: &mut impl ItemSink, text: LineText<'_>, mode: Mode, nesting: &mut Nesting) -> Self {
-        let line = text.bytes();
         let mut cursor = Cursor::new(line);
         cursor.white_space();
         match cursor.peek() {
             Some(b'{') => {
                 let mut envelope = Envelope::default();
                 match read_envelope(&mut envelope, &mut cursor, nesting, items) {
-                    Ok(()) => validate_line(&envelope, text, mode),
+                    Ok(()) => validate_line(&envelope, line, mode),
                     Err(NotJson) => Line::Unparseable,
                 }
             }
@@ -65,20 +50,6 @@ impl Line {
             },
             None => Line::Blank,
         }
-    }
-
-    /// The same with the places in the line, given those in its text.
-    fn placed(mut self, text: LineText<'_>) -> Self {
-        let place = |span: &mut Span| *span = text.place(*span);
-        match &mut self {
-            Line::Unsupported(version) => version.iter_mut().for_each(place),
-            Line::Event(event) => {
-                event.ts.iter_mut().for_each(place);
-                event.body.each_place(place);
-            }
-            Line::Blank | Line::Null | Line::Unparseable | Line::WithoutSeq => {}
-        }
-        self
     }
 
     /// The payload of a line that is a `session_start`, if it is an object (`readSessionHeader`).
@@ -113,40 +84,6 @@ struct Envelope {
     payload: PayloadSpans,
 }
 
-/// What of a line has to be in memory for its effect, if the rest can be read from the file, and it is known whether the line is JSON.
-pub(crate) const NEEDED: Needed = Needed::Members(&[
-    ("v", SCALAR),
-    ("type", SCALAR),
-    ("seq", SCALAR),
-    ("ts", SCALAR),
-    ("payload", Needed::Members(&PAYLOAD_MEMBERS)),
-]);
-
-/// What a listing shows of a `session_start`.
-pub(crate) const LISTED: Needed = Needed::Members(&[("type", SCALAR), ("payload", Needed::Members(&LISTED_MEMBERS))]);
-
-const LISTED_MEMBERS: [(&str, Needed); 9] = [
-    ("sessionId", Needed::Text),
-    ("projectHash", Needed::Text),
-    ("workspaceDirs", Needed::Whole),
-    ("cwd", Needed::Text),
-    ("provider", Needed::Text),
-    ("model", Needed::Text),
-    ("startTime", Needed::Text),
-    ("kind", SCALAR),
-    ("parentSessionId", Needed::Text),
-];
-
-/// What a preview needs of a line. Blocks are read from the file.
-pub(crate) const PREVIEWED: Needed = Needed::Members(&[
-    ("type", SCALAR),
-    ("payload", Needed::Members(&[("content", Needed::Members(&[("speaker", SCALAR), ("blocks", SCALAR)]))])),
-]);
-
-/// What the title of a session needs of a line.
-pub(crate) const TITLED: Needed =
-    Needed::Members(&[("type", SCALAR), ("payload", Needed::Members(&[("title", SCALAR)]))]);
-
 /// A line with a `content` event.
 #[derive(Debug, PartialEq)]
 pub(crate) struct ContentLine {
@@ -166,7 +103,7 @@ pub(crate) fn read_title(line: &[u8], nesting: &mut Nesting) -> Option<Span> {
     let envelope = read_whole_envelope(line, nesting)?;
     let event_type =
         EventType::of(envelope.event_type?.of(line)).filter(|known| *known == EventType::SessionMetadata)?;
-    match envelope.payload.body(event_type, None, line.into(), Mode::Lenient) {
+    match envelope.payload.body(event_type, None, line, Mode::Lenient) {
         Ok(Body::SessionMetadata(title)) => title,
         _ => None,
     }
@@ -212,8 +149,7 @@ fn read_envelope(
     cursor.finish()
 }
 
-fn validate_line(envelope: &Envelope, text: LineText<'_>, mode: Mode) -> Line {
-    let line = text.bytes();
+fn validate_line(envelope: &Envelope, line: &[u8], mode: Mode) -> Line {
     if mode == Mode::Strict && !envelope.version.is_some_and(|version| is_known_version(version.of(line))) {
         return Line::Unsupported(envelope.version);
     }
@@ -224,7 +160,7 @@ fn validate_line(envelope: &Envelope, text: LineText<'_>, mode: Mode) -> Line {
     let event_type = envelope.event_type.and_then(|span| EventType::of(span.of(line)));
     let body = match event_type {
         None => Body::Unknown(envelope.event_type),
-        Some(known) => match envelope.payload.body(known, seq, text, mode) {
+        Some(known) => match envelope.payload.body(known, seq, line, mode) {
             Ok(body) => body,
             Err(fault) => Body::Malformed(known, fault),
         },

@@ -7,8 +7,8 @@ mod item;
 mod line;
 mod message;
 mod payload;
-mod text;
 
+pub(super) use edits::each_element;
 pub(crate) use edits::{Cut, Edit};
 pub(super) use envelope::{END, ENVELOPE_BYTES, PAYLOAD_KEY, Version};
 pub use event::{Body, EventType, Mode, StartFields};
@@ -17,10 +17,8 @@ pub(super) use event::{Raw, Severity, inside_string, is_resumable_at, is_string,
 pub(crate) use item::key_of;
 pub(super) use item::{Marker, marker_of, seq_of, write_with_marker};
 pub use line::Line;
-pub(super) use line::{LISTED, NEEDED, PREVIEWED, TITLED, read_content, read_title, read_type};
+pub(super) use line::{read_content, read_title, read_type};
 pub use message::{Message, MessagePart, js_number};
 pub(super) use message::{one_decimal, string_of};
 pub use payload::number;
 pub(crate) use payload::{keys, valid_seq};
-pub use text::LineText;
-pub(super) use text::{Failure, InFile, read_marker, read_seq};

@@ -6,9 +6,7 @@ use super::event::{
     Body, CheckpointChange, CheckpointFields, EventType, Fault, Mode, Severity, StartFields, inside_string,
     is_valid_seq,
 };
-use super::text::LineText;
-use crate::json::{Cursor, Nesting, NotJson, Span, spells};
-use crate::lines::{Needed, SCALAR};
+use crate::json::{Cursor, Nesting, NotJson, Span, is_blank_string, spells};
 use crate::session::fold::{ItemSink, NoItems};
 
 /// The values of a payload that some event type needs. A payload that is not an object has none of them, so it fits no
@@ -54,46 +52,6 @@ struct Strings {
     span: Span,
     all_strings: bool,
 }
-
-/// The members of a payload that some event type needs, and what of them. The elements of lists are read from the file, at the place of the list.
-pub(super) const PAYLOAD_MEMBERS: [(&str, Needed); 33] = [
-    ("content", edits::ITEM),
-    ("summary", edits::ITEM),
-    ("directories", SCALAR),
-    ("workspaceDirs", SCALAR),
-    ("itemsCompressed", SCALAR),
-    ("itemsRemoved", SCALAR),
-    ("provider", SCALAR),
-    ("model", SCALAR),
-    ("severity", SCALAR),
-    ("message", SCALAR),
-    ("sessionId", SCALAR),
-    ("projectHash", SCALAR),
-    ("startTime", SCALAR),
-    ("cwd", SCALAR),
-    ("title", SCALAR),
-    ("name", SCALAR),
-    ("checkpointId", SCALAR),
-    ("checkpointName", SCALAR),
-    ("parentSessionId", SCALAR),
-    ("parentSequence", SCALAR),
-    ("kind", SCALAR),
-    ("cutSeq", SCALAR),
-    ("removedSeqs", SCALAR),
-    ("replacements", SCALAR),
-    ("chronologySeq", SCALAR),
-    ("afterSeq", SCALAR),
-    ("rowIndex", SCALAR),
-    ("chronology", NUMBERS_OF_MARKER),
-    ("invalidateResponses", SCALAR),
-    ("history", SCALAR),
-    ("frontier", Needed::Members(&[("contentIndex", SCALAR), ("blockIndex", SCALAR)])),
-    ("fromSeq", SCALAR),
-    ("toSeq", SCALAR),
-];
-
-const NUMBERS_OF_MARKER: Needed =
-    Needed::Members(&[("seq", SCALAR), ("userTurn", SCALAR), ("step", SCALAR), ("recordedAt", SCALAR)]);
 
 /// Reads the value at the cursor into `payload`, whose earlier content is discarded. Passes the value of `content` to
 /// `items`.
@@ -211,16 +169,9 @@ impl PayloadSpans {
     }
 
     /// The content of an event with this type and this `seq`, or why the payload does not fit the type (rules 10 and 17).
-    pub(crate) fn body(
-        &self,
-        event_type: EventType,
-        seq: Option<f64>,
-        text: LineText<'_>,
-        mode: Mode,
-    ) -> Result<Body, Fault> {
-        let line = text.bytes();
+    pub(crate) fn body(&self, event_type: EventType, seq: Option<f64>, line: &[u8], mode: Mode) -> Result<Body, Fault> {
         match event_type {
-            EventType::SessionStart => Ok(Body::SessionStart(self.start_fields(text, mode))),
+            EventType::SessionStart => Ok(Body::SessionStart(self.start_fields(line, mode))),
             EventType::Content => self.content_body(line, mode).ok_or(Fault::Event),
             EventType::Compressed => self.compressed_body(line, mode).ok_or(Fault::Event),
             EventType::Rewind => self.rewind_body(line).ok_or(Fault::Event),
@@ -230,23 +181,23 @@ impl PayloadSpans {
             }
             EventType::SessionEvent => self.session_event_body(line).ok_or(Fault::Event),
             EventType::DirectoriesChanged => {
-                strings(self.directories, text).map(Body::DirectoriesChanged).ok_or(Fault::Event)
+                strings(self.directories).map(Body::DirectoriesChanged).ok_or(Fault::Event)
             }
             EventType::SessionMetadata => self.title_body(line),
             EventType::CheckpointCreated => {
-                self.checkpoint_body(seq, text, |name| Ok(CheckpointChange::Created(name?)))
+                self.checkpoint_body(seq, line, |name| Ok(CheckpointChange::Created(name?)))
             }
             EventType::CheckpointRenamed => {
-                self.checkpoint_body(seq, text, |name| Ok(CheckpointChange::Renamed(name?)))
+                self.checkpoint_body(seq, line, |name| Ok(CheckpointChange::Renamed(name?)))
             }
-            EventType::CheckpointDeleted => self.checkpoint_body(seq, text, |_| Ok(CheckpointChange::Deleted)),
+            EventType::CheckpointDeleted => self.checkpoint_body(seq, line, |_| Ok(CheckpointChange::Deleted)),
             EventType::SessionForked => self.fork_body(line),
             EventType::SessionNamed => string_or_null(self.name, line).map(Body::SessionNamed).ok_or(Fault::Event),
-            EventType::DensityMutation => self.edit_body(text, edits::mutation),
-            EventType::SyntheticInsert => self.edit_body(text, edits::insertion),
-            EventType::ChronologyBind => self.edit_body(text, edits::binding),
+            EventType::DensityMutation => self.edit_body(line, edits::mutation),
+            EventType::SyntheticInsert => self.edit_body(line, edits::insertion),
+            EventType::ChronologyBind => self.edit_body(line, edits::binding),
             EventType::SemanticMediaPurge => {
-                let purge = self.object.and_then(|payload| edits::purge(text, payload)).ok_or(Fault::Event)?;
+                let purge = self.object.and_then(|payload| edits::purge(line, payload)).ok_or(Fault::Event)?;
                 Ok(Body::Purge(Box::new(purge)))
             }
             EventType::CompressionDetail => {
@@ -256,15 +207,14 @@ impl PayloadSpans {
         }
     }
 
-    fn start_fields(&self, text: LineText<'_>, mode: Mode) -> Option<StartFields> {
-        let line = text.bytes();
+    fn start_fields(&self, line: &[u8], mode: Mode) -> Option<StartFields> {
         let fields = StartFields {
             session_id: self.session_id(line)?,
             project_hash: filled_string(self.project_hash, line)?,
             provider: string(self.provider, line),
             model: string(self.model, line),
             start_time: string(self.start_time, line),
-            workspace_dirs: strings(self.workspace_dirs, text),
+            workspace_dirs: strings(self.workspace_dirs),
             cwd: string(self.cwd, line),
             is_subagent: edits::is_subagent(line, self.object?),
             parent_session_id: string(self.parent_session_id, line),
@@ -289,12 +239,8 @@ impl PayloadSpans {
         Some(Body::Rewind(removed.ceil() as u64, edits::cut(line, self.object?)))
     }
 
-    fn edit_body(
-        &self,
-        text: LineText<'_>,
-        edit: fn(LineText<'_>, Span) -> Option<edits::Edit>,
-    ) -> Result<Body, Fault> {
-        let edit = self.object.and_then(|payload| edit(text, payload)).ok_or(Fault::Event)?;
+    fn edit_body(&self, line: &[u8], edit: fn(&[u8], Span) -> Option<edits::Edit>) -> Result<Body, Fault> {
+        let edit = self.object.and_then(|payload| edit(line, payload)).ok_or(Fault::Event)?;
         Ok(Body::Edit(Box::new(edit)))
     }
 
@@ -313,13 +259,12 @@ impl PayloadSpans {
     fn checkpoint_body(
         &self,
         seq: Option<f64>,
-        text: LineText<'_>,
+        line: &[u8],
         change_to: fn(Result<Span, Fault>) -> Result<CheckpointChange, Fault>,
     ) -> Result<Body, Fault> {
         self.object.filter(|_| seq.is_some_and(is_valid_seq)).ok_or(Fault::Event)?;
-        let line = text.bytes();
         let id = self.checkpoint_id(line)?;
-        let name = string(self.name, line).filter(|name| !text.is_blank(*name)).ok_or(Fault::Name);
+        let name = string(self.name, line).filter(|name| !is_blank_text(name.of(line))).ok_or(Fault::Name);
         Ok(Body::Checkpoint(CheckpointFields { id, change: change_to(name)? }))
     }
 
@@ -362,8 +307,13 @@ fn is_speaker(token: &[u8]) -> bool {
     inside_string(token).is_some_and(|inside| ["human", "ai", "tool"].into_iter().any(|known| spells(inside, known)))
 }
 
-fn strings(value: Option<Strings>, text: LineText<'_>) -> Option<Span> {
-    value.filter(|value| value.all_strings && text.has_only_strings(value.span)).map(|value| value.span)
+fn strings(value: Option<Strings>) -> Option<Span> {
+    value.filter(|value| value.all_strings).map(|value| value.span)
+}
+
+/// Whether a string, given with its quotes, is blank.
+fn is_blank_text(string: &[u8]) -> bool {
+    inside_string(string).is_none_or(is_blank_string)
 }
 
 /// A value, if it is a string.

@@ -7,8 +7,8 @@ use crate::archived::{Archive, Packed, may_be_archive, open_either, open_packed,
 use crate::disk::{BOM, Links, OsError, files};
 use crate::foreign::{ConvertOptions, OpenedSource, open_converted};
 use crate::json::Nesting;
-use crate::lines::{Abridged, LineReader, LineSource, ReadError, cannot_be_json};
-use crate::session::format::{Body, LISTED, Line, Mode};
+use crate::lines::{LineReader, LineSource, ReadError, cannot_be_json};
+use crate::session::format::{Body, Line, Mode};
 
 /// Maximum length of the first line in bytes. A longer one does not count as a header, so that a listing of many files does not wait for it.
 pub(super) const HEADER_BYTES: usize = 1 << 20;
@@ -51,7 +51,7 @@ pub struct Summary {
     pub archived: Option<u64>,
     /// When it was last written, in milliseconds since 1970; 0 if the system does not report it.
     pub modified: f64,
-    /// JSON text of the payload of its `session_start`; if the line is long, without some members that a listing does not show.
+    /// JSON text of the payload of its `session_start`.
     pub payload: Vec<u8>,
 }
 
@@ -153,29 +153,20 @@ fn problem_of(line: &[u8], is_all: bool) -> HeaderError {
     }
 }
 
-/// A first line of any length, read as a replay reads it, with what a listing shows of it.
+/// A first line of any length, read as a replay reads it.
 fn long_first_line(path: &Path, beginning: &[u8]) -> Result<Vec<u8>, HeaderError> {
     if cannot_be_json(beginning) {
         return Err(HeaderError::Missing);
     }
     let source = LineSource::open(path)?;
-    let mut reader = LineReader::default().abridging(LISTED);
+    let mut reader = LineReader::default();
     reader.begin(0..1);
     let Some(chunk) = reader.next_chunk(&source, 0, &mut |_| {})? else { return Ok(Vec::new()) };
     // The reader drops a byte order mark, and the parser of the line drops one too, so a second one remains.
     if chunk.bytes.starts_with(BOM) {
         return Err(HeaderError::Missing);
     }
-    let short = chunk.abridged.is_none().then(|| {
-        let mut abridged = Abridged::new(LISTED);
-        abridged.add(chunk.bytes);
-        abridged
-    });
-    let mut line = short.or_else(|| reader.take_abridged()).map(Abridged::into_bytes).unwrap_or_default();
-    if line.ends_with(b"\n") {
-        line.pop();
-    }
-    Ok(line)
+    Ok(chunk.bytes.strip_suffix(b"\n").unwrap_or(chunk.bytes).to_vec())
 }
 
 /// The payload of a file's first line, given without its ending; the line if it has none. Not a copy, because the line may be long.

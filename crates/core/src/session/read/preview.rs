@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::foreign::{Foreign, OpenedSource, open_source};
 use crate::json::{Cursor, Nesting, Span, decode_up_to, spells};
-use crate::lines::{LineReader, LineSource, Lines, Needed, ReadError, SCALAR};
-use crate::session::format::{Failure, InFile, LineText, PREVIEWED, inside_string, keys, read_content};
+use crate::lines::{LineReader, LineSource, Lines, ReadError};
+use crate::session::format::{each_element, inside_string, keys, read_content};
 
 /// Size of the first range that is read, and maximum size of a range, in bytes. Each range is four times as large as the one before,
 /// since usually the first few lines suffice.
@@ -33,7 +33,7 @@ impl Preview {
 }
 
 fn preview_of(source: &LineSource, length: usize) -> Result<Preview, ReadError> {
-    let (mut reader, mut bytes) = (LineReader::default().abridging(PREVIEWED), FIRST_BYTES);
+    let (mut reader, mut bytes) = (LineReader::default(), FIRST_BYTES);
     let (mut preview, mut nesting) = (Preview::default(), Nesting::default());
     while !reader.is_at_end() && reader.position() < source.size() {
         let start = reader.position();
@@ -58,12 +58,7 @@ fn look_at_lines(
         match reader.next_chunk(source, 0, &mut |_| {}) {
             Ok(None) => return Ok(false),
             Ok(Some(chunk)) => {
-                let failure = Failure::default();
-                let file = chunk.abridged.map(|abridged| InFile::line(abridged, chunk.offset, source, &failure));
-                let is_complete = Lines::new(chunk.bytes)
-                    .any(|(_, line)| preview.look_at(LineText::of(line, file.as_ref()), length, nesting));
-                failure.check()?;
-                if is_complete {
+                if Lines::new(chunk.bytes).any(|(_, line)| preview.look_at(line, length, nesting)) {
                     return Ok(true);
                 }
             }
@@ -76,19 +71,19 @@ fn look_at_lines(
 
 impl Preview {
     /// Reads the next line. Returns whether the preview is complete.
-    fn look_at(&mut self, text: LineText<'_>, length: usize, nesting: &mut Nesting) -> bool {
-        let Some(content) = read_content(text.bytes(), nesting) else { return false };
+    fn look_at(&mut self, line: &[u8], length: usize, nesting: &mut Nesting) -> bool {
+        let Some(content) = read_content(line, nesting) else { return false };
         self.has_content = true;
-        let message = content.item.and_then(|item| human_text(text, item, length.saturating_add(1), nesting));
+        let message = content.item.and_then(|item| human_text(line, item, length.saturating_add(1), nesting));
         self.first_user_message = message.map(|text| cut(text, length));
         self.first_user_message.is_some()
     }
 }
 
 /// The text of a human item; `None` for other items, and for one without text. Of a longer text, at least the first `most` code units.
-fn human_text(line: LineText<'_>, item: Span, most: usize, nesting: &mut Nesting) -> Option<Vec<u16>> {
+fn human_text(line: &[u8], item: Span, most: usize, nesting: &mut Nesting) -> Option<Vec<u16>> {
     let (mut speaker, mut blocks) = (None, None);
-    let mut cursor = Cursor::new(line.bytes());
+    let mut cursor = Cursor::new(line);
     cursor.skip(item.start as usize);
     let read = cursor.object(|cursor, key| {
         let value = cursor.value(nesting)?;
@@ -101,30 +96,21 @@ fn human_text(line: LineText<'_>, item: Span, most: usize, nesting: &mut Nesting
     });
     // A value that is not an object is not an item.
     read.ok()?;
-    inside_string(speaker?.of(line.bytes())).filter(|speaker| spells(speaker, "human"))?;
+    inside_string(speaker?.of(line)).filter(|speaker| spells(speaker, "human"))?;
     let mut text = Vec::new();
-    line.each_element(blocks?, BLOCK, |line, block| {
+    each_element(line, blocks?, |block| {
         if let Some(of_block) = text_of(line, block, nesting) {
-            let beginning = line.beginning(of_block, most.saturating_mul(UNIT_BYTES).saturating_add(1));
-            // Without its quotes; the end of a longer text is not reached.
-            let inside = beginning.get(1..).unwrap_or_default();
-            decode_up_to(&mut text, inside.strip_suffix(b"\"").unwrap_or(inside), most);
+            decode_up_to(&mut text, of_block, most);
         }
         Some(())
     })?;
     (!text.is_empty()).then_some(text)
 }
 
-/// Number of bytes of a code unit, however it is written, at most; half of them are enough.
-const UNIT_BYTES: usize = 12;
-
-/// What is needed of a block.
-const BLOCK: Needed = Needed::Members(&[("type", SCALAR), ("text", SCALAR)]);
-
-/// The string that is the text of a block, if it is a text block.
-fn text_of(line: LineText<'_>, block: Span, nesting: &mut Nesting) -> Option<Span> {
+/// The text of a block, without its quotes, if it is a text block.
+fn text_of<'l>(line: &'l [u8], block: Span, nesting: &mut Nesting) -> Option<&'l [u8]> {
     let (mut block_type, mut text) = (None, None);
-    let mut cursor = Cursor::new(line.bytes());
+    let mut cursor = Cursor::new(line);
     cursor.skip(block.start as usize);
     let read = cursor.object(|cursor, key| {
         let value = cursor.value(nesting)?;
@@ -136,10 +122,8 @@ fn text_of(line: LineText<'_>, block: Span, nesting: &mut Nesting) -> Option<Spa
         Ok(())
     });
     read.ok()?;
-    inside_string(block_type?.of(line.bytes())).filter(|block_type| spells(block_type, "text"))?;
-    let text = text?;
-    inside_string(text.of(line.bytes()))?;
-    Some(text)
+    inside_string(block_type?.of(line)).filter(|block_type| spells(block_type, "text"))?;
+    inside_string(text?.of(line))
 }
 
 /// At most `length` code units of a text. A surrogate pair is not split.

@@ -9,7 +9,7 @@ use memchr::memmem::Finder;
 use crate::foreign::{Foreign, OpenedSource, Stop, open_source};
 use crate::json::{Nesting, Span};
 use crate::lines::{LineReader, LineSource, Lines, ReadError, Segments, Threads, equal_segments};
-use crate::session::format::{Failure, InFile, LineText, TITLED, read_title as title_of_line};
+use crate::session::format::read_title as title_of_line;
 use crate::task::Worker;
 
 /// The JSON text of the last title in the file, a string or `null`; `None` if there is none, also of what a foreign session becomes. The file is searched from its end on all
@@ -21,11 +21,7 @@ pub fn read_title(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
         OpenedSource::Foreign(conversion) => conversion.native,
     });
     let segments = equal_segments(&source, 0).rev();
-    let make = || TitleSearch {
-        source: source.clone(),
-        reader: LineReader::default().abridging(TITLED),
-        nesting: Nesting::default(),
-    };
+    let make = || TitleSearch { source: source.clone(), reader: LineReader::default(), nesting: Nesting::default() };
     let mut titles = Segments::new(segments, Threads::All, make);
     while let Some(title) = titles.next_output() {
         if let Some(title) = title? {
@@ -54,12 +50,7 @@ impl Worker for TitleSearch {
                 Ok(None) => return Ok(last),
                 Ok(Some(chunk)) => {
                     let Some((line, title)) = last_title(chunk.bytes, &mut self.nesting) else { continue };
-                    let failure = Failure::default();
-                    let in_file = |abridged| InFile::line(abridged, chunk.offset, &self.source, &failure);
-                    let file = chunk.abridged.map(in_file);
-                    let text = LineText::of(line, file.as_ref());
-                    last = Some(text.raw(text.place(title)).into_vec());
-                    failure.check()?;
+                    last = Some(title.of(line).to_vec());
                 }
                 // No JavaScript string can hold the line, so it does not parse. The reader has skipped it.
                 Err(ReadError::LineTooLong { .. }) => {}
