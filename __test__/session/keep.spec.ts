@@ -115,6 +115,47 @@ describe('never touched are', () => {
   });
 });
 
+describe('what keep answers', () => {
+  const never = new Promise<never>(() => {});
+  const failing: [string, () => unknown, string][] = [
+    ['throws', () => { throw new Error('by the caller'); }, 'by the caller'],
+    ['rejects', async () => Promise.reject(new Error('by the caller')), 'by the caller'],
+    ['rejects with no error', async () => Promise.reject(undefined), 'undefined'],
+    ['throws an error of the system', () => { readFileSync(join(directoryOf(), 'none')); }, 'ENOENT'],
+    ['has a then that throws', () => ({ get then() { throw new Error('by then'); } }), 'by then'],
+  ];
+
+  test.each([true, false])('is awaited, and anything but undefined and false keeps (dry run: %s)', async (dryRun) => {
+    for (const answer of [true, null, 0, '', 'no', {}, NaN]) {
+      for (const keep of [() => answer, async () => Promise.resolve(answer), () => ({ then: (done: (value: unknown) => void) => setTimeout(() => done(answer)) })]) {
+        const directory = aged({ one: 40 });
+        const report = await keepSessions(directory, { deleteAfter: '30d' }, { keep, dryRun });
+        expect([report.deleted, report.archived, reasonsOf(report)]).toStrictEqual([[], [], { one: 'Wanted' }]);
+        expect(readdirSync(directory)).toStrictEqual(['session-one.jsonl']);
+      }
+    }
+    for (const keep of [() => {}, () => false, async () => {}, async () => Promise.resolve(false)]) {
+      expect(idsOf((await keepSessions(aged({ one: 40 }), { deleteAfter: '30d' }, { keep, dryRun })).deleted)).toStrictEqual(['one']);
+    }
+  });
+
+  test.each(failing)('leaves the session if it %s', async (_, keep, message) => {
+    for (const dryRun of [true, false]) {
+      const directory = aged({ one: 40 });
+      const { deleted, archived, left } = await keepSessions(directory, { deleteAfter: '30d' }, { keep, dryRun });
+      expect([deleted, archived, left]).toStrictEqual([[], [], [{ filePath: join(directory, 'session-one.jsonl'), reason: 'Failed', message: expect.stringContaining(message) }]]);
+    }
+  });
+
+  test('may never come, until the signal is aborted', async () => {
+    const controller = new AbortController();
+    const directory = aged({ one: 40 });
+    const run = keepSessions(directory, { deleteAfter: '30d' }, { keep: () => { setTimeout(() => controller.abort(new Error('enough'))); return never; }, signal: controller.signal });
+    await expect(run).rejects.toThrow('enough');
+    expect(readdirSync(directory)).toStrictEqual(['session-one.jsonl']);
+  });
+});
+
 describe('deleting', () => {
   test('takes archived sessions too, but none with live checkpoints', async () => {
     const texts = { live: sessionWith('live', content('x'), checkpoint('c', 'n')), dead: sessionWith('dead', content('x'), checkpoint('c', 'n'), checkpointDeleted('c')) };

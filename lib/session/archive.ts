@@ -3,7 +3,7 @@
 import path = require('node:path')
 import fs = require('node:fs/promises')
 import { native } from '../addon.js'
-import { NO_OPTIONS, check } from '../arguments.js'
+import { NO_OPTIONS, WORK, check, checkedStrictly } from '../arguments.js'
 import { bundlesToWrite } from '../binding/bundles.js'
 import { type Failure, errorOf } from '../binding/errors.js'
 import { type JobKind, resultOf, runJob } from '../binding/job.js'
@@ -87,8 +87,7 @@ function lockedError({ message }: Failure): Error {
  * ```
  */
 export function archiveSession(filePath: string, options: ArchiveOptions = NO_OPTIONS): Promise<ArchivedSession> {
-  checkArguments(filePath, options)
-  return locked(path.resolve(filePath), false, options)
+  return replace(filePath, false, options)
 }
 
 /**
@@ -100,21 +99,17 @@ export function archiveSession(filePath: string, options: ArchiveOptions = NO_OP
  * @throws TypeError - At once, if an argument is of the wrong type.
  */
 export function restoreSession(filePath: string, options: ArchiveOptions = NO_OPTIONS): Promise<ArchivedSession> {
-  checkArguments(filePath, options)
-  return locked(path.resolve(filePath), true, options)
+  return replace(filePath, true, options)
 }
 
-function checkArguments(filePath: string, options: ArchiveOptions): void {
+function replace(filePath: string, restores: boolean, options: ArchiveOptions): Promise<ArchivedSession> {
   check.filledString(filePath, 'filePath')
-  check.object(options, 'options')
-  check.signal(options.signal, 'options.signal')
-  check.optional(options.onProgress, 'options.onProgress', 'function')
+  return locked(path.resolve(filePath), restores, checkedStrictly(options, WORK))
 }
 
 /** Archives or restores a session under its lock. What is to become a file that is there already needs none. */
-async function locked(filePath: string, restores: boolean, { signal, onProgress }: ArchiveOptions): Promise<ArchivedSession> {
-  if (signal?.aborted) throw signal.reason
-  const options: ArchiveOptions = { signal, onProgress }
+async function locked(filePath: string, restores: boolean, options: ArchiveOptions): Promise<ArchivedSession> {
+  if (options.signal?.aborted) throw options.signal.reason
   if (await isDone(filePath, restores)) return convert(filePath, restores, options)
   const lock = await lockOf(filePath, restores)
   try {

@@ -3,7 +3,7 @@
 import crypto = require('node:crypto')
 import fs = require('node:fs/promises')
 import path = require('node:path')
-import { NO_OPTIONS, check } from '../arguments.js'
+import { NO_OPTIONS, check, checkedStrictly } from '../arguments.js'
 import { hasCode } from '../system-error.js'
 import { archiveOf, sessionPathOf } from './archive-name.js'
 
@@ -21,9 +21,7 @@ const HASH_DIGITS = 16
  */
 export function removeSessionFiles(filePath: string, options: { snapshotDir?: string | undefined } = NO_OPTIONS): Promise<void> {
   check.filledString(filePath, 'filePath')
-  check.object(options, 'options')
-  const { snapshotDir } = options
-  if (snapshotDir !== undefined) check.filledString(snapshotDir, 'options.snapshotDir')
+  const { snapshotDir } = checkedStrictly<typeof options>(options, { snapshotDir: 'filledString?' })
   return remove(path.resolve(filePath), snapshotDir === undefined ? undefined : path.resolve(snapshotDir))
 }
 

@@ -3,7 +3,8 @@
 import path = require('node:path')
 import type { BigIntStats, Dirent, Stats } from 'node:fs'
 import fs = require('node:fs/promises')
-import { NO_OPTIONS, check, expect } from '../arguments.js'
+import { NO_OPTIONS, type Shape, WORK, check, checkedStrictly, expect, unlessMissing } from '../arguments.js'
+import { onAbort } from '../binding/abort.js'
 import { type Cleaned, cleanUp, wouldCleanUp } from '../locks/clean-up.js'
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
@@ -49,8 +50,11 @@ export interface KeepPolicy {
 export interface KeepOptions {
   /** Report what would be done, and change nothing. The sizes of archives are estimated. Default `false`. */
   dryRun?: boolean | undefined
-  /** Is called with each session that would be archived or deleted, and returns whether it is to stay as it is. If it throws, the session stays. */
-  keep?: ((session: SessionSummary) => boolean) | undefined
+  /**
+   * Is called with each session that would be archived or deleted, in a dry run too. It stays as it is if the result, awaited, is anything but
+   * `undefined` and `false`; also if the function throws or its promise rejects.
+   */
+  keep?: ((session: SessionSummary) => unknown) | undefined
   /** The directory of the sessions' snapshots, if they are not next to the files: those of deleted sessions are removed there. */
   snapshotDir?: string | undefined
   /** Aborting it ends the work after the session in hand, which stays as it was or is done; the promise rejects with the signal's `reason`. */
@@ -78,10 +82,10 @@ export interface Kept {
  * | `Young` | younger than `minAge`, or last modified in the future |
  * | `InUse` | a process has locked it, or records to it with `exclusive` |
  * | `HasCheckpoints` | it has checkpoints that are not deleted: it may be archived, but is not deleted |
- * | `Wanted` | `keep` returned `true` |
+ * | `Wanted` | `keep` returned, or its promise was fulfilled with, anything but `undefined` and `false` |
  * | `Unreadable` | it is not recognised as a session, or does not replay, so that its checkpoints are unknown |
  * | `Changed` | it was written to, archived, restored or removed since it was listed, for instance by another process that keeps the same directory |
- * | `Failed` | the system reported an error, or `keep` threw; `message` has it |
+ * | `Failed` | the system reported an error, or `keep` threw or rejected; `message` has it |
  */
 export type KeepReason = 'Young' | 'InUse' | 'HasCheckpoints' | 'Wanted' | 'Unreadable' | 'Changed' | 'Failed'
 
@@ -175,7 +179,7 @@ const AT_ONCE = 2
  * Keeps the sessions of directories within limits: archives old sessions, as {@link archiveSession} does, deletes those that the policy says so of,
  * and removes what interrupted processes have left. Without a policy, sessions that were not modified for a week are archived, and nothing is deleted.
  *
- * Never touched are sessions in use, sessions younger than `minAge`, those for which `keep` returns `true`, files that are not recognised as sessions,
+ * Never touched are sessions in use, sessions younger than `minAge`, those that `keep` wants, files that are not recognised as sessions,
  * links, and everything in subdirectories. A session with checkpoints that are not deleted is never deleted.
  *
  * Several processes may keep the same directory at once: each session is dealt with by one of them.
@@ -196,36 +200,36 @@ const AT_ONCE = 2
 export function keepSessions(where: string | string[], policy: KeepPolicy = NO_OPTIONS, options: KeepOptions = NO_OPTIONS): Promise<KeepReport> {
   if (Array.isArray(where)) check.filledStrings(where, 'where')
   else check.filledString(where, 'where')
-  check.object(policy, 'policy')
-  check.object(options, 'options')
-  check.optional(options.dryRun, 'options.dryRun', 'boolean')
-  check.optional(options.keep, 'options.keep', 'function')
-  check.optional(options.onProgress, 'options.onProgress', 'function')
-  check.signal(options.signal, 'options.signal')
-  if (options.snapshotDir !== undefined) check.filledString(options.snapshotDir, 'options.snapshotDir')
-  const { dryRun, keep, signal, onProgress } = options
-  const snapshotDir = options.snapshotDir === undefined ? undefined : path.resolve(options.snapshotDir)
+  const limits = limitsOf(checkedStrictly(policy, POLICY, 'policy', { name: 'options', shape: OPTIONS }))
+  const { snapshotDir, ...rest } = checkedStrictly(options, OPTIONS, 'options', { name: 'policy', shape: POLICY })
   const directories = new Set((Array.isArray(where) ? where.slice() : [where]).map((directory) => path.resolve(directory)))
-  return new Keeping(limitsOf(policy), { dryRun, keep, snapshotDir, signal, onProgress }).run(Array.from(directories))
+  return new Keeping(limits, { ...rest, snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir) }).run(Array.from(directories))
 }
 
-function limitsOf(policy: KeepPolicy): Limits {
-  const { maxSessions, maxBytes, deleteToFit } = policy
-  if (maxSessions !== undefined) check.safeCount(maxSessions, 'policy.maxSessions')
-  if (maxBytes !== undefined) check.count(maxBytes, 'policy.maxBytes')
-  check.optional(deleteToFit, 'policy.deleteToFit', 'boolean')
-  const never = (name: 'archiveAfter' | 'deleteAfter', otherwise: number) => {
-    const given = policy[name]
-    return given === null ? Infinity : given === undefined ? otherwise : milliseconds(given, `policy.${name}`)
-  }
+const POLICY: Shape<KeepPolicy> = {
+  minAge: unlessMissing(milliseconds),
+  archiveAfter: unlessMissing(orNever),
+  deleteAfter: unlessMissing(orNever),
+  maxSessions: 'safeCount?',
+  maxBytes: 'count?',
+  deleteToFit: 'boolean?',
+}
+
+const OPTIONS: Shape<KeepOptions> = { dryRun: 'boolean?', keep: 'function?', snapshotDir: 'filledString?', ...WORK }
+
+function limitsOf({ minAge = '1d', archiveAfter = '7d', deleteAfter = null, maxSessions, maxBytes, deleteToFit }: KeepPolicy): Limits {
   return {
-    minAge: policy.minAge === undefined ? UNITS.d : milliseconds(policy.minAge, 'policy.minAge'),
-    archiveAfter: never('archiveAfter', UNITS.w),
-    deleteAfter: never('deleteAfter', Infinity),
+    minAge: milliseconds(minAge, 'policy.minAge'),
+    archiveAfter: orNever(archiveAfter, 'policy.archiveAfter'),
+    deleteAfter: orNever(deleteAfter, 'policy.deleteAfter'),
     maxSessions: maxSessions ?? Infinity,
     maxBytes: maxBytes ?? Infinity,
     deleteToFit: deleteToFit === true,
   }
+}
+
+function orNever(duration: Duration | null, name: string): number {
+  return duration === null ? Infinity : milliseconds(duration, name)
 }
 
 function milliseconds(duration: Duration, name: string): number {
@@ -417,17 +421,33 @@ class Keeping {
     if (age < this.#limits.minAge || age < 0) return this.#settle(candidate, 'Young')
     const blocked = action === 'delete' ? candidate.blocked : undefined
     if (blocked) return void (candidate.left = blocked)
+    if (await this.#isKept(candidate)) return
     try {
-      if (this.#options.keep?.(currentOf(candidate)) === true) return this.#settle(candidate, 'Wanted')
       const reason = await (this.#options.dryRun === true ? this.#foresee(candidate, action) : this.#carryOut(candidate, action))
       if (reason !== undefined) return await this.#leave(candidate, reason)
     } catch (error) {
       this.#checkSignal()
       if (error instanceof SessionLockedError) return this.#leave(candidate, 'InUse')
       if (hasCode(error, 'Changed') || isAbsence(error)) return this.#leave(candidate, 'Changed')
-      return this.#settle(candidate, 'Failed', (error as Error).message)
+      return this.#settle(candidate, 'Failed', messageOf(error))
     }
     this.#report(candidate.session.fileSize)
+  }
+
+  /** Asks the caller whether a session is to stay, and leaves it then. */
+  async #isKept(candidate: Candidate): Promise<boolean> {
+    const { keep, signal } = this.#options
+    if (keep === undefined) return false
+    try {
+      const answer = await unlessAborted(signal, async () => keep(currentOf(candidate)))
+      this.#checkSignal()
+      if (answer === undefined || answer === false) return false
+      this.#settle(candidate, 'Wanted')
+    } catch (error) {
+      this.#checkSignal()
+      this.#settle(candidate, 'Failed', messageOf(error))
+    }
+    return true
   }
 
   /** Does it under the session's lock. Resolves to why it was not done. */
@@ -564,6 +584,27 @@ class Keeping {
     const { total, files } = this.#progress
     this.#progress = { bytes: Math.min(total, this.#progress.bytes + bytes), total, files: Math.min(files + 1, this.#candidates.length) }
     onProgress({ ...this.#progress })
+  }
+}
+
+/** Resolves to the result of the caller's work, which may never end: a signal that is aborted ends the waiting. */
+async function unlessAborted(signal: AbortSignal | undefined, work: () => Promise<unknown>): Promise<unknown> {
+  let removeListener = () => {}
+  const aborted = new Promise<undefined>((resolve) => (removeListener = onAbort(signal, () => resolve(undefined))))
+  try {
+    return await Promise.race([work(), aborted])
+  } finally {
+    removeListener()
+  }
+}
+
+/** The message of whatever was thrown, which in the caller's functions may be anything. */
+function messageOf(error: unknown): string {
+  try {
+    const message: unknown = (error as Error | null | undefined)?.message
+    return typeof message === 'string' ? message : String(error)
+  } catch {
+    return 'keep threw a value that has no text'
   }
 }
 
