@@ -249,6 +249,25 @@ test('a dry run reports what a run does, and changes nothing', async () => {
   expect(bytesAfter).toBe(bytesIn(directory));
 });
 
+test('left-overs are named, and lock files of other programs stay', async () => {
+  const directory = directoryOf();
+  const others = { 'composer.lock': '{"packages":[]}', 'flake.lock': '{"version":7}', 'deno.lock': '{"version":"4"}', 'Pipfile.lock': '{"_meta":{}}' };
+  for (const [name, content] of Object.entries(others)) writeFileSync(join(directory, name), content);
+  const temporary = '.session-tape-abcdef.archive';
+  writeFileSync(join(directory, temporary), 'x');
+  writeFileSync(join(directory, 'session-none.jsonl.snap'), 'session-tape snapshot 3, version');
+  for (const name of readdirSync(directory)) age(join(directory, name), 3);
+  writeLock(directory, lockOf(DEAD_PID, { sessionId: 'gone' }), { id: 'gone' });
+  writeFileSync(join(directory, 'gone.lock.tguard'), lockOf(DEAD_PID));
+  const files = ['gone.lock', 'session-none.jsonl.snap', temporary, 'gone.lock.tguard'].map((name) => join(directory, name));
+  for (const dryRun of [true, false]) {
+    const { removed, removedFiles } = await keepSessions(directory, {}, { dryRun });
+    expect([removed, removedFiles]).toStrictEqual([{ locks: 1, snapshots: 1, temporaries: 1 }, files]);
+  }
+  expect(readdirSync(directory).sort()).toStrictEqual(Object.keys(others).sort());
+  expect(await keepSessions(directory)).not.toHaveProperty('removedFiles');
+});
+
 test('two runs at once deal with each session once', async () => {
   const ids = Array.from({ length: 12 }, (_, n) => `s${n}`);
   const directory = aged(Object.fromEntries(ids.map((id, n) => [id, 10 + n])));

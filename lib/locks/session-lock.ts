@@ -125,7 +125,8 @@ async function removeStale(chatsDir: string, sessionId: string): Promise<boolean
 
 /**
  * Removes the stale locks of a directory, the temporary files that interrupted processes left there, and the snapshots next to sessions that no longer
- * exist. No other file is touched.
+ * exist. No other file is touched: the lock file of another program, such as `composer.lock`, has no number `pid` with a string `timestamp` or
+ * `sessionId`.
  *
  * @returns The number of locks removed; 0 if the directory cannot be read. Never rejects.
  */
@@ -136,7 +137,7 @@ export function cleanUpLocks(chatsDir: string): Promise<number> {
 }
 
 async function cleaned(directory: string): Promise<number> {
-  return (await cleanUp(directory)).locks
+  return (await cleanUp(directory)).locks.length
 }
 
 /** Does not check whether the id is safe: functions that return a promise reject for an unsafe id instead of throwing. */

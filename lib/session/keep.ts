@@ -103,6 +103,8 @@ export interface KeepReport {
   left: LeftSession[]
   /** What was removed of what interrupted processes have left, as {@link cleanUpLocks} does. */
   removed: { locks: number; snapshots: number; temporaries: number }
+  /** The paths of all files that were removed so, guards of locks included. Absent if there are none. */
+  removedFiles?: string[]
   /** The number of sessions before. */
   sessions: number
   /** Bytes of sessions and archives on disk before. */
@@ -164,6 +166,9 @@ const DURATION = /^(\d+(?:\.\d+)?)([hdw])$/
 
 /** The size of an archive by that of its session, where none shows it: what conversations compress to. */
 const TYPICAL_RATIO = 1 / 8
+
+/** The kinds of left-overs. */
+const KINDS = ['locks', 'snapshots', 'temporaries', 'guards'] as const
 
 /** The id whose lock means that a process makes the sessions of the directory fit. */
 const KEEPER = 'session-tape-keep'
@@ -245,7 +250,7 @@ class Keeping {
   #options: KeepOptions
   #candidates: Candidate[] = []
   #unreadable: SkippedSession[] = []
-  #removed: Cleaned = { locks: 0, snapshots: 0, temporaries: 0 }
+  #removed: Cleaned = { locks: [], snapshots: [], temporaries: [], guards: [] }
   /** What was left that is no session. */
   #left: LeftSession[] = []
   #bytes = 0
@@ -275,11 +280,14 @@ class Keeping {
     if (!this.#fits()) await this.#alone(() => this.#makeFit())
     await this.#recount(this.#candidates.filter(({ left }) => left?.reason === 'InUse'))
     this.#report(this.#progress.total)
+    const { locks, snapshots, temporaries } = this.#removed
+    const removedFiles = KINDS.flatMap((kind) => this.#removed[kind])
     return {
       archived: this.#done('archive'),
       deleted: this.#done('delete'),
       left: this.#allLeft(),
-      removed: this.#removed,
+      removed: { locks: locks.length, snapshots: snapshots.length, temporaries: temporaries.length },
+      ...(removedFiles.length > 0 && { removedFiles }),
       sessions,
       bytesBefore,
       bytesAfter: this.#bytes,
@@ -330,9 +338,8 @@ class Keeping {
     }
   }
 
-  #clean({ locks, snapshots, temporaries }: Cleaned): void {
-    const removed = this.#removed
-    this.#removed = { locks: removed.locks + locks, snapshots: removed.snapshots + snapshots, temporaries: removed.temporaries + temporaries }
+  #clean(cleaned: Cleaned): void {
+    for (const kind of KINDS) for (const filePath of cleaned[kind]) this.#removed[kind].push(filePath)
   }
 
   /** Reports the files that are old enough to be touched but are no sessions. */
