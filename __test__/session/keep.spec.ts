@@ -190,6 +190,53 @@ describe('deleting', () => {
   });
 });
 
+describe('what can not be read whole is left', () => {
+  const policy: KeepPolicy = { archiveAfter: null, deleteAfter: '90d' };
+  const expectLeft = async (directory: string) => {
+    const before = readdirSync(directory);
+    for (const dryRun of [true, false]) {
+      const report = await keepSessions(directory, policy, { dryRun });
+      expect([report.deleted, report.left]).toStrictEqual([[], [expect.objectContaining({ reason: 'Unreadable', message: expect.stringMatching(/damaged|no records/) as string })]]);
+    }
+    const { left, deleted } = await keepSessions(directory, { archiveAfter: null, maxSessions: 0, deleteToFit: true });
+    expect([deleted, left.map(({ reason }) => reason)]).toStrictEqual([[], ['Unreadable']]);
+    expect(readdirSync(directory)).toStrictEqual(before);
+  };
+
+  test.each(['with', 'without'])('a damaged archive, %s its end', async (end) => {
+    const random = fc.sample(fc.base64String({ minLength: 60_000, maxLength: 60_000 }), { numRuns: 150, seed: 1 }).map((words) => content(words));
+    const directory = aged({ one: 100 }, { one: sessionWith('one', ...random, checkpoint('c', 'behind')) });
+    const { filePath } = await archiveSession(join(directory, 'session-one.jsonl'));
+    const bytes = readFileSync(filePath);
+    const at = Math.floor(bytes.length * 0.7);
+    if (end === 'with') bytes.fill(7, at, at + 100);
+    writeFileSync(filePath, end === 'with' ? bytes : bytes.subarray(0, at));
+    age(filePath, 100);
+    await expectLeft(directory);
+  });
+
+  const [start, item] = [sessionWith('one', content('x')), '{"v":1,"seq":8,"type":"content","payload":{"content":{"speaker":"ai","bl'];
+  const checkpointLine = sessionWith('one', checkpoint('c', 'n')).split('\n')[1]!.replace(/"seq":\d+/, '"seq":9');
+
+  test.each([
+    ['in a line of its own before others', `${start}${item}${checkpointLine}\n${checkpointLine.replace('"seq":9', '"seq":10').replace(/"type":"[^"]*"/, '"type":"later"')}\n`],
+    ['in the last line', `${start}${item}${checkpointLine}\n`],
+    ['at the end of the file', `${start}${item}${checkpointLine}`],
+  ])('a session whose checkpoint is fused to a fragment %s', async (_, session) => {
+    await expectLeft(aged({ one: 100 }, { one: session }));
+    const archived = aged({ one: 100 }, { one: session });
+    await archiveSession(join(archived, 'session-one.jsonl'));
+    await expectLeft(archived);
+  });
+
+  test('but not a session with a torn last line alone', async () => {
+    for (const torn of [item, `${item}\n`, '{', item.slice(0, 40)]) {
+      const report = await keepSessions(aged({ one: 100 }, { one: `${start}${torn}` }), policy);
+      expect([idsOf(report.deleted), report.left]).toStrictEqual([['one'], []]);
+    }
+  });
+});
+
 describe('limits', () => {
   test('of bytes archive the oldest until they fit', async () => {
     const directory = aged({ a: 5, b: 4, c: 3, d: 2 });

@@ -21,7 +21,8 @@ import { isSessionFileName, pathsIn } from './directory.js'
 import { listFiles } from './list.js'
 import { removeSnapshotIn } from './files.js'
 import { newestFirst } from './order.js'
-import { isFailed, scan } from './scan.js'
+import { repairSession } from './repair.js'
+import { type Report, type SessionReport, isFailed, scan } from './scan.js'
 import type { SessionSummary, SkippedSession } from './summary.js'
 // Only for links in the comments.
 import type { archiveSession } from './archive.js'
@@ -83,7 +84,7 @@ export interface Kept {
  * | `InUse` | a process has locked it, or records to it with `exclusive` |
  * | `HasCheckpoints` | it has checkpoints that are not deleted: it may be archived, but is not deleted |
  * | `Wanted` | `keep` returned, or its promise was fulfilled with, anything but `undefined` and `false` |
- * | `Unreadable` | it is not recognised as a session, or does not replay, so that its checkpoints are unknown |
+ * | `Unreadable` | it is not recognised as a session, or does not replay, so that its checkpoints are unknown; or it can't be read whole, such as a damaged archive, and is not deleted |
  * | `Changed` | it was written to, archived, restored or removed since it was listed, for instance by another process that keeps the same directory |
  * | `Failed` | the system reported an error, or `keep` threw or rejected; `message` has it |
  */
@@ -413,10 +414,33 @@ class Keeping {
     const paths = unknown.map(({ session }) => sessionPathOf(session.filePath))
     const reports = await scan(paths, undefined, { signal: this.#options.signal })
     for (const [at, candidate] of unknown.entries()) {
-      const report = reports[at]!
-      if (isFailed(report)) candidate.blocked = (await changeOf(currentOf(candidate))) === undefined ? { reason: 'Unreadable', message: report.error } : null
-      else if (liveCheckpoints(report.checkpoints).length === 0) candidate.blocked = null
-      else candidate.blocked = { reason: 'HasCheckpoints', message: undefined }
+      candidate.blocked = await this.#blockOf(candidate, reports[at]!)
+    }
+  }
+
+  /** What prevents the deletion of a session. It goes only if nothing of it can hold a checkpoint that was not seen. */
+  async #blockOf(candidate: Candidate, report: Report): Promise<Left | null> {
+    const unread = isFailed(report) ? report.error : await this.#unreadOf(currentOf(candidate), report)
+    if (unread !== undefined) return (await changeOf(currentOf(candidate))) === undefined ? { reason: 'Unreadable', message: unread } : null
+    if (liveCheckpoints((report as SessionReport).checkpoints).length === 0) return null
+    return { reason: 'HasCheckpoints', message: undefined }
+  }
+
+  /** Why a session that replays can't be read whole; `undefined` if it can. */
+  async #unreadOf({ filePath, archived }: SessionSummary, { unread }: SessionReport): Promise<string | undefined> {
+    if (unread === 'nothing') return undefined
+    if (unread === 'lastLine' && (await this.#isFragment(filePath))) return undefined
+    return archived ? 'The archive is damaged, or has lines that are no records' : 'It has lines that are no records'
+  }
+
+  /** Whether a last line that is no JSON is only the beginning of a record. Another record may stand behind it, in the same line. */
+  async #isFragment(filePath: string): Promise<boolean> {
+    try {
+      const { recovered } = await repairSession(filePath, `${filePath}.repaired`, { dryRun: true, signal: this.#options.signal })
+      return recovered === 0
+    } catch {
+      this.#checkSignal()
+      return false
     }
   }
 
