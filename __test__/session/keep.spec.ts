@@ -1,6 +1,7 @@
 // keepSessions: archives and deletes what a policy says, and nothing else.
 
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -204,7 +205,7 @@ describe('what can not be read whole is left', () => {
   };
 
   test.each(['with', 'without'])('a damaged archive, %s its end', async (end) => {
-    const random = fc.sample(fc.base64String({ minLength: 60_000, maxLength: 60_000 }), { numRuns: 150, seed: 1 }).map((words) => content(words));
+    const random = Array.from({ length: 150 }, () => content(randomBytes(45_000).toString('base64')));
     const directory = aged({ one: 100 }, { one: sessionWith('one', ...random, checkpoint('c', 'behind')) });
     const { filePath } = await archiveSession(join(directory, 'session-one.jsonl'));
     const bytes = readFileSync(filePath);
@@ -313,6 +314,32 @@ test('left-overs are named, and lock files of other programs stay', async () => 
   }
   expect(readdirSync(directory).sort()).toStrictEqual(Object.keys(others).sort());
   expect(await keepSessions(directory)).not.toHaveProperty('removedFiles');
+});
+
+test('two files with one id are dealt with one after the other', async () => {
+  for (const [policy, what] of [[{}, 'archived'], [{ archiveAfter: null, deleteAfter: '9d' }, 'deleted']] as const) {
+    const directory = aged({ one: 10, other: 11, third: 12 }, Object.fromEntries(['one', 'other', 'third'].map((name) => [name, text('same', 200_000)])));
+    for (const dryRun of [true, false]) {
+      const report = await keepSessions(directory, policy, { dryRun });
+      expect([report[what].map(({ filePath }) => filePath.replace('.zst', '')), report.left]).toStrictEqual([['third', 'other', 'one'].map((name) => join(directory, `session-${name}.jsonl`)), []]);
+    }
+  }
+});
+
+test('what a recorder of this process may write to is in use, without a lock too', async () => {
+  for (const policy of [{}, { archiveAfter: null, deleteAfter: '9d' }]) {
+    const directory = aged({ one: 10 });
+    const link = join(directoryOf(), 'link');
+    symlinkSync(directory, link);
+    const recorder = new SessionRecordingService({ sessionId: 'one', projectHash: PROJECT_HASH, chatsDir: link, workspaceDirs: [], provider: 'p', model: 'm' });
+    recorder.initializeForResume(join(link, 'session-one.jsonl'), 2);
+    for (const dryRun of [true, false]) {
+      expect(await keepSessions(directory, policy, { dryRun })).toMatchObject({ archived: [], deleted: [], left: [{ reason: 'InUse' }] });
+    }
+    expect(readdirSync(directory)).toStrictEqual(['session-one.jsonl']);
+    await recorder.dispose();
+    expect((await keepSessions(directory, policy)).left).toStrictEqual([]);
+  }
 });
 
 test('two runs at once deal with each session once', async () => {

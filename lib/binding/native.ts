@@ -513,7 +513,9 @@ export interface Binding {
    * tape of its job.
    */
   readSessionRecords(bundles: NativeBundles, path: string, options: NativeRecordOptions): NativePages
-  /** Removes a session, its archive and its snapshots. The result is `null`. */
+  /** The files that recorders of this process, in whatever thread, may still write to. */
+  recordedFiles(): string[]
+  /** Removes a session and its archive. The result is `null`. */
   removeSession(path: string, owner: string): Promise<string>
   /** The kinds of events. Their indices are the numbers that `append` takes. */
   runEventKinds(): string[]

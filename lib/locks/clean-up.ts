@@ -1,11 +1,12 @@
 import type { BigIntStats } from 'node:fs'
 import fs = require('node:fs/promises')
 import { isLeftOverGuard, removeLeftOverGuard } from './left-over-guard.js'
-import { isLeftOverSnapshot, isSnapshotName, sessionOfSnapshot } from './left-over-snapshot.js'
+import { leftOverCompanions } from './companions.js'
 import { EXACT, type LockFile, isSameInode, readLockFile } from './lock-file.js'
 import { childOf, isGuard, isSafeId, isTemporary, lockPathOfGuard, sessionOfLock } from './path.js'
 import { removeIfStale } from './removal.js'
 import { hasPid, isStale } from './staleness.js'
+import { isFileLocked } from './system-lock.js'
 import { removeQuietly, writeClock } from './temporary-file.js'
 import { wait } from './waiting.js'
 
@@ -31,7 +32,7 @@ const NANOSECONDS = 1_000_000n
 export interface Cleaned {
   /** Stale locks. */
   locks: string[]
-  /** Snapshots of sessions that are gone. */
+  /** Companions of sessions that are gone: snapshots, receipts of imports, lists of media. */
   snapshots: string[]
   /** Temporary files. */
   temporaries: string[]
@@ -42,17 +43,17 @@ export interface Cleaned {
 /** What is left over in a directory, but for locks and guards. */
 interface LeftOvers {
   names: string[]
-  snapshots: string[]
+  companions: string[]
   temporaries: string[]
   /** Temporary files with other names. */
   linked: Linked[]
 }
 
-/** Removes what interrupted processes left in a directory, and the snapshots of sessions that are gone. */
+/** Removes what interrupted processes left in a directory, and the companions of sessions that are gone. */
 export async function cleanUp(directory: string): Promise<Cleaned> {
   const { names, linked, ...found } = await leftOversIn(directory)
   const temporaries = await removeAll(found.temporaries)
-  const snapshots = await removeAll(found.snapshots)
+  const snapshots = await removeAll(found.companions)
   const guards: string[] = []
   const marked = await removeGuards(guardsIn(directory, names), guards)
   if (linked.length > 0) append(guards, await removeAtRest(linked))
@@ -62,7 +63,7 @@ export async function cleanUp(directory: string): Promise<Cleaned> {
 
 /** What {@link cleanUp} would remove. Changes nothing. */
 export async function wouldCleanUp(directory: string): Promise<Cleaned> {
-  const { names, linked, snapshots, temporaries } = await leftOversIn(directory)
+  const { names, linked, companions, temporaries } = await leftOversIn(directory)
   const now = Date.now()
   const guards: string[] = []
   for (const guardPath of guardsIn(directory, names)) {
@@ -74,7 +75,7 @@ export async function wouldCleanUp(directory: string): Promise<Cleaned> {
     const sessionId = sessionOfLock(name)
     if (sessionId !== null && (await isStaleLock(childOf(directory, name), sessionId))) locks.push(childOf(directory, name))
   }
-  return { locks, snapshots, temporaries, guards }
+  return { locks, snapshots: companions, temporaries, guards }
 }
 
 async function leftOversIn(directory: string): Promise<LeftOvers> {
@@ -83,7 +84,35 @@ async function leftOversIn(directory: string): Promise<LeftOvers> {
   const old = await oldOf(pathsOf(names.filter(isTemporary)), LOCK_TEMPORARY_MS)
   append(old, await oldOf(pathsOf(names.filter(isOtherTemporary)), OTHER_TEMPORARY_MS))
   const { linked, single } = await withoutLiveOwner(old)
-  return { names, snapshots: await leftOverSnapshots(pathsOf(withoutSession(names))), temporaries: single, linked }
+  return { names, companions: await companionsIn(directory, names), temporaries: single, linked }
+}
+
+/** The companions of sessions that are gone, and that nobody has locked: who has, may be about to write the session. */
+async function companionsIn(directory: string, names: string[]): Promise<string[]> {
+  const found = await leftOverCompanions(directory, names)
+  const free: string[] = []
+  for (let index = 0; index < found.length; index++) {
+    const { filePath, name } = found[index]!
+    if (!(await isLocked(directory, names, name))) free[free.length] = filePath
+  }
+  return free
+}
+
+/** How much of a session's id is in the name of its file, at least. */
+const ID_IN_NAME = 8
+
+/** Whether the session in the file `<name>.jsonl`, which does not exist, may be locked: only its name says which session it was. */
+async function isLocked(directory: string, names: string[], name: string): Promise<boolean> {
+  const exclusive = childOf(directory, `${name}.jsonl.lock`)
+  if (await isFileLocked(exclusive).catch(() => true)) return true
+  for (let index = 0; index < names.length; index++) {
+    const sessionId = sessionOfLock(names[index]!)
+    if (sessionId === null || !name.includes(sessionId.slice(0, ID_IN_NAME))) continue
+    const lockPath = childOf(directory, names[index]!)
+    const file = await readLockFile(lockPath)
+    if (file !== null && isLockOf(sessionId, file) && !(await isStale(lockPath, file, true))) return true
+  }
+  return false
 }
 
 function guardsIn(directory: string, names: string[]): string[] {
@@ -93,12 +122,6 @@ function guardsIn(directory: string, names: string[]): string[] {
 async function isStaleLock(lockPath: string, sessionId: string): Promise<boolean> {
   const file = await readLockFile(lockPath)
   return file !== null && isLockOf(sessionId, file) && isStale(lockPath, file, true)
-}
-
-/** The names of snapshots next to which there is no file of their session. */
-function withoutSession(names: string[]): string[] {
-  const all = new Set(names)
-  return names.filter((name) => isSnapshotName(name) && !all.has(sessionOfSnapshot(name)))
 }
 
 function isOtherTemporary(name: string): boolean {
@@ -166,14 +189,6 @@ async function removeAtRest(linked: Linked[]): Promise<string[]> {
     if (now !== null && isSameInode(now, stat) && now.ctimeNs === stat.ctimeNs) atRest[atRest.length] = filePath
   }
   return removeAll(atRest)
-}
-
-async function leftOverSnapshots(snapshotPaths: string[]): Promise<string[]> {
-  const found: string[] = []
-  for (let index = 0; index < snapshotPaths.length; index++) {
-    if (await isLeftOverSnapshot(snapshotPaths[index]!)) found[found.length] = snapshotPaths[index]!
-  }
-  return found
 }
 
 /** Removes left-over guards, and adds them to `gone`. Resolves to those that another process has begun to remove. */

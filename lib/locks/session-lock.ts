@@ -124,8 +124,8 @@ async function removeStale(chatsDir: string, sessionId: string): Promise<boolean
 }
 
 /**
- * Removes the stale locks of a directory, the temporary files that interrupted processes left there, and the snapshots next to sessions that no longer
- * exist. No other file is touched: the lock file of another program, such as `composer.lock`, has no number `pid` with a string `timestamp` or
+ * Removes the stale locks of a directory, the temporary files that interrupted processes left there, and the snapshots, receipts and lists of media next
+ * to sessions that no longer exist. No other file is touched: the lock file of another program, such as `composer.lock`, has no number `pid` with a string `timestamp` or
  * `sessionId`.
  *
  * @returns The number of locks removed; 0 if the directory cannot be read. Never rejects.

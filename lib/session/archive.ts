@@ -17,6 +17,7 @@ import type { Progress } from '../progress.js'
 import { isAbsence } from '../system-error.js'
 import { thisProcess } from '../writing.js'
 import { archiveOf, sessionPathOf } from './archive-name.js'
+import { removeCompanions } from './files.js'
 import { readSessionHeader } from './header.js'
 import { isNative, readEntries } from './list.js'
 // Only for links in the comments.
@@ -168,7 +169,8 @@ export async function restored(filePath: string): Promise<string> {
   return session
 }
 
-/** Removes a session with its archive and the snapshots beside them. The caller holds its lock. @internal */
-export async function removeSession(filePath: string): Promise<void> {
+/** Removes a session with its archive and its companions, unless a recorder has it for itself. The caller holds its lock. @internal */
+export async function removeSession(filePath: string, snapshotDir: string | undefined): Promise<void> {
   resultOf(ARCHIVE, parse<End>(await native.removeSession(filePath, thisProcess())))
+  await removeCompanions(sessionPathOf(filePath), snapshotDir)
 }

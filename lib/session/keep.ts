@@ -3,9 +3,11 @@
 import path = require('node:path')
 import type { BigIntStats, Dirent, Stats } from 'node:fs'
 import fs = require('node:fs/promises')
+import { native } from '../addon.js'
 import { NO_OPTIONS, type Shape, WORK, check, checkedStrictly, expect, unlessMissing } from '../arguments.js'
 import { onAbort } from '../binding/abort.js'
 import { type Cleaned, cleanUp, wouldCleanUp } from '../locks/clean-up.js'
+import { companionsOf } from '../locks/companions.js'
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import { isSafeId } from '../locks/path.js'
@@ -19,7 +21,6 @@ import { archiveOf, isSessionName, sessionPathOf } from './archive-name.js'
 import { liveCheckpoints } from './describe.js'
 import { isSessionFileName, pathsIn } from './directory.js'
 import { listFiles } from './list.js'
-import { removeSnapshotIn } from './files.js'
 import { newestFirst } from './order.js'
 import { repairSession } from './repair.js'
 import { type Report, type SessionReport, isFailed, scan } from './scan.js'
@@ -69,9 +70,9 @@ export interface Kept {
   /** The archive; of a deleted session, the file that is gone. */
   filePath: string
   sessionId: string
-  /** Bytes on disk before. */
+  /** Bytes on disk before: of the session or its archive, the receipt of its import and the list of its media. */
   bytes: number
-  /** Bytes on disk afterwards: the size of the archive, 0 of a deleted session. */
+  /** Bytes on disk afterwards: of the archive and these; 0 of a deleted session. */
   bytesLeft: number
 }
 
@@ -81,7 +82,7 @@ export interface Kept {
  * | reason | means |
  * |---|---|
  * | `Young` | younger than `minAge`, or last modified in the future |
- * | `InUse` | a process has locked it, or records to it with `exclusive` |
+ * | `InUse` | a process has locked it, or records to it with `exclusive`; or this process records to it |
  * | `HasCheckpoints` | it has checkpoints that are not deleted: it may be archived, but is not deleted |
  * | `Wanted` | `keep` returned, or its promise was fulfilled with, anything but `undefined` and `false` |
  * | `Unreadable` | it is not recognised as a session, or does not replay, so that its checkpoints are unknown; or it can't be read whole, such as a damaged archive, and is not deleted |
@@ -139,8 +140,11 @@ interface Candidate {
   session: SessionSummary
   directory: Directory
   age: number
+  /** Bytes on disk, those of the files that are kept beside it included. */
   bytes: number
   isArchived: boolean
+  /** Size of the archive that this run has made, in bytes. */
+  archivedBytes: number | undefined
   /** Why it can't be deleted, once that was looked up; `null` if nothing prevents it. */
   blocked: Left | null | undefined
   /** What was done with it last. */
@@ -257,6 +261,8 @@ class Keeping {
   #bytes = 0
   #count = 0
   #ratio: number | undefined
+  /** What is being done last with the sessions of an id. */
+  #turns = new Map<string, Promise<unknown>>()
   #progress: Required<Progress> = { bytes: 0, total: 0, files: 0 }
 
   constructor(limits: Limits, options: KeepOptions) {
@@ -329,11 +335,14 @@ class Keeping {
     const { sessions, unreadable } = await listFiles(others.size === 0 ? filePaths : filePaths.filter((filePath) => !others.has(path.basename(filePath))))
     for (const skipped of unreadable) this.#unreadable.push(skipped)
     const now = Date.now()
+    const all = new Set(names)
     for (const session of sessions.reverse()) {
-      const bytes = session.archivedBytes ?? session.fileSize
+      const bytes = (session.archivedBytes ?? session.fileSize) + (await companionBytes(session.filePath, all))
       const isArchived = session.archived === true
       const age = now - session.lastModified.getTime()
-      this.#candidates.push({ session, directory: place, age, bytes, isArchived, blocked: undefined, done: undefined, left: undefined, isSettled: false, isGone: false })
+      this.#candidates.push({
+        session, directory: place, age, bytes, isArchived, archivedBytes: undefined, blocked: undefined, done: undefined, left: undefined, isSettled: false, isGone: false,
+      })
       this.#bytes += bytes
       this.#count += 1
     }
@@ -481,8 +490,17 @@ class Keeping {
     return true
   }
 
+  /** Does it when nothing else is done with a session of the same id: two files of one session have one lock. */
+  #carryOut(candidate: Candidate, action: Action): Promise<KeepReason | undefined> {
+    const lock = path.join(candidate.directory.real, candidate.session.sessionId)
+    const work = () => this.#carryOutLocked(candidate, action)
+    const turn = (this.#turns.get(lock) ?? Promise.resolve()).then(work, work)
+    this.#turns.set(lock, turn)
+    return turn
+  }
+
   /** Does it under the session's lock. Resolves to why it was not done. */
-  async #carryOut(candidate: Candidate, action: Action): Promise<KeepReason | undefined> {
+  async #carryOutLocked(candidate: Candidate, action: Action): Promise<KeepReason | undefined> {
     const { directory } = candidate
     const session = currentOf(candidate)
     const { sessionId } = session
@@ -490,15 +508,14 @@ class Keeping {
     try {
       const changed = await changeOf(session)
       if (changed !== undefined) return changed
+      if (await isRecorded(session.filePath)) return 'InUse'
       if (action === 'delete') {
-        const { snapshotDir } = this.#options
-        if (snapshotDir !== undefined) await removeSnapshotIn(snapshotDir, sessionPathOf(session.filePath))
-        await removeSession(session.filePath)
+        await removeSession(session.filePath, this.#options.snapshotDir)
         this.#gone(candidate)
         return undefined
       }
       const { filePath, archivedBytes } = await convert(session.filePath, false, { signal: this.#options.signal })
-      this.#packed(candidate, filePath, archivedBytes ?? 0)
+      this.#packed(candidate, filePath, archivedBytes ?? 0, await companionBytes(filePath))
       return undefined
     } finally {
       await lock?.release()
@@ -509,8 +526,9 @@ class Keeping {
   async #foresee(candidate: Candidate, action: Action): Promise<KeepReason | undefined> {
     const { session, directory } = candidate
     if (directory.locks.size > 0 && (await isInUse(session, directory))) return 'InUse'
+    if (await isRecorded(session.filePath)) return 'InUse'
     if (action === 'delete') this.#gone(candidate)
-    else this.#packed(candidate, archiveOf(session.filePath), Math.ceil(session.fileSize * this.#estimatedRatio()))
+    else this.#packed(candidate, archiveOf(session.filePath), Math.ceil(session.fileSize * this.#estimatedRatio()), candidate.bytes - session.fileSize)
     return undefined
   }
 
@@ -536,8 +554,10 @@ class Keeping {
     this.#count -= 1
   }
 
-  #packed(candidate: Candidate, filePath: string, bytesLeft: number): void {
+  #packed(candidate: Candidate, filePath: string, archivedBytes: number, beside: number): void {
     const { session, bytes } = candidate
+    const bytesLeft = archivedBytes + beside
+    candidate.archivedBytes = archivedBytes
     candidate.done = { action: 'archive', kept: { filePath, sessionId: session.sessionId, bytes, bytesLeft } }
     candidate.isArchived = true
     candidate.bytes = bytesLeft
@@ -645,10 +665,9 @@ function pathOf({ session, done }: Candidate): string {
 }
 
 /** A session as it is now, which may have been archived since it was listed. */
-function currentOf({ session, done }: Candidate): SessionSummary {
-  if (done === undefined) return session
-  const { filePath, bytesLeft } = done.kept
-  return { ...session, filePath, archived: true, bytes: session.fileSize, archivedBytes: bytesLeft }
+function currentOf({ session, done, archivedBytes }: Candidate): SessionSummary {
+  if (done === undefined || archivedBytes === undefined) return session
+  return { ...session, filePath: done.kept.filePath, archived: true, bytes: session.fileSize, archivedBytes }
 }
 
 function leftSession(filePath: string, reason: KeepReason, message: string | undefined): LeftSession {
@@ -681,10 +700,20 @@ async function statOf(filePath: string): Promise<Stats | undefined> {
   }
 }
 
-/** Bytes on disk of a session or of its archive; `undefined` if it is gone. */
+/** Bytes on disk of a session or of its archive, and of what is kept beside it; `undefined` if it is gone. */
 async function sizeOf(filePath: string): Promise<number | undefined> {
   const session = sessionPathOf(filePath)
-  return ((await statOf(session)) ?? (await statOf(archiveOf(session))))?.size
+  const size = ((await statOf(session)) ?? (await statOf(archiveOf(session))))?.size
+  return size === undefined ? undefined : size + (await companionBytes(session))
+}
+
+/** Bytes of the files that are kept beside a session, but for snapshots. `names`: those of its directory, if they are known. */
+async function companionBytes(filePath: string, names?: Set<string>): Promise<number> {
+  let bytes = 0
+  for (const companion of companionsOf(sessionPathOf(filePath)).others) {
+    if (names === undefined || names.has(path.basename(companion))) bytes += (await statOf(companion))?.size ?? 0
+  }
+  return bytes
 }
 
 /** Why a session is not the one that was listed; `undefined` if it is. */
@@ -697,6 +726,20 @@ async function changeOf({ filePath, fileSize, archivedBytes, lastModified }: Ses
 /** The millisecond of a file's time that a listing gives. As a double, `mtimeMs` is off by up to 122 ns, so it may be the next one. */
 function millisecondOf({ mtimeNs }: BigIntStats): number {
   return Math.max(0, Number(mtimeNs / 1_000_000n))
+}
+
+/** Whether a recorder of this process, in whatever thread, may write to a session: not every one has a lock. */
+async function isRecorded(filePath: string): Promise<boolean> {
+  const files = native.recordedFiles()
+  if (files.length === 0) return false
+  const session = await realFileOf(sessionPathOf(filePath))
+  for (const file of files) if (path.basename(file) === path.basename(session) && (await realFileOf(file)) === session) return true
+  return false
+}
+
+/** The path of a file, which may be gone, without links in that of its directory. */
+async function realFileOf(filePath: string): Promise<string> {
+  return path.join(await realPathOf(path.dirname(filePath)), path.basename(filePath))
 }
 
 /** Whether a session is in use, by the names that were in its directory. */
