@@ -43,6 +43,8 @@ describe('keep', () => {
       const time = Date.now() / 1000 - 3 * 86_400;
       utimesSync(path, time, time);
     }
+    writeFileSync(join(directory, 'session-old7.jsonl.receipt.jsonl'), '{"format":"claude"}');
+    expect((await run(['keep', directory, '--dry-run', '--delete-after', '9d'])).stdout).toMatch(/session-old7\.jsonl .*\n {4}with session-old7\.jsonl\.receipt\.jsonl\n/);
     const { stdout } = await run(['keep', directory, '--dry-run']);
     for (const id of ids) expect(stdout).toContain(`session-${id}.jsonl`);
     expect(stdout).toContain(`left-overs to remove: 1 temporary file\n  ${left}\n`);

@@ -99,7 +99,8 @@ describe('what is kept beside a session', () => {
       const bytes = namesIn(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
       const dry = await keepSessions(directory, { deleteAfter: '90d' }, { dryRun: true });
       const report = await keepSessions(directory, { deleteAfter: '90d' });
-      expect(report).toMatchObject({ bytesBefore: bytes, bytesAfter: 0, deleted: [{ bytes, bytesLeft: 0 }], left: [] });
+      const companions = ['session-one.jsonl.receipt.jsonl', 'session-one.media.json'].map((name) => join(directory, name));
+      expect(report).toMatchObject({ bytesBefore: bytes, bytesAfter: 0, deleted: [{ bytes, bytesLeft: 0, companions }], left: [] });
       expect(dry).toStrictEqual(report);
       expect(namesIn(directory)).toStrictEqual([]);
     }

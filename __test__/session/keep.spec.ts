@@ -2,8 +2,11 @@
 
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
 import { SessionRecordingService, acquireSessionLock, archiveSession, keepSessions, listSessions, replaySession } from '../../index.js';
@@ -340,6 +343,24 @@ test('what a recorder of this process may write to is in use, without a lock too
     await recorder.dispose();
     expect((await keepSessions(directory, policy)).left).toStrictEqual([]);
   }
+});
+
+test('and so is what a worker of this process records', async () => {
+  const directory = aged({ one: 10 });
+  const code = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    const { SessionRecordingService } = require(workerData.library);
+    const recorder = new SessionRecordingService({ sessionId: 'one', projectHash: 'h', chatsDir: workerData.directory, workspaceDirs: [], provider: 'p', model: 'm' });
+    recorder.initializeForResume(workerData.path, 2);
+    parentPort.on('message', async () => { await recorder.dispose(); parentPort.close(); });
+    parentPort.postMessage('open');`;
+  const library = fileURLToPath(new URL('../../index.js', import.meta.url));
+  const worker = new Worker(code, { eval: true, workerData: { library, directory, path: join(directory, 'session-one.jsonl') } });
+  await once(worker, 'message');
+  expect(await keepSessions(directory)).toMatchObject({ archived: [], left: [{ reason: 'InUse' }] });
+  worker.postMessage('close');
+  await once(worker, 'exit');
+  expect(idsOf((await keepSessions(directory)).archived)).toStrictEqual(['one']);
 });
 
 test('two runs at once deal with each session once', async () => {

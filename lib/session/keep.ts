@@ -74,6 +74,8 @@ export interface Kept {
   bytes: number
   /** Bytes on disk afterwards: of the archive and these; 0 of a deleted session. */
   bytesLeft: number
+  /** The files beside a deleted session that went with it, such as its snapshot. Absent if there were none. */
+  companions?: string[]
 }
 
 /**
@@ -143,6 +145,8 @@ interface Candidate {
   /** Bytes on disk, those of the files that are kept beside it included. */
   bytes: number
   isArchived: boolean
+  /** The files that were beside it when it was listed. */
+  companions: string[]
   /** Size of the archive that this run has made, in bytes. */
   archivedBytes: number | undefined
   /** Why it can't be deleted, once that was looked up; `null` if nothing prevents it. */
@@ -337,11 +341,12 @@ class Keeping {
     const now = Date.now()
     const all = new Set(names)
     for (const session of sessions.reverse()) {
-      const bytes = (session.archivedBytes ?? session.fileSize) + (await companionBytes(session.filePath, all))
+      const companions = Object.values(companionsOf(sessionPathOf(session.filePath))).flat().filter((file) => all.has(path.basename(file)))
+      const bytes = (session.archivedBytes ?? session.fileSize) + (companions.length > 0 ? await companionBytes(session.filePath) : 0)
       const isArchived = session.archived === true
       const age = now - session.lastModified.getTime()
       this.#candidates.push({
-        session, directory: place, age, bytes, isArchived, archivedBytes: undefined, blocked: undefined, done: undefined, left: undefined, isSettled: false, isGone: false,
+        session, directory: place, age, bytes, isArchived, companions, archivedBytes: undefined, blocked: undefined, done: undefined, left: undefined, isSettled: false, isGone: false,
       })
       this.#bytes += bytes
       this.#count += 1
@@ -545,11 +550,11 @@ class Keeping {
   }
 
   #gone(candidate: Candidate): void {
-    const { session, bytes, done } = candidate
+    const { session, bytes, done, companions } = candidate
     candidate.isSettled = true
     // It may have been archived before, which was not enough.
     const kept = { filePath: pathOf(candidate), sessionId: session.sessionId, bytes: done?.kept.bytes ?? bytes, bytesLeft: 0 }
-    candidate.done = { action: 'delete', kept }
+    candidate.done = { action: 'delete', kept: companions.length > 0 ? { ...kept, companions } : kept }
     this.#bytes -= bytes
     this.#count -= 1
   }
@@ -707,12 +712,10 @@ async function sizeOf(filePath: string): Promise<number | undefined> {
   return size === undefined ? undefined : size + (await companionBytes(session))
 }
 
-/** Bytes of the files that are kept beside a session, but for snapshots. `names`: those of its directory, if they are known. */
-async function companionBytes(filePath: string, names?: Set<string>): Promise<number> {
+/** Bytes of the files that are kept beside a session, but for snapshots. */
+async function companionBytes(filePath: string): Promise<number> {
   let bytes = 0
-  for (const companion of companionsOf(sessionPathOf(filePath)).others) {
-    if (names === undefined || names.has(path.basename(companion))) bytes += (await statOf(companion))?.size ?? 0
-  }
+  for (const companion of companionsOf(sessionPathOf(filePath)).others) bytes += (await statOf(companion))?.size ?? 0
   return bytes
 }
 

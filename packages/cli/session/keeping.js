@@ -43,9 +43,12 @@ function keepingPage({ directories, dryRun, archived, deleted, left, removed, re
   ], colour)
 }
 
-/** @type {<T extends { filePath: string }>(list: T[], what: string, most: number, about: (one: T) => string, colour: Colours) => string[]} */
+/** @type {<T extends { filePath: string, companions?: string[] }>(list: T[], what: string, most: number, about: (one: T) => string, colour: Colours) => string[]} */
 function rows(list, what, most, about, colour) {
-  const shown = list.slice(0, most).map((one) => `${printable(path.basename(one.filePath), 200)}  ${colour.dim(about(one))}`)
+  const shown = list.slice(0, most).flatMap((one) => [
+    `${printable(path.basename(one.filePath), 200)}  ${colour.dim(about(one))}`,
+    ...(one.companions ?? []).map((file) => colour.dim(`  with ${printable(path.basename(file), 200)}`)),
+  ])
   if (list.length > most) shown.push(colour.dim(`… and ${list.length - most} more`))
   return list.length === 0 ? [] : [colour.bold(`${plural(list.length, 'session')} ${what}`), ...shown]
 }
