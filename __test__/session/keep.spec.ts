@@ -200,21 +200,21 @@ describe('what can not be read whole is left', () => {
     const before = readdirSync(directory);
     for (const dryRun of [true, false]) {
       const report = await keepSessions(directory, policy, { dryRun });
-      expect([report.deleted, report.left]).toStrictEqual([[], [expect.objectContaining({ reason: 'Unreadable', message: expect.stringMatching(/damaged|no records/) as string })]]);
+      expect([report.deleted, report.left]).toStrictEqual([[], [expect.objectContaining({ reason: 'Unreadable', message: expect.stringMatching(/damaged|no records|no seek table/) as string })]]);
     }
     const { left, deleted } = await keepSessions(directory, { archiveAfter: null, maxSessions: 0, deleteToFit: true });
     expect([deleted, left.map(({ reason }) => reason)]).toStrictEqual([[], ['Unreadable']]);
     expect(readdirSync(directory)).toStrictEqual(before);
   };
 
-  test.each(['with', 'without'])('a damaged archive, %s its end', async (end) => {
+  test.each(['with its end', 'without its end', 'cut off between two frames'])('a damaged archive, %s', async (end) => {
     const random = Array.from({ length: 150 }, () => content(randomBytes(45_000).toString('base64')));
     const directory = aged({ one: 100 }, { one: sessionWith('one', ...random, checkpoint('c', 'behind')) });
     const { filePath } = await archiveSession(join(directory, 'session-one.jsonl'));
     const bytes = readFileSync(filePath);
-    const at = Math.floor(bytes.length * 0.7);
-    if (end === 'with') bytes.fill(7, at, at + 100);
-    writeFileSync(filePath, end === 'with' ? bytes : bytes.subarray(0, at));
+    const at = end === 'cut off between two frames' ? bytes.indexOf('28b52ffd', 4, 'hex') : Math.floor(bytes.length * 0.7);
+    if (end === 'with its end') bytes.fill(7, at, at + 100);
+    writeFileSync(filePath, end === 'with its end' ? bytes : bytes.subarray(0, at));
     age(filePath, 100);
     await expectLeft(directory);
   });
@@ -235,8 +235,13 @@ describe('what can not be read whole is left', () => {
 
   test('but not a session with a torn last line alone', async () => {
     for (const torn of [item, `${item}\n`, '{', item.slice(0, 40)]) {
-      const report = await keepSessions(aged({ one: 100 }, { one: `${start}${torn}` }), policy);
-      expect([idsOf(report.deleted), report.left]).toStrictEqual([['one'], []]);
+      for (const wanted of [policy, { archiveAfter: null, maxBytes: 0, deleteToFit: true }]) {
+        const directory = aged({ one: 100 }, { one: `${start}${torn}` });
+        for (const dryRun of [true, false]) {
+          const report = await keepSessions(directory, wanted, { dryRun });
+          expect([idsOf(report.deleted), report.left]).toStrictEqual([['one'], []]);
+        }
+      }
     }
   });
 });

@@ -1,5 +1,6 @@
 import type { BigIntStats } from 'node:fs'
 import fs = require('node:fs/promises')
+import { SESSION_FILE_ID_PREFIX_LENGTH } from '../constants.js'
 import { isLeftOverGuard, removeLeftOverGuard } from './left-over-guard.js'
 import { leftOverCompanions } from './companions.js'
 import { EXACT, type LockFile, isSameInode, readLockFile } from './lock-file.js'
@@ -98,8 +99,8 @@ async function companionsIn(directory: string, names: string[]): Promise<string[
   return free
 }
 
-/** How much of a session's id is in the name of its file, at least. */
-const ID_IN_NAME = 8
+/** How much of a session's id may be in the name of its file. */
+const ID_LENGTHS = [8, SESSION_FILE_ID_PREFIX_LENGTH, Infinity]
 
 /** Whether the session in the file `<name>.jsonl`, which does not exist, may be locked: only its name says which session it was. */
 async function isLocked(directory: string, names: string[], name: string): Promise<boolean> {
@@ -107,7 +108,7 @@ async function isLocked(directory: string, names: string[], name: string): Promi
   if (await isFileLocked(exclusive).catch(() => true)) return true
   for (let index = 0; index < names.length; index++) {
     const sessionId = sessionOfLock(names[index]!)
-    if (sessionId === null || !name.includes(sessionId.slice(0, ID_IN_NAME))) continue
+    if (sessionId === null || !ID_LENGTHS.some((length) => `-${name}-`.includes(`-${sessionId.slice(0, length)}-`))) continue
     const lockPath = childOf(directory, names[index]!)
     const file = await readLockFile(lockPath)
     if (file !== null && isLockOf(sessionId, file) && !(await isStale(lockPath, file, true))) return true

@@ -434,14 +434,16 @@ class Keeping {
 
   /** What prevents the deletion of a session. It goes only if nothing of it can hold a checkpoint that was not seen. */
   async #blockOf(candidate: Candidate, report: Report): Promise<Left | null> {
-    const unread = isFailed(report) ? report.error : await this.#unreadOf(currentOf(candidate), report)
+    const unread = isFailed(report) ? report.error : await this.#unreadOf(candidate, report)
     if (unread !== undefined) return (await changeOf(currentOf(candidate))) === undefined ? { reason: 'Unreadable', message: unread } : null
     if (liveCheckpoints((report as SessionReport).checkpoints).length === 0) return null
     return { reason: 'HasCheckpoints', message: undefined }
   }
 
   /** Why a session that replays can't be read whole; `undefined` if it can. */
-  async #unreadOf({ filePath, archived }: SessionSummary, { unread }: SessionReport): Promise<string | undefined> {
+  async #unreadOf(candidate: Candidate, { unread }: SessionReport): Promise<string | undefined> {
+    const { filePath, archived } = this.#options.dryRun === true ? candidate.session : currentOf(candidate)
+    if (archived && !(await hasSeekTable(filePath))) return 'The archive has no seek table at its end, so it may have been cut off'
     if (unread === 'nothing') return undefined
     if (unread === 'lastLine' && (await this.#isFragment(filePath))) return undefined
     return archived ? 'The archive is damaged, or has lines that are no records' : 'It has lines that are no records'
@@ -729,6 +731,24 @@ async function changeOf({ filePath, fileSize, archivedBytes, lastModified }: Ses
 /** The millisecond of a file's time that a listing gives. As a double, `mtimeMs` is off by up to 122 ns, so it may be the next one. */
 function millisecondOf({ mtimeNs }: BigIntStats): number {
   return Math.max(0, Number(mtimeNs / 1_000_000n))
+}
+
+/** The last bytes of a seek table. */
+const TABLE_END = Buffer.from([0xb1, 0xea, 0x92, 0x8f])
+
+/** Whether an archive ends with a seek table. One that was cut off between two frames has none, and is otherwise whole. */
+async function hasSeekTable(filePath: string): Promise<boolean> {
+  let handle: fs.FileHandle | undefined
+  try {
+    handle = await fs.open(filePath, 'r')
+    const { size } = await handle.stat()
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(TABLE_END.length), 0, TABLE_END.length, Math.max(0, size - TABLE_END.length))
+    return bytesRead === TABLE_END.length && buffer.equals(TABLE_END)
+  } catch {
+    return false
+  } finally {
+    await handle?.close().catch(() => {})
+  }
 }
 
 /** Whether a recorder of this process, in whatever thread, may write to a session: not every one has a lock. */
