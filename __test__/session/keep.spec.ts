@@ -335,7 +335,7 @@ test('two files with one id are dealt with one after the other', async () => {
 });
 
 test('what a recorder of this process may write to is in use, without a lock too', async () => {
-  for (const policy of [{}, { archiveAfter: null, deleteAfter: '9d' }]) {
+  for (const policy of [{}, { archiveAfter: null, deleteAfter: '9d' }] as KeepPolicy[]) {
     const directory = aged({ one: 10 });
     const link = join(directoryOf(), 'link');
     symlinkSync(directory, link);
