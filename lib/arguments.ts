@@ -1,6 +1,6 @@
 // Checks of arguments. A value of the wrong type throws a TypeError with Node's code for it.
 
-import { withFields } from './builtins.js'
+import { hasOwn, withFields } from './builtins.js'
 
 /** The default for options. */
 export const NO_OPTIONS: Readonly<{}> = Object.freeze({})
@@ -79,16 +79,92 @@ export function checkEach<T>(list: readonly T[], name: string, checkOne: (value:
   for (let index = 0; index < list.length; index++) checkOne(list[index] as T, `${name}[${index}]`)
 }
 
-/** Checks the options of functions that keep snapshots. */
-export function checkSnapshotOptions(options: { snapshot?: unknown; snapshotDir?: unknown }, name = 'options'): void {
-  check.object(options, name)
-  check.optional(options.snapshot, `${name}.snapshot`, 'boolean')
-  if (options.snapshotDir !== undefined) check.filledString(options.snapshotDir, `${name}.snapshotDir`)
+/** Throws a TypeError unless a value is what it must be. */
+type Check = (value: any, name: string) => void
+
+const optional = (type: 'string' | 'number' | 'boolean' | 'function'): Check => (value, name) => check.optional(value, name, type)
+/** A check that lets a missing value pass. */
+export const unlessMissing = (one: Check): Check => (value, name) => {
+  if (value !== undefined) one(value, name)
 }
 
-/** Checks the options of functions that scan files. */
-export function checkScanOptions(options: { snapshot?: unknown; snapshotDir?: unknown; onProgress?: unknown; signal?: unknown }): void {
-  checkSnapshotOptions(options)
-  check.optional(options.onProgress, 'options.onProgress', 'function')
-  check.signal(options.signal, 'options.signal')
+/** The kinds of members of options. Those with a `?` may be missing. */
+const KINDS = {
+  string: check.string,
+  filledString: check.filledString,
+  strings: check.strings,
+  'any?': () => {},
+  'boolean?': optional('boolean'),
+  'count?': unlessMissing(check.count),
+  'filledString?': unlessMissing(check.filledString),
+  'function?': optional('function'),
+  'safeCount?': unlessMissing(check.safeCount),
+  'signal?': check.signal,
+  'string?': optional('string'),
+  'time?': unlessMissing(check.time),
+} satisfies Record<string, Check>
+
+/** Names and kinds of all members of `T`, or their own checks. */
+export type Shape<T extends object> = { readonly [Name in keyof T]-?: keyof typeof KINDS | Check }
+
+/** The members of options of functions that keep snapshots. */
+export const SNAPSHOT = { snapshot: 'boolean?', snapshotDir: 'filledString?' } as const
+
+/** The members of options of functions that take time. */
+export const WORK = { signal: 'signal?', onProgress: 'function?' } as const
+
+/** Returns a copy of options, after their members were checked, in the order of the shape. Each member is read once, because it may be a getter. */
+export function checked<T extends object>(options: T, shape: Shape<T>, name = 'options'): T {
+  check.object(options, name)
+  // Without a prototype, from which it could inherit setters.
+  const members = { __proto__: null } as unknown as T
+  for (const member in shape) {
+    const value = options[member]
+    const kind = shape[member]
+    const checkOne: Check = typeof kind === 'function' ? kind : KINDS[kind as keyof typeof KINDS]
+    checkOne(value, `${name}.${member}`)
+    members[member] = value
+  }
+  return members
+}
+
+/**
+ * The same for options of functions that delete, replace or move files: a name that is not known is refused, since a misspelt `dryRun` would let them
+ * do it. Without a value it means what the right one would: the default. `other`: where else such a name may belong.
+ */
+export function checkedStrictly<T extends object>(options: T, shape: Shape<T>, name = 'options', other?: { name: string; shape: object }): T {
+  check.object(options, name)
+  for (const member of namesOf(options)) {
+    if (hasOwn(shape, member) || valueOf(options, member) === undefined) continue
+    const isOther = other !== undefined && hasOwn(other.shape, member)
+    const hint = isOther ? `: it is a member of ${other.name}` : membersHint(Object.keys(shape))
+    throw unknownMember(`${name} has no member ${shown(member)}${hint}`)
+  }
+  return checked(options, shape, name)
+}
+
+/** Checks what is passed where a function that deletes has no options. */
+export function checkNoOptions(given: unknown): void {
+  if (!isObject(given)) return
+  const name = namesOf(given).find((member) => valueOf(given, member) !== undefined)
+  if (name !== undefined) throw unknownMember(`options has no member ${shown(name)}: the function has no options`)
+}
+
+const valueOf = (options: object, name: string | symbol): unknown => (options as Record<string | symbol, unknown>)[name]
+
+/** The names of all members that a spread would copy, and of those inherited, unless every object has them. */
+function namesOf(options: object): (string | symbol)[] {
+  const names: (string | symbol)[] = []
+  for (let from: object | null = options; from !== null && from !== Object.prototype; from = Object.getPrototypeOf(from) as object | null) {
+    for (const name of Reflect.ownKeys(from)) if (Object.prototype.propertyIsEnumerable.call(from, name)) names.push(name)
+  }
+  return names
+}
+
+function membersHint(names: string[]): string {
+  return `; its members are ${names.join(', ')}`
+}
+
+function unknownMember(message: string): TypeError {
+  return withFields(new TypeError(message), { code: 'ERR_INVALID_ARG_TYPE' })
 }

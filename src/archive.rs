@@ -46,7 +46,7 @@ fn end_of(result: std::result::Result<Archived, ArchiveError>) -> JobEnd {
     }
 }
 
-/// Removes a session, its archive and its snapshots. The result is `null`.
+/// Removes a session and its archive. The result is `null`.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
 pub fn remove_session(path: String, owner: String) -> AsyncTask<PoolJob> {
     PoolJob::start(move || match remove(Path::new(&path), &owner) {

@@ -13,7 +13,7 @@ use super::message_json::message_json;
 use super::replay::{NativeReplayOptions, fold_options, snapshots_of};
 use session_tape_core::foreign::Foreign;
 use session_tape_core::session::read::{
-    CurrentMetadata, DescribeOptions, Described, Describing, Outcome, Replay, ReplayError,
+    CurrentMetadata, DescribeOptions, Described, Describing, Outcome, Replay, ReplayError, Unread,
 };
 
 /// Size in bytes at which a batch is sent: JavaScript parses it in well under a millisecond.
@@ -36,8 +36,8 @@ pub struct NativeDescribeOptions {
 }
 
 /// Scans the sessions in these files in strict mode. The batches have `described`, an array with an element for each file, in any order. An
-/// element is an array of the file's index in `paths` and the description of its replay; or of the index and an object with `error`; or of
-/// the index alone if the description is too long.
+/// element is an array of the file's index in `paths`, the description of its replay, `null` if that is too long, and what of the file was not read:
+/// `"nothing"`, `"lastLine"` or `"more"`; or of the index and an object with `error`.
 #[napi(catch_unwind)]
 pub fn describe_sessions(
     paths: Vec<String>,
@@ -91,10 +91,11 @@ impl<'s> DescribedBatches<'s> {
     }
 
     fn add(&mut self, described: &Described) {
-        let mut element = format!("[{}", described.index).into_bytes();
-        if let Some(json) = described_json(&described.replay).filter(|json| json.len() <= MAX_BYTES) {
-            element.push(b',');
-            element.extend(json);
+        let mut element = format!("[{},", described.index).into_bytes();
+        let json = described_json(&described.replay).filter(|json| json.len() <= MAX_BYTES);
+        element.extend(json.as_deref().unwrap_or(b"null"));
+        if let Ok(replay) = &described.replay {
+            element.extend(format!(",\"{}\"", unread_of(replay)).into_bytes());
         }
         element.push(b']');
         self.bytes += element.len();
@@ -127,6 +128,14 @@ fn described_json(replay: &std::result::Result<Replay, ReplayError>) -> Option<V
         Ok(metadata) if has_long_value(&outcome, metadata) => None,
         Ok(metadata) => Some(outcome_json(&outcome, &metadata_json(metadata), replay.items().len())),
         Err(error) => Some(failure_json(error)),
+    }
+}
+
+fn unread_of(replay: &Replay) -> &'static str {
+    match replay.unread() {
+        Unread::Nothing => "nothing",
+        Unread::LastLine => "lastLine",
+        Unread::More => "more",
     }
 }
 

@@ -1,11 +1,12 @@
 //! `SessionRecordingService`: the part of a session recorder that runs on the JavaScript thread.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use napi::Env;
 use napi::bindgen_prelude::{Error, Float64Array, Function, FunctionCallContext, Object, Result, Utf16String};
 use napi_derive::napi;
+use parking_lot::Mutex;
 
 use super::text::{JsText, OutputText};
 use super::writing::{NativeWriting, RecorderGroup, deferred};
@@ -66,6 +67,25 @@ pub fn hash_item(item: JsText) -> Result<OutputText> {
     Ok(OutputText::Latin1(ItemHash::to_text([ItemHash::of(&text)]).into_bytes()))
 }
 
+/// The recorders of all environments of this process. Dropped ones are removed when the list would have to grow.
+static ALL: Mutex<Vec<Weak<Recorder>>> = Mutex::new(Vec::new());
+
+/// The files that recorders of this process, in whatever thread, may still write to.
+#[napi(catch_unwind)]
+pub fn recorded_files() -> Vec<String> {
+    let all: Vec<_> = ALL.lock().iter().filter_map(Weak::upgrade).collect();
+    let open = all.iter().filter(|recorder| recorder.is_active() || recorder.pending().0 > 0);
+    open.filter_map(|recorder| Some(recorder.path()?.to_string_lossy().into_owned())).collect()
+}
+
+fn add_to_all(recorder: &Arc<Recorder>) {
+    let mut all = ALL.lock();
+    if all.len() == all.capacity() {
+        all.retain(|recorder| recorder.strong_count() > 0);
+    }
+    all.push(Arc::downgrade(recorder));
+}
+
 /// The recorder of one session.
 #[napi]
 pub struct NativeRecorder {
@@ -103,7 +123,9 @@ impl NativeRecorder {
         let recorder = Recorder::new(recorder_config, config.start_payload.as_bytes(), config.now, on_failure);
         recorder.writer().acknowledge_with(group.acknowledgement(config.id));
         let writing = Some(group.add(recorder.writer(), slot));
-        NativeRecorder { recorder: Arc::new(recorder), writing }
+        let recorder = Arc::new(recorder);
+        add_to_all(&recorder);
+        NativeRecorder { recorder, writing }
     }
 
     /// The writing of the recorder. Can be taken once.

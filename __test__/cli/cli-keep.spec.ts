@@ -34,6 +34,24 @@ describe('keep', () => {
     expect(readdirSync(directory).sort()).toStrictEqual(['session-old.jsonl.zst', 'session-young.jsonl']);
   });
 
+  test('names every file in a dry run, and none of a package manager', async () => {
+    const ids = Array.from({ length: 45 }, (_, n) => `old${n}`);
+    const directory = aged(Object.fromEntries(ids.map((id) => [id, 30])));
+    const left = join(directory, '.session-tape-abcdef.archive');
+    for (const [path, content] of [[left, 'x'], [join(directory, 'composer.lock'), '{"packages":[]}']] as const) {
+      writeFileSync(path, content);
+      const time = Date.now() / 1000 - 3 * 86_400;
+      utimesSync(path, time, time);
+    }
+    writeFileSync(join(directory, 'session-old7.jsonl.receipt.jsonl'), '{"format":"claude"}');
+    expect((await run(['keep', directory, '--dry-run', '--delete-after', '9d'])).stdout).toMatch(/session-old7\.jsonl .*\n {4}with session-old7\.jsonl\.receipt\.jsonl\n/);
+    const { stdout } = await run(['keep', directory, '--dry-run']);
+    for (const id of ids) expect(stdout).toContain(`session-${id}.jsonl`);
+    expect(stdout).toContain(`left-overs to remove: 1 temporary file\n  ${left}\n`);
+    expect(stdout).not.toContain('composer.lock');
+    expect(JSON.parse((await run(['keep', directory, '--dry-run', '--json'])).stdout)).toMatchObject({ removedFiles: [left] });
+  });
+
   test('takes every part of the policy as an option', async () => {
     const directory = aged({ a: 400, checkpoint: 300, b: 20, c: 3 });
     const lock = await acquireSessionLock(directory, 'b');

@@ -1,8 +1,12 @@
 // keepSessions: archives and deletes what a policy says, and nothing else.
 
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
 import { SessionRecordingService, acquireSessionLock, archiveSession, keepSessions, listSessions, replaySession } from '../../index.js';
@@ -115,6 +119,47 @@ describe('never touched are', () => {
   });
 });
 
+describe('what keep answers', () => {
+  const never = new Promise<never>(() => {});
+  const failing: [string, () => unknown, string][] = [
+    ['throws', () => { throw new Error('by the caller'); }, 'by the caller'],
+    ['rejects', async () => Promise.reject(new Error('by the caller')), 'by the caller'],
+    ['rejects with no error', async () => Promise.reject(undefined), 'undefined'],
+    ['throws an error of the system', () => { readFileSync(join(directoryOf(), 'none')); }, 'ENOENT'],
+    ['has a then that throws', () => ({ get then() { throw new Error('by then'); } }), 'by then'],
+  ];
+
+  test.each([true, false])('is awaited, and anything but undefined and false keeps (dry run: %s)', async (dryRun) => {
+    for (const answer of [true, null, 0, '', 'no', {}, NaN]) {
+      for (const keep of [() => answer, async () => Promise.resolve(answer), () => ({ then: (done: (value: unknown) => void) => setTimeout(() => done(answer)) })]) {
+        const directory = aged({ one: 40 });
+        const report = await keepSessions(directory, { deleteAfter: '30d' }, { keep, dryRun });
+        expect([report.deleted, report.archived, reasonsOf(report)]).toStrictEqual([[], [], { one: 'Wanted' }]);
+        expect(readdirSync(directory)).toStrictEqual(['session-one.jsonl']);
+      }
+    }
+    for (const keep of [() => {}, () => false, async () => {}, async () => Promise.resolve(false)]) {
+      expect(idsOf((await keepSessions(aged({ one: 40 }), { deleteAfter: '30d' }, { keep, dryRun })).deleted)).toStrictEqual(['one']);
+    }
+  });
+
+  test.each(failing)('leaves the session if it %s', async (_, keep, message) => {
+    for (const dryRun of [true, false]) {
+      const directory = aged({ one: 40 });
+      const { deleted, archived, left } = await keepSessions(directory, { deleteAfter: '30d' }, { keep, dryRun });
+      expect([deleted, archived, left]).toStrictEqual([[], [], [{ filePath: join(directory, 'session-one.jsonl'), reason: 'Failed', message: expect.stringContaining(message) }]]);
+    }
+  });
+
+  test('may never come, until the signal is aborted', async () => {
+    const controller = new AbortController();
+    const directory = aged({ one: 40 });
+    const run = keepSessions(directory, { deleteAfter: '30d' }, { keep: () => { setTimeout(() => controller.abort(new Error('enough'))); return never; }, signal: controller.signal });
+    await expect(run).rejects.toThrow('enough');
+    expect(readdirSync(directory)).toStrictEqual(['session-one.jsonl']);
+  });
+});
+
 describe('deleting', () => {
   test('takes archived sessions too, but none with live checkpoints', async () => {
     const texts = { live: sessionWith('live', content('x'), checkpoint('c', 'n')), dead: sessionWith('dead', content('x'), checkpoint('c', 'n'), checkpointDeleted('c')) };
@@ -146,6 +191,58 @@ describe('deleting', () => {
     const directory = aged({ corrupt: 100 }, { corrupt: sessionWith('corrupt').replace('"provider":"anthropic"', '"provider":7') });
     const report = await keepSessions(directory, { archiveAfter: null, deleteAfter: '90d' });
     expect([report.deleted, reasonsOf(report)]).toStrictEqual([[], { corrupt: 'Unreadable' }]);
+  });
+});
+
+describe('what can not be read whole is left', () => {
+  const policy: KeepPolicy = { archiveAfter: null, deleteAfter: '90d' };
+  const expectLeft = async (directory: string) => {
+    const before = readdirSync(directory);
+    for (const dryRun of [true, false]) {
+      const report = await keepSessions(directory, policy, { dryRun });
+      expect([report.deleted, report.left]).toStrictEqual([[], [expect.objectContaining({ reason: 'Unreadable', message: expect.stringMatching(/damaged|no records|no seek table/) as string })]]);
+    }
+    const { left, deleted } = await keepSessions(directory, { archiveAfter: null, maxSessions: 0, deleteToFit: true });
+    expect([deleted, left.map(({ reason }) => reason)]).toStrictEqual([[], ['Unreadable']]);
+    expect(readdirSync(directory)).toStrictEqual(before);
+  };
+
+  test.each(['with its end', 'without its end', 'cut off between two frames'])('a damaged archive, %s', async (end) => {
+    const random = Array.from({ length: 150 }, () => content(randomBytes(45_000).toString('base64')));
+    const directory = aged({ one: 100 }, { one: sessionWith('one', ...random, checkpoint('c', 'behind')) });
+    const { filePath } = await archiveSession(join(directory, 'session-one.jsonl'));
+    const bytes = readFileSync(filePath);
+    const at = end === 'cut off between two frames' ? bytes.indexOf('28b52ffd', 4, 'hex') : Math.floor(bytes.length * 0.7);
+    if (end === 'with its end') bytes.fill(7, at, at + 100);
+    writeFileSync(filePath, end === 'with its end' ? bytes : bytes.subarray(0, at));
+    age(filePath, 100);
+    await expectLeft(directory);
+  });
+
+  const [start, item] = [sessionWith('one', content('x')), '{"v":1,"seq":8,"type":"content","payload":{"content":{"speaker":"ai","bl'];
+  const checkpointLine = sessionWith('one', checkpoint('c', 'n')).split('\n')[1]!.replace(/"seq":\d+/, '"seq":9');
+
+  test.each([
+    ['in a line of its own before others', `${start}${item}${checkpointLine}\n${checkpointLine.replace('"seq":9', '"seq":10').replace(/"type":"[^"]*"/, '"type":"later"')}\n`],
+    ['in the last line', `${start}${item}${checkpointLine}\n`],
+    ['at the end of the file', `${start}${item}${checkpointLine}`],
+  ])('a session whose checkpoint is fused to a fragment %s', async (_, session) => {
+    await expectLeft(aged({ one: 100 }, { one: session }));
+    const archived = aged({ one: 100 }, { one: session });
+    await archiveSession(join(archived, 'session-one.jsonl'));
+    await expectLeft(archived);
+  });
+
+  test('but not a session with a torn last line alone', async () => {
+    for (const torn of [item, `${item}\n`, '{', item.slice(0, 40)]) {
+      for (const wanted of [policy, { archiveAfter: null, maxBytes: 0, deleteToFit: true }]) {
+        const directory = aged({ one: 100 }, { one: `${start}${torn}` });
+        for (const dryRun of [true, false]) {
+          const report = await keepSessions(directory, wanted, { dryRun });
+          expect([idsOf(report.deleted), report.left]).toStrictEqual([['one'], []]);
+        }
+      }
+    }
   });
 });
 
@@ -206,6 +303,69 @@ test('a dry run reports what a run does, and changes nothing', async () => {
   expect(rest.removed).toStrictEqual({ locks: 1, snapshots: 1, temporaries: 1 });
   expect(rest.left.map(({ reason }) => reason)).toStrictEqual(['HasCheckpoints']);
   expect(bytesAfter).toBe(bytesIn(directory));
+});
+
+test('left-overs are named, and lock files of other programs stay', async () => {
+  const directory = directoryOf();
+  const others = { 'composer.lock': '{"packages":[]}', 'flake.lock': '{"version":7}', 'deno.lock': '{"version":"4"}', 'Pipfile.lock': '{"_meta":{}}' };
+  for (const [name, content] of Object.entries(others)) writeFileSync(join(directory, name), content);
+  const temporary = '.session-tape-abcdef.archive';
+  writeFileSync(join(directory, temporary), 'x');
+  writeFileSync(join(directory, 'session-none.jsonl.snap'), 'session-tape snapshot 3, version');
+  for (const name of readdirSync(directory)) age(join(directory, name), 3);
+  writeLock(directory, lockOf(DEAD_PID, { sessionId: 'gone' }), { id: 'gone' });
+  writeFileSync(join(directory, 'gone.lock.tguard'), lockOf(DEAD_PID));
+  const files = ['gone.lock', 'session-none.jsonl.snap', temporary, 'gone.lock.tguard'].map((name) => join(directory, name));
+  for (const dryRun of [true, false]) {
+    const { removed, removedFiles } = await keepSessions(directory, {}, { dryRun });
+    expect([removed, removedFiles]).toStrictEqual([{ locks: 1, snapshots: 1, temporaries: 1 }, files]);
+  }
+  expect(readdirSync(directory).sort()).toStrictEqual(Object.keys(others).sort());
+  expect(await keepSessions(directory)).not.toHaveProperty('removedFiles');
+});
+
+test('two files with one id are dealt with one after the other', async () => {
+  for (const [policy, what] of [[{}, 'archived'], [{ archiveAfter: null, deleteAfter: '9d' }, 'deleted']] as const) {
+    const directory = aged({ one: 10, other: 11, third: 12 }, Object.fromEntries(['one', 'other', 'third'].map((name) => [name, text('same', 200_000)])));
+    for (const dryRun of [true, false]) {
+      const report = await keepSessions(directory, policy, { dryRun });
+      expect([report[what].map(({ filePath }) => filePath.replace('.zst', '')), report.left]).toStrictEqual([['third', 'other', 'one'].map((name) => join(directory, `session-${name}.jsonl`)), []]);
+    }
+  }
+});
+
+test('what a recorder of this process may write to is in use, without a lock too', async () => {
+  for (const policy of [{}, { archiveAfter: null, deleteAfter: '9d' }] as KeepPolicy[]) {
+    const directory = aged({ one: 10 });
+    const link = join(directoryOf(), 'link');
+    symlinkSync(directory, link);
+    const recorder = new SessionRecordingService({ sessionId: 'one', projectHash: PROJECT_HASH, chatsDir: link, workspaceDirs: [], provider: 'p', model: 'm' });
+    recorder.initializeForResume(join(link, 'session-one.jsonl'), 2);
+    for (const dryRun of [true, false]) {
+      expect(await keepSessions(directory, policy, { dryRun })).toMatchObject({ archived: [], deleted: [], left: [{ reason: 'InUse' }] });
+    }
+    expect(readdirSync(directory)).toStrictEqual(['session-one.jsonl']);
+    await recorder.dispose();
+    expect((await keepSessions(directory, policy)).left).toStrictEqual([]);
+  }
+});
+
+test('and so is what a worker of this process records', async () => {
+  const directory = aged({ one: 10 });
+  const code = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    const { SessionRecordingService } = require(workerData.library);
+    const recorder = new SessionRecordingService({ sessionId: 'one', projectHash: 'h', chatsDir: workerData.directory, workspaceDirs: [], provider: 'p', model: 'm' });
+    recorder.initializeForResume(workerData.path, 2);
+    parentPort.on('message', async () => { await recorder.dispose(); parentPort.close(); });
+    parentPort.postMessage('open');`;
+  const library = fileURLToPath(new URL('../../index.js', import.meta.url));
+  const worker = new Worker(code, { eval: true, workerData: { library, directory, path: join(directory, 'session-one.jsonl') } });
+  await once(worker, 'message');
+  expect(await keepSessions(directory)).toMatchObject({ archived: [], left: [{ reason: 'InUse' }] });
+  worker.postMessage('close');
+  await once(worker, 'exit');
+  expect(idsOf((await keepSessions(directory)).archived)).toStrictEqual(['one']);
 });
 
 test('two runs at once deal with each session once', async () => {

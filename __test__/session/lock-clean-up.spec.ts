@@ -23,9 +23,9 @@ const REMOVED: Record<string, [content: string, age?: number]> = {
   'without-token.lock': [lockOf(DEAD_PID, { sessionId: 'without-token', ownerToken: undefined })],
   'old.lock': [lockOf(process.ppid, { sessionId: 'old', age: 49 * HOUR })],
   'without-id.lock': [lockOf(DEAD_PID, { sessionId: undefined })],
+  'without-timestamp.lock': [`{"pid":${DEAD_PID},"sessionId":"without-timestamp"}`],
   'id-is-no-text.lock': [lockOf(DEAD_PID, { sessionId: 7 })],
   'id-is-not-safe.lock': [lockOf(DEAD_PID, { sessionId: '../x' })],
-  'without-pid.lock': ['{}', 49 * HOUR],
   'checkpoint-namespace-c0ffee.lock': [dead('checkpoint-namespace-c0ffee')],
 };
 const OTHERS_REMOVED: typeof REMOVED = {
@@ -44,6 +44,16 @@ const OTHERS_REMOVED: typeof REMOVED = {
 /** Files that are kept. */
 const KEPT: typeof REMOVED = {
   'alive.lock': [lockOf(process.ppid, { sessionId: 'alive' })],
+  // Of package managers and other programs.
+  'flake.lock': ['{"nodes":{"root":{}},"root":"root","version":7}', 100 * HOUR],
+  'composer.lock': ['{"_readme":[],"content-hash":"0","packages":[],"timestamp":"2026-01-01T00:00:00.000Z"}', 100 * HOUR],
+  'deno.lock': ['{"version":"4"}', 100 * HOUR],
+  'Pipfile.lock': ['{"_meta":{"hash":{"sha256":"0"},"pid":7},"default":{}}', 100 * HOUR],
+  'pid-alone.lock': [`{"pid":${DEAD_PID}}`, 100 * HOUR],
+  'pid-is-text.lock': [lockOf(`${DEAD_PID}`, { sessionId: 'pid-is-text' }), 100 * HOUR],
+  'array.lock': [`[${dead('array')}]`, 100 * HOUR],
+  'without-pid.lock': ['{}', 100 * HOUR],
+  'without-time.lock': [`{"pid":${DEAD_PID},"timestamp":7,"sessionId":null}`, 100 * HOUR],
   'of-another.lock': [lockOf(DEAD_PID, { sessionId: 'another' }), 100 * HOUR],
   'not-json.lock': ['12:34', 100 * HOUR],
   'empty.lock': ['', 100 * HOUR],

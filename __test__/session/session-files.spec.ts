@@ -56,12 +56,13 @@ describe('removeSessionFiles', () => {
     }
   });
 
-  const NAMES = ['a.jsonl', 'a.jsonl.snap', 'a.jsonl.lock', 'a.lock', 'b.jsonl', 'b.jsonl.snap', 'a.jsonl.snap.old', '.session-tape-1.snap', 'a.jsonl.lockX'];
-  test.prop([fc.subarray(NAMES)], { numRuns: 60 })('removes these three files and no others, whichever exist', async (names) => {
+  const OWN = ['a.jsonl', 'a.jsonl.snap', 'a.jsonl.lock', 'a.jsonl.zst', 'a.jsonl.zst.snap', 'a.jsonl.receipt.jsonl', 'a.media.json'];
+  const NAMES = [...OWN, 'a.receipt.jsonl', 'a.jsonl.media.json', 'b.media.json', 'a.lock', 'b.jsonl', 'b.jsonl.snap', 'a.jsonl.snap.old', '.session-tape-1.snap', 'a.jsonl.lockX'];
+  test.prop([fc.subarray(NAMES)], { numRuns: 60 })('removes the files of the session and no others, whichever exist', async (names) => {
     const directory = fresh();
     for (const name of names) writeFileSync(join(directory, name), name);
     await removeSessionFiles(join(directory, 'a.jsonl'), { snapshotDir: join(directory, 'nowhere') });
-    expect(readdirSync(directory).sort()).toEqual(names.filter((name) => !NAMES.slice(0, 3).includes(name)).sort());
+    expect(readdirSync(directory).sort()).toEqual(names.filter((name) => !OWN.includes(name)).sort());
   });
 
   test("rejects with the system's error for what cannot be removed", async () => {

@@ -445,8 +445,8 @@ export interface Binding {
   compileWorkflow(workflow: string): string
   /**
    * Scans the sessions in these files in strict mode. The batches have `described`, an array with an element for each file, in any order. An
-   * element is an array of the file's index in `paths` and the description of its replay; or of the index and an object with `error`; or of
-   * the index alone if the description is too long.
+   * element is an array of the file's index in `paths`, the description of its replay, `null` if that is too long, and what of the file was not
+   * read; or of the index and an object with `error`.
    */
   describeSessions(paths: string[], options: NativeDescribeOptions, onReady: () => void): NativeJob
   /** Waits until all recorders of this process have written everything, but no longer than two seconds. */
@@ -513,7 +513,9 @@ export interface Binding {
    * tape of its job.
    */
   readSessionRecords(bundles: NativeBundles, path: string, options: NativeRecordOptions): NativePages
-  /** Removes a session, its archive and its snapshots. The result is `null`. */
+  /** The files that recorders of this process, in whatever thread, may still write to. */
+  recordedFiles(): string[]
+  /** Removes a session and its archive. The result is `null`. */
   removeSession(path: string, owner: string): Promise<string>
   /** The kinds of events. Their indices are the numbers that `append` takes. */
   runEventKinds(): string[]

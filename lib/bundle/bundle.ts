@@ -1,5 +1,5 @@
 import { native } from '../addon.js'
-import { NO_OPTIONS, check, checkEach, expect } from '../arguments.js'
+import { NO_OPTIONS, type Shape, WORK, check, checkEach, checked, checkedStrictly, expect, unlessMissing } from '../arguments.js'
 import { bundles, bundlesToWrite } from '../binding/bundles.js'
 import { runJob } from '../binding/job.js'
 import type { NativeExportOptions, NativeJob, NativeLimits, NativeRedactOptions, NativeVerifyOptions } from '../binding/native.js'
@@ -144,6 +144,19 @@ const POLICIES = ['required', 'ifPresent', 'ignore']
 const DURABILITIES = ['os', 'fsync']
 const LIMITS = ['lineBytes', 'blobBytes', 'files', 'expansion', 'totalBytes']
 
+const EXPORT_OPTIONS: Shape<ExportOptions> = {
+  ...WORK, fromSnapshot: 'string?', level: unlessMissing(checkLevel), redact: checkRedaction, signWith: checkPrivateKey,
+}
+const VERIFY_OPTIONS: Shape<VerifyBundleOptions> = {
+  ...WORK,
+  trustedKeys: unlessMissing(checkKeys),
+  signature: unlessMissing((signature, name) => check.oneOf(signature, name, POLICIES)),
+  limits: unlessMissing(checkLimits),
+}
+const IMPORT_OPTIONS: Shape<ImportBundleOptions> = {
+  ...VERIFY_OPTIONS, durability: unlessMissing((durability, name) => check.oneOf(durability, name, DURABILITIES)),
+}
+
 /**
  * Exports a run or a session as a bundle: a set of files with a manifest that lists the size and hash of each.
  *
@@ -190,10 +203,9 @@ const LIMITS = ['lineBytes', 'blobBytes', 'files', 'expansion', 'totalBytes']
 export function exportBundle(source: string, destination: string, options: ExportOptions = NO_OPTIONS): Promise<BundleInfo> {
   check.filledString(source, 'source')
   check.filledString(destination, 'destination')
-  checkExportOptions(options)
-  const { fromSnapshot, signWith, level, redact, onProgress } = options
+  const { fromSnapshot, signWith, level, redact, signal, onProgress } = checkedStrictly(options, EXPORT_OPTIONS)
   const wanted: NativeExportOptions = { fromSnapshot, signWith, level, redact: redaction(redact), progress: onProgress !== undefined }
-  return run((onReady) => native.startExport(bundlesToWrite(), source, destination, wanted, onReady), options)
+  return run((onReady) => native.startExport(bundlesToWrite(), source, destination, wanted, onReady), { signal, onProgress })
 }
 
 /**
@@ -223,8 +235,8 @@ export function exportBundle(source: string, destination: string, options: Expor
  */
 export function verifyBundle(path: string, options: VerifyBundleOptions = NO_OPTIONS): Promise<BundleVerification> {
   check.filledString(path, 'path')
-  const wanted = verifyOptions(options)
-  return run((onReady) => native.startVerification(bundles, path, wanted, onReady), options)
+  const wanted = checked(options, VERIFY_OPTIONS)
+  return run((onReady) => native.startVerification(bundles, path, verification(wanted), onReady), wanted)
 }
 
 /**
@@ -270,40 +282,34 @@ export function verifyBundle(path: string, options: VerifyBundleOptions = NO_OPT
 export function importBundle(path: string, directory: string, options: ImportBundleOptions = NO_OPTIONS): Promise<BundleInfo> {
   check.filledString(path, 'path')
   check.filledString(directory, 'directory')
-  const wanted = verifyOptions(options)
-  const { durability = 'fsync' }: ImportBundleOptions = options
-  check.oneOf(durability, 'options.durability', DURABILITIES)
-  const isSynced = durability === 'fsync'
-  return run((onReady) => native.startImport(bundlesToWrite(), path, directory, isSynced, wanted, onReady), options)
+  const wanted = checkedStrictly(options, IMPORT_OPTIONS)
+  const isSynced = wanted.durability !== 'os'
+  return run((onReady) => native.startImport(bundlesToWrite(), path, directory, isSynced, verification(wanted), onReady), wanted)
 }
 
 function run<T>(start: (onReady: () => void) => NativeJob, { signal, onProgress }: ExportOptions | VerifyBundleOptions): Promise<T> {
   return runJob<T>(BUNDLE, start, { signal, onProgress })
 }
 
-function checkExportOptions(options: ExportOptions): void {
-  checkCommonOptions(options)
-  const { fromSnapshot, signWith, level, redact } = options
-  check.optional(fromSnapshot, 'options.fromSnapshot', 'string')
-  if (level !== undefined) {
-    expect(Number.isInteger(level) && level >= 1 && level <= 22, 'options.level', 'an integer from 1 to 22', level)
-  }
-  checkRedaction(redact)
-  check.optional(signWith, 'options.signWith', 'string')
-  if (signWith === undefined) return
-  const fault = native.privateKeyFault(signWith)
+function checkLevel(level: unknown, name: string): void {
+  expect(Number.isInteger(level) && (level as number) >= 1 && (level as number) <= 22, name, 'an integer from 1 to 22', level)
+}
+
+function checkPrivateKey(key: string | undefined, name: string): void {
+  check.optional(key, name, 'string')
+  const fault = key === undefined ? null : native.privateKeyFault(key)
   // The value is not shown: although it is not a key, it may be a secret.
-  expect(fault === null, 'options.signWith', `the PEM text of an Ed25519 private key (${fault})`, '…')
+  expect(fault === null, name, `the PEM text of an Ed25519 private key (${fault})`, '…')
 }
 
 /** Checks the types of the option `redact`. The addon validates the rules. */
-function checkRedaction(redact: ExportOptions['redact']): void {
+function checkRedaction(redact: ExportOptions['redact'], name: string): void {
   if (redact === undefined || redact === false) return
-  expect(redact !== null && typeof redact === 'object' && !Array.isArray(redact), 'options.redact', 'an object, or false', redact)
-  check.optional(redact.builtin, 'options.redact.builtin', 'boolean')
+  expect(redact !== null && typeof redact === 'object' && !Array.isArray(redact), name, 'an object, or false', redact)
+  check.optional(redact.builtin, `${name}.builtin`, 'boolean')
   if (redact.rules === undefined) return
-  expect(Array.isArray(redact.rules), 'options.redact.rules', 'an array', redact.rules)
-  checkEach(redact.rules, 'options.redact.rules', checkRule)
+  expect(Array.isArray(redact.rules), `${name}.rules`, 'an array', redact.rules)
+  checkEach(redact.rules, `${name}.rules`, checkRule)
 }
 
 function checkRule(rule: RedactionRule, name: string): void {
@@ -321,25 +327,18 @@ function redaction(redact: ExportOptions['redact'] = NO_OPTIONS): NativeRedactOp
   return { builtin, rules: rules.map(({ name, pattern, path, kinds, tools }) => ({ name, pattern, path, kinds, tools })) }
 }
 
-/** Checks the options of a verification or import, and returns them in the addon's form. */
-function verifyOptions(options: VerifyBundleOptions): NativeVerifyOptions {
-  checkCommonOptions(options)
-  const { trustedKeys = [], signature = 'ifPresent', limits = NO_OPTIONS, onProgress }: VerifyBundleOptions = options
-  checkKeys(trustedKeys)
-  check.oneOf(signature, 'options.signature', POLICIES)
-  check.object(limits, 'options.limits')
+function checkLimits(limits: NonNullable<VerifyBundleOptions['limits']>, where: string): void {
+  check.object(limits, where)
   for (const name of Object.keys(limits)) {
     const limit = limits[name as keyof BundleLimits]
     // Ignoring a misspelt name would drop a limit.
-    expect(LIMITS.includes(name), 'options.limits', `an object with any of ${LIMITS.join(', ')}`, limits)
-    if (limit !== undefined) check.count(limit === Infinity ? 0 : limit, `options.limits.${name}`)
+    expect(LIMITS.includes(name), where, `an object with any of ${LIMITS.join(', ')}`, limits)
+    if (limit !== undefined) check.count(limit === Infinity ? 0 : limit, `${where}.${name}`)
   }
-  const bareLimits: NativeLimits = { ...limits }
-  return { trustedKeys: trustedKeys.slice(), signature, limits: bareLimits, progress: onProgress !== undefined }
 }
 
-function checkCommonOptions(options: ExportOptions | VerifyBundleOptions): void {
-  check.object(options, 'options')
-  check.signal(options.signal, 'options.signal')
-  check.optional(options.onProgress, 'options.onProgress', 'function')
+/** The options of a verification or import in the addon's form. */
+function verification({ trustedKeys = [], signature = 'ifPresent', limits = NO_OPTIONS, onProgress }: VerifyBundleOptions): NativeVerifyOptions {
+  const bareLimits: NativeLimits = { ...limits }
+  return { trustedKeys: trustedKeys.slice(), signature, limits: bareLimits, progress: onProgress !== undefined }
 }

@@ -1,6 +1,6 @@
 // Renders a diff as text. Text of a recording is escaped, so that it can't control the terminal.
 
-import { NO_OPTIONS, check } from '../arguments.js'
+import { NO_OPTIONS, check, checked } from '../arguments.js'
 import { hasOwn, stringify } from '../builtins.js'
 import { INVISIBLE } from '../invisible.js'
 import type { Diff, DiffField, DiffSide } from './document.js'
@@ -23,14 +23,9 @@ const OMITTED = new Set(['run_id', 'event_id', 'kind', 'node', 'tool'])
  * @param options - `color`: use terminal escape sequences for colours (default `false`). `details`: also show the likely cause, the
  * affected nodes, and each field that differs (default `false`).
  */
-export function diffToText(diff: Diff | null, options?: { color?: boolean | undefined; details?: boolean | undefined }): string {
+export function diffToText(diff: Diff | null, options: { color?: boolean | undefined; details?: boolean | undefined } = NO_OPTIONS): string {
   if (diff !== null) check.object(diff, 'diff')
-  if (options !== undefined) {
-    check.object(options, 'options')
-    check.optional(options.color, 'options.color', 'boolean')
-    check.optional(options.details, 'options.details', 'boolean')
-  }
-  const { color = false, details = false }: { color?: boolean | undefined; details?: boolean | undefined } = options ?? NO_OPTIONS
+  const { color = false, details = false } = checked<typeof options>(options, { color: 'boolean?', details: 'boolean?' })
   const paint: Paint = color ? (name, text) => `${COLORS[name]}${text}${RESET}` : (_, text) => text
   if (diff === null) return paint('title', 'No divergence')
   const lines = [

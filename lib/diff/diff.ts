@@ -1,5 +1,5 @@
 import { native } from '../addon.js'
-import { NO_OPTIONS, check, checkEach, expect } from '../arguments.js'
+import { NO_OPTIONS, type Shape, WORK, check, checkEach, checked, expect, unlessMissing } from '../arguments.js'
 import { bundles } from '../binding/bundles.js'
 import { RUN, runJob } from '../binding/job.js'
 import type { NativeDiffOptions } from '../binding/native.js'
@@ -95,11 +95,10 @@ export interface DiffError extends Error {
  * console.log(chain.map(({ event_id: id }) => id).join(' ')); // rec_2 rec_1 rec_0
  * ```
  */
-export function diff(left: string, right: string, options?: DiffOptions): Promise<Diff | null> {
+export function diff(left: string, right: string, options: DiffOptions = NO_OPTIONS): Promise<Diff | null> {
   check.string(left, 'left')
   check.string(right, 'right')
-  if (options !== undefined) checkOptions(options)
-  const { full = false, heartbeats = false, ignore = [], signal, onProgress }: DiffOptions = options ?? NO_OPTIONS
+  const { full = false, heartbeats = false, ignore = [], signal, onProgress } = checked(options, DIFF_OPTIONS)
   const wanted: NativeDiffOptions = { full, heartbeats, ignore: ignore.slice(), progress: onProgress !== undefined }
   const start = (onReady: () => void) => native.startDiff(bundles, left, right, wanted, onReady)
   return runJob(RUN, start, { signal, onProgress })
@@ -119,30 +118,20 @@ export function diff(left: string, right: string, options?: DiffOptions): Promis
 export function traceAncestors(
   path: string,
   eventId: string,
-  options?: { signal?: AbortSignal | undefined },
+  options: { signal?: AbortSignal | undefined } = NO_OPTIONS,
 ): Promise<{ chain: CausalEdge[]; truncated: boolean }> {
   check.string(path, 'path')
   check.string(eventId, 'eventId')
-  if (options !== undefined) {
-    check.object(options, 'options')
-    check.signal(options.signal, 'options.signal')
-  }
+  const { signal } = checked<typeof options>(options, { signal: 'signal?' })
   const start = (onReady: () => void) => native.startTrace(bundles, path, eventId, onReady)
-  return runJob(RUN, start, { signal: options?.signal })
+  return runJob(RUN, start, { signal })
 }
 
-function checkOptions(options: DiffOptions): void {
-  check.object(options, 'options')
-  check.optional(options.full, 'options.full', 'boolean')
-  check.optional(options.heartbeats, 'options.heartbeats', 'boolean')
-  check.signal(options.signal, 'options.signal')
-  check.optional(options.onProgress, 'options.onProgress', 'function')
-  if (options.ignore !== undefined) checkPointers(options.ignore)
-}
+const DIFF_OPTIONS: Shape<DiffOptions> = { ...WORK, full: 'boolean?', heartbeats: 'boolean?', ignore: unlessMissing(checkPointers) }
 
-function checkPointers(pointers: string[]): void {
-  check.strings(pointers, 'options.ignore')
-  checkEach(pointers, 'options.ignore', (pointer, name) => {
+function checkPointers(pointers: string[], where: string): void {
+  check.strings(pointers, where)
+  checkEach(pointers, where, (pointer, name) => {
     const fault = native.jsonPointerFault(pointer)
     expect(fault === null, name, `a JSON pointer (${fault})`, pointer)
   })

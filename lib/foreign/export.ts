@@ -1,5 +1,5 @@
 import { native } from '../addon.js'
-import { check, expect } from '../arguments.js'
+import { check, checkedStrictly, expect } from '../arguments.js'
 import { bundlesToWrite } from '../binding/bundles.js'
 import { errorOf } from '../binding/errors.js'
 import { type JobKind, runJob } from '../binding/job.js'
@@ -63,10 +63,7 @@ const EXPORT: JobKind = { panicCode: 'ESESSIONPANIC', doing: 'exporting a sessio
 export function exportSession(path: string, dest: string, options: ExportSessionOptions): Promise<ExportedSession> {
   check.filledString(path, 'path')
   check.filledString(dest, 'dest')
-  check.object(options, 'options')
-  const { format, conversation, signal } = options
-  expect(format === 'atif', 'options.format', "'atif'", format)
-  check.optional(conversation, 'options.conversation', 'string')
-  check.signal(signal, 'options.signal')
+  const isFormat = (format: unknown, name: string) => expect(format === 'atif', name, "'atif'", format)
+  const { conversation, signal } = checkedStrictly(options, { format: isFormat, conversation: 'string?', signal: 'signal?' })
   return runJob<ExportedSession>(EXPORT, (onReady) => native.startAtifExport(bundlesToWrite(), path, dest, conversation, onReady), { signal })
 }

@@ -1,9 +1,10 @@
 import { native } from '../addon.js'
-import { NO_OPTIONS, check, expect } from '../arguments.js'
+import { NO_OPTIONS, type Shape, WORK, check, checked, checkedStrictly, expect } from '../arguments.js'
 import { bundlesToWrite } from '../binding/bundles.js'
 import { errorOf } from '../binding/errors.js'
 import { type JobKind, runJob } from '../binding/job.js'
 import type { NativeJob } from '../binding/native.js'
+import { isSafeId } from '../locks/path.js'
 import type { Progress } from '../progress.js'
 import type { SessionRecordLine } from '../session/records.js'
 // Only for links in the comments.
@@ -164,15 +165,28 @@ export function detectSessionFormat(path: string): Promise<'native' | ForeignFor
  */
 export function listConversations(
   path: string,
-  options?: ListConversationsOptions,
+  options: ListConversationsOptions = NO_OPTIONS,
 ): Promise<{ format: ForeignFormat; conversations: ForeignConversation[] }> {
   check.string(path, 'path')
-  if (options !== undefined) check.object(options, 'options')
-  const { signal }: ListConversationsOptions = options ?? NO_OPTIONS
-  check.signal(signal, 'options.signal')
+  const { signal } = checked(options, { signal: 'signal?' })
   return runJob<{ format: ForeignFormat; conversations: ForeignConversation[] }>(FOREIGN, (onReady) => native.startListing(path, onReady), {
     signal,
   })
+}
+
+const IMPORT_OPTIONS: Shape<ImportOptions> = {
+  chatsDir: 'filledString',
+  projectHash: 'filledString',
+  workspaceDirs(dirs: unknown, name: string) {
+    const areTexts = dirs === undefined || (Array.isArray(dirs) && dirs.every((one) => typeof one === 'string'))
+    expect(areTexts, name, 'an array of strings, if it is given', dirs)
+  },
+  sessionId(id: unknown, name: string) {
+    expect(id === undefined || isSafeId(id), name, '1 to 256 of the characters A-Z a-z 0-9 _ -, if it is given', id)
+  },
+  conversation: 'string?',
+  receipt: 'string?',
+  ...WORK,
 }
 
 /**
@@ -194,21 +208,8 @@ export function importSession(
   options: ImportOptions,
 ): Promise<{ filePath: string; receiptPath: string; lastSeq: number; summary: ReceiptSummary }> {
   check.string(path, 'path')
-  check.object(options, 'options')
-  const { chatsDir, projectHash, workspaceDirs, sessionId, conversation, receipt, signal, onProgress } = options
-  check.string(chatsDir, 'options.chatsDir')
-  check.string(projectHash, 'options.projectHash')
-  expect(chatsDir !== '', 'options.chatsDir', 'a non-empty string', chatsDir)
-  expect(projectHash !== '', 'options.projectHash', 'a non-empty string', projectHash)
-  const areTexts = workspaceDirs === undefined || (Array.isArray(workspaceDirs) && workspaceDirs.every((one) => typeof one === 'string'))
-  expect(areTexts, 'options.workspaceDirs', 'an array of strings, if it is given', workspaceDirs)
-  const isId = sessionId === undefined || (typeof sessionId === 'string' && /^[A-Za-z0-9_-]{1,256}$/.test(sessionId))
-  expect(isId, 'options.sessionId', '1 to 256 of the characters A-Z a-z 0-9 _ -, if it is given', sessionId)
-  check.optional(conversation, 'options.conversation', 'string')
-  check.optional(receipt, 'options.receipt', 'string')
-  check.optional(onProgress, 'options.onProgress', 'function')
-  check.signal(signal, 'options.signal')
-  const wanted = { chatsDir, projectHash, workspaceDirs, sessionId, conversation, receipt, progress: onProgress !== undefined } as const
+  const { signal, onProgress, ...rest } = checkedStrictly(options, IMPORT_OPTIONS)
+  const wanted = { ...rest, progress: onProgress !== undefined }
   const start = (onReady: () => void): NativeJob => native.startForeignImport(bundlesToWrite(), path, wanted, onReady)
   return runJob<{ filePath: string; receiptPath: string; lastSeq: number; summary: ReceiptSummary }>(IMPORT, start, {
     signal,
@@ -240,12 +241,10 @@ interface Page {
  */
 export function convertSession(
   path: string,
-  options?: ConvertOptions,
+  options: ConvertOptions = NO_OPTIONS,
 ): AsyncGenerator<{ entry: ReceiptEntry; events: SessionRecordLine[] }, ReceiptSummary, undefined> {
   check.string(path, 'path')
-  if (options !== undefined) check.object(options, 'options')
-  const { conversation }: ConvertOptions = options ?? NO_OPTIONS
-  check.optional(conversation, 'options.conversation', 'string')
+  const { conversation } = checked(options, { conversation: 'string?' })
   return converted(path, conversation)
 }
 

@@ -1,11 +1,13 @@
 import type { BigIntStats } from 'node:fs'
 import fs = require('node:fs/promises')
-import { removeLeftOverGuard } from './left-over-guard.js'
-import { isLeftOverSnapshot, isSnapshotName, sessionOfSnapshot } from './left-over-snapshot.js'
+import { SESSION_FILE_ID_PREFIX_LENGTH } from '../constants.js'
+import { isLeftOverGuard, removeLeftOverGuard } from './left-over-guard.js'
+import { leftOverCompanions } from './companions.js'
 import { EXACT, type LockFile, isSameInode, readLockFile } from './lock-file.js'
 import { childOf, isGuard, isSafeId, isTemporary, lockPathOfGuard, sessionOfLock } from './path.js'
 import { removeIfStale } from './removal.js'
 import { hasPid, isStale } from './staleness.js'
+import { isFileLocked } from './system-lock.js'
 import { removeQuietly, writeClock } from './temporary-file.js'
 import { wait } from './waiting.js'
 
@@ -25,58 +27,102 @@ const OTHER_TEMPORARY = '.session-tape-'
 /** How long to wait for a file to stay unchanged, in milliseconds: longer than any step of removing a left-over guard takes. */
 const AT_REST_MS = 260
 
-/** How much was removed of what interrupted processes have left. */
+const NANOSECONDS = 1_000_000n
+
+/** What was removed of what interrupted processes have left. */
 export interface Cleaned {
   /** Stale locks. */
-  locks: number
-  /** Snapshots of sessions that are gone. */
-  snapshots: number
+  locks: string[]
+  /** Companions of sessions that are gone: snapshots, receipts of imports, lists of media. */
+  snapshots: string[]
   /** Temporary files. */
-  temporaries: number
+  temporaries: string[]
+  /** What stands between processes that take a lock: guards, and files with two names. */
+  guards: string[]
 }
 
-/** Removes what interrupted processes left in a directory, and the snapshots of sessions that are gone. */
+/** What is left over in a directory, but for locks and guards. */
+interface LeftOvers {
+  names: string[]
+  companions: string[]
+  temporaries: string[]
+  /** Temporary files with other names. */
+  linked: Linked[]
+}
+
+/** Removes what interrupted processes left in a directory, and the companions of sessions that are gone. */
 export async function cleanUp(directory: string): Promise<Cleaned> {
-  const names = await namesIn(directory)
-  const pathsOf = (list: string[]) => list.map((name) => childOf(directory, name))
-  const old = await oldOf(pathsOf(names.filter(isTemporary)), LOCK_TEMPORARY_MS)
-  append(old, await oldOf(pathsOf(names.filter(isOtherTemporary)), OTHER_TEMPORARY_MS))
-  const { linked, single } = await withoutLiveOwner(old)
-  const snapshots = await leftOverSnapshots(pathsOf(withoutSession(names)))
-  await removeAll(single)
-  await removeAll(snapshots)
-  const marked = await removeGuards(pathsOf(names.filter(isGuard)))
-  if (linked.length > 0) await removeAtRest(linked)
-  if (marked.length > 0) await removeGuardsAgain(marked)
-  const locks = await removeLocks(directory, names)
-  return { locks, snapshots: snapshots.length, temporaries: single.length }
+  const { names, linked, ...found } = await leftOversIn(directory)
+  const temporaries = await removeAll(found.temporaries)
+  const snapshots = await removeAll(found.companions)
+  const guards: string[] = []
+  const marked = await removeGuards(guardsIn(directory, names), guards)
+  if (linked.length > 0) append(guards, await removeAtRest(linked))
+  if (marked.length > 0) await removeGuardsAgain(marked, guards)
+  return { locks: await removeLocks(directory, names), snapshots, temporaries, guards }
 }
 
 /** What {@link cleanUp} would remove. Changes nothing. */
 export async function wouldCleanUp(directory: string): Promise<Cleaned> {
-  const names = await namesIn(directory)
+  const { names, linked, companions, temporaries } = await leftOversIn(directory)
+  const now = Date.now()
+  const guards: string[] = []
+  for (const guardPath of guardsIn(directory, names)) {
+    if (await isLeftOverGuard(lockPathOfGuard(guardPath), BigInt(now) * NANOSECONDS)) guards.push(guardPath)
+  }
+  for (const { filePath, stat } of linked) if (now - Number(stat.ctimeMs) > AT_REST_MS) guards.push(filePath)
+  const locks: string[] = []
+  for (const name of names) {
+    const sessionId = sessionOfLock(name)
+    if (sessionId !== null && (await isStaleLock(childOf(directory, name), sessionId))) locks.push(childOf(directory, name))
+  }
+  return { locks, snapshots: companions, temporaries, guards }
+}
+
+async function leftOversIn(directory: string): Promise<LeftOvers> {
+  const names = (await namesIn(directory)).sort()
   const pathsOf = (list: string[]) => list.map((name) => childOf(directory, name))
   const old = await oldOf(pathsOf(names.filter(isTemporary)), LOCK_TEMPORARY_MS)
   append(old, await oldOf(pathsOf(names.filter(isOtherTemporary)), OTHER_TEMPORARY_MS))
-  const { single } = await withoutLiveOwner(old)
-  const snapshots = await leftOverSnapshots(pathsOf(withoutSession(names)))
-  let locks = 0
+  const { linked, single } = await withoutLiveOwner(old)
+  return { names, companions: await companionsIn(directory, names), temporaries: single, linked }
+}
+
+/** The companions of sessions that are gone, and that nobody has locked: who has, may be about to write the session. */
+async function companionsIn(directory: string, names: string[]): Promise<string[]> {
+  const found = await leftOverCompanions(directory, names)
+  const free: string[] = []
+  for (let index = 0; index < found.length; index++) {
+    const { filePath, name } = found[index]!
+    if (!(await isLocked(directory, names, name))) free[free.length] = filePath
+  }
+  return free
+}
+
+/** How much of a session's id may be in the name of its file. */
+const ID_LENGTHS = [8, SESSION_FILE_ID_PREFIX_LENGTH, Infinity]
+
+/** Whether the session in the file `<name>.jsonl`, which does not exist, may be locked: only its name says which session it was. */
+async function isLocked(directory: string, names: string[], name: string): Promise<boolean> {
+  const exclusive = childOf(directory, `${name}.jsonl.lock`)
+  if (await isFileLocked(exclusive).catch(() => true)) return true
   for (let index = 0; index < names.length; index++) {
     const sessionId = sessionOfLock(names[index]!)
-    if (sessionId !== null && (await isStaleLock(childOf(directory, names[index]!), sessionId))) locks += 1
+    if (sessionId === null || !ID_LENGTHS.some((length) => `-${name}-`.includes(`-${sessionId.slice(0, length)}-`))) continue
+    const lockPath = childOf(directory, names[index]!)
+    const file = await readLockFile(lockPath)
+    if (file !== null && isLockOf(sessionId, file) && !(await isStale(lockPath, file, true))) return true
   }
-  return { locks, snapshots: snapshots.length, temporaries: single.length }
+  return false
+}
+
+function guardsIn(directory: string, names: string[]): string[] {
+  return names.filter(isGuard).map((name) => childOf(directory, name))
 }
 
 async function isStaleLock(lockPath: string, sessionId: string): Promise<boolean> {
   const file = await readLockFile(lockPath)
   return file !== null && isLockOf(sessionId, file) && isStale(lockPath, file, true)
-}
-
-/** The names of snapshots next to which there is no file of their session. */
-function withoutSession(names: string[]): string[] {
-  const all = new Set(names)
-  return names.filter((name) => isSnapshotName(name) && !all.has(sessionOfSnapshot(name)))
 }
 
 function isOtherTemporary(name: string): boolean {
@@ -87,8 +133,11 @@ function append<T>(list: T[], others: T[]): void {
   for (let index = 0; index < others.length; index++) list[list.length] = others[index]!
 }
 
-async function removeAll(filePaths: string[]): Promise<void> {
-  for (let index = 0; index < filePaths.length; index++) await removeQuietly(filePaths[index]!)
+/** Resolves to those that could be removed. */
+async function removeAll(filePaths: string[]): Promise<string[]> {
+  const removed: string[] = []
+  for (let index = 0; index < filePaths.length; index++) if (await removeQuietly(filePaths[index]!)) removed[removed.length] = filePaths[index]!
+  return removed
 }
 
 async function namesIn(directory: string): Promise<string[]> {
@@ -132,37 +181,33 @@ async function namesLiveOwner(filePath: string): Promise<boolean> {
  * Removes those of the files that are not in use. The mark of a guard has the guard's time of modification, however new the mark is, but a mark in
  * use is removed within milliseconds.
  */
-async function removeAtRest(linked: Linked[]): Promise<void> {
+async function removeAtRest(linked: Linked[]): Promise<string[]> {
   await wait(AT_REST_MS)
+  const atRest: string[] = []
   for (let index = 0; index < linked.length; index++) {
     const { filePath, stat } = linked[index]!
     const now = await statOf(filePath)
-    if (now !== null && isSameInode(now, stat) && now.ctimeNs === stat.ctimeNs) await removeQuietly(filePath)
+    if (now !== null && isSameInode(now, stat) && now.ctimeNs === stat.ctimeNs) atRest[atRest.length] = filePath
   }
+  return removeAll(atRest)
 }
 
-async function leftOverSnapshots(snapshotPaths: string[]): Promise<string[]> {
-  const found: string[] = []
-  for (let index = 0; index < snapshotPaths.length; index++) {
-    if (await isLeftOverSnapshot(snapshotPaths[index]!)) found[found.length] = snapshotPaths[index]!
-  }
-  return found
-}
-
-/** Removes left-over guards. Resolves to those that another process has begun to remove. */
-async function removeGuards(guardPaths: string[]): Promise<string[]> {
+/** Removes left-over guards, and adds them to `gone`. Resolves to those that another process has begun to remove. */
+async function removeGuards(guardPaths: string[], gone: string[]): Promise<string[]> {
   const marked: string[] = []
   for (let index = 0; index < guardPaths.length; index++) {
     const guardPath = guardPaths[index]!
-    if ((await removeGuard(guardPath)) === 'marked') marked[marked.length] = guardPath
+    const outcome = await removeGuard(guardPath)
+    if (outcome === 'marked') marked[marked.length] = guardPath
+    else if (outcome === 'gone') gone[gone.length] = guardPath
   }
   return marked
 }
 
 /** Tries again, because the other process may have ended. Waits first: removing its mark was a change of the guard's inode. */
-async function removeGuardsAgain(guardPaths: string[]): Promise<void> {
+async function removeGuardsAgain(guardPaths: string[], gone: string[]): Promise<void> {
   await wait(AT_REST_MS)
-  await removeGuards(guardPaths)
+  await removeGuards(guardPaths, gone)
 }
 
 /** Writes a temporary file to learn the time of the file system. */
@@ -178,22 +223,24 @@ async function removeGuard(guardPath: string): Promise<'gone' | 'kept' | 'marked
   }
 }
 
-async function removeLocks(directory: string, names: string[]): Promise<number> {
-  let removed = 0
+async function removeLocks(directory: string, names: string[]): Promise<string[]> {
+  const removed: string[] = []
   for (let index = 0; index < names.length; index++) {
     const name = names[index]!
     const sessionId = sessionOfLock(name)
     if (sessionId === null) continue
     const isEligible = (file: LockFile) => isLockOf(sessionId, file)
-    if (await removeIfStale(childOf(directory, name), sessionId, isEligible)) removed += 1
+    const lockPath = childOf(directory, name)
+    if (await removeIfStale(lockPath, sessionId, isEligible)) removed[removed.length] = lockPath
   }
   return removed
 }
 
-/** Whether a file is the lock of a session, and not a lock file of another program. */
-function isLockOf(sessionId: string, { isJson, record }: LockFile): boolean {
-  const named = record?.sessionId
-  return isJson && (!isSafeId(named) || named === sessionId)
+/** Whether a file is the lock of the session that its name says, and not the lock file of another program, such as `composer.lock`. */
+function isLockOf(sessionId: string, { record }: LockFile): boolean {
+  if (typeof record?.pid !== 'number') return false
+  const { timestamp, sessionId: named } = record
+  return (typeof timestamp === 'string' || typeof named === 'string') && (!isSafeId(named) || named === sessionId)
 }
 
 async function statOf(filePath: string): Promise<BigIntStats | null> {

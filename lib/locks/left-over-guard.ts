@@ -40,6 +40,12 @@ export async function removeLeftOverGuard(lockPath: string, now: bigint): Promis
   }
 }
 
+/** Whether {@link removeLeftOverGuard} would remove the guard of a lock. */
+export async function isLeftOverGuard(lockPath: string, now: bigint): Promise<boolean> {
+  const guard = await readLockFile(guardPathOf(lockPath))
+  return guard !== null && guard.bytes !== null && (await isLeftOver(guard, lockPath, now))
+}
+
 async function isLeftOver(guard: LockFile, lockPath: string, now: bigint): Promise<boolean> {
   // Earlier versions link the lock itself to the guard's name.
   if (await hasInodeOf(guard, lockPath)) return now - guard.changedNs >= AT_REST_NS

@@ -1,5 +1,5 @@
 import path = require('node:path')
-import { check } from '../arguments.js'
+import { NO_OPTIONS, check, checkNoOptions, checked } from '../arguments.js'
 import { acquire } from './acquire.js'
 import { cleanUp } from './clean-up.js'
 import { type SessionLock, handleOf } from './handle.js'
@@ -97,11 +97,10 @@ async function isLocked(chatsDir: string, sessionId: string): Promise<boolean> {
  * parsed, 48 hours after its last modification. Default `false`. Makes no difference to a lock that the system holds too.
  * @returns Never rejects.
  */
-export function isLockStale(lockPath: string, options?: { pidReuse?: boolean | undefined }): Promise<boolean> {
+export function isLockStale(lockPath: string, options: { pidReuse?: boolean | undefined } = NO_OPTIONS): Promise<boolean> {
   check.filledString(lockPath, 'lockPath')
-  if (options !== undefined) check.object(options, 'options')
-  check.optional(options?.pidReuse, 'options.pidReuse', 'boolean')
-  return isFileStale(lockPath, options?.pidReuse === true)
+  const { pidReuse } = checked<typeof options>(options, { pidReuse: 'boolean?' })
+  return isFileStale(lockPath, pidReuse === true)
 }
 
 async function isFileStale(lockPath: string, pidReuse: boolean): Promise<boolean> {
@@ -116,6 +115,7 @@ async function isFileStale(lockPath: string, pidReuse: boolean): Promise<boolean
  */
 export function removeStaleLock(chatsDir: string, sessionId: string): Promise<boolean> {
   checkPlace(chatsDir, sessionId)
+  checkNoOptions(arguments[2])
   return removeStale(chatsDir, sessionId)
 }
 
@@ -124,18 +124,20 @@ async function removeStale(chatsDir: string, sessionId: string): Promise<boolean
 }
 
 /**
- * Removes the stale locks of a directory, the temporary files that interrupted processes left there, and the snapshots next to sessions that no longer
- * exist. No other file is touched.
+ * Removes the stale locks of a directory, the temporary files that interrupted processes left there, and the snapshots, receipts and lists of media next
+ * to sessions that no longer exist. No other file is touched: the lock file of another program, such as `composer.lock`, has no number `pid` with a string `timestamp` or
+ * `sessionId`.
  *
  * @returns The number of locks removed; 0 if the directory cannot be read. Never rejects.
  */
 export function cleanUpLocks(chatsDir: string): Promise<number> {
   check.filledString(chatsDir, 'chatsDir')
+  checkNoOptions(arguments[1])
   return cleaned(path.resolve(chatsDir))
 }
 
 async function cleaned(directory: string): Promise<number> {
-  return (await cleanUp(directory)).locks
+  return (await cleanUp(directory)).locks.length
 }
 
 /** Does not check whether the id is safe: functions that return a promise reject for an unsafe id instead of throwing. */

@@ -1,6 +1,6 @@
 // The names of the sessions and checkpoints of a project: giving, taking, removing and listing them.
 
-import { NO_OPTIONS, check, checkSnapshotOptions, expect } from '../arguments.js'
+import { NO_OPTIONS, SNAPSHOT, check, checkNoOptions, checked, checkedStrictly, expect } from '../arguments.js'
 import type { Checkpoint } from '../session/checkpoints.js'
 import { liveCheckpoints } from '../session/describe.js'
 import type { SessionRecordingService } from '../session/recorder.js'
@@ -34,12 +34,11 @@ export interface NameOptions extends SnapshotOptions {
 export function listCheckpoints(filePath: string, projectHash: string, options: SnapshotOptions = NO_OPTIONS): Promise<Checkpoint[]> {
   check.filledString(filePath, 'filePath')
   check.filledString(projectHash, 'projectHash')
-  checkSnapshotOptions(options)
-  return live(filePath, projectHash, options)
+  return live(filePath, projectHash, checked<SnapshotOptions>(options, SNAPSHOT))
 }
 
-async function live(filePath: string, projectHash: string, { snapshot, snapshotDir }: SnapshotOptions): Promise<Checkpoint[]> {
-  const report = await reportOn(filePath, projectHash, { snapshot, snapshotDir })
+async function live(filePath: string, projectHash: string, options: SnapshotOptions): Promise<Checkpoint[]> {
+  const report = await reportOn(filePath, projectHash, options)
   return liveCheckpoints(report.checkpoints)
 }
 
@@ -71,10 +70,10 @@ export function createCheckpoint<C = IContent>(
   name: string,
   options: NameOptions = NO_OPTIONS,
 ): Promise<{ checkpointId: string; name: string; sequence: number }> {
-  checkGiving(place, projectHash, options)
+  const wanted = checkGiving(place, projectHash, options)
   check.string(name, 'name')
   const give: Give<{ checkpointId: string; name: string; sequence: number }> = (where, trimmed, report) => where.createCheckpoint(trimmed, report)
-  return given(place, projectHash, { name, checkpointId: undefined, needsHistory: true, give }, options)
+  return given(place, projectHash, { name, checkpointId: undefined, needsHistory: true, give }, wanted)
 }
 
 /** Renames a checkpoint; rejects as {@link createCheckpoint} does, and with `Checkpoint <id> not found or deleted`. */
@@ -85,11 +84,11 @@ export function renameCheckpoint<C = IContent>(
   name: string,
   options: NameOptions = NO_OPTIONS,
 ): Promise<void> {
-  checkGiving(place, projectHash, options)
+  const wanted = checkGiving(place, projectHash, options)
   check.filledString(checkpointId, 'checkpointId')
   check.string(name, 'name')
   const give: Give<void> = (where, trimmed, report) => where.renameCheckpoint(checkpointId, trimmed, expectLive(report, checkpointId).name)
-  return given(place, projectHash, { name, checkpointId, needsHistory: false, give }, options)
+  return given(place, projectHash, { name, checkpointId, needsHistory: false, give }, wanted)
 }
 
 /** Names a session; rejects as {@link createCheckpoint} does. `null` removes the name. */
@@ -99,17 +98,18 @@ export function nameSession<C = IContent>(
   name: string | null,
   options: NameOptions = NO_OPTIONS,
 ): Promise<void> {
-  checkGiving(place, projectHash, options)
+  const wanted = checkGiving(place, projectHash, options)
   check.stringOrNull(name, 'name')
-  if (name === null) return removed(place, projectHash, (where) => where.setName(null, null), options)
+  if (name === null) return removed(place, projectHash, (where) => where.setName(null, null), wanted)
   const give: Give<void> = (where, trimmed, report) => where.setName(trimmed, report?.name ?? null)
-  return given(place, projectHash, { name, checkpointId: null, needsHistory: false, give }, options)
+  return given(place, projectHash, { name, checkpointId: null, needsHistory: false, give }, wanted)
 }
 
 /** Deletes a checkpoint. Sessions forked from it are not affected. Rejects with `Checkpoint <id> not found or deleted` if it does not exist. */
 export function deleteCheckpoint<C = IContent>(place: SessionPlace<C>, projectHash: string, checkpointId: string): Promise<void> {
   checkPlace(place, projectHash)
   check.filledString(checkpointId, 'checkpointId')
+  checkNoOptions(arguments[3])
   const remove: Remove = (where, report) => {
     where.expectFile()
     expectLive(report, checkpointId)
@@ -125,9 +125,9 @@ async function given<C, T>(
   place: SessionPlace<C>,
   projectHash: string,
   giving: Giving<T>,
-  { overwrite, snapshot, snapshotDir }: NameOptions,
+  options: NameOptions,
 ): Promise<T> {
-  return giveName(placeOf(place, projectHash), projectHash, giving, { overwrite, snapshot, snapshotDir })
+  return giveName(placeOf(place, projectHash), projectHash, giving, options)
 }
 
 /** Does not acquire the name lock: a removal can only free a name. */
@@ -156,10 +156,9 @@ async function reportOn(filePath: string, projectHash: string, options: Snapshot
   return report
 }
 
-function checkGiving<C>(place: SessionPlace<C>, projectHash: string, options: NameOptions): void {
+function checkGiving<C>(place: SessionPlace<C>, projectHash: string, options: NameOptions): NameOptions {
   checkPlace(place, projectHash)
-  checkSnapshotOptions(options)
-  check.optional(options.overwrite, 'options.overwrite', 'boolean')
+  return checkedStrictly(options, { ...SNAPSHOT, overwrite: 'boolean?' })
 }
 
 function checkPlace<C>(place: SessionPlace<C>, projectHash: string): void {

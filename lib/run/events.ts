@@ -1,5 +1,5 @@
 import { native } from '../addon.js'
-import { NO_OPTIONS, check, checkEach, expect } from '../arguments.js'
+import { NO_OPTIONS, type Shape, check, checkEach, checked, expect, unlessMissing } from '../arguments.js'
 import { bundles } from '../binding/bundles.js'
 import { type Failure, errorOf } from '../binding/errors.js'
 import { type JobOptions, RUN, runJob } from '../binding/job.js'
@@ -101,24 +101,20 @@ const KINDS = native.runEventKinds()
  * }
  * ```
  */
-export function readRunEvents(path: string, options?: RunEventsOptions): AsyncGenerator<RunEvent, void, undefined> {
+export function readRunEvents(path: string, options: RunEventsOptions = NO_OPTIONS): AsyncGenerator<RunEvent, void, undefined> {
   check.string(path, 'path')
-  if (options !== undefined) checkOptions(options)
-  const { from = 0, to = Infinity, kinds, verifiedBundle = false, signal }: RunEventsOptions = options ?? NO_OPTIONS
+  const { from = 0, to = Infinity, kinds, verifiedBundle = false, signal } = checked(options, EVENTS_OPTIONS)
   const range = kinds?.slice()
   return elementsOfPages(RUN, () => native.readRunEvents(bundles, path, verifiedBundle, from, to, range), readPage, signal)
 }
 
-function checkOptions(options: RunEventsOptions): void {
-  check.object(options, 'options')
-  const { from, to, kinds, verifiedBundle, signal } = options
-  check.signal(signal, 'options.signal')
-  check.optional(verifiedBundle, 'options.verifiedBundle', 'boolean')
-  if (from !== undefined) check.time(from, 'options.from')
-  if (to !== undefined) check.time(to, 'options.to')
-  if (kinds === undefined) return
-  expect(Array.isArray(kinds), 'options.kinds', 'an array', kinds)
-  checkEach(kinds, 'options.kinds', (kind, name) => check.oneOf(kind, name, KINDS))
+const EVENTS_OPTIONS: Shape<RunEventsOptions> = {
+  signal: 'signal?', verifiedBundle: 'boolean?', from: 'time?', to: 'time?', kinds: unlessMissing(checkKinds),
+}
+
+function checkKinds(kinds: unknown, name: string): void {
+  expect(Array.isArray(kinds), name, 'an array', kinds)
+  checkEach(kinds, name, (kind, place) => check.oneOf(kind, place, KINDS))
 }
 
 async function readPage(start: (onReady: () => void) => NativeJob, options: JobOptions): Promise<Page<RunEvent>> {

@@ -1,5 +1,5 @@
 import { native } from '../addon.js'
-import { check, expect } from '../arguments.js'
+import { NO_OPTIONS, check, checked, expect } from '../arguments.js'
 import { type Failure, errorOf } from '../binding/errors.js'
 import type { NativeRunRecorder, RecorderGroup } from '../binding/native.js'
 import { parse, stringify, queueMicrotask } from '../builtins.js'
@@ -295,10 +295,8 @@ export class RunRecorder {
    * @returns The snapshot's id, the logical time after which it was taken, and the hash of its content. Rejects with a
    * {@link RunRecorderError}, and writes no snapshot, if the key is invalid or the log or the file can't be written.
    */
-  snapshot(options?: { signWith?: string | undefined }): Promise<{ snapshotId: string; logicalTime: number; contentHash: string }> {
-    if (options !== undefined) check.object(options, 'options')
-    const signWith = options?.signWith
-    check.optional(signWith, 'options.signWith', 'string')
+  snapshot(options: { signWith?: string | undefined } = NO_OPTIONS): Promise<{ snapshotId: string; logicalTime: number; contentHash: string }> {
+    const { signWith } = checked<typeof options>(options, { signWith: 'string?' })
     if (this.#closed) return Promise.reject(disposedError())
     const taken = this.#takeSnapshot(signWith)
     // `dispose` waits for the snapshot, even if it fails.

@@ -1,5 +1,5 @@
 import { native } from '../addon.js'
-import { NO_OPTIONS, check } from '../arguments.js'
+import { NO_OPTIONS, type Shape, WORK, check, checked, unlessMissing } from '../arguments.js'
 import { bundles } from '../binding/bundles.js'
 import { RUN, runJob } from '../binding/job.js'
 import type { NativeRunReplayOptions } from '../binding/native.js'
@@ -169,10 +169,9 @@ const DEPTHS = ['none', 'chain', 'full']
  * }
  * ```
  */
-export function replayRun(path: string, options?: RunReplayOptions): Promise<RunReplayResult> {
+export function replayRun(path: string, options: RunReplayOptions = NO_OPTIONS): Promise<RunReplayResult> {
   check.string(path, 'path')
-  if (options !== undefined) checkReplayOptions(options)
-  const { fromSnapshot, until, verify = 'chain', trustedKeys = [], verifiedBundle = false, signal, onProgress }: RunReplayOptions = options ?? NO_OPTIONS
+  const { fromSnapshot, until, verify = 'chain', trustedKeys = [], verifiedBundle = false, signal, onProgress } = checked(options, REPLAY_OPTIONS)
   const wanted: NativeRunReplayOptions = { fromSnapshot, until, verify, trustedKeys: trustedKeys.slice(), progress: onProgress !== undefined }
   const start = (onReady: () => void) => native.startRunReplay(bundles, path, verifiedBundle, wanted, onReady)
   return runJob(RUN, start, { signal, onProgress })
@@ -197,27 +196,15 @@ export function replayRun(path: string, options?: RunReplayOptions): Promise<Run
  * console.log(ok ? 'as it was recorded' : chain.firstFailure?.code); // ENOENT
  * ```
  */
-export function verifyRun(path: string, options?: RunVerifyOptions): Promise<RunVerification> {
+export function verifyRun(path: string, options: RunVerifyOptions = NO_OPTIONS): Promise<RunVerification> {
   check.string(path, 'path')
-  if (options !== undefined) checkCommonOptions(options)
-  const { trustedKeys = [], verifiedBundle = false, signal, onProgress }: RunVerifyOptions = options ?? NO_OPTIONS
+  const { trustedKeys = [], verifiedBundle = false, signal, onProgress } = checked(options, VERIFY_OPTIONS)
   const keys = trustedKeys.slice()
   const start = (onReady: () => void) => native.startRunVerification(bundles, path, verifiedBundle, keys, onProgress !== undefined, onReady)
   return runJob(RUN, start, { signal, onProgress })
 }
 
-function checkReplayOptions(options: RunReplayOptions): void {
-  checkCommonOptions(options)
-  const { fromSnapshot, until, verify } = options
-  check.optional(fromSnapshot, 'options.fromSnapshot', 'string')
-  if (until !== undefined) check.time(until, 'options.until')
-  if (verify !== undefined) check.oneOf(verify, 'options.verify', DEPTHS)
-}
-
-function checkCommonOptions(options: RunVerifyOptions): void {
-  check.object(options, 'options')
-  check.signal(options.signal, 'options.signal')
-  check.optional(options.verifiedBundle, 'options.verifiedBundle', 'boolean')
-  check.optional(options.onProgress, 'options.onProgress', 'function')
-  if (options.trustedKeys !== undefined) checkKeys(options.trustedKeys)
+const VERIFY_OPTIONS: Shape<RunVerifyOptions> = { ...WORK, verifiedBundle: 'boolean?', trustedKeys: unlessMissing(checkKeys) }
+const REPLAY_OPTIONS: Shape<RunReplayOptions> = {
+  ...VERIFY_OPTIONS, fromSnapshot: 'string?', until: 'time?', verify: unlessMissing((depth, name) => check.oneOf(depth, name, DEPTHS)),
 }

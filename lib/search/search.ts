@@ -1,5 +1,5 @@
 import { native } from '../addon.js'
-import { NO_OPTIONS, check, checkEach, expect } from '../arguments.js'
+import { NO_OPTIONS, type Shape, WORK, check, checkEach, checked, expect, unlessMissing } from '../arguments.js'
 import type { Batch } from '../binding/batch.js'
 import { type JobOptions, SEARCH, runJob } from '../binding/job.js'
 import type { NativeJob, NativePages, NativeSearchOptions } from '../binding/native.js'
@@ -169,8 +169,27 @@ export function searchSessions(where: string | string[], query: string, options:
   check.filledStrings(paths, 'where')
   checkEach(paths, 'where', (path, name) => expect(!path.includes('\0'), name, 'a path without null characters', path))
   check.filledString(query, 'query')
-  check.object(options, 'options')
   return searchOf(new Wanted(paths.slice(), query, options))
+}
+
+const anyOf = (...choices: string[]) => unlessMissing((value, name) => check.oneOf(value, name, choices))
+
+const SEARCH_OPTIONS: Shape<SearchOptions> = {
+  regex: 'boolean?',
+  case: anyOf('smart', 'sensitive', 'insensitive'),
+  fields: unlessMissing((fields, where) => {
+    expect(Array.isArray(fields), where, 'an array', fields)
+    checkEach(fields, where, (field, name) => check.oneOf(field, name, FIELDS))
+  }),
+  speaker: anyOf('human', 'ai', 'tool'),
+  tool: 'string?',
+  projectHash: 'string?',
+  history: anyOf('all', 'current'),
+  context: 'safeCount?',
+  limit: (limit, name) => limit === Infinity || unlessMissing(check.safeCount)(limit, name),
+  since: 'any?',
+  until: 'any?',
+  ...WORK,
 }
 
 /** The arguments of a search, checked and copied: the caller may change them. */
@@ -184,20 +203,9 @@ class Wanted {
   readonly onProgress: ((progress: Progress) => void) | undefined
 
   constructor(where: string[], query: string, options: SearchOptions) {
-    const { regex, case: letters = 'smart', fields = FIELDS, speaker, tool, projectHash, history = 'all' } = options
-    const { since, until, context = CONTEXT, limit = Infinity, signal, onProgress } = options
-    check.optional(regex, 'options.regex', 'boolean')
-    check.oneOf(letters, 'options.case', ['smart', 'sensitive', 'insensitive'])
-    expect(Array.isArray(fields), 'options.fields', 'an array', fields)
-    checkEach(fields, 'options.fields', (field, name) => check.oneOf(field, name, FIELDS))
-    if (speaker !== undefined) check.oneOf(speaker, 'options.speaker', ['human', 'ai', 'tool'])
-    check.optional(tool, 'options.tool', 'string')
-    check.optional(projectHash, 'options.projectHash', 'string')
-    check.oneOf(history, 'options.history', ['all', 'current'])
-    check.safeCount(context, 'options.context')
-    if (limit !== Infinity) check.safeCount(limit, 'options.limit')
-    check.signal(signal, 'options.signal')
-    check.optional(onProgress, 'options.onProgress', 'function')
+    const asked = checked(options, SEARCH_OPTIONS)
+    const { regex, case: letters = 'smart', fields = FIELDS, speaker, tool, projectHash, history = 'all' } = asked
+    const { since, until, context = CONTEXT, limit = Infinity, signal, onProgress } = asked
     this.where = where
     this.since = timeOf(since, 'options.since', -Infinity)
     this.until = timeOf(until, 'options.until', Infinity)

@@ -3,7 +3,7 @@
 import path = require('node:path')
 import fs = require('node:fs/promises')
 import { native } from '../addon.js'
-import { NO_OPTIONS, check } from '../arguments.js'
+import { NO_OPTIONS, WORK, check, checkedStrictly } from '../arguments.js'
 import { bundlesToWrite } from '../binding/bundles.js'
 import { type Failure, errorOf } from '../binding/errors.js'
 import { type JobKind, resultOf, runJob } from '../binding/job.js'
@@ -17,6 +17,7 @@ import type { Progress } from '../progress.js'
 import { isAbsence } from '../system-error.js'
 import { thisProcess } from '../writing.js'
 import { archiveOf, sessionPathOf } from './archive-name.js'
+import { removeCompanions } from './files.js'
 import { readSessionHeader } from './header.js'
 import { isNative, readEntries } from './list.js'
 // Only for links in the comments.
@@ -87,8 +88,7 @@ function lockedError({ message }: Failure): Error {
  * ```
  */
 export function archiveSession(filePath: string, options: ArchiveOptions = NO_OPTIONS): Promise<ArchivedSession> {
-  checkArguments(filePath, options)
-  return locked(path.resolve(filePath), false, options)
+  return replace(filePath, false, options)
 }
 
 /**
@@ -100,21 +100,17 @@ export function archiveSession(filePath: string, options: ArchiveOptions = NO_OP
  * @throws TypeError - At once, if an argument is of the wrong type.
  */
 export function restoreSession(filePath: string, options: ArchiveOptions = NO_OPTIONS): Promise<ArchivedSession> {
-  checkArguments(filePath, options)
-  return locked(path.resolve(filePath), true, options)
+  return replace(filePath, true, options)
 }
 
-function checkArguments(filePath: string, options: ArchiveOptions): void {
+function replace(filePath: string, restores: boolean, options: ArchiveOptions): Promise<ArchivedSession> {
   check.filledString(filePath, 'filePath')
-  check.object(options, 'options')
-  check.signal(options.signal, 'options.signal')
-  check.optional(options.onProgress, 'options.onProgress', 'function')
+  return locked(path.resolve(filePath), restores, checkedStrictly(options, WORK))
 }
 
 /** Archives or restores a session under its lock. What is to become a file that is there already needs none. */
-async function locked(filePath: string, restores: boolean, { signal, onProgress }: ArchiveOptions): Promise<ArchivedSession> {
-  if (signal?.aborted) throw signal.reason
-  const options: ArchiveOptions = { signal, onProgress }
+async function locked(filePath: string, restores: boolean, options: ArchiveOptions): Promise<ArchivedSession> {
+  if (options.signal?.aborted) throw options.signal.reason
   if (await isDone(filePath, restores)) return convert(filePath, restores, options)
   const lock = await lockOf(filePath, restores)
   try {
@@ -173,7 +169,8 @@ export async function restored(filePath: string): Promise<string> {
   return session
 }
 
-/** Removes a session with its archive and the snapshots beside them. The caller holds its lock. @internal */
-export async function removeSession(filePath: string): Promise<void> {
+/** Removes a session with its archive and its companions, unless a recorder has it for itself. The caller holds its lock. @internal */
+export async function removeSession(filePath: string, snapshotDir: string | undefined): Promise<void> {
   resultOf(ARCHIVE, parse<End>(await native.removeSession(filePath, thisProcess())))
+  await removeCompanions(sessionPathOf(filePath), snapshotDir)
 }

@@ -1,7 +1,7 @@
 // Deletes a session and everything that is kept next to its file.
 
 import path = require('node:path')
-import { NO_OPTIONS, check } from '../arguments.js'
+import { NO_OPTIONS, check, checkedStrictly } from '../arguments.js'
 import { liveCheckpoints } from './describe.js'
 import { type ReferenceFailure, type SessionFailure, failure, lockSession, namesakesOf, noSessions } from './failure.js'
 import { removeSessionFiles } from './files.js'
@@ -42,11 +42,7 @@ export function deleteSession(
   check.string(ref, 'ref')
   check.filledString(chatsDir, 'chatsDir')
   check.filledString(projectHash, 'projectHash')
-  check.object(options, 'options')
-  check.optional(options.exact, 'options.exact', 'boolean')
-  checkKinds(options.kinds, 'options.kinds')
-  if (options.snapshotDir !== undefined) check.filledString(options.snapshotDir, 'options.snapshotDir')
-  return remove(ref, chatsDir, projectHash, options)
+  return remove(ref, chatsDir, projectHash, checkedStrictly(options, { exact: 'boolean?', kinds: checkKinds, snapshotDir: 'filledString?' }))
 }
 
 /** Resolves the paths before the first `await`, because the working directory may change in the meantime. */

@@ -1,6 +1,6 @@
 // Describes the sessions of a directory: a listing, with the reports of their replays.
 
-import { NO_OPTIONS, check, checkScanOptions } from '../arguments.js'
+import { NO_OPTIONS, SNAPSHOT, type Shape, WORK, check, checked } from '../arguments.js'
 import { hasOwn } from '../builtins.js'
 import type { Checkpoint } from './checkpoints.js'
 import { checkKinds, kindsOf, ofKinds } from './kind.js'
@@ -55,6 +55,9 @@ export interface ScannedSession<R extends Report = Report> {
   report: R
 }
 
+const SCAN_OPTIONS: Shape<ScanOptions> = { ...SNAPSHOT, ...WORK, kinds: checkKinds }
+const DESCRIBE_OPTIONS: Shape<DescribeOptions> = { ...SCAN_OPTIONS, projectHash: 'string?' }
+
 /** Why a session that replays cannot be continued. @internal */
 export const SEQUENCE_CORRUPT = 'recording has non-monotonic sequences'
 
@@ -82,10 +85,8 @@ export function describeSessions(
   options: DescribeOptions = NO_OPTIONS,
 ): Promise<{ sessions: SessionOverview[]; unreadable: SkippedSession[] }> {
   check.filledString(chatsDir, 'chatsDir')
-  checkScanOptions(options)
-  check.optional(options.projectHash, 'options.projectHash', 'string')
-  checkKinds(options.kinds, 'options.kinds')
-  return describe(chatsDir, options.projectHash, scanOptionsOf(options))
+  const { projectHash, ...wanted } = checked(options, DESCRIBE_OPTIONS)
+  return describe(chatsDir, projectHash, captured(wanted))
 }
 
 async function describe(
@@ -129,9 +130,7 @@ export function listContinueTargets(
 ): Promise<{ targets: ContinueTarget[]; skipped: SkippedSession[] }> {
   check.filledString(chatsDir, 'chatsDir')
   check.filledString(projectHash, 'projectHash')
-  checkScanOptions(options)
-  checkKinds(options.kinds, 'options.kinds')
-  return continueTargets(chatsDir, projectHash, scanOptionsOf(options))
+  return continueTargets(chatsDir, projectHash, captured(checked(options, SCAN_OPTIONS)))
 }
 
 async function continueTargets(
@@ -151,9 +150,9 @@ async function continueTargets(
   return { targets, skipped }
 }
 
-/** Copies the options, because the caller may change them while the directory is listed. */
-function scanOptionsOf({ snapshot, snapshotDir, signal, onProgress, kinds }: ScanOptions): ScanOptions {
-  return { snapshot, snapshotDir, signal, onProgress, kinds: kindsOf(kinds) }
+/** Copies the kinds, because the caller may change them while the directory is listed. */
+function captured(options: ScanOptions): ScanOptions {
+  return { ...options, kinds: kindsOf(options.kinds) }
 }
 
 /**

@@ -3,7 +3,8 @@
 import crypto = require('node:crypto')
 import fs = require('node:fs/promises')
 import path = require('node:path')
-import { NO_OPTIONS, check } from '../arguments.js'
+import { NO_OPTIONS, check, checkedStrictly } from '../arguments.js'
+import { companionsOf } from '../locks/companions.js'
 import { hasCode } from '../system-error.js'
 import { archiveOf, sessionPathOf } from './archive-name.js'
 
@@ -11,7 +12,8 @@ import { archiveOf, sessionPathOf } from './archive-name.js'
 const HASH_DIGITS = 16
 
 /**
- * Removes a session file, its archive, and everything that session-tape keeps next to it: its snapshot and the lock file of `exclusive`. Programs that delete
+ * Removes a session file, its archive, and everything that session-tape keeps next to it: its snapshot, the receipt of its import, the list of its
+ * archive's media, and the lock file of `exclusive`. Programs that delete
  * session files by age or size should call it, so that no leftover file keeps a directory from becoming empty. The lock of the session itself
  * (`<sessionId>.lock`) is not touched and should be held by the caller.
  *
@@ -21,9 +23,7 @@ const HASH_DIGITS = 16
  */
 export function removeSessionFiles(filePath: string, options: { snapshotDir?: string | undefined } = NO_OPTIONS): Promise<void> {
   check.filledString(filePath, 'filePath')
-  check.object(options, 'options')
-  const { snapshotDir } = options
-  if (snapshotDir !== undefined) check.filledString(snapshotDir, 'options.snapshotDir')
+  const { snapshotDir } = checkedStrictly<typeof options>(options, { snapshotDir: 'filledString?' })
   return remove(path.resolve(filePath), snapshotDir === undefined ? undefined : path.resolve(snapshotDir))
 }
 
@@ -33,20 +33,29 @@ export function removeSessionFiles(filePath: string, options: { snapshotDir?: st
  */
 async function remove(filePath: string, snapshotDir: string | undefined): Promise<void> {
   const session = sessionPathOf(filePath)
-  const archive = archiveOf(session)
-  await removeFile(`${session}.snap`)
-  await removeFile(`${archive}.snap`)
-  if (snapshotDir !== undefined) await removeSnapshotIn(snapshotDir, session)
-  await removeFile(archive)
+  await removeSnapshots(session, snapshotDir)
+  await removeFile(archiveOf(session))
   await removeFile(session)
+  await removeCompanions(session, snapshotDir)
   await removeFile(`${session}.lock`)
+}
+
+/** Removes what was kept for a session that is gone. The list of an archive's media is needed until then. @internal */
+export async function removeCompanions(session: string, snapshotDir: string | undefined): Promise<void> {
+  await removeSnapshots(session, snapshotDir)
+  for (const companion of companionsOf(session).others) await removeFile(companion)
+}
+
+async function removeSnapshots(session: string, snapshotDir: string | undefined): Promise<void> {
+  for (const cache of companionsOf(session).caches) await removeFile(cache)
+  if (snapshotDir !== undefined) await removeSnapshotIn(snapshotDir, session)
 }
 
 /**
  * Removes the snapshot in a directory of snapshots. Its name contains a hash of the path of the session's file, archived or not, with links in its
- * directory resolved. @internal
+ * directory resolved.
  */
-export async function removeSnapshotIn(snapshotDir: string, filePath: string): Promise<void> {
+async function removeSnapshotIn(snapshotDir: string, filePath: string): Promise<void> {
   const directory = await unlessAbsent(fs.realpath(path.dirname(filePath)))
   if (directory === undefined) return
   const name = path.basename(filePath)

@@ -3,7 +3,7 @@
 import crypto = require('node:crypto')
 import path = require('node:path')
 import { native } from '../addon.js'
-import { NO_OPTIONS, check, checkSnapshotOptions, expect } from '../arguments.js'
+import { NO_OPTIONS, SNAPSHOT, type Shape, check, checked, expect, unlessMissing } from '../arguments.js'
 import { SESSION, runJob } from '../binding/job.js'
 import type { NativeForkOptions } from '../binding/native.js'
 import { stringify } from '../builtins.js'
@@ -130,8 +130,7 @@ const { randomUUID } = crypto
  */
 export function forkSession<C = IContent>(target: ForkTarget, options: ForkOptions<C>): Promise<ForkResult<C> | SessionFailure> {
   checkTarget(target)
-  checkOptions(options)
-  return fork(captured(target, options))
+  return fork(captured(target, checked(options, FORK_OPTIONS as Shape<ForkOptions<C>>)))
 }
 
 function checkTarget(target: ForkTarget): void {
@@ -143,15 +142,19 @@ function checkTarget(target: ForkTarget): void {
   check.filledString(target.source.filePath, 'target.source.filePath')
 }
 
-function checkOptions<C>(options: ForkOptions<C>): void {
-  checkSnapshotOptions(options)
-  for (const field of ['chatsDir', 'projectHash', 'provider', 'model'] as const) check.filledString(options[field], `options.${field}`)
-  check.strings(options.workspaceDirs, 'options.workspaceDirs')
-  const { source, recorder } = options
-  const isRecorder = source === undefined || source === null || typeof source.ownsLockFor === 'function'
-  expect(isRecorder, 'options.source', 'a recorder, or null', source)
-  if (recorder !== undefined) checkRecorderOptions(recorder, 'options.recorder')
-  check.optional(options.map, 'options.map', 'function')
+const FORK_OPTIONS: Shape<ForkOptions> = {
+  ...SNAPSHOT,
+  chatsDir: 'filledString',
+  projectHash: 'filledString',
+  provider: 'filledString',
+  model: 'filledString',
+  workspaceDirs: 'strings',
+  source(source: ForkOptions['source'], name: string) {
+    const isRecorder = source === undefined || source === null || typeof source.ownsLockFor === 'function'
+    expect(isRecorder, name, 'a recorder, or null', source)
+  },
+  recorder: unlessMissing(checkRecorderOptions),
+  map: 'function?',
 }
 
 /** Copies the request, because the caller may change it, or the working directory, while the source is read. */

@@ -3,8 +3,11 @@
 import path = require('node:path')
 import type { BigIntStats, Dirent, Stats } from 'node:fs'
 import fs = require('node:fs/promises')
-import { NO_OPTIONS, check, expect } from '../arguments.js'
+import { native } from '../addon.js'
+import { NO_OPTIONS, type Shape, WORK, check, checkedStrictly, expect, unlessMissing } from '../arguments.js'
+import { onAbort } from '../binding/abort.js'
 import { type Cleaned, cleanUp, wouldCleanUp } from '../locks/clean-up.js'
+import { companionsOf } from '../locks/companions.js'
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import { isSafeId } from '../locks/path.js'
@@ -18,9 +21,9 @@ import { archiveOf, isSessionName, sessionPathOf } from './archive-name.js'
 import { liveCheckpoints } from './describe.js'
 import { isSessionFileName, pathsIn } from './directory.js'
 import { listFiles } from './list.js'
-import { removeSnapshotIn } from './files.js'
 import { newestFirst } from './order.js'
-import { isFailed, scan } from './scan.js'
+import { repairSession } from './repair.js'
+import { type Report, type SessionReport, isFailed, scan } from './scan.js'
 import type { SessionSummary, SkippedSession } from './summary.js'
 // Only for links in the comments.
 import type { archiveSession } from './archive.js'
@@ -49,8 +52,11 @@ export interface KeepPolicy {
 export interface KeepOptions {
   /** Report what would be done, and change nothing. The sizes of archives are estimated. Default `false`. */
   dryRun?: boolean | undefined
-  /** Is called with each session that would be archived or deleted, and returns whether it is to stay as it is. If it throws, the session stays. */
-  keep?: ((session: SessionSummary) => boolean) | undefined
+  /**
+   * Is called with each session that would be archived or deleted, in a dry run too. It stays as it is if the result, awaited, is anything but
+   * `undefined` and `false`; also if the function throws or its promise rejects.
+   */
+  keep?: ((session: SessionSummary) => unknown) | undefined
   /** The directory of the sessions' snapshots, if they are not next to the files: those of deleted sessions are removed there. */
   snapshotDir?: string | undefined
   /** Aborting it ends the work after the session in hand, which stays as it was or is done; the promise rejects with the signal's `reason`. */
@@ -64,10 +70,12 @@ export interface Kept {
   /** The archive; of a deleted session, the file that is gone. */
   filePath: string
   sessionId: string
-  /** Bytes on disk before. */
+  /** Bytes on disk before: of the session or its archive, the receipt of its import and the list of its media. */
   bytes: number
-  /** Bytes on disk afterwards: the size of the archive, 0 of a deleted session. */
+  /** Bytes on disk afterwards: of the archive and these; 0 of a deleted session. */
   bytesLeft: number
+  /** The files beside a deleted session that went with it, such as its snapshot. Absent if there were none. */
+  companions?: string[]
 }
 
 /**
@@ -76,12 +84,12 @@ export interface Kept {
  * | reason | means |
  * |---|---|
  * | `Young` | younger than `minAge`, or last modified in the future |
- * | `InUse` | a process has locked it, or records to it with `exclusive` |
+ * | `InUse` | a process has locked it, or records to it with `exclusive`; or this process records to it |
  * | `HasCheckpoints` | it has checkpoints that are not deleted: it may be archived, but is not deleted |
- * | `Wanted` | `keep` returned `true` |
- * | `Unreadable` | it is not recognised as a session, or does not replay, so that its checkpoints are unknown |
+ * | `Wanted` | `keep` returned, or its promise was fulfilled with, anything but `undefined` and `false` |
+ * | `Unreadable` | it is not recognised as a session, or does not replay, so that its checkpoints are unknown; or it can't be read whole, such as a damaged archive, and is not deleted |
  * | `Changed` | it was written to, archived, restored or removed since it was listed, for instance by another process that keeps the same directory |
- * | `Failed` | the system reported an error, or `keep` threw; `message` has it |
+ * | `Failed` | the system reported an error, or `keep` threw or rejected; `message` has it |
  */
 export type KeepReason = 'Young' | 'InUse' | 'HasCheckpoints' | 'Wanted' | 'Unreadable' | 'Changed' | 'Failed'
 
@@ -99,6 +107,8 @@ export interface KeepReport {
   left: LeftSession[]
   /** What was removed of what interrupted processes have left, as {@link cleanUpLocks} does. */
   removed: { locks: number; snapshots: number; temporaries: number }
+  /** The paths of all files that were removed so, guards of locks included. Absent if there are none. */
+  removedFiles?: string[]
   /** The number of sessions before. */
   sessions: number
   /** Bytes of sessions and archives on disk before. */
@@ -132,8 +142,13 @@ interface Candidate {
   session: SessionSummary
   directory: Directory
   age: number
+  /** Bytes on disk, those of the files that are kept beside it included. */
   bytes: number
   isArchived: boolean
+  /** The files that were beside it when it was listed. */
+  companions: string[]
+  /** Size of the archive that this run has made, in bytes. */
+  archivedBytes: number | undefined
   /** Why it can't be deleted, once that was looked up; `null` if nothing prevents it. */
   blocked: Left | null | undefined
   /** What was done with it last. */
@@ -161,6 +176,9 @@ const DURATION = /^(\d+(?:\.\d+)?)([hdw])$/
 /** The size of an archive by that of its session, where none shows it: what conversations compress to. */
 const TYPICAL_RATIO = 1 / 8
 
+/** The kinds of left-overs. */
+const KINDS = ['locks', 'snapshots', 'temporaries', 'guards'] as const
+
 /** The id whose lock means that a process makes the sessions of the directory fit. */
 const KEEPER = 'session-tape-keep'
 
@@ -175,7 +193,7 @@ const AT_ONCE = 2
  * Keeps the sessions of directories within limits: archives old sessions, as {@link archiveSession} does, deletes those that the policy says so of,
  * and removes what interrupted processes have left. Without a policy, sessions that were not modified for a week are archived, and nothing is deleted.
  *
- * Never touched are sessions in use, sessions younger than `minAge`, those for which `keep` returns `true`, files that are not recognised as sessions,
+ * Never touched are sessions in use, sessions younger than `minAge`, those that `keep` wants, files that are not recognised as sessions,
  * links, and everything in subdirectories. A session with checkpoints that are not deleted is never deleted.
  *
  * Several processes may keep the same directory at once: each session is dealt with by one of them.
@@ -196,36 +214,36 @@ const AT_ONCE = 2
 export function keepSessions(where: string | string[], policy: KeepPolicy = NO_OPTIONS, options: KeepOptions = NO_OPTIONS): Promise<KeepReport> {
   if (Array.isArray(where)) check.filledStrings(where, 'where')
   else check.filledString(where, 'where')
-  check.object(policy, 'policy')
-  check.object(options, 'options')
-  check.optional(options.dryRun, 'options.dryRun', 'boolean')
-  check.optional(options.keep, 'options.keep', 'function')
-  check.optional(options.onProgress, 'options.onProgress', 'function')
-  check.signal(options.signal, 'options.signal')
-  if (options.snapshotDir !== undefined) check.filledString(options.snapshotDir, 'options.snapshotDir')
-  const { dryRun, keep, signal, onProgress } = options
-  const snapshotDir = options.snapshotDir === undefined ? undefined : path.resolve(options.snapshotDir)
+  const limits = limitsOf(checkedStrictly(policy, POLICY, 'policy', { name: 'options', shape: OPTIONS }))
+  const { snapshotDir, ...rest } = checkedStrictly(options, OPTIONS, 'options', { name: 'policy', shape: POLICY })
   const directories = new Set((Array.isArray(where) ? where.slice() : [where]).map((directory) => path.resolve(directory)))
-  return new Keeping(limitsOf(policy), { dryRun, keep, snapshotDir, signal, onProgress }).run(Array.from(directories))
+  return new Keeping(limits, { ...rest, snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir) }).run(Array.from(directories))
 }
 
-function limitsOf(policy: KeepPolicy): Limits {
-  const { maxSessions, maxBytes, deleteToFit } = policy
-  if (maxSessions !== undefined) check.safeCount(maxSessions, 'policy.maxSessions')
-  if (maxBytes !== undefined) check.count(maxBytes, 'policy.maxBytes')
-  check.optional(deleteToFit, 'policy.deleteToFit', 'boolean')
-  const never = (name: 'archiveAfter' | 'deleteAfter', otherwise: number) => {
-    const given = policy[name]
-    return given === null ? Infinity : given === undefined ? otherwise : milliseconds(given, `policy.${name}`)
-  }
+const POLICY: Shape<KeepPolicy> = {
+  minAge: unlessMissing(milliseconds),
+  archiveAfter: unlessMissing(orNever),
+  deleteAfter: unlessMissing(orNever),
+  maxSessions: 'safeCount?',
+  maxBytes: 'count?',
+  deleteToFit: 'boolean?',
+}
+
+const OPTIONS: Shape<KeepOptions> = { dryRun: 'boolean?', keep: 'function?', snapshotDir: 'filledString?', ...WORK }
+
+function limitsOf({ minAge = '1d', archiveAfter = '7d', deleteAfter = null, maxSessions, maxBytes, deleteToFit }: KeepPolicy): Limits {
   return {
-    minAge: policy.minAge === undefined ? UNITS.d : milliseconds(policy.minAge, 'policy.minAge'),
-    archiveAfter: never('archiveAfter', UNITS.w),
-    deleteAfter: never('deleteAfter', Infinity),
+    minAge: milliseconds(minAge, 'policy.minAge'),
+    archiveAfter: orNever(archiveAfter, 'policy.archiveAfter'),
+    deleteAfter: orNever(deleteAfter, 'policy.deleteAfter'),
     maxSessions: maxSessions ?? Infinity,
     maxBytes: maxBytes ?? Infinity,
     deleteToFit: deleteToFit === true,
   }
+}
+
+function orNever(duration: Duration | null, name: string): number {
+  return duration === null ? Infinity : milliseconds(duration, name)
 }
 
 function milliseconds(duration: Duration, name: string): number {
@@ -241,12 +259,14 @@ class Keeping {
   #options: KeepOptions
   #candidates: Candidate[] = []
   #unreadable: SkippedSession[] = []
-  #removed: Cleaned = { locks: 0, snapshots: 0, temporaries: 0 }
+  #removed: Cleaned = { locks: [], snapshots: [], temporaries: [], guards: [] }
   /** What was left that is no session. */
   #left: LeftSession[] = []
   #bytes = 0
   #count = 0
   #ratio: number | undefined
+  /** What is being done last with the sessions of an id. */
+  #turns = new Map<string, Promise<unknown>>()
   #progress: Required<Progress> = { bytes: 0, total: 0, files: 0 }
 
   constructor(limits: Limits, options: KeepOptions) {
@@ -271,11 +291,14 @@ class Keeping {
     if (!this.#fits()) await this.#alone(() => this.#makeFit())
     await this.#recount(this.#candidates.filter(({ left }) => left?.reason === 'InUse'))
     this.#report(this.#progress.total)
+    const { locks, snapshots, temporaries } = this.#removed
+    const removedFiles = KINDS.flatMap((kind) => this.#removed[kind])
     return {
       archived: this.#done('archive'),
       deleted: this.#done('delete'),
       left: this.#allLeft(),
-      removed: this.#removed,
+      removed: { locks: locks.length, snapshots: snapshots.length, temporaries: temporaries.length },
+      ...(removedFiles.length > 0 && { removedFiles }),
       sessions,
       bytesBefore,
       bytesAfter: this.#bytes,
@@ -316,19 +339,22 @@ class Keeping {
     const { sessions, unreadable } = await listFiles(others.size === 0 ? filePaths : filePaths.filter((filePath) => !others.has(path.basename(filePath))))
     for (const skipped of unreadable) this.#unreadable.push(skipped)
     const now = Date.now()
+    const all = new Set(names)
     for (const session of sessions.reverse()) {
-      const bytes = session.archivedBytes ?? session.fileSize
+      const companions = Object.values(companionsOf(sessionPathOf(session.filePath))).flat().filter((file) => all.has(path.basename(file)))
+      const bytes = (session.archivedBytes ?? session.fileSize) + (companions.length > 0 ? await companionBytes(session.filePath) : 0)
       const isArchived = session.archived === true
       const age = now - session.lastModified.getTime()
-      this.#candidates.push({ session, directory: place, age, bytes, isArchived, blocked: undefined, done: undefined, left: undefined, isSettled: false, isGone: false })
+      this.#candidates.push({
+        session, directory: place, age, bytes, isArchived, companions, archivedBytes: undefined, blocked: undefined, done: undefined, left: undefined, isSettled: false, isGone: false,
+      })
       this.#bytes += bytes
       this.#count += 1
     }
   }
 
-  #clean({ locks, snapshots, temporaries }: Cleaned): void {
-    const removed = this.#removed
-    this.#removed = { locks: removed.locks + locks, snapshots: removed.snapshots + snapshots, temporaries: removed.temporaries + temporaries }
+  #clean(cleaned: Cleaned): void {
+    for (const kind of KINDS) for (const filePath of cleaned[kind]) this.#removed[kind].push(filePath)
   }
 
   /** Reports the files that are old enough to be touched but are no sessions. */
@@ -402,10 +428,35 @@ class Keeping {
     const paths = unknown.map(({ session }) => sessionPathOf(session.filePath))
     const reports = await scan(paths, undefined, { signal: this.#options.signal })
     for (const [at, candidate] of unknown.entries()) {
-      const report = reports[at]!
-      if (isFailed(report)) candidate.blocked = (await changeOf(currentOf(candidate))) === undefined ? { reason: 'Unreadable', message: report.error } : null
-      else if (liveCheckpoints(report.checkpoints).length === 0) candidate.blocked = null
-      else candidate.blocked = { reason: 'HasCheckpoints', message: undefined }
+      candidate.blocked = await this.#blockOf(candidate, reports[at]!)
+    }
+  }
+
+  /** What prevents the deletion of a session. It goes only if nothing of it can hold a checkpoint that was not seen. */
+  async #blockOf(candidate: Candidate, report: Report): Promise<Left | null> {
+    const unread = isFailed(report) ? report.error : await this.#unreadOf(candidate, report)
+    if (unread !== undefined) return (await changeOf(currentOf(candidate))) === undefined ? { reason: 'Unreadable', message: unread } : null
+    if (liveCheckpoints((report as SessionReport).checkpoints).length === 0) return null
+    return { reason: 'HasCheckpoints', message: undefined }
+  }
+
+  /** Why a session that replays can't be read whole; `undefined` if it can. */
+  async #unreadOf(candidate: Candidate, { unread }: SessionReport): Promise<string | undefined> {
+    const { filePath, archived } = this.#options.dryRun === true ? candidate.session : currentOf(candidate)
+    if (archived && !(await hasSeekTable(filePath))) return 'The archive has no seek table at its end, so it may have been cut off'
+    if (unread === 'nothing') return undefined
+    if (unread === 'lastLine' && (await this.#isFragment(filePath))) return undefined
+    return archived ? 'The archive is damaged, or has lines that are no records' : 'It has lines that are no records'
+  }
+
+  /** Whether a last line that is no JSON is only the beginning of a record. Another record may stand behind it, in the same line. */
+  async #isFragment(filePath: string): Promise<boolean> {
+    try {
+      const { recovered } = await repairSession(filePath, `${filePath}.repaired`, { dryRun: true, signal: this.#options.signal })
+      return recovered === 0
+    } catch {
+      this.#checkSignal()
+      return false
     }
   }
 
@@ -417,21 +468,46 @@ class Keeping {
     if (age < this.#limits.minAge || age < 0) return this.#settle(candidate, 'Young')
     const blocked = action === 'delete' ? candidate.blocked : undefined
     if (blocked) return void (candidate.left = blocked)
+    if (await this.#isKept(candidate)) return
     try {
-      if (this.#options.keep?.(currentOf(candidate)) === true) return this.#settle(candidate, 'Wanted')
       const reason = await (this.#options.dryRun === true ? this.#foresee(candidate, action) : this.#carryOut(candidate, action))
       if (reason !== undefined) return await this.#leave(candidate, reason)
     } catch (error) {
       this.#checkSignal()
       if (error instanceof SessionLockedError) return this.#leave(candidate, 'InUse')
       if (hasCode(error, 'Changed') || isAbsence(error)) return this.#leave(candidate, 'Changed')
-      return this.#settle(candidate, 'Failed', (error as Error).message)
+      return this.#settle(candidate, 'Failed', messageOf(error))
     }
     this.#report(candidate.session.fileSize)
   }
 
+  /** Asks the caller whether a session is to stay, and leaves it then. */
+  async #isKept(candidate: Candidate): Promise<boolean> {
+    const { keep, signal } = this.#options
+    if (keep === undefined) return false
+    try {
+      const answer = await unlessAborted(signal, async () => keep(currentOf(candidate)))
+      this.#checkSignal()
+      if (answer === undefined || answer === false) return false
+      this.#settle(candidate, 'Wanted')
+    } catch (error) {
+      this.#checkSignal()
+      this.#settle(candidate, 'Failed', messageOf(error))
+    }
+    return true
+  }
+
+  /** Does it when nothing else is done with a session of the same id: two files of one session have one lock. */
+  #carryOut(candidate: Candidate, action: Action): Promise<KeepReason | undefined> {
+    const lock = path.join(candidate.directory.real, candidate.session.sessionId)
+    const work = () => this.#carryOutLocked(candidate, action)
+    const turn = (this.#turns.get(lock) ?? Promise.resolve()).then(work, work)
+    this.#turns.set(lock, turn)
+    return turn
+  }
+
   /** Does it under the session's lock. Resolves to why it was not done. */
-  async #carryOut(candidate: Candidate, action: Action): Promise<KeepReason | undefined> {
+  async #carryOutLocked(candidate: Candidate, action: Action): Promise<KeepReason | undefined> {
     const { directory } = candidate
     const session = currentOf(candidate)
     const { sessionId } = session
@@ -439,15 +515,14 @@ class Keeping {
     try {
       const changed = await changeOf(session)
       if (changed !== undefined) return changed
+      if (await isRecorded(session.filePath)) return 'InUse'
       if (action === 'delete') {
-        const { snapshotDir } = this.#options
-        if (snapshotDir !== undefined) await removeSnapshotIn(snapshotDir, sessionPathOf(session.filePath))
-        await removeSession(session.filePath)
+        await removeSession(session.filePath, this.#options.snapshotDir)
         this.#gone(candidate)
         return undefined
       }
       const { filePath, archivedBytes } = await convert(session.filePath, false, { signal: this.#options.signal })
-      this.#packed(candidate, filePath, archivedBytes ?? 0)
+      this.#packed(candidate, filePath, archivedBytes ?? 0, await companionBytes(filePath))
       return undefined
     } finally {
       await lock?.release()
@@ -458,8 +533,9 @@ class Keeping {
   async #foresee(candidate: Candidate, action: Action): Promise<KeepReason | undefined> {
     const { session, directory } = candidate
     if (directory.locks.size > 0 && (await isInUse(session, directory))) return 'InUse'
+    if (await isRecorded(session.filePath)) return 'InUse'
     if (action === 'delete') this.#gone(candidate)
-    else this.#packed(candidate, archiveOf(session.filePath), Math.ceil(session.fileSize * this.#estimatedRatio()))
+    else this.#packed(candidate, archiveOf(session.filePath), Math.ceil(session.fileSize * this.#estimatedRatio()), candidate.bytes - session.fileSize)
     return undefined
   }
 
@@ -476,17 +552,19 @@ class Keeping {
   }
 
   #gone(candidate: Candidate): void {
-    const { session, bytes, done } = candidate
+    const { session, bytes, done, companions } = candidate
     candidate.isSettled = true
     // It may have been archived before, which was not enough.
     const kept = { filePath: pathOf(candidate), sessionId: session.sessionId, bytes: done?.kept.bytes ?? bytes, bytesLeft: 0 }
-    candidate.done = { action: 'delete', kept }
+    candidate.done = { action: 'delete', kept: companions.length > 0 ? { ...kept, companions } : kept }
     this.#bytes -= bytes
     this.#count -= 1
   }
 
-  #packed(candidate: Candidate, filePath: string, bytesLeft: number): void {
+  #packed(candidate: Candidate, filePath: string, archivedBytes: number, beside: number): void {
     const { session, bytes } = candidate
+    const bytesLeft = archivedBytes + beside
+    candidate.archivedBytes = archivedBytes
     candidate.done = { action: 'archive', kept: { filePath, sessionId: session.sessionId, bytes, bytesLeft } }
     candidate.isArchived = true
     candidate.bytes = bytesLeft
@@ -567,16 +645,36 @@ class Keeping {
   }
 }
 
+/** Resolves to the result of the caller's work, which may never end: a signal that is aborted ends the waiting. */
+async function unlessAborted(signal: AbortSignal | undefined, work: () => Promise<unknown>): Promise<unknown> {
+  let removeListener = () => {}
+  const aborted = new Promise<undefined>((resolve) => (removeListener = onAbort(signal, () => resolve(undefined))))
+  try {
+    return await Promise.race([work(), aborted])
+  } finally {
+    removeListener()
+  }
+}
+
+/** The message of whatever was thrown, which in the caller's functions may be anything. */
+function messageOf(error: unknown): string {
+  try {
+    const message: unknown = (error as Error | null | undefined)?.message
+    return typeof message === 'string' ? message : String(error)
+  } catch {
+    return 'keep threw a value that has no text'
+  }
+}
+
 /** The file that a session has now. */
 function pathOf({ session, done }: Candidate): string {
   return done === undefined ? session.filePath : done.kept.filePath
 }
 
 /** A session as it is now, which may have been archived since it was listed. */
-function currentOf({ session, done }: Candidate): SessionSummary {
-  if (done === undefined) return session
-  const { filePath, bytesLeft } = done.kept
-  return { ...session, filePath, archived: true, bytes: session.fileSize, archivedBytes: bytesLeft }
+function currentOf({ session, done, archivedBytes }: Candidate): SessionSummary {
+  if (done === undefined || archivedBytes === undefined) return session
+  return { ...session, filePath: done.kept.filePath, archived: true, bytes: session.fileSize, archivedBytes }
 }
 
 function leftSession(filePath: string, reason: KeepReason, message: string | undefined): LeftSession {
@@ -609,10 +707,18 @@ async function statOf(filePath: string): Promise<Stats | undefined> {
   }
 }
 
-/** Bytes on disk of a session or of its archive; `undefined` if it is gone. */
+/** Bytes on disk of a session or of its archive, and of what is kept beside it; `undefined` if it is gone. */
 async function sizeOf(filePath: string): Promise<number | undefined> {
   const session = sessionPathOf(filePath)
-  return ((await statOf(session)) ?? (await statOf(archiveOf(session))))?.size
+  const size = ((await statOf(session)) ?? (await statOf(archiveOf(session))))?.size
+  return size === undefined ? undefined : size + (await companionBytes(session))
+}
+
+/** Bytes of the files that are kept beside a session, but for snapshots. */
+async function companionBytes(filePath: string): Promise<number> {
+  let bytes = 0
+  for (const companion of companionsOf(sessionPathOf(filePath)).others) bytes += (await statOf(companion))?.size ?? 0
+  return bytes
 }
 
 /** Why a session is not the one that was listed; `undefined` if it is. */
@@ -625,6 +731,38 @@ async function changeOf({ filePath, fileSize, archivedBytes, lastModified }: Ses
 /** The millisecond of a file's time that a listing gives. As a double, `mtimeMs` is off by up to 122 ns, so it may be the next one. */
 function millisecondOf({ mtimeNs }: BigIntStats): number {
   return Math.max(0, Number(mtimeNs / 1_000_000n))
+}
+
+/** The last bytes of a seek table. */
+const TABLE_END = Buffer.from([0xb1, 0xea, 0x92, 0x8f])
+
+/** Whether an archive ends with a seek table. One that was cut off between two frames has none, and is otherwise whole. */
+async function hasSeekTable(filePath: string): Promise<boolean> {
+  let handle: fs.FileHandle | undefined
+  try {
+    handle = await fs.open(filePath, 'r')
+    const { size } = await handle.stat()
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(TABLE_END.length), 0, TABLE_END.length, Math.max(0, size - TABLE_END.length))
+    return bytesRead === TABLE_END.length && buffer.equals(TABLE_END)
+  } catch {
+    return false
+  } finally {
+    await handle?.close().catch(() => {})
+  }
+}
+
+/** Whether a recorder of this process, in whatever thread, may write to a session: not every one has a lock. */
+async function isRecorded(filePath: string): Promise<boolean> {
+  const files = native.recordedFiles()
+  if (files.length === 0) return false
+  const session = await realFileOf(sessionPathOf(filePath))
+  for (const file of files) if (path.basename(file) === path.basename(session) && (await realFileOf(file)) === session) return true
+  return false
+}
+
+/** The path of a file, which may be gone, without links in that of its directory. */
+async function realFileOf(filePath: string): Promise<string> {
+  return path.join(await realPathOf(path.dirname(filePath)), path.basename(filePath))
 }
 
 /** Whether a session is in use, by the names that were in its directory. */

@@ -2,7 +2,7 @@
 
 import path = require('node:path')
 import { native } from '../addon.js'
-import { check } from '../arguments.js'
+import { NO_OPTIONS, check, checked } from '../arguments.js'
 import { hasOwn } from '../builtins.js'
 import { hasCode } from '../system-error.js'
 import { sessionFilesIn } from './directory.js'
@@ -59,16 +59,14 @@ const RECORDED = 'session-'
  */
 export function listSessions(
   chatsDir: string,
-  options?: { projectHash?: string | undefined; kinds?: readonly SessionKind[] | undefined },
+  options: { projectHash?: string | undefined; kinds?: readonly SessionKind[] | undefined } = NO_OPTIONS,
 ): Promise<{
   sessions: SessionSummary[]
   unreadable: SkippedSession[]
 }> {
   check.filledString(chatsDir, 'chatsDir')
-  if (options !== undefined) check.object(options, 'options')
-  check.optional(options?.projectHash, 'options.projectHash', 'string')
-  checkKinds(options?.kinds, 'options.kinds')
-  return list(chatsDir, options?.projectHash, kindsOf(options?.kinds))
+  const { projectHash, kinds } = checked<typeof options>(options, { projectHash: 'string?', kinds: checkKinds })
+  return list(chatsDir, projectHash, kindsOf(kinds))
 }
 
 /** Lists the sessions of a directory, of one project or of all, and the files that do not contain a session. @internal */

@@ -8,7 +8,7 @@ import type { Checkpoint } from './checkpoints.js'
 import { mapItems } from './item-map.js'
 import type { IContent, ItemMap, SemanticMediaPurgeFrontier, SessionEventPayload, SessionForkedPayload } from './records.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
-import { type ReplayOptions, checkArguments, replay } from './replay.js'
+import { type ReplayOptions, checkedOptions, replay } from './replay.js'
 // Only for links in the comments.
 import type { replaySession } from './replay.js'
 
@@ -114,8 +114,7 @@ export function openSession<C = IContent>(
   expectedProjectHash?: string,
   options?: ReplayOptions,
 ): Promise<{ ok: true; session: SessionHandle<C> } | ReplayFailure> {
-  checkArguments(filePath, expectedProjectHash, options)
-  return open(filePath, expectedProjectHash, options)
+  return open(filePath, expectedProjectHash, checkedOptions(filePath, expectedProjectHash, options))
 }
 
 /** Makes the handle of an open replay. */

@@ -1,5 +1,5 @@
 import { native } from '../addon.js'
-import { NO_OPTIONS, check } from '../arguments.js'
+import { NO_OPTIONS, check, checked } from '../arguments.js'
 import { PREVIEW, runJob } from '../binding/job.js'
 
 /** The beginning of a session; see {@link readSessionPreview}. */
@@ -37,10 +37,7 @@ export function readSessionPreview(
   options: { length?: number | undefined; signal?: AbortSignal | undefined } = NO_OPTIONS,
 ): Promise<SessionPreview> {
   check.string(filePath, 'filePath')
-  check.object(options, 'options')
-  const { length = LENGTH, signal } = options
-  check.safeCount(length, 'options.length')
-  check.signal(signal, 'options.signal')
+  const { length = LENGTH, signal } = checked<typeof options>(options, { length: 'safeCount?', signal: 'signal?' })
   return runJob(PREVIEW, (onReady) => native.startSessionPreview(filePath, length, onReady), { signal })
 }
 
@@ -60,9 +57,7 @@ export function readSessionTitle(
   options: { signal?: AbortSignal | undefined } = NO_OPTIONS,
 ): Promise<string | null | undefined> {
   check.string(filePath, 'filePath')
-  check.object(options, 'options')
-  const { signal } = options
-  check.signal(signal, 'options.signal')
+  const { signal } = checked<typeof options>(options, { signal: 'signal?' })
   return readTitle(filePath, signal)
 }
 

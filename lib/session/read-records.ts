@@ -1,5 +1,5 @@
 import { native } from '../addon.js'
-import { NO_OPTIONS, check, checkEach, expect } from '../arguments.js'
+import { NO_OPTIONS, type Shape, check, checkEach, checked, expect, unlessMissing } from '../arguments.js'
 import type { Batch, LineBatch, TapeBatch } from '../binding/batch.js'
 import { bundles } from '../binding/bundles.js'
 import { type JobOptions, SESSION, runJob } from '../binding/job.js'
@@ -155,33 +155,28 @@ const BEGINNING: Readonly<SessionLinePlace> = Object.freeze({ line: 1, offset: 0
  * for await (const { line } of readSessionRecords(recorder.getFilePath()!, { from: next })) console.log('new:', line); // new: 5
  * ```
  */
-export function readSessionRecords(path: string, options?: SessionRecordsOptions): AsyncGenerator<SessionLine, void, undefined> {
+export function readSessionRecords(path: string, options: SessionRecordsOptions = NO_OPTIONS): AsyncGenerator<SessionLine, void, undefined> {
   check.string(path, 'path')
-  if (options !== undefined) checkOptions(options)
-  const { strict, history, changes, types, from = BEGINNING, signal }: SessionRecordsOptions = options ?? NO_OPTIONS
+  const { strict, history, changes, types, from = BEGINNING, signal } = checked(options, RECORDS_OPTIONS)
   const { line, offset } = from
   const wanted = { strict: strict === true, history: history === true, changes: changes === true, types: types?.slice(), line, offset }
   return elementsOfPages(SESSION, () => native.readSessionRecords(bundles, path, wanted), readPage, signal)
 }
 
-function checkOptions(options: SessionRecordsOptions): void {
-  check.object(options, 'options')
-  const { strict, history, changes, types, from, signal } = options
-  check.optional(strict, 'options.strict', 'boolean')
-  check.optional(history, 'options.history', 'boolean')
-  check.optional(changes, 'options.changes', 'boolean')
-  check.signal(signal, 'options.signal')
-  if (from !== undefined) checkFrom(from)
-  if (types === undefined) return
-  expect(Array.isArray(types), 'options.types', 'an array', types)
-  checkEach(types, 'options.types', check.string)
+const RECORDS_OPTIONS: Shape<SessionRecordsOptions> = {
+  strict: 'boolean?', history: 'boolean?', changes: 'boolean?', signal: 'signal?', from: unlessMissing(checkFrom), types: unlessMissing(checkTypes),
 }
 
-function checkFrom(from: SessionLinePlace): void {
-  check.object(from, 'options.from')
+function checkTypes(types: unknown, name: string): void {
+  expect(Array.isArray(types), name, 'an array', types)
+  checkEach(types, name, check.string)
+}
+
+function checkFrom(from: SessionLinePlace, name: string): void {
+  check.object(from, name)
   const { line, offset } = from
-  expect(Number.isSafeInteger(line) && line > 0, 'options.from.line', 'a safe integer, 1 or more', line)
-  check.safeCount(offset, 'options.from.offset')
+  expect(Number.isSafeInteger(line) && line > 0, `${name}.line`, 'a safe integer, 1 or more', line)
+  check.safeCount(offset, `${name}.offset`)
 }
 
 async function readPage(start: (onReady: () => void) => NativeJob, { signal }: JobOptions): Promise<Page<SessionLine>> {

@@ -1,7 +1,7 @@
 // Repairs a session: finds the records in a damaged file and writes them to another.
 
 import { native } from '../addon.js'
-import { NO_OPTIONS, check } from '../arguments.js'
+import { NO_OPTIONS, WORK, check, checkedStrictly } from '../arguments.js'
 import { bundlesToWrite } from '../binding/bundles.js'
 import type { Failure } from '../binding/errors.js'
 import { type JobKind, runJob } from '../binding/job.js'
@@ -140,14 +140,9 @@ const REPAIR: JobKind = {
 export function repairSession(source: string, destination: string, options: RepairOptions = NO_OPTIONS): Promise<RepairReceipt> {
   check.filledString(source, 'source')
   check.filledString(destination, 'destination')
-  check.object(options, 'options')
-  const { projectHash, sessionId, receiptPath, dryRun = false, signal, onProgress }: RepairOptions = options
-  for (const [value, name] of [[projectHash, 'projectHash'], [sessionId, 'sessionId'], [receiptPath, 'receiptPath']] as const) {
-    if (value !== undefined) check.filledString(value, `options.${name}`)
-  }
-  check.optional(dryRun, 'options.dryRun', 'boolean')
-  check.signal(signal, 'options.signal')
-  check.optional(onProgress, 'options.onProgress', 'function')
+  const { projectHash, sessionId, receiptPath, dryRun = false, signal, onProgress } = checkedStrictly<RepairOptions>(options, {
+    projectHash: 'filledString?', sessionId: 'filledString?', receiptPath: 'filledString?', dryRun: 'boolean?', ...WORK,
+  })
   const wanted: NativeRepairOptions = {
     projectHash, sessionId, receiptPath, dryRun, now: Date.now(), progress: onProgress !== undefined,
   }

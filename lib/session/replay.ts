@@ -1,6 +1,6 @@
 import fs = require('node:fs')
 import { native } from '../addon.js'
-import { NO_OPTIONS, check, checkScanOptions, expect } from '../arguments.js'
+import { NO_OPTIONS, SNAPSHOT, type Shape, WORK, check, checked, expect } from '../arguments.js'
 import { bundles } from '../binding/bundles.js'
 import { SESSION, runJob } from '../binding/job.js'
 import type { NativeBundles, NativeJob, NativeReplayOptions } from '../binding/native.js'
@@ -107,8 +107,7 @@ type Start = (bundles: NativeBundles, path: string, options: NativeReplayOptions
  * ```
  */
 export function replaySession<C = IContent>(filePath: string, expectedProjectHash?: string, options?: ReplayOptions): Promise<ReplayResult<C>> {
-  checkArguments(filePath, expectedProjectHash, options)
-  return replayAny(filePath, expectedProjectHash, captured(options))
+  return replayAny(filePath, expectedProjectHash, checkedOptions(filePath, expectedProjectHash, options))
 }
 
 async function replayAny<C>(filePath: string, expectedProjectHash: string | undefined, options: ReplayOptions): Promise<ReplayResult<C>> {
@@ -135,12 +134,6 @@ export function replayNative<C>(filePath: string, expectedProjectHash: string, o
   return replayWhole(filePath, expectedProjectHash, options, false)
 }
 
-/** Copies the options, because the caller may change them while the file is read. */
-function captured(options: ReplayOptions = NO_OPTIONS): ReplayOptions {
-  const { throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, signal, onProgress, map } = options
-  return { throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, signal, onProgress, map }
-}
-
 async function replayWhole<C>(
   filePath: string,
   expectedProjectHash: string | undefined,
@@ -152,24 +145,23 @@ async function replayWhole<C>(
   return { result, hashes }
 }
 
-/** @internal */
-export function checkArguments(filePath: string, expectedProjectHash: string | undefined, options: ReplayOptions | undefined): void {
+const REPLAY_OPTIONS: Shape<ReplayOptions> = {
+  throughSeq(seq: unknown, name: string) {
+    expect(seq === undefined || (typeof seq === 'number' && !Number.isNaN(seq)), name, 'a number, if it is given', seq)
+  },
+  auditTrail: 'boolean?',
+  strict: 'boolean?',
+  map: 'function?',
+  conversation: 'string?',
+  ...SNAPSHOT,
+  ...WORK,
+}
+
+/** Checks the arguments of a replay, and copies its options, which the caller may change while the file is read. @internal */
+export function checkedOptions(filePath: string, expectedProjectHash: string | undefined, options: ReplayOptions = NO_OPTIONS): ReplayOptions {
   check.string(filePath, 'filePath')
   check.optional(expectedProjectHash, 'expectedProjectHash', 'string')
-  if (options === undefined) return
-  check.object(options, 'options')
-  const { throughSeq } = options
-  expect(
-    throughSeq === undefined || (typeof throughSeq === 'number' && !Number.isNaN(throughSeq)),
-    'options.throughSeq',
-    'a number, if it is given',
-    throughSeq,
-  )
-  check.optional(options.auditTrail, 'options.auditTrail', 'boolean')
-  check.optional(options.strict, 'options.strict', 'boolean')
-  check.optional(options.map, 'options.map', 'function')
-  check.optional(options.conversation, 'options.conversation', 'string')
-  checkScanOptions(options)
+  return checked(options, REPLAY_OPTIONS)
 }
 
 /**

@@ -1,7 +1,7 @@
 // Resumes a session: locks it, replays it, and creates a recorder that continues its file.
 
 import path = require('node:path')
-import { NO_OPTIONS, check, checkSnapshotOptions } from '../arguments.js'
+import { NO_OPTIONS, SNAPSHOT, type Shape, checked, unlessMissing } from '../arguments.js'
 import { hasOwn } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
@@ -110,22 +110,20 @@ const SEQUENCE_EXHAUSTED = 'recording has no sequence numbers left'
  * ```
  */
 export function resumeSession<C = IContent>(request: ResumeRequest): Promise<ResumeResult<C> | SessionFailure> {
-  checkRequest(request)
-  return resume<C>(request)
+  return resume<C>(checked(request, REQUEST, 'request'))
 }
 
-function checkRequest(request: ResumeRequest): void {
-  check.object(request, 'request')
-  check.string(request.continueRef, 'request.continueRef')
-  check.filledString(request.projectHash, 'request.projectHash')
-  check.filledString(request.chatsDir, 'request.chatsDir')
-  check.filledString(request.currentProvider, 'request.currentProvider')
-  check.string(request.currentModel, 'request.currentModel')
-  check.strings(request.workspaceDirs, 'request.workspaceDirs')
-  checkSnapshotOptions(request, 'request')
-  check.optional(request.map, 'request.map', 'function')
-  checkKinds(request.kinds, 'request.kinds')
-  if (request.recorder !== undefined) checkRecorderOptions(request.recorder, 'request.recorder')
+const REQUEST: Shape<ResumeRequest> = {
+  continueRef: 'string',
+  projectHash: 'filledString',
+  chatsDir: 'filledString',
+  currentProvider: 'filledString',
+  currentModel: 'string',
+  workspaceDirs: 'strings',
+  ...SNAPSHOT,
+  map: 'function?',
+  kinds: checkKinds,
+  recorder: unlessMissing(checkRecorderOptions),
 }
 
 async function resume<C>(asked: ResumeRequest): Promise<ResumeResult<C> | SessionFailure> {
@@ -146,19 +144,13 @@ async function resume<C>(asked: ResumeRequest): Promise<ResumeResult<C> | Sessio
 
 /** Copies the request, because the caller may change it, or the working directory, while the session is searched for. */
 function captured(request: ResumeRequest): Captured {
-  const { continueRef, projectHash, chatsDir, currentProvider, currentModel, workspaceDirs, snapshot, snapshotDir, map } = request
+  const { chatsDir, workspaceDirs, snapshotDir } = request
   const { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes }: RecorderOptions = request.recorder ?? NO_OPTIONS
   return {
-    continueRef,
-    projectHash,
-    chatsDir,
+    ...request,
     directory: path.resolve(chatsDir),
-    currentProvider,
-    currentModel,
     workspaceDirs: workspaceDirs.slice(),
-    snapshot,
     snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir),
-    map,
     kinds: kindsOf(request.kinds),
     recorder: { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes },
   }

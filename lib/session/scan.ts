@@ -16,6 +16,8 @@ import type { ScanOptions } from './scan-options.js'
 export interface SessionReport
   extends Pick<ReplaySuccess, 'metadata' | 'lastSeq' | 'sequenceCorrupt' | 'eventCount' | 'checkpoints' | 'ancestry' | 'semanticMediaPurgeFrontier' | 'warnings'> {
   historyLength: number
+  /** What of the file was not read: nothing, a last line that is no JSON, or more, such as what is behind the damage of an archive. */
+  unread?: 'nothing' | 'lastLine' | 'more'
   name?: string | null
   unknownEvents: Record<string, number>
 }
@@ -50,13 +52,15 @@ const PROGRESS_MS = 100
 export async function scan(filePaths: string[], projectHash: string | undefined, options: ScanOptions): Promise<Report[]> {
   const { snapshot, snapshotDir, signal, onProgress } = options
   const found = filePaths.map((): Report | undefined => undefined)
+  const unread: SessionReport['unread'][] = []
   const takeBatch = ({ described }: Batch): undefined => {
     // The last batch of a failed job has no reports.
     if (described === undefined) return
     for (let at = 0; at < described.length; at++) {
-      const element = described[at]!
-      // An element without a description was too long for a batch.
-      if (element.length > 1) found[element[0]] = reportOf(element[1] as Described)
+      const [index, report, rest] = described[at]!
+      // A description that was too long for a batch is missing.
+      if (report !== null) found[index] = reportOf(report as Described)
+      unread[index] = rest
     }
   }
   const wanted: NativeDescribeOptions = { projectHash, snapshot: snapshot === true, snapshotDir }
@@ -65,7 +69,8 @@ export async function scan(filePaths: string[], projectHash: string | undefined,
   const report = onProgress && ((done: Progress) => progress.report(done))
   await runJob(SESSION, begin, { signal, onProgress: report, takeBatch })
   for (let index = 0; index < found.length; index++) {
-    found[index] ??= await scanFile(filePaths[index]!, projectHash, { snapshot, snapshotDir, signal })
+    const report = (found[index] ??= await scanFile(filePaths[index]!, projectHash, { snapshot, snapshotDir, signal }))
+    if (!isFailed(report)) report.unread = unread[index] ?? 'more'
   }
   progress.end()
   // `onProgress` may have aborted the signal.

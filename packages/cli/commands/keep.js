@@ -43,7 +43,7 @@ function define(program, does) {
     .option('--max-sessions <number>', 'how many sessions there may be, archived ones included', wholeNumber)
     .option('--delete-to-fit', 'delete the oldest if archiving is not enough for these limits')
     .option('--min-age <age>', 'touch nothing younger (default: 1d)', age)
-    .option('--dry-run', 'only say what would be done')
+    .option('--dry-run', 'only say what would be done, and name every file')
     .option('--json', 'the result as JSON')
     .addHelpText('after', EXAMPLES)
     .action(does(keep))

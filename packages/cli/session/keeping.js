@@ -10,7 +10,7 @@ const { printable } = require('../safe-text.js')
 /** @import { Kept, KeepReport } from 'session-tape' */
 /** @import { Colours } from '../colours.js' */
 
-/** How many sessions of one kind are shown. */
+/** How many sessions of one kind are shown of what was done. */
 const MOST = 40
 
 /** What is said of sessions that were left. */
@@ -28,34 +28,45 @@ const REASONS = {
  * @param {KeepReport & { directories: string[], dryRun: boolean }} report
  * @param {Colours} colour
  */
-function keepingPage({ directories, dryRun, archived, deleted, left, removed, sessions, bytesBefore, bytesAfter, withinLimits }, colour) {
+function keepingPage({ directories, dryRun, archived, deleted, left, removed, removedFiles = [], sessions, bytesBefore, bytesAfter, withinLimits }, colour) {
   const title = dryRun ? 'Would keep' : 'Kept'
+  // Who asks what would be done wants all of it.
+  const most = dryRun ? Infinity : MOST
   /** @type {(one: Kept) => string} */
   const sizes = (one) => `${fileSize(one.bytes).padStart(10)} → ${fileSize(one.bytesLeft).padStart(10)}`
   return page(title, directories.map((one) => printable(one, 1000)).join(', '), [
-    rows(archived, dryRun ? 'would be archived' : 'archived', (one) => sizes(one), colour),
-    rows(deleted, dryRun ? 'would be deleted' : 'deleted', (one) => sizes(one), colour),
-    rows(left, 'left', ({ reason, message }) => `${REASONS[reason]}${message === undefined ? '' : `: ${printable(message, 200)}`}`, colour),
-    removedRows(removed, dryRun, colour),
+    rows(archived, dryRun ? 'would be archived' : 'archived', most, (one) => sizes(one), colour),
+    rows(deleted, dryRun ? 'would be deleted' : 'deleted', most, (one) => sizes(one), colour),
+    rows(left, 'left', most, ({ reason, message }) => `${REASONS[reason]}${message === undefined ? '' : `: ${printable(message, 200)}`}`, colour),
+    removedRows(removed, removedFiles, dryRun, colour),
     foot({ dryRun, sessions, deleted, bytesBefore, bytesAfter, withinLimits }, colour),
   ], colour)
 }
 
-/** @type {<T extends { filePath: string }>(list: T[], what: string, about: (one: T) => string, colour: Colours) => string[]} */
-function rows(list, what, about, colour) {
-  const shown = list.slice(0, MOST).map((one) => `${printable(path.basename(one.filePath), 200)}  ${colour.dim(about(one))}`)
-  if (list.length > MOST) shown.push(colour.dim(`… and ${list.length - MOST} more`))
+/** @type {<T extends { filePath: string, companions?: string[] }>(list: T[], what: string, most: number, about: (one: T) => string, colour: Colours) => string[]} */
+function rows(list, what, most, about, colour) {
+  const shown = list.slice(0, most).flatMap((one) => [
+    `${printable(path.basename(one.filePath), 200)}  ${colour.dim(about(one))}`,
+    ...(one.companions ?? []).map((file) => colour.dim(`  with ${printable(path.basename(file), 200)}`)),
+  ])
+  if (list.length > most) shown.push(colour.dim(`… and ${list.length - most} more`))
   return list.length === 0 ? [] : [colour.bold(`${plural(list.length, 'session')} ${what}`), ...shown]
 }
 
-/** @type {(removed: KeepReport['removed'], dryRun: boolean, colour: Colours) => string[]} */
-function removedRows({ locks, snapshots, temporaries }, dryRun, colour) {
+/** @type {(removed: KeepReport['removed'], files: string[], dryRun: boolean, colour: Colours) => string[]} */
+function removedRows({ locks, snapshots, temporaries }, files, dryRun, colour) {
+  const guards = files.length - locks - snapshots - temporaries
   const parts = [
     ...(locks > 0 ? [plural(locks, 'lock')] : []),
     ...(snapshots > 0 ? [plural(snapshots, 'snapshot')] : []),
     ...(temporaries > 0 ? [plural(temporaries, 'temporary file')] : []),
+    ...(guards > 0 ? [plural(guards, 'guard')] : []),
   ]
-  return parts.length === 0 ? [] : [colour.dim(`${dryRun ? 'left-overs to remove' : 'left-overs removed'}: ${parts.join(', ')}`)]
+  if (parts.length === 0) return []
+  return [
+    colour.dim(`${dryRun ? 'left-overs to remove' : 'left-overs removed'}: ${parts.join(', ')}`),
+    ...(dryRun ? files.map((file) => printable(file, 1000)) : []),
+  ]
 }
 
 /** @type {(report: Omit<KeepReport, 'archived' | 'left' | 'removed'> & { dryRun: boolean }, colour: Colours) => string[]} */

@@ -19,7 +19,7 @@ pub use item_layout::{ItemLayout, LaidOutItems};
 pub use preview::Preview;
 pub(crate) use records::ItemsInHistory;
 pub use records::{LineStatus, RecordLine, RecordOptions, RecordReader};
-pub use replay::{CurrentMetadata, Outcome, Replay, ReplayError};
+pub use replay::{CurrentMetadata, Outcome, Replay, ReplayError, Unread};
 pub use snapshot::Snapshots;
 pub(super) use snapshot::path_of as snapshot_path_of;
 pub use title::read_title;

@@ -409,6 +409,18 @@ impl<L: ItemLayout> Replay<L> {
         }
     }
 
+    /// What of the file is not in the result, once the replay is [settled](Self::settle).
+    pub fn unread(&self) -> Unread {
+        let tally = &self.effect.tally;
+        if self.source.is_torn() || tally.unparseable > 0 || tally.without_seq > 0 {
+            Unread::More
+        } else if self.effect.torn {
+            Unread::LastLine
+        } else {
+            Unread::Nothing
+        }
+    }
+
     /// In strict mode, the types of unknown events, in the order of their first ones.
     fn unknown_events(&self) -> Option<UnknownEvents<'_>> {
         let mut types: Vec<_> = self.effect.unknown_types.iter().collect();
@@ -424,6 +436,17 @@ impl<L: ItemLayout> Replay<L> {
             Mode::Strict => self.effect.largest_seq.filter(|seq| *seq > 0.0).unwrap_or(0.0),
         }
     }
+}
+
+/// What a replay could not read of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// All lines were read, those of unknown types included.
+    Nothing,
+    /// The last line is not JSON: a write that was interrupted.
+    LastLine,
+    /// Other lines are no events, or an archive is damaged, so that nothing is known of what is behind the damage.
+    More,
 }
 
 /// The types of unknown events as JSON text, `None` for events without one, with their numbers.

@@ -193,12 +193,12 @@ pub fn restore(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
     Ok(Archived { path: names.session, bytes, archived_bytes: Some(before.size) })
 }
 
-/// Removes a session, its archive, its snapshots beside them, and the lock file. Fails if a recorder has the session for itself. The caller holds the
-/// session's lock.
+/// Removes a session, its archive, and the lock file. Fails if a recorder has the session for itself. The caller holds the session's lock. The archive
+/// goes first: alone, it would be the session again.
 pub fn remove(path: &Path, owner: &str) -> Result<(), ArchiveError> {
     let names = Names::of(path)?;
     let _lock = lock(&names.session, owner)?;
-    for path in [&snapshot_path_of(&names.session), &snapshot_path_of(&names.archive), &names.archive, &names.session] {
+    for path in [&names.archive, &names.session] {
         match files::remove_file(path) {
             Err(error) if error.code != "ENOENT" => return Err(error.into()),
             _ => {}

@@ -6,8 +6,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::recorder::{FileNameForm, MAX_NAMES, file_name};
+use crate::archived::{archive_of, is_archive_name};
 use crate::disk::write::{Naming, TemporaryFile, new_directory, sync_entry};
-use crate::disk::{OWNER_ONLY, OsError, files};
+use crate::disk::{File, Links, OWNER_ONLY, OsError, files};
 use crate::foreign::{Conversion, ConvertOptions, OpenedSource, Stop, Summary, json_of_text, open_converted};
 use crate::json::{Cursor, Nesting, Text, escape_line_separators, spells_any};
 use crate::lines::{LineReader, LineSource, ReadError};
@@ -17,6 +18,9 @@ use crate::task::Task;
 
 /// The temporary name of a new file until it is whole. Listings do not mistake it for a session.
 const UNFINISHED: Naming = (".session-tape-", ".import");
+
+/// How a receipt begins: with the format of its source.
+const RECEIPT_BEGINNING: &[u8; 10] = b"{\"format\":";
 
 /// Number of characters of the session's id with which the file's name ends.
 const ID_CHARACTERS: usize = 8;
@@ -155,7 +159,7 @@ fn json_of_texts(texts: &[String]) -> Vec<u8> {
 fn session_with(directory: &Path, id: &str) -> Result<Option<PathBuf>, OsError> {
     for name in files::read_directory(directory)? {
         let path = directory.join(name?);
-        let is_session = path.extension().is_some_and(|extension| extension == "jsonl");
+        let is_session = archive_of(&path).is_some() || is_archive_name(&path);
         let Ok(summary) = (if is_session { read::Summary::of_header(&path) } else { continue }) else { continue };
         if has_id(&summary.payload, id) {
             return Ok(Some(path));
@@ -199,13 +203,32 @@ fn write(conversion: &mut Conversion, options: &ImportOptions) -> Result<Importe
     let path = place(session, conversion, options)?;
     failpoint!("import::placed");
     let receipt_path = options.receipt.clone().unwrap_or_else(|| receipt_of(&path));
-    let placed =
-        receipt.place_at(&receipt_path).and_then(|()| sync_entry(&receipt_path)).and_then(|()| sync_entry(&path));
+    let placed = place_receipt(&mut receipt, &receipt_path, options.receipt.is_none())
+        .and_then(|()| sync_entry(&receipt_path))
+        .and_then(|()| sync_entry(&path));
     placed.inspect_err(|_| {
         // A session without its receipt is not imported.
         let _ = files::remove_file(&path);
     })?;
     Ok(Imported { path, receipt_path, last_seq, summary: conversion.summary.clone() })
+}
+
+/// Places the receipt. One that is beside the session already is that of a session which is gone: the name was free.
+fn place_receipt(receipt: &mut TemporaryFile, path: &Path, is_beside: bool) -> Result<(), OsError> {
+    match receipt.place_at(path) {
+        Err(error) if error.code == "EEXIST" && is_beside && is_receipt(path) => {
+            files::remove_file(path)?;
+            receipt.place_at(path)
+        }
+        placed => placed,
+    }
+}
+
+/// Whether a file begins as a receipt does.
+fn is_receipt(path: &Path) -> bool {
+    let mut beginning = [0; RECEIPT_BEGINNING.len()];
+    let read = File::open_any(path, Links::Refused).map(|(file, _)| file.read_at(&mut beginning, 0));
+    matches!(read, Ok(Ok(_))) && &beginning == RECEIPT_BEGINNING
 }
 
 fn receipt_of(session: &Path) -> PathBuf {
@@ -257,6 +280,10 @@ fn place(mut file: TemporaryFile, conversion: &Conversion, options: &ImportOptio
     let mut refused = OsError::new(&io::ErrorKind::AlreadyExists.into(), "rename", Some(&options.chats_dir));
     for number in 1..=MAX_NAMES {
         let path = session_path(conversion, options, number);
+        if archive_of(&path).is_some_and(|archive| files::exists(&archive)) {
+            // A file beside the archive of another session would hide it.
+            continue;
+        }
         match file.place_at(&path) {
             Ok(()) => return Ok(path),
             Err(error) if error.code == "EEXIST" => refused = error,
