@@ -256,7 +256,8 @@ impl PayloadSpans {
         }
     }
 
-    fn start_fields(&self, text: LineText<'_>, mode: Mode) -> Option<StartFields> {
+    /// The values of a `session_start`, if it has the fields that the mode requires: the one rule for headers.
+    pub(crate) fn start_fields(&self, text: LineText<'_>, mode: Mode) -> Option<StartFields> {
         let line = text.bytes();
         let fields = StartFields {
             session_id: self.session_id(line)?,
