@@ -11,6 +11,12 @@ export function hasCode(error: unknown, code: string): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code === code || (isError(error) && error.message.startsWith(`${code}:`))
 }
 
+/** Whether an error is one that the system has reported for a call. */
+export function isOfSystem(error: unknown): boolean {
+  nameQuota(error)
+  return isError(error) && typeof error.syscall === 'string'
+}
+
 /**
  * Sets the code of an error to `EDQUOT` if the disk quota is exceeded. libuv has no name for this error, so Node's error has the code
  * `Unknown system error -122`. Returns the error.

@@ -31,6 +31,7 @@ interface Recorder {
 /** The acknowledgements of a recorder. */
 interface Acknowledgements {
   settle(): void
+  settled(): Promise<void>
   leave(): void
 }
 
@@ -115,7 +116,8 @@ export class Writing<R extends Recorder> {
     const queued = this.#native.unflushed()
     if (queued === null) {
       await undefined
-      return this.settle()
+      this.settle()
+      return this.commits?.settled()
     }
     const failure = await this.#flushThisTurn()
     if (failure && !failure.isEnvironmental && queued > failure.kept) throw writeError(failure)
@@ -128,6 +130,7 @@ export class Writing<R extends Recorder> {
       await this.#native.flush()
       this.settle()
       this.warn()
+      await this.commits?.settled()
       const failure = this.#native.failure()
       return failure === null ? null : parse<WriteFailure>(failure)
     })

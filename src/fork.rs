@@ -9,7 +9,7 @@ use super::job::{JobEnd, NativeJob, new_job};
 use super::message_json::message_json;
 use super::replay::snapshots_of;
 use session_tape_core::session::format::Message;
-use session_tape_core::session::record::{FileNameForm, ForkError, ForkSource, ForkTarget, fork};
+use session_tape_core::session::record::{FileNameForm, ForkError, ForkSource, ForkTarget, fork, fork_sequence};
 
 /// The source and the new session of a fork, validated by JavaScript.
 #[napi(object, object_to_js = false)]
@@ -40,12 +40,7 @@ pub struct NativeForkOptions {
 pub fn fork_session(options: NativeForkOptions, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
     let (sender, job) = new_job(on_ready)?;
     sender.run_in_background(move |_| {
-        let source = ForkSource {
-            path: PathBuf::from(options.source),
-            project_hash: options.project_hash.to_vec(),
-            checkpoint_id: options.checkpoint_id.to_vec(),
-            snapshots: snapshots_of(options.snapshot, options.snapshot_dir),
-        };
+        let source = source_of(&options);
         let target = ForkTarget {
             chats_dir: PathBuf::from(options.chats_dir),
             file_name: if options.name_has_seconds { FileNameForm::Seconds } else { FileNameForm::Minutes },
@@ -67,6 +62,31 @@ pub fn fork_session(options: NativeForkOptions, on_ready: Function<'_, (), ()>) 
         }
     });
     Ok(job)
+}
+
+/// Finds the checkpoint of a fork. The result has its `sequence`, or is that of a [fork](fork_session) that failed.
+#[napi(catch_unwind)]
+pub fn find_fork(options: NativeForkOptions, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
+    let (sender, job) = new_job(on_ready)?;
+    sender.run_in_background(move |_| match fork_sequence(&source_of(&options)) {
+        Ok(sequence) => JobEnd::done(|json| {
+            json.open();
+            json.key("sequence");
+            json.number(sequence);
+            json.close();
+        }),
+        Err(error) => failed(&error),
+    });
+    Ok(job)
+}
+
+fn source_of(options: &NativeForkOptions) -> ForkSource {
+    ForkSource {
+        path: PathBuf::from(&options.source),
+        project_hash: options.project_hash.to_vec(),
+        checkpoint_id: options.checkpoint_id.to_vec(),
+        snapshots: snapshots_of(options.snapshot, options.snapshot_dir.clone()),
+    }
 }
 
 fn failed(error: &ForkError) -> JobEnd {

@@ -58,7 +58,8 @@ fn append_header(json: &mut JsonText, found: &Found) {
 }
 
 /// The result is an array with an element for each path: an array of the header, the session's size in bytes, its time of modification
-/// in milliseconds, and the archive's size in bytes if it is archived; or a string with the reason why there is no header. If the headers are large, only the first ones are included, at
+/// in milliseconds, and the archive's size in bytes if it is archived; an array of the header alone if that lacks what strict replays require; or a
+/// string with the reason why there is no header. If the headers are large, only the first ones are included, at
 /// least one. The paths are separated by NULs, which no path contains: passing one long string is faster than passing thousands of short
 /// ones.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
@@ -72,7 +73,8 @@ fn append_summary(json: &mut JsonText, found: &Found) {
             json.syntax("[");
             json.raw(&summary.payload);
             let archived = summary.archived.map(|bytes| bytes as f64);
-            for number in [Some(summary.size as f64), Some(summary.modified), archived].into_iter().flatten() {
+            let numbers = [Some(summary.size as f64), Some(summary.modified), archived];
+            for number in numbers.into_iter().flatten().filter(|_| summary.is_whole) {
                 json.syntax(",");
                 json.number(number);
             }

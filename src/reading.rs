@@ -79,10 +79,12 @@ mod tests {
     fn progress_of_two_phases_only_grows() {
         let of = |Progress { bytes, total, .. }| (bytes, total);
         let mut progress = TwoPhaseProgress::default();
-        assert_eq!(of(progress.reading(task::Progress { bytes: 3, total: 7, files: 0 })), (3, 7));
-        let verifying = [0, 50, 101].map(|bytes| progress.verifying(task::Progress { bytes, total: 101, files: 0 }));
+        assert_eq!(of(progress.reading(task::Progress { bytes: 3, total: 7, ..Default::default() })), (3, 7));
+        let verifying =
+            [0, 50, 101].map(|bytes| progress.verifying(task::Progress { bytes, total: 101, ..Default::default() }));
         assert_eq!(verifying.map(of), [(0, 101), (25, 101), (50, 101)]);
-        let reading = [0, 500, 1000].map(|bytes| of(progress.reading(task::Progress { bytes, total: 1000, files: 0 })));
+        let reading = [0, 500, 1000]
+            .map(|bytes| of(progress.reading(task::Progress { bytes, total: 1000, ..Default::default() })));
         assert_eq!(reading, [(50, 101), (75, 101), (101, 101)]);
     }
 }

@@ -189,7 +189,7 @@ impl NativeRecorder {
         self.recorder.missing() as f64
     }
 
-    /// Records an event whose acknowledgement will be watched: the caller must call [`watch`](Self::watch) in this turn. Returns the same as
+    /// Records an event whose acknowledgement will be watched, and creates the file: the caller must call [`watch`](Self::watch) in this turn. Returns the same as
     /// [`record_other`](Self::record_other), or null if the queue has no room for it.
     #[napi(catch_unwind)]
     pub fn record_watched(
@@ -205,6 +205,12 @@ impl NativeRecorder {
             Watched::Inactive => Some(f64::NAN),
             Watched::NoRoom => None,
         })
+    }
+
+    /// Creates the file if there is none, with what waits for it.
+    #[napi(catch_unwind)]
+    pub fn ensure_file(&self, now: f64) {
+        self.recorder.ensure_file(now);
     }
 
     /// Asks for one acknowledgement of what is recorded. Returns true if everything that is queued is acknowledged already; then the next batch

@@ -189,6 +189,7 @@ pub fn fold_options(options: &NativeReplayOptions, foreign: Foreign) -> FoldOpti
         through_seq: options.through_seq,
         checkpoint_id: None,
         mode: if options.strict { Mode::Strict } else { Mode::Lenient },
+        ends_at_newer: false,
         foreign,
     }
 }

@@ -41,8 +41,9 @@ pub fn start_writing(
     sender.run_in_background(move |sender| {
         let _guard = guard;
         let mut reporter = ProgressReporter::new(sender, reports.is_wanted.then_some(PROGRESS));
-        let mut report = |task::Progress { bytes, total, files }| {
-            reporter.report(Progress { bytes, total, files: reports.counts_files.then_some(files) });
+        let mut report = |task::Progress { bytes, total, files, is_last }| match is_last {
+            true => reporter.conclude(),
+            false => reporter.report(Progress { bytes, total, files: reports.counts_files.then_some(files) }),
         };
         let end = work(&mut Task { cancellation: sender.cancellation(), progress: &mut report });
         reporter.finish(end)

@@ -123,7 +123,7 @@ describe('the text', () => {
     ]);
   });
 
-  test('numbers sessions as functions that take a position do: only files named by recorders, unusable ones included', async () => {
+  test('numbers sessions as functions that take a position do: only files named by recorders with a whole header, unusable ones included', async () => {
     const directory = chats({
       'session-newest.jsonl': ofId('a'),
       'notes.jsonl': ofId('b'),
@@ -136,9 +136,9 @@ describe('the text', () => {
     expect(heads).toEqual([
       '  1  a',
       '  –  b',
-      '  3  d',
+      '  2  d',
       '  –  ✗ session-headless.jsonl  Missing or corrupt session_start event',
-      '  2  ✗ session-strict.jsonl  Invalid session_start: missing or malformed required fields',
+      '  –  ✗ session-strict.jsonl  Invalid session_start: missing or malformed required fields',
     ]);
     expect(page).toContain('! seq does not always ascend; inspect says what that means');
   });
@@ -150,7 +150,7 @@ describe('the text', () => {
       'session-c.jsonl': file(start({ sessionId: 'refused', startTime: '' })),
       'session-d.jsonl': ofId('older', content('x')),
     });
-    expect(await shown(['sessions', directory], {}, 1)).toContain('  3  older\n');
+    expect(await shown(['sessions', directory], {}, 1)).toContain('  2  older\n');
     const page = await shown(['sessions', directory, '--project', PROJECT_HASH], {}, 1);
     const [, position] = /^ {2}(\d) {2}older$/m.exec(page)!;
     const request = { continueRef: position!, projectHash: PROJECT_HASH, chatsDir: directory, currentProvider: 'p', currentModel: 'm', workspaceDirs: [] };

@@ -120,7 +120,7 @@ describe('the skipped files', () => {
     const directory = projectOf({ 'session-a.jsonl': sessionWith('a'), 'session-bad.jsonl': sessionWith(id, checkpoint('c', 'lost')), 'session-b.jsonl': sessionWith('b') });
     const found = await targetsIn(directory);
     expect(shown(found)).toStrictEqual(['a', 'b']);
-    expect(skippedIn(found)).toStrictEqual({ 'session-bad.jsonl': 'Invalid session_start: missing required fields' });
+    expect(skippedIn(found)).toStrictEqual({ 'session-bad.jsonl': 'Invalid session_start: missing or malformed required fields' });
   });
 
   test('do not contain files of another project or of none, whatever else is wrong with them', async () => {

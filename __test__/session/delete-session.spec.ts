@@ -206,24 +206,30 @@ describe('a failure', () => {
   test.skipIf(process.platform === 'win32')("to lock for a reason of the system has the system's message", async () => {
     const id = 'n'.repeat(256);
     const directory = projectOf({ 'session-1.jsonl': sessionWith(id) });
-    await expectFailure(directory, id, fails(expect.stringMatching(/^Failed to lock session for deletion: ENAMETOOLONG: name too long, open '/) as string, 'LockFailed'), []);
+    for (const exact of [false, true]) {
+      await expect(deleteSession(id, directory, PROJECT_HASH, { exact })).rejects.toMatchObject({ code: 'ENAMETOOLONG', path: expect.stringContaining(join(directory, 'nnn')) as string });
+    }
+    expect(readdirSync(directory)).toStrictEqual(['session-1.jsonl']);
   });
 
   test.skipIf(unprivileged === null)('to lock in a directory that the user may not write to', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
     chmodSync(directory, 0o555);
     const result = await childReport('child-listing.mjs', ['delete', directory, PROJECT_HASH, 's-1'], unprivileged ?? {});
-    expect(result).toStrictEqual(fails(expect.stringMatching(/^Failed to lock session for deletion: EACCES: permission denied, open '/) as string, 'LockFailed'));
+    expect(result).toStrictEqual({ rejected: 'EACCES', message: expect.stringMatching(/^EACCES: permission denied, open '/) as string, path: expect.stringContaining(join(directory, 's-1.lock')) as string });
     chmodSync(directory, 0o755);
     expect(readdirSync(directory)).toStrictEqual(['session-1.jsonl']);
   });
 
   const unverified = (error: string) => fails(`Failed to delete session: Cannot verify checkpoint blockers: ${error}`, 'ReplayFailed');
 
-  test('to replay, since the checkpoints are not known then', async () => {
+  test('to read its header as a replay does', async () => {
     const changes = { p: { provider: 0 }, m: { model: null }, t: { startTime: 7 } };
     const directory = projectOf(Object.fromEntries(Object.entries(changes).map(([sessionId, change]) => [`session-${sessionId}.jsonl`, file(start({ sessionId, ...change }))])));
-    for (const id of ['p', 'm', 't']) await expectFailure(directory, id, unverified('Invalid session_start: missing or malformed required fields'), ['p', 'm', 't']);
+    for (const id of ['p', 'm', 't']) {
+      const unreadable = fails(`Session ${id} can't be read: Invalid session_start: missing or malformed required fields`, 'ReplayFailed');
+      for (const exact of [false, true]) await expectFailure(directory, id, unreadable, ['p', 'm', 't'], { exact });
+    }
   });
 
   test('to replay a file that was removed or replaced after it had been found', async () => {
@@ -274,7 +280,7 @@ describe('a failure', () => {
     expect(await remove(directory, '2')).toStrictEqual(deleted('b'));
     expect(await remove(directory, 'c', { exact: true })).toStrictEqual(deleted('c'));
     expect(await remove(directory, '')).toStrictEqual(deleted('a'));
-    const damaged = `No sessions found for this project, but 'session-bad.jsonl' cannot be read (Invalid session_start: missing required fields): try session-tape repair`;
+    const damaged = `No sessions found for this project, but 'session-bad.jsonl' cannot be read (Invalid session_start: missing or malformed required fields): try session-tape repair`;
     expect(await remove(directory, '')).toStrictEqual(fails(damaged, 'NoSessions'));
     expect(readdirSync(directory)).toStrictEqual(['session-bad.jsonl']);
   });

@@ -40,11 +40,11 @@ async function expected(directory: string, { projectHash }: DescribeOptions = {}
       unreadable.push({ filePath: summary.filePath, sessionId: summary.sessionId, reason: replayed.error });
       continue;
     }
-    const { metadata, lastSeq, sequenceCorrupt, eventCount, history, checkpoints, warnings, unknownEvents } = replayed;
-    const overview: SessionOverview = { ...summary, metadata, lastSeq, sequenceCorrupt, eventCount, historyLength: history.length, checkpoints, warnings, unknownEvents: unknownEvents! };
+    const { metadata, lastSeq, sequenceCorrupt, eventCount, history, checkpoints, warnings, unknownEvents = {} } = replayed;
+    const overview: SessionOverview = { ...summary, metadata, lastSeq, sequenceCorrupt, eventCount, historyLength: history.length, checkpoints, warnings, unknownEvents };
     if ('title' in metadata) overview.title = metadata.title;
-    if ('sessionName' in replayed) overview.name = replayed.sessionName;
-    if ('ancestry' in replayed) overview.ancestry = replayed.ancestry;
+    if (replayed.sessionName !== undefined) overview.name = replayed.sessionName;
+    if (replayed.ancestry !== undefined) overview.ancestry = replayed.ancestry;
     if ('semanticMediaPurgeFrontier' in replayed) overview.semanticMediaPurgeFrontier = replayed.semanticMediaPurgeFrontier;
     described.sessions.push(overview);
   }
@@ -84,8 +84,7 @@ describe('a description', () => {
           { checkpointId: 'c2', name: 'two', sequence: 9, deleted: true, createdAt: '2026-02-11T16:00:09.000Z' },
         ],
         warnings: [
-          'Line 13: malformed content event, skipping', 'Replay: 1 malformed events skipped',
-          'WARNING: >6.3% of known events are malformed (1/16)', 'Sequence 12: checkpoint_deleted references unknown checkpoint c9',
+          'Line 13: malformed content event, skipping', 'WARNING: >6.3% of session events are malformed (1/16)', 'Sequence 12: checkpoint_deleted references unknown checkpoint c9',
         ],
       },
     ]);
@@ -127,8 +126,8 @@ describe('a description', () => {
     const strict = 'Invalid session_start: missing or malformed required fields';
     expect(unreadable.map(({ filePath, reason }) => [relative(directory, filePath), reason])).toStrictEqual([
       ['session-empty.jsonl', 'Empty file'],
-      ['session-provider.jsonl', strict],
       ['session-model.jsonl', strict],
+      ['session-provider.jsonl', strict],
       ['session-time.jsonl', strict],
     ]);
   });
@@ -137,7 +136,7 @@ describe('a description', () => {
     const directory = projectOf({ 'session-a.jsonl': sessionWith('a'), 'session-bad.jsonl': sessionWith(id), 'session-b.jsonl': sessionWith('b') });
     const { sessions, unreadable } = await describeSessions(directory, { projectHash: PROJECT_HASH });
     expect(sessions.map(({ sessionId }) => sessionId)).toStrictEqual(['a', 'b']);
-    expect(unreadable).toStrictEqual([{ filePath: join(directory, 'session-bad.jsonl'), sessionId: null, reason: 'Invalid session_start: missing required fields' }]);
+    expect(unreadable).toStrictEqual([{ filePath: join(directory, 'session-bad.jsonl'), sessionId: null, reason: 'Invalid session_start: missing or malformed required fields' }]);
   });
 
   test('can be limited to one project', async () => {

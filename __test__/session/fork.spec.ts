@@ -1,12 +1,12 @@
 /** Forks: a new session with another one's history up to a checkpoint (section 8 of docs/session-format.md). */
-import { readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, vi } from 'vitest';
 import { acquireSessionLock, cleanUpLocks, describeSessions, forkSession, isSessionLocked, listSessions, replaySession, resumeSession, sessionLockPath, SessionRecordingService } from '../../index.js';
 import type { ForkOptions, ForkTarget } from '../../index.js';
 import { eachCase } from '../support/each-case';
 import { directoryOf } from '../support/file-directory';
-import { childReport, mountNamespace, runChild } from '../support/processes';
+import { childReport, mountNamespace, runChild, unprivileged } from '../support/processes';
 import { test } from '../support/property';
 import { compressed, content, envelope, item, PROJECT_HASH, rewind, session, START_PAYLOAD, start, textsOf, type Event } from '../support/session-file';
 import { beside, created, deleted, expectFailure, forked, renamed, simpleSource, SOURCE_ID, sourceAt, sourceOf, strictReplay, type Source } from '../support/session-fork';
@@ -67,7 +67,7 @@ describe('the new session', () => {
     const placed = await forked(source.target(), source.options({ recorder: { cwd: '/hîre' } }));
     expect(placed.metadata).toMatchObject({ cwd: '/hîre' });
     const replayed = await strictReplay(placed.recording.getFilePath()!);
-    expect([replayed.metadata.cwd, replayed.checkpoints, 'sessionName' in replayed]).toEqual(['/hîre', [], false]);
+    expect([replayed.metadata.cwd, replayed.checkpoints, replayed.sessionName]).toEqual(['/hîre', [], undefined]);
     const { sessions } = await listSessions(source.chatsDir);
     const summary = sessions.find(({ sessionId }) => sessionId === placed.metadata.sessionId);
     expect(summary).toMatchObject({ createdAt: placed.metadata.startTime, cwd: '/hîre' });
@@ -251,6 +251,30 @@ describe('a source that is open in this process', () => {
   });
 });
 
+describe('a source with a line of a later version', () => {
+  const through = (...lines: (Event | string)[]): Source => sourceOf(session(content('one'), content('zwölf', 'ai'), created('c1'), content('three'), ...lines));
+
+  test('behind the checkpoint can be forked, mapped or not, with the name that the checkpoint has before that line', async () => {
+    for (const line of ['{"v":3,"seq":7,"type":"content"}', '{"seq":7}', '{"v":3}']) {
+      const source = through(renamed('c1', 'renamed'), line, renamed('c1', 'unread'), deleted('c1'));
+      const plain = await forked(source.target(), source.options());
+      expect(textsOf(plain.history), line).toEqual(['one', 'zwölf']);
+      expect(recordsOf(plain.recording.getFilePath()!)[1].payload).toMatchObject({ checkpointName: 'renamed', parentSequence: 4 });
+      const mapped = await forked(source.target(), source.options({ map: (one) => ({ ...one, metadata: { mapped: true } }) }));
+      expect([textsOf(mapped.history), mapped.history.map(({ metadata }) => metadata)], line).toEqual([['one', 'zwölf'], [{ mapped: true }, { mapped: true }]]);
+      expect(readFileSync(source.filePath)).toEqual(source.bytes);
+    }
+  });
+
+  test('before the checkpoint cannot be forked', async () => {
+    const error = { error: 'Failed to replay source session: Unsupported recording version 3 at line 6', code: 'ReplayFailed' } as const;
+    for (const map of [undefined, <T,>(one: T): T => one]) {
+      const source = through('{"v":3,"seq":6}', created('c2'));
+      await expectFailure(source, source.options({ map }), error, source.target('c2'));
+    }
+  });
+});
+
 describe('a failure leaves neither file nor lock', () => {
   test('if the source is locked, or cannot be locked', async () => {
     const source = simpleSource();
@@ -259,8 +283,20 @@ describe('a failure leaves neither file nor lock', () => {
     await lock.release();
     const unsafe = { ...source.target(), source: { sessionId: '../ü', filePath: source.filePath } };
     await expectFailure(source, source.options(), { error: 'Source session is in use: Unsafe session ID rejected: "../ü"', code: 'LockFailed' }, unsafe);
-    const failure = await forkSession(source.target(), source.options({ chatsDir: source.filePath }));
-    expect(failure).toEqual({ ok: false, error: expect.stringMatching(/^Source session is in use: (ENOTDIR|ENOENT): /), code: 'LockFailed' });
+    const refused = { code: expect.stringMatching(/^(ENOTDIR|ENOENT)$/), path: expect.stringContaining(source.filePath) };
+    await expect(forkSession(source.target(), source.options({ chatsDir: source.filePath }))).rejects.toMatchObject(refused);
+    expect(beside(source)).toEqual([]);
+  });
+
+  test.skipIf(unprivileged === null)('if the user may not write to the directory: it rejects with the error of the system', async () => {
+    const source = simpleSource();
+    chmodSync(source.chatsDir, 0o555);
+    const target = source.target();
+    for (const isOpen of [false, true]) {
+      const result = await childReport('child-listing.mjs', [isOpen ? 'forkOpen' : 'fork', source.chatsDir, source.options().projectHash, target.source.sessionId, source.filePath, target.checkpointId], unprivileged ?? {});
+      expect(result, `open: ${isOpen}`).toMatchObject({ rejected: 'EACCES', message: expect.stringMatching(/^EACCES: permission denied, open '/), path: expect.stringContaining(`${source.chatsDir}/`) });
+    }
+    chmodSync(source.chatsDir, 0o755);
     expect(beside(source)).toEqual([]);
   });
 
@@ -296,8 +332,8 @@ describe('a failure leaves neither file nor lock', () => {
   test('if nothing can be created in the directory', async () => {
     const { recorder, source, checkpointId } = await openSource('one');
     const chatsDir = join(directoryOf({ fïle: '' }), 'fïle');
-    const failure = await forkSession(source.target(checkpointId), source.options({ chatsDir, source: recorder }));
-    expect(failure).toEqual({ ok: false, error: expect.stringMatching(/^Failed to create child session: (ENOTDIR|ENOENT|EEXIST): /), code: 'System' });
+    const refused = { code: expect.stringMatching(/^(ENOTDIR|ENOENT|EEXIST)$/), path: expect.stringContaining(chatsDir) };
+    await expect(forkSession(source.target(checkpointId), source.options({ chatsDir, source: recorder }))).rejects.toMatchObject(refused);
     expect([readFileSync(chatsDir, 'utf8'), beside(source)]).toEqual(['', [`${SOURCE_ID}.lock`]]);
     await recorder.dispose();
   });

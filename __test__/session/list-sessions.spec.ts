@@ -208,25 +208,35 @@ test.prop([fc.array(hash, { maxLength: 12 }), hash], runs(60))('projectHash: sel
 
 const anything = fc.oneof(anyString, notAFilledString, fc.jsonValue());
 const anyStart = fc.record({ sessionId: fc.oneof(filledString, anything), projectHash: fc.oneof(filledString, anything), provider: anything, model: anything, startTime: anything, cwd: anything, workspaceDirs: fc.oneof(fc.array(anyString), fc.array(anything), anything) });
-test.prop([anyStart], runs(150))('any session_start: the metadata that a replay has, or the error that it ends with', async (payload) => {
+test.prop([anyStart], runs(150))('any session_start: the metadata that a strict replay has, or the error that it ends with', async (payload) => {
   const directory = directoryOf({ 'one.jsonl': file(['session_start', payload]) });
-  const replayed = await replaySession(join(directory, 'one.jsonl'));
+  const replayed = await replaySession(join(directory, 'one.jsonl'), undefined, { strict: true });
   const { sessions, unreadable } = await listSessions(directory);
   if (replayed.ok) {
     const { filePath: _, fileSize: _size, lastModified: _time, createdAt, ...metadata } = sessions[0]!;
-    expectSame(metadata, replayed.metadata, { keyOrder: false });
-    expect(createdAt).toBe(typeof payload.startTime === 'string' ? payload.startTime : undefined);
+    expectSame({ kind: 'main', ...metadata }, replayed.metadata, { keyOrder: false });
+    expect(createdAt).toBe(payload.startTime);
   } else expect(unreadable.map(({ reason }) => reason)).toStrictEqual([replayed.error]);
   expect(sessions.length + unreadable.length).toBe(1);
   rmSync(directory, { recursive: true });
 });
 
-test.prop([fc.array(anyFile, { minLength: 1, maxLength: 5 })], runs(60))('any bytes: listed if they replay, otherwise reported with the reason', async (files) => {
+/** Why a listing leaves a file out: for the reason of a replay, or because its header lacks what a strict one requires. Otherwise `null`. */
+async function refusalOf(filePath: string): Promise<string | null> {
+  const replay = await replaySession(filePath);
+  if (!replay.ok) return replay.error.replace('missing required', 'missing or malformed required');
+  const header = (await readSessionHeader(filePath)) as unknown as Record<string, unknown>;
+  const areFilled = ['sessionId', 'projectHash', 'startTime'].every((name) => typeof header[name] === 'string' && header[name] !== '');
+  const areStrings = ['provider', 'model'].every((name) => typeof header[name] === 'string');
+  return areFilled && areStrings ? null : 'Invalid session_start: missing or malformed required fields';
+}
+
+test.prop([fc.array(anyFile, { minLength: 1, maxLength: 5 })], runs(60))('any bytes: listed if they replay and their header is whole, otherwise reported with the reason', async (files) => {
   const directory = directoryOf(Object.fromEntries(files.map((bytes, i) => [`${i}.jsonl`, bytes])));
   const listing = await listSessions(directory);
-  const replays = await Promise.all(files.map((_, i) => replaySession(join(directory, `${i}.jsonl`))));
-  expect(namesOf(directory, listing).sort()).toStrictEqual(replays.flatMap(({ ok }, i) => (ok ? [`${i}.jsonl`] : [])));
-  const refused = replays.flatMap((replay, i) => (replay.ok ? [] : [[`${i}.jsonl`, replay.error]]));
+  const refusals = await Promise.all(files.map((_, i) => refusalOf(join(directory, `${i}.jsonl`))));
+  expect(namesOf(directory, listing).sort()).toStrictEqual(refusals.flatMap((refusal, i) => (refusal === null ? [`${i}.jsonl`] : [])));
+  const refused = refusals.flatMap((refusal, i) => (refusal === null ? [] : [[`${i}.jsonl`, refusal]]));
   expect(reasonsOf(directory, listing)).toStrictEqual(Object.fromEntries(refused));
   rmSync(directory, { recursive: true });
 });
@@ -244,6 +254,9 @@ describe('files that cannot be read', () => {
       'marked.jsonl': '\ufeff',
       'nameless.jsonl': file(start({ sessionId: '' })),
       'homeless.jsonl': file(start({ projectHash: undefined })),
+      'timeless.jsonl': file(start({ startTime: '' })),
+      'providerless.jsonl': file(start({ provider: undefined })),
+      'modelless.jsonl': file(start({ model: null })),
     });
     mkdirSync(join(directory, 'directory.jsonl'));
     symlinkSync('nowhere', join(directory, 'dangling.jsonl'));
@@ -251,7 +264,7 @@ describe('files that cannot be read', () => {
     const listing = await listSessions(directory);
     expect(namesOf(directory, listing)).toStrictEqual(['good.jsonl']);
     const noStart = 'Missing or corrupt session_start event';
-    const noField = 'Invalid session_start: missing required fields';
+    const noField = 'Invalid session_start: missing or malformed required fields';
     expect(reasonsOf(directory, listing)).toStrictEqual({
       'empty.jsonl': 'Empty file',
       'foreign.jsonl': noStart,
@@ -262,13 +275,15 @@ describe('files that cannot be read', () => {
       'marked.jsonl': 'Empty file',
       'nameless.jsonl': noField,
       'homeless.jsonl': noField,
+      'timeless.jsonl': noField,
+      'providerless.jsonl': noField,
+      'modelless.jsonl': noField,
       'directory.jsonl': 'EISDIR: illegal operation on a directory, read',
       'dangling.jsonl': expect.stringContaining('ENOENT'),
       'circle.jsonl': expect.stringContaining('ELOOP'),
     });
     for (const { filePath, reason } of listing.unreadable) {
-      const replay = await replaySession(filePath);
-      expect([reason, `Failed to read file: ${reason}`]).toContain(replay.ok ? '' : replay.error);
+      expect([reason, `Failed to read file: ${reason}`]).toContain(await refusalOf(filePath));
     }
   });
 

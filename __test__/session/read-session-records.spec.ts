@@ -275,6 +275,14 @@ describe('an iteration', () => {
     expect(opened()).toBe(0);
   });
 
+  test('that ends early has closed the file, also if several threads have read it', async ({ skip }) => {
+    if (!isLinux) return skip('no /proc');
+    for (let round = 0; round < 8; round++) {
+      for await (const { line: number } of readSessionRecords(path, { history: true })) if (number === 1 + round) break;
+      expect(opened(), `round ${round}`).toBe(0);
+    }
+  });
+
   test('is done after return(), even if it never began', async () => {
     const iterator = readSessionRecords(path);
     expect((await iterator.next()).value).toMatchObject({ line: 1 });

@@ -5,7 +5,7 @@ import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import { DEFAULT_MAX_QUEUE_BYTES } from '../../index.js';
 import type { Commit, SessionRecordLine } from '../../index.js';
-import { type Recorder, type Warning, linesOf, newRecorder, pathOf, recordedSession, recordsOf, said, startedRecorder, theWarning, watchedRecorder } from '../support/recording';
+import { type Recorder, type Warning, linesOf, newRecorder, pathOf, recordedSession, recordsOf, replaySession, said, startedRecorder, theWarning, watchedRecorder } from '../support/recording';
 
 /** The ends of the lines of a file. */
 function endsOf(path: string): number[] {
@@ -55,30 +55,54 @@ describe('a commit', () => {
     await recorder.dispose();
   });
 
-  test('of a record that is only buffered waits for the file', async () => {
+  test('of any type makes the file, with what was recorded before it, in order', async () => {
+    for (const [type, payload] of [['session_event', { severity: 'info', message: 'begun' }], ['rewind', { itemsRemoved: 1 }], ['note', 1], ['note', undefined]] as const) {
+      const recorder = newRecorder();
+      const order: number[] = [];
+      const before = recorder.enqueue('provider_switch', { provider: 'p', model: 'm' })!;
+      const waiting = recorder.waitForCommit(before);
+      const commits = [recorder.commit(type, payload), recorder.commit(type, payload)];
+      [waiting, ...commits].forEach(noting(order));
+      const path = pathOf(recorder);
+      recorder.recordContent(said('after'));
+      expect(await Promise.all([waiting, ...commits]), type).toEqual(endsOf(path).slice(1, 4).map((byteOffset, i) => ({ seq: i + 2, byteOffset })));
+      await recorder.dispose();
+      expect(recordsOf(path).map(({ type }) => type)).toEqual(['session_start', 'provider_switch', type, type, 'content']);
+      expect(order).toEqual([0, 1, 2]);
+    }
+  });
+
+  test('of a sub-agent\'s journal begins its file, which replays', async () => {
+    const recorder = newRecorder({ kind: 'subagent', parentSessionId: 'parent' });
+    expect(await recorder.commit('session_event', { severity: 'info', message: 'begun' })).toEqual({ seq: 2, byteOffset: statSync(pathOf(recorder)).size });
+    await recorder.dispose();
+    expect(await replaySession(pathOf(recorder), undefined, { strict: true })).toMatchObject({ ok: true, history: [], lastSeq: 2, metadata: { kind: 'subagent' } });
+  });
+
+  test('whose payload is refused makes no file', async () => {
     const recorder = newRecorder();
-    const order: number[] = [];
-    const early = [recorder.commit('note', 1), recorder.commit('rewind', { itemsRemoved: 1 })];
-    early.forEach(noting(order));
-    await turn();
-    await recorder.flush();
-    expect(order).toEqual([]);
-    recorder.recordContent(said('now'));
-    expect(await Promise.all(early)).toEqual(endsOf(pathOf(recorder)).slice(1, 3).map((byteOffset, i) => ({ seq: i + 2, byteOffset })));
-    expect(order).toEqual([0, 1]);
+    expect(() => recorder.commit('note', 1n)).toThrow(TypeError);
+    expect(recorder.getFilePath()).toBeNull();
     await recorder.dispose();
   });
 
-  test('of a buffered record has the number that the resumed session gives it', async () => {
-    const path = await recordedSession();
-    const before = statSync(path).size;
-    const recorder = newRecorder();
-    const line = recorder.enqueue('note', 'kept')!;
-    const commit = recorder.commit('note', 'too');
-    recorder.initializeForResume(path, 2);
-    expect(await commit).toEqual({ seq: 4, byteOffset: statSync(path).size });
-    expect(await recorder.waitForCommit(line)).toEqual({ seq: 3, byteOffset: endsOf(path)[2] });
-    expect(endsOf(path)[1]).toBe(before);
+  test('of a recorder that has its file to itself: the second one in a file rejects, and the first goes on', async () => {
+    const first = newRecorder({ exclusive: true });
+    await first.commit('note', 1);
+    const { recorder, warnings } = watchedRecorder({ exclusive: true });
+    recorder.initializeForResume(pathOf(first), 2);
+    await expect(recorder.commit('note', 2)).rejects.toMatchObject({ code: 'ESESSIONLOCKED' });
+    expect(await theWarning(warnings)).toMatchObject({ code: 'ESESSIONLOCKED' });
+    await recorder.dispose();
+    expect(await first.commit('note', 3)).toMatchObject({ seq: 3 });
+    await first.dispose();
+  });
+
+  test('that cannot make the file rejects with the system\'s error, and so do later ones', async () => {
+    const { recorder, warnings } = watchedRecorder({ chatsDir: '/dev/null/chats' });
+    await expect(recorder.commit('note', 1)).rejects.toMatchObject({ code: 'ENOTDIR' });
+    await expect(recorder.commit('note', 2)).rejects.toMatchObject({ code: 'ENOTDIR' });
+    expect(await theWarning(warnings)).toMatchObject({ code: 'ENOTDIR' });
     await recorder.dispose();
   });
 
@@ -121,6 +145,33 @@ describe('a commit', () => {
 });
 
 describe('waiting for a record', () => {
+  test('that is only buffered lasts until another one makes the file', async () => {
+    const recorder = newRecorder();
+    const order: number[] = [];
+    const early = [recorder.enqueue('note', 1), recorder.enqueue('rewind', { itemsRemoved: 1 })].map((line) => recorder.waitForCommit(line));
+    early.forEach(noting(order));
+    await turn();
+    await recorder.flush();
+    expect(order).toEqual([]);
+    expect(recorder.getFilePath()).toBeNull();
+    recorder.recordContent(said('now'));
+    expect(await Promise.all(early)).toEqual(endsOf(pathOf(recorder)).slice(1, 3).map((byteOffset, i) => ({ seq: i + 2, byteOffset })));
+    expect(order).toEqual([0, 1]);
+    await recorder.dispose();
+  });
+
+  test('that is only buffered gives the number that the resumed session gives it', async () => {
+    const path = await recordedSession();
+    const before = statSync(path).size;
+    const recorder = newRecorder();
+    const [kept, too] = [recorder.enqueue('note', 'kept')!, recorder.waitForCommit(recorder.enqueue('note', 'too'))];
+    recorder.initializeForResume(path, 2);
+    expect(await too).toEqual({ seq: 4, byteOffset: statSync(path).size });
+    expect(await recorder.waitForCommit(kept)).toEqual({ seq: 3, byteOffset: endsOf(path)[2] });
+    expect(endsOf(path)[1]).toBe(before);
+    await recorder.dispose();
+  });
+
   test('resolves for records in any state: queued, written, long ago', async () => {
     const { recorder, path } = await startedRecorder();
     const lines = Array.from({ length: 50 }, (_, i) => recorder.enqueue('note', i)!);
@@ -187,6 +238,32 @@ describe('order', () => {
       expect(committed).toEqual(texts);
     },
   );
+
+  test('each of one batch resolves in a microtask of its own: what follows the first precedes the second', async () => {
+    const { recorder } = await startedRecorder();
+    const order: string[] = [];
+    const note = (what: string) => async (): Promise<void> => {
+      order.push(what);
+      await undefined;
+      order.push(`after ${what}`);
+    };
+    const batch = [recorder.commit('note', 1).then(note('first')), recorder.commit('note', 2).then(note('second')), recorder.commit('note', 3).then(note('third'))];
+    // What is called later settles later.
+    batch.push(recorder.flush().then(note('flush')));
+    await Promise.all(batch);
+    expect(order).toEqual(['first', 'after first', 'second', 'after second', 'third', 'after third', 'flush', 'after flush']);
+    await recorder.dispose();
+  });
+
+  test('refusals too, and all of them before dispose has ended', async () => {
+    const { recorder, path } = await startedRecorder();
+    unlinkSync(path);
+    const order: number[] = [];
+    const refused = Array.from({ length: 9 }, (_, i) => noting(order)(recorder.commit('note', i), i));
+    await recorder.dispose();
+    expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    await Promise.all(refused);
+  });
 
   test('a later wait for an earlier record does not overtake it', async () => {
     const { recorder } = await startedRecorder();
@@ -297,7 +374,7 @@ describe('a commit that fails', () => {
 
   test('a file that cannot be created', async () => {
     const { recorder, warnings } = watchedRecorder({ chatsDir: '/dev/null/chats' });
-    const buffered = recorder.commit('note', 1);
+    const buffered = recorder.waitForCommit(recorder.enqueue('note', 1));
     const failed = await Promise.allSettled([buffered, recorder.commit('content', content('x'))]);
     for (const one of failed) expect(one).toMatchObject({ status: 'rejected', reason: { code: 'ENOTDIR' } });
     expect(warnings).toMatchObject([{ code: 'ENOTDIR' }]);
@@ -306,7 +383,7 @@ describe('a commit that fails', () => {
 
   test('a recorder that was disposed of rejects, also what never got a file', async () => {
     const recorder = newRecorder();
-    const never = recorder.commit('note', 1);
+    const never = recorder.waitForCommit(recorder.enqueue('note', 1));
     const [, settled] = await Promise.all([recorder.dispose(), Promise.allSettled([never])]);
     expect(settled).toMatchObject([{ status: 'rejected', reason: { message: 'Cannot commit: recording is not active' } }]);
     await expect(recorder.commit('content', content('x'))).rejects.toThrow('Cannot commit: recording is not active');

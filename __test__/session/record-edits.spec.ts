@@ -15,6 +15,8 @@ const WAYS: [type: string, record: (recorder: Recorder) => void, payload: unknow
   ['chronology_bind', (r) => r.recordChronologyBind({ rowIndex: 0, chronology: MARKER }), { rowIndex: 0, chronology: MARKER }],
   ['chronology_bind', (r) => r.recordChronologyBind({ rowIndex: 0, chronology: MARKER, content: said('new'), invalidateResponses: true }), { rowIndex: 0, chronology: MARKER, content: said('new'), invalidateResponses: true }],
   ['semantic_media_purge', (r) => r.recordSemanticMediaPurge({ history: [said('kept')], frontier: { contentIndex: 0, blockIndex: 0 } }), { history: [said('kept')], frontier: { contentIndex: 0, blockIndex: 0 } }],
+  ['semantic_media_purge', (r) => r.recordSemanticMediaPurge([said('kept')], { contentIndex: 0, blockIndex: 0 }), { history: [said('kept')], frontier: { contentIndex: 0, blockIndex: 0 } }],
+  ['semantic_media_purge', (r) => r.recordSemanticMediaPurge([], { contentIndex: 0, blockIndex: 0 }), { history: [], frontier: { contentIndex: 0, blockIndex: 0 } }],
 ];
 
 describe('an event that edits the history', () => {
@@ -73,6 +75,14 @@ describe('an event that edits the history', () => {
     ['purge.frontier', (r) => r.recordSemanticMediaPurge({ history: [], frontier: { contentIndex: 0, blockIndex: 1 } })],
     ['purge.frontier', (r) => r.recordSemanticMediaPurge({ history: [said('x')], frontier: { contentIndex: 0, blockIndex: 1 } })],
     ['purge.frontier', (r) => r.recordSemanticMediaPurge({ history: [said('x')], frontier: { contentIndex: 1, blockIndex: 0 } })],
+    ['purge', (r) => r.recordSemanticMediaPurge()],
+    ['history', (r) => r.recordSemanticMediaPurge(null, { contentIndex: 0, blockIndex: 0 })],
+    ['history', (r) => r.recordSemanticMediaPurge({ 0: said('x'), length: 1 }, { contentIndex: 0, blockIndex: 0 })],
+    ['history[1]', (r) => r.recordSemanticMediaPurge([said('x'), 'y'], { contentIndex: 0, blockIndex: 0 })],
+    ['frontier', (r) => r.recordSemanticMediaPurge([said('x')])],
+    ['frontier', (r) => r.recordSemanticMediaPurge([said('x')], null)],
+    ['frontier.blockIndex', (r) => r.recordSemanticMediaPurge([said('x')], { contentIndex: 0 })],
+    ['frontier', (r) => r.recordSemanticMediaPurge([said('x')], { contentIndex: 1, blockIndex: 0 })],
   ];
   test('that replay would skip is refused with the name of what is wrong, and nothing is recorded', async () => {
     const recorder = newRecorder();

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { resumeSession } from '../../index.js';
 import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
-import { type Content, type Recorder, linesOf, newRecorder, pathOf, recordsOf, replaySession, said, startedRecorder } from '../support/recording';
+import { type Content, type Recorder, linesOf, newRecorder, pathOf, recordsOf, replaySession, said, startedRecorder, theWarning, watchedRecorder } from '../support/recording';
 
 const NOTHING = { removed: 0, added: 0, replaced: 0 };
 
@@ -31,10 +31,9 @@ async function expectReconciled(recorder: Recorder, items: Content[]): Promise<v
 }
 
 describe('an equal history', () => {
-  test('records nothing, at any time: before the file exists, queued, written, resumed', async () => {
+  test('records nothing, at any time: before anything is recorded, queued, written, resumed', async () => {
     const recorder = newRecorder();
     expect(recorder.reconcile([])).toEqual(NOTHING);
-    expect(recorder.getFilePath()).toBeNull();
     const items = [said('one'), keyed('two', 2), said('three \u2028 ü \ud83d', 'tool')];
     items.forEach((item, index) => {
       recorder.recordContent(item);
@@ -49,6 +48,43 @@ describe('an equal history', () => {
     expect(next.reconcile(items)).toEqual(NOTHING);
     await next.dispose();
     expect(types(path)).toEqual(['session_start', 'content', 'content', 'content', 'session_event']);
+  });
+
+  test('of a recorder without a file makes the file, also of no items', async () => {
+    const [bare, buffered, emptied] = [newRecorder(), newRecorder(), newRecorder()];
+    expect(bare.reconcile([])).toEqual(NOTHING);
+    buffered.recordCompressed(said('summary', 'ai'), 3);
+    const note = buffered.waitForCommit(buffered.enqueue('note', 1));
+    expect(buffered.reconcile([said('summary', 'ai')])).toEqual(NOTHING);
+    emptied.recordCompressed(said('summary', 'ai'), 3);
+    expect(emptied.reconcile([])).toEqual({ removed: 1, added: 0, replaced: 0 });
+    await expectReconciled(bare, []);
+    await expectReconciled(buffered, [said('summary', 'ai')]);
+    expect(await note).toMatchObject({ seq: 3 });
+    await expectReconciled(emptied, []);
+    for (const recorder of [bare, buffered, emptied]) await recorder.dispose();
+    expect([bare, buffered, emptied].map((recorder) => types(pathOf(recorder)))).toEqual([
+      ['session_start'],
+      ['session_start', 'compressed', 'note'],
+      ['session_start', 'compressed', 'rewind'],
+    ]);
+  });
+
+  test('of a recorder whose file cannot be made ends the recording', async () => {
+    for (const [items, dropped] of [[[], 1], [[said('x')], 2]] as const) {
+      const { recorder, warnings } = watchedRecorder({ chatsDir: '/dev/null/chats' });
+      recorder.reconcile([...items]);
+      expect(recorder.isActive()).toBe(false);
+      expect(await theWarning(warnings)).toMatchObject({ code: 'ENOTDIR', eventsDropped: dropped });
+      await recorder.dispose();
+    }
+  });
+
+  test('of a recorder that was disposed of makes no file', async () => {
+    const recorder = newRecorder();
+    await recorder.dispose();
+    expect(recorder.reconcile([said('x')])).toEqual(NOTHING);
+    expect(recorder.getFilePath()).toBeNull();
   });
 
   test('of a recorder without a file counts what is buffered', async () => {
@@ -176,7 +212,7 @@ describe('any history', () => {
         const before = recorder.getFilePath() === null ? [] : await historyOf(recorder);
         const wanted = changes.reduce((items, make) => make(items), before);
         recorder.reconcile(wanted);
-        if (recorder.getFilePath() !== null) await expectReconciled(recorder, wanted);
+        await expectReconciled(recorder, wanted);
       }
       await recorder.dispose();
     },

@@ -21,7 +21,7 @@ describe('a line without a valid seq', () => {
       INVALID.flatMap((seq) => ['content', 'rewind', 'session_start', 'unheard of', 'checkpoint_created', 'session_named'].map((type) => withSeq(seq, type))),
       async (line) => {
         const result = await replayedOf(session(line, ...Array.from({ length: 40 }, () => content('a'))), strict);
-        expect(result.warnings).toStrictEqual([skipped(2), 'Replay: 1 malformed events skipped']);
+        expect(result.warnings).toStrictEqual([skipped(2)]);
         expect(result).toMatchObject({ eventCount: 41, lastSeq: 41, sequenceCorrupt: false, checkpoints: [] });
         expect(result.history).toHaveLength(40);
       },
@@ -38,19 +38,27 @@ describe('a line without a valid seq', () => {
       expect((await replayedOf(session(withSeq(seq)), strict)).history).toHaveLength(1);
     }));
 
-  test('counts as malformed, in both shares', async () => {
+  test('counts as malformed in the one summary, as unparseable lines do', async () => {
     const result = await replayedOf(session(withSeq('1.5'), withSeq('-1', 'new'), ['rewind', {}], 'not json', ['newer', {}], content('a')), strict);
     expect(result.eventCount).toBe(4);
-    expect(result.warnings.slice(-3)).toStrictEqual([
-      'Replay: 3 malformed events skipped',
-      'WARNING: >60.0% of known events are malformed (3/5)',
-      'WARNING: >14.3% of lines are unparseable (1/7)',
-    ]);
+    expect(result.warnings.slice(4)).toStrictEqual(["Line 6: unknown event type 'newer', skipping", 'WARNING: >57.1% of session events are malformed (4/7)']);
+  });
+
+  test('has a summary only if more than 5 % of the events and lines are unusable, together', async () => {
+    const summaryOf = async (good: number, ...bad: (string | Event)[]): Promise<string[]> =>
+      (await replayedOf(session(...bad, ...Array.from({ length: good }, () => content('a'))), strict)).warnings.slice(bad.length);
+    expect(await summaryOf(18, withSeq('-1'))).toStrictEqual([]);
+    expect(await summaryOf(17, withSeq('-1'))).toStrictEqual(['WARNING: >5.3% of session events are malformed (1/19)']);
+    expect(await summaryOf(36, ['rewind', {}], 'not json')).toStrictEqual(['WARNING: >5.1% of session events are malformed (2/39)']);
+    expect(await summaryOf(37, ['rewind', {}], 'not json')).toStrictEqual([]);
+    // Each event counts once, also of those whose warnings are not shown.
+    const { warnings } = await replayedOf(session(...Array.from({ length: 120 }, () => 'not json'), content('a')), strict);
+    expect(warnings.slice(100)).toStrictEqual(['Replay: 20 further warnings not shown', 'WARNING: >98.4% of session events are malformed (120/122)']);
   });
 
   test('is reported with the others, under one limit', async () => {
     const { warnings } = await replayedOf(sessionOf(Array.from({ length: 120 }, () => withSeq('"x"'))), strict);
-    expect(warnings.slice(98, 102)).toStrictEqual([skipped(100), skipped(101), 'Replay: 20 further warnings not shown', 'Replay: 120 malformed events skipped']);
+    expect(warnings.slice(98, 102)).toStrictEqual([skipped(100), skipped(101), 'Replay: 20 further warnings not shown', 'WARNING: >99.2% of session events are malformed (120/121)']);
   });
 
   test('is not a session_start', async () => {
@@ -102,6 +110,42 @@ describe('seq', () => {
 });
 
 describe('throughSeq', () => {
+  const later = (seq: string) => [`{"v":3,"seq":${seq},"type":"content","payload":{}}`, `{"seq":${seq}}`, `{"v":"1","seq":${seq},"type":"newer"}`];
+  const readThrough = async (text: string, throughSeq: number): Promise<unknown> => {
+    const result = await replayOf(text, undefined, { strict: true, throughSeq });
+    return result.ok ? [textsOf(result.history), result.warnings] : result.error;
+  };
+
+  test('ends the reading before a line of a later version that is beyond it', async () => {
+    for (const line of later('4')) {
+      const text = session(content('a'), content('b'), line, content('c'));
+      expect(await readThrough(text, 3), line).toStrictEqual([['a', 'b'], []]);
+      expect(await readThrough(text, 4), line).toMatch(/^Unsupported recording version .* at line 4$/);
+      expect(await replayOf(text, undefined, strict), line).toMatchObject({ ok: false });
+      const opened = await openSession(writeSession(text), undefined, { strict: true, throughSeq: 3 });
+      expect(opened.ok && opened.session.historyLength, line).toBe(2);
+      if (opened.ok) opened.session.close();
+    }
+  });
+
+  test('does not end at a line of a later version whose seq is not valid: that one is refused', async () => {
+    for (const line of ['9007199254740992', '4.5', '1e999', '"4"'].flatMap(later)) {
+      expect(await readThrough(session(content('a'), line), 3), line).toMatch(/^Unsupported recording version .* at line 3$/);
+    }
+  });
+
+  test('does so wherever the line is in a file that several threads scan, and whatever is behind it', async () => {
+    const events = Array.from({ length: 3000 }, (_, at) => content(`${at} ${'x'.repeat(2000)}`));
+    const all = sessionOf(events).trimEnd().split('\n');
+    for (const at of [2, 700, 1500, 2999]) {
+      const text = [...all.slice(0, at), `{"v":9,"seq":${at + 1}}`, ...all.slice(at + 1), '{"v":10}', 'not json', ''].join('\n');
+      const path = writeSession(text);
+      const through = await replaySession(path, undefined, { strict: true, throughSeq: at });
+      expect(through.ok && [through.history.length, through.lastSeq, through.warnings], String(at)).toStrictEqual([at - 1, at, []]);
+      expect(await replaySession(path, undefined, { strict: true, throughSeq: at + 1 })).toMatchObject({ ok: false, error: `Unsupported recording version 9 at line ${at + 1}` });
+    }
+  });
+
   test('is compared with valid numbers only', async () => {
     const text = session(content('a'), withSeq('9007199254740992'), withSeq('7.5'), content('b'), content('c'));
     const result = await replayedOf(text, { strict: true, throughSeq: 3 });
@@ -201,10 +245,33 @@ describe('in strict mode', () => {
   test.prop([anyEvents], runs(60))('a session that a recorder wrote replays as in the other mode', async (events) => {
     const whole = events.filter(([type]) => !['content', 'compressed'].includes(type));
     const text = session(content('a'), ...whole, compressed('b'));
-    const { unknownEvents, metadata, ...replayed } = await replayedOf(text, strict);
+    const { unknownEvents = {}, metadata, ...replayed } = await replayedOf(text, strict);
     const { kind, ...asInTheOtherMode } = metadata;
-    expectSameReplay({ ...replayed, metadata: asInTheOtherMode }, await replayOf(text));
-    expect([kind, Object.values(unknownEvents!).length > 0]).toStrictEqual(['main', whole.some(([type]) => !KNOWN_TYPES.includes(type))]);
+    const { sessionName, ancestry, ...others } = await replayedOf(text);
+    // The summaries are other ones.
+    const details = ({ warnings }: { warnings: string[] }): string[] => warnings.filter((warning) => !/^(Replay: \d+ malformed|WARNING)/.test(warning));
+    expectSameReplay({ ...replayed, warnings: details(replayed), metadata: asInTheOtherMode }, { sessionName, ancestry, ...others, warnings: details(others) } as never);
+    expect([kind, Object.values(unknownEvents).length > 0]).toStrictEqual(['main', whole.some(([type]) => !KNOWN_TYPES.includes(type))]);
+  });
+
+  test('name and ancestry are always members of a result, unknown events only if there are some', async () => {
+    const none = writeSession(session(content('a')));
+    const all = writeSession(session(content('a'), ['session_named', { name: null }], ['session_forked', { parentSessionId: 'p', parentSequence: 1, checkpointId: 'c', checkpointName: 'n' }], ['newer', {}]));
+    for (const isOpened of [false, true]) {
+      const resultOf = async (path: string, options?: object): Promise<object> => {
+        if (!isOpened) return replaySession(path, undefined, options);
+        const opened = await openSession(path, undefined, options);
+        if (!opened.ok) throw new Error(opened.error);
+        opened.session.close();
+        return opened.session;
+      };
+      const members = async (path: string, options?: object) =>
+        Object.entries(await resultOf(path, options)).filter(([name]) => ['sessionName', 'ancestry', 'unknownEvents'].includes(name));
+      expect(await members(none, strict)).toStrictEqual([['sessionName', undefined], ['ancestry', undefined]]);
+      expect(await members(all, strict)).toStrictEqual([['sessionName', null], ['ancestry', expect.objectContaining({ checkpointId: 'c' })], ['unknownEvents', { newer: 1 }]]);
+      expect(await members(none)).toStrictEqual([]);
+      expect((await members(all)).map(([name]) => name)).toStrictEqual(['sessionName', 'ancestry']);
+    }
   });
 
   test('a file that several threads scan is replayed by the same rules', async () => {

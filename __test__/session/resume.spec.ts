@@ -1,13 +1,13 @@
 // resumeSession: finds, locks and replays a session, and continues its file; a failure has a message and a code, and leaves no lock.
 
-import { appendFileSync, chmodSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, vi } from 'vitest';
 import { fc, test } from '../support/property';
 import {
-  CONTINUE_LATEST, SessionRecordingService, acquireSessionLock, describeSessions, isSessionLocked, listContinueTargets, replaySession, resumeSession, sessionLockPath,
+  CONTINUE_LATEST, SessionRecordingService, acquireSessionLock, describeSessions, isSessionLocked, listContinueTargets, listSessions, replaySession, resumeSession, sessionLockPath,
 } from '../../index.js';
 import type { RecordingWarning, ResumeRequest, ResumeResult, SessionFailure } from '../../index.js';
 import { PROJECT_HASH, START_PAYLOAD, content, envelope, file, item, session, start, textsOf, writeSession } from '../support/session-file.js';
@@ -67,7 +67,8 @@ function appendedTo(path: string, before: string): unknown[] {
 }
 
 const corrupt = (id: string): string => `${sessionWith(id)}${envelope(4, content('a'))}\n${envelope(3, content('b'))}\n`;
-const strictError = 'Failed to replay session: Invalid session_start: missing or malformed required fields';
+/** Why a listing and a replay refuse a header that lacks a field. */
+const unreadable = 'Invalid session_start: missing or malformed required fields';
 const corruptError = 'Failed to replay session: recording has non-monotonic sequences';
 
 describe('a resumed session', () => {
@@ -250,7 +251,7 @@ test.prop([anyEvents, fc.constantFrom(undefined, 'beside', 'apart')], runs(60))(
   if (replayed.ok && !replayed.sequenceCorrupt) {
     if (!result.ok) throw new Error(result.error);
     const { history, metadata, warnings } = result;
-    const newer = Object.entries(replayed.unknownEvents!).map(([type, count]) => `${type} × ${count}`);
+    const newer = Object.entries(replayed.unknownEvents ?? {}).map(([type, count]) => `${type} × ${count}`);
     if (newer.length > 0) {
       expect(warnings.shift()).toBe(`This session has events of a newer version (${newer.join(', ')}): its history may not be what it was`);
     }
@@ -278,7 +279,7 @@ test('a torn last line of any length: its bytes stay, and what is recorded next 
     recording.recordContent(item('human', 'nächste'));
     await recording.dispose();
     const isWhole = length >= last.length - 1;
-    const warnings = isWhole || length === 0 ? [] : ['Line 3: failed to parse JSON', 'WARNING: >20.0% of lines are unparseable (1/5)'];
+    const warnings = isWhole || length === 0 ? [] : ['Line 3: failed to parse JSON', 'WARNING: >20.0% of session events are malformed (1/5)'];
     expect(textsOf(history)).toStrictEqual(isWhole ? ['first', 'zerrissen ü\u{1f39e}'] : ['first']);
     const after = readFileSync(path);
     expect(after.subarray(0, before.length).equals(before)).toBe(true);
@@ -395,7 +396,7 @@ describe('a failure', () => {
       writeFileSync(join(directory, 'session-2.jsonl'), sessionWith(7));
       await expectFailure(directory, ref, onlyDamaged('session-1.jsonl', undefined, ', and 1 more cannot'));
       rmSync(join(directory, 'session-1.jsonl'));
-      await expectFailure(directory, ref, onlyDamaged('session-2.jsonl', 'Invalid session_start: missing required fields'));
+      await expectFailure(directory, ref, onlyDamaged('session-2.jsonl', 'Invalid session_start: missing or malformed required fields'));
     }
   });
 
@@ -422,9 +423,26 @@ describe('a failure', () => {
   test.skipIf(process.platform === 'win32')("to lock for a reason of the system has the system's message", async () => {
     const id = 'n'.repeat(256);
     const directory = projectOf({ 'session-1.jsonl': sessionWith(id) });
-    const result = await resumeSession(requestOf(directory, id));
-    expect(result).toStrictEqual(fails(expect.stringMatching(/^Failed to lock session: ENAMETOOLONG: name too long, open '/) as string, 'LockFailed'));
+    const tooLong = { code: 'ENAMETOOLONG', path: expect.stringContaining(join(directory, 'nnn')) as string, message: expect.stringMatching(/^ENAMETOOLONG: name too long, open '/) as string };
+    await expect(resumeSession(requestOf(directory, id))).rejects.toMatchObject(tooLong);
+    await expect(resumeSession(requestOf(directory, CONTINUE_LATEST))).rejects.toMatchObject(tooLong);
     expect(lockFilesIn(directory)).toStrictEqual([]);
+    // An older session can be resumed.
+    writeFileSync(join(directory, 'session-0.jsonl'), sessionWith('s-0'));
+    utimesSync(join(directory, 'session-0.jsonl'), 1, 1);
+    const { recording, warnings } = await resumed(directory, CONTINUE_LATEST);
+    expect(recording.getSessionId()).toBe('s-0');
+    expect(warnings).toStrictEqual([expect.stringMatching(`^Session ${id} passed over: Failed to lock session: ENAMETOOLONG: `)]);
+    await recording.dispose();
+  });
+
+  test.skipIf(unprivileged === null)("to lock the file for itself, because of that lock's permissions", async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1'), 'session-1.jsonl.lock': '' });
+    chmodSync(directory, 0o777);
+    chmodSync(join(directory, 'session-1.jsonl.lock'), 0o600);
+    const result = await childReport('child-listing.mjs', ['exclusive', directory, PROJECT_HASH, 's-1'], unprivileged ?? {});
+    expect(result).toMatchObject({ rejected: 'EACCES', path: expect.stringContaining(join(directory, 'session-1.jsonl')) as string });
+    await expectNoLock(directory, 's-1');
   });
 
   test('to lock in a directory that was replaced by a file', async () => {
@@ -433,8 +451,7 @@ describe('a failure', () => {
       renameSync(directory, `${directory}-away`);
       writeFileSync(directory, 'a file');
     });
-    const result = await resumeSession(requestOf(directory, 's-1'));
-    expect(result).toStrictEqual(fails(expect.stringMatching(/^Failed to lock session: (ENOTDIR|ENOENT): /) as string, 'LockFailed'));
+    await expect(resumeSession(requestOf(directory, 's-1'))).rejects.toMatchObject({ code: expect.stringMatching(/^(ENOTDIR|ENOENT)$/) as string, path: expect.stringContaining(directory) as string });
     rmSync(directory);
     renameSync(`${directory}-away`, directory);
     await expectNoLock(directory, 's-1');
@@ -443,8 +460,10 @@ describe('a failure', () => {
   test.skipIf(unprivileged === null)('to lock in a directory that the user may not write to', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
     chmodSync(directory, 0o555);
-    const result = await childReport('child-listing.mjs', ['resume', directory, PROJECT_HASH, 's-1'], unprivileged ?? {});
-    expect(result).toStrictEqual(fails(expect.stringMatching(/^Failed to lock session: EACCES: permission denied, open '/) as string, 'LockFailed'));
+    const refused = { rejected: 'EACCES', message: expect.stringMatching(/^EACCES: permission denied, open '/) as string, path: expect.stringContaining(join(directory, 's-1.lock')) as string };
+    for (const ref of ['s-1', '1', CONTINUE_LATEST]) {
+      expect(await childReport('child-listing.mjs', ['resume', directory, PROJECT_HASH, ref], unprivileged ?? {}), ref).toStrictEqual(refused);
+    }
     chmodSync(directory, 0o755);
     expect(readdirSync(directory)).toStrictEqual(['session-1.jsonl']);
   });
@@ -457,7 +476,7 @@ describe('a failure', () => {
       'session-corrupt.jsonl': corrupt('c'),
       'session-equal.jsonl': `${sessionWith('e', content('a'))}${envelope(2, content('b'))}\n`,
     });
-    for (const id of ['p', 'm', 't']) await expectFailure(directory, id, fails(strictError, 'ReplayFailed'), id);
+    for (const id of ['p', 'm', 't']) await expectFailure(directory, id, fails(`Session ${id} can't be read: ${unreadable}`, 'ReplayFailed'), id);
     for (const id of ['c', 'e']) await expectFailure(directory, id, fails(corruptError, 'SequenceCorrupt'), id);
   });
 
@@ -509,19 +528,35 @@ describe('the latest', () => {
     expect([metadata.sessionId, warnings]).toStrictEqual(['good', []]);
   });
 
+  test('is the next one if the first line of the newest is malformed in any way, which lists report with the reason', async () => {
+    const starts = [
+      { sessionId: undefined }, { sessionId: 7 }, { sessionId: '' }, { projectHash: undefined }, { startTime: '' }, { startTime: 1 }, { provider: undefined }, { provider: null },
+      { model: undefined }, { model: [] }, { sessionId: null, projectHash: null, startTime: null, provider: null, model: null },
+    ].map((changes) => file(start(changes)));
+    const firsts = [...starts, '', '{"type":"session_start"}\n', '{"v":1,"seq":1,"type":"session_start","payload":[]}\n', 'null\n', '[]\n', sessionWith('torn').slice(0, -9)];
+    for (const first of firsts) {
+      const directory = projectOf({ 'session-bad.jsonl': first, 'session-good.jsonl': sessionWith('good') });
+      const { sessions, unreadable: listed } = await listSessions(directory);
+      expect([sessions.map(({ sessionId }) => sessionId), listed.map(({ filePath }) => filePath)], first).toStrictEqual([['good'], [join(directory, 'session-bad.jsonl')]]);
+      const { metadata } = await resumedAndEnded(directory, CONTINUE_LATEST);
+      expect(metadata.sessionId, first).toBe('good');
+      expect(readFileSync(join(directory, 'session-bad.jsonl'), 'utf8')).toBe(first);
+    }
+  });
+
   test('is the next one if the newest is sequence-corrupt: the warnings say so, before those of the replay', async () => {
     const directory = projectOf({ 'session-c.jsonl': corrupt('c'), 'session-p.jsonl': file(start({ sessionId: 'p', provider: 0 })), 'session-good.jsonl': `${sessionWith('good')}7 7\n${envelope(2, content('x'))}\n` });
     const { metadata, warnings } = await resumedAndEnded(directory, CONTINUE_LATEST);
     expect(metadata.sessionId).toBe('good');
-    expect(warnings.slice(0, 3)).toStrictEqual([`Session c passed over: ${corruptError}`, `Session p passed over: ${strictError}`, 'Line 2: failed to parse JSON']);
+    expect(warnings.slice(0, 2)).toStrictEqual([`Session c passed over: ${corruptError}`, 'Line 2: failed to parse JSON']);
     await expectNoLock(directory, 'c', 'p', 'good');
   });
 
   test('fails with the error of the first one if none can be resumed', async () => {
     const directory = projectOf({ 'session-c.jsonl': corrupt('c'), 'session-p.jsonl': file(start({ sessionId: 'p', provider: 0 })) });
     await expectFailure(directory, CONTINUE_LATEST, fails(corruptError, 'SequenceCorrupt'), 'c', 'p');
-    orderByAge(directory, ['session-p.jsonl', 'session-c.jsonl']);
-    await expectFailure(directory, CONTINUE_LATEST, fails(strictError, 'ReplayFailed'), 'c', 'p');
+    rmSync(join(directory, 'session-c.jsonl'));
+    await expectFailure(directory, CONTINUE_LATEST, onlyDamaged('session-p.jsonl', unreadable), 'p');
     const torn = projectOf({ 'session-1.jsonl': sessionWith('a').slice(0, -9), 'session-2.jsonl': '' });
     await expectFailure(torn, CONTINUE_LATEST, onlyDamaged('session-1.jsonl'));
   });
@@ -537,12 +572,11 @@ describe('the latest', () => {
   };
   const ERRORS: Partial<Record<keyof typeof KINDS, (id: string) => [string, string]>> = {
     corrupt: () => [corruptError, 'SequenceCorrupt'],
-    strict: () => [strictError, 'ReplayFailed'],
     unsafe: (id) => [`Failed to lock session: Unsafe session ID rejected: "é${id}"`, 'LockFailed'],
   };
   const damagedOf = (kinds: readonly string[]): SessionFailure | undefined => {
-    const torn = kinds.flatMap((kind, i) => (kind === 'torn' ? [`session-${i}.jsonl`] : []));
-    return torn.length === 0 ? undefined : onlyDamaged(torn[0]!, undefined, torn.length === 1 ? '' : `, and ${torn.length - 1} more cannot`);
+    const damaged = kinds.flatMap((kind, i) => (kind === 'torn' || kind === 'strict' ? [[`session-${i}.jsonl`, kind === 'torn' ? undefined : unreadable] as const] : []));
+    return damaged.length === 0 ? undefined : onlyDamaged(...damaged[0]!, damaged.length === 1 ? '' : `, and ${damaged.length - 1} more cannot`);
   };
   const anyKind = fc.constantFrom(...(Object.keys(KINDS) as (keyof typeof KINDS)[]));
   test.prop([fc.array(anyKind, { maxLength: 7 })], runs(60))('of any mix is the newest that can be resumed', async (kinds) => {

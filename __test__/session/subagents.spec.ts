@@ -144,9 +144,9 @@ describe('a session that can not be read', () => {
     const chatsDir = project();
     const damaged = { filePath: join(chatsDir, torn), sessionId: null, reason: 'Missing or corrupt session_start event' };
     const unusable = { filePath: join(chatsDir, 'session-2.jsonl'), sessionId: 'bad-start', reason: 'Invalid session_start: missing or malformed required fields' };
-    expect((await listSessions(chatsDir)).unreadable).toEqual([damaged]);
-    expect((await describeSessions(chatsDir)).unreadable).toEqual([damaged, unusable]);
-    expect((await listContinueTargets(chatsDir, PROJECT_HASH)).skipped).toEqual([damaged, unusable]);
+    expect((await listSessions(chatsDir)).unreadable).toEqual([unusable, damaged]);
+    expect((await describeSessions(chatsDir)).unreadable).toEqual([unusable, damaged]);
+    expect((await listContinueTargets(chatsDir, PROJECT_HASH)).skipped).toEqual([unusable, damaged]);
     expect((await listSessions(join(chatsDir, 'none'))).unreadable).toMatchObject([{ filePath: join(chatsDir, 'none'), sessionId: null }]);
   });
 

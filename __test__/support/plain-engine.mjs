@@ -253,6 +253,8 @@ function foldLine(fold, line) {
     return true;
   }
   if (event === null) return true;
+  // Whatever else is wrong with a line behind the cut, it is not looked at.
+  if (typeof event.seq === 'number' && event.seq > fold.throughSeq && (!fold.strict || isSequence(event.seq))) return false;
   if (fold.strict && event.v !== 1 && event.v !== 2) {
     fold.error = `Unsupported recording version ${versionText(event.v)} at line ${fold.lineNumber}`;
     return false;
@@ -262,7 +264,6 @@ function foldLine(fold, line) {
     warn(fold, `Line ${fold.lineNumber}: malformed sequence number, skipping`);
     return true;
   }
-  if (typeof event.seq === 'number' && event.seq > fold.throughSeq) return false;
   takeSeq(fold, event.seq);
   fold.eventCount += 1;
   applyEvent(fold, event);
@@ -583,10 +584,11 @@ function finish(fold) {
     sequenceCorrupt: fold.sequenceCorrupt,
     checkpoints,
   };
-  if (fold.sessionName !== undefined) result.sessionName = fold.sessionName;
-  if (fold.ancestry !== undefined) result.ancestry = fold.ancestry;
+  // Always members of a strict result.
+  if (fold.strict || fold.sessionName !== undefined) result.sessionName = fold.sessionName;
+  if (fold.strict || fold.ancestry !== undefined) result.ancestry = fold.ancestry;
   if (fold.semanticMediaPurgeFrontier !== undefined) result.semanticMediaPurgeFrontier = fold.semanticMediaPurgeFrontier;
-  if (fold.strict) result.unknownEvents = Object.fromEntries(fold.unknownEvents);
+  if (fold.strict && fold.unknownEvents.size > 0) result.unknownEvents = Object.fromEntries(fold.unknownEvents);
   return result;
 }
 
@@ -630,10 +632,14 @@ function shownWarnings({ warnings, warningsHidden }) {
   return warningsHidden > 0 ? [...warnings, `Replay: ${warningsHidden} further warnings not shown`] : warnings;
 }
 
-function summaryLines({ malformed: malformedEvents, eventCount, unknown, unparseable, unnumbered }) {
-  const malformed = malformedEvents + unnumbered;
-  const known = eventCount - unknown + unnumbered;
-  const lines = eventCount + unparseable + unnumbered;
+function summaryLines({ strict, malformed, eventCount, unknown, unparseable, unnumbered }) {
+  if (strict) {
+    const unusable = malformed + unnumbered + unparseable;
+    const all = eventCount + unnumbered + unparseable;
+    return unusable / all > TOLERATED_SHARE ? [`WARNING: >${percent(unusable, all)}% of session events are malformed (${unusable}/${all})`] : [];
+  }
+  const known = eventCount - unknown;
+  const lines = eventCount + unparseable;
   const summary = [];
   if (malformed > 0) summary.push(`Replay: ${malformed} malformed events skipped`);
   if (malformed / known > TOLERATED_SHARE) {

@@ -14,7 +14,9 @@ fuzz_target!(|line: &[u8]| {
         Line::Blank => assert!(is_blank(line) && !parses),
         Line::Null => assert!(parses && line.trim_ascii() == b"null"),
         Line::Unparseable => assert!(!parses && !is_blank(line)),
-        Line::WithoutSeq | Line::Unsupported(_) => panic!("only the strict mode refuses a line for its seq or version"),
+        Line::WithoutSeq | Line::Unsupported { .. } => {
+            panic!("only the strict mode refuses a line for its seq or version")
+        }
         Line::Event(event) => {
             assert!(parses);
             if let Body::Content(item) | Body::Compressed(item) = event.body {
@@ -27,7 +29,7 @@ fuzz_target!(|line: &[u8]| {
     if let Line::Event(event) = Line::read(line, Mode::Strict, &mut Nesting::default()) {
         assert!(event.seq.is_some_and(|seq| seq >= 0.0 && seq.fract() == 0.0));
     }
-    if let Some(payload) = Line::start_payload(line) {
+    if let Some((payload, _)) = Line::start_payload(line) {
         assert!(parses && payload.of(line).starts_with(b"{"));
     }
 });

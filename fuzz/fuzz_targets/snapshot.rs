@@ -3,6 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use session_tape_core::session::fold::{Effect, Fold, FoldOptions};
+use session_tape_core::session::format::Mode;
 
 const END: u64 = 1 << 20;
 
@@ -16,5 +17,7 @@ fuzz_target!(|input: (&[u8], &[u8])| {
     let mut whole = effect.then(later);
     whole.settle_beginning();
     assert!(whole.warnings.messages().len() <= 101);
-    whole.tally.messages();
+    for mode in [Mode::Lenient, Mode::Strict] {
+        whole.tally.messages(mode);
+    }
 });

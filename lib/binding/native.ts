@@ -59,10 +59,12 @@ export interface NativeRecorder {
   /** Number of records that are not in the file, including those that were refused because writing had failed. */
   missing(): number
   /**
-   * Records an event whose acknowledgement will be watched: the caller must call `watch` in this turn. Returns the same as `recordOther`, or null if
-   * the queue has no room for it.
+   * Records an event whose acknowledgement will be watched, and creates the file: the caller must call `watch` in this turn. Returns the same as
+   * `recordOther`, or null if the queue has no room for it.
    */
   recordWatched(typeJson: string, payload: string | null | undefined, now: number, maxBytes: number): number | null
+  /** Creates the file if there is none, with what waits for it. */
+  ensureFile(now: number): void
   /**
    * Asks for one acknowledgement of what is recorded. Returns true if everything that is queued is acknowledged already; then the next batch is
    * acknowledged.
@@ -467,6 +469,8 @@ export interface Binding {
    * failed, and a `message` if there is one.
    */
   forkSession(options: NativeForkOptions, onReady: () => void): NativeJob
+  /** Finds the checkpoint of a fork. The result has its `sequence`, or is that of a fork that failed. */
+  findFork(options: NativeForkOptions, onReady: () => void): NativeJob
   /**
    * Locks the file at a path, which has this device and inode. The result is a number for `unlockFile`, or `null` if the system
    * refuses.
@@ -496,8 +500,8 @@ export interface Binding {
   readHeaders(paths: string[]): Promise<string>
   /**
    * The result is an array with an element for each path: an array of the header, the session's size in bytes, its time of modification
-   * in milliseconds, and the archive's size in bytes if it is archived; or a string with the reason why there is no header. If the headers are large, only the first ones are included, at
-   * least one. The paths are separated by NULs, which no path contains: passing one long string is faster than passing thousands of short
+   * in milliseconds, and the archive's size in bytes if it is archived; an array of the header alone if that lacks what strict replays require; or a
+   * string with the reason why there is no header. If the headers are large, only the first ones are included, at least one. The paths are separated by NULs, which no path contains: passing one long string is faster than passing thousands of short
    * ones.
    */
   readSummaries(paths: string): Promise<string>

@@ -33,8 +33,8 @@ export class Assembly<C> {
   #sessionEvents: SessionEventPayload[] = []
   #checkpoints: Checkpoint[] = []
   /**
-   * The metadata, then the session's name, its ancestry, the frontier of its last purge and its unknown events, if it has them or, if the replay
-   * failed, the error; then the warnings. Errors and warnings are input of `messageText`.
+   * The metadata, then the session's name, its ancestry and the frontier of its last purge, if it has them, and the unknown events of a strict replay
+   * or, if the replay failed, the error; then the warnings. Errors and warnings are input of `messageText`.
    */
   #results: unknown[] = []
   /** Indices of the items whose responses that a provider has stored are invalid. Known once there is a result. */
@@ -76,11 +76,12 @@ export class Assembly<C> {
     if (failed) return { ok: false, error: messageText(results[0] as Message), warnings: (results as Message[]).slice(1).map(messageText) }
     let at = 1
     const optional = {
+      ...(isStrict && ABSENT),
       ...(isNamed && { sessionName: results[at++] as string | null }),
       ...(isFork && { ancestry: results[at++] as SessionForkedPayload }),
       ...(isPurged && { semanticMediaPurgeFrontier: results[at++] as SemanticMediaPurgeFrontier }),
-      ...(isStrict && { unknownEvents: unknownEventsOf(results[at++] as UnknownEvents) }),
     }
+    const unknown = isStrict ? (results[at++] as UnknownEvents) : []
     return {
       ok: true,
       history: this.#history,
@@ -92,9 +93,13 @@ export class Assembly<C> {
       sequenceCorrupt,
       checkpoints: this.#checkpoints,
       ...optional,
+      ...(unknown.length > 0 && { unknownEvents: unknownEventsOf(unknown) }),
     }
   }
 }
+
+/** What every result of a strict replay has, and is `undefined` if there is none, which the types of the result leave open. */
+const ABSENT: object = { sessionName: undefined, ancestry: undefined }
 
 /** The unknown events as the addon sends them: the number of each type, and the type if there is one. */
 export type UnknownEvents = [count: number, type?: unknown][]

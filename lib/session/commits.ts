@@ -36,6 +36,8 @@ export class Commits {
   /** In the order of their numbers. */
   #awaited: Awaited[] = []
   #crowded: Crowded[] = []
+  /** The last of what is settled one after the other, each in a microtask of its own. */
+  #settled: Promise<void> = Promise.resolve()
   /** Why nothing more is acknowledged. */
   #refusal: Error | undefined
   #isWatchDue = false
@@ -68,10 +70,20 @@ export class Commits {
     })
   }
 
+  /** Resolves when the promises are settled whose records are known to be in the file, or never will be. */
+  settled(): Promise<void> {
+    return this.#settled
+  }
+
+  #settleNext(settle: () => void): void {
+    this.#settled = this.#settled.then(settle)
+  }
+
   /** Whether the record was taken, or will never be. */
   #record({ type, text, resolve, reject }: Crowded): boolean {
-    if (this.#refusal !== undefined) {
-      reject(this.#refusal)
+    const refusal = this.#refusal
+    if (refusal !== undefined) {
+      this.#settleNext(() => reject(refusal))
       return true
     }
     const seq = this.#recorder.record(type, text)
@@ -119,7 +131,7 @@ export class Commits {
     this.#expect()
   }
 
-  /** Settles what a batch has acknowledged. */
+  /** Settles what a batch has acknowledged, and tells the observer first. */
   settle(): void {
     this.#settleReached()
     this.#observe()
@@ -131,7 +143,7 @@ export class Commits {
   #releaseSoon(): void {
     if (this.#isReleaseDue) return
     this.#isReleaseDue = true
-    queueMicrotask(this.#release)
+    this.#settleNext(this.#release)
   }
 
   #release = (): void => {
@@ -147,7 +159,7 @@ export class Commits {
       const { seq, resolve } = this.#awaited[count]!
       const byteOffset = native.lineEnd(seq)
       if (byteOffset !== byteOffset) break
-      resolve({ seq, byteOffset })
+      this.#settleNext(() => resolve({ seq, byteOffset }))
     }
     if (count === this.#awaited.length) this.#awaited.length = 0
     else if (count > 0) this.#awaited.splice(0, count)
@@ -181,10 +193,11 @@ export class Commits {
     this.#settleReached()
     this.#observe()
     this.#refusal ??= reason
+    const refusal = this.#refusal
     const refused: Settling[] = [...this.#awaited, ...this.#crowded]
     this.#awaited = []
     this.#crowded = []
-    refused.forEach(({ reject }) => reject(this.#refusal!))
+    refused.forEach(({ reject }) => this.#settleNext(() => reject(refusal)))
     this.#expect()
   }
 

@@ -3,7 +3,7 @@
 import path = require('node:path')
 import { NO_OPTIONS, check, checkedStrictly } from '../arguments.js'
 import { liveCheckpoints } from './describe.js'
-import { type ReferenceFailure, type SessionFailure, failure, lockSession, namesakesOf, noSessions } from './failure.js'
+import { type ReferenceFailure, type SessionFailure, failure, failureOf, lockSession, namesakesOf, noSessions } from './failure.js'
 import { removeSessionFiles } from './files.js'
 import { listProject } from './list.js'
 import { checkKinds, isSubagentOf, kindsOf, ofKinds } from './kind.js'
@@ -30,7 +30,8 @@ type Deletion = { ok: true; deletedSessionId: string; warnings?: string[] } | Se
  * @param ref - As for {@link resolveSessionRef}.
  * @returns A failure if the session is in use, has checkpoints that are not deleted, or does not replay (its checkpoints are then unknown). `warnings`
  * name other files with the id of the deleted session, and sessions of sub-agents that could not be deleted, for example because they are in use;
- * all of these stay. There are no `warnings` without such files. Rejects only if the directory exists but cannot be read.
+ * all of these stay. There are no `warnings` without such files. Rejects with the system's error if the directory exists but cannot be read, or the lock
+ * cannot be written.
  * @throws TypeError - At once, if an argument is of the wrong type.
  */
 export function deleteSession(
@@ -93,8 +94,8 @@ interface Removal {
 async function removeLocked({ sessionId, filePath }: SessionSummary, removal: Removal): Promise<Deletion> {
   const { directory: chatsDir, projectHash, snapshots: snapshotDir } = removal
   const busy = 'Cannot delete: session is in use by another process'
-  const { lock, failed } = await lockSession(chatsDir, sessionId, busy, 'Failed to lock session for deletion: ')
-  if (failed !== undefined) return failed
+  const locking = await lockSession(chatsDir, sessionId, busy, 'Failed to lock session for deletion: ')
+  if (locking.failed !== undefined) return failureOf(locking)
   try {
     const blocked = await blockers(filePath, projectHash)
     if (blocked !== undefined) return blocked
@@ -105,7 +106,7 @@ async function removeLocked({ sessionId, filePath }: SessionSummary, removal: Re
   } catch (error) {
     return failure(`Failed to delete session: ${(error as Error).message}`, 'System')
   } finally {
-    await lock.release()
+    await locking.lock.release()
   }
 }
 
@@ -114,8 +115,18 @@ async function removeSubagents(parent: string, { sessions, ...removal }: Removal
   // A session that is its own ancestor is not visited twice.
   const others = sessions.filter(({ sessionId }) => sessionId !== parent)
   for (const session of others.filter((other) => isSubagentOf(other, parent))) {
-    const removed = await removeLocked(session, { sessions: others, ...removal })
-    if (!removed.ok) removal.left.push(`Session ${session.sessionId} of a sub-agent was not deleted: ${removed.error}`)
+    const failed = await failureToRemove(session, { sessions: others, ...removal })
+    if (failed !== undefined) removal.left.push(`Session ${session.sessionId} of a sub-agent was not deleted: ${failed}`)
+  }
+}
+
+/** Removes a session. Resolves to the reason if that fails. */
+async function failureToRemove(session: SessionSummary, removal: Removal): Promise<string | undefined> {
+  try {
+    const removed = await removeLocked(session, removal)
+    return removed.ok ? undefined : removed.error
+  } catch (error) {
+    return (error as Error).message
   }
 }
 

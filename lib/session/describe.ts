@@ -38,7 +38,7 @@ export interface SessionOverview extends SessionSummary {
   ancestry?: SessionForkedPayload
   /** As in {@link ReplaySuccess}. Absent if there is none. */
   semanticMediaPurgeFrontier?: SemanticMediaPurgeFrontier
-  /** As in {@link ReplaySuccess}. */
+  /** As in {@link ReplaySuccess}; empty if all are known. */
   unknownEvents: Record<string, number>
   /** As in {@link ReplaySuccess}. */
   warnings: string[]

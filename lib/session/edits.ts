@@ -7,6 +7,7 @@ import type {
   ChronologyBindPayload,
   CompressionDetailPayload,
   DensityMutationPayload,
+  SemanticMediaPurgeFrontier,
   SemanticMediaPurgePayload,
   SyntheticInsertPayload,
 } from './records.js'
@@ -56,15 +57,24 @@ export function chronologyBind<C>(bind: ChronologyBindPayload<C>): ChronologyBin
   return payload
 }
 
-export function semanticMediaPurge<C>(purge: SemanticMediaPurgePayload<C>): SemanticMediaPurgePayload<C> {
-  check.object(purge, 'purge')
-  const { history, frontier } = purge
-  checkList(history, 'purge.history', check.object)
-  check.object(frontier, 'purge.frontier')
+/** The payload of a purge, which is given as one object, or as its two members. */
+export function semanticMediaPurge<C>(
+  purge: SemanticMediaPurgePayload<C> | readonly C[],
+  frontier: SemanticMediaPurgeFrontier | undefined,
+): SemanticMediaPurgePayload<C> {
+  if (Array.isArray(purge) || frontier !== undefined) return purgePayload(purge as C[], frontier as SemanticMediaPurgeFrontier, '')
+  const one = purge as SemanticMediaPurgePayload<C>
+  check.object(one, 'purge')
+  return purgePayload(one.history, one.frontier, 'purge.')
+}
+
+function purgePayload<C>(history: C[], frontier: SemanticMediaPurgeFrontier, of: string): SemanticMediaPurgePayload<C> {
+  checkList(history, `${of}history`, check.object)
+  check.object(frontier, `${of}frontier`)
   const { contentIndex, blockIndex } = frontier
-  check.safeCount(contentIndex, 'purge.frontier.contentIndex')
-  check.safeCount(blockIndex, 'purge.frontier.blockIndex')
-  expect(isWithin(history, contentIndex, blockIndex), 'purge.frontier', 'a block of the history, or 0 and 0 if it is empty', frontier)
+  check.safeCount(contentIndex, `${of}frontier.contentIndex`)
+  check.safeCount(blockIndex, `${of}frontier.blockIndex`)
+  expect(isWithin(history, contentIndex, blockIndex), `${of}frontier`, 'a block of the history, or 0 and 0 if it is empty', frontier)
   return { history, frontier: { contentIndex, blockIndex } }
 }
 

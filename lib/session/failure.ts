@@ -4,6 +4,7 @@ import path = require('node:path')
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import { acquireSessionLock } from '../locks/session-lock.js'
+import { isOfSystem } from '../system-error.js'
 import type { SessionSummary, SkippedSession } from './summary.js'
 
 /**
@@ -14,7 +15,7 @@ import type { SessionSummary, SkippedSession } from './summary.js'
  * | `NoSessions` | the project has no sessions |
  * | `NotFound`, `IndexOutOfRange`, `Ambiguous` | the reference matches no session, is a number beyond the list, or matches several |
  * | `Locked`, `AllLocked` | the session, or every session, is in use |
- * | `LockFailed` | the lock could not be created or kept |
+ * | `LockFailed` | the lock could not be kept, or the session has an id that no lock can have |
  * | `ReplayFailed`, `SequenceCorrupt` | the session does not replay, or its sequence numbers are not ascending |
  * | `CheckpointsBlock` | the session has checkpoints that are not deleted |
  * | `CheckpointGone` | the checkpoint does not exist or is deleted |
@@ -69,8 +70,20 @@ export function namesakesOf({ sessionId, filePath }: Located, sessions: Located[
   return others.map((other) => `Session ${sessionId} is also in '${other.filePath}'. '${filePath}' was ${done}`)
 }
 
+/** Why an operation was not carried out. If the system did not let a lock be written, the promise of the operation rejects with its `error`. @internal */
+export interface Refusal {
+  failed: SessionFailure
+  error?: unknown
+}
+
+/** The failure, unless it is the system's: then its error is thrown. @internal */
+export function failureOf({ failed, error }: Refusal): SessionFailure {
+  if (error !== undefined) throw error
+  return failed
+}
+
 /** A lock, or why there is none. */
-type Locking = { lock: SessionLock; failed?: undefined } | { lock?: undefined; failed: SessionFailure }
+type Locking = { lock: SessionLock; failed?: undefined } | ({ lock?: undefined } & Refusal)
 
 /**
  * Locks a session. The text of the failure is `busy` if the session is already locked; otherwise the error follows `prefix`.
@@ -82,6 +95,7 @@ export async function lockSession(chatsDir: string, sessionId: string, busy: str
     return { lock: await acquireSessionLock(chatsDir, sessionId) }
   } catch (error) {
     if (error instanceof SessionLockedError) return { failed: failure(busy, 'Locked') }
-    return { failed: failure(`${prefix}${(error as Error).message}`, 'LockFailed') }
+    const failed = failure(`${prefix}${(error as Error).message}`, 'LockFailed')
+    return isOfSystem(error) ? { failed, error } : { failed }
   }
 }

@@ -13,7 +13,7 @@ import { OWNER_ONLY } from '../mode.js'
 import { timestamp } from '../timestamp.js'
 import { type Message, messageText } from './assembly.js'
 import { SEQUENCE_CORRUPT } from './describe.js'
-import { type SessionFailure, failure, lockSession } from './failure.js'
+import { type SessionFailure, failure, failureOf, lockSession } from './failure.js'
 import { removeSessionFiles } from './files.js'
 import { nameOf, startPayload } from './new-session.js'
 import { SessionRecordingService, setHistoryOf } from './recorder.js'
@@ -21,7 +21,6 @@ import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorder
 import type { IContent, ItemMap } from './records.js'
 import { replayNative } from './replay.js'
 import type { ResumeResult } from './resume.js'
-import { isFailed, scanFile } from './scan.js'
 import type { SnapshotOptions } from './scan-options.js'
 // Only for links in the comments.
 import type { ContinueTarget } from './describe.js'
@@ -82,7 +81,7 @@ interface Captured<C> {
 interface Child<C> {
   recorder: SessionRecordingService<C> | undefined
   filePath: string | undefined
-  lock: SessionLock | undefined
+  lock: SessionLock
 }
 
 /** The addon's result. */
@@ -100,7 +99,7 @@ const { randomUUID } = crypto
  * Creates a new session from another session's history up to a checkpoint. The new session is independent of the source: it has its own copy of the
  * history, a lock, and a recorder. Its file appears with its complete content or not at all.
  *
- * @returns The new session, or a failure, which leaves neither file nor lock behind.
+ * @returns The new session, or a failure, which leaves neither file nor lock behind. Rejects with the system's error if a lock cannot be written.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
  * @example
@@ -189,22 +188,22 @@ async function fork<C>(asked: Captured<C>): Promise<ForkResult<C> | SessionFailu
   }
   const prefix = 'Source session is in use: '
   const busy = `${prefix}Session is in use by another process`
-  const { lock, failed } = await lockSession(directory, sessionId, busy, prefix)
-  if (failed !== undefined) return failed
+  const locking = await lockSession(directory, sessionId, busy, prefix)
+  if (locking.failed !== undefined) return failureOf(locking)
   try {
     return await forkLocked(asked)
   } finally {
-    await lock.release()
+    await locking.lock.release()
   }
 }
 
 /** Creates the new session. The source is locked, by `fork` or by its recorder. */
 async function forkLocked<C>(asked: Captured<C>): Promise<ForkResult<C> | SessionFailure> {
-  const child: Child<C> = { recorder: undefined, filePath: undefined, lock: undefined }
+  const lock = await acquireSessionLock(asked.directory, asked.config.sessionId)
+  const child: Child<C> = { recorder: undefined, filePath: undefined, lock }
   try {
-    child.lock = await acquireSessionLock(asked.directory, asked.config.sessionId)
-    const made = (await writeFile(asked, await mappedItems(asked))) as Written
-    const result = made.failed === undefined ? await open(child, child.lock, made, asked) : failureOf(made, asked)
+    const made = asked.map === undefined ? await writeFile(asked) : await writeMapped(asked, asked.map)
+    const result = made.failed === undefined ? await open(child, made, asked) : unmade(made, asked)
     if (!result.ok) await remove(child, asked)
     return result
   } catch (error) {
@@ -213,26 +212,26 @@ async function forkLocked<C>(asked: Captured<C>): Promise<ForkResult<C> | Sessio
   }
 }
 
-/**
- * Resolves to the texts of the items of the checkpoint, mapped; to `undefined` if they are not mapped, or the source can't be forked, which the addon
- * then finds too.
- */
-async function mappedItems<C>({ checkpointId, filePath, map, config: { projectHash } }: Captured<C>): Promise<string[] | undefined> {
-  if (map === undefined) return undefined
-  const report = await scanFile(filePath, projectHash, {})
-  const checkpoint = isFailed(report) ? undefined : report.checkpoints.find((one) => !one.deleted && one.checkpointId === checkpointId)
-  if (checkpoint === undefined) return undefined
-  const through = { strict: true, throughSeq: checkpoint.sequence, map }
-  const { result: replayed } = await replayNative<C>(filePath, projectHash, through)
-  return replayed.ok ? replayed.history.map((item) => stringify(item)) : undefined
+/** Writes the file with the items of the checkpoint, mapped. */
+async function writeMapped<C>(asked: Captured<C>, map: ItemMap<C>): Promise<Written> {
+  const found = await runJob<{ failed?: undefined; sequence: number } | FailedWrite>(SESSION, (onReady) => native.findFork(wantedOf(asked), onReady))
+  if (found.failed !== undefined) return found
+  const through = { strict: true, throughSeq: found.sequence, map }
+  const { result: replayed } = await replayNative<C>(asked.filePath, asked.config.projectHash, through)
+  if (!replayed.ok) return { failed: 'through', message: replayed.error }
+  const contents = replayed.history.map((item) => stringify(item))
+  return writeFile(asked, contents)
 }
 
-function writeFile<C>(asked: Captured<C>, contents: string[] | undefined): Promise<Written> {
-  const { checkpointId, filePath, directory, snapshots, config } = asked
+function writeFile<C>(asked: Captured<C>, contents?: string[]): Promise<Written> {
+  return runJob(SESSION, (onReady) => native.forkSession({ ...wantedOf(asked), contents }, onReady))
+}
+
+function wantedOf<C>({ checkpointId, filePath, directory, snapshots, config }: Captured<C>): NativeForkOptions {
   const { snapshot, snapshotDir } = snapshots
   const now = Date.now()
   const { nameHasSeconds, idPrefix } = nameOf(config)
-  const wanted: NativeForkOptions = {
+  return {
     source: filePath,
     projectHash: config.projectHash,
     checkpointId,
@@ -244,12 +243,11 @@ function writeFile<C>(asked: Captured<C>, contents: string[] | undefined): Promi
     mode: config.mode ?? OWNER_ONLY,
     startPayload: startPayload(config, timestamp(now)),
     now,
-    contents,
+    contents: undefined,
   }
-  return runJob(SESSION, (onReady) => native.forkSession(wanted, onReady))
 }
 
-function failureOf<C>({ failed, message }: FailedWrite, { checkpointId, checkpointName }: Captured<C>): SessionFailure {
+function unmade<C>({ failed, message }: FailedWrite, { checkpointId, checkpointName }: Captured<C>): SessionFailure {
   const text = message === undefined ? '' : messageText(message)
   switch (failed) {
     case 'replay':
@@ -270,10 +268,10 @@ function failureOf<C>({ failed, message }: FailedWrite, { checkpointId, checkpoi
 /** Opens the new session for the caller. */
 async function open<C>(
   child: Child<C>,
-  lock: SessionLock,
   { filePath, lastSeq }: { filePath: string; lastSeq: number },
   { config, snapshots }: Captured<C>,
 ): Promise<ForkResult<C> | SessionFailure> {
+  const { lock } = child
   child.filePath = filePath
   const recording = (child.recorder = new SessionRecordingService<C>(config))
   recording.initializeForResume(filePath, lastSeq)
@@ -291,5 +289,5 @@ async function open<C>(
 async function remove<C>({ recorder, filePath, lock }: Child<C>, { snapshots: { snapshotDir } }: Captured<C>): Promise<void> {
   await recorder?.dispose().catch(() => {})
   if (filePath !== undefined) await removeSessionFiles(filePath, { snapshotDir }).catch(() => {})
-  await lock?.release()
+  await lock.release()
 }

@@ -7,7 +7,7 @@ import { hasOwn } from '../builtins.js'
 import { hasCode } from '../system-error.js'
 import { sessionFilesIn } from './directory.js'
 import { checkKinds, kindsOf, ofKinds } from './kind.js'
-import type { SessionKind } from './records.js'
+import type { SessionKind, SessionStartPayload } from './records.js'
 import { readShared } from './header.js'
 import { newestFirst } from './order.js'
 import type { SessionSummary, SkippedSession } from './summary.js'
@@ -28,8 +28,11 @@ export interface Entry {
   unreadable: SkippedSession | undefined
 }
 
-/** The header, the size and the time of modification of a file, and the size of an archive; or the reason why there is no header. */
-type Summary = [header: object, fileSize: number, lastModified: number, archivedBytes?: number] | string
+/** The header, the size and the time of modification of a file, and the size of an archive. */
+type Whole = [header: object, fileSize: number, lastModified: number, archivedBytes?: number]
+
+/** What was found in a file. A header alone lacks what a session must have. A string is the reason why there is no header. */
+type Summary = Whole | [header: object] | string
 
 /** The prefix of the names of files that recorders create. */
 const RECORDED = 'session-'
@@ -38,13 +41,14 @@ const RECORDED = 'session-'
  * Lists the sessions of a directory, the newest first: sorted by the time of modification in milliseconds, then by `sessionId` as `localeCompare`
  * compares, by `startTime`, and by file name, with the number in it (`-2`, `-3` …) compared as a number; each in descending order.
  *
- * Reads the first line of each file, however long it is; of a long one it keeps only what it returns in memory.
+ * Reads the first line of each file, however long it is; of a long one it keeps only what it returns in memory. A session whose header lacks what strict
+ * replays require (`sessionId`, `projectHash` and `startTime` are strings that are not empty, `provider` and `model` are strings) is unreadable.
  *
  * @param chatsDir - The directory that the recorder was given as `chatsDir`. Its `.jsonl` files are read, and the archives (`.jsonl.zst`) of
  * sessions that have no such file, except for those in subdirectories.
  * @param options - `projectHash`: list only the sessions of that project. `kinds`: of which kinds, by default only `'main'`: the sessions of
  * sub-agents are left out.
- * @returns The sessions, and the files that are not sessions or could not be read, each with the reason: the `error` of {@link replaySession}, or
+ * @returns The sessions, and the files that are not sessions or could not be read, except for those of other projects, each with the reason: the `error` of a strict {@link replaySession}, or
  * the system's message without `Failed to read file: `. A directory that can't be read is such an entry itself. Never rejects.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
@@ -77,13 +81,15 @@ export async function list(chatsDir: string, projectHash: string | undefined, ki
   } catch (error) {
     return { sessions: [], unreadable: [{ filePath: chatsDir, sessionId: null, reason: (error as Error).message }] }
   }
-  const { sessions, unreadable } = sorted(await readEntries(filePaths), (hash) => projectHash === undefined || hash === projectHash)
+  const found = await readEntries(filePaths)
+  // What has a wrong hash, or none, may be of this project.
+  const { sessions, unreadable } = sorted(found.filter(({ hash }) => projectHash === undefined || hash === projectHash || !isFilled(hash)))
   return { sessions: ofKinds(sessions, kinds), unreadable }
 }
 
 /** Lists sessions of any project and kind among files. @internal */
 export async function listFiles(filePaths: string[]): Promise<Listing> {
-  return sorted(await readEntries(filePaths), () => true)
+  return sorted(await readEntries(filePaths))
 }
 
 /**
@@ -94,10 +100,7 @@ export async function listFiles(filePaths: string[]): Promise<Listing> {
  */
 export async function listProject(chatsDir: string, projectHash: string): Promise<Listing> {
   const found = await readEntries(await recordedFilesIn(chatsDir))
-  return sorted(
-    found.filter(({ hash }) => hash === NO_HEADER || hash === projectHash),
-    () => true,
-  )
+  return sorted(found.filter(({ hash }) => hash === NO_HEADER || hash === projectHash))
 }
 
 async function recordedFilesIn(chatsDir: string): Promise<string[]> {
@@ -119,10 +122,9 @@ export function readEntries(filePaths: string[]): Promise<Entry[]> {
   return readShared(filePaths, (share) => native.readSummaries(share.join('\0')), entryOf)
 }
 
-function sorted(entries: Entry[], isWanted: (hash: unknown) => boolean): Listing {
+function sorted(entries: Entry[]): Listing {
   return {
     sessions: entries
-      .filter(({ hash }) => isWanted(hash))
       .map(({ session }) => session)
       .filter((session) => session !== undefined)
       .sort(newestFirst),
@@ -138,8 +140,8 @@ function entryOf(found: Summary, filePath: string): Entry {
   if (typeof found === 'string') return { hash: NO_HEADER, session: undefined, unreadable: { filePath, sessionId: null, reason: found } }
   const payload = found[0]
   const hash = own(payload, 'projectHash')
-  const id = own(payload, 'sessionId')
-  if (!isFilled(id) || !isFilled(hash)) {
+  if (found.length === 1) {
+    const id = own(payload, 'sessionId')
     return { hash, session: undefined, unreadable: { filePath, sessionId: isFilled(id) ? id : null, reason: INVALID } }
   }
   const file = fileOf(filePath, found)
@@ -149,29 +151,29 @@ function entryOf(found: Summary, filePath: string): Entry {
 /** What a summary says about the file. */
 type FileFields = Pick<SessionSummary, 'filePath' | 'fileSize' | 'lastModified' | 'archived' | 'bytes' | 'archivedBytes'>
 
-function fileOf(filePath: string, [, fileSize, lastModified, archivedBytes]: Exclude<Summary, string>): FileFields {
+function fileOf(filePath: string, [, fileSize, lastModified, archivedBytes]: Whole): FileFields {
   const file = { filePath, fileSize, lastModified: new Date(lastModified) }
   return archivedBytes === undefined ? file : { ...file, archived: true, bytes: fileSize, archivedBytes }
 }
 
-/** The error with which `replaySession` would refuse the session. */
-const INVALID = 'Invalid session_start: missing required fields'
+/** The error with which a strict replay would refuse the session. */
+const INVALID = 'Invalid session_start: missing or malformed required fields'
 
-/** The fields in the form of `replaySession`'s metadata: values of the wrong type become empty. */
 function summaryOf(payload: object, file: FileFields): SessionSummary {
   const cwd = own(payload, 'cwd')
-  const startTime = own(payload, 'startTime')
-  const start = {
-    sessionId: text(own(payload, 'sessionId')),
-    projectHash: text(own(payload, 'projectHash')),
+  const { sessionId, projectHash, provider, model, startTime } = payload as SessionStartPayload
+  return {
+    sessionId,
+    projectHash,
     workspaceDirs: strings(own(payload, 'workspaceDirs')),
     ...(typeof cwd === 'string' ? { cwd } : undefined),
-    provider: text(own(payload, 'provider')),
-    model: text(own(payload, 'model')),
-    startTime: text(startTime),
+    provider,
+    model,
+    startTime,
     ...kindFieldsOf(payload),
+    createdAt: startTime,
+    ...file,
   }
-  return typeof startTime === 'string' ? { ...start, createdAt: startTime, ...file } : { ...start, ...file }
 }
 
 /** What the header says about the kind of the session. */
@@ -195,8 +197,4 @@ function strings(value: unknown): string[] {
 
 function isFilled(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }

@@ -18,6 +18,7 @@ import type {
   CompressionDetailPayload,
   DensityMutationPayload,
   IContent,
+  SemanticMediaPurgeFrontier,
   SemanticMediaPurgePayload,
   SessionEventType,
   SessionForkedPayload,
@@ -47,7 +48,7 @@ export let setHistoryOf: (recorder: object, items: readonly unknown[], hashes: s
  * Records one session to one append-only JSONL file.
  *
  * Recording is synchronous and cheap: the payload is serialised at once, exactly as `JSON.stringify` would, and
- * written by a background thread in batches. Nothing touches the disk before the first content, title or name, so a session
+ * written by a background thread in batches. Nothing touches the disk before the first content, title or name, or a commit, so a session
  * without any leaves no file. A write error never throws into the CLI: it ends recording and calls
  * `onWarning` (recording rule 6).
  *
@@ -175,7 +176,7 @@ export class SessionRecordingService<C = IContent> {
 
   /**
    * Records an event of any type, whether or not replay knows it. `content`, `session_metadata`, `session_named` and `semantic_media_purge` create
-   * the file if there is none yet.
+   * the file if there is none yet; events of other types wait for it.
    *
    * The payload is serialised synchronously: changing the object afterwards has no effect on the file.
    *
@@ -211,6 +212,11 @@ export class SessionRecordingService<C = IContent> {
     else this.#beginFile(0)
   }
 
+  /** What waited for the file's creation waits no longer, if it was created. */
+  #noteFile(): void {
+    if (this.#buffered !== undefined && this.#native.path() !== null) this.#beginFile(0)
+  }
+
   /** The file exists. The numbers of the records that waited for it have changed by `shift`. */
   #beginFile(shift: number): void {
     if (this.#buffered === undefined) return
@@ -222,18 +228,18 @@ export class SessionRecordingService<C = IContent> {
 
   /**
    * Records an event as {@link enqueue} does, and resolves when it is in the file or, with `durability: 'fsync'`, on stable storage. Commits of one
-   * turn of the event loop share one write. An event that does not create the file waits until another one has.
+   * turn of the event loop share one write. An event of any type creates the file if there is none yet, with what was recorded before it.
    *
    * While more than `maxQueueBytes` of the configuration wait to be written, the record waits for room; it gets its number, and its place among the
    * records of {@link enqueue}, only then. Commits keep their order. The payload is serialised at once.
    *
-   * The promise holds the process open, except while there is no file that could be written.
+   * The promise holds the process open.
    *
    * @param type - A non-empty string.
    * @param payload - A value that `JSON.stringify` accepts.
-   * @returns The record's number and the end of its line. Promises of commits resolve in the order of the numbers. Rejects with a
-   * {@link RecordingError} if the record could not be written, for whatever reason; then all later commits reject likewise. Rejects with an `Error`
-   * if the recorder was disposed of before the record was in a file.
+   * @returns The record's number and the end of its line. Promises of commits resolve in the order of the numbers, each in a microtask of its own.
+   * Rejects with a {@link RecordingError} if the record could not be written, for whatever reason; then all later commits reject likewise. Rejects
+   * with an `Error` if the recorder was disposed of before.
    * @throws TypeError - At once, as {@link enqueue}.
    *
    * @example
@@ -260,7 +266,8 @@ export class SessionRecordingService<C = IContent> {
   }
 
   /**
-   * Resolves when a record that {@link enqueue} returned is in the file, as {@link commit} does; at once if it is already.
+   * Resolves when a record that {@link enqueue} returned is in the file, as {@link commit} does; at once if it is already. A record that waits for the
+   * file's creation goes on waiting, and holds no process open.
    *
    * @param line - A record of this recorder and its current file. `null`, which `enqueue` returns when recording has ended, rejects.
    * @returns As {@link commit}. Rejects with an `Error` if the recorder has no such record.
@@ -305,7 +312,7 @@ export class SessionRecordingService<C = IContent> {
     const seq = this.#native.recordWatched(stringify(type), text, now, ending.hasBegun ? Infinity : this.#maxQueueBytes)
     if (ending.hasBegun) this.#writing.warn()
     if (seq !== null && seq !== seq) queueMicrotask(() => this.#writing.warn())
-    if (this.#buffered !== undefined && this.#native.path() !== null) this.#beginFile(0)
+    this.#noteFile()
     return seq
   }
 
@@ -413,8 +420,11 @@ export class SessionRecordingService<C = IContent> {
    *
    * @throws TypeError - If `history` is not an array of objects, or `frontier` is not in it; and as {@link enqueue}.
    */
-  recordSemanticMediaPurge(purge: SemanticMediaPurgePayload<C>): void {
-    this.enqueue('semantic_media_purge', edits().semanticMediaPurge(purge))
+  recordSemanticMediaPurge(history: readonly C[], frontier: SemanticMediaPurgeFrontier): void
+  /** The same, with history and frontier as one object. */
+  recordSemanticMediaPurge(purge: SemanticMediaPurgePayload<C>): void
+  recordSemanticMediaPurge(purge: SemanticMediaPurgePayload<C> | readonly C[], frontier?: SemanticMediaPurgeFrontier): void {
+    this.enqueue('semantic_media_purge', edits().semanticMediaPurge(purge, frontier))
   }
 
   /**
@@ -453,7 +463,8 @@ export class SessionRecordingService<C = IContent> {
 
   /**
    * Makes the file right, whatever was recorded or missed: compares `items`, the history that the program has, with what a strict replay of the file
-   * would give, and records the smallest tail that makes them equal. Records nothing if they are. Call it at the end of a turn.
+   * would give, and records the smallest tail that makes them equal. Records nothing if they are. Creates the file if there is none yet, also for no
+   * items: after the call there is one that gives `items`. Call it at the end of a turn.
    *
    * An item that has changed and has a key is replaced in place, if that is possible for all items that have changed; otherwise the history is
    * rewound to the first difference, and the items from there on are recorded again. Items are compared as `JSON.stringify` prints them, key order
@@ -480,7 +491,17 @@ export class SessionRecordingService<C = IContent> {
       this.recordDensityChange({ removedSeqs: [], replacements })
     }
     for (let index = appendedFrom; index < items.length; index++) this.recordContent(items[index]!)
+    if (this.#buffered !== undefined) this.#ensureFile()
     return { removed, added: items.length - appendedFrom, replaced: replaced.length }
+  }
+
+  #ensureFile(): void {
+    const now = Date.now()
+    if (this.#heldLock !== undefined) this.#expectLock(now)
+    if (this.#turn !== turns.current) this.#turn = beginTurn(this.#native)
+    this.#native.ensureFile(now)
+    this.#noteFile()
+    if (!this.#native.isActive()) queueMicrotask(() => this.#writing.warn())
   }
 
   /** Reads what the file gives, before the first comparison: items that it has as they were recorded need not be serialised. */
@@ -611,7 +632,10 @@ export class SessionRecordingService<C = IContent> {
     return this.#active && this.#native.isActive()
   }
 
-  /** The session file. `null` before the first content, title or name has created it, or {@link initializeForResume} has named it. */
+  /**
+   * The session file. `null` before the first content, title or name, a {@link commit} or {@link reconcile} has created it, or
+   * {@link initializeForResume} has named it.
+   */
   getFilePath(): string | null {
     return this.#native.path()
   }
@@ -728,7 +752,7 @@ export class SessionRecordingService<C = IContent> {
    * Calls {@link flush} and ends recording: the recorder is inactive at once, everything enqueued before is still written, then the file is closed
    * and the lock released.
    *
-   * A CLI that does not await it loses nothing. Without any content, title or name, no file is created.
+   * A CLI that does not await it loses nothing. If nothing has created the file, there is none, and what waited for it is dropped.
    *
    * @returns Settles when the file is closed and the lock released. Rejects if that `flush()` rejects, with the same reason. A rejection without a
    * handler is not reported as unhandled. Further calls return the same promise.
@@ -749,6 +773,7 @@ export class SessionRecordingService<C = IContent> {
       await this.#commits?.admitted()
       await this.#writing.dispose()
       this.#commits?.end(this.#refusal())
+      await this.#commits?.settled()
       await flushed
     } finally {
       await this.#lock?.release()

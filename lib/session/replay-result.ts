@@ -59,15 +59,15 @@ export interface ReplaySuccess<C = IContent> {
   sequenceCorrupt: boolean
   /** The checkpoints, deleted ones included; see {@link foldCheckpoints}. */
   checkpoints: Checkpoint[]
-  /** The session's name. `null`: it was removed. Absent: the session never had one. */
+  /** The session's name. `null`: it was removed. Absent, with `strict` `undefined`: the session never had one. */
   sessionName?: string | null
-  /** The source of the fork, as recorded, with any additional keys. Absent for a session that is not a fork. */
+  /** The source of the fork, as recorded, with any additional keys. Absent, with `strict` `undefined`, for a session that is not a fork. */
   ancestry?: SessionForkedPayload
   /** The `frontier` of the last `semantic_media_purge`. Absent if there is none. */
   semanticMediaPurgeFrontier?: SemanticMediaPurgeFrontier
   /**
    * With `strict`: how many events of each unknown type were skipped, by the type as it is in the warnings. A history with unknown events may not be
-   * what it was for the program that recorded it. Empty if all are known; absent without `strict`.
+   * what it was for the program that recorded it. Absent if all are known, and without `strict`.
    */
   unknownEvents?: Record<string, number>
 }

@@ -10,7 +10,7 @@ import { CONTINUE_LATEST } from '../constants.js'
 import { restored } from './archive.js'
 import { sessionPathOf } from './archive-name.js'
 import { SEQUENCE_CORRUPT, scanSessions, usableOf } from './describe.js'
-import { type ReferenceFailure, type SessionFailure, failure, lockSession, namesakesOf, noSessions } from './failure.js'
+import { type ReferenceFailure, type Refusal, type SessionFailure, failure, failureOf, lockSession, namesakesOf, noSessions } from './failure.js'
 import { listProject } from './list.js'
 import { SessionRecordingService, setHistoryOf } from './recorder.js'
 import { type RecorderOptions, checkRecorderOptions } from './recorder-config.js'
@@ -81,9 +81,9 @@ interface Opened<C> {
   recording: SessionRecordingService<C>
 }
 
-type OpeningReplayed<C> = { opened: Omit<Opened<C>, 'lock'>; failed?: undefined } | { opened?: undefined; failed: SessionFailure }
+type OpeningReplayed<C> = { opened: Omit<Opened<C>, 'lock'>; failed?: undefined } | ({ opened?: undefined } & Refusal)
 type Replayed<C> = Omit<NativeReplayed<C>, 'result'> & { result: ReplaySuccess<C> | Pick<ReplayFailure, 'ok' | 'error'> }
-type Opening<C> = { opened: Opened<C>; failed?: undefined } | { opened?: undefined; failed: SessionFailure }
+type Opening<C> = { opened: Opened<C>; failed?: undefined } | ({ opened?: undefined } & Refusal)
 
 /** Why a session whose numbers ascend to the last one that there is cannot be continued. */
 const SEQUENCE_EXHAUSTED = 'recording has no sequence numbers left'
@@ -94,7 +94,8 @@ const SEQUENCE_EXHAUSTED = 'recording has no sequence numbers left'
  *
  * The recorder records a change of provider or model, and that the session was resumed. Nothing is flushed.
  *
- * @returns After a failure no lock is held. Rejects only if the directory exists but cannot be read.
+ * @returns After a failure no lock is held. Rejects with the system's error if the directory exists but cannot be read, or a lock cannot be written,
+ * that of `exclusive` included.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
  * @example
@@ -138,8 +139,9 @@ async function resume<C>(asked: ResumeRequest): Promise<ResumeResult<C> | Sessio
   if (continueRef === CONTINUE_LATEST) return resumeLatest(sessions, request)
   const found = readable(continueRef, await find(continueRef, sessions, all, request), unreadable)
   if (!hasSession(found)) return failure(found.error, found.code)
-  const { opened, failed } = await openLocked<C>(found.session, request)
-  return failed ?? goOn(opened, request, namesakesOf(found.session, sessions, 'resumed'))
+  const opening = await openLocked<C>(found.session, request)
+  if (opening.failed !== undefined) return failureOf(opening)
+  return goOn(opening.opened, request, namesakesOf(found.session, sessions, 'resumed'))
 }
 
 /** Copies the request, because the caller may change it, or the working directory, while the session is searched for. */
@@ -177,23 +179,24 @@ async function find(
 /** Resumes the newest session that can be resumed. Skips sessions in use silently, and others with a warning. */
 async function resumeLatest<C>(sessions: SessionSummary[], request: Captured): Promise<ResumeResult<C> | SessionFailure> {
   const warnings: string[] = []
-  let first: SessionFailure | undefined
+  let first: Refusal | undefined
   for (let index = 0; index < sessions.length; index++) {
     const session = sessions[index]!
-    const { opened, failed } = await openLocked<C>(session, request)
-    if (opened !== undefined) return goOn(opened, request, [...warnings, ...namesakesOf(session, sessions, 'resumed')])
-    if (failed.code === 'Locked') continue
-    first ??= failed
-    warnings.push(`Session ${session.sessionId} passed over: ${failed.error}`)
+    const opening = await openLocked<C>(session, request)
+    if (opening.failed === undefined) return goOn(opening.opened, request, [...warnings, ...namesakesOf(session, sessions, 'resumed')])
+    if (opening.failed.code === 'Locked') continue
+    first ??= opening
+    warnings.push(`Session ${session.sessionId} passed over: ${opening.failed.error}`)
   }
-  return first ?? failure('All sessions for this project are in use', 'AllLocked')
+  return first === undefined ? failure('All sessions for this project are in use', 'AllLocked') : failureOf(first)
 }
 
 /** Locks, replays and opens a session. After a failure the lock is released again. */
 async function openLocked<C>({ filePath, sessionId }: SessionSummary, request: Captured): Promise<Opening<C>> {
   const busy = 'Session is in use by another process'
-  const { lock, failed } = await lockSession(request.directory, sessionId, busy, 'Failed to lock session: ')
-  if (failed !== undefined) return { failed }
+  const locking = await lockSession(request.directory, sessionId, busy, 'Failed to lock session: ')
+  if (locking.failed !== undefined) return locking
+  const { lock } = locking
   try {
     const session = sessionPathOf(filePath)
     const opening = await openReplayed<C>(session, await replay<C>(session, request), request)
@@ -229,7 +232,7 @@ async function openReplayed<C>(filePath: string, { result: replayed, hashes }: R
   // The recorder reports the reason in a microtask.
   await undefined
   await recording.dispose()
-  return { failed: refusalOf(warning) }
+  return refusalOf(recording, warning)
 }
 
 /** Restores the session if it is archived. Resolves to the failure, if that fails. */
@@ -243,11 +246,14 @@ async function restoring(filePath: string): Promise<SessionFailure | undefined> 
   }
 }
 
-function refusalOf(warning: RecordingWarning | undefined): SessionFailure {
+/** Why a recorder has ended at once. */
+async function refusalOf<C>(recording: SessionRecordingService<C>, warning: RecordingWarning | undefined): Promise<Refusal> {
   const code = warning?.code
-  if (code === 'ESESSIONLOCKED') return failure('Session is in use by another process', 'Locked')
-  if (code === 'SequenceExhausted') return failure(`Failed to replay session: ${SEQUENCE_EXHAUSTED}`, 'SequenceCorrupt')
-  return failure(`Failed to lock session: ${code}: its file cannot be recorded to`, 'LockFailed')
+  if (code === 'ESESSIONLOCKED') return { failed: failure('Session is in use by another process', 'Locked') }
+  if (code === 'SequenceExhausted') return { failed: failure(`Failed to replay session: ${SEQUENCE_EXHAUSTED}`, 'SequenceCorrupt') }
+  const failed = failure(`Failed to lock session: ${code}: its file cannot be recorded to`, 'LockFailed')
+  // A recorder that has ended tells the system's error to whoever waits for a record.
+  return recording.waitForCommit(null).then(() => ({ failed }), (error: unknown) => ({ failed, error }))
 }
 
 /** Returns the result of the replay. A rejection becomes a failed result. */

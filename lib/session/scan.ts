@@ -8,17 +8,19 @@ import { hasOwn, elapsed } from '../builtins.js'
 import type { Progress } from '../progress.js'
 import { type Message, type UnknownEvents, messageText, unknownEventsOf } from './assembly.js'
 import { openSession } from './open.js'
+import type { SessionForkedPayload } from './records.js'
 import type { ReplayOptions } from './replay.js'
 import type { ReplaySuccess } from './replay-result.js'
 import type { ScanOptions } from './scan-options.js'
 
 /** What a strict replay reports about a session, except for its history and session events. */
 export interface SessionReport
-  extends Pick<ReplaySuccess, 'metadata' | 'lastSeq' | 'sequenceCorrupt' | 'eventCount' | 'checkpoints' | 'ancestry' | 'semanticMediaPurgeFrontier' | 'warnings'> {
+  extends Pick<ReplaySuccess, 'metadata' | 'lastSeq' | 'sequenceCorrupt' | 'eventCount' | 'checkpoints' | 'semanticMediaPurgeFrontier' | 'warnings'> {
   historyLength: number
   /** What of the file was not read: nothing, a last line that is no JSON, or more, such as what is behind the damage of an archive. */
   unread?: 'nothing' | 'lastLine' | 'more'
   name?: string | null
+  ancestry?: SessionForkedPayload
   unknownEvents: Record<string, number>
 }
 
@@ -97,7 +99,7 @@ export async function scanFile(
   if (!opened.ok) return { error: opened.error }
   const { session } = opened
   session.close()
-  const { metadata, lastSeq, sequenceCorrupt, eventCount, historyLength, checkpoints, warnings, unknownEvents } = session
+  const { metadata, lastSeq, sequenceCorrupt, eventCount, historyLength, checkpoints, warnings, unknownEvents, sessionName, ancestry } = session
   return {
     metadata,
     lastSeq,
@@ -106,10 +108,10 @@ export async function scanFile(
     historyLength,
     checkpoints,
     warnings,
-    unknownEvents: unknownEvents!,
+    unknownEvents: unknownEvents ?? {},
     ...(hasOwn(session, 'semanticMediaPurgeFrontier') && { semanticMediaPurgeFrontier: session.semanticMediaPurgeFrontier }),
-    ...(hasOwn(session, 'sessionName') && { name: session.sessionName }),
-    ...(hasOwn(session, 'ancestry') && { ancestry: session.ancestry }),
+    ...(sessionName !== undefined && { name: sessionName }),
+    ...(ancestry !== undefined && { ancestry }),
   }
 }
 

@@ -6,8 +6,8 @@ import type { ReplaySuccess, SessionMetadata } from './replay-result.js'
 import type { replaySession } from './replay.js'
 
 /**
- * A session in a directory, as {@link listSessions} finds it. As in {@link SessionMetadata}, fields of the wrong type in the file become `''` or
- * `[]`, and such a `cwd` is absent.
+ * A session in a directory, as {@link listSessions} finds it. As in {@link SessionMetadata}, `workspaceDirs` of the wrong type in the file become `[]`,
+ * and such a `cwd` is absent.
  */
 export interface SessionSummary extends SessionStartPayload {
   /** The session file, or its archive. */
@@ -22,7 +22,7 @@ export interface SessionSummary extends SessionStartPayload {
   archivedBytes?: number
   /** Time of the last modification, in whole milliseconds. */
   lastModified: Date
-  /** `startTime`, if the file has one. */
+  /** The same as `startTime`. */
   createdAt?: string
   /** As in {@link SessionMetadata}. Set by {@link describeSessions} and {@link listContinueTargets} only. */
   title?: string | null

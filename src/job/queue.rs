@@ -119,6 +119,15 @@ impl BatchQueue {
         if std::mem::replace(&mut state.is_receiver_awake, true) { Sent::Queued } else { Sent::Wake }
     }
 
+    /// Waits until the receiver has taken all batches and then asked for another one, and so has dealt with them; or until `is_over`, which is called
+    /// at intervals.
+    pub fn wait_until_taken(&self, is_over: impl Fn() -> bool) {
+        let mut state = self.state.lock();
+        while !state.is_closed && (state.is_receiver_awake || !state.waiting.is_empty()) && !is_over() {
+            self.taken.wait_for(&mut state, CHECK_EVERY);
+        }
+    }
+
     /// Whether a batch can be queued without waiting.
     pub fn has_room(&self) -> bool {
         self.state.lock().waiting.len() < WAITING

@@ -15,12 +15,14 @@ pub struct ProgressReporter<'s> {
     /// Number of bytes in the last report.
     told: u64,
     last: Progress,
+    /// The total was reported before the end of the job.
+    has_concluded: bool,
 }
 
 impl<'s> ProgressReporter<'s> {
     /// A reporter that has reported nothing yet.
     pub fn new(sender: &'s Sender, every: Option<Every>) -> Self {
-        ProgressReporter { sender, every, told: 0, last: Progress::default() }
+        ProgressReporter { sender, every, told: 0, last: Progress::default(), has_concluded: false }
     }
 
     /// The cancellation of the work.
@@ -68,12 +70,29 @@ impl<'s> ProgressReporter<'s> {
         self.last = Progress { total: progress.total.max(self.last.total), ..progress };
     }
 
-    /// Adds the total progress to the end of the job.
-    pub fn finish(self, end: JobEnd) -> JobEnd {
-        if self.every.is_none() {
-            return end;
+    /// Reports the total before the end of a job that writes, and waits until JavaScript has dealt with it: `onProgress` may throw, or abort the work,
+    /// only while there is nothing that stays.
+    pub fn conclude(&mut self) {
+        if self.every.is_none() || self.has_concluded {
+            return;
         }
+        self.has_concluded = true;
+        let mut json = JsonText::default();
+        json.open();
+        self.all().append_to(&mut json);
+        json.close();
+        if self.sender.send(Batch::from(json.finish())).is_ok() {
+            self.sender.queue().wait_until_taken(|| self.sender.is_cancelled());
+        }
+    }
+
+    /// Adds the total progress to the end of the job, unless it was reported before.
+    pub fn finish(self, end: JobEnd) -> JobEnd {
+        if self.every.is_none() || self.has_concluded { end } else { end.with_progress(self.all()) }
+    }
+
+    fn all(&self) -> Progress {
         let Progress { total, files, .. } = self.last;
-        end.with_progress(Progress { bytes: total, total, files })
+        Progress { bytes: total, total, files }
     }
 }

@@ -60,6 +60,29 @@ fn the_end_of_stopped_work_is_still_taken() {
 }
 
 #[test]
+fn a_sender_can_wait_until_its_batches_are_dealt_with() {
+    let queue = BatchQueue::default();
+    let is_dealt_with = std::sync::atomic::AtomicBool::new(false);
+    queue.send(batch(1), || false);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            queue.wait_until_taken(|| false);
+            is_dealt_with.load(std::sync::atomic::Ordering::SeqCst)
+        });
+        assert_eq!(byte(queue.take()), Some(1));
+        // The receiver asks for the next one when it has dealt with this one.
+        is_dealt_with.store(true, std::sync::atomic::Ordering::SeqCst);
+        assert_eq!(byte(queue.take()), None);
+        assert!(waiting.join().unwrap());
+    });
+    // What is never taken is waited for only until the work is over.
+    queue.send(batch(2), || false);
+    queue.wait_until_taken(|| true);
+    queue.close();
+    queue.wait_until_taken(|| false);
+}
+
+#[test]
 fn a_queue_is_idle_only_while_no_batch_waits() {
     let queue = BatchQueue::default();
     assert!(queue.idle_for().is_some());

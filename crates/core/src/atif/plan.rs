@@ -110,7 +110,7 @@ impl Planner {
         let Line::Event(event) = Line::read(json, Mode::Lenient, &mut self.nesting) else { return };
         match event.body {
             Body::SessionStart(_) if record.number == 1 => {
-                self.plan.start = Line::start_payload(json).map(|span| span.of(json).to_vec()).unwrap_or_default();
+                self.plan.start = Line::start_payload(json).map(|(span, _)| span.of(json).to_vec()).unwrap_or_default();
             }
             Body::SessionMetadata(Some(title)) => self.plan.title = Some(title.of(json).to_vec()),
             Body::Content(_) | Body::Compressed(_) if record.in_history == Some(false) => self.plan.gone += 1,

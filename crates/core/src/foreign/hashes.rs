@@ -144,7 +144,7 @@ impl Hashes {
     pub(super) fn finish(mut self) -> Result<Hashed, Stop> {
         self.hand_over()?;
         while self.take_next()? {}
-        let hasher = std::mem::take(&mut self.pipeline.into_worker().lock().source);
+        let hasher = self.pipeline.into_worker().map(|worker| worker.source).unwrap_or_default();
         Ok(Hashed { source: hasher.finalize().into(), records: self.done })
     }
 }

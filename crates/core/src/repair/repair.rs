@@ -70,6 +70,7 @@ pub fn repair(
     if let Some(file) = writer.file.take() {
         receipt.destination = destination.to_path_buf();
         receipt.warnings.extend(work.check(file.get_ref().path())?);
+        task.conclude()?;
         work.expect_unchanged(&before)?;
         finish(file, writer.map.take(), options.receipt_path.as_deref())?;
     }

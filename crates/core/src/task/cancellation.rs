@@ -73,13 +73,13 @@ impl Drop for Restored {
 
 #[cfg(unix)]
 #[cold]
-fn cancelled() -> io::Error {
+pub(super) fn cancelled() -> io::Error {
     io::Error::from_raw_os_error(libc::ECANCELED)
 }
 
 #[cfg(not(unix))]
 #[cold]
-fn cancelled() -> io::Error {
+pub(super) fn cancelled() -> io::Error {
     io::Error::other("the work was cancelled")
 }
 

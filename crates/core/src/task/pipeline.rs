@@ -6,7 +6,8 @@
 //!
 //! If a job panics, the thread that takes the results panics with the same payload. Dropping the pipeline drops the jobs that are not
 //! begun. Helpers end after their current job; the drop does not wait for them, since that job may be reading from a file system that
-//! hangs.
+//! hangs. If all results were taken, so that there is no such job, it drops the workers: what they hold, such as an open file, is not held until the
+//! system lets their threads end.
 //!
 mod in_order;
 mod job_queue;
@@ -34,11 +35,16 @@ pub trait Worker: Send + 'static {
     fn work(&mut self, job: Self::Job) -> Self::Output;
 }
 
+/// A worker, until the pipeline has ended. Locked only during a job.
+type Place<W> = Arc<Mutex<Option<W>>>;
+
 /// Passes jobs to helpers, and results back to the thread that owns the pipeline.
 pub struct Pipeline<W: Worker> {
-    worker: Arc<Mutex<W>>,
-    /// Workers of helpers that are not started yet, or have ended. That of a serial pipeline is also `worker`.
-    idle: Arc<Mutex<Vec<Arc<Mutex<W>>>>>,
+    worker: Place<W>,
+    /// The workers of all helpers. That of a serial pipeline is also `worker`.
+    helpers: Vec<Place<W>>,
+    /// Those of helpers that are not started yet, or have ended.
+    idle: Arc<Mutex<Vec<Place<W>>>>,
     is_serial: bool,
     /// The worker of a serial pipeline has moved to its own thread for good.
     has_moved: bool,
@@ -74,22 +80,23 @@ impl<W: Worker> Pipeline<W> {
     /// A pipeline for jobs that can be done in any order: by `worker` on the owner's thread, and by each of `helpers` on a thread of its
     /// own. It [is full](Self::is_full) with `room` jobs.
     pub fn parallel(worker: W, helpers: Vec<W>, room: usize) -> Self {
-        let helpers = helpers.into_iter().map(|helper| Arc::new(Mutex::new(helper))).collect();
-        Self::new(Arc::new(Mutex::new(worker)), helpers, false, room)
+        let place = |worker| Arc::new(Mutex::new(Some(worker)));
+        Self::new(place(worker), helpers.into_iter().map(place).collect(), false, room)
     }
 
     /// A pipeline whose `worker` does the jobs in order. It moves to its own thread when a job is pushed while another one is in
     /// progress.
     pub fn serial(worker: W, room: usize) -> Self {
-        let worker = Arc::new(Mutex::new(worker));
+        let worker = Arc::new(Mutex::new(Some(worker)));
         Self::new(worker.clone(), vec![worker], true, room)
     }
 
-    fn new(worker: Arc<Mutex<W>>, idle: Vec<Arc<Mutex<W>>>, is_serial: bool, room: usize) -> Self {
+    fn new(worker: Place<W>, helpers: Vec<Place<W>>, is_serial: bool, room: usize) -> Self {
         let (done, results) = sync_channel(room);
         Pipeline {
             worker,
-            idle: Arc::new(Mutex::new(idle)),
+            idle: Arc::new(Mutex::new(helpers.clone())),
+            helpers,
             is_serial,
             has_moved: false,
             room,
@@ -164,7 +171,11 @@ impl<W: Worker> Pipeline<W> {
         if self.has_moved {
             return false;
         }
-        self.jobs.take().map(|task| task.run(&mut *self.worker.lock(), &self.done)).is_some()
+        let Some(task) = self.jobs.take() else { return false };
+        if let Some(worker) = &mut *self.worker.lock() {
+            task.run(worker, &self.done);
+        }
+        true
     }
 
     fn start_helper(&mut self) {
@@ -175,13 +186,13 @@ impl<W: Worker> Pipeline<W> {
         let (jobs, done, idle) = (self.jobs.clone(), self.done.clone(), self.idle.clone());
         let cancellation = Cancellation::current();
         let help = move || {
-            let mut working = worker.lock();
             cancellation.during(|| {
                 while let Some(task) = jobs.wait() {
-                    task.run(&mut *working, &done);
+                    if let Some(worker) = &mut *worker.lock() {
+                        task.run(worker, &done);
+                    }
                 }
             });
-            drop(working);
             idle.lock().push(worker);
         };
         if self.is_serial {
@@ -197,15 +208,19 @@ impl<W: Worker> Pipeline<W> {
         self.jobs.pause();
     }
 
-    /// Ends the pipeline and returns its worker. Locking the worker waits for the thread that it has moved to.
-    pub fn into_worker(self) -> Arc<Mutex<W>> {
-        self.worker.clone()
+    /// Ends a pipeline whose results are all taken, and returns its worker.
+    pub fn into_worker(self) -> Option<W> {
+        self.worker.lock().take()
     }
 }
 
 impl<W: Worker> Drop for Pipeline<W> {
     fn drop(&mut self) {
         self.jobs.close();
+        if self.under_way == 0 {
+            // Nobody does a job, so no lock is waited for, but for the moment between the result of the last one and its end.
+            self.helpers.iter().for_each(|helper| drop(helper.lock().take()));
+        }
     }
 }
 

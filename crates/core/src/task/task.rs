@@ -1,6 +1,8 @@
 //! The caller's view of running work.
 
-use super::cancellation::Cancellation;
+use std::io;
+
+use super::cancellation::{Cancellation, cancelled};
 
 /// How far work is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,6 +14,8 @@ pub struct Progress {
     pub total: u64,
     /// The number of files processed, where there are several.
     pub files: u64,
+    /// Whether all of it is processed, and what was made is about to get its name. The numbers do not count then.
+    pub is_last: bool,
 }
 
 /// Work that its caller can cancel and task.
@@ -26,6 +30,12 @@ pub struct Task<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
+impl From<Cancelled> for io::Error {
+    fn from(Cancelled: Cancelled) -> Self {
+        cancelled()
+    }
+}
+
 impl Task<'_> {
     /// Returns an error if the caller has cancelled the work.
     pub fn check(&self) -> Result<(), Cancelled> {
@@ -39,8 +49,14 @@ impl Task<'_> {
         self.check()
     }
 
+    /// To be called when what was made is whole, and before it gets its name: nothing is reported later, so the caller can cancel the work for the last
+    /// time, and nothing stays then.
+    pub fn conclude(&mut self) -> Result<(), Cancelled> {
+        self.report(Progress { is_last: true, ..Progress::default() })
+    }
+
     /// Reports progress in bytes.
     pub fn report_bytes(&mut self, bytes: u64, total: u64) -> Result<(), Cancelled> {
-        self.report(Progress { bytes, total: total.max(bytes), files: 0 })
+        self.report(Progress { bytes, total: total.max(bytes), ..Progress::default() })
     }
 }

@@ -96,9 +96,9 @@ pub fn export(
         let bounded = Compression { is_bounded: true, ..compression };
         written = writer.write_all(&contents, Sink::new(destination, bounded, tar_bytes)?, task)?;
     }
-    task.check()?;
+    task.report(Progress { bytes: total, total, files: contents.files.len() as u64, ..Progress::default() })?;
+    task.conclude()?;
     written.commit(tar_bytes, &options.limits)?;
-    (task.progress)(Progress { bytes: total, total, files: contents.files.len() as u64 });
     Ok(BundleInfo::new(destination, &contents.manifest, contents.redactions))
 }
 
@@ -162,7 +162,12 @@ struct WriteProgress {
 
 impl WriteProgress {
     fn new(total: u64, to_write: u64) -> Self {
-        WriteProgress { total, to_write, written: 0, reported: Progress { bytes: total / 2, total, files: 0 } }
+        WriteProgress {
+            total,
+            to_write,
+            written: 0,
+            reported: Progress { bytes: total / 2, total, ..Progress::default() },
+        }
     }
 
     /// Starts again at the first byte. Reported progress does not go back.

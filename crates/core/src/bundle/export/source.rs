@@ -407,7 +407,7 @@ impl Planner<'_, '_> {
         let mut tick = |bytes| {
             progress.bytes += bytes;
             // Planning is the first half of the work; writing reads everything again.
-            Ok(task.report(Progress { bytes: progress.bytes / 2, total: progress.total, files: 0 })?)
+            Ok(task.report(Progress { bytes: progress.bytes / 2, ..*progress })?)
         };
         let mut content = HashingReader::new(input, &mut self.hasher, None, &mut tick).with_fingerprint();
         if let Err(error) = read(&mut content) {

@@ -7,7 +7,7 @@ use super::open_container::open_container;
 use super::verify::{Report, VerifyOptions, inspect};
 use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
 use crate::disk::write::StagedDirectory;
-use crate::task::Task;
+use crate::task::{Cancelled, Task};
 
 /// Verifies the bundle at `path` and unpacks it to `directory`, which must not exist. The bundle is read only once, so the unpacked bytes
 /// are the verified ones.
@@ -19,7 +19,7 @@ pub fn import(
     options: &VerifyOptions,
     task: &mut Task<'_>,
 ) -> Result<BundleInfo, ImportError> {
-    import_to(StagedDirectory::new(directory)?, path, directory, options, task)
+    import_to(StagedDirectory::new(directory)?, path, directory, options, task, |task| task.conclude())
 }
 
 /// Like [`import`], for a reader that removes the directory afterwards: without syncing files to disk.
@@ -29,7 +29,7 @@ pub fn import_for_reader(
     options: &VerifyOptions,
     task: &mut Task<'_>,
 ) -> Result<BundleInfo, ImportError> {
-    import_to(StagedDirectory::for_reader(directory)?, path, directory, options, task)
+    import_to(StagedDirectory::for_reader(directory)?, path, directory, options, task, |task| task.check())
 }
 
 fn import_to(
@@ -38,9 +38,11 @@ fn import_to(
     directory: &Path,
     options: &VerifyOptions,
     task: &mut Task<'_>,
+    conclude: impl FnOnce(&mut Task<'_>) -> Result<(), Cancelled>,
 ) -> Result<BundleInfo, ImportError> {
     let report = unpack(path, &staged, options, task)?;
     let info = report.info.ok_or_else(|| BundleError::new(BundleCode::ManifestMissing, "There is no manifest.json"))?;
+    conclude(task).map_err(BundleError::from)?;
     staged.commit()?;
     Ok(BundleInfo { path: directory.to_path_buf(), ..info })
 }

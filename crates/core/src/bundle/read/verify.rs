@@ -85,7 +85,7 @@ pub(super) fn inspect(
     let mut files = 0;
     let mut tick = |more_files: u64| {
         files += more_files;
-        Ok(task.report(Progress { bytes: position.get(), total, files })?)
+        Ok(task.report(Progress { bytes: position.get(), total, files, ..Progress::default() })?)
     };
     let mut inspection = Inspection {
         limits: &options.limits,
@@ -110,7 +110,7 @@ pub(super) fn inspect(
     }
     let report = inspection.finish(path, options);
     task.check()?;
-    (task.progress)(Progress { bytes: total, total, files });
+    (task.progress)(Progress { bytes: total, total, files, ..Progress::default() });
     Ok(report)
 }
 

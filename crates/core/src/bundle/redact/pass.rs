@@ -418,7 +418,7 @@ impl Pass<'_, '_, '_> {
 
 /// Redaction comes between the two halves of an export, and does not advance its progress.
 fn halfway(plan: &ExportPlan) -> Progress {
-    Progress { bytes: plan.source_bytes / 2, total: plan.source_bytes, files: 0 }
+    Progress { bytes: plan.source_bytes / 2, total: plan.source_bytes, ..Progress::default() }
 }
 
 /// The payload of a RunCreated event with the values of the metadata.

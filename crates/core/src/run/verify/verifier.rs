@@ -232,7 +232,7 @@ impl Verifier {
         while self.take_lines() {}
         while self.take_states() {}
         while self.take_claims() {}
-        let hasher = self.states.map(|states| std::mem::take(&mut states.into_worker().lock().hasher));
+        let hasher = self.states.and_then(Pipeline::into_worker).map(|worker| worker.hasher);
         (self.findings, hasher)
     }
 }

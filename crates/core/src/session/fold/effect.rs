@@ -170,12 +170,14 @@ pub struct SessionEventRef {
 pub struct FoldOptions {
     /// The hash, in UTF-16, that the session's project must have.
     pub project_hash: Option<Vec<u16>>,
-    /// Stops before the first event with a larger `seq`.
+    /// Stops before the first line with a larger `seq`, whatever else is in that line.
     pub through_seq: Option<f64>,
     /// The id, in UTF-16, of a checkpoint. The history at its creation is kept, see [`Effect::items_at_checkpoint`].
     pub checkpoint_id: Option<Vec<u16>>,
     /// How strictly lines are validated.
     pub mode: Mode,
+    /// Strict mode: a line whose version is not supported ends the replay as if the file ended before it, rather than with an error.
+    pub ends_at_newer: bool,
     /// Whether the file may be a foreign session.
     pub foreign: Foreign,
 }
@@ -309,10 +311,16 @@ impl Effect {
     pub fn add_read_line(&mut self, line: Line, place: &LinePosition<'_>, options: &FoldOptions) {
         self.settle_torn();
         self.lines += 1;
+        if let (Some(seq), Some(limit)) = (line.seq(), options.through_seq)
+            && seq > limit
+        {
+            self.stopped = true;
+            return;
+        }
         match line {
             Line::Blank | Line::Null => {}
             Line::Unparseable => self.torn = true,
-            Line::Unsupported(version) => {
+            Line::Unsupported { version, .. } => {
                 let version = version.map(|version| place.raw(version));
                 self.unsupported = Some(UnsupportedVersion { line: self.lines, version });
                 self.stopped = true;
@@ -321,15 +329,7 @@ impl Effect {
                 self.tally.without_seq += 1;
                 self.warnings.push(self.lines, Problem::MalformedSeq);
             }
-            Line::Event(event) => {
-                if let (Some(seq), Some(limit)) = (event.seq, options.through_seq)
-                    && seq > limit
-                {
-                    self.stopped = true;
-                    return;
-                }
-                self.add_event(event, place, options);
-            }
+            Line::Event(event) => self.add_event(event, place, options),
         }
     }
 

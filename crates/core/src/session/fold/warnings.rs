@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::format::{EventType, Fault, Message, MessagePart, js_number, one_decimal};
+use crate::session::format::{EventType, Fault, Message, MessagePart, Mode, js_number, one_decimal};
 
 /// The maximum number of warnings about lines. Further ones are only counted.
 pub(super) const SHOWN_WARNINGS: usize = 100;
@@ -203,16 +203,18 @@ impl Tally {
         self.without_seq += other.without_seq;
     }
 
-    /// The summary warnings of a replay (rule 14, second part).
-    pub fn messages(&self) -> Vec<Message<'static>> {
-        let mut messages = Vec::new();
+    /// The summary warnings of a replay (rule 14, second part; in strict mode rule 22).
+    pub fn messages(&self, mode: Mode) -> Vec<Message<'static>> {
+        let lines = self.events + self.unparseable + self.without_seq;
         let malformed = self.malformed + self.without_seq;
+        if mode == Mode::Strict {
+            return alarm(malformed + self.unparseable, lines, "session events are malformed").into_iter().collect();
+        }
+        let mut messages = Vec::new();
         if malformed > 0 {
             messages.push(Message::text(format!("Replay: {malformed} malformed events skipped")));
         }
-        let known = self.events - self.unknown + self.without_seq;
-        let lines = self.events + self.unparseable + self.without_seq;
-        messages.extend(alarm(malformed, known, "known events are malformed"));
+        messages.extend(alarm(malformed, self.events - self.unknown, "known events are malformed"));
         messages.extend(alarm(self.unparseable, lines, "lines are unparseable"));
         messages
     }
@@ -255,7 +257,7 @@ mod tests {
     #[test]
     fn summary_warnings_begin_above_five_percent() {
         let tally = |events, unknown, malformed, unparseable| {
-            texts(&Tally { events, unknown, malformed, unparseable, without_seq: 0 }.messages())
+            texts(&Tally { events, unknown, malformed, unparseable, without_seq: 0 }.messages(Mode::Lenient))
         };
         assert_eq!(tally(20, 0, 1, 0), ["Replay: 1 malformed events skipped"]);
         assert_eq!(
@@ -265,14 +267,17 @@ mod tests {
         assert_eq!(tally(19, 0, 0, 1), Vec::<String>::new());
         assert_eq!(tally(15, 0, 0, 1), ["WARNING: >6.3% of lines are unparseable (1/16)"]);
         assert_eq!(tally(0, 0, 0, 3), ["WARNING: >100.0% of lines are unparseable (3/3)"]);
-        let strict = Tally { events: 10, unknown: 2, malformed: 1, unparseable: 1, without_seq: 2 };
-        assert_eq!(
-            texts(&strict.messages()),
-            [
-                "Replay: 3 malformed events skipped",
-                "WARNING: >30.0% of known events are malformed (3/10)",
-                "WARNING: >7.7% of lines are unparseable (1/13)"
-            ]
-        );
+    }
+
+    #[test]
+    fn in_strict_mode_one_summary_counts_malformed_events_and_unparseable_lines() {
+        let tally = |events, unknown, malformed, unparseable, without_seq| {
+            texts(&Tally { events, unknown, malformed, unparseable, without_seq }.messages(Mode::Strict))
+        };
+        assert_eq!(tally(10, 2, 1, 1, 2), ["WARNING: >30.8% of session events are malformed (4/13)"]);
+        assert_eq!(tally(20, 0, 1, 0, 0), Vec::<String>::new());
+        // Neither of the two alone is above the limit.
+        assert_eq!(tally(38, 0, 1, 1, 0), ["WARNING: >5.1% of session events are malformed (2/39)"]);
+        assert_eq!(tally(0, 0, 0, 3, 0), ["WARNING: >100.0% of session events are malformed (3/3)"]);
     }
 }

@@ -14,8 +14,13 @@ pub enum Line {
     Null,
     /// `JSON.parse` would refuse it.
     Unparseable,
-    /// Strict mode only: it parses, but its `v` is not that of a known version. `None` if it has none.
-    Unsupported(Option<Span>),
+    /// Strict mode only: it parses, but its `v` is not that of a known version.
+    Unsupported {
+        /// Its `v`; `None` if it has none.
+        version: Option<Span>,
+        /// Its `seq`, if that is valid.
+        seq: Option<f64>,
+    },
     /// Strict mode only: it parses, but its `seq` is not valid. It is not an event.
     WithoutSeq,
     /// Anything else.
@@ -43,7 +48,7 @@ impl Line {
             }
             Some(first) => match cursor.value(nesting).and_then(|_| cursor.finish()) {
                 Ok(()) if first == b'n' => Line::Null,
-                Ok(()) if mode == Mode::Strict => Line::Unsupported(None),
+                Ok(()) if mode == Mode::Strict => Line::Unsupported { version: None, seq: None },
                 Ok(()) => Line::Event(Event { seq: None, ts: None, body: Body::Unknown(None) }),
                 Err(NotJson) if is_blank(line) => Line::Blank,
                 Err(NotJson) => Line::Unparseable,
@@ -52,11 +57,22 @@ impl Line {
         }
     }
 
-    /// The payload of a line that is a `session_start`, if it is an object (`readSessionHeader`).
-    pub fn start_payload(line: &[u8]) -> Option<Span> {
+    /// The `seq` by which a line is beyond the end of a partial replay; `None` if it has none that counts.
+    pub fn seq(&self) -> Option<f64> {
+        match self {
+            Line::Event(event) => event.seq,
+            Line::Unsupported { seq, .. } => *seq,
+            Line::Blank | Line::Null | Line::Unparseable | Line::WithoutSeq => None,
+        }
+    }
+
+    /// The payload of a line that is a `session_start`, if it is an object (`readSessionHeader`), and whether it has the fields that strict replays
+    /// require.
+    pub fn start_payload(line: &[u8]) -> Option<(Span, bool)> {
         let envelope = read_whole_envelope(line, &mut Nesting::default())?;
-        let event_type = EventType::of(envelope.event_type?.of(line))?;
-        envelope.payload.object().filter(|_| event_type == EventType::SessionStart)
+        EventType::of(envelope.event_type?.of(line)).filter(|known| *known == EventType::SessionStart)?;
+        let is_whole = envelope.payload.start_fields(line, Mode::Strict).is_some();
+        envelope.payload.object().map(|payload| (payload, is_whole))
     }
 
     /// The `ts` of a line, if it is a string: its text between the quotes.
@@ -150,10 +166,10 @@ fn read_envelope(
 }
 
 fn validate_line(envelope: &Envelope, line: &[u8], mode: Mode) -> Line {
-    if mode == Mode::Strict && !envelope.version.is_some_and(|version| is_known_version(version.of(line))) {
-        return Line::Unsupported(envelope.version);
-    }
     let seq = envelope.seq.and_then(|span| number(span.of(line)));
+    if mode == Mode::Strict && !envelope.version.is_some_and(|version| is_known_version(version.of(line))) {
+        return Line::Unsupported { version: envelope.version, seq: seq.filter(|seq| is_valid_seq(*seq)) };
+    }
     if mode == Mode::Strict && !seq.is_some_and(is_valid_seq) {
         return Line::WithoutSeq;
     }

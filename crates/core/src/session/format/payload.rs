@@ -207,7 +207,8 @@ impl PayloadSpans {
         }
     }
 
-    fn start_fields(&self, line: &[u8], mode: Mode) -> Option<StartFields> {
+    /// The values of a `session_start`, if it has the fields that the mode requires: the one rule for headers.
+    pub(crate) fn start_fields(&self, line: &[u8], mode: Mode) -> Option<StartFields> {
         let fields = StartFields {
             session_id: self.session_id(line)?,
             project_hash: filled_string(self.project_hash, line)?,

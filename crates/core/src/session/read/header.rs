@@ -37,8 +37,8 @@ pub enum HeaderError {
     /// The first line is not a `session_start`.
     #[error("Missing or corrupt session_start event")]
     Missing,
-    /// The first line is a `session_start` whose payload is not an object.
-    #[error("Invalid session_start: missing required fields")]
+    /// The first line is a `session_start` whose payload is not an object. The message is that of a strict replay.
+    #[error("Invalid session_start: missing or malformed required fields")]
     Invalid,
 }
 
@@ -53,6 +53,8 @@ pub struct Summary {
     pub modified: f64,
     /// JSON text of the payload of its `session_start`.
     pub payload: Vec<u8>,
+    /// Whether that has the fields that a strict replay requires.
+    pub is_whole: bool,
 }
 
 impl Summary {
@@ -76,10 +78,10 @@ impl Summary {
         let mut reader = LineReader::default();
         reader.begin(0..1);
         let line = reader.next_chunk(&conversion.native, 0, &mut |_| {})?.map(|chunk| chunk.bytes.to_vec());
-        let payload = line.and_then(|line| payload_of(line).ok()).ok_or(HeaderError::Missing)?;
+        let (payload, is_whole) = line.and_then(|line| payload_of(line).ok()).ok_or(HeaderError::Missing)?;
         let modified = files::metadata(path).map_or(0.0, |metadata| metadata.modified_milliseconds());
         let archived = conversion.native.archived_bytes();
-        Ok(Summary { size: conversion.summary.source_bytes, archived, modified, payload })
+        Ok(Summary { size: conversion.summary.source_bytes, archived, modified, payload, is_whole })
     }
 
     /// Like [`of_header`](Self::of_header), but reads a first line of any length, as a replay does.
@@ -114,12 +116,12 @@ fn read(
         FirstLine::Whole(line) => line,
         FirstLine::Prefix(beginning) => read_on(path, &beginning)?,
     };
-    let payload = payload_of(line).map_err(|line| problem_of(&line, size == line.len() as u64))?;
+    let (payload, is_whole) = payload_of(line).map_err(|line| problem_of(&line, size == line.len() as u64))?;
     let modified = metadata.modified_milliseconds();
-    let Some(archive) = packed else { return Ok(Summary { size, archived: None, modified, payload }) };
+    let Some(archive) = packed else { return Ok(Summary { size, archived: None, modified, payload, is_whole }) };
     // Only now: without a seek table, all of the archive has to be decompressed for it.
     let size = archive.size().map_err(ReadError::System)?;
-    Ok(Summary { size, archived: Some(metadata.size), modified, payload })
+    Ok(Summary { size, archived: Some(metadata.size), modified, payload, is_whole })
 }
 
 /// The first line of an archive, and the size of the content if all of it was read; otherwise a larger number.
@@ -169,13 +171,14 @@ fn long_first_line(path: &Path, beginning: &[u8]) -> Result<Vec<u8>, HeaderError
     Ok(chunk.bytes.strip_suffix(b"\n").unwrap_or(chunk.bytes).to_vec())
 }
 
-/// The payload of a file's first line, given without its ending; the line if it has none. Not a copy, because the line may be long.
-fn payload_of(mut line: Vec<u8>) -> Result<Vec<u8>, Vec<u8>> {
+/// The payload of a file's first line, given without its ending, and whether it is whole; the line if it has none. Not a copy, because the line may
+/// be long.
+fn payload_of(mut line: Vec<u8>) -> Result<(Vec<u8>, bool), Vec<u8>> {
     let mark = if line.starts_with(BOM) { BOM.len() } else { 0 };
-    let Some(payload) = Line::start_payload(&line[mark..]) else { return Err(line) };
+    let Some((payload, is_whole)) = Line::start_payload(&line[mark..]) else { return Err(line) };
     line.truncate(mark + payload.end as usize);
     line.drain(..mark + payload.start as usize);
-    Ok(line)
+    Ok((line, is_whole))
 }
 
 /// A first line, without its ending.

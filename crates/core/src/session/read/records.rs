@@ -48,7 +48,7 @@ impl LineStatus {
         match line {
             Line::Blank | Line::Null => None,
             Line::Unparseable => Some(LineStatus::Unparseable),
-            Line::Unsupported(_) | Line::WithoutSeq => Some(LineStatus::Malformed),
+            Line::Unsupported { .. } | Line::WithoutSeq => Some(LineStatus::Malformed),
             Line::Event(event) => Some(match &event.body {
                 Body::Malformed(..) | Body::Rewind(_, Cut::Malformed) => LineStatus::Malformed,
                 Body::SessionStart(None) if is_first => LineStatus::Malformed,
@@ -202,7 +202,7 @@ impl RecordReader {
                 number: self.number,
                 offset,
                 length: content.len() as u64,
-                json: matches!(read, Line::Event(_) | Line::WithoutSeq | Line::Unsupported(_)).then_some(content),
+                json: matches!(read, Line::Event(_) | Line::WithoutSeq | Line::Unsupported { .. }).then_some(content),
                 status,
                 in_history,
                 changes,

@@ -368,6 +368,11 @@ impl<L: ItemLayout> Replay<L> {
         &self.source
     }
 
+    /// Why the replay ended before the end of the file, if it [does so](FoldOptions::ends_at_newer) at a line of a newer version.
+    pub fn newer(&self) -> Option<ReplayError> {
+        self.effect.newer()
+    }
+
     /// How far the file is scanned, in bytes.
     pub fn scanned(&self) -> u64 {
         self.scanned
@@ -388,7 +393,7 @@ impl<L: ItemLayout> Replay<L> {
         let metadata = match (failure.or_else(|| effect.error(&self.options)), &effect.start) {
             (None, Start::Metadata(metadata)) => {
                 let folded = Checkpoints::of(&effect.checkpoint_events);
-                warnings.extend(effect.tally.messages());
+                warnings.extend(effect.tally.messages(self.options.mode));
                 warnings.extend(folded.messages());
                 checkpoints = folded.all;
                 Ok(effect.current(metadata, self.options.mode))
@@ -499,8 +504,8 @@ pub struct CurrentMetadata<'a> {
 impl Effect {
     /// Why a file whose lines have this effect can't be replayed; `None` if it can.
     pub fn error(&self, options: &FoldOptions) -> Option<ReplayError> {
-        if let Some(found) = &self.unsupported {
-            return Some(ReplayError::UnsupportedVersion { line: found.line, version: found.version.clone() });
+        if let Some(error) = self.newer().filter(|_| !options.ends_at_newer) {
+            return Some(error);
         }
         match &self.start {
             Start::Metadata(_) => None,
@@ -512,6 +517,12 @@ impl Effect {
                 found: found.clone(),
             }),
         }
+    }
+
+    /// Which line has a version that is not supported, as an error.
+    fn newer(&self) -> Option<ReplayError> {
+        let found = self.unsupported.as_ref()?;
+        Some(ReplayError::UnsupportedVersion { line: found.line, version: found.version.clone() })
     }
 
     /// The metadata at the end of the session.

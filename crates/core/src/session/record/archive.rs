@@ -148,7 +148,7 @@ pub fn archive(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
     failpoint!("archive::verified");
     finish(&mut temporary, &names.archive, &before)?;
     failpoint!("archive::synced");
-    work.task.check()?;
+    work.task.conclude()?;
     expect_unchanged(&source, &before, &names)?;
     failpoint!("archive::compared");
     place(temporary, &names)?;
@@ -181,7 +181,7 @@ pub fn restore(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
     failpoint!("restore::written");
     finish(&mut temporary, &names.session, &before)?;
     failpoint!("restore::synced");
-    task.check()?;
+    task.conclude()?;
     expect_same(&archive, &before, &names.archive)?;
     temporary.place()?;
     failpoint!("restore::renamed");

@@ -84,10 +84,41 @@ pub struct Fork {
 
 /// Creates a session from another one's history up to a checkpoint.
 pub fn fork(source: &ForkSource, target: &ForkTarget) -> Result<Fork, ForkError> {
+    let Found { replay, options, sequence, forked } = find(source)?;
+    match replay.history_at_checkpoint(sequence) {
+        Some(history) => write(target, &forked, history, &replay),
+        // The checkpoint was created in the part of the file that the snapshot covers, or directly after edits.
+        None => {
+            let through = FoldOptions { through_seq: Some(sequence), ..options };
+            let replay = Replay::open(&source.path, through).and_then(Replay::complete).map_err(ForkError::Through)?;
+            write(target, &forked, replay.history(), &replay)
+        }
+    }
+}
+
+/// The number of the record that created the checkpoint, if a session can be forked from it.
+pub fn fork_sequence(source: &ForkSource) -> Result<f64, ForkError> {
+    find(source).map(|found| found.sequence)
+}
+
+/// A checkpoint that was found in its session.
+struct Found {
+    replay: Replay,
+    options: FoldOptions,
+    /// The number of the record that created it.
+    sequence: f64,
+    /// JSON text of the payload of the new session's `session_forked`.
+    forked: Vec<u8>,
+}
+
+/// Scans the session to its end, since a later record may delete or rename the checkpoint. What a newer program has recorded behind the checkpoint is
+/// not read.
+fn find(source: &ForkSource) -> Result<Found, ForkError> {
     let options = FoldOptions {
         project_hash: Some(source.project_hash.clone()),
         checkpoint_id: Some(source.checkpoint_id.clone()),
         mode: Mode::Strict,
+        ends_at_newer: true,
         ..FoldOptions::default()
     };
     let replay = Replay::open_with(&source.path, options.clone(), &source.snapshots, Threads::All)
@@ -99,17 +130,9 @@ pub fn fork(source: &ForkSource, target: &ForkTarget) -> Result<Fork, ForkError>
         return Err(ForkError::SequenceCorrupt);
     }
     let live = outcome.checkpoints.iter().find(|one| !one.deleted && is_string(one.id, &source.checkpoint_id));
-    let checkpoint = live.ok_or(ForkError::Gone)?;
-    let forked = forked_payload(metadata.session_id, checkpoint);
-    match replay.history_at_checkpoint(checkpoint.sequence) {
-        Some(history) => write(target, &forked, history, &replay),
-        // The checkpoint was created in the part of the file that the snapshot covers, or directly after edits.
-        None => {
-            let through = FoldOptions { through_seq: Some(checkpoint.sequence), ..options };
-            let replay = Replay::open(&source.path, through).and_then(Replay::complete).map_err(ForkError::Through)?;
-            write(target, &forked, replay.history(), &replay)
-        }
-    }
+    let Some(checkpoint) = live else { return Err(replay.newer().map_or(ForkError::Gone, ForkError::Source)) };
+    let (sequence, forked) = (checkpoint.sequence, forked_payload(metadata.session_id, checkpoint));
+    Ok(Found { replay, options, sequence, forked })
 }
 
 /// JSON text of the payload of `session_forked`.

@@ -147,7 +147,7 @@ pub fn import_foreign(path: &Path, options: &ImportOptions, task: &mut Task<'_>)
         return Err(ImportFault::Exists { id: conversion.session_id, path: there });
     }
     conversion.summary.session_id.clone_from(&conversion.session_id);
-    write(&mut conversion, options)
+    write(&mut conversion, options, task)
 }
 
 fn json_of_texts(texts: &[String]) -> Vec<u8> {
@@ -186,7 +186,7 @@ fn session_path(conversion: &Conversion, options: &ImportOptions, number: u32) -
     options.chats_dir.join(file_name(FileNameForm::Minutes, &conversion.start_time, &id, number))
 }
 
-fn write(conversion: &mut Conversion, options: &ImportOptions) -> Result<Imported, ImportFault> {
+fn write(conversion: &mut Conversion, options: &ImportOptions, task: &mut Task<'_>) -> Result<Imported, ImportFault> {
     let first = session_path(conversion, options, 1);
     let mut session = TemporaryFile::beside(&first, UNFINISHED, OWNER_ONLY)?;
     failpoint!("import::created");
@@ -200,15 +200,16 @@ fn write(conversion: &mut Conversion, options: &ImportOptions) -> Result<Importe
     write_receipt(conversion, &mut receipt, &receipt_beside)?;
     files::sync_if_possible(receipt.file(), &receipt_beside)?;
     failpoint!("import::written");
+    task.conclude().map_err(|cancelled| OsError::new(&cancelled.into(), "write", Some(&first)))?;
     let path = place(session, conversion, options)?;
     failpoint!("import::placed");
     let receipt_path = options.receipt.clone().unwrap_or_else(|| receipt_of(&path));
-    let placed = place_receipt(&mut receipt, &receipt_path, options.receipt.is_none())
-        .and_then(|()| sync_entry(&receipt_path))
-        .and_then(|()| sync_entry(&path));
-    placed.inspect_err(|_| {
-        // A session without its receipt is not imported.
-        let _ = files::remove_file(&path);
+    // A session without its receipt is not imported.
+    let undo = |placed: &Path| drop(files::remove_file(placed));
+    place_receipt(&mut receipt, &receipt_path, options.receipt.is_none()).inspect_err(|_| undo(&path))?;
+    sync_entry(&receipt_path).and_then(|()| sync_entry(&path)).inspect_err(|_| {
+        undo(&receipt_path);
+        undo(&path);
     })?;
     Ok(Imported { path, receipt_path, last_seq, summary: conversion.summary.clone() })
 }

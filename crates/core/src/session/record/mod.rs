@@ -7,7 +7,7 @@ mod in_force;
 mod recorder;
 
 pub use archive::{ArchiveError, Archived, archive, remove, restore};
-pub use fork::{ForkError, ForkSource, ForkTarget, fork};
+pub use fork::{ForkError, ForkSource, ForkTarget, fork, fork_sequence};
 pub use import::{ImportFault, ImportOptions, import_foreign};
 pub use in_force::{HistoryError, ItemHash};
 pub use recorder::{FileNameForm, Record, Recorder, RecorderConfig, Watched};

@@ -121,7 +121,7 @@ pub struct Record<'a, P> {
 
 impl<P: Payload> Record<'_, P> {
     /// Whether an event of this type creates the file. Other events are buffered until then, so that a session without content leaves
-    /// no file.
+    /// no file, unless someone waits for them.
     fn creates_file(&self) -> bool {
         matches!(
             self.type_json,
@@ -154,6 +154,11 @@ impl Recorder {
     /// Records an event and returns its number. Returns `None` if the recorder is inactive. If the file cannot be created, the
     /// recorder becomes inactive, which is reported through `on_failure`. An error means that the payload could not be read.
     pub fn record<P: Payload>(&self, record: Record<'_, P>) -> Result<Option<f64>, P::Error> {
+        let creates_file = record.creates_file();
+        self.record_with(record, creates_file)
+    }
+
+    fn record_with<P: Payload>(&self, record: Record<'_, P>, creates_file: bool) -> Result<Option<f64>, P::Error> {
         let mut state = self.lock();
         if state.disposed {
             return Ok(None);
@@ -164,21 +169,32 @@ impl Recorder {
         }
         let is_taken = match &state.target {
             Some(_) => self.push(&mut state, record)?,
-            None if record.creates_file() => self.create_file(&mut state, record)?,
+            None if creates_file => self.create_file(&mut state, record.milliseconds, Some(record))?,
             None => self.buffer(&mut state, record, false).map(|()| true)?,
         };
         Ok(is_taken.then(|| state.last_number()))
     }
 
     /// Like [`record`](Self::record), for a record whose acknowledgement the caller is going to [watch](Writer::watch) in this turn: until then the
-    /// writer lets it wait for others. Refused if it would make the queue of a writer that is behind larger than `max_bytes`.
+    /// writer lets it wait for others. Creates the file, whatever its type. Refused if it would make the queue of a writer that is behind larger than
+    /// `max_bytes`.
     pub fn record_watched<P: Payload>(&self, record: Record<'_, P>, max_bytes: f64) -> Result<Watched, P::Error> {
         let (_, queued_bytes) = self.writer.unwritten();
         if queued_bytes > 0 && (queued_bytes + record.size() as u64) as f64 > max_bytes {
             return Ok(Watched::NoRoom);
         }
         self.writer.hold();
-        self.record(record).map(|number| number.map_or(Watched::Inactive, Watched::Recorded))
+        self.record_with(record, true).map(|number| number.map_or(Watched::Inactive, Watched::Recorded))
+    }
+
+    /// Creates the file if there is none, with what is buffered. Does nothing if the recorder is inactive. If the file cannot be created, the
+    /// recorder becomes inactive, as in [`record`](Self::record).
+    pub fn ensure_file(&self, milliseconds: f64) {
+        let mut state = self.lock();
+        if state.target.is_some() || state.disposed || self.writer.has_failed() {
+            return;
+        }
+        let Ok(_) = self.create_file::<&[u8]>(&mut state, milliseconds, None);
     }
 
     /// Whether a record of this file, or one that waits for its creation, has this number.
@@ -297,10 +313,15 @@ impl Recorder {
 
     /// Creates the file, and writes the buffered records and then `record`. This is the only I/O that recording does on the caller's
     /// thread.
-    fn create_file<P: Payload>(&self, state: &mut State, record: Record<'_, P>) -> Result<bool, P::Error> {
-        match create_session_file(&self.config, state.clock.print(record.milliseconds)) {
-            Ok(target) => self.start_writing(state, target, Some(record)),
-            Err((error, path)) => Ok(self.fail(state, error.into(), path, 1)),
+    fn create_file<P: Payload>(
+        &self,
+        state: &mut State,
+        milliseconds: f64,
+        record: Option<Record<'_, P>>,
+    ) -> Result<bool, P::Error> {
+        match create_session_file(&self.config, state.clock.print(milliseconds)) {
+            Ok(target) => self.start_writing(state, target, record),
+            Err((error, path)) => Ok(self.fail(state, error.into(), path, u64::from(record.is_some()))),
         }
     }
 

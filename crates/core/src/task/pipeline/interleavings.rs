@@ -78,8 +78,7 @@ fn a_worker_is_taken_back_when_its_thread_has_ended() {
         let done = Arc::new(AtomicUsize::new(0));
         let mut pipeline = Pipeline::serial(Doubling(done.clone()), ROOM);
         results(&mut pipeline, &[5, 6, 7]);
-        let worker = pipeline.into_worker();
-        assert_eq!(worker.lock().0.load(SeqCst), 3);
+        assert_eq!(pipeline.into_worker().unwrap().0.load(SeqCst), 3);
     });
     println!("{orders} orders");
 }

@@ -178,10 +178,20 @@ fn no_job_is_begun_once_the_pipeline_is_dropped() {
 fn a_worker_can_be_taken_back() {
     let Counted { mut pipeline, done, .. } = pipeline(None);
     results(&mut pipeline, 100..120);
-    let worker = pipeline.into_worker();
-    assert_eq!(worker.lock().done.load(Ordering::SeqCst), 20);
-    drop(worker);
-    assert!(has_ended(&done));
+    assert_eq!(pipeline.into_worker().unwrap().done.load(Ordering::SeqCst), 20);
+    assert_eq!(Arc::strong_count(&done), 1);
+}
+
+#[test]
+fn a_pipeline_whose_results_are_taken_lets_go_of_its_workers_at_once() {
+    for helpers in [Some(1), Some(4), None] {
+        for _ in 0..50 {
+            let Counted { mut pipeline, done, .. } = pipeline(helpers);
+            results(&mut pipeline, 300..340);
+            drop(pipeline);
+            assert_eq!(Arc::strong_count(&done), 1, "{helpers:?}");
+        }
+    }
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn payloads_of_each_type_are_validated() {
 
 #[test]
 fn a_header_is_the_payload_of_a_session_start() {
-    let payload = |text: &str| Line::start_payload(text.as_bytes()).map(|span| span.of(text.as_bytes()).to_vec());
+    let payload = |text: &str| Line::start_payload(text.as_bytes()).map(|(span, _)| span.of(text.as_bytes()).to_vec());
     assert_eq!(payload(r#"{"type":"session_start","payload":{"x":1}}"#).as_deref(), Some(&br#"{"x":1}"#[..]));
     for none in [
         r#"{"type":"session_start"}"#,
@@ -134,6 +134,33 @@ fn a_header_is_the_payload_of_a_session_start() {
         "null",
     ] {
         assert_eq!(payload(none), None, "{none}");
+    }
+}
+
+#[test]
+fn a_header_is_whole_if_a_strict_replay_takes_it() {
+    let fields = |lacking: &str| -> String {
+        let all = [("sessionId", "a"), ("projectHash", "b"), ("provider", ""), ("model", ""), ("startTime", "t")];
+        let given =
+            all.iter().filter(|(name, _)| *name != lacking).map(|(name, value)| format!(r#""{name}":"{value}""#));
+        given.collect::<Vec<_>>().join(",")
+    };
+    let start = |payload: &str| format!(r#"{{"v":1,"seq":1,"type":"session_start","payload":{{{payload}}}}}"#);
+    let is_whole = |payload: &str| Line::start_payload(start(payload).as_bytes()).unwrap().1;
+    assert!(is_whole(&fields("")));
+    for (name, may_be_empty) in
+        [("sessionId", false), ("projectHash", false), ("startTime", false), ("provider", true), ("model", true)]
+    {
+        let others = fields(name);
+        let mut wrong = vec![others.clone()];
+        wrong.extend(["null", "1", "[]"].map(|value| format!(r#"{others},"{name}":{value}"#)));
+        let empty = format!(r#"{others},"{name}":"""#);
+        assert_eq!(is_whole(&empty), may_be_empty, "{empty}");
+        for payload in wrong {
+            assert!(!is_whole(&payload), "{payload}");
+            let Line::Event(event) = strict(&start(&payload)) else { panic!("{payload}") };
+            assert_eq!(event.body, Body::SessionStart(None), "{payload}");
+        }
     }
 }
 
@@ -254,11 +281,11 @@ fn strict_lines_have_a_known_version() {
     }
     for version in ["0", "3", "-1", "1.5", "\"1\"", "null", "[1]", "true", "{}", "1,\"v\":3"] {
         let text = format!(r#"{{"v":{version},"seq":-1}}"#);
-        assert!(matches!(strict(&text), Line::Unsupported(Some(_))), "{text}");
+        assert!(matches!(strict(&text), Line::Unsupported { version: Some(_), seq: None }), "{text}");
         assert!(matches!(line(&text), Line::Event(_)), "{text}");
     }
     for text in ["{}", "1", "[]", "true", "\"x\"", r#"{"seq":1}"#, r#"[{"v":1}]"#] {
-        assert_eq!(strict(text), Line::Unsupported(None), "{text}");
+        assert_eq!(strict(text), Line::Unsupported { version: None, seq: strict(text).seq() }, "{text}");
     }
 }
 

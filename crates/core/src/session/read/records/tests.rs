@@ -122,7 +122,8 @@ fn plain(text: &[u8], mode: Mode, history: Option<&[u64]>) -> Vec<Found> {
             number: at as u64 + 1,
             offset,
             length: content.len() as u64,
-            json: matches!(read, Line::Event(_) | Line::WithoutSeq | Line::Unsupported(_)).then(|| content.to_vec()),
+            json: matches!(read, Line::Event(_) | Line::WithoutSeq | Line::Unsupported { .. })
+                .then(|| content.to_vec()),
             status,
             changes: Vec::new(),
             in_history: history.filter(|_| has_items).map(|history| history.iter().any(|item| bytes.contains(item))),
