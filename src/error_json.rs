@@ -46,6 +46,8 @@ pub struct ErrorJson<'e> {
     side: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     conversations: Option<&'e [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sessions: Option<&'e [String]>,
 }
 
 impl<'e> ErrorJson<'e> {
@@ -159,8 +161,12 @@ impl<'e> From<&'e RepairError> for ErrorJson<'e> {
             RepairError::System(system) => Some(system),
             _ => None,
         };
+        let sessions = match error {
+            RepairError::NoSession { found, .. } => Some(&found[..]),
+            _ => None,
+        };
         let path = error.path().map(|path| path.to_string_lossy());
-        ErrorJson { path, ..Self::new(error.code(), error.to_string()) }.with_system(system)
+        ErrorJson { path, sessions, ..Self::new(error.code(), error.to_string()) }.with_system(system)
     }
 }
 

@@ -11,7 +11,7 @@ use super::error_json::ErrorJson;
 use super::job::{JobEnd, NativeJob};
 use super::writing_job::{Reports, start_writing};
 use session_tape_core::hash::to_hex;
-use session_tape_core::repair::{Fragment, RepairOptions, RepairReceipt, repair};
+use session_tape_core::repair::{Fragment, OtherSession, RepairOptions, RepairReceipt, repair};
 
 /// The options of a repair.
 #[napi(object, object_to_js = false)]
@@ -36,10 +36,20 @@ struct ReceiptJson<'r> {
     recovered: u64,
     fragments: Vec<FragmentJson<'r>>,
     lost_bytes: u64,
+    versioned: u64,
     duplicates: u64,
     renumbered: bool,
     start_invented: bool,
+    others: Vec<OtherJson<'r>>,
     warnings: &'r [String],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OtherJson<'r> {
+    session_id: Option<&'r str>,
+    first_line: u64,
+    last_line: u64,
 }
 
 #[derive(Serialize)]
@@ -62,6 +72,11 @@ impl<'r> ReceiptJson<'r> {
             length: *length,
             reason,
         };
+        let other = |OtherSession { session_id, first_line, last_line }: &'r OtherSession| OtherJson {
+            session_id: session_id.as_deref(),
+            first_line: *first_line,
+            last_line: *last_line,
+        };
         ReceiptJson {
             source: SourceJson {
                 bytes: receipt.bytes,
@@ -73,9 +88,11 @@ impl<'r> ReceiptJson<'r> {
             recovered: receipt.recovered,
             fragments: receipt.fragments.iter().map(fragment).collect(),
             lost_bytes: receipt.lost_bytes,
+            versioned: receipt.versioned,
             duplicates: receipt.duplicates,
             renumbered: receipt.renumbered,
             start_invented: receipt.start_invented,
+            others: receipt.others.iter().map(other).collect(),
             warnings: &receipt.warnings,
         }
     }

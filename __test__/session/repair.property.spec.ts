@@ -19,6 +19,15 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 const session = fc.array(event, { minLength: 1, maxLength: 8 }).map((events) => [start(), ...events].map((one, at) => envelope(at + 1, one)));
 const place = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true });
 
+/** Whether a record that is not cut stands directly at the cut: it may then be an object inside another record. */
+function isAtEdge(lines: string[], from: number, to: number): boolean {
+  let end = 0;
+  return lines.some((line) => {
+    end += Buffer.byteLength(line) + 1;
+    return end === to || end === from + 1;
+  });
+}
+
 async function repaired(bytes: Uint8Array): Promise<{ receipt: RepairReceipt; records: string[] }> {
   const directory = directoryOf({ 'a.jsonl': bytes });
   const destination = join(directory, 'b.jsonl');
@@ -71,7 +80,7 @@ test.prop([session, place, fc.nat({ max: 400 })], runs(150))('a cut costs the re
   const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''));
   const from = Math.floor(where * bytes.length);
   const kept = untouched(lines, from, from + length);
-  fc.pre(kept.length > 0);
+  fc.pre(kept.length > 0 && !isAtEdge(lines, from, from + length));
   expectKept(kept, (await repaired(Buffer.concat([bytes.subarray(0, from), bytes.subarray(from + length)]))).records);
 });
 

@@ -9,13 +9,17 @@ import type { NativeRepairOptions } from '../binding/native.js'
 import { define, own, withFields } from '../builtins.js'
 import type { Progress } from '../progress.js'
 // Only for links in the comments.
+import type { importSession } from '../foreign/foreign.js'
 import type { replaySession } from './replay.js'
 
 /** Options of {@link repairSession}. */
 export interface RepairOptions {
   /** The hash of the session's project, for a session whose `session_start` is lost. Without it such a session is not repaired. */
   projectHash?: string | undefined
-  /** The id of the session, if its `session_start` is lost. Default: what the name of the file ends with. */
+  /**
+   * The id of the session, if the file has several: by default, the first one that has a `session_start` is repaired. If its `session_start` is lost,
+   * the id that it gets. Default: what the name of the file ends with.
+   */
   sessionId?: string | undefined
   /**
    * A file to write, which must not exist: one line of JSON for each record and fragment of the source, in order, with `offset`, `length`, `sha256`,
@@ -40,6 +44,16 @@ export interface RepairFragment {
   reason: string
 }
 
+/** Another session in the file that was repaired: lines that follow each other. */
+export interface OtherSession {
+  /** Its id; `null` if its `session_start` is lost. */
+  sessionId: string | null
+  /** The line of its first record, from 1. */
+  firstLine: number
+  /** The line of its last record. */
+  lastLine: number
+}
+
 /** What {@link repairSession} found, and what it made of it. */
 export interface RepairReceipt {
   /** The source: its size in bytes, and its SHA-256 in hex. */
@@ -54,15 +68,19 @@ export interface RepairReceipt {
   recovered: number
   /** The first thousand fragments, in the order of the source. A warning says how many more there are. */
   fragments: RepairFragment[]
-  /** The size of all fragments in bytes, except those that only repeat the beginning of the record after them. */
+  /** The size of all fragments in bytes, except those that only repeat the beginning of the record after them, and of the NULs inside records. */
   lostBytes: number
+  /** The number of records that named no version, or none that there is, and got `"v": 1`: default replays read them, and strict ones end there. */
+  versioned: number
   /** The number of records that repeated the one before. */
   duplicates: number
   /** Whether all records have new numbers, because theirs did not ascend. */
   renumbered: boolean
   /** Whether the `session_start` was made up. */
   startInvented: boolean
-  /** What else is to be known, in whole sentences. */
+  /** The other sessions in the file, at most a thousand. None of their records is in the destination; `sessionId` in the options repairs one of them. */
+  others: OtherSession[]
+  /** What else is to be known, in whole sentences: what was replaced, guessed or left out. */
   warnings: string[]
 }
 
@@ -71,16 +89,19 @@ export interface RepairReceipt {
  *
  * The `code` is one of these, or a system code (`ENOENT`, `ENOSPC` …):
  *
- * - `'NoRecords'`: the source has no record of a session.
+ * - `'NoRecords'`: the source has no record of a session. The message says so if it is one of another program, which {@link importSession} opens.
+ * - `'NoSession'`: the source has no session `options.sessionId`. `sessions` has the ids that there are.
  * - `'NoStart'`: its `session_start` is lost, and no `projectHash` was given.
  * - `'DestinationExists'`: there is something at the destination, or at `receiptPath`.
  * - `'SourceChanged'`: something wrote to the source in the meantime.
  * - `'Unrepairable'`: what was found does not replay.
  */
 export interface RepairError extends Error {
-  code: 'NoRecords' | 'NoStart' | 'DestinationExists' | 'SourceChanged' | 'Unrepairable' | (string & {})
+  code: 'NoRecords' | 'NoSession' | 'NoStart' | 'DestinationExists' | 'SourceChanged' | 'Unrepairable' | (string & {})
   /** The file that it is about. */
   path?: string
+  /** The ids of the sessions in the file, if it has others than the one that was asked for. */
+  sessions?: string[]
   /** The system's number for its error, negative as in Node. */
   errno?: number
   /** The system call that failed. */
@@ -109,12 +130,13 @@ const REPAIR: JobKind = {
  *
  * {@link replaySession} reads a file line by line. When an append failed half-way, the next record stands in the same line as its fragment; after a
  * crash there may be a block of NULs in front of it, or the first line may be torn; another program may have put real line feeds into strings, or
- * encoded the whole file otherwise. In all of these the records are still there. What is inside a string is never taken for a record.
+ * encoded the whole file otherwise. In all of these the records are still there. What is inside a string or inside a record that is torn is never
+ * taken for a record.
  *
  * Records stay byte for byte as they are, and records of types that this release does not know are kept. If anything was wrong, the last record of
  * the new file is a `session_event` that says so. Repairing the new file changes nothing.
  *
- * @param source - The damaged file: JSONL, pretty-printed, or one array; as UTF-8, or UTF-16 with a byte order mark; plain, or compressed with gzip or
+ * @param source - The damaged file: JSONL, pretty-printed, or one array; as UTF-8 or UTF-16; plain, or compressed with gzip or
  * zstd.
  * @param destination - A path that does not exist yet. The file is written next to it, synced and renamed; a failure or an abort leaves nothing.
  * @returns Rejects with a {@link RepairError}, with the reason of an aborted `options.signal`, and with the error that `options.onProgress` throws.

@@ -290,4 +290,4 @@ const isBundle = /** @type {(source: Source) => source is Bundle} */ (({ form })
 /** A path for messages. @param {string} given */
 const shown = (given) => printable(given, 1000)
 
-module.exports = { expectDirectory, fileOf, sizeOf, sourceAt, recordingAt, bundleAt, withFiles, withSessionFile, withVerified, isBundle, beginningOf, shown }
+module.exports = { existing, expectDirectory, fileOf, sizeOf, sourceAt, recordingAt, bundleAt, withFiles, withSessionFile, withVerified, isBundle, beginningOf, shown }

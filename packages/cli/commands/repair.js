@@ -5,7 +5,7 @@ const path = require('node:path')
 const { Complaint, usage } = require('../complaint.js')
 const { repairInPlace } = require('../session/in-place.js')
 const { repairPage } = require('../session/repair-page.js')
-const { shown } = require('../source.js')
+const { existing, shown } = require('../source.js')
 
 /** @import { RepairOptions, RepairReceipt } from 'session-tape' */
 /** @import { Context } from '../context.js' */
@@ -32,7 +32,7 @@ function define(program, does) {
     .argument('[dest]', 'the repaired session')
     .option('--in-place', 'put it in place of the damaged file, which is kept beside it')
     .option('--project <hash>', 'the project, if the first line is lost')
-    .option('--session <id>', "the session's id, if the first line is lost (default: from the file's name)")
+    .option('--session <id>', "the session, if the file has several; its id, if the first line is lost (default: from the file's name)")
     .option('--receipt <file>', 'write there what became of each record and fragment (JSONL)')
     .option('--dry-run', 'write nothing; say what would be recovered')
     .option('--json', 'the result as JSON')
@@ -41,9 +41,10 @@ function define(program, does) {
 }
 
 /** @type {(context: Context, args: [source: string, given: string | undefined], options: Options) => Promise<void>} */
-async function repair(context, [source, given], { inPlace, project, session, receipt: receiptPath, dryRun = false }) {
+async function repair(context, [named, given], { inPlace, project, session, receipt: receiptPath, dryRun = false }) {
   if (inPlace && given !== undefined) throw usage('give a destination, or --in-place, not both')
   if (inPlace && dryRun) throw usage('--dry-run writes nothing, so it can not be --in-place')
+  const source = await existing(named)
   await expectFile(source)
   const options = { projectHash: project, sessionId: session, receiptPath }
   const result = inPlace

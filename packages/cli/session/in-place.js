@@ -55,7 +55,8 @@ async function expectUnused(tape, source, given) {
 
 /** @type {(tape: Context['tape'], source: string, sessionId: string | undefined, given: string) => Promise<SessionLock | null>} */
 async function locked(tape, source, sessionId, given) {
-  if (typeof sessionId !== 'string' || sessionId === '') return null
+  // Another id than these has no lock: repair gives the session a new one.
+  if (typeof sessionId !== 'string' || !/^[A-Za-z0-9_-]{1,200}$/.test(sessionId)) return null
   try {
     return await tape.acquireSessionLock(path.dirname(source), sessionId)
   } catch (error) {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::disk::OsError;
 
 use crate::disk::write::StageError;
+use crate::foreign::ForeignFormat;
 use crate::lines::ReadError;
 
 /// Why a session was not repaired. Nothing is left at the destination then.
@@ -13,11 +14,33 @@ pub enum RepairError {
     /// The file has no record.
     #[error("{} has no record of a session in it: nothing can be repaired", .0.display())]
     NoRecords(PathBuf),
+    /// It is a session of another program.
+    #[error(
+        "{} is a session of another program ({}, {records} records), and only native ones are repaired: import it with importSession or session-tape import", .path.display(), .format.as_str()
+    )]
+    Foreign {
+        /// The source.
+        path: PathBuf,
+        /// Its format.
+        format: ForeignFormat,
+        /// The number of its records.
+        records: u64,
+    },
     /// No record says which session it is, and neither does the caller.
     #[error(
         "{} has no session_start that can be used, and no projectHash was given to make one with: give the hash of the session's project", .0.display()
     )]
     NoStart(PathBuf),
+    /// The file has other sessions than the one that was asked for.
+    #[error("{} has no session {wanted}: it has {}", .path.display(), named(.found))]
+    NoSession {
+        /// The source.
+        path: PathBuf,
+        /// The id that was asked for.
+        wanted: String,
+        /// The ids of the sessions that it has.
+        found: Vec<String>,
+    },
     /// The file was written to in the meantime.
     #[error("{} was changed while it was being repaired: repair it again when nothing writes to it", .0.display())]
     SourceChanged(PathBuf),
@@ -44,8 +67,9 @@ impl RepairError {
     /// The code that programs read.
     pub fn code(&self) -> &'static str {
         match self {
-            RepairError::NoRecords(_) => "NoRecords",
+            RepairError::NoRecords(_) | RepairError::Foreign { .. } => "NoRecords",
             RepairError::NoStart(_) => "NoStart",
+            RepairError::NoSession { .. } => "NoSession",
             RepairError::SourceChanged(_) => "SourceChanged",
             RepairError::DestinationExists(_) => "DestinationExists",
             RepairError::Unrepairable { .. } => "Unrepairable",
@@ -63,11 +87,21 @@ impl RepairError {
             | RepairError::NoStart(path)
             | RepairError::SourceChanged(path)
             | RepairError::DestinationExists(path)
+            | RepairError::NoSession { path, .. }
+            | RepairError::Foreign { path, .. }
             | RepairError::Unrepairable { path, .. } => Some(path),
             RepairError::System(error) => error.path.as_deref(),
             RepairError::Cancelled => None,
         }
     }
+}
+
+/// Maximum number of ids that a message names.
+const MAX_NAMED: usize = 10;
+
+fn named(ids: &[String]) -> String {
+    let more = if ids.len() > MAX_NAMED { " …" } else { "" };
+    format!("{}{more}", ids[..ids.len().min(MAX_NAMED)].join(", "))
 }
 
 impl From<OsError> for RepairError {

@@ -1,20 +1,16 @@
 //! Finds whole JSON objects in damaged text, in one pass over bytes that are never kept.
 //!
 //! The machine is a JSON parser that forgives what repair can mend: NUL bytes anywhere, which are dropped, and control characters in strings, line
-//! feeds above all. It begins wherever an object with a member can begin. When the text breaks off, it says which whole records it met inside, and
-//! where the next object can begin: no earlier than the last string, since text that was read as JSON up to there is JSON however often it is tried.
-//! So every byte is read at most twice, whatever the text.
+//! feeds above all. It begins wherever an object with a member can begin. When the text breaks off, it says where the next object can begin: no earlier
+//! than the last string, since text that was read as JSON up to there is JSON however often it is tried. So every byte is read at most twice, whatever
+//! the text. It also says what is before each object, by which a record is told from an object inside one.
 
 use std::ops::Range;
 
 use crate::json::{is_simple_escape, plain_prefix, spells};
-use crate::session::format::number;
 
 /// Maximum nesting. Text that is nested deeper is no object.
 const MAX_DEPTH: usize = 1 << 18;
-
-/// Maximum number of records that are remembered inside an object that may yet break off.
-const MAX_NESTED: usize = 1 << 18;
 
 /// Maximum number of line feeds in the strings of an object.
 const MAX_RAW_LINES: u32 = 10_000;
@@ -22,27 +18,55 @@ const MAX_RAW_LINES: u32 = 10_000;
 /// Maximum size in bytes of an object with line feeds in its strings.
 const MAX_RAW_BYTES: u64 = 64 << 20;
 
-/// Maximum length of a key or a number of which the text is kept.
+/// Maximum length of a key of which the text is kept.
 const MAX_TEXT_BYTES: usize = 64;
 
 /// What the machine found.
 #[derive(Debug, PartialEq)]
 pub(super) enum Found {
-    /// A whole object in this range, and whether it is a record.
-    Whole { range: Range<u64>, is_record: bool },
+    /// A whole object, and whether it is a record.
+    Whole { object: Object, is_record: bool },
     /// The text is no object any longer.
     Broken(Broken),
     /// A line ended; the next one begins at this offset.
     LineEnd(u64),
 }
 
+/// What is before an object, blanks apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Before {
+    /// The beginning of a line, and this number of blanks.
+    Line(u64),
+    /// `[` at the beginning of a line.
+    Bracket,
+    /// Another object that is whole.
+    Object,
+    /// Another object that is whole, and a comma.
+    Comma,
+    /// The end of an object that broke off, or NULs.
+    Break,
+    /// Text that is before no value in JSON.
+    Junk,
+    /// `:`, `,` or `[`: the object may be a value inside another one.
+    Value,
+}
+
+/// An object that is whole.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Object {
+    pub range: Range<u64>,
+    pub before: Before,
+}
+
 /// An object that broke off.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(super) struct Broken {
+    /// Where it began.
+    pub start: Option<u64>,
     /// Where the next object can begin.
     pub resume: u64,
-    /// Whole records inside it, in order: what was cut off, and what was appended to it later.
-    pub records: Vec<Range<u64>>,
+    /// The record that it ends with: an object inside it, or one that was appended to it.
+    pub last: Option<Object>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,6 +104,8 @@ enum Member {
     Type,
     Payload,
     Seq,
+    /// `v` or `ts`.
+    Scalar,
     Other,
 }
 
@@ -95,20 +121,26 @@ enum Kind {
 /// An object or array that is open.
 struct Frame {
     start: u64,
+    before: Before,
     is_object: bool,
     member: Member,
     has_type: bool,
     has_payload: bool,
-    seq: Option<f64>,
+    has_seq: bool,
 }
 
 impl Frame {
-    fn open(start: u64, is_object: bool) -> Self {
-        Frame { start, is_object, member: Member::Other, has_type: false, has_payload: false, seq: None }
+    fn open(start: u64, before: Before, is_object: bool) -> Self {
+        Frame { start, before, is_object, member: Member::Other, has_type: false, has_payload: false, has_seq: false }
+    }
+
+    /// Whether it is known to begin where a record may: no record has it inside.
+    fn is_outermost(&self) -> bool {
+        matches!(self.before, Before::Line(_) | Before::Object | Before::Break)
     }
 
     fn is_record(&self) -> bool {
-        self.is_object && self.has_type && self.has_payload && self.seq.is_some()
+        self.is_object && self.has_type && self.has_payload && self.has_seq
     }
 }
 
@@ -116,13 +148,18 @@ impl Frame {
 pub(super) struct Machine {
     state: State,
     frames: Vec<Frame>,
-    nested: Vec<(Range<u64>, f64)>,
+    /// The record that ended last, if nothing follows it yet in the object that it is in.
+    last: Option<Object>,
+    /// What was read last, outside strings.
+    before: Before,
     /// The last `{` that only white space follows.
     brace: Option<u64>,
+    /// What is before that, outside all objects.
+    before_brace: Before,
     /// The offset after the string that was read last, and after the NULs that follow it.
     string_end: u64,
     is_key: bool,
-    /// The current key, or the number of a `seq`.
+    /// The current key.
     text: Vec<u8>,
     raw_lines: u32,
 }
@@ -132,8 +169,10 @@ impl Default for Machine {
         Machine {
             state: State::Outside,
             frames: Vec::new(),
-            nested: Vec::new(),
+            last: None,
+            before: Before::Line(0),
             brace: None,
+            before_brace: Before::Line(0),
             string_end: 0,
             is_key: false,
             text: Vec::new(),
@@ -146,6 +185,11 @@ impl Machine {
     /// Whether no object is open, and none has begun.
     pub(super) fn is_outside(&self) -> bool {
         self.state == State::Outside && self.brace.is_none()
+    }
+
+    /// Whether a string is open.
+    pub(super) fn is_in_text(&self) -> bool {
+        matches!(self.state, State::Text | State::Escape | State::Hex(_))
     }
 
     /// Reads bytes that begin at `offset`. Returns how many, and what was found after them, if anything was.
@@ -182,18 +226,16 @@ impl Machine {
             _ if self.string_end == end => self.brace.unwrap_or(end),
             _ => end,
         };
-        let least = self.frames.first().and_then(|outer| outer.seq);
-        let nested = std::mem::take(&mut self.nested);
-        let follows = |seq: f64| least.is_none_or(|least| seq >= least);
-        let records = nested.into_iter().filter(|(_, seq)| follows(*seq)).map(|(range, _)| range).collect();
-        self.restart();
-        Broken { resume, records }
+        let outer = self.frames.first();
+        let start = outer.filter(|outer| outer.is_outermost()).map(|outer| outer.start);
+        let last = self.last.take();
+        self.restart(Before::Break);
+        Broken { start, resume, last }
     }
 
-    fn restart(&mut self) {
+    fn restart(&mut self, before: Before) {
         self.frames.clear();
-        self.nested.clear();
-        (self.state, self.brace, self.raw_lines) = (State::Outside, None, 0);
+        (self.state, self.brace, self.last, self.before, self.raw_lines) = (State::Outside, None, None, before, 0);
     }
 
     /// Passes text of a string without quotes, escapes and control characters.
@@ -218,6 +260,9 @@ impl Machine {
     fn step(&mut self, byte: u8, at: u64) -> Step {
         if byte == 0 {
             self.string_end += u64::from(self.string_end == at);
+            if matches!(self.before, Before::Junk | Before::Value) && !self.is_in_text() {
+                self.before = Before::Break;
+            }
             return Step::Next;
         }
         match self.state {
@@ -235,26 +280,52 @@ impl Machine {
 
     fn outside(&mut self, byte: u8, at: u64) -> Step {
         match (byte, self.brace) {
-            (b'{', _) => self.brace = Some(at),
+            (b'{', earlier) => {
+                self.before_brace = if earlier.is_some() { Before::Junk } else { self.before };
+                self.brace = Some(at);
+            }
             (b'"', Some(start)) => {
-                self.restart();
-                self.frames.push(Frame::open(start, true));
+                let before = self.before_brace;
+                self.restart(before);
+                self.frames.push(Frame::open(start, before, true));
                 self.begin_text(true);
             }
-            (b'\n', _) => return Step::Found(Found::LineEnd(at + 1)),
-            (b' ' | b'\t' | b'\r', _) => {}
-            _ => self.brace = None,
+            (b'\n', _) => return self.line_end(at),
+            (b' ' | b'\t' | b'\r', _) => self.blank(byte),
+            (_, earlier) => {
+                self.before = match (byte, self.before) {
+                    (b'[', Before::Line(_)) if earlier.is_none() => Before::Bracket,
+                    (b',', Before::Object) if earlier.is_none() => Before::Comma,
+                    (b'[' | b',' | b':', _) => Before::Value,
+                    _ => Before::Junk,
+                };
+                self.brace = None;
+            }
         }
         Step::Next
     }
 
+    fn line_end(&mut self, at: u64) -> Step {
+        self.before = Before::Line(0);
+        Step::Found(Found::LineEnd(at + 1))
+    }
+
+    fn blank(&mut self, byte: u8) {
+        self.before = match self.before {
+            _ if byte == b'\r' => Before::Line(0),
+            Before::Line(blanks) => Before::Line(blanks + 1),
+            before => before,
+        };
+    }
+
     fn structure(&mut self, byte: u8, at: u64) -> Step {
         match (byte, self.state) {
-            (b'\n', _) => return Step::Found(Found::LineEnd(at + 1)),
-            (b' ' | b'\t' | b'\r', _) => {}
+            (b'\n', _) => return self.line_end(at),
+            (b' ' | b'\t' | b'\r', _) => self.blank(byte),
             (b'"', State::KeyOrEnd | State::Key) => self.begin_text(true),
-            (b':', State::Colon) => self.state = State::Value,
+            (b':', State::Colon) => (self.state, self.before) = (State::Value, Before::Value),
             (b',', State::AfterValue) => {
+                (self.last, self.before) = (None, Before::Value);
                 self.state = if self.is_in_object() { State::Key } else { State::Value };
             }
             (b'}', State::KeyOrEnd) => return self.close(at),
@@ -267,21 +338,34 @@ impl Machine {
         Step::Next
     }
 
+    /// What is before an object that begins as a value.
+    fn before_value(&self) -> Before {
+        match &self.frames[..] {
+            // Such a member of a record is no object.
+            [record]
+                if record.is_outermost() && matches!(record.member, Member::Type | Member::Seq | Member::Scalar) =>
+            {
+                Before::Break
+            }
+            _ => self.before,
+        }
+    }
+
     fn value(&mut self, byte: u8, at: u64) -> Step {
         match byte {
             b'{' | b'[' if self.frames.len() == MAX_DEPTH => return self.broken(at),
             b'{' => {
-                self.frames.push(Frame::open(at, true));
+                self.frames.push(Frame::open(at, self.before_value(), true));
                 self.state = State::KeyOrEnd;
             }
             b'[' => {
-                self.frames.push(Frame::open(at, false));
-                self.state = State::ElementOrEnd;
+                self.frames.push(Frame::open(at, self.before, false));
+                (self.state, self.before) = (State::ElementOrEnd, Before::Value);
             }
             b'"' => self.begin_text(false),
-            b'-' => self.begin_number(byte, Digits::Sign),
-            b'0' => self.begin_number(byte, Digits::Zero),
-            b'1'..=b'9' => self.begin_number(byte, Digits::Integer),
+            b'-' => self.state = State::Number(Digits::Sign),
+            b'0' => self.state = State::Number(Digits::Zero),
+            b'1'..=b'9' => self.state = State::Number(Digits::Integer),
             b't' => self.state = State::Literal(b"rue"),
             b'f' => self.state = State::Literal(b"alse"),
             b'n' => self.state = State::Literal(b"ull"),
@@ -355,12 +439,6 @@ impl Machine {
         Step::Next
     }
 
-    fn begin_number(&mut self, byte: u8, digits: Digits) {
-        self.text.clear();
-        self.text.push(byte);
-        self.state = State::Number(digits);
-    }
-
     fn number(&mut self, digits: Digits, byte: u8, at: u64) -> Step {
         use Digits::{Exponent, Fraction, Integer, Point, Power, PowerSign, Sign, Zero};
         let next = match (digits, byte) {
@@ -377,7 +455,6 @@ impl Machine {
             }
             _ => return self.broken(at),
         };
-        self.keep_text(&[byte]);
         self.state = State::Number(next);
         Step::Next
     }
@@ -397,20 +474,13 @@ impl Machine {
 
     fn close(&mut self, at: u64) -> Step {
         let Some(frame) = self.frames.pop() else { return self.broken(at) };
-        let range = frame.start..at + 1;
+        let object = Object { range: frame.start..at + 1, before: frame.before };
         let is_record = frame.is_record();
         if self.frames.is_empty() {
-            self.restart();
-            return Step::Found(Found::Whole { range, is_record });
+            self.restart(Before::Object);
+            return Step::Found(Found::Whole { object, is_record });
         }
-        if is_record {
-            while self.nested.last().is_some_and(|(inner, _)| inner.start > range.start) {
-                self.nested.pop();
-            }
-            if self.nested.len() < MAX_NESTED {
-                self.nested.push((range, frame.seq.unwrap_or_default()));
-            }
-        }
+        self.last = is_record.then_some(object);
         self.value_ends(if frame.is_object { Kind::Object } else { Kind::Array });
         Step::Next
     }
@@ -422,9 +492,8 @@ impl Machine {
         match frame.member {
             Member::Type => frame.has_type = kind == Kind::Text,
             Member::Payload => frame.has_payload = kind == Kind::Object,
-            Member::Seq if kind == Kind::Number => frame.seq = number(&self.text),
-            Member::Seq => frame.seq = None,
-            Member::Other => {}
+            Member::Seq => frame.has_seq = kind == Kind::Number,
+            Member::Scalar | Member::Other => {}
         }
     }
 
@@ -448,6 +517,7 @@ fn member_of(key: &[u8]) -> Member {
         _ if is("type") => Member::Type,
         _ if is("payload") => Member::Payload,
         _ if is("seq") => Member::Seq,
+        _ if is("v") || is("ts") => Member::Scalar,
         _ => Member::Other,
     }
 }

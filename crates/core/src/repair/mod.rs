@@ -10,12 +10,14 @@ mod record;
 mod repair;
 mod search;
 mod select;
+mod sessions;
 mod text;
 mod window;
 
 pub use error::RepairError;
 pub use receipt::{Fragment, RepairReceipt};
 pub use repair::{RepairOptions, repair};
+pub use sessions::OtherSession;
 
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::sessions::OtherSession;
 use crate::hash::Hash;
 
 /// The maximum number of fragments that a receipt lists.
@@ -26,14 +27,18 @@ pub struct RepairReceipt {
     pub fragments: Vec<Fragment>,
     /// The number of fragments, listed or not.
     pub fragment_count: u64,
-    /// Size of the fragments in bytes, without those that repeat the record after them.
+    /// Size of the fragments in bytes, without those that repeat the record after them, and of the NULs inside records.
     pub lost_bytes: u64,
+    /// Records to which `"v":1` was put.
+    pub versioned: u64,
     /// Records that were there twice.
     pub duplicates: u64,
     /// Whether all records have new numbers.
     pub renumbered: bool,
     /// Whether the `session_start` was made up.
     pub start_invented: bool,
+    /// The other sessions of the source, at most a thousand. Their records are not in the destination.
+    pub others: Vec<OtherSession>,
     /// What else is to be known, in whole sentences.
     pub warnings: Vec<String>,
 }
@@ -63,6 +68,7 @@ impl RepairReceipt {
         let mut parts = Vec::new();
         for (count, one, more) in [
             (self.recovered, "record recovered", "records recovered"),
+            (self.versioned, "record without a version", "records without a version"),
             (self.duplicates, "duplicate removed", "duplicates removed"),
             (self.fragment_count, "fragment removed", "fragments removed"),
             (self.lost_bytes, "byte lost", "bytes lost"),

@@ -101,9 +101,11 @@ pub(super) enum Event {
 /// The largest version of a record that this release reads.
 const VERSION: f64 = 2.0;
 
-/// Whether the record is of a later version.
-pub(super) fn is_of_later_version(envelope: &Envelope, line: &[u8]) -> bool {
-    let version = envelope.version.and_then(|version| number(version.of(line)));
+/// Whether the record is of a later version. A number may be in quotes, as no release writes it.
+fn is_of_later_version(envelope: &Envelope, line: &[u8]) -> bool {
+    let version = envelope.version.map(|version| version.of(line));
+    let unquoted = |text| <[u8]>::strip_suffix(<[u8]>::strip_prefix(text, b"\"")?, b"\"");
+    let version = version.and_then(|text| number(unquoted(text).unwrap_or(text)));
     version.is_some_and(|version| version > VERSION && version.fract() == 0.0)
 }
 
@@ -111,6 +113,30 @@ pub(super) fn is_of_later_version(envelope: &Envelope, line: &[u8]) -> bool {
 pub(super) fn has_version(envelope: &Envelope, line: &[u8]) -> bool {
     let version = envelope.version.and_then(|version| number(version.of(line)));
     version.is_some_and(|version| version == 1.0 || version == 2.0)
+}
+
+/// The record with `"v":1`, if it names no version: default replays read it, and strict ones end there.
+pub(super) fn versioned(line: &[u8], envelope: &Envelope, nesting: &mut Nesting) -> Option<(Vec<u8>, Envelope)> {
+    if has_version(envelope, line) {
+        return None;
+    }
+    let text = match envelope.version {
+        Some(Span { start, end }) => [&line[..start as usize], b"1", &line[end as usize..]].concat(),
+        None => {
+            let start = memchr::memchr(b'{', line)? + 1;
+            [&line[..start], b"\"v\":1,", &line[start..]].concat()
+        }
+    };
+    match Envelope::parse(&text, nesting) {
+        Parsed::Record(envelope) => Some((text, envelope)),
+        _ => None,
+    }
+}
+
+/// Whether the record is a `session_start` that says which session it is.
+pub(super) fn is_start(envelope: &Envelope, line: &[u8]) -> bool {
+    !is_of_later_version(envelope, line)
+        && matches!(body_of(line, Mode::Lenient, &mut Nesting::default()), Some(Body::SessionStart(Some(_))))
 }
 
 /// Reads the event of a record, whose number need not be valid yet, and applies it to the history.
@@ -121,16 +147,17 @@ pub(super) fn event_of(envelope: &Envelope, line: &[u8], nesting: &mut Nesting, 
     if is_of_later_version(envelope, line) {
         return Event::Unfit("a record of a later version".into());
     }
+    if let Some((line, envelope)) = versioned(line, envelope, nesting) {
+        return event_of(&envelope, &line, nesting, history);
+    }
     if envelope.number(line).is_none() {
         // Only the number is wrong, which the record gets anew.
         let (line, envelope) = renumbered(line, envelope, 0.0);
         return event_of(&envelope, &line, nesting, history);
     }
     match body_of(line, Mode::Strict, nesting) {
-        Some(Body::SessionStart(_)) => match body_of(line, Mode::Lenient, nesting) {
-            Some(Body::SessionStart(Some(_))) => Event::Start,
-            _ => Event::Unfit("a session_start without sessionId or projectHash".into()),
-        },
+        Some(Body::SessionStart(_)) if is_start(envelope, line) => Event::Start,
+        Some(Body::SessionStart(_)) => Event::Unfit("a session_start without sessionId or projectHash".into()),
         Some(Body::Malformed(known, fault)) => match body_of(line, Mode::Lenient, nesting) {
             Some(Body::Malformed(..)) | None => Event::Unfit(misfit(known, fault)),
             Some(_) => Event::Lenient,
@@ -210,7 +237,7 @@ pub(super) fn with_members(text: &[u8], end: u32, members: &[(&str, String)]) ->
     [before, members.as_bytes(), after].concat()
 }
 
-/// The text of a record that was found in damaged bytes: without the NULs, in one line, and with its control characters escaped.
+/// The text of a record that was found in damaged bytes, UTF-8 or not: without the NULs, in one line, and with its control characters escaped.
 pub(super) fn cleaned(raw: &[u8]) -> Cow<'_, [u8]> {
     let is_whole = !raw.iter().any(|byte| *byte < b' ');
     if is_whole {

@@ -9,19 +9,21 @@ use serde::Serialize;
 use super::error::RepairError;
 use super::receipt::{Fragment, RepairReceipt};
 use super::record::renumbered as with_number;
-use super::record::{Envelope, Parsed, cleaned, has_version, with_count_only, with_members};
-use super::search::{FoundRecord, Stopped, Visitor, replaced, search};
-use super::select::{Ascent, Fate, Selection, is_as_written};
+use super::record::{Envelope, Parsed, cleaned, has_version, versioned, with_count_only, with_members};
+use super::search::{FoundRecord, IN_DOUBT, Stopped, Visitor, replaced, search};
+use super::select::{Ascent, Fate, Selection, inside, is_as_written};
+use super::sessions::{Choice, Owner, Sessions, Takes};
 use super::text::{self, Encoding, Text};
 use crate::archived::resolve;
 use crate::clock::timestamp;
 use crate::disk::write::{Naming, StagedFile};
 use crate::disk::{Metadata, OWNER_ONLY, OsError, files};
+use crate::foreign;
 use crate::hash::{sha256, to_hex};
-use crate::json::{Nesting, Span, Text as JsonText};
+use crate::json::{Nesting, Span, Text as JsonText, decode};
 use crate::lines::{LineSource, ReadError};
 use crate::session::fold::FoldOptions;
-use crate::session::format::{Body, EventType, Line, Mode, js_number};
+use crate::session::format::{Body, EventType, Line, Mode, StartFields, js_number};
 use crate::session::read::Replay;
 use crate::task::Task;
 
@@ -33,7 +35,8 @@ const UNFINISHED: Naming = (".session-tape-", ".repair");
 pub struct RepairOptions {
     /// The project of a session whose start is lost.
     pub project_hash: Option<String>,
-    /// The id of a session whose start is lost. By default it is made from the name of the file.
+    /// The id of the session, if the file has several: by default the first one. If the start is lost, the id that it gets: by default it is made
+    /// from the name of the file.
     pub session_id: Option<String>,
     /// Where to write what became of each record and fragment. The file must not exist.
     pub receipt_path: Option<PathBuf>,
@@ -112,7 +115,17 @@ struct Work<'w> {
 
 impl Work<'_> {
     fn survey(&self, task: &mut Task<'_>) -> Result<Survey, RepairError> {
-        let mut survey = Survey { is_sound: self.text.encoding == Encoding::Plain, ..Survey::default() };
+        let is_sound = self.text.encoding == Encoding::Plain;
+        let sessions = Sessions::new(self.options.session_id.clone());
+        let mut survey = Survey {
+            sessions,
+            nameless: Findings::default(),
+            wanted: Findings::default(),
+            is_sound,
+            is_joined: false,
+            has_records: false,
+            in_doubt: 0,
+        };
         self.search(&mut survey, task, 0)?;
         Ok(survey)
     }
@@ -148,12 +161,25 @@ impl Work<'_> {
 }
 
 /// What the first pass finds out.
-#[derive(Default)]
 struct Survey {
-    selection: Selection,
-    /// Whether nothing is wrong, as far as the text was searched.
+    sessions: Sessions,
+    /// The records before the first `session_start`.
+    nameless: Findings,
+    /// Those of the session that is asked for.
+    wanted: Findings,
+    /// Whether nothing is wrong between the records, as far as the text was searched.
     is_sound: bool,
+    is_joined: bool,
     has_records: bool,
+    /// The number of objects of which nothing tells whether they are records.
+    in_doubt: u64,
+}
+
+/// What is found out about the records of a session.
+#[derive(Default)]
+struct Findings {
+    selection: Selection,
+    is_unsound: bool,
     start: Option<FoundStart>,
     /// The numbers of the records that are kept in any case, and of those that are kept if items are that only default replays read.
     strict: Ascent,
@@ -161,6 +187,10 @@ struct Survey {
     has_strict_items: bool,
     lenient_items: u64,
     replaced: u64,
+    /// NULs in records, and the records.
+    nuls: (u64, u64),
+    /// Records in UTF-16 inside of a text in UTF-8.
+    utf16: u64,
     /// The first time of a record, a JSON string.
     first_time: Option<String>,
 }
@@ -171,29 +201,31 @@ struct FoundStart {
     number: Option<f64>,
     /// Whether replays find it: it is the first line.
     is_first: bool,
-    /// The fields that it lacks.
-    has_all: bool,
+    /// Whether it lacks fields that resuming a session needs.
+    lacks_fields: bool,
+    /// Its id, if no lock can be named by it.
+    unsafe_id: Option<String>,
 }
 
-impl Visitor for Survey {
-    fn record(&mut self, record: &FoundRecord<'_>) -> Result<(), RepairError> {
-        self.has_records = true;
+impl Findings {
+    fn add(&mut self, record: &FoundRecord<'_>) {
         self.replaced += u64::from(record.is_replaced);
+        self.utf16 += u64::from(record.is_utf16);
+        self.nuls = (self.nuls.0 + record.nuls, self.nuls.1 + u64::from(record.nuls > 0));
         let number = record.envelope.number(record.text);
         if self.first_time.is_none() {
             let time = record.envelope.ts.and_then(|ts| std::str::from_utf8(ts.of(record.text)).ok());
             self.first_time = time.filter(|time| time.len() > 2).map(str::to_owned);
         }
-        self.is_sound &= is_as_written(record);
+        self.is_unsound |= !is_as_written(record);
         match self.selection.decide(record) {
             Fate::Start => {
-                let has_all = missing_members(record.text, "").is_empty();
-                self.is_sound &= record.is_first && has_all;
-                let is_first = record.is_first && record.is_seen;
-                self.start = Some(FoundStart { range: record.range.clone(), number, is_first, has_all });
+                let start = FoundStart::of(record, number);
+                self.is_unsound |= !record.is_first || start.lacks_fields || start.unsafe_id.is_some();
+                self.start = Some(start);
             }
             fate @ (Fate::Kept | Fate::Recounted(_)) => {
-                self.is_sound &= fate == Fate::Kept;
+                self.is_unsound |= fate != Fate::Kept;
                 let kind = EventType::of(record.envelope.event_type.of(record.text));
                 self.has_strict_items |=
                     matches!(kind, Some(EventType::Content | EventType::Compressed | EventType::SemanticMediaPurge));
@@ -204,13 +236,49 @@ impl Visitor for Survey {
                 self.lenient_items += 1;
                 self.lenient.add(number);
             }
-            Fate::Duplicate | Fate::Refused(_) => self.is_sound = false,
+            Fate::Duplicate | Fate::Refused(_) => self.is_unsound = true,
+        }
+    }
+}
+
+impl FoundStart {
+    fn of(record: &FoundRecord<'_>, number: Option<f64>) -> Self {
+        let fields = start_fields(record.text);
+        let id = fields.map(|fields| plain_text(fields.session_id, record.text));
+        FoundStart {
+            range: record.range.clone(),
+            number,
+            is_first: record.is_first && record.is_seen,
+            lacks_fields: fields.is_some_and(|fields| !missing_members(&fields, "").is_empty()),
+            unsafe_id: id.filter(|id| safe_id(id) != *id),
+        }
+    }
+}
+
+impl Visitor for Survey {
+    fn record(&mut self, record: &FoundRecord<'_>) -> Result<(), RepairError> {
+        self.has_records = true;
+        match (self.sessions.owner_of(record), self.sessions.takes_nameless()) {
+            (Owner::Nameless, _) => self.nameless.add(record),
+            (Owner::Wanted, Some(takes_nameless)) => {
+                if takes_nameless {
+                    self.join();
+                }
+                self.wanted.add(record);
+            }
+            // The `session_start`. The next record decides whether those before it are of the same session.
+            (Owner::Wanted, None) => {
+                self.nameless.add(record);
+                self.wanted.add(record);
+            }
+            (Owner::Other, _) => {}
         }
         Ok(())
     }
 
-    fn fragment(&mut self, _: Range<u64>, _: &'static str) -> Result<(), RepairError> {
+    fn fragment(&mut self, _: Range<u64>, reason: &'static str) -> Result<(), RepairError> {
         self.is_sound = false;
+        self.in_doubt += u64::from(reason == IN_DOUBT);
         Ok(())
     }
 
@@ -222,6 +290,7 @@ impl Visitor for Survey {
 /// What is to be written.
 struct Plan {
     is_sound: bool,
+    choice: Choice,
     start: Start,
     /// The number of a start that is made up.
     start_number: f64,
@@ -240,17 +309,66 @@ enum Start {
 }
 
 impl Survey {
-    fn plan(self, work: &Work<'_>) -> Result<Plan, RepairError> {
-        let keeps_lenient = self.lenient_items > 0 && !self.has_strict_items;
-        let ascent = if keeps_lenient { self.lenient } else { self.strict };
-        let first_time = self.first_time.unwrap_or_else(|| format!("\"{}\"", timestamp(work.options.now)));
+    /// Makes the records before the first `session_start` those of its session.
+    fn join(&mut self) {
+        if !std::mem::replace(&mut self.is_joined, true) {
+            self.wanted = std::mem::take(&mut self.nameless);
+        }
+    }
+
+    fn plan(mut self, work: &Work<'_>) -> Result<Plan, RepairError> {
+        let path = || work.path.to_path_buf();
         if !self.has_records {
-            return Err(RepairError::NoRecords(work.path.to_path_buf()));
+            return Err(match foreign::list_at(work.path) {
+                Ok(Some((format, conversations))) => {
+                    let records = conversations.iter().map(|conversation| conversation.records).sum();
+                    RepairError::Foreign { path: path(), format, records }
+                }
+                _ => RepairError::NoRecords(path()),
+            });
+        }
+        let sessions = std::mem::replace(&mut self.sessions, Sessions::new(None));
+        let wanted = work.options.session_id.clone().unwrap_or_default();
+        let choice = sessions.choose().map_err(|found| RepairError::NoSession { path: path(), wanted, found })?;
+        if choice.takes == Takes::Both {
+            self.join();
         }
         let mut warnings = work.text.warnings.clone();
-        if self.replaced > 0 {
-            warnings.push(format!("Replaced bytes that are not UTF-8 by U+FFFD in {} records", self.replaced));
+        warnings.extend(self.warnings(&choice));
+        let is_sound = self.is_sound && choice.others.is_empty();
+        let found = if choice.takes == Takes::Nameless { self.nameless } else { self.wanted };
+        found.plan(work, is_sound, choice, warnings)
+    }
+
+    fn warnings(&self, choice: &Choice) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.in_doubt > 0 {
+            let count = self.in_doubt;
+            warnings.push(format!(
+                "Left out {count} objects that are records, or parts of a record that breaks off: nothing tells which"
+            ));
         }
+        if choice.others.iter().any(|other| other.session_id.is_none()) {
+            warnings.push("Records before the first session_start are of another session: another sessionId and a projectHash repair it".to_owned());
+        }
+        if choice.unlisted > 0 {
+            warnings.push(format!("{} further sessions of the file are not listed", choice.unlisted));
+        }
+        warnings
+    }
+}
+
+impl Findings {
+    fn plan(
+        self,
+        work: &Work<'_>,
+        is_sound: bool,
+        choice: Choice,
+        mut warnings: Vec<String>,
+    ) -> Result<Plan, RepairError> {
+        let keeps_lenient = self.lenient_items > 0 && !self.has_strict_items;
+        let ascent = if keeps_lenient { self.lenient } else { self.strict };
+        warnings.extend(self.warnings());
         if keeps_lenient {
             warnings.push(format!("Kept {} items that strict replays do not read", self.lenient_items));
         }
@@ -259,43 +377,61 @@ impl Survey {
             Some(start) => start.number,
             None => Some(if ascent.first().is_some_and(|first| first <= 1.0) { 0.0 } else { 1.0 }),
         };
-        let numbers_ascend = ascent.ascends_after(start_number);
-        let drops_items = self.lenient_items > 0 && !keeps_lenient;
-        let is_sound =
-            self.is_sound && numbers_ascend && !drops_items && self.start.as_ref().is_some_and(|start| start.is_first);
-        let source_replays =
-            work.text.encoding == Encoding::Plain && self.start.as_ref().is_some_and(|start| start.is_first);
-        if let Some(start) = &self.start
-            && !start.has_all
-        {
-            warnings.push("The session_start lacked fields that resuming a session needs: they were added".to_owned());
-        }
-        if !numbers_ascend {
+        let renumbers = !ascent.ascends_after(start_number);
+        if renumbers {
             warnings.push("All records have new numbers: forks of this session name the old ones".to_owned());
         }
+        let drops_items = self.lenient_items > 0 && !keeps_lenient;
+        let has_first_line = self.start.as_ref().is_some_and(|start| start.is_first);
+        let first_time = self.first_time.unwrap_or_else(|| format!("\"{}\"", timestamp(work.options.now)));
         let start = match self.start {
             Some(start) => Start::Found(start.range),
-            None => Start::Invented(invented(work, &first_time)?),
+            None => Start::Invented(invented(work, &first_time, &mut warnings)?),
         };
-        let start_number = start_number.filter(|_| numbers_ascend).unwrap_or(1.0);
         Ok(Plan {
-            is_sound,
+            is_sound: is_sound && !self.is_unsound && !renumbers && !drops_items && has_first_line,
+            choice,
             start,
-            start_number,
+            start_number: start_number.filter(|_| !renumbers).unwrap_or(1.0),
             keeps_lenient,
-            renumbers: !numbers_ascend,
-            source_replays,
+            renumbers,
+            source_replays: work.text.encoding == Encoding::Plain && has_first_line,
             first_time,
             warnings,
         })
     }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.replaced > 0 {
+            warnings.push(format!("Replaced bytes that are not UTF-8 by U+FFFD in {} records", self.replaced));
+        }
+        if let (nuls @ 1.., records) = self.nuls {
+            warnings.push(format!("Dropped {nuls} NULs inside {records} records: what they replaced is lost"));
+        }
+        if self.utf16 > 0 {
+            warnings.push(format!("Read {} records as UTF-16, in a file that is not", self.utf16));
+        }
+        let Some(start) = &self.start else { return warnings };
+        if start.lacks_fields {
+            warnings.push("The session_start lacked fields that resuming a session needs: they were added".to_owned());
+        }
+        if let Some(id) = &start.unsafe_id {
+            warnings.push(unsafe_id_warning(id));
+        }
+        warnings
+    }
 }
 
 /// The payload of a `session_start` for a session that has none.
-fn invented(work: &Work<'_>, first_time: &str) -> Result<String, RepairError> {
+fn invented(work: &Work<'_>, first_time: &str, warnings: &mut Vec<String>) -> Result<String, RepairError> {
     let Some(hash) = &work.options.project_hash else { return Err(RepairError::NoStart(work.path.to_path_buf())) };
     let quoted = |text: &str| format!("\"{}\"", JsonText::from_plain(text).as_json());
-    let id = work.options.session_id.clone().unwrap_or_else(|| id_in_name(work.path));
+    let given = work.options.session_id.clone().unwrap_or_else(|| id_in_name(work.path));
+    let id = safe_id(&given);
+    if id != given {
+        warnings.push(unsafe_id_warning(&given));
+    }
     Ok(format!(
         "{{\"sessionId\":{},\"projectHash\":{},\"workspaceDirs\":[],\"provider\":\"unknown\",\"model\":\"unknown\",\"startTime\":{first_time}}}",
         quoted(&id),
@@ -317,10 +453,36 @@ fn id_in_name(path: &Path) -> String {
     if id.is_empty() { "recovered".to_owned() } else { id.to_owned() }
 }
 
+/// Maximum length of an id that a lock can be named by, with what is added to it while the lock is being made.
+const MAX_ID_LENGTH: usize = 200;
+
+/// The id with nothing but what the name of a lock may have: without its lock, nothing resumes a session.
+fn safe_id(id: &str) -> String {
+    let safe = |character: char| {
+        if matches!(character, 'A'..='Z' | 'a'..='z' | '0'..='9' | '_' | '-') { character } else { '_' }
+    };
+    id.chars().map(safe).take(MAX_ID_LENGTH).collect()
+}
+
+fn unsafe_id_warning(id: &str) -> String {
+    format!(
+        "No lock can be named by the sessionId {id:?}, so that nothing could resume the session: it is now {}",
+        safe_id(id)
+    )
+}
+
+fn plain_text(string: Span, text: &[u8]) -> String {
+    String::from_utf16_lossy(&decode(inside(string, text)).collect::<Vec<_>>())
+}
+
+fn start_fields(text: &[u8]) -> Option<StartFields> {
+    let Line::Event(event) = Line::read(text, Mode::Lenient, &mut Nesting::default()) else { return None };
+    let Body::SessionStart(fields) = event.body else { return None };
+    fields
+}
+
 /// The members that a `session_start` lacks in strict replays, with values for them.
-fn missing_members(text: &[u8], first_time: &str) -> Vec<(&'static str, String)> {
-    let Line::Event(event) = Line::read(text, Mode::Lenient, &mut Nesting::default()) else { return Vec::new() };
-    let Body::SessionStart(Some(fields)) = event.body else { return Vec::new() };
+fn missing_members(fields: &StartFields, first_time: &str) -> Vec<(&'static str, String)> {
     let is_missing = |field: Option<Span>| field.is_none_or(|field| field.len() <= 2);
     let unknown = || "\"unknown\"".to_owned();
     let members = [
@@ -331,10 +493,23 @@ fn missing_members(text: &[u8], first_time: &str) -> Vec<(&'static str, String)>
     members.into_iter().filter(|(field, ..)| is_missing(*field)).map(|(_, name, value)| (name, value)).collect()
 }
 
+/// The members that a `session_start` gets, so that the session can be resumed.
+fn added_members(text: &[u8], first_time: &str) -> Vec<(&'static str, String)> {
+    let Some(fields) = start_fields(text) else { return Vec::new() };
+    let mut members = missing_members(&fields, first_time);
+    let id = plain_text(fields.session_id, text);
+    let safe = safe_id(&id);
+    if safe != id {
+        members.push(("sessionId", format!("\"{safe}\"")));
+    }
+    members
+}
+
 /// The second pass: writes the records, and what became of them.
 struct Writer<'w> {
     work: &'w Work<'w>,
     plan: &'w Plan,
+    sessions: Sessions,
     selection: Selection,
     file: Option<BufWriter<StagedFile>>,
     map: Option<BufWriter<StagedFile>>,
@@ -388,12 +563,14 @@ impl<'w> Writer<'w> {
         Writer {
             work,
             plan,
+            sessions: Sessions::new(plan.choice.wanted.clone()),
             selection: Selection::default(),
             file: None,
             map: None,
             receipt: RepairReceipt {
                 renumbered: plan.renumbers,
                 start_invented: matches!(plan.start, Start::Invented(_)),
+                others: plan.choice.others.clone(),
                 warnings: plan.warnings.clone(),
                 ..receipt
             },
@@ -468,7 +645,7 @@ impl<'w> Writer<'w> {
                 let Parsed::Record(envelope) = Envelope::parse(&text, &mut Nesting::default()) else {
                     return Err(RepairError::SourceChanged(self.work.path.to_path_buf()));
                 };
-                let members = missing_members(&text, &self.plan.first_time);
+                let members = added_members(&text, &self.plan.first_time);
                 let (text, number) = self.numbered(&text, &envelope, &members);
                 self.start_number = number;
                 text.into_owned()
@@ -498,8 +675,8 @@ impl<'w> Writer<'w> {
             let (renumbered, moved) = with_number(&text, &envelope, number);
             (text, envelope) = (renumbered.into(), moved);
         }
-        if !has_version(&envelope, &text) {
-            text = with_members(&text, envelope.end, &[("v", "1".to_owned())]).into();
+        if let Some((with_version, moved)) = versioned(&text, &envelope, &mut Nesting::default()) {
+            (text, envelope) = (with_version.into(), moved);
         }
         if !members.is_empty() {
             text = with_members(&text, envelope.payload.end, members).into();
@@ -578,6 +755,8 @@ impl<'w> Writer<'w> {
         let is_recovered = !(self.plan.source_replays && record.is_seen);
         self.receipt.records += 1;
         self.receipt.recovered += u64::from(is_recovered);
+        self.receipt.versioned += u64::from(!has_version(&record.envelope, record.text));
+        self.receipt.lost_bytes += record.nuls;
         let seq = crate::session::format::number(record.envelope.seq.of(record.text));
         self.write_fate(&record.range, if is_recovered { "recovered" } else { fate }, seq, Some(number), None)
     }
@@ -587,6 +766,9 @@ impl Visitor for Writer<'_> {
     fn record(&mut self, record: &FoundRecord<'_>) -> Result<(), RepairError> {
         self.end_pending(record.text)?;
         let seq = crate::session::format::number(record.envelope.seq.of(record.text));
+        if !self.plan.choice.takes.includes(self.sessions.owner_of(record)) {
+            return self.write_fate(&record.range, "other", seq, None, None);
+        }
         match self.selection.decide(record) {
             Fate::Start => self.kept(record, self.start_number, "kept"),
             Fate::Kept => self.keep(record),

@@ -69,7 +69,7 @@ impl Selection {
         self.previous = identity;
         match event_of(&record.envelope, record.text, &mut self.nesting, &mut self.history) {
             Event::Start if std::mem::replace(&mut self.has_start, true) => {
-                Fate::Refused("another session_start, or the start of another session".into())
+                Fate::Refused("another session_start".into())
             }
             Event::Start => Fate::Start,
             Event::Checkpoint(fields) => self.checkpoint(&fields, record.text),
@@ -103,7 +103,7 @@ impl Selection {
     }
 }
 
-fn inside(id: Span, text: &[u8]) -> &[u8] {
+pub(super) fn inside(id: Span, text: &[u8]) -> &[u8] {
     let id = id.of(text);
     &id[1..id.len() - 1]
 }

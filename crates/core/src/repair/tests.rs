@@ -115,11 +115,20 @@ fn a_session_without_damage_is_copied() {
 fn a_record_fused_onto_a_failed_append_is_recovered() {
     let lines = session(&["one", "two \"quoted\" {\"v\":1}", "three"]);
     let [start, one, two, three] = &lines[..] else { unreachable!() };
+    let values =
+        ["\"payload\":", "{\"content\":", "\"speaker\":", "\"blocks\":", "\"blocks\":[", "\"text\":", "[{\"type\":"];
     for cut in 1..two.len() {
         let text = format!("{start}\n{one}\n{}{three}\n", &two[..cut]);
         let repaired = repaired(text.as_bytes());
-        assert_eq!(repaired.records(), [&start[..], one, three], "{}", &two[..cut]);
         let receipt = &repaired.receipt;
+        if values.iter().any(|value| two[..cut].ends_with(value)) {
+            // It may be an object inside of a record that was cut off behind it.
+            assert_eq!(repaired.records(), [&start[..], one], "{}", &two[..cut]);
+            assert_eq!((receipt.recovered, receipt.lost_bytes), (0, (cut + three.len()) as u64), "{}", &two[..cut]);
+            assert_eq!(receipt.fragments[1].reason, super::search::IN_DOUBT);
+            continue;
+        }
+        assert_eq!(repaired.records(), [&start[..], one, three], "{}", &two[..cut]);
         assert_eq!((receipt.records, receipt.recovered, receipt.fragment_count), (3, 1, 1), "{}", &two[..cut]);
         let prefix_is_shared = three.starts_with(&two[..cut]);
         assert_eq!(receipt.lost_bytes, if prefix_is_shared { 0 } else { cut as u64 });
@@ -156,7 +165,8 @@ fn nul_bytes_are_dropped() {
     let text = format!("{start}\n{}{one}\n{head}{}{tail}\n{}", "\0".repeat(5000), "\0".repeat(7), "\0".repeat(10));
     let repaired = repaired(text.as_bytes());
     assert_eq!(repaired.records(), lines);
-    assert_eq!((repaired.receipt.recovered, repaired.receipt.lost_bytes), (2, 0));
+    // Those inside a record may have replaced some of it.
+    assert_eq!((repaired.receipt.recovered, repaired.receipt.lost_bytes), (2, 7));
 }
 
 #[test]
@@ -309,6 +319,11 @@ fn hostile_text_takes_linear_time() {
         "\n{\"a\":",
         "\0",
         "{\"type\":\"\",\"payload\":{},\"seq\":",
+        "{\"a\":{\"type\":\"\",\"payload\":{},\"seq\":1}",
+        "{\"type\":\"\",\"payload\":{},\"seq\":1},,",
+        "\n,{\"type\":\"\",\"payload\":{},\"seq\":1}",
+        "\n{\"a\":[\n{\"type\":\"\",\"payload\":{},\"seq\":1},",
+        "{\0\"\0a\0",
     ] {
         let text = format!("{rest}{}\n", unit.repeat(size / unit.len()));
         let repaired = repaired(text.as_bytes());
@@ -339,12 +354,70 @@ proptest! {
             range.end <= start || range.start >= end
         }).collect();
         prop_assume!(!untouched.is_empty());
+        // A record that stands where a value may, or before what may follow one, may be one inside another.
+        let edges: Vec<usize> = lines.iter().scan(0, |end, line| { *end += line.len() + 1; Some(*end) }).collect();
+        prop_assume!(!edges.iter().any(|edge| end == *edge || start + 1 == *edge));
         let repaired = repaired(&bytes);
         let bodies = |line: &str| line[line.find("\"type\"").unwrap()..].to_owned();
         let kept: Vec<String> = repaired.records().iter().filter(|line| line.contains("\"type\"")).map(|line| bodies(line)).collect();
         let mut rest = kept.iter();
         for line in &untouched {
             prop_assert!(rest.any(|kept| *kept == bodies(line)), "lost {line}\nof {:?}", String::from_utf8_lossy(&bytes));
+        }
+    }
+}
+
+/// What a tool may give: values that look like records, in any place.
+fn output() -> impl Strategy<Value = serde_json::Value> {
+    let record: serde_json::Value = serde_json::from_str(&content(9, "invented")).unwrap();
+    let text = serde_json::Value::from(record.to_string());
+    let leaf = prop_oneof![
+        Just(record),
+        Just(text),
+        prop::sample::select(vec!["{", "{\"v\":1,", "a {", "\\", "\"", ":", "}]}"]).prop_map(serde_json::Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        let key = prop::sample::select(vec!["v", "seq", "type", "payload", "x {", ","]).prop_map(str::to_owned);
+        let members = prop::collection::vec((key, inner.clone()), 0..4);
+        prop_oneof![
+            prop::collection::vec(inner, 0..3).prop_map(serde_json::Value::from),
+            members.prop_map(|members| serde_json::Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+fn answer(seq: u32, result: &serde_json::Value) -> String {
+    format!(
+        r#"{{"v":1,"seq":{seq},"ts":"2026-02-11T16:00:0{seq}.000Z","type":"content","payload":{{"content":{{"speaker":"tool","blocks":[{{"type":"tool_response","callId":"c","toolName":"t","result":{result}}}]}}}}}}"#
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_output_of_a_tool_becomes_a_record(
+        outputs in prop::collection::vec(output(), 1..5),
+        tears in prop::collection::vec(
+            (any::<prop::sample::Index>(), any::<prop::sample::Index>(), prop::sample::select(vec!["", "", "\n", "\0\0", " "])),
+            1..4,
+        ),
+    ) {
+        let lines: Vec<String> = std::iter::once(START.to_owned())
+            .chain(outputs.iter().zip(2..).map(|(output, seq)| answer(seq, output)))
+            .collect();
+        let mut torn: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+        for (line, cut, between) in tears {
+            let at = line.index(lines.len());
+            torn[at] = format!("{}{between}", &lines[at][..cut.index(lines[at].len())]);
+        }
+        let options = RepairOptions { project_hash: Some("p1".to_owned()), ..RepairOptions::default() };
+        if let Ok(repaired) = try_repair(torn.concat().as_bytes(), &options) {
+            let body = |line: &str| line[line.find("\"ts\"").unwrap()..].to_owned();
+            let written: Vec<String> = lines.iter().map(|line| body(line)).collect();
+            for record in repaired.records().iter().skip(usize::from(repaired.receipt.start_invented)) {
+                prop_assert!(written.contains(&body(record)), "{record}\nof {}", torn.concat());
+            }
         }
     }
 }

@@ -53,9 +53,10 @@ pub(super) struct Text {
 /// Opens the text of the file at `path`.
 pub(super) fn open(path: &Path, task: &mut Task<'_>) -> Result<Text, RepairError> {
     let source = LineSource::open(path).map_err(|error| RepairError::reading(error, path))?.as_opened();
-    let mut beginning = [0; 4];
+    let mut beginning = [0; BEGINNING_BYTES];
     let filled = source.read_at(&mut beginning, 0).map_err(|error| RepairError::reading(error, path))?;
-    let encoding = encoding_of(&beginning[..filled]);
+    let beginning = &beginning[..filled];
+    let encoding = encoding_of(beginning);
     if encoding == Encoding::Plain {
         return Ok(Text { source, encoding, warnings: Vec::new() });
     }
@@ -69,11 +70,15 @@ pub(super) fn open(path: &Path, task: &mut Task<'_>) -> Result<Text, RepairError
             let mut decoder = decoder.map_err(|error| OsError::new(&error, "read", Some(path)))?;
             unpacked(&mut decoder, encoding, &mut warnings, task)?
         }
-        Encoding::Utf16 | Encoding::Plain => from_utf16(&mut file, &mut warnings, task)?,
+        Encoding::Utf16 | Encoding::Plain => from_utf16(&mut file, beginning, &mut warnings, task)?,
     };
     // What was unpacked may be UTF-16 in turn.
-    if encoding != Encoding::Utf16 && begins_utf16(&mut text)? {
-        text = from_utf16(&mut text, &mut warnings, task)?;
+    if encoding != Encoding::Utf16 {
+        let mut beginning = [0; BEGINNING_BYTES];
+        let filled = text.read_at(&mut beginning, 0).map_err(failed("read"))?;
+        if encoding_of(&beginning[..filled]) == Encoding::Utf16 {
+            text = from_utf16(&mut text, &beginning[..filled], &mut warnings, task)?;
+        }
     }
     let source = LineSource::of_file(text).map_err(|error| RepairError::reading(error, path))?.as_opened();
     Ok(Text { source, encoding, warnings })
@@ -82,16 +87,44 @@ pub(super) fn open(path: &Path, task: &mut Task<'_>) -> Result<Text, RepairError
 fn encoding_of(beginning: &[u8]) -> Encoding {
     match beginning {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Encoding::Utf16,
+        _ if guessed_order(beginning).is_some() => Encoding::Utf16,
         _ if beginning.starts_with(&GZIP_MAGIC) => Encoding::Gzip,
         _ if sniff::is_archive(beginning) => Encoding::Zstd,
         _ => Encoding::Plain,
     }
 }
 
-fn begins_utf16(text: &mut File) -> Result<bool, RepairError> {
-    let mut beginning = [0; 2];
-    let filled = text.read_at(&mut beginning, 0).map_err(failed("read"))?;
-    Ok(encoding_of(&beginning[..filled]) == Encoding::Utf16)
+/// Number of bytes by which an encoding is recognised.
+const BEGINNING_BYTES: usize = 16;
+
+/// Whether UTF-16 without a byte order mark is big-endian, if the text begins like such: with ASCII, of which every other byte is zero.
+fn guessed_order(beginning: &[u8]) -> Option<bool> {
+    let is_ascii = |order: fn([u8; 2]) -> u16| {
+        let units = beginning.as_chunks().0;
+        units.len() >= BEGINNING_BYTES / 2 && units.iter().all(|unit| (b'\t'.into()..0x7f).contains(&order(*unit)))
+    };
+    match (is_ascii(u16::from_le_bytes), is_ascii(u16::from_be_bytes)) {
+        (true, _) => Some(false),
+        (_, true) => Some(true),
+        _ => None,
+    }
+}
+
+/// How the bytes of a record in the middle of UTF-8 can be read if they are UTF-16.
+#[derive(Debug, PartialEq)]
+pub(super) enum Utf16Record {
+    /// All of it is ASCII: nothing is between the characters but zero bytes.
+    Ascii,
+    /// Nothing tells the order of the bytes, by which its characters are others.
+    Unknown,
+}
+
+/// Whether a record, from its `{` to its `}`, is UTF-16.
+pub(super) fn utf16_of(record: &[u8]) -> Option<Utf16Record> {
+    let is_zero = |at: usize| record.get(at) == Some(&0);
+    let is_utf16 = is_zero(1) && is_zero(3) && !is_zero(2) && record.len().checked_sub(2).is_some_and(is_zero);
+    let is_ascii = record.iter().enumerate().all(|(at, byte)| (*byte == 0) == (at % 2 == 1) && byte.is_ascii());
+    is_utf16.then_some(if is_ascii { Utf16Record::Ascii } else { Utf16Record::Unknown })
 }
 
 /// The error of a temporary file, which has no name.
@@ -128,20 +161,27 @@ fn unpacked(
     Ok(file)
 }
 
-/// Converts UTF-16 with a byte order mark into UTF-8 without one.
+/// Converts UTF-16 with this beginning into UTF-8 without a byte order mark.
 fn from_utf16(
     file: &mut (impl Read + io::Seek),
+    beginning: &[u8],
     warnings: &mut Vec<String>,
     task: &mut Task<'_>,
 ) -> Result<File, RepairError> {
     file.seek(io::SeekFrom::Start(0)).map_err(failed("read"))?;
     let mut text = BufWriter::new(File::unnamed().map_err(failed("open"))?);
-    let (mut bytes, mut units, mut is_big_endian) = (Vec::new(), Vec::new(), None);
+    let guessed = guessed_order(beginning);
+    let big = guessed.unwrap_or(beginning.starts_with(&[0xfe, 0xff]));
+    if guessed.is_some() {
+        let order = if big { "big" } else { "little" };
+        warnings
+            .push(format!("The text has no byte order mark: by its first bytes, it was read as {order}-endian UTF-16"));
+    }
+    let (mut bytes, mut units) = (Vec::new(), Vec::new());
     let (mut replaced, mut is_first) = (0_u64, true);
     loop {
         task.check()?;
         let count = file.by_ref().take(CHUNK_BYTES as u64).read_to_end(&mut bytes).map_err(failed("read"))?;
-        let big = *is_big_endian.get_or_insert(bytes.starts_with(&[0xfe, 0xff]));
         let pairs = bytes.chunks_exact(2).filter_map(|pair| <[u8; 2]>::try_from(pair).ok());
         units.extend(pairs.map(|pair| if big { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }));
         bytes.drain(..bytes.len() & !1);
@@ -158,6 +198,9 @@ fn from_utf16(
         if count == 0 {
             break;
         }
+    }
+    if !bytes.is_empty() {
+        warnings.push("The UTF-16 text ends with half a unit: its last byte is lost".to_owned());
     }
     if replaced > 0 {
         warnings.push(format!("Replaced {replaced} lone surrogates of the UTF-16 text by U+FFFD"));
