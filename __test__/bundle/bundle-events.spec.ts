@@ -22,7 +22,7 @@ beforeAll(async () => {
   [archive, directory] = [join(root, 'b.cath-bundle.tar.zst'), join(root, 'b.cath-bundle')];
   await exportBundle(join(root, 'run'), archive);
   await exportBundle(join(root, 'run'), directory);
-}, 60_000);
+});
 
 let temporary: ReturnType<typeof bundles.ownTemporaryDirectory>;
 beforeEach(() => {

@@ -44,7 +44,7 @@ const isInView = (page: Page, selector: string): Promise<boolean> =>
 const settled = (page: Page): Promise<unknown> => page.evaluate('new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 200))');
 
 /** The browser reports which rows are near the window, and so have to be made, some frames later. */
-const expectRows = (page: Page, count: number): Promise<void> => expect.poll(() => page.locator('.row .line').count(), { timeout: 10_000 }).toBe(count);
+const expectRows = (page: Page, count: number): Promise<void> => expect.poll(() => page.locator('.row .line').count(), { timeout: 100_000 }).toBe(count);
 
 const focusedRow = (page: Page): Promise<number> => page.evaluate('Number(document.activeElement?.dataset.row ?? -1)');
 

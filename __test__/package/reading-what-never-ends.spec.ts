@@ -22,7 +22,7 @@ interface Report {
 
 /** Calls a function of the API in a process of its own. `'signal'` in the arguments is a signal that is aborted after `abortAfter` milliseconds. */
 const called = (name: string, args: unknown[], abortAfter: number | 'never' = 'never', wrapper: string[] = []): Promise<Report> =>
-  childReport<Report>('child-reading.mjs', [name, String(abortAfter), JSON.stringify(args)], { timeoutMs: 30_000, wrapper });
+  childReport<Report>('child-reading.mjs', [name, String(abortAfter), JSON.stringify(args)], { wrapper });
 
 /** The same on file systems that can't tell holes from data. */
 const calledWithoutHoles = (name: string, args: unknown[], abortAfter: number): Promise<Report> =>
@@ -199,7 +199,7 @@ describe.skipIf(!canMakePipes)('a pipe with a writer', () => {
   test('on standard input, closed without any data, is an empty file', () => {
     const script = 'import(process.argv[1]).then(({ replaySession }) => replaySession("/dev/stdin")).then((result) => console.log(JSON.stringify(result)))';
     const addon = new URL('../../index.js', import.meta.url).href;
-    const output = execFileSync('sh', ['-c', 'true | "$0" --eval "$1" "$2"', process.execPath, script, addon], { encoding: 'utf8', timeout: 30_000 });
+    const output = execFileSync('sh', ['-c', 'true | "$0" --eval "$1" "$2"', process.execPath, script, addon], { encoding: 'utf8', timeout: 100_000 });
     expect(JSON.parse(output)).toStrictEqual({ ok: false, error: 'Empty file', warnings: [] });
   });
 });

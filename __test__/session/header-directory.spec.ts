@@ -87,7 +87,7 @@ describe('the headers of a directory', () => {
     symlinkSync('pipe.jsonl', join(directory, 'to-pipe.jsonl'));
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(join(directory, 's.jsonl'), resolve));
-    const entries = await childReport<SessionFileHeader[]>('child-listing.mjs', ['directory', directory], { timeoutMs: 10_000 });
+    const entries = await childReport<SessionFileHeader[]>('child-listing.mjs', ['directory', directory]);
     expect(found(directory, entries)).toStrictEqual([['good.jsonl', START_PAYLOAD], ['pipe.jsonl', null], ['s.jsonl', null], ['to-pipe.jsonl', null]]);
     await new Promise((resolve) => server.close(resolve));
   });

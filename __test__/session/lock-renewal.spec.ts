@@ -190,7 +190,7 @@ describe('renewing', () => {
   test('does not keep the process running', () => {
     const script = `require(process.argv[1]).acquireSessionLock(process.argv[2], 'left').then(() => console.log('held'))`;
     const directory = directoryOf();
-    const { stdout, status } = spawnSync(process.execPath, ['-e', script, join(import.meta.dirname, '../../index.js'), directory], { encoding: 'utf8', timeout: 60_000 });
+    const { stdout, status } = spawnSync(process.execPath, ['-e', script, join(import.meta.dirname, '../../index.js'), directory], { encoding: 'utf8', timeout: 100_000 });
     expect([stdout, status, namesIn(directory)]).toEqual(['held\n', 0, ['left.lock']]);
   });
 });

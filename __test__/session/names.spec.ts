@@ -1,5 +1,5 @@
 /** Names of sessions and checkpoints: given, refused and removed, in open and in closed sessions. */
-import { appendFileSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, vi } from 'vitest';
 import { fc, test } from '../support/property';
@@ -424,6 +424,31 @@ describe('waiting for the name lock', () => {
       await holder.kill();
     }
     expect(locksIn(chats)).toEqual([]);
+  });
+
+  test('goes on while the lock passes from one owner to the next', async () => {
+    const chats = projectOf({ a: OWN });
+    const owner = new LockProcess();
+    await owner.ask('owns');
+    const lock = join(chats, `${NAME_LOCK}.lock`);
+    /** In one step, so that the lock is never free. */
+    const pass = (ownerToken: string): void => {
+      writeFileSync(`${lock}.next`, lockOf(owner.pid, { ownerToken, sessionId: NAME_LOCK }));
+      renameSync(`${lock}.next`, lock);
+    };
+    try {
+      pass('first');
+      const creating = messageOf(createCheckpoint(closed(chats, 'a'), HASH, 'neu'));
+      // Together longer than one owner may have it.
+      for (const next of ['second', 'third', 'fourth']) {
+        await new Promise((resolve) => setTimeout(resolve, 900));
+        pass(next);
+      }
+      rmSync(lock);
+      expect(await creating).toMatch(/^resolved to /);
+    } finally {
+      await owner.kill();
+    }
   });
 
   test('ends when its owner is dead, and with a rejection if the owner keeps it', async () => {

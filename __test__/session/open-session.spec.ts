@@ -288,7 +288,7 @@ describe('a file that changes after it was opened', () => {
     ['overwritten', ['ESESSIONREAD', 'ESESSIONREAD', 'ESESSIONREAD']],
   ] as const) {
     test(`a process ends by itself without a close: ${job}`, async () => {
-      const ended = await runChild('child-open-session.mjs', [job, writeBig()], { timeoutMs: 10_000 });
+      const ended = await runChild('child-open-session.mjs', [job, writeBig()]);
       expect(JSON.parse(ended.stdout)).toStrictEqual(codes);
       expect(ended).toMatchObject({ code: 0, signal: null, stderr: '' });
     });
@@ -354,7 +354,7 @@ describe.skipIf(!existsSync('/proc/self/fd'))('descriptors', () => {
       await expect(openSession(path, undefined, { signal: controller.signal, onProgress: () => controller.abort() })).rejects.toThrow();
     }
     // The scan of the last ones may need a moment to notice.
-    await eventually('the files are closed', () => descriptorsOf(path) < 5, 5000);
+    await eventually('the files are closed', () => descriptorsOf(path) < 5);
   });
 
   test('none after sessions whose opening was aborted when their replay had finished', async () => {
@@ -368,7 +368,7 @@ describe.skipIf(!existsSync('/proc/self/fd'))('descriptors', () => {
       };
       await expect(openSession(path, undefined, { signal: controller.signal, onProgress: abort })).rejects.toThrow();
     }
-    await eventually('the files are closed', () => descriptorsOf(path) === 0, 5000);
+    await eventually('the files are closed', () => descriptorsOf(path) === 0);
   });
 
   test('none when handles that nobody closed are collected', async () => {

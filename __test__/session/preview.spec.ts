@@ -126,7 +126,7 @@ describe('a preview', () => {
         console.log(JSON.stringify([firstUserMessage, read() - before]));
       });`;
     const addon = join(import.meta.dirname, '../../index.js');
-    const [message, bytes] = JSON.parse(execFileSync(process.execPath, ['--eval', script, addon, filePath], { encoding: 'utf8', timeout: 30_000 })) as [string, number];
+    const [message, bytes] = JSON.parse(execFileSync(process.execPath, ['--eval', script, addon, filePath], { encoding: 'utf8', timeout: 100_000 })) as [string, number];
     rmSync(filePath);
     expect(message).toBe('früh');
     expect(bytes).toBeLessThan(32 << 10);
@@ -207,7 +207,7 @@ describe('a title', () => {
       const before = peak();
       readSessionTitle(process.argv[2]).then((title) => console.log(JSON.stringify([title, peak() - before])));`;
     const addon = join(import.meta.dirname, '../../index.js');
-    const [title, kib] = JSON.parse(execFileSync(process.execPath, ['--eval', script, addon, filePath], { encoding: 'utf8', timeout: 60_000 })) as [string, number];
+    const [title, kib] = JSON.parse(execFileSync(process.execPath, ['--eval', script, addon, filePath], { encoding: 'utf8', timeout: 100_000 })) as [string, number];
     rmSync(filePath);
     expect(title).toBe('früh');
     expect(kib).toBeLessThan(64 << 10);

@@ -33,7 +33,7 @@ describe('many recorders', () => {
       expect(notes.map((note) => note.payload.i)).toEqual(range(20));
     }
     await Promise.all(recorders.map((recorder) => recorder.dispose()));
-  }, 60_000);
+  });
 
   test('16 worker threads at once', async () => {
     const chatsDir = freshDirectory();
@@ -52,7 +52,7 @@ describe('many recorders', () => {
       expect(records[0]!.payload.sessionId).toBe(`w${n}`);
       expect(records.slice(2).map((record) => record.payload.i)).toEqual(range(1000));
     }
-  }, 60_000);
+  });
 
   const turns = fc.array(fc.tuple(fc.nat({ max: 3 }), fc.integer({ min: 0, max: 3000 }), fc.boolean()), { maxLength: 120 });
   test.prop([turns], { numRuns: 20 })('four on one file: the records of each are complete and in order', async (steps) => {
@@ -81,7 +81,7 @@ describe('many recorders', () => {
     for (const { code, stderr } of ended) expect([code, stderr]).toEqual([0, '']);
     expectEachInOrder(path, writers, 5000);
     expect(await replaySession(path)).toMatchObject({ ok: true, eventCount: 20_002, history: [said('first')] });
-  }, 90_000);
+  });
 
   test.prop([fc.array(fc.tuple(fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 50 })), { minLength: 2, maxLength: 4 })], { numRuns: 4 })(
     'any few processes on one file',
@@ -135,7 +135,7 @@ describe('much at once', () => {
     // Not deep equality, which would print a difference of 20 MB.
     expect(replayed.ok && replayed.history.length).toBe(3);
     expect(replayed.ok && JSON.stringify(replayed.history[1]) === JSON.stringify(image)).toBe(true);
-  }, 60_000);
+  });
 
   test('records of 20 MB one after the other, with characters of three bytes', async () => {
     const recorder = newRecorder();
@@ -153,7 +153,7 @@ describe('much at once', () => {
     }
     expect(seen).toBe(3);
     await recorder.dispose();
-  }, 60_000);
+  });
 
   test('200 000 records without a pause', async () => {
     const recorder = newRecorder();
@@ -166,7 +166,7 @@ describe('much at once', () => {
     const wrong = lines.slice(2, -1).findIndex((line, i) => !line.startsWith(`{"v":1,"seq":${i + 3},`) || !line.endsWith(`,"type":"note","payload":{"i":${i}}}`));
     expect(wrong).toBe(-1);
     await recorder.dispose();
-  }, 60_000);
+  });
 });
 
 describe.skipIf(!isLinux)('nothing leaks', () => {
@@ -178,17 +178,17 @@ describe.skipIf(!isLinux)('nothing leaks', () => {
     expect(after.descriptors).toBeLessThanOrEqual(before.descriptors + 2);
     // A pool may keep a few threads for a while; one per recorder would be 300.
     expect(after.threads).toBeLessThan(before.threads + 60);
-  }, 60_000);
+  });
 
   test('40 worker threads that only load the addon end well and leave nothing', async () => {
     const { exitCodes, before, after } = await childReport<Leak & { exitCodes: number[] }>('child-load.mjs', ['workers', freshDirectory()]);
     expect(exitCodes).toEqual(range(40).map(() => 0));
     expect(after.descriptors).toBeLessThanOrEqual(before.descriptors + 2);
     expect(after.threads).toBeLessThan(before.threads + 20);
-  }, 60_000);
+  });
 
   test('memory is released: five more times 40 MB cost no more than the first', async () => {
     const { before, after } = await childReport<{ before: number; after: number }>('child-load.mjs', ['memory', freshDirectory()], { execArgv: ['--expose-gc'] });
     expect(after - before).toBeLessThan(100 * 1024);
-  }, 60_000);
+  });
 });

@@ -393,5 +393,5 @@ describe('there are never two owners', () => {
     for (let i = 0; i < marks.length; i += 2) expect([marks[i], marks[i + 1]]).toEqual([marks[i], marks[i]!.replace('enter', 'leave')]);
     expect(new Set(textsOf(path)).size).toBe(76);
     expect(existsSync(lockOf(path))).toBe(false);
-  }, 60_000);
+  });
 });

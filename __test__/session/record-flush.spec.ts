@@ -96,7 +96,7 @@ describe('the background writer', () => {
     for (let i = 0; i < 500; i++) recorder.enqueue('note', { i });
     const path = pathOf(recorder);
     // Blocks the event loop until everything is written; the time limit only ends a failed test.
-    for (const end = performance.now() + 10_000; countOf(path) < 502 && performance.now() < end;) Math.sqrt(2);
+    for (const end = performance.now() + 100_000; countOf(path) < 502 && performance.now() < end;) Math.sqrt(2);
     expect(countOf(path)).toBe(502);
   });
 
@@ -111,7 +111,7 @@ describe('the background writer', () => {
         recorder.enqueue('note', { i });
         let resolved = !flushed;
         if (flushed) void recorder.flush().then(() => { resolved = true; });
-        await eventually('the record in the file and its flush resolved', () => resolved && countOf(path) === i + 3, 8_000);
+        await eventually('the record in the file and its flush resolved', () => resolved && countOf(path) === i + 3);
       }
       await recorder.dispose();
     }
@@ -122,7 +122,7 @@ describe('the background writer', () => {
     expect(recordsOf(path)).toHaveLength(5002);
     expect(writes).toBeGreaterThan(0);
     expect(writes).toBeLessThan(500);
-  }, 60_000);
+  });
 
   test('only appends: the bytes of earlier batches never change', async () => {
     const path = await recordedSession();
@@ -170,7 +170,7 @@ describe('the background writer', () => {
       expect(call).not.toContain('O_CREAT');
       expect(call).not.toContain('O_TRUNC');
     }
-  }, 60_000);
+  });
 });
 
 describe('dispose', () => {

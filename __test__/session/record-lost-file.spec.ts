@@ -106,7 +106,7 @@ describe('a file that is no longer what it was', () => {
   test('an onWarning that throws is called once, and does not undo the end of the recording', async () => {
     const report = await childReport<{ calls: number; active: boolean; flush: string; disposed: string }>('child-faults.mjs', ['throwingOnWarning', freshDirectory()]);
     expect(report).toEqual({ calls: 1, active: false, flush: 'resolved', disposed: 'resolved' });
-  }, 60_000);
+  });
 
   test('every later call is a no-op', async () => {
     const { recorder, warnings, path } = await startedRecorder();
@@ -162,7 +162,7 @@ describe('a file that is no longer what it was', () => {
     const report = await childReport<{ active: boolean; warnings: Warning[] }>('child-faults.mjs', ['fifoInPlace', freshDirectory()]);
     expect(report).toMatchObject({ active: false, later: 'resolved', disposed: 'resolved', unhandled: [] });
     expect(report.warnings).toMatchObject([{ eventsDropped: 1 }]);
-  }, 60_000);
+  });
 });
 
 test('a line that another process tore between two batches is not fused with the next record', async () => {

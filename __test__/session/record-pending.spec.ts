@@ -7,7 +7,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 /** Blocks this thread until the writer has written so many lines. */
 function waitForLines(path: string, count: number): void {
   const gate = new Int32Array(new SharedArrayBuffer(4));
-  const deadline = performance.now() + 15_000;
+  const deadline = performance.now() + 100_000;
   while (linesOf(path).length < count) {
     if (performance.now() > deadline) throw new Error('the lines were not written');
     Atomics.wait(gate, 0, 0, 1);

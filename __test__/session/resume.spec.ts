@@ -738,13 +738,13 @@ test('a worker thread locks a session against the main thread, and the other way
   const worker = new Worker(fileURLToPath(new URL('../support/child-worker.mjs', import.meta.url)), { workerData: { job: 'resume', chatsDir: directory, request: requestOf(directory, 's-1') } });
   const messages: unknown[] = [];
   worker.on('message', (message) => messages.push(message));
-  await vi.waitFor(() => expect(messages).toStrictEqual([{ ok: true }]), { timeout: 30_000 });
+  await vi.waitFor(() => expect(messages).toStrictEqual([{ ok: true }]), { timeout: 100_000 });
   expect(await resumeSession(requestOf(directory, 's-1'))).toStrictEqual(fails('Session is in use by another process', 'Locked'));
   worker.postMessage('end');
-  await vi.waitFor(() => expect(messages[1]).toBe('disposed'), { timeout: 30_000 });
+  await vi.waitFor(() => expect(messages[1]).toBe('disposed'), { timeout: 100_000 });
   const mine = await resumed(directory, 's-1');
   worker.postMessage('again');
-  await vi.waitFor(() => expect(messages[2]).toStrictEqual(fails('Session is in use by another process', 'Locked')), { timeout: 30_000 });
+  await vi.waitFor(() => expect(messages[2]).toStrictEqual(fails('Session is in use by another process', 'Locked')), { timeout: 100_000 });
   await mine.recording.dispose();
   await worker.terminate();
   await expectNoLock(directory, 's-1');

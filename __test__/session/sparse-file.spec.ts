@@ -44,7 +44,7 @@ interface Report {
 }
 
 async function called(name: string, ...args: unknown[]): Promise<Report> {
-  const report = await childReport<Report>('child-reading.mjs', [name, 'never', JSON.stringify(args)], { timeoutMs: 30_000 });
+  const report = await childReport<Report>('child-reading.mjs', [name, 'never', JSON.stringify(args)]);
   expect(report.grown, name).toBeLessThan(200 * MIB);
   return report;
 }

@@ -35,7 +35,7 @@ process.on('exit', () => {
 
 /** Runs `support/<script>` to its end. */
 export function runChild(script: string, args: string[], options: ChildOptions = {}): Promise<Ended> {
-  const { uid, execArgv = [], wrapper = [], stdin = '', onLine, timeoutMs = 40_000 } = options;
+  const { uid, execArgv = [], wrapper = [], stdin = '', onLine, timeoutMs = 100_000 } = options;
   const [command, ...rest] = [...wrapper, process.execPath, ...execArgv, here(script), ...args];
   return new Promise((resolve, reject) => {
     const child = spawn(command!, rest, { uid, gid: uid, cwd: '/', stdio: 'pipe' });

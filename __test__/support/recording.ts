@@ -116,7 +116,7 @@ export function lineText(seq: number, ts: string, type: string, payload: unknown
 }
 
 /** Waits until `holds` returns true, or throws an error with `what`. The time limit only ends the test. */
-export async function eventually(what: string, holds: () => boolean, withinMs = 15_000): Promise<void> {
+export async function eventually(what: string, holds: () => boolean, withinMs = 100_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!holds()) {
     if (performance.now() > deadline) throw new Error(`never happened: ${what}`);

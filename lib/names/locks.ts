@@ -8,7 +8,7 @@ import { isStale } from '../locks/staleness.js'
 import { elapsed, wait } from '../locks/waiting.js'
 import { lockError } from './lock-error.js'
 
-/** How long to wait for a busy name lock, in milliseconds. Other processes hold it only while they give one name. */
+/** How long to wait for a process that has the name lock, in milliseconds. Processes have it only while they give one name. */
 const PATIENCE_MS = 2000
 
 export class Locks {
@@ -38,23 +38,28 @@ export class Locks {
   /** Acquires the name lock of a project. */
   async acquireNames(projectHash: string): Promise<void> {
     const id = `checkpoint-namespace-${projectHash}`
-    const deadline = elapsed() + PATIENCE_MS
+    const patience: Patience = { holder: null, deadline: elapsed() + PATIENCE_MS }
     for (;;) {
       try {
         this.#add(id, await acquireSessionLock(this.#chatsDir, id))
         return
       } catch (error) {
-        const mayWait = error instanceof SessionLockedError && (await this.#becomesFree(id, deadline))
+        const mayWait = error instanceof SessionLockedError && (await this.#becomesFree(id, patience))
         if (!mayWait) throw lockError(id, error)
       }
     }
   }
 
-  /** Waits until the lock appears to be free. Another process may still acquire it first. Resolves to `false` after the deadline. */
-  async #becomesFree(id: string, deadline: number): Promise<boolean> {
-    while (elapsed() < deadline) {
+  /**
+   * Waits until the lock appears to be free. Another process may still acquire it first. Resolves to `false` if one has it for too long: where many give
+   * names, or the machine is busy, each has its turn.
+   */
+  async #becomesFree(id: string, patience: Patience): Promise<boolean> {
+    while (elapsed() < patience.deadline) {
       await wait(10 + Math.random() * 20)
-      if (!(await isHeld(sessionLockPath(this.#chatsDir, id)))) return true
+      const holder = await holderOf(sessionLockPath(this.#chatsDir, id))
+      if (holder === null) return true
+      if (holder !== patience.holder) Object.assign(patience, { holder, deadline: elapsed() + PATIENCE_MS })
     }
     return false
   }
@@ -72,7 +77,15 @@ export class Locks {
   }
 }
 
-async function isHeld(lockPath: string): Promise<boolean> {
+/** Whom a wait is for, as far as it is known, and until when. */
+interface Patience {
+  holder: unknown
+  deadline: number
+}
+
+/** What tells a holder of a lock from the next one; `null` if nobody has it. */
+async function holderOf(lockPath: string): Promise<unknown> {
   const file = await readLockFile(lockPath)
-  return file !== null && !(await isStale(lockPath, file, true))
+  if (file === null || (await isStale(lockPath, file, true))) return null
+  return file.record?.ownerToken ?? file.ino
 }

@@ -5,16 +5,15 @@ use std::path::Path;
 
 use super::Stop;
 use super::builder::{Builder, Built, Receipt, Start};
-use super::format::{ForeignFormat, Lane, Opening, Reader, Record, Statics};
+use super::format::{Lane, Opening, Reader, Record};
+use super::formats::{ForeignFormat, Statics};
 use super::origin::Origins;
 use super::receipt::{Entry, Reason, Summary};
 use super::records::{Content, Found, HEAD_BYTES, Head, Layout, Records, read_beginning};
 use super::time::{UNKNOWN, time_of};
 use super::value::{Json, json_text};
 use crate::archived::may_be_archive;
-use crate::disk::OsError;
 use crate::lines::{LineSource, ReadError};
-use crate::task::Cancellation;
 
 /// What a source is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,12 +125,12 @@ enum Looked {
 }
 
 impl Known {
-    fn head(&self) -> Head<'_> {
+    fn head(&self) -> Result<Head<'_>, Stop> {
         head_of(&self.source, &self.beginning)
     }
 }
 
-fn head_of<'a>(source: &LineSource, beginning: &'a [u8]) -> Head<'a> {
+fn head_of<'a>(source: &LineSource, beginning: &'a [u8]) -> Result<Head<'a>, Stop> {
     Head::of(beginning, beginning.len() as u64 >= source.size())
 }
 
@@ -169,7 +168,7 @@ fn look(source: LineSource) -> Result<Looked, Stop> {
         return Ok(Looked::Other(Detected::Unknown, source));
     }
     let beginning = read_beginning(&source)?;
-    let head = head_of(&source, &beginning);
+    let head = head_of(&source, &beginning)?;
     if head.first_lines().iter().any(is_start) {
         return Ok(Looked::Other(Detected::Native, source));
     }
@@ -218,7 +217,7 @@ pub fn convert(
 /// The conversations of a source, in the order of their first records. `None` if it is not a foreign session.
 pub(crate) fn list_conversations(source: LineSource) -> Result<Option<(ForeignFormat, Vec<Conversation>)>, Stop> {
     let Looked::Known(known) = look(source)? else { return Ok(None) };
-    let listed = list_known(&known, &known.format.statics(), &known.head())?;
+    let listed = list_known(&known, &known.format.statics(), &known.head()?)?;
     let Some(listed) = listed else { return Ok(None) };
     Ok(Some((known.format, listed.into_iter().map(|(_, conversation)| conversation).collect())))
 }
@@ -228,7 +227,7 @@ fn convert_known(
     options: &ConvertOptions,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Option<Conversion>, Stop> {
-    let (head, statics) = (known.head(), known.format.statics());
+    let (head, statics) = (known.head()?, known.format.statics());
     let lane = match choose(known, &statics, &head, options.conversation.as_deref())? {
         Some(lane) => lane,
         None => return Ok(None),
@@ -281,8 +280,8 @@ fn overridden(start: Start, options: &ConvertOptions) -> Start {
     }
 }
 
-/// Number of records after which cancellation is checked.
-const RECORDS_BETWEEN_CHECKS: u64 = 64;
+/// Number of records after which progress is told.
+const RECORDS_BETWEEN_PROGRESS: u64 = 64;
 
 /// Passes all records to the format. Returns whether the last one is torn.
 fn pass_records(
@@ -292,11 +291,10 @@ fn pass_records(
     out: &mut Builder,
     progress: &mut dyn FnMut(u64),
 ) -> Result<bool, Stop> {
-    let (cancellation, mut count, mut is_torn) = (Cancellation::current(), 0, false);
+    let (mut count, mut is_torn) = (0_u64, false);
     while let Some(Found { place, content }) = records.next()? {
-        if count % RECORDS_BETWEEN_CHECKS == 0 {
+        if count.is_multiple_of(RECORDS_BETWEEN_PROGRESS) {
             progress(place.offset);
-            cancellation.check().map_err(|error| OsError::new(&error, "read", None))?;
         }
         count += 1;
         out.begin_record(place);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Stop;
 use super::convert::{Conversation, Conversion, ConvertOptions, Converted, convert, list_conversations};
-use super::format::ForeignFormat;
+use super::formats::ForeignFormat;
 use crate::archived::resolve;
 use crate::disk::write::TemporaryDirectory;
 use crate::disk::{OWNER_ONLY, OsError, files};

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use super::Stop;
 use super::hashes::{Hashed, Hashes};
+use super::unended::Unended;
 use super::value::{Json, Object};
 use crate::disk::{BOM, OsError};
-use crate::json::{Cursor, Nesting, is_blank};
+use crate::json::{Cursor, Nesting, NotJson, is_blank};
 use crate::lines::{LineSource, ReadError};
 use crate::task::Cancellation;
 
@@ -21,6 +22,12 @@ pub(super) const HEAD_BYTES: usize = 4 << 20;
 
 /// Number of parsable records at the beginning of a source from which its format is detected.
 const HEAD_RECORDS: usize = 500;
+
+/// The longest token of JSON that can't be told from its beginning, `\u0000`. What stops being JSON so near to the end may be JSON once more is read.
+const LONGEST_TOKEN: usize = 6;
+
+/// Number of records after which cancellation is checked.
+const RECORDS_BETWEEN_CHECKS: u64 = 64;
 
 /// How a source is divided into records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,15 +104,16 @@ pub(super) fn read_beginning(source: &LineSource) -> Result<Vec<u8>, ReadError> 
 
 impl<'a> Head<'a> {
     /// What the beginning of a source has. `is_all` says whether it is the whole source.
-    pub(super) fn of(beginning: &'a [u8], is_all: bool) -> Self {
+    pub(super) fn of(beginning: &'a [u8], is_all: bool) -> Result<Self, Stop> {
         let text = beginning.strip_prefix(BOM).unwrap_or(beginning);
-        let mut lines = Vec::new();
+        let (mut lines, mut checks) = (Vec::new(), Checks::default());
         for line in text.split(|byte| *byte == b'\n') {
-            lines.extend(Json::parse(line).filter(|value| value.is_object()).map(Json::object));
+            checks.check()?;
+            lines.extend(Json::parse(line).filter(|value| value.is_object()).map(Json::object).map(Object::shrunk));
         }
         let document = document_of(text, is_all);
-        let values = if lines.is_empty() || lines.len() == 1 && !is_all { values_of(text) } else { Vec::new() };
-        Head { lines, values, document }
+        let values = if lines.is_empty() || lines.len() == 1 && !is_all { values_of(text)? } else { Vec::new() };
+        Ok(Head { lines, values, document })
     }
 
     /// The records by which lines are detected.
@@ -133,23 +141,49 @@ fn document_of(text: &[u8], is_all: bool) -> Option<Object<'_>> {
     length.is_none().then_some(object)
 }
 
-fn values_of(text: &[u8]) -> Vec<Object<'_>> {
+/// The objects of `text`. What is not one ends with its line.
+fn values_of(text: &[u8]) -> Result<Vec<Object<'_>>, Stop> {
     let (mut values, mut at) = (Vec::new(), 0);
-    while let Some(start) = memchr::memchr(b'{', &text[at..]) {
+    let (mut nesting, mut unended, mut checks) = (Nesting::default(), Unended::default(), Checks::default());
+    while let Some(start) = memchr::memchr(b'{', &text[at..]).filter(|_| values.len() < HEAD_RECORDS) {
+        checks.check()?;
         at += start;
         let mut cursor = Cursor::new(&text[at..]);
-        match cursor.value_bytes(&mut Nesting::default()) {
+        let is_open = unended.leaves_open(at as u64);
+        match if is_open { Err(NotJson) } else { cursor.value_bytes(&mut nesting) } {
             Ok(value) => {
                 values.push(Json(value).object());
                 at += value.len();
             }
-            Err(_) => at += memchr::memchr(b'\n', &text[at..]).unwrap_or(text.len() - at),
-        }
-        if values.len() >= HEAD_RECORDS {
-            break;
+            Err(NotJson) => {
+                unended.remember(&text[at..at + cursor.position()], at as u64);
+                at += memchr::memchr(b'\n', &text[at..]).unwrap_or(text.len() - at);
+            }
         }
     }
-    values
+    Ok(values)
+}
+
+/// Checks now and then whether the work goes on.
+#[derive(Default)]
+struct Checks {
+    records: u64,
+}
+
+impl Checks {
+    /// To be called before each record.
+    fn check(&mut self) -> Result<(), Stop> {
+        if self.records.is_multiple_of(RECORDS_BETWEEN_CHECKS) {
+            check_cancelled()?;
+        }
+        self.records += 1;
+        Ok(())
+    }
+}
+
+fn check_cancelled() -> Result<(), Stop> {
+    let checked = Cancellation::current().check();
+    checked.map_err(|error| OsError::new(&error, "read", None).into())
 }
 
 /// Reads the records of a source in order.
@@ -165,6 +199,9 @@ pub(super) struct Records<'s> {
     /// The number of the line in which the next byte is.
     line: u64,
     at_end: bool,
+    /// What the last broken value leaves open.
+    unended: Unended,
+    checks: Checks,
     hashes: Option<Hashes>,
     /// The document, once it is scanned.
     document: Option<Document>,
@@ -183,6 +220,8 @@ impl<'s> Records<'s> {
             base: 0,
             line: 1,
             at_end: false,
+            unended: Unended::default(),
+            checks: Checks::default(),
             hashes: hashes.then(Hashes::new),
             document: None,
             next_element: 0,
@@ -209,6 +248,7 @@ impl<'s> Records<'s> {
 
     /// The next record, or `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Found<'_>>, Stop> {
+        self.checks.check()?;
         match self.layout {
             Layout::Lines => self.next_line(),
             Layout::Document(_) => self.next_element(),
@@ -311,7 +351,7 @@ impl<'s> Records<'s> {
         let (length, is_json) = match self.value_length()? {
             Value::Whole(length) => (length, true),
             // What is not JSON ends with its line, so that the next value is found again.
-            Value::Broken => (memchr::memchr(b'\n', self.rest()).unwrap_or(self.rest().len()).max(1), false),
+            Value::Broken => (self.line_length()?, false),
             Value::TooLarge => {
                 self.skip_large(true)?;
                 place.length = self.position() - place.offset;
@@ -340,23 +380,46 @@ impl<'s> Records<'s> {
         }
     }
 
+    /// The length of the line that the next byte is in, without its ending; that of its beginning if it is longer than any record.
+    fn line_length(&mut self) -> Result<usize, Stop> {
+        let mut searched = 0;
+        loop {
+            match memchr::memchr(b'\n', &self.rest()[searched..]) {
+                Some(at) => return Ok(searched + at),
+                None => searched = self.rest().len(),
+            }
+            if self.at_end || searched > MAX_RECORD_BYTES {
+                return Ok(searched);
+            }
+            self.fill()?;
+        }
+    }
+
     /// The length of the value that begins with the next byte. Its bytes are then in the buffer, unless it is too large.
     fn value_length(&mut self) -> Result<Value, Stop> {
-        let (mut nesting, mut depth, mut scanned) = (Nesting::default(), Depth::default(), 0);
+        let (start, mut nesting, mut read) = (self.position(), Nesting::default(), 0);
+        if self.unended.leaves_open(start) {
+            return Ok(Value::Broken);
+        }
         loop {
-            let mut cursor = Cursor::new(self.rest());
-            let is_value = cursor.value(&mut nesting).is_ok();
-            // The end of the buffer may be in the middle of a number.
-            let is_cut = cursor.position() == self.rest().len() && !matches!(self.rest()[0], b'{' | b'[' | b'"');
-            if is_value && (self.at_end || !is_cut) {
-                return Ok(Value::Whole(cursor.position()));
+            let length = self.rest().len();
+            // A value is read again only once there is twice as much of it.
+            if length >= 2 * read || length > MAX_RECORD_BYTES || self.at_end {
+                let mut cursor = Cursor::new(self.rest());
+                let is_value = cursor.value(&mut nesting).is_ok();
+                let end = cursor.position();
+                // The end of the buffer may be in the middle of a number.
+                let is_cut = end == length && !matches!(self.rest()[0], b'{' | b'[' | b'"');
+                if is_value && (self.at_end || !is_cut) {
+                    return Ok(Value::Whole(end));
+                }
+                if !is_value && (self.at_end || length - end >= LONGEST_TOKEN) {
+                    self.unended.remember(&self.buffer[self.taken..self.taken + end], start);
+                    return Ok(Value::Broken);
+                }
+                read = length;
             }
-            // It is incomplete or not JSON. Only its brackets and quotes tell which.
-            if depth.end_of_value(&self.rest()[scanned..]).is_some() || self.at_end {
-                return Ok(Value::Broken);
-            }
-            scanned = self.rest().len();
-            if scanned > MAX_RECORD_BYTES {
+            if length > MAX_RECORD_BYTES {
                 return Ok(Value::TooLarge);
             }
             self.fill()?;
@@ -456,8 +519,7 @@ impl<'s> Records<'s> {
 
     /// Reads more into the buffer, which is enlarged if a record fills it.
     fn fill(&mut self) -> Result<(), Stop> {
-        let failed = |error| ReadError::System(OsError::new(&error, "read", None));
-        Cancellation::current().check().map_err(failed)?;
+        check_cancelled()?;
         if self.taken > 0 {
             self.buffer.copy_within(self.taken..self.filled, 0);
             self.base += self.taken as u64;
@@ -702,5 +764,142 @@ mod tests {
                 prop_assert!(is_read, "{:?}", text);
             }
         }
+
+        #[test]
+        fn values_are_those_that_a_read_from_each_place_finds(text in broken_values()) {
+            let (mut expected, mut at) = (Vec::new(), 0);
+            while let Some(start) = text.as_bytes()[at..].iter().position(|byte| !byte.is_ascii_whitespace()) {
+                at += start;
+                let (length, is_value) = value_or_line(&text.as_bytes()[at..]);
+                expected.push((at as u64, length as u64, is_value));
+                at += length;
+            }
+            let source = LineSource::in_memory(text.clone().into_bytes());
+            let mut records = Records::new(&source, Layout::Values, false);
+            let mut found = Vec::new();
+            while let Some(Found { place, content }) = records.next().unwrap() {
+                found.push((place.offset, place.length, matches!(content, Content::Value(..))));
+            }
+            prop_assert_eq!(found, expected, "{:?}", text);
+        }
+
+        #[test]
+        fn a_beginning_has_the_objects_that_a_read_from_each_place_finds(text in broken_values()) {
+            let (mut expected, mut at) = (Vec::new(), 0);
+            while let Some(start) = memchr::memchr(b'{', &text.as_bytes()[at..]) {
+                at += start;
+                let (length, is_value) = value_or_line(&text.as_bytes()[at..]);
+                expected.extend(is_value.then(|| text[at..at + length].to_owned()));
+                at += length;
+            }
+            let found = values_of(text.as_bytes()).unwrap();
+            let found: Vec<_> = found.iter().map(|object| object.members().collect::<Vec<_>>()).collect();
+            let expected: Vec<_> = expected.iter().map(|text| Object::read(text.as_bytes()).0).collect();
+            let expected: Vec<_> = expected.iter().map(|object| object.members().collect::<Vec<_>>()).collect();
+            prop_assert_eq!(found, expected, "{:?}", text);
+        }
+    }
+
+    /// The length of the value that `text` begins with, or else of its line; and whether it is a value.
+    fn value_or_line(text: &[u8]) -> (usize, bool) {
+        let mut cursor = Cursor::new(text);
+        match cursor.value(&mut Nesting::default()) {
+            Ok(_) => (cursor.position(), true),
+            Err(NotJson) => (memchr::memchr(b'\n', text).unwrap_or(text.len()), false),
+        }
+    }
+
+    /// Values in each other and one after another, which break off anywhere, with strings that look like values.
+    fn broken_values() -> impl Strategy<Value = String> {
+        const PIECES: &[&str] = &[
+            "{\"a\":",
+            "{\"a{\":",
+            "[",
+            "{",
+            "}",
+            "]",
+            ",",
+            "\"b\":",
+            "\"{\":",
+            "\"",
+            "\\\"",
+            "\\",
+            "1",
+            "-",
+            "tru",
+            "true",
+            "{}",
+            "[]",
+            "\"}\"",
+            "\"{\\\"a\\\":1}\"",
+            "{\"a\":1}",
+            "{\"a\":[{}]}",
+            "\"\\u00",
+            "\n",
+            "\n",
+            "\n",
+            "\r\n",
+            " ",
+            "x",
+        ];
+        let runs = (proptest::sample::select(PIECES), proptest::sample::select(PIECES), 1..6_usize);
+        proptest::collection::vec(runs, 0..12)
+            .prop_map(|runs| runs.into_iter().map(|(a, b, count)| [a, b].concat().repeat(count)).collect())
+    }
+
+    #[test]
+    fn what_breaks_off_is_read_once() {
+        // 2 MB each: hours, were every line read to the end of the text.
+        let deep = |line: &str, end: &str| [line.repeat(2_000_000 / line.len()), end.to_owned()].concat();
+        let texts = [
+            deep("{\"a\":\n", ""),
+            deep("{\"a\":\n", "x"),
+            deep("{\"a\":\r\n", ""),
+            deep("\n{\"a\":[", ""),
+            deep("{\"a\":{}, \"b\":\n", "!"),
+            deep("{\"a\":{\n\"{\":", ""),
+            deep("{\"a\":[\"{\",\n\"{}\",", ""),
+            deep("[\n", ""),
+            deep("[\n[],[", "}"),
+            deep("[1,{\"a\":\n", "\""),
+            deep("{\"a\":1}\n{\"b\":\n", ""),
+        ];
+        for text in texts {
+            let shown = &text[..20];
+            let _ = values_of(text.as_bytes()).unwrap();
+            let source = LineSource::in_memory(text.clone().into_bytes());
+            let mut records = Records::new(&source, Layout::Values, false);
+            let mut count = 0;
+            while records.next().unwrap().is_some() {
+                count += 1;
+            }
+            assert!(count > 1, "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_follows_a_broken_value_is_found_however_much_it_is() {
+        let values = MAX_RECORD_BYTES / 8 + 1000;
+        let text = ["{\"a\":!\n".to_owned(), "{\"b\":1}\n".repeat(values)].concat();
+        let source = LineSource::in_memory(text.into_bytes());
+        let mut records = Records::new(&source, Layout::Values, false);
+        let mut found = 0;
+        while let Some(Found { content, .. }) = records.next().unwrap() {
+            found += usize::from(matches!(content, Content::Value(..)));
+        }
+        assert_eq!(found, values);
+    }
+
+    #[test]
+    fn the_beginning_of_a_source_is_not_read_on_once_the_work_is_cancelled() {
+        let cancellation = Cancellation::default();
+        cancellation.cancel();
+        cancellation.during(|| {
+            for text in ["{}\n{}\n", "{\"a\":\n{\"a\":\n"] {
+                assert!(Head::of(text.as_bytes(), true).is_err(), "{text}");
+            }
+            let source = LineSource::in_memory(b"{}".to_vec());
+            assert!(Records::new(&source, Layout::Values, false).next().is_err());
+        });
     }
 }

@@ -236,6 +236,12 @@ impl<'a> Object<'a> {
         (object, read.is_ok().then(|| cursor.position()))
     }
 
+    /// The object without room for more members. For what is kept: an empty one takes as many bytes as a hundred lines have.
+    pub(super) fn shrunk(mut self) -> Self {
+        self.members.shrink_to_fit();
+        self
+    }
+
     /// The value of a member.
     pub(super) fn get(&self, key: &str) -> Option<Json<'a>> {
         let is = |name: &[u8]| name == key.as_bytes() || self.has_escaped_keys && spells(name, key);

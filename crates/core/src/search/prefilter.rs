@@ -11,7 +11,7 @@ use regex_syntax::hir::Hir;
 
 use super::fold::equivalents;
 use super::masked::{MaskedByte, MaskedFinder};
-use super::raw::RawForm;
+use super::raw::{RawForm, simple_escape};
 use crate::lines::Lines;
 
 /// Which lines may match.
@@ -218,18 +218,4 @@ fn usual_form(c: char) -> Vec<u8> {
         Some(letter) => vec![b'\\', letter],
         None => c.to_string().into_bytes(),
     }
-}
-
-/// The letter of the escape that a character must have in JSON, unless it has a numeric one.
-pub(super) fn simple_escape(c: char) -> Option<u8> {
-    Some(match c {
-        '"' => b'"',
-        '\\' => b'\\',
-        '\u{8}' => b'b',
-        '\u{c}' => b'f',
-        '\n' => b'n',
-        '\r' => b'r',
-        '\t' => b't',
-        _ => return None,
-    })
 }

@@ -4,7 +4,6 @@ use regex_syntax::hir::{
     Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition,
 };
 
-use super::prefilter::simple_escape;
 use super::wtf8::Surrogates;
 
 /// Up to this number of characters, the escapes of a class are listed.
@@ -73,6 +72,20 @@ fn raw_class(class: &ClassUnicode, escapes: &mut Vec<u16>) -> Hir {
         escapes.extend(chars.flat_map(units_of));
     }
     Hir::alternation(forms)
+}
+
+/// The letter of the escape that a character must have in JSON, unless it has a numeric one.
+pub(super) fn simple_escape(c: char) -> Option<u8> {
+    Some(match c {
+        '"' => b'"',
+        '\\' => b'\\',
+        '\u{8}' => b'b',
+        '\u{c}' => b'f',
+        '\n' => b'n',
+        '\r' => b'r',
+        '\t' => b't',
+        _ => return None,
+    })
 }
 
 /// The units of the numeric escapes of a character, which may stand for a lone surrogate.

@@ -66,21 +66,20 @@ pub(crate) fn segments(text: &[u8], is_cut: bool) -> impl Iterator<Item = Segmen
     })
 }
 
-/// The end of the token of Discord of which an encoded text is the first part: the number of an account. `None` if it is none. What
-/// follows without anything between, such as another token, belongs to it.
+/// The end of the token of Discord of which an encoded text is the first part: the number of an account. `None` if it is none.
 pub(super) fn end_of_discord_token(text: &[u8], segment: &Segment) -> Option<usize> {
     let is_account = (17..=20).contains(&segment.decoded.len()) && segment.decoded.iter().all(u8::is_ascii_digit);
+    is_account.then(|| end_of_discord_parts(text, segment.end)).flatten()
+}
+
+/// The end of the second and third part of a token of Discord at `at`. What follows one without anything between, such as another token, belongs to it.
+pub(super) fn end_of_discord_parts(text: &[u8], at: usize) -> Option<usize> {
     let part = |at: usize, lengths: std::ops::RangeInclusive<usize>| {
         let rest = text.get(at..)?.strip_prefix(b".")?;
         let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count();
         lengths.contains(&length).then_some(at + 1 + length)
     };
-    let token = |at: usize| part(at, 6..=7).and_then(|at| part(at, 27..=usize::MAX));
-    let mut end = is_account.then(|| token(segment.end)).flatten()?;
-    while let Some(next) = token(end) {
-        end = next;
-    }
-    Some(end)
+    part(at, 6..=7).and_then(|at| part(at, 27..=usize::MAX))
 }
 
 /// The range of digits around an occurrence of an encoded secret, with the padding.

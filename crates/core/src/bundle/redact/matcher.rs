@@ -11,7 +11,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use edges::{Edges, looks_like_json};
 
 use super::builtin::{DISCORD, decoded_secrets};
-use super::encoded::{end_of_discord_token, segments};
+use super::encoded::{end_of_discord_parts, end_of_discord_token, segments};
 use super::escapes::{MAX_LEVELS, map_to_encoded, unescaped};
 use super::pointer::Reach;
 use super::prefilter::Prefilter;
@@ -236,10 +236,17 @@ impl<'r> Matcher<'r> {
         }
         let discord = self.rules.iter().position(|rule| rule.name == DISCORD && rule.is_builtin());
         let discord = discord.filter(|rule| self.applies(*rule, context.allowed));
+        let mut end_of_tokens = 0;
         for segment in segments(text, false) {
-            if let Some((rule, end)) = discord.zip(end_of_discord_token(text, &segment)) {
-                self.secrets.add(&text[segment.start..end], rule, false)?;
-                hits.push(Hit { start: segment.start, end, rule });
+            if let Some((rule, first)) = discord.zip(end_of_discord_token(text, &segment)) {
+                // A token within others is found with them.
+                if segment.start >= end_of_tokens {
+                    end_of_tokens = std::iter::successors(Some(first), |end| end_of_discord_parts(text, *end))
+                        .last()
+                        .unwrap_or(first);
+                    self.secrets.add(&text[segment.start..end_of_tokens], rule, false)?;
+                    hits.push(Hit { start: segment.start, end: end_of_tokens, rule });
+                }
                 continue;
             }
             let may_match = !self.unfiltered.is_empty()

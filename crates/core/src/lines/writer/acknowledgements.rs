@@ -13,8 +13,8 @@ pub(super) struct Acknowledgements {
     hook: AcknowledgeHook,
     /// For each line that was written, the offset in its file at which it ends.
     ends: Vec<u64>,
-    /// The caller waits for the next batch.
-    is_watched: bool,
+    /// The caller waits until so many lines are acknowledged: not for a batch that ends while it begins to wait.
+    watched: Option<u64>,
     /// The caller wants to know of every batch.
     is_observed: bool,
 }
@@ -34,7 +34,7 @@ impl Writer {
     /// From now on `hook` is called after batches that are [watched](Self::watch) or [observed](Self::observe), and
     /// [`line_end`](Self::line_end) is known. Must be called before the first line is queued.
     pub fn acknowledge_with(&self, hook: AcknowledgeHook) {
-        let none = Acknowledgements { hook, ends: Vec::new(), is_watched: false, is_observed: false };
+        let none = Acknowledgements { hook, ends: Vec::new(), watched: None, is_observed: false };
         self.shared.state.lock().acknowledgements = Some(none);
     }
 
@@ -49,8 +49,9 @@ impl Writer {
         let mut state = self.shared.state.lock();
         let is_flushed = state.is_flushed(self.shared.durability);
         let has_failed = state.failed;
+        let lines = state.queued + u64::from(is_flushed);
         if let Some(acknowledgements) = &mut state.acknowledgements {
-            acknowledgements.is_watched = true;
+            acknowledgements.watched = Some(lines);
         }
         if is_flushed || has_failed {
             state.is_held = false;
@@ -102,7 +103,7 @@ impl State {
 
     /// Whether someone wants to know of the next batch.
     pub(super) fn is_watched(&self) -> bool {
-        self.acknowledgements.as_ref().is_some_and(|one| one.is_watched || one.is_observed)
+        self.acknowledgements.as_ref().is_some_and(|one| one.watched.is_some() || one.is_observed)
     }
 }
 
@@ -110,11 +111,12 @@ impl Shared {
     /// Calls the hook after a batch, if someone wants to know.
     pub(super) fn acknowledge(&self) {
         let mut state = self.state.lock();
-        if !state.is_watched() {
+        let reached = state.reached(self.durability);
+        let Some(acknowledgements) = &mut state.acknowledgements else { return };
+        let is_reached = acknowledgements.watched.take_if(|lines| *lines <= reached).is_some();
+        if !is_reached && !acknowledgements.is_observed {
             return;
         }
-        let Some(acknowledgements) = &mut state.acknowledgements else { return };
-        acknowledgements.is_watched = false;
         let hook = acknowledgements.hook.clone();
         drop(state);
         hook();

@@ -379,6 +379,24 @@ fn what_is_asked_for_during_a_sync_is_answered() {
     }
 }
 
+/// Also by a caller that begins to wait while the thread ends the batch before.
+#[test]
+fn a_watched_line_is_acknowledged_when_the_hook_is_called() {
+    let (fixture, batches) = acknowledging(Durability::Os);
+    for round in 0..4000 {
+        fixture.push("before");
+        fixture.flush().unwrap();
+        fixture.writer.hold();
+        fixture.push("watched");
+        let later = Instant::now() + Duration::from_micros(round % 31);
+        while Instant::now() < later {}
+        assert!(!fixture.writer.watch());
+        next(&batches);
+        assert_eq!(fixture.writer.acknowledged(), fixture.writer.queued());
+        assert!(batches.try_recv().is_err());
+    }
+}
+
 #[test]
 fn held_lines_are_one_batch_which_is_acknowledged_once() {
     for durability in [Durability::Os, Durability::Fsync] {

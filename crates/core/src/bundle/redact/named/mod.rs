@@ -171,9 +171,10 @@ fn is_plain_id(after: &[u8]) -> bool {
 }
 
 fn is_given(before: &[u8], after: &[u8]) -> bool {
-    let rest = after.iter().position(|byte| !is_identifier(*byte)).map_or(&[][..], |length| &after[length..]);
-    if rest.is_empty() || after.len() - rest.len() > MAX_NAME_SIDE {
-        return rest.is_empty() && after.len() <= MAX_NAME_SIDE;
+    let length = after.iter().take(MAX_NAME_SIDE + 1).take_while(|byte| is_identifier(**byte)).count();
+    let rest = &after[length..];
+    if rest.is_empty() || length > MAX_NAME_SIDE {
+        return length <= MAX_NAME_SIDE;
     }
     let name = name_before(before);
     let line = &before[..before.len() - name.len()];
