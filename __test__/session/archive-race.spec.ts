@@ -8,9 +8,10 @@ import { readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { expect } from 'vitest';
 import { test } from '../support/property';
-import { archiveSession, cleanUpLocks, replaySession, restoreSession } from '../../index.js';
+import { acquireSessionLock, archiveSession, cleanUpLocks, replaySession, restoreSession } from '../../index.js';
 import { content } from '../support/session-file.js';
 import { projectOf, sessionWith } from '../support/project-files.js';
 
@@ -85,4 +86,17 @@ test('a temporary file that is being written is not swept, whatever its time of 
   await once(child, 'exit');
   await cleanUpLocks(directory);
   expect(temporary()).toStrictEqual([]);
+});
+
+test('a worker that is terminated while it archives leaves the session to others', async () => {
+  const directory = projectOf({});
+  const filePath = oldSession(directory);
+  const index = fileURLToPath(new URL('../../index.js', import.meta.url));
+  const worker = new Worker(`require(${JSON.stringify(index)}).archiveSession(${JSON.stringify(filePath)})`, { eval: true });
+  while (!readdirSync(directory).some((name) => name.startsWith('.session-tape-'))) await wait(1);
+  await worker.terminate();
+  const lock = await acquireSessionLock(directory, 'old');
+  await lock.release();
+  expect((await archiveSession(filePath)).filePath).toBe(`${filePath}.zst`);
+  expect(readdirSync(directory)).toStrictEqual(['session-old.jsonl.zst']);
 });

@@ -111,7 +111,10 @@ async function oldOf(filePaths: string[], age: number): Promise<Linked[]> {
   return old
 }
 
-/** The old ones of the files that nobody is writing: who writes one has the system's lock on it. Without such locks, the time of change decides, which no program can set. */
+/**
+ * The old ones of the files that nobody is writing: who writes one has the system's lock on it. Without such locks, the time of change decides, which
+ * no program can set.
+ */
 async function abandoned(filePaths: string[]): Promise<Linked[]> {
   const found: Linked[] = []
   const old = await oldOf(filePaths, OTHER_TEMPORARY_MS)

@@ -12,7 +12,7 @@ import { parse, withFields } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import { isSafeId } from '../locks/path.js'
-import { acquireSessionLock } from '../locks/session-lock.js'
+import { lockForJob } from '../locks/session-lock.js'
 import type { Progress } from '../progress.js'
 import { isAbsence } from '../system-error.js'
 import { thisProcess } from '../writing.js'
@@ -152,7 +152,7 @@ async function lockOf(filePath: string, restores: boolean): Promise<SessionLock 
     throw notASession(filePath, 'is the session of another program, which could not read an archive')
   }
   const sessionId: unknown = header?.sessionId
-  return isSafeId(sessionId) ? acquireSessionLock(path.dirname(filePath), sessionId) : undefined
+  return isSafeId(sessionId) ? lockForJob(path.dirname(filePath), sessionId) : undefined
 }
 
 function notASession(filePath: string, problem: string): Error {
