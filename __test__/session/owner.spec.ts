@@ -60,7 +60,7 @@ describe.skipIf(!isRoot)('root, for a session of a user (needs root)', () => {
   test('names it, which restores it as his', async () => {
     const { directory, session } = placeOwned();
     await archiveSession(session);
-    await nameSession({ chatsDir: directory, sessionId: 'abc' }, PROJECT_HASH, 'mine');
+    await nameSession({ filePath: session, chatsDir: directory, sessionId: 'abc' }, PROJECT_HASH, 'mine');
     expect(owned(session)).toStrictEqual(OWNED);
   });
 
