@@ -56,6 +56,11 @@ export interface ExportOptions {
   signWith?: string | undefined
   /** Compression level of an archive, a zstd level from 1 to 22. Default 1. */
   level?: number | undefined
+  /**
+   * Export an archived session that is damaged, up to the damage. By default that is a `SourceInvalid`: what is sealed should be the whole session.
+   * Default `false`.
+   */
+  allowDamaged?: boolean | undefined
   /** Called on the JavaScript thread at most ten times a second, and once at the end with the total. Throwing from it stops the export. */
   onProgress?: ((progress: Progress) => void) | undefined
   /**
@@ -191,8 +196,8 @@ export function exportBundle(source: string, destination: string, options: Expor
   check.filledString(source, 'source')
   check.filledString(destination, 'destination')
   checkExportOptions(options)
-  const { fromSnapshot, signWith, level, redact, onProgress } = options
-  const wanted: NativeExportOptions = { fromSnapshot, signWith, level, redact: redaction(redact), progress: onProgress !== undefined }
+  const { fromSnapshot, signWith, level, redact, allowDamaged, onProgress } = options
+  const wanted: NativeExportOptions = { fromSnapshot, signWith, level, allowDamaged, redact: redaction(redact), progress: onProgress !== undefined }
   return run((onReady) => native.startExport(bundlesToWrite(), source, destination, wanted, onReady), options)
 }
 
@@ -283,7 +288,8 @@ function run<T>(start: (onReady: () => void) => NativeJob, { signal, onProgress 
 
 function checkExportOptions(options: ExportOptions): void {
   checkCommonOptions(options)
-  const { fromSnapshot, signWith, level, redact } = options
+  const { fromSnapshot, signWith, level, redact, allowDamaged } = options
+  check.optional(allowDamaged, 'options.allowDamaged', 'boolean')
   check.optional(fromSnapshot, 'options.fromSnapshot', 'string')
   if (level !== undefined) {
     expect(Number.isInteger(level) && level >= 1 && level <= 22, 'options.level', 'an integer from 1 to 22', level)

@@ -269,7 +269,7 @@ fn open_content(path: &Path) -> Result<LineSource, ArchiveError> {
     LineSource::open_unread(path).map_err(|error| match error {
         ReadError::System(error) if error.is_cancelled() => ArchiveError::Cancelled,
         ReadError::System(error) => error.into(),
-        ReadError::Changed | ReadError::LineTooLong { .. } | ReadError::Conversation(_) => {
+        ReadError::Changed | ReadError::Damaged(_) | ReadError::LineTooLong { .. } | ReadError::Conversation(_) => {
             ArchiveError::Changed(path.to_path_buf())
         }
     })
@@ -344,9 +344,8 @@ fn verify(
 fn decompress(names: &Names, out: &mut File, task: &mut Task<'_>) -> Result<u64, ArchiveError> {
     let archive = &names.archive;
     let source = open_content(archive)?;
-    let damaged = |readable| ArchiveError::Damaged { path: archive.clone(), readable };
     if source.archived_bytes().is_none() {
-        return Err(damaged(0));
+        return Err(ArchiveError::Damaged { path: archive.clone(), readable: 0 });
     }
     let (total, mut done) = (source.size(), 0);
     let source = read_all(source, archive, |piece| {
@@ -354,8 +353,8 @@ fn decompress(names: &Names, out: &mut File, task: &mut Task<'_>) -> Result<u64,
         done += piece.len() as u64;
         Ok(task.report_bytes(done, total)?)
     })?;
-    // A damaged archive ends with a byte that stands for the rest.
-    if source.is_torn() { Err(damaged(done.saturating_sub(1))) } else { Ok(done) }
+    let damaged = |readable| ArchiveError::Damaged { path: archive.clone(), readable };
+    source.damage().map_or(Ok(done), |readable| Err(damaged(readable)))
 }
 
 /// Calls `take` with all content, and returns the source.
@@ -409,7 +408,7 @@ fn expect_contained(names: &Names) -> Result<(), ArchiveError> {
         at += piece.len() as u64;
         Ok(())
     })?;
-    if is_contained && !archive.is_torn() { Ok(()) } else { Err(ArchiveError::Differs(names.archive.clone())) }
+    if is_contained && archive.damage().is_none() { Ok(()) } else { Err(ArchiveError::Differs(names.archive.clone())) }
 }
 
 /// Moves the new file to its name by `place`, and removes the old one, which it stands for from then on. If the old one was written to meanwhile, it
