@@ -12,7 +12,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crashing::{Terms, child_command, kill_after, random_numbers, rounds, run_to_end, say, take_on_terms};
 use session_tape_core::session::fold::FoldOptions;
@@ -245,11 +245,11 @@ fn what_is_written_after_the_comparison_stays() {
     assert!(matches!(refused, ArchiveError::Changed(path) if path == place.archive));
     assert_eq!((place.check("replaced"), fs::read(&place.archive).unwrap()), ([false, true], other));
 
-    // Both have something that the other has not.
+    // The restored session has something that the archive has not.
     let place = SessionFiles::new(FEW, true);
     let (archive, session) = (place.archive.clone(), place.session.clone());
     let refused = meanwhile(true, &place, move || {
-        append(&archive, b"x");
+        fs::File::options().write(true).open(&archive).unwrap().set_modified(SystemTime::now()).unwrap();
         append(&session, record.as_bytes());
     });
     assert!(matches!(refused, ArchiveError::Changed(_)));

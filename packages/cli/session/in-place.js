@@ -71,7 +71,7 @@ const inUse = (given) => new Complaint('Locked', `${shown(given)} is in use by a
 const changed = (given) =>
   new Complaint('SourceChanged', `${shown(given)} was changed while it was being repaired: repair it again`, { path: given })
 
-/** @type {(given: string, kept: string) => Complaint} */
+/** @type {(given: string, kept: string) => InstanceType<typeof Complaint>} */
 const divided = (given, kept) =>
   new Complaint('SourceChanged', `${shown(given)} was recorded to while it was replaced: what was added before that is at the end of ${shown(kept)}`, { path: kept })
 
