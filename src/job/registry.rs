@@ -34,7 +34,7 @@ impl JobRegistry {
     pub fn end(&self, deadline: Instant) -> bool {
         let jobs: Vec<_> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
         jobs.iter().for_each(|job| job.cancellation.cancel());
-        jobs.iter().fold(true, |all, job| job.wait(deadline) && all)
+        jobs.iter().all(|job| job.wait(deadline))
     }
 }
 
