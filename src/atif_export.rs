@@ -11,6 +11,7 @@ use super::job::{JobEnd, NativeJob};
 use super::writing_job::{Reports, start_writing};
 use session_tape_core::atif::{ExportError, Exported, export};
 use session_tape_core::bundle::{ImportError, OpenedBundle, VerifyOptions, is_bundle};
+use session_tape_core::lines::ReadError;
 use session_tape_core::task::Task;
 
 /// Writes the final history of the session at `source` to `destination`, in ATIF. The result has `steps` and `media`.
@@ -39,10 +40,13 @@ fn session_at(source: &str, task: &mut Task<'_>) -> std::result::Result<(PathBuf
 
 fn end_of(exported: std::result::Result<Exported, ExportError>) -> JobEnd {
     match exported {
-        Ok(Exported { steps, media }) => JobEnd::done(|json| {
+        Ok(Exported { steps, media, damage }) => JobEnd::done(|json| {
             json.open();
             json.member("steps", &steps);
             json.member("media", &media);
+            if let Some(damage) = damage {
+                json.member("warnings", &[ReadError::Damaged(damage).to_string()]);
+            }
             json.close();
         }),
         Err(error) => JobEnd::failed(&ErrorJson::from(&error)),

@@ -25,6 +25,7 @@ pub struct NativeExportOptions {
     /// A key that `private_key_fault` has accepted.
     pub sign_with: Option<String>,
     pub level: Option<i32>,
+    pub allow_damaged: Option<bool>,
     /// If absent, nothing is redacted.
     pub redact: Option<NativeRedactOptions>,
     pub progress: bool,
@@ -72,7 +73,8 @@ impl NativeExportOptions {
         let key =
             key.map_err(|error| BundleError::new(BundleCode::InvalidOption, format!("signWith is no key: {error}")))?;
         let redact = self.redact.map(NativeRedactOptions::read);
-        Ok(ExportOptions { from, key, level: self.level, redact, ..ExportOptions::default() })
+        let allows_damage = self.allow_damaged == Some(true);
+        Ok(ExportOptions { from, key, level: self.level, redact, allows_damage, ..ExportOptions::default() })
     }
 }
 

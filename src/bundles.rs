@@ -12,6 +12,7 @@ use napi_derive::napi;
 use parking_lot::{Condvar, Mutex};
 
 use super::job::{JobGuard, JobRegistry};
+use super::session_lock;
 use session_tape_core::bundle::{OpenedBundle, is_archive, is_bundle};
 use session_tape_core::task::Cancellation;
 
@@ -47,6 +48,14 @@ impl NativeBundles {
         self.bundles.heard.notify_all();
     }
 
+    /// Releases a lock of the system when the environment ends and its jobs have cleaned up, if it is still held then.
+    #[napi(catch_unwind)]
+    pub fn release_at_end(&self, lock: u32) {
+        let mut locks = self.bundles.locks.lock();
+        locks.retain(|lock| session_lock::is_held(*lock));
+        locks.push(lock);
+    }
+
     /// Stops the jobs and removes unpacked files, at the end of the environment.
     #[napi(catch_unwind)]
     pub fn end(&self) {
@@ -69,6 +78,8 @@ type Ask = ThreadsafeFunction<(), (), (), Status, false, true, 0>;
 pub struct Bundles {
     jobs: JobRegistry,
     unpacked: Mutex<Vec<Weak<Unpacked>>>,
+    /// The system's locks that jobs work under, by number.
+    locks: Mutex<Vec<u32>>,
     ask: Option<Ask>,
     /// Whether JavaScript listens for the end of the process, so that unpacked files are removed then.
     hears_of_end: Mutex<bool>,
@@ -117,7 +128,9 @@ impl Bundles {
     }
 
     fn end(&self) {
-        self.jobs.end(Instant::now() + LAST_CLEANUP);
+        if self.jobs.end(Instant::now() + LAST_CLEANUP) {
+            std::mem::take(&mut *self.locks.lock()).into_iter().for_each(session_lock::release);
+        }
         // Includes what the jobs have unpacked in the meantime.
         let unpacked = std::mem::take(&mut *self.unpacked.lock());
         unpacked.iter().filter_map(Weak::upgrade).for_each(|kept| kept.remove());

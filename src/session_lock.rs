@@ -36,10 +36,20 @@ fn keep(lock: SystemLock) -> u32 {
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
 pub fn unlock_file(number: u32) -> AsyncTask<PoolJob> {
     PoolJob::start(move || {
-        let lock = HELD.lock().remove(&number);
-        drop(lock);
+        release(number);
         JobEnd::done(|json| json.raw(b"null"))
     })
+}
+
+/// Releases a lock, if it is still held.
+pub fn release(number: u32) {
+    let lock = HELD.lock().remove(&number);
+    drop(lock);
+}
+
+/// Whether a lock is still held.
+pub fn is_held(number: u32) -> bool {
+    HELD.lock().contains_key(&number)
 }
 
 /// Looks whether any process holds the lock on the file at a path, which had this device and inode. The result is `"held"`, `"free"`,

@@ -112,11 +112,11 @@ impl Paged for Records {
                 }
             }
         };
-        self.page.finish(is_last)
+        self.page.finish(is_last, self.reader.source().damage())
     }
 
     fn no_page() -> JobEnd {
-        Page::default().finish(true)
+        Page::default().finish(true, None)
     }
 }
 
@@ -198,7 +198,7 @@ impl Page {
             || self.lines() < PAGE_LINES && self.bytes + bytes <= PAGE_BYTES && !self.tape.has_full_pools()
     }
 
-    fn finish(&mut self, is_last: bool) -> JobEnd {
+    fn finish(&mut self, is_last: bool, damage: Option<u64>) -> JobEnd {
         let mut json = JsonText::with_capacity(32 * self.lines() + 1024);
         json.open();
         if self.has_gaps {
@@ -214,6 +214,9 @@ impl Page {
             json.member("changes", changes);
         }
         json.member("last", &is_last);
+        if let Some(damage) = damage {
+            json.member("damage", &ReadError::Damaged(damage).to_string());
+        }
         let tape = (self.tape.count() > 0).then(|| {
             let tape = self.tape.finish();
             describe(&mut json, &tape, [self.tape.count(), 0, 0, 0]);

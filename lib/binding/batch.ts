@@ -32,6 +32,8 @@ export interface LineBatch {
   changes?: number[]
   /** Whether these are the last lines. */
   last: boolean
+  /** Why the session ends with a torn line, if it is a damaged archive. */
+  damage?: string
 }
 
 /** The last batch of a job has one of these. */

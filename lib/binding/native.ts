@@ -6,6 +6,8 @@
 export interface NativeBundles {
   /** Notes that JavaScript listens for the end of the process and will then call `end`. */
   listens(): void
+  /** Releases a lock of the system when the environment ends and its jobs have cleaned up. */
+  releaseAtEnd(lock: number): void
   /** Stops the jobs and removes unpacked files, at the end of the environment. */
   end(): void
 }
@@ -223,6 +225,7 @@ export interface NativeExportOptions {
   /** A key that `privateKeyFault` has accepted. */
   signWith?: string | undefined
   level?: number | undefined
+  allowDamaged?: boolean | undefined
   /** If absent, nothing is redacted. */
   redact?: NativeRedactOptions | undefined
   progress: boolean

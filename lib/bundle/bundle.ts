@@ -56,6 +56,11 @@ export interface ExportOptions {
   signWith?: string | undefined
   /** Compression level of an archive, a zstd level from 1 to 22. Default 1. */
   level?: number | undefined
+  /**
+   * Export an archived session that is damaged, up to the damage. By default that is a `SourceInvalid`: what is sealed should be the whole session.
+   * Default `false`.
+   */
+  allowDamaged?: boolean | undefined
   /** Called on the JavaScript thread at most ten times a second, and once at the end with the total. Throwing from it stops the export. */
   onProgress?: ((progress: Progress) => void) | undefined
   /**
@@ -145,7 +150,7 @@ const DURABILITIES = ['os', 'fsync']
 const LIMITS = ['lineBytes', 'blobBytes', 'files', 'expansion', 'totalBytes']
 
 const EXPORT_OPTIONS: Shape<ExportOptions> = {
-  ...WORK, fromSnapshot: 'string?', level: unlessMissing(checkLevel), redact: checkRedaction, signWith: checkPrivateKey,
+  ...WORK, allowDamaged: 'boolean?', fromSnapshot: 'string?', level: unlessMissing(checkLevel), redact: checkRedaction, signWith: checkPrivateKey,
 }
 const VERIFY_OPTIONS: Shape<VerifyBundleOptions> = {
   ...WORK,
@@ -203,8 +208,8 @@ const IMPORT_OPTIONS: Shape<ImportBundleOptions> = {
 export function exportBundle(source: string, destination: string, options: ExportOptions = NO_OPTIONS): Promise<BundleInfo> {
   check.filledString(source, 'source')
   check.filledString(destination, 'destination')
-  const { fromSnapshot, signWith, level, redact, signal, onProgress } = checkedStrictly(options, EXPORT_OPTIONS)
-  const wanted: NativeExportOptions = { fromSnapshot, signWith, level, redact: redaction(redact), progress: onProgress !== undefined }
+  const { fromSnapshot, signWith, level, redact, allowDamaged, signal, onProgress } = checkedStrictly(options, EXPORT_OPTIONS)
+  const wanted: NativeExportOptions = { fromSnapshot, signWith, level, allowDamaged, redact: redaction(redact), progress: onProgress !== undefined }
   return run((onReady) => native.startExport(bundlesToWrite(), source, destination, wanted, onReady), { signal, onProgress })
 }
 

@@ -25,6 +25,8 @@ export interface ExportedSession {
   steps: number
   /** Number of files in the directory `<dest>.media`. 0 if there is no such directory. */
   media: number
+  /** If the session is an archive that is damaged: `The archive is damaged after N bytes`. What is behind that is not exported. Otherwise absent. */
+  warnings?: string[]
 }
 
 const EXPORT: JobKind = { panicCode: 'ESESSIONPANIC', doing: 'exporting a session', errorOf, cleansUp: true }

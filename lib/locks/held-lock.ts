@@ -2,6 +2,7 @@ import fs = require('node:fs/promises')
 import { type Guarded, type HasGuard, PATIENCE, withGuard, withLinkedGuard } from './guard.js'
 import { type LockFile, WRITE, contentOf, readLockFile, readLockFileNow, readOpened, isSameInode } from './lock-file.js'
 import { guardPathOf } from './path.js'
+import { bundlesToWrite } from '../binding/bundles.js'
 import { hasCode, isAbsence } from '../system-error.js'
 import { type Inode, unlock } from './system-lock.js'
 import type { TemporaryFile } from './temporary-file.js'
@@ -69,6 +70,11 @@ export class HeldLock {
   /** The path of the lock file. */
   get path(): string {
     return this.#path
+  }
+
+  /** Releases the system's lock when the environment ends, once its jobs have cleaned up: the next acquisition then replaces the file. */
+  endWithEnvironment(): void {
+    if (this.#systemLock !== null) bundlesToWrite().releaseAtEnd(this.#systemLock)
   }
 
   /** Calls a function when the lock is found to be lost, unless it was released. */

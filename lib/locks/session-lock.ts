@@ -2,7 +2,7 @@ import path = require('node:path')
 import { NO_OPTIONS, check, checkNoOptions, checked } from '../arguments.js'
 import { acquire } from './acquire.js'
 import { cleanUp } from './clean-up.js'
-import { type SessionLock, handleOf } from './handle.js'
+import { type SessionLock, handleOf, heldLockOf } from './handle.js'
 import { readLockFile } from './lock-file.js'
 import { lockPathOf, lockPathOfFile } from './path.js'
 import { removeIfStale } from './removal.js'
@@ -66,6 +66,13 @@ export function sessionLockPathOf(filePath: string): string {
 export function acquireSessionLock(chatsDir: string, sessionId: string): Promise<SessionLock> {
   checkPlace(chatsDir, sessionId)
   return acquired(chatsDir, sessionId)
+}
+
+/** Locks a session for a job of the addon. A worker that is terminated meanwhile releases it, when the job has cleaned up. @internal */
+export async function lockForJob(chatsDir: string, sessionId: string): Promise<SessionLock> {
+  const lock = await acquired(chatsDir, sessionId)
+  heldLockOf(lock)?.endWithEnvironment()
+  return lock
 }
 
 /** Resolves to the handle, whose functions can be called detached from it. */

@@ -19,6 +19,8 @@ export class ClosedFile {
   #lastSeq: number
   /** The file's `stat` before the first append: its size and identity. */
   #before: BigIntStats | undefined
+  /** Its size after the last one. */
+  #end: bigint | undefined
 
   /** `report` is that of a strict replay. Throws if the recording is sequence-corrupt, because nothing may be appended then. */
   constructor(filePath: string, sessionId: string, { sequenceCorrupt, lastSeq }: SessionReport) {
@@ -48,18 +50,23 @@ export class ClosedFile {
     recorder.initializeForResume(this.#filePath, this.#lastSeq)
     recorder.enqueue(type, payload)
     await recorder.dispose()
+    this.#end = (await statOf(this.#filePath))?.size
     if (failure !== undefined) throw appendError((failure as RecordingWarning).code, this.#filePath)
     this.#lastSeq += 1
     return this.#lastSeq
   }
 
-  /** Truncates the file to its size before the first append, unless it no longer exists. Throws if another file has taken its place. */
+  /**
+   * Truncates the file to its size before the first append, unless it no longer exists. Throws if another file has taken its place, or a recorder
+   * without a lock has appended to it.
+   */
   async cutBack(): Promise<void> {
     if (this.#before === undefined) return
     const { dev, ino, size } = this.#before
     const now = await statOf(this.#filePath)
     if (now === undefined) return
     if (now.dev !== dev || now.ino !== ino) throw new Error(`Another file is in the place of '${this.#filePath}'`)
+    if (now.size > this.#end!) throw new Error(`'${this.#filePath}' was recorded to meanwhile`)
     if (now.size > size) await fs.truncate(this.#filePath, Number(size))
   }
 }

@@ -12,7 +12,7 @@ import { parse, withFields } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import { isSafeId } from '../locks/path.js'
-import { acquireSessionLock } from '../locks/session-lock.js'
+import { lockForJob } from '../locks/session-lock.js'
 import type { Progress } from '../progress.js'
 import { isAbsence } from '../system-error.js'
 import { thisProcess } from '../writing.js'
@@ -60,7 +60,7 @@ function lockedError({ message }: Failure): Error {
  * restores it first. Any `zstd -d` restores the identical file.
  *
  * The session is locked meanwhile. Its file is removed only after the archive was decompressed again and compared, and is on stable storage: a crash
- * loses no record. The archive has the time of modification and the permissions of the file.
+ * loses no record. The archive has the time of modification, the owner and the permissions of the file; if the system refuses them, the session stays.
  *
  * @param filePath - The session's file. If it is archived already, nothing happens.
  * @returns The archive. Rejects with a {@link SessionLockedError} if the session is in use; with an `Error` whose `code` is `NotASession` (the file's
@@ -148,7 +148,7 @@ async function lockOf(filePath: string, restores: boolean): Promise<SessionLock 
     throw notASession(filePath, 'is the session of another program, which could not read an archive')
   }
   const sessionId: unknown = header?.sessionId
-  return isSafeId(sessionId) ? acquireSessionLock(path.dirname(filePath), sessionId) : undefined
+  return isSafeId(sessionId) ? lockForJob(path.dirname(filePath), sessionId) : undefined
 }
 
 function notASession(filePath: string, problem: string): Error {

@@ -11,7 +11,7 @@ import { companionsOf } from '../locks/companions.js'
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import { isSafeId } from '../locks/path.js'
-import { acquireSessionLock, isSessionLocked } from '../locks/session-lock.js'
+import { isSessionLocked, lockForJob } from '../locks/session-lock.js'
 import { isFileLocked } from '../locks/system-lock.js'
 import { elapsed, wait } from '../locks/waiting.js'
 import type { Progress } from '../progress.js'
@@ -511,7 +511,7 @@ class Keeping {
     const { directory } = candidate
     const session = currentOf(candidate)
     const { sessionId } = session
-    const lock = isSafeId(sessionId) ? await acquireSessionLock(directory.path, sessionId) : undefined
+    const lock = isSafeId(sessionId) ? await lockForJob(directory.path, sessionId) : undefined
     try {
       const changed = await changeOf(session)
       if (changed !== undefined) return changed
@@ -621,7 +621,7 @@ class Keeping {
     for (;;) {
       this.#checkSignal()
       try {
-        locks.push(await acquireSessionLock(directory, KEEPER))
+        locks.push(await lockForJob(directory, KEEPER))
         return true
       } catch (error) {
         if (!(error instanceof SessionLockedError)) return true

@@ -51,6 +51,8 @@ export interface SessionLineBase extends SessionLinePlace {
    * that names no item of the history.
    */
   changes?: HistoryChange[]
+  /** For the torn line with which a damaged archive ends: `The archive is damaged after N bytes`. Otherwise absent. */
+  warning?: string
 }
 
 /**
@@ -194,7 +196,7 @@ async function readPage(start: (onReady: () => void) => NativeJob, { signal }: J
  */
 function pageOf(batch: Batch, job: NativeJob): Page<SessionLine> | undefined {
   if (!hasLines(batch)) return undefined
-  const { line: first, lines, offsets, lengths, statuses, histories, changes, last } = batch
+  const { line: first, lines, offsets, lengths, statuses, histories, changes, last, damage } = batch
   let records: unknown[] | undefined
   let next = 0
   let nextChange = 0
@@ -213,6 +215,7 @@ function pageOf(batch: Batch, job: NativeJob): Page<SessionLine> | undefined {
       nextChange += 4 * own.length
       ;(found as SessionLineBase).changes = own
     }
+    if (status === 'torn' && damage !== undefined) (found as SessionLineBase).warning = damage
     return found as SessionLine
   }
   return { length: offsets.length, at, isLast: last }

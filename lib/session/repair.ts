@@ -36,7 +36,10 @@ export interface RepairOptions {
 
 /** Bytes in one line of a damaged session that belong to no record of the repaired one. */
 export interface RepairFragment {
-  /** Their offset in the source, in bytes. If the source is compressed or UTF-16, the offset in its text as UTF-8. */
+  /**
+   * Their offset in the source, in bytes. If the source is compressed or UTF-16, the offset in its text as UTF-8; of a part of an archive that can't be
+   * decompressed, its offset in the compressed file.
+   */
   offset: number
   /** Their number. */
   length: number

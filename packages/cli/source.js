@@ -73,7 +73,11 @@ async function existing(given) {
 
 /** Whether a zstd file is an archived session, not a bundle. @type {(context: Reader, file: string) => Promise<boolean>} */
 async function isArchivedSession({ tape }, file) {
-  return file.endsWith('.jsonl.zst') || (await tape.readSessionHeader(file)) !== null
+  if (file.endsWith('.jsonl.zst') || (await tape.readSessionHeader(file)) !== null) return true
+  if (file.endsWith('.tar.zst')) return false
+  // Of what was cut off so early that nothing can be unpacked, only its name could say that it was a bundle.
+  const replayed = await tape.replaySession(file).catch(() => null)
+  return replayed !== null && replayed.warnings.some((text) => text.startsWith('The archive is damaged'))
 }
 
 /** The file that a path with the form `PATH#CONVERSATION` names, if there is nothing at the path itself. @param {string} given */

@@ -30,18 +30,19 @@ impl JobRegistry {
         JobGuard(job)
     }
 
-    /// Stops all jobs and waits until they have cleaned up, but not beyond `deadline`.
-    pub fn end(&self, deadline: Instant) {
+    /// Stops all jobs and waits until they have cleaned up, but not beyond `deadline`. Returns whether all have.
+    pub fn end(&self, deadline: Instant) -> bool {
         let jobs: Vec<_> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
         jobs.iter().for_each(|job| job.cancellation.cancel());
-        jobs.iter().for_each(|job| job.wait(deadline));
+        jobs.iter().all(|job| job.wait(deadline))
     }
 }
 
 impl Registered {
-    fn wait(&self, deadline: Instant) {
+    fn wait(&self, deadline: Instant) -> bool {
         let mut has_ended = self.has_ended.lock();
         self.ended.wait_while_until(&mut has_ended, |has_ended| !*has_ended, deadline);
+        *has_ended
     }
 }
 

@@ -16,7 +16,7 @@ const { bundleAt, recordingAt, withFiles } = require('../source.js')
 /** @import { Context } from '../context.js' */
 /** @import { Define, Does } from '../program.js' */
 /** @typedef {(bundle: Command, does: Does) => void} DefineOne */
-/** @typedef {{ signWith?: string, rule?: string[], ruleFile?: string[], redact: boolean, fromSnapshot?: string | true, level?: number }} Exporting */
+/** @typedef {{ signWith?: string, rule?: string[], ruleFile?: string[], redact: boolean, fromSnapshot?: string | true, level?: number, allowDamaged?: true }} Exporting */
 
 const EXPORT_EXAMPLES = `
 Examples:
@@ -69,6 +69,7 @@ function defineExport(bundle, does) {
     .option('--no-redact', 'redact nothing')
     .option('--from-snapshot [id]', 'runs: only what comes after a snapshot, the latest if none is named')
     .option('--level <n>', "zstd's level of compression, 1 to 22", wholeNumber)
+    .option('--allow-damaged', 'of an archived session that is damaged, what is before the damage')
     .option('--json', 'the result as JSON')
     .addHelpText('after', EXPORT_EXAMPLES)
     .action(does(exportOne))
@@ -76,10 +77,11 @@ function defineExport(bundle, does) {
 
 /** @type {(context: Context, args: [from: string, to: string], options: Exporting) => Promise<void>} */
 async function exportOne(context, [from, to], options) {
-  const { fromSnapshot, level } = options
+  const { fromSnapshot, level, allowDamaged } = options
   const asked = {
     fromSnapshot: fromSnapshot === true ? 'latest' : fromSnapshot,
     level,
+    allowDamaged,
     redact: options.redact && { rules: await redactionRules(options) },
     signWith: await signingKey(options.signWith),
   }

@@ -41,9 +41,10 @@ async function exportOne(context, [from, to], { format, conversation }) {
   if (source.kind === 'run') throw new Complaint('NotASession', `${printable(from, 1000)} is a run, and only sessions have a history`, { path: from })
   const exported = await context.during('exporting', ({ signal }) => context.tape.exportSession(source.at, to, { format, conversation, signal }))
   await context.print(exported, (_, colour) => {
-    const { steps, media } = exported
+    const { steps, media, warnings = [] } = exported
     const files = media === 0 ? colour.dim('none') : `${plural(media, 'file')} in ${printable(`${to}.media`, 1000)}`
-    return page('Exported', printable(to, 1000), [[row('Steps', count(steps), colour), row('Media', files, colour)]], colour)
+    const warned = warnings.map((text) => `${colour.yellow('!')} ${printable(text, 200)}`)
+    return page('Exported', printable(to, 1000), [[row('Steps', count(steps), colour), row('Media', files, colour)], warned], colour)
   })
 }
 

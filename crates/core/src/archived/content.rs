@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::frame::TORN;
 use super::framed::FramedFile;
-use super::place::is_archive_name;
+use super::place::is_bundle_name;
 use super::table::read_table;
-use super::unpack::{beginning_of, unpack};
+use super::unpack::{beginning_of, unpack_session};
 use crate::disk::{File, OsError, sniff};
 
 /// The offset of the format's name in a tar archive, and that name.
@@ -37,8 +37,8 @@ pub enum Unpacked {
 pub enum Content {
     /// By frames.
     Framed(FramedFile),
-    /// Through a copy; and whether a frame did not check.
-    Unpacked(Unpacked, bool),
+    /// Through a copy; and the size of the content before a frame that did not check.
+    Unpacked(Unpacked, Option<u64>),
 }
 
 impl Packed {
@@ -68,16 +68,17 @@ impl Packed {
         }
     }
 
-    /// Reads the archive from its beginning.
-    pub(super) fn reader(&self) -> PackedReader<'_> {
-        PackedReader { packed: self, offset: 0 }
+    /// Reads the archive from an offset on.
+    pub(super) fn reader_at(&self, offset: u64) -> PackedReader<'_> {
+        PackedReader { packed: self, offset }
     }
 }
 
-/// Reads an archive from its beginning.
+/// Reads an archive.
 pub(super) struct PackedReader<'p> {
     packed: &'p Packed,
-    offset: u64,
+    /// The offset of the next byte.
+    pub(super) offset: u64,
 }
 
 impl Read for PackedReader<'_> {
@@ -106,7 +107,8 @@ pub fn open_packed(packed: Packed, size: u64, path: &Path) -> Result<Result<Arch
     let (name_at, name) = TAR_NAME;
     let is_session = match beginning_of(&packed, name_at + name.len())? {
         Some(content) => !content.get(name_at..).is_some_and(|rest| rest.starts_with(name)),
-        None => is_archive_name(path),
+        // Only a name can say that it was a bundle.
+        None => !is_bundle_name(path),
     };
     Ok(if is_session { Ok(Archive { packed, frames: None }) } else { Err(packed) })
 }
@@ -141,7 +143,7 @@ impl Archive {
     pub fn open(self) -> Result<Content, OsError> {
         match self.frames {
             Some(frames) => Ok(Content::Framed(FramedFile::new(self.packed, frames))),
-            None => unpack(&self.packed).map(|(copy, is_torn)| Content::Unpacked(copy, is_torn)),
+            None => unpack_session(&self.packed).map(|(copy, damage)| Content::Unpacked(copy, damage)),
         }
     }
 }

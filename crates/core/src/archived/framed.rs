@@ -84,9 +84,9 @@ impl FramedFile {
         Ok(0)
     }
 
-    /// Whether a frame has been found that does not check.
-    pub fn is_torn(&self) -> bool {
-        self.damaged.load(Ordering::Acquire) != usize::MAX
+    /// The size of the content before the first frame that is known not to check.
+    pub fn damage(&self) -> Option<u64> {
+        self.frames.get(self.damaged.load(Ordering::Acquire)).map(|frame| frame.offset)
     }
 
     /// The content of a frame. `None` if it does not check.

@@ -7,15 +7,18 @@ mod content;
 mod frame;
 mod framed;
 mod place;
+mod recover;
 mod table;
 mod unpack;
 mod writer;
 
 pub(crate) use content::Archive;
 pub use content::{Content, Packed, Unpacked, may_be_archive, open_packed};
+pub(crate) use frame::TORN;
 pub(crate) use framed::FramedFile;
-pub(crate) use place::{archive_of, is_archived, open_either};
+pub(crate) use place::{archive_of, is_archived, is_bundle_name, open_either};
 pub use place::{is_archive_name, resolve, session_of};
+pub(crate) use recover::{Recovered, recover};
 pub(crate) use writer::FrameWriter;
 
 #[cfg(test)]

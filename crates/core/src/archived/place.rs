@@ -18,6 +18,11 @@ pub fn is_archive_name(path: &Path) -> bool {
     session_of(path).is_some()
 }
 
+/// Whether a path has the file name of the archive of a bundle.
+pub(crate) fn is_bundle_name(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(b".tar.zst"))
+}
+
 /// The archive that stands for the session file at `path`. `None` if the name is not that of a session file.
 pub(crate) fn archive_of(path: &Path) -> Option<PathBuf> {
     let is_session = path.file_name()?.as_encoded_bytes().ends_with(SESSION.as_bytes());

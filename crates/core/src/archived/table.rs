@@ -49,6 +49,16 @@ impl Frame {
     pub(super) fn end(&self) -> u64 {
         self.offset + u64::from(self.length)
     }
+
+    /// The offset of its end in the archive.
+    pub(super) fn packed_end(&self) -> u64 {
+        self.packed_offset + u64::from(self.packed)
+    }
+}
+
+/// The size of the skippable frame with the table of so many frames, with checksums.
+pub(super) fn table_bytes(frames: u64) -> u64 {
+    frames * 12 + (HEADER_BYTES + FOOTER_BYTES) as u64
 }
 
 /// Appends the table of these frames.

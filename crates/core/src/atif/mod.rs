@@ -36,6 +36,8 @@ pub struct Exported {
     pub steps: u64,
     /// Number of files beside the document.
     pub media: u64,
+    /// If the session is an archive that is damaged, the size of its content before that: what is behind it is not exported.
+    pub damage: Option<u64>,
 }
 
 /// Why a document was not written.
@@ -131,11 +133,11 @@ pub fn export(
 ) -> Result<Exported, ExportError> {
     let mut file = StagedFile::new(destination)?;
     let opened = open_source(path, &Foreign::Read(conversation), LineSource::open);
-    let (session, agent) = match opened.map_err(|stop| ImportFault::of_stop(stop, path))? {
-        OpenedSource::Native(source) => (source, Agent { name: "session-tape", version: None }),
+    let (session, agent, damage) = match opened.map_err(|stop| ImportFault::of_stop(stop, path))? {
+        OpenedSource::Native(source) => (source, Agent { name: "session-tape", version: None }, None),
         OpenedSource::Foreign(conversion) => {
-            let Conversion { native, format, summary, .. } = *conversion;
-            (native, Agent { name: format.as_str(), version: summary.source_version })
+            let Conversion { native, format, summary, damage, .. } = *conversion;
+            (native, Agent { name: format.as_str(), version: summary.source_version }, damage)
         }
     };
     let (plan, source) = Plan::of(session, task)?;
@@ -152,7 +154,8 @@ pub fn export(
     }
     document.tail(&plan, &steps);
     document.flush(0)?;
-    let exported = Exported { steps: plan.steps.len() as u64, media: steps.media.count() };
+    let damage = damage.or(source.damage());
+    let exported = Exported { steps: plan.steps.len() as u64, media: steps.media.count(), damage };
     let media = steps.media.commit()?;
     file.commit().inspect_err(|_| {
         if let Some(directory) = &media {

@@ -171,7 +171,7 @@ fn media_become_files_beside_the_document() {
             json!([{"type": "media", "mimeType": "image/gif", "data": "https://example.org/a.gif", "encoding": "url"}]),
         ),
     ]);
-    assert_eq!(session.export().unwrap(), Exported { steps: 3, media: 3 });
+    assert_eq!(session.export().unwrap(), Exported { steps: 3, media: 3, damage: None });
     let document: Value = serde_json::from_slice(&fs::read(session.path("out.json")).unwrap()).unwrap();
     let image = |mime: &str, path: &str| json!({"type": "image", "source": {"media_type": mime, "path": path}});
     assert_eq!(document["steps"][0]["message"], json!([text("Look"), image("image/png", "out.json.media/1.png")]));

@@ -125,6 +125,7 @@ impl DiffError {
             DiffError::Session { error, .. } => match &**error {
                 SessionFault::Read(ReadError::System(system)) => system.code,
                 SessionFault::Read(ReadError::LineTooLong { .. }) => "TooLarge",
+                SessionFault::Read(ReadError::Damaged(_)) => "Damaged",
                 SessionFault::Read(_) => "Changed",
                 SessionFault::EmptyFile => "EmptyFile",
                 SessionFault::MissingStart => "MissingStart",

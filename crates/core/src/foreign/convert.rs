@@ -71,6 +71,8 @@ pub struct Conversion {
     pub origins: Option<Origins>,
     /// Whether its last line is not JSON, as a crash leaves it.
     pub is_torn: bool,
+    /// If the source is an archive that is damaged, the size of its content before that.
+    pub damage: Option<u64>,
     receipt: Option<Receipt>,
 }
 
@@ -250,8 +252,12 @@ fn convert_known(
         is_torn = pass_records(&mut records, &mut *format, layout, &mut builder, &mut |bytes| progress(bytes, size))?;
         format.end(&known.source, &mut builder)?;
     }
-    let Built { native, receipt, origins, summary, last_seq, end_time, items, title } =
+    let Built { native, receipt, origins, mut summary, last_seq, end_time, items, title } =
         builder.finish(known.source.size(), records.into_hashes()?)?;
+    let damage = known.source.damage();
+    if let Some(damage) = damage {
+        summary.warnings.insert(0, ReadError::Damaged(damage).to_string());
+    }
     let native = native.into_source()?;
     let start_time = start.start_time.as_deref().unwrap_or(UNKNOWN).to_owned();
     let format = known.format;
@@ -268,6 +274,7 @@ fn convert_known(
         title,
         origins,
         is_torn,
+        damage,
         receipt,
     }))
 }

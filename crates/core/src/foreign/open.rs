@@ -88,9 +88,15 @@ pub struct ConvertedFile {
     receipt: PathBuf,
     original: PathBuf,
     format: ForeignFormat,
+    damage: Option<u64>,
 }
 
 impl ConvertedFile {
+    /// If the source is an archive that is damaged, the size of its content before that.
+    pub fn damage(&self) -> Option<u64> {
+        self.damage
+    }
+
     /// The native session.
     pub fn log(&self) -> &Path {
         &self.log
@@ -150,6 +156,6 @@ pub fn convert_to_file(path: &Path) -> Result<Option<ConvertedFile>, Stop> {
         writeln!(lines, "{}", entry.json()).map_err(failed(&receipt))?;
     }
     lines.flush().map_err(failed(&receipt))?;
-    let format = conversion.format;
-    Ok(Some(ConvertedFile { _directory: directory, log, receipt, original, format }))
+    let (format, damage) = (conversion.format, conversion.damage);
+    Ok(Some(ConvertedFile { _directory: directory, log, receipt, original, format, damage }))
 }

@@ -38,6 +38,9 @@ pub enum ReadError {
     /// Bytes that were scanned are no longer there.
     #[error("the file was changed while it was being read")]
     Changed,
+    /// An archived session can't be decompressed any further than to this size of its content.
+    #[error("The archive is damaged after {0} bytes")]
+    Damaged(u64),
     /// What is to be read of a foreign session is not clear, or not there.
     #[error("{0}")]
     Conversation(String),
@@ -61,8 +64,8 @@ pub struct LineSource {
     archive: Option<PathBuf>,
     /// The size of the archive in bytes, if the file is one.
     archived_bytes: Option<u64>,
-    /// Whether the unpacked archive has a frame that does not check.
-    is_torn: bool,
+    /// The size of the content before a frame of the unpacked archive that does not check.
+    damage: Option<u64>,
     size: u64,
     /// Offset from which on nothing is read.
     end: u64,
@@ -102,7 +105,7 @@ impl LineSource {
         Self::packed_of(OpenedPath::at(path), Pipes::Refused, 1)?
             .unarchived(path, |archive| match archive.has_frames() {
                 true => archive.open(),
-                false => Ok(Archived::Unpacked(Unpacked::Memory(archive.beginning(length)?), false)),
+                false => Ok(Archived::Unpacked(Unpacked::Memory(archive.beginning(length)?), None)),
             })
             .map_err(ReadError::System)
     }
@@ -128,17 +131,17 @@ impl LineSource {
     pub fn of_file(file: File) -> Result<Self, ReadError> {
         let metadata = file.metadata().map_err(|error| failed(&error, "fstat", None))?;
         let (size, content) = (metadata.size, Content::File(file));
-        let (archive, archived_bytes, is_torn, opened) = (None, None, false, SystemTime::now());
-        Ok(LineSource { content, archive, archived_bytes, is_torn, size, end: u64::MAX, metadata, opened })
+        let (archive, archived_bytes, damage, opened) = (None, None, None, SystemTime::now());
+        Ok(LineSource { content, archive, archived_bytes, damage, size, end: u64::MAX, metadata, opened })
     }
 
     /// Presents bytes in memory as a file.
     pub fn in_memory(content: Vec<u8>) -> Self {
         let size = content.len() as u64;
         let metadata = Metadata { kind: FileKind::File, size, modified: None, inode: None };
-        let (archive, archived_bytes, is_torn, opened) = (None, None, false, SystemTime::now());
+        let (archive, archived_bytes, damage, opened) = (None, None, None, SystemTime::now());
         let content = Content::Memory(content);
-        LineSource { content, archive, archived_bytes, is_torn, size, end: u64::MAX, metadata, opened }
+        LineSource { content, archive, archived_bytes, damage, size, end: u64::MAX, metadata, opened }
     }
 
     /// Presents what was opened. A regular file is read whole if it is smaller than `kept_bytes`.
@@ -164,8 +167,8 @@ impl LineSource {
         } else {
             return Err(ReadError::System(metadata.expect_regular(path).err().unwrap_or_else(OsError::directory)));
         };
-        let (archived_bytes, is_torn, end) = (None, false, u64::MAX);
-        Ok(LineSource { content, archive, archived_bytes, is_torn, size, end, metadata, opened })
+        let (archived_bytes, damage, end) = (None, None, u64::MAX);
+        Ok(LineSource { content, archive, archived_bytes, damage, size, end, metadata, opened })
     }
 
     /// The same file, with the content of the session if it is an archived one, which `open` opens.
@@ -183,23 +186,29 @@ impl LineSource {
             Err(Packed::Memory(bytes)) => return Ok(with(Content::Memory(bytes), size)),
             Ok(archive) => open(archive)?,
         };
-        let (is_torn, (content, content_size)) = match archive {
+        let (damage, (content, content_size)) = match archive {
             Archived::Framed(file) => {
                 let size = file.size();
-                (false, (Content::Framed(file), size))
+                (None, (Content::Framed(file), size))
             }
-            Archived::Unpacked(Unpacked::File(file, size), is_torn) => (is_torn, (Content::File(file), size)),
-            Archived::Unpacked(Unpacked::Memory(bytes), is_torn) => (is_torn, in_memory(bytes)),
+            Archived::Unpacked(Unpacked::File(file, size), damage) => (damage, (Content::File(file), size)),
+            Archived::Unpacked(Unpacked::Memory(bytes), damage) => (damage, in_memory(bytes)),
         };
-        Ok(LineSource { archived_bytes: Some(size), is_torn, ..with(content, content_size) })
+        Ok(LineSource { archived_bytes: Some(size), damage, ..with(content, content_size) })
     }
 
-    /// Whether it is an archived session of which a frame does not check, as far as it was read.
-    pub fn is_torn(&self) -> bool {
+    /// If it is an archived session of which a frame does not check, as far as it was read: the size of the content before that. There is a byte more,
+    /// which no line of JSON contains, and then the end.
+    pub fn damage(&self) -> Option<u64> {
         match &self.content {
-            Content::Framed(file) => file.is_torn(),
-            _ => self.is_torn,
+            Content::Framed(file) => file.damage(),
+            _ => self.damage,
         }
+    }
+
+    /// The size of what can be read, as far as it is known: what is behind a damaged frame is not there.
+    pub fn readable(&self) -> u64 {
+        self.damage().map_or(self.size, |damage| damage + 1)
     }
 
     /// The path of the file that was opened at `path`: of the archive if only that existed.
@@ -220,7 +229,11 @@ impl LineSource {
     /// The ranges that can be read without reading others, from `start` on, if the file consists of such: those of an archive.
     pub(crate) fn frame_ranges(&self, start: u64, least: u64) -> Option<Vec<Range<u64>>> {
         match &self.content {
-            Content::Framed(file) => Some(file.ranges(start, least)),
+            Content::Framed(file) => {
+                let end = self.readable();
+                let ranges = file.ranges(start, least).into_iter();
+                Some(ranges.take_while(|range| range.start < end || range.start == start).collect())
+            }
             _ => None,
         }
     }
@@ -297,7 +310,7 @@ impl LineSource {
                 let (mut filled, mut at) = (start, offset);
                 while filled < bytes.len() {
                     match file.read_at(&mut bytes[filled..], at).map_err(ReadError::System)? {
-                        0 => return Err(ReadError::Changed),
+                        0 => return Err(file.damage().map_or(ReadError::Changed, ReadError::Damaged)),
                         count => (filled, at) = (filled + count, at + count as u64),
                     }
                 }

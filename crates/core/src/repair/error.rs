@@ -132,7 +132,7 @@ impl RepairError {
             ReadError::System(error) => {
                 OsError { path: error.path.or_else(|| Some(path.to_path_buf())), ..error }.into()
             }
-            ReadError::LineTooLong { .. } | ReadError::Changed | ReadError::Conversation(_) => {
+            ReadError::LineTooLong { .. } | ReadError::Changed | ReadError::Damaged(_) | ReadError::Conversation(_) => {
                 RepairError::SourceChanged(path.to_path_buf())
             }
         }

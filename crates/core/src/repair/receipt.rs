@@ -1,9 +1,13 @@
 //! What a repair did.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use super::sessions::OtherSession;
 use crate::hash::Hash;
+
+/// The reason for a part of an archive that can't be decompressed.
+pub(super) const LOST_PART: &str = "a damaged part of the archive, at this offset of the compressed file";
 
 /// The maximum number of fragments that a receipt lists.
 const MAX_FRAGMENTS: usize = 1000;
@@ -46,7 +50,7 @@ pub struct RepairReceipt {
 /// Bytes in one line that belong to no record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// Offset in the source; in the decoded text if the source is compressed or UTF-16.
+    /// Offset in the source; in the decoded text if the source is compressed or UTF-16, except for a part of it that can't be decompressed.
     pub offset: u64,
     /// Length in bytes.
     pub length: u64,
@@ -55,6 +59,12 @@ pub struct Fragment {
 }
 
 impl RepairReceipt {
+    /// Adds a part of an archive that can't be decompressed.
+    pub(super) fn add_lost(&mut self, archived: &Range<u64>) {
+        let (offset, length) = (archived.start, archived.end - archived.start);
+        self.add(Fragment { offset, length, reason: LOST_PART.to_owned() }, true);
+    }
+
     pub(super) fn add(&mut self, fragment: Fragment, is_lost: bool) {
         self.fragment_count += 1;
         self.lost_bytes += if is_lost { fragment.length } else { 0 };

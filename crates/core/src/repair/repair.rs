@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::error::RepairError;
-use super::receipt::{Fragment, RepairReceipt};
+use super::receipt::{Fragment, LOST_PART, RepairReceipt};
 use super::record::renumbered as with_number;
 use super::record::{Envelope, Parsed, cleaned, has_version, versioned, with_count_only, with_members};
 use super::search::{FoundRecord, IN_DOUBT, Stopped, Visitor, replaced, search};
@@ -65,7 +65,10 @@ pub fn repair(
     let work = Work { path: source, options, total: text.source.size() * 2, text };
     let survey = work.survey(task)?;
     let plan = survey.plan(&work)?;
-    let receipt = RepairReceipt { bytes, sha256, changed: !plan.is_sound, ..RepairReceipt::default() };
+    let mut receipt = RepairReceipt { bytes, sha256, changed: !plan.is_sound, ..RepairReceipt::default() };
+    for range in &work.text.lost {
+        receipt.add_lost(range);
+    }
     let mut writer = Writer::new(&work, &plan, receipt);
     writer.map = map.map(BufWriter::new);
     writer.file = file.map(BufWriter::new);
@@ -548,6 +551,15 @@ struct Heading {
     renumbered: bool,
 }
 
+/// A line of the receipt's file about a part of an archive that can't be decompressed.
+#[derive(Serialize)]
+struct LostPart {
+    offset: u64,
+    length: u64,
+    fate: &'static str,
+    reason: &'static str,
+}
+
 /// The number as JSON, without a fraction that it does not have.
 fn json_number(value: f64) -> Option<serde_json::Number> {
     let is_integer = value.fract() == 0.0 && value.abs() < 9e15;
@@ -609,7 +621,12 @@ impl<'w> Writer<'w> {
             encoding: self.work.text.encoding.as_str(),
             renumbered: self.plan.renumbers,
         };
-        self.write_entry(&heading)
+        self.write_entry(&heading)?;
+        let work = self.work;
+        work.text.lost.iter().try_for_each(|range| {
+            let (offset, length) = (range.start, range.end - range.start);
+            self.write_entry(&LostPart { offset, length, fate: "lost", reason: LOST_PART })
+        })
     }
 
     fn write_entry(&mut self, entry: &impl Serialize) -> Result<(), RepairError> {

@@ -1,15 +1,17 @@
 //! The text of a damaged file: its bytes, or what they decode to if another program encoded them.
 
 use std::io::{self, BufWriter, Read, Write};
+use std::ops::Range;
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest as _, Sha256};
 
 use super::error::RepairError;
+use crate::archived::{Packed, Recovered, is_archive_name, recover};
 use crate::disk::{File, InputFile, OsError, sniff};
 use crate::hash::Hash;
-use crate::lines::LineSource;
+use crate::lines::{LineSource, ReadError};
 use crate::task::Task;
 
 /// The first bytes of a gzip file.
@@ -48,6 +50,8 @@ pub(super) struct Text {
     pub encoding: Encoding,
     /// Problems of the encoding.
     pub warnings: Vec<String>,
+    /// The parts of an archive that can't be decompressed, by their offsets in it.
+    pub lost: Vec<Range<u64>>,
 }
 
 /// Opens the text of the file at `path`.
@@ -57,8 +61,19 @@ pub(super) fn open(path: &Path, task: &mut Task<'_>) -> Result<Text, RepairError
     let filled = source.read_at(&mut beginning, 0).map_err(|error| RepairError::reading(error, path))?;
     let beginning = &beginning[..filled];
     let encoding = encoding_of(beginning);
+    if source.archived_bytes().is_some() {
+        if encoding != Encoding::Plain || !is_whole_archive(&source, path, task)? {
+            return recovered(path, task);
+        }
+    } else if is_archive_name(path) && encoding != Encoding::Zstd {
+        // The first bytes of an archive may be what is damaged.
+        let text = recovered(path, task)?;
+        if text.source.size() > 0 {
+            return Ok(text);
+        }
+    }
     if encoding == Encoding::Plain {
-        return Ok(Text { source, encoding, warnings: Vec::new() });
+        return Ok(Text { source, encoding, warnings: Vec::new(), lost: Vec::new() });
     }
     drop(source);
     let mut warnings = Vec::new();
@@ -72,16 +87,53 @@ pub(super) fn open(path: &Path, task: &mut Task<'_>) -> Result<Text, RepairError
         }
         Encoding::Utf16 | Encoding::Plain => from_utf16(&mut file, beginning, &mut warnings, task)?,
     };
-    // What was unpacked may be UTF-16 in turn.
-    if encoding != Encoding::Utf16 {
-        let mut beginning = [0; BEGINNING_BYTES];
-        let filled = text.read_at(&mut beginning, 0).map_err(failed("read"))?;
-        if encoding_of(&beginning[..filled]) == Encoding::Utf16 {
-            text = from_utf16(&mut text, &beginning[..filled], &mut warnings, task)?;
-        }
+    if encoding != Encoding::Utf16
+        && let Some(recoded) = recoded(&mut text, &mut warnings, task)?
+    {
+        text = recoded;
     }
     let source = LineSource::of_file(text).map_err(|error| RepairError::reading(error, path))?.as_opened();
-    Ok(Text { source, encoding, warnings })
+    Ok(Text { source, encoding, warnings, lost: Vec::new() })
+}
+
+/// The text as UTF-8, if it is UTF-16: what was unpacked may be.
+fn recoded(text: &mut File, warnings: &mut Vec<String>, task: &mut Task<'_>) -> Result<Option<File>, RepairError> {
+    let mut beginning = [0; BEGINNING_BYTES];
+    let filled = text.read_at(&mut beginning, 0).map_err(failed("read"))?;
+    let beginning = &beginning[..filled];
+    let is_utf16 = encoding_of(beginning) == Encoding::Utf16;
+    is_utf16.then(|| from_utf16(text, beginning, warnings, task)).transpose()
+}
+
+/// Whether all of an archived session can be read, frame by frame.
+fn is_whole_archive(source: &LineSource, path: &Path, task: &mut Task<'_>) -> Result<bool, RepairError> {
+    let (mut chunk, mut at) = (vec![0; CHUNK_BYTES], 0);
+    if source.frame_ranges(0, 1).is_none() {
+        return Ok(false);
+    }
+    loop {
+        task.check()?;
+        match source.read_at(&mut chunk, at).map_err(|error| RepairError::reading(error, path))? {
+            0 => return Ok(source.damage().is_none()),
+            count => at += count as u64,
+        }
+    }
+}
+
+/// What can be decompressed of an archive, from whatever frame.
+fn recovered(path: &Path, task: &mut Task<'_>) -> Result<Text, RepairError> {
+    let file = InputFile::open(path)?;
+    let size = file.metadata()?.size;
+    let packed = Packed::File(file.into_file());
+    let Recovered { mut content, lost, damage } = task.cancellation.during(|| recover(&packed, size))?;
+    let mut warnings: Vec<_> = damage.map(|damage| ReadError::Damaged(damage).to_string()).into_iter().collect();
+    let mut encoding = if damage.is_none() { Encoding::Plain } else { Encoding::Zstd };
+    if let Some(recoded) = recoded(&mut content, &mut warnings, task)? {
+        content = recoded;
+        encoding = Encoding::Utf16;
+    }
+    let source = LineSource::of_file(content).map_err(|error| RepairError::reading(error, path))?.as_opened();
+    Ok(Text { source, encoding, warnings, lost })
 }
 
 fn encoding_of(beginning: &[u8]) -> Encoding {

@@ -50,6 +50,8 @@ pub(super) struct Scanned {
     pub(super) lines: u64,
     /// Why the part was not read to its end.
     pub(super) failure: Option<ReadError>,
+    /// Whether the file ends in the part.
+    pub(super) is_at_end: bool,
 }
 
 /// Size of a line, in bytes, for which memory is not kept.
@@ -119,6 +121,7 @@ impl Scanner {
                 break;
             }
         }
+        scanned.is_at_end = reader.is_at_end();
         if is_long {
             *reader = new_reader();
         }

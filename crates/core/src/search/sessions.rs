@@ -273,7 +273,7 @@ impl FileScanner {
         if !scanned.hits.is_empty() && session_id.is_none() {
             session_id = session(&mut self.scanner, &source).ok().flatten().map(|session| session.id);
         }
-        let fate = Some(fate_of(scanned.failure.as_ref(), size));
+        let fate = Some(fate_of(scanned.failure.or_else(|| damage_of(&source)), size));
         Part { file, session_id, is_archived, hits: scanned.hits, fate }
     }
 }
@@ -281,7 +281,12 @@ impl FileScanner {
 /// How long the end of a search waits for a thread that is about to close a file.
 const LAST_CLOSE: Duration = Duration::from_secs(1);
 
-fn fate_of(failure: Option<&ReadError>, size: u64) -> Fate {
+/// Why not all of an archived session could be searched.
+fn damage_of(source: &LineSource) -> Option<ReadError> {
+    source.damage().map(ReadError::Damaged)
+}
+
+fn fate_of(failure: Option<ReadError>, size: u64) -> Fate {
     failure.map_or(Fate::Searched(size), |error| Fate::Unreadable(error.to_string()))
 }
 
@@ -367,7 +372,7 @@ impl LargeFile {
         }
         self.lines += scanned.lines;
         mark_current_hits(&mut scanned, &self.opened.source, &mut self.history, self.scanner.options().is_current);
-        let is_last = scanned.failure.is_some();
+        let is_last = scanned.failure.is_some() || scanned.is_at_end;
         self.part(scanned.hits, scanned.failure, is_last)
     }
 
@@ -388,7 +393,8 @@ impl LargeFile {
             let session = session(&mut self.scanner, &self.opened.source);
             self.opened.session_id = session.ok().flatten().map(|session| session.id);
         }
-        let fate = is_last.then(|| fate_of(failure.as_ref(), self.opened.size));
+        let failure = failure.or_else(|| damage_of(&self.opened.source));
+        let fate = is_last.then(|| fate_of(failure, self.opened.size));
         let OpenedFile { session_id, is_archived, .. } = &self.opened;
         Part { file: self.file, session_id: session_id.clone(), is_archived: *is_archived, hits, fate }
     }

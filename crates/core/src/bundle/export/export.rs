@@ -37,12 +37,21 @@ pub struct ExportOptions {
     pub limits: Limits,
     /// The redaction rules; `None` to redact nothing. The built-in rules by default.
     pub redact: Option<RedactOptions>,
+    /// Whether an archived session that is damaged is exported up to the damage.
+    pub allows_damage: bool,
 }
 
 impl Default for ExportOptions {
     fn default() -> Self {
         let redact = Some(RedactOptions::default());
-        ExportOptions { from: ExportFrom::default(), key: None, level: None, limits: Limits::default(), redact }
+        ExportOptions {
+            from: ExportFrom::default(),
+            key: None,
+            level: None,
+            limits: Limits::default(),
+            redact,
+            allows_damage: false,
+        }
     }
 }
 
@@ -76,7 +85,7 @@ pub fn export(
     let rules = options.redact.as_ref().map(RuleSet::new).transpose()?;
     let compression = Compression::new(level);
     drop(Sink::new(destination, compression, 0)?);
-    let source = ExportSource::open(source, &options.limits, task)?;
+    let source = ExportSource::open(source, &options.limits, options.allows_damage, task)?;
     let prefilter = rules.as_ref().and_then(RuleSet::prefilter);
     let mut plan = plan(&source, &options.from, rules.is_none(), prefilter, &options.limits, task)?;
     let mut leak_check = None;

@@ -11,6 +11,5 @@ pub use export::{ExportOptions, export};
 pub(crate) use file_hash::FileHasher;
 pub(crate) use hashing_reader::HashingReader;
 pub(crate) use planned_file::{ByteSource, PlannedFile, source_changed};
-pub(crate) use sink::is_archive;
 pub use source::ExportFrom;
 pub(crate) use source::ExportPlan;

@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use crate::archived::is_bundle_name;
 use crate::bundle::format::{BundleCode, BundleError, BundlePath, Limits};
 use crate::bundle::read::{ArchiveWriter, Compression, expands_too_much};
 use crate::disk::File;
@@ -16,15 +17,10 @@ pub(super) enum Sink {
     Archive(Box<ArchiveWriter<BufWriter<StagedFile>>>),
 }
 
-/// Whether a path has the file name of an archive.
-pub(crate) fn is_archive(destination: &Path) -> bool {
-    destination.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(b".tar.zst"))
-}
-
 impl Sink {
     /// Begins a bundle at `destination`. Its name selects the form. `tar_bytes` is the size of an archive's tar.
     pub(crate) fn new(destination: &Path, compression: Compression, tar_bytes: u64) -> Result<Self, BundleError> {
-        if !is_archive(destination) {
+        if !is_bundle_name(destination) {
             return Ok(Sink::Directory(StagedDirectory::new(destination)?, None));
         }
         let compression = compression.granted()?;

@@ -67,18 +67,27 @@ pub(super) struct ExportSource {
     bundle: Option<OpenedBundle>,
     /// What the source became, if it is a foreign session.
     converted: Option<ConvertedFile>,
+    /// Whether an archived session is exported although it is damaged: what is before the damage.
+    allows_damage: bool,
 }
 
 impl ExportSource {
     /// Opens the source at `path`. A bundle is verified, except for its signature.
-    pub(crate) fn open(path: &Path, limits: &Limits, task: &Task<'_>) -> Result<Self, BundleError> {
+    pub(crate) fn open(
+        path: &Path,
+        limits: &Limits,
+        allows_damage: bool,
+        task: &Task<'_>,
+    ) -> Result<Self, BundleError> {
         if !is_bundle(path) {
             let converted = task.cancellation.during(|| convert_to_file(path)).map_err(|stop| match stop {
                 Stop::Read(ReadError::System(error)) => error.into(),
                 stop => BundleError::new(BundleCode::NotABundle, stop.to_string()),
             })?;
+            let damage = converted.as_ref().and_then(ConvertedFile::damage);
             let path = converted.as_ref().map_or(path, ConvertedFile::log).to_path_buf();
-            return Ok(ExportSource { path, bundle: None, converted });
+            let source = ExportSource { path, bundle: None, converted, allows_damage };
+            return source.expect_whole(damage).map(|()| source);
         }
         let options = VerifyOptions { limits: *limits, signature: SignaturePolicy::Ignore, ..VerifyOptions::default() };
         // Progress of the export begins after this.
@@ -90,7 +99,13 @@ impl ExportSource {
                 problems.into_iter().next().unwrap_or_else(invalid)
             }
         })?;
-        Ok(ExportSource { path: bundle.root().to_path_buf(), bundle: Some(bundle), converted: None })
+        Ok(ExportSource { path: bundle.root().to_path_buf(), bundle: Some(bundle), converted: None, allows_damage })
+    }
+
+    /// Fails for an archive that can't be read to its end.
+    fn expect_whole(&self, damage: Option<u64>) -> Result<(), BundleError> {
+        let Some(damage) = damage.filter(|_| !self.allows_damage) else { return Ok(()) };
+        Err(BundleError::new(BundleCode::SourceInvalid, ReadError::Damaged(damage).to_string()))
     }
 
     /// The redactions of a source that is a bundle, or has a bundle's files next to it.
@@ -183,7 +198,9 @@ impl Planner<'_, '_> {
             let source = open_session(file)?;
             self.progress.total = source.size();
             limits.check_total(source.size())?;
-            let (listed, fingerprint, candidates) = self.hash(&mut source.into_reader(), read)?;
+            let mut reader = source.into_reader();
+            let (listed, fingerprint, candidates) = self.hash(&mut reader, read)?;
+            self.source.expect_whole(reader.into_source().damage())?;
             PlannedFile { listed, origin: ByteSource::Archive(file.to_path_buf(), fingerprint), candidates }
         } else {
             let (mut input, size) = open_file(file)?;

@@ -4,13 +4,12 @@
 //! all of it is verified. A directory is verified too: its `redactions.json` excuses missing data and must itself be covered by the
 //! manifest.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::import::unpack;
 use super::import_error::ImportError;
 use super::verify::{VerifyOptions, verify};
-use crate::archived::is_archived;
+use crate::archived::{is_archived, is_bundle_name};
 use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, MANIFEST, METADATA, Manifest, REDACTIONS, RedactionList, SIGNATURE, metadata,
     signed,
@@ -147,19 +146,10 @@ pub fn is_opened_bundle(opened: &OpenedPath) -> bool {
 
 fn is_archive_with(path: &Path, beginning: Option<Vec<u8>>) -> bool {
     match beginning {
-        Some(beginning) if sniff::is_archive(&beginning) => !is_archived(path) && !is_compressed_text(path),
+        Some(beginning) if sniff::is_archive(&beginning) => !is_archived(path),
         Some(beginning) if sniff::may_be_recording(&beginning) => false,
-        _ => crate::bundle::export::is_archive(path),
+        _ => is_bundle_name(path),
     }
-}
-
-/// Whether what is compressed at `path` begins like a recording: other programs compress sessions as they are.
-fn is_compressed_text(path: &Path) -> bool {
-    let Ok(file) = InputFile::open(path) else { return false };
-    let Ok(mut decoder) = zstd::Decoder::new(file) else { return false };
-    let mut beginning = [0; 512];
-    let count = decoder.read(&mut beginning).unwrap_or_default();
-    sniff::may_be_recording(&beginning[..count])
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::disk::open::files;
 const BEGINNING_BYTES: usize = 64;
 
 /// The first bytes of a zstd frame.
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+pub(crate) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// The byte order mark of UTF-8, with which a file may begin.
 pub const BOM: &[u8] = b"\xef\xbb\xbf";

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::archived::{Archive, Packed, may_be_archive, open_either, open_packed, resolve};
+use crate::archived::{Archive, Packed, TORN, may_be_archive, open_either, open_packed, resolve};
 use crate::disk::{BOM, Links, OsError, files};
 use crate::foreign::{ConvertOptions, OpenedSource, open_converted};
 use crate::json::Nesting;
@@ -116,7 +116,10 @@ fn read(
         FirstLine::Whole(line) => line,
         FirstLine::Prefix(beginning) => read_on(path, &beginning)?,
     };
-    let (payload, is_whole) = payload_of(line).map_err(|line| problem_of(&line, size == line.len() as u64))?;
+    let (payload, is_whole) = payload_of(line).map_err(|line| match packed {
+        Some(_) if line == [TORN] => ReadError::Damaged(0).into(),
+        _ => problem_of(&line, size == line.len() as u64),
+    })?;
     let modified = metadata.modified_milliseconds();
     let Some(archive) = packed else { return Ok(Summary { size, archived: None, modified, payload, is_whole }) };
     // Only now: without a seek table, all of the archive has to be decompressed for it.

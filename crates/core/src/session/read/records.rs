@@ -169,9 +169,9 @@ impl RecordReader {
     /// at the end of the file.
     pub fn read(&mut self, take: &mut dyn FnMut(&RecordLine<'_>) -> bool) -> Result<bool, ReadError> {
         let Some(chunk) = self.reader.next_chunk(&self.source, 0, &mut |_| {})? else {
-            return if self.reader.position() < self.source.size() { Err(ReadError::Changed) } else { Ok(false) };
+            return if self.reader.position() < self.source.readable() { Err(ReadError::Changed) } else { Ok(false) };
         };
-        let (size, start, length) = (self.source.size(), chunk.offset, chunk.bytes.len());
+        let (size, start, length) = (self.source.readable(), chunk.offset, chunk.bytes.len());
         if chunk.bytes == RecordReader::SKIPPED {
             let is_terminated = !chunk.unterminated;
             self.take_skipped(start, is_terminated, take)?;
@@ -226,7 +226,7 @@ impl RecordReader {
         is_terminated: bool,
         take: &mut dyn FnMut(&RecordLine<'_>) -> bool,
     ) -> Result<(), ReadError> {
-        let size = self.source.size();
+        let size = self.source.readable();
         let end = self.reader.position().min(size) - u64::from(is_terminated);
         let content = RecordReader::skipped_content(&self.source, start..end, is_terminated)?;
         let record = RecordLine {
@@ -281,7 +281,12 @@ impl ItemsInHistory {
     /// Finds them for the lines from `start` on: earlier lines remove nothing of theirs.
     pub(crate) fn find(source: &Arc<LineSource>, start: u64, mode: Mode) -> Result<Self, ReadError> {
         let make = || PartFolder::new(source.clone(), LineReader::default().skipping_long_lines(), mode);
+        let damage = source.damage();
         let (parts, mut found) = FinalHistory::find_with(equal_segments(source, start).collect(), PART_LINES, make)?;
+        if source.damage() != damage {
+            // Lines behind the damage may have been read before that was found. Now it is known.
+            return Self::find(source, start, mode);
+        }
         if found.edited_length().is_some() && start > 0 {
             // What an edit does depends on all lines before it.
             found = FinalHistory::find_with(equal_segments(source, 0).collect(), PART_LINES, make)?.1;

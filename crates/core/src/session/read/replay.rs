@@ -228,7 +228,12 @@ impl<L: ItemLayout> Replay<L> {
     }
 
     fn add(&mut self, scanned: Scanned<L>) -> Result<usize, ReplayError> {
-        if scanned.begin.is_some_and(|begin| begin != self.scanned) {
+        if let Some(begin) = scanned.begin.filter(|begin| *begin != self.scanned) {
+            if self.source.damage().is_some_and(|damage| damage <= begin) {
+                // Another thread has read lines behind a damaged frame before that was found.
+                self.segments = None;
+                return Ok(self.items().len());
+            }
             return Err(ReadError::Changed.into());
         }
         let lines_before = self.effect.lines;
@@ -387,10 +392,18 @@ impl<L: ItemLayout> Replay<L> {
     /// the warnings, only those about lines are then included.
     pub fn outcome(&self, failure: Option<ReplayError>) -> Outcome<'_> {
         let effect = &self.effect;
-        let mut warnings: Vec<_> = self.conversion_warnings.iter().map(|text| Message::text(text.clone())).collect();
+        // A replay that stopped before the end may not have come to the damage.
+        let damage = self.source.damage().filter(|_| !effect.stopped).map(ReadError::Damaged);
+        let mut warnings: Vec<_> = damage.iter().map(|damage| Message::text(damage.to_string())).collect();
+        warnings.extend(self.conversion_warnings.iter().map(|text| Message::text(text.clone())));
         warnings.extend(effect.warnings.messages());
         let mut checkpoints = Vec::new();
-        let metadata = match (failure.or_else(|| effect.error(&self.options)), &effect.start) {
+        let error = match effect.error(&self.options) {
+            // Nothing can be read of it.
+            Some(ReplayError::MissingStart) if damage == Some(ReadError::Damaged(0)) => damage.map(ReplayError::Read),
+            error => error,
+        };
+        let metadata = match (failure.or(error), &effect.start) {
             (None, Start::Metadata(metadata)) => {
                 let folded = Checkpoints::of(&effect.checkpoint_events);
                 warnings.extend(effect.tally.messages(self.options.mode));
