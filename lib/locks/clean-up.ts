@@ -6,6 +6,7 @@ import { EXACT, type LockFile, isSameInode, readLockFile } from './lock-file.js'
 import { childOf, isGuard, isSafeId, isTemporary, lockPathOfGuard, sessionOfLock } from './path.js'
 import { removeIfStale } from './removal.js'
 import { hasPid, isStale } from './staleness.js'
+import { lookAt } from './system-lock.js'
 import { removeQuietly, writeClock } from './temporary-file.js'
 import { wait } from './waiting.js'
 
@@ -40,7 +41,7 @@ export async function cleanUp(directory: string): Promise<Cleaned> {
   const names = await namesIn(directory)
   const pathsOf = (list: string[]) => list.map((name) => childOf(directory, name))
   const old = await oldOf(pathsOf(names.filter(isTemporary)), LOCK_TEMPORARY_MS)
-  append(old, await oldOf(pathsOf(names.filter(isOtherTemporary)), OTHER_TEMPORARY_MS))
+  append(old, await abandoned(pathsOf(names.filter(isOtherTemporary))))
   const { linked, single } = await withoutLiveOwner(old)
   const snapshots = await leftOverSnapshots(pathsOf(withoutSession(names)))
   await removeAll(single)
@@ -57,7 +58,7 @@ export async function wouldCleanUp(directory: string): Promise<Cleaned> {
   const names = await namesIn(directory)
   const pathsOf = (list: string[]) => list.map((name) => childOf(directory, name))
   const old = await oldOf(pathsOf(names.filter(isTemporary)), LOCK_TEMPORARY_MS)
-  append(old, await oldOf(pathsOf(names.filter(isOtherTemporary)), OTHER_TEMPORARY_MS))
+  append(old, await abandoned(pathsOf(names.filter(isOtherTemporary))))
   const { single } = await withoutLiveOwner(old)
   const snapshots = await leftOverSnapshots(pathsOf(withoutSession(names)))
   let locks = 0
@@ -108,6 +109,18 @@ async function oldOf(filePaths: string[], age: number): Promise<Linked[]> {
     if (stat !== null && stat.isFile() && Date.now() - Number(stat.mtimeMs) > age) old[old.length] = { filePath, stat }
   }
   return old
+}
+
+/** The old ones of the files that nobody is writing: who writes one has the system's lock on it. Without such locks, the time of change decides, which no program can set. */
+async function abandoned(filePaths: string[]): Promise<Linked[]> {
+  const found: Linked[] = []
+  const old = await oldOf(filePaths, OTHER_TEMPORARY_MS)
+  for (let index = 0; index < old.length; index++) {
+    const { filePath, stat } = old[index]!
+    const look = await lookAt(filePath, stat)
+    if (look === 'free' || (look === 'unknown' && Date.now() - Number(stat.ctimeMs) > OTHER_TEMPORARY_MS)) found[found.length] = old[index]!
+  }
+  return found
 }
 
 /** The files that have other names too, and those of the others that no live process owns. */

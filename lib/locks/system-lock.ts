@@ -34,8 +34,7 @@ type Look = 'held' | 'free' | 'another' | 'unknown'
 /** Whether a process holds the system's lock on a file, whatever is in it. */
 export async function isFileLocked(filePath: string): Promise<boolean> {
   try {
-    const { dev, ino } = await fs.lstat(filePath, { bigint: true })
-    return resultOf<Look>(LOCK, parse(await native.lookAtLock(filePath, `${dev}`, `${ino}`))) === 'held'
+    return (await lookAt(filePath, await fs.lstat(filePath, { bigint: true }))) === 'held'
   } catch (error) {
     if (isAbsence(error)) return false
     throw error
@@ -43,7 +42,11 @@ export async function isFileLocked(filePath: string): Promise<boolean> {
 }
 
 /** Looks whether a process holds the system's lock on a file that was read. */
-export async function look(filePath: string, { record, dev, ino }: Inode & { record: { held?: unknown } | null }): Promise<Look> {
-  if (record === null || record.held !== HELD) return 'unknown'
+export async function look(filePath: string, file: Inode & { record: { held?: unknown } | null }): Promise<Look> {
+  return file.record === null || file.record.held !== HELD ? 'unknown' : lookAt(filePath, file)
+}
+
+/** Looks whether a process holds the system's lock on a file, whatever is in it. */
+export async function lookAt(filePath: string, { dev, ino }: Inode): Promise<Look> {
   return resultOf<Look>(LOCK, parse(await native.lookAtLock(filePath, `${dev}`, `${ino}`)))
 }

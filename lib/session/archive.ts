@@ -59,7 +59,7 @@ function lockedError({ message }: Failure): Error {
  * restores it first. Any `zstd -d` restores the identical file.
  *
  * The session is locked meanwhile. Its file is removed only after the archive was decompressed again and compared, and is on stable storage: a crash
- * loses no record. The archive has the time of modification and the permissions of the file.
+ * loses no record. The archive has the time of modification, the owner and the permissions of the file; if the system refuses them, the session stays.
  *
  * @param filePath - The session's file. If it is archived already, nothing happens.
  * @returns The archive. Rejects with a {@link SessionLockedError} if the session is in use; with an `Error` whose `code` is `NotASession` (the file's

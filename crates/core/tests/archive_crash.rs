@@ -9,6 +9,7 @@
 mod crashing;
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -34,8 +35,8 @@ const POINTS: [(&str, [bool; 2], bool); 16] = [
     ("restore::created", [false, true], true),
     ("restore::written", [false, true], true),
     ("restore::synced", [false, true], true),
-    ("restore::renamed", [true, true], true),
-    ("restore::placed", [true, true], true),
+    ("archive::renamed", [true, true], true),
+    ("archive::placed", [true, true], true),
     ("restore::forgotten", [true, false], true),
 ];
 
@@ -201,3 +202,92 @@ fn an_archive_that_reads_back_otherwise_is_given_up() {
     assert_eq!(fs::read_dir(place.directory.path()).unwrap().count(), 1);
     place.go_on("an archive that reads back otherwise");
 }
+
+/// Calls `meanwhile` when the work on a session has placed the new file, and before the old one goes.
+fn meanwhile(restores: bool, place: &SessionFiles, meanwhile: impl Fn() + Send + Sync + 'static) -> ArchiveError {
+    let own_thread = std::thread::current().id();
+    let once = std::sync::Once::new();
+    fail::cfg_callback("archive::placed", move || {
+        if std::thread::current().id() == own_thread {
+            once.call_once(&meanwhile);
+        }
+    })
+    .unwrap();
+    let refused = work(&place.session, restores).unwrap_err();
+    fail::remove("archive::placed");
+    refused
+}
+
+fn append(path: &Path, bytes: &[u8]) {
+    fs::File::options().append(true).open(path).unwrap().write_all(bytes).unwrap();
+}
+
+/// What a recorder without a lock appends after the comparison, and before the file goes, stays; and so does an archive that another program replaces.
+#[test]
+fn what_is_written_after_the_comparison_stays() {
+    let _alone = ALONE.lock().unwrap();
+    let record =
+        "{\"v\":1,\"seq\":9999,\"type\":\"session_event\",\"payload\":{\"severity\":\"info\",\"message\":\"late\"}}\n";
+    let place = SessionFiles::new(FEW, false);
+    let session = place.session.clone();
+    let refused = meanwhile(false, &place, move || append(&session, record.as_bytes()));
+    assert!(matches!(refused, ArchiveError::Changed(path) if path == place.session));
+    assert_eq!(place.check("appended to"), [true, false]);
+    assert_eq!(fs::read_to_string(&place.session).unwrap(), format!("{}{record}", place.text));
+
+    let place = SessionFiles::new(FEW, true);
+    let (archive, other) = (place.archive.clone(), zstd_of(&place.text));
+    let replaced = other.clone();
+    let refused = meanwhile(true, &place, move || {
+        fs::remove_file(&archive).unwrap();
+        fs::write(&archive, &replaced).unwrap();
+    });
+    assert!(matches!(refused, ArchiveError::Changed(path) if path == place.archive));
+    assert_eq!((place.check("replaced"), fs::read(&place.archive).unwrap()), ([false, true], other));
+
+    // Both have something that the other has not.
+    let place = SessionFiles::new(FEW, true);
+    let (archive, session) = (place.archive.clone(), place.session.clone());
+    let refused = meanwhile(true, &place, move || {
+        append(&archive, b"x");
+        append(&session, record.as_bytes());
+    });
+    assert!(matches!(refused, ArchiveError::Changed(_)));
+    assert_eq!(place.check("both"), [true, true]);
+    assert_eq!(fs::read_to_string(&place.session).unwrap(), format!("{}{record}", place.text));
+}
+
+/// The archive of another program.
+fn zstd_of(text: &str) -> Vec<u8> {
+    zstd::encode_all(text.as_bytes(), 1).unwrap()
+}
+
+/// A recorder that had its file open before it was archived writes to no file that is gone.
+#[test]
+fn a_batch_that_waits_while_the_file_is_archived_fails() {
+    use session_tape_core::disk::append::{Appender, OpenError, Target};
+    let _alone = ALONE.lock().unwrap();
+    let place = SessionFiles::new(FEW, false);
+    let target = std::sync::Arc::new(Target::new(place.session.clone()));
+    Appender::open(&target).unwrap().finish();
+    let (session, waits) = (fs::File::open(&place.session).unwrap(), target.clone());
+    session.lock().unwrap();
+    let waiting = std::thread::spawn(move || Appender::open(&waits));
+    while !has_open(&place.session, 2) {
+        std::thread::yield_now();
+    }
+    fs::remove_file(&place.session).unwrap();
+    session.unlock().unwrap();
+    let opened = waiting.join().unwrap();
+    assert!(matches!(opened, Err(OpenError::System(error)) if error.code == "ENOENT"));
+}
+
+/// Whether this process has the file open so many times.
+fn has_open(path: &Path, times: usize) -> bool {
+    let descriptors = fs::read_dir("/proc/self/fd").unwrap();
+    descriptors.filter(|entry| fs::read_link(entry.as_ref().unwrap().path()).is_ok_and(|to| to == path)).count()
+        == times
+}
+
+/// A failpoint is that of the whole process.
+static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());

@@ -3,6 +3,7 @@
 const { open, rename, rm, stat, writeFile } = require('node:fs/promises')
 const { randomBytes } = require('node:crypto')
 const path = require('node:path')
+const { likeBefore } = require('../like-before.js')
 
 /**
  * Writes a file atomically: readers see either the old or the complete new content.
@@ -20,6 +21,8 @@ async function writeAtomically(outPath, bytes, signal) {
   try {
     await writeSynced(beside, bytes, signal)
     signal?.throwIfAborted()
+    // A page can be made again: it is written also where the system keeps the owner to itself.
+    if (found) await likeBefore(beside, found).catch(() => {})
     await rename(beside, outPath)
   } catch (error) {
     await rm(beside, { force: true })

@@ -317,7 +317,8 @@ fn metadata_of(node: &Node) -> Metadata {
             let content = content.lock().unwrap();
             let since_1970 = content.modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
             let time = (since_1970.as_secs() as i64, i64::from(since_1970.subsec_nanos()));
-            let inode = Inode { device: 1, number: content.inode, modified: time, changed: time };
+            let (links, owner) = (1, (0, 0));
+            let inode = Inode { device: 1, number: content.inode, modified: time, changed: time, links, owner };
             let size = content.bytes.len() as u64;
             Metadata { kind: FileKind::File, size, modified: Some(content.modified), inode: Some(inode) }
         }

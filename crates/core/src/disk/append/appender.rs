@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use super::recorded_file::{FileId, OpenError};
 use super::target::Target;
-use crate::disk::open::File;
-use crate::disk::system::{FileKind, OpenOptions, OsError};
+use crate::disk::open::{File, files};
+use crate::disk::system::{FileKind, Metadata, OpenOptions, OsError};
 
 /// How long a batch waits for another writer of the same file. The lock keeps a writer from cutting back its torn batch while
 /// another one appends after it. But a writer that was suspended in the middle of a write must not block the others for good, so
@@ -81,14 +81,7 @@ impl Appender {
     /// it ends in `\n` only if it ends where the last batch did.
     pub fn open(target: &Arc<Target>) -> Result<Self, OpenError> {
         let path = target.path();
-        let open = |read| File::open_patiently(path, &OpenOptions { append: true, read, ..OpenOptions::default() });
-        // A file that may be written but not read is appended to anyway.
-        let (file, readable) = match open(true) {
-            Err(error) if matches!(error.code, "EACCES" | "EPERM") => (open(false)?, false),
-            opened => (opened?, true),
-        };
-        lock_against_other_writers(&file);
-        let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
+        let (file, metadata, readable) = open_locked(path)?;
         if matches!(metadata.kind, FileKind::Pipe | FileKind::Socket) {
             // It would accept the lines but not keep them.
             let error = io::Error::from(io::ErrorKind::NotSeekable);
@@ -214,21 +207,50 @@ fn ends_in_newline(file: &File, length: u64) -> Result<bool, OsError> {
     }
 }
 
-/// Takes an advisory lock, which is released when the file is closed.
+/// Opens the file at `path` for a batch. Returns whether it may be read, too.
+fn open_locked(path: &Path) -> Result<(File, Metadata, bool), OsError> {
+    let open = |read| File::open_patiently(path, &OpenOptions { append: true, read, ..OpenOptions::default() });
+    loop {
+        // A file that may be written but not read is appended to anyway.
+        let (file, readable) = match open(true) {
+            Err(error) if matches!(error.code, "EACCES" | "EPERM") => (open(false)?, false),
+            opened => (opened?, true),
+        };
+        lock_against_other_writers(&file);
+        let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
+        // Who had the lock before may have archived the session: what is appended to a file that was removed is gone.
+        if !was_removed(&metadata, path) {
+            return Ok((file, metadata, readable));
+        }
+    }
+}
+
+/// Whether an open file is no longer at `path`, nor anywhere else. A few file systems count no names.
+fn was_removed(metadata: &Metadata, path: &Path) -> bool {
+    metadata.is_file()
+        && metadata.inode.is_some_and(|inode| inode.links == 0)
+        && files::metadata(path).map_or(true, |there| there.id() != metadata.id())
+}
+
+/// Takes the lock under which every batch is written. It is released when the file is closed. Returns `false` if another writer still has it after
+/// half a second. A file system without such locks has no other writers.
 #[cfg(unix)]
-fn lock_against_other_writers(file: &File) {
+pub(crate) fn lock_against_other_writers(file: &File) -> bool {
     let deadline = Instant::now() + LOCK_PATIENCE;
     while let Err(std::fs::TryLockError::WouldBlock) = file.try_lock() {
         if Instant::now() >= deadline {
-            return;
+            return false;
         }
         std::thread::sleep(Duration::from_millis(1));
     }
+    true
 }
 
 /// Takes no lock: on Windows it would also block readers.
 #[cfg(not(unix))]
-fn lock_against_other_writers(_: &File) {}
+pub(crate) fn lock_against_other_writers(_: &File) -> bool {
+    true
+}
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ mod target;
 mod unsynced;
 
 pub use appender::Appender;
-pub(crate) use appender::Torn;
+pub(crate) use appender::{Torn, lock_against_other_writers};
 pub use recorded_file::OpenError;
 pub(crate) use recorded_file::Replaced;
 pub use target::Target;

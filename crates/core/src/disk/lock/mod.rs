@@ -4,4 +4,5 @@ mod file_lock;
 mod system_lock;
 
 pub use file_lock::{FileLock, LockError};
+pub(crate) use system_lock::mark_in_use;
 pub use system_lock::{FileId, Look, SystemLock};

@@ -72,6 +72,11 @@ impl SystemLock {
     }
 }
 
+/// Locks a file that this process has just created, for as long as it is open. Succeeds or not: not every file system has such locks.
+pub(crate) fn mark_in_use(file: &File) {
+    let _ = system::try_lock(file, system::Kind::Exclusive);
+}
+
 impl Drop for SystemLock {
     /// Unlocks explicitly: a child that this process is just starting has the file open too, until it runs its program.
     fn drop(&mut self) {

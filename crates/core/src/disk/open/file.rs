@@ -121,6 +121,14 @@ impl File {
         self.opened().set_modified(time)
     }
 
+    pub fn set_owner(&self, owner: (u32, u32)) -> io::Result<()> {
+        self.opened().set_owner(owner)
+    }
+
+    pub fn set_mode(&self, mode: u32) -> io::Result<()> {
+        self.opened().set_mode(mode)
+    }
+
     pub fn mode(&self) -> Option<u32> {
         self.opened().mode()
     }

@@ -32,6 +32,11 @@ impl Metadata {
         self.kind == FileKind::Directory
     }
 
+    /// The user and the group that it belongs to, if the system has such numbers.
+    pub fn owner(&self) -> Option<(u32, u32)> {
+        self.inode.map(|inode| inode.owner)
+    }
+
     /// Device and inode: the same for the same file, through whatever path it is reached.
     pub fn id(&self) -> Option<(u64, u64)> {
         self.inode.map(|inode| (inode.device, inode.number))
@@ -63,4 +68,8 @@ pub struct Inode {
     pub modified: (i64, i64),
     /// Time of the last change of content or metadata. Programs can't set it.
     pub changed: (i64, i64),
+    /// The number of its names. 0 for an open file that was removed.
+    pub links: u64,
+    /// The user and the group that it belongs to.
+    pub owner: (u32, u32),
 }

@@ -62,6 +62,16 @@ pub trait OpenFile: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Gives the file to a user and a group. The permissions may shrink by that. A system without owners does nothing.
+    fn set_owner(&self, _owner: (u32, u32)) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Sets the permissions of the file, whatever the umask is. A system without permissions does nothing.
+    fn set_mode(&self, _mode: u32) -> io::Result<()> {
+        Ok(())
+    }
+
     /// The permissions of the file. `None` if the system has none.
     fn mode(&self) -> Option<u32> {
         None

@@ -270,6 +270,17 @@ impl OpenFile for fs::File {
     }
 
     #[cfg(unix)]
+    fn set_owner(&self, (user, group): (u32, u32)) -> io::Result<()> {
+        std::os::unix::fs::fchown(self, Some(user), Some(group))
+    }
+
+    #[cfg(unix)]
+    fn set_mode(&self, mode: u32) -> io::Result<()> {
+        use std::os::unix::fs::PermissionsExt;
+        fs::File::set_permissions(self, fs::Permissions::from_mode(mode))
+    }
+
+    #[cfg(unix)]
     fn mode(&self) -> Option<u32> {
         use std::os::unix::fs::PermissionsExt;
         fs::File::metadata(self).ok().map(|metadata| metadata.permissions().mode() & 0o777)
@@ -316,6 +327,8 @@ fn inode_of(metadata: &fs::Metadata) -> Option<Inode> {
         number: metadata.ino(),
         modified: (metadata.mtime(), metadata.mtime_nsec()),
         changed: (metadata.ctime(), metadata.ctime_nsec()),
+        links: metadata.nlink(),
+        owner: (metadata.uid(), metadata.gid()),
     })
 }
 

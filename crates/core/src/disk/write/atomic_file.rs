@@ -26,6 +26,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8], root: &Path, durability: Dura
         temporary.file().sync_all().map_err(failed("fsync"))?;
     }
     failpoint!("atomic_file::before_rename");
+    temporary.keep_owner_if_possible();
     temporary.replace()?;
     failpoint!("atomic_file::after_rename");
     if durability == Durability::Fsync {

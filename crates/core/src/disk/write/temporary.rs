@@ -3,9 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::disk::lock::mark_in_use;
 use crate::disk::open::{File, parent};
 use crate::disk::sync::sync_directory;
-use crate::disk::system::{BY_UMASK, Create, FileSystem, OWNER_ONLY, OpenOptions, OsError, file_system, of_directory};
+use crate::disk::system::{
+    BY_UMASK, Create, FileSystem, Metadata, OWNER_ONLY, OpenOptions, OsError, file_system, of_directory,
+};
 
 /// A prefix and a suffix of names that all readers ignore.
 pub(crate) type Naming = (&'static str, &'static str);
@@ -13,7 +16,8 @@ pub(crate) type Naming = (&'static str, &'static str);
 /// Maximum number of names that are tried.
 const MAX_ATTEMPTS: u32 = 1000;
 
-/// A file that is written next to its destination and then renamed.
+/// A file that is written next to its destination and then renamed. Who sweeps the left-overs of processes that have ended sees by the system's lock on
+/// it that it is none.
 #[derive(Debug)]
 pub(crate) struct TemporaryFile {
     path: PathBuf,
@@ -33,7 +37,23 @@ impl TemporaryFile {
         let open = |path: &Path| file_system(path).open(path, &options);
         let (path, file) = create_unique(parent(destination), naming, open)
             .map_err(|error| OsError::new(&error, "open", Some(destination)))?;
+        mark_in_use(&file);
         Ok(TemporaryFile { path, destination: destination.to_path_buf(), file, is_in_place: false })
+    }
+
+    /// A new file in the directory of `destination` that takes the place of another one: with its owner, its group and its permissions. Fails if the
+    /// system refuses them.
+    pub(crate) fn in_place_of(replaced: &File, destination: &Path, naming: Naming) -> Result<Self, OsError> {
+        let temporary = Self::beside(destination, naming, OWNER_ONLY)?;
+        let failed = |syscall| move |error: io::Error| OsError::new(&error, syscall, Some(destination));
+        if let Some(owner) = replaced.metadata().map_err(failed("fstat"))?.owner() {
+            temporary.give_to(owner).map_err(failed("fchown"))?;
+        }
+        // After the owner, with whom some systems change them.
+        if let Some(mode) = replaced.mode().filter(|mode| temporary.file.mode() != Some(*mode)) {
+            temporary.file.set_mode(mode).map_err(failed("fchmod"))?;
+        }
+        Ok(temporary)
     }
 
     /// The file.
@@ -51,13 +71,25 @@ impl TemporaryFile {
         &self.destination
     }
 
+    /// Gives the file to the owner of the one that it replaces, if the system allows that: for what can be made again, and may be shared.
+    pub(crate) fn keep_owner_if_possible(&self) {
+        let replaced = file_system(&self.destination).symlink_metadata(&self.destination);
+        if let Some(owner) = replaced.ok().filter(Metadata::is_file).and_then(|replaced| replaced.owner()) {
+            let _ = self.give_to(owner);
+        }
+    }
+
+    fn give_to(&self, owner: (u32, u32)) -> io::Result<()> {
+        if self.file.metadata()?.owner() == Some(owner) { Ok(()) } else { self.file.set_owner(owner) }
+    }
+
     /// Moves the file to its destination, and replaces a file there.
-    pub(crate) fn replace(self) -> Result<(), OsError> {
+    pub(crate) fn replace(&mut self) -> Result<(), OsError> {
         self.rename(|from, to| file_system(from).rename(from, to))
     }
 
     /// Moves the file to its destination. Fails with the code `EEXIST` if anything exists there.
-    pub(crate) fn place(self) -> Result<(), OsError> {
+    pub(crate) fn place(&mut self) -> Result<(), OsError> {
         self.rename(|from, to| file_system(from).rename_new(from, to))
     }
 
@@ -72,14 +104,14 @@ impl TemporaryFile {
     }
 
     /// Like [`place`](Self::place), and syncs the entry. If that fails, nothing is left at the destination.
-    pub(crate) fn place_durably(self) -> Result<(), OsError> {
+    pub(crate) fn place_durably(&mut self) -> Result<(), OsError> {
         let destination = self.destination.clone();
         self.place()?;
         failpoint!("staged::after_rename");
         sync_entry(&destination)
     }
 
-    fn rename(mut self, rename: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<(), OsError> {
+    fn rename(&mut self, rename: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<(), OsError> {
         rename(&self.path, &self.destination)
             .map_err(|error| OsError::new(&error, "rename", Some(&self.destination)))?;
         self.is_in_place = true;

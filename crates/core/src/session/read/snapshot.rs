@@ -77,7 +77,7 @@ struct Identity {
 
 impl Identity {
     fn of(metadata: &Metadata) -> Option<Self> {
-        let Inode { device, number: inode, modified, changed } = metadata.inode?;
+        let Inode { device, number: inode, modified, changed, .. } = metadata.inode?;
         Some(Identity { device, inode, size: metadata.size, modified, changed })
     }
 
@@ -218,6 +218,7 @@ pub(super) fn save(place: &SnapshotFile, source: &LineSource, snapshot: &Snapsho
         effect: &snapshot.effect,
     };
     encode(&stored, file.file()).map_err(|error| OsError::new(&error, "write", Some(&place.path)))?;
+    file.keep_owner_if_possible();
     file.replace()
 }
 

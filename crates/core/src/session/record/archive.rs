@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use crate::archived::{FrameWriter, archive_of, session_of};
+use crate::disk::append::lock_against_other_writers;
 use crate::disk::lock::{FileLock, LockError};
 use crate::disk::write::{Naming, TemporaryFile, sync_entry};
-use crate::disk::{File, Links, Metadata, OWNER_ONLY, OsError, files, sync_entries};
+use crate::disk::{File, Links, Metadata, OsError, files, sync_entries};
 use crate::hash::Hash;
 use crate::lines::{LineSource, ReadError, WriteError};
 use crate::session::read::snapshot_path_of;
@@ -135,30 +136,27 @@ pub fn archive(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
         return archived(&names);
     }
     let _lock = lock(&names.session, owner)?;
-    let (source, before) = match open(&names.session) {
+    let source = match Opened::at(&names.session) {
         Err(error) if error.code == "ENOENT" && is_there(&names.archive)? => return archived(&names),
         opened => opened?,
     };
-    let mut temporary = TemporaryFile::beside(&names.archive, UNFINISHED, source.mode().unwrap_or(OWNER_ONLY))?;
+    let mut temporary = TemporaryFile::in_place_of(&source.file, &names.archive, UNFINISHED)?;
     failpoint!("archive::created");
-    let mut work = Work { task, done: 0, total: 2 * before.size };
-    let hash = compress(&source, &before, &names, temporary.file(), &mut work)?;
+    let bytes = source.metadata.size;
+    let mut work = Work { task, done: 0, total: 2 * bytes };
+    let hash = compress(&source, &names, temporary.file(), &mut work)?;
     failpoint!("archive::compressed");
-    let archived_bytes = verify(&temporary, &names, (before.size, hash), &mut work)?;
+    let archived_bytes = verify(&temporary, &names, (bytes, hash), &mut work)?;
     failpoint!("archive::verified");
-    finish(&mut temporary, &names.archive, &before)?;
+    files::sync_if_possible(temporary.file(), &names.archive)?;
     failpoint!("archive::synced");
     work.task.check()?;
-    expect_unchanged(&source, &before, &names)?;
+    source.expect_unchanged()?;
     failpoint!("archive::compared");
-    place(temporary, &names)?;
-    failpoint!("archive::renamed");
-    sync_entry(&names.archive)?;
-    failpoint!("archive::placed");
-    give_up(&names.session)?;
+    exchange(&mut temporary, &names.archive, &source, |temporary| place(temporary, &names))?;
     failpoint!("archive::forgotten");
     move_snapshot(&names.session, &names.archive);
-    Ok(Archived { path: names.archive, bytes: before.size, archived_bytes: Some(archived_bytes) })
+    Ok(Archived { path: names.archive, bytes, archived_bytes: Some(archived_bytes) })
 }
 
 /// Replaces the archive of a session by its file: `path` is that of either. Does nothing if that was done before.
@@ -171,26 +169,22 @@ pub fn restore(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
     if is_there(&names.session)? {
         return forget_archive(&names);
     }
-    let (archive, before) = match open(&names.archive) {
+    let archive = match Opened::at(&names.archive) {
         Err(error) if error.code == "ENOENT" => return restored(&names),
         opened => opened?,
     };
-    let mut temporary = TemporaryFile::beside(&names.session, UNFINISHED, archive.mode().unwrap_or(OWNER_ONLY))?;
+    let mut temporary = TemporaryFile::in_place_of(&archive.file, &names.session, UNFINISHED)?;
     failpoint!("restore::created");
     let bytes = decompress(&names, temporary.file(), task)?;
     failpoint!("restore::written");
-    finish(&mut temporary, &names.session, &before)?;
+    files::sync_if_possible(temporary.file(), &names.session)?;
     failpoint!("restore::synced");
     task.check()?;
-    expect_same(&archive, &before, &names.archive)?;
-    temporary.place()?;
-    failpoint!("restore::renamed");
-    sync_entry(&names.session)?;
-    failpoint!("restore::placed");
-    give_up(&names.archive)?;
+    archive.expect_unchanged()?;
+    exchange(&mut temporary, &names.session, &archive, |temporary| Ok(temporary.place_at(&names.session)?))?;
     failpoint!("restore::forgotten");
     move_snapshot(&names.archive, &names.session);
-    Ok(Archived { path: names.session, bytes, archived_bytes: Some(before.size) })
+    Ok(Archived { path: names.session, bytes, archived_bytes: Some(archive.metadata.size) })
 }
 
 /// Removes a session, its archive, its snapshots beside them, and the lock file. Fails if a recorder has the session for itself. The caller holds the
@@ -249,11 +243,25 @@ fn lock(session: &Path, owner: &str) -> Result<Option<FileLock>, ArchiveError> {
     }
 }
 
-/// Opens a regular file. A link is refused: what is replaced is the file at the path, not one elsewhere.
-fn open(path: &Path) -> Result<(File, Metadata), OsError> {
-    let (file, metadata) = File::open_any(path, Links::Refused)?;
-    metadata.expect_regular(path)?;
-    Ok((file, metadata))
+/// A regular file that is open, as it was when it was opened.
+struct Opened {
+    file: File,
+    metadata: Metadata,
+    path: PathBuf,
+}
+
+impl Opened {
+    /// Opens a file. A link is refused: what is replaced is the file at the path, not one elsewhere.
+    fn at(path: &Path) -> Result<Self, OsError> {
+        let (file, metadata) = File::open_any(path, Links::Refused)?;
+        metadata.expect_regular(path)?;
+        Ok(Opened { file, metadata, path: path.to_path_buf() })
+    }
+
+    /// Fails unless the file is as it was, and still at its path.
+    fn expect_unchanged(&self) -> Result<(), ArchiveError> {
+        expect_same(&self.file, &self.metadata, &self.path)
+    }
 }
 
 /// Opens a session's file or archive for its content.
@@ -278,32 +286,27 @@ fn archived(names: &Names) -> Result<Archived, ArchiveError> {
 
 /// The state of a session that is not archived.
 fn restored(names: &Names) -> Result<Archived, ArchiveError> {
-    let (_, metadata) = open(&names.session)?;
-    Ok(Archived { path: names.session.clone(), bytes: metadata.size, archived_bytes: None })
+    let Opened { path, metadata, .. } = Opened::at(&names.session)?;
+    Ok(Archived { path, bytes: metadata.size, archived_bytes: None })
 }
 
 /// Removes the archive of a session that has its file, if nothing is lost by that: an earlier restoration was interrupted.
 fn forget_archive(names: &Names) -> Result<Archived, ArchiveError> {
+    let old = Opened::at(&names.archive)?;
     let (archive, session) = (archived(names)?, restored(names)?);
     expect_contained(names)?;
-    give_up(&names.archive)?;
+    give_up(&old.file, &old.metadata, &old.path)?;
     Ok(Archived { archived_bytes: archive.archived_bytes, ..session })
 }
 
 /// Compresses the file as it was when it was opened. Returns the hash of its content.
-fn compress(
-    source: &File,
-    before: &Metadata,
-    names: &Names,
-    out: &mut File,
-    work: &mut Work<'_, '_>,
-) -> Result<Hash, ArchiveError> {
+fn compress(source: &Opened, names: &Names, out: &mut File, work: &mut Work<'_, '_>) -> Result<Hash, ArchiveError> {
     let failed = |error: io::Error| OsError::new(&error, "write", Some(&names.archive));
     let mut writer = FrameWriter::new(BufWriter::with_capacity(PIECE_BYTES, out)).map_err(failed)?;
     let (mut hasher, mut piece, mut at) = (Sha256::new(), vec![0; PIECE_BYTES], 0);
-    while at < before.size {
-        let most = usize::try_from(before.size - at).map_or(PIECE_BYTES, |rest| rest.min(PIECE_BYTES));
-        let count = match source.read_at(&mut piece[..most], at) {
+    while at < source.metadata.size {
+        let most = usize::try_from(source.metadata.size - at).map_or(PIECE_BYTES, |rest| rest.min(PIECE_BYTES));
+        let count = match source.file.read_at(&mut piece[..most], at) {
             Ok(0) => return Err(ArchiveError::Changed(names.session.clone())),
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -372,35 +375,25 @@ fn read_all(
     }
 }
 
-/// Gives the file the time of the one that it replaces, and makes it durable.
-fn finish(temporary: &mut TemporaryFile, destination: &Path, replaced: &Metadata) -> Result<(), OsError> {
-    if let Some(modified) = replaced.modified {
-        let set = temporary.file().set_modified(modified);
-        set.map_err(|error| OsError::new(&error, "futimens", Some(destination)))?;
-    }
-    files::sync_if_possible(temporary.file(), destination)
-}
-
-/// Fails unless the source is as it was, and still what is at its path.
-fn expect_unchanged(source: &File, before: &Metadata, names: &Names) -> Result<(), ArchiveError> {
-    expect_same(source, before, &names.session)?;
-    let there = files::symlink_metadata(&names.session)?;
-    if there.id() == before.id() { Ok(()) } else { Err(ArchiveError::Changed(names.session.clone())) }
-}
-
+/// Fails unless an open file is as it was, and still at its path. The last look is the one through the handle.
 fn expect_same(file: &File, before: &Metadata, path: &Path) -> Result<(), ArchiveError> {
-    let now = file.metadata().map_err(|error| OsError::new(&error, "fstat", Some(path)))?;
+    let is_there = files::symlink_metadata(path)?.id() == before.id();
+    let now = metadata_of(file, path)?;
     let is_same = (now.size, now.modified) == (before.size, before.modified);
-    if is_same { Ok(()) } else { Err(ArchiveError::Changed(path.to_path_buf())) }
+    if is_there && is_same { Ok(()) } else { Err(ArchiveError::Changed(path.to_path_buf())) }
+}
+
+fn metadata_of(file: &File, path: &Path) -> Result<Metadata, OsError> {
+    file.metadata().map_err(|error| OsError::new(&error, "fstat", Some(path)))
 }
 
 /// Moves the archive to its name. An archive that is there is replaced only if the session has all that is in it.
-fn place(temporary: TemporaryFile, names: &Names) -> Result<(), ArchiveError> {
+fn place(temporary: &mut TemporaryFile, names: &Names) -> Result<(), ArchiveError> {
     if is_there(&names.archive)? {
         expect_contained(names)?;
         return Ok(temporary.replace()?);
     }
-    temporary.place().map_err(|error| match error.code {
+    temporary.place_at(&names.archive).map_err(|error| match error.code {
         "EEXIST" => ArchiveError::Differs(names.archive.clone()),
         _ => error.into(),
     })
@@ -419,11 +412,51 @@ fn expect_contained(names: &Names) -> Result<(), ArchiveError> {
     if is_contained && !archive.is_torn() { Ok(()) } else { Err(ArchiveError::Differs(names.archive.clone())) }
 }
 
-/// Removes the file that another one stands for now. If the removal is not durable, a power cut leaves both.
-fn give_up(path: &Path) -> Result<(), OsError> {
-    match files::remove_file(path) {
-        Err(error) if error.code != "ENOENT" => return Err(error),
-        _ => {}
+/// Moves the new file to its name by `place`, and removes the old one, which it stands for from then on. If the old one was written to meanwhile, it
+/// stays, and the new one goes.
+fn exchange(
+    new: &mut TemporaryFile,
+    to: &Path,
+    old: &Opened,
+    place: impl FnOnce(&mut TemporaryFile) -> Result<(), ArchiveError>,
+) -> Result<(), ArchiveError> {
+    let size = metadata_of(new.file(), to)?.size;
+    place(new)?;
+    failpoint!("archive::renamed");
+    keep_time(new.file(), to, old)
+        .and_then(|()| sync_entry(to))
+        .map_err(ArchiveError::from)
+        .and_then(|()| {
+            failpoint!("archive::placed");
+            give_up(&old.file, &old.metadata, &old.path)
+        })
+        .inspect_err(|_| {
+            // If a recorder has gone on in it already, there are both.
+            let placed = metadata_of(new.file(), to).map(|now| Metadata { size, ..now });
+            let _ = placed.map(|placed| give_up(new.file(), &placed, to));
+        })
+}
+
+/// Gives the new file the time of the old one: when it has its name, because what is old under a temporary name is removed as the left-over of a
+/// process that has ended.
+fn keep_time(new: &mut File, to: &Path, old: &Opened) -> Result<(), OsError> {
+    if let Some(modified) = old.metadata.modified {
+        new.set_modified(modified).map_err(|error| OsError::new(&error, "futimens", Some(to)))?;
+        files::sync_if_possible(new, to)?;
+    }
+    Ok(())
+}
+
+/// Removes a file that another one stands for, unless it was written to. Directly before the removal comes the last look, under the lock under which
+/// recorders write their batches. If the removal is not durable, a power cut leaves both.
+fn give_up(file: &File, before: &Metadata, path: &Path) -> Result<(), ArchiveError> {
+    if !lock_against_other_writers(file) {
+        return Err(ArchiveError::Changed(path.to_path_buf()));
+    }
+    match expect_same(file, before, path).and_then(|()| Ok(files::remove_file(path)?)) {
+        // Another process has given it up.
+        Err(ArchiveError::System(error)) if error.code == "ENOENT" => {}
+        removed => removed?,
     }
     failpoint!("archive::removed");
     let directory = files::parent(path);
