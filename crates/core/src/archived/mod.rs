@@ -6,7 +6,9 @@
 mod content;
 mod frame;
 mod framed;
+mod long;
 mod place;
+mod survey;
 mod table;
 mod unpack;
 mod writer;
@@ -16,7 +18,8 @@ pub use content::{Content, Packed, Unpacked, may_be_archive, open_packed};
 pub(crate) use framed::FramedFile;
 pub(crate) use place::{archive_of, is_archived, open_either};
 pub use place::{is_archive_name, resolve, session_of};
-pub(crate) use writer::FrameWriter;
+pub(crate) use survey::Survey;
+pub(crate) use writer::{ArchiveWriter, FRAME_BYTES};
 
 #[cfg(test)]
 mod tests;

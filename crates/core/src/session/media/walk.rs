@@ -78,10 +78,10 @@ impl<'a> Walk<'a> {
         let mut cursor = Cursor::new(json);
         cursor.white_space();
         loop {
-            if let Some(value) = self.begin(&mut cursor)? {
-                if self.end(&mut cursor, value, take)? {
-                    return Ok(());
-                }
+            if let Some(value) = self.begin(&mut cursor)?
+                && self.end(&mut cursor, value, take)?
+            {
+                return Ok(());
             }
         }
     }

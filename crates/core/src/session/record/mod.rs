@@ -4,6 +4,7 @@ mod archive;
 mod fork;
 mod import;
 mod in_force;
+mod media_list;
 mod recorder;
 
 pub use archive::{ArchiveError, Archived, archive, remove, restore};
