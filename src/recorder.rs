@@ -15,7 +15,7 @@ use session_tape_core::json::Payload;
 use session_tape_core::lines::WriteError;
 use session_tape_core::session::format::EventType;
 use session_tape_core::session::record::{
-    FileNameForm, HistoryError, ItemHash, Record, Recorder, RecorderConfig, Watched,
+    FileNameForm, HistoryError, ItemHash, Record, Recorded, Recorder, RecorderConfig, Watched,
 };
 
 /// The configuration of a recorder, validated by JavaScript.
@@ -135,8 +135,8 @@ impl NativeRecorder {
     }
 
     /// Returns the function that records an event of a known type, given the type's index, the payload's JSON text and the time.
-    /// That function returns the record's number, or NaN if the recorder is inactive. It is called for every event, and calling a
-    /// method of a class instead would take one and a half times as long.
+    /// That function returns the record's number, negative if its line has version 2, or NaN if the recorder is inactive. It is called for every
+    /// event, and calling a method of a class instead would take one and a half times as long.
     #[napi(catch_unwind)]
     pub fn recording<'env>(&self, env: &'env Env) -> Result<Function<'env, (), f64>> {
         let recorder = self.recorder.clone();
@@ -148,7 +148,7 @@ impl NativeRecorder {
     #[napi(catch_unwind)]
     pub fn record_other(&self, type_json: String, payload: Option<JsText>, now: f64) -> Result<f64> {
         let record = Record { type_json: type_json.as_bytes(), milliseconds: now, payload };
-        Ok(self.recorder.record(record)?.unwrap_or(f64::NAN))
+        Ok(told(self.recorder.record(record)?))
     }
 
     /// Resumes the session in the file at `path`. Returns the number that its further records follow; null if that fails.
@@ -189,8 +189,8 @@ impl NativeRecorder {
         self.recorder.missing() as f64
     }
 
-    /// Records an event whose acknowledgement will be watched, and creates the file: the caller must call [`watch`](Self::watch) in this turn. Returns the same as
-    /// [`record_other`](Self::record_other), or null if the queue has no room for it.
+    /// Records an event whose acknowledgement will be watched, and creates the file: the caller must call [`watch`](Self::watch) in this turn. Returns the
+    /// record's number, NaN if the recorder is inactive, or null if the queue has no room for it.
     #[napi(catch_unwind)]
     pub fn record_watched(
         &self,
@@ -303,10 +303,19 @@ fn history_error(error: &HistoryError) -> Error {
 fn record_known(recorder: &Recorder, call: &FunctionCallContext<'_>) -> Result<f64> {
     let known_type: u32 = call.get(0)?;
     let Some(event_type) = KNOWN_TYPES.get(known_type as usize) else { return Ok(f64::NAN) };
-    let number = recorder.record(Record {
+    let recorded = recorder.record(Record {
         type_json: event_type.as_json().as_bytes(),
         milliseconds: call.get(2)?,
         payload: call.get::<Option<JsText>>(1)?,
     })?;
-    Ok(number.unwrap_or(f64::NAN))
+    Ok(told(recorded))
+}
+
+/// What JavaScript is told of a record, in one number: building an object would take longer than recording.
+fn told(recorded: Option<Recorded>) -> f64 {
+    match recorded {
+        Some(Recorded { seq, version: 1 }) => seq,
+        Some(Recorded { seq, .. }) => -seq,
+        None => f64::NAN,
+    }
 }

@@ -39,8 +39,8 @@ export interface NativeRecorder {
   takeWriting(): NativeWriting | null
   /**
    * Returns the function that records an event of a known type, given the type's index, the payload's JSON text and the time.
-   * That function returns the record's number, or NaN if the recorder is inactive. It is called for every event, and calling a
-   * method of a class instead would take one and a half times as long.
+   * That function returns the record's number, negative if its line has version 2, or NaN if the recorder is inactive. It is called for every
+   * event, and calling a method of a class instead would take one and a half times as long.
    */
   recording(): (type: number, payload: string | undefined, now: number) => number
   /**

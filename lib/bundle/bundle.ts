@@ -54,7 +54,7 @@ export interface ExportOptions {
    * Sign the manifest: an Ed25519 private key in PEM (PKCS#8), as Node's `crypto` exports it: `key.export({ type: 'pkcs8', format: 'pem' })`.
    */
   signWith?: string | undefined
-  /** Compression level of an archive, a zstd level from 1 to 22. Default 1. */
+  /** Compression level of an archive, a zstd level from 1 to 22. Default 3. */
   level?: number | undefined
   /**
    * Export an archived session that is damaged, up to the damage. By default that is a `SourceInvalid`: what is sealed should be the whole session.

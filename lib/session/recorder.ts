@@ -195,10 +195,11 @@ export class SessionRecordingService<C = IContent> {
     const now = Date.now()
     if (this.#heldLock !== undefined) this.#expectLock(now)
     if (this.#turn !== turns.current) this.#turn = beginTurn(this.#native)
-    const seq = known === undefined ? this.#native.recordOther(stringify(type), text, now) : this.#record(known, text, now)
+    const told = known === undefined ? this.#native.recordOther(stringify(type), text, now) : this.#record(known, text, now)
     if (ending.hasBegun) this.#writing.warn()
-    if (seq === seq) {
-      const line: SessionRecordLine = { v: type === 'semantic_media_purge' ? 2 : 1, seq, ts: timestamp(now), type: type as SessionEventType, payload }
+    if (told === told) {
+      // The number of a line of version 2 is told as a negative one.
+      const line: SessionRecordLine = { v: told < 0 ? 2 : 1, seq: told < 0 ? -told : told, ts: timestamp(now), type: type as SessionEventType, payload }
       if (this.#buffered !== undefined) this.#noteBuffered(this.#buffered, line)
       return line
     }

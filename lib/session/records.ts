@@ -57,7 +57,7 @@ export type ContentBlock =
 
 /** A line of the file, as `JSON.parse` returns it. The recorder writes the keys in this order. */
 export interface SessionRecordLine {
-  /** Schema version, 1; 2 for `semantic_media_purge`. The file has no other version field. */
+  /** Schema version, 1; 2 for `semantic_media_purge` and if the payload has a reference to media. The file has no other version field. */
   v: number
   /** 1 for the first record, one more for each record of the session, also across resumes. */
   seq: number

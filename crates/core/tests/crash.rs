@@ -116,7 +116,7 @@ fn a_panic_of_the_writer_is_a_failed_write() {
     fail::cfg("append::before_write", "panic").unwrap();
     let payload = Some(&b"{}"[..]);
     let record = Record { type_json: b"\"content\"", milliseconds: 0.0, payload };
-    assert_eq!(recorder.record(record), Ok(Some(2.0)));
+    assert_eq!(recorder.record(record).map(|recorded| recorded.map(|recorded| recorded.seq)), Ok(Some(2.0)));
     let failure = failures.recv().unwrap();
     fail::remove("append::before_write");
     assert_eq!((failure.error.code(), failure.dropped), ("UNKNOWN", 2));

@@ -11,10 +11,10 @@ use crate::disk::OsError;
 /// What stands for everything from the first damaged frame on: no line of JSON contains it, so a reader finds a torn line there.
 pub(crate) const TORN: u8 = 0;
 
-const LEVEL: i32 = 9;
+pub(super) const LEVEL: i32 = 9;
 
 /// The base-2 logarithm of the size of the compressor's hash table: with that of the level, two threads would need more than 100 MiB.
-const HASH_LOG: u32 = 21;
+pub(super) const HASH_LOG: u32 = 21;
 
 /// A compressor of frames.
 pub(super) fn compressor() -> std::io::Result<Compressor<'static>> {

@@ -6,8 +6,10 @@
 mod content;
 mod frame;
 mod framed;
+mod long;
 mod place;
 mod recover;
+mod survey;
 mod table;
 mod unpack;
 mod writer;
@@ -19,7 +21,8 @@ pub(crate) use framed::FramedFile;
 pub(crate) use place::{archive_of, is_archived, is_bundle_name, open_either};
 pub use place::{is_archive_name, resolve, session_of};
 pub(crate) use recover::{Recovered, recover};
-pub(crate) use writer::FrameWriter;
+pub(crate) use survey::Survey;
+pub(crate) use writer::{ArchiveWriter, FRAME_BYTES};
 
 #[cfg(test)]
 mod tests;

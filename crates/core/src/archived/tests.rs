@@ -1,5 +1,4 @@
 use super::frame::TORN;
-use super::writer::FRAME_BYTES;
 use super::*;
 use crate::disk::files;
 use crate::lines::LineSource;
@@ -10,7 +9,9 @@ use std::process::{Command, Stdio};
 
 fn archive(content: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut writer = FrameWriter::new(&mut bytes).unwrap();
+    let mut survey = Survey::default();
+    survey.add(content);
+    let mut writer = ArchiveWriter::new(&mut bytes, &survey).unwrap();
     content.chunks(70_001).for_each(|piece| writer.add(piece).unwrap());
     assert_eq!(writer.finish().unwrap(), bytes.len() as u64);
     bytes
@@ -230,4 +231,49 @@ proptest! {
             prop_assert!(text.starts_with(content.strip_suffix(&[TORN]).unwrap_or(&content)));
         }
     }
+}
+
+/// Lines with the same image again and again, and text between them.
+fn images(bytes: usize) -> Vec<u8> {
+    let mut noise = 1_u64;
+    let mut digit = || {
+        noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[(noise >> 58) as usize]
+    };
+    let images: Vec<Vec<u8>> = (0..5).map(|_| (0..1_400_000).map(|_| digit()).collect()).collect();
+    let mut text = Vec::with_capacity(bytes + (2 << 20));
+    for image in images.iter().cycle() {
+        if text.len() >= bytes {
+            break;
+        }
+        text.extend_from_slice(b"{\"data\":\"");
+        text.extend_from_slice(image);
+        text.extend_from_slice(b"\"}\n");
+        text.extend_from_slice(&lines(1_000));
+    }
+    text
+}
+
+#[test]
+fn a_session_that_repeats_long_strings_has_long_frames_in_which_a_repeat_costs_nothing() {
+    let content = images(72 << 20);
+    let bytes = archive(&content);
+    // Each frame has the five images once: 1.4 MB of base64 are 1.05 MB.
+    assert!(bytes.len() < 2 * 5 * 1_060_000 + 200_000, "{}", bytes.len());
+    let directory = tempfile::tempdir().unwrap();
+    let path = written(directory.path(), "session-s.jsonl.zst", &bytes);
+    assert!(content_of(&path) == content);
+    let decoded = Command::new("zstd").args(["-dc", "--long=26"]).arg(&path).stdout(Stdio::piped()).output();
+    match decoded {
+        Ok(decoded) => assert!(decoded.status.success() && decoded.stdout == content),
+        Err(error) => eprintln!("skipped: zstd can't be run here: {error}"),
+    }
+}
+
+#[test]
+fn an_ordinary_session_has_the_same_frames_as_before() {
+    let content = lines(9 << 20);
+    let mut survey = Survey::default();
+    survey.add(&content);
+    assert_eq!(survey.long_frames(), None);
 }

@@ -1,9 +1,11 @@
-//! Writes archives: frames of whole lines, compressed on several cores, and the seek table.
+//! Writes archives: frames of whole lines and the seek table.
 
 use std::io::{self, Write};
 use std::mem::replace;
 
 use super::frame::{checksum_of, compressor};
+use super::long::LongFrameWriter;
+use super::survey::Survey;
 use super::table::{Frame, append_table};
 use crate::task::{InOrder, Pipeline, Worker, spare_cores};
 use zstd::bulk::Compressor;
@@ -15,6 +17,40 @@ pub(crate) const FRAME_BYTES: usize = 4 << 20;
 const MAX_HELPERS: usize = 1;
 
 /// Writes an archive. Its bytes depend neither on the sizes of single writes nor on the number of threads.
+pub(crate) enum ArchiveWriter<W: Write> {
+    /// Of an ordinary session.
+    Short(FrameWriter<W>),
+    /// Of one that repeats long strings.
+    Long(LongFrameWriter<W>),
+}
+
+impl<W: Write> ArchiveWriter<W> {
+    /// Begins the archive of a session that was surveyed.
+    pub(crate) fn new(out: W, survey: &Survey) -> io::Result<Self> {
+        Ok(match survey.long_frames() {
+            Some(sizes) => ArchiveWriter::Long(LongFrameWriter::new(out, sizes)?),
+            None => ArchiveWriter::Short(FrameWriter::new(out)?),
+        })
+    }
+
+    /// Adds content.
+    pub(crate) fn add(&mut self, content: &[u8]) -> io::Result<()> {
+        match self {
+            ArchiveWriter::Short(writer) => writer.add(content),
+            ArchiveWriter::Long(writer) => writer.add(content),
+        }
+    }
+
+    /// Writes the last frame and the seek table. Returns the size of the archive in bytes.
+    pub(crate) fn finish(self) -> io::Result<u64> {
+        match self {
+            ArchiveWriter::Short(writer) => writer.finish(),
+            ArchiveWriter::Long(writer) => writer.finish(),
+        }
+    }
+}
+
+/// Writes frames that are compressed on several cores.
 pub(crate) struct FrameWriter<W: Write> {
     out: W,
     pipeline: Pipeline<FrameCompressor>,
@@ -46,7 +82,7 @@ impl Worker for FrameCompressor {
 
 impl<W: Write> FrameWriter<W> {
     /// Begins an archive.
-    pub(crate) fn new(out: W) -> io::Result<Self> {
+    pub(super) fn new(out: W) -> io::Result<Self> {
         let helpers = spare_cores().min(MAX_HELPERS);
         let workers = (0..helpers).map(|_| compressor().map(FrameCompressor)).collect::<io::Result<Vec<_>>>()?;
         let room = 2 * helpers + 1;
@@ -62,7 +98,7 @@ impl<W: Write> FrameWriter<W> {
     }
 
     /// Adds content.
-    pub(crate) fn add(&mut self, mut content: &[u8]) -> io::Result<()> {
+    pub(super) fn add(&mut self, mut content: &[u8]) -> io::Result<()> {
         while !content.is_empty() {
             let (now, later) = content.split_at(content.len().min(FRAME_BYTES - self.waiting.len()));
             self.waiting.extend_from_slice(now);
@@ -79,7 +115,7 @@ impl<W: Write> FrameWriter<W> {
     }
 
     /// Writes the last frame and the seek table. Returns the size of the archive in bytes.
-    pub(crate) fn finish(mut self) -> io::Result<u64> {
+    pub(super) fn finish(mut self) -> io::Result<u64> {
         // Empty content has a frame too, so that every archive begins as one.
         if !self.waiting.is_empty() || self.in_order.next_number() == 0 && self.pipeline.under_way() == 0 {
             self.begin_frame(Vec::new())?;

@@ -189,7 +189,7 @@ impl<'a> Cursor<'a> {
 
     /// Moves over a key, its colon and the white space before the value.
     #[inline]
-    fn key(&mut self) -> Result<&'a [u8], NotJson> {
+    pub(crate) fn key(&mut self) -> Result<&'a [u8], NotJson> {
         let key = self.string()?;
         match self.bytes[self.at..] {
             // The usual form, without white space.

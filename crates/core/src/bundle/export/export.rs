@@ -20,8 +20,8 @@ use crate::order;
 use crate::signature::SigningKey;
 use crate::task::{Progress, Task};
 
-/// The default zstd level. Higher levels cost throughput. They do not shrink a run's log, which is mostly hashes, and shrink a session by about 5 %.
-pub(super) const DEFAULT_LEVEL: i32 = 1;
+/// The default zstd level. Higher levels cost throughput. They do not shrink a run's log, which is mostly hashes, and a session hardly.
+pub(super) const DEFAULT_LEVEL: i32 = 3;
 
 const BLOCK_BYTES: usize = 256 << 10;
 

@@ -127,9 +127,9 @@ impl<W: Write> ArchiveWriter<W> {
         encoder.include_checksum(true)?;
         encoder.include_contentsize(true)?;
         encoder.set_pledged_src_size(Some(total))?;
-        if level > 19 {
-            encoder.window_log(MAX_WINDOW_LOG)?;
-        }
+        // What is repeated at a distance, such as an image that is in a session many times, is found in the whole window at any level.
+        encoder.long_distance_matching(true)?;
+        encoder.window_log(MAX_WINDOW_LOG)?;
         if compression.is_threaded() {
             // Also with one thread: the output of zstd's multithreaded mode differs from its single-threaded output.
             encoder.multithread(threads.max(1))?;

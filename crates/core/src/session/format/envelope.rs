@@ -4,15 +4,16 @@ use std::io::Write;
 
 use super::message::js_number;
 
-/// The schema version of a line. A reader that does not know an event of version 2 must not read the session as if the event were not there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The schema version of a line. A reader that does not know what version 2 has must not read the session as if it were not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Version {
-    One,
-    Two,
+    #[default]
+    One = 1,
+    Two = 2,
 }
 
 impl Version {
-    /// The version with which an event of this type, given as JSON text, is written.
+    /// The version with which an event of this type, given as JSON text, is written if it has no reference.
     pub(crate) fn of(type_json: &[u8]) -> Self {
         if type_json == b"\"semantic_media_purge\"" { Version::Two } else { Version::One }
     }
@@ -38,6 +39,12 @@ pub(crate) fn begin(line: &mut Vec<u8>, version: Version, seq: f64) {
     } else {
         line.extend_from_slice(js_number(seq).as_bytes());
     }
+}
+
+/// Changes the version of the line that begins at offset `from`.
+pub(crate) fn set_version(line: &mut [u8], from: usize, version: Version) {
+    let head = version.head();
+    line[from..from + head.len()].copy_from_slice(head);
 }
 
 /// Continues after [`begin`]: appends time and type. The payload follows.

@@ -353,10 +353,10 @@ fn integer(token: &[u8]) -> Option<f64> {
 
 /// Defines an enum of keys, and how a key is recognised by its text. `spells` must be in scope.
 macro_rules! keys {
-    ($(#[$doc:meta])* $keys:ident { $($name:ident = $text:literal),* $(,)? }) => {
+    ($(#[$doc:meta])* $visible:vis $keys:ident { $($name:ident = $text:literal),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        enum $keys { $($name,)* Other }
+        $visible enum $keys { $($name,)* Other }
 
         impl $keys {
             /// The key that is written as `raw` between its quotes.

@@ -430,7 +430,7 @@ impl<L: ItemLayout> Replay<L> {
     /// What of the file is not in the result, once the replay is [settled](Self::settle).
     pub fn unread(&self) -> Unread {
         let tally = &self.effect.tally;
-        if self.source.is_torn() || tally.unparseable > 0 || tally.without_seq > 0 {
+        if self.source.damage().is_some() || tally.unparseable > 0 || tally.without_seq > 0 {
             Unread::More
         } else if self.effect.torn {
             Unread::LastLine

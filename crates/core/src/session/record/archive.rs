@@ -8,18 +8,20 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::archived::{FrameWriter, archive_of, session_of};
+use super::media_list::MediaList;
+use crate::archived::{ArchiveWriter, FRAME_BYTES, Survey, archive_of, session_of};
 use crate::disk::append::lock_against_other_writers;
 use crate::disk::lock::{FileLock, LockError};
 use crate::disk::write::{Naming, TemporaryFile, sync_entry};
 use crate::disk::{File, Links, Metadata, OsError, files, sync_entries};
 use crate::hash::Hash;
 use crate::lines::{LineSource, ReadError, WriteError};
+use crate::session::media::NamedImages;
 use crate::session::read::snapshot_path_of;
 use crate::task::{Cancellation, Cancelled, Task};
 
 /// The names of files that are not whole yet. Listings do not mistake them for sessions, and cleaning removes them.
-const UNFINISHED: Naming = (".session-tape-", ".archive");
+pub(super) const UNFINISHED: Naming = (".session-tape-", ".archive");
 
 const PIECE_BYTES: usize = 256 << 10;
 
@@ -66,6 +68,12 @@ pub enum ArchiveError {
     /// There are both a session and an archive, and the archive has what the session has not.
     #[error("'{}' is there too, with other content; remove one of them", .0.display())]
     Differs(PathBuf),
+    /// What has the name of the list of the session's images is another file.
+    #[error(
+        "'{}' is in the way: the list of the session's images must have that name; rename the file, or the session with it",
+        .0.display()
+    )]
+    NotAList(PathBuf),
     /// The caller has cancelled the work.
     #[error("cancelled")]
     Cancelled,
@@ -93,6 +101,7 @@ impl ArchiveError {
         match self {
             ArchiveError::NotASession(path)
             | ArchiveError::NotAnArchive(path)
+            | ArchiveError::NotAList(path)
             | ArchiveError::Changed(path)
             | ArchiveError::Differs(path)
             | ArchiveError::Damaged { path, .. } => Some(path),
@@ -108,7 +117,7 @@ impl ArchiveError {
             ArchiveError::NotASession(_) | ArchiveError::NotAnArchive(_) => "NotASession",
             ArchiveError::Changed(_) => "Changed",
             ArchiveError::Damaged { .. } => "Damaged",
-            ArchiveError::Differs(_) => "Differs",
+            ArchiveError::Differs(_) | ArchiveError::NotAList(_) => "Differs",
             ArchiveError::Cancelled => "Cancelled",
         }
     }
@@ -144,7 +153,8 @@ pub fn archive(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
     failpoint!("archive::created");
     let bytes = source.metadata.size;
     let mut work = Work { task, done: 0, total: 2 * bytes };
-    let hash = compress(&source, &names, temporary.file(), &mut work)?;
+    let survey = survey(&source, &work)?;
+    let (hash, images) = compress(&source, &names, &survey, temporary.file(), &mut work)?;
     failpoint!("archive::compressed");
     let archived_bytes = verify(&temporary, &names, (bytes, hash), &mut work)?;
     failpoint!("archive::verified");
@@ -153,7 +163,14 @@ pub fn archive(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
     work.task.conclude()?;
     source.expect_unchanged()?;
     failpoint!("archive::compared");
-    exchange(&mut temporary, &names.archive, &source, |temporary| place(temporary, &names))?;
+    let list = MediaList::of(&names.session);
+    exchange(&mut temporary, &names.archive, &source, |temporary| place(temporary, &names, &list, &images))
+        .inspect_err(|_| {
+            // An archive that is there may need it.
+            if is_there(&names.archive) == Ok(false) {
+                list.remove();
+            }
+        })?;
     failpoint!("archive::forgotten");
     move_snapshot(&names.session, &names.archive);
     Ok(Archived { path: names.archive, bytes, archived_bytes: Some(archived_bytes) })
@@ -162,17 +179,18 @@ pub fn archive(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
 /// Replaces the archive of a session by its file: `path` is that of either. Does nothing if that was done before.
 pub fn restore(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived, ArchiveError> {
     let names = Names::of(path)?;
-    if !is_there(&names.archive)? {
+    let list = MediaList::of(&names.session);
+    if !is_there(&names.archive)? && !list.is_there() {
         return restored(&names);
     }
     let _lock = lock(&names.session, owner)?;
-    if is_there(&names.session)? {
-        return forget_archive(&names);
-    }
     let archive = match Opened::at(&names.archive) {
-        Err(error) if error.code == "ENOENT" => return restored(&names),
+        Err(error) if error.code == "ENOENT" => return restored(&names).inspect(|_| list.remove()),
         opened => opened?,
     };
+    if is_there(&names.session)? {
+        return forget_archive(&names, &archive).inspect(|_| list.remove());
+    }
     let mut temporary = TemporaryFile::in_place_of(&archive.file, &names.session, UNFINISHED)?;
     failpoint!("restore::created");
     let bytes = decompress(&names, temporary.file(), task)?;
@@ -183,12 +201,14 @@ pub fn restore(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
     archive.expect_unchanged()?;
     exchange(&mut temporary, &names.session, &archive, |temporary| Ok(temporary.place_at(&names.session)?))?;
     failpoint!("restore::forgotten");
+    list.remove();
+    failpoint!("restore::unlisted");
     move_snapshot(&names.archive, &names.session);
     Ok(Archived { path: names.session, bytes, archived_bytes: Some(archive.metadata.size) })
 }
 
-/// Removes a session, its archive, and the lock file. Fails if a recorder has the session for itself. The caller holds the session's lock. The archive
-/// goes first: alone, it would be the session again.
+/// Removes a session, its archive with the list of its images, and the lock file. Fails if a recorder has the session for itself. The caller holds the
+/// session's lock. The archive goes first: alone, it would be the session again.
 pub fn remove(path: &Path, owner: &str) -> Result<(), ArchiveError> {
     let names = Names::of(path)?;
     let _lock = lock(&names.session, owner)?;
@@ -198,6 +218,7 @@ pub fn remove(path: &Path, owner: &str) -> Result<(), ArchiveError> {
             _ => {}
         }
     }
+    MediaList::of(&names.session).remove();
     Ok(())
 }
 
@@ -258,6 +279,23 @@ impl Opened {
         Ok(Opened { file, metadata, path: path.to_path_buf() })
     }
 
+    /// Calls `take` with all content that the file had.
+    fn each_piece(&self, mut take: impl FnMut(&[u8]) -> Result<(), ArchiveError>) -> Result<(), ArchiveError> {
+        let (mut piece, mut at) = (vec![0; PIECE_BYTES], 0);
+        while at < self.metadata.size {
+            let most = usize::try_from(self.metadata.size - at).map_or(PIECE_BYTES, |rest| rest.min(PIECE_BYTES));
+            let count = match self.file.read_at(&mut piece[..most], at) {
+                Ok(0) => return Err(ArchiveError::Changed(self.path.clone())),
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(OsError::new(&error, "read", Some(&self.path)).into()),
+            };
+            take(&piece[..count])?;
+            at += count as u64;
+        }
+        Ok(())
+    }
+
     /// Fails unless the file is as it was, and still at its path.
     fn expect_unchanged(&self) -> Result<(), ArchiveError> {
         expect_same(&self.file, &self.metadata, &self.path)
@@ -291,34 +329,44 @@ fn restored(names: &Names) -> Result<Archived, ArchiveError> {
 }
 
 /// Removes the archive of a session that has its file, if nothing is lost by that: an earlier restoration was interrupted.
-fn forget_archive(names: &Names) -> Result<Archived, ArchiveError> {
-    let old = Opened::at(&names.archive)?;
+fn forget_archive(names: &Names, old: &Opened) -> Result<Archived, ArchiveError> {
     let (archive, session) = (archived(names)?, restored(names)?);
     expect_contained(names)?;
     give_up(&old.file, &old.metadata, &old.path)?;
     Ok(Archived { archived_bytes: archive.archived_bytes, ..session })
 }
 
-/// Compresses the file as it was when it was opened. Returns the hash of its content.
-fn compress(source: &Opened, names: &Names, out: &mut File, work: &mut Work<'_, '_>) -> Result<Hash, ArchiveError> {
-    let failed = |error: io::Error| OsError::new(&error, "write", Some(&names.archive));
-    let mut writer = FrameWriter::new(BufWriter::with_capacity(PIECE_BYTES, out)).map_err(failed)?;
-    let (mut hasher, mut piece, mut at) = (Sha256::new(), vec![0; PIECE_BYTES], 0);
-    while at < source.metadata.size {
-        let most = usize::try_from(source.metadata.size - at).map_or(PIECE_BYTES, |rest| rest.min(PIECE_BYTES));
-        let count = match source.file.read_at(&mut piece[..most], at) {
-            Ok(0) => return Err(ArchiveError::Changed(names.session.clone())),
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(OsError::new(&error, "read", Some(&names.session)).into()),
-        };
-        hasher.update(&piece[..count]);
-        writer.add(&piece[..count]).map_err(failed)?;
-        at += count as u64;
-        work.add(count)?;
+/// Looks through a session for what its frames depend on. One that fits into a frame has only that one.
+fn survey(source: &Opened, work: &Work<'_, '_>) -> Result<Survey, ArchiveError> {
+    let mut survey = Survey::default();
+    if source.metadata.size > FRAME_BYTES as u64 {
+        source.each_piece(|piece| {
+            survey.add(piece);
+            Ok(work.task.check()?)
+        })?;
     }
+    Ok(survey)
+}
+
+/// Compresses the file as it was when it was opened. Returns the hash of its content, and the images that it names.
+fn compress(
+    source: &Opened,
+    names: &Names,
+    survey: &Survey,
+    out: &mut File,
+    work: &mut Work<'_, '_>,
+) -> Result<(Hash, NamedImages), ArchiveError> {
+    let failed = |error: io::Error| OsError::new(&error, "write", Some(&names.archive));
+    let mut writer = ArchiveWriter::new(BufWriter::with_capacity(PIECE_BYTES, out), survey).map_err(failed)?;
+    let (mut hasher, mut images) = (Sha256::new(), NamedImages::default());
+    source.each_piece(|piece| {
+        hasher.update(piece);
+        images.add(piece);
+        writer.add(piece).map_err(failed)?;
+        work.add(piece.len())
+    })?;
     writer.finish().map_err(failed)?;
-    Ok(hasher.finalize().into())
+    Ok((hasher.finalize().into(), images))
 }
 
 /// Decompresses the archive again, and checks that it has the content. Returns its size.
@@ -386,10 +434,20 @@ fn metadata_of(file: &File, path: &Path) -> Result<Metadata, OsError> {
     file.metadata().map_err(|error| OsError::new(&error, "fstat", Some(path)))
 }
 
-/// Moves the archive to its name. An archive that is there is replaced only if the session has all that is in it.
-fn place(temporary: &mut TemporaryFile, names: &Names) -> Result<(), ArchiveError> {
-    if is_there(&names.archive)? {
+/// Moves the archive to its name, after the list of its images. An archive that is there is replaced only if the session has all that is in it, so
+/// that the list has its images too.
+fn place(
+    temporary: &mut TemporaryFile,
+    names: &Names,
+    list: &MediaList,
+    images: &NamedImages,
+) -> Result<(), ArchiveError> {
+    let is_replaced = is_there(&names.archive)?;
+    if is_replaced {
         expect_contained(names)?;
+    }
+    list.put(images, temporary.file())?;
+    if is_replaced {
         return Ok(temporary.replace()?);
     }
     temporary.place_at(&names.archive).map_err(|error| match error.code {

@@ -6,13 +6,13 @@
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use super::recorder::{FileNameForm, MAX_NAMES, Record, append_rest, file_name};
+use super::recorder::{FileNameForm, MAX_NAMES, Record, append_line, file_name};
 use crate::clock::{Clock, timestamp};
 use crate::disk::write::{Naming, TemporaryFile, sync_entry};
 use crate::disk::{OsError, files};
 use crate::lines::Threads;
 use crate::session::fold::{Checkpoint, FoldOptions, HistoryEffect};
-use crate::session::format::{EventType, Mode, Version, envelope, is_string, js_number};
+use crate::session::format::{EventType, Mode, envelope, is_string, js_number};
 use crate::session::read::{Replay, ReplayError, Snapshots};
 
 /// The temporary name of the new file until it is whole. Listings do not mistake it for a session.
@@ -215,13 +215,12 @@ impl<W: Write> Records<'_, W> {
     fn append(&mut self, event_type: EventType, payload: &[u8]) -> io::Result<()> {
         self.seq += 1.0;
         let mut line = Vec::with_capacity(envelope::ENVELOPE_BYTES + payload.len());
-        envelope::begin(&mut line, Version::One, self.seq);
         let record = Record {
             type_json: event_type.as_json().as_bytes(),
             milliseconds: self.target.milliseconds,
             payload: Some(payload),
         };
-        let Ok(()) = append_rest(&mut line, record, &mut self.clock);
+        let Ok(_) = append_line(&mut line, self.seq, record, &mut self.clock);
         self.writer.write_all(&line)
     }
 }

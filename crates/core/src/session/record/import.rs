@@ -12,7 +12,8 @@ use crate::disk::{File, Links, OWNER_ONLY, OsError, files};
 use crate::foreign::{Conversion, ConvertOptions, OpenedSource, Stop, Summary, json_of_text, open_converted};
 use crate::json::{Cursor, Nesting, Text, escape_line_separators, spells_any};
 use crate::lines::{LineReader, LineSource, ReadError};
-use crate::session::format::{EventType, envelope};
+use crate::session::format::{EventType, Version, envelope};
+use crate::session::media::{has_reference, may_have_reference};
 use crate::session::read;
 use crate::task::Task;
 
@@ -247,6 +248,7 @@ fn write_session(conversion: &Conversion, file: &mut TemporaryFile, path: &Path)
     while let Some(chunk) = reader.next_chunk(&conversion.native, 0, &mut |_| {}).map_err(ImportFault::Read)? {
         lines.clear();
         lines.extend_from_slice(chunk.bytes);
+        mark_references(&mut lines);
         escape_line_separators(&mut lines, 0);
         writer.write_all(&lines).map_err(failed)?;
     }
@@ -254,7 +256,7 @@ fn write_session(conversion: &Conversion, file: &mut TemporaryFile, path: &Path)
     if let Some(title) = &conversion.title {
         last_seq += 1;
         let mut line = Vec::new();
-        envelope::begin(&mut line, envelope::Version::One, last_seq as f64);
+        envelope::begin(&mut line, Version::One, last_seq as f64);
         envelope::describe(&mut line, &conversion.end_time, EventType::SessionMetadata.as_json().as_bytes());
         line.extend_from_slice(
             format!(",\"payload\":{{\"title\":\"{}\"}}}}\n", Text::from_plain(title).as_json()).as_bytes(),
@@ -264,6 +266,18 @@ fn write_session(conversion: &Conversion, file: &mut TemporaryFile, path: &Path)
     }
     writer.flush().map_err(failed)?;
     Ok(last_seq)
+}
+
+/// Gives the lines with a reference to media, which a tool may have been called with, the version of such lines.
+fn mark_references(lines: &mut [u8]) {
+    if !may_have_reference(lines) {
+        return;
+    }
+    for line in lines.split_inclusive_mut(|byte| *byte == b'\n') {
+        if has_reference(line) {
+            envelope::set_version(line, 0, Version::Two);
+        }
+    }
 }
 
 fn write_receipt(conversion: &mut Conversion, file: &mut TemporaryFile, path: &Path) -> Result<(), ImportFault> {

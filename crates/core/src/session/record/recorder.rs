@@ -18,6 +18,7 @@ use crate::lines::{LAST_WRITES, WriteError, WriteFailure, Writer};
 use crate::session::format::{
     END, ENVELOPE_BYTES, PAYLOAD_KEY, Version, envelope, has_numbers_left, is_resumable_at, number_to_follow,
 };
+use crate::session::media::has_reference;
 use crate::task::threading::{Mutex, MutexGuard};
 
 /// Maximum number of names tried for one session before giving up.
@@ -70,6 +71,8 @@ struct State {
     queued_after: (f64, u64),
     disposed: bool,
     clock: Clock,
+    /// The version of the last record.
+    version: Version,
 }
 
 impl State {
@@ -79,9 +82,10 @@ impl State {
     }
 }
 
-/// A record whose number may still change, if the recorder resumes another session. No event of version 2 is buffered.
+/// A record whose number may still change, if the recorder resumes another session.
 struct Buffered {
     is_session_start: bool,
+    version: Version,
     /// The part of the line after its number.
     rest: Vec<u8>,
 }
@@ -97,6 +101,15 @@ pub struct KnownItem {
 
 /// Number of bytes from the end of the item of a `content` that was recorded as `{ content: item }` to the end of its line.
 const END_OF_CONTENT: u64 = "}}\n".len() as u64;
+
+/// An event that was recorded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recorded {
+    /// The number of the record.
+    pub seq: f64,
+    /// Its schema version.
+    pub version: u8,
+}
 
 /// What became of a record that is to be watched.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -151,14 +164,14 @@ impl Recorder {
         recorder
     }
 
-    /// Records an event and returns its number. Returns `None` if the recorder is inactive. If the file cannot be created, the
+    /// Records an event. Returns `None` if the recorder is inactive. If the file cannot be created, the
     /// recorder becomes inactive, which is reported through `on_failure`. An error means that the payload could not be read.
-    pub fn record<P: Payload>(&self, record: Record<'_, P>) -> Result<Option<f64>, P::Error> {
+    pub fn record<P: Payload>(&self, record: Record<'_, P>) -> Result<Option<Recorded>, P::Error> {
         let creates_file = record.creates_file();
         self.record_with(record, creates_file)
     }
 
-    fn record_with<P: Payload>(&self, record: Record<'_, P>, creates_file: bool) -> Result<Option<f64>, P::Error> {
+    fn record_with<P: Payload>(&self, record: Record<'_, P>, creates_file: bool) -> Result<Option<Recorded>, P::Error> {
         let mut state = self.lock();
         if state.disposed {
             return Ok(None);
@@ -172,7 +185,7 @@ impl Recorder {
             None if creates_file => self.create_file(&mut state, record.milliseconds, Some(record))?,
             None => self.buffer(&mut state, record, false).map(|()| true)?,
         };
-        Ok(is_taken.then(|| state.last_number()))
+        Ok(is_taken.then(|| Recorded { seq: state.last_number(), version: state.version as u8 }))
     }
 
     /// Like [`record`](Self::record), for a record whose acknowledgement the caller is going to [watch](Writer::watch) in this turn: until then the
@@ -184,7 +197,8 @@ impl Recorder {
             return Ok(Watched::NoRoom);
         }
         self.writer.hold();
-        self.record_with(record, true).map(|number| number.map_or(Watched::Inactive, Watched::Recorded))
+        let recorded = self.record_with(record, true)?;
+        Ok(recorded.map_or(Watched::Inactive, |Recorded { seq, .. }| Watched::Recorded(seq)))
     }
 
     /// Creates the file if there is none, with what is buffered. Does nothing if the recorder is inactive. If the file cannot be created, the
@@ -237,7 +251,7 @@ impl Recorder {
         let mut history = in_force.lock().fork();
         for (buffered, number) in state.buffered.iter().zip(1u32..) {
             let mut line = Vec::with_capacity(ENVELOPE_BYTES + buffered.rest.len());
-            envelope::begin(&mut line, Version::One, state.seq + f64::from(number));
+            envelope::begin(&mut line, buffered.version, state.seq + f64::from(number));
             line.extend_from_slice(&buffered.rest);
             history.add_lines(&line);
         }
@@ -291,8 +305,8 @@ impl Recorder {
         is_session_start: bool,
     ) -> Result<(), P::Error> {
         let mut rest = Vec::with_capacity(record.size());
-        append_rest(&mut rest, record, &mut state.clock)?;
-        state.buffered.push(Buffered { is_session_start, rest });
+        state.version = append_rest(&mut rest, record, &mut state.clock)?;
+        state.buffered.push(Buffered { is_session_start, version: state.version, rest });
         Ok(())
     }
 
@@ -300,12 +314,12 @@ impl Recorder {
         if !has_numbers_left(state.seq, 1.0) {
             return Ok(self.fail_exhausted(state, 1));
         }
-        let State { seq, target, clock, .. } = state;
+        let State { seq, target, clock, version, .. } = state;
         let Some(target) = target else { return Ok(false) };
         let next = *seq + 1.0;
         let pushed = self.writer.push(target, 1, record.size(), |line| {
-            envelope::begin(line, Version::of(record.type_json), next);
-            append_rest(line, record, clock)
+            *version = append_line(line, next, record, clock)?;
+            Ok(())
         })?;
         *seq = next;
         Ok(pushed)
@@ -361,18 +375,18 @@ impl Recorder {
         }
         let own_size = record.as_ref().map_or(0, Record::size);
         let size = buffered.iter().map(|buffered| ENVELOPE_BYTES + buffered.rest.len()).sum::<usize>() + own_size;
-        let State { seq, clock, .. } = state;
+        let State { seq, clock, version, .. } = state;
         let mut next = *seq;
         let pushed = self.writer.push(target, lines, size, |text| {
             for buffered in buffered {
                 next += 1.0;
-                envelope::begin(text, Version::One, next);
+                envelope::begin(text, buffered.version, next);
                 text.extend_from_slice(&buffered.rest);
             }
             let Some(record) = record else { return Ok(()) };
             next += 1.0;
-            envelope::begin(text, Version::of(record.type_json), next);
-            append_rest(text, record, clock)
+            *version = append_line(text, next, record, clock)?;
+            Ok(())
         });
         match pushed {
             Ok(pushed) => {
@@ -489,7 +503,7 @@ impl Recorder {
         let mut head = Vec::new();
         let numbered = state.buffered.iter().zip(1u32..).map(|(buffered, number)| {
             head.clear();
-            envelope::begin(&mut head, Version::One, state.seq + f64::from(number));
+            envelope::begin(&mut head, buffered.version, state.seq + f64::from(number));
             head.len() + buffered.rest.len()
         });
         let buffered: usize = numbered.sum();
@@ -506,21 +520,36 @@ impl Recorder {
     }
 }
 
-/// Appends the part of a record's line after its number.
-pub(super) fn append_rest<P: Payload>(
+/// Appends a record's line. Returns its version.
+pub(super) fn append_line<P: Payload>(
     line: &mut Vec<u8>,
+    seq: f64,
     record: Record<'_, P>,
     clock: &mut Clock,
-) -> Result<(), P::Error> {
+) -> Result<Version, P::Error> {
+    let from = line.len();
+    envelope::begin(line, Version::One, seq);
+    let version = append_rest(line, record, clock)?;
+    envelope::set_version(line, from, version);
+    Ok(version)
+}
+
+/// Appends the part of a record's line after its number. Returns the version that the line must have.
+fn append_rest<P: Payload>(line: &mut Vec<u8>, record: Record<'_, P>, clock: &mut Clock) -> Result<Version, P::Error> {
     let from = line.len();
     envelope::describe(line, clock.print(record.milliseconds), record.type_json);
+    let mut version = Version::of(record.type_json);
     if let Some(payload) = record.payload {
         line.extend_from_slice(PAYLOAD_KEY);
+        let payload_from = line.len();
         payload.append_to(line)?;
+        if has_reference(&line[payload_from..]) {
+            version = Version::Two;
+        }
     }
     escape_line_separators(line, from);
     line.extend_from_slice(END);
-    Ok(())
+    Ok(version)
 }
 
 /// Creates a new file for a session. The error is returned with the path that it is about.

@@ -22,8 +22,8 @@ fn recorder(chats_dir: PathBuf) -> (Recorder, mpsc::Receiver<WriteFailure>) {
 fn numbered(recorder: &Recorder, event_type: &str, payload: &str) -> Option<f64> {
     let type_json = format!("\"{event_type}\"");
     let record = Record { type_json: type_json.as_bytes(), milliseconds: NOON, payload: Some(payload.as_bytes()) };
-    let Ok(number) = recorder.record(record);
-    number
+    let Ok(recorded) = recorder.record(record);
+    recorded.map(|recorded| recorded.seq)
 }
 
 fn record(recorder: &Recorder, event_type: &str, payload: &str) -> bool {

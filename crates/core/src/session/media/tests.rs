@@ -1,0 +1,65 @@
+use super::*;
+
+const ID: &str = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+fn object() -> String {
+    format!(
+        r#"{{"contentId":"{ID}","mimeType":"image/png","byteLength":4,"normalizedBase64Length":8,"dimensions":{{"width":3,"height":2}}}}"#
+    )
+}
+
+fn reference() -> String {
+    let object = object();
+    let own = object.strip_prefix('{').unwrap();
+    format!(
+        r#"{{"type":"media","encoding":"reference","originalContentId":"{ID}","selectedContentId":"{ID}","originalObject":{object},"selectedObject":{object},{own}"#
+    )
+}
+
+#[test]
+fn a_reference_is_found_at_any_depth() {
+    for depth in [0, 1, 200_000] {
+        let payload = format!("{}{}{}", "{\"a\":[".repeat(depth), reference(), "]}".repeat(depth));
+        assert!(has_reference(payload.as_bytes()), "{depth}");
+    }
+}
+
+#[test]
+fn a_reference_inside_another_ones_object_takes_no_longer() {
+    let mut nested = String::new();
+    for _ in 0..20_000 {
+        nested.push_str(r#"{"type":"media","encoding":"reference","originalObject":"#);
+    }
+    nested.push_str(&reference());
+    nested.push_str(&"}".repeat(20_000));
+    assert!(has_reference(nested.as_bytes()));
+}
+
+#[test]
+fn a_text_that_is_no_json_has_no_reference() {
+    let whole = reference();
+    for end in 0..whole.len() {
+        assert!(!has_reference(&whole.as_bytes()[..end]), "{end}");
+    }
+    assert!(!has_reference(br#""encoding":"reference""#));
+}
+
+#[test]
+fn keys_and_values_may_be_escaped_and_the_last_of_two_counts() {
+    let whole = reference();
+    for (from, to, is_one) in [
+        (r#""type":"media""#, r#""ty\u0070e":"\u006dedia""#, true),
+        (r#""type":"media""#, r#""type":"text","type":"media""#, true),
+        (r#""type":"media""#, r#""type":"media","type":"text""#, false),
+        (r#""type":"media""#, r#""type":"media","da\u0074a":null"#, false),
+        (
+            r#""mimeType":"image/png","byteLength":4,"normalizedBase64Length":8,"dimensions":{"width":3,"height":2}}"#,
+            r#""mimeType":"image\/png","byteLength":4e0,"normalizedBase64Length":8.0,"dimensions":{"height":2,"width":30e-1}}"#,
+            true,
+        ),
+    ] {
+        let changed = whole.replace(from, to);
+        assert_ne!(changed, whole);
+        assert_eq!(has_reference(changed.as_bytes()), is_one, "{to}");
+    }
+}

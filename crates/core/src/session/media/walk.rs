@@ -1,0 +1,152 @@
+//! Finds the references of a payload, at any depth, in one pass without recursion.
+
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use super::reference::{Dimensions, Stored, is_reference};
+use crate::json::{Cursor, Nesting, NotJson, spells};
+use crate::session::format::{keys, number};
+
+/// A text without these bytes has no reference: a recorder writes no white space around a colon, and escapes no letter.
+static MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(br#""encoding":"reference""#));
+
+/// Whether a payload may have a reference: most have none, which a search finds out.
+#[inline]
+pub(in crate::session) fn may_have_reference(payload: &[u8]) -> bool {
+    MARK.find(payload).is_some()
+}
+
+/// Whether a payload, given as JSON text, has a reference.
+pub(in crate::session) fn has_reference(payload: &[u8]) -> bool {
+    may_have_reference(payload) && {
+        let mut has_one = false;
+        let walked = Walk::default().each_reference(payload, &mut || has_one = true);
+        walked.is_ok() && has_one
+    }
+}
+
+keys! {
+    /// The members of references and of what is in them that are read.
+    pub(super) Name {
+        Type = "type", Encoding = "encoding", Data = "data", SourcePath = "sourcePath", ContentId = "contentId",
+        OriginalContentId = "originalContentId", SelectedContentId = "selectedContentId",
+        OriginalObject = "originalObject", SelectedObject = "selectedObject", MimeType = "mimeType",
+        ByteLength = "byteLength", NormalizedBase64Length = "normalizedBase64Length", Dimensions = "dimensions",
+        Width = "width", Height = "height",
+    }
+}
+
+/// A member of an object.
+#[derive(Clone, Copy)]
+pub(super) struct Member<'a> {
+    pub name: Name,
+    pub value: Value<'a>,
+}
+
+/// A value, as far as references need it.
+#[derive(Clone, Copy)]
+pub(super) enum Value<'a> {
+    /// The inside of a string.
+    Text(&'a [u8]),
+    Number(f64),
+    Stored(Stored<'a>),
+    Dimensions(Dimensions),
+    Other,
+}
+
+/// An object or array whose end is not reached.
+struct Level {
+    is_object: bool,
+    /// The name of the member that is being read.
+    name: Name,
+    /// The number of members that are kept for the levels around it.
+    members_before: usize,
+}
+
+/// A walk over a value. It keeps those members of the open objects that a reference could have, so that it takes linear time however the value is nested.
+#[derive(Default)]
+struct Walk<'a> {
+    open: Vec<Level>,
+    members: Vec<Member<'a>>,
+    nesting: Nesting,
+}
+
+impl<'a> Walk<'a> {
+    /// Calls `take` for each reference.
+    fn each_reference(&mut self, json: &'a [u8], take: &mut dyn FnMut()) -> Result<(), NotJson> {
+        let mut cursor = Cursor::new(json);
+        cursor.white_space();
+        loop {
+            if let Some(value) = self.begin(&mut cursor)?
+                && self.end(&mut cursor, value, take)?
+            {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads the next value. `None` if it is an object or an array that has something in it, whose first value is next then.
+    fn begin(&mut self, cursor: &mut Cursor<'a>) -> Result<Option<Value<'a>>, NotJson> {
+        let value = match cursor.peek() {
+            Some(open @ (b'{' | b'[')) => {
+                let is_object = open == b'{';
+                cursor.skip(1);
+                cursor.white_space();
+                if cursor.peek() != Some(if is_object { b'}' } else { b']' }) {
+                    let name = if is_object { Name::of(cursor.key()?) } else { Name::Other };
+                    self.open.push(Level { is_object, name, members_before: self.members.len() });
+                    return Ok(None);
+                }
+                cursor.skip(1);
+                Value::Other
+            }
+            Some(b'"') => {
+                let string = cursor.value_bytes(&mut self.nesting)?;
+                Value::Text(&string[1..string.len() - 1])
+            }
+            _ => number(cursor.value_bytes(&mut self.nesting)?).map_or(Value::Other, Value::Number),
+        };
+        Ok(Some(value))
+    }
+
+    /// After a value: closes the objects and arrays that end with it, and moves to the next one. Returns whether there is none.
+    fn end(&mut self, cursor: &mut Cursor<'a>, mut value: Value<'a>, take: &mut dyn FnMut()) -> Result<bool, NotJson> {
+        while let Some(level) = self.open.last_mut() {
+            if level.name != Name::Other {
+                self.members.push(Member { name: level.name, value });
+            }
+            cursor.white_space();
+            let next = cursor.peek();
+            cursor.skip(1);
+            match (next, level.is_object) {
+                (Some(b','), is_object) => {
+                    cursor.white_space();
+                    if is_object {
+                        level.name = Name::of(cursor.key()?);
+                    }
+                    return Ok(false);
+                }
+                (Some(b'}'), true) | (Some(b']'), false) => value = self.close(take),
+                _ => return Err(NotJson),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Closes the innermost object or array. Returns what it is to the one around it.
+    fn close(&mut self, take: &mut dyn FnMut()) -> Value<'a> {
+        let Some(level) = self.open.pop() else { return Value::Other };
+        let own = &self.members[level.members_before..];
+        if is_reference(own) {
+            take();
+        }
+        let value = match self.open.last().filter(|_| level.is_object).map(|around| around.name) {
+            Some(Name::OriginalObject | Name::SelectedObject) => Stored::of(own).map(Value::Stored),
+            Some(Name::Dimensions) => Dimensions::of(own).map(Value::Dimensions),
+            _ => None,
+        };
+        self.members.truncate(level.members_before);
+        value.unwrap_or(Value::Other)
+    }
+}
