@@ -31,6 +31,8 @@ const COMPANIONS: readonly Companion[] = [
   { ending: '.media.json', of: [SESSION, ARCHIVE], isWhole: true, isOne: isMediaList },
 ]
 
+const OTHERS = COMPANIONS.filter(({ isCache }) => !isCache)
+
 /** How much of a file is read, in bytes: more than the first line of a receipt, or than a list of a hundred thousand media. */
 const BEGINNING = 1 << 20
 const LARGEST = 16 << 20
@@ -39,9 +41,16 @@ const LARGEST = 16 << 20
 export function companionsOf(session: string): { caches: string[]; others: string[] } {
   // Whatever its name, a replay may have left its snapshot there.
   if (!session.endsWith(SESSION)) return { caches: [`${session}.snap`], others: [] }
-  const name = session.slice(0, -SESSION.length)
-  const paths = (kinds: readonly Companion[]) => kinds.map(({ ending }) => name + ending)
-  return { caches: paths(COMPANIONS.filter(({ isCache }) => isCache)), others: paths(COMPANIONS.filter(({ isCache }) => !isCache)) }
+  const pathOf = ({ ending }: Companion) => session.slice(0, -SESSION.length) + ending
+  return { caches: COMPANIONS.filter(({ isCache }) => isCache).map(pathOf), others: OTHERS.map(pathOf) }
+}
+
+/** The companions of a session's file that are there and can't be made again. */
+export async function ownCompanionsOf(session: string): Promise<string[]> {
+  const paths = companionsOf(session).others
+  const own: string[] = []
+  for (let at = 0; at < paths.length; at++) if (await isCompanion(paths[at]!, OTHERS[at]!)) own[own.length] = paths[at]!
+  return own
 }
 
 /** The companions among the files of a directory whose sessions are gone, with what is in their names before the ending. */

@@ -4,7 +4,7 @@ import crypto = require('node:crypto')
 import fs = require('node:fs/promises')
 import path = require('node:path')
 import { NO_OPTIONS, check, checkedStrictly } from '../arguments.js'
-import { companionsOf } from '../locks/companions.js'
+import { companionsOf, ownCompanionsOf } from '../locks/companions.js'
 import { hasCode } from '../system-error.js'
 import { archiveOf, sessionPathOf } from './archive-name.js'
 
@@ -40,10 +40,13 @@ async function remove(filePath: string, snapshotDir: string | undefined): Promis
   await removeFile(`${session}.lock`)
 }
 
-/** Removes what was kept for a session that is gone. The list of an archive's media is needed until then. @internal */
+/**
+ * Removes what was kept for a session that is gone. The list of an archive's media is needed until then. A file that only has the name of a companion
+ * stays. @internal
+ */
 export async function removeCompanions(session: string, snapshotDir: string | undefined): Promise<void> {
   await removeSnapshots(session, snapshotDir)
-  for (const companion of companionsOf(session).others) await removeFile(companion)
+  for (const companion of await ownCompanionsOf(session)) await removeFile(companion)
 }
 
 async function removeSnapshots(session: string, snapshotDir: string | undefined): Promise<void> {

@@ -87,8 +87,8 @@ class Printer {
   }
 
   /** @type {(read: SessionLine, remover: Remover | undefined) => string} */
-  text({ line, status, record, changes = [] }, remover) {
-    if (!isObject(record)) return this.#row('✗', `line ${line}: ${record === null ? 'not JSON' : 'not a record'}`, 'red')
+  text({ line, status, record, warning, changes = [] }, remover) {
+    if (!isObject(record)) return this.#row('✗', `line ${line}: ${warning ?? (record === null ? 'not JSON' : 'not a record')}`, 'red')
     const { type, payload, ts } = record
     const items = status === 'ok' ? itemsOf(type, payload) : []
     const shown = items.map(({ item, what }) => this.#item(line, /** @type {Item} */ (item), ts, type === 'compressed' ? 'summary of what was compressed' : what, remover)).join('')

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::frame::TORN;
 use super::framed::FramedFile;
 use super::place::is_bundle_name;
-use super::table::read_table;
+use super::table::{Frame, read_table};
 use super::unpack::{beginning_of, unpack_session};
 use crate::disk::{File, OsError, sniff};
 
@@ -102,7 +102,9 @@ pub fn open_packed(packed: Packed, size: u64, path: &Path) -> Result<Result<Arch
         return Ok(Err(packed));
     }
     if let Some(frames) = read_table(&packed, size)? {
-        return Ok(Ok(Archive { packed, frames: Some(frames) }));
+        let size = frames.last().map_or(0, Frame::end);
+        let frames = frames.iter().all(Frame::is_small).then_some(frames);
+        return Ok(Ok(Archive { packed, frames, size: Some(size) }));
     }
     let (name_at, name) = TAR_NAME;
     let is_session = match beginning_of(&packed, name_at + name.len())? {
@@ -110,18 +112,20 @@ pub fn open_packed(packed: Packed, size: u64, path: &Path) -> Result<Result<Arch
         // Only a name can say that it was a bundle.
         None => !is_bundle_name(path),
     };
-    Ok(if is_session { Ok(Archive { packed, frames: None }) } else { Err(packed) })
+    Ok(if is_session { Ok(Archive { packed, frames: None, size: None }) } else { Err(packed) })
 }
 
 /// An archived session, of which no content has been read.
 pub struct Archive {
     packed: Packed,
-    /// What its seek table lists.
-    frames: Option<Vec<super::table::Frame>>,
+    /// What its seek table lists, if all of that can be read at random.
+    frames: Option<Vec<Frame>>,
+    /// The size of the content by the seek table, if it has one.
+    size: Option<u64>,
 }
 
 impl Archive {
-    /// Whether it has a seek table, so that any part of it can be read alone.
+    /// Whether it has a seek table of small frames, so that any part of it can be read alone.
     pub fn has_frames(&self) -> bool {
         self.frames.is_some()
     }
@@ -133,10 +137,7 @@ impl Archive {
 
     /// The size of the content: from the seek table, or counted.
     pub fn size(&self) -> Result<u64, OsError> {
-        match &self.frames {
-            Some(frames) => Ok(frames.last().map_or(0, super::table::Frame::end)),
-            None => super::unpack::count(&self.packed),
-        }
+        self.size.map_or_else(|| super::unpack::count(&self.packed), Ok)
     }
 
     /// Prepares the content for reading. Without a seek table it is decompressed here, once.

@@ -37,7 +37,7 @@ pub(crate) struct Recovered {
 pub(crate) fn recover(packed: &Packed, size: u64) -> Result<Recovered, OsError> {
     let table = read_table(packed, size)?;
     let end = table.as_ref().and_then(|frames| frames.last()).map_or(size, |last| last.packed_end());
-    let frames = table.unwrap_or_default();
+    let frames = table.filter(|frames| frames.iter().all(Frame::is_small)).unwrap_or_default();
     let (mut copy, mut reader) = (Copy::default(), FrameReader::new(packed));
     // The number of frames with content, and the end of the last one.
     let (mut whole, mut content_end) = (0, 0);

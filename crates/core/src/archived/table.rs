@@ -23,7 +23,7 @@ const FOOTER_BYTES: usize = 9;
 /// Maximum size of a table in bytes. A larger one, of a session of more than a terabyte, counts as none.
 const MAX_TABLE_BYTES: u64 = 16 << 20;
 
-/// Maximum size of the content of a frame, in bytes. A larger one can't be read at random, so the table of a file with such a frame counts as none.
+/// Maximum size of the content of a frame that is read at random, in bytes.
 pub(super) const MAX_FRAME_BYTES: u32 = 16 << 20;
 
 /// Maximum size of a compressed frame: content that can't be compressed becomes slightly larger.
@@ -45,6 +45,11 @@ pub(super) struct Frame {
 }
 
 impl Frame {
+    /// Whether it can be read at random. Of an archive with a larger frame the table says only how large the content is.
+    pub(super) fn is_small(&self) -> bool {
+        self.packed <= MAX_PACKED_BYTES && self.length <= MAX_FRAME_BYTES
+    }
+
     /// The offset of the end of its content.
     pub(super) fn end(&self) -> u64 {
         self.offset + u64::from(self.length)
@@ -101,15 +106,12 @@ pub(super) fn read_table(packed: &Packed, size: u64) -> Result<Option<Vec<Frame>
     Ok(frames_of(&bytes, entry_bytes as usize, end))
 }
 
-/// The frames with content. `None` unless together they fill the archive up to `end`, and each of them can be read whole.
+/// The frames with content. `None` unless together they fill the archive up to `end`.
 fn frames_of(entries: &[u8], entry_bytes: usize, end: u64) -> Option<Vec<Frame>> {
     let (mut frames, mut packed_offset, mut offset) = (Vec::new(), 0, 0);
     for entry in entries.chunks_exact(entry_bytes) {
         let (packed, length) = (number_at(entry, 0), number_at(entry, 4));
         let checksum = (entry_bytes > 8).then(|| number_at(entry, 8));
-        if packed > MAX_PACKED_BYTES || length > MAX_FRAME_BYTES {
-            return None;
-        }
         if length > 0 {
             frames.push(Frame { packed_offset, packed, offset, length, checksum });
         }
@@ -172,7 +174,7 @@ mod tests {
         assert_eq!(read_back([b"x", &bytes[..]].concat()), None, "there is another byte at the beginning");
         assert_eq!(read_back(bytes[..bytes.len() - 1].to_vec()), None);
         let (oversized, _) = table_of(&[(20, MAX_FRAME_BYTES + 1)]);
-        assert_eq!(read_back(oversized), None);
+        assert!(!read_back(oversized).unwrap()[0].is_small());
         for at in [bytes.len() - 9, bytes.len() - 6, bytes.len() - 5] {
             let mut claimed = bytes.clone();
             claimed[at] |= 0x7c;

@@ -228,7 +228,9 @@ proptest! {
         // A file that does not begin as an archive is a session of other bytes.
         if is_archived(&path) {
             let content = content_of(&path);
-            prop_assert!(text.starts_with(content.strip_suffix(&[TORN]).unwrap_or(&content)));
+            // Of a frame that breaks off, the checksum is missing.
+            let is_checked = cut.is_none() || at >= bytes.len();
+            prop_assert!(!is_checked || text.starts_with(content.strip_suffix(&[TORN]).unwrap_or(&content)));
         }
     }
 }

@@ -249,7 +249,8 @@ impl State {
             Inode::Directory(_) => Metadata { kind: FileKind::Directory, size: 0, modified: None, inode: None },
             Inode::File { bytes, modified } => {
                 let time = since_1970(*modified);
-                let inode = Some(InodeMetadata { device: 1, number, modified: time, changed: time });
+                let (links, owner) = (self.tree.names_of(number), (0, 0));
+                let inode = Some(InodeMetadata { device: 1, number, modified: time, changed: time, links, owner });
                 Metadata { kind: FileKind::File, size: bytes.len() as u64, modified: Some(*modified), inode }
             }
         }

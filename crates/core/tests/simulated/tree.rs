@@ -105,6 +105,12 @@ impl Tree {
         }
     }
 
+    /// The number of entries that lead to an inode.
+    pub fn names_of(&self, number: Number) -> u64 {
+        let directories = self.0.keys().filter_map(|directory| self.directory(*directory));
+        directories.flat_map(BTreeMap::values).filter(|inode| **inode == number).count() as u64
+    }
+
     fn entries(&mut self, number: Number) -> &mut BTreeMap<OsString, Number> {
         match self.0.get_mut(&number) {
             Some(Inode::Directory(entries)) => entries,

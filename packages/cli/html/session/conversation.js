@@ -1,7 +1,6 @@
 'use strict'
 
-// The rows of a session's page: one for each line that is a record or damaged. Lines are added one by one, also while the session is being
-// recorded.
+// The rows of a session's page: one for each line that is a record or damaged.
 
 const { cut } = require('../cut.js')
 const { briefly, oneLine } = require('../excerpt.js')
