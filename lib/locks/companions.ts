@@ -13,7 +13,7 @@ interface Companion {
   of: readonly string[]
   /** It can be made again: it goes before the session, and its bytes do not count. */
   isCache?: true
-  /** All of it tells whether it is one, not its beginning. */
+  /** Other programs may use such a name too: even beside its session, all of its content has to tell whether it is one. */
   isWhole?: true
   /** Whether a file of that name is one, by its content. */
   isOne: (text: string) => boolean
@@ -45,11 +45,14 @@ export function companionsOf(session: string): { caches: string[]; others: strin
   return { caches: COMPANIONS.filter(({ isCache }) => isCache).map(pathOf), others: OTHERS.map(pathOf) }
 }
 
-/** The companions of a session's file that are there and can't be made again. */
+/** Those of the paths that go with the session: not a file of another program. */
 export async function ownCompanionsOf(session: string): Promise<string[]> {
   const paths = companionsOf(session).others
   const own: string[] = []
-  for (let at = 0; at < paths.length; at++) if (await isCompanion(paths[at]!, OTHERS[at]!)) own[own.length] = paths[at]!
+  for (let at = 0; at < paths.length; at++) {
+    const kind = OTHERS[at]!
+    if (!kind.isWhole || (await isCompanion(paths[at]!, kind))) own[own.length] = paths[at]!
+  }
   return own
 }
 

@@ -100,7 +100,7 @@ export async function listFiles(filePaths: string[]): Promise<Listing> {
  */
 export async function listProject(chatsDir: string, projectHash: string): Promise<Listing> {
   const found = await readEntries(await recordedFilesIn(chatsDir))
-  return sorted(found.filter(({ hash }) => hash === projectHash || !isFilled(hash)))
+  return sorted(found.filter(({ hash }) => hash === NO_HEADER || hash === projectHash))
 }
 
 async function recordedFilesIn(chatsDir: string): Promise<string[]> {

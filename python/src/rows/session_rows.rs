@@ -161,8 +161,7 @@ impl SessionReader {
             for hashed in hashed_lines(chunk.bytes) {
                 lines += 1;
                 let HashedLine { at, line, .. } = hashed;
-                let place =
-                    LinePosition { line: line.into(), offset: offset + at as u64, first_of_file: at_start && at == 0 };
+                let place = LinePosition { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };
                 let (read, tree) = digester.read(line, nesting);
                 let row = (!is_placeholder).then(|| row_of(&read, tree, &place, &hashed, nesting, digester));
                 if !effect.stopped {

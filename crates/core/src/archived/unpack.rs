@@ -225,6 +225,11 @@ impl Sink for Copy {
             self.file = Some(file);
         }
         match &mut self.file {
+            // A hole, which takes no space and is not read.
+            Some(file) if bytes.iter().all(|byte| *byte == 0) => {
+                file.set_len(self.size)?;
+                file.seek(io::SeekFrom::Start(self.size)).map(drop)
+            }
             Some(file) => file.write_all(bytes),
             None => {
                 self.memory.extend_from_slice(bytes);

@@ -157,8 +157,7 @@ impl PartFolder {
         while let Some(chunk) = self.reader.next_chunk(&self.source, 0, &mut |_| {})? {
             for (at, line) in Lines::new(chunk.bytes) {
                 if let Line::Event(event) = Line::read(line, self.mode, &mut self.nesting) {
-                    let place =
-                        LinePosition { line: line.into(), offset: chunk.offset + at as u64, first_of_file: false };
+                    let place = LinePosition { line, offset: chunk.offset + at as u64, first_of_file: false };
                     place.change_history(&event.body, 0, &mut history);
                 }
             }
