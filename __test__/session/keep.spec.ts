@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
-import { SessionRecordingService, acquireSessionLock, archiveSession, keepSessions, listSessions, replaySession } from '../../index.js';
+import { SessionRecordingService, acquireSessionLock, archiveSession, deleteSession, keepSessions, listSessions, replaySession } from '../../index.js';
 import type { KeepPolicy, KeepReport } from '../../index.js';
 import { PROJECT_HASH, content } from '../support/session-file.js';
 import { checkpoint, checkpointDeleted, sessionWith } from '../support/project-files.js';
@@ -217,6 +217,9 @@ describe('what can not be read whole is left', () => {
     writeFileSync(filePath, end === 'with its end' ? bytes : bytes.subarray(0, at));
     age(filePath, 100);
     await expectLeft(directory);
+    if (end === 'cut off between two frames') return;
+    const deletion = await deleteSession('one', directory, PROJECT_HASH);
+    expect([deletion, readdirSync(directory)]).toStrictEqual([{ ok: false, code: 'ReplayFailed', error: expect.stringMatching(/The archive is damaged after \d+ bytes$/) }, ['session-one.jsonl.zst']]);
   });
 
   const [start, item] = [sessionWith('one', content('x')), '{"v":1,"seq":8,"type":"content","payload":{"content":{"speaker":"ai","bl'];
@@ -389,6 +392,52 @@ test('what another process does meanwhile is counted', async () => {
     const other = await started!;
     expect(idsOf((await listSessions(directory)).sessions).sort()).toStrictEqual(left);
     expect([report, other].map(({ bytesAfter, withinLimits }) => [bytesAfter, withinLimits])).toStrictEqual([[bytesIn(directory), true], [bytesIn(directory), true]]);
+  }
+});
+
+test('two runs at once delete no more than one of them would', async () => {
+  const ages = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`s${at}`, 20 + at]));
+  const policy: KeepPolicy = { archiveAfter: null, maxSessions: 25, deleteToFit: true };
+  for (let round = 0; round < 3; round++) {
+    const directory = aged(ages);
+    await Promise.all([keepSessions(directory, policy), keepSessions(directory, policy)]);
+    expect(readdirSync(directory).sort()).toStrictEqual(Array.from({ length: 25 }, (_, at) => `session-s${at}.jsonl`).sort());
+  }
+});
+
+test('a session is not deleted beside an archive of its name that holds something else', async () => {
+  const directory = aged({ a: 60 }, { a: sessionWith('other', content('x'), checkpoint('c', 'n')) });
+  await archiveSession(join(directory, 'session-a.jsonl'));
+  write(directory, 'a', 60);
+  for (const dryRun of [true, false]) {
+    const { left, deleted } = await keepSessions(directory, { archiveAfter: null, deleteAfter: '30d' }, { dryRun });
+    expect([left.map(({ reason }) => reason), deleted]).toStrictEqual([['Unreadable'], []]);
+  }
+  expect(await deleteSession('a', directory, PROJECT_HASH)).toMatchObject({ ok: false, error: expect.stringContaining('is there too') });
+  expect(readdirSync(directory).sort()).toStrictEqual(['session-a.jsonl', 'session-a.jsonl.zst']);
+});
+
+test('a session whose companions can have no names, or are directories, is deleted', async () => {
+  const directory = aged({ b: 60 });
+  const long = join(directory, `session-${'x'.repeat(235)}.jsonl`);
+  writeFileSync(long, text('c'));
+  age(long, 60);
+  mkdirSync(join(directory, 'session-b.jsonl.snap'));
+  expect(await keepSessions(directory, { deleteAfter: '30d' })).toMatchObject({ left: [], deleted: [{}, {}], bytesAfter: 0 });
+  expect(readdirSync(directory)).toStrictEqual(['session-b.jsonl.snap']);
+});
+
+test('what is no session is reported where only the limits would touch it', async () => {
+  const directory = aged({ a: 60, b: 60 }, { a: 'no session\n' });
+  const report = await keepSessions(directory, { archiveAfter: null, maxSessions: 0, deleteToFit: true }, { dryRun: true });
+  expect(reasonsOf(report)).toStrictEqual({ a: 'Unreadable' });
+});
+
+test('a dry run leaves what can not be read whole, as the run does', async () => {
+  const directory = aged({ a: 60 }, { a: `${text('a')}no record\n${text('a').split('\n')[1]}\n` });
+  for (const dryRun of [true, false]) {
+    const { deleted, archived, left, withinLimits } = await keepSessions(directory, { maxSessions: 0, deleteToFit: true }, { dryRun });
+    expect([deleted.length, archived.length, left.map(({ reason }) => reason), withinLimits]).toStrictEqual([0, 1, ['Unreadable'], false]);
   }
 });
 

@@ -224,3 +224,13 @@ test("another program's session is named, and how to open it", async () => {
   // What it says to do opens it.
   expect((await importSession(source, { chatsDir: join(directory, 'chats'), projectHash: PROJECT_HASH })).summary.records).toBe(2);
 });
+
+test('an array with an element a line keeps its records, wherever it breaks off or goes on as lines', async () => {
+  const array = `[\n${LINES.join(',\n')}\n]\n`;
+  for (const cut of [0, 1, 2, 3, 4, 5, 9, 40]) {
+    const { lines } = await repaired(array.slice(0, array.length - cut));
+    expect(lines.slice(0, 3), `${cut} bytes`).toEqual(LINES.slice(0, 3));
+  }
+  const { lines } = await repaired(`${array}${envelope(5, content('later'))}\n`);
+  expect(lines).toEqual([...LINES, envelope(5, content('later'))]);
+});

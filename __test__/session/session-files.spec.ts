@@ -60,12 +60,12 @@ describe('removeSessionFiles', () => {
   const NAMES = [...OWN, 'a.receipt.jsonl', 'a.jsonl.media.json', 'b.media.json', 'a.lock', 'b.jsonl', 'b.jsonl.snap', 'a.jsonl.snap.old', '.session-tape-1.snap', 'a.jsonl.lockX'];
   test.prop([fc.subarray(NAMES)], { numRuns: 60 })('removes the files of the session and no others, whichever exist', async (names) => {
     const directory = fresh();
-    for (const name of names) writeFileSync(join(directory, name), name.endsWith('.media.json') ? '{"references":[]}' : name);
+    for (const name of names) writeFileSync(join(directory, name), name.endsWith('.media.json') ? `{"references":[{"contentId":"sha256:${'a'.repeat(64)}"}]}` : name);
     await removeSessionFiles(join(directory, 'a.jsonl'), { snapshotDir: join(directory, 'nowhere') });
     expect(readdirSync(directory).sort()).toEqual(names.filter((name) => !OWN.includes(name)).sort());
   });
 
-  test.each(['{"references":[{"contentId":"x"}]}', '{"references":[],"more":1}', '[]', ''])('leaves a list of media that is of another program: %s', async (text) => {
+  test.each(['{"references":[{"contentId":"x"}]}', '{"references":[]}', '[]', ''])('leaves a list of media that is of another program: %s', async (text) => {
     const directory = fresh();
     for (const name of ['a.jsonl.zst', 'a.media.json']) writeFileSync(join(directory, name), text);
     await removeSessionFiles(join(directory, 'a.jsonl'));

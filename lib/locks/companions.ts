@@ -119,7 +119,7 @@ const CONTENT_ID = /^sha256:[0-9a-f]{64}$/
 function isMediaList(text: string): boolean {
   const list = parse<{ references?: unknown }>(text)
   if (!hasOnly(list, 'references') || !Array.isArray(list.references)) return false
-  return list.references.every((one: { contentId?: unknown }) => hasOnly(one, 'contentId') && typeof one.contentId === 'string' && CONTENT_ID.test(one.contentId))
+  return list.references.length > 0 && list.references.every((one: { contentId?: unknown }) => hasOnly(one, 'contentId') && typeof one.contentId === 'string' && CONTENT_ID.test(one.contentId))
 }
 
 function hasOnly(value: unknown, name: string): boolean {

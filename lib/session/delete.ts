@@ -2,6 +2,8 @@
 
 import path = require('node:path')
 import { NO_OPTIONS, check, checkedStrictly } from '../arguments.js'
+import { restored } from './archive.js'
+import { sessionOf } from './archive-name.js'
 import { liveCheckpoints } from './describe.js'
 import { type ReferenceFailure, type SessionFailure, failure, failureOf, lockSession, namesakesOf, noSessions } from './failure.js'
 import { removeSessionFiles } from './files.js'
@@ -11,6 +13,9 @@ import type { SessionKind } from './records.js'
 import { hasSession, readable, resolveSessionRef } from './reference.js'
 import { type Report, isFailed, scanFile } from './scan.js'
 import type { SessionSummary, SkippedSession } from './summary.js'
+
+/** The warning of a scan that came to a damaged frame: what is behind it is unknown. */
+const ARCHIVE_DAMAGE = /^The archive is damaged after \d+ bytes$/
 
 /** Options of {@link deleteSession}. */
 export interface DeleteOptions {
@@ -28,7 +33,7 @@ type Deletion = { ok: true; deletedSessionId: string; warnings?: string[] } | Se
  * Locks a session and deletes its file, together with everything that session-tape keeps next to it, and the sessions of its sub-agents.
  *
  * @param ref - As for {@link resolveSessionRef}.
- * @returns A failure if the session is in use, has checkpoints that are not deleted, or does not replay (its checkpoints are then unknown). `warnings`
+ * @returns A failure if the session is in use, has checkpoints that are not deleted, or does not replay or is a damaged archive (its checkpoints are then unknown). `warnings`
  * name other files with the id of the deleted session, and sessions of sub-agents that could not be deleted, for example because they are in use;
  * all of these stay. There are no `warnings` without such files. Rejects with the system's error if the directory exists but cannot be read, or the lock
  * cannot be written.
@@ -101,6 +106,8 @@ async function removeLocked({ sessionId, filePath }: SessionSummary, removal: Re
     if (blocked !== undefined) return blocked
     // Before the session itself: if the process ends in between, another deletion finds the rest.
     await removeSubagents(sessionId, removal)
+    // An archive beside the file goes only if the file has all of it.
+    if (sessionOf(filePath) === null) await restored(filePath)
     await removeSessionFiles(filePath, { snapshotDir })
     return { ok: true, deletedSessionId: sessionId }
   } catch (error) {
@@ -139,6 +146,8 @@ async function blockers(filePath: string, projectHash: string): Promise<SessionF
   if (isFailed(report)) {
     return failure(`Failed to delete session: Cannot verify checkpoint blockers: ${report.error}`, 'ReplayFailed')
   }
+  const damage = report.warnings.find((warning) => ARCHIVE_DAMAGE.test(warning))
+  if (damage !== undefined) return failure(`Failed to delete session: Cannot verify checkpoint blockers: ${damage}`, 'ReplayFailed')
   const live = liveCheckpoints(report.checkpoints)
   if (live.length === 0) return undefined
   const shown = live.map(({ name, checkpointId }) => `${name} (${checkpointId})`).join(', ')

@@ -34,23 +34,20 @@ export function removeSessionFiles(filePath: string, options: { snapshotDir?: st
 async function remove(filePath: string, snapshotDir: string | undefined): Promise<void> {
   const session = sessionPathOf(filePath)
   await removeSnapshots(session, snapshotDir)
-  await removeFile(archiveOf(session))
+  await removeBeside(archiveOf(session))
   await removeFile(session)
   await removeCompanions(session, snapshotDir)
   await removeFile(`${session}.lock`)
 }
 
-/**
- * Removes what was kept for a session that is gone. The list of an archive's media is needed until then. A file that only has the name of a companion
- * stays. @internal
- */
+/** Removes what was kept for a session that is gone. The list of an archive's media is needed until then. @internal */
 export async function removeCompanions(session: string, snapshotDir: string | undefined): Promise<void> {
   await removeSnapshots(session, snapshotDir)
-  for (const companion of await ownCompanionsOf(session)) await removeFile(companion)
+  for (const companion of await ownCompanionsOf(session)) await removeBeside(companion)
 }
 
 async function removeSnapshots(session: string, snapshotDir: string | undefined): Promise<void> {
-  for (const cache of companionsOf(session).caches) await removeFile(cache)
+  for (const cache of companionsOf(session).caches) await removeBeside(cache)
   if (snapshotDir !== undefined) await removeSnapshotIn(snapshotDir, session)
 }
 
@@ -63,7 +60,16 @@ async function removeSnapshotIn(snapshotDir: string, filePath: string): Promise<
   if (directory === undefined) return
   const name = path.basename(filePath)
   const hash = crypto.createHash('sha256').update(path.join(directory, name)).digest('hex').slice(0, HASH_DIGITS)
-  await removeFile(path.join(snapshotDir, `${name}-${hash}.snap`))
+  await removeBeside(path.join(snapshotDir, `${name}-${hash}.snap`))
+}
+
+/** Removes a file that has a longer name than its session: there is none if that is too long. */
+async function removeBeside(filePath: string): Promise<void> {
+  try {
+    await removeFile(filePath)
+  } catch (error) {
+    if (!hasCode(error, 'ENAMETOOLONG')) throw error
+  }
 }
 
 async function removeFile(filePath: string): Promise<void> {

@@ -286,10 +286,10 @@ class Keeping {
     if (seen.size > 1) this.#candidates.sort((a, b) => newestFirst(b.session, a.session))
     const [bytesBefore, sessions] = [this.#bytes, this.#count]
     this.#progress.total = this.#candidates.reduce((total, { bytes }) => total + bytes, 0)
-    await this.#leaveUnreadable()
     await this.#byAge()
+    await this.#leaveUnreadable(!this.#fits())
     if (!this.#fits()) await this.#alone(() => this.#makeFit())
-    await this.#recount(this.#candidates.filter(({ left }) => left?.reason === 'InUse'))
+    await this.#recount(this.#ofOthers())
     this.#report(this.#progress.total)
     const { locks, snapshots, temporaries } = this.#removed
     const removedFiles = KINDS.flatMap((kind) => this.#removed[kind])
@@ -358,9 +358,9 @@ class Keeping {
   }
 
   /** Reports the files that are old enough to be touched but are no sessions. */
-  async #leaveUnreadable(): Promise<void> {
+  async #leaveUnreadable(areTooMany: boolean): Promise<void> {
     const { minAge, archiveAfter, deleteAfter } = this.#limits
-    const from = Math.max(minAge, Math.min(archiveAfter, deleteAfter))
+    const from = Math.max(minAge, areTooMany ? 0 : Math.min(archiveAfter, deleteAfter))
     for (const { filePath, reason } of this.#unreadable) {
       const stat = await statOf(filePath)
       if (stat !== undefined && Date.now() - stat.mtimeMs >= from) this.#left.push(leftSession(filePath, 'Unreadable', reason))
@@ -380,6 +380,8 @@ class Keeping {
   }
 
   async #makeFit(): Promise<void> {
+    // As they are now: others had the directory meanwhile.
+    await this.#recount(this.#candidates.filter(({ done }) => done?.action !== 'delete'))
     await this.#archiveToFit()
     if (this.#limits.deleteToFit) await this.#deleteToFit()
   }
@@ -395,10 +397,17 @@ class Keeping {
   /** Deletes the oldest until everything is within the limits. */
   async #deleteToFit(): Promise<void> {
     for (const candidate of this.#candidates) {
+      // What another process was about to delete counts as long as it is there, and no longer.
+      await this.#recount(this.#ofOthers())
       if (this.#fits()) return
       if (!candidate.isSettled) await this.#look([candidate])
       await this.#deal(candidate, 'delete')
     }
+  }
+
+  /** Those that another process had. */
+  #ofOthers(): Candidate[] {
+    return this.#candidates.filter(({ left, isGone }) => !isGone && (left?.reason === 'InUse' || left?.reason === 'Changed'))
   }
 
   #fits(): boolean {
@@ -435,18 +444,24 @@ class Keeping {
   /** What prevents the deletion of a session. It goes only if nothing of it can hold a checkpoint that was not seen. */
   async #blockOf(candidate: Candidate, report: Report): Promise<Left | null> {
     const unread = isFailed(report) ? report.error : await this.#unreadOf(candidate, report)
-    if (unread !== undefined) return (await changeOf(currentOf(candidate))) === undefined ? { reason: 'Unreadable', message: unread } : null
+    if (unread !== undefined) return (await changeOf(this.#presentOf(candidate))) === undefined ? { reason: 'Unreadable', message: unread } : null
     if (liveCheckpoints((report as SessionReport).checkpoints).length === 0) return null
     return { reason: 'HasCheckpoints', message: undefined }
   }
 
   /** Why a session that replays can't be read whole; `undefined` if it can. */
   async #unreadOf(candidate: Candidate, { unread }: SessionReport): Promise<string | undefined> {
-    const { filePath, archived } = this.#options.dryRun === true ? candidate.session : currentOf(candidate)
+    const { filePath, archived } = this.#presentOf(candidate)
+    if (!archived && (await statOf(archiveOf(filePath))) !== undefined) return 'There is an archive with its name too, which may hold something else'
     if (archived && !(await hasSeekTable(filePath))) return 'The archive has no seek table at its end, so it may have been cut off'
     if (unread === 'nothing') return undefined
     if (unread === 'lastLine' && (await this.#isFragment(filePath))) return undefined
     return archived ? 'The archive is damaged, or has lines that are no records' : 'It has lines that are no records'
+  }
+
+  /** The session in the file that is there: a dry run archives nothing. */
+  #presentOf(candidate: Candidate): SessionSummary {
+    return this.#options.dryRun === true ? candidate.session : currentOf(candidate)
   }
 
   /** Whether a last line that is no JSON is only the beginning of a record. Another record may stand behind it, in the same line. */

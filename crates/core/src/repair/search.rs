@@ -547,6 +547,8 @@ fn indentation_of_array(source: &LineSource) -> Result<Option<u64>, ReadError> {
     let mut tokens = text.iter().enumerate().filter(|(_, byte)| !is_blank(**byte));
     let (Some((open, b'[')), Some((first, b'{'))) = (tokens.next(), tokens.next()) else { return Ok(None) };
     let line = text[open..first].iter().rposition(|byte| *byte == b'\n');
+    let indentation = line.map_or(0, |line| (first - open - line - 1) as u64);
+    let is_listed = has_lines_with_commas(&text[first..]);
     // A line that has lost its beginning, and so begins with an array, ends an object.
     let (mut end, mut last) = (source.size(), None);
     while last.is_none() && end > 0 {
@@ -556,8 +558,16 @@ fn indentation_of_array(source: &LineSource) -> Result<Option<u64>, ReadError> {
         last = chunk.iter().rfind(|byte| !is_blank(**byte)).copied();
         end -= length;
     }
-    let is_array = last.is_some_and(|last| last != b'}');
-    Ok(is_array.then(|| line.map_or(0, |line| (first - open - line - 1) as u64)))
+    let is_array = last.is_some_and(|last| last != b'}') || is_listed;
+    Ok(is_array.then_some(indentation))
+}
+
+/// Whether the first two lines of a text end in commas and objects begin the next ones, as in an array that has an element a line, and may have lost its
+/// end. No line of a session ends in a comma, and a torn one only by chance.
+fn has_lines_with_commas(text: &[u8]) -> bool {
+    let ends = memchr::memmem::find_iter(text, b"\n{").take(2);
+    let ends: Vec<_> = ends.map(|end| text[..end].iter().rfind(|byte| !is_blank(**byte)) == Some(&b',')).collect();
+    ends == [true, true]
 }
 
 /// Number of bytes in which an array begins.
