@@ -311,7 +311,7 @@ fn record_known(recorder: &Recorder, call: &FunctionCallContext<'_>) -> Result<f
     Ok(told(recorded))
 }
 
-/// What JavaScript is told of a record, in one number: building an object would take longer than recording.
+/// What JavaScript gets of a record, in one number: building an object would take longer than recording.
 fn told(recorded: Option<Recorded>) -> f64 {
     match recorded {
         Some(Recorded { seq, version: 1 }) => seq,

@@ -88,7 +88,7 @@ async function leftOversIn(directory: string): Promise<LeftOvers> {
   return { names, companions: await companionsIn(directory, names), temporaries: single, linked }
 }
 
-/** The companions of sessions that are gone, and that nobody has locked: who has, may be about to write the session. */
+/** The companions of sessions that are gone and not locked: the holder of a lock may be about to write the session. */
 async function companionsIn(directory: string, names: string[]): Promise<string[]> {
   const found = await leftOverCompanions(directory, names)
   const free: string[] = []

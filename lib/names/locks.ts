@@ -83,7 +83,7 @@ interface Patience {
   deadline: number
 }
 
-/** What tells a holder of a lock from the next one; `null` if nobody has it. */
+/** What distinguishes a holder of a lock from the next one; `null` if it is free. */
 async function holderOf(lockPath: string): Promise<unknown> {
   const file = await readLockFile(lockPath)
   if (file === null || (await isStale(lockPath, file, true))) return null

@@ -198,7 +198,7 @@ export class SessionRecordingService<C = IContent> {
     const told = known === undefined ? this.#native.recordOther(stringify(type), text, now) : this.#record(known, text, now)
     if (ending.hasBegun) this.#writing.warn()
     if (told === told) {
-      // The number of a line of version 2 is told as a negative one.
+      // The number of a line of version 2 comes as a negative one.
       const line: SessionRecordLine = { v: told < 0 ? 2 : 1, seq: told < 0 ? -told : told, ts: timestamp(now), type: type as SessionEventType, payload }
       if (this.#buffered !== undefined) this.#noteBuffered(this.#buffered, line)
       return line

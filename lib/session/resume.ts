@@ -252,7 +252,7 @@ async function refusalOf<C>(recording: SessionRecordingService<C>, warning: Reco
   if (code === 'ESESSIONLOCKED') return { failed: failure('Session is in use by another process', 'Locked') }
   if (code === 'SequenceExhausted') return { failed: failure(`Failed to replay session: ${SEQUENCE_EXHAUSTED}`, 'SequenceCorrupt') }
   const failed = failure(`Failed to lock session: ${code}: its file cannot be recorded to`, 'LockFailed')
-  // A recorder that has ended tells the system's error to whoever waits for a record.
+  // A recorder that has ended rejects waits for records with the system's error.
   return recording.waitForCommit(null).then(() => ({ failed }), (error: unknown) => ({ failed, error }))
 }
 

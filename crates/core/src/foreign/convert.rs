@@ -287,7 +287,7 @@ fn overridden(start: Start, options: &ConvertOptions) -> Start {
     }
 }
 
-/// Number of records after which progress is told.
+/// Number of records after which progress is reported.
 const RECORDS_BETWEEN_PROGRESS: u64 = 64;
 
 /// Passes all records to the format. Returns whether the last one is torn.

@@ -2,7 +2,7 @@
 
 use crate::json::Cursor;
 
-/// The most open objects and arrays that are remembered. Nobody nests as deep.
+/// The most open objects and arrays that are remembered: no real source nests as deep.
 const MAX_OPEN: usize = if cfg!(test) { 100 } else { 1 << 20 };
 
 /// The objects and arrays that a value leaves open where it stops being JSON. Each of them would stop there too, so that none has to be read again: without

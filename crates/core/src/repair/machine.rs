@@ -3,7 +3,7 @@
 //! The machine is a JSON parser that forgives what repair can mend: NUL bytes anywhere, which are dropped, and control characters in strings, line
 //! feeds above all. It begins wherever an object with a member can begin. When the text breaks off, it says where the next object can begin: no earlier
 //! than the last string, since text that was read as JSON up to there is JSON however often it is tried. So every byte is read at most twice, whatever
-//! the text. It also says what is before each object, by which a record is told from an object inside one.
+//! the text. It also says what is before each object, which distinguishes a record from an object inside one.
 
 use std::ops::Range;
 

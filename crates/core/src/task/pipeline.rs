@@ -218,7 +218,7 @@ impl<W: Worker> Drop for Pipeline<W> {
     fn drop(&mut self) {
         self.jobs.close();
         if self.under_way == 0 {
-            // Nobody does a job, so no lock is waited for, but for the moment between the result of the last one and its end.
+            // No job runs, so no lock is waited for, except in the moment between the result of the last one and its end.
             self.helpers.iter().for_each(|helper| drop(helper.lock().take()));
         }
     }
