@@ -197,6 +197,18 @@ describe('waiting for a record', () => {
   });
 });
 
+test('a commit in a file that the recorder leaves for another one is settled, and later ones are acknowledged', async () => {
+  const { recorder: first, path } = await startedRecorder();
+  await first.dispose();
+  const recorder = newRecorder();
+  const left = recorder.commit('note', { a: 1 });
+  recorder.initializeForResume(path, 2);
+  const [one, later] = await Promise.allSettled([left, recorder.commit('note', { a: 2 })]);
+  expect(one).toMatchObject({ status: 'rejected', reason: { message: expect.stringContaining('another file') } });
+  expect(later).toEqual({ status: 'fulfilled', value: { seq: 3, byteOffset: statSync(path).size } });
+  await recorder.dispose();
+});
+
 describe('order', () => {
   const act = fc.oneof(
     { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('commit', 'enqueue', 'wait'), size: fc.nat({ max: 3000 }) }) },

@@ -173,6 +173,16 @@ export class Commits {
     return count > 0
   }
 
+  /** Another file follows: what was recorded in the one before is acknowledged now, or never. */
+  leaveFile(): void {
+    this.#settleReached()
+    const refused = this.#awaited
+    this.#awaited = []
+    const reason = new Error('The recorder has gone on in another file before the record was acknowledged')
+    refused.forEach(({ reject }) => this.#settleNext(() => reject(reason)))
+    this.#expect()
+  }
+
   /** Records what waits for room, whether or not there is any: the process ends. */
   leave(): void {
     while (this.#crowded.length > 0 && this.#admit());

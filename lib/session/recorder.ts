@@ -700,6 +700,7 @@ export class SessionRecordingService<C = IContent> {
       check.stringOrNull(title, 'title')
       this.#title = title
     }
+    if (this.#buffered === undefined) this.#commits?.leaveFile()
     const followed = this.#native.resume(absolute(filePath), lastSeq)
     // The session_start, with the number 1, is dropped.
     this.#beginFile((followed ?? lastSeq) - 1)
