@@ -4,37 +4,14 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import { archiveSession, importSession, repairSession, replaySession, resumeSession } from '../../index.js';
-import type { RepairOptions, RepairReceipt } from '../../index.js';
 import { eachCase } from '../support/each-case';
 import { errorOf, resultOf, shown } from '../support/command-line';
 import { directoryOf } from '../support/file-directory';
 import { test } from '../support/property';
-import { content, envelope, item, PROJECT_HASH, start, textsOf, type Event } from '../support/session-file';
+import { content, envelope, item, PROJECT_HASH, start, textsOf } from '../support/session-file';
+import { NAME, linesOf, repaired, text } from '../support/repairing';
 
-const NAME = 'session-2026-02-11T16-00-abcdefgh.jsonl';
-const linesOf = (...events: Event[]): string[] => events.map((event, at) => envelope(at + 1, event));
 const LINES = linesOf(start(), content('one'), content('zwölf 中文', 'ai'), content('three'));
-const text = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
-
-interface Repaired {
-  directory: string;
-  destination: string;
-  receipt: RepairReceipt;
-  lines: string[];
-}
-
-/** Repairs, and expects of the result what holds for every one. */
-async function repaired(bytes: string | Uint8Array, options: RepairOptions = {}): Promise<Repaired> {
-  const directory = directoryOf({ [NAME]: bytes });
-  const destination = join(directory, 'session-2026-02-11T16-01-abcdefgh.jsonl');
-  const receipt = await repairSession(join(directory, NAME), destination, options);
-  const again = await repairSession(destination, join(directory, 'again'));
-  expect(again).toMatchObject({ changed: false, versioned: 0, others: [], lostBytes: 0 });
-  expect(readFileSync(join(directory, 'again'))).toEqual(readFileSync(destination));
-  expect(await replaySession(destination, undefined, { strict: true })).toMatchObject({ ok: true, warnings: [] });
-  const lines = readFileSync(destination, 'utf8').trimEnd().split('\n');
-  return { directory, destination, receipt, lines: receipt.changed ? lines.slice(0, -1) : lines };
-}
 
 const historyOf = async (file: string): Promise<unknown[]> => {
   const replay = await replaySession(file, undefined, { strict: true });

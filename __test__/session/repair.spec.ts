@@ -4,38 +4,14 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import { repairSession, replaySession, resumeSession, SessionRecordingService } from '../../index.js';
-import type { RepairOptions, RepairReceipt } from '../../index.js';
 import { eachCase } from '../support/each-case';
 import { directoryOf } from '../support/file-directory';
 import { childReport, mountNamespace, runChild } from '../support/processes';
 import { test } from '../support/property';
-import { content, envelope, item, PROJECT_HASH, start, textsOf, type Event } from '../support/session-file';
+import { content, envelope, item, PROJECT_HASH, start, textsOf } from '../support/session-file';
+import { NAME, linesOf, repaired, text } from '../support/repairing';
 
-const NAME = 'session-2026-02-11T16-00-abcdefgh.jsonl';
-const linesOf = (...events: Event[]): string[] => events.map((event, at) => envelope(at + 1, event));
 const LINES = linesOf(start(), content('one'), content('zwölf "2"', 'ai'), content('three\nlines'));
-const text = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
-
-interface Repaired {
-  directory: string;
-  destination: string;
-  receipt: RepairReceipt;
-  /** The lines of the result, without the note about the repair. */
-  lines: string[];
-}
-
-/** Repairs, and expects of the result what holds for every one. */
-async function repaired(bytes: string | Uint8Array, options: RepairOptions = {}): Promise<Repaired> {
-  const directory = directoryOf({ [NAME]: bytes });
-  const destination = join(directory, `session-2026-02-11T16-01-abcdefgh.jsonl`);
-  const receipt = await repairSession(join(directory, NAME), destination, options);
-  expect(await repairSession(destination, join(directory, 'again'), options)).toMatchObject({ changed: false, recovered: 0, lostBytes: 0, fragments: [] });
-  expect(readFileSync(join(directory, 'again'))).toEqual(readFileSync(destination));
-  expect(await replaySession(destination, undefined, { strict: true })).toMatchObject({ ok: true, warnings: [], sequenceCorrupt: false });
-  const lines = readFileSync(destination, 'utf8').trimEnd().split('\n');
-  if (receipt.changed) expect(JSON.parse(lines.pop()!)).toMatchObject({ type: 'session_event', payload: { severity: 'info', message: expect.stringMatching(/^Repaired: /) } });
-  return { directory, destination, receipt, lines };
-}
 
 describe('an undamaged session', () => {
   test('is copied', async () => {
