@@ -28,7 +28,7 @@ const typecheck = {
 };
 
 /** Specs that need a process of their own: they import `on-disk.ts`, replace modules, or change state that is global to the process. */
-const APART = ['session/archive-race', 'session/header*', 'session/record-durable', 'session/replay-at-once', 'session/replay-huge'].map((name) => `__test__/${name}.spec.ts`);
+const APART = ['slow/archive-race', 'slow/replay-huge', 'session/header*', 'session/record-durable', 'session/replay-at-once'].map((name) => `__test__/${name}.spec.ts`);
 
 const SPECS = ['__test__/**/*.spec.ts', 'examples/*/test/*.spec.ts'];
 

@@ -121,7 +121,7 @@ const MUTATIONS = [
   ['interleavings', 'signal that a pipeline has a job', 'crates/core/src/task/pipeline/job_queue.rs', '        self.added.notify_one();\n', ''],
   ['interleavings', 'signal that a pipeline has ended', 'crates/core/src/task/pipeline/job_queue.rs', '        self.added.notify_all();\n', ''],
   // The locks of sessions, in JavaScript.
-  ['__test__/session/lock-power-cut.spec.ts', 'sync of a session lock before it is linked', 'lib/locks/temporary-file.ts', '    await sync(handle)\n', ''],
+  ['__test__/slow/lock-power-cut.spec.ts', 'sync of a session lock before it is linked', 'lib/locks/temporary-file.ts', '    await sync(handle)\n', ''],
 ];
 
 const parts = process.argv.slice(2);

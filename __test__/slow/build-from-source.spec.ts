@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { addonFile } from '../../scripts/platform.mjs';
 import { PROJECT, run } from '../support/command-line';
-import { npm } from './packing/command.js';
+import { npm } from '../package/packing/command.js';
 
 const COPIED = ['package.json', 'package-lock.json', 'README.md', 'index.js', 'index.d.ts', 'lib', 'packages', 'scripts', 'demo', '__test__/fixtures/run/v1/golden'];
 const LIBRARIES = join('packages', 'cli', 'html', 'libraries');

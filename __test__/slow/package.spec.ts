@@ -5,8 +5,8 @@ import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { platformName } from '../../scripts/platform.mjs';
-import { npm, succeed } from './packing/command.js';
-import { makeRelease, platformOf, ROOT, type Release } from './packing/release.js';
+import { npm, succeed } from '../package/packing/command.js';
+import { makeRelease, platformOf, ROOT, type Release } from '../package/packing/release.js';
 
 // `npm run build:quick` does not optimise for size. The published addon is smaller, and CI tests it with its own limit.
 const MAX_ADDON = process.env.SESSION_TAPE_ADDON === 'published' ? 7_200_000 : 9_500_000;
