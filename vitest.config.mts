@@ -4,17 +4,14 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer } from 'vitest/node';
 import type { TestSpecification } from 'vitest/node';
 
-/** The specs that take longest although their files are small. */
-const LONGEST = ['replay-huge', 'reading-what-never-ends', 'lock-race', 'names-race', 'package', 'record-endings', 'run-record-endings', 'bundle-faults', 'replay-strings.property'];
-
 /**
- * In a fresh clone vitest does not know how long each spec takes, and orders them by the size of their files. A long spec that starts last
- * would leave the other cores idle.
+ * In a fresh clone vitest does not know how long each spec takes, and orders them by the size of their files. A long spec that starts last would leave
+ * the other cores idle.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification): boolean => LONGEST.some((name) => moduleId.endsWith(`/${name}.spec.ts`));
+    const isLong = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/__test__/slow/');
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }
 }
@@ -30,6 +27,9 @@ const typecheck = {
 /** Specs that need a process of their own: they import `on-disk.ts`, replace modules, or change state that is global to the process. */
 const APART = ['slow/archive-race', 'slow/replay-huge', 'session/header*', 'session/record-durable', 'session/replay-at-once'].map((name) => `__test__/${name}.spec.ts`);
 
+/** What `npm test` leaves to CI. */
+const LEFT_OUT = process.env['TESTS'] === 'fast' ? ['__test__/slow/**'] : [];
+
 const SPECS = ['__test__/**/*.spec.ts', 'examples/*/test/*.spec.ts'];
 
 export default defineConfig({
@@ -38,8 +38,8 @@ export default defineConfig({
   test: {
     // Starting a process and loading the same modules again takes as long as many specs do.
     projects: [
-      { extends: true, test: { name: 'apart', include: APART, isolate: true } },
-      { extends: true, test: { name: 'together', include: SPECS, exclude: APART, isolate: false, typecheck } },
+      { extends: true, test: { name: 'apart', include: APART, exclude: LEFT_OUT, isolate: true } },
+      { extends: true, test: { name: 'together', include: SPECS, exclude: [...APART, ...LEFT_OUT], isolate: false, typecheck } },
     ],
     setupFiles: '__test__/support/end-of-spec.ts',
     sequence: { sequencer: LongestFirst },

@@ -5,11 +5,8 @@ import { codePoint } from './code-points.js';
 import type { IContent } from '../../index.js';
 import type { Event } from './session-file.js';
 
-// More runs for a long hunt, `PROPERTY_RUNS_FACTOR=50 npx vitest run …`; the suite itself stays short.
-const RUNS_FACTOR = Number(process.env['PROPERTY_RUNS_FACTOR'] ?? 1);
-
 /** Parameters with the number of runs of a property. */
-export const runs = (count: number) => ({ numRuns: Math.ceil(count * RUNS_FACTOR) });
+export const runs = (count: number) => ({ numRuns: count });
 
 /** Any string a program can hold: every plane, control characters, halves of surrogate pairs. */
 export const anyString = fc.oneof(
