@@ -1,5 +1,5 @@
 // Tests that are known to fail under Bun, with the reason: `npm run test:bun` fails on any other difference. Each is given by its spec and the
-// beginning of its full name. docs/bun.md describes what users notice of these differences.
+// beginning of its full name. docs/bundlers.md describes what users notice of these differences.
 
 const ENVIRONMENT = 'what a program changes in process.env, native code does not see: the temporary directory is that with which the process began';
 const GARBAGE = 'the test asks for a garbage collection by a flag of V8';

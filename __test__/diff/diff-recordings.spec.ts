@@ -1,5 +1,5 @@
 // Eight recordings of one task by a real coding agent, if they are available: next to the project, not in it. The expectation for each pair is
-// the judgement of a person who has read both; docs/diff.md shows three of them in full.
+// the judgement of a person who has read both.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

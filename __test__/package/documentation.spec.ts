@@ -21,17 +21,15 @@ for (const path of ['README.md', ...(await readdir(join(ROOT, 'docs'))).filter((
   pages.set(path, await readFile(join(ROOT, path), 'utf8'));
 }
 const readme = pages.get('README.md')!;
-const api = pages.get('docs/api.md')!;
 
-/** Those of docs/api.md are in the declarations. */
 const examples = [
-  ...[...pages].filter(([path]) => path !== 'docs/api.md').flatMap(([path, text]) => fencedCode(text).map((code, index) => ({ name: `${nameOf(path)}-${index + 1}`, code }))),
+  ...[...pages].flatMap(([path, text]) => fencedCode(text).map((code, index) => ({ name: `${nameOf(path)}-${index + 1}`, code }))),
   ...[...declarationFiles].flatMap(([path, text]) =>
     fencedCode(text.replace(/^ *\* ?/gm, '')).map((code, index) => ({ name: `${nameOf(path)}-${index + 1}`, code })),
   ),
 ];
 
-/** `README.md` is `readme`, `docs/api.md` is `api`, `dist/run/recorder.d.ts` is `run-recorder-d-ts`. */
+/** `README.md` is `readme`, `docs/find.md` is `find`, `dist/run/recorder.d.ts` is `run-recorder-d-ts`. */
 function nameOf(path: string): string {
   return path.replace(/^(?:docs|dist)\/|\.md$/g, '').replaceAll(/[./]/g, '-').toLowerCase();
 }
@@ -103,17 +101,6 @@ describe('the names of the package', () => {
     expect(imported.sort()).toEqual(declared.sort());
   });
 
-  test('are all in docs/api.md, and so are the types', () => {
-    const types = [...declarations.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name]) => name!);
-    expect(types.length).toBeGreaterThan(50);
-    expect(required.filter((name) => !api.includes(`\n### ${name}\n`))).toEqual([]);
-    expect(types.filter((name) => !api.includes(`\n### ${name}\n`) && !api.includes(`\n| [\`${name}\`]`))).toEqual([]);
-  });
-
-  test('are in docs/api.md as they are declared', async () => {
-    await expect(succeed(process.execPath, ['scripts/api-page.mjs', '--check'], ROOT)).resolves.toBe('');
-  });
-
   test('have doc comments in the declarations', () => {
     const lines = declarations.split('\n');
     const undocumented = lines.filter((line, index) => /^export (?!\*)/.test(line) && !lines[index - 1]!.endsWith('*/'));
@@ -150,7 +137,7 @@ describe('links', () => {
   }
 
   test('are found, and so are anchors', () => {
-    expect(linksOf(readme)).toEqual(expect.arrayContaining(['docs/api.md', 'docs/errors.md', 'docs/GLOSSARY.md', 'docs/images/replay.svg', 'docs/images/diff.png']));
+    expect(linksOf(readme)).toEqual(expect.arrayContaining(['docs/cli.md', 'docs/errors.md', 'docs/GLOSSARY.md', 'docs/images/replay.svg', 'docs/images/diff.png']));
     expect(anchorsOf(pages.get('docs/run-format.md')!)).toContain('13-reading-verifying-errors');
     expect(anchorsOf(pages.get('docs/redaction.md')!)).toContain('what-cant-be-redacted');
   });

@@ -4,8 +4,6 @@ import { NO_OPTIONS, check, checked } from '../arguments.js'
 import { hasOwn, stringify } from '../builtins.js'
 import { INVISIBLE } from '../invisible.js'
 import type { Diff, DiffField, DiffSide } from './document.js'
-// Only for links in the comments.
-import type { diff } from './diff.js'
 
 const RESET = '\u001b[0m'
 type Color = 'title' | 'left' | 'right' | 'event' | 'dim'
@@ -19,7 +17,7 @@ const OMITTED = new Set(['run_id', 'event_id', 'kind', 'node', 'tool'])
 /**
  * Formats a diff as text for people, without a line feed at the end. Control characters are escaped.
  *
- * @param diff - What {@link diff} resolved to.
+ * @param diff - What `diff` resolved to.
  * @param options - `color`: use terminal escape sequences for colours (default `false`). `details`: also show the likely cause, the
  * affected nodes, and each field that differs (default `false`).
  */
