@@ -124,6 +124,11 @@ export interface NativeReplay {
    * not open.
    */
   items(from: number, to: number, onReady: () => void): NativeJob | null
+  /**
+   * The end of a page that begins with the item at `from` and ends before `to`: its items have at most `bytes` bytes, or it has one item. Returns
+   * null if the replay is not open.
+   */
+  pageEnd(from: number, to: number, bytes: number): number | null
   /** Closes the file, now or when the replay has finished. Jobs that are reading items still deliver them. */
   close(): void
 }

@@ -58,7 +58,10 @@ async function remove(ref: string, chatsDir: string, projectHash: string, { exac
   const snapshots = snapshotDir === undefined ? undefined : path.resolve(snapshotDir)
   const { sessions, unreadable } = await listProject(directory, projectHash)
   const found = find(ref, sessions, unreadable, exact === true, wanted)
-  if (!hasSession(found)) return failure(found.error, found.code)
+  if (!hasSession(found)) {
+    const isPassedOver = unreadable.length > 0 && (found.code === 'NotFound' || found.code === 'NoSessions')
+    return { ...failure(found.error, found.code), ...(isPassedOver && { unreadable }) }
+  }
   const left: string[] = []
   const removed = await removeLocked(found.session, { sessions, directory, projectHash, snapshots, left })
   const warnings = [...namesakesOf(found.session, sessions, 'deleted'), ...left]
