@@ -5,7 +5,7 @@ import { NO_OPTIONS, check, checkedStrictly } from '../arguments.js'
 import { restored } from './archive.js'
 import { sessionOf } from './archive-name.js'
 import { liveCheckpoints } from './describe.js'
-import { type ReferenceFailure, type SessionFailure, failure, failureOf, lockSession, namesakesOf, noSessions } from './failure.js'
+import { NO_SESSIONS, type ReferenceFailure, type SessionFailure, failure, failureOf, lockSession, namesakesOf } from './failure.js'
 import { removeSessionFiles } from './files.js'
 import { listProject } from './list.js'
 import { checkKinds, isSubagentOf, kindsOf, ofKinds } from './kind.js'
@@ -80,7 +80,7 @@ function find(
   if (isExact) return readable(ref, exact, unreadable.filter(({ sessionId }) => sessionId === ref))
   const listed = ofKinds(sessions, kinds)
   const found = readable(ref, listed.length === 0 ? exact : resolveSessionRef(ref, listed), unreadable)
-  return listed.length === 0 && found === exact ? noSessions(unreadable) : found
+  return listed.length === 0 && found === exact ? failure(NO_SESSIONS, 'NoSessions') : found
 }
 
 function findExact(ref: string, sessions: SessionSummary[]): { session: SessionSummary } | ReferenceFailure {

@@ -51,13 +51,15 @@ export function failure(error: string, code: SessionFailureCode): SessionFailure
 /** How many files a message names. */
 const MAX_NAMED = 5
 
-/** The failure of a project without sessions. Names the files that can't be read: one of them may be the session that seems to be gone. @internal */
-export function noSessions(unreadable: SkippedSession[]): SessionFailure {
-  const none = 'No sessions found for this project'
-  if (unreadable.length === 0) return failure(none, 'NoSessions')
+/** @internal */
+export const NO_SESSIONS = 'No sessions found for this project'
+
+/** The failure to resume any session. Names the files that can't be read: one of them may be the session that seems to be gone. @internal */
+export function nothingToResume(unreadable: SkippedSession[]): SessionFailure {
+  if (unreadable.length === 0) return failure(NO_SESSIONS, 'NoSessions')
   const named = unreadable.slice(0, MAX_NAMED).map(({ filePath, reason }) => `${filePath}: ${reason}`)
   if (unreadable.length > MAX_NAMED) named.push(`and ${unreadable.length - MAX_NAMED} more`)
-  return failure(`${none}; skipped unreadable recordings: ${named.join('; ')}`, 'NoSessions')
+  return failure(`${NO_SESSIONS}; skipped unreadable recordings: ${named.join('; ')}`, 'NoSessions')
 }
 
 type Located = Pick<SessionSummary, 'sessionId' | 'filePath'>

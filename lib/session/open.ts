@@ -50,7 +50,7 @@ export interface SessionHandle<C = IContent> extends AsyncIterable<C> {
    */
   items(from?: number, to?: number): Promise<C[]>
   /**
-   * Yields the items from `from` up to, but not including, `to`, in order, counted as in {@link items}. Reads a page of about a megabyte at a time, so
+   * Yields the items from `from` up to, but not including, `to`, in order, counted as in {@link items}. Reads a page of at most a megabyte at a time, so
    * that the memory that it takes depends on the longest item only.
    *
    * @returns Throws, on the way, as {@link items} rejects.
@@ -64,7 +64,8 @@ export interface SessionHandle<C = IContent> extends AsyncIterable<C> {
 /** A session that {@link openSession} has opened. */
 export type OpenedSession<C = IContent> = SessionHandle<C>
 
-/** How many bytes of items, as they are in the file, an iteration reads at a time; of a longer item, all. */
+/** How many items an iteration reads at a time, and how many bytes of them, as they are in the file; of a longer item, all. */
+const PAGE = 100
 const PAGE_BYTES = 1 << 20
 
 /** Opens a session of checked arguments. Those who write to its file do not open sessions of other programs. @internal */
@@ -206,7 +207,7 @@ const OpenSession: new <C>(
 
   async *#pages(from: number, to: number): AsyncGenerator<C, void, undefined> {
     for (let start = from; start < to; ) {
-      const end = this.#replay?.pageEnd(start, to, PAGE_BYTES) ?? start
+      const end = this.#replay?.pageEnd(start, Math.min(start + PAGE, to), PAGE_BYTES) ?? start
       yield* await this.#read(start, end)
       start = end
     }

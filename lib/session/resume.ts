@@ -10,7 +10,7 @@ import { CONTINUE_LATEST } from '../constants.js'
 import { restored } from './archive.js'
 import { sessionPathOf } from './archive-name.js'
 import { SEQUENCE_CORRUPT, scanSessions, skip, usableOf } from './describe.js'
-import { type ReferenceFailure, type Refusal, type SessionFailure, failure, failureOf, lockSession, namesakesOf, noSessions } from './failure.js'
+import { type ReferenceFailure, type Refusal, type SessionFailure, failure, failureOf, lockSession, namesakesOf, nothingToResume } from './failure.js'
 import { listProject } from './list.js'
 import { SessionRecordingService, setHistoryOf } from './recorder.js'
 import { type RecorderOptions, checkRecorderOptions } from './recorder-config.js'
@@ -192,7 +192,7 @@ async function resumeOneOf<C>(
   const sessions = ofKinds(all, request.kinds)
   if (sessions.length === 0 && !all.some(({ sessionId }) => sessionId === continueRef)) {
     const none = readable(continueRef, { error: '', code: 'NotFound' }, unreadable)
-    return none.code === 'NotFound' ? noSessions(unreadable) : failure(none.error, none.code)
+    return none.code === 'NotFound' ? nothingToResume(unreadable) : failure(none.error, none.code)
   }
   if (continueRef === CONTINUE_LATEST) return resumeLatest(sessions, request, skipped)
   const found = readable(continueRef, await find(continueRef, sessions, all, request), unreadable)
