@@ -1,5 +1,5 @@
 // The example as a copy of its folder: a project of its own, with the package installed by name. `npm test` also runs its tests in place.
-import { cp, mkdtemp, mkdir, readFile, realpath, rm, symlink } from 'node:fs/promises';
+import { cp, mkdtemp, mkdir, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -27,6 +27,37 @@ afterAll(async () => {
 
 test('it compiles, strictly', async () => {
   await succeed(process.execPath, [join(TOOLS, 'typescript', 'bin', 'tsc')], project);
+});
+
+/** Items of other CLIs: one with metadata of any names, one that has nothing in common but its speakers and blocks. */
+const ITEMS = [
+  `export interface IContent { speaker: 'human' | 'ai' | 'tool'; blocks: Block[]; metadata?: Metadata }
+   interface Block { type: 'text' | 'media'; [name: string]: unknown }
+   interface Metadata { id?: string; responsesStored?: boolean; timestamp?: number; [name: string]: unknown }`,
+  'export type IContent = Readonly<{ speaker: string; blocks: readonly number[]; metadata: null; own: symbol }>;',
+];
+test.each(ITEMS)('it compiles with the items of another CLI, which only content.ts names', async (item) => {
+  const content = join(project, 'src', 'content.ts');
+  const config = join(project, 'theirs.json');
+  const before = await readFile(content, 'utf8');
+  await writeFile(join(project, 'src', 'theirs.ts'), item);
+  await writeFile(content, before.replace("from './item.js'", "from './theirs.js'"));
+  await writeFile(config, JSON.stringify({ extends: './tsconfig.json', include: ['src'], exclude: ['src/item.ts'] }));
+  try {
+    await succeed(process.execPath, [join(TOOLS, 'typescript', 'bin', 'tsc'), '-p', config], project);
+  } finally {
+    await writeFile(content, before);
+    for (const made of [join(project, 'src', 'theirs.ts'), config]) await rm(made);
+  }
+});
+
+test('no file of it differs in case only from another, or from one of the CLI', async () => {
+  const names = await readdir(join(EXAMPLE, 'src'));
+  const ofCli = ['SessionJanitor.ts', 'ChatsDirWatcher.ts', 'HistoryMutationService.ts', 'RecordingIntegration.ts'];
+  for (const name of [...names, ...ofCli]) expect(names.filter((other) => other !== name && other.toLowerCase() === name.toLowerCase())).toEqual([]);
+  for (const name of names.filter((one) => one !== 'content.ts')) {
+    expect([name, /from '\.\/item\.js'/.test(await readFile(join(EXAMPLE, 'src', name), 'utf8'))]).toEqual([name, false]);
+  }
 });
 
 test('its tests pass', async () => {

@@ -49,9 +49,9 @@ describe('a session that is resumed with a cursor', () => {
     const filePath = join(directory, 'session-1.jsonl');
     const opened = await openSession(filePath, PROJECT_HASH, { strict: true });
     const result = await resumed(directory);
-    expect(Object.keys(result).sort()).toStrictEqual(['lockHandle', 'metadata', 'ok', 'recording', 'session', 'skippedRecordings', 'warnings']);
+    expect(Object.keys(result).sort()).toStrictEqual(['lastSeq', 'lockHandle', 'metadata', 'ok', 'recording', 'session', 'skippedRecordings', 'warnings']);
     expect(opened.ok && { ...opened.session }).toStrictEqual({ ...result.session });
-    expect([result.session.historyLength, result.session.lastSeq, result.metadata.title]).toStrictEqual([3, 5, 'Título']);
+    expect([result.session.historyLength, result.session.lastSeq, result.lastSeq, result.metadata.title]).toStrictEqual([3, 5, 5, 'Título']);
     expect(await result.session.items()).toStrictEqual([item('human', 'a'), item('human', 'b'), item('human', 'c')]);
     expect(textsOf(await rowsOf(result.session))).toStrictEqual(['a', 'b', 'c']);
     expect(result.skippedRecordings).toHaveLength(1);

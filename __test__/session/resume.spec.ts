@@ -89,7 +89,7 @@ describe('a resumed session', () => {
     const filePath = join(directory, 'session-1.jsonl');
     const result = await resumed(directory, 's-1');
     const { recording, lockHandle } = result;
-    expect(Object.keys(result).sort()).toStrictEqual(['history', 'lockHandle', 'metadata', 'ok', 'recording', 'skippedRecordings', 'warnings']);
+    expect(Object.keys(result).sort()).toStrictEqual(['history', 'lastSeq', 'lockHandle', 'metadata', 'ok', 'recording', 'skippedRecordings', 'warnings']);
     expect(result).toMatchObject({ ok: true, history: [item('human', 'Grüße'), item('ai', 'b')], warnings: [] });
     expect(result.metadata).toStrictEqual({ ...START_PAYLOAD, sessionId: 's-1', title: 'Título', kind: 'main' });
     expect(recording).toBeInstanceOf(SessionRecordingService);

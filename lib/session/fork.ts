@@ -59,7 +59,7 @@ export interface ForkTarget {
 }
 
 /** A new session, ready to be continued. */
-export type ForkResult<C = IContent> = Omit<ResumeResult<C>, 'warnings' | 'skippedRecordings' | 'semanticMediaPurgeFrontier'>
+export type ForkResult<C = IContent> = Omit<ResumeResult<C>, 'lastSeq' | 'warnings' | 'skippedRecordings' | 'semanticMediaPurgeFrontier'>
 
 /** A copy of the request. */
 interface Captured<C> {

@@ -67,6 +67,8 @@ export interface ResumeResult<C = IContent> {
   history: C[]
   /** The metadata as replayed, before a change of provider or model by the request. */
   metadata: SessionMetadata
+  /** The number of the last record when the session was resumed, as in {@link ReplaySuccess}. */
+  lastSeq: number
   /** Appends to the session's file and owns the lock. */
   recording: SessionRecordingService<C>
   /** The lock that `recording` owns. Releasing it twice is harmless. */
@@ -368,7 +370,7 @@ async function goOn<C>(
   request: Captured,
   before: string[],
 ): Promise<Found<C>> {
-  const { metadata, history, warnings, semanticMediaPurgeFrontier } = replayed
+  const { metadata, lastSeq, history, warnings, semanticMediaPurgeFrontier } = replayed
   try {
     recording.adoptLock(lock)
     recordResumption(recording, metadata, request)
@@ -376,6 +378,7 @@ async function goOn<C>(
       ok: true,
       ...(Array.isArray(history) ? { history } : { session: history }),
       metadata,
+      lastSeq,
       recording,
       lockHandle: lock,
       warnings: [...before, ...newerEventsOf(replayed), ...warnings],
