@@ -135,8 +135,6 @@ const SEQUENCE_EXHAUSTED = 'recording has no sequence numbers left'
  *
  * The recorder records a change of provider or model, and that the session was resumed. Nothing is flushed.
  *
- * With `history: 'cursor'` the history is not read: the result has a `session` instead, as {@link openSession} gives it.
- *
  * @returns After a failure no lock is held. Rejects with the system's error if the directory exists but cannot be read, or a lock cannot be written,
  * that of `exclusive` included.
  * @throws TypeError - At once, if an argument is of the wrong type.
@@ -153,8 +151,25 @@ const SEQUENCE_EXHAUSTED = 'recording has no sequence numbers left'
  * else console.log(resumed.code, resumed.error); // NoSessions No sessions found for this project
  * ```
  */
-export function resumeSession<C = IContent>(request: CursorResumeRequest): Promise<CursorResumeResult<C> | SessionFailure>
 export function resumeSession<C = IContent>(request: ResumeRequest): Promise<ResumeResult<C> | SessionFailure>
+/**
+ * Resumes a session as above, but without its history in memory: the result has a `session` instead, as {@link openSession} gives it.
+ *
+ * @example
+ * ```ts
+ * import { CONTINUE_LATEST, resumeSession } from 'session-tape';
+ *
+ * const resumed = await resumeSession({
+ *   continueRef: CONTINUE_LATEST, projectHash: 'a-project', chatsDir: 'no-such-directory',
+ *   currentProvider: 'acme', currentModel: 'acme-large', workspaceDirs: [process.cwd()], history: 'cursor',
+ * });
+ * if (resumed.ok) {
+ *   for await (const item of resumed.session.rows({ from: -20 })) console.log(item.speaker);
+ *   await resumed.recording.dispose();
+ * } else console.log(resumed.error); // No sessions found for this project
+ * ```
+ */
+export function resumeSession<C = IContent>(request: CursorResumeRequest): Promise<CursorResumeResult<C> | SessionFailure>
 export function resumeSession<C = IContent>(request: ResumeRequest | CursorResumeRequest): Promise<Result<C> | SessionFailure> {
   return resume<C>(checked<Asked>(request, REQUEST, 'request'))
 }
