@@ -130,6 +130,25 @@ const NOT_REPLAYED = 'Failed to replay session: '
 const SEQUENCE_EXHAUSTED = 'recording has no sequence numbers left'
 
 /**
+ * Resumes a session without its history in memory: the result has a `session` instead, as {@link openSession} gives it. In everything else it is as the
+ * form with a {@link ResumeRequest}.
+ *
+ * @example
+ * ```ts
+ * import { CONTINUE_LATEST, resumeSession } from 'session-tape';
+ *
+ * const resumed = await resumeSession({
+ *   continueRef: CONTINUE_LATEST, projectHash: 'a-project', chatsDir: 'no-such-directory',
+ *   currentProvider: 'acme', currentModel: 'acme-large', workspaceDirs: [process.cwd()], history: 'cursor',
+ * });
+ * if (resumed.ok) {
+ *   for await (const item of resumed.session.rows({ from: -20 })) console.log(item.speaker);
+ *   await resumed.recording.dispose();
+ * } else console.log(resumed.error); // No sessions found for this project
+ * ```
+ */
+export function resumeSession<C = IContent>(request: CursorResumeRequest): Promise<CursorResumeResult<C> | SessionFailure>
+/**
  * Locks a session, replays it strictly, and returns its history with a recorder that appends to its file. Looks only at files named
  * `session-*.jsonl`, and at archives of such files; an archived session is restored.
  *
@@ -152,24 +171,6 @@ const SEQUENCE_EXHAUSTED = 'recording has no sequence numbers left'
  * ```
  */
 export function resumeSession<C = IContent>(request: ResumeRequest): Promise<ResumeResult<C> | SessionFailure>
-/**
- * Resumes a session as above, but without its history in memory: the result has a `session` instead, as {@link openSession} gives it.
- *
- * @example
- * ```ts
- * import { CONTINUE_LATEST, resumeSession } from 'session-tape';
- *
- * const resumed = await resumeSession({
- *   continueRef: CONTINUE_LATEST, projectHash: 'a-project', chatsDir: 'no-such-directory',
- *   currentProvider: 'acme', currentModel: 'acme-large', workspaceDirs: [process.cwd()], history: 'cursor',
- * });
- * if (resumed.ok) {
- *   for await (const item of resumed.session.rows({ from: -20 })) console.log(item.speaker);
- *   await resumed.recording.dispose();
- * } else console.log(resumed.error); // No sessions found for this project
- * ```
- */
-export function resumeSession<C = IContent>(request: CursorResumeRequest): Promise<CursorResumeResult<C> | SessionFailure>
 export function resumeSession<C = IContent>(request: ResumeRequest | CursorResumeRequest): Promise<Result<C> | SessionFailure> {
   return resume<C>(checked<Asked>(request, REQUEST, 'request'))
 }
