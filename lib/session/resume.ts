@@ -147,14 +147,15 @@ async function resume<C>(asked: ResumeRequest): Promise<ResumeResult<C> | Sessio
 /** Copies the request, because the caller may change it, or the working directory, while the session is searched for. */
 function captured(request: ResumeRequest): Captured {
   const { chatsDir, workspaceDirs, snapshotDir } = request
-  const { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes }: RecorderOptions = request.recorder ?? NO_OPTIONS
+  const asked: RecorderOptions = request.recorder ?? NO_OPTIONS
+  const { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes, onQueueLimit, appendFile } = asked
   return {
     ...request,
     directory: path.resolve(chatsDir),
     workspaceDirs: workspaceDirs.slice(),
     snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir),
     kinds: kindsOf(request.kinds),
-    recorder: { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes },
+    recorder: { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes, onQueueLimit, appendFile },
   }
 }
 
