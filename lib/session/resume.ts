@@ -223,7 +223,8 @@ async function resumeOneOf<C>(
 /** Copies the request, because the caller may change it, or the working directory, while the session is searched for. */
 function captured(request: Asked): Captured {
   const { chatsDir, workspaceDirs, snapshotDir } = request
-  const { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes }: RecorderOptions = request.recorder ?? NO_OPTIONS
+  const asked: RecorderOptions = request.recorder ?? NO_OPTIONS
+  const { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes, onQueueLimit, appendFile } = asked
   return {
     ...request,
     history: request.history,
@@ -231,7 +232,7 @@ function captured(request: Asked): Captured {
     workspaceDirs: workspaceDirs.slice(),
     snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir),
     kinds: kindsOf(request.kinds),
-    recorder: { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes },
+    recorder: { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes, onQueueLimit, appendFile },
   }
 }
 

@@ -7,6 +7,8 @@
 //! its bytes for the caller, and the writing thread takes the whole queue at once.
 
 mod acknowledgements;
+mod sink;
+mod taking_back;
 mod tap;
 mod thread;
 
@@ -21,6 +23,9 @@ use crate::disk::append::{Replaced, Target, Unsynced};
 use crate::task::threading::{Condvar, Mutex, MutexGuard};
 pub use acknowledgements::AcknowledgeHook;
 use acknowledgements::Acknowledgements;
+pub use sink::Seam;
+pub use taking_back::TakeBackError;
+pub(crate) use taking_back::OpenLine;
 pub(crate) use tap::Tap;
 
 /// Maximum size of a segment in bytes, unless one push is larger. Small enough for a quick write, large enough to make the cost of the
@@ -152,6 +157,8 @@ struct State {
     written_in_turn: (u64, u64),
     /// The offsets of the lines, if the caller wants acknowledgements.
     acknowledgements: Option<Acknowledgements>,
+    /// What appends in the place of the system.
+    seam: Option<Seam>,
     /// Who reads along.
     tap: Option<Tap>,
     /// The thread passes a batch to the tap.
@@ -209,6 +216,12 @@ impl Writer {
     pub fn new(durability: Durability, on_failure: FailureHook) -> Self {
         let (work, progress) = (Condvar::new(), Condvar::new());
         Writer { shared: Arc::new(Shared { state: Mutex::default(), work, progress, durability, on_failure }) }
+    }
+
+    /// From now on batches go through `seam`, one at a time, and its errors are those of the disk. The end of the process does not wait for it: it may
+    /// need the thread that waits.
+    pub fn append_through(&self, seam: Seam) {
+        self.shared.state.lock().seam = Some(seam);
     }
 
     /// Announces a file to which lines will be queued, so that the thread releases its lock. Examines the file if nothing is known
