@@ -34,7 +34,7 @@ export class SessionTransitionService {
     target: ForkTarget, chatsDir: string, projectHash: string, provider: string, model: string, workspaceDirs: string[], source?: Recording | null,
   ): Promise<ForkResult | ForkError> => {
     const { mediaStore, maxQueueBytes } = this.options;
-    const recorder = { fileName: 'seconds', onWarning, maxQueueBytes } as const;
+    const recorder = { fileName: 'seconds', onWarning, maxQueueBytes, onQueueLimit: 'throw' } as const;
     const forked = await forkSession<IContent>(target, { chatsDir, projectHash, provider, model, workspaceDirs, source, map, recorder });
     if (!forked.ok) return forked;
     const lastSeq = RECORDS_BEFORE + forked.history.length;

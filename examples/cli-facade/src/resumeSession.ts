@@ -41,7 +41,7 @@ export function resumeSession(request: ResumeRequest & { history?: undefined }):
 export async function resumeSession({
   mediaStore, maxQueueBytes, history, ...request
 }: ResumeRequest & { history?: 'cursor' | undefined }): Promise<ResumeResult | CursorResumeResult | ResumeError> {
-  const asked = { ...request, map, recorder: { onWarning, maxQueueBytes } };
+  const asked = { ...request, map, recorder: { onWarning, maxQueueBytes, onQueueLimit: 'throw' } } as const;
   if (history === 'cursor') {
     const resumed = await resume<IContent>({ ...asked, history });
     if (!resumed.ok) return resumed;
