@@ -87,7 +87,7 @@ describe('a file that', () => {
     expect(result).toMatchObject({ ok: false, error, code: 'NoSessions', skippedRecordings: [{ reason }] });
   });
 
-  test('the system does not let anyone read has its message, with the code', async () => {
+  test('is a directory has the message of the system, with the code', async () => {
     const directory = projectOf({ 'session-good.jsonl': good });
     mkdirSync(join(directory, 'session-bad.jsonl'));
     for (const unreadable of await passedOver(directory)) expect(unreadable).toStrictEqual([{ filePath: join(directory, 'session-bad.jsonl'), reason: expect.stringMatching(/^EISDIR: /) }]);
