@@ -1,6 +1,8 @@
 /** A purge of media from a stream: the same record, in pieces, and nothing of it if the stream ends early. */
 import { appendFileSync, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
 import { dirname, resolve } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
 import { type Content, type Recorder, type RecorderConfig, eventually, freshDirectory, linesOf, newRecorder, pathOf, recordsOf, replaySession, said, startedRecorder, watchedRecorder } from '../support/recording';
@@ -294,6 +296,24 @@ describe('a purge', () => {
   test('in a process that exits is cut off, and what has waited is written', async () => {
     const { stdout } = await child('process.exit(0)');
     expect(typesOf(stdout.trim())).toEqual(['1 session_start', '2 content', '3 note']);
+  });
+
+  test('in a worker that is terminated is cut off, and what has waited is written', async () => {
+    const worker = new Worker(`
+      const { workerData, parentPort } = require('node:worker_threads');
+      const { SessionRecordingService } = require(workerData.entry);
+      const recorder = new SessionRecordingService({ sessionId: 's', projectHash: 'p', chatsDir: workerData.chatsDir, workspaceDirs: [], provider: 'p', model: 'm' });
+      recorder.recordContent({ speaker: 'human', blocks: [] });
+      async function* rows() {
+        yield { speaker: 'human', blocks: [{ type: 'text', text: 'x'.repeat(900_000) }] };
+        recorder.enqueue('note', 1);
+        parentPort.postMessage(recorder.getFilePath());
+        await new Promise((resolve) => setTimeout(resolve, 1000_000));
+      }
+      recorder.recordSemanticMediaPurgeRows(rows(), { contentIndex: 0, blockIndex: 0 }).catch(() => {});`, { eval: true, workerData: { entry, chatsDir: freshDirectory() } });
+    const [path] = (await once(worker, 'message')) as [string];
+    await worker.terminate();
+    expect(typesOf(path)).toEqual(['1 session_start', '2 content', '3 note']);
   });
 
   test('in a process that is killed leaves a torn last line, which is replayed and recorded after as ever', async () => {

@@ -50,7 +50,8 @@ describe('onQueueLimit: \'throw\'', () => {
       if (isStarted) (await recorder.commit('note', 1), await turn());
       const texts: string[] = [];
       for (const size of sizes) {
-        const content = said('ü'.repeat(size));
+        const text = 'ü'.repeat(size);
+        const content = said(text);
         const before = state(recorder);
         const [seq, , pending] = before as [number, number, number];
         const added = sizeOf(seq + 1, content);
@@ -61,7 +62,7 @@ describe('onQueueLimit: \'throw\'', () => {
         } else {
           expect(error).toBeUndefined();
           expect(recorder.getLastEnqueuedSequence()).toBe(seq + 1);
-          texts.push(content.blocks[0]!.text as string);
+          texts.push(text);
         }
       }
       await recorder.dispose();
