@@ -106,6 +106,8 @@ export class Writing<R extends Recorder> {
   commits: Acknowledgements | undefined
   /** Called when the process begins to end, before what waits is written. */
   onLeave: (() => void) | undefined
+  /** Whether the seam is appending. */
+  isAppending = false
   #native: NativeWriting
   #id: number
   #onWarning: ((warning: RecordingWarning) => void) | undefined
@@ -114,7 +116,6 @@ export class Writing<R extends Recorder> {
   #hasWarned = false
   #flushes = 0
   #seam: AppendFile | undefined
-  #isAppending = false
   #thrown: { error: unknown } | undefined
 
   /**
@@ -192,16 +193,16 @@ export class Writing<R extends Recorder> {
 
   /** Whether a flush is pending, or the seam is appending. */
   isBusy(): boolean {
-    return this.#flushes > 0 || this.#isAppending
+    return this.#flushes > 0 || this.isAppending
   }
 
   /** Passes what is written next to the seam. */
   async append(): Promise<void> {
     const next = this.recorder.takeAppend?.()
     if (next === undefined || next === null || this.#seam === undefined) return
-    this.#isAppending = true
+    this.isAppending = true
     const errno = await this.#tryToAppend(this.#seam, next.path, next.data)
-    this.#isAppending = false
+    this.isAppending = false
     this.recorder.answerAppend?.(errno)
   }
 

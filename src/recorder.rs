@@ -15,10 +15,10 @@ use session_tape_core::disk::Durability;
 use session_tape_core::json::Payload;
 use session_tape_core::lines::WriteError;
 use session_tape_core::session::format::EventType;
-use session_tape_core::task::background::spawn_thread;
 use session_tape_core::session::record::{
     FileNameForm, HistoryError, ItemHash, Prepared, Record, Recorded, Recorder, RecorderConfig, Watched,
 };
+use session_tape_core::task::background::spawn_thread;
 
 /// The configuration of a recorder, validated by JavaScript.
 #[napi(object, object_to_js = false)]
@@ -142,6 +142,12 @@ impl NativeRecorder {
         let writing = Some(group.add(recorder.writer(), slot));
         let recorder = Arc::new(recorder);
         add_to_all(&recorder);
+        let ending = Arc::downgrade(&recorder);
+        recorder.writer().before_the_end(move || {
+            if let Some(recorder) = ending.upgrade() {
+                recorder.abort_stream();
+            }
+        });
         NativeRecorder { recorder, writing, seamed }
     }
 

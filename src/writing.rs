@@ -61,6 +61,7 @@ impl Writers {
     }
 
     fn drain(&self) {
+        self.begin_to_end();
         let deadline = Instant::now() + LAST_WRITES;
         for writer in self.living() {
             writer.drain(deadline);
@@ -76,10 +77,15 @@ impl Writers {
 
     /// Nothing more will be queued, so the files are also closed and unlocked, before `terminate()` of a worker resolves.
     fn end(&self) {
+        self.begin_to_end();
         let deadline = Instant::now() + LAST_WRITES;
         for writer in self.living() {
             writer.end(deadline);
         }
+    }
+
+    fn begin_to_end(&self) {
+        self.living().iter().for_each(|writer| writer.begin_to_end());
     }
 
     fn living(&self) -> Vec<Arc<Shared>> {
@@ -122,6 +128,7 @@ impl RecorderGroup {
 #[napi(catch_unwind)]
 pub fn drain_all_recorders() {
     let all: Vec<_> = ALL.lock().iter().filter_map(Weak::upgrade).collect();
+    all.iter().for_each(|writers| writers.begin_to_end());
     let deadline = Instant::now() + LAST_WRITES;
     for writer in all.iter().flat_map(|writers| writers.living()) {
         writer.drain(deadline);

@@ -385,7 +385,7 @@ describe('resuming', () => {
   test('takes snapshots and the options of a recorder', () => {
     expectTypeOf<ResumeRequest>().toExtend<SnapshotOptions>();
     expectTypeOf(resumeSession).toBeCallableWith({ ...request, snapshot: true, snapshotDir: 'd', recorder: { cwd: '/', fileName: 'seconds', durability: 'fsync', exclusive: true, onWarning: () => {} } });
-    expectTypeOf<keyof RecorderOptions>().toEqualTypeOf<'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive' | 'mode' | 'onCommitWatermark' | 'maxQueueBytes'>();
+    expectTypeOf<keyof RecorderOptions>().toEqualTypeOf<'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive' | 'mode' | 'onCommitWatermark' | 'maxQueueBytes' | 'onQueueLimit' | 'appendFile'>();
     // @ts-expect-error the session has its id
     void resumeSession({ ...request, recorder: { sessionId: 's' } });
     const { chatsDir: _, ...without } = request;

@@ -85,7 +85,7 @@ export interface SessionRecordingServiceConfig {
    * for the pieces of {@link SessionRecordingService.recordSemanticMediaPurgeRows}. It may return a promise, which is awaited; its errors are those of the disk:
    * `EINTR` is tried again, any other ends the recording. Pending commits, and flushes that report such errors, reject with the very error.
    *
-   * What [durability.md](../../docs/durability.md) promises is then up to the function: nothing is synced, a torn batch is not cut back, a file that was replaced is not noticed, and
+   * What docs/durability.md promises is then up to the function: nothing is synced, a torn batch is not cut back, a file that was replaced is not noticed, and
    * what has not been passed to it when the process ends is lost. The file itself is still created by the recorder.
    */
   appendFile?: ((path: string, data: string, encoding: 'utf-8') => Promise<void> | void) | undefined

@@ -41,6 +41,9 @@ const LOOK_AFTER_MS = 60 * 60 * 1000
 
 const NO_BATCH = 'Cannot record content batch: recording is not active'
 
+/** Recorders with a record that is written in parts. Without this reference one could be collected while its stream pauses, with what waits. */
+const streaming = new Set<object>()
+
 let disposedOf: (recorder: object) => Promise<void> | undefined
 /**
  * Sets the history that the file of a recorder gives: that of a replay. The joined hashes of the items in the file are missing if the items were
@@ -414,7 +417,7 @@ export class SessionRecordingService<C = IContent> {
   /** Before a record that creates the file: its first line has the provider and the model of this moment. */
   #resolveStart(): void {
     const start = this.#start
-    if (start === undefined || !this.#active || !this.#native.isActive()) return
+    if (start === undefined || !this.#native.isActive()) return
     this.#start = undefined
     const { resolved } = require('./provider-model.js') as typeof import('./provider-model.js')
     const { payload, failure } = resolved(start.payload, start.resolve)
@@ -637,6 +640,7 @@ export class SessionRecordingService<C = IContent> {
     checkRows(rows)
     const at = checkFrontier(frontier)
     const { signal } = checked<{ signal?: AbortSignal | undefined }>(options, { signal: 'signal?' })
+    if (!this.#active) return Promise.reject(this.#refusal())
     const record = (): Promise<Commit> => this.#stream('semantic_media_purge', signal, (line) => writePurge(rows, at, signal, line))
     const recorded = this.#streams === undefined ? record() : this.#streams.then(record)
     const ended: Promise<void> = recorded.then(
@@ -657,7 +661,7 @@ export class SessionRecordingService<C = IContent> {
     write: (line: { write(text: string, isLast: boolean): Promise<void> }) => Promise<void>,
   ): Promise<Commit> {
     signal?.throwIfAborted()
-    const seq = this.#active ? this.#beginStream(type) : null
+    const seq = this.#beginStream(type)
     if (seq === null) return this.#unwritten()
     try {
       // Everything before it must be in the file.
@@ -695,7 +699,10 @@ export class SessionRecordingService<C = IContent> {
     if (seq === null) return null
     this.#streaming = { waited: this.#buffered, seq }
     this.#buffered = new WeakMap()
-    this.#writing.onLeave = () => this.#abortStream()
+    this.#writing.onLeave = () => {
+      if (!this.#writing.isAppending) this.#abortStream()
+    }
+    streaming.add(this)
     return seq
   }
 
@@ -711,6 +718,7 @@ export class SessionRecordingService<C = IContent> {
     const { waited, seq } = this.#streaming
     this.#streaming = undefined
     this.#writing.onLeave = undefined
+    streaming.delete(this)
     if (this.#native.path() === null) {
       // The file is not made after all, and nothing has waited for the record.
       this.#buffered = waited

@@ -14,7 +14,7 @@ mod thread;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::disk::{Durability, OsError};
@@ -24,8 +24,8 @@ use crate::task::threading::{Condvar, Mutex, MutexGuard};
 pub use acknowledgements::AcknowledgeHook;
 use acknowledgements::Acknowledgements;
 pub use sink::Seam;
-pub use taking_back::TakeBackError;
 pub(crate) use taking_back::OpenLine;
+pub use taking_back::TakeBackError;
 pub(crate) use tap::Tap;
 
 /// Maximum size of a segment in bytes, unless one push is larger. Small enough for a quick write, large enough to make the cost of the
@@ -131,6 +131,7 @@ pub struct Shared {
     progress: Condvar,
     durability: Durability,
     on_failure: FailureHook,
+    before_the_end: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 /// The state of the writer's thread.
@@ -215,7 +216,14 @@ impl Writer {
     /// A writer that has nothing to do yet. `on_failure` is called at most once, on the thread on which the failure occurs.
     pub fn new(durability: Durability, on_failure: FailureHook) -> Self {
         let (work, progress) = (Condvar::new(), Condvar::new());
-        Writer { shared: Arc::new(Shared { state: Mutex::default(), work, progress, durability, on_failure }) }
+        let state = Mutex::default();
+        let before_the_end = OnceLock::new();
+        Writer { shared: Arc::new(Shared { state, work, progress, durability, on_failure, before_the_end }) }
+    }
+
+    /// Calls `act` when the process or the worker begins to end, before what is queued is written. Without effect if the writer has such an act.
+    pub fn before_the_end(&self, act: impl Fn() + Send + Sync + 'static) {
+        let _ = self.shared.before_the_end.set(Box::new(act));
     }
 
     /// From now on batches go through `seam`, one at a time, and its errors are those of the disk. The end of the process does not wait for it: it may

@@ -192,3 +192,22 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_ends_at_a_character() {
+        for character in ["x", "ü", "€", "🦀"] {
+            let text = character.repeat(SEGMENT_BYTES);
+            let mut rest = text.as_bytes();
+            while !rest.is_empty() {
+                let (piece, behind) = rest.split_at(piece_size(rest));
+                assert!(piece.len() <= SEGMENT_BYTES && piece.len() + 3 >= SEGMENT_BYTES.min(rest.len()));
+                assert!(std::str::from_utf8(piece).is_ok());
+                rest = behind;
+            }
+        }
+    }
+}

@@ -32,6 +32,16 @@ impl Shared {
         self.wait_until(deadline, State::is_written).is_some()
     }
 
+    /// Calls what is to be done [before the end](super::Writer::before_the_end), on this thread. Not with a seam, for which it might wait.
+    pub fn begin_to_end(&self) {
+        let has_seam = self.state.lock().seam.is_some();
+        if let Some(act) = self.before_the_end.get()
+            && !has_seam
+        {
+            act();
+        }
+    }
+
     /// From now on each push waits until its lines are written: callers queue their last lines while the process ends.
     pub fn leave(self: &Arc<Self>) {
         self.state.lock().leaving = true;

@@ -12,9 +12,9 @@ use std::time::Instant;
 use super::archive;
 use super::in_force::{HistoryError, InForce, ItemHash, Tail};
 use crate::clock::Clock;
+use crate::disk::Durability;
 use crate::disk::append::Target;
 use crate::disk::lock::{FileLock, LockError};
-use crate::disk::Durability;
 use crate::json::{Payload, escape_line_separators};
 use crate::lines::{LAST_WRITES, WriteError, WriteFailure, Writer};
 use crate::session::format::{

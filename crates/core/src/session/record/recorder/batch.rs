@@ -96,20 +96,26 @@ impl Recorder {
         if !is_open(state, last) {
             return Ok(false);
         }
-        let Some(Batch { records, queued, waited, .. }) = state.batch.take() else { return Ok(false) };
-        let Some((target, lines, bytes)) = queued else {
-            let left = state.buffered.len().saturating_sub(records);
+        let Some(batch) = state.batch.take() else { return Ok(false) };
+        let Some((target, lines, bytes)) = batch.queued.clone() else {
+            let left = state.buffered.len().saturating_sub(batch.records);
             state.buffered.truncate(left);
             self.writer.release();
             return Ok(true);
         };
-        let taken = self.writer.take_back(&target, lines, bytes);
+        let was_tapped = match self.writer.take_back(&target, lines, bytes) {
+            Ok(was_tapped) => was_tapped,
+            Err(error) => {
+                state.batch = Some(batch);
+                return Err(error);
+            }
+        };
         self.writer.release();
-        if taken? {
+        if was_tapped {
             self.forget_history(state);
         }
         state.seq -= lines as f64;
-        if let Some(waited) = waited {
+        if let Some(waited) = batch.waited {
             self.discard_file(state, waited);
         }
         Ok(true)
