@@ -98,6 +98,7 @@ const KINDS = {
   'count?': unlessMissing(check.count),
   'filledString?': unlessMissing(check.filledString),
   'function?': optional('function'),
+  'number?': optional('number'),
   'safeCount?': unlessMissing(check.safeCount),
   'signal?': check.signal,
   'string?': optional('string'),

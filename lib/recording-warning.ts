@@ -28,9 +28,9 @@ export type RecordingWarningCode =
   | 'ESESSIONLOCKED'
   | 'SessionLockLost'
 
-/** Why recording ended before `dispose()`; or, with the code `ObserverFailed`, that `onCommitWatermark` failed and recording goes on. */
+/** Why recording ended before `dispose()`; or, with the codes `ObserverFailed` and `ProviderModelFailed`, what failed although recording goes on. */
 export interface RecordingWarning {
-  /** A {@link RecordingWarningCode}, `FileReplaced` if the file is not the one that was recorded to, `SequenceExhausted`, `ObserverFailed`, or the system's code of any other write error (`EIO`, `EFBIG` …), for which a `flush()` that was called before the warning rejects. */
+  /** A {@link RecordingWarningCode}, `FileReplaced` if the file is not the one that was recorded to, `SequenceExhausted`, `ObserverFailed`, `ProviderModelFailed`, or the system's code of any other write error (`EIO`, `EFBIG` …), for which a `flush()` that was called before the warning rejects. */
   code: RecordingWarningCode | (string & {})
   /** A message for people. */
   message: string
@@ -40,7 +40,7 @@ export interface RecordingWarning {
   eventsDropped: number
   /** With the code `ESESSIONLOCKED`: the process that records to the file. Absent if it can't be determined. */
   owner?: RecordingOwner
-  /** With the code `ObserverFailed`: what `onCommitWatermark` threw. */
+  /** With the codes `ObserverFailed` and `ProviderModelFailed`: what the function threw. */
   cause?: unknown
 }
 

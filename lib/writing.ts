@@ -16,6 +16,8 @@ export interface WriteFailure {
   kept: number
   /** Whether its code is a `RecordingWarningCode`. */
   isEnvironmental: boolean
+  /** What the host's own function for appending threw. */
+  thrown?: unknown
   /** The content of the lock file of a recorder that is in the way. */
   owner?: string
 }
@@ -26,6 +28,10 @@ interface Recorder {
   dispose(): Promise<void>
   /** The recorder of a session: what is written by now is no longer pending. */
   endTurn?(): boolean
+  /** What is to be appended next, for a recorder with a seam. */
+  takeAppend?(): { path: string; data: string } | null
+  /** That is done, or has failed with the error of this number, 0 if it has none. */
+  answerAppend?(errno: number | null): void
 }
 
 /** The acknowledgements of a recorder. */
@@ -37,6 +43,8 @@ interface Acknowledgements {
 
 /** The writings of this thread that have not warned yet, by id. The references are weak, so that unreferenced recorders are collected. */
 const writings = new Map<number, WeakRef<Writing<Recorder>>>()
+/** Those with a seam: what they have to write is passed to the seam, whether or not anything else refers to them. */
+const seamed = new Map<number, Writing<Recorder>>()
 const registry = new FinalizationRegistry((id: number) => writings.delete(id))
 let lastId = 0
 let group: RecorderGroup | undefined
@@ -49,6 +57,7 @@ function recorderGroup(): RecorderGroup {
     group = new native.RecorderGroup(
       (id) => writings.get(id)?.deref()?.warn(),
       (id) => writings.get(id)?.deref()?.settle(),
+      (id) => void seamed.get(id)?.append(),
     )
     // Before other listeners, of which one may record and then call `process.exit` again.
     process.prependListener('exit', leave)
@@ -61,7 +70,10 @@ function recorderGroup(): RecorderGroup {
 /** From now on, recording waits until its records are written, and warns at once: no later turn of the event loop will. */
 function leave(): void {
   ending.hasBegun = true
-  for (const writing of writings.values()) writing.deref()?.commits?.leave()
+  for (const writing of writings.values()) {
+    writing.deref()?.onLeave?.()
+    writing.deref()?.commits?.leave()
+  }
   group?.leave()
   warnAll()
 }
@@ -83,15 +95,28 @@ function drainBeforeExecve(): void {
   }.execve
 }
 
+/** Appends to a file in the place of the system. */
+type AppendFile = (path: string, data: string, encoding: 'utf-8') => Promise<void> | void
+
+/** How often a seam is tried that is interrupted. */
+const MAX_ATTEMPTS = 100
+
 export class Writing<R extends Recorder> {
   recorder: R
   commits: Acknowledgements | undefined
+  /** Called when the process begins to end, before what waits is written. */
+  onLeave: (() => void) | undefined
+  /** Whether the seam is appending. */
+  isAppending = false
   #native: NativeWriting
   #id: number
   #onWarning: ((warning: RecordingWarning) => void) | undefined
   #describe: (failure: WriteFailure) => RecordingWarning
   #flushing: Promise<WriteFailure | null> | undefined
   #hasWarned = false
+  #flushes = 0
+  #seam: AppendFile | undefined
+  #thrown: { error: unknown } | undefined
 
   /**
    * Opens a recorder with `open(group, id)`, whose exceptions are passed on. `describe` turns a failure into a warning.
@@ -100,6 +125,7 @@ export class Writing<R extends Recorder> {
     open: (group: RecorderGroup, id: number) => R,
     onWarning: ((warning: RecordingWarning) => void) | undefined,
     describe: (failure: WriteFailure) => RecordingWarning,
+    seam?: AppendFile,
   ) {
     this.#id = ++lastId
     this.recorder = open(recorderGroup(), this.#id)
@@ -108,6 +134,8 @@ export class Writing<R extends Recorder> {
     this.#describe = describe
     writings.set(this.#id, new WeakRef(this))
     registry.register(this, this.#id)
+    this.#seam = seam
+    if (seam !== undefined) seamed.set(this.#id, this as unknown as Writing<Recorder>)
   }
 
   /** Also rejects for failures that precede the call, until `onWarning` has reported them: only then does the caller know. */
@@ -119,7 +147,8 @@ export class Writing<R extends Recorder> {
       this.settle()
       return this.commits?.settled()
     }
-    const failure = await this.#flushThisTurn()
+    this.#flushes++
+    const failure = await this.#flushThisTurn().finally(() => this.#flushes--)
     if (failure && !failure.isEnvironmental && queued > failure.kept) throw writeError(failure)
   }
 
@@ -132,7 +161,7 @@ export class Writing<R extends Recorder> {
       this.warn()
       await this.commits?.settled()
       const failure = this.#native.failure()
-      return failure === null ? null : parse<WriteFailure>(failure)
+      return failure === null ? null : this.#failureOf(failure)
     })
     return this.#flushing
   }
@@ -143,6 +172,7 @@ export class Writing<R extends Recorder> {
     this.settle()
     // Failures are reported by `onWarning` and by flushes; `dispose` does not reject.
     this.warn()
+    seamed.delete(this.#id)
   }
 
   /** Everything written so far is no longer pending, and is acknowledged. */
@@ -157,7 +187,44 @@ export class Writing<R extends Recorder> {
     if (!text) return
     this.#hasWarned = true
     writings.delete(this.#id)
-    this.callOnWarning(this.#describe(parse<WriteFailure>(text)))
+    seamed.delete(this.#id)
+    this.callOnWarning(this.#describe(this.#failureOf(text)))
+  }
+
+  /** Whether a flush is pending, or the seam is appending. */
+  isBusy(): boolean {
+    return this.#flushes > 0 || this.isAppending
+  }
+
+  /** Passes what is written next to the seam. */
+  async append(): Promise<void> {
+    const next = this.recorder.takeAppend?.()
+    if (next === undefined || next === null || this.#seam === undefined) return
+    this.isAppending = true
+    const errno = await this.#tryToAppend(this.#seam, next.path, next.data)
+    this.isAppending = false
+    this.recorder.answerAppend?.(errno)
+  }
+
+  /** Returns the number of the error, if there is one. */
+  async #tryToAppend(seam: AppendFile, path: string, data: string): Promise<number | null> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await seam(path, data, 'utf-8')
+        return null
+      } catch (error) {
+        if (codeOf(error) === 'EINTR' && attempt < MAX_ATTEMPTS) continue
+        this.#thrown = { error }
+        return numberOf(codeOf(error))
+      }
+    }
+  }
+
+  #failureOf(text: string): WriteFailure {
+    const failure = parse<WriteFailure>(text)
+    if (this.#thrown === undefined) return failure
+    const { error } = this.#thrown
+    return { ...failure, code: codeOf(error) ?? failure.code, message: error instanceof Error ? error.message : String(error), thrown: error }
   }
 
   /** Calls `onWarning`. Its exceptions are reported as uncaught exceptions rather than to the caller of this library. */
@@ -170,6 +237,17 @@ export class Writing<R extends Recorder> {
       })
     }
   }
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code
+  return typeof code === 'string' ? code : undefined
+}
+
+/** The system's number for a code; 0 if it has none. */
+function numberOf(code: string | undefined): number {
+  const os = require('node:os') as typeof import('node:os')
+  return (code !== undefined && (os.constants.errno as Record<string, number>)[code]) || 0
 }
 
 /** An absolute path, because the file is opened again for each batch and the process may change its working directory. */
@@ -204,7 +282,8 @@ export function shownOwner(owner: RecordingOwner | undefined): string {
 }
 
 /** The error for a record that is lost because of a failure. */
-export function writeError({ code, errno, syscall, message, path: filePath }: WriteFailure): RecordingError {
+export function writeError({ code, errno, syscall, message, path: filePath, thrown }: WriteFailure): RecordingError {
+  if (thrown instanceof Error) return thrown as RecordingError
   const where = message.includes(filePath) ? '' : ` '${filePath}'`
   // `FileReplaced` is found when the file is opened, and has no number of the system.
   return withFields(new Error(`${message}${where}`), { errno: errno ?? 0, code, syscall: syscall ?? 'open', path: filePath })

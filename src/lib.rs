@@ -36,6 +36,7 @@ mod run_events;
 mod run_json;
 mod run_recorder;
 mod run_replay;
+mod seam;
 mod search;
 mod session_batches;
 mod session_lock;

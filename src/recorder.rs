@@ -8,6 +8,7 @@ use napi::bindgen_prelude::{Error, Float64Array, Function, FunctionCallContext, 
 use napi_derive::napi;
 use parking_lot::Mutex;
 
+use super::seam::{NativeAppend, SeamSlot, Seamed};
 use super::text::{JsText, OutputText};
 use super::writing::{NativeWriting, RecorderGroup, deferred};
 use session_tape_core::disk::Durability;
@@ -15,8 +16,9 @@ use session_tape_core::json::Payload;
 use session_tape_core::lines::WriteError;
 use session_tape_core::session::format::EventType;
 use session_tape_core::session::record::{
-    FileNameForm, HistoryError, ItemHash, Record, Recorded, Recorder, RecorderConfig, Watched,
+    FileNameForm, HistoryError, ItemHash, Prepared, Record, Recorded, Recorder, RecorderConfig, Watched,
 };
+use session_tape_core::task::background::spawn_thread;
 
 /// The configuration of a recorder, validated by JavaScript.
 #[napi(object, object_to_js = false)]
@@ -29,6 +31,8 @@ pub struct NativeRecorderConfig {
     /// The permissions of a new file, less the umask.
     pub mode: u32,
     pub fsync: bool,
+    /// Whether JavaScript appends.
+    pub has_seam: bool,
     /// The owner, as JSON text, for the lock file. `None` if the session is recorded without a lock.
     pub exclusive_owner: Option<String>,
     /// JSON text.
@@ -91,6 +95,13 @@ fn add_to_all(recorder: &Arc<Recorder>) {
 pub struct NativeRecorder {
     recorder: Arc<Recorder>,
     writing: Option<NativeWriting>,
+    seamed: Seamed,
+}
+
+/// Items that are serialised, to be recorded together.
+#[napi]
+pub struct NativeBatch {
+    prepared: Option<Prepared>,
 }
 
 /// The most frequent types by index, so that JavaScript need not pass their names.
@@ -122,10 +133,22 @@ impl NativeRecorder {
         let on_failure = move |failure: &_| tell.put(failure);
         let recorder = Recorder::new(recorder_config, config.start_payload.as_bytes(), config.now, on_failure);
         recorder.writer().acknowledge_with(group.acknowledgement(config.id));
+        let mut seamed = Seamed::default();
+        if config.has_seam {
+            let (slot, wake) = (Arc::<SeamSlot>::default(), group.append_wake(config.id));
+            seamed.slot = Some(slot.clone());
+            recorder.writer().append_through(Arc::new(move |path, bytes| slot.append(path, bytes, &wake)));
+        }
         let writing = Some(group.add(recorder.writer(), slot));
         let recorder = Arc::new(recorder);
         add_to_all(&recorder);
-        NativeRecorder { recorder, writing }
+        let ending = Arc::downgrade(&recorder);
+        recorder.writer().before_the_end(move || {
+            if let Some(recorder) = ending.upgrade() {
+                recorder.abort_stream();
+            }
+        });
+        NativeRecorder { recorder, writing, seamed }
     }
 
     /// The writing of the recorder. Can be taken once.
@@ -149,6 +172,122 @@ impl NativeRecorder {
     pub fn record_other(&self, type_json: String, payload: Option<JsText>, now: f64) -> Result<f64> {
         let record = Record { type_json: type_json.as_bytes(), milliseconds: now, payload };
         Ok(told(self.recorder.record(record)?))
+    }
+
+    /// Gives the `session_start` that waits for the file another payload.
+    #[napi(catch_unwind)]
+    pub fn set_start(&self, payload: JsText, now: f64) -> Result<()> {
+        self.recorder.set_start(now, payload)
+    }
+
+    /// Serialises `content` records, whose payloads are passed as JSON texts.
+    #[napi(catch_unwind)]
+    pub fn prepare(&self, payloads: Vec<JsText>, now: f64) -> Result<NativeBatch> {
+        Ok(NativeBatch { prepared: Some(self.recorder.prepare(payloads, now)?) })
+    }
+
+    /// The number of bytes that are pending, and that of the records of a batch.
+    #[napi(catch_unwind)]
+    pub fn weigh(&self, batch: &NativeBatch) -> Vec<f64> {
+        let weigh = |prepared| self.recorder.weigh(prepared);
+        let (pending, added) = batch.prepared.as_ref().map(weigh).unwrap_or_default();
+        vec![pending as f64, added as f64]
+    }
+
+    /// Records a batch, and creates the file. If `is_open`, it can be rolled back until something else is recorded. Returns the same as
+    /// [`record_other`](Self::record_other), for the last of its records.
+    #[napi(catch_unwind)]
+    pub fn record_prepared(&self, batch: &mut NativeBatch, now: f64, is_open: bool) -> f64 {
+        let recorded = batch.prepared.take().and_then(|prepared| self.recorder.record_prepared(prepared, now, is_open));
+        told(recorded)
+    }
+
+    /// The batch that ends with the record `last` can no longer be rolled back.
+    #[napi(catch_unwind)]
+    pub fn finalize(&self, last: f64) {
+        self.recorder.finalize(last);
+    }
+
+    /// Takes the batch back that ends with the record `last`. Returns null if that is done, or why it can't be.
+    #[napi(catch_unwind)]
+    pub fn roll_back(&self, last: f64) -> Option<String> {
+        match self.recorder.roll_back(last) {
+            Ok(true) => None,
+            Ok(false) => Some("another record was recorded after it".to_owned()),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// Begins a record whose payload follows in parts. Returns its number; null if the recorder is inactive.
+    #[napi(catch_unwind)]
+    pub fn begin_stream(&self, type_json: String, now: f64) -> Option<f64> {
+        self.recorder.begin_stream(type_json.as_bytes(), now)
+    }
+
+    /// Writes the next part of the payload. Resolves when that is done, or the recording has failed.
+    #[napi(catch_unwind, ts_return_type = "Promise<void>")]
+    pub fn write_part<'env>(&self, env: &'env Env, text: JsText, is_last: bool) -> Result<Object<'env>> {
+        let (deferred, promise) = deferred(env)?;
+        let part = self.recorder.part(text, is_last)?;
+        let recorder = self.recorder.clone();
+        let done = Arc::new(Mutex::new(Some((part, deferred))));
+        let work = move || {
+            if let Some((part, deferred)) = done.lock().take() {
+                recorder.write_part(part);
+                deferred.resolve(Box::new(|_| Ok(())));
+            }
+        };
+        let here = work.clone();
+        if !spawn_thread(work) {
+            here();
+        }
+        Ok(promise)
+    }
+
+    /// The last part is written. Returns false if the recording has ended before.
+    #[napi(catch_unwind)]
+    pub fn end_stream(&self) -> bool {
+        self.recorder.end_stream()
+    }
+
+    /// Removes what was written of the record.
+    #[napi(catch_unwind)]
+    pub fn abort_stream(&self) {
+        self.recorder.abort_stream();
+    }
+
+    /// What JavaScript is to append next.
+    #[napi(catch_unwind)]
+    pub fn take_append(&mut self) -> Option<NativeAppend> {
+        let (append, answer) = self.seamed.slot.as_ref()?.take()?;
+        self.seamed.answer = Some(Box::new(answer));
+        Some(append)
+    }
+
+    /// That is done, or has failed with the error of this number, 0 if it has none.
+    #[napi(catch_unwind)]
+    pub fn answer_append(&mut self, errno: Option<i32>) {
+        if let Some(answer) = self.seamed.answer.take() {
+            answer(errno);
+        }
+    }
+
+    /// Whether records are being written, other than those of an open batch.
+    #[napi(catch_unwind)]
+    pub fn is_draining(&self) -> bool {
+        self.recorder.writer().is_draining()
+    }
+
+    /// The number of the last record.
+    #[napi(catch_unwind)]
+    pub fn last_number(&self) -> f64 {
+        self.recorder.last_number()
+    }
+
+    /// The number that the records of the file follow: the last one that was in it before.
+    #[napi(catch_unwind)]
+    pub fn followed_number(&self) -> f64 {
+        self.recorder.followed_number()
     }
 
     /// Resumes the session in the file at `path`. Returns the number that its further records follow; null if that fails.

@@ -138,6 +138,21 @@ impl NativeReplay {
         Ok(Some(job))
     }
 
+    /// The end of a page that begins with the item at `from` and ends before `to`: its items have at most `bytes` bytes, or it has one item. Returns
+    /// null if the replay is not open.
+    #[napi(catch_unwind)]
+    pub fn page_end(&self, from: u32, to: u32, bytes: u32) -> Option<u32> {
+        let held = self.open.lock().held.clone()?;
+        let items = held.replay.history().items().get(from as usize..to as usize)?;
+        let mut left = u64::from(bytes);
+        let fitting = items.iter().take_while(|item| {
+            let fits = u64::from(item.length) <= left;
+            left = left.saturating_sub(u64::from(item.length));
+            fits
+        });
+        Some(from + (fitting.count() as u32).max(1))
+    }
+
     /// Closes the file, now or when the replay has finished. Jobs that are reading items still deliver them.
     #[napi(catch_unwind)]
     pub fn close(&self) {
@@ -174,7 +189,7 @@ fn start(
             items,
             audit_trail: options.audit_trail,
             progress: options.progress,
-            hashes: options.hashes,
+            hashes: options.hashes && items == Items::All,
         };
         let keep = |replay| keep(Held { replay, _unpacked: unpacked });
         send_replay(replay, wanted, sender, keep).unwrap_or_else(|_| JobEnd::closed())

@@ -24,6 +24,7 @@ type OnRecorder = ThreadsafeFunction<u32, (), u32, Status, false, true, 0>;
 pub struct RecorderGroup {
     on_failure: Arc<OnRecorder>,
     on_acknowledged: Arc<OnRecorder>,
+    on_append: Arc<OnRecorder>,
     writers: Arc<Writers>,
 }
 
@@ -60,6 +61,7 @@ impl Writers {
     }
 
     fn drain(&self) {
+        self.begin_to_end();
         let deadline = Instant::now() + LAST_WRITES;
         for writer in self.living() {
             writer.drain(deadline);
@@ -75,10 +77,15 @@ impl Writers {
 
     /// Nothing more will be queued, so the files are also closed and unlocked, before `terminate()` of a worker resolves.
     fn end(&self) {
+        self.begin_to_end();
         let deadline = Instant::now() + LAST_WRITES;
         for writer in self.living() {
             writer.end(deadline);
         }
+    }
+
+    fn begin_to_end(&self) {
+        self.living().iter().for_each(|writer| writer.begin_to_end());
     }
 
     fn living(&self) -> Vec<Arc<Shared>> {
@@ -88,19 +95,26 @@ impl Writers {
 
 #[napi]
 impl RecorderGroup {
-    /// `on_failure` is called with the id of a recorder that failed, `on_acknowledged` with that of one whose acknowledgement was asked for.
+    /// `on_failure` is called with the id of a recorder that failed, `on_acknowledged` with that of one whose acknowledgement was asked for, `on_append`
+    /// with that of one for which JavaScript is to append something.
     #[napi(constructor, catch_unwind)]
-    pub fn new(env: Env, on_failure: Function<'_, u32, ()>, on_acknowledged: Function<'_, u32, ()>) -> Result<Self> {
+    pub fn new(
+        env: Env,
+        on_failure: Function<'_, u32, ()>,
+        on_acknowledged: Function<'_, u32, ()>,
+        on_append: Function<'_, u32, ()>,
+    ) -> Result<Self> {
         let callable = |function: Function<'_, u32, ()>| -> Result<Arc<OnRecorder>> {
             let builder = function.build_threadsafe_function::<u32>().callee_handled::<false>().weak::<true>();
             Ok(Arc::new(builder.build()?))
         };
         let (on_failure, on_acknowledged) = (callable(on_failure)?, callable(on_acknowledged)?);
+        let on_append = callable(on_append)?;
         let writers = Writers::new();
         // Runs when the process or the worker ends by itself or is terminated. `process.exit` does not run it: then JavaScript
         // has called `leave`.
         env.add_env_cleanup_hook(writers.clone(), |writers| writers.end())?;
-        Ok(RecorderGroup { on_failure, on_acknowledged, writers })
+        Ok(RecorderGroup { on_failure, on_acknowledged, on_append, writers })
     }
 
     /// Waits until everything is written, but no longer than two seconds. From then on, recording waits in the same way.
@@ -114,6 +128,7 @@ impl RecorderGroup {
 #[napi(catch_unwind)]
 pub fn drain_all_recorders() {
     let all: Vec<_> = ALL.lock().iter().filter_map(Weak::upgrade).collect();
+    all.iter().for_each(|writers| writers.begin_to_end());
     let deadline = Instant::now() + LAST_WRITES;
     for writer in all.iter().flat_map(|writers| writers.living()) {
         writer.drain(deadline);
@@ -148,6 +163,14 @@ impl RecorderGroup {
         Arc::new(move || {
             let _ = on_acknowledged.call(id, ThreadsafeFunctionCallMode::NonBlocking);
         })
+    }
+
+    /// Wakes JavaScript to append something for the recorder with this id.
+    pub fn append_wake(&self, id: u32) -> impl Fn() + Send + Sync + use<> {
+        let on_append = self.on_append.clone();
+        move || {
+            let _ = on_append.call(id, ThreadsafeFunctionCallMode::NonBlocking);
+        }
     }
 
     /// Adds a writer, whose failure goes to `slot`, to this group.

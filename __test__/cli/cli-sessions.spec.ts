@@ -137,7 +137,7 @@ describe('the text', () => {
       '  1  a',
       '  –  b',
       '  2  d',
-      '  –  ✗ session-headless.jsonl  Missing or corrupt session_start event',
+      '  –  ✗ session-headless.jsonl  Missing or corrupt session_start event: first line is not valid JSON',
       '  –  ✗ session-strict.jsonl  Invalid session_start: missing or malformed required fields',
     ]);
     expect(page).toContain('! seq does not always ascend; inspect says what that means');
@@ -240,7 +240,7 @@ describe('exit codes', () => {
     spawnSync('chmod', ['755', sessionDirectory(), directory]);
     spawnSync('chmod', ['000', secret]);
     const { unreadable } = await resultOf(['sessions', directory], 1, unprivileged!);
-    expect(unreadable).toEqual([{ filePath: secret, sessionId: null, reason: expect.stringContaining('EACCES') }]);
+    expect(unreadable).toEqual([{ filePath: secret, reason: expect.stringContaining('EACCES') }]);
     spawnSync('chmod', ['000', directory]);
     expect(await errorOf(['sessions', directory], 2, unprivileged!)).toMatchObject({ code: 'EACCES', path: directory });
     spawnSync('chmod', ['755', directory]);

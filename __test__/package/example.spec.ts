@@ -1,5 +1,5 @@
 // The example as a copy of its folder: a project of its own, with the package installed by name. `npm test` also runs its tests in place.
-import { cp, mkdtemp, mkdir, readFile, realpath, rm, symlink } from 'node:fs/promises';
+import { cp, mkdtemp, mkdir, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -29,6 +29,37 @@ test('it compiles, strictly', async () => {
   await succeed(process.execPath, [join(TOOLS, 'typescript', 'bin', 'tsc')], project);
 });
 
+/** Items of other CLIs: one with metadata of any names, one that has nothing in common but its speakers and blocks. */
+const ITEMS = [
+  `export interface IContent { speaker: 'human' | 'ai' | 'tool'; blocks: Block[]; metadata?: Metadata }
+   interface Block { type: 'text' | 'media'; [name: string]: unknown }
+   interface Metadata { id?: string; responsesStored?: boolean; timestamp?: number; [name: string]: unknown }`,
+  'export type IContent = Readonly<{ speaker: string; blocks: readonly number[]; metadata: null; own: symbol }>;',
+];
+test.each(ITEMS)('it compiles with the items of another CLI, which only content.ts names', async (item) => {
+  const content = join(project, 'src', 'content.ts');
+  const config = join(project, 'theirs.json');
+  const before = await readFile(content, 'utf8');
+  await writeFile(join(project, 'src', 'theirs.ts'), item);
+  await writeFile(content, before.replace("from './item.js'", "from './theirs.js'"));
+  await writeFile(config, JSON.stringify({ extends: './tsconfig.json', include: ['src'], exclude: ['src/item.ts'] }));
+  try {
+    await succeed(process.execPath, [join(TOOLS, 'typescript', 'bin', 'tsc'), '-p', config], project);
+  } finally {
+    await writeFile(content, before);
+    for (const made of [join(project, 'src', 'theirs.ts'), config]) await rm(made);
+  }
+});
+
+test('no file of it differs in case only from another, or from one of the CLI', async () => {
+  const names = await readdir(join(EXAMPLE, 'src'));
+  const ofCli = ['SessionJanitor.ts', 'ChatsDirWatcher.ts', 'HistoryMutationService.ts', 'RecordingIntegration.ts'];
+  for (const name of [...names, ...ofCli]) expect(names.filter((other) => other !== name && other.toLowerCase() === name.toLowerCase())).toEqual([]);
+  for (const name of names.filter((one) => one !== 'content.ts')) {
+    expect([name, /from '\.\/item\.js'/.test(await readFile(join(EXAMPLE, 'src', name), 'utf8'))]).toEqual([name, false]);
+  }
+});
+
 test('its tests pass', async () => {
   const printed = await succeed(process.execPath, [join(TOOLS, 'vitest', 'vitest.mjs'), 'run', '--reporter=json'], project);
   const { numTotalTests, numFailedTests } = JSON.parse(printed) as { numTotalTests: number; numFailedTests: number };
@@ -47,13 +78,15 @@ test('it has every name of the table in docs/swapping-in.md', async () => {
   const code = rows.flatMap((row) => [...row.split(' | ')[0]!.matchAll(/`([^`]+)`/g)].map(([, text]) => text!));
   // `Class.method(arguments)`, `.method` of the class before, or `function(arguments)`.
   const named = code.flatMap((text) => [...text.replace(/\(.*/, '').matchAll(/\w+/g)].map(([name]) => name));
-  const { CheckpointService, SessionDiscovery, SessionLockManager, SessionTransitionService } = facade;
+  const { CheckpointService, ResumeCursorBoot, SessionDiscovery, SessionLockManager, SessionTransitionService } = facade;
   const recorder = tape.SessionRecordingService.prototype;
-  const holders = [recorder, new CheckpointService(), SessionDiscovery, SessionLockManager, new SessionTransitionService(), facade];
+  const holders = [recorder, new CheckpointService(), SessionDiscovery, SessionLockManager, new SessionTransitionService(), new ResumeCursorBoot('f', 1), ResumeCursorBoot.prototype, facade];
   const offered = new Set(holders.flatMap((holder) => Object.getOwnPropertyNames(holder)));
   expect(named.length).toBeGreaterThan(35);
-  // A type, the end of a name, and options and fields.
-  expect(named.filter((name) => !offered.has(name))).toEqual([
-    'LockHandle', 'Detailed', 'onCommitWatermark', 'maxQueueBytes', 'responsesStored', 'kind', 'subagent', 'parentSessionId',
+  // Types, the ends of names, and options and fields.
+  const others = new Set([
+    'LockHandle', 'UnreadableRecording', 'Detailed', 'internals', 'onCommitWatermark', 'maxQueueBytes', 'resolveProviderModel', 'io', 'responsesStored', 'kind', 'subagent',
+    'parentSessionId', 'skippedCount', 'recordingErrors', 'unreadableRecordings', 'skippedRecordings', 'history', 'boot',
   ]);
+  expect(named.filter((name) => !offered.has(name) && !others.has(name))).toEqual([]);
 });

@@ -101,9 +101,9 @@ describe('files', () => {
       bytes: session(content('x')).length,
       hits: 1,
       unreadable: [
-        { filePath: join(directory, 'absent'), sessionId: null, reason: `ENOENT: no such file or directory, open '${join(directory, 'absent')}'` },
-        { filePath: join(directory, 'b.jsonl'), sessionId: null, reason: 'EISDIR: illegal operation on a directory, read' },
-        { filePath: join(directory, 'd.jsonl'), sessionId: null, reason: expect.stringMatching(/^E[A-Z]+: /) },
+        { filePath: join(directory, 'absent'), reason: `ENOENT: no such file or directory, open '${join(directory, 'absent')}'` },
+        { filePath: join(directory, 'b.jsonl'), reason: 'EISDIR: illegal operation on a directory, read' },
+        { filePath: join(directory, 'd.jsonl'), reason: expect.stringMatching(/^E[A-Z]+: /) },
       ],
     });
   });
@@ -169,7 +169,7 @@ describe('archived sessions', () => {
     expect(found.length).toBeGreaterThan(0);
     expect(found.map(({ line }) => line)).toEqual(whole.slice(0, found.length).map(({ line }) => line));
     expect(found.length).toBeLessThan(whole.length);
-    expect(search.summary.unreadable).toEqual([{ filePath: archive, sessionId: null, reason: expect.stringMatching(/^The archive is damaged after \d+ bytes$/) }]);
+    expect(search.summary.unreadable).toEqual([{ filePath: archive, reason: expect.stringMatching(/^The archive is damaged after \d+ bytes$/) }]);
   });
 
   test('are no receipts of imports', async () => {

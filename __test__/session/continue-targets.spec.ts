@@ -50,6 +50,7 @@ describe('the targets', () => {
         { kind: 'checkpoint', source: old, checkpointId: 'c4', checkpointName: 'nachher', sequence: 4 },
       ],
       skipped: [],
+      unreadable: [],
     });
   });
 
@@ -83,7 +84,7 @@ describe('the targets', () => {
 
   test('are an empty list if no file is a session of the project', async () => {
     for (const directory of [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'other' })) }), join(root(), 'none'), join(root(), 'none', 'deeper')]) {
-      expect(await targetsIn(directory)).toStrictEqual({ targets: [], skipped: [] });
+      expect(await targetsIn(directory)).toStrictEqual({ targets: [], skipped: [], unreadable: [] });
     }
   });
 });
@@ -105,9 +106,9 @@ describe('the skipped files', () => {
     const found = await targetsIn(directory);
     expect(shown(found)).toStrictEqual(['good']);
     expect(skippedIn(found)).toStrictEqual({
-      'session-empty.jsonl': 'Empty file',
-      'session-torn.jsonl': 'Missing or corrupt session_start event',
-      'session-foreign.jsonl': 'Missing or corrupt session_start event',
+      'session-empty.jsonl': 'Empty file or unreadable first line',
+      'session-torn.jsonl': 'Missing or corrupt session_start event: first line is not valid JSON',
+      'session-foreign.jsonl': 'Missing or corrupt session_start event: first line is not a session_start event',
       'session-provider.jsonl': strict,
       'session-time.jsonl': strict,
       'session-corrupt.jsonl': 'recording has non-monotonic sequences',
@@ -123,13 +124,15 @@ describe('the skipped files', () => {
     expect(skippedIn(found)).toStrictEqual({ 'session-bad.jsonl': 'Invalid session_start: missing or malformed required fields' });
   });
 
-  test('do not contain files of another project or of none, whatever else is wrong with them', async () => {
-    const hashes = ['other', '', 7, null, undefined, [PROJECT_HASH], { projectHash: PROJECT_HASH }, `${PROJECT_HASH} `];
-    const files = hashes.flatMap((projectHash, i) => [
+  test('do not contain files of another project, whatever else is wrong with them, but those without one', async () => {
+    const without = ['', 7, null, undefined, [PROJECT_HASH], { projectHash: PROJECT_HASH }];
+    const homeless = projectOf(Object.fromEntries(without.map((projectHash, i) => [`session-${i}.jsonl`, file(start({ projectHash }))])));
+    expect(Object.values(skippedIn(await targetsIn(homeless)))).toStrictEqual(without.map(() => 'Invalid session_start: missing or malformed required fields'));
+    const files = ['other', `${PROJECT_HASH} `].flatMap((projectHash, i) => [
       [`session-${i}.jsonl`, file(start({ projectHash }))],
       [`session-bad-${i}.jsonl`, `${file(start({ projectHash, sessionId: 7, provider: 0 }))}${envelope(1, content('x'))}\n`],
     ]);
-    expect(await targetsIn(projectOf(Object.fromEntries(files) as Record<string, string>))).toStrictEqual({ targets: [], skipped: [] });
+    expect(await targetsIn(projectOf(Object.fromEntries(files) as Record<string, string>))).toStrictEqual({ targets: [], skipped: [], unreadable: [] });
   });
 
   test('contain a file that is removed after its header was read', async () => {

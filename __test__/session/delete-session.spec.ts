@@ -4,7 +4,7 @@ import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, readdir
 import { join, sep } from 'node:path';
 import { afterEach, describe, expect, vi } from 'vitest';
 import { fc, test } from '../support/property';
-import { CONTINUE_LATEST, SessionRecordingService, acquireSessionLock, deleteSession, isSessionLocked, replaySession, resumeSession } from '../../index.js';
+import { CONTINUE_LATEST, SessionRecordingService, acquireSessionLock, deleteSession, isSessionLocked, listContinueTargets, replaySession, resumeSession } from '../../index.js';
 import type { DeleteOptions, SessionFailure } from '../../index.js';
 import { PROJECT_HASH, START_PAYLOAD, content, envelope, file, session, start, writeSession } from '../support/session-file.js';
 import {
@@ -154,8 +154,10 @@ describe('a failure', () => {
   test('without any session of the project', async () => {
     const directories = [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'øther' })), 'foreign.jsonl': session(), 'session-empty.jsonl': '' })];
     for (const directory of directories) {
-      await expectFailure(directory, '1', fails('No sessions found for this project', 'NoSessions'), []);
-      await expectFailure(directory, '1', fails('Session not found: 1', 'NotFound'), [], { exact: true });
+      const { unreadable } = await listContinueTargets(directory, PROJECT_HASH);
+      const passedOver = unreadable.length === 0 ? {} : { unreadable };
+      await expectFailure(directory, '1', { ...fails('No sessions found for this project', 'NoSessions'), ...passedOver }, []);
+      await expectFailure(directory, '1', { ...fails('Session not found: 1', 'NotFound'), ...passedOver }, [], { exact: true });
     }
     expect(await remove(join(root(), 'none', 'deeper'), 'x')).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
     expect(existsSync(join(root(), 'none'))).toBe(false);
@@ -280,8 +282,8 @@ describe('a failure', () => {
     expect(await remove(directory, '2')).toStrictEqual(deleted('b'));
     expect(await remove(directory, 'c', { exact: true })).toStrictEqual(deleted('c'));
     expect(await remove(directory, '')).toStrictEqual(deleted('a'));
-    const damaged = `No sessions found for this project, but 'session-bad.jsonl' cannot be read (Invalid session_start: missing or malformed required fields): try session-tape repair`;
-    expect(await remove(directory, '')).toStrictEqual(fails(damaged, 'NoSessions'));
+    const unreadable = [{ filePath: join(directory, 'session-bad.jsonl'), reason: 'Invalid session_start: missing or malformed required fields' }];
+    expect(await remove(directory, '')).toStrictEqual({ ...fails('No sessions found for this project', 'NoSessions'), unreadable });
     expect(readdirSync(directory)).toStrictEqual(['session-bad.jsonl']);
   });
 });

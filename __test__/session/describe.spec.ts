@@ -125,7 +125,7 @@ describe('a description', () => {
     ]);
     const strict = 'Invalid session_start: missing or malformed required fields';
     expect(unreadable.map(({ filePath, reason }) => [relative(directory, filePath), reason])).toStrictEqual([
-      ['session-empty.jsonl', 'Empty file'],
+      ['session-empty.jsonl', 'Empty file or unreadable first line'],
       ['session-model.jsonl', strict],
       ['session-provider.jsonl', strict],
       ['session-time.jsonl', strict],
@@ -136,7 +136,7 @@ describe('a description', () => {
     const directory = projectOf({ 'session-a.jsonl': sessionWith('a'), 'session-bad.jsonl': sessionWith(id), 'session-b.jsonl': sessionWith('b') });
     const { sessions, unreadable } = await describeSessions(directory, { projectHash: PROJECT_HASH });
     expect(sessions.map(({ sessionId }) => sessionId)).toStrictEqual(['a', 'b']);
-    expect(unreadable).toStrictEqual([{ filePath: join(directory, 'session-bad.jsonl'), sessionId: null, reason: 'Invalid session_start: missing or malformed required fields' }]);
+    expect(unreadable).toStrictEqual([{ filePath: join(directory, 'session-bad.jsonl'), reason: 'Invalid session_start: missing or malformed required fields' }]);
   });
 
   test('can be limited to one project', async () => {
@@ -150,7 +150,7 @@ describe('a description', () => {
     eachCase([join(root(), 'none'), writeSession(''), 'a\0b'], async (directory) => {
       const described = await describeSessions(directory, { projectHash: PROJECT_HASH });
       expect(described).toStrictEqual(await listSessions(directory));
-      expect(described.unreadable).toStrictEqual([{ filePath: directory, sessionId: null, reason: expect.stringMatching(/^ENOENT|^ENOTDIR|null bytes/) as string }]);
+      expect(described.unreadable).toStrictEqual([{ filePath: directory, reason: expect.stringMatching(/^ENOENT|^ENOTDIR|null bytes/) as string }]);
     }));
 
   test.skipIf(unprivileged === null)('has the reason for files that the user may not read', async () => {
@@ -158,10 +158,10 @@ describe('a description', () => {
     chmodSync(join(directory, 'secret.jsonl'), 0);
     const described = await childReport<Description>('child-listing.mjs', ['describe', directory], unprivileged ?? {});
     expect(described.sessions.map(({ filePath }) => basename(filePath))).toStrictEqual(['good.jsonl']);
-    expect(described.unreadable).toStrictEqual([{ filePath: join(directory, 'secret.jsonl'), sessionId: null, reason: expect.stringContaining('EACCES') as string }]);
+    expect(described.unreadable).toStrictEqual([{ filePath: join(directory, 'secret.jsonl'), reason: expect.stringContaining('EACCES') as string }]);
     chmodSync(directory, 0);
     const closed = await childReport<Description>('child-listing.mjs', ['describe', directory], unprivileged ?? {});
-    expect(closed).toStrictEqual({ sessions: [], unreadable: [{ filePath: directory, sessionId: null, reason: expect.stringContaining('EACCES') as string }] });
+    expect(closed).toStrictEqual({ sessions: [], unreadable: [{ filePath: directory, reason: expect.stringContaining('EACCES') as string }] });
   });
 
   test('arguments of a wrong type synchronously throw a TypeError that names them', () =>

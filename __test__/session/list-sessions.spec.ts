@@ -84,7 +84,7 @@ describe('a listing', () => {
         ['ENOENT', join(root(), 'none', 'deeper')],
       ],
       async ([code, directory]) => {
-        expect(await listSessions(directory)).toStrictEqual({ sessions: [], unreadable: [{ filePath: directory, sessionId: null, reason: expect.stringContaining(code) }] });
+        expect(await listSessions(directory)).toStrictEqual({ sessions: [], unreadable: [{ filePath: directory, reason: expect.stringContaining(code) }] });
       },
     ));
 
@@ -237,7 +237,10 @@ test.prop([fc.array(anyFile, { minLength: 1, maxLength: 5 })], runs(60))('any by
   const refusals = await Promise.all(files.map((_, i) => refusalOf(join(directory, `${i}.jsonl`))));
   expect(namesOf(directory, listing).sort()).toStrictEqual(refusals.flatMap((refusal, i) => (refusal === null ? [`${i}.jsonl`] : [])));
   const refused = refusals.flatMap((refusal, i) => (refusal === null ? [] : [[`${i}.jsonl`, refusal]]));
-  expect(reasonsOf(directory, listing)).toStrictEqual(Object.fromEntries(refused));
+  // The reason says more than the replay does.
+  const coarse = (reason: string): string => (/^(?:Empty file|Missing or corrupt)/.test(reason) ? 'no session_start' : reason);
+  const coarsely = (reasons: Record<string, string>) => Object.entries(reasons).map(([name, reason]) => [name, coarse(reason)]);
+  expect(coarsely(reasonsOf(directory, listing))).toStrictEqual(coarsely(Object.fromEntries(refused)));
   rmSync(directory, { recursive: true });
 });
 
@@ -263,16 +266,16 @@ describe('files that cannot be read', () => {
     symlinkSync('circle.jsonl', join(directory, 'circle.jsonl'));
     const listing = await listSessions(directory);
     expect(namesOf(directory, listing)).toStrictEqual(['good.jsonl']);
-    const noStart = 'Missing or corrupt session_start event';
+    const noStart = 'Missing or corrupt session_start event: first line is not a session_start event';
     const noField = 'Invalid session_start: missing or malformed required fields';
     expect(reasonsOf(directory, listing)).toStrictEqual({
-      'empty.jsonl': 'Empty file',
+      'empty.jsonl': 'Empty file or unreadable first line',
       'foreign.jsonl': noStart,
       'headless.jsonl': noStart,
-      'torn.jsonl': noStart,
+      'torn.jsonl': 'Missing or corrupt session_start event: first line is not valid JSON',
       'payloadless.jsonl': noField,
       'list.jsonl': noField,
-      'marked.jsonl': 'Empty file',
+      'marked.jsonl': 'Empty file or unreadable first line',
       'nameless.jsonl': noField,
       'homeless.jsonl': noField,
       'timeless.jsonl': noField,
@@ -283,7 +286,8 @@ describe('files that cannot be read', () => {
       'circle.jsonl': expect.stringContaining('ELOOP'),
     });
     for (const { filePath, reason } of listing.unreadable) {
-      expect([reason, `Failed to read file: ${reason}`]).toContain(await refusalOf(filePath));
+      const refusal = (await refusalOf(filePath))!.replace('Failed to read file: ', '');
+      expect(reason.startsWith(refusal), reason).toBe(true);
     }
   });
 
@@ -295,8 +299,8 @@ describe('files that cannot be read', () => {
     const listing = await listSessions(directory);
     expect(namesOf(directory, listing).sort()).toStrictEqual(Object.keys(files).sort());
     for (const { filePath, model, fileSize } of listing.sessions) expect([filePath, model.length > MIB - 1000, fileSize]).toStrictEqual([filePath, true, statSync(filePath).size]);
-    const noStart = 'Missing or corrupt session_start event';
-    expect(reasonsOf(directory, listing)).toStrictEqual({ 'torn.jsonl': noStart, 'garbage.jsonl': noStart, 'twice-marked.jsonl': noStart });
+    const noJson = 'Missing or corrupt session_start event: first line is not valid JSON';
+    expect(reasonsOf(directory, listing)).toStrictEqual({ 'torn.jsonl': noJson, 'garbage.jsonl': noJson, 'twice-marked.jsonl': noJson });
     rmSync(directory, { recursive: true });
   });
 
@@ -327,7 +331,7 @@ describe('files that cannot be read', () => {
     expect(reasonsOf(directory, listing)).toStrictEqual({ 'secret.jsonl': expect.stringContaining('EACCES') });
     const closed = directoryOf({ 'good.jsonl': session() });
     chmodSync(closed, 0);
-    expect(await childReport('child-listing.mjs', ['list', closed], user)).toStrictEqual({ sessions: [], unreadable: [{ filePath: closed, sessionId: null, reason: expect.stringContaining('EACCES') }] });
+    expect(await childReport('child-listing.mjs', ['list', closed], user)).toStrictEqual({ sessions: [], unreadable: [{ filePath: closed, reason: expect.stringContaining('EACCES') }] });
     expect(await childReport('child-listing.mjs', ['headers', join(closed, 'good.jsonl'), join(directory, 'good.jsonl')], user)).toStrictEqual([null, START_PAYLOAD]);
   });
 });

@@ -49,13 +49,23 @@ async function resumedAndEnded(chatsDir: string, continueRef: string, more: Part
 
 const fails = (error: string, code: string): SessionFailure => ({ ok: false, error, code: code as SessionFailure['code'] });
 
-/** The failure of a project whose only files are damaged ones, the first of them with this name and reason. */
-const onlyDamaged = (name: string, reason = 'Missing or corrupt session_start event', more = ''): SessionFailure =>
-  fails(`No sessions found for this project, but '${name}' cannot be read (${reason})${more}: try session-tape repair`, 'NoSessions');
+/** The failure of a project whose only files are damaged ones, with these names and reasons. */
+const onlyDamaged = (chatsDir: string, ...damaged: [name: string, reason: string][]): SessionFailure => {
+  const named = damaged.slice(0, 5).map(([name, reason]) => `${join(chatsDir, name)}: ${reason}`);
+  const more = damaged.length > 5 ? [`and ${damaged.length - 5} more`] : [];
+  return fails(`No sessions found for this project; skipped unreadable recordings: ${[...named, ...more].join('; ')}`, 'NoSessions');
+};
+
+/** The result of a request, without the files that were passed over. */
+async function failureOf(request: ResumeRequest): Promise<unknown> {
+  const { skippedRecordings, ...result } = await resumeSession(request);
+  expect(skippedRecordings).toBeInstanceOf(Array);
+  return result;
+}
 
 /** Asserts that a request fails with this message and code, and leaves no lock of the ids. */
 async function expectFailure(chatsDir: string, continueRef: string, failure: SessionFailure, ...ids: string[]): Promise<void> {
-  expect(await resumeSession(requestOf(chatsDir, continueRef))).toStrictEqual(failure);
+  expect(await failureOf(requestOf(chatsDir, continueRef))).toStrictEqual(failure);
   await expectNoLock(chatsDir, ...ids);
 }
 
@@ -69,6 +79,7 @@ function appendedTo(path: string, before: string): unknown[] {
 const corrupt = (id: string): string => `${sessionWith(id)}${envelope(4, content('a'))}\n${envelope(3, content('b'))}\n`;
 /** Why a listing and a replay refuse a header that lacks a field. */
 const unreadable = 'Invalid session_start: missing or malformed required fields';
+const NO_JSON = 'Missing or corrupt session_start event: first line is not valid JSON';
 const corruptError = 'Failed to replay session: recording has non-monotonic sequences';
 
 describe('a resumed session', () => {
@@ -78,7 +89,7 @@ describe('a resumed session', () => {
     const filePath = join(directory, 'session-1.jsonl');
     const result = await resumed(directory, 's-1');
     const { recording, lockHandle } = result;
-    expect(Object.keys(result).sort()).toStrictEqual(['history', 'lockHandle', 'metadata', 'ok', 'recording', 'warnings']);
+    expect(Object.keys(result).sort()).toStrictEqual(['history', 'lastSeq', 'lockHandle', 'metadata', 'ok', 'recording', 'skippedRecordings', 'warnings']);
     expect(result).toMatchObject({ ok: true, history: [item('human', 'Grüße'), item('ai', 'b')], warnings: [] });
     expect(result.metadata).toStrictEqual({ ...START_PAYLOAD, sessionId: 's-1', title: 'Título', kind: 'main' });
     expect(recording).toBeInstanceOf(SessionRecordingService);
@@ -110,8 +121,8 @@ describe('a resumed session', () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
     const { recording } = await resumed(directory, 's-1');
     expect(await isSessionLocked(directory, 's-1')).toBe(true);
-    expect(await resumeSession(requestOf(directory, 's-1'))).toStrictEqual(fails('Session is in use by another process', 'Locked'));
-    expect(await resumeSession(requestOf(directory, CONTINUE_LATEST))).toStrictEqual(fails('All sessions for this project are in use', 'AllLocked'));
+    expect(await failureOf(requestOf(directory, 's-1'))).toStrictEqual(fails('Session is in use by another process', 'Locked'));
+    expect(await failureOf(requestOf(directory, CONTINUE_LATEST))).toStrictEqual(fails('All sessions for this project are in use', 'AllLocked'));
     await recording.dispose();
     await resumedAndEnded(directory, 's-1');
     await expectNoLock(directory, 's-1');
@@ -122,7 +133,7 @@ describe('a resumed session', () => {
     const results = await Promise.all(Array.from({ length: 6 }, () => resumeSession(requestOf(directory, '1'))));
     const winners = results.filter((result) => result.ok);
     expect(winners).toHaveLength(1);
-    expect(results.filter((result) => !result.ok)).toStrictEqual(Array(5).fill(fails('Session is in use by another process', 'Locked')));
+    expect(results.filter((result) => !result.ok)).toStrictEqual(Array(5).fill({ ...fails('Session is in use by another process', 'Locked'), skippedRecordings: [] }));
     await winners[0]!.recording.dispose();
     expect(recordsOf(join(directory, 'session-1.jsonl')).map(({ seq }) => seq)).toStrictEqual([1, 2, 3]);
     await expectNoLock(directory, 's-1');
@@ -381,22 +392,21 @@ describe('a reference', () => {
 
 describe('a failure', () => {
   test('without any session of the project', async () => {
-    const directories = [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'øther' })), 'foreign.jsonl': session(), 'session-empty.jsonl': '' }), join(root(), 'none'), join(root(), 'none', 'deeper')];
+    const directories = [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'øther' })), 'foreign.jsonl': session() }), join(root(), 'none'), join(root(), 'none', 'deeper')];
     for (const directory of directories) {
-      for (const ref of ['x', '1', '', CONTINUE_LATEST]) expect(await resumeSession(requestOf(directory, ref))).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
+      for (const ref of ['x', '1', '', CONTINUE_LATEST]) expect(await failureOf(requestOf(directory, ref))).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
     }
     expect(directories.slice(0, 2).flatMap(lockFilesIn)).toStrictEqual([]);
     expect(readdirSync(root())).not.toContain('none');
   });
 
-  test('without any session but with damaged files names one of them, and how to repair it', async () => {
+  test('without any session but with damaged files names them', async () => {
     for (const ref of ['x', CONTINUE_LATEST]) {
       const directory = projectOf({ 'session-1.jsonl': sessionWith('a').slice(0, -9), 'session-0.jsonl': '' });
-      await expectFailure(directory, ref, onlyDamaged('session-1.jsonl'));
+      const [empty, torn] = [['session-0.jsonl', 'Empty file or unreadable first line'], ['session-1.jsonl', NO_JSON]] as [string, string][];
+      await expectFailure(directory, ref, onlyDamaged(directory, empty!, torn!));
       writeFileSync(join(directory, 'session-2.jsonl'), sessionWith(7));
-      await expectFailure(directory, ref, onlyDamaged('session-1.jsonl', undefined, ', and 1 more cannot'));
-      rmSync(join(directory, 'session-1.jsonl'));
-      await expectFailure(directory, ref, onlyDamaged('session-2.jsonl', 'Invalid session_start: missing or malformed required fields'));
+      await expectFailure(directory, ref, onlyDamaged(directory, empty!, torn!, ['session-2.jsonl', unreadable]));
     }
   });
 
@@ -405,7 +415,7 @@ describe('a failure', () => {
     const other = new LockProcess();
     expect(await other.acquire(directory, 's-1')).toBe('held');
     const locked = readFileSync(sessionLockPath(directory, 's-1'), 'utf8');
-    expect(await resumeSession(requestOf(directory, 's-1'))).toStrictEqual(fails('Session is in use by another process', 'Locked'));
+    expect(await failureOf(requestOf(directory, 's-1'))).toStrictEqual(fails('Session is in use by another process', 'Locked'));
     expect(readFileSync(sessionLockPath(directory, 's-1'), 'utf8')).toBe(locked);
     expect((await resumedAndEnded(directory, CONTINUE_LATEST)).metadata.sessionId).toBe('s-2');
     await other.release();
@@ -556,9 +566,9 @@ describe('the latest', () => {
     const directory = projectOf({ 'session-c.jsonl': corrupt('c'), 'session-p.jsonl': file(start({ sessionId: 'p', provider: 0 })) });
     await expectFailure(directory, CONTINUE_LATEST, fails(corruptError, 'SequenceCorrupt'), 'c', 'p');
     rmSync(join(directory, 'session-c.jsonl'));
-    await expectFailure(directory, CONTINUE_LATEST, onlyDamaged('session-p.jsonl', unreadable), 'p');
+    await expectFailure(directory, CONTINUE_LATEST, onlyDamaged(directory, ['session-p.jsonl', unreadable]), 'p');
     const torn = projectOf({ 'session-1.jsonl': sessionWith('a').slice(0, -9), 'session-2.jsonl': '' });
-    await expectFailure(torn, CONTINUE_LATEST, onlyDamaged('session-1.jsonl'));
+    await expectFailure(torn, CONTINUE_LATEST, onlyDamaged(torn, ['session-1.jsonl', NO_JSON], ['session-2.jsonl', 'Empty file or unreadable first line']));
   });
 
   const KINDS = {
@@ -574,16 +584,16 @@ describe('the latest', () => {
     corrupt: () => [corruptError, 'SequenceCorrupt'],
     unsafe: (id) => [`Failed to lock session: Unsafe session ID rejected: "é${id}"`, 'LockFailed'],
   };
-  const damagedOf = (kinds: readonly string[]): SessionFailure | undefined => {
-    const damaged = kinds.flatMap((kind, i) => (kind === 'torn' || kind === 'strict' ? [[`session-${i}.jsonl`, kind === 'torn' ? undefined : unreadable] as const] : []));
-    return damaged.length === 0 ? undefined : onlyDamaged(...damaged[0]!, damaged.length === 1 ? '' : `, and ${damaged.length - 1} more cannot`);
+  const damagedOf = (directory: string, kinds: readonly string[]): SessionFailure | undefined => {
+    const damaged = kinds.flatMap((kind, i): [string, string][] => (kind === 'torn' || kind === 'strict' ? [[`session-${i}.jsonl`, kind === 'torn' ? NO_JSON : unreadable]] : []));
+    return damaged.length === 0 ? undefined : onlyDamaged(directory, ...damaged);
   };
   const anyKind = fc.constantFrom(...(Object.keys(KINDS) as (keyof typeof KINDS)[]));
   test.prop([fc.array(anyKind, { maxLength: 7 })], runs(60))('of any mix is the newest that can be resumed', async (kinds) => {
     const idOf = (i: number) => `id-${i}`;
     const directory = projectOf(Object.fromEntries(kinds.map((kind, i) => [`session-${i}.jsonl`, KINDS[kind](idOf(i))])));
     const held = await Promise.all(kinds.flatMap((kind, i) => (kind === 'locked' ? [acquireSessionLock(directory, idOf(i))] : [])));
-    const result = await resumeSession(requestOf(directory, CONTINUE_LATEST));
+    const { skippedRecordings: _, ...result } = await resumeSession(requestOf(directory, CONTINUE_LATEST));
     const good = kinds.indexOf('good');
     const problems = kinds.slice(0, good < 0 ? undefined : good).flatMap((kind, i) => (ERRORS[kind] ? [[kind === 'unsafe' ? `é${idOf(i)}` : idOf(i), ...ERRORS[kind](idOf(i))] as const] : []));
     if (result.ok) {
@@ -591,7 +601,7 @@ describe('the latest', () => {
       await result.recording.dispose();
     } else if (problems.length > 0) expect(result).toStrictEqual(fails(problems[0]![1], problems[0]![2]));
     else if (held.length > 0) expect(result).toStrictEqual(fails('All sessions for this project are in use', 'AllLocked'));
-    else expect(result).toStrictEqual(damagedOf(kinds) ?? fails('No sessions found for this project', 'NoSessions'));
+    else expect(result).toStrictEqual(damagedOf(directory, kinds) ?? fails('No sessions found for this project', 'NoSessions'));
     expect(result.ok).toBe(good >= 0);
     expect(lockFilesIn(directory)).toHaveLength(held.length);
     for (const lock of held) await lock.release();
@@ -664,7 +674,7 @@ describe('the request', () => {
     const warnings: RecordingWarning[] = [];
     const recorder = { exclusive: true, onWarning: (warning: RecordingWarning) => void warnings.push(warning) };
     const before = readFileSync(path);
-    expect(await resumeSession(requestOf(directory, 's-1', { recorder }))).toStrictEqual({ ok: false, error: 'Session is in use by another process', code: 'Locked' });
+    expect(await failureOf(requestOf(directory, 's-1', { recorder }))).toStrictEqual({ ok: false, error: 'Session is in use by another process', code: 'Locked' });
     await expectNoLock(directory, 's-1');
     // The newest that can be resumed is the next one.
     const { recording, warnings: told } = await resumed(directory, CONTINUE_LATEST, { recorder });
@@ -680,7 +690,7 @@ describe('the request', () => {
       const directory = projectOf({ 'session-1.jsonl': `${sessionWith('s-1')}{"v":1,"seq":${last},"ts":"","type":"session_event","payload":{"severity":"info","message":"m"}}\n` });
       const before = readFileSync(join(directory, 'session-1.jsonl'));
       const error = 'Failed to replay session: recording has no sequence numbers left';
-      expect(await resumeSession(requestOf(directory, 's-1'))).toStrictEqual({ ok: false, error, code: 'SequenceCorrupt' });
+      expect(await failureOf(requestOf(directory, 's-1'))).toStrictEqual({ ok: false, error, code: 'SequenceCorrupt' });
       expect(readFileSync(join(directory, 'session-1.jsonl'))).toStrictEqual(before);
       await expectNoLock(directory, 's-1');
     }
@@ -739,12 +749,12 @@ test('a worker thread locks a session against the main thread, and the other way
   const messages: unknown[] = [];
   worker.on('message', (message) => messages.push(message));
   await vi.waitFor(() => expect(messages).toStrictEqual([{ ok: true }]), { timeout: 100_000 });
-  expect(await resumeSession(requestOf(directory, 's-1'))).toStrictEqual(fails('Session is in use by another process', 'Locked'));
+  expect(await failureOf(requestOf(directory, 's-1'))).toStrictEqual(fails('Session is in use by another process', 'Locked'));
   worker.postMessage('end');
   await vi.waitFor(() => expect(messages[1]).toBe('disposed'), { timeout: 100_000 });
   const mine = await resumed(directory, 's-1');
   worker.postMessage('again');
-  await vi.waitFor(() => expect(messages[2]).toStrictEqual(fails('Session is in use by another process', 'Locked')), { timeout: 100_000 });
+  await vi.waitFor(() => expect(messages[2]).toStrictEqual({ ...fails('Session is in use by another process', 'Locked'), skippedRecordings: [] }), { timeout: 100_000 });
   await mine.recording.dispose();
   await worker.terminate();
   await expectNoLock(directory, 's-1');

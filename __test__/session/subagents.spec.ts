@@ -142,17 +142,17 @@ describe('a session that can not be read', () => {
 
   test('is data: path, id if there is one, and reason', async () => {
     const chatsDir = project();
-    const damaged = { filePath: join(chatsDir, torn), sessionId: null, reason: 'Missing or corrupt session_start event' };
+    const damaged = { filePath: join(chatsDir, torn), reason: 'Missing or corrupt session_start event: first line is not valid JSON' };
     const unusable = { filePath: join(chatsDir, 'session-2.jsonl'), sessionId: 'bad-start', reason: 'Invalid session_start: missing or malformed required fields' };
     expect((await listSessions(chatsDir)).unreadable).toEqual([unusable, damaged]);
     expect((await describeSessions(chatsDir)).unreadable).toEqual([unusable, damaged]);
     expect((await listContinueTargets(chatsDir, PROJECT_HASH)).skipped).toEqual([unusable, damaged]);
-    expect((await listSessions(join(chatsDir, 'none'))).unreadable).toMatchObject([{ filePath: join(chatsDir, 'none'), sessionId: null }]);
+    expect((await listSessions(join(chatsDir, 'none'))).unreadable).toEqual([{ filePath: join(chatsDir, 'none'), reason: expect.stringMatching(/^ENOENT/) }]);
   });
 
   test('is what a reference is told that fits nothing else', async () => {
     const chatsDir = project();
-    const reason = 'Missing or corrupt session_start event';
+    const reason = 'Missing or corrupt session_start event: first line is not valid JSON';
     for (const ref of ['deadbeef', 'deadbeef-1234-5678', 'dead', torn, basename(torn, '.jsonl')]) {
       expect(await resumedId(chatsDir, ref)).toBe(`ReplayFailed: Session ${ref} can't be read: ${reason}`);
       expect(await deleteSession(ref, chatsDir, PROJECT_HASH)).toEqual({ ok: false, code: 'ReplayFailed', error: `Session ${ref} can't be read: ${reason}` });
@@ -163,9 +163,9 @@ describe('a session that can not be read', () => {
 
   test('is also told where there is no other session', async () => {
     const chatsDir = projectOf({ [torn]: 'no session\n' });
-    expect(await resumedId(chatsDir, 'deadbeef')).toBe("ReplayFailed: Session deadbeef can't be read: Missing or corrupt session_start event");
-    expect(await resumedId(chatsDir, '1')).toMatch(/^NoSessions: No sessions found for this project, but /);
-    expect(await deleteSession('deadbeef', chatsDir, PROJECT_HASH, { exact: true })).toEqual({ ok: false, code: 'NotFound', error: 'Session not found: deadbeef' });
+    expect(await resumedId(chatsDir, 'deadbeef')).toBe("ReplayFailed: Session deadbeef can't be read: Missing or corrupt session_start event: first line is not valid JSON");
+    expect(await resumedId(chatsDir, '1')).toMatch(/^NoSessions: No sessions found for this project; skipped unreadable recordings: /);
+    expect(await deleteSession('deadbeef', chatsDir, PROJECT_HASH, { exact: true })).toEqual({ ok: false, code: 'NotFound', error: 'Session not found: deadbeef', unreadable: [{ filePath: join(chatsDir, torn), reason: 'Missing or corrupt session_start event: first line is not valid JSON' }] });
   });
 
   test('is found by the resolvers too, if they are given what was skipped', async () => {

@@ -55,6 +55,7 @@ import {
   type ReferenceFailure,
   type ReplayResult,
   type ResumeRequest,
+  type OpenedSession,
   type ResumeResult,
   type ScanOptions,
   type SessionEventPayload,
@@ -316,7 +317,7 @@ test('references', () => {
 test('finding sessions', () => {
   type Described = { sessions: SessionOverview[]; unreadable: SkippedSession[] };
   expectTypeOf(describeSessions).toEqualTypeOf<(chatsDir: string, options?: DescribeOptions) => Promise<Described>>();
-  type Targets = { targets: ContinueTarget[]; skipped: SkippedSession[] };
+  type Targets = { targets: ContinueTarget[]; skipped: SkippedSession[]; unreadable: SkippedSession[] };
   expectTypeOf(listContinueTargets).toEqualTypeOf<(chatsDir: string, projectHash: string, options?: ScanOptions) => Promise<Targets>>();
   expectTypeOf<SessionOverview>().toExtend<SessionSummary>();
   expectTypeOf<Pick<SessionSummary, 'createdAt' | 'title' | 'name' | 'cwd'>>().toEqualTypeOf<{ createdAt?: string; title?: string | null; name?: string | null; cwd?: string }>();
@@ -325,7 +326,7 @@ test('finding sessions', () => {
   expectTypeOf<SessionOverview['ancestry']>().toEqualTypeOf<SessionForkedPayload | undefined>();
   expectTypeOf<SessionOverview['historyLength' | 'lastSeq' | 'eventCount']>().toBeNumber();
   expectTypeOf<SessionOverview>().not.toHaveProperty('history');
-  expectTypeOf<SkippedSession>().toEqualTypeOf<{ filePath: string; sessionId: string | null; reason: string }>();
+  expectTypeOf<SkippedSession>().toEqualTypeOf<{ filePath: string; sessionId?: string; reason: string }>();
   expectTypeOf<ScanOptions>().toEqualTypeOf<{ kinds?: readonly ('main' | 'subagent')[] | undefined; snapshot?: boolean | undefined; snapshotDir?: string | undefined; signal?: AbortSignal | undefined; onProgress?: ((progress: Progress) => void) | undefined }>();
   expectTypeOf<ContinueTarget>().toExtend<NamedTarget>();
   const target = {} as ContinueTarget;
@@ -363,6 +364,7 @@ describe('resuming', () => {
       expectTypeOf(result.lockHandle).toEqualTypeOf<SessionLock>();
       expectTypeOf(result.metadata).toEqualTypeOf<SessionMetadata>();
       expectTypeOf(result.warnings).toEqualTypeOf<string[]>();
+      expectTypeOf(result.skippedRecordings).toEqualTypeOf<SkippedSession[]>();
       expectTypeOf(result).not.toHaveProperty('error');
     } else {
       expectTypeOf(result).toEqualTypeOf<SessionFailure>();
@@ -370,10 +372,20 @@ describe('resuming', () => {
     }
   });
 
+  test('with a cursor has a session instead of the history', async () => {
+    const result = await resumeSession<AcmeContent>({ ...request, history: 'cursor' });
+    if (!result.ok) return;
+    expectTypeOf(result.session).toEqualTypeOf<OpenedSession<AcmeContent>>();
+    expectTypeOf(result.session.rows({ from: -2 })).toEqualTypeOf<AsyncGenerator<AcmeContent, void, undefined>>();
+    expectTypeOf(result).not.toHaveProperty('history');
+    // @ts-expect-error -- there is one other form of history
+    resumeSession({ ...request, history: 'array' });
+  });
+
   test('takes snapshots and the options of a recorder', () => {
     expectTypeOf<ResumeRequest>().toExtend<SnapshotOptions>();
     expectTypeOf(resumeSession).toBeCallableWith({ ...request, snapshot: true, snapshotDir: 'd', recorder: { cwd: '/', fileName: 'seconds', durability: 'fsync', exclusive: true, onWarning: () => {} } });
-    expectTypeOf<keyof RecorderOptions>().toEqualTypeOf<'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive' | 'mode' | 'onCommitWatermark' | 'maxQueueBytes'>();
+    expectTypeOf<keyof RecorderOptions>().toEqualTypeOf<'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive' | 'mode' | 'onCommitWatermark' | 'maxQueueBytes' | 'onQueueLimit' | 'appendFile'>();
     // @ts-expect-error the session has its id
     void resumeSession({ ...request, recorder: { sessionId: 's' } });
     const { chatsDir: _, ...without } = request;

@@ -81,7 +81,7 @@ describe('a damaged archive', () => {
     const search = searchSessions(archive, ' ', { fields: ['text'] });
     let hits = 0;
     for await (const hit of search) hits += Number(hit.archived);
-    expect([hits, search.summary.unreadable]).toStrictEqual([items, [{ filePath: archive, sessionId: null, reason: warning }]]);
+    expect([hits, search.summary.unreadable]).toStrictEqual([items, [{ filePath: archive, reason: warning }]]);
   });
 
   test('is a bundle only if that is asked for', async () => {

@@ -48,6 +48,39 @@ export interface NativeRecorder {
    * `recording`.
    */
   recordOther(typeJson: string, payload: string | null | undefined, now: number): number
+  /** Gives the `session_start` that waits for the file another payload. */
+  setStart(payload: string, now: number): void
+  /** Serialises `content` records, whose payloads are passed as JSON texts. */
+  prepare(payloads: string[], now: number): NativeBatch
+  /** The number of bytes that are pending, and that of the records of a batch. */
+  weigh(batch: NativeBatch): number[]
+  /**
+   * Records a batch, and creates the file. If `isOpen`, it can be rolled back until something else is recorded. Returns the same as `recordOther`, for the
+   * last of its records.
+   */
+  recordPrepared(batch: NativeBatch, now: number, isOpen: boolean): number
+  /** The batch that ends with the record `last` can no longer be rolled back. */
+  finalize(last: number): void
+  /** Takes the batch back that ends with the record `last`. Returns null if that is done, or why it can't be. */
+  rollBack(last: number): string | null
+  /** Begins a record whose payload follows in parts. Returns its number; null if the recorder is inactive. */
+  beginStream(typeJson: string, now: number): number | null
+  /** Writes the next part of the payload. Resolves when that is done, or the recording has failed. */
+  writePart(text: string, isLast: boolean): Promise<void>
+  /** The last part is written. Returns false if the recording has ended before. */
+  endStream(): boolean
+  /** Removes what was written of the record. */
+  abortStream(): void
+  /** What JavaScript is to append next. */
+  takeAppend(): { path: string; data: string } | null
+  /** That is done, or has failed with the error of this number, 0 if it has none. */
+  answerAppend(errno: number | null): void
+  /** Whether records are being written, other than those of an open batch. */
+  isDraining(): boolean
+  /** The number of the last record. */
+  lastNumber(): number
+  /** The number that the records of the file follow: the last one that was in it before. */
+  followedNumber(): number
   /** Resumes the session in the file at `path`. Returns `false` if that fails. */
   resume(path: string, lastSeq: number): number | null
   /** Ends recording at once, because this lock of the session is no longer the recorder's. */
@@ -94,6 +127,11 @@ export interface NativeRecorder {
   pendingBytes(): number
 }
 
+/** Items that are serialised, to be recorded together. */
+export interface NativeBatch {
+  readonly prepared?: never
+}
+
 /** The history of a recorder's file. */
 export interface NativeHistory {
   /** The joined hashes of its items. */
@@ -124,6 +162,11 @@ export interface NativeReplay {
    * not open.
    */
   items(from: number, to: number, onReady: () => void): NativeJob | null
+  /**
+   * The end of a page that begins with the item at `from` and ends before `to`: its items have at most `bytes` bytes, or it has one item. Returns
+   * null if the replay is not open.
+   */
+  pageEnd(from: number, to: number, bytes: number): number | null
   /** Closes the file, now or when the replay has finished. Jobs that are reading items still deliver them. */
   close(): void
 }
@@ -272,6 +315,8 @@ export interface NativeRecorderConfig {
   /** The permissions of a new file, less the umask. */
   mode: number
   fsync: boolean
+  /** Whether JavaScript appends. */
+  hasSeam: boolean
   /** The owner, as JSON text, for the lock file. Absent if the session is recorded without a lock. */
   exclusiveOwner?: string | undefined
   /** JSON text. */
@@ -440,8 +485,8 @@ export interface Binding {
    * requested.
    */
   /** The lines of the session at `path`. Nothing is opened before the first page is requested. */
-  /** `onFailure` is called with the id of a recorder that failed, `onAcknowledged` with that of one whose acknowledgement was asked for. */
-  RecorderGroup: new (onFailure: (id: number) => void, onAcknowledged: (id: number) => void) => RecorderGroup
+  /** `onFailure` is called with the id of a recorder that failed, `onAcknowledged` with that of one whose acknowledgement was asked for, `onAppend` with that of one whose seam is to append. */
+  RecorderGroup: new (onFailure: (id: number) => void, onAcknowledged: (id: number) => void, onAppend: (id: number) => void) => RecorderGroup
   /** The hash of an item that is given as JSON text: 24 characters up to U+00FF. */
   hashItem(item: string): string
   /** The codes of bundle errors, in the order of the documentation. */

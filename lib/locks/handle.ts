@@ -46,6 +46,17 @@ export function handleOf(lockPath: string, held: HeldLock): SessionLock {
   return { lockPath, ownsLock: () => held.ownsLock(), release }
 }
 
+/** A handle of the same lock that first calls `close` when it is released. @internal */
+export function closingHandleOf({ lockPath, ownsLock, release }: SessionLock, close: () => void): SessionLock {
+  const closing = () => {
+    close()
+    return release()
+  }
+  const held = locksOf.get(release)
+  if (held !== undefined) locksOf.set(closing, held)
+  return { lockPath, ownsLock, release: closing }
+}
+
 /** The lock behind a handle, or `undefined` if a caller has made the handle. @internal */
 export function heldLockOf({ release }: SessionLock): HeldLock | undefined {
   return locksOf.get(release)

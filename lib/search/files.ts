@@ -44,7 +44,7 @@ export async function findFiles(where: string[], unreadable: SkippedSession[]): 
   for (let index = 0; index < where.length; index++) {
     const given = where[index]!
     const one = found[index]!
-    if (typeof one === 'string') unreadable.push({ filePath: given, sessionId: null, reason: one })
+    if (typeof one === 'string') unreadable.push({ filePath: given, reason: one })
     else if (Array.isArray(one)) {
       const absolute = path.resolve(given)
       add(named, { filePath: given, isNamed: true, size: one[0], modified: one[1] }, one[2] ? archiveOf(absolute) : absolute)

@@ -360,7 +360,7 @@ class Search {
       count()
       this.summary.bytes += fate
     }
-    if (typeof fate === 'string') this.summary.unreadable.push({ filePath, sessionId: null, reason: fate })
+    if (typeof fate === 'string') this.summary.unreadable.push({ filePath, reason: fate })
     this.#progress.files++
     this.#progress.bytes += size
   }

@@ -24,8 +24,8 @@ interface Recorder {
   record(type: string, text: string): number | null
   /** Whether there is a file. */
   hasFile(): boolean
-  /** Tells the observer. */
-  observed: ((commit: Commit) => void) | undefined
+  /** Tells the observers. */
+  observed(commit: Commit): void
 }
 
 /** Recorders with acknowledgements to come. Without this reference a recorder could be collected before its caller gets them. */
@@ -42,11 +42,32 @@ export class Commits {
   #refusal: Error | undefined
   #isWatchDue = false
   #isReleaseDue = false
+  #isObserved = false
   #lastObserved = -1
 
   constructor(recorder: Recorder) {
     this.#recorder = recorder
-    if (recorder.observed) recorder.native.observe()
+  }
+
+  /** From now on the observer is told of every batch. */
+  observe(): void {
+    this.#isObserved = true
+    this.#recorder.native.observe()
+  }
+
+  /** Whether anything is awaited that is about to be written. */
+  isAwaiting(): boolean {
+    return this.#crowded.length > 0 || (this.#awaited.length > 0 && this.#recorder.hasFile())
+  }
+
+  /** The records after this number were taken back. */
+  takeBack(last: number): void {
+    this.#lastObserved = -1
+    const refused = this.#awaited.filter(({ seq }) => seq > last && seq !== Infinity)
+    this.#awaited = this.#awaited.filter((one) => !refused.includes(one))
+    const reason = new Error('The record was rolled back before it was acknowledged')
+    refused.forEach(({ reject }) => this.#settleNext(() => reject(reason)))
+    this.#expect()
   }
 
   /** Records an event as soon as there is room, and resolves when it is in the file. */
@@ -106,9 +127,9 @@ export class Commits {
     return last?.promise.then(ignore, ignore)
   }
 
-  /** The records that waited for the file's creation have other numbers now. */
-  renumber(shift: number): void {
-    this.#awaited.forEach((one) => (one.seq += shift))
+  /** The records that waited, with numbers beyond `after`, have other ones now. */
+  renumber(shift: number, after: number): void {
+    this.#awaited.forEach((one) => (one.seq += one.seq > after ? shift : 0))
   }
 
   /** The file exists: what waited for it is about to be written. */
@@ -189,13 +210,13 @@ export class Commits {
   }
 
   #observe(): void {
-    const { native, observed } = this.#recorder
-    if (!observed) return
+    const { native } = this.#recorder
+    if (!this.#isObserved) return
     const seq = native.acknowledged()
     const byteOffset = native.lineEnd(seq)
     if (byteOffset !== byteOffset || seq === this.#lastObserved) return
     this.#lastObserved = seq
-    observed({ seq, byteOffset })
+    this.#recorder.observed({ seq, byteOffset })
   }
 
   /** Nothing more will be written: settles everything, and refuses what comes later. */

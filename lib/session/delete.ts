@@ -5,7 +5,7 @@ import { NO_OPTIONS, check, checkedStrictly } from '../arguments.js'
 import { restored } from './archive.js'
 import { sessionOf } from './archive-name.js'
 import { liveCheckpoints } from './describe.js'
-import { type ReferenceFailure, type SessionFailure, failure, failureOf, lockSession, namesakesOf, noSessions } from './failure.js'
+import { NO_SESSIONS, type ReferenceFailure, type SessionFailure, failure, failureOf, lockSession, namesakesOf } from './failure.js'
 import { removeSessionFiles } from './files.js'
 import { listProject } from './list.js'
 import { checkKinds, isSubagentOf, kindsOf, ofKinds } from './kind.js'
@@ -58,7 +58,10 @@ async function remove(ref: string, chatsDir: string, projectHash: string, { exac
   const snapshots = snapshotDir === undefined ? undefined : path.resolve(snapshotDir)
   const { sessions, unreadable } = await listProject(directory, projectHash)
   const found = find(ref, sessions, unreadable, exact === true, wanted)
-  if (!hasSession(found)) return failure(found.error, found.code)
+  if (!hasSession(found)) {
+    const isPassedOver = unreadable.length > 0 && (found.code === 'NotFound' || found.code === 'NoSessions')
+    return { ...failure(found.error, found.code), ...(isPassedOver && { unreadable }) }
+  }
   const left: string[] = []
   const removed = await removeLocked(found.session, { sessions, directory, projectHash, snapshots, left })
   const warnings = [...namesakesOf(found.session, sessions, 'deleted'), ...left]
@@ -77,7 +80,7 @@ function find(
   if (isExact) return readable(ref, exact, unreadable.filter(({ sessionId }) => sessionId === ref))
   const listed = ofKinds(sessions, kinds)
   const found = readable(ref, listed.length === 0 ? exact : resolveSessionRef(ref, listed), unreadable)
-  return listed.length === 0 && found === exact ? noSessions(unreadable) : found
+  return listed.length === 0 && found === exact ? failure(NO_SESSIONS, 'NoSessions') : found
 }
 
 function findExact(ref: string, sessions: SessionSummary[]): { session: SessionSummary } | ReferenceFailure {

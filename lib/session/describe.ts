@@ -108,9 +108,9 @@ async function describe(
  * Lists what a user can continue: the sessions of a project, the newest first, followed by their checkpoints that are not deleted, session by
  * session, in the order of their positions. Looks only at files named `session-*.jsonl`.
  *
- * @param projectHash - Files of another project, or without one, are neither listed nor skipped.
- * @returns A session that does not replay or is `sequenceCorrupt` is in `skipped` instead, as is a file without a usable header. A directory that
- * does not exist has no targets. Rejects with the system's error if the directory cannot be read for another reason, with the `reason` of an
+ * @param projectHash - Files of another project are neither listed nor skipped.
+ * @returns A session that does not replay or is `sequenceCorrupt` is in `unreadable` instead, as is a file without a usable header; `skipped` is the
+ * same list. A directory that does not exist has no targets. Rejects with the system's error if the directory cannot be read for another reason, with the `reason` of an
  * aborted signal, with the error that `onProgress` threw, or with an error with the code `ESESSIONPANIC`.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
@@ -127,7 +127,7 @@ export function listContinueTargets(
   chatsDir: string,
   projectHash: string,
   options: ScanOptions = NO_OPTIONS,
-): Promise<{ targets: ContinueTarget[]; skipped: SkippedSession[] }> {
+): Promise<{ targets: ContinueTarget[]; skipped: SkippedSession[]; unreadable: SkippedSession[] }> {
   check.filledString(chatsDir, 'chatsDir')
   check.filledString(projectHash, 'projectHash')
   return continueTargets(chatsDir, projectHash, captured(checked(options, SCAN_OPTIONS)))
@@ -137,7 +137,7 @@ async function continueTargets(
   chatsDir: string,
   projectHash: string,
   options: ScanOptions,
-): Promise<{ targets: ContinueTarget[]; skipped: SkippedSession[] }> {
+): Promise<{ targets: ContinueTarget[]; skipped: SkippedSession[]; unreadable: SkippedSession[] }> {
   const { sessions, unreadable } = await listProject(chatsDir, projectHash)
   const { usable, skipped } = usableOf(await scanSessions(ofKinds(sessions, kindsOf(options.kinds)), projectHash, options), unreadable)
   const targets: ContinueTarget[] = []
@@ -147,7 +147,7 @@ async function continueTargets(
       targets.push({ kind: 'checkpoint', source: session, checkpointId, checkpointName: name, sequence })
     }
   }
-  return { targets, skipped }
+  return { targets, skipped, unreadable: skipped }
 }
 
 /** Copies the kinds, because the caller may change them while the directory is listed. */
@@ -188,7 +188,8 @@ export async function scanSessions(
   return sessions.map((session, index) => ({ session, report: reports[index]! }))
 }
 
-function skip({ filePath, sessionId }: SessionSummary, reason: string): SkippedSession {
+/** @internal */
+export function skip({ filePath, sessionId }: SessionSummary, reason: string): SkippedSession {
   return { filePath, sessionId, reason }
 }
 

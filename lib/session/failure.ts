@@ -1,6 +1,5 @@
 // Failures: operations on sessions that were not carried out, with a reason that the caller shows to a user.
 
-import path = require('node:path')
 import type { SessionLock } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
 import { acquireSessionLock } from '../locks/session-lock.js'
@@ -38,6 +37,10 @@ export interface ReferenceFailure {
 /** An operation that was not carried out. */
 export interface SessionFailure extends ReferenceFailure {
   ok: false
+  /** Of `deleteSession`: the files that were passed over in search of a session that was not found. Absent if there are none. */
+  unreadable?: SkippedSession[]
+  /** Of `resumeSession`, always: the files that were passed over, as in its result. */
+  skippedRecordings?: SkippedSession[]
 }
 
 /** @internal */
@@ -45,17 +48,18 @@ export function failure(error: string, code: SessionFailureCode): SessionFailure
   return { ok: false, error, code }
 }
 
-/** The reasons with which a listing leaves out files that are no damaged sessions: new ones, and what the system does not let anyone read. */
-const UNDAMAGED = /^(?:Empty file|Not a file|E[A-Z0-9]+: )/
+/** How many files a message names. */
+const MAX_NAMED = 5
 
-/** The failure of a project without sessions. Names a damaged file that may be one: it would otherwise seem to be gone. @internal */
-export function noSessions(unreadable: SkippedSession[]): SessionFailure {
-  const none = 'No sessions found for this project'
-  const damaged = unreadable.filter(({ reason }) => !UNDAMAGED.test(reason))
-  if (damaged.length === 0) return failure(none, 'NoSessions')
-  const { filePath, reason } = damaged[0]!
-  const more = damaged.length === 1 ? '' : `, and ${damaged.length - 1} more cannot`
-  return failure(`${none}, but '${path.basename(filePath)}' cannot be read (${reason})${more}: try session-tape repair`, 'NoSessions')
+/** @internal */
+export const NO_SESSIONS = 'No sessions found for this project'
+
+/** The failure to resume any session. Names the files that can't be read: one of them may be the session that seems to be gone. @internal */
+export function nothingToResume(unreadable: SkippedSession[]): SessionFailure {
+  if (unreadable.length === 0) return failure(NO_SESSIONS, 'NoSessions')
+  const named = unreadable.slice(0, MAX_NAMED).map(({ filePath, reason }) => `${filePath}: ${reason}`)
+  if (unreadable.length > MAX_NAMED) named.push(`and ${unreadable.length - MAX_NAMED} more`)
+  return failure(`${NO_SESSIONS}; skipped unreadable recordings: ${named.join('; ')}`, 'NoSessions')
 }
 
 type Located = Pick<SessionSummary, 'sessionId' | 'filePath'>

@@ -59,7 +59,7 @@ export interface ForkTarget {
 }
 
 /** A new session, ready to be continued. */
-export type ForkResult<C = IContent> = Omit<ResumeResult<C>, 'warnings' | 'semanticMediaPurgeFrontier'>
+export type ForkResult<C = IContent> = Omit<ResumeResult<C>, 'lastSeq' | 'warnings' | 'skippedRecordings' | 'semanticMediaPurgeFrontier'>
 
 /** A copy of the request. */
 interface Captured<C> {
@@ -160,8 +160,8 @@ const FORK_OPTIONS: Shape<ForkOptions> = {
 function captured<C>({ checkpointId, checkpointName, source: { sessionId, filePath } }: ForkTarget, options: ForkOptions<C>): Captured<C> {
   const { chatsDir, projectHash, provider, model, workspaceDirs, source, snapshot, snapshotDir } = options
   const asked: RecorderOptions = options.recorder ?? NO_OPTIONS
-  const { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes } = asked
-  const recorder = { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes }
+  const { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes, onQueueLimit, appendFile } = asked
+  const recorder = { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes, onQueueLimit, appendFile }
   const session = { sessionId: randomUUID(), projectHash, chatsDir, workspaceDirs: workspaceDirs.slice(), provider, model }
   return {
     checkpointId,

@@ -11,8 +11,6 @@ import type { SessionKind, SessionStartPayload } from './records.js'
 import { readShared } from './header.js'
 import { newestFirst } from './order.js'
 import type { SessionSummary, SkippedSession } from './summary.js'
-// Only for links in the comments.
-import type { replaySession } from './replay.js'
 
 /** @internal */
 export interface Listing {
@@ -48,8 +46,8 @@ const RECORDED = 'session-'
  * sessions that have no such file, except for those in subdirectories.
  * @param options - `projectHash`: list only the sessions of that project. `kinds`: of which kinds, by default only `'main'`: the sessions of
  * sub-agents are left out.
- * @returns The sessions, and the files that are not sessions or could not be read, except for those of other projects, each with the reason: the `error` of a strict {@link replaySession}, or
- * the system's message without `Failed to read file: `. A directory that can't be read is such an entry itself. Never rejects.
+ * @returns The sessions, and the files that are not sessions or could not be read, except for those of other projects, each with the
+ * {@link SkippedSession.reason | reason}. A directory that can't be read is such an entry itself. Never rejects.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
  * @example
@@ -79,11 +77,9 @@ export async function list(chatsDir: string, projectHash: string | undefined, ki
   try {
     filePaths = await sessionFilesIn(chatsDir)
   } catch (error) {
-    return { sessions: [], unreadable: [{ filePath: chatsDir, sessionId: null, reason: (error as Error).message }] }
+    return { sessions: [], unreadable: [{ filePath: chatsDir, reason: (error as Error).message }] }
   }
-  const found = await readEntries(filePaths)
-  // What has a wrong hash, or none, may be of this project.
-  const { sessions, unreadable } = sorted(found.filter(({ hash }) => projectHash === undefined || hash === projectHash || !isFilled(hash)))
+  const { sessions, unreadable } = sorted(ofProject(await readEntries(filePaths), projectHash))
   return { sessions: ofKinds(sessions, kinds), unreadable }
 }
 
@@ -99,8 +95,12 @@ export async function listFiles(filePaths: string[]): Promise<Listing> {
  * @internal
  */
 export async function listProject(chatsDir: string, projectHash: string): Promise<Listing> {
-  const found = await readEntries(await recordedFilesIn(chatsDir))
-  return sorted(found.filter(({ hash }) => hash === NO_HEADER || hash === projectHash))
+  return sorted(ofProject(await readEntries(await recordedFilesIn(chatsDir)), projectHash))
+}
+
+/** What has a malformed hash, or none, may be of this project. */
+function ofProject(entries: Entry[], projectHash: string | undefined): Entry[] {
+  return entries.filter(({ hash }) => projectHash === undefined || hash === projectHash || !isFilled(hash))
 }
 
 async function recordedFilesIn(chatsDir: string): Promise<string[]> {
@@ -137,12 +137,12 @@ const NO_HEADER = Symbol('no header')
 
 /** Returns the entry of a file, with the session or the reason why it is unreadable. */
 function entryOf(found: Summary, filePath: string): Entry {
-  if (typeof found === 'string') return { hash: NO_HEADER, session: undefined, unreadable: { filePath, sessionId: null, reason: found } }
+  if (typeof found === 'string') return { hash: NO_HEADER, session: undefined, unreadable: { filePath, reason: found } }
   const payload = found[0]
   const hash = own(payload, 'projectHash')
   if (found.length === 1) {
     const id = own(payload, 'sessionId')
-    return { hash, session: undefined, unreadable: { filePath, sessionId: isFilled(id) ? id : null, reason: INVALID } }
+    return { hash, session: undefined, unreadable: { filePath, ...(isFilled(id) && { sessionId: id }), reason: INVALID } }
   }
   const file = fileOf(filePath, found)
   return { hash, session: summaryOf(payload, file), unreadable: undefined }

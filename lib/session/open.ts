@@ -1,5 +1,5 @@
 import { native } from '../addon.js'
-import { check } from '../arguments.js'
+import { NO_OPTIONS, type Shape, check, checked } from '../arguments.js'
 import { SESSION, runJob } from '../binding/job.js'
 import type { NativeBundles, NativeReplay, NativeReplayOptions } from '../binding/native.js'
 import { hasOwn, withFields } from '../builtins.js'
@@ -49,17 +49,31 @@ export interface SessionHandle<C = IContent> extends AsyncIterable<C> {
    * read or no longer has an item at that place. An edit in place that still parses is not detected.
    */
   items(from?: number, to?: number): Promise<C[]>
+  /**
+   * Yields the items from `from` up to, but not including, `to`, in order, counted as in {@link items}. Reads a page of at most a megabyte at a time, so
+   * that the memory that it takes depends on the longest item only.
+   *
+   * @returns Throws, on the way, as {@link items} rejects.
+   * @throws TypeError - At once, if an argument is of the wrong type.
+   */
+  rows(range?: { from?: number | undefined; to?: number | undefined }): AsyncGenerator<C, void, undefined>
   /** Releases the file and the memory, and removes the unpacked files of a bundle. Afterwards no items can be read; a second call does nothing. */
   close(): void
 }
 
-/** The number of items that an iteration reads at a time. */
-const PAGE = 100
+/** A session that {@link openSession} has opened. */
+export type OpenedSession<C = IContent> = SessionHandle<C>
 
-async function open<C>(
+/** How many items an iteration reads at a time, and how many bytes of them, as they are in the file; of a longer item, all. */
+const PAGE = 100
+const PAGE_BYTES = 1 << 20
+
+/** Opens a session of checked arguments. Those who write to its file do not open sessions of other programs. @internal */
+export async function open<C>(
   filePath: string,
   expectedProjectHash: string | undefined,
   options: ReplayOptions | undefined,
+  foreign = true,
 ): Promise<{ ok: true; session: SessionHandle<C> } | ReplayFailure> {
   let opened: NativeReplay | undefined
   const map = options?.map
@@ -69,7 +83,7 @@ async function open<C>(
   }
   let isOpen = false
   try {
-    const { result, historyLength, invalidated } = await replay<C>(start, filePath, expectedProjectHash, options)
+    const { result, historyLength, invalidated } = await replay<C>(start, filePath, expectedProjectHash, options, foreign)
     if (!result.ok) return result
     isOpen = true
     return { ok: true, session: new OpenSession<C>(opened!, result, historyLength, map, invalidated) }
@@ -182,12 +196,25 @@ const OpenSession: new <C>(
     this.#replay = undefined
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<C, void, undefined> {
-    for (let start = 0; start < this.historyLength; start += PAGE) {
-      yield* await this.items(start, start + PAGE)
+  [Symbol.asyncIterator](): AsyncGenerator<C, void, undefined> {
+    return this.rows()
+  }
+
+  rows(range: { from?: number | undefined; to?: number | undefined } = NO_OPTIONS): AsyncGenerator<C, void, undefined> {
+    const { from, to } = checked<typeof range>(range, ROWS, 'range')
+    return this.#pages(index(from, 0, this.historyLength), index(to, this.historyLength, this.historyLength))
+  }
+
+  async *#pages(from: number, to: number): AsyncGenerator<C, void, undefined> {
+    for (let start = from; start < to; ) {
+      const end = this.#replay?.pageEnd(start, Math.min(start + PAGE, to), PAGE_BYTES) ?? start
+      yield* await this.#read(start, end)
+      start = end
     }
   }
 }
+
+const ROWS: Shape<{ from?: number | undefined; to?: number | undefined }> = { from: 'number?', to: 'number?' }
 
 /** Resolves an index like `Array.prototype.slice`: negative ones count from the end, and the result is clamped. */
 function index(value: number | undefined, otherwise: number, length: number): number {

@@ -1,4 +1,5 @@
-import { check, expect } from '../arguments.js'
+import { check } from '../arguments.js'
+import { withFields } from '../builtins.js'
 import { checkMode } from '../mode.js'
 import type { RecordingWarning } from '../recording-warning.js'
 import { KINDS } from './kind.js'
@@ -35,7 +36,7 @@ export interface SessionRecordingServiceConfig {
   fileName?: 'minutes' | 'seconds' | undefined
   /**
    * Called at most once, on the JavaScript thread, after recording has ended because of an error. Without it recording ends silently; see
-   * `isActive()`. Also called, once, if `onCommitWatermark` fails; recording goes on then.
+   * `isActive()`. Also called, once each, if an observer of commits or `resolveProviderModel` fails; recording goes on then.
    */
   onWarning?: ((warning: RecordingWarning) => void) | undefined
   /**
@@ -62,10 +63,32 @@ export interface SessionRecordingServiceConfig {
    */
   onCommitWatermark?: ((commit: Commit) => void) | undefined
   /**
-   * How many bytes may wait to be written before {@link SessionRecordingService.commit} waits for room; a single record may be larger. A positive
-   * integer, or `Infinity` for no limit. Other records never wait. Default {@link DEFAULT_MAX_QUEUE_BYTES}.
+   * How many bytes may wait to be written, see {@link onQueueLimit}. A safe integer ≥ 0, or `Infinity` for no limit. Default
+   * {@link DEFAULT_MAX_QUEUE_BYTES}.
    */
   maxQueueBytes?: number | undefined
+  /**
+   * What happens to a record with which more than `maxQueueBytes` would wait. `'wait'` (default): {@link SessionRecordingService.commit} waits for room,
+   * and a single record may be larger than the queue; other records never wait and are never refused. `'throw'`: besides,
+   * {@link SessionRecordingService.recordContent} and {@link ContentBatch.publish} throw, and record nothing. What waits is what
+   * {@link SessionRecordingService.getPendingByteCount} counts. {@link SessionRecordingService.prepareContentBatch}, which can't wait, throws in either case.
+   */
+  onQueueLimit?: 'throw' | 'wait' | undefined
+  /**
+   * Returns provider and model for `session_start`, in the place of those of the configuration. Called once, synchronously, when the file is made; never
+   * if the recorder resumes one. If it throws, or returns anything else, a promise included, the values of the configuration are recorded, and `onWarning` is
+   * called with the code `ProviderModelFailed`; recording goes on. It must not record.
+   */
+  resolveProviderModel?: (() => { provider: string; model: string }) | undefined
+  /**
+   * A seam for a host's tests: appends to the file in the place of the system. Batches go through it, one at a time, as text that ends in whole lines, but
+   * for the pieces of {@link SessionRecordingService.recordSemanticMediaPurgeRows}. It may return a promise, which is awaited; its errors are those of the disk:
+   * `EINTR` is tried again, any other ends the recording. Pending commits, and flushes that report such errors, reject with the very error.
+   *
+   * What docs/durability.md promises is then up to the function: nothing is synced, a torn batch is not cut back, a file that was replaced is not noticed, and
+   * what has not been passed to it when the process ends is lost. The file itself is still created by the recorder.
+   */
+  appendFile?: ((path: string, data: string, encoding: 'utf-8') => Promise<void> | void) | undefined
 }
 
 /** A record that is in the file. */
@@ -74,6 +97,32 @@ export interface Commit {
   seq: number
   /** The offset in the file behind the record's line, `\n` included, when it was written. */
   byteOffset: number
+}
+
+/** Items that a recorder has serialised, to be recorded together. Each method works once, in the order of this list. */
+export interface ContentBatch {
+  /**
+   * Records all items, or none. Their numbers follow that of the last record. They are written when the batch is finalized, when something else is
+   * recorded, by a flush, a commit, `dispose()` or the end of the process.
+   *
+   * @throws Error - `Cannot record content batch: recording is not active`; `Session recording queue byte limit exceeded: …` with
+   * `onQueueLimit: 'throw'`; or if the batch was published or dropped before.
+   */
+  publish(): void
+  /**
+   * Takes the items back: the numbers, the queue and the file are as they were before {@link publish}; a file that was created for them is removed, and
+   * what had waited for it waits again. If they are written already, the file is cut back. Before {@link publish} it drops the batch.
+   *
+   * @throws Error - If something else was recorded since, also by `initializeForResume`; if the batch was finalized or rolled back; if another program has appended
+   * to the file; or if the file can't be cut. Nothing has changed then.
+   */
+  rollback(): void
+  /**
+   * The items stay.
+   *
+   * @throws Error - If the batch is not published, was finalized or rolled back.
+   */
+  finalize(): void
 }
 
 /** What {@link SessionRecordingService.reconcile} has recorded. */
@@ -89,7 +138,7 @@ export interface Reconciliation {
 /** Options for the recorder that `resumeSession` or `forkSession` creates; as in {@link SessionRecordingServiceConfig}. */
 export type RecorderOptions = Pick<
   SessionRecordingServiceConfig,
-  'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive' | 'mode' | 'onCommitWatermark' | 'maxQueueBytes'
+  'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive' | 'mode' | 'onCommitWatermark' | 'maxQueueBytes' | 'onQueueLimit' | 'appendFile'
 >
 
 const FILE_NAMES = ['minutes', 'seconds']
@@ -102,6 +151,7 @@ export function checkConfig(config: SessionRecordingServiceConfig): void {
   for (const field of ['provider', 'model'] as const) check.string(config[field], `config.${field}`)
   if (config.kind !== undefined) check.oneOf(config.kind, 'config.kind', KINDS)
   if (config.parentSessionId !== undefined) check.filledString(config.parentSessionId, 'config.parentSessionId')
+  check.optional(config.resolveProviderModel, 'config.resolveProviderModel', 'function')
   checkRecorderOptions(config, 'config')
 }
 
@@ -115,7 +165,10 @@ export function checkRecorderOptions(options: RecorderOptions, name: string): vo
   check.optional(options.exclusive, `${name}.exclusive`, 'boolean')
   checkMode(options.mode, `${name}.mode`)
   check.optional(options.onCommitWatermark, `${name}.onCommitWatermark`, 'function')
+  check.optional(options.appendFile, `${name}.appendFile`, 'function')
+  if (options.onQueueLimit !== undefined) check.oneOf(options.onQueueLimit, `${name}.onQueueLimit`, ['throw', 'wait'])
   const { maxQueueBytes } = options
-  const isLimit = maxQueueBytes === undefined || maxQueueBytes === Infinity || (Number.isSafeInteger(maxQueueBytes) && maxQueueBytes > 0)
-  expect(isLimit, `${name}.maxQueueBytes`, 'a positive integer or Infinity', maxQueueBytes)
+  if (maxQueueBytes === undefined || maxQueueBytes === Infinity || (Number.isSafeInteger(maxQueueBytes) && maxQueueBytes >= 0)) return
+  const message = 'Session recording queue byte limit must be a non-negative safe integer or Infinity'
+  throw withFields(new TypeError(message), { code: 'ERR_INVALID_ARG_TYPE' })
 }

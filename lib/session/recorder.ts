@@ -1,7 +1,7 @@
 import { native } from '../addon.js'
-import { check, expect } from '../arguments.js'
-import type { NativeRecorder, NativeTail, RecorderGroup } from '../binding/native.js'
-import { stringify, queueMicrotask, define } from '../builtins.js'
+import { check, checkEach, checked, expect, NO_OPTIONS } from '../arguments.js'
+import type { NativeBatch, NativeRecorder, NativeTail, RecorderGroup } from '../binding/native.js'
+import { stringify, queueMicrotask, define, withFields } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import type { HeldLock } from '../locks/held-lock.js'
 import { OWNER_ONLY } from '../mode.js'
@@ -12,7 +12,7 @@ import { Writing, type WriteFailure, ending, absolute, thisProcess, ownerOf, sho
 import { DEFAULT_MAX_QUEUE_BYTES } from '../constants.js'
 import type { Commits } from './commits.js'
 import { nameOf, startPayload } from './new-session.js'
-import { type Commit, type Reconciliation, type SessionRecordingServiceConfig, checkConfig } from './recorder-config.js'
+import { type Commit, type ContentBatch, type Reconciliation, type SessionRecordingServiceConfig, checkConfig } from './recorder-config.js'
 import type {
   ChronologyBindPayload,
   CompressionDetailPayload,
@@ -32,10 +32,17 @@ import type { RecordingError, RecordingWarningCode } from '../recording-warning.
 const KNOWN_TYPES = new Map(
   ['content', 'compressed', 'rewind', 'provider_switch', 'session_event', 'directories_changed'].map((type, index) => [type, index]),
 )
+/** The types whose first record creates the file. */
+const CREATING = new Set(['content', 'session_metadata', 'session_named', 'semantic_media_purge'])
 const SEVERITIES = ['info', 'warning', 'error']
 
 /** How long nothing may have been recorded before the recorder looks, first of all, whether its lock is still its own: the machine may have slept. */
 const LOOK_AFTER_MS = 60 * 60 * 1000
+
+const NO_BATCH = 'Cannot record content batch: recording is not active'
+
+/** Recorders with a record that is written in parts. Without this reference one could be collected while its stream pauses, with what waits. */
+const streaming = new Set<object>()
 
 let disposedOf: (recorder: object) => Promise<void> | undefined
 /**
@@ -108,13 +115,23 @@ export class SessionRecordingService<C = IContent> {
   #recordedAt = NaN
   #disposed: Promise<void> | undefined
   #maxQueueBytes: number
-  #onCommitWatermark: ((commit: Commit) => void) | undefined
+  /** Whether what does not fit into the queue is refused. */
+  #refusesBeyond: boolean
+  /** The record that is about to be recorded must fit into the queue. */
+  #isLimited = false
+  #watermarkListeners: { listener: (commit: Commit) => void }[] = []
+  /** The beginning of the file, until its provider and model are resolved. */
+  #start: { payload: string; now: number; resolve: () => unknown } | undefined
+  /** A record is being written in parts: what waited for the file before it, if it has created that. */
+  #streaming: { waited: WeakMap<SessionRecordLine, number> | undefined; seq: number } | undefined
+  /** Resolves when the last of the records that are written in parts has ended. */
+  #streams: Promise<void> | undefined
   #hasObserverFailed = false
   #commits: Commits | undefined
-  /** The records that wait for the file's creation, with the numbers that they were returned with. `undefined` once there is a file. */
+  /** The records that wait for the file's creation, or for the end of one that is written in parts, with the numbers that they were returned with. */
   #buffered: WeakMap<SessionRecordLine, number> | undefined = new WeakMap()
-  /** The records that waited for the creation of a file, and how their numbers have changed since. */
-  #renumbered: { records: WeakMap<SessionRecordLine, number>; shift: number } | undefined
+  /** The records that have waited, and how their numbers have changed since. */
+  #renumbered: { records: WeakMap<SessionRecordLine, number>; shift: number }[] = []
   #failure: WriteFailure | undefined
   /** The numbers of the records of items, until the history of the file is known. */
   #recorded: WeakMap<object, number> | undefined = new WeakMap()
@@ -151,9 +168,12 @@ export class SessionRecordingService<C = IContent> {
     checkConfig(config)
     const { sessionId, projectHash, chatsDir, onWarning, durability, exclusive, mode } = config
     this.#maxQueueBytes = config.maxQueueBytes ?? DEFAULT_MAX_QUEUE_BYTES
-    this.#onCommitWatermark = config.onCommitWatermark
+    this.#refusesBeyond = config.onQueueLimit === 'throw'
+    if (config.onCommitWatermark !== undefined) this.#watermarkListeners.push({ listener: config.onCommitWatermark })
     const now = Date.now()
     const { nameHasSeconds, idPrefix } = nameOf(config)
+    const payload = startPayload(config, timestamp(now))
+    if (config.resolveProviderModel !== undefined) this.#start = { payload, now, resolve: config.resolveProviderModel }
     this.#config = { sessionId, projectHash, chatsDir }
     bindMethods(this as unknown as Record<string, unknown>)
     const open = (group: RecorderGroup, id: number) =>
@@ -165,13 +185,14 @@ export class SessionRecordingService<C = IContent> {
         mode: mode ?? OWNER_ONLY,
         fsync: durability === 'fsync',
         exclusiveOwner: exclusive ? thisProcess() : undefined,
-        startPayload: startPayload(config, timestamp(now)),
+        hasSeam: config.appendFile !== undefined,
+        startPayload: payload,
         now,
       })
-    this.#writing = new Writing(open, onWarning, (failure) => this.#failed(failure))
+    this.#writing = new Writing(open, onWarning, (failure) => this.#failed(failure), config.appendFile)
     this.#native = this.#writing.recorder
     this.#record = this.#native.recording()
-    if (this.#onCommitWatermark !== undefined) this.#acknowledgements()
+    if (this.#watermarkListeners.length > 0) this.#acknowledgements().observe()
   }
 
   /**
@@ -190,12 +211,21 @@ export class SessionRecordingService<C = IContent> {
   enqueue(type: SessionEventType | (string & {}), payload: unknown): SessionRecordLine | null {
     if (!this.#active) return null
     check.filledString(type, 'type')
+    const isLimited = this.#isLimited && type === 'content'
+    this.#isLimited = false
     const text = stringify(payload)
     const known = KNOWN_TYPES.get(type)
     const now = Date.now()
+    const limited = isLimited ? this.#expectRoom(this.#native.prepare([text], now)) : undefined
+    if (this.#start !== undefined && CREATING.has(type)) this.#resolveStart()
     if (this.#heldLock !== undefined) this.#expectLock(now)
     if (this.#turn !== turns.current) this.#turn = beginTurn(this.#native)
-    const told = known === undefined ? this.#native.recordOther(stringify(type), text, now) : this.#record(known, text, now)
+    const told =
+      limited !== undefined
+        ? this.#native.recordPrepared(limited, now, false)
+        : known === undefined
+          ? this.#native.recordOther(stringify(type), text, now)
+          : this.#record(known, text, now)
     if (ending.hasBegun) this.#writing.warn()
     if (told === told) {
       // The number of a line of version 2 comes as a negative one.
@@ -209,21 +239,21 @@ export class SessionRecordingService<C = IContent> {
   }
 
   #noteBuffered(buffered: WeakMap<SessionRecordLine, number>, line: SessionRecordLine): void {
-    if (this.#native.path() === null) buffered.set(line, line.seq)
+    if (this.#streaming !== undefined || this.#native.path() === null) buffered.set(line, line.seq)
     else this.#beginFile(0)
   }
 
   /** What waited for the file's creation waits no longer, if it was created. */
   #noteFile(): void {
-    if (this.#buffered !== undefined && this.#native.path() !== null) this.#beginFile(0)
+    if (this.#buffered !== undefined && this.#streaming === undefined && this.#native.path() !== null) this.#beginFile(0)
   }
 
   /** The file exists. The numbers of the records that waited for it have changed by `shift`. */
-  #beginFile(shift: number): void {
+  #beginFile(shift: number, after = -Infinity): void {
     if (this.#buffered === undefined) return
-    this.#renumbered = { records: this.#buffered, shift }
+    this.#renumbered.push({ records: this.#buffered, shift })
     this.#buffered = undefined
-    this.#commits?.renumber(shift)
+    this.#commits?.renumber(shift, after)
     this.#commits?.begin()
   }
 
@@ -287,17 +317,54 @@ export class SessionRecordingService<C = IContent> {
     return this.#acknowledgements().wait(seq)
   }
 
+  /**
+   * Resolves when the record with this number is in the file, as {@link waitForCommit} does.
+   *
+   * @param seq - That of a record of this recorder and its current file, or of the session that it has resumed: then it resolves at once, and `byteOffset`
+   * is NaN, because this recorder has not written it.
+   * @returns As {@link commit}. Rejects with an `Error` if the recorder has no such record, also if it is rolled back meanwhile.
+   * @throws TypeError - If `seq` is not a safe integer ≥ 0.
+   */
+  waitForCommitSequence(seq: number): Promise<Commit> {
+    check.safeCount(seq, 'seq')
+    const isBefore = seq > 0 && this.#native.path() !== null && seq <= this.#native.followedNumber()
+    return isBefore ? Promise.resolve({ seq, byteOffset: NaN }) : this.waitForCommit({ seq } as SessionRecordLine)
+  }
+
+  /** The number of the last record that was enqueued, whether or not it is in the file; 1 for a new session, the `lastSeq` of a resumed one. */
+  getLastEnqueuedSequence(): number {
+    return this.#native.lastNumber()
+  }
+
+  /**
+   * Calls `listener` as the option of this name of the configuration is called: after each batch, with the last record that is in the file. It may first be
+   * told of a batch that was written before. A listener that throws does not keep others from being called, and is reported as the option is: the
+   * first failure of any observer, once.
+   *
+   * @returns Ends that. A listener that was passed twice is called twice.
+   * @throws TypeError - If `listener` is not a function.
+   */
+  onCommitWatermark(listener: (commit: Commit) => void): () => void {
+    expect(typeof listener === 'function', 'listener', 'a function', listener)
+    const one = { listener }
+    this.#watermarkListeners.push(one)
+    this.#acknowledgements().observe()
+    return () => {
+      this.#watermarkListeners = this.#watermarkListeners.filter((other) => other !== one)
+    }
+  }
+
   /** The number in the file of a record that was returned. */
   #numberOf(line: SessionRecordLine): number {
-    const { records, shift } = this.#renumbered ?? { records: undefined, shift: 0 }
-    const before = records?.get(line)
-    return before === undefined ? line.seq : before + shift
+    const before = this.#renumbered.find(({ records }) => records.has(line))?.records.get(line)
+    const shifts = this.#renumbered.map(({ records, shift }) => (records.has(line) ? shift : 0))
+    return shifts.reduce((seq, shift) => seq + shift, before ?? line.seq)
   }
 
   #acknowledgements(): Commits {
     if (this.#commits === undefined) {
       const { Commits } = require('./commits.js') as typeof import('./commits.js')
-      const observed = this.#onCommitWatermark && ((commit: Commit) => this.#observe(commit))
+      const observed = (commit: Commit): void => this.#observe(commit)
       const record = (type: string, text: string): number | null => this.#recordWatched(type, text)
       const hasFile = (): boolean => this.#buffered === undefined || this.#native.path() !== null
       this.#commits = new Commits({ native: this.#native, record, hasFile, observed })
@@ -308,6 +375,7 @@ export class SessionRecordingService<C = IContent> {
 
   #recordWatched(type: string, text: string): number | null {
     const now = Date.now()
+    this.#resolveStart()
     if (this.#heldLock !== undefined) this.#expectLock(now)
     // Its acknowledgement comes in a later turn, which ends this one.
     const seq = this.#native.recordWatched(stringify(type), text, now, ending.hasBegun ? Infinity : this.#maxQueueBytes)
@@ -317,10 +385,14 @@ export class SessionRecordingService<C = IContent> {
     return seq
   }
 
-  /** Calls the observer. What goes wrong there is not the recorder's failure. */
+  /** Calls the observers. What goes wrong there is not the recorder's failure. */
   #observe(commit: Commit): void {
+    this.#watermarkListeners.slice().forEach(({ listener }) => this.#call(listener, commit))
+  }
+
+  #call(listener: (commit: Commit) => void, commit: Commit): void {
     try {
-      const returned: unknown = this.#onCommitWatermark!(commit)
+      const returned: unknown = listener(commit)
       if (returned instanceof Promise) returned.catch((error) => this.#observerFailed(error))
     } catch (error) {
       this.#observerFailed(error)
@@ -334,6 +406,37 @@ export class SessionRecordingService<C = IContent> {
     this.#writing.callOnWarning({ code: 'ObserverFailed', message, filePath: this.getFilePath(), eventsDropped: 0, cause })
   }
 
+  /** Throws if a batch has no room in the queue. */
+  #expectRoom(batch: NativeBatch): NativeBatch {
+    const [pending, added] = this.#native.weigh(batch) as [number, number]
+    if (pending + added <= this.#maxQueueBytes) return batch
+    const message = `Session recording queue byte limit exceeded: ${pending} + ${added} > ${this.#maxQueueBytes}`
+    throw withFields(new Error(message), { code: 'QueueLimitExceeded' })
+  }
+
+  /** Before a record that creates the file: its first line has the provider and the model of this moment. */
+  #resolveStart(): void {
+    const start = this.#start
+    if (start === undefined || !this.#native.isActive()) return
+    this.#start = undefined
+    const { resolved } = require('./provider-model.js') as typeof import('./provider-model.js')
+    const { payload, failure } = resolved(start.payload, start.resolve)
+    if (failure === undefined) return this.#native.setStart(payload, start.now)
+    const { cause } = failure
+    const message = `resolveProviderModel failed: ${cause instanceof Error ? cause.message : String(cause)}. Recording goes on with the configuration's values.`
+    const warn = (): void =>
+      this.#writing.callOnWarning({ code: 'ProviderModelFailed', message, filePath: this.getFilePath(), eventsDropped: 0, cause })
+    // Recording must not call it synchronously; at the end of the process nothing comes later.
+    if (ending.hasBegun) warn()
+    else queueMicrotask(warn)
+  }
+
+  /** Whether what was recorded is being written, as the program sees it: a record of this turn waits, however fast the writer is. */
+  #isDraining(): boolean {
+    if (this.#streams !== undefined || this.#writing.isBusy() || this.#commits?.isAwaiting() === true) return true
+    return this.#turn !== turns.current && this.#native.isDraining()
+  }
+
   /** Why nothing more is recorded. */
   #refusal(): Error {
     return this.#failure === undefined ? new Error('Cannot commit: recording is not active') : writeError(this.#failure)
@@ -343,13 +446,99 @@ export class SessionRecordingService<C = IContent> {
    * Records a `content`. The first one creates the file (recording rule 3).
    *
    * @throws TypeError - If `content` is not an object; and as {@link enqueue}.
+   * @throws Error - `Session recording queue byte limit exceeded: PENDING + NEW > LIMIT`, with the code `QueueLimitExceeded`, with
+   * `onQueueLimit: 'throw'`. Nothing is recorded then, and no number used up.
    */
   recordContent(content: C): void {
     check.object(content, 'content')
     const payload = { content }
-    const line = this.enqueue('content', payload)
+    this.#isLimited = this.#refusesBeyond
+    let line: SessionRecordLine | null
+    try {
+      line = this.enqueue('content', payload)
+    } finally {
+      this.#isLimited = false
+    }
     // A subclass may have recorded something else.
     if (line?.payload === payload) this.#recorded?.set(content as object, line.seq)
+  }
+
+  /**
+   * Serialises items that are to be recorded together, as {@link recordContent} would record each, or not at all: a program that changes its own state
+   * with them can take both back.
+   *
+   * @throws Error - `Cannot record content batch: recording is not active`; `Cannot record content batch while recording is draining` if a flush or a
+   * commit is pending, or records of an earlier turn of the event loop are not written yet;
+   * `Session recording queue byte limit exceeded: PENDING + NEW > LIMIT`, whatever `onQueueLimit` is.
+   * @throws TypeError - If `items` is not an array of objects; and as {@link enqueue}.
+   *
+   * @example
+   * ```ts
+   * import { mkdtempSync } from 'node:fs';
+   * import { tmpdir } from 'node:os';
+   * import { join } from 'node:path';
+   * import { SessionRecordingService } from 'session-tape';
+   *
+   * const recorder = new SessionRecordingService({
+   *   sessionId: 'a1b2c3d4-0001', projectHash: 'my-project', chatsDir: mkdtempSync(join(tmpdir(), 'chats-')),
+   *   workspaceDirs: [process.cwd()], provider: 'acme', model: 'acme-large',
+   * });
+   * const batch = recorder.prepareContentBatch([{ speaker: 'human', blocks: [] }, { speaker: 'ai', blocks: [] }]);
+   * batch.publish();
+   * console.log(recorder.getLastEnqueuedSequence()); // 3
+   * batch.rollback();
+   * console.log(recorder.getLastEnqueuedSequence(), recorder.getFilePath()); // 1 null
+   * await recorder.dispose();
+   * ```
+   */
+  prepareContentBatch(items: readonly C[]): ContentBatch {
+    expect(Array.isArray(items), 'items', 'an array', items)
+    checkEach(items, 'items', check.object)
+    if (!this.isActive()) throw new Error(NO_BATCH)
+    if (this.#isDraining()) throw new Error('Cannot record content batch while recording is draining')
+    const of = items.slice() as (C & object)[]
+    const texts = of.map((content) => stringify({ content }))
+    const batch = this.#expectRoom(this.#native.prepare(texts, Date.now()))
+    const { contentBatch } = require('./content-batch.js') as typeof import('./content-batch.js')
+    let last = NaN
+    return contentBatch({
+      publish: () => {
+        last = this.#publish(batch, of)
+      },
+      rollBack: () => this.#rollBack(last, of),
+      finalize: () => {
+        this.#native.finalize(last)
+        this.#noteFile()
+      },
+    })
+  }
+
+  /** Returns the number of the last item. */
+  #publish(batch: NativeBatch, items: readonly object[]): number {
+    if (!this.isActive()) throw new Error(NO_BATCH)
+    if (this.#refusesBeyond) this.#expectRoom(batch)
+    if (items.length === 0) return NaN
+    this.#resolveStart()
+    const now = Date.now()
+    if (this.#heldLock !== undefined) this.#expectLock(now)
+    if (this.#turn !== turns.current) this.#turn = beginTurn(this.#native)
+    const told = this.#native.recordPrepared(batch, now, true)
+    if (ending.hasBegun) this.#writing.warn()
+    if (told !== told) {
+      queueMicrotask(() => this.#writing.warn())
+      throw new Error(NO_BATCH)
+    }
+    const first = Math.abs(told) - items.length + 1
+    items.forEach((item, index) => this.#recorded?.set(item, first + index))
+    return Math.abs(told)
+  }
+
+  #rollBack(last: number, items: readonly object[]): void {
+    if (items.length === 0) return
+    const why = this.#native.rollBack(last)
+    if (why !== null) throw new Error(`Cannot roll back content batch: ${why}`)
+    items.forEach((item) => this.#recorded?.delete(item))
+    this.#commits?.takeBack(this.#native.lastNumber())
   }
 
   /**
@@ -429,6 +618,119 @@ export class SessionRecordingService<C = IContent> {
   }
 
   /**
+   * Records the same from a stream, which is never held: the line is written in pieces of at most 256 KiB. The record has its place, and creates the
+   * file, when this is called, or when another one that is written so has ended. What is recorded meanwhile gets its number at once and waits; so do {@link flush},
+   * commits and {@link dispose}. Unlike that, nothing is written of a record that is not completed: if the stream throws or is aborted, the file
+   * is cut back to the record before, and what has waited moves up by one number ({@link waitForCommit} follows it). If the process is killed meanwhile, the file has
+   * a torn last line; what waits is lost then, and written if the process ends in another way.
+   *
+   * @param rows - The items of the history. A synchronous iterable will do.
+   * @param frontier - A block of the history, or 0 and 0 if it is empty.
+   * @param options - `signal` aborts the record, also the wait for the next row.
+   * @returns Resolves as {@link commit}. Rejects with what the stream throws; with the signal's reason; with a `TypeError` if a row is not an object or
+   * `frontier` is not in the history; with a {@link RecordingError} if writing fails, which ends the recording; with an `Error` if the recorder is not active.
+   * @throws TypeError - If an argument is of the wrong type.
+   */
+  recordSemanticMediaPurgeRows(
+    rows: AsyncIterable<C> | Iterable<C>,
+    frontier: SemanticMediaPurgeFrontier,
+    options: { signal?: AbortSignal | undefined } = NO_OPTIONS,
+  ): Promise<Commit> {
+    const { checkRows, checkFrontier, writePurge } = require('./purge-rows.js') as typeof import('./purge-rows.js')
+    checkRows(rows)
+    const at = checkFrontier(frontier)
+    const { signal } = checked<{ signal?: AbortSignal | undefined }>(options, { signal: 'signal?' })
+    if (!this.#active) return Promise.reject(this.#refusal())
+    const record = (): Promise<Commit> => this.#stream('semantic_media_purge', signal, (line) => writePurge(rows, at, signal, line))
+    const recorded = this.#streams === undefined ? record() : this.#streams.then(record)
+    const ended: Promise<void> = recorded.then(
+      () => {},
+      () => {},
+    )
+    this.#streams = ended
+    ended.then(() => {
+      if (this.#streams === ended) this.#streams = undefined
+    })
+    return recorded
+  }
+
+  /** Records an event whose payload is written in parts. */
+  async #stream(
+    type: string,
+    signal: AbortSignal | undefined,
+    write: (line: { write(text: string, isLast: boolean): Promise<void> }) => Promise<void>,
+  ): Promise<Commit> {
+    signal?.throwIfAborted()
+    const seq = this.#beginStream(type)
+    if (seq === null) return this.#unwritten()
+    try {
+      // Everything before it must be in the file.
+      await this.#writing.flush()
+      await write({
+        write: async (text, isLast) => {
+          if (!this.#native.isActive()) await this.#unwritten()
+          await this.#native.writePart(text, isLast)
+          if (!this.#native.isActive()) await this.#unwritten()
+        },
+      })
+      if (!this.#native.endStream()) await this.#unwritten()
+      this.#endStream(0)
+      this.#writing.settle()
+    } catch (error) {
+      this.#abortStream()
+      throw error
+    }
+    return this.#acknowledgements().wait(seq)
+  }
+
+  /** Rejects with the reason for which nothing more is written. */
+  async #unwritten(): Promise<never> {
+    await undefined
+    this.#writing.warn()
+    throw this.#refusal()
+  }
+
+  #beginStream(type: string): number | null {
+    const now = Date.now()
+    this.#resolveStart()
+    if (this.#heldLock !== undefined) this.#expectLock(now)
+    if (this.#turn !== turns.current) this.#turn = beginTurn(this.#native)
+    const seq = this.#native.beginStream(stringify(type), now)
+    if (seq === null) return null
+    this.#streaming = { waited: this.#buffered, seq }
+    this.#buffered = new WeakMap()
+    this.#writing.onLeave = () => {
+      if (!this.#writing.isAppending) this.#abortStream()
+    }
+    streaming.add(this)
+    return seq
+  }
+
+  #abortStream(): void {
+    if (this.#streaming === undefined) return
+    this.#native.abortStream()
+    this.#endStream(-1)
+  }
+
+  /** What has waited for the record is about to be written. Its numbers have changed by `shift`. */
+  #endStream(shift: number): void {
+    if (this.#streaming === undefined) return
+    const { waited, seq } = this.#streaming
+    this.#streaming = undefined
+    this.#writing.onLeave = undefined
+    streaming.delete(this)
+    if (this.#native.path() === null) {
+      // The file is not made after all, and nothing has waited for the record.
+      this.#buffered = waited
+      return
+    }
+    this.#beginFile(shift, seq)
+    if (waited !== undefined) this.#renumbered.push({ records: waited, shift: 0 })
+    if (shift !== 0) this.#recorded &&= new WeakMap()
+    this.#turn = beginTurn(this.#native)
+  }
+
+  /**
    * Records that another provider or model answers from here on.
    *
    * @param provider - Non-empty.
@@ -476,11 +778,12 @@ export class SessionRecordingService<C = IContent> {
    * about 25 bytes an item from then on. Items that were seen before take less than 2 µs each. Does nothing if the recorder is not active.
    *
    * @returns How many items were removed, added and replaced.
-   * @throws Error - `Cannot reconcile: …` if the file can't be replayed.
+   * @throws Error - `Cannot reconcile: …` if the file can't be replayed, or a record is being written in parts.
    * @throws TypeError - If `items` is not an array of items with one of the three speakers and an array of blocks.
    */
   reconcile(items: readonly C[]): Reconciliation {
     expect(Array.isArray(items), 'items', 'an array', items)
+    if (this.#streaming !== undefined) throw new Error('Cannot reconcile: a record is being written in parts')
     if (this.isActive()) this.#readHistory(items)
     const isNew = new Uint8Array(items.length)
     const hashes = reconciling().hashesOf(items, 'items', isNew)
@@ -498,6 +801,7 @@ export class SessionRecordingService<C = IContent> {
 
   #ensureFile(): void {
     const now = Date.now()
+    this.#resolveStart()
     if (this.#heldLock !== undefined) this.#expectLock(now)
     if (this.#turn !== turns.current) this.#turn = beginTurn(this.#native)
     this.#native.ensureFile(now)
@@ -624,6 +928,12 @@ export class SessionRecordingService<C = IContent> {
    * called, flushes resolve at once.
    */
   flush(): Promise<void> {
+    return this.#flush()
+  }
+
+  #flush(): Promise<void> {
+    // Those that have begun, and those that wait for them.
+    if (this.#streams !== undefined) return this.#streams.then(() => this.#flush())
     const admitted = this.#commits?.admitted()
     return admitted === undefined ? this.#writing.flush() : admitted.then(() => this.#writing.flush())
   }
@@ -666,6 +976,7 @@ export class SessionRecordingService<C = IContent> {
    * @param filePath - The session file, as replayed.
    * @param lastSeq - `lastSeq` of the replay.
    * @param title - The session's title, for {@link getSessionMetadataTitle}. `undefined` changes nothing.
+   * @throws Error - If a record is being written in parts.
    * @throws TypeError - If `filePath` is not a non-empty string, `lastSeq` is not a finite number, or `title` is neither a string, `null` nor
    * `undefined`.
    *
@@ -700,6 +1011,9 @@ export class SessionRecordingService<C = IContent> {
       check.stringOrNull(title, 'title')
       this.#title = title
     }
+    if (this.#streaming !== undefined) throw new Error('Cannot resume: a record is being written in parts')
+    this.#noteFile()
+    this.#start = undefined
     if (this.#buffered === undefined) this.#commits?.leaveFile()
     const followed = this.#native.resume(absolute(filePath), lastSeq)
     // The session_start, with the number 1, is dropped.
@@ -772,6 +1086,7 @@ export class SessionRecordingService<C = IContent> {
     const flushed = attempt(() => this.flush())
     this.#active = false
     try {
+      while (this.#streams !== undefined) await this.#streams
       await this.#commits?.admitted()
       await this.#writing.dispose()
       this.#commits?.end(this.#refusal())

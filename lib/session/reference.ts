@@ -35,7 +35,9 @@ export function resolveSessionRef<S extends { sessionId: string }>(
 }
 
 /** The fields of a session that can't be read which references are compared with. */
-export type UnreadableSession = Pick<SkippedSession, 'filePath' | 'sessionId' | 'reason'>
+export interface UnreadableSession extends Pick<SkippedSession, 'filePath' | 'reason'> {
+  sessionId?: string | null | undefined
+}
 
 /** What was found; instead of nothing, the reason why the session that the reference fits can't be read. @internal */
 export function readable<F extends object>(ref: string, found: F | ReferenceFailure, unreadable: readonly UnreadableSession[]): F | ReferenceFailure {
@@ -56,7 +58,7 @@ function fits(ref: string, { filePath, sessionId }: UnreadableSession): boolean 
   const id = sessionId ?? NAMED.exec(path.basename(filePath))?.[1]
   if (id === undefined) return false
   if (id === ref || (!ONLY_DIGITS.test(ref) && id.startsWith(ref))) return true
-  return sessionId === null && PREFIX_LENGTHS.includes(id.length) && ref.startsWith(id)
+  return (sessionId ?? null) === null && PREFIX_LENGTHS.includes(id.length) && ref.startsWith(id)
 }
 
 function isFileName(ref: string, filePath: string): boolean {
@@ -87,7 +89,7 @@ function sessionAt<S>(position: number, sessions: readonly S[]): { session: S } 
  * first session; otherwise the session that {@link resolveSessionRef} finds.
  *
  * @param targets - Sessions and checkpoints, the sessions in the order of a list.
- * @param unreadable - As for {@link resolveSessionRef}: `skipped` of {@link listContinueTargets}.
+ * @param unreadable - As for {@link resolveSessionRef}: `unreadable` of {@link listContinueTargets}.
  * @throws TypeError - If an argument is of the wrong type.
  *
  * @example
@@ -175,7 +177,7 @@ function checkUnreadable(unreadable: readonly UnreadableSession[], name: string)
   checkEach(unreadable, name, (one, place) => {
     check.object(one, place)
     check.string(one.filePath, `${place}.filePath`)
-    check.stringOrNull(one.sessionId, `${place}.sessionId`)
+    if (one.sessionId !== undefined) check.stringOrNull(one.sessionId, `${place}.sessionId`)
     check.string(one.reason, `${place}.reason`)
   })
 }

@@ -34,8 +34,18 @@ export interface SessionSummary extends SessionStartPayload {
 export interface SkippedSession {
   /** The file, or the directory that can't be read. */
   filePath: string
-  /** The `sessionId` of its `session_start`; `null` if that can't be read. */
-  sessionId: string | null
-  /** The `error` of a strict {@link replaySession}, or the system's message. */
+  /** The `sessionId` of its `session_start`. Absent if that can't be read. */
+  sessionId?: string
+  /**
+   * What is wrong with its first line, the `error` of a strict {@link replaySession}, or the system's message, which begins with its code. Of a first
+   * line:
+   *
+   * | reason | the file |
+   * |---|---|
+   * | `Empty file or unreadable first line` | is empty, or its first line is blank |
+   * | `Missing or corrupt session_start event: first line is not valid JSON` | begins with a line that does not parse |
+   * | `Missing or corrupt session_start event: first line is not a session_start event` | begins with other JSON |
+   * | `Invalid session_start: missing or malformed required fields` | lacks a field that strict replays require |
+   */
   reason: string
 }

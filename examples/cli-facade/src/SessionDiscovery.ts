@@ -11,11 +11,11 @@ import {
   resolveSessionRef,
   type SessionFailureCode,
   type SessionStartPayload,
-  type SkippedSession,
 } from 'session-tape';
 
 import { snapshotDir } from './snapshots.js';
-import type { ContinueTarget, SessionSummary } from './types.js';
+import type { MediaStore } from './media.js';
+import type { ContinueTarget, SessionSummary, UnreadableRecording } from './types.js';
 
 /** The CLI's name for the bounded reader of headers. */
 export { readSessionHeader as readFirstLineFromFile };
@@ -29,14 +29,20 @@ export interface SessionResolutionError {
   code?: SessionFailureCode;
 }
 
-interface SessionList {
-  sessions: SessionSummary[];
+/** What a list has passed over. */
+interface PassedOver {
   skippedCount: number;
+  /** The recordings as the CLI shows them: `FILE: REASON`. */
+  recordingErrors: string[];
+  unreadableRecordings: UnreadableRecording[];
 }
 
-interface TargetList {
+interface SessionList extends PassedOver {
+  sessions: SessionSummary[];
+}
+
+interface TargetList extends PassedOver {
   targets: ContinueTarget[];
-  skippedCount: number;
 }
 
 export class SessionDiscovery {
@@ -46,15 +52,16 @@ export class SessionDiscovery {
   static async listSessionsDetailed(chatsDir: string, projectHash: string): Promise<SessionList> {
     const { sessions, unreadable } = await listSessions(chatsDir, { projectHash });
     throwUnlessRead(chatsDir, unreadable);
-    return { sessions: sessions.filter(isRecorded), skippedCount: unreadable.filter(isRecorded).filter(isSkipped).length };
+    return { sessions: sessions.filter(isRecorded), ...passedOver(unreadable.filter(isRecorded)) };
   }
 
-  static listContinueTargets = async (chatsDir: string, projectHash: string): Promise<ContinueTarget[]> =>
+  /** Images are verified when a session is resumed, not in a list. */
+  static listContinueTargets = async (chatsDir: string, projectHash: string, _mediaStore?: MediaStore): Promise<ContinueTarget[]> =>
     (await SessionDiscovery.listContinueTargetsDetailed(chatsDir, projectHash)).targets;
 
-  static async listContinueTargetsDetailed(chatsDir: string, projectHash: string): Promise<TargetList> {
-    const { targets, skipped } = await listContinueTargets(chatsDir, projectHash, { snapshot: true, snapshotDir: snapshotDir() });
-    return { targets, skippedCount: skipped.length };
+  static async listContinueTargetsDetailed(chatsDir: string, projectHash: string, _mediaStore?: MediaStore): Promise<TargetList> {
+    const { targets, unreadable } = await listContinueTargets(chatsDir, projectHash, { snapshot: true, snapshotDir: snapshotDir() });
+    return { targets, ...passedOver(unreadable) };
   }
 
   static resolveContinueRef = resolveContinueRef;
@@ -79,7 +86,7 @@ export class SessionDiscovery {
 }
 
 /** A directory that does not exist has no sessions. One that cannot be read is an error here; session-tape reports it like an unreadable file. */
-function throwUnlessRead(chatsDir: string, unreadable: SkippedSession[]): void {
+function throwUnlessRead(chatsDir: string, unreadable: UnreadableRecording[]): void {
   const reason = unreadable.find(({ filePath }) => filePath === chatsDir)?.reason;
   const code = reason?.split(':')[0];
   if (code !== undefined && code !== 'ENOENT') throw Object.assign(new Error(reason), { code });
@@ -87,8 +94,11 @@ function throwUnlessRead(chatsDir: string, unreadable: SkippedSession[]): void {
 
 const isRecorded = ({ filePath }: { filePath: string }): boolean => /^session-.*\.jsonl(?:\.zst)?$/.test(basename(filePath));
 
-/** A file with an incomplete header belongs to no project, and is ignored like one of another project. */
-const isSkipped = ({ reason }: SkippedSession): boolean => !reason.startsWith('Invalid session_start');
+const passedOver = (unreadableRecordings: UnreadableRecording[]): PassedOver => ({
+  skippedCount: unreadableRecordings.length,
+  recordingErrors: unreadableRecordings.map(({ filePath, reason }) => `${filePath}: ${reason}`),
+  unreadableRecordings,
+});
 
 const isNamed = (target: ContinueTarget, name: string): boolean =>
   target.kind === 'session' ? [target.session.name, target.session.sessionId].includes(name) : target.checkpointName === name;

@@ -1,21 +1,12 @@
-// One item of a conversation, as the CLI stores it. session-tape only reads `speaker` and checks that `blocks` is an array.
+// The one place that names the CLI's own type of an item: these three lines are what a CLI changes. All other files have it from here.
 
-import type { ChronologyMarker } from 'session-tape';
+import type { IContent as Item } from './item.js';
 
-export interface IContent {
-  speaker: 'human' | 'ai' | 'tool';
-  blocks: IContentBlock[];
-  metadata?: { id?: string; tokens?: number; responsesStored?: boolean; chronology?: ChronologyMarker };
-}
+export type IContent = Item;
 
-export type IContentBlock =
-  | { type: 'text'; text: string }
-  | { type: 'tool_call'; id: string; name: string; parameters: Record<string, unknown> }
-  | { type: 'tool_response'; callId: string; result: unknown };
-
-/** What a provider has stored belongs to the process that asked for it: a replayed item has nothing of it. */
+/** What a provider has stored belongs to the process that asked for it: a replayed item says nothing of it. */
 export function withoutStoredResponses(item: IContent): IContent {
-  if (item.metadata?.responsesStored === undefined) return item;
-  const { responsesStored: _, ...metadata } = item.metadata;
-  return { ...item, metadata };
+  const { speaker, metadata } = item as { speaker: unknown; metadata?: unknown };
+  const { responsesStored, ...others } = (metadata ?? {}) as { responsesStored?: unknown };
+  return speaker === 'ai' && responsesStored === true ? ({ ...item, metadata: others } as unknown as IContent) : item;
 }

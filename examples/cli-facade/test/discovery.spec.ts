@@ -24,7 +24,7 @@ import { closedSession, newDirectory, openSession, PROJECT, said, snapshots } fr
 const header = (payload: object): string => `${JSON.stringify({ v: 1, seq: 1, ts: '', type: 'session_start', payload })}\n`;
 
 describe('listing', () => {
-  test('returns the sessions of the project, newest first, and counts the files that are not sessions', async () => {
+  test('returns the sessions of the project, newest first, and the files that are not sessions, with the reasons', async () => {
     const chatsDir = await newDirectory();
     const [first, second] = [await closedSession(chatsDir, 'a1', 'one'), await closedSession(chatsDir, 'b2', 'zwei')];
     await utimes(first, 1_800_000_000, 1_800_000_000);
@@ -34,15 +34,24 @@ describe('listing', () => {
     await writeFile(join(chatsDir, 'session-none.jsonl'), header({ sessionId: null, projectHash: PROJECT }));
     await writeFile(join(chatsDir, 'session-torn.jsonl'), '{"v":1,');
     await writeFile(join(chatsDir, 'notes.jsonl'), 'nothing');
-    const { sessions, skippedCount } = await SessionDiscovery.listSessionsDetailed(chatsDir, PROJECT);
+    await writeFile(join(chatsDir, 'session-old.jsonl'), header({ sessionId: 'old', projectHash: PROJECT, startTime: '' }));
+    const { sessions, ...passedOver } = await SessionDiscovery.listSessionsDetailed(chatsDir, PROJECT);
     expect(sessions.map(({ sessionId }) => sessionId)).toEqual(['a1', 'b2']);
-    expect(skippedCount).toBe(1);
+    const [none, old, torn] = ['none', 'old', 'torn'].map((name) => join(chatsDir, `session-${name}.jsonl`));
+    const invalid = 'Invalid session_start: missing or malformed required fields';
+    const noJson = 'Missing or corrupt session_start event: first line is not valid JSON';
+    expect(passedOver).toStrictEqual({
+      skippedCount: 3,
+      recordingErrors: [`${none}: ${invalid}`, `${old}: ${invalid}`, `${torn}: ${noJson}`],
+      unreadableRecordings: [{ filePath: none, reason: invalid }, { filePath: old, sessionId: 'old', reason: invalid }, { filePath: torn, reason: noJson }],
+    });
+    expect(await SessionDiscovery.listContinueTargetsDetailed(chatsDir, PROJECT)).toMatchObject(passedOver);
     expect(await SessionDiscovery.listSessions(chatsDir, PROJECT)).toEqual(sessions);
   });
 
   test('of a directory that does not exist is empty; of a file in its place it rejects', async () => {
     const chatsDir = await newDirectory();
-    expect(await SessionDiscovery.listSessionsDetailed(chatsDir, PROJECT)).toEqual({ sessions: [], skippedCount: 0 });
+    expect(await SessionDiscovery.listSessionsDetailed(chatsDir, PROJECT)).toEqual({ sessions: [], skippedCount: 0, recordingErrors: [], unreadableRecordings: [] });
     expect(await SessionDiscovery.listContinueTargets(chatsDir, PROJECT)).toEqual([]);
     await writeFile(chatsDir, '');
     await expect(SessionDiscovery.listSessions(chatsDir, PROJECT)).rejects.toMatchObject({ code: 'ENOTDIR' });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { SessionLockedError, SessionLockManager, type LockHandle } from '../src/index.js';
+import * as internals from '../src/SessionLockManager.internals.js';
 import { newDirectory } from './chats.js';
 
 const DAY = 86_400_000;
@@ -47,6 +48,17 @@ test('the path of a lock is known from the name of a session file', async () => 
   expect(SessionLockManager.getLockPathFromFilePath(join(chatsDir, 'session-s1.jsonl'))).toBe(SessionLockManager.getLockPath(chatsDir, 's1'));
   const other = join(chatsDir, 'notes.jsonl');
   expect(() => SessionLockManager.getLockPathFromFilePath(other)).toThrow(new Error(`Cannot extract session ID from path: ${other}`));
+});
+
+test('the functions of the manager are also those of its internals', async () => {
+  const chatsDir = await newDirectory();
+  const lock = await internals.acquire(chatsDir, 's1');
+  expect([await internals.isLocked(chatsDir, 's1'), await internals.isStale(chatsDir, 's1')]).toEqual([true, false]);
+  expect([await internals.checkStale(lock.lockPath), await internals.checkStaleWithPidReuse(lock.lockPath)]).toEqual([false, false]);
+  await expect(SessionLockManager.acquire(chatsDir, 's1')).rejects.toBeInstanceOf(SessionLockedError);
+  await lock.release();
+  await writeLock(chatsDir, 's1', spawnSync(process.execPath, ['-e', '']).pid, 0);
+  expect([await internals.removeStaleLock(chatsDir, 's1'), await internals.cleanupOrphanedLocks(chatsDir)]).toEqual([undefined, 0]);
 });
 
 test('an unsafe id is refused', async () => {

@@ -16,6 +16,7 @@ import {
   SESSION_FILE_ID_PREFIX_LENGTH,
   SESSION_NOT_FOUND_PREFIX,
   SessionRecordingService,
+  type IContent,
 } from '../src/index.js';
 import { closedSession, configOf, newDirectory, openSession, PROJECT, RUNTIME, said } from './chats.js';
 
@@ -54,12 +55,14 @@ describe('what September has brought', () => {
     expect(await replaySession(recording.getFilePath()!, PROJECT)).toMatchObject({ history: [said('one'), said('zwei')] });
   });
 
-  test('a replayed item has nothing that a provider has stored', async () => {
-    const recording = await openSession(await newDirectory(), ID, 'one');
-    await recording.commit('content', { content: { ...said('two'), metadata: { id: 'x', responsesStored: true } } });
+  test('a replayed answer has nothing that a provider has stored; everything else is as it was recorded', async () => {
+    const recording = await openSession(await newDirectory(), ID);
+    const stored = (speaker: IContent['speaker'], responsesStored: boolean): IContent => ({ ...said('two', speaker), metadata: { id: 'x', responsesStored } });
+    const [ai, refused, human, tool] = [stored('ai', true), stored('ai', false), stored('human', true), stored('tool', true)];
+    for (const content of [ai, refused, human, tool]) recording.recordContent(content);
+    await recording.flush();
     const replayed = await replaySession(recording.getFilePath()!, PROJECT);
-    expect(replayed).toMatchObject({ ok: true, history: [said('one'), { ...said('two'), metadata: { id: 'x' } }] });
-    expect(replayed.ok && replayed.history[1]!.metadata).not.toHaveProperty('responsesStored');
+    expect(replayed.ok && replayed.history).toStrictEqual([{ ...said('two', 'ai'), metadata: { id: 'x' } }, refused, human, tool]);
   });
 });
 
@@ -95,7 +98,7 @@ describe('a session', () => {
     expect(history).toEqual([said('one')]);
     expect([await lockHandle.ownsLock(), recording.getFilePath()]).toEqual([true, path]);
     expect(await resumeSession({ ...RUNTIME, continueRef: '1', projectHash: PROJECT, chatsDir })).toEqual({
-      ok: false, error: 'Session is in use by another process', code: 'Locked',
+      ok: false, error: 'Session is in use by another process', code: 'Locked', skippedRecordings: [],
     });
     recording.recordContent(said('two'));
     await recording.dispose();

@@ -16,4 +16,5 @@ pub(crate) use reader::{Passed, cannot_be_json};
 pub(crate) use segments::Segments;
 pub use segments::{SEGMENT_BYTES, Threads, equal_segments};
 pub use source::{LineSource, MAX_LINE_BYTES, ReadError};
-pub use writer::{AcknowledgeHook, LAST_WRITES, Shared, WriteError, WriteFailure, Writer};
+pub(crate) use writer::OpenLine;
+pub use writer::{AcknowledgeHook, LAST_WRITES, Seam, Shared, TakeBackError, WriteError, WriteFailure, Writer};

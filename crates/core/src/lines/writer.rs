@@ -7,12 +7,14 @@
 //! its bytes for the caller, and the writing thread takes the whole queue at once.
 
 mod acknowledgements;
+mod sink;
+mod taking_back;
 mod tap;
 mod thread;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::disk::{Durability, OsError};
@@ -21,6 +23,9 @@ use crate::disk::append::{Replaced, Target, Unsynced};
 use crate::task::threading::{Condvar, Mutex, MutexGuard};
 pub use acknowledgements::AcknowledgeHook;
 use acknowledgements::Acknowledgements;
+pub use sink::Seam;
+pub(crate) use taking_back::OpenLine;
+pub use taking_back::TakeBackError;
 pub(crate) use tap::Tap;
 
 /// Maximum size of a segment in bytes, unless one push is larger. Small enough for a quick write, large enough to make the cost of the
@@ -126,6 +131,7 @@ pub struct Shared {
     progress: Condvar,
     durability: Durability,
     on_failure: FailureHook,
+    before_the_end: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 /// The state of the writer's thread.
@@ -152,6 +158,8 @@ struct State {
     written_in_turn: (u64, u64),
     /// The offsets of the lines, if the caller wants acknowledgements.
     acknowledgements: Option<Acknowledgements>,
+    /// What appends in the place of the system.
+    seam: Option<Seam>,
     /// Who reads along.
     tap: Option<Tap>,
     /// The thread passes a batch to the tap.
@@ -208,7 +216,20 @@ impl Writer {
     /// A writer that has nothing to do yet. `on_failure` is called at most once, on the thread on which the failure occurs.
     pub fn new(durability: Durability, on_failure: FailureHook) -> Self {
         let (work, progress) = (Condvar::new(), Condvar::new());
-        Writer { shared: Arc::new(Shared { state: Mutex::default(), work, progress, durability, on_failure }) }
+        let state = Mutex::default();
+        let before_the_end = OnceLock::new();
+        Writer { shared: Arc::new(Shared { state, work, progress, durability, on_failure, before_the_end }) }
+    }
+
+    /// Calls `act` when the process or the worker begins to end, before what is queued is written. Without effect if the writer has such an act.
+    pub fn before_the_end(&self, act: impl Fn() + Send + Sync + 'static) {
+        let _ = self.shared.before_the_end.set(Box::new(act));
+    }
+
+    /// From now on batches go through `seam`, one at a time, and its errors are those of the disk. The end of the process does not wait for it: it may
+    /// need the thread that waits.
+    pub fn append_through(&self, seam: Seam) {
+        self.shared.state.lock().seam = Some(seam);
     }
 
     /// Announces a file to which lines will be queued, so that the thread releases its lock. Examines the file if nothing is known

@@ -96,6 +96,25 @@ impl Appender {
         Ok(Appender { target: target.clone(), file, torn, regular, id: metadata.id(), end })
     }
 
+    /// The offset of the file's end, unless others append to it.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Cuts the file back to this offset, at which a line ended. Returns false if another writer has appended after what this one wrote.
+    pub(crate) fn cut_to(&mut self, end: u64) -> Result<bool, OsError> {
+        let size = self.file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?.size;
+        if size != self.end {
+            return Ok(false);
+        }
+        failpoint!("append::before_truncate");
+        self.file.set_len(end).map_err(|error| OsError::new(&error, "ftruncate", None))?;
+        failpoint!("append::after_truncate");
+        self.end = end;
+        self.target.cut_to(end);
+        Ok(true)
+    }
+
     /// The file that is appended to.
     pub fn target(&self) -> &Arc<Target> {
         &self.target

@@ -5,7 +5,7 @@ mod recorded_file;
 mod target;
 mod unsynced;
 
-pub use appender::Appender;
+pub use appender::{AppendedFile, Appender};
 pub(crate) use appender::{Torn, lock_against_other_writers};
 pub use recorded_file::OpenError;
 pub(crate) use recorded_file::Replaced;

@@ -46,6 +46,9 @@ pub enum Replaced {
     /// It begins with another line, or is not the same file and can't be read.
     #[error("is not the file that was recorded to")]
     OtherStart,
+    /// Another program has appended to it while one record was being written in parts.
+    #[error("was appended to by another program in the middle of a record")]
+    Interrupted,
 }
 
 /// Why a file was not opened for a batch.
@@ -88,6 +91,15 @@ impl RecordedFile {
             *self = RecordedFile::Known(Known { id: found.id(), end: found.size, start: Some(start) });
         }
         Ok(())
+    }
+
+    /// Remembers that the file was cut back to this offset.
+    pub(crate) fn cut_to(&mut self, end: u64) {
+        match self {
+            RecordedFile::Known(known) if end > 0 => known.end = end,
+            RecordedFile::Unknown if end > 0 => {}
+            _ => *self = RecordedFile::Empty,
+        }
     }
 
     /// Remembers the file as it is after `lines` were appended to it. `is_first` if nothing was in it before.

@@ -70,6 +70,11 @@ impl Target {
         self.recorded.lock().appended(id, end, lines, is_first);
     }
 
+    /// Remembers that the file was cut back to this offset.
+    pub(crate) fn cut_to(&self, end: u64) {
+        self.recorded.lock().cut_to(end);
+    }
+
     /// The offset at which the last line ends that is known to be whole.
     pub(crate) fn end(&self) -> Option<u64> {
         self.recorded.lock().end()

@@ -14,12 +14,17 @@ pub(super) struct Acknowledgements {
     /// For each line that was written, the offset in its file at which it ends.
     ends: Vec<u64>,
     /// The caller waits until so many lines are acknowledged: not for a batch that ends while it begins to wait.
-    watched: Option<u64>,
+    pub(super) watched: Option<u64>,
     /// The caller wants to know of every batch.
     is_observed: bool,
 }
 
 impl Acknowledgements {
+    /// Forgets the lines after the first `lines`.
+    pub(super) fn forget_after(&mut self, lines: u64) {
+        self.ends.truncate(lines as usize);
+    }
+
     /// Notes where the first `count` of these lines end, the last of them at `end`.
     pub(super) fn note(&mut self, lines: &[u8], count: u64, end: u64) {
         let first = self.ends.len();

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::sink::{Seam, Sink};
 use super::{Failing, FlushDone, LAST_WRITES, SEGMENT_BYTES, Segment, Shared, State, Thread};
 use super::{WriteError, WriteFailure};
-use crate::disk::append::{Appender, OpenError, SyncError, Target, Torn, Unsynced};
+use crate::disk::append::{SyncError, Target, Torn, Unsynced};
 use crate::disk::{Durability, OsError};
 use crate::task::threading;
 use crate::task::threading::MutexGuard;
@@ -23,12 +24,22 @@ pub(super) const MAX_POLLS: u32 = 8;
 const KEEP_THREAD: Duration = Duration::from_secs(1);
 
 /// Why a batch was not written or not synced, and the file.
-type BatchError = (WriteError, PathBuf);
+pub(super) type BatchError = (WriteError, PathBuf);
 
 impl Shared {
     /// Waits until everything is written, at most until `deadline`. Returns whether everything is.
     pub fn drain(self: &Arc<Self>, deadline: Instant) -> bool {
         self.wait_until(deadline, State::is_written).is_some()
+    }
+
+    /// Calls what is to be done [before the end](super::Writer::before_the_end), on this thread. Not with a seam, for which it might wait.
+    pub fn begin_to_end(&self) {
+        let has_seam = self.state.lock().seam.is_some();
+        if let Some(act) = self.before_the_end.get()
+            && !has_seam
+        {
+            act();
+        }
     }
 
     /// From now on each push waits until its lines are written: callers queue their last lines while the process ends.
@@ -61,7 +72,7 @@ impl Shared {
         let mut state = self.state.lock();
         while !is_done(&state) {
             let now = Instant::now();
-            if now >= deadline {
+            if now >= deadline || state.seam.is_some() {
                 return None;
             }
             self.hurry(state);
@@ -232,15 +243,16 @@ impl Shared {
     }
 
     fn append_batch(&self, batch: VecDeque<Segment>) -> Result<(), BatchError> {
-        let mut open: Option<Appender> = None;
+        let seam = self.state.lock().seam.clone();
+        let mut open: Option<Sink> = None;
         let mut append = |segment: Segment| {
-            if open.as_ref().is_none_or(|appender| !Arc::ptr_eq(appender.target(), &segment.target)) {
+            if open.as_ref().is_none_or(|sink| !Arc::ptr_eq(sink.target(), &segment.target)) {
                 self.finish(open.take());
-                open = self.open(&segment)?;
+                open = self.open(&segment, seam.as_ref())?;
             }
-            let Some(appender) = &mut open else { return Ok(()) };
+            let Some(sink) = &mut open else { return Ok(()) };
             let path = segment.target.path().to_path_buf();
-            let appended = appender.append(&segment.bytes);
+            let appended = sink.append(&segment.bytes);
             self.count_written(segment, appended).map_err(|error| (error.into(), path))
         };
         let appended = batch.into_iter().try_for_each(&mut append);
@@ -249,29 +261,21 @@ impl Shared {
     }
 
     /// Opens the file of a segment; `None` if the segment only announces it.
-    fn open(&self, segment: &Segment) -> Result<Option<Appender>, BatchError> {
+    fn open(&self, segment: &Segment, seam: Option<&Seam>) -> Result<Option<Sink>, BatchError> {
         let target = &segment.target;
         if segment.lines == 0 {
             // The next batch reports the error, if there is a next one.
             let _ = target.examine();
             return Ok(None);
         }
-        match Appender::open(target) {
-            Ok(appender) => Ok(Some(appender)),
-            Err(OpenError::System(error)) => Err((error.into(), target.path().to_path_buf())),
-            Err(OpenError::Replaced(why)) => {
-                let path = target.path().to_path_buf();
-                Err((WriteError::Replaced { why, path: path.clone() }, path))
-            }
-        }
+        Sink::open(target, seam).map(Some)
     }
 
     /// Ends appending to a file. With [`Durability::Fsync`], notes it as still to be synced.
-    fn finish(&self, open: Option<Appender>) {
-        if let Some(appender) = open
+    fn finish(&self, open: Option<Sink>) {
+        if let Some((target, file)) = open.and_then(Sink::finish)
             && self.durability == Durability::Fsync
         {
-            let (target, file) = appender.finish();
             self.state.lock().unsynced.add(&target, file);
         }
     }

@@ -16,7 +16,7 @@ pub(super) const HEADER_BYTES: usize = 1 << 20;
 /// Enough for nearly every header, and no more than one page.
 const FIRST_READ_BYTES: usize = 4096;
 
-/// Why a file has no header. Problems that a replay reports too have the same message as there.
+/// Why a file has no header. The messages are more precise than those of a replay.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
     /// The file can't be read.
@@ -28,15 +28,18 @@ pub enum HeaderError {
     /// The path is a pipe or a device.
     #[error("Not a file")]
     NotAFile,
-    /// The file has no line at all.
-    #[error("Empty file")]
+    /// The file is empty, or its first line is blank.
+    #[error("Empty file or unreadable first line")]
     Empty,
     /// The first line does not end within [`HEADER_BYTES`].
     #[error("The first line is longer than {HEADER_BYTES} bytes")]
     TooLong,
-    /// The first line is not a `session_start`.
-    #[error("Missing or corrupt session_start event")]
-    Missing,
+    /// `JSON.parse` would refuse the first line.
+    #[error("Missing or corrupt session_start event: first line is not valid JSON")]
+    NotJson,
+    /// The first line is JSON, but not a `session_start`.
+    #[error("Missing or corrupt session_start event: first line is not a session_start event")]
+    NotStart,
     /// The first line is a `session_start` whose payload is not an object. The message is that of a strict replay.
     #[error("Invalid session_start: missing or malformed required fields")]
     Invalid,
@@ -66,8 +69,7 @@ impl Summary {
     /// Like [`of_header`](Self::of_header), but also reads what a foreign session becomes.
     pub fn of_any_header(path: &Path) -> Result<Self, HeaderError> {
         let native = Self::of_header(path);
-        if native.is_ok() || matches!(native, Err(HeaderError::Directory | HeaderError::NotAFile | HeaderError::Empty))
-        {
+        if native.is_ok() || matches!(native, Err(HeaderError::Directory | HeaderError::NotAFile)) {
             return native;
         }
         let options = ConvertOptions { start_only: true, ..ConvertOptions::default() };
@@ -78,7 +80,7 @@ impl Summary {
         let mut reader = LineReader::default();
         reader.begin(0..1);
         let line = reader.next_chunk(&conversion.native, 0, &mut |_| {})?.map(|chunk| chunk.bytes.to_vec());
-        let (payload, is_whole) = line.and_then(|line| payload_of(line).ok()).ok_or(HeaderError::Missing)?;
+        let (payload, is_whole) = line.and_then(|line| payload_of(line).ok()).ok_or(HeaderError::NotStart)?;
         let modified = files::metadata(path).map_or(0.0, |metadata| metadata.modified_milliseconds());
         let archived = conversion.native.archived_bytes();
         Ok(Summary { size: conversion.summary.source_bytes, archived, modified, payload, is_whole })
@@ -118,7 +120,7 @@ fn read(
     };
     let (payload, is_whole) = payload_of(line).map_err(|line| match packed {
         Some(_) if line == [TORN] => ReadError::Damaged(0).into(),
-        _ => problem_of(&line, size == line.len() as u64),
+        _ => problem_of(&line),
     })?;
     let modified = metadata.modified_milliseconds();
     let Some(archive) = packed else { return Ok(Summary { size, archived: None, modified, payload, is_whole }) };
@@ -146,22 +148,20 @@ fn failed(error: &io::Error, syscall: &'static str, path: Option<&Path>) -> Head
     ReadError::System(OsError::new(error, syscall, path)).into()
 }
 
-/// Why a first line, given without its ending, has no payload; `is_all` says whether it is the whole file.
-fn problem_of(line: &[u8], is_all: bool) -> HeaderError {
-    let text = line.strip_prefix(BOM).unwrap_or(line);
-    if text.is_empty() && is_all {
-        return HeaderError::Empty;
-    }
-    match Line::read(text, Mode::Lenient, &mut Nesting::default()) {
+/// Why a first line, given without its ending, has no payload.
+fn problem_of(line: &[u8]) -> HeaderError {
+    match Line::read(line.strip_prefix(BOM).unwrap_or(line), Mode::Lenient, &mut Nesting::default()) {
+        Line::Blank => HeaderError::Empty,
+        Line::Unparseable => HeaderError::NotJson,
         Line::Event(event) if event.body == Body::SessionStart(None) => HeaderError::Invalid,
-        _ => HeaderError::Missing,
+        _ => HeaderError::NotStart,
     }
 }
 
 /// A first line of any length, read as a replay reads it.
 fn long_first_line(path: &Path, beginning: &[u8]) -> Result<Vec<u8>, HeaderError> {
     if cannot_be_json(beginning) {
-        return Err(HeaderError::Missing);
+        return Err(HeaderError::NotJson);
     }
     let source = LineSource::open(path)?;
     let mut reader = LineReader::default();
@@ -169,7 +169,7 @@ fn long_first_line(path: &Path, beginning: &[u8]) -> Result<Vec<u8>, HeaderError
     let Some(chunk) = reader.next_chunk(&source, 0, &mut |_| {})? else { return Ok(Vec::new()) };
     // The reader drops a byte order mark, and the parser of the line drops one too, so a second one remains.
     if chunk.bytes.starts_with(BOM) {
-        return Err(HeaderError::Missing);
+        return Err(HeaderError::NotJson);
     }
     Ok(chunk.bytes.strip_suffix(b"\n").unwrap_or(chunk.bytes).to_vec())
 }

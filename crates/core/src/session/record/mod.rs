@@ -11,4 +11,4 @@ pub use archive::{ArchiveError, Archived, archive, remove, restore};
 pub use fork::{ForkError, ForkSource, ForkTarget, fork, fork_sequence};
 pub use import::{ImportFault, ImportOptions, import_foreign};
 pub use in_force::{HistoryError, ItemHash};
-pub use recorder::{FileNameForm, Record, Recorded, Recorder, RecorderConfig, Watched};
+pub use recorder::{FileNameForm, Prepared, Record, Recorded, Recorder, RecorderConfig, Watched};

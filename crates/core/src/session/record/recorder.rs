@@ -1,7 +1,10 @@
 //! Records a session: the caller's thread numbers events and builds their lines, and a background writer appends them
 //! (`docs/session-format.md` section 3).
 
-use std::io;
+mod batch;
+mod new_file;
+mod stream;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,10 +12,9 @@ use std::time::Instant;
 use super::archive;
 use super::in_force::{HistoryError, InForce, ItemHash, Tail};
 use crate::clock::Clock;
+use crate::disk::Durability;
 use crate::disk::append::Target;
 use crate::disk::lock::{FileLock, LockError};
-use crate::disk::write::new_directory;
-use crate::disk::{Durability, OsError, files};
 use crate::json::{Payload, escape_line_separators};
 use crate::lines::{LAST_WRITES, WriteError, WriteFailure, Writer};
 use crate::session::format::{
@@ -20,9 +22,11 @@ use crate::session::format::{
 };
 use crate::session::media::has_reference;
 use crate::task::threading::{Mutex, MutexGuard};
-
-/// Maximum number of names tried for one session before giving up.
-pub(super) const MAX_NAMES: u32 = 100_000;
+use batch::Batch;
+pub use batch::Prepared;
+use new_file::create_session_file;
+pub(super) use new_file::{MAX_NAMES, file_name};
+use stream::{Stream, Streaming};
 
 /// Configuration of a recorder.
 #[derive(Clone, Debug)]
@@ -55,6 +59,8 @@ pub struct Recorder {
     config: RecorderConfig,
     writer: Writer,
     state: Mutex<State>,
+    /// The line that is written in parts. Locked before the state, where both are.
+    stream: Mutex<Stream>,
 }
 
 #[derive(Default)]
@@ -73,6 +79,10 @@ struct State {
     clock: Clock,
     /// The version of the last record.
     version: Version,
+    /// The records that were recorded last, if they can be taken back.
+    batch: Option<Batch>,
+    /// A record is being written in parts: those after it are buffered.
+    streaming: Option<Streaming>,
 }
 
 impl State {
@@ -80,9 +90,15 @@ impl State {
     fn last_number(&self) -> f64 {
         self.seq + self.buffered.len() as f64
     }
+
+    /// The size of what is buffered, as it will be in the file.
+    fn buffered_size(&self) -> u64 {
+        size_of(&self.buffered, self.seq)
+    }
 }
 
-/// A record whose number may still change, if the recorder resumes another session.
+/// A record whose number may still change, if the recorder resumes another session or a record before it is not completed.
+#[derive(Clone)]
 struct Buffered {
     is_session_start: bool,
     version: Version,
@@ -158,7 +174,7 @@ impl Recorder {
         on_failure: impl Fn(&WriteFailure) + Send + Sync + 'static,
     ) -> Self {
         let writer = Writer::new(config.durability, Box::new(on_failure));
-        let recorder = Recorder { config, writer, state: Mutex::default() };
+        let recorder = Recorder { config, writer, state: Mutex::default(), stream: Mutex::default() };
         let start = Record { type_json: b"\"session_start\"", milliseconds, payload: Some(start_payload) };
         let Ok(_) = recorder.buffer(&mut recorder.lock(), start, true);
         recorder
@@ -180,7 +196,9 @@ impl Recorder {
             self.writer.refuse(1);
             return Ok(None);
         }
+        self.end_batch(&mut state);
         let is_taken = match &state.target {
+            _ if state.streaming.is_some() => self.buffer(&mut state, record, false).map(|()| true)?,
             Some(_) => self.push(&mut state, record)?,
             None if creates_file => self.create_file(&mut state, record.milliseconds, Some(record))?,
             None => self.buffer(&mut state, record, false).map(|()| true)?,
@@ -192,7 +210,11 @@ impl Recorder {
     /// writer lets it wait for others. Creates the file, whatever its type. Refused if it would make the queue of a writer that is behind larger than
     /// `max_bytes`.
     pub fn record_watched<P: Payload>(&self, record: Record<'_, P>, max_bytes: f64) -> Result<Watched, P::Error> {
-        let (_, queued_bytes) = self.writer.unwritten();
+        let mut state = self.lock();
+        self.end_batch(&mut state);
+        let waiting = if state.streaming.is_some() { state.buffered_size() } else { 0 };
+        drop(state);
+        let queued_bytes = self.writer.unwritten().1 + waiting;
         if queued_bytes > 0 && (queued_bytes + record.size() as u64) as f64 > max_bytes {
             return Ok(Watched::NoRoom);
         }
@@ -205,6 +227,7 @@ impl Recorder {
     /// recorder becomes inactive, as in [`record`](Self::record).
     pub fn ensure_file(&self, milliseconds: f64) {
         let mut state = self.lock();
+        self.end_batch(&mut state);
         if state.target.is_some() || state.disposed || self.writer.has_failed() {
             return;
         }
@@ -420,7 +443,7 @@ impl Recorder {
     /// an earlier file are still written. Returns false.
     fn fail(&self, state: &mut State, error: WriteError, path: PathBuf, unbuffered: u64) -> bool {
         let buffered = std::mem::take(&mut state.buffered).len() as u64;
-        state.target = None;
+        (state.target, state.batch) = (None, None);
         self.writer.fail(error, Some(path), buffered + unbuffered);
         false
     }
@@ -447,6 +470,7 @@ impl Recorder {
         if state.disposed || self.writer.has_failed() {
             return false;
         }
+        self.end_batch(&mut state);
         state.buffered.retain(|buffered| !buffered.is_session_start);
         if !is_resumable_at(last_seq) {
             state.path = Some(path);
@@ -464,6 +488,23 @@ impl Recorder {
         resumed
     }
 
+    /// The number of the last record, whether or not it is written.
+    pub fn last_number(&self) -> f64 {
+        self.lock().last_number()
+    }
+
+    /// Gives `session_start` another payload. Without effect once there is a file.
+    pub fn set_start<P: Payload>(&self, milliseconds: f64, payload: P) -> Result<(), P::Error> {
+        let mut state = self.lock();
+        let record = Record { type_json: b"\"session_start\"", milliseconds, payload: Some(payload) };
+        let mut rest = Vec::with_capacity(record.size());
+        append_rest(&mut rest, record, &mut state.clock)?;
+        if let Some(start) = state.buffered.iter_mut().find(|buffered| buffered.is_session_start) {
+            start.rest = rest;
+        }
+        Ok(())
+    }
+
     /// The number that the records of the current file follow.
     pub fn followed_number(&self) -> f64 {
         self.lock().queued_after.0
@@ -475,7 +516,7 @@ impl Recorder {
         let mut state = self.lock();
         state.disposed = true;
         state.buffered = Vec::new();
-        state.target = None;
+        (state.target, state.batch) = (None, None);
         drop(state);
         self.writer.close(Box::new(done));
     }
@@ -500,14 +541,8 @@ impl Recorder {
     pub fn pending(&self) -> (u64, u64) {
         let state = self.lock();
         let (records, bytes) = self.writer.pending();
-        let mut head = Vec::new();
-        let numbered = state.buffered.iter().zip(1u32..).map(|(buffered, number)| {
-            head.clear();
-            envelope::begin(&mut head, buffered.version, state.seq + f64::from(number));
-            head.len() + buffered.rest.len()
-        });
-        let buffered: usize = numbered.sum();
-        (records + state.buffered.len() as u64, bytes + buffered as u64)
+        let waiting = state.buffered.len() as u64 + u64::from(state.streaming.is_some());
+        (records + waiting, bytes + state.buffered_size())
     }
 
     /// The writer, to flush and drain.
@@ -518,6 +553,17 @@ impl Recorder {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
+}
+
+/// The size of records that follow the number `after`, as they will be in the file.
+fn size_of(records: &[Buffered], after: f64) -> u64 {
+    let mut head = Vec::new();
+    let numbered = records.iter().zip(1u32..).map(|(record, number)| {
+        head.clear();
+        envelope::begin(&mut head, record.version, after + f64::from(number));
+        head.len() + record.rest.len()
+    });
+    numbered.sum::<usize>() as u64
 }
 
 /// Appends a record's line. Returns its version.
@@ -550,51 +596,6 @@ fn append_rest<P: Payload>(line: &mut Vec<u8>, record: Record<'_, P>, clock: &mu
     escape_line_separators(line, from);
     line.extend_from_slice(END);
     Ok(version)
-}
-
-/// Creates a new file for a session. The error is returned with the path that it is about.
-fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Target, (OsError, PathBuf)> {
-    let directory = &config.chats_dir;
-    new_directory::create(directory).map_err(|error| (error, directory.clone()))?;
-    for number in 1..=MAX_NAMES {
-        let path = directory.join(file_name(config.file_name, now, &config.id_prefix, number));
-        failpoint!("recorder::before_create");
-        match files::create_new(&path, config.mode) {
-            Ok(_) => {
-                failpoint!("recorder::after_create");
-                return Ok(Target::created(path));
-            }
-            Err(error) if error.code == "EEXIST" => {}
-            Err(error) => return Err((error, path)),
-        }
-    }
-    let taken = OsError::new(&io::ErrorKind::AlreadyExists.into(), "open", Some(directory));
-    Err((taken, directory.clone()))
-}
-
-/// `session-2026-02-11T16-00-abcdefgh.jsonl`, and `session-2026-02-11T16-00-2-abcdefgh.jsonl` if that is taken: the number precedes
-/// the id, so that a program that finds files by the end of their name finds these too. Before the year 0 and after 9999 the year has
-/// a sign and six digits.
-pub(super) fn file_name(form: FileNameForm, now: &str, id_prefix: &[u16], number: u32) -> String {
-    let end = match form {
-        FileNameForm::Minutes => ':',
-        FileNameForm::Seconds => '.',
-    };
-    let stamp = now.rsplit_once(end).map_or(now, |(stamp, _)| stamp).replace(':', "-");
-    let id: String = char::decode_utf16(id_prefix.iter().copied()).map(|unit| unit.map_or('_', portable)).collect();
-    match number {
-        1 => format!("session-{stamp}-{id}.jsonl"),
-        _ => format!("session-{stamp}-{number}-{id}.jsonl"),
-    }
-}
-
-/// Sessions are copied between systems, so the name must be valid on every file system.
-fn portable(c: char) -> char {
-    match c {
-        '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' => '_',
-        c if c.is_control() => '_',
-        c => c,
-    }
 }
 
 #[cfg(test)]

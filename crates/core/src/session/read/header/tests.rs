@@ -37,11 +37,14 @@ fn missing_header_has_a_reason() {
         read_header(file.path()).unwrap_err()
     };
     assert_eq!(reason(b""), HeaderError::Empty);
-    assert_eq!(reason(b"\n"), HeaderError::Missing);
+    assert_eq!(reason(b" \n{}"), HeaderError::Empty);
+    assert_eq!(reason(b"{\"type\":\"sess\n"), HeaderError::NotJson);
+    assert_eq!(reason(br#"{"type":"content","payload":{}}"#), HeaderError::NotStart);
+    assert_eq!(reason(b"null\n"), HeaderError::NotStart);
     assert_eq!(reason(&line_of(HEADER_BYTES + 1)), HeaderError::TooLong);
     assert_eq!(reason(BOM), HeaderError::Empty);
-    assert_eq!(reason(&[BOM, b"\n"].concat()), HeaderError::Missing);
-    assert_eq!(reason(&[BOM, BOM].concat()), HeaderError::Missing);
+    assert_eq!(reason(&[BOM, b"\n"].concat()), HeaderError::Empty);
+    assert_eq!(reason(&[BOM, BOM, b"{}"].concat()), HeaderError::NotJson);
     assert_eq!(reason(br#"{"type":"session_start"}"#), HeaderError::Invalid);
     assert_eq!(reason(br#"{"type":"session_start","payload":[]}"#), HeaderError::Invalid);
     assert_eq!(Summary::read(Path::new("/")).unwrap_err(), HeaderError::Directory);
@@ -74,7 +77,7 @@ fn summary_reads_a_first_line_of_any_length() {
     }
     let long = line_of(2 * HEADER_BYTES);
     for bad in [&long[..long.len() - 1], &[b"x", &long[..]].concat(), &[BOM, BOM, &long].concat()] {
-        assert_eq!(length_of(bad), Err(HeaderError::Missing));
+        assert_eq!(length_of(bad), Err(HeaderError::NotJson));
     }
 }
 

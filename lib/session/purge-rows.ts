@@ -1,0 +1,94 @@
+// A purge of media whose history comes from a stream, and is never held.
+
+import { check, expect } from '../arguments.js'
+import { stringify } from '../builtins.js'
+import type { SemanticMediaPurgeFrontier } from './records.js'
+
+/** How long a text may become before it is written, in UTF-16 units. */
+const PART_LENGTH = 256 * 1024
+
+/** Where the parts of the payload go. */
+interface Line {
+  /** Throws if the recording has ended. */
+  write(text: string, isLast: boolean): Promise<void>
+}
+
+type Rows<C> = AsyncIterable<C> | Iterable<C>
+
+export function checkRows(rows: unknown): void {
+  const given = rows as Partial<AsyncIterable<unknown> & Iterable<unknown>> | null | undefined
+  const isIterable = typeof given === 'object' && typeof (given?.[Symbol.asyncIterator] ?? given?.[Symbol.iterator]) === 'function'
+  expect(isIterable, 'rows', 'an async iterable', rows)
+}
+
+export function checkFrontier(frontier: SemanticMediaPurgeFrontier): SemanticMediaPurgeFrontier {
+  check.object(frontier, 'frontier')
+  const { contentIndex, blockIndex } = frontier
+  check.safeCount(contentIndex, 'frontier.contentIndex')
+  check.safeCount(blockIndex, 'frontier.blockIndex')
+  return { contentIndex, blockIndex }
+}
+
+/** Writes the payload of a `semantic_media_purge`. */
+export async function writePurge<C>(rows: Rows<C>, frontier: SemanticMediaPurgeFrontier, signal: AbortSignal | undefined, line: Line): Promise<void> {
+  let text = '{"history":['
+  let count = 0
+  let isFrontierThere = false
+  for await (const row of abortable(rows, signal)) {
+    check.object(row, `rows[${count}]`)
+    if (count === frontier.contentIndex) isFrontierThere = hasBlock(row, frontier.blockIndex)
+    // As in an array, in which an item without JSON text is null.
+    text += `${count > 0 ? ',' : ''}${stringify(row) ?? 'null'}`
+    count++
+    if (text.length < PART_LENGTH) continue
+    await line.write(text, false)
+    text = ''
+  }
+  if (count === 0) isFrontierThere = frontier.contentIndex === 0 && frontier.blockIndex === 0
+  expect(isFrontierThere, 'frontier', 'a block of the history, or 0 and 0 if it is empty', frontier)
+  await line.write(`${text}],"frontier":${stringify(frontier)}}`, true)
+  signal?.throwIfAborted()
+}
+
+function hasBlock(row: unknown, index: number): boolean {
+  const { blocks } = row as { blocks?: unknown }
+  return Array.isArray(blocks) && index < blocks.length
+}
+
+/** The same rows. An abort ends the wait for the next one. */
+async function* abortable<C>(rows: Rows<C>, signal: AbortSignal | undefined): AsyncGenerator<C> {
+  const given = rows as Partial<AsyncIterable<C>> & Iterable<C>
+  const iterator = given[Symbol.asyncIterator]?.() ?? given[Symbol.iterator]()
+  let onAbort: (() => void) | undefined
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal?.reason)
+    signal?.addEventListener('abort', onAbort)
+  })
+  aborted.catch(() => {})
+  let isDone = false
+  try {
+    for (;;) {
+      signal?.throwIfAborted()
+      const next = await Promise.race([failing(iterator.next(), () => (isDone = true)), aborted])
+      if (next.done === true) {
+        isDone = true
+        return
+      }
+      yield next.value
+    }
+  } finally {
+    if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort)
+    // Not awaited: it may wait for the row that never came.
+    if (!isDone) Promise.resolve(iterator.return?.()).catch(() => {})
+  }
+}
+
+/** A stream that has thrown is done. */
+async function failing<T>(next: Promise<T> | T, note: () => void): Promise<T> {
+  try {
+    return await next
+  } catch (error) {
+    note()
+    throw error
+  }
+}
