@@ -54,6 +54,6 @@ test('it has every name of the table in docs/swapping-in.md', async () => {
   expect(named.length).toBeGreaterThan(35);
   // A type, the end of a name, and options and fields.
   expect(named.filter((name) => !offered.has(name))).toEqual([
-    'LockHandle', 'Detailed', 'onCommitWatermark', 'maxQueueBytes', 'responsesStored', 'kind', 'subagent', 'parentSessionId',
+    'LockHandle', 'Detailed', 'maxQueueBytes', 'responsesStored', 'kind', 'subagent', 'parentSessionId',
   ]);
 });
