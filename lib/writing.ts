@@ -70,10 +70,7 @@ function recorderGroup(): RecorderGroup {
 /** From now on, recording waits until its records are written, and warns at once: no later turn of the event loop will. */
 function leave(): void {
   ending.hasBegun = true
-  for (const writing of writings.values()) {
-    writing.deref()?.onLeave?.()
-    writing.deref()?.commits?.leave()
-  }
+  for (const writing of writings.values()) writing.deref()?.commits?.leave()
   group?.leave()
   warnAll()
 }
@@ -104,10 +101,6 @@ const MAX_ATTEMPTS = 100
 export class Writing<R extends Recorder> {
   recorder: R
   commits: Acknowledgements | undefined
-  /** Called when the process begins to end, before what waits is written. */
-  onLeave: (() => void) | undefined
-  /** Whether the seam is appending. */
-  isAppending = false
   #native: NativeWriting
   #id: number
   #onWarning: ((warning: RecordingWarning) => void) | undefined
@@ -116,6 +109,7 @@ export class Writing<R extends Recorder> {
   #hasWarned = false
   #flushes = 0
   #seam: AppendFile | undefined
+  #isAppending = false
   #thrown: { error: unknown } | undefined
 
   /**
@@ -193,16 +187,16 @@ export class Writing<R extends Recorder> {
 
   /** Whether a flush is pending, or the seam is appending. */
   isBusy(): boolean {
-    return this.#flushes > 0 || this.isAppending
+    return this.#flushes > 0 || this.#isAppending
   }
 
   /** Passes what is written next to the seam. */
   async append(): Promise<void> {
     const next = this.recorder.takeAppend?.()
     if (next === undefined || next === null || this.#seam === undefined) return
-    this.isAppending = true
+    this.#isAppending = true
     const errno = await this.#tryToAppend(this.#seam, next.path, next.data)
-    this.isAppending = false
+    this.#isAppending = false
     this.recorder.answerAppend?.(errno)
   }
 

@@ -85,7 +85,7 @@ test('it has every name of the table in docs/swapping-in.md', async () => {
   expect(named.length).toBeGreaterThan(35);
   // Types, the ends of names, and options and fields.
   const others = new Set([
-    'LockHandle', 'UnreadableRecording', 'Detailed', 'internals', 'onCommitWatermark', 'maxQueueBytes', 'resolveProviderModel', 'io', 'responsesStored', 'kind', 'subagent',
+    'LockHandle', 'UnreadableRecording', 'Detailed', 'internals', 'maxQueueBytes', 'resolveProviderModel', 'io', 'responsesStored', 'kind', 'subagent',
     'parentSessionId', 'skippedCount', 'recordingErrors', 'unreadableRecordings', 'skippedRecordings', 'history', 'boot',
   ]);
   expect(named.filter((name) => !offered.has(name) && !others.has(name))).toEqual([]);

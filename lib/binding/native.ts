@@ -129,7 +129,6 @@ export interface NativeRecorder {
 
 /** Items that are serialised, to be recorded together. */
 export interface NativeBatch {
-  readonly prepared?: never
 }
 
 /** The history of a recorder's file. */

@@ -699,9 +699,6 @@ export class SessionRecordingService<C = IContent> {
     if (seq === null) return null
     this.#streaming = { waited: this.#buffered, seq }
     this.#buffered = new WeakMap()
-    this.#writing.onLeave = () => {
-      if (!this.#writing.isAppending) this.#abortStream()
-    }
     streaming.add(this)
     return seq
   }
@@ -717,7 +714,6 @@ export class SessionRecordingService<C = IContent> {
     if (this.#streaming === undefined) return
     const { waited, seq } = this.#streaming
     this.#streaming = undefined
-    this.#writing.onLeave = undefined
     streaming.delete(this)
     if (this.#native.path() === null) {
       // The file is not made after all, and nothing has waited for the record.
