@@ -12,8 +12,8 @@ use super::job::{JobEnd, NativeJob};
 use super::run_replay::trusted_keys;
 use super::writing_job::{Reports, start_writing};
 use session_tape_core::bundle::{
-    BundleCode, BundleError, ExportFrom, ExportOptions, Limits, MediaPolicy, RedactOptions, RedactionRule, SignaturePolicy,
-    VerifyOptions, export, import, import_for_reader, verify,
+    BundleCode, BundleError, ExportFrom, ExportOptions, Limits, MediaPolicy, RedactOptions, RedactionRule,
+    SignaturePolicy, VerifyOptions, export, import, import_for_reader, verify,
 };
 use session_tape_core::signature::SigningKey;
 

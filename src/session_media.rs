@@ -37,7 +37,8 @@ pub fn verify_session_media(
 ) -> Result<NativeJob> {
     let shared = bundles.shared();
     start_reading(bundles, on_ready, vec![path], false, move |paths, reporter| {
-        let opened = paths.iter().map(|path| check(path, media_dir.as_deref(), &shared, reporter.cancellation())).next();
+        let opened =
+            paths.iter().map(|path| check(path, media_dir.as_deref(), &shared, reporter.cancellation())).next();
         opened.unwrap_or_else(JobEnd::cancelled)
     })
 }

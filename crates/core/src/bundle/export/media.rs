@@ -61,7 +61,9 @@ impl Planner<'_, '_> {
         let why = "has another size or other bytes in the store than the session says";
         let disk = match store.find(object)? {
             Object::Present(disk) => disk,
-            Object::Missing => return refused(BundleCode::MediaMissing, "is not in the store; media: 'skip' goes without it"),
+            Object::Missing => {
+                return refused(BundleCode::MediaMissing, "is not in the store; media: 'skip' goes without it");
+            }
             Object::Corrupt => return refused(BundleCode::MediaCorrupt, why),
         };
         let path = bundle_path(&path_in_bundle(&object.hash))?;

@@ -4,6 +4,7 @@ mod export;
 mod file_hash;
 mod hashing_reader;
 mod media;
+mod partial_start;
 mod planned_file;
 mod sink;
 mod source;

@@ -10,21 +10,21 @@ use std::sync::Arc;
 use super::export::ExportOptions;
 use super::file_hash::FileHasher;
 use super::hashing_reader::HashingReader;
+use super::partial_start::{PartialStart, find_start, start_of_partial};
 use super::planned_file::{ByteSource, PlannedFile, open_session, source_changed};
 use crate::archived::{is_archived, resolve};
 use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, BundlePath, EVENT_LOG, Limits, ListedFile, LogExtent, Metadata, Partial,
-    REDACTIONS, RedactionList, RunSummary, SESSION_LOG, SignaturePolicy, blob_path, metadata, of_run, path,
+    REDACTIONS, RedactionList, RunSummary, SESSION_LOG, SignaturePolicy, blob_path, of_run, path,
 };
 use crate::bundle::read::{CheckedLog, CheckedSession, ImportError, OpenedBundle, VerifyOptions, is_bundle, open_file};
 use crate::bundle::redact::{Prefilter, Staging};
 use crate::disk::{InputFile, files};
 use crate::foreign::{ConvertedFile, Stop, convert_to_file};
-use crate::hash::{Hash, HexHash, as_text, from_hex, to_hex};
+use crate::hash::{Hash, as_text, from_hex, to_hex};
 use crate::lines::ReadError;
 use crate::order;
 use crate::run::{EventLine, RunDirectory, Snapshot, event_id};
-use crate::signature::TrustedKeys;
 use crate::task::{Progress, Task};
 
 /// The files of a source and what manifest and metadata say about them. Redaction replaces files and adds to `redactions`.
@@ -179,17 +179,6 @@ pub(super) struct Planner<'s, 'w> {
     pub(super) limits: &'s Limits,
     task: &'s mut Task<'w>,
     pub(super) progress: Progress,
-}
-
-/// The snapshot of a partial bundle, and the offset in the log of the first event after it.
-struct PartialStart {
-    time: u64,
-    event_hash: HexHash,
-    path: PathBuf,
-    offset: u64,
-    status: Option<&'static str>,
-    /// Metadata of the run's beginning, if the source is a partial bundle without it in its log.
-    summary: Option<RunSummary>,
 }
 
 impl Planner<'_, '_> {
@@ -527,55 +516,6 @@ fn list(directory: &Path) -> Result<Vec<String>, BundleError> {
         names.extend(name?.into_string().ok());
     }
     Ok(names)
-}
-
-/// Finds the requested snapshot and checks that it belongs to this log.
-fn find_start(run: &RunDirectory, from: &ExportFrom, redactions: &RedactionList) -> Result<PartialStart, BundleError> {
-    let not_found = |why: String| BundleError::new(BundleCode::SnapshotNotFound, why);
-    let times = match from {
-        ExportFrom::Snapshot(id) => {
-            let time = Snapshot::time_of_id(id);
-            vec![time.ok_or_else(|| not_found(format!("'{}' is no id of a snapshot", crate::json::quoted(id))))?]
-        }
-        _ => run.snapshot_times().map_err(|error| of_run(BundleCode::SnapshotNotFound, error))?,
-    };
-    let mut refusals = Vec::new();
-    for time in times {
-        match check_snapshot(run, time, redactions) {
-            Ok(start) => return Ok(start),
-            Err(error) => refusals.push(format!("{}: {error}", Snapshot::id_at(time))),
-        }
-    }
-    let why = if refusals.is_empty() { "the run has none".to_owned() } else { refusals.join("; ") };
-    Err(not_found(format!("There is no snapshot with which the bundle could begin: {why}")))
-}
-
-fn check_snapshot(run: &RunDirectory, time: u64, redactions: &RedactionList) -> Result<PartialStart, BundleError> {
-    let start = run
-        .start_after_snapshot(time, &redactions.of_run())
-        .map_err(|error| of_run(BundleCode::SnapshotNotFound, error))?;
-    let path = run.snapshot(time);
-    Ok(PartialStart {
-        time,
-        event_hash: start.previous,
-        path,
-        offset: start.offset,
-        status: start.state.status(),
-        summary: None,
-    })
-}
-
-/// The start of a source that is a partial bundle: its own snapshot.
-fn start_of_partial(run: &RunDirectory, partial: &Partial) -> Result<PartialStart, BundleError> {
-    let of = |error| of_run(BundleCode::SourceInvalid, error).of_file(path::SNAPSHOT);
-    let path = run.root().join(path::SNAPSHOT);
-    let content = Snapshot::read(&path, &TrustedKeys::default()).map_err(of)?.content;
-    let status = content.decode_state().map_err(of)?.status();
-    let document = run
-        .read_text(path::METADATA)
-        .map_err(|error| of_run(BundleCode::SourceInvalid, error).of_file(path::METADATA))?;
-    let summary = Some(metadata::summary_of_run(&document)?);
-    Ok(PartialStart { time: partial.logical_time, event_hash: content.event_hash, path, offset: 0, status, summary })
 }
 
 /// The metadata of a run. The metadata of a partial bundle also describes the beginning of the run.

@@ -22,7 +22,9 @@ pub(super) fn check_media(
             Some(file) => {
                 found.sealed += 1;
                 found.bytes += file.map_or(object.bytes, |file| file.size);
-                if let Some(line) = object.contradicted.or_else(|| file.filter(|file| file.size != object.bytes).map(|_| object.line)) {
+                if let Some(line) =
+                    object.contradicted.or_else(|| file.filter(|file| file.size != object.bytes).map(|_| object.line))
+                {
                     let message = format!("line {line} says another size of the object {id}");
                     problems.push(BundleError::about(BundleCode::MediaCorrupt, &path, message));
                 }
@@ -41,11 +43,13 @@ pub(super) fn check_media(
     }
     if count > listed.missing + listed.dropped.unwrap_or(0) {
         problems.extend(unsealed.into_iter().map(|(id, line)| {
-            let message = format!("The object {id} that line {line} refers to is not there, and {METADATA} does not count it");
+            let message =
+                format!("The object {id} that line {line} refers to is not there, and {METADATA} does not count it");
             BundleError::new(BundleCode::MediaMissing, message)
         }));
     }
-    if found != listed {
+    // Where some are left out on purpose, all are.
+    if found != listed || (listed.dropped.is_some() && found.sealed > 0) {
         let message = "it counts other objects of media than there are";
         problems.push(BundleError::about(BundleCode::MetadataInvalid, METADATA, message));
     }

@@ -13,6 +13,7 @@ use super::leak_check::LeakCheck;
 use super::lines::redacted_line;
 use super::matcher::{Form, MatchContext, Matcher};
 use super::original_hashes::drop_original_hashes;
+use super::references::ReferenceParts;
 use super::rule::{Rule, RuleSet};
 use super::staging::{RedactedFile, Staging};
 use crate::bundle::export::{ByteSource, ExportPlan, PlannedFile, source_changed};
@@ -345,6 +346,7 @@ impl Pass<'_, '_, '_> {
             root: Root::Here,
             fixed: &graph_field,
             has_free_keys: &|path| !path.is_empty() && !is_node(path),
+            references: ReferenceParts::default(),
         };
         let redacted = redacted(&mut self.matcher, &json, &document, &mut rules)?;
         self.collect_file_rules(path, &rules);

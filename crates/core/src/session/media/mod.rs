@@ -19,6 +19,7 @@ pub use reference::Stored;
 pub use store::MediaStore;
 pub(crate) use store::{IN_BUNDLE, Object, PutError, path_in_bundle};
 pub use walk::Reference;
+pub(crate) use walk::is_member_name;
 pub(super) use walk::{has_reference, may_have_reference};
 
 #[cfg(test)]

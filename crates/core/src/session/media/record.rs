@@ -1,5 +1,7 @@
 //! The references of a record.
 
+use std::ops::Range;
+
 use super::walk::{Reference, may_have_reference, references_of};
 use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 use crate::session::format::number;
@@ -10,8 +12,7 @@ pub struct RecordReferences<'a> {
     pub seq: Option<f64>,
     /// At least one.
     pub references: Vec<Reference<'a>>,
-    /// Where its payload begins in the line.
-    pub payload_from: usize,
+    payload_from: usize,
 }
 
 impl<'a> RecordReferences<'a> {
@@ -24,6 +25,12 @@ impl<'a> RecordReferences<'a> {
         let references = references_of(payload.of(line));
         let payload_from = payload.start as usize;
         (!references.is_empty()).then_some(RecordReferences { seq, references, payload_from })
+    }
+
+    /// The places of the references in the line.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let from = self.payload_from;
+        self.references.iter().map(move |reference| from + reference.place.start..from + reference.place.end)
     }
 }
 

@@ -72,7 +72,8 @@ impl<'a> Stored<'a> {
 
     /// The hash of its bytes, by which the store names it.
     pub fn hash(&self) -> Hash {
-        let digits: Vec<u8> = decode(self.id).skip(ID_SCHEME.len()).filter_map(|unit| u8::try_from(unit).ok()).collect();
+        let digits: Vec<u8> =
+            decode(self.id).skip(ID_SCHEME.len()).filter_map(|unit| u8::try_from(unit).ok()).collect();
         // An object without a valid id is none.
         from_hex(&digits).unwrap_or_default()
     }

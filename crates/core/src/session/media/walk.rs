@@ -30,7 +30,9 @@ pub(in crate::session) fn has_reference(payload: &[u8]) -> bool {
 /// A reference of a payload.
 #[derive(Clone)]
 pub struct Reference<'a> {
+    /// The object that it was made of.
     pub original: Stored<'a>,
+    /// The object that is shown.
     pub selected: Stored<'a>,
     /// Its place in the text of the payload.
     pub place: Range<usize>,
@@ -54,6 +56,11 @@ keys! {
         ByteLength = "byteLength", NormalizedBase64Length = "normalizedBase64Length", Dimensions = "dimensions",
         Width = "width", Height = "height",
     }
+}
+
+/// Whether a reader of references looks at members of this name, given without its quotes.
+pub(crate) fn is_member_name(inside: &[u8]) -> bool {
+    Name::of(inside) != Name::Other
 }
 
 /// A member of an object.
