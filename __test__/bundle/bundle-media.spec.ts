@@ -1,4 +1,6 @@
 /** Bundles hold the images that their session refers to: objects of the store beside the sessions (bundle-format.md sections 1, 9 and 10). */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -12,7 +14,7 @@ import {
 import { digitsOf, objectIn, objectsOf, pathInBundle, projectWith, shown, storedIn, storeOf } from '../support/media-store';
 import { contentIdOf, reference } from '../support/plain-media';
 import { fc, test } from '../support/property';
-import { content, envelope, rewind } from '../support/session-file.js';
+import { content, envelope, rewind, session } from '../support/session-file.js';
 
 const EVENTS = [content('look'), shown(reference('one', 'two')), shown(reference('one'), { type: 'text', text: 'again' }), content('nice', 'ai')];
 const IMAGES = ['one', 'two'];
@@ -333,6 +335,34 @@ describe('verifyBundle', () => {
     await exportBundle(project().file, bundle);
     expect(await codesIn(bundle, { limits: { blobBytes: 2 } })).toContain('BlobTooLarge');
   });
+});
+
+test('300 MB of objects are exported, verified and imported in memory that does not depend on them', () => {
+  const { file, root, mediaDir } = projectWith([], []);
+  const images = Array.from({ length: 6 }, (_, at) => Buffer.alloc(50 << 20, `image ${at} `));
+  const shownOnes = images.map((bytes) => {
+    const contentId = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+    writeFileSync(join(objectsOf(mediaDir), digitsOf(contentId)), bytes);
+    const object = { contentId, mimeType: 'image/png', byteLength: bytes.length, normalizedBase64Length: Math.ceil(bytes.length / 3) * 4 };
+    return shown({ ...reference('x'), dimensions: undefined, ...object, originalContentId: contentId, selectedContentId: contentId, originalObject: object, selectedObject: object });
+  });
+  writeFileSync(file, session(...shownOnes));
+  const script = `
+    const { exportBundle, importBundle, verifyBundle } = require(${JSON.stringify(join(__dirname, '../../index.js'))});
+    const peak = () => process.resourceUsage().maxRSS >> 10;
+    (async () => {
+      const before = peak();
+      const { media } = await exportBundle(${JSON.stringify(file)}, ${JSON.stringify(join(root, 'b'))});
+      const { ok } = await verifyBundle(${JSON.stringify(join(root, 'b'))});
+      await importBundle(${JSON.stringify(join(root, 'b'))}, ${JSON.stringify(join(root, 'c'))}, { mediaDir: ${JSON.stringify(join(root, 'd'))} });
+      console.log(JSON.stringify({ media, ok, more: peak() - before }));
+    })()`;
+  const { stdout } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+  const { media, ok, more } = JSON.parse(stdout);
+  expect({ media, ok }).toEqual({ media: { sealed: 6, missing: 0, bytes: 300 << 20 }, ok: true });
+  expect(more).toBeLessThan(60);
+  expect(Object.values(storedIn(join(root, 'd')))).toEqual(images.map(() => true));
+  rmSync(root, { recursive: true });
 });
 
 test('arguments of another type throw at once', () => {

@@ -247,4 +247,20 @@ mod tests {
             Some(BundleCode::UnsupportedVersion)
         );
     }
+
+    #[test]
+    fn counts_of_media_are_read_as_they_are_printed() {
+        for dropped in [None, Some(2)] {
+            let media = Some(MediaCounts { sealed: 1, missing: 3, bytes: 4, dropped });
+            let document = Metadata { media, ..of_session("s") }.print();
+            assert_eq!(check(&document, BundleKind::Session, 1), Ok(media));
+            let document = String::from_utf8(document).unwrap();
+            let expected = if dropped.is_some() { r#""dropped":2,"# } else { "" };
+            let expected = format!(r#""media":{{"bytes":4,{expected}"missing":3,"sealed":1}},"platform""#);
+            assert!(document.contains(&expected), "{document}");
+            for wrong in [document.replace("\"sealed\":1", "\"sealed\":-1"), document.replace(",\"sealed\":1", "")] {
+                assert!(check(wrong.as_bytes(), BundleKind::Session, 1).is_err());
+            }
+        }
+    }
 }

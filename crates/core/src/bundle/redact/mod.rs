@@ -32,7 +32,7 @@ mod original_hashes;
 mod pass;
 mod pointer;
 mod prefilter;
-mod references;
+pub(super) mod references;
 mod rule;
 mod secrets;
 mod siblings;

@@ -9,7 +9,7 @@ use crate::json::spells;
 use crate::session::media::{RecordReferences, is_member_name};
 
 /// The name of the rule for what a provider knows an image by.
-pub(super) const NAME: &str = "provider-file";
+pub(crate) const NAME: &str = "provider-file";
 
 /// A part of the name of each member that the rule is for.
 pub(super) const LITERALS: &[&str] = &["roviderFile"];

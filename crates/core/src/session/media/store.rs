@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::objects::Named;
 use crate::disk::write::{StageError, StagedFile, TemporaryFile, new_directory};
-use crate::disk::{File, InputFile, Links, OWNER_ONLY, OsError, files};
+use crate::disk::{File, InputFile, Links, OWNER_ONLY, OsError, files, sync_entries};
 use crate::hash::{Hash, as_text, to_hex};
 
 /// The directory of a bundle with its media. Paths in it: `media/<first 2 digits>/<64 digits>`.
@@ -103,9 +103,7 @@ impl MediaStore {
         if is_there(&path, hash)? {
             return Ok(());
         }
-        for directory in [store.clone(), store.join("objects"), store.join("objects/sha256")] {
-            new_directory::create_for_files(&directory, OWNER_ONLY)?;
-        }
+        make(store)?;
         match copy(from, &path) {
             // Another process was faster.
             Err(StageError::Exists(_)) if is_there(&path, hash)? => Ok(()),
@@ -144,6 +142,18 @@ fn object_in(store: &Path, hash: &Hash) -> PathBuf {
 
 fn is_store(media: &Path) -> bool {
     files::is_directory(&media.join("objects/sha256"))
+}
+
+/// Makes a store, for good before this returns.
+fn make(store: &Path) -> Result<(), OsError> {
+    if is_store(store) {
+        return Ok(());
+    }
+    for directory in [store.to_path_buf(), store.join("objects"), store.join("objects/sha256")] {
+        new_directory::create_for_files(&directory, OWNER_ONLY)?;
+        sync_entries(files::parent(&directory), &directory)?;
+    }
+    Ok(())
 }
 
 /// Whether an object is there. Something else of its name is an error.
