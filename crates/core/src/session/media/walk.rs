@@ -20,11 +20,7 @@ pub(in crate::session) fn may_have_reference(payload: &[u8]) -> bool {
 
 /// Whether a payload, given as JSON text, has a reference.
 pub(in crate::session) fn has_reference(payload: &[u8]) -> bool {
-    may_have_reference(payload) && {
-        let mut has_one = false;
-        let walked = Walk::default().each_reference(payload, &mut |_| has_one = true);
-        walked.is_ok() && has_one
-    }
+    may_have_reference(payload) && !references_of(payload).is_empty()
 }
 
 /// A reference of a payload.
@@ -40,9 +36,9 @@ pub struct Reference<'a> {
 
 /// The references of a payload, given as JSON text, in the order of their ends. A text that is no JSON has none.
 pub(super) fn references_of(payload: &[u8]) -> Vec<Reference<'_>> {
-    let mut found = Vec::new();
-    match Walk::default().each_reference(payload, &mut |reference| found.push(reference)) {
-        Ok(()) => found,
+    let mut walk = Walk::default();
+    match walk.walk(payload) {
+        Ok(()) => walk.found,
         Err(NotJson) => Vec::new(),
     }
 }
@@ -92,25 +88,23 @@ struct Level {
     members_before: usize,
 }
 
-/// Is called with each reference.
-type Take<'t, 'a> = &'t mut dyn FnMut(Reference<'a>);
-
 /// A walk over a value. It keeps those members of the open objects that a reference could have, so that it takes linear time however the value is nested.
 #[derive(Default)]
 struct Walk<'a> {
     open: Vec<Level>,
     members: Vec<Member<'a>>,
     nesting: Nesting,
+    found: Vec<Reference<'a>>,
 }
 
 impl<'a> Walk<'a> {
-    /// Calls `take` for each reference.
-    fn each_reference(&mut self, json: &'a [u8], take: Take<'_, 'a>) -> Result<(), NotJson> {
+    /// Finds the references of a value.
+    fn walk(&mut self, json: &'a [u8]) -> Result<(), NotJson> {
         let mut cursor = Cursor::new(json);
         cursor.white_space();
         loop {
             if let Some(value) = self.begin(&mut cursor)?
-                && self.end(&mut cursor, value, take)?
+                && self.end(&mut cursor, value)?
             {
                 return Ok(());
             }
@@ -142,7 +136,7 @@ impl<'a> Walk<'a> {
     }
 
     /// After a value: closes the objects and arrays that end with it, and moves to the next one. Returns whether there is none.
-    fn end(&mut self, cursor: &mut Cursor<'a>, mut value: Value<'a>, take: Take<'_, 'a>) -> Result<bool, NotJson> {
+    fn end(&mut self, cursor: &mut Cursor<'a>, mut value: Value<'a>) -> Result<bool, NotJson> {
         while let Some(level) = self.open.last_mut() {
             if level.name != Name::Other {
                 self.members.push(Member { name: level.name, value });
@@ -158,7 +152,7 @@ impl<'a> Walk<'a> {
                     }
                     return Ok(false);
                 }
-                (Some(b'}'), true) | (Some(b']'), false) => value = self.close(cursor.position(), take),
+                (Some(b'}'), true) | (Some(b']'), false) => value = self.close(cursor.position()),
                 _ => return Err(NotJson),
             }
         }
@@ -166,11 +160,11 @@ impl<'a> Walk<'a> {
     }
 
     /// Closes the innermost object or array, which ends at `end`. Returns what it is to the one around it.
-    fn close(&mut self, end: usize, take: Take<'_, 'a>) -> Value<'a> {
+    fn close(&mut self, end: usize) -> Value<'a> {
         let Some(level) = self.open.pop() else { return Value::Other };
         let own = &self.members[level.members_before..];
         if let Some([original, selected]) = objects_of(own) {
-            take(Reference { original, selected, place: level.start..end });
+            self.found.push(Reference { original, selected, place: level.start..end });
         }
         let value = match self.open.last().filter(|_| level.is_object).map(|around| around.name) {
             Some(Name::OriginalObject | Name::SelectedObject) => Stored::of(own).map(Value::Stored),
