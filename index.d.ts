@@ -40,6 +40,7 @@ export * from './dist/session/replay.js';
 export * from './dist/session/replay-result.js';
 export * from './dist/session/open.js';
 export * from './dist/session/read-records.js';
+export * from './dist/session/media.js';
 export * from './dist/session/header.js';
 export * from './dist/session/preview.js';
 export * from './dist/session/checkpoints.js';

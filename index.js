@@ -12,6 +12,7 @@ const { defineLazily, lazily } = require('./dist/lazily.js')
 const { replaySession } = lazily(() => require('./dist/session/replay.js'))
 const { openSession } = lazily(() => require('./dist/session/open.js'))
 const { readSessionRecords } = lazily(() => require('./dist/session/read-records.js'))
+const { readSessionMedia, verifySessionMedia } = lazily(() => require('./dist/session/media.js'))
 const { foldCheckpoints } = lazily(() => require('./dist/session/checkpoints.js'))
 const { readSessionHeader, readSessionHeaders } = lazily(() => require('./dist/session/header.js'))
 const { listSessions } = lazily(() => require('./dist/session/list.js'))
@@ -50,6 +51,8 @@ const api = (module.exports = {
   replaySession,
   openSession,
   readSessionRecords,
+  readSessionMedia,
+  verifySessionMedia,
   foldCheckpoints,
   readSessionHeader,
   readSessionHeaders,

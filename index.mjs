@@ -4,6 +4,8 @@ export const {
   replaySession,
   openSession,
   readSessionRecords,
+  readSessionMedia,
+  verifySessionMedia,
   foldCheckpoints,
   readSessionHeader,
   readSessionHeaders,

@@ -40,6 +40,7 @@ mod seam;
 mod search;
 mod session_batches;
 mod session_lock;
+mod session_media;
 mod session_records;
 mod small_replay;
 mod tape;

@@ -18,7 +18,7 @@ import {
 
 describe('bundles', () => {
   test('match the specification', () => {
-    interface SpecifiedInfo { bundleId: string; kind: 'run' | 'session'; path: string; files: number; bytes: number; events: number; redactions: number; partial: boolean }
+    interface SpecifiedInfo { bundleId: string; kind: 'run' | 'session'; path: string; files: number; bytes: number; events: number; redactions: number; partial: boolean; media?: { sealed: number; missing: number; bytes: number; dropped?: number } }
     interface SpecifiedProblem { code: string; path?: string; message: string }
     interface SpecifiedLimits { lineBytes: number; blobBytes: number; files: number; expansion: number; totalBytes: number }
     expectTypeOf<BundleInfo>().toEqualTypeOf<SpecifiedInfo>();
@@ -31,7 +31,7 @@ describe('bundles', () => {
   });
 
   test('take the options of the specification, and undefined for any', () => {
-    interface SpecifiedExport { fromSnapshot?: string | 'latest'; signWith?: string; redact?: { builtin?: boolean; rules?: { name: string; pattern?: string; path?: string; kinds?: string[]; tools?: string[] }[] } | false; level?: number; onProgress?: (progress: Progress) => void; signal?: AbortSignal }
+    interface SpecifiedExport { fromSnapshot?: string | 'latest'; signWith?: string; redact?: { builtin?: boolean; rules?: { name: string; pattern?: string; path?: string; kinds?: string[]; tools?: string[] }[] } | false; level?: number; mediaDir?: string; media?: 'skip' | 'drop'; onProgress?: (progress: Progress) => void; signal?: AbortSignal }
     interface SpecifiedVerify { trustedKeys?: string[]; signature?: 'required' | 'ifPresent' | 'ignore'; limits?: Partial<BundleLimits>; onProgress?: (progress: Progress) => void; signal?: AbortSignal }
     expectTypeOf<SpecifiedExport>().toExtend<ExportOptions>();
     expectTypeOf<SpecifiedVerify>().toExtend<VerifyBundleOptions>();

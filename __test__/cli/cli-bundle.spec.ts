@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { replayRun, replaySession, verifyBundle, verifyRun } from '../../index.js';
 import { beside, complaintOf, errorOf, GOLDEN_RUN, HOSTILE, resultOf, SAMPLE, sessionTape, shown, UNSAFE } from '../support/command-line';
+import { projectWith, shown as shown_, storedIn, storeOf } from '../support/media-store';
+import { reference } from '../support/plain-media';
 import { completedRun, freshPath } from '../support/run-directory';
 import { content, session, sessionDirectory, writeSession } from '../support/session-file';
 
@@ -53,6 +55,23 @@ describe('export', () => {
     expect(beside('Bundle', stdout)).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
     expect(beside('Of', stdout)).toEqual(['a run']);
     expect(beside('Holds', stdout)).toEqual([expect.stringMatching(/^268 events in \d+ files /)]);
+    expect(stdout).not.toContain('Images');
+  });
+
+  test('says how many images are sealed, missing or left out, and so do verify and import', async () => {
+    const { file, mediaDir, root } = projectWith([shown_(reference('one', 'two'))], ['one']);
+    expect(await errorOf(['bundle', 'export', file, destination()])).toMatchObject({ code: 'MediaMissing' });
+    const skipped = destination();
+    expect(beside('Images', await shown(['bundle', 'export', file, skipped, '--media', 'skip']))).toEqual(['1 sealed (3 bytes), 1 missing']);
+    for (const command of [['bundle', 'verify'], ['verify'], ['inspect']]) expect(beside('Images', await shown([...command, skipped]))[0]).toBe('1 sealed (3 bytes), 1 missing');
+    expect(beside('Images', await shown(['bundle', 'export', file, destination(), '--media', 'drop']))).toEqual(['2 left out']);
+    const elsewhere = storeOf(join(root, 'elsewhere'), ['one', 'two']);
+    const whole = destination('.cath-bundle.tar.zst');
+    expect(await resultOf(['bundle', 'export', file, whole, '--media-dir', elsewhere])).toMatchObject({ media: { sealed: 2, missing: 0, bytes: 6 } });
+    expect(beside('Images', await shown(['bundle', 'import', whole, destination(), '--media-dir', mediaDir]))).toEqual(['2 sealed (6 bytes)']);
+    expect(Object.values(storedIn(mediaDir))).toEqual([true, true]);
+    expect(beside('Images', await shown(['inspect', file]))).toEqual(['1 reference to 2 objects (6 bytes)']);
+    expect(await resultOf(['inspect', file])).toMatchObject({ images: { references: 1, objects: 2, bytes: 6 } });
   });
 
   test('can begin with a snapshot, the latest or a named one', async () => {

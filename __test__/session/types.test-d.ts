@@ -189,7 +189,9 @@ describe('the content type', () => {
   test('blocks are distinguished by type', () => {
     const block = {} as ContentBlock;
     if (block.type === 'tool_call') expectTypeOf(block.parameters).toBeUnknown();
-    if (block.type === 'media') expectTypeOf(block.encoding).toEqualTypeOf<'url' | 'base64'>();
+    if (block.type === 'media') expectTypeOf(block.encoding).toEqualTypeOf<'url' | 'base64' | 'reference'>();
+    if (block.type === 'media' && block.encoding === 'reference') expectTypeOf(block.selectedObject.byteLength).toBeNumber();
+    if (block.type === 'media' && block.encoding !== 'reference') expectTypeOf(block.data).toBeString();
   });
 });
 

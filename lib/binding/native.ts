@@ -268,6 +268,9 @@ export interface NativeExportOptions {
   signWith?: string | undefined
   level?: number | undefined
   allowDamaged?: boolean | undefined
+  /** `skip` or `drop`. */
+  media?: string | undefined
+  mediaDir?: string | undefined
   /** If absent, nothing is redacted. */
   redact?: NativeRedactOptions | undefined
   progress: boolean
@@ -464,6 +467,8 @@ export interface NativeVerifyOptions {
   /** `required`, `ifPresent` or `ignore`. */
   signature: string
   limits: NativeLimits
+  /** Where an import puts media. */
+  mediaDir?: string | undefined
   progress: boolean
 }
 
@@ -559,6 +564,11 @@ export interface Binding {
    */
   readRunEvents(bundles: NativeBundles, path: string, isVerified: boolean, from: number, to: number, kinds?: string[] | undefined | null): NativePages
   /**
+   * The references of the session at `path`, two entries for each: one for each role. Nothing is opened before the first page is requested. A page is an
+   * object with `entries`, and with `last` or `error` if there are no more.
+   */
+  readSessionMedia(bundles: NativeBundles, path: string): NativePages
+  /**
    * The lines of the session at `path`. Nothing is opened before the first page is requested. A page has its lines as columns: the first `line`, or
    * `lines` if they do not follow one another; `offsets`, `lengths`, `statuses`, `histories`, and `changes` if these are wanted. The records are on the
    * tape of its job.
@@ -620,4 +630,6 @@ export interface Binding {
   startTrace(bundles: NativeBundles, path: string, eventId: string, onReady: () => void): NativeJob
   /** Verifies the bundle at `path`. */
   startVerification(bundles: NativeBundles, path: string, options: NativeVerifyOptions, onReady: () => void): NativeJob
+  /** Checks the objects that the session at `path` refers to. The result has `present`, `missing` and `corrupt`. */
+  verifySessionMedia(bundles: NativeBundles, path: string, mediaDir: string | undefined | null, onReady: () => void): NativeJob
 }

@@ -61,6 +61,19 @@ export interface ExportOptions {
    * Default `false`.
    */
   allowDamaged?: boolean | undefined
+  /**
+   * The store that has the media to which a session refers: the directory that has `objects/sha256`. Default: `media` beside the directory of the session, if
+   * that has it. What a source that is a bundle has of them is taken from there.
+   */
+  mediaDir?: string | undefined
+  /**
+   * What to do with the media to which a session refers. By default all are sealed, and if one is missing or altered, the export fails with `MediaMissing` or
+   * `MediaCorrupt`. Media are not redacted.
+   *
+   * - `'skip'`: those that are missing or altered are left out, and counted.
+   * - `'drop'`: none is sealed.
+   */
+  media?: 'skip' | 'drop' | undefined
   /** Called on the JavaScript thread at most ten times a second, and once at the end with the total. Throwing from it stops the export. */
   onProgress?: ((progress: Progress) => void) | undefined
   /**
@@ -88,6 +101,20 @@ export interface BundleInfo {
   redactions: number
   /** Whether it is a partial bundle, which begins with a snapshot. */
   partial: boolean
+  /** The media to which its session refers. Absent if there are none. */
+  media?: BundleMedia
+}
+
+/** The media to which the session of a bundle refers. Each object counts once. */
+export interface BundleMedia {
+  /** Number of objects in the bundle. */
+  sealed: number
+  /** Number of objects that were missing or altered. */
+  missing: number
+  /** Total size of those in the bundle, in bytes. */
+  bytes: number
+  /** With `media: 'drop'`: number of objects that were left out. */
+  dropped?: number
 }
 
 /** Limits for reading a bundle. `Infinity` removes a limit. */
@@ -133,6 +160,12 @@ export interface ImportBundleOptions extends VerifyBundleOptions {
    *   after it was read.
    */
   durability?: 'os' | 'fsync' | undefined
+  /**
+   * The store into which the media of a session are put, before the session appears: the directory that has, or gets, `objects/sha256`. What it has stays; a
+   * file with the name of an object and other bytes is a `MediaCorrupt`. Default: `media` beside the directory, if that has `objects/sha256`; else they are
+   * only in the directory.
+   */
+  mediaDir?: string | undefined
 }
 
 /** Result of {@link verifyBundle}. */
@@ -146,11 +179,13 @@ export interface BundleVerification {
 }
 
 const POLICIES = ['required', 'ifPresent', 'ignore']
+const MEDIA = ['skip', 'drop']
 const DURABILITIES = ['os', 'fsync']
 const LIMITS = ['lineBytes', 'blobBytes', 'files', 'expansion', 'totalBytes']
 
 const EXPORT_OPTIONS: Shape<ExportOptions> = {
   ...WORK, allowDamaged: 'boolean?', fromSnapshot: 'string?', level: unlessMissing(checkLevel), redact: checkRedaction, signWith: checkPrivateKey,
+  mediaDir: 'filledString?', media: unlessMissing((media, name) => check.oneOf(media, name, MEDIA)),
 }
 const VERIFY_OPTIONS: Shape<VerifyBundleOptions> = {
   ...WORK,
@@ -159,7 +194,7 @@ const VERIFY_OPTIONS: Shape<VerifyBundleOptions> = {
   limits: unlessMissing(checkLimits),
 }
 const IMPORT_OPTIONS: Shape<ImportBundleOptions> = {
-  ...VERIFY_OPTIONS, durability: unlessMissing((durability, name) => check.oneOf(durability, name, DURABILITIES)),
+  ...VERIFY_OPTIONS, mediaDir: 'filledString?', durability: unlessMissing((durability, name) => check.oneOf(durability, name, DURABILITIES)),
 }
 
 /**
@@ -208,8 +243,8 @@ const IMPORT_OPTIONS: Shape<ImportBundleOptions> = {
 export function exportBundle(source: string, destination: string, options: ExportOptions = NO_OPTIONS): Promise<BundleInfo> {
   check.filledString(source, 'source')
   check.filledString(destination, 'destination')
-  const { fromSnapshot, signWith, level, redact, allowDamaged, signal, onProgress } = checkedStrictly(options, EXPORT_OPTIONS)
-  const wanted: NativeExportOptions = { fromSnapshot, signWith, level, allowDamaged, redact: redaction(redact), progress: onProgress !== undefined }
+  const { redact, signal, onProgress, ...plain } = checkedStrictly(options, EXPORT_OPTIONS)
+  const wanted: NativeExportOptions = { ...plain, redact: redaction(redact), progress: onProgress !== undefined }
   return run((onReady) => native.startExport(bundlesToWrite(), source, destination, wanted, onReady), { signal, onProgress })
 }
 
@@ -289,7 +324,7 @@ export function importBundle(path: string, directory: string, options: ImportBun
   check.filledString(directory, 'directory')
   const wanted = checkedStrictly(options, IMPORT_OPTIONS)
   const isSynced = wanted.durability !== 'os'
-  return run((onReady) => native.startImport(bundlesToWrite(), path, directory, isSynced, verification(wanted), onReady), wanted)
+  return run((onReady) => native.startImport(bundlesToWrite(), path, directory, isSynced, { ...verification(wanted), mediaDir: wanted.mediaDir }, onReady), wanted)
 }
 
 function run<T>(start: (onReady: () => void) => NativeJob, { signal, onProgress }: ExportOptions | VerifyBundleOptions): Promise<T> {

@@ -43,6 +43,8 @@ export type BundleCode =
   | 'ChecksumsMismatch'
   | 'BlobNameMismatch'
   | 'BlobMissing'
+  | 'MediaMissing'
+  | 'MediaCorrupt'
   | 'LogInvalid'
   | 'WrongCount'
   | 'WrongHead'

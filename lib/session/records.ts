@@ -51,9 +51,40 @@ export type ContentBlock =
   | { type: 'text'; text: string }
   | { type: 'tool_call'; id: string; name: string; parameters: unknown }
   | { type: 'tool_response'; callId: string; toolName: string; result: unknown; error?: string }
-  | { type: 'media'; mimeType: string; data: string; encoding: 'url' | 'base64' }
+  | MediaBlock
   | { type: 'thinking'; thought: string }
   | { type: 'code'; code: string; language?: string }
+
+/** An image or another medium: in the block itself, or by reference. */
+export type MediaBlock = { type: 'media'; mimeType: string; data: string; encoding: 'url' | 'base64' } | MediaReference
+
+/** What a {@link MediaReference} says of one of its objects. */
+export interface MediaObject {
+  /** `sha256:` and the hash of its bytes in hex. */
+  contentId: string
+  mimeType: string
+  /** Size in bytes. */
+  byteLength: number
+  /** Size in base64: ⌈byteLength ÷ 3⌉ × 4. */
+  normalizedBase64Length: number
+  /** Width and height in pixels. */
+  dimensions?: { width: number; height: number } | undefined
+}
+
+/**
+ * A medium whose bytes are not in the session but in a store, as `objects/sha256/<64 hex digits>`. What the block says of itself is what it says of its
+ * selected object, the one that is shown; the original one is what that was made of, often the same. A block in which these do not agree, or that has
+ * `data` or `sourcePath`, is none. It may have further members, such as `caption` and `filename`.
+ */
+export interface MediaReference extends MediaObject {
+  type: 'media'
+  encoding: 'reference'
+  originalContentId: string
+  selectedContentId: string
+  originalObject: MediaObject
+  selectedObject: MediaObject
+  data?: undefined
+}
 
 /** A line of the file, as `JSON.parse` returns it. The recorder writes the keys in this order. */
 export interface SessionRecordLine {

@@ -10,7 +10,7 @@ const { count, fileSize, plural } = require('./quantities.js')
 const { printable } = require('./safe-text.js')
 const { withVerified } = require('./source.js')
 
-/** @import { BundleInfo, BundleProblem, BundleVerification, VerifyBundleOptions } from 'session-tape' */
+/** @import { BundleInfo, BundleMedia, BundleProblem, BundleVerification, VerifyBundleOptions } from 'session-tape' */
 /** @import { Command } from 'commander' */
 /** @import { Colours } from './colours.js' */
 /** @import { Context } from './context.js' */
@@ -72,13 +72,20 @@ function bundleRows({ info, problems }, colour, width) {
 }
 
 /** @type {(info: BundleInfo, colour: Colours) => string[]} */
-function infoRows({ bundleId, kind, files, bytes, events, redactions, partial }, colour) {
+function infoRows({ bundleId, kind, files, bytes, events, redactions, partial, media }, colour) {
   return [
     row('Bundle', colour.cyan(printable(bundleId)), colour),
     row('Of', `a ${kind}${partial ? ', from a snapshot on' : ''}`, colour),
     row('Holds', `${plural(events, kind === 'run' ? 'event' : 'record')} in ${plural(files, 'file')} (${fileSize(bytes)})`, colour),
     row('Redacted', redactions > 0 ? `${count(redactions)} of them` : colour.dim('nothing'), colour),
+    ...(media === undefined ? [] : [row('Images', imagesText(media), colour)]),
   ]
+}
+
+/** What became of the images to which a session refers. @param {BundleMedia} media */
+function imagesText({ sealed, missing, bytes, dropped }) {
+  if (dropped !== undefined) return `${count(dropped)} left out`
+  return `${count(sealed)} sealed (${fileSize(bytes)})${missing > 0 ? `, ${count(missing)} missing` : ''}`
 }
 
 /** @type {(problems: BundleProblem[], colour: Colours, width: number) => string[]} */

@@ -60,6 +60,7 @@ const { editRows, model, tools, turns } = require('./session/summary.js')
  * @property {SessionStartPayload | null} header
  * @property {boolean} sidecar
  * @property {Record<string, number>} [edits]
+ * @property {{ references: number, objects: number, bytes: number }} [images]
  *
  * @typedef {'metadata' | 'lastSeq' | 'historyLength' | 'sequenceCorrupt' | 'checkpoints' | 'sessionName' | 'ancestry'} OfHandle
  * @typedef {(Foreign & Talk & { receipt: ReceiptSummary }) | (Native & { turns?: undefined })} Origin
@@ -149,7 +150,7 @@ function seal({ problems, signed, ...info }, colour) {
 
 /** @type {(found: SessionInspection, colour: Colours, width: number) => string[][]} */
 function sessionSections(found, colour, width) {
-  const { header, metadata, events, historyLength, lastSeq, sidecar, checkpoints = [] } = found
+  const { header, metadata, events, historyLength, lastSeq, sidecar, checkpoints = [], images } = found
   /** @type {Partial<SessionStartPayload>} */
   const start = metadata ?? header ?? {}
   const directories = Array.isArray(start.workspaceDirs) ? start.workspaceDirs.map((dir) => printable(dir)) : []
@@ -170,6 +171,7 @@ function sessionSections(found, colour, width) {
       ...editRows(new Map(Object.entries(found.edits ?? {})), colour),
       row('History', historyLength === undefined ? colour.dim('none') : plural(historyLength, 'item'), colour),
       ...checkpointRows(checkpoints, colour, width),
+      ...(images === undefined ? [] : [row('Images', `${plural(images.references, 'reference')} to ${plural(images.objects, 'object')} (${fileSize(images.bytes)})`, colour)]),
       row('Last seq', lastSeq === undefined ? colour.dim('none') : String(lastSeq), colour),
       ...(isForeign ? [] : [sidecarRow(sidecar, colour)]),
     ],

@@ -15,6 +15,7 @@ use std::path::Path;
 use session_tape_core::bundle::{BundleError, ExportOptions, ImportError, VerifyOptions, export, import, verify};
 use session_tape_core::disk::{Durability, OsError, files};
 use session_tape_core::session::record::{ForkError, fork};
+use sha2::{Digest as _, Sha256};
 use simulated::bundle::{
     SECRET, check_fork, check_whole, export_from, files_of, fork_of, import_from, quietly, session_text,
 };
@@ -143,6 +144,61 @@ fn an_imported_bundle_is_whole_or_absent() {
     drop(mounted);
     let disk = Disk::of(root, exported.tree());
     try_all(&disk, "imported", &import_from(archive));
+}
+
+/// An archive of a session that refers to this image, and the digits of the image's id.
+fn sealed_with(image: &[u8]) -> (Vec<u8>, String) {
+    let root = tempfile::tempdir().unwrap();
+    let digits = Sha256::digest(image).iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+    let objects = root.path().join("media/objects/sha256");
+    std::fs::create_dir_all(&objects).unwrap();
+    std::fs::write(objects.join(&digits), image).unwrap();
+    let (bytes, base64) = (image.len(), image.len().div_ceil(3) * 4);
+    let object = format!(
+        r#""contentId":"sha256:{digits}","mimeType":"image/png","byteLength":{bytes},"normalizedBase64Length":{base64}"#
+    );
+    let reference = format!(
+        r#"{{"type":"media","encoding":"reference",{object},"originalContentId":"sha256:{digits}","selectedContentId":"sha256:{digits}","originalObject":{{{object}}},"selectedObject":{{{object}}}}}"#
+    );
+    let (session, archive) = (root.path().join("session.jsonl"), root.path().join("archive.tar.zst"));
+    let line = format!(r#"{{"v":2,"seq":9,"type":"note","payload":{reference}}}"#);
+    std::fs::write(&session, format!("{}{line}\n", session_text())).unwrap();
+    let options = ExportOptions { media_dir: Some(root.path().join("media")), ..ExportOptions::default() };
+    let info = quietly(|task| export(&session, &archive, &options, task)).unwrap();
+    assert_eq!(info.media.map(|media| media.sealed), Some(1));
+    (std::fs::read(&archive).unwrap(), digits)
+}
+
+#[test]
+fn an_imported_session_is_never_there_without_its_images() {
+    let root = Path::new("/simulated/import-media");
+    let image = b"the bytes of an image";
+    let (archive, digits) = sealed_with(image);
+    let object = Path::new("media/objects/sha256").join(digits);
+    let disk = Disk::new(root);
+    let mounted = disk.mounted();
+    let path = root.join("archive.tar.zst");
+    session_tape_core::disk::write::write_atomically(&path, &archive, root, Durability::Fsync).unwrap();
+    drop(mounted);
+    let disk = Disk::of(root, disk.tree());
+    let mounted = disk.mounted();
+    let options = VerifyOptions { media_dir: Some(root.join("media")), ..VerifyOptions::default() };
+    quietly(|task| import(&path, &root.join("imported"), &options, task)).unwrap();
+    disk.acknowledge(1);
+    drop(mounted);
+    let (base, log) = disk.history();
+    let judge = |tree: &Tree, acknowledged: &BTreeSet<u64>| {
+        let files = tree.files();
+        let is_there = files.contains_key(Path::new("imported/session.jsonl"));
+        match files.get(&object) {
+            Some(bytes) if bytes != image => Err("an object has its name before its bytes".to_owned()),
+            None if is_there => Err("the session is there without its image".to_owned()),
+            _ if !is_there && !acknowledged.is_empty() => Err("the session is gone".to_owned()),
+            _ => Ok(()),
+        }
+    };
+    let tried = search(&base, &log, Search::from_environment(FILLS), &judge).unwrap_or_else(|fault| panic!("{fault}"));
+    assert!(tried.cuts > 5 && tried.states > 5, "{tried:?}");
 }
 
 #[test]

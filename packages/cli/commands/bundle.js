@@ -2,6 +2,7 @@
 
 const fs = require('node:fs/promises')
 const path = require('node:path')
+const { Option } = require('commander')
 const { bundleRows, bundleVerification, checkingOptions, infoRows, verifyOptions } = require('../bundle.js')
 const { Complaint, EXIT, failureOf } = require('../complaint.js')
 const { gathered, redactionRules, signingKey, wholeNumber } = require('../option-values.js')
@@ -16,7 +17,7 @@ const { bundleAt, recordingAt, withFiles } = require('../source.js')
 /** @import { Context } from '../context.js' */
 /** @import { Define, Does } from '../program.js' */
 /** @typedef {(bundle: Command, does: Does) => void} DefineOne */
-/** @typedef {{ signWith?: string, rule?: string[], ruleFile?: string[], redact: boolean, fromSnapshot?: string | true, level?: number, allowDamaged?: true }} Exporting */
+/** @typedef {{ signWith?: string, rule?: string[], ruleFile?: string[], redact: boolean, fromSnapshot?: string | true, level?: number, allowDamaged?: true, mediaDir?: string, media?: 'skip' | 'drop' }} Exporting */
 
 const EXPORT_EXAMPLES = `
 Examples:
@@ -25,7 +26,7 @@ Examples:
   session-tape bundle export runs/weekly weekly.cath-bundle --sign-with ci.key.pem --from-snapshot latest
 
 DEST is one file if it ends in .tar.zst, else a directory; it must not exist. Well-known secrets (keys, tokens, passwords in URLs) are
-replaced unless --no-redact is given. A rule file holds a JSON array of {"name","pattern"} or {"name","path"}, each with "kinds" and
+replaced unless --no-redact is given. Images to which a session refers are sealed as they are. A rule file holds a JSON array of {"name","pattern"} or {"name","path"}, each with "kinds" and
 "tools" if wanted.
 `
 
@@ -70,6 +71,8 @@ function defineExport(bundle, does) {
     .option('--from-snapshot [id]', 'runs: only what comes after a snapshot, the latest if none is named')
     .option('--level <n>', "zstd's level of compression, 1 to 22", wholeNumber)
     .option('--allow-damaged', 'of an archived session that is damaged, what is before the damage')
+    .option('--media-dir <dir>', 'the store of the images to which a session refers (default: media beside its directory)')
+    .addOption(new Option('--media <how>', 'skip: go without images that are missing; drop: seal none').choices(['skip', 'drop']))
     .option('--json', 'the result as JSON')
     .addHelpText('after', EXPORT_EXAMPLES)
     .action(does(exportOne))
@@ -77,11 +80,13 @@ function defineExport(bundle, does) {
 
 /** @type {(context: Context, args: [from: string, to: string], options: Exporting) => Promise<void>} */
 async function exportOne(context, [from, to], options) {
-  const { fromSnapshot, level, allowDamaged } = options
+  const { fromSnapshot, level, allowDamaged, mediaDir, media } = options
   const asked = {
     fromSnapshot: fromSnapshot === true ? 'latest' : fromSnapshot,
     level,
     allowDamaged,
+    mediaDir,
+    media,
     redact: options.redact && { rules: await redactionRules(options) },
     signWith: await signingKey(options.signWith),
   }
@@ -122,17 +127,18 @@ function defineImport(bundle, does) {
     .description('Verifies a bundle and unpacks it into a directory, which must not exist.')
     .argument('<path>', 'bundle')
     .argument('<directory>', 'where to')
+    .option('--media-dir <dir>', 'the store for the images to which the session refers (default: media beside the directory)')
     .option('--original <file>', "write the other program's session, from which the bundle was made, to this file, byte for byte")
   checkingOptions(command).addHelpText('after', IMPORT_EXAMPLES).action(does(importOne))
 }
 
-/** @type {(context: Context, args: [string, string], options: CheckingOptions & { original?: string }) => Promise<void>} */
+/** @type {(context: Context, args: [string, string], options: CheckingOptions & { original?: string, mediaDir?: string }) => Promise<void>} */
 async function importOne(context, [given, directory], options) {
   const asked = await verifyOptions(options)
   const { at } = await bundleAt(context, given)
-  const { original } = options
+  const { original, mediaDir } = options
   if (original !== undefined) await refuseRecording('--original', original, [given])
-  const info = await context.during('importing', (more) => context.tape.importBundle(at, directory, { ...asked, ...more }))
+  const info = await context.during('importing', (more) => context.tape.importBundle(at, directory, { ...asked, mediaDir, ...more }))
   if (original !== undefined) await writeOriginal(given, directory, original)
   await context.print(info, (_, colour) => page('Imported', printable(directory, 1000), [infoRows(info, colour)], colour))
 }

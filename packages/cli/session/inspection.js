@@ -23,6 +23,8 @@ const { tallyOf } = require('./tally.js')
  * @typedef {Partial<Pick<SessionHandle, ReplayFact>> & { error?: string, warnings: string[] }} Replayed
  */
 
+/** The images to which a session refers: references, and objects of the store, each once. @typedef {{ references: number, objects: number, bytes: number }} Images */
+
 /**
  * Of a file of several conversations, only its size and what `foreignFacts` says.
  *
@@ -31,6 +33,7 @@ const { tallyOf } = require('./tally.js')
  * @property {SessionStartPayload | null} [header]
  * @property {EventCounts} [events]
  * @property {Record<string, number>} [edits] of the history, by type; undefined if there are none
+ * @property {Images} [images] to which it refers; undefined if there are none
  * @property {boolean} [sidecar] whether a snapshot is beside it
  * @property {string[]} [damage]
  * @property {string[]} [notes]
@@ -61,10 +64,23 @@ async function inspectSession(context, source) {
     ...rest,
     events: eventsOf(tally, eventCount),
     ...(tally.edits.size === 0 ? {} : { edits: Object.fromEntries(tally.edits) }),
+    ...(source.form === 'foreign' ? {} : await imagesOf(context, source.log)),
     sidecar: await isThere(`${source.log}.snap`),
     ...sound,
     ...(repair === null ? {} : { repair }),
   }
+}
+
+/** @type {(context: Context, log: string) => Promise<{ images?: Images }>} */
+async function imagesOf({ tape, signal }, log) {
+  let references = 0
+  /** @type {Map<string, number>} */
+  const sizes = new Map()
+  for await (const { contentId, role, byteLength } of tape.readSessionMedia(log, { signal })) {
+    if (role === 'selected') references++
+    sizes.set(contentId, byteLength)
+  }
+  return references === 0 ? {} : { images: { references, objects: sizes.size, bytes: [...sizes.values()].reduce((sum, n) => sum + n, 0) } }
 }
 
 /** @type {(context: Context, source: Files) => Promise<Replayed>} */

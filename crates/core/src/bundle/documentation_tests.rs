@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::format::{BundleCode, Limits, MAX_MANIFEST_BYTES, MAX_REDACTIONS_BYTES, MAX_SMALL_FILE_BYTES, PAYLOAD_TYPE};
-use super::redact::{builtin, named};
+use super::redact::{builtin, named, references};
 use crate::run::{FieldType, Kind, PayloadField};
 
 fn section(title: &str) -> String {
@@ -25,7 +25,7 @@ fn names_in(section: &str) -> Vec<&str> {
 #[test]
 fn documented_redaction_rules_are_those_of_the_library() {
     let section = section_of("docs/redaction.md", "Built-in rules");
-    let rules: Vec<_> = builtin::all().map(|rule| rule.name).chain([named::NAME]).collect();
+    let rules: Vec<_> = builtin::all().map(|rule| rule.name).chain([named::NAME, references::NAME]).collect();
     assert_eq!(names_in(&section), rules);
 }
 

@@ -6,6 +6,7 @@ use super::escapes::unescaped;
 use super::json::{DocumentPlace, JsonPart, Step, visit_parts};
 use super::matcher::{Form, Hit, MatchContext, Matcher};
 use super::pointer::{Pointer, Reach};
+use super::references::{ReferencePart, ReferenceParts};
 use super::rule::RuleMatcher;
 use super::siblings::Siblings;
 use crate::bundle::format::{BundleCode, BundleError};
@@ -20,6 +21,8 @@ pub(super) struct Document<'d> {
     pub fixed: &'d dyn Fn(&[Step<'_>]) -> Option<&'static str>,
     /// Whether the keys of the object at a path may be redacted, because nothing depends on them.
     pub has_free_keys: &'d dyn Fn(&[Step<'_>]) -> bool,
+    /// The parts of references to media.
+    pub references: ReferenceParts,
 }
 
 /// The value of a document to which the pointers of rules are relative.
@@ -71,7 +74,8 @@ pub(super) fn redacted(
     visit_parts(json, |part, place, range| {
         let text = &json[range.clone()];
         let key = siblings.key(part, place, text);
-        match redacted_part(matcher, &pointers, document, part, place, (text, key.as_deref()), rules)? {
+        let reference = document.references.at(range.start);
+        match redacted_part(matcher, &pointers, document, (part, reference), place, (text, key.as_deref()), rules)? {
             Some(redacted) => {
                 has_keys |= part == JsonPart::Key;
                 out.extend_from_slice(&json[at..range.start]);
@@ -93,7 +97,7 @@ fn redacted_part(
     matcher: &mut Matcher<'_>,
     pointers: &[(usize, Pointer)],
     document: &Document<'_>,
-    part: JsonPart,
+    (part, reference): (JsonPart, Option<ReferencePart>),
     place: DocumentPlace<'_, '_>,
     (text, key): (&[u8], Option<&[u8]>),
     rules: &mut BTreeSet<usize>,
@@ -109,16 +113,27 @@ fn redacted_part(
     }
     if part == JsonPart::Key {
         let context = MatchContext { allowed, ..MatchContext::at(Form::JsonString) };
-        if (document.has_free_keys)(place.path) {
+        if reference.is_none() && (document.has_free_keys)(place.path) {
             return matcher.redacted(text, context, rules);
         }
         return check_fixed(matcher, text, context, "a key of an object").map(|()| None);
     }
-    let fixed = (document.fixed)(place.path);
-    let reached: Vec<_> = pointed(matcher, pointers, document.root, place.path, allowed).collect();
+    let fixed = match reference {
+        Some(ReferencePart::Id) => Some("the id of an image"),
+        Some(ReferencePart::Fixed) => Some("a member of a reference to an image"),
+        _ => (document.fixed)(place.path),
+    };
+    let mut reached: Vec<_> = pointed(matcher, pointers, document.root, place.path, allowed).collect();
+    if let Some(ReferencePart::ProviderFile(reach)) = reference {
+        reached.extend(matcher.provider_file().map(|rule| (rule, reach)));
+    }
     // A pointer to a value around a fixed field does not apply to the field.
     let applies = |reach: Reach| fixed.is_none() || reach == Reach::Exactly;
     let pointed: Vec<_> = reached.into_iter().filter(|(_, reach)| applies(*reach)).collect();
+    if reference == Some(ReferencePart::Id) && pointed.is_empty() {
+        // A hash, as those of the envelope of an event.
+        return Ok(None);
+    }
     let context = MatchContext { form: Form::JsonString, allowed, pointed: &pointed, key };
     match fixed {
         Some(field) => check_fixed(matcher, text, MatchContext { key: None, ..context }, field).map(|()| None),

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use super::document::{Document, Root, check_fixed, redacted};
 use super::json::Step;
 use super::matcher::{Form, MatchContext, Matcher};
+use super::references::ReferenceParts;
 use super::rule::Rule;
 use crate::bundle::format::BundleError;
 use crate::json::{Field, Nesting, names, spells};
@@ -56,6 +57,7 @@ pub(super) fn redacted_payload(
         root: Root::Payload,
         fixed: &fixed,
         has_free_keys: &has_free_keys,
+        references: ReferenceParts::default(),
     };
     redacted(matcher, payload.as_bytes(), &document, rules)
 }

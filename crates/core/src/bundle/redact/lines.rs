@@ -2,7 +2,7 @@
 //!
 //! The keys that the format names are fixed, and these strings: `type`, the `sessionId` and `projectHash` of a `session_start`, the `severity` of a
 //! `session_event`, the `speaker` of an item and the `type` of its blocks, wherever an event has items, and the `checkpointId` and
-//! `parentSessionId` of events about checkpoints and forks.
+//! `parentSessionId` of events about checkpoints and forks, and what makes a block a reference to media.
 //!
 //! A torn or damaged line that is not JSON is redacted as bytes, and must not become JSON.
 
@@ -12,6 +12,7 @@ use super::document::{Document, Root, redacted};
 use super::escapes::unescaped;
 use super::json::{JsonPart, Step, is_json, visit_parts};
 use super::matcher::{Form, MatchContext, Matcher, placeholder};
+use super::references::ReferenceParts;
 use super::rule::Rule;
 use crate::bundle::format::BundleError;
 use crate::disk::BOM;
@@ -41,7 +42,13 @@ fn redacted_json(
     redacted(
         matcher,
         line,
-        &Document { allowed: &allowed, root: Root::Member, fixed: &fixed, has_free_keys: &has_free_keys },
+        &Document {
+            allowed: &allowed,
+            root: Root::Member,
+            fixed: &fixed,
+            has_free_keys: &has_free_keys,
+            references: ReferenceParts::of_line(line),
+        },
         rules,
     )
 }

@@ -132,6 +132,11 @@ impl<'r> Matcher<'r> {
         self.rules
     }
 
+    /// The built-in rule for what a provider knows an image by, if it applies.
+    pub(crate) fn provider_file(&self) -> Option<usize> {
+        self.rules.iter().position(|rule| matches!(rule.matcher, RuleMatcher::ProviderFile))
+    }
+
     /// The rules that apply to content of this kind and tool, a flag for each. `None` if no rule is restricted.
     pub(crate) fn allowed(&self, kind: Option<&str>, tool: Option<&str>) -> Option<Vec<bool>> {
         let is_restricted = self.rules.iter().any(Rule::is_restricted);
@@ -317,7 +322,12 @@ impl<'r> Matcher<'r> {
             let is_within = context.pointed.contains(&(hit.rule, Reach::Within));
             let is_user_rule = !self.rules[hit.rule].is_builtin() && !is_within;
             let secret = &text[hit.start..hit.end];
-            if !matches!(self.rules[hit.rule].matcher, RuleMatcher::Named) || named::is_distinctive(secret) {
+            let may_be_elsewhere = match self.rules[hit.rule].matcher {
+                RuleMatcher::Named => named::is_distinctive(secret),
+                RuleMatcher::ProviderFile => !is_within && named::is_distinctive(secret) && !self.is_own_id(secret),
+                _ => true,
+            };
+            if may_be_elsewhere {
                 self.secrets.add(secret, hit.rule, is_user_rule)?;
                 for decoded in decoded_secrets(secret) {
                     self.secrets.add(&decoded, hit.rule, false)?;

@@ -13,7 +13,7 @@
 //! - *Fixed content*: keys, numbers, and strings that ids, hashes and states depend on are not redacted; a match there fails the
 //!   export ([`document`]).
 //!
-//! [`rule`] validates rules; [`builtin`] contains the built-in ones, and [`mod@pointer`] the JSON pointers. [`matcher`] applies them to
+//! [`rule`] validates rules; [`builtin`] contains the built-in ones, [`references`] the one for media, and [`mod@pointer`] the JSON pointers. [`matcher`] applies them to
 //! one text; [`prefilter`] finds candidate places quickly, [`stream_prefilter`] does so while a file is read. [`events`], [`lines`]
 //! and [`blobs`] redact the three kinds of content, with [`json`] to walk documents.
 
@@ -32,6 +32,7 @@ mod original_hashes;
 mod pass;
 mod pointer;
 mod prefilter;
+pub(super) mod references;
 mod rule;
 mod secrets;
 mod siblings;

@@ -13,6 +13,7 @@ use super::leak_check::LeakCheck;
 use super::lines::redacted_line;
 use super::matcher::{Form, MatchContext, Matcher};
 use super::original_hashes::drop_original_hashes;
+use super::references::ReferenceParts;
 use super::rule::{Rule, RuleSet};
 use super::staging::{RedactedFile, Staging};
 use crate::bundle::export::{ByteSource, ExportPlan, PlannedFile, source_changed};
@@ -112,7 +113,9 @@ impl Pass<'_, '_, '_> {
         self.round = Round::default();
         // The log comes first, because its events decide which rules apply to a blob.
         let is_log = |(path, _): &(&BundlePath, _)| [path::EVENT_LOG, path::SESSION_LOG].contains(&path.as_str());
-        let (logs, others): (Vec<_>, Vec<_>) = self.plan.files.iter().partition(is_log);
+        // Images can't be redacted.
+        let files = self.plan.files.iter().filter(|(path, _)| path.media().is_none());
+        let (logs, others): (Vec<_>, Vec<_>) = files.partition(is_log);
         let mut is_settled = true;
         for (path, file) in logs.into_iter().chain(others) {
             let out = self.to_write.contains(path).then(|| self.stage()).transpose()?;
@@ -343,6 +346,7 @@ impl Pass<'_, '_, '_> {
             root: Root::Here,
             fixed: &graph_field,
             has_free_keys: &|path| !path.is_empty() && !is_node(path),
+            references: ReferenceParts::default(),
         };
         let redacted = redacted(&mut self.matcher, &json, &document, &mut rules)?;
         self.collect_file_rules(path, &rules);

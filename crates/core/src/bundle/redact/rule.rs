@@ -9,7 +9,7 @@ use super::builtin::Builtin;
 use super::pointer::Pointer;
 use super::prefilter::Prefilter;
 use crate::bundle::format::{BundleCode, BundleError};
-use crate::bundle::redact::{builtin, named};
+use crate::bundle::redact::{builtin, named, references};
 use crate::json::quoted;
 
 /// The longest name of a rule, in bytes. The name is part of every placeholder.
@@ -65,6 +65,8 @@ pub(crate) enum RuleMatcher {
     Builtin(&'static Builtin, OnceLock<Option<(Regex, Option<usize>)>>),
     /// By the names that secrets have: the built-in rule [`named`].
     Named,
+    /// By its place in a reference to media: the built-in rule of [`references`].
+    ProviderFile,
     /// By a JSON pointer.
     Path(Pointer),
 }
@@ -95,12 +97,16 @@ impl Rule {
                 let (regex, group) = compiled.get_or_init(compile).as_ref()?;
                 Some((regex, *group, Some(builtin)))
             }
-            RuleMatcher::Named | RuleMatcher::Path(_) => None,
+            RuleMatcher::Named | RuleMatcher::ProviderFile | RuleMatcher::Path(_) => None,
         }
     }
 
     fn named() -> Self {
         Rule { name: named::NAME.to_owned(), matcher: RuleMatcher::Named, kinds: None, tools: None }
+    }
+
+    fn provider_file() -> Self {
+        Rule { name: references::NAME.to_owned(), matcher: RuleMatcher::ProviderFile, kinds: None, tools: None }
     }
 
     fn new(rule: &RedactionRule) -> Result<Self, BundleError> {
@@ -152,6 +158,7 @@ impl Rule {
         match &self.matcher {
             RuleMatcher::Builtin(builtin, _) => Some(builtin.literals),
             RuleMatcher::Named => Some(named::LITERALS),
+            RuleMatcher::ProviderFile => Some(references::LITERALS),
             RuleMatcher::Pattern { .. } | RuleMatcher::Path(_) => None,
         }
     }
@@ -178,6 +185,7 @@ impl RuleSet {
                 rules.push(Rule::builtin(builtin));
             }
             rules.push(Rule::named());
+            rules.push(Rule::provider_file());
         }
         for rule in &options.rules {
             rules.push(Rule::new(rule)?);

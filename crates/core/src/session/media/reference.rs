@@ -1,13 +1,15 @@
 //! What a reference is: a block whose members agree with each other.
 
+use super::objects::id_of;
 use super::walk::{Member, Name, Value};
+use crate::hash::{HEX_BYTES, Hash, from_hex};
 use crate::json::{decode, spells};
 use crate::session::format::is_valid_seq;
 
 /// What a reference says of an object of the store.
 #[derive(Clone, Copy)]
-pub(super) struct Stored<'a> {
-    id: &'a [u8],
+pub struct Stored<'a> {
+    hash: Hash,
     mime_type: &'a [u8],
     byte_length: f64,
     base64_length: f64,
@@ -18,39 +20,35 @@ pub(super) struct Stored<'a> {
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Dimensions(f64, f64);
 
-/// The number of hexadecimal digits of an id.
-const ID_DIGITS: usize = 64;
+/// What stands before the digits of an id.
+const ID_SCHEME: &[u8] = b"sha256:";
 
-/// What stands before them.
-const ID_SCHEME: &str = "sha256:";
-
-/// Whether an object with these members is a reference. What it refers to is not looked at.
-pub(super) fn is_reference(members: &[Member<'_>]) -> bool {
+/// The original and the selected object of a block with these members, if it is a reference. What it refers to is not looked at.
+pub(super) fn objects_of<'a>(members: &[Member<'a>]) -> Option<[Stored<'a>; 2]> {
     let is = |name, word| text(members, name).is_some_and(|inside| spells(inside, word));
-    is(Name::Type, "media")
+    let is_block = is(Name::Type, "media")
         && is(Name::Encoding, "reference")
         && value(members, Name::Data).is_none()
-        && value(members, Name::SourcePath).is_none()
-        && agrees(members).is_some_and(|agrees| agrees)
+        && value(members, Name::SourcePath).is_none();
+    if is_block { agreeing_objects(members) } else { None }
 }
 
-/// Whether what the block says of its objects agrees with them. `None` if it does not say all.
-fn agrees(block: &[Member<'_>]) -> Option<bool> {
+/// The objects of a block, if what the block says of them agrees with them.
+fn agreeing_objects<'a>(block: &[Member<'a>]) -> Option<[Stored<'a>; 2]> {
     let (original, selected) = (stored(block, Name::OriginalObject)?, stored(block, Name::SelectedObject)?);
     let shown = Stored::of(block)?;
-    let is_id_of = |name, object: &Stored<'_>| text(block, name).is_some_and(|id| is_same_text(id, object.id));
-    Some(
-        is_id_of(Name::OriginalContentId, &original)
-            && is_id_of(Name::SelectedContentId, &selected)
-            && shown.is_same(&selected)
-            && (!is_same_text(original.id, selected.id) || original.is_same(&selected)),
-    )
+    let is_id_of = |name, object: &Stored<'_>| text(block, name).and_then(hash_in) == Some(object.hash);
+    let agrees = is_id_of(Name::OriginalContentId, &original)
+        && is_id_of(Name::SelectedContentId, &selected)
+        && shown.is_same(&selected)
+        && (original.hash != selected.hash || original.is_same(&selected));
+    agrees.then_some([original, selected])
 }
 
 impl<'a> Stored<'a> {
     /// The object that has these members. `None` if one that it must have is missing or wrong.
     pub(super) fn of(members: &[Member<'a>]) -> Option<Self> {
-        let id = text(members, Name::ContentId).filter(|inside| is_content_id(inside))?;
+        let hash = text(members, Name::ContentId).and_then(hash_in)?;
         let byte_length = number(members, Name::ByteLength).filter(|bytes| is_valid_seq(*bytes))?;
         let base64_length = (byte_length / 3.0).ceil() * 4.0;
         if number(members, Name::NormalizedBase64Length)? != base64_length {
@@ -61,11 +59,31 @@ impl<'a> Stored<'a> {
             Some(Value::Dimensions(dimensions)) => Some(dimensions),
             Some(_) => return None,
         };
-        Some(Stored { id, mime_type: text(members, Name::MimeType)?, byte_length, base64_length, dimensions })
+        Some(Stored { hash, mime_type: text(members, Name::MimeType)?, byte_length, base64_length, dimensions })
+    }
+
+    /// Its id: `sha256:` and the digits of its hash.
+    pub fn id(&self) -> String {
+        id_of(&self.hash())
+    }
+
+    /// The hash of its bytes, by which the store names it.
+    pub fn hash(&self) -> Hash {
+        self.hash
+    }
+
+    /// The number of its bytes.
+    pub fn byte_length(&self) -> u64 {
+        self.byte_length as u64
+    }
+
+    /// The inside of the string with its type.
+    pub fn mime_type(&self) -> &'a [u8] {
+        self.mime_type
     }
 
     fn is_same(&self, other: &Self) -> bool {
-        is_same_text(self.id, other.id)
+        self.hash == other.hash
             && is_same_text(self.mime_type, other.mime_type)
             && (self.byte_length, self.base64_length) == (other.byte_length, other.base64_length)
             && self.dimensions == other.dimensions
@@ -96,16 +114,14 @@ fn stored<'a>(members: &[Member<'a>], name: Name) -> Option<Stored<'a>> {
     if let Value::Stored(stored) = value(members, name)? { Some(stored) } else { None }
 }
 
-/// Whether the inside of a string is the id of an object: the hash of its bytes.
-fn is_content_id(inside: &[u8]) -> bool {
-    let is_digit = |unit: u16| matches!(u8::try_from(unit), Ok(b'0'..=b'9' | b'a'..=b'f'));
+/// The hash in an id, given as the inside of a string; `None` if it is no id.
+fn hash_in(id: &[u8]) -> Option<Hash> {
     // Each character takes six bytes at most when it is escaped.
-    if inside.len() > 6 * (ID_SCHEME.len() + ID_DIGITS) {
-        return false;
+    if id.len() > 6 * (ID_SCHEME.len() + HEX_BYTES) {
+        return None;
     }
-    let units: Vec<u16> = decode(inside).collect();
-    let digits = units.strip_prefix(&ID_SCHEME.encode_utf16().collect::<Vec<_>>()[..]);
-    digits.is_some_and(|digits| digits.len() == ID_DIGITS && digits.iter().all(|unit| is_digit(*unit)))
+    let text: Vec<u8> = decode(id).map(|unit| u8::try_from(unit).unwrap_or_default()).collect();
+    from_hex(text.strip_prefix(ID_SCHEME)?)
 }
 
 /// Whether the insides of two strings mean the same text.

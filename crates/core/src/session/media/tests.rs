@@ -63,3 +63,43 @@ fn keys_and_values_may_be_escaped_and_the_last_of_two_counts() {
         assert_eq!(has_reference(changed.as_bytes()), is_one, "{to}");
     }
 }
+
+#[test]
+fn references_of_a_record_have_their_places_and_objects() {
+    let one = reference();
+    let line = format!(r#"{{"v":2,"payload":[{one}],"seq":7,"payload":{{"a":[{one},1,{one}]}}}}"#);
+    let record = RecordReferences::of_line(line.as_bytes()).unwrap();
+    assert_eq!(record.seq, Some(7.0));
+    let places: Vec<_> = record.places().map(|place| &line[place]).collect();
+    assert_eq!(places, [&one, &one], "of two payloads the last one counts");
+    for Reference { original, selected, .. } in &record.references {
+        assert_eq!(
+            (original.id(), selected.byte_length(), selected.mime_type()),
+            (ID.to_owned(), 4, &b"image/png"[..])
+        );
+    }
+    assert!(RecordReferences::of_line(one.as_bytes()).is_none(), "not in a payload");
+    assert!(RecordReferences::of_line(format!(r#"{{"payload":{one}"#).as_bytes()).is_none(), "no JSON");
+    assert!(RecordReferences::of_line(format!(r#"[{{"payload":{one}}}]"#).as_bytes()).is_none(), "no object");
+}
+
+#[test]
+fn an_id_with_escapes_is_the_same_id() {
+    let line = format!(r#"{{"payload":{}}}"#, reference().replace("sha256:0", "s\\u0068a256:\\u0030"));
+    let record = RecordReferences::of_line(line.as_bytes()).unwrap();
+    assert_eq!(record.references[0].original.id(), ID);
+}
+
+#[test]
+fn each_object_is_named_once_with_the_first_line_that_does() {
+    let other = ID.replace("sha256:0", "sha256:f");
+    let larger = reference()
+        .replace(r#""byteLength":4,"normalizedBase64Length":8"#, r#""byteLength":9,"normalizedBase64Length":12"#);
+    let mut named = NamedObjects::default();
+    for (number, block) in [(3, reference()), (5, reference().replace(ID, &other)), (7, larger), (9, reference())] {
+        named.add_line(number, format!(r#"{{"payload":{block}}}"#).as_bytes());
+    }
+    let found: Vec<_> =
+        named.each().map(|object| (id_of(&object.hash), object.bytes, object.line, object.contradicted)).collect();
+    assert_eq!(found, [(ID.to_owned(), 4, 3, Some(7)), (other, 4, 5, None)]);
+}
