@@ -37,7 +37,10 @@ async function rustTests() {
   );
 }
 
-/** Runs a command. Returns whether it succeeded. A quiet one prints its output after it has ended: interleaved output would be unreadable. */
+/**
+ * Runs a command. Returns whether it succeeded. Interleaved output would be unreadable, and what failed must stand at the end: a quiet command prints
+ * its output if it fails, else the totals alone.
+ */
 function step(name, command, args, { quiet = false } = {}) {
   const start = performance.now();
   const said = [];
@@ -47,10 +50,17 @@ function step(name, command, args, { quiet = false } = {}) {
     child.on('error', (error) => said.push(Buffer.from(`${command} could not be started: ${error.message}. Building needs Rust: https://rustup.rs\n`)));
     child.on('close', (code) => {
       ended.push({ name, seconds: (performance.now() - start) / 1000, ok: code === 0 });
-      process.stdout.write(Buffer.concat([Buffer.from(quiet || code !== 0 ? `\n== ${name}\n` : ''), ...said]));
+      const output = Buffer.concat(said).toString();
+      if (quiet || code !== 0) console.log(`\n== ${name}\n${code === 0 ? totals(output) : output}`);
       resolve(code === 0);
     });
   });
+}
+
+function totals(output) {
+  const results = [...output.matchAll(/^test result: ok\. (\d+) passed; 0 failed; (\d+) ignored/gm)];
+  const sum = (group) => results.reduce((total, result) => total + Number(result[group]), 0);
+  return `${sum(1)} passed, ${sum(2)} ignored`;
 }
 
 function report() {

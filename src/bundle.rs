@@ -1,6 +1,6 @@
 //! `exportBundle`, `verifyBundle` and `importBundle`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use napi::bindgen_prelude::{Function, Result};
 use napi_derive::napi;
@@ -12,7 +12,7 @@ use super::job::{JobEnd, NativeJob};
 use super::run_replay::trusted_keys;
 use super::writing_job::{Reports, start_writing};
 use session_tape_core::bundle::{
-    BundleCode, BundleError, ExportFrom, ExportOptions, Limits, RedactOptions, RedactionRule, SignaturePolicy,
+    BundleCode, BundleError, ExportFrom, ExportOptions, Limits, MediaPolicy, RedactOptions, RedactionRule, SignaturePolicy,
     VerifyOptions, export, import, import_for_reader, verify,
 };
 use session_tape_core::signature::SigningKey;
@@ -26,6 +26,9 @@ pub struct NativeExportOptions {
     pub sign_with: Option<String>,
     pub level: Option<i32>,
     pub allow_damaged: Option<bool>,
+    /// `skip` or `drop`.
+    pub media: Option<String>,
+    pub media_dir: Option<String>,
     /// If absent, nothing is redacted.
     pub redact: Option<NativeRedactOptions>,
     pub progress: bool,
@@ -74,7 +77,13 @@ impl NativeExportOptions {
             key.map_err(|error| BundleError::new(BundleCode::InvalidOption, format!("signWith is no key: {error}")))?;
         let redact = self.redact.map(NativeRedactOptions::read);
         let allows_damage = self.allow_damaged == Some(true);
-        Ok(ExportOptions { from, key, level: self.level, redact, allows_damage, ..ExportOptions::default() })
+        let media = match self.media.as_deref() {
+            Some("skip") => MediaPolicy::Skip,
+            Some("drop") => MediaPolicy::Drop,
+            _ => MediaPolicy::Seal,
+        };
+        let (level, media_dir) = (self.level, self.media_dir.map(PathBuf::from));
+        Ok(ExportOptions { from, key, level, redact, allows_damage, media, media_dir, ..ExportOptions::default() })
     }
 }
 
@@ -85,6 +94,8 @@ pub struct NativeVerifyOptions {
     /// `required`, `ifPresent` or `ignore`.
     pub signature: String,
     pub limits: NativeLimits,
+    /// Where an import puts media.
+    pub media_dir: Option<String>,
     pub progress: bool,
 }
 
@@ -116,7 +127,8 @@ impl NativeVerifyOptions {
             total_bytes: limit(given.total_bytes, default.total_bytes),
             ..default
         };
-        VerifyOptions { trusted: trusted_keys(&self.trusted_keys), signature, limits }
+        let media_dir = self.media_dir.as_ref().map(PathBuf::from);
+        VerifyOptions { trusted: trusted_keys(&self.trusted_keys), signature, limits, media_dir }
     }
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::error_json::ErrorJson;
-use session_tape_core::bundle::{BundleInfo, Report};
+use session_tape_core::bundle::{BundleInfo, MediaCounts, Report};
 use session_tape_core::hash::as_text;
 
 /// A summary of a bundle.
@@ -20,11 +20,29 @@ pub struct InfoJson<'i> {
     events: u64,
     redactions: u64,
     partial: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media: Option<MediaJson>,
+}
+
+/// What became of the objects that a session refers to.
+#[derive(Serialize)]
+struct MediaJson {
+    sealed: u64,
+    missing: u64,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dropped: Option<u64>,
+}
+
+impl From<MediaCounts> for MediaJson {
+    fn from(MediaCounts { sealed, missing, bytes, dropped }: MediaCounts) -> Self {
+        MediaJson { sealed, missing, bytes, dropped }
+    }
 }
 
 impl<'i> From<&'i BundleInfo> for InfoJson<'i> {
     fn from(info: &'i BundleInfo) -> Self {
-        let BundleInfo { bundle_id, kind, path, files, bytes, events, redactions, partial } = info;
+        let BundleInfo { bundle_id, kind, path, files, bytes, events, redactions, partial, media } = info;
         InfoJson {
             bundle_id: as_text(bundle_id),
             kind: kind.as_str(),
@@ -34,6 +52,7 @@ impl<'i> From<&'i BundleInfo> for InfoJson<'i> {
             events: *events,
             redactions: *redactions,
             partial: *partial,
+            media: media.map(MediaJson::from),
         }
     }
 }

@@ -39,6 +39,7 @@ mod run_replay;
 mod search;
 mod session_batches;
 mod session_lock;
+mod session_media;
 mod session_records;
 mod small_replay;
 mod tape;

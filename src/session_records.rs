@@ -14,7 +14,7 @@ use super::json::JsonText;
 use super::pages::{NativePages, Paged};
 use super::reading::open_bundle;
 use super::tape::{TAPE_BYTES, TapeBuilder};
-use session_tape_core::bundle::is_bundle;
+use session_tape_core::bundle::{OpenedBundle, is_bundle};
 use session_tape_core::lines::ReadError;
 use session_tape_core::session::format::Mode;
 use session_tape_core::session::read::{LineStatus, RecordLine, RecordOptions, RecordReader};
@@ -79,16 +79,8 @@ impl Paged for Records {
         cancellation: &Cancellation,
     ) -> std::result::Result<(Self, Option<Arc<Unpacked>>), Box<JobEnd>> {
         let Request { path, options, bundles } = request;
-        let (file, unpacked) = if is_bundle(path.as_ref()) {
-            let _guard = bundles.begin_reading(&[&path], cancellation);
-            let opened = open_bundle(&path, TrustedKeys::default(), cancellation, &mut |_| ());
-            let opened = opened.and_then(|opened| opened.expect_session());
-            let opened =
-                opened.map_err(|refusal| Box::new(JobEnd::failed(&ErrorJson::refusal(&refusal, CANT_BE_READ))))?;
-            (opened.log(), Some(bundles.keep(opened)))
-        } else {
-            (PathBuf::from(path), None)
-        };
+        let (file, opened) = session_log(&path, &bundles, cancellation)?;
+        let unpacked = opened.map(|opened| bundles.keep(opened));
         let has_gaps = options.types.is_some();
         let page = Page { has_gaps, changes: options.changes.then(Vec::new), ..Page::default() };
         let reader = RecordReader::open(&file, options).map_err(|error| Box::new(failed(&error)))?;
@@ -120,10 +112,30 @@ impl Paged for Records {
     }
 }
 
-fn failed(error: &ReadError) -> JobEnd {
+/// The file of the session at `path`, and the bundle that contains it. An error is the end of the job.
+pub fn session_log(
+    path: &str,
+    bundles: &Bundles,
+    cancellation: &Cancellation,
+) -> std::result::Result<(PathBuf, Option<OpenedBundle>), Box<JobEnd>> {
+    if !is_bundle(path.as_ref()) {
+        return Ok((PathBuf::from(path), None));
+    }
+    let _guard = bundles.begin_reading(&[&path], cancellation);
+    let opened = open_bundle(path, TrustedKeys::default(), cancellation, &mut |_| ());
+    let opened = opened.and_then(|opened| opened.expect_session());
+    let opened = opened.map_err(|refusal| Box::new(JobEnd::failed(&ErrorJson::refusal(&refusal, CANT_BE_READ))))?;
+    Ok((opened.log(), Some(opened)))
+}
+
+pub fn failed(error: &ReadError) -> JobEnd {
+    JobEnd::failed(&error_of(error))
+}
+
+pub fn error_of(error: &ReadError) -> ErrorJson<'_> {
     match error {
-        ReadError::System(error) => JobEnd::failed(&error.into()),
-        error => JobEnd::failed(&ErrorJson::new("ESESSIONREAD", error.to_string())),
+        ReadError::System(error) => error.into(),
+        error => ErrorJson::new("ESESSIONREAD", error.to_string()),
     }
 }
 

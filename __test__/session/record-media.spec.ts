@@ -29,7 +29,8 @@ function changed(block: any, changes: [string[], string, unknown][]): unknown {
   const copy = structuredClone(block);
   for (const [path, name, value] of changes) {
     const at = path.reduce((inner, step) => (typeof inner?.[step] === 'object' ? inner[step] : undefined), copy);
-    if (at !== undefined && at !== null) at[name] = value;
+    // A copy: a later change may be one of its members.
+    if (at !== undefined && at !== null) at[name] = structuredClone(value);
   }
   return copy;
 }

@@ -15,8 +15,8 @@ mod redact;
 #[cfg(test)]
 mod sample;
 
-pub use export::{ExportFrom, ExportOptions, export};
-pub use format::{BundleCode, BundleError, BundleInfo, BundleKind, Limits, SESSION_LOG, SignaturePolicy};
+pub use export::{ExportFrom, ExportOptions, MediaPolicy, export};
+pub use format::{BundleCode, BundleError, BundleInfo, BundleKind, Limits, MediaCounts, SESSION_LOG, SignaturePolicy};
 pub use read::{
     ImportError, OpenedBundle, Report, VerifyOptions, import, import_for_reader, is_archive, is_bundle,
     is_opened_bundle, verify,

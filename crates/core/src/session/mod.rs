@@ -5,6 +5,6 @@
 
 pub mod fold;
 pub mod format;
-mod media;
+pub mod media;
 pub mod read;
 pub mod record;

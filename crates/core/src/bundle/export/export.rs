@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use twox_hash::XxHash3_128;
 
@@ -10,8 +10,8 @@ use super::planned_file::{ByteSource, PlannedFile, source_changed};
 use super::sink::{Finished, Sink};
 use super::source::{ExportFrom, ExportPlan, ExportSource, plan};
 use crate::bundle::format::{
-    BundleCode, BundleError, BundleInfo, BundlePath, CHECKSUMS, Limits, MANIFEST, METADATA, Manifest, REDACTIONS,
-    SIGNATURE, checksums, signed,
+    BundleCode, BundleError, BundleInfo, BundlePath, CHECKSUMS, Limits, MANIFEST, METADATA, Manifest, MediaCounts,
+    REDACTIONS, SIGNATURE, checksums, signed,
 };
 use crate::bundle::read::{Compression, read_failed, read_up_to, tar_bytes};
 use crate::bundle::redact::{LeakCheck, RedactOptions, RuleSet, Staging, redact};
@@ -39,6 +39,22 @@ pub struct ExportOptions {
     pub redact: Option<RedactOptions>,
     /// Whether an archived session that is damaged is exported up to the damage.
     pub allows_damage: bool,
+    /// What to do with the objects that a session refers to.
+    pub media: MediaPolicy,
+    /// The store that has them; `None` for the one beside the session, if there is one.
+    pub media_dir: Option<PathBuf>,
+}
+
+/// What an export does with the objects that a session refers to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MediaPolicy {
+    /// Seals all of them. The export fails if one is missing or altered.
+    #[default]
+    Seal,
+    /// Seals those that are there.
+    Skip,
+    /// Seals none.
+    Drop,
 }
 
 impl Default for ExportOptions {
@@ -51,6 +67,8 @@ impl Default for ExportOptions {
             limits: Limits::default(),
             redact,
             allows_damage: false,
+            media: MediaPolicy::default(),
+            media_dir: None,
         }
     }
 }
@@ -85,9 +103,9 @@ pub fn export(
     let rules = options.redact.as_ref().map(RuleSet::new).transpose()?;
     let compression = Compression::new(level);
     drop(Sink::new(destination, compression, 0)?);
-    let source = ExportSource::open(source, &options.limits, options.allows_damage, task)?;
+    let source = ExportSource::open(source, options, task)?;
     let prefilter = rules.as_ref().and_then(RuleSet::prefilter);
-    let mut plan = plan(&source, &options.from, rules.is_none(), prefilter, &options.limits, task)?;
+    let mut plan = plan(&source, options, rules.is_none(), prefilter, task)?;
     let mut leak_check = None;
     if let Some(rules) = &rules {
         (plan, leak_check) = redact(plan, rules, files::parent(destination), &options.limits, task)?;
@@ -108,7 +126,7 @@ pub fn export(
     task.report(Progress { bytes: total, total, files: contents.files.len() as u64, ..Progress::default() })?;
     task.conclude()?;
     written.commit(tar_bytes, &options.limits)?;
-    Ok(BundleInfo::new(destination, &contents.manifest, contents.redactions))
+    Ok(BundleInfo::new(destination, &contents.manifest, contents.redactions, contents.media))
 }
 
 /// Every file of a bundle, ready to be written.
@@ -116,6 +134,7 @@ struct BundleFiles {
     files: BTreeMap<BundlePath, PlannedFile>,
     manifest: Manifest,
     redactions: u64,
+    media: Option<MediaCounts>,
     /// Holds the redacted files until they are written.
     _staging: Option<Staging>,
 }
@@ -140,7 +159,8 @@ impl BundleFiles {
             add(&mut files, SIGNATURE, signed::sign(key, &document))?;
         }
         add(&mut files, MANIFEST, document)?;
-        Ok(BundleFiles { files, manifest, redactions: redactions.count(), _staging: staging })
+        let media = metadata.media;
+        Ok(BundleFiles { files, manifest, redactions: redactions.count(), media, _staging: staging })
     }
 
     fn bytes(&self) -> u64 {
@@ -229,7 +249,9 @@ impl Writer {
         let mut input = file.open()?;
         let mut left = file.listed.size;
         let mut fingerprint = XxHash3_128::new();
-        if let Some(leak_check) = &mut self.leak_check {
+        // Images are not redacted.
+        let mut leak_check = self.leak_check.as_mut().filter(|_| path.media().is_none());
+        if let Some(leak_check) = &mut leak_check {
             leak_check.begin(path.as_str())?;
         }
         while left > 0 {
@@ -240,7 +262,7 @@ impl Writer {
             }
             left -= count as u64;
             fingerprint.write(&self.block[..count]);
-            if let Some(leak_check) = &mut self.leak_check {
+            if let Some(leak_check) = &mut leak_check {
                 leak_check.update(&self.block[..count])?;
             }
             sink.write(&self.block[..count])?;

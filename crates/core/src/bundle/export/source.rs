@@ -7,6 +7,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::export::ExportOptions;
 use super::file_hash::FileHasher;
 use super::hashing_reader::HashingReader;
 use super::planned_file::{ByteSource, PlannedFile, open_session, source_changed};
@@ -63,6 +64,8 @@ pub enum ExportFrom {
 /// The opened source of an export: a run directory, a session file, or a bundle of either.
 pub(super) struct ExportSource {
     path: PathBuf,
+    /// The path that the caller named.
+    given: PathBuf,
     /// The verified bundle, if the source is one. Holds the unpacked archive.
     bundle: Option<OpenedBundle>,
     /// What the source became, if it is a foreign session.
@@ -73,12 +76,10 @@ pub(super) struct ExportSource {
 
 impl ExportSource {
     /// Opens the source at `path`. A bundle is verified, except for its signature.
-    pub(crate) fn open(
-        path: &Path,
-        limits: &Limits,
-        allows_damage: bool,
-        task: &Task<'_>,
-    ) -> Result<Self, BundleError> {
+    pub(crate) fn open(path: &Path, options: &ExportOptions, task: &Task<'_>) -> Result<Self, BundleError> {
+        let ExportOptions { limits, allows_damage, .. } = options;
+        let allows_damage = *allows_damage;
+        let given = path.to_path_buf();
         if !is_bundle(path) {
             let converted = task.cancellation.during(|| convert_to_file(path)).map_err(|stop| match stop {
                 Stop::Read(ReadError::System(error)) => error.into(),
@@ -86,7 +87,7 @@ impl ExportSource {
             })?;
             let damage = converted.as_ref().and_then(ConvertedFile::damage);
             let path = converted.as_ref().map_or(path, ConvertedFile::log).to_path_buf();
-            let source = ExportSource { path, bundle: None, converted, allows_damage };
+            let source = ExportSource { path, given, bundle: None, converted, allows_damage };
             return source.expect_whole(damage).map(|()| source);
         }
         let options = VerifyOptions { limits: *limits, signature: SignaturePolicy::Ignore, ..VerifyOptions::default() };
@@ -99,7 +100,8 @@ impl ExportSource {
                 problems.into_iter().next().unwrap_or_else(invalid)
             }
         })?;
-        Ok(ExportSource { path: bundle.root().to_path_buf(), bundle: Some(bundle), converted: None, allows_damage })
+        let path = bundle.root().to_path_buf();
+        Ok(ExportSource { path, given, bundle: Some(bundle), converted: None, allows_damage })
     }
 
     /// Fails for an archive that can't be read to its end.
@@ -121,6 +123,11 @@ impl ExportSource {
         }
     }
 
+    /// The path that the caller named.
+    pub(super) fn given(&self) -> &Path {
+        &self.given
+    }
+
     fn partial(&self) -> Option<&Partial> {
         self.bundle.as_ref()?.manifest.partial.as_ref()
     }
@@ -130,16 +137,16 @@ impl ExportSource {
 /// that as it is, and its receipt.
 pub(super) fn plan(
     source: &ExportSource,
-    from: &ExportFrom,
+    options: &ExportOptions,
     has_original: bool,
     prefilter: Option<Arc<Prefilter>>,
-    limits: &Limits,
     task: &mut Task<'_>,
 ) -> Result<ExportPlan, BundleError> {
+    let ExportOptions { from, limits, .. } = options;
     let path = &*resolve(&source.path);
     let metadata = files::metadata(path)?;
     let mut planner =
-        Planner { source, hasher: FileHasher::new(prefilter), limits, task, progress: Progress::default() };
+        Planner { source, options, hasher: FileHasher::new(prefilter), limits, task, progress: Progress::default() };
     if metadata.is_file() {
         // The caller's path may be a link, as for a replay.
         let file = files::canonicalize(path)?;
@@ -165,12 +172,13 @@ pub(super) fn plan(
     planner.run(&RunDirectory::new(path), from)
 }
 
-struct Planner<'s, 'w> {
-    source: &'s ExportSource,
+pub(super) struct Planner<'s, 'w> {
+    pub(super) source: &'s ExportSource,
+    pub(super) options: &'s ExportOptions,
     hasher: FileHasher,
-    limits: &'s Limits,
+    pub(super) limits: &'s Limits,
     task: &'s mut Task<'w>,
-    progress: Progress,
+    pub(super) progress: Progress,
 }
 
 /// The snapshot of a partial bundle, and the offset in the log of the first event after it.
@@ -209,7 +217,6 @@ impl Planner<'_, '_> {
             limits.check_total(size)?;
             self.hash_file(&mut input, file, 0, size, &mut read)?
         };
-        let size = planned.listed.size;
         let Some(id) = session.session_id else {
             let message = format!("{} is no session: its first line is no session_start", file.display());
             return Err(BundleError::new(BundleCode::NotABundle, message));
@@ -221,11 +228,13 @@ impl Planner<'_, '_> {
             status: None,
             events: session.lines,
             blobs: 0,
+            media: None,
             started_at: session.started_at,
             completed_at: session.completed_at,
         };
         let log = LogExtent { count: session.lines, ..LogExtent::default() };
-        let files = [(bundle_path(SESSION_LOG)?, planned)].into();
+        let mut files = [(bundle_path(SESSION_LOG)?, planned)].into();
+        let metadata = Metadata { media: self.media(file, &session.objects, &mut files)?, ..metadata };
         Ok(ExportPlan {
             kind: BundleKind::Session,
             files,
@@ -234,7 +243,7 @@ impl Planner<'_, '_> {
             metadata,
             redactions,
             named: HashSet::new(),
-            source_bytes: size,
+            source_bytes: self.progress.total,
             staging: None,
         })
     }
@@ -386,7 +395,7 @@ impl Planner<'_, '_> {
     }
 
     /// Plans a file other than the log. A file over the limits is refused without reading it.
-    fn plan_file(&mut self, path: &BundlePath, disk: &Path, size: u64) -> Result<PlannedFile, BundleError> {
+    pub(super) fn plan_file(&mut self, path: &BundlePath, disk: &Path, size: u64) -> Result<PlannedFile, BundleError> {
         self.limits.check_file(path, size)?;
         let (mut input, _) = open_file(disk)?;
         let mut planned = self.hash_file(&mut input, disk, 0, size, |_| Ok(()))?;
@@ -442,7 +451,7 @@ impl Planner<'_, '_> {
 /// A file of a source: its path in the bundle, its path on disk, and its size.
 type SourceFile = (BundlePath, PathBuf, u64);
 
-fn bundle_path(path: &str) -> Result<BundlePath, BundleError> {
+pub(super) fn bundle_path(path: &str) -> Result<BundlePath, BundleError> {
     BundlePath::parse(path.as_bytes())
 }
 
@@ -599,6 +608,7 @@ fn run_metadata(
         status: log.status.or(start.and_then(|start| start.status)),
         events: log.extent.count,
         blobs,
+        media: None,
         started_at: first.started_at.or(log.started_at),
         completed_at: log.completed_at,
     };

@@ -103,6 +103,10 @@ codes! {
     BlobNameMismatch,
     /// A blob that the log names is missing.
     BlobMissing,
+    /// An object that a reference names is missing.
+    MediaMissing,
+    /// An object of media has another size or other bytes than a reference says, or no reference names it.
+    MediaCorrupt,
     /// The log is damaged: a line is not an event, or one of its hashes is wrong.
     LogInvalid,
     /// The log's number of lines differs from the one in the manifest.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::manifest::{BundleKind, Manifest};
+use super::metadata::MediaCounts;
 use crate::hash::{HexHash, as_text};
 
 /// The summary of a bundle, mostly from its manifest.
@@ -23,13 +24,15 @@ pub struct BundleInfo {
     pub events: u64,
     /// The number of redacted events, blobs, files and lines.
     pub redactions: u64,
+    /// What became of the objects that a session refers to. `None` if it refers to none.
+    pub media: Option<MediaCounts>,
     /// Whether the log begins after a snapshot.
     pub partial: bool,
 }
 
 impl BundleInfo {
     /// The summary of the bundle at `path`.
-    pub fn new(path: &Path, manifest: &Manifest, redactions: u64) -> Self {
+    pub fn new(path: &Path, manifest: &Manifest, redactions: u64, media: Option<MediaCounts>) -> Self {
         BundleInfo {
             bundle_id: manifest.bundle_id(),
             kind: manifest.kind,
@@ -38,6 +41,7 @@ impl BundleInfo {
             bytes: manifest.bytes(),
             events: manifest.log.count,
             redactions,
+            media,
             partial: manifest.partial.is_some(),
         }
     }

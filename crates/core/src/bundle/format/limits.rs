@@ -30,7 +30,7 @@ pub struct Limits {
     /// The longest line of a log, in bytes, without its `\n`. Lines of a run are limited to 16 MiB in any case; for those of a
     /// session see [`session_line_bytes`](Limits::session_line_bytes).
     pub line_bytes: u64,
-    /// The largest blob, in bytes.
+    /// The largest blob or object of media, in bytes.
     pub blob_bytes: u64,
     /// The maximum number of files.
     pub files: u64,
@@ -72,7 +72,7 @@ impl Limits {
     pub fn check_file(&self, path: &BundlePath, size: u64) -> Result<(), BundleError> {
         let (code, limit) = match self.document_bytes(path.as_str()) {
             Some(limit) => (BundleCode::FileTooLarge, limit),
-            None if path.blob().is_some() => (BundleCode::BlobTooLarge, self.blob_bytes),
+            None if path.blob().is_some() || path.media().is_some() => (BundleCode::BlobTooLarge, self.blob_bytes),
             None => return Ok(()),
         };
         let message = format!("it has {size} bytes, more than {limit}");

@@ -30,10 +30,25 @@ pub(crate) struct Metadata {
     pub events: u64,
     /// The number of blobs in the bundle.
     pub blobs: u64,
+    /// What became of the objects that a session refers to. `None` if it refers to none.
+    pub media: Option<MediaCounts>,
     /// `ts` of the first line, if it has one, as written in the line.
     pub started_at: Option<String>,
     /// `ts` of the event that ended a run, or of the last line of a session that has one.
     pub completed_at: Option<String>,
+}
+
+/// The objects that the references of a session name, each counted once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct MediaCounts {
+    /// How many are in the bundle.
+    pub sealed: u64,
+    /// How many are not, because they were missing or altered.
+    pub missing: u64,
+    /// The size of those in the bundle, in bytes.
+    pub bytes: u64,
+    /// How many were left out on purpose; `None` if none were to be.
+    pub dropped: Option<u64>,
 }
 
 impl Metadata {
@@ -47,6 +62,16 @@ impl Metadata {
         counts.key("events").integer(self.events);
         counts.close();
         object.key("kind").text(self.kind.as_str());
+        if let Some(MediaCounts { sealed, missing, bytes, dropped }) = self.media {
+            let mut media = object.key("media").object();
+            media.key("bytes").integer(bytes);
+            if let Some(dropped) = dropped {
+                media.key("dropped").integer(dropped);
+            }
+            media.key("missing").integer(missing);
+            media.key("sealed").integer(sealed);
+            media.close();
+        }
         object.key("platform").text(PLATFORM);
         match self.kind {
             BundleKind::Run => write_truncated(object.key("runId"), &self.id),
@@ -115,6 +140,7 @@ struct Document {
     v: u64,
     kind: String,
     counts: Counts,
+    media: Option<MediaCounts>,
 }
 
 #[derive(Deserialize)]
@@ -144,8 +170,8 @@ pub(crate) fn summary_of_run(document: &str) -> Result<RunSummary, BundleError> 
     read().map_err(|error| BundleError::about(BundleCode::MetadataInvalid, METADATA, error))
 }
 
-/// Checks that a document is valid metadata for a bundle of this kind whose log has `events` lines.
-pub(crate) fn check(document: &[u8], kind: BundleKind, events: u64) -> Result<(), BundleError> {
+/// Checks that a document is valid metadata for a bundle of this kind whose log has `events` lines. Returns what it says of media.
+pub(crate) fn check(document: &[u8], kind: BundleKind, events: u64) -> Result<Option<MediaCounts>, BundleError> {
     let invalid = |why: &str| BundleError::about(BundleCode::MetadataInvalid, METADATA, why);
     let read: Document = serde_json::from_slice(document).map_err(|error| invalid(&error.to_string()))?;
     if read.v != 1 {
@@ -155,7 +181,7 @@ pub(crate) fn check(document: &[u8], kind: BundleKind, events: u64) -> Result<()
     if read.kind != kind.as_str() || read.counts.events != events {
         return Err(invalid("it says another kind or another number of events than the manifest"));
     }
-    Ok(())
+    Ok(read.media)
 }
 
 #[cfg(test)]
@@ -170,6 +196,7 @@ mod tests {
             status: None,
             events: 1,
             blobs: 0,
+            media: None,
             started_at: Some(id.to_owned()),
             completed_at: Some(id.to_owned()),
         }
@@ -182,7 +209,7 @@ mod tests {
                 let id = "-".repeat(padding) + &unit.repeat(2 * MAX_TEXT_BYTES / unit.len());
                 let document = of_session(&id).print();
                 assert!(document.len() < 3 * MAX_TEXT_BYTES + 1000);
-                assert_eq!(check(&document, BundleKind::Session, 1), Ok(()));
+                assert_eq!(check(&document, BundleKind::Session, 1), Ok(None));
                 let document = String::from_utf8(document).unwrap();
                 let cut = document.split("\"sessionId\":\"").nth(1).unwrap().split("\",\"startedAt\"").next().unwrap();
                 let beginning = cut.strip_suffix('…').unwrap();
@@ -201,6 +228,7 @@ mod tests {
             status: Some("Completed"),
             events: 3,
             blobs: 1,
+            media: None,
             started_at: Some("2026-02-11T16:00:00.000Z".into()),
             completed_at: None,
         };

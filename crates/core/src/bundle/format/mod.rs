@@ -22,6 +22,7 @@ pub(crate) use manifest::Manifest;
 #[cfg(test)]
 pub(crate) use manifest::PAYLOAD_TYPE;
 pub(crate) use manifest::{ListedFile, LogExtent, Partial};
+pub use metadata::MediaCounts;
 pub(crate) use metadata::{Metadata, RunSummary};
 pub(crate) use path::BundlePath;
 pub use path::SESSION_LOG;

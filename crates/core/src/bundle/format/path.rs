@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{BundleCode, BundleError};
 use crate::hash::{Hash, from_hex};
+use crate::session::media::IN_BUNDLE;
 
 /// The event log of a run.
 pub(crate) const EVENT_LOG: &str = "events.cath-log";
@@ -66,7 +67,16 @@ impl BundlePath {
 
     /// For a path in the directory of blobs, the hash that is its name, or `Some(None)` if it is not named as a blob.
     pub fn blob(&self) -> Option<Option<Hash>> {
-        let rest = self.0.strip_prefix(BLOBS)?.strip_prefix('/')?;
+        self.hash_in(BLOBS)
+    }
+
+    /// The same of the directory of media.
+    pub fn media(&self) -> Option<Option<Hash>> {
+        self.hash_in(IN_BUNDLE)
+    }
+
+    fn hash_in(&self, directory: &str) -> Option<Option<Hash>> {
+        let rest = self.0.strip_prefix(directory)?.strip_prefix('/')?;
         let name = rest.split_once('/').filter(|(prefix, name)| prefix.len() == 2 && name.starts_with(prefix));
         Some(name.and_then(|(_, name)| from_hex(name.as_bytes())))
     }

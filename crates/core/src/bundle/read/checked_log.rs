@@ -4,13 +4,16 @@
 use std::collections::HashSet;
 use std::io::Read;
 
+use super::long_line::LongLine;
 use crate::bundle::format::{BundleCode, BundleError, Limits, LogExtent, of_run};
 use crate::disk::BOM;
 use crate::hash::{Hash, HexHash, from_hex};
 use crate::json::{Nesting, Text, quoted};
+use crate::lines::cannot_be_json;
 use crate::run::read::LogReader;
 use crate::run::{ErrorCode, EventLine, Kind, Payload, RunError, event_id};
 use crate::session::format::Line;
+use crate::session::media::NamedObjects;
 
 /// The maximum number of events without a salt. No `redactions.json` within the limits lists more.
 const MAX_UNSALTED: usize = 1 << 20;
@@ -171,6 +174,10 @@ pub(crate) struct CheckedSession {
     pub completed_at: Option<String>,
     /// The session's id; `None` if the first line is not a `session_start` with an id, or too long to be buffered.
     pub session_id: Option<Text<'static>>,
+    /// The objects that its references name.
+    pub objects: NamedObjects,
+    /// The current line, if it is longer than what is buffered.
+    long: LongLine,
     /// Whether the first line is buffered whatever its length.
     buffers_first_line: bool,
 }
@@ -193,10 +200,7 @@ impl CheckedSession {
             while !rest.is_empty() {
                 let newline = memchr::memchr(b'\n', rest);
                 let piece = &rest[..newline.unwrap_or(rest.len())];
-                length += piece.len() as u64;
-                if length <= self.max_buffered_bytes() {
-                    line.extend_from_slice(piece);
-                }
+                self.add(piece, &mut line, &mut length);
                 if length > limits.session_line_bytes() && !limits.skips_line(&line) {
                     let limit = limits.session_line_bytes();
                     let message = format!("Line {} is longer than {limit} bytes", self.lines + 1);
@@ -205,6 +209,7 @@ impl CheckedSession {
                 rest = newline.map_or(&[], |newline| &rest[newline + 1..]);
                 if newline.is_some() {
                     self.end_line(&mut line, &mut last, length);
+                    self.check_objects(limits)?;
                     length = 0;
                 }
             }
@@ -214,9 +219,32 @@ impl CheckedSession {
         }
         if length > 0 {
             self.end_line(&mut line, &mut last, length);
+            self.check_objects(limits)?;
         }
         self.completed_at = time_of(&last).or_else(|| self.started_at.clone());
         Ok(())
+    }
+
+    /// Adds a piece of the current line, of which `length` bytes were read.
+    fn add(&mut self, piece: &[u8], line: &mut Vec<u8>, length: &mut u64) {
+        let was_buffered = *length <= self.max_buffered_bytes();
+        *length += piece.len() as u64;
+        if *length <= self.max_buffered_bytes() {
+            line.extend_from_slice(piece);
+        } else if !cannot_be_json(line) {
+            if was_buffered {
+                let mark = if self.lines == 0 && line.starts_with(BOM) { BOM.len() } else { 0 };
+                self.long.add(&line[mark..]);
+            }
+            self.long.add(piece);
+        }
+    }
+
+    fn check_objects(&self, limits: &Limits) -> Result<(), BundleError> {
+        if self.objects.most() as u64 <= limits.files {
+            return Ok(());
+        }
+        Err(BundleError::new(BundleCode::TooManyFiles, "It refers to more objects than a bundle can have files"))
     }
 
     fn max_buffered_bytes(&self) -> u64 {
@@ -234,6 +262,8 @@ impl CheckedSession {
                 self.session_id = Line::session_id(line).map(|id| text_of(id.of(line)));
             }
         }
+        let long = std::mem::take(&mut self.long);
+        self.objects.add_line(self.lines, if is_whole { line } else { long.bytes() });
         if length <= MAX_TIMED_LINE_BYTES && line.trim_ascii_end().ends_with(b"}") {
             std::mem::swap(line, last);
         }

@@ -3,23 +3,28 @@
 use std::path::Path;
 
 use super::import_error::ImportError;
+use super::media::put_media;
 use super::open_container::open_container;
 use super::verify::{Report, VerifyOptions, inspect};
 use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
 use crate::disk::write::StagedDirectory;
+use crate::session::media::MediaStore;
 use crate::task::{Cancelled, Task};
 
 /// Verifies the bundle at `path` and unpacks it to `directory`, which must not exist. The bundle is read only once, so the unpacked bytes
 /// are the verified ones.
 ///
-/// An import that fails or is cancelled leaves nothing at the directory or next to it.
+/// The media of a session are put into the store that the options name, else into the one beside the directory if there is one, before the directory appears.
+///
+/// An import that fails or is cancelled leaves nothing at the directory or next to it, but perhaps media in the store.
 pub fn import(
     path: &Path,
     directory: &Path,
     options: &VerifyOptions,
     task: &mut Task<'_>,
 ) -> Result<BundleInfo, ImportError> {
-    import_to(StagedDirectory::new(directory)?, path, directory, options, task, |task| task.conclude())
+    let staged = StagedDirectory::new(directory)?;
+    import_to(staged, path, directory, options, task, |task| task.conclude())
 }
 
 /// Like [`import`], for a reader that removes the directory afterwards: without syncing files to disk.
@@ -29,7 +34,8 @@ pub fn import_for_reader(
     options: &VerifyOptions,
     task: &mut Task<'_>,
 ) -> Result<BundleInfo, ImportError> {
-    import_to(StagedDirectory::for_reader(directory)?, path, directory, options, task, |task| task.check())
+    let staged = StagedDirectory::for_reader(directory)?;
+    import_to(staged, path, directory, options, task, |task| task.check())
 }
 
 fn import_to(
@@ -42,6 +48,9 @@ fn import_to(
 ) -> Result<BundleInfo, ImportError> {
     let report = unpack(path, &staged, options, task)?;
     let info = report.info.ok_or_else(|| BundleError::new(BundleCode::ManifestMissing, "There is no manifest.json"))?;
+    if let Some(manifest) = &report.manifest {
+        put_media(manifest, staged.path(), &MediaStore::of(options.media_dir.as_deref(), directory), task)?;
+    }
     conclude(task).map_err(BundleError::from)?;
     staged.commit()?;
     Ok(BundleInfo { path: directory.to_path_buf(), ..info })

@@ -6,6 +6,8 @@ mod container;
 mod directory;
 mod import;
 mod import_error;
+mod long_line;
+mod media;
 mod open;
 mod open_container;
 mod replay;

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::checked_log::{CheckedLog, CheckedSession};
 use super::container::{Container, Visitor};
+use super::media::check_media;
 use super::open_container::open_container;
 use crate::bundle::export::{FileHasher, HashingReader};
 use crate::bundle::format::{
-    BundleCode, BundleError, BundleInfo, BundleKind, BundlePath, Limits, ListedFile, Manifest, RedactionList,
-    SignaturePolicy, checksums, metadata, of_run, path, signed,
+    BundleCode, BundleError, BundleInfo, BundleKind, BundlePath, Limits, ListedFile, Manifest, MediaCounts,
+    RedactionList, SignaturePolicy, checksums, metadata, of_run, path, signed,
 };
 use crate::disk::write::StagedDirectory;
 use crate::hash::{Hash, as_text, from_hex, to_hex};
@@ -31,6 +32,8 @@ pub struct VerifyOptions {
     pub signature: SignaturePolicy,
     /// The limits for the bundle.
     pub limits: Limits,
+    /// The store into which an import puts media; `None` for the one beside its directory, if there is one.
+    pub media_dir: Option<PathBuf>,
 }
 
 /// The result of a verification.
@@ -202,17 +205,14 @@ impl Inspection<'_> {
     }
 
     fn record_file(&mut self, path: &BundlePath, file: ListedFile) {
-        match path.blob() {
-            Some(Some(hash)) if hash == file.sha256 => {}
-            Some(Some(_)) => {
-                let message = format!("its bytes have another hash than its name: {}", as_text(&to_hex(&file.sha256)));
-                self.add_problem(BundleError::about(BundleCode::BlobNameMismatch, path.as_str(), message));
-            }
-            Some(None) => {
-                let message = "a blob lies under its hash, blobs/<first 2 hex digits>/<64 hex digits>";
-                self.add_problem(BundleError::about(BundleCode::BlobNameMismatch, path.as_str(), message));
-            }
-            None => {}
+        let named = [(BundleCode::BlobNameMismatch, path.blob()), (BundleCode::MediaCorrupt, path.media())];
+        for (code, name) in named.into_iter().filter_map(|(code, name)| Some((code, name?))) {
+            let message = match name {
+                Some(hash) if hash == file.sha256 => continue,
+                Some(_) => format!("its bytes have another hash than its name: {}", as_text(&to_hex(&file.sha256))),
+                None => "such a file lies under its hash, <first 2 hex digits>/<64 hex digits>".to_owned(),
+            };
+            self.add_problem(BundleError::about(code, path.as_str(), message));
         }
         self.seen.insert(path.as_str().to_owned(), Some(file));
     }
@@ -238,20 +238,20 @@ impl Inspection<'_> {
             }
         };
         let redactions = self.redactions();
-        let mut is_trusted = false;
+        let (mut is_trusted, mut media) = (false, None);
         if let Some((manifest, document)) = manifest.as_ref().zip(document.as_ref()) {
             self.check_files(manifest, document);
-            self.check_metadata(manifest);
+            media = self.check_metadata(manifest);
             match manifest.kind {
                 BundleKind::Run => self.check_log(manifest, &redactions),
-                BundleKind::Session => self.check_session(manifest),
+                BundleKind::Session => self.check_session(manifest, media.unwrap_or_default()),
             }
             let signature = self.documents.get(path::SIGNATURE).map(Vec::as_slice);
             is_trusted = signature.is_some_and(|signature| signed::is_signed_by(&options.trusted, signature, document));
             let problem = signed::problem(options.signature, &options.trusted, signature, document);
             problem.into_iter().for_each(|problem| self.add_problem(problem));
         }
-        let info = manifest.as_ref().map(|manifest| BundleInfo::new(path, manifest, redactions.count()));
+        let info = manifest.as_ref().map(|manifest| BundleInfo::new(path, manifest, redactions.count(), media));
         Report { info, problems: self.problems, manifest, redactions, is_trusted }
     }
 
@@ -304,21 +304,22 @@ impl Inspection<'_> {
         problems.into_iter().for_each(|problem| self.add_problem(problem));
     }
 
-    fn check_metadata(&mut self, manifest: &Manifest) {
+    /// Returns what the metadata says of media.
+    fn check_metadata(&mut self, manifest: &Manifest) -> Option<MediaCounts> {
         match self.documents.get(path::METADATA) {
-            Some(document) => {
-                if let Err(error) = metadata::check(document, manifest.kind, manifest.log.count) {
-                    self.add_problem(error);
-                }
-            }
+            Some(document) => match metadata::check(document, manifest.kind, manifest.log.count) {
+                Ok(media) => return media,
+                Err(error) => self.add_problem(error),
+            },
             None if !manifest.files.contains_key(path::METADATA) && !self.is_incomplete => {
                 self.add_problem(BundleError::about(BundleCode::FileMissing, path::METADATA, "every bundle has one"));
             }
             None => {}
         }
+        None
     }
 
-    fn check_session(&mut self, manifest: &Manifest) {
+    fn check_session(&mut self, manifest: &Manifest, media: MediaCounts) {
         self.check_has_log(manifest);
         let Some(session) = self.session.take() else { return };
         self.check_count(manifest, session.lines);
@@ -326,6 +327,10 @@ impl Inspection<'_> {
         if log.head.is_some() || log.first_time.is_some() || log.last_time.is_some() {
             let message = "The manifest names a head or times, which a session does not have";
             self.add_problem(BundleError::new(BundleCode::WrongHead, message));
+        }
+        if !self.is_incomplete {
+            let problems = check_media(&session.objects, &self.seen, media);
+            problems.into_iter().for_each(|problem| self.add_problem(problem));
         }
     }
 

@@ -112,7 +112,9 @@ impl Pass<'_, '_, '_> {
         self.round = Round::default();
         // The log comes first, because its events decide which rules apply to a blob.
         let is_log = |(path, _): &(&BundlePath, _)| [path::EVENT_LOG, path::SESSION_LOG].contains(&path.as_str());
-        let (logs, others): (Vec<_>, Vec<_>) = self.plan.files.iter().partition(is_log);
+        // Images can't be redacted.
+        let files = self.plan.files.iter().filter(|(path, _)| path.media().is_none());
+        let (logs, others): (Vec<_>, Vec<_>) = files.partition(is_log);
         let mut is_settled = true;
         for (path, file) in logs.into_iter().chain(others) {
             let out = self.to_write.contains(path).then(|| self.stage()).transpose()?;

@@ -1,12 +1,14 @@
 //! What a reference is: a block whose members agree with each other.
 
+use super::objects::id_of;
 use super::walk::{Member, Name, Value};
+use crate::hash::{Hash, from_hex};
 use crate::json::{decode, spells};
 use crate::session::format::is_valid_seq;
 
 /// What a reference says of an object of the store.
 #[derive(Clone, Copy)]
-pub(super) struct Stored<'a> {
+pub struct Stored<'a> {
     id: &'a [u8],
     mime_type: &'a [u8],
     byte_length: f64,
@@ -24,27 +26,26 @@ const ID_DIGITS: usize = 64;
 /// What stands before them.
 const ID_SCHEME: &str = "sha256:";
 
-/// Whether an object with these members is a reference. What it refers to is not looked at.
-pub(super) fn is_reference(members: &[Member<'_>]) -> bool {
+/// The original and the selected object of a block with these members, if it is a reference. What it refers to is not looked at.
+pub(super) fn objects_of<'a>(members: &[Member<'a>]) -> Option<[Stored<'a>; 2]> {
     let is = |name, word| text(members, name).is_some_and(|inside| spells(inside, word));
-    is(Name::Type, "media")
+    let is_block = is(Name::Type, "media")
         && is(Name::Encoding, "reference")
         && value(members, Name::Data).is_none()
-        && value(members, Name::SourcePath).is_none()
-        && agrees(members).is_some_and(|agrees| agrees)
+        && value(members, Name::SourcePath).is_none();
+    if is_block { agreeing_objects(members) } else { None }
 }
 
-/// Whether what the block says of its objects agrees with them. `None` if it does not say all.
-fn agrees(block: &[Member<'_>]) -> Option<bool> {
+/// The objects of a block, if what the block says of them agrees with them.
+fn agreeing_objects<'a>(block: &[Member<'a>]) -> Option<[Stored<'a>; 2]> {
     let (original, selected) = (stored(block, Name::OriginalObject)?, stored(block, Name::SelectedObject)?);
     let shown = Stored::of(block)?;
     let is_id_of = |name, object: &Stored<'_>| text(block, name).is_some_and(|id| is_same_text(id, object.id));
-    Some(
-        is_id_of(Name::OriginalContentId, &original)
-            && is_id_of(Name::SelectedContentId, &selected)
-            && shown.is_same(&selected)
-            && (!is_same_text(original.id, selected.id) || original.is_same(&selected)),
-    )
+    let agrees = is_id_of(Name::OriginalContentId, &original)
+        && is_id_of(Name::SelectedContentId, &selected)
+        && shown.is_same(&selected)
+        && (!is_same_text(original.id, selected.id) || original.is_same(&selected));
+    agrees.then_some([original, selected])
 }
 
 impl<'a> Stored<'a> {
@@ -62,6 +63,28 @@ impl<'a> Stored<'a> {
             Some(_) => return None,
         };
         Some(Stored { id, mime_type: text(members, Name::MimeType)?, byte_length, base64_length, dimensions })
+    }
+
+    /// Its id: `sha256:` and the digits of its hash.
+    pub fn id(&self) -> String {
+        id_of(&self.hash())
+    }
+
+    /// The hash of its bytes, by which the store names it.
+    pub fn hash(&self) -> Hash {
+        let digits: Vec<u8> = decode(self.id).skip(ID_SCHEME.len()).filter_map(|unit| u8::try_from(unit).ok()).collect();
+        // An object without a valid id is none.
+        from_hex(&digits).unwrap_or_default()
+    }
+
+    /// The number of its bytes.
+    pub fn byte_length(&self) -> u64 {
+        self.byte_length as u64
+    }
+
+    /// The inside of the string with its type.
+    pub fn mime_type(&self) -> &'a [u8] {
+        self.mime_type
     }
 
     fn is_same(&self, other: &Self) -> bool {

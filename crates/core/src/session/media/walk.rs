@@ -1,10 +1,11 @@
 //! Finds the references of a payload, at any depth, in one pass without recursion.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::reference::{Dimensions, Stored, is_reference};
+use super::reference::{Dimensions, Stored, objects_of};
 use crate::json::{Cursor, Nesting, NotJson, spells};
 use crate::session::format::{keys, number};
 
@@ -21,8 +22,26 @@ pub(in crate::session) fn may_have_reference(payload: &[u8]) -> bool {
 pub(in crate::session) fn has_reference(payload: &[u8]) -> bool {
     may_have_reference(payload) && {
         let mut has_one = false;
-        let walked = Walk::default().each_reference(payload, &mut || has_one = true);
+        let walked = Walk::default().each_reference(payload, &mut |_| has_one = true);
         walked.is_ok() && has_one
+    }
+}
+
+/// A reference of a payload.
+#[derive(Clone)]
+pub struct Reference<'a> {
+    pub original: Stored<'a>,
+    pub selected: Stored<'a>,
+    /// Its place in the text of the payload.
+    pub place: Range<usize>,
+}
+
+/// The references of a payload, given as JSON text, in the order of their ends. A text that is no JSON has none.
+pub(super) fn references_of(payload: &[u8]) -> Vec<Reference<'_>> {
+    let mut found = Vec::new();
+    match Walk::default().each_reference(payload, &mut |reference| found.push(reference)) {
+        Ok(()) => found,
+        Err(NotJson) => Vec::new(),
     }
 }
 
@@ -58,11 +77,16 @@ pub(super) enum Value<'a> {
 /// An object or array whose end is not reached.
 struct Level {
     is_object: bool,
+    /// Where it begins.
+    start: usize,
     /// The name of the member that is being read.
     name: Name,
     /// The number of members that are kept for the levels around it.
     members_before: usize,
 }
+
+/// Is called with each reference.
+type Take<'t, 'a> = &'t mut dyn FnMut(Reference<'a>);
 
 /// A walk over a value. It keeps those members of the open objects that a reference could have, so that it takes linear time however the value is nested.
 #[derive(Default)]
@@ -74,7 +98,7 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Calls `take` for each reference.
-    fn each_reference(&mut self, json: &'a [u8], take: &mut dyn FnMut()) -> Result<(), NotJson> {
+    fn each_reference(&mut self, json: &'a [u8], take: Take<'_, 'a>) -> Result<(), NotJson> {
         let mut cursor = Cursor::new(json);
         cursor.white_space();
         loop {
@@ -90,12 +114,12 @@ impl<'a> Walk<'a> {
     fn begin(&mut self, cursor: &mut Cursor<'a>) -> Result<Option<Value<'a>>, NotJson> {
         let value = match cursor.peek() {
             Some(open @ (b'{' | b'[')) => {
-                let is_object = open == b'{';
+                let (is_object, start) = (open == b'{', cursor.position());
                 cursor.skip(1);
                 cursor.white_space();
                 if cursor.peek() != Some(if is_object { b'}' } else { b']' }) {
                     let name = if is_object { Name::of(cursor.key()?) } else { Name::Other };
-                    self.open.push(Level { is_object, name, members_before: self.members.len() });
+                    self.open.push(Level { is_object, start, name, members_before: self.members.len() });
                     return Ok(None);
                 }
                 cursor.skip(1);
@@ -111,7 +135,7 @@ impl<'a> Walk<'a> {
     }
 
     /// After a value: closes the objects and arrays that end with it, and moves to the next one. Returns whether there is none.
-    fn end(&mut self, cursor: &mut Cursor<'a>, mut value: Value<'a>, take: &mut dyn FnMut()) -> Result<bool, NotJson> {
+    fn end(&mut self, cursor: &mut Cursor<'a>, mut value: Value<'a>, take: Take<'_, 'a>) -> Result<bool, NotJson> {
         while let Some(level) = self.open.last_mut() {
             if level.name != Name::Other {
                 self.members.push(Member { name: level.name, value });
@@ -127,19 +151,19 @@ impl<'a> Walk<'a> {
                     }
                     return Ok(false);
                 }
-                (Some(b'}'), true) | (Some(b']'), false) => value = self.close(take),
+                (Some(b'}'), true) | (Some(b']'), false) => value = self.close(cursor.position(), take),
                 _ => return Err(NotJson),
             }
         }
         Ok(true)
     }
 
-    /// Closes the innermost object or array. Returns what it is to the one around it.
-    fn close(&mut self, take: &mut dyn FnMut()) -> Value<'a> {
+    /// Closes the innermost object or array, which ends at `end`. Returns what it is to the one around it.
+    fn close(&mut self, end: usize, take: Take<'_, 'a>) -> Value<'a> {
         let Some(level) = self.open.pop() else { return Value::Other };
         let own = &self.members[level.members_before..];
-        if is_reference(own) {
-            take();
+        if let Some([original, selected]) = objects_of(own) {
+            take(Reference { original, selected, place: level.start..end });
         }
         let value = match self.open.last().filter(|_| level.is_object).map(|around| around.name) {
             Some(Name::OriginalObject | Name::SelectedObject) => Stored::of(own).map(Value::Stored),

@@ -1,0 +1,47 @@
+//! The references of a record.
+
+use super::walk::{Reference, may_have_reference, references_of};
+use crate::json::{Cursor, Nesting, NotJson, Span, spells};
+use crate::session::format::number;
+
+/// A record with references in its payload.
+pub struct RecordReferences<'a> {
+    /// Its `seq`, if that is a number.
+    pub seq: Option<f64>,
+    /// At least one.
+    pub references: Vec<Reference<'a>>,
+    /// Where its payload begins in the line.
+    pub payload_from: usize,
+}
+
+impl<'a> RecordReferences<'a> {
+    /// Those of a line, given without its ending. `None` for a line that has none, or is no record.
+    pub fn of_line(line: &'a [u8]) -> Option<Self> {
+        if !may_have_reference(line) {
+            return None;
+        }
+        let (seq, payload) = parts_of(line)?;
+        let references = references_of(payload.of(line));
+        let payload_from = payload.start as usize;
+        (!references.is_empty()).then_some(RecordReferences { seq, references, payload_from })
+    }
+}
+
+/// The `seq` and the payload of a line that is a JSON object.
+fn parts_of(line: &[u8]) -> Option<(Option<f64>, Span)> {
+    let (mut seq, mut payload) = (None, None);
+    let (mut cursor, mut nesting) = (Cursor::new(line), Nesting::default());
+    cursor.white_space();
+    let read = cursor.object(|cursor, key| {
+        let value = cursor.value(&mut nesting)?;
+        // Of two the last one counts.
+        match () {
+            () if spells(key, "payload") => payload = Some(value),
+            () if spells(key, "seq") => seq = number(value.of(line)),
+            () => {}
+        }
+        Ok::<_, NotJson>(())
+    });
+    read.and_then(|_| cursor.finish()).ok()?;
+    Some((seq, payload?))
+}

@@ -1,0 +1,155 @@
+//! `readSessionMedia`, in [pages](super::pages), and `verifySessionMedia`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use napi::bindgen_prelude::{Function, Result};
+use napi_derive::napi;
+
+use super::bundles::{Bundles, NativeBundles, Unpacked};
+use super::job::{JobEnd, NativeJob};
+use super::json::JsonText;
+use super::pages::{NativePages, Paged};
+use super::reading::start_reading;
+use super::session_records::{error_of, failed, session_log};
+use session_tape_core::lines::ReadError;
+use session_tape_core::session::media::{Checked, MediaStore, RecordReferences, Stored, check_media};
+use session_tape_core::session::read::{RecordLine, RecordOptions, RecordReader};
+use session_tape_core::task::Cancellation;
+
+/// Approximate size, in bytes, of the text that V8 parses in one turn of the event loop.
+const PAGE_BYTES: usize = 256 << 10;
+
+/// The references of the session at `path`, two entries for each: one for each role. Nothing is opened before the first page is requested. A page is an
+/// object with `entries`, and with `last` or `error` if there are no more.
+#[napi(catch_unwind)]
+pub fn read_session_media(bundles: &NativeBundles, path: String) -> NativePages {
+    NativePages::new::<References>(Request { path, bundles: bundles.shared() })
+}
+
+/// Checks the objects that the session at `path` refers to. The result has `present`, `missing` and `corrupt`.
+#[napi(catch_unwind)]
+pub fn verify_session_media(
+    bundles: &NativeBundles,
+    path: String,
+    media_dir: Option<String>,
+    on_ready: Function<'_, (), ()>,
+) -> Result<NativeJob> {
+    let shared = bundles.shared();
+    start_reading(bundles, on_ready, vec![path], false, move |paths, reporter| {
+        let opened = paths.iter().map(|path| check(path, media_dir.as_deref(), &shared, reporter.cancellation())).next();
+        opened.unwrap_or_else(JobEnd::cancelled)
+    })
+}
+
+fn check(path: &str, media_dir: Option<&str>, bundles: &Bundles, cancellation: &Cancellation) -> JobEnd {
+    let (file, opened) = match session_log(path, bundles, cancellation) {
+        Ok(opened) => opened,
+        Err(end) => return *end,
+    };
+    let store = MediaStore::of_session(media_dir.map(Path::new), Path::new(path));
+    let store = match opened.as_ref().filter(|_| media_dir.is_none()) {
+        Some(bundle) => store.behind_bundle(bundle.root()),
+        None => store,
+    };
+    match cancellation.during(|| check_media(&file, &store)) {
+        Ok(Checked { present, missing, corrupt }) => JobEnd::done(|json| {
+            json.open();
+            json.member("present", &present);
+            json.member("missing", &missing);
+            json.member("corrupt", &corrupt);
+            json.close();
+        }),
+        Err(error) => failed(&error),
+    }
+}
+
+/// What is to be read.
+pub struct Request {
+    path: String,
+    bundles: Arc<Bundles>,
+}
+
+/// The references of an open session.
+pub struct References(RecordReader);
+
+impl Paged for References {
+    type Request = Request;
+
+    fn open(
+        Request { path, bundles }: Request,
+        cancellation: &Cancellation,
+    ) -> std::result::Result<(Self, Option<Arc<Unpacked>>), Box<JobEnd>> {
+        let (file, opened) = session_log(&path, &bundles, cancellation)?;
+        let unpacked = opened.map(|opened| bundles.keep(opened));
+        let reader = RecordReader::open(&file, RecordOptions::default()).map_err(|error| Box::new(failed(&error)))?;
+        Ok((References(reader), unpacked))
+    }
+
+    fn next_page(&mut self) -> JobEnd {
+        page(|json| {
+            let mut separator = "";
+            while json.bytes() < PAGE_BYTES {
+                let mut take = |line: &RecordLine<'_>| {
+                    let has_room = json.bytes() < PAGE_BYTES;
+                    if has_room && let Some(record) = line.json.and_then(RecordReferences::of_line) {
+                        append_record(json, line.number, &record, &mut separator);
+                    }
+                    has_room
+                };
+                if !self.0.read(&mut take)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })
+    }
+
+    fn no_page() -> JobEnd {
+        page(|_| Ok(true))
+    }
+}
+
+/// A page with the entries that `append` appends. That returns whether there are no more.
+fn page(append: impl FnOnce(&mut JsonText) -> std::result::Result<bool, ReadError>) -> JobEnd {
+    JobEnd::done(|json| {
+        json.open();
+        json.key("entries");
+        json.syntax("[");
+        let end = append(json);
+        json.syntax("]");
+        match end {
+            Ok(false) => {}
+            Ok(true) => json.member("last", &true),
+            Err(error) => json.member("error", &error_of(&error)),
+        }
+        json.close();
+    })
+}
+
+fn append_record(json: &mut JsonText, line: u64, record: &RecordReferences<'_>, separator: &mut &'static str) {
+    for reference in &record.references {
+        for (role, object) in [("original", &reference.original), ("selected", &reference.selected)] {
+            json.syntax(std::mem::replace(separator, ","));
+            append_entry(json, line, record.seq, role, object);
+        }
+    }
+}
+
+fn append_entry(json: &mut JsonText, line: u64, seq: Option<f64>, role: &str, object: &Stored<'_>) {
+    json.open();
+    json.member("contentId", &object.id());
+    json.key("seq");
+    match seq.filter(|seq| seq.is_finite()) {
+        Some(seq) => json.number(seq),
+        None => json.raw(b"null"),
+    }
+    json.member("line", &line);
+    json.member("role", role);
+    json.member("byteLength", &object.byte_length());
+    json.key("mimeType");
+    json.syntax("\"");
+    json.raw(String::from_utf8_lossy(object.mime_type()).as_bytes());
+    json.syntax("\"");
+    json.close();
+}
