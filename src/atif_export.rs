@@ -12,6 +12,7 @@ use super::writing_job::{Reports, start_writing};
 use session_tape_core::atif::{ExportError, Exported, export};
 use session_tape_core::bundle::{ImportError, OpenedBundle, VerifyOptions, is_bundle};
 use session_tape_core::lines::ReadError;
+use session_tape_core::session::media::MediaStore;
 use session_tape_core::task::Task;
 
 /// Writes the final history of the session at `source` to `destination`, in ATIF. The result has `steps` and `media`.
@@ -24,7 +25,11 @@ pub fn start_atif_export(
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
     start_writing(bundles, on_ready, Reports::bytes(false), move |task| match session_at(&source, task) {
-        Ok((path, _opened)) => end_of(export(&path, conversation, Path::new(&destination), task)),
+        Ok((path, opened)) => {
+            let store = MediaStore::of_session(None, Path::new(&source));
+            let store = if opened.is_some() { store.behind_bundle(path.parent().unwrap_or(&path)) } else { store };
+            end_of(export(&path, conversation, Path::new(&destination), store, task))
+        }
         Err(refusal) => JobEnd::failed(&ErrorJson::refusal(&refusal, CANT_BE_READ)),
     })
 }

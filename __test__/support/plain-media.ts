@@ -29,16 +29,16 @@ export function hasReference(value: unknown): boolean {
   return isReference(value) || (typeof value === 'object' && value !== null && Object.values(value).some(hasReference));
 }
 
-export const contentIdOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+export const contentIdOf = (bytes: string | Buffer) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
 /** What a reference says of an object. */
-export function stored(text: string, changes: Json = {}): Json {
-  const byteLength = Buffer.byteLength(text);
-  return { contentId: contentIdOf(text), mimeType: 'image/png', byteLength, normalizedBase64Length: Math.ceil(byteLength / 3) * 4, dimensions: { width: 3, height: 2 }, ...changes };
+export function stored(bytes: string | Buffer, changes: Json = {}): Json {
+  const byteLength = Buffer.byteLength(bytes);
+  return { contentId: contentIdOf(bytes), mimeType: 'image/png', byteLength, normalizedBase64Length: Math.ceil(byteLength / 3) * 4, dimensions: { width: 3, height: 2 }, ...changes };
 }
 
 /** A reference to the images with these bytes. */
-export function reference(original: string, selected = original, changes: Json = {}): Json {
+export function reference(original: string | Buffer, selected = original, changes: Json = {}): Json {
   const [originalObject, selectedObject] = [stored(original), stored(selected)];
   return {
     type: 'media', encoding: 'reference', ...selectedObject, originalContentId: originalObject.contentId, selectedContentId: selectedObject.contentId,

@@ -35,7 +35,8 @@ const EXPORT: JobKind = { panicCode: 'ESESSIONPANIC', doing: 'exporting a sessio
  * Writes the history of a session, as it is at the end of the file, in the format of another program.
  *
  * A prompt becomes a step of the `user`, a response a step of the `agent` with its calls, and a result goes to the step of its call. Base64 media become
- * files `<dest>.media/<n>.<ext>`, which the document names by relative paths. What ATIF has no place for is in `extra.session_tape` of the same step,
+ * files `<dest>.media/<n>.<ext>`, which the document names by relative paths, as do images that the session refers to, from the store beside its directory or
+ * from its bundle; a reference whose image is not there stays in `extra`. What ATIF has no place for is in `extra.session_tape` of the same step,
  * call or result. Items that rewinds and compactions have removed are left out; `notes` has their number.
  *
  * The document is written next to its destination under a temporary name, and renamed when it is complete and on stable storage. A failure or an abort

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
 /// The version of the columns, which is in the metadata of each schema.
-pub const SCHEMA_VERSION: &str = "2";
+pub const SCHEMA_VERSION: &str = "3";
 
 /// A table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -113,6 +113,8 @@ fn events(include_payload: bool) -> Vec<Field> {
         ("message", Utf8),
         ("items_removed", Int64),
         ("items_compressed", Int64),
+        ("media_count", Int64),
+        ("media_bytes", Int64),
         ("step", Int64),
         ("step_key", KEY),
         ("prefix_hash", KEY),

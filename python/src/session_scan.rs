@@ -34,6 +34,8 @@ pub struct LineColumns {
     pub message: Texts,
     pub items_removed: Integers,
     pub items_compressed: Integers,
+    pub media_count: Integers,
+    pub media_bytes: Integers,
     pub payload: Texts,
 }
 
@@ -237,6 +239,8 @@ impl Line<'_, '_> {
         let is_compression = matches!(row.change, Change::Summary(_));
         let compressed = is_compression.then(|| row.number("itemsCompressed").and_then(integer)).flatten();
         columns.items_compressed.append_option(compressed);
+        columns.media_count.append_option(row.media.map(|media| count(media.count)));
+        columns.media_bytes.append_option(row.media.map(|media| count(media.bytes)));
         if self.options.include_payload {
             columns.payload.append_option(row.payload());
         }

@@ -109,6 +109,8 @@ impl SessionTables {
             &mut lines.message,
             &mut lines.items_removed,
             &mut lines.items_compressed,
+            &mut lines.media_count,
+            &mut lines.media_bytes,
             &mut context.step,
             &mut context.step_key,
             &mut context.prefix_hash,

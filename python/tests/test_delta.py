@@ -82,7 +82,7 @@ def test_sources_lists_what_was_written(fleet, lake):
     assert len(found) == 60 and is_consistent(lake)
     [row] = (row for row in found if row["source"].endswith("/session-7.jsonl"))
     assert row["bytes"] == len(talk(7, turns=4, day=11)) and row["date"] == date(2026, 2, 11)
-    assert (row["kind"], row["options"], row["schema_version"], row["error"]) == ("sessions", "include_payload=0 text_limit=65536", "2", None)
+    assert (row["kind"], row["options"], row["schema_version"], row["error"]) == ("sessions", "include_payload=0 text_limit=65536", "3", None)
     assert (row["sessions_rows"], row["runs_rows"]) == (1, None) and row["exported_at"] is not None
 
 

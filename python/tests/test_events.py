@@ -25,7 +25,7 @@ def test_the_columns_are_those_of_the_documentation():
     assert st.schema("events", include_payload=True).names == [
         "source", "source_format", "session_id", "project_hash", "line", "byte_offset", "byte_length", "line_sha256", "seq", "ts", "type",
         "status", "provider", "model", "speaker", "turn", "in_history", "history_index", "text", "text_bytes", "tool_name",
-        "tool_call_id", "tool_calls", "is_error", "result_bytes", "severity", "message", "items_removed", "items_compressed",
+        "tool_call_id", "tool_calls", "is_error", "result_bytes", "severity", "message", "items_removed", "items_compressed", "media_count", "media_bytes",
         "step", "step_key", "prefix_hash", "payload", "date",
     ]  # fmt: skip
     written, schema = st.schema("events"), st.events([]).schema
@@ -36,7 +36,7 @@ def test_the_columns_are_those_of_the_documentation():
     assert schema.field("ts").type == pa.timestamp("us", "UTC")
     assert pa.types.is_dictionary(schema.field("status").type)
     assert schema.field("prefix_hash").type == pa.binary(16)
-    assert schema.metadata[b"schema_version"] == b"2"
+    assert schema.metadata[b"schema_version"] == b"3"
     assert schema.metadata[b"session_tape_version"] == st.__version__.encode()
 
 
@@ -113,6 +113,23 @@ def test_the_final_history_is_that_of_a_replay():
     assert column(content, "history_index") == [None, None, None, 0, None, None, None, None, 1]
     assert column(content, "items_removed") == [None] * 6 + [2, 0, None]
     assert column(content, "items_compressed")[3] == 2
+
+
+def test_references_to_media_are_counted_with_their_bytes():
+    def stored(byte):
+        digits = hashlib.sha256(byte).hexdigest()
+        return {"contentId": f"sha256:{digits}", "mimeType": "image/png", "byteLength": 300, "normalizedBase64Length": 400}
+
+    def reference(original, selected):
+        ids = {"originalContentId": original["contentId"], "selectedContentId": selected["contentId"]}
+        objects = {"originalObject": original, "selectedObject": selected}
+        return {"type": "media", "encoding": "reference", **selected, **ids, **objects}
+
+    one, two = reference(stored(b"1"), stored(b"1")), reference(stored(b"1"), {**stored(b"2"), "byteLength": 3, "normalizedBase64Length": 4})
+    shown = "content", {"content": {"speaker": "human", "blocks": [one, two, {**one, "data": "x"}]}}
+    content = session(start(), shown, ("note", {"deep": [{"a": two}]}), "garbage", text("ai", '"encoding":"reference"'))
+    assert column(content, "media_count") == [0, 2, 1, None, 0]
+    assert column(content, "media_bytes") == [0, 303, 3, None, 0]
 
 
 def test_damaged_lines_are_rows():

@@ -49,7 +49,7 @@ def test_files_have_large_row_groups_and_zstd(tmp_path):
     groups = [metadata.row_group(at).num_rows for at in range(metadata.num_row_groups)]
     assert sum(groups) == 40_001 and len(groups) == 3 and min(groups[:-1]) >= 16_384
     assert {metadata.row_group(0).column(at).compression for at in range(metadata.num_columns)} == {"ZSTD"}
-    assert metadata.metadata[b"schema_version"] == b"2" and metadata.metadata[b"session_tape_version"] == st.__version__.encode()
+    assert metadata.metadata[b"schema_version"] == b"3" and metadata.metadata[b"session_tape_version"] == st.__version__.encode()
 
 
 def test_files_are_added_to_a_directory_only_on_request(fleet, tmp_path):

@@ -32,6 +32,7 @@ const { openInBrowser } = require('../view/browser.js')
  * @property {string} given the path as given
  * @property {number} size of the file, in bytes
  * @property {Seal | null} seal of the bundle
+ * @property {(hash: string) => string} objectAt the path of an image that the session refers to
  */
 
 const EXAMPLES = `
@@ -114,7 +115,7 @@ function unsound({ path: given }, problems) {
 /** @type {(context: Context, files: Files, seal: Seal | null, options: Options & { line: number | undefined }) => Promise<void>} */
 async function show(context, files, seal, options) {
   const file = await fileOf(files.log)
-  const recording = { kind: files.kind, at: files.at, log: files.log, file, isForeign: files.form === 'foreign', given: files.path, size: await sizeOf(files.log), seal }
+  const recording = { kind: files.kind, at: files.at, log: files.log, file, isForeign: files.form === 'foreign', given: files.path, size: await sizeOf(files.log), seal, objectAt: objectsOf(files) }
   if (options.line !== undefined && files.kind === 'run') throw usage('#line-N: not for a run')
   if (options.text) return require('../view/text.js').printConversation(context, recording, options.line)
   require('../html/document.js').requireLibraries()
@@ -123,6 +124,12 @@ async function show(context, files, seal, options) {
   const out = path.join(await mkdtemp(path.join(os.tmpdir(), 'session-tape-view-')), `${recording.kind}.html`)
   const page = await writePage(context, out, recording)
   return written(context, page, await openInBrowser(`${pathToFileURL(out).href}${fragment(options)}`, context.env))
+}
+
+/** Where the images of a session are: in its bundle, or in the store beside its directory. @type {(files: Files) => (hash: string) => string} */
+function objectsOf(files) {
+  if (isBundle(files)) return (hash) => path.join(files.at, 'media', hash.slice(0, 2), hash)
+  return (hash) => path.join(path.dirname(files.at), '..', 'media', 'objects', 'sha256', hash)
 }
 
 /** The part of an address that makes the page go to a line. @param {{ line: number | undefined }} place */

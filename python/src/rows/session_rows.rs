@@ -12,6 +12,7 @@ use session_tape_core::json::{Nesting, Span, Text};
 use session_tape_core::lines::{LineReader, LineSource, ReadError};
 use session_tape_core::session::fold::{Effect, FoldOptions, LinePosition};
 use session_tape_core::session::format::{Body, Line, StartFields};
+use session_tape_core::session::media::RecordReferences;
 use session_tape_core::session::read::{LineStatus, RecordReader};
 use session_tape_core::task::Cancellation;
 use sha2::{Digest as _, Sha256};
@@ -33,6 +34,23 @@ pub enum Change<'l> {
     Provider(&'l [u8], Option<&'l [u8]>),
 }
 
+/// The references to media of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MediaTotals {
+    /// How many there are.
+    pub count: u64,
+    /// The bytes of the media, as the references say.
+    pub bytes: u64,
+}
+
+impl MediaTotals {
+    fn of_line(line: &[u8]) -> Self {
+        let references = RecordReferences::of_line(line).map(|record| record.references).unwrap_or_default();
+        let bytes = references.iter().map(|reference| reference.selected.byte_length());
+        MediaTotals { count: references.len() as u64, bytes: bytes.fold(0, u64::saturating_add) }
+    }
+}
+
 /// A line of a session.
 pub struct SessionRow<'l> {
     /// Its offset in the file.
@@ -50,6 +68,8 @@ pub struct SessionRow<'l> {
     pub ts: Option<&'l [u8]>,
     /// The change that it makes.
     pub change: Change<'l>,
+    /// The media that its payload refers to. `None` if the line is not an event.
+    pub media: Option<MediaTotals>,
     /// The digest of what is compared. `None` if the line is not an event.
     pub record: Option<RecordDigest>,
     tree: Option<Tree<'l>>,
@@ -66,6 +86,7 @@ impl<'l> SessionRow<'l> {
             seq: None,
             ts: None,
             change: Change::None,
+            media: None,
             record: None,
             tree: None,
         }
@@ -199,6 +220,7 @@ fn row_of<'l>(
         row.seq = event.seq;
         row.ts = event.ts.map(|ts| ts.of(line));
         row.change = change_of(&event.body, line, place);
+        row.media = Some(MediaTotals::of_line(line));
         (row.record, row.tree) = digester.digest(line, tree, nesting).unzip();
     }
     row

@@ -2,6 +2,7 @@
 
 use super::value::Members;
 use crate::json::Nesting;
+use crate::session::media::Reference;
 
 /// A block. `rest` are the members that ATIF has no place for.
 pub(super) enum Block<'a> {
@@ -16,6 +17,8 @@ pub(super) enum Block<'a> {
     Call(Call<'a>),
     Result(ToolResult<'a>),
     Media(Media<'a>),
+    /// An image that is in a store.
+    Reference(Reference<'a>),
     /// A block of any other form.
     Other,
 }
@@ -47,7 +50,8 @@ pub(super) struct Media<'a> {
 
 impl<'a> Block<'a> {
     pub(super) fn of(json: &'a [u8], nesting: &mut Nesting) -> Self {
-        Members::of(json, nesting).and_then(|members| Self::of_members(&members)).unwrap_or(Block::Other)
+        let known = Members::of(json, nesting).and_then(|members| Self::of_members(&members));
+        known.or_else(|| Reference::of_block(json).map(Block::Reference)).unwrap_or(Block::Other)
     }
 
     fn of_members(members: &Members<'a>) -> Option<Self> {

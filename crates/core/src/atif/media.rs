@@ -1,13 +1,17 @@
 //! The media of a session as files beside the document.
 
-use std::io::Write;
+use std::collections::HashMap;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use base64ct::{Base64, Base64Unpadded, Base64UrlUnpadded, Encoding};
 
 use super::ExportError;
+use super::value::plain;
 use crate::disk::write::StagedDirectory;
-use crate::disk::{OsError, files};
+use crate::disk::{File, InputFile, OsError, files};
+use crate::hash::Hash;
+use crate::session::media::{MediaStore, Named, Object, Stored};
 
 /// A type of media that ATIF knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,14 +72,18 @@ pub(super) struct MediaFiles {
     destination: PathBuf,
     staged: Option<StagedDirectory>,
     count: u64,
+    /// Where the objects are that the session refers to.
+    store: MediaStore,
+    /// The paths of those that are written.
+    objects: HashMap<Hash, String>,
 }
 
 impl MediaFiles {
     /// For the document at `destination`.
-    pub(super) fn beside(destination: &Path) -> Self {
+    pub(super) fn beside(destination: &Path, store: MediaStore) -> Self {
         let mut name = destination.file_name().unwrap_or_default().to_owned();
         name.push(".media");
-        MediaFiles { destination: destination.with_file_name(name), staged: None, count: 0 }
+        MediaFiles { destination: destination.with_file_name(name), staged: None, count: 0, store, objects: HashMap::new() }
     }
 
     pub(super) fn count(&self) -> u64 {
@@ -85,6 +93,25 @@ impl MediaFiles {
     /// Writes base64 data to a file. Returns its path, relative to the document; `None` if the data is no base64.
     pub(super) fn add(&mut self, mime: &str, base64: &str) -> Result<Option<String>, ExportError> {
         let Some(bytes) = decoded(base64) else { return Ok(None) };
+        self.write(mime, |file| file.write_all(&bytes)).map(Some)
+    }
+
+    /// Writes an object to a file, once. Returns its path, relative to the document; `None` if the store does not have it as the session says.
+    pub(super) fn add_object(&mut self, object: &Stored<'_>) -> Result<Option<String>, ExportError> {
+        let hash = object.hash();
+        if let Some(path) = self.objects.get(&hash) {
+            return Ok(Some(path.clone()));
+        }
+        let named = Named { hash, bytes: object.byte_length(), line: 0, contradicted: None };
+        let Object::Present(from) = self.store.check(&named)? else { return Ok(None) };
+        let mut input = InputFile::open(&from)?;
+        let path = self.write(&mime_of(object), |file| io::copy(&mut input, file).map(drop))?;
+        self.objects.insert(hash, path.clone());
+        Ok(Some(path))
+    }
+
+    /// Writes the next file, of this type. Returns its path, relative to the document.
+    fn write(&mut self, mime: &str, content: impl FnOnce(&mut File) -> io::Result<()>) -> Result<String, ExportError> {
         let extension = known(mime).map_or("bin", |(.., extension)| extension);
         let staged = match &mut self.staged {
             Some(staged) => staged,
@@ -92,11 +119,11 @@ impl MediaFiles {
         };
         let name = format!("{}.{extension}", self.count + 1);
         let mut file = staged.create(&staged.path().join(&name))?;
-        file.write_all(&bytes).map_err(|error| OsError::new(&error, "write", Some(&self.destination.join(&name))))?;
+        content(&mut file).map_err(|error| OsError::new(&error, "write", Some(&self.destination.join(&name))))?;
         staged.keep(&file)?;
         self.count += 1;
         let directory = self.destination.file_name().unwrap_or_default().to_string_lossy();
-        Ok(Some(format!("{directory}/{name}")))
+        Ok(format!("{directory}/{name}"))
     }
 
     /// Moves the directory to its destination, if there are files. Returns where it is.
@@ -105,6 +132,11 @@ impl MediaFiles {
         staged.commit()?;
         Ok(Some(self.destination))
     }
+}
+
+/// The MIME type of an object.
+pub(super) fn mime_of(object: &Stored<'_>) -> String {
+    plain(object.mime_type())
 }
 
 /// Removes the committed directory of a document that could not be written.

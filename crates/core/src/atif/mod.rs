@@ -19,6 +19,7 @@ use crate::disk::write::{StageError, StagedFile};
 use crate::foreign::{Conversion, Foreign, OpenedSource, open_source};
 use crate::json::Nesting;
 use crate::lines::{LineSource, ReadError};
+use crate::session::media::MediaStore;
 use crate::session::record::ImportFault;
 use crate::task::{Cancelled, Task};
 use media::{MediaFiles, withdraw};
@@ -122,13 +123,14 @@ impl From<StageError> for ExportError {
 }
 
 /// Writes the final history of the session at `path`, which may be a foreign one with this `conversation`, to `destination`, and its media beside it,
-/// to the directory `<destination>.media`. Neither may exist. A failure leaves nothing.
+/// to the directory `<destination>.media`. Neither may exist. A failure leaves nothing. `store` has the images that the session refers to.
 ///
 /// The session is read twice. In memory are the places of its items, and one item at a time.
 pub fn export(
     path: &Path,
     conversation: Option<String>,
     destination: &Path,
+    store: MediaStore,
     task: &Task<'_>,
 ) -> Result<Exported, ExportError> {
     let mut file = StagedFile::new(destination)?;
@@ -142,7 +144,7 @@ pub fn export(
     };
     let (plan, source) = Plan::of(session, task)?;
     let mut document = Document { file: &mut file, destination, buffer: Vec::new() };
-    let mut steps = Steps::new(&plan, MediaFiles::beside(destination));
+    let mut steps = Steps::new(&plan, MediaFiles::beside(destination, store));
     document.head(&plan, &agent);
     for number in 0..plan.steps.len() {
         task.check()?;

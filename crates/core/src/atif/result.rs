@@ -13,6 +13,8 @@ struct Content<'a> {
     result: Option<ToolResult<'a>>,
     /// Media that follow the result at once.
     parts: Vec<Part>,
+    /// For each of them, the block that it is, if that is a reference; else `null`.
+    references: Vec<Vec<u8>>,
     /// The blocks that there is no place for, as JSON.
     before: Vec<Vec<u8>>,
     after: Vec<Vec<u8>>,
@@ -60,6 +62,9 @@ impl Steps<'_> {
             }
             let stored = match &block {
                 Block::Media(media) => self.stored(media)?,
+                Block::Reference(reference) => {
+                    self.referred(reference)?.map_or(Stored::Not, |(kind, path)| Stored::Part(kind, path))
+                }
                 _ => Stored::Not,
             };
             let has_result = content.result.is_some();
@@ -69,6 +74,11 @@ impl Steps<'_> {
                     if at_once && others.is_empty() && media.mime == kind.name && media.rest.is_empty() =>
                 {
                     content.parts.push(Part::Media(kind, path));
+                    content.references.push(b"null".to_vec());
+                }
+                (Stored::Part(kind, path), Block::Reference(_)) if at_once && others.is_empty() => {
+                    content.parts.push(Part::Media(kind, path));
+                    content.references.push(as_text(json));
                 }
                 (Stored::Part(_, path), Block::Media(media)) => {
                     others.push(media_block(&media.mime, &path, &media.rest))
@@ -136,6 +146,9 @@ fn write_result(
                 ours.raw("subagents", subagents);
             }
             ours.object_if_any("rest", |rest| result.rest.write(rest));
+            if content.references.iter().any(|block| block != b"null") {
+                ours.array("references", &content.references);
+            }
             for (key, blocks) in [("before", &content.before), ("after", &content.after)] {
                 if !blocks.is_empty() {
                     ours.array(key, &blocks.iter().map(|block| as_text(block)).collect::<Vec<_>>());

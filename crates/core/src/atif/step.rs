@@ -1,13 +1,14 @@
 //! The steps of a document.
 
 use super::block::{Block, Call, Media};
-use super::media::{MediaFiles, MediaType, data_url};
+use super::media::{MediaFiles, MediaType, data_url, mime_of};
 use super::plan::{FileRange, Plan, PlannedResult, StepKind};
 use super::value::{Members, ObjectWriter, elements, integer, number, write_raw};
 use super::{ExportError, bytes_at};
 use crate::json::{Nesting, Writer};
 use crate::lines::LineSource;
 use crate::session::format::{Body, Line, Mode};
+use crate::session::media::Reference;
 
 /// Writes steps one after the other.
 pub(super) struct Steps<'p> {
@@ -342,6 +343,10 @@ impl<'p> Steps<'p> {
                     Stored::Whole(block) => content.layout.add_whole(&block),
                     Stored::Not => content.layout.add_whole(json),
                 },
+                Block::Reference(reference) => match self.referred(&reference)? {
+                    Some((kind, path)) => content.reference(kind, path, json),
+                    None => content.layout.add_whole(json),
+                },
                 _ => content.layout.add_whole(json),
             }
         }
@@ -356,6 +361,12 @@ impl<'p> Steps<'p> {
         let place = (block.as_ptr() as usize - line.as_ptr() as usize) as u64 + self.plan.steps[step].line.offset;
         let results = self.plan.results[self.next..].iter().take_while(|result| result.step == step);
         results.into_iter().any(|result| result.is_inline && result.blocks.offset == place)
+    }
+
+    /// Writes the object that a reference selects to a file. `None` if there is none, or ATIF has no part for its type.
+    pub(super) fn referred(&mut self, reference: &Reference<'_>) -> Result<Option<(MediaType, String)>, ExportError> {
+        let path = self.media.add_object(&reference.selected)?;
+        Ok(MediaType::of(&mime_of(&reference.selected)).zip(path))
     }
 
     /// Stores base64 data in a file.
@@ -404,6 +415,12 @@ impl Content {
         self.layout.add_text(0, "thinking", &thought, rest);
         self.layout.thoughts += 1;
         self.thoughts.push(thought);
+    }
+
+    fn reference(&mut self, kind: MediaType, path: String, block: &[u8]) {
+        self.layout.is_needed = true;
+        self.layout.add(1, "media", |entry| entry.raw("block", block));
+        self.parts.push(Part::Media(kind, path));
     }
 
     fn media(&mut self, kind: MediaType, path: String, media: &Media<'_>) {

@@ -42,7 +42,7 @@ impl Session {
     fn export(&self) -> Result<Exported, ExportError> {
         let cancellation = Cancellation::default();
         let task = Task { cancellation: &cancellation, progress: &mut |_| () };
-        export(&self.path("session.jsonl"), None, &self.path("out.json"), &task)
+        export(&self.path("session.jsonl"), None, &self.path("out.json"), MediaStore::of_session(None, &self.path("session.jsonl")), &task)
     }
 
     fn document(&self) -> Value {
@@ -260,7 +260,7 @@ fn cancelled_work_leaves_nothing() {
     let cancellation = Cancellation::default();
     cancellation.cancel();
     let task = Task { cancellation: &cancellation, progress: &mut |_| () };
-    let exported = export(&session.path("session.jsonl"), None, &session.path("out.json"), &task);
+    let exported = export(&session.path("session.jsonl"), None, &session.path("out.json"), MediaStore::default(), &task);
     assert_eq!(exported.unwrap_err().code(), "Cancelled");
     assert_eq!(session.names(), ["session.jsonl"]);
 }
@@ -459,7 +459,7 @@ mod round_trip {
             let root = tempfile::tempdir().unwrap();
             let (cancellation, exported) = (Cancellation::default(), root.path().join("out.json"));
             let task = Task { cancellation: &cancellation, progress: &mut |_| () };
-            match export(&path, None, &exported, &task) {
+            match export(&path, None, &exported, MediaStore::default(), &task) {
                 Err(error) => {
                     assert!(before.is_empty() && error.code() == "EFOREIGNEMPTY", "{}: {error}", path.display())
                 }
@@ -483,7 +483,7 @@ mod round_trip {
                     }
                     let document: Value = serde_json::from_slice(&fs::read(&exported).unwrap()).unwrap();
                     let again = root.path().join("again.json");
-                    export(&exported, None, &again, &task).unwrap();
+                    export(&exported, None, &again, MediaStore::default(), &task).unwrap();
                     let mut second: Value = serde_json::from_slice(&fs::read(again).unwrap()).unwrap();
                     second["agent"]["name"] = document["agent"]["name"].clone();
                     let of = |document: &Value| {

@@ -50,7 +50,8 @@ pub(super) fn string(json: &[u8]) -> Option<String> {
     Some(plain(json.strip_prefix(b"\"")?.strip_suffix(b"\"")?))
 }
 
-fn plain(inside: &[u8]) -> String {
+/// The value of a JSON string, given what is between its quotes.
+pub(super) fn plain(inside: &[u8]) -> String {
     Text::from_json(&String::from_utf8_lossy(inside)).to_plain().into_owned()
 }
 

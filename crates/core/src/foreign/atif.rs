@@ -394,7 +394,10 @@ fn laid_out<'s, 'a, R: Iterator<Item = &'s Json<'a>>>(
             // In a list of parts, each text is one of its own.
             "text" if source.texts.rest.is_none() && length > 0 => source.parts.next()?.clone(),
             "text" => blocks::raw_text(&json_text(&source.texts.take(length)?)),
-            "media" => with_mime_type(source.parts.next()?.clone(), fields.get("mimeType")),
+            "media" => match (source.parts.next()?, fields.get("block")) {
+                (_, Some(reference)) => blocks::other(reference),
+                (part, None) => with_mime_type(part.clone(), fields.get("mimeType")),
+            },
             "tool_call" => source.calls.next()?.clone(),
             "tool_response" => {
                 let result = source.results.next()?.object();
@@ -524,7 +527,11 @@ impl Group<'_> {
 /// The result that an object of an observation states, of the call with this id.
 fn tool_result(fields: &Object<'_>, id: Json<'_>) -> ToolResult {
     let stored = ours(fields);
-    let (result, media) = result_of(fields.get("content"), part_of);
+    let (result, mut media) = result_of(fields.get("content"), part_of);
+    let references = stored.get("references").map(Json::elements).unwrap_or_default();
+    for (part, reference) in media.iter_mut().zip(references).filter(|(_, reference)| !reference.is_null()) {
+        *part = blocks::other(reference);
+    }
     let parsed = Json(&result).text().filter(|_| stored.is_true("json"));
     let parsed = parsed.as_deref().and_then(|text| Json::parse(text.as_bytes())).map(|json| json.bytes().to_vec());
     let extra = fields.get("extra").map(Json::object).unwrap_or_default();

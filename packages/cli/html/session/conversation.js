@@ -43,7 +43,7 @@ class Conversation {
   offsets = []
   history = new History()
   calls = new ToolCalls()
-  images = new Images()
+  images
   #limits
   #from
   /** @type {Map<number, Row>} */
@@ -52,10 +52,12 @@ class Conversation {
   /**
    * @param {CutLimits} limits of one payload
    * @param {number} [from] the first line with a payload; for earlier lines only an excerpt is kept
+   * @param {import('./images.js').ObjectAt} [objectAt] for images that blocks refer to
    */
-  constructor(limits, from = 1) {
+  constructor(limits, from = 1, objectAt) {
     this.#limits = limits
     this.#from = from
+    this.images = new Images(objectAt)
   }
 
   /**

@@ -13,8 +13,9 @@ const { LIMITS, PayloadLimits } = require('./limits.js')
 /** @import { Limits } from './limits.js' */
 
 /**
- * @typedef {{ log: string, given: string, size: number, isForeign?: boolean, seal?: Seal | null }} Source the session's file, the path that the page
- *   shows, the size of the file, whether it is another program's session, and the seal of the bundle that it is in
+ * @typedef {{ log: string, given: string, size: number, isForeign?: boolean, seal?: Seal | null, objectAt?: import('./images.js').ObjectAt }} Source
+ *   the session's file, the path that the page shows, the size of the file, whether it is another program's session, the seal of the bundle that it is
+ *   in, and where the images are that it refers to
  * @typedef {Awaited<ReturnType<typeof gather>>} Model
  * @typedef {Partial<Pick<SessionHandle, 'sequenceCorrupt' | 'sessionName' | 'ancestry' | 'historyLength'>>} Replayed
  * @typedef {Replayed & Pick<SessionHandle, 'warnings' | 'checkpoints'> & { error: string | null, metadata: SessionMetadata | null }} Report
@@ -31,7 +32,7 @@ async function gather(source, { signal, limits } = {}) {
   const replaying = replayed(source.log, signal)
   replaying.catch(() => {})
   const chosen = await payloadLimits(source, bounds, signal)
-  const conversation = new Conversation(chosen.limits, chosen.from)
+  const conversation = new Conversation(chosen.limits, chosen.from, source.objectAt)
   for await (const [read, text] of linesOf(source.log, { changes: true, signal })) conversation.add(read, text)
   return { conversation, bounds, excerptsBefore: chosen.from, ...source, ...(await replaying) }
 }

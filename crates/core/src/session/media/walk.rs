@@ -34,6 +34,16 @@ pub struct Reference<'a> {
     pub place: Range<usize>,
 }
 
+impl<'a> Reference<'a> {
+    /// The reference that a block is, given as JSON text.
+    pub(crate) fn of_block(block: &'a [u8]) -> Option<Self> {
+        if !may_have_reference(block) {
+            return None;
+        }
+        references_of(block).pop().filter(|outermost| outermost.place == (0..block.len()))
+    }
+}
+
 /// The references of a payload, given as JSON text, in the order of their ends. A text that is no JSON has none.
 pub(super) fn references_of(payload: &[u8]) -> Vec<Reference<'_>> {
     let mut walk = Walk::default();

@@ -52,8 +52,23 @@ function mediaView(page, row, index, block, cuts, image) {
   const { data, encoding } = block
   const named = [type, ...captions].join(', ')
   if (encoding === 'url' && typeof data === 'string') return el('p.media', content('span', `${named} at ${briefly(data, 400)}`))
+  if (encoding === 'reference') return cardView(block, type, captions)
   const about = el('p.media', content('span', `${named}, not shown here`))
   return /^(?:text\/|image\/svg)/.test(type) && typeof data === 'string' ? el('div', about, valueView(data, cutsBelow(cuts, '/data'))) : about
+}
+
+/** An image that the page does not have: what the recording says of it. */
+function cardView({ dimensions, byteLength, contentId }, type, captions) {
+  const size = Number.isFinite(byteLength) && byteLength >= 0 ? fileSize(byteLength) : null
+  const { width, height } = dimensions ?? {}
+  const pixels = Number.isFinite(width) && Number.isFinite(height) ? `${width} × ${height}` : null
+  const facts = [type, pixels, size, 'not shown here'].filter((fact) => fact !== null)
+  return el(
+    'figure.media.card',
+    content('p', facts.join(', ')),
+    captions.length > 0 ? content('figcaption', captions.join(', ')) : null,
+    typeof contentId === 'string' ? el('p.id', content('code', briefly(contentId, 100))) : null,
+  )
 }
 
 function imageView(url, type, captions) {

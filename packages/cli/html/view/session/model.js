@@ -81,9 +81,9 @@ class Conversation {
     return this.#payloads[row].startsWith('"') && !this.#whole.has(row)
   }
 
-  /** Replaces the payload of a row by the whole one. */
-  setWhole(row, parts) {
-    this.#whole.set(row, parts)
+  /** Replaces the payload of a row by the whole one. The images of the row stay. */
+  setWhole(row, [value, cuts]) {
+    this.#whole.set(row, [value, cuts, this.payload(row).images])
   }
 
   image(index) {
