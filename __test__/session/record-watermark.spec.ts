@@ -7,6 +7,19 @@ import { type Warning, newRecorder, pathOf, recordedSession, said, startedRecord
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('onCommitWatermark()', () => {
+  test('is called before a wait for the record resolves, even if it was written before the wait', async () => {
+    for (let round = 0; round < 60; round++) {
+      const { recorder } = await startedRecorder();
+      const told: number[] = [];
+      recorder.onCommitWatermark(({ seq }) => void told.push(seq));
+      const { seq } = recorder.enqueue('note', {})!;
+      for (const until = performance.now() + round / 20; performance.now() < until; );
+      await recorder.waitForCommitSequence(seq);
+      expect(told.at(-1)).toBe(seq);
+      await recorder.dispose();
+    }
+  });
+
   test('tells each listener after each batch, until it unsubscribes', async () => {
     const option: number[] = [];
     const { recorder, path } = await startedRecorder({ onCommitWatermark: ({ seq }) => void option.push(seq) });

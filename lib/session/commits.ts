@@ -152,10 +152,9 @@ export class Commits {
     this.#expect()
   }
 
-  /** Settles what a batch has acknowledged, and tells the observer first. */
+  /** Settles what a batch has acknowledged. */
   settle(): void {
     this.#settleReached()
-    this.#observe()
     if (this.#awaited.length > 0 || this.#crowded.length > 0) this.#watch()
     else this.#releaseSoon()
   }
@@ -172,7 +171,7 @@ export class Commits {
     this.#expect()
   }
 
-  /** Returns whether there was anything to settle or to admit. */
+  /** Returns whether there was anything to settle or to admit. Observers are called first. */
   #settleReached(): boolean {
     const { native } = this.#recorder
     let count = 0
@@ -184,6 +183,8 @@ export class Commits {
     }
     if (count === this.#awaited.length) this.#awaited.length = 0
     else if (count > 0) this.#awaited.splice(0, count)
+    // The promises settle in microtasks.
+    this.#observe()
     return this.#admit() || count > 0
   }
 
@@ -222,7 +223,6 @@ export class Commits {
   /** Nothing more will be written: settles everything, and refuses what comes later. */
   end(reason: Error): void {
     this.#settleReached()
-    this.#observe()
     this.#refusal ??= reason
     const refusal = this.#refusal
     const refused: Settling[] = [...this.#awaited, ...this.#crowded]
