@@ -206,7 +206,8 @@ const IMPORT_OPTIONS: Shape<ImportBundleOptions> = {
  *
  * The bundle is built next to its destination under a temporary name, and renamed when it is complete and on stable storage. A failure or an abort
  * leaves no files, and an existing file or directory is never replaced. Memory is bounded, whatever the size of the source. The source is read
- * twice; if it was changed in between, the export fails with `SourceChanged`. Exporting a run that is being recorded includes the events that are
+ * twice; if it was changed in between, the export fails with `SourceChanged`. The images to which a session refers are sealed with it; the total of the
+ * progress grows by their size once the session was read. Exporting a run that is being recorded includes the events that are
  * complete when the export begins.
  *
  * @param source - A run's directory, whose log must verify; a session's file, which must replay; or a bundle of either, as a directory or an

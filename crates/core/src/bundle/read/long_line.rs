@@ -4,7 +4,7 @@
 const MAX_STRING_BYTES: usize = 1 << 10;
 
 /// The most that is kept of a line. Of one with more besides its longer strings only the beginning is kept, which is no JSON.
-const MAX_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// A line that is read in pieces.
 #[derive(Default)]

@@ -241,7 +241,7 @@ impl Inspection<'_> {
         let (mut is_trusted, mut media) = (false, None);
         if let Some((manifest, document)) = manifest.as_ref().zip(document.as_ref()) {
             self.check_files(manifest, document);
-            media = self.check_metadata(manifest);
+            media = self.check_metadata(manifest).filter(|_| manifest.kind == BundleKind::Session);
             match manifest.kind {
                 BundleKind::Run => self.check_log(manifest, &redactions),
                 BundleKind::Session => self.check_session(manifest, media.unwrap_or_default()),

@@ -97,9 +97,9 @@ impl Dimensions {
     }
 }
 
-/// The value of a member: of duplicates the last one counts.
+/// The value of a member.
 fn value<'a>(members: &[Member<'a>], name: Name) -> Option<Value<'a>> {
-    members.iter().rfind(|member| member.name == name).map(|member| member.value)
+    members.iter().find(|member| member.name == name).map(|member| member.value)
 }
 
 fn text<'a>(members: &[Member<'a>], name: Name) -> Option<&'a [u8]> {

@@ -25,6 +25,14 @@ fn a_reference_is_found_at_any_depth() {
 }
 
 #[test]
+fn what_is_nested_deeper_than_a_million_levels_has_none() {
+    for (depth, has_one) in [((1 << 19) - 2, true), (1 << 19, false)] {
+        let payload = format!("{}{}{}", "{\"a\":[".repeat(depth), reference(), "]}".repeat(depth));
+        assert_eq!(has_reference(payload.as_bytes()), has_one, "{depth}");
+    }
+}
+
+#[test]
 fn a_reference_inside_another_ones_object_takes_no_longer() {
     let mut nested = String::new();
     for _ in 0..20_000 {

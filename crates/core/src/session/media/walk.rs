@@ -12,6 +12,9 @@ use crate::session::format::{keys, number};
 /// A text without these bytes has no reference: a recorder writes no white space around a colon, and escapes no letter.
 static MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(br#""encoding":"reference""#));
 
+/// The most objects and arrays in each other. What is nested deeper has no references, so that the memory for a hostile text is bounded.
+const MAX_LEVELS: usize = 1 << 20;
+
 /// Whether a payload may have a reference: most have none, which a search finds out.
 #[inline]
 pub(in crate::session) fn may_have_reference(payload: &[u8]) -> bool {
@@ -128,6 +131,9 @@ impl<'a> Walk<'a> {
                 let (is_object, start) = (open == b'{', cursor.position());
                 cursor.skip(1);
                 cursor.white_space();
+                if self.open.len() == MAX_LEVELS {
+                    return Err(NotJson);
+                }
                 if cursor.peek() != Some(if is_object { b'}' } else { b']' }) {
                     let name = if is_object { Name::of(cursor.key()?) } else { Name::Other };
                     self.open.push(Level { is_object, start, name, members_before: self.members.len() });
@@ -149,7 +155,12 @@ impl<'a> Walk<'a> {
     fn end(&mut self, cursor: &mut Cursor<'a>, mut value: Value<'a>) -> Result<bool, NotJson> {
         while let Some(level) = self.open.last_mut() {
             if level.name != Name::Other {
-                self.members.push(Member { name: level.name, value });
+                let member = Member { name: level.name, value };
+                // Of two the last one counts.
+                match self.members[level.members_before..].iter_mut().find(|known| known.name == member.name) {
+                    Some(known) => *known = member,
+                    None => self.members.push(member),
+                }
             }
             cursor.white_space();
             let next = cursor.peek();
