@@ -60,7 +60,7 @@ pub struct Recorder {
     writer: Writer,
     state: Mutex<State>,
     /// The line that is written in parts. Locked before the state, where both are.
-    stream: Mutex<Stream>,
+    stream: parking_lot::Mutex<Stream>,
 }
 
 #[derive(Default)]
@@ -174,7 +174,7 @@ impl Recorder {
         on_failure: impl Fn(&WriteFailure) + Send + Sync + 'static,
     ) -> Self {
         let writer = Writer::new(config.durability, Box::new(on_failure));
-        let recorder = Recorder { config, writer, state: Mutex::default(), stream: Mutex::default() };
+        let recorder = Recorder { config, writer, state: Mutex::default(), stream: parking_lot::Mutex::default() };
         let start = Record { type_json: b"\"session_start\"", milliseconds, payload: Some(start_payload) };
         let Ok(_) = recorder.buffer(&mut recorder.lock(), start, true);
         recorder
