@@ -22,8 +22,8 @@ use crate::session::format::{
 };
 use crate::session::media::has_reference;
 use crate::task::threading::{Mutex, MutexGuard};
-use batch::Batch;
 pub use batch::Prepared;
+use batch::{Batch, size_of};
 use new_file::create_session_file;
 pub(super) use new_file::{MAX_NAMES, file_name};
 use stream::{Stream, Streaming};
@@ -553,17 +553,6 @@ impl Recorder {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
-}
-
-/// The size of records that follow the number `after`, as they will be in the file.
-fn size_of(records: &[Buffered], after: f64) -> u64 {
-    let mut head = Vec::new();
-    let numbered = records.iter().zip(1u32..).map(|(record, number)| {
-        head.clear();
-        envelope::begin(&mut head, record.version, after + f64::from(number));
-        head.len() + record.rest.len()
-    });
-    numbered.sum::<usize>() as u64
 }
 
 /// Appends a record's line. Returns its version.
