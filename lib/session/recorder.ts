@@ -682,13 +682,15 @@ export class SessionRecordingService<C = IContent> {
         },
       })
       if (!this.#native.endStream()) await this.#unwritten()
+      // Before what follows is acknowledged.
+      const acknowledged = this.#acknowledgements().wait(seq)
       this.#endStream(0)
       this.#writing.settle()
+      return await acknowledged
     } catch (error) {
       this.#abortStream()
       throw error
     }
-    return this.#acknowledgements().wait(seq)
   }
 
   /** Rejects with the reason for which nothing more is written. */
