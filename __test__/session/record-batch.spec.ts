@@ -170,6 +170,8 @@ describe('a batch', () => {
     const commit = recorder.commit('note', 1);
     expect(() => recorder.prepareContentBatch([said('a')])).toThrow(message);
     await commit;
+    await recorder.flush();
+    await turn();
     recorder.prepareContentBatch([said('a')]).publish();
     // An open batch is not being written.
     await turn();

@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
+import type { Commit } from '../../index.js';
 import { type Content, type Recorder, type RecorderConfig, eventually, freshDirectory, linesOf, newRecorder, pathOf, recordsOf, replaySession, said, startedRecorder, watchedRecorder } from '../support/recording';
 import { runChild } from '../support/processes';
 
@@ -77,6 +78,25 @@ describe('the record', () => {
     expect(sizes.length).toBeGreaterThan(6);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(256 * 1024);
     expect(recordsOf(pathOf(recorder))[2]!.payload).toEqual({ history: items, frontier: at(3) });
+  });
+
+  test('is never held: 160 MB pass through a heap of 32 MB, with a signal and without', async () => {
+    for (const hasSignal of [false, true]) {
+      const worker = new Worker(`
+        const { workerData, parentPort } = require('node:worker_threads');
+        const { SessionRecordingService } = require(workerData.entry);
+        const recorder = new SessionRecordingService({ sessionId: 's', projectHash: 'p', chatsDir: workerData.chatsDir, workspaceDirs: [], provider: 'p', model: 'm' });
+        async function* rows() {
+          for (let i = 0; i < 8000; i++) yield { speaker: 'human', blocks: [{ type: 'text', text: i + 'x'.repeat(20_000) }] };
+        }
+        const options = workerData.hasSignal ? { signal: new AbortController().signal } : undefined;
+        recorder.recordSemanticMediaPurgeRows(rows(), { contentIndex: 7999, blockIndex: 0 }, options).then((commit) => parentPort.postMessage(commit));`, {
+        eval: true, workerData: { entry, hasSignal, chatsDir: freshDirectory() }, resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 8 },
+      });
+      const [{ seq, byteOffset }] = (await once(worker, 'message')) as [Commit];
+      expect([seq, byteOffset > 160_000_000]).toEqual([2, true]);
+      await worker.terminate();
+    }
   });
 
   test('is in the file in part while the stream goes on', async () => {

@@ -493,3 +493,29 @@ describe('forking', () => {
     void esm.forkSession(target, { chatsDir: 'd', projectHash: 'h', model: 'm', workspaceDirs: [] });
   });
 });
+
+describe('recording', () => {
+  interface Item {
+    mine: true;
+  }
+  const recorder = new esm.SessionRecordingService<Item>({} as esm.SessionRecordingServiceConfig);
+
+  test('takes batches and streams of the items of the program', () => {
+    expectTypeOf(recorder.prepareContentBatch).parameter(0).toEqualTypeOf<readonly Item[]>();
+    expectTypeOf(recorder.prepareContentBatch([])).toEqualTypeOf<esm.ContentBatch>();
+    expectTypeOf<esm.ContentBatch>().toEqualTypeOf<{ publish(): void; rollback(): void; finalize(): void }>();
+    expectTypeOf(recorder.recordSemanticMediaPurgeRows).parameter(0).toEqualTypeOf<AsyncIterable<Item> | Iterable<Item>>();
+    expectTypeOf(recorder.recordSemanticMediaPurgeRows).returns.toEqualTypeOf<Promise<esm.Commit>>();
+    expectTypeOf(recorder.onCommitWatermark(() => {})).toEqualTypeOf<() => void>();
+    expectTypeOf(recorder.waitForCommitSequence(1)).toEqualTypeOf<Promise<esm.Commit>>();
+  });
+
+  test('has functions of the host in its configuration', () => {
+    const appendFile = (path: string, data: string, encoding: BufferEncoding): Promise<void> => Promise.reject(new Error(path + data + encoding));
+    expectTypeOf<{ appendFile: typeof appendFile }>().toExtend<Pick<esm.SessionRecordingServiceConfig, 'appendFile'>>();
+    expectTypeOf<{ resolveProviderModel: () => { provider: string; model: string } }>().toExtend<Pick<esm.SessionRecordingServiceConfig, 'resolveProviderModel'>>();
+    // @ts-expect-error a promise is not waited for
+    const config: Partial<esm.SessionRecordingServiceConfig> = { resolveProviderModel: async () => ({ provider: 'p', model: 'm' }) };
+    void config;
+  });
+});

@@ -55,7 +55,8 @@ export interface NativeRecorder {
   /** The number of bytes that are pending, and that of the records of a batch. */
   weigh(batch: NativeBatch): number[]
   /**
-   * Records a batch, and creates the file. If `isOpen`, it can be rolled back until something else is recorded. Returns the same as `recordOther`, for the
+   * Records a batch, and creates the file. If `isOpen`, it can be rolled back until something else is recorded. Returns the same as `recordOther`,
+   * for the
    * last of its records.
    */
   recordPrepared(batch: NativeBatch, now: number, isOpen: boolean): number
@@ -489,7 +490,10 @@ export interface Binding {
    * requested.
    */
   /** The lines of the session at `path`. Nothing is opened before the first page is requested. */
-  /** `onFailure` is called with the id of a recorder that failed, `onAcknowledged` with that of one whose acknowledgement was asked for, `onAppend` with that of one whose seam is to append. */
+  /**
+   * `onFailure` is called with the id of a recorder that failed, `onAcknowledged` with that of one whose acknowledgement was asked for, `onAppend` with
+   * that of one whose seam is to append.
+   */
   RecorderGroup: new (onFailure: (id: number) => void, onAcknowledged: (id: number) => void, onAppend: (id: number) => void) => RecorderGroup
   /** The hash of an item that is given as JSON text: 24 characters up to U+00FF. */
   hashItem(item: string): string

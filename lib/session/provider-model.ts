@@ -12,7 +12,8 @@ export function resolved(payload: string, resolve: () => unknown): { payload: st
       throw new TypeError('it returned a promise')
     }
     const { provider, model } = answer as { provider?: unknown; model?: unknown }
-    if (typeof provider !== 'string' || typeof model !== 'string') throw new TypeError('it did not return an object with the strings provider and model')
+    const isResolved = typeof provider === 'string' && typeof model === 'string'
+    if (!isResolved) throw new TypeError('it did not return an object with the strings provider and model')
     return { payload: stringify({ ...parse(payload), provider, model }) }
   } catch (cause) {
     return { payload, failure: { cause } }

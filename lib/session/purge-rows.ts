@@ -59,17 +59,23 @@ function hasBlock(row: unknown, index: number): boolean {
 async function* abortable<C>(rows: Rows<C>, signal: AbortSignal | undefined): AsyncGenerator<C> {
   const given = rows as Partial<AsyncIterable<C>> & Iterable<C>
   const iterator = given[Symbol.asyncIterator]?.() ?? given[Symbol.iterator]()
-  let onAbort: (() => void) | undefined
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal?.reason)
-    signal?.addEventListener('abort', onAbort)
-  })
-  aborted.catch(() => {})
+  let stop: ((reason: unknown) => void) | undefined
+  const onAbort = (): void => stop?.(signal?.reason)
+  signal?.addEventListener('abort', onAbort)
   let isDone = false
+  // Not `Promise.race`: a promise of the abort that lasts as long as the stream would keep every row.
+  const nextOrAbort = (): Promise<IteratorResult<C>> =>
+    new Promise((resolve, reject) => {
+      stop = reject
+      Promise.resolve(iterator.next()).then(resolve, (error) => {
+        isDone = true
+        reject(error)
+      })
+    })
   try {
     for (;;) {
       signal?.throwIfAborted()
-      const next = await Promise.race([failing(iterator.next(), () => (isDone = true)), aborted])
+      const next = await nextOrAbort()
       if (next.done === true) {
         isDone = true
         return
@@ -77,18 +83,8 @@ async function* abortable<C>(rows: Rows<C>, signal: AbortSignal | undefined): As
       yield next.value
     }
   } finally {
-    if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort)
+    signal?.removeEventListener('abort', onAbort)
     // Not awaited: it may wait for the row that never came.
     if (!isDone) Promise.resolve(iterator.return?.()).catch(() => {})
-  }
-}
-
-/** A stream that has thrown is done. */
-async function failing<T>(next: Promise<T> | T, note: () => void): Promise<T> {
-  try {
-    return await next
-  } catch (error) {
-    note()
-    throw error
   }
 }

@@ -68,24 +68,31 @@ export interface SessionRecordingServiceConfig {
    */
   maxQueueBytes?: number | undefined
   /**
-   * What happens to a record with which more than `maxQueueBytes` would wait. `'wait'` (default): {@link SessionRecordingService.commit} waits for room,
+   * What happens to a record with which more than `maxQueueBytes` would wait. `'wait'` (default): {@link SessionRecordingService.commit} waits for
+   * room,
    * and a single record may be larger than the queue; other records never wait and are never refused. `'throw'`: besides,
    * {@link SessionRecordingService.recordContent} and {@link ContentBatch.publish} throw, and record nothing. What waits is what
-   * {@link SessionRecordingService.getPendingByteCount} counts. {@link SessionRecordingService.prepareContentBatch}, which can't wait, throws in either case.
+   * {@link SessionRecordingService.getPendingByteCount} counts. {@link SessionRecordingService.prepareContentBatch}, which can't wait, throws in
+   * either case.
    */
   onQueueLimit?: 'throw' | 'wait' | undefined
   /**
-   * Returns provider and model for `session_start`, in the place of those of the configuration. Called once, synchronously, when the file is made; never
-   * if the recorder resumes one. If it throws, or returns anything else, a promise included, the values of the configuration are recorded, and `onWarning` is
+   * Returns provider and model for `session_start`, in the place of those of the configuration. Called once, synchronously, when the file is made;
+   * never
+   * if the recorder resumes one. If it throws, or returns anything else, a promise included, the values of the configuration are recorded, and
+   * `onWarning` is
    * called with the code `ProviderModelFailed`; recording goes on. It must not record.
    */
   resolveProviderModel?: (() => { provider: string; model: string }) | undefined
   /**
-   * A seam for a host's tests: appends to the file in the place of the system. Batches go through it, one at a time, as text that ends in whole lines, but
-   * for the pieces of {@link SessionRecordingService.recordSemanticMediaPurgeRows}. It may return a promise, which is awaited; its errors are those of the disk:
+   * A seam for a host's tests: appends to the file in the place of the system. Batches go through it, one at a time, as text that ends in whole
+   * lines, but
+   * for the pieces of {@link SessionRecordingService.recordSemanticMediaPurgeRows}. It may return a promise, which is awaited; its errors are those
+   * of the disk:
    * `EINTR` is tried again, any other ends the recording. Pending commits, and flushes that report such errors, reject with the very error.
    *
-   * What docs/durability.md promises is then up to the function: nothing is synced, a torn batch is not cut back, a file that was replaced is not noticed, and
+   * What docs/durability.md promises is then up to the function: nothing is synced, a torn batch is not cut back, a file that was replaced is not
+   * noticed, and
    * what has not been passed to it when the process ends is lost. The file itself is still created by the recorder.
    */
   appendFile?: ((path: string, data: string, encoding: 'utf-8') => Promise<void> | void) | undefined
@@ -110,10 +117,12 @@ export interface ContentBatch {
    */
   publish(): void
   /**
-   * Takes the items back: the numbers, the queue and the file are as they were before {@link publish}; a file that was created for them is removed, and
+   * Takes the items back: the numbers, the queue and the file are as they were before {@link publish}; a file that was created for them is removed,
+   * and
    * what had waited for it waits again. If they are written already, the file is cut back. Before {@link publish} it drops the batch.
    *
-   * @throws Error - If something else was recorded since, also by `initializeForResume`; if the batch was finalized or rolled back; if another program has appended
+   * @throws Error - If something else was recorded since, also by `initializeForResume`; if the batch was finalized or rolled back; if another
+   * program has appended
    * to the file; or if the file can't be cut. Nothing has changed then.
    */
   rollback(): void

@@ -320,7 +320,8 @@ export class SessionRecordingService<C = IContent> {
   /**
    * Resolves when the record with this number is in the file, as {@link waitForCommit} does.
    *
-   * @param seq - That of a record of this recorder and its current file, or of the session that it has resumed: then it resolves at once, and `byteOffset`
+   * @param seq - That of a record of this recorder and its current file, or of the session that it has resumed: then it resolves at once, and
+   * `byteOffset`
    * is NaN, because this recorder has not written it.
    * @returns As {@link commit}. Rejects with an `Error` if the recorder has no such record, also if it is rolled back meanwhile.
    * @throws TypeError - If `seq` is not a safe integer ≥ 0.
@@ -337,7 +338,8 @@ export class SessionRecordingService<C = IContent> {
   }
 
   /**
-   * Calls `listener` as the option of this name of the configuration is called: after each batch, with the last record that is in the file. It may first be
+   * Calls `listener` as the option of this name of the configuration is called: after each batch, with the last record that is in the file. It may
+   * first be
    * told of a batch that was written before. A listener that throws does not keep others from being called, and is reported as the option is: the
    * first failure of any observer, once.
    *
@@ -423,7 +425,8 @@ export class SessionRecordingService<C = IContent> {
     const { payload, failure } = resolved(start.payload, start.resolve)
     if (failure === undefined) return this.#native.setStart(payload, start.now)
     const { cause } = failure
-    const message = `resolveProviderModel failed: ${cause instanceof Error ? cause.message : String(cause)}. Recording goes on with the configuration's values.`
+    const why = cause instanceof Error ? cause.message : String(cause)
+    const message = `resolveProviderModel failed: ${why}. Recording goes on with the values of the configuration.`
     const warn = (): void =>
       this.#writing.callOnWarning({ code: 'ProviderModelFailed', message, filePath: this.getFilePath(), eventsDropped: 0, cause })
     // Recording must not call it synchronously; at the end of the process nothing comes later.
@@ -464,7 +467,8 @@ export class SessionRecordingService<C = IContent> {
   }
 
   /**
-   * Serialises items that are to be recorded together, as {@link recordContent} would record each, or not at all: a program that changes its own state
+   * Serialises items that are to be recorded together, as {@link recordContent} would record each, or not at all: a program that changes its own
+   * state
    * with them can take both back.
    *
    * @throws Error - `Cannot record content batch: recording is not active`; `Cannot record content batch while recording is draining` if a flush or a
@@ -619,16 +623,20 @@ export class SessionRecordingService<C = IContent> {
 
   /**
    * Records the same from a stream, which is never held: the line is written in pieces of at most 256 KiB. The record has its place, and creates the
-   * file, when this is called, or when another one that is written so has ended. What is recorded meanwhile gets its number at once and waits; so do {@link flush},
+   * file, when this is called, or when another one that is written so has ended. What is recorded meanwhile gets its number at once and waits; so do
+   * {@link flush},
    * commits and {@link dispose}. Unlike that, nothing is written of a record that is not completed: if the stream throws or is aborted, the file
-   * is cut back to the record before, and what has waited moves up by one number ({@link waitForCommit} follows it). If the process is killed meanwhile, the file has
+   * is cut back to the record before, and what has waited moves up by one number ({@link waitForCommit} follows it). If the process is killed
+   * meanwhile, the file has
    * a torn last line; what waits is lost then, and written if the process ends in another way.
    *
    * @param rows - The items of the history. A synchronous iterable will do.
    * @param frontier - A block of the history, or 0 and 0 if it is empty.
    * @param options - `signal` aborts the record, also the wait for the next row.
-   * @returns Resolves as {@link commit}. Rejects with what the stream throws; with the signal's reason; with a `TypeError` if a row is not an object or
-   * `frontier` is not in the history; with a {@link RecordingError} if writing fails, which ends the recording; with an `Error` if the recorder is not active.
+   * @returns Resolves as {@link commit}. Rejects with what the stream throws; with the signal's reason; with a `TypeError` if a row is not an object
+   * or
+   * `frontier` is not in the history; with a {@link RecordingError} if writing fails, which ends the recording; with an `Error` if the recorder is
+   * not active.
    * @throws TypeError - If an argument is of the wrong type.
    */
   recordSemanticMediaPurgeRows(
@@ -674,13 +682,15 @@ export class SessionRecordingService<C = IContent> {
         },
       })
       if (!this.#native.endStream()) await this.#unwritten()
+      // Before what follows is acknowledged.
+      const acknowledged = this.#acknowledgements().wait(seq)
       this.#endStream(0)
       this.#writing.settle()
+      return await acknowledged
     } catch (error) {
       this.#abortStream()
       throw error
     }
-    return this.#acknowledgements().wait(seq)
   }
 
   /** Rejects with the reason for which nothing more is written. */

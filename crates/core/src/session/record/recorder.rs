@@ -22,8 +22,8 @@ use crate::session::format::{
 };
 use crate::session::media::has_reference;
 use crate::task::threading::{Mutex, MutexGuard};
-use batch::Batch;
 pub use batch::Prepared;
+use batch::{Batch, size_of};
 use new_file::create_session_file;
 pub(super) use new_file::{MAX_NAMES, file_name};
 use stream::{Stream, Streaming};
@@ -60,7 +60,7 @@ pub struct Recorder {
     writer: Writer,
     state: Mutex<State>,
     /// The line that is written in parts. Locked before the state, where both are.
-    stream: Mutex<Stream>,
+    stream: parking_lot::Mutex<Stream>,
 }
 
 #[derive(Default)]
@@ -174,7 +174,7 @@ impl Recorder {
         on_failure: impl Fn(&WriteFailure) + Send + Sync + 'static,
     ) -> Self {
         let writer = Writer::new(config.durability, Box::new(on_failure));
-        let recorder = Recorder { config, writer, state: Mutex::default(), stream: Mutex::default() };
+        let recorder = Recorder { config, writer, state: Mutex::default(), stream: parking_lot::Mutex::default() };
         let start = Record { type_json: b"\"session_start\"", milliseconds, payload: Some(start_payload) };
         let Ok(_) = recorder.buffer(&mut recorder.lock(), start, true);
         recorder
@@ -553,17 +553,6 @@ impl Recorder {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
-}
-
-/// The size of records that follow the number `after`, as they will be in the file.
-fn size_of(records: &[Buffered], after: f64) -> u64 {
-    let mut head = Vec::new();
-    let numbered = records.iter().zip(1u32..).map(|(record, number)| {
-        head.clear();
-        envelope::begin(&mut head, record.version, after + f64::from(number));
-        head.len() + record.rest.len()
-    });
-    numbered.sum::<usize>() as u64
 }
 
 /// Appends a record's line. Returns its version.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Buffered, Record, Recorded, Recorder, State, append_rest, size_of};
+use super::{Buffered, Record, Recorded, Recorder, State, append_rest};
 use crate::disk::append::Target;
 use crate::json::Payload;
 use crate::lines::TakeBackError;
+use crate::session::format::envelope;
 
 /// Records that are serialised, and have no numbers yet.
 pub struct Prepared(Vec<Buffered>);
@@ -148,4 +149,15 @@ impl Recorder {
 
 fn is_open(state: &State, last: f64) -> bool {
     state.batch.as_ref().is_some_and(|batch| batch.last == last)
+}
+
+/// The size of records that follow the number `after`, as they will be in the file.
+pub(super) fn size_of(records: &[Buffered], after: f64) -> u64 {
+    let mut head = Vec::new();
+    let numbered = records.iter().zip(1u32..).map(|(record, number)| {
+        head.clear();
+        envelope::begin(&mut head, record.version, after + f64::from(number));
+        head.len() + record.rest.len()
+    });
+    numbered.sum::<usize>() as u64
 }

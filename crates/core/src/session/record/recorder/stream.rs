@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Buffered, Record, Recorder, append_rest};
 use crate::disk::append::Target;
 use crate::json::Payload;
-use crate::lines::{OpenLine, WriteError};
+use crate::lines::{LAST_WRITES, OpenLine, WriteError};
 use crate::session::format::{END, PAYLOAD_KEY, Version, envelope, has_numbers_left};
 
 /// The line that is being written.
@@ -119,7 +119,8 @@ impl Recorder {
 
     /// The record is not completed: the file, and the numbers, are as before, and what was recorded meanwhile follows the record before.
     pub fn abort_stream(&self) {
-        let mut stream = self.stream.lock();
+        // A process that ends does not wait longer for a disk that does not answer.
+        let Some(mut stream) = self.stream.try_lock_for(LAST_WRITES) else { return };
         cut(&mut stream);
         let state = &mut *self.lock();
         let Some(Streaming { waited, queued: (lines, bytes) }) = state.streaming.take() else { return };
