@@ -1,11 +1,11 @@
 // Images that a session refers to, in the page: from the store beside the directory of sessions, or from a bundle.
-import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { crc32, deflateSync } from 'node:zlib';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { archiveSession } from '../../index.js';
+import { archiveSession, exportBundle, importBundle } from '../../index.js';
 import { shown } from '../support/command-line';
 import { reference } from '../support/plain-media.js';
 import { session, sessionDirectory } from '../support/session-file.js';
@@ -108,6 +108,21 @@ describe.skipIf(CHROMIUM === undefined)(`images that a session refers to${CHROMI
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
     expect(await page.locator('figure').evaluateAll((figures) => figures.map((each) => each.getBoundingClientRect().right))).toSatisfy((rights: number[]) => rights.every((right) => right <= width));
     expect(await seriousFindings(page)).toEqual([]);
+  });
+
+  test('are found through a linked directory, and in a bundle that was unpacked, whose store has gone', async () => {
+    const one = png(3, 2);
+    const { log } = project([reference(one)], [one]);
+    const root = dirname(dirname(log));
+    const link = join(mkdtempSync(join(sessionDirectory(), 'link-')), 'chats');
+    symlinkSync(join(root, 'chats'), link);
+    expect(await widthsIn(await pageOf(join(link, 'session-one.jsonl')))).toEqual([3]);
+    const [bundle, imported] = [join(root, 'b.cath-bundle.tar.zst'), join(root, 'imported/chats')];
+    await exportBundle(log, bundle);
+    mkdirSync(dirname(imported));
+    await importBundle(bundle, imported);
+    rmSync(join(root, 'media'), { recursive: true });
+    for (const shownPath of [bundle, imported, join(imported, 'session.jsonl')]) expect(await widthsIn(await pageOf(shownPath))).toEqual([3]);
   });
 
   test('an object that is a directory, or whose store has gone, costs no page', async () => {

@@ -1,6 +1,6 @@
 'use strict'
 
-const { mkdtemp, stat } = require('node:fs/promises')
+const { mkdtemp, realpath, stat } = require('node:fs/promises')
 const os = require('node:os')
 const path = require('node:path')
 const { pathToFileURL } = require('node:url')
@@ -115,7 +115,7 @@ function unsound({ path: given }, problems) {
 /** @type {(context: Context, files: Files, seal: Seal | null, options: Options & { line: number | undefined }) => Promise<void>} */
 async function show(context, files, seal, options) {
   const file = await fileOf(files.log)
-  const recording = { kind: files.kind, at: files.at, log: files.log, file, isForeign: files.form === 'foreign', given: files.path, size: await sizeOf(files.log), seal, objectAt: objectsOf(files) }
+  const recording = { kind: files.kind, at: files.at, log: files.log, file, isForeign: files.form === 'foreign', given: files.path, size: await sizeOf(files.log), seal, objectAt: await objectsOf(files) }
   if (options.line !== undefined && files.kind === 'run') throw usage('#line-N: not for a run')
   if (options.text) return require('../view/text.js').printConversation(context, recording, options.line)
   require('../html/document.js').requireLibraries()
@@ -126,11 +126,22 @@ async function show(context, files, seal, options) {
   return written(context, page, await openInBrowser(`${pathToFileURL(out).href}${fragment(options)}`, context.env))
 }
 
-/** Where the images of a session are: in its bundle, or in the store beside its directory. @type {(files: Files) => (hash: string) => string} */
-function objectsOf(files) {
-  if (isBundle(files)) return (hash) => path.join(files.at, 'media', hash.slice(0, 2), hash)
-  return (hash) => path.join(path.dirname(files.at), '..', 'media', 'objects', 'sha256', hash)
+/**
+ * Where the images of a session are: in its bundle, or in the store beside its directory, as that is named or as it is without links.
+ *
+ * @param {Files} files
+ */
+async function objectsOf({ at, log }) {
+  const directory = path.dirname(await fileOf(log))
+  if (await isFile(path.join(directory, 'manifest.json'))) return (/** @type {string} */ hash) => path.join(directory, 'media', hash.slice(0, 2), hash)
+  const named = path.dirname(path.resolve(at))
+  const stores = [named, await realpath(named)].map((each) => path.join(each, '..', 'media/objects/sha256'))
+  const isThere = await Promise.all(stores.map((store) => stat(store).then((found) => found.isDirectory(), () => false)))
+  const store = stores[Math.max(isThere.indexOf(true), 0)]
+  return (/** @type {string} */ hash) => path.join(store, hash)
 }
+
+const isFile = (/** @type {string} */ file) => stat(file).then((found) => found.isFile(), () => false)
 
 /** The part of an address that makes the page go to a line. @param {{ line: number | undefined }} place */
 const fragment = ({ line }) => (line === undefined ? '' : `#line-${line}`)

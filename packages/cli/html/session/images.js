@@ -22,7 +22,7 @@ const ALL_IMAGES = 32 << 20
 class Images {
   /** `data:` URLs. @type {string[]} */
   urls = []
-  /** @type {Map<string, number>} */
+  /** `undefined` for an object that can't be embedded. @type {Map<string, number | undefined>} */
   #indices = new Map()
   #objectAt
   #room
@@ -62,21 +62,27 @@ class Images {
   #indexOf(block) {
     if (block?.type !== 'media' || !TYPES.has(block.mimeType)) return undefined
     const { mimeType, encoding, data, contentId } = block
-    if (encoding === 'reference') return this.#indices.get(`${mimeType} ${contentId}`) ?? this.#addObject(block)
+    if (encoding === 'reference') return this.#objectOf(block, `${mimeType} ${contentId} ${block.byteLength}`)
     if (encoding !== 'base64' || typeof data !== 'string' || data.length > MAX_IMAGE) return undefined
     const url = `data:${mimeType};base64,${data}`
     return this.#indices.get(url) ?? (data.length <= this.#room && BASE64.test(data) ? this.#add(url, url) : undefined)
   }
 
-  /** @type {(block: Fields) => number | undefined} */
-  #addObject({ mimeType, contentId, byteLength }) {
+  /** @type {(block: Fields, key: string) => number | undefined} */
+  #objectOf(block, key) {
+    if (!this.#indices.has(key)) this.#indices.set(key, this.#addObject(block, key))
+    return this.#indices.get(key)
+  }
+
+  /** @type {(block: Fields, key: string) => number | undefined} */
+  #addObject({ mimeType, contentId, byteLength }, key) {
     const hash = typeof contentId === 'string' ? CONTENT_ID.exec(contentId)?.[1] : undefined
     if (hash === undefined || this.#objectAt === undefined) return undefined
     // What it takes as base64, so that nothing is read for which there is no room.
     const length = typeof byteLength === 'number' ? Math.ceil(byteLength / 3) * 4 : Infinity
     if (!(length <= Math.min(MAX_IMAGE, this.#room))) return undefined
     const bytes = bytesOf(this.#objectAt(hash), hash, byteLength)
-    return bytes && this.#add(`data:${mimeType};base64,${bytes.toString('base64')}`, `${mimeType} ${contentId}`)
+    return bytes && this.#add(`data:${mimeType};base64,${bytes.toString('base64')}`, key)
   }
 
   /** @type {(url: string, key: string) => number} */
