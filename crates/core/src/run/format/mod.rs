@@ -21,7 +21,7 @@ pub(crate) use created::Created;
 pub use error::{ErrorCode, RunError, event_id};
 pub use event::EventLine;
 pub(crate) use event::{
-    Envelope, HashedParts, LineOffsets, SALT_DIGITS, line_too_long, not_utf8, print_covered, print_rest,
+    Envelope, HashedParts, LineOffsets, Members, SALT_DIGITS, line_too_long, not_utf8, print_covered, print_rest,
 };
 pub use payload::Kind;
 pub(crate) use payload::Payload;
