@@ -6,8 +6,6 @@
 #[cfg(test)]
 mod documentation_tests;
 mod format;
-#[cfg(feature = "fuzzing")]
-pub mod fuzzing;
 mod graph;
 pub mod read;
 pub mod record;

@@ -365,15 +365,15 @@ fn diagnose(line: &str) -> RunError {
     }
 }
 
-/// The members of a line's object.
-struct Members<'a> {
+/// The members of an object, as found.
+pub(crate) struct Members<'a> {
     line: &'a str,
     members: Vec<(&'a [u8], Span)>,
 }
 
 impl<'a> Members<'a> {
-    /// Returns `None` if the line is not one JSON object.
-    fn of(line: &'a str) -> Option<Self> {
+    /// Returns `None` if the text is not one JSON object.
+    pub(crate) fn of(line: &'a str) -> Option<Self> {
         let mut members = Vec::new();
         let mut nesting = Nesting::default();
         let mut cursor = Cursor::new(line.as_bytes());
@@ -386,7 +386,8 @@ impl<'a> Members<'a> {
         Some(Members { line, members })
     }
 
-    fn value(&self, key: &str) -> Option<&'a str> {
+    /// The value of a member, as JSON. Of duplicate keys the last one counts.
+    pub(crate) fn value(&self, key: &str) -> Option<&'a str> {
         let (_, span) = self.members.iter().rev().find(|(found, _)| *found == key.as_bytes())?;
         self.line.get(span.start as usize..span.end as usize)
     }

@@ -4,7 +4,6 @@ mod chain;
 mod created;
 mod error;
 mod event;
-mod kind;
 mod payload;
 mod payload_fields;
 mod redactions;
@@ -22,11 +21,11 @@ pub(crate) use created::Created;
 pub use error::{ErrorCode, RunError, event_id};
 pub use event::EventLine;
 pub(crate) use event::{
-    Envelope, HashedParts, LineOffsets, SALT_DIGITS, line_too_long, not_utf8, print_covered, print_rest,
+    Envelope, HashedParts, LineOffsets, Members, SALT_DIGITS, line_too_long, not_utf8, print_covered, print_rest,
 };
-pub use kind::Kind;
+pub use payload::Kind;
 pub(crate) use payload::Payload;
-pub(crate) use payload::WorkerDeclaration;
-pub(crate) use payload_fields::{FieldType, PayloadField};
+
+pub(crate) use payload_fields::{FieldType, PayloadField, WorkerDeclaration};
 pub use redactions::Redactions;
 pub(crate) use salts::Salts;

@@ -1,80 +1,241 @@
-//! The payloads of events (`docs/run-format.md` section 4), one type per kind, borrowed from the line.
+//! The kinds of events and their payloads (`docs/run-format.md` section 4): one table, from which payloads are read.
 //!
-//! Parsing proves that the text is one JSON object, and that every field that the kind requires is present and has its type. What the
-//! fields mean for the state is not checked here. The parser is written out field by field because every replay runs it for every event; a
-//! test fails if it differs from the table in [`payload_fields`](super::payload_fields).
+//! Reading proves that the text is one JSON object, and that every field that the kind requires is present and has its type. What the
+//! fields mean for the state is not checked here. A payload borrows from the line.
+
+use std::fmt;
 
 use super::error::{ErrorCode, RunError};
-use super::kind::Kind;
-use crate::json::{Field, FieldError, Nesting, Text, names};
+use super::payload_fields::FieldType::{Amount, Flag, Id, IdsByNode, Number, Object, Objects, Time, Times};
+use super::payload_fields::*;
+use crate::json::{Field, FieldError, Name, Nesting, Text, quoted};
 use crate::run::graph::Scheduler;
 
-/// A worker as RunStarted declares it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WorkerDeclaration<'a> {
-    /// Its id.
-    pub id: Text<'a>,
-    /// Its capabilities, sorted, without duplicates.
-    pub capabilities: Vec<Text<'a>>,
+/// Defines the kinds: for each its payload's fields, with their types here and their entries in the table of fields.
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])+ $kind:ident { $($field:ident $(& $second:ident)?: $of:ty = $entry:expr,)+ })+) => {
+        /// The kind of an event.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Kind {
+            $($(#[doc = $doc])+ $kind,)+
+        }
+
+        /// The payload of an event, by its kind.
+        #[derive(Clone, Debug, PartialEq)]
+        #[allow(missing_docs)] // The fields are those of the specification's table, under their names there.
+        pub enum Payload<'a> {
+            $($(#[doc = $doc])+ $kind { $($field: $of, $($second: $of,)?)+ },)+
+        }
+
+        impl Kind {
+            /// Every kind, in the order of the specification's table.
+            pub const ALL: [Kind; 23] = [$(Kind::$kind,)+];
+
+            /// The kind with this name, as written in a line. Returns `None` if there is no such kind; names are never guessed.
+            #[inline]
+            #[allow(non_upper_case_globals)]
+            pub fn parse(name: &str) -> Option<Kind> {
+                $(const $kind: &str = stringify!($kind);)+
+                match name {
+                    $($kind => Some(Kind::$kind),)+
+                    _ => None,
+                }
+            }
+
+            /// The name, as written in a line.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => stringify!($kind),)+
+                }
+            }
+
+            /// The fields of its payload.
+            pub fn fields(self) -> &'static [PayloadField] {
+                match self {
+                    $(Kind::$kind => const { &[$($entry),+] },)+
+                }
+            }
+        }
+
+        impl<'a> Payload<'a> {
+            /// The kind whose payload this is.
+            pub fn kind(&self) -> Kind {
+                match self {
+                    $(Payload::$kind { .. } => Kind::$kind,)+
+                }
+            }
+
+            #[inline]
+            #[allow(unused_parens)] // Most fields of a payload are one field here, too.
+            fn read(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Self, FieldError> {
+                match kind {
+                    $(Kind::$kind => {
+                        let [$($field),+] = Field::read(json, const { &[$(Name::new($entry.name)),+] }, nesting)?;
+                        $(let ($field $(, $second)?) = Read::read($field, const { &$entry }, nesting)?;)+
+                        Ok(Payload::$kind { $($field, $($second,)?)+ })
+                    })+
+                }
+            }
+        }
+    };
 }
 
-/// The payload of an event. Fields that neither the state nor a check needs are validated and left out.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs)] // The fields are those of the specification's table, under their names there.
-pub enum Payload<'a> {
-    /// The run exists. `capabilities` are sorted and have no duplicates.
+kinds! {
+    /// The run exists, with its graph. Always the event at time 0, and no other.
     RunCreated {
-        run_id: Text<'a>,
-        workflow_name: Text<'a>,
-        workflow_version: Text<'a>,
-        dag_hash: Text<'a>,
-        scheduler: Scheduler,
-        capabilities: Vec<Text<'a>>,
-    },
-    /// The workers exist.
-    RunStarted { workers: Vec<WorkerDeclaration<'a>> },
+        run_id: Text<'a> = id("runId").not_compared(),
+        workflow_name & workflow_version: Text<'a> = field("workflow", Object(WORKFLOW)),
+        dag_hash: Text<'a> = id("dagHash").shown_as("dag_hash"),
+        scheduler: Scheduler = field("scheduler", FieldType::Scheduler).fixed().shown(),
+        capabilities: Vec<Text<'a>> = CAPABILITIES,
+    }
+    /// The workers exist, and work may begin.
+    RunStarted {
+        workers: Vec<WorkerDeclaration<'a>> = field("workers", Objects(WORKERS)).shown(),
+    }
     /// The run succeeded, with the hashes of the nodes' outputs, by node.
-    RunCompleted { outputs: Vec<(Text<'a>, Text<'a>)> },
+    RunCompleted {
+        outputs: Vec<(Text<'a>, Text<'a>)> = field("outputs", IdsByNode).fixed().shown(),
+    }
     /// The run failed.
-    RunFailed { code: Text<'a>, message: Text<'a>, node: Option<Text<'a>> },
-    /// A task waits. `latest_dependency` is the largest of the times in `dependsOn`; `None` if there are none.
-    NodeScheduled { task: Text<'a>, priority: Option<f64>, latest_dependency: Option<u64> },
+    RunFailed {
+        code: Text<'a> = CODE,
+        message: Text<'a> = MESSAGE,
+        node: Option<Text<'a>> = id("node").optional(),
+    }
+    /// A node is ready, and its next task waits for a worker. All dependencies ended before `earliest`.
+    NodeScheduled {
+        task: Text<'a> = TASK,
+        priority: Option<f64> = field("priority", Number).optional().shown(),
+        earliest: u64 = field("dependsOn", Times),
+    }
     /// A worker started a task.
-    NodeStarted { task: Text<'a>, worker: Text<'a>, input_hash: Text<'a> },
-    /// A task succeeded.
-    NodeCompleted { task: Text<'a>, output_hash: Text<'a> },
-    /// A task failed.
-    NodeFailed { task: Text<'a>, code: Text<'a>, message: Text<'a>, will_retry: bool },
+    NodeStarted {
+        task: Text<'a> = TASK,
+        worker: Text<'a> = WORKER,
+        input_hash: Text<'a> = id("inputHash").shown_as("input_hash"),
+    }
+    /// A task succeeded, and with it its node.
+    NodeCompleted {
+        task: Text<'a> = TASK,
+        output_hash: Text<'a> = OUTPUT_HASH,
+    }
+    /// A task failed. Its node failed too, or waits for another attempt. Code and message become the node's error in the state.
+    NodeFailed {
+        task: Text<'a> = TASK,
+        code: Text<'a> = CODE.fixed(),
+        message: Text<'a> = MESSAGE.fixed(),
+        will_retry: bool = field("willRetry", Flag).shown_as("will_retry"),
+    }
     /// A node will not be run. `because` is the time of the event that is the reason.
-    NodeSkipped { reason: Text<'a>, because: Option<u64> },
-    /// A call began.
-    ToolInvoked { tool: Text<'a>, call: Text<'a>, request_hash: Text<'a>, version: Option<Text<'a>> },
+    NodeSkipped {
+        reason: Text<'a> = text("reason").shown(),
+        because: Option<u64> = field("because", Time).optional(),
+    }
+    /// A call to a tool began. This event opens the call, whose id is specific to the run.
+    ToolInvoked {
+        tool: Text<'a> = TOOL,
+        call: Text<'a> = CALL.not_compared(),
+        request_hash: Text<'a> = id("requestHash").shown_as("request_hash"),
+        version: Option<Text<'a>> = text("version").optional().shown(),
+    }
     /// A call ended with an output: `raw_hash` is the hash of its bytes, `output_hash` the hash of its normalised form.
-    ToolCompleted { tool: Text<'a>, call: Text<'a>, raw_hash: Text<'a>, output_hash: Text<'a>, normalizer: Text<'a> },
+    ToolCompleted {
+        tool: Text<'a> = TOOL,
+        call: Text<'a> = CALL,
+        raw_hash: Text<'a> = id("rawHash"),
+        output_hash: Text<'a> = OUTPUT_HASH,
+        normalizer: Text<'a> = id("normalizer"),
+    }
     /// A call ended with an error.
-    ToolFailed { tool: Text<'a>, call: Text<'a>, code: Text<'a>, message: Text<'a> },
+    ToolFailed {
+        tool: Text<'a> = TOOL,
+        call: Text<'a> = CALL,
+        code: Text<'a> = CODE,
+        message: Text<'a> = MESSAGE,
+    }
     /// A call timed out after `limit_ms` milliseconds.
-    ToolTimedOut { tool: Text<'a>, call: Text<'a>, limit_ms: f64 },
+    ToolTimedOut {
+        tool: Text<'a> = TOOL,
+        call: Text<'a> = CALL,
+        limit_ms: f64 = field("limitMs", Amount).shown_as("limit_ms"),
+    }
     /// It was checked whether someone has a capability.
-    CapabilityCheck { capability: Text<'a>, subject: Option<Text<'a>>, allowed: bool },
+    CapabilityCheck {
+        capability: Text<'a> = id("capability").shown(),
+        subject: Option<Text<'a>> = text("subject").optional().shown(),
+        allowed: bool = ALLOWED,
+    }
     /// A policy made a decision.
-    PolicyDecision { decision: Text<'a>, rule: Text<'a>, allowed: bool },
-    /// A task was assigned to a worker. `from` is the worker that had it until then.
-    TaskAssigned { task: Text<'a>, worker: Text<'a>, reason: Option<Text<'a>>, from: Option<Text<'a>> },
+    PolicyDecision {
+        decision: Text<'a> = text("decision").shown(),
+        rule: Text<'a> = id("rule").shown(),
+        allowed: bool = ALLOWED,
+    }
+    /// The task was assigned to a worker. `from` is the worker that had it until then.
+    TaskAssigned {
+        task: Text<'a> = TASK,
+        worker: Text<'a> = WORKER,
+        reason: Option<Text<'a>> = text("reason").optional(),
+        from: Option<Text<'a>> = id("from").optional().shown(),
+    }
     /// The worker accepted its task.
-    TaskAccepted { task: Text<'a>, worker: Text<'a> },
+    TaskAccepted {
+        task: Text<'a> = TASK,
+        worker: Text<'a> = WORKER,
+    }
     /// The worker rejected its task.
-    TaskRejected { task: Text<'a>, worker: Text<'a>, reason: Text<'a> },
+    TaskRejected {
+        task: Text<'a> = TASK,
+        worker: Text<'a> = WORKER,
+        reason: Text<'a> = text("reason").shown(),
+    }
     /// A snapshot of the state after the event at time `at` was written.
-    SnapshotCreated { snapshot: Text<'a>, state_hash: Text<'a>, at: u64 },
+    SnapshotCreated {
+        snapshot: Text<'a> = id("snapshot"),
+        state_hash: Text<'a> = id("stateHash"),
+        at: u64 = field("at", Time),
+    }
     /// The state was restored from a snapshot.
-    SnapshotRestored { snapshot: Text<'a>, state_hash: Text<'a>, at: u64 },
+    SnapshotRestored {
+        snapshot: Text<'a> = id("snapshot"),
+        state_hash: Text<'a> = id("stateHash"),
+        at: u64 = field("at", Time),
+    }
     /// Bytes were stored under their hash. `size` in bytes.
-    BlobStored { blob: Text<'a>, size: f64, media_type: Option<Text<'a>> },
-    /// A worker reported its status. `capabilities` are sorted and have no duplicates.
-    Heartbeat { worker: Text<'a>, status: Text<'a>, capabilities: Option<Vec<Text<'a>>> },
+    BlobStored {
+        blob: Text<'a> = id("blob"),
+        size: f64 = field("size", Amount),
+        media_type: Option<Text<'a>> = text("mediaType").optional(),
+    }
+    /// A worker reported its status.
+    Heartbeat {
+        worker: Text<'a> = WORKER,
+        status: Text<'a> = field("status", Id).fixed().shown(),
+        capabilities: Option<Vec<Text<'a>>> = CAPABILITIES.optional(),
+    }
     /// An error occurred outside of the graph.
-    Error { code: Text<'a>, message: Text<'a>, recoverable: bool },
+    Error {
+        code: Text<'a> = CODE,
+        message: Text<'a> = MESSAGE,
+        recoverable: bool = field("recoverable", Flag),
+    }
+}
+
+impl Kind {
+    /// The error for a kind that this release does not know.
+    #[cold]
+    pub fn unknown(name: &str) -> RunError {
+        let shown = quoted(name);
+        RunError::new(ErrorCode::UnknownKind, format!("There is no kind '{shown}'. A newer release may know it."))
+            .compared("one of the 23 kinds", name)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 impl<'a> Payload<'a> {
@@ -84,85 +245,6 @@ impl<'a> Payload<'a> {
     #[inline]
     pub fn parse(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Self, RunError> {
         Self::read(kind, json, nesting).map_err(|error| refused(kind, error))
-    }
-
-    #[inline]
-    fn read(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Self, FieldError> {
-        match kind {
-            Kind::RunCreated | Kind::RunStarted | Kind::RunCompleted | Kind::RunFailed => run(kind, json, nesting),
-            Kind::NodeScheduled => scheduled(json, nesting),
-            Kind::NodeStarted => {
-                let [task, worker, input] = Field::read(json, names!["task", "worker", "inputHash"], nesting)?;
-                Ok(Payload::NodeStarted { task: task.id()?, worker: worker.id()?, input_hash: input.id()? })
-            }
-            Kind::NodeCompleted => {
-                let [task, output] = Field::read(json, names!["task", "outputHash"], nesting)?;
-                Ok(Payload::NodeCompleted { task: task.id()?, output_hash: output.id()? })
-            }
-            Kind::NodeFailed => {
-                let [task, code, message, retry] =
-                    Field::read(json, names!["task", "code", "message", "willRetry"], nesting)?;
-                let (task, will_retry) = (task.id()?, retry.boolean()?);
-                Ok(Payload::NodeFailed { task, code: code.text()?, message: message.text()?, will_retry })
-            }
-            Kind::NodeSkipped => {
-                let [reason, because] = Field::read(json, names!["reason", "because"], nesting)?;
-                Ok(Payload::NodeSkipped { reason: reason.text()?, because: because.optional(Field::integer)? })
-            }
-            Kind::ToolInvoked | Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut => {
-                tool(kind, json, nesting)
-            }
-            Kind::TaskAssigned => {
-                let [task, worker, reason, from] =
-                    Field::read(json, names!["task", "worker", "reason", "from"], nesting)?;
-                let (reason, from) = (reason.optional(Field::text)?, from.optional(Field::id)?);
-                Ok(Payload::TaskAssigned { task: task.id()?, worker: worker.id()?, reason, from })
-            }
-            Kind::TaskAccepted => {
-                let [task, worker] = Field::read(json, names!["task", "worker"], nesting)?;
-                Ok(Payload::TaskAccepted { task: task.id()?, worker: worker.id()? })
-            }
-            Kind::TaskRejected => {
-                let [task, worker, reason] = Field::read(json, names!["task", "worker", "reason"], nesting)?;
-                Ok(Payload::TaskRejected { task: task.id()?, worker: worker.id()?, reason: reason.text()? })
-            }
-            Kind::CapabilityCheck
-            | Kind::PolicyDecision
-            | Kind::SnapshotCreated
-            | Kind::SnapshotRestored
-            | Kind::BlobStored
-            | Kind::Heartbeat
-            | Kind::Error => beside(kind, json, nesting),
-        }
-    }
-
-    /// The kind whose payload this is.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Payload::RunCreated { .. } => Kind::RunCreated,
-            Payload::RunStarted { .. } => Kind::RunStarted,
-            Payload::RunCompleted { .. } => Kind::RunCompleted,
-            Payload::RunFailed { .. } => Kind::RunFailed,
-            Payload::NodeScheduled { .. } => Kind::NodeScheduled,
-            Payload::NodeStarted { .. } => Kind::NodeStarted,
-            Payload::NodeCompleted { .. } => Kind::NodeCompleted,
-            Payload::NodeFailed { .. } => Kind::NodeFailed,
-            Payload::NodeSkipped { .. } => Kind::NodeSkipped,
-            Payload::ToolInvoked { .. } => Kind::ToolInvoked,
-            Payload::ToolCompleted { .. } => Kind::ToolCompleted,
-            Payload::ToolFailed { .. } => Kind::ToolFailed,
-            Payload::ToolTimedOut { .. } => Kind::ToolTimedOut,
-            Payload::CapabilityCheck { .. } => Kind::CapabilityCheck,
-            Payload::PolicyDecision { .. } => Kind::PolicyDecision,
-            Payload::TaskAssigned { .. } => Kind::TaskAssigned,
-            Payload::TaskAccepted { .. } => Kind::TaskAccepted,
-            Payload::TaskRejected { .. } => Kind::TaskRejected,
-            Payload::SnapshotCreated { .. } => Kind::SnapshotCreated,
-            Payload::SnapshotRestored { .. } => Kind::SnapshotRestored,
-            Payload::BlobStored { .. } => Kind::BlobStored,
-            Payload::Heartbeat { .. } => Kind::Heartbeat,
-            Payload::Error { .. } => Kind::Error,
-        }
     }
 
     /// The task that the event is about. Returns `None` for kinds without a `task`.
@@ -176,145 +258,6 @@ impl<'a> Payload<'a> {
             | Payload::TaskAccepted { task, .. }
             | Payload::TaskRejected { task, .. } => Some(task),
             _ => None,
-        }
-    }
-}
-
-fn run<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payload<'a>, FieldError> {
-    match kind {
-        Kind::RunCreated => {
-            let names = names!["runId", "workflow", "dagHash", "scheduler", "capabilities"];
-            let [run_id, workflow, dag_hash, scheduler, capabilities] = Field::read(json, names, nesting)?;
-            let (run_id, dag_hash) = (run_id.id()?, dag_hash.id()?);
-            let inner = Field::read(workflow.required("an object")?, names!["name", "version"], nesting);
-            let [name, version] = inner.map_err(|error| error.within("workflow"))?;
-            let named = |field: Field<'a>| field.text().map_err(|error| error.within("workflow"));
-            let (workflow_name, workflow_version) = (named(name)?, named(version)?);
-            let scheduler = scheduler_of(scheduler)?;
-            let capabilities = capabilities.id_set(nesting)?;
-            Ok(Payload::RunCreated { run_id, workflow_name, workflow_version, dag_hash, scheduler, capabilities })
-        }
-        Kind::RunStarted => {
-            let [list] = Field::read(json, names!["workers"], nesting)?;
-            Ok(Payload::RunStarted { workers: workers(list, nesting)? })
-        }
-        Kind::RunCompleted => {
-            let [list] = Field::read(json, names!["outputs"], nesting)?;
-            Ok(Payload::RunCompleted { outputs: outputs(list, nesting)? })
-        }
-        _ => {
-            let [code, message, node] = Field::read(json, names!["code", "message", "node"], nesting)?;
-            let (code, message) = (code.text()?, message.text()?);
-            Ok(Payload::RunFailed { code, message, node: node.optional(Field::id)? })
-        }
-    }
-}
-
-fn scheduler_of(field: Field<'_>) -> Result<Scheduler, FieldError> {
-    const EXPECTED: &str = "round-robin, least-loaded or external";
-    field.required(EXPECTED)?;
-    let name = field.text().map_err(|_| field.wrong(EXPECTED))?;
-    Scheduler::parse(name.as_json()).ok_or_else(|| field.wrong(EXPECTED))
-}
-
-fn workers<'a>(list: Field<'a>, nesting: &mut Nesting) -> Result<Vec<WorkerDeclaration<'a>>, FieldError> {
-    let (mut workers, inner) = (Vec::new(), &mut Nesting::default());
-    list.each(nesting, |element| {
-        let worker = Field::read(element.required("an object")?, names!["id", "capabilities"], inner)
-            .and_then(|[id, list]| Ok(WorkerDeclaration { id: id.id()?, capabilities: list.id_set(inner)? }));
-        workers.push(worker.map_err(|error| error.within(&format!("workers[{}]", workers.len())))?);
-        Ok(())
-    })?;
-    Ok(workers)
-}
-
-fn outputs<'a>(list: Field<'a>, nesting: &mut Nesting) -> Result<Vec<(Text<'a>, Text<'a>)>, FieldError> {
-    let members = list.members(nesting)?;
-    let output = |(node, hash): (Text<'a>, &'a str)| {
-        let hash = Field::of("outputs", hash).id().map_err(|_| list.wrong("an object of non-empty strings"))?;
-        Ok((node, hash))
-    };
-    members.into_iter().map(output).collect()
-}
-
-#[inline]
-fn scheduled<'a>(json: &'a str, nesting: &mut Nesting) -> Result<Payload<'a>, FieldError> {
-    let [task, priority, depends_on] = Field::read(json, names!["task", "priority", "dependsOn"], nesting)?;
-    let (task, priority) = (task.id()?, priority.optional(Field::number)?);
-    let mut latest_dependency = None;
-    depends_on.each(nesting, |time| {
-        let time = time.integer().map_err(|_| depends_on.wrong("an array of integers from 0 on"))?;
-        latest_dependency = latest_dependency.max(Some(time));
-        Ok(())
-    })?;
-    Ok(Payload::NodeScheduled { task, priority, latest_dependency })
-}
-
-#[inline]
-fn tool<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payload<'a>, FieldError> {
-    match kind {
-        Kind::ToolInvoked => {
-            let [tool, call, request, version] =
-                Field::read(json, names!["tool", "call", "requestHash", "version"], nesting)?;
-            let (tool, call, request_hash) = (tool.id()?, call.id()?, request.id()?);
-            Ok(Payload::ToolInvoked { tool, call, request_hash, version: version.optional(Field::text)? })
-        }
-        Kind::ToolCompleted => {
-            let names = names!["tool", "call", "rawHash", "outputHash", "normalizer"];
-            let [tool, call, raw, output, normalizer] = Field::read(json, names, nesting)?;
-            let (tool, call, raw_hash, output_hash) = (tool.id()?, call.id()?, raw.id()?, output.id()?);
-            Ok(Payload::ToolCompleted { tool, call, raw_hash, output_hash, normalizer: normalizer.id()? })
-        }
-        Kind::ToolFailed => {
-            let [tool, call, code, message] = Field::read(json, names!["tool", "call", "code", "message"], nesting)?;
-            let (tool, call, code, message) = (tool.id()?, call.id()?, code.text()?, message.text()?);
-            Ok(Payload::ToolFailed { tool, call, code, message })
-        }
-        _ => {
-            let [tool, call, limit] = Field::read(json, names!["tool", "call", "limitMs"], nesting)?;
-            Ok(Payload::ToolTimedOut { tool: tool.id()?, call: call.id()?, limit_ms: limit.amount()? })
-        }
-    }
-}
-
-/// Parses the kinds that are about neither the course of the run nor a task.
-fn beside<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payload<'a>, FieldError> {
-    match kind {
-        Kind::CapabilityCheck => {
-            let [capability, subject, allowed] =
-                Field::read(json, names!["capability", "subject", "allowed"], nesting)?;
-            let (capability, subject) = (capability.id()?, subject.optional(Field::text)?);
-            Ok(Payload::CapabilityCheck { capability, subject, allowed: allowed.boolean()? })
-        }
-        Kind::PolicyDecision => {
-            let [decision, rule, allowed] = Field::read(json, names!["decision", "rule", "allowed"], nesting)?;
-            let (decision, rule) = (decision.text()?, rule.id()?);
-            Ok(Payload::PolicyDecision { decision, rule, allowed: allowed.boolean()? })
-        }
-        Kind::SnapshotCreated | Kind::SnapshotRestored => {
-            let [snapshot, state_hash, at] = Field::read(json, names!["snapshot", "stateHash", "at"], nesting)?;
-            let (snapshot, state_hash, at) = (snapshot.id()?, state_hash.id()?, at.integer()?);
-            Ok(match kind {
-                Kind::SnapshotCreated => Payload::SnapshotCreated { snapshot, state_hash, at },
-                _ => Payload::SnapshotRestored { snapshot, state_hash, at },
-            })
-        }
-        Kind::BlobStored => {
-            let [blob, size, media_type] = Field::read(json, names!["blob", "size", "mediaType"], nesting)?;
-            let (blob, size) = (blob.id()?, size.amount()?);
-            Ok(Payload::BlobStored { blob, size, media_type: media_type.optional(Field::text)? })
-        }
-        Kind::Heartbeat => {
-            let [worker, status, capabilities] =
-                Field::read(json, names!["worker", "status", "capabilities"], nesting)?;
-            let (worker, status) = (worker.id()?, status.id()?);
-            let capabilities = capabilities.optional(|field| field.id_set(nesting))?;
-            Ok(Payload::Heartbeat { worker, status, capabilities })
-        }
-        _ => {
-            let [code, message, recoverable] = Field::read(json, names!["code", "message", "recoverable"], nesting)?;
-            let (code, message) = (code.text()?, message.text()?);
-            Ok(Payload::Error { code, message, recoverable: recoverable.boolean()? })
         }
     }
 }

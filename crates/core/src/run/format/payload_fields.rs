@@ -1,8 +1,16 @@
-//! The fields of the payload of each kind (`docs/run-format.md` section 4): names and types, and how redaction and the diff treat them.
-//!
-//! The parser of payloads is written by hand, because it runs for every event of a replay. Tests compare it, and the documentation, with this table.
+//! The fields of payloads: names and types, how redaction and the diff treat them, and how they are read.
 
-use super::kind::Kind;
+use crate::json::{Field, FieldError, Nesting, Text, names};
+use crate::run::graph::Scheduler;
+
+/// A worker as RunStarted declares it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkerDeclaration<'a> {
+    /// Its id.
+    pub id: Text<'a>,
+    /// Its capabilities, sorted, without duplicates.
+    pub capabilities: Vec<Text<'a>>,
+}
 
 /// A field of a payload, or of an object in one.
 #[derive(Clone, Copy, Debug)]
@@ -53,105 +61,153 @@ pub enum FieldType {
     Objects(&'static [PayloadField]),
 }
 
-const fn field(name: &'static str, of: FieldType) -> PayloadField {
+pub(super) const fn field(name: &'static str, of: FieldType) -> PayloadField {
     PayloadField { name, of, is_optional: false, is_fixed: false, is_compared: true, shown_as: None }
 }
 
-const fn id(name: &'static str) -> PayloadField {
+pub(super) const fn id(name: &'static str) -> PayloadField {
     PayloadField { is_fixed: true, ..field(name, FieldType::Id) }
 }
 
-const fn text(name: &'static str) -> PayloadField {
+pub(super) const fn text(name: &'static str) -> PayloadField {
     field(name, FieldType::Text)
 }
 
 impl PayloadField {
-    const fn optional(self) -> Self {
+    pub(super) const fn optional(self) -> Self {
         PayloadField { is_optional: true, ..self }
     }
 
-    const fn fixed(self) -> Self {
+    pub(super) const fn fixed(self) -> Self {
         PayloadField { is_fixed: true, ..self }
     }
 
-    const fn not_compared(self) -> Self {
+    pub(super) const fn not_compared(self) -> Self {
         PayloadField { is_compared: false, ..self }
     }
 
-    const fn shown(self) -> Self {
+    pub(super) const fn shown(self) -> Self {
         self.shown_as(self.name)
     }
 
-    const fn shown_as(self, name: &'static str) -> Self {
+    pub(super) const fn shown_as(self, name: &'static str) -> Self {
         PayloadField { shown_as: Some(name), ..self }
     }
 }
 
-const TASK: PayloadField = id("task").shown();
-const WORKER: PayloadField = id("worker").shown();
-const TOOL: PayloadField = id("tool").shown();
-const CALL: PayloadField = field("call", FieldType::Call).fixed();
-const CODE: PayloadField = text("code").shown();
-const MESSAGE: PayloadField = text("message").shown();
-const ALLOWED: PayloadField = field("allowed", FieldType::Flag).shown();
-const CAPABILITIES: PayloadField = field("capabilities", FieldType::Ids).fixed();
-const OUTPUT_HASH: PayloadField = id("outputHash").shown_as("output_hash");
-const WORKFLOW: &[PayloadField] = &[text("name").shown_as("workflow"), text("version").shown_as("workflow_version")];
-const WORKERS: &[PayloadField] = &[id("id"), CAPABILITIES];
-const SNAPSHOT: &[PayloadField] = &[id("snapshot"), id("stateHash"), field("at", FieldType::Time)];
+pub(super) const TASK: PayloadField = id("task").shown();
+pub(super) const WORKER: PayloadField = id("worker").shown();
+pub(super) const TOOL: PayloadField = id("tool").shown();
+pub(super) const CALL: PayloadField = field("call", FieldType::Call).fixed();
+pub(super) const CODE: PayloadField = text("code").shown();
+pub(super) const MESSAGE: PayloadField = text("message").shown();
+pub(super) const ALLOWED: PayloadField = field("allowed", FieldType::Flag).shown();
+pub(super) const CAPABILITIES: PayloadField = field("capabilities", FieldType::Ids).fixed();
+pub(super) const OUTPUT_HASH: PayloadField = id("outputHash").shown_as("output_hash");
+pub(super) const WORKFLOW: &[PayloadField] =
+    &[text("name").shown_as("workflow"), text("version").shown_as("workflow_version")];
+pub(super) const WORKERS: &[PayloadField] = &[id("id"), CAPABILITIES];
 
-impl Kind {
-    /// The fields of its payload.
-    pub fn fields(self) -> &'static [PayloadField] {
-        use FieldType::{Amount, Flag, Id, IdsByNode, Number, Object, Objects, Scheduler, Time, Times};
-        match self {
-            Kind::RunCreated => {
-                const {
-                    &[
-                        id("runId").not_compared(),
-                        field("workflow", Object(WORKFLOW)),
-                        id("dagHash").shown_as("dag_hash"),
-                        field("scheduler", Scheduler).fixed().shown(),
-                        CAPABILITIES,
-                    ]
-                }
-            }
-            Kind::RunStarted => const { &[field("workers", Objects(WORKERS)).shown()] },
-            Kind::RunCompleted => const { &[field("outputs", IdsByNode).fixed().shown()] },
-            Kind::RunFailed => const { &[CODE, MESSAGE, id("node").optional()] },
-            Kind::NodeScheduled => {
-                const { &[TASK, field("priority", Number).optional().shown(), field("dependsOn", Times)] }
-            }
-            Kind::NodeStarted => const { &[TASK, WORKER, id("inputHash").shown_as("input_hash")] },
-            Kind::NodeCompleted => const { &[TASK, OUTPUT_HASH] },
-            // Code and message become the node's error in the state.
-            Kind::NodeFailed => {
-                const { &[TASK, CODE.fixed(), MESSAGE.fixed(), field("willRetry", Flag).shown_as("will_retry")] }
-            }
-            Kind::NodeSkipped => const { &[text("reason").shown(), field("because", Time).optional()] },
-            Kind::ToolInvoked => {
-                const {
-                    &[
-                        TOOL,
-                        // This event opens the call. The call's id is specific to the run.
-                        CALL.not_compared(),
-                        id("requestHash").shown_as("request_hash"),
-                        text("version").optional().shown(),
-                    ]
-                }
-            }
-            Kind::ToolCompleted => const { &[TOOL, CALL, id("rawHash"), OUTPUT_HASH, id("normalizer")] },
-            Kind::ToolFailed => const { &[TOOL, CALL, CODE, MESSAGE] },
-            Kind::ToolTimedOut => const { &[TOOL, CALL, field("limitMs", Amount).shown_as("limit_ms")] },
-            Kind::CapabilityCheck => const { &[id("capability").shown(), text("subject").optional().shown(), ALLOWED] },
-            Kind::PolicyDecision => const { &[text("decision").shown(), id("rule").shown(), ALLOWED] },
-            Kind::TaskAssigned => const { &[TASK, WORKER, text("reason").optional(), id("from").optional().shown()] },
-            Kind::TaskAccepted => const { &[TASK, WORKER] },
-            Kind::TaskRejected => const { &[TASK, WORKER, text("reason").shown()] },
-            Kind::SnapshotCreated | Kind::SnapshotRestored => SNAPSHOT,
-            Kind::BlobStored => const { &[id("blob"), field("size", Amount), text("mediaType").optional()] },
-            Kind::Heartbeat => const { &[WORKER, field("status", Id).fixed().shown(), CAPABILITIES.optional()] },
-            Kind::Error => const { &[CODE, MESSAGE, field("recoverable", Flag)] },
+/// A value of a payload, read from a field as the entry of its table says. Inlined, so that nothing of the entry is left at run time.
+pub(super) trait Read<'a>: Sized {
+    fn read(field: Field<'a>, entry: &PayloadField, nesting: &mut Nesting) -> Result<Self, FieldError>;
+}
+
+impl<'a> Read<'a> for Text<'a> {
+    #[inline(always)]
+    fn read(field: Field<'a>, entry: &PayloadField, _: &mut Nesting) -> Result<Self, FieldError> {
+        match entry.of {
+            FieldType::Text => field.text(),
+            _ => field.id(),
         }
+    }
+}
+
+impl<'a, T: Read<'a>> Read<'a> for Option<T> {
+    #[inline(always)]
+    fn read(field: Field<'a>, entry: &PayloadField, nesting: &mut Nesting) -> Result<Self, FieldError> {
+        field.optional(|field| T::read(field, entry, nesting))
+    }
+}
+
+impl<'a> Read<'a> for bool {
+    #[inline(always)]
+    fn read(field: Field<'a>, _: &PayloadField, _: &mut Nesting) -> Result<Self, FieldError> {
+        field.boolean()
+    }
+}
+
+impl<'a> Read<'a> for f64 {
+    #[inline(always)]
+    fn read(field: Field<'a>, entry: &PayloadField, _: &mut Nesting) -> Result<Self, FieldError> {
+        match entry.of {
+            FieldType::Amount => field.amount(),
+            _ => field.number(),
+        }
+    }
+}
+
+/// A time, or the time after the largest of several; 0 if there are none.
+impl<'a> Read<'a> for u64 {
+    #[inline(always)]
+    fn read(field: Field<'a>, entry: &PayloadField, nesting: &mut Nesting) -> Result<Self, FieldError> {
+        let mut after = 0;
+        if !matches!(entry.of, FieldType::Times) {
+            return field.integer();
+        }
+        field.each(nesting, |time| {
+            let time = time.integer().map_err(|_| field.wrong("an array of integers from 0 on"))?;
+            after = after.max(time + 1);
+            Ok(())
+        })?;
+        Ok(after)
+    }
+}
+
+impl<'a> Read<'a> for Scheduler {
+    fn read(field: Field<'a>, _: &PayloadField, _: &mut Nesting) -> Result<Self, FieldError> {
+        const EXPECTED: &str = "round-robin, least-loaded or external";
+        field.required(EXPECTED)?;
+        let name = field.text().map_err(|_| field.wrong(EXPECTED))?;
+        Scheduler::parse(name.as_json()).ok_or_else(|| field.wrong(EXPECTED))
+    }
+}
+
+impl<'a> Read<'a> for Vec<Text<'a>> {
+    #[inline(always)]
+    fn read(field: Field<'a>, _: &PayloadField, nesting: &mut Nesting) -> Result<Self, FieldError> {
+        field.id_set(nesting)
+    }
+}
+
+impl<'a> Read<'a> for Vec<(Text<'a>, Text<'a>)> {
+    fn read(field: Field<'a>, entry: &PayloadField, nesting: &mut Nesting) -> Result<Self, FieldError> {
+        let output = |(node, hash): (Text<'a>, &'a str)| {
+            let hash = Field::of(entry.name, hash).id().map_err(|_| field.wrong("an object of non-empty strings"))?;
+            Ok((node, hash))
+        };
+        field.members(nesting)?.into_iter().map(output).collect()
+    }
+}
+
+impl<'a> Read<'a> for Vec<WorkerDeclaration<'a>> {
+    fn read(field: Field<'a>, _: &PayloadField, nesting: &mut Nesting) -> Result<Self, FieldError> {
+        let (mut workers, inner) = (Vec::new(), &mut Nesting::default());
+        field.each(nesting, |element| {
+            let worker = Field::read(element.required("an object")?, names!["id", "capabilities"], inner)
+                .and_then(|[id, list]| Ok(WorkerDeclaration { id: id.id()?, capabilities: list.id_set(inner)? }));
+            workers.push(worker.map_err(|error| error.within(&format!("workers[{}]", workers.len())))?);
+            Ok(())
+        })?;
+        Ok(workers)
+    }
+}
+
+/// Name and version of a workflow.
+impl<'a> Read<'a> for (Text<'a>, Text<'a>) {
+    fn read(field: Field<'a>, entry: &PayloadField, nesting: &mut Nesting) -> Result<Self, FieldError> {
+        let inner = Field::read(field.required("an object")?, names!["name", "version"], nesting);
+        let texts = inner.and_then(|[name, version]| Ok((name.text()?, version.text()?)));
+        texts.map_err(|error| error.within(entry.name))
     }
 }

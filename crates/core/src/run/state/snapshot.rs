@@ -9,8 +9,8 @@ use super::state::State;
 use crate::disk::write::write_atomically;
 use crate::disk::{Durability, InputFile, OsError, files};
 use crate::hash::{HEX_BYTES, HexHash, as_text, is_lower_hex, sha256_hex};
-use crate::json::{Cursor, Nesting, Span, Writer};
-use crate::run::format::{ErrorCode, RunError};
+use crate::json::Writer;
+use crate::run::format::{ErrorCode, Members, RunError};
 use crate::signature::{Signature, SigningKey, TrustedKeys};
 
 /// The payload type of the DSSE signature of a snapshot.
@@ -83,7 +83,8 @@ impl Snapshot {
     /// Parses a document. It must have the form of [`print`](Self::print), and its content must have its hash and, if there are trusted
     /// keys, the signature of one of them.
     pub fn parse(document: &str, trusted: &TrustedKeys) -> Result<Self, RunError> {
-        let members = Members::of(document).ok_or_else(|| invalid("it is not a JSON object"))?;
+        let members = Members::of(document).filter(|_| document.starts_with('{'));
+        let members = Document(members.ok_or_else(|| invalid("it is not a JSON object"))?);
         if members.value("v")? != "1" {
             let message = "The snapshot is of a format version that this release does not read; a newer one may";
             return Err(RunError::new(ErrorCode::SnapshotInvalid, message).compared("1", members.value("v")?));
@@ -205,30 +206,11 @@ pub(crate) fn list(directory: &Path) -> Result<Vec<u64>, RunError> {
 }
 
 /// The members of a document.
-struct Members<'a> {
-    document: &'a str,
-    members: Vec<(&'a [u8], Span)>,
-}
+struct Document<'a>(Members<'a>);
 
-impl<'a> Members<'a> {
-    fn of(document: &'a str) -> Option<Self> {
-        let (mut members, mut nesting) = (Vec::new(), Nesting::default());
-        let mut cursor = Cursor::new(document.as_bytes());
-        let object = cursor.object(|cursor, key| {
-            members.push((key, cursor.value(&mut nesting)?));
-            Ok(())
-        });
-        object.and_then(|_| cursor.finish()).ok()?;
-        Some(Members { document, members })
-    }
-
-    fn find(&self, key: &str) -> Option<&'a str> {
-        let (_, span) = self.members.iter().find(|(found, _)| *found == key.as_bytes())?;
-        self.document.get(span.start as usize..span.end as usize)
-    }
-
+impl<'a> Document<'a> {
     fn value(&self, key: &str) -> Result<&'a str, RunError> {
-        self.find(key).ok_or_else(|| invalid(&format!("it has no field '{key}'")))
+        self.0.value(key).ok_or_else(|| invalid(&format!("it has no field '{key}'")))
     }
 
     /// The value of a string, without its quotes.
@@ -246,7 +228,7 @@ impl<'a> Members<'a> {
     /// The snapshot with these fields. Whether the document contains anything else shows when the snapshot is printed again.
     fn snapshot(&self) -> Result<Snapshot, RunError> {
         let time = self.value("logicalTime")?.parse();
-        let signature = match self.find("signature") {
+        let signature = match self.0.value("signature") {
             Some(text) => Some(Signature::from_json(text).map_err(|error| invalid(&error.to_string()))?),
             None => None,
         };

@@ -226,7 +226,7 @@ impl<'e> Case<'_, 'e> {
     #[inline]
     fn of_node(&self, node: u32) -> Result<Step<'e>, RunError> {
         match &self.event.payload {
-            Payload::NodeScheduled { task, latest_dependency, .. } => self.schedule(node, task, *latest_dependency),
+            Payload::NodeScheduled { task, earliest, .. } => self.schedule(node, task, *earliest),
             Payload::TaskAssigned { task, worker, from, .. } => self.assign(node, task, worker, from.as_ref()),
             Payload::TaskAccepted { task, worker } => {
                 Ok(Step::Accept { task: self.held(node, task, TaskStatus::Assigned, worker)? })
@@ -265,7 +265,7 @@ impl<'e> Case<'_, 'e> {
         }
     }
 
-    fn schedule(&self, node: u32, task: &Text<'_>, latest: Option<u64>) -> Result<Step<'e>, RunError> {
+    fn schedule(&self, node: u32, task: &Text<'_>, earliest: u64) -> Result<Step<'e>, RunError> {
         let state = &self.state.nodes()[node as usize];
         self.node_in(node, &[NodeStatus::Pending])?;
         let attempt = state.attempt + 1;
@@ -273,7 +273,7 @@ impl<'e> Case<'_, 'e> {
             let expected = format!("the task '{}#{attempt}'", self.state.dag().nodes()[node as usize].id);
             return Err(self.illegal(expected, format!("'{task}'")));
         }
-        latest.map_or(Ok(()), |time| self.is_earlier("dependsOn", time))?;
+        earliest.checked_sub(1).map_or(Ok(()), |latest| self.is_earlier("dependsOn", latest))?;
         for &dependency in &self.state.dag().nodes()[node as usize].dependencies {
             let status = self.state.nodes()[dependency as usize].status;
             if !has_result(status) {

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::run::format::payload_fields::{FieldType, PayloadField};
+
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -213,8 +213,7 @@ fn nested_fields_are_validated() {
 #[test]
 fn payload_values_are_read_unchanged() {
     let scheduled = parse(Kind::NodeScheduled, r#"{"task":"a#1","priority":1.5,"dependsOn":[1,7,2]}"#).unwrap();
-    let expected =
-        Payload::NodeScheduled { task: Text::from_plain("a#1"), priority: Some(1.5), latest_dependency: Some(7) };
+    let expected = Payload::NodeScheduled { task: Text::from_plain("a#1"), priority: Some(1.5), earliest: 8 };
     assert_eq!(scheduled, expected);
     let twice = r#"{"status":1,"worker":"w","extra":[[{"worker":"no"}]],"status":"idle","capabilities":["b","a","b"]}"#;
     let expected = Payload::Heartbeat {
@@ -261,5 +260,20 @@ proptest! {
         if parse(kind, &text).is_ok() {
             prop_assert!(serde_json::from_str::<Value>(&text).unwrap().is_object());
         }
+    }
+}
+
+#[test]
+fn names_are_parsed_and_printed() {
+    for kind in Kind::ALL {
+        assert_eq!(Kind::parse(kind.as_str()), Some(kind));
+    }
+    assert_eq!(Kind::ALL.iter().collect::<std::collections::HashSet<_>>().len(), 23);
+}
+
+#[test]
+fn a_name_is_matched_whole_and_by_case() {
+    for other in ["", "runCreated", "RunCreated ", "RunCreate", "Runcreated", "NodeFinished", "RunCre\\u0061ted"] {
+        assert_eq!(Kind::parse(other), None, "{other:?}");
     }
 }

@@ -101,7 +101,7 @@ impl Calls {
     }
 
     /// Records that a task has ended, so that its closed calls need not be found quickly any more.
-    pub(in crate::run::state::state) fn end_task(&mut self, task: u32) {
+    pub(super) fn end_task(&mut self, task: u32) {
         let Some(calls) = self.of_tasks.get_mut(task as usize) else { return };
         calls.has_ended = true;
         let mut next = calls.last;
@@ -116,7 +116,7 @@ impl Calls {
     }
 
     /// Opens a call with an id that its task has not used yet. Returns its index.
-    pub(in crate::run::state::state) fn open(&mut self, task: u32, tool: &Text<'_>, id: &Text<'_>) -> u32 {
+    pub(super) fn open(&mut self, task: u32, tool: &Text<'_>, id: &Text<'_>) -> u32 {
         let (call, tool, id) = (self.list.len() as u32, self.tool_number(tool.as_json()), id.as_json());
         let id_start = self.ids.len() as u64;
         self.ids.push_str(id);
@@ -143,12 +143,7 @@ impl Calls {
     }
 
     /// Closes an open call.
-    pub(in crate::run::state::state) fn close(
-        &mut self,
-        call: u32,
-        status: CallStatus,
-        output_hash: Option<&Text<'_>>,
-    ) {
+    pub(super) fn close(&mut self, call: u32, status: CallStatus, output_hash: Option<&Text<'_>>) {
         let call = &mut self.list[call as usize];
         (call.status, call.output_hash) = (status, output_hash.map(StoredHash::of));
     }

@@ -96,11 +96,7 @@ impl State {
             pair.close();
         }
         pending.close();
-        let mut object = coordinator.key("run").object();
-        object.key("id").text(run.id.as_json());
-        object.key("status").text(run.status.as_str());
-        object.close();
-        coordinator.close();
+        close_coordinator(coordinator, run);
     }
 
     /// Parses a document that [`to_canonical`](Self::to_canonical) wrote. Anything else is an error.
@@ -187,6 +183,15 @@ impl State {
             && result_holds
             && node.error.is_some() == (has_failed && !is_completed)
     }
+}
+
+/// Writes the last member of a coordinator.
+pub(super) fn close_coordinator(mut coordinator: Object<'_>, run: &Run) {
+    let mut object = coordinator.key("run").object();
+    object.key("id").text(run.id.as_json());
+    object.key("status").text(run.status.as_str());
+    object.close();
+    coordinator.close();
 }
 
 fn write_last_snapshot(out: Writer<'_>, mark: &SnapshotMark) {

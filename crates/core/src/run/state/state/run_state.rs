@@ -2,6 +2,7 @@
 //!
 //! It contains less than a snapshot, and lists tasks by worker.
 
+use super::document::close_coordinator;
 use super::{Run, State, TaskStatus};
 use crate::hash::{HexHash, as_text};
 use crate::json::{Text, Writer};
@@ -31,11 +32,7 @@ impl State {
     fn write_run_coordinator(&self, out: Writer<'_>, run: &Run) {
         let mut coordinator = self.open_coordinator(out);
         self.write_task_ids(coordinator.key("pendingTasks"), self.tasks.pending());
-        let mut object = coordinator.key("run").object();
-        object.key("id").text(run.id.as_json());
-        object.key("status").text(run.status.as_str());
-        object.close();
-        coordinator.close();
+        close_coordinator(coordinator, run);
     }
 
     fn write_task_ids(&self, out: Writer<'_>, tasks: impl IntoIterator<Item = u32>) {

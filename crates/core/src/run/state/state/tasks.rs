@@ -97,25 +97,17 @@ impl Tasks {
     }
 
     /// Adds a task, last of those that wait. Returns its index.
-    pub(in crate::run::state::state) fn join(&mut self, node: u32, attempt: u32, time: u64) -> u32 {
-        let task = self.push(Task {
-            node,
-            attempt,
-            status: TaskStatus::Pending,
-            worker: None,
-            assigned_at: 0,
-            ended_at: 0,
-            joined_at: time,
-            before: None,
-            after: None,
-        });
-        self.link(task);
+    pub(super) fn join(&mut self, node: u32, attempt: u32, time: u64) -> u32 {
+        let task = self.len();
+        self.restore(node, attempt, TaskStatus::Pending);
+        self.wait_since(task, time);
         task
     }
 
     /// Adds a task with the given state. Those that wait are queued afterwards, with [`wait_since`](Self::wait_since).
-    pub(in crate::run::state::state) fn restore(&mut self, node: u32, attempt: u32, status: TaskStatus) -> &mut Task {
-        let blank = Task {
+    pub(super) fn restore(&mut self, node: u32, attempt: u32, status: TaskStatus) -> &mut Task {
+        let task = self.len();
+        self.list.push(Task {
             node,
             attempt,
             status,
@@ -125,35 +117,24 @@ impl Tasks {
             joined_at: 0,
             before: None,
             after: None,
-        };
-        let task = self.push(blank);
+        });
         self.get_mut(task)
     }
 
     /// Number of tasks, including withdrawn ones, which is the index of the next task.
-    pub(in crate::run::state::state) fn len(&self) -> u32 {
+    pub(super) fn len(&self) -> u32 {
         self.list.len() as u32
-    }
-
-    fn push(&mut self, task: Task) -> u32 {
-        self.list.push(task);
-        self.len() - 1
     }
 
     fn get_mut(&mut self, task: u32) -> &mut Task {
         &mut self.list[task as usize]
     }
 
-    /// Queues a restored task, last of those that wait.
-    pub(in crate::run::state::state) fn wait_since(&mut self, task: u32, time: u64) {
-        self.get_mut(task).joined_at = time;
-        self.link(task);
-    }
-
-    /// Appends a task to those that wait.
-    fn link(&mut self, task: u32) {
+    /// Queues a task that waits and is not queued, last of those that wait.
+    pub(super) fn wait_since(&mut self, task: u32, time: u64) {
         let before = self.last;
-        (self.get_mut(task).before, self.get_mut(task).after) = (before, None);
+        let waiting = self.get_mut(task);
+        (waiting.joined_at, waiting.before, waiting.after) = (time, before, None);
         match before {
             Some(before) => self.get_mut(index(before)).after = place(task),
             None => self.first = place(task),
@@ -174,7 +155,7 @@ impl Tasks {
     }
 
     /// Assigns a task to a worker. The task may be waiting, or belong to another worker.
-    pub(in crate::run::state::state) fn assign(&mut self, task: u32, worker: u32, time: u64) {
+    pub(super) fn assign(&mut self, task: u32, worker: u32, time: u64) {
         if self.get(task).status == TaskStatus::Pending {
             self.unlink(task);
         }
@@ -183,26 +164,26 @@ impl Tasks {
     }
 
     /// Takes a task from its worker, and appends it to those that wait.
-    pub(in crate::run::state::state) fn rejoin(&mut self, task: u32, time: u64) {
+    pub(super) fn rejoin(&mut self, task: u32, time: u64) {
         let given_back = self.get_mut(task);
         (given_back.status, given_back.worker) = (TaskStatus::Pending, None);
-        (given_back.assigned_at, given_back.joined_at) = (0, time);
-        self.link(task);
+        given_back.assigned_at = 0;
+        self.wait_since(task, time);
     }
 
     /// Sets the status of a task that a worker has.
-    pub(in crate::run::state::state) fn set_status(&mut self, task: u32, status: TaskStatus) {
+    pub(super) fn set_status(&mut self, task: u32, status: TaskStatus) {
         self.get_mut(task).status = status;
     }
 
     /// Ends a running task.
-    pub(in crate::run::state::state) fn end(&mut self, task: u32, status: TaskStatus, time: u64) {
+    pub(super) fn end(&mut self, task: u32, status: TaskStatus, time: u64) {
         let task = self.get_mut(task);
         (task.status, task.ended_at) = (status, time);
     }
 
     /// Removes a task that has not run from the state.
-    pub(in crate::run::state::state) fn withdraw(&mut self, task: u32) {
+    pub(super) fn withdraw(&mut self, task: u32) {
         if self.get(task).status == TaskStatus::Pending {
             self.unlink(task);
         }

@@ -72,7 +72,7 @@ impl Workers {
     }
 
     /// Adds a worker with a new id. Returns its index.
-    pub(in crate::run::state::state) fn add(&mut self, id: &Text<'_>, status: &str, capabilities: &[Text<'_>]) -> u32 {
+    pub(super) fn add(&mut self, id: &Text<'_>, status: &str, capabilities: &[Text<'_>]) -> u32 {
         let (worker, id) = (self.len(), id.clone().into_owned());
         let list = &self.list;
         self.lookup.insert(id.as_json(), worker, |other| list[other as usize].id.as_json());
@@ -82,12 +82,7 @@ impl Workers {
     }
 
     /// Updates what a worker reported. Returns whether that changed anything.
-    pub(in crate::run::state::state) fn update(
-        &mut self,
-        worker: u32,
-        status: &str,
-        capabilities: Option<&[Text<'_>]>,
-    ) -> bool {
+    pub(super) fn update(&mut self, worker: u32, status: &str, capabilities: Option<&[Text<'_>]>) -> bool {
         let worker = &mut self.list[worker as usize];
         let mut changed = worker.status != status;
         if changed {
@@ -103,7 +98,7 @@ impl Workers {
     }
 
     /// Adds `by` to the number of tasks that a worker is busy with.
-    pub(in crate::run::state::state) fn change_load(&mut self, worker: u32, by: i32) {
+    pub(super) fn change_load(&mut self, worker: u32, by: i32) {
         let active = &mut self.list[worker as usize].active;
         *active = active.saturating_add_signed(by);
     }
