@@ -20,7 +20,7 @@ pub fn print(diff: Option<&Diff>) -> String {
     push_key(&mut json, "causal_ancestors");
     push_list(&mut json, &diff.chain().edges, |json, edge| json.push_str(&quoted(&edge.event_id)));
     push_key(&mut json, "ancestors");
-    push_ancestors(&mut json, &diff.left_chain, &diff.right_chain);
+    push_ancestors(&mut json, &diff.chains);
     push_key(&mut json, "common_ancestor");
     json.push_str(&diff.common_ancestor.as_deref().map_or("null".to_owned(), quoted));
     push_key(&mut json, "affected_nodes");
@@ -88,7 +88,7 @@ fn push_fields(json: &mut String, fields: &[Field]) {
     });
 }
 
-fn push_ancestors(json: &mut String, left: &Chain, right: &Chain) {
+fn push_ancestors(json: &mut String, [left, right]: &[Chain; 2]) {
     json.push_str("{\"left\":");
     push_list(json, &left.edges, push_edge);
     push_key(json, "right");

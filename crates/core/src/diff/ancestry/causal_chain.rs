@@ -45,8 +45,3 @@ pub struct Chain {
     /// Whether more ancestors exist: before the beginning of a partial recording, or beyond [`MAX_EDGES`].
     pub truncated: bool,
 }
-
-/// The id of a session's record at `place`.
-pub(crate) fn record_id(place: u64) -> String {
-    format!("rec_{place}")
-}

@@ -8,7 +8,7 @@ mod session_ancestry;
 mod trace;
 
 pub(crate) use affected::affected_nodes;
-pub(crate) use causal_chain::{Chain, Edge, record_id};
+pub(crate) use causal_chain::{Chain, Edge};
 pub(crate) use cause::Cause;
 pub(crate) use run_ancestry::has_event;
 pub(crate) use session_ancestry::tools;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::tree::{Index, Mark, Reference, Shape, Tree};
+use super::tree::{Index, Mark, ROOT, Reference, Shape, Tree};
 use crate::json::Text;
 
 /// Two values to compare, and the equality of references.
@@ -14,6 +14,11 @@ pub(crate) struct Pair<'p, 'a> {
     pub right: &'p Tree<'a>,
     /// Whether a reference on the left and one on the right refer to the same thing.
     pub same_reference: &'p dyn Fn(Reference, Reference) -> bool,
+}
+
+/// Whether two trees are equal. References are equal if they refer to the same place.
+pub(crate) fn trees_are_equal(left: &Tree<'_>, right: &Tree<'_>) -> bool {
+    Pair { left, right, same_reference: &same_place }.are_equal(ROOT, ROOT)
 }
 
 /// References are equal if they refer to the same place.

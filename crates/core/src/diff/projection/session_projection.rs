@@ -7,8 +7,8 @@ use std::hash::Hash;
 
 use super::ignore::Pointer;
 use super::tree::{Index, Mark, ROOT, Reference, Tree, text_of};
-use crate::diff::stream::{Parts, Record};
-use crate::json::{Span, Text};
+use crate::diff::stream::Event;
+use crate::json::Text;
 
 /// The unanswered tool calls of a session, by id.
 #[derive(Clone, Debug, Default)]
@@ -105,9 +105,18 @@ impl Calls {
 }
 
 /// Whether a record may contain the id of a tool call. If not, it need not be parsed to keep track of calls.
-pub(crate) fn may_have_calls(record: &Record<'_>) -> bool {
-    let payload = record.payload();
+pub(crate) fn may_have_calls(record: &Event<'_>) -> bool {
+    let payload = record.payload().unwrap_or_default();
     memchr::memmem::find(payload, b"tool_").is_some() || memchr::memmem::find(payload, b"\\u").is_some()
+}
+
+/// Whether two records are found to be equal without parsing them. If `false`, they have to be parsed, for example because of
+/// a call.
+pub(crate) fn records_are_plainly_equal(left: &Event<'_>, right: &Event<'_>) -> bool {
+    left.head() == right.head()
+        && left.payload() == right.payload()
+        && left.row.is_value == right.row.is_value
+        && !may_have_calls(left)
 }
 
 /// Keeps track of calls and answers.
@@ -143,12 +152,12 @@ impl CountCalls for Known<'_> {
 /// The projection of a record: `{"type","payload"}`, in which the values that do not count are marked. Opens and answers the calls in it, so
 /// each record must be projected once, in order.
 pub(crate) fn project_record(
-    record: &Record<'_>,
+    record: &Event<'_>,
     calls: &mut impl CountCalls,
     ignore: &[Pointer],
 ) -> Option<Tree<'static>> {
     let mut tree = Tree::of(Cow::Owned(text(record)))?;
-    mark_payload(&mut tree, record.place, calls);
+    mark_payload(&mut tree, record.place(), calls);
     ignore.iter().for_each(|pointer| pointer.apply(&mut tree));
     Some(tree)
 }
@@ -204,19 +213,14 @@ fn mark_edit(tree: &mut Tree<'_>, payload: Index, place: i64) {
     }
 }
 
-fn text(record: &Record<'_>) -> String {
+fn text(record: &Event<'_>) -> String {
     let mut text = String::with_capacity(record.line.len() + 32);
-    let mut add = |key: &str, span: Span| {
+    let payload = if record.row.is_value { "\"value\":" } else { "\"payload\":" };
+    for (key, value) in [("\"type\":", record.head()), (payload, record.payload())] {
+        let Some(value) = value else { continue };
         text.push(if text.is_empty() { '{' } else { ',' });
         text.push_str(key);
-        text.push_str(&text_of(span.of(record.line)));
-    };
-    match record.parts {
-        Parts::Value(span) => add("\"value\":", span),
-        Parts::Envelope { name, payload } => {
-            name.into_iter().for_each(|span| add("\"type\":", span));
-            payload.into_iter().for_each(|span| add("\"payload\":", span));
-        }
+        text.push_str(&text_of(value));
     }
     text.push_str(if text.is_empty() { "{}" } else { "}" });
     text

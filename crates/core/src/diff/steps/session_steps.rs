@@ -5,7 +5,7 @@ use crate::diff::projection::{
     CountCalls, Digester, Reference, SpareTree, Tree, UnansweredCalls, hash, project_line, project_record,
     with_references,
 };
-use crate::diff::stream::{Record, parts_of};
+use crate::diff::stream::{Event, record_row};
 use crate::json::{Nesting, Text};
 use crate::session::format::Line;
 
@@ -68,9 +68,7 @@ impl RecordDigester {
                 project_line(&mut tree, &mut uses);
                 tree
             }
-            None => {
-                project_record(&Record { line, parts: parts_of(line, nesting)?, place: 0, offset: 0 }, &mut uses, &[])?
-            }
+            None => project_record(&Event::record(&record_row(line, nesting)?, line), &mut uses, &[])?,
         };
         self.references.clear();
         let digest = self.digester.digest(&tree, &mut self.references);
@@ -140,7 +138,8 @@ impl SessionSteps {
 /// Computes the digests of everything that is compared up to a place.
 #[derive(Default)]
 pub(super) struct Prefixes {
-    place: u64,
+    /// The place of the next step.
+    pub place: u64,
     prefix: u128,
 }
 
