@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use super::align::{Compared, Divergence, DivergenceKind, Edits, Parting, Request, divergence, edits, start_of};
 use super::ancestry::{Cause, Chain, affected_nodes, cause, chain, has_event};
 use super::comparable::Comparable;
+use super::document::quoted;
 use super::error::{DiffError, Side};
-use super::projection::{Field, FieldOptions, Pair, ROOT, fields, same_place};
-use super::stream::{Members, RunEvents, SessionRecords, Source, SourceKind, quoted};
+use super::projection::{Field, Pair, ROOT, fields, same_place};
+use super::stream::{Members, RunEvents, SessionRecords, Source, SourceKind};
 use crate::hash::{as_text, sha256_hex};
 use crate::json::{Field as JsonField, Nesting, Text, names};
 use crate::run::{Kind, RunDirectory};
@@ -141,9 +142,8 @@ fn is_first(event: &Parting) -> bool {
 /// The differences between two events. Empty if one side has ended.
 fn differences(events: [Option<&Parting>; 2], sources: [&Source; 2]) -> Vec<Field> {
     let [Some(left), Some(right)] = events else { return Vec::new() };
-    let redacted = sources.iter().any(|source| source.is_redacted);
     let pair = Pair { left: &left.tree, right: &right.tree, same_reference: &same_place };
-    fields(&pair, FieldOptions { redacted })
+    fields(&pair, sources.iter().any(|source| source.is_redacted))
 }
 
 fn kind_of(events: [Option<&Parting>; 2], is_header: bool) -> DivergenceKind {

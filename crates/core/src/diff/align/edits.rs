@@ -6,12 +6,14 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
+
 use super::align::{Match, Stopped, align};
 use super::divergence::Compared;
 use crate::diff::comparable::Comparable;
 use crate::diff::error::{DiffError, Side};
 use crate::diff::projection::{
-    Calls, Digester, Field, FieldOptions, Known, Pair, Places, Reference, Tree, fields, hash, with_references,
+    Calls, Digester, Field, Known, Pair, Places, Reference, Tree, fields, hash, with_references,
 };
 use crate::diff::stream::{Cursor, Event, Row, Source};
 use crate::json::Text;
@@ -29,7 +31,8 @@ pub(crate) const MAX_EDITS: usize = 100_000;
 const FIELD_BYTES: usize = 32 << 20;
 
 /// The kind of an edit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Op {
     /// The event is on the right only.
     Insert,
@@ -37,17 +40,6 @@ pub enum Op {
     Delete,
     /// The event is on both sides, with different content.
     Change,
-}
-
-impl Op {
-    /// The name in results.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Op::Insert => "insert",
-            Op::Delete => "delete",
-            Op::Change => "change",
-        }
-    }
 }
 
 /// A difference in the alignment of two recordings.
@@ -64,7 +56,7 @@ pub struct Edit {
 }
 
 /// Consecutive events that are equal on both sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Equal {
     /// The first event on the left: its logical time or place.
     pub left: u64,
@@ -318,7 +310,7 @@ impl List<'_> {
         let failed = |error, side: Side| sources[side as usize].unread(error, Some(side));
         let open = |side: Side| LineSource::open(&sources[side as usize].log).map_err(|error| failed(error, side));
         let (left_log, right_log) = (open(Side::Left)?, open(Side::Right)?);
-        let options = FieldOptions { redacted: sources.iter().any(|source| source.is_redacted) };
+        let may_be_redacted = sources.iter().any(|source| source.is_redacted);
         let (mut told, mut equal, mut spent) = (Vec::new(), Vec::<Equal>::new(), 0);
         let same_reference = |left: Reference, right: Reference| {
             self.is_same_place(skipped, (left.place, left.part), (right.place, right.part))
@@ -360,7 +352,8 @@ impl List<'_> {
                 let other = self.right.project::<S>(&right_log, right, compared);
                 let one = one.map_err(|error| failed(error, Side::Left))?;
                 let other = other.map_err(|error| failed(error, Side::Right))?;
-                let differing = fields(&Pair { left: &one, right: &other, same_reference: &same_reference }, options);
+                let differing =
+                    fields(&Pair { left: &one, right: &other, same_reference: &same_reference }, may_be_redacted);
                 let length = |value: &Option<String>| value.as_ref().map_or(0, String::len);
                 spent += differing
                     .iter()

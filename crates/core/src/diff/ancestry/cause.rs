@@ -1,5 +1,7 @@
 //! Guesses the likely cause of a divergence from the two events. `Unknown` if they do not show it.
 
+use serde::Serialize;
+
 use super::session_ancestry::tools;
 use crate::diff::align::{Compared, Divergence, Parting};
 use crate::diff::error::Side;
@@ -12,7 +14,7 @@ use crate::run::Kind;
 const LOOKED_THROUGH: usize = 256;
 
 /// The likely cause of a divergence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Cause {
     /// The same request was answered differently.
     ExternalDataChanged,
@@ -28,21 +30,6 @@ pub enum Cause {
     LogTruncated,
     /// The recordings do not show the cause.
     Unknown,
-}
-
-impl Cause {
-    /// The name in results.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Cause::ExternalDataChanged => "ExternalDataChanged",
-            Cause::InputChanged => "InputChanged",
-            Cause::ScheduleChanged => "ScheduleChanged",
-            Cause::PolicyChanged => "PolicyChanged",
-            Cause::WorkflowChanged => "WorkflowChanged",
-            Cause::LogTruncated => "LogTruncated",
-            Cause::Unknown => "Unknown",
-        }
-    }
 }
 
 /// Whether a difference is at a path or within the value there.

@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, HashSet};
 
 use super::causal_chain::{Chain, Edge, Evidence, MAX_EDGES};
 use crate::diff::error::{DiffError, Side};
-use crate::diff::projection::{BlockType, Calls, Index, Tree, block_type, inside};
+use crate::diff::projection::{BlockType, Calls, CountCalls, Index, Reference, Tree, block_type, inside};
 use crate::diff::stream::{Cursor, Event, SessionRecords, Source, record_row};
 use crate::json::{Nesting, Span, Text};
 use crate::lines::{LineSource, ReadError};
@@ -209,9 +209,9 @@ impl Causes {
         let mut answered = Vec::new();
         for (part, block) in (0..).zip(blocks) {
             match block_type(tree, block) {
-                BlockType::Call(id) => self.calls.open_at(tree.string(id), i64::from(place), part),
+                BlockType::Call(id) => self.calls.open(tree.string(id), Reference { place: i64::from(place), part }),
                 BlockType::Response(id) => {
-                    answered.extend(self.calls.answered_at(tree.string(id)).map(|place| place as u32));
+                    answered.extend(self.calls.answer(tree.string(id)).map(|call| call.place as u32));
                 }
                 BlockType::Other => {}
             }
@@ -308,15 +308,21 @@ fn label(record: &Tree<'_>) -> Option<String> {
 /// The tools that an item calls, or whose responses it contains.
 pub(crate) fn tools(tree: &Tree<'_>, item: Index) -> Vec<String> {
     let Some(blocks) = tree.member(item, "blocks") else { return Vec::new() };
-    let tool = |block: Index| {
-        let name = match block_type(tree, block) {
-            BlockType::Call(_) => "name",
-            BlockType::Response(_) => "toolName",
-            BlockType::Other => return None,
-        };
-        tree.member(block, name).and_then(|name| tree.string(name)).map(|name| name.to_plain().into_owned())
+    let is_tool = |block: &Index| !matches!(block_type(tree, *block), BlockType::Other);
+    tree.children(blocks).filter(is_tool).filter_map(|block| tool_of(tree, block)).collect()
+}
+
+/// The tool that a block calls, or whose response it contains.
+pub(crate) fn tool_of(tree: &Tree<'_>, block: Index) -> Option<String> {
+    let plain = |name| {
+        let text = tree.member(block, name).and_then(|index| tree.string(index));
+        text.map(|text| text.to_plain().into_owned())
     };
-    tree.children(blocks).filter_map(tool).collect()
+    match plain("type")?.as_str() {
+        "tool_call" => plain("name"),
+        "tool_response" => plain("toolName"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

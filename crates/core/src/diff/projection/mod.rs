@@ -11,12 +11,12 @@ mod tree;
 
 pub(crate) use digest::{Digester, hash, with_references};
 pub(crate) use equal::{Pair, same_place, trees_are_equal};
-pub(crate) use fields::{Field, FieldOptions, Note, fields};
+pub(crate) use fields::{Field, Note, fields};
 pub use ignore::Pointer;
 pub(crate) use places::Places;
 pub(crate) use run_projection::{events_are_plainly_equal, project_event};
 pub(crate) use session_projection::{
-    BlockType, Calls, CountCalls, Known, UnansweredCalls, block_type, may_have_calls, project_line, project_record,
+    BlockType, Calls, CountCalls, Known, block_type, call_id, may_have_calls, project_line, project_record,
     records_are_plainly_equal,
 };
 pub use tree::{Index, Shape, Tree};

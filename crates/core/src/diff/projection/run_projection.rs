@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::equal::number;
 use super::ignore::Pointer;
 use super::places::Places;
-use super::tree::{Index, Mark, Reference, Shape, Tree, text_of};
+use super::tree::{Index, Mark, Reference, Shape, Tree, inside, text_of};
 use crate::diff::stream::Event;
 use crate::json::Text;
 use crate::run::{FieldType, Kind, PayloadField};
@@ -26,27 +26,12 @@ pub(crate) fn project_event(event: &Event<'_>, ignore: &[Pointer]) -> Option<Tre
 }
 
 fn text(event: &Event<'_>, kind: Kind) -> String {
-    let payload = text_of(event.payload().unwrap_or_default());
+    let null = || Cow::Borrowed("null");
+    let (node, payload) = (event.head().map_or_else(null, text_of), text_of(event.payload().unwrap_or_default()));
+    let parent = event.row.parent.map_or_else(null, |parent| Cow::Owned(parent.to_string()));
     let mut text = String::with_capacity(payload.len() + 96);
-    text.push_str("{\"kind\":\"");
-    text.push_str(kind.as_str());
-    text.push_str("\",\"node\":");
-    match event.head() {
-        Some(node) => {
-            text.push('"');
-            text.push_str(&text_of(node));
-            text.push('"');
-        }
-        None => text.push_str("null"),
-    }
-    text.push_str(",\"parent\":");
-    match event.row.parent {
-        Some(parent) => text.push_str(&parent.to_string()),
-        None => text.push_str("null"),
-    }
-    text.push_str(",\"payload\":");
-    text.push_str(&payload);
-    text.push('}');
+    text.extend(["{\"kind\":\"", kind.as_str(), "\",\"node\":", &node, ",\"parent\":", &parent]);
+    text.extend([",\"payload\":", &payload, "}"]);
     text
 }
 
@@ -129,6 +114,6 @@ fn same_node(left: Option<&[u8]>, right: Option<&[u8]>) -> bool {
     left == right || matches!((left, right), (Some(left), Some(right)) if id(left) == id(right))
 }
 
-fn id(inside: &[u8]) -> Text<'_> {
-    Text::from_json(std::str::from_utf8(inside).unwrap_or_default())
+fn id(node: &[u8]) -> Text<'_> {
+    Text::from_json(inside(std::str::from_utf8(node).unwrap_or_default()))
 }

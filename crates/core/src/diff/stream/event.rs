@@ -11,7 +11,7 @@ pub(crate) struct Row {
     pub line: Span,
     /// The logical time of a run's event, or the place of a session's record.
     pub number: u64,
-    /// The node of a run's event, without its quotes, or the JSON text of a record's type.
+    /// The node of a run's event, or the type of a record.
     pub head: Option<Span>,
     /// The payload, or a whole record that is not an object.
     pub payload: Option<Span>,
@@ -52,7 +52,7 @@ impl<'b> Event<'b> {
         Event { row, line, places: Places::ALL }
     }
 
-    /// The node or type, as in [`Row::head`].
+    /// The JSON text of the node or type.
     #[inline]
     pub(crate) fn head(&self) -> Option<&'b [u8]> {
         self.row.head.map(|head| head.of(self.line))

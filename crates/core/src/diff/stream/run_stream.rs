@@ -115,7 +115,10 @@ impl OpenCalls {
 pub(crate) fn row_of(line: &EventLine<'_>, start: usize, kind: Kind) -> Row {
     let span = Span { start: start as u32, end: (start + line.line.len()) as u32 };
     Row {
-        head: line.node.and_then(|node| span_in(line.line, node)),
+        head: line
+            .node
+            .and_then(|node| span_in(line.line, node))
+            .map(|Span { start, end }| Span { start: start - 1, end: end + 1 }),
         payload: span_in(line.line, line.payload),
         kind: Some(kind),
         parent: line.parent,

@@ -1,10 +1,12 @@
 //! The two sides of a divergence for display: what the event is, and what distinguishes it from others.
 
 use crate::diff::align::Parting;
-use crate::diff::ancestry::tools;
+use crate::diff::ancestry::{tool_of, tools};
+use crate::diff::document::quoted;
 use crate::diff::error::Side;
 use crate::diff::projection::{Field, Index, ROOT, Shape, Tree, inside};
 use crate::hash::{as_text, sha256_hex};
+use crate::json::Text;
 use crate::run::{FieldType, PayloadField};
 
 /// Number of characters of an excerpt before the first difference, and from there on.
@@ -61,8 +63,9 @@ pub(crate) fn of_record(record: &Parting, fields: &[Field], side: Side) -> Membe
         if let Some(speaker) = tree.member(item, "speaker") {
             members.push(("speaker", tree.text(speaker).to_owned()));
         }
-        let tools = tools(tree, item);
-        if let Some(tool) = tool_of(tree, item, block).or(tools.first().cloned()) {
+        let block_at = |blocks| tree.children(blocks).nth(block);
+        let tool = tree.member(item, "blocks").and_then(block_at).and_then(|block| tool_of(tree, block));
+        if let Some(tool) = tool.or_else(|| tools(tree, item).into_iter().next()) {
             members.push(("tool", quoted(&tool)));
         }
         if let Some(result) = result_from(tree, item, block) {
@@ -91,25 +94,9 @@ pub(crate) fn of_record(record: &Parting, fields: &[Field], side: Side) -> Membe
 
 /// The result in a block, or the first one in the item if that block has none.
 fn result_from(tree: &Tree<'_>, item: Index, block: usize) -> Option<Index> {
+    let result = |block: Index| tree.member(block, "result");
     let blocks = tree.member(item, "blocks")?;
-    let own = tree.children(blocks).nth(block).and_then(|block| tree.member(block, "result"));
-    own.or_else(|| tree.children(blocks).find_map(|block| tree.member(block, "result")))
-}
-
-/// The tool that a block calls, or whose response it contains.
-fn tool_of(tree: &Tree<'_>, item: Index, block: usize) -> Option<String> {
-    let block = tree.children(tree.member(item, "blocks")?).nth(block)?;
-    let is = |kind: &str| {
-        let found = tree.member(block, "type").and_then(|index| tree.string(index));
-        found.is_some_and(|text| text.as_json() == kind)
-    };
-    let name = match () {
-        () if is("tool_call") => "name",
-        () if is("tool_response") => "toolName",
-        () => return None,
-    };
-    let text = tree.string(tree.member(block, name)?)?;
-    Some(text.to_plain().into_owned())
+    tree.children(blocks).nth(block).and_then(result).or_else(|| tree.children(blocks).find_map(result))
 }
 
 /// The index of the first block of an item in which two records differ; 0 if they differ elsewhere.
@@ -121,18 +108,12 @@ fn parting_block(fields: &[Field]) -> usize {
     fields.iter().find_map(place).unwrap_or(0)
 }
 
-/// A string as JSON text.
-pub(crate) fn quoted(text: &str) -> String {
-    // Serialising a string can't fail.
-    serde_json::to_string(text).unwrap_or_default()
-}
-
 /// The text of each side at the first field that differs.
 fn excerpts(fields: &[Field]) -> [Option<String>; 2] {
     let Some(field) = fields.first() else { return [None, None] };
     let shown = |json: &Option<String>| {
         json.as_ref().map(|json| match json.starts_with('"') {
-            true => crate::json::Text::from_json(inside(json)).to_plain().into_owned(),
+            true => Text::from_json(inside(json)).to_plain().into_owned(),
             false => json.clone(),
         })
     };
