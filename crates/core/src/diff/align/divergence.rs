@@ -78,32 +78,28 @@ pub(crate) fn divergence<S: Comparable>(
         one.advance()?;
         other.advance()?;
         let events = [one.event(), other.event()];
-        let mut are_equal = matches!(&events, [Some(left), Some(right)] if S::are_plainly_equal(left, right));
-        if !are_equal {
-            let [left, right] = &events;
-            let mut project = |event: &Option<Event<'_>>, side: Side| {
+        if !matches!(&events, [Some(left), Some(right)] if S::are_plainly_equal(left, right)) {
+            let [left, right] = events;
+            let mut project = |event: Option<Event<'_>>, side: Side| {
                 let Some(event) = event else { return Ok(None) };
-                let tree = S::project(event, &mut calls[side as usize], &compared.ignore);
+                let tree = S::project(&event, &mut calls[side as usize], &compared.ignore);
                 let tree = tree.ok_or_else(|| sources[side as usize].unread(ReadError::Changed, Some(side)))?;
                 Ok(Some(Parting { row: *event.row, place: event.place(), tree }))
             };
-            let parting = [project(left, Side::Left)?, project(right, Side::Right)?];
-            are_equal = match &parting {
-                [None, None] => return Ok(None),
-                [Some(left), Some(right)] => trees_are_equal(&left.tree, &right.tree),
-                _ => false,
+            let events = [project(left, Side::Left)?, project(right, Side::Right)?];
+            let ended = |side: Side, is_torn, other: &Parting| {
+                let last = other.row.number.saturating_sub(1);
+                S::is_cut_off(sources[side as usize], side, last, is_torn, &calls[side as usize])
             };
-            if !are_equal {
-                let ended = |side: Side, is_torn, other: &Parting| {
-                    let last = other.row.number.saturating_sub(1);
-                    S::is_cut_off(sources[side as usize], side, last, is_torn, &calls[side as usize])
-                };
-                let is_cut_off = match &parting {
-                    [None, Some(right)] => ended(Side::Left, one.is_torn, right)?,
-                    [Some(left), None] => ended(Side::Right, other.is_torn, left)?,
-                    _ => false,
-                };
-                return Ok(Some(Divergence { events: parting, places: [one.places, other.places], is_cut_off }));
+            let is_cut_off = match &events {
+                [None, None] => return Ok(None),
+                [Some(left), Some(right)] if trees_are_equal(&left.tree, &right.tree) => None,
+                [Some(_), Some(_)] => Some(false),
+                [None, Some(right)] => Some(ended(Side::Left, one.is_torn, right)?),
+                [Some(left), None] => Some(ended(Side::Right, other.is_torn, left)?),
+            };
+            if let Some(is_cut_off) = is_cut_off {
+                return Ok(Some(Divergence { events, places: [one.places, other.places], is_cut_off }));
             }
         }
         if one.is_last_of_batch() {
