@@ -17,7 +17,7 @@ pub(crate) fn quoted(value: &(impl Serialize + ?Sized)) -> String {
 pub fn print(diff: Option<&Diff>) -> String {
     let Some(diff) = diff else { return "null".to_owned() };
     let mut json = format!("{{\"divergence_event\":{}", diff.divergence_event);
-    push(&mut json, "kind", &quoted(&diff.kind));
+    push(&mut json, "kind", &quoted(diff.kind.as_str()));
     push(&mut json, "left", &side(diff.left.as_ref()));
     push(&mut json, "right", &side(diff.right.as_ref()));
     push(&mut json, "fields", &list(&diff.fields, field));

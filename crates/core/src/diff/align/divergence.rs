@@ -1,7 +1,5 @@
 //! The first divergence of two recordings.
 
-use serde::Serialize;
-
 use crate::diff::comparable::Comparable;
 use crate::diff::error::{DiffError, Side};
 use crate::diff::projection::{Calls, Places, Pointer, Tree, trees_are_equal};
@@ -10,13 +8,25 @@ use crate::lines::ReadError;
 use crate::task::{Cancelled, Task};
 
 /// The kind of a divergence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum DivergenceKind {
     EventMismatch,
     LeftEnded,
     RightEnded,
     HeaderMismatch,
+}
+
+impl DivergenceKind {
+    /// The name in results.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DivergenceKind::EventMismatch => "EventMismatch",
+            DivergenceKind::LeftEnded => "LeftEnded",
+            DivergenceKind::RightEnded => "RightEnded",
+            DivergenceKind::HeaderMismatch => "HeaderMismatch",
+        }
+    }
 }
 
 /// Which events and values are compared.
