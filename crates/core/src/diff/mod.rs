@@ -5,6 +5,7 @@
 
 mod align;
 mod ancestry;
+mod comparable;
 mod compare;
 mod document;
 mod error;

@@ -196,9 +196,9 @@ mod runs {
             prop_assert_eq!(found.likely_cause, if is_tools { Cause::ExternalDataChanged } else { Cause::Unknown });
             // The chain on the right may differ: an added event that is not compared there has a parent of its own.
             let place_of = |events: &[Recorded], time: u64| compared(events).iter().position(|&compared| compared == time);
-            let rights: Vec<_> = found.right_chain.edges.iter().filter_map(|edge| place_of(&again, edge.number)).collect();
+            let rights: Vec<_> = found.chains[1].edges.iter().filter_map(|edge| place_of(&again, edge.number)).collect();
             let is_common = |time: u64| place_of(&events, time).is_some_and(|place| rights.contains(&place));
-            let ancestor = found.left_chain.edges.iter().find(|edge| is_common(edge.number));
+            let ancestor = found.chains[0].edges.iter().find(|edge| is_common(edge.number));
             prop_assert_eq!(&found.common_ancestor, &ancestor.map(|edge| edge.event_id.clone()));
             let edits = found.edits.unwrap();
             let expected = Edit { op: Op::Change, left: Some(at as u64), right: Some(time), fields: Some(found.fields) };
@@ -259,7 +259,7 @@ mod runs {
             prop_assert_eq!(found.edits.unwrap().edits.unwrap().len(), places.len() - cut);
             let found = diff_of(right.path(), left.path(), &DiffOptions::default()).unwrap().unwrap();
             prop_assert_eq!((found.kind, found.divergence_event), (DivergenceKind::LeftEnded, places[cut]));
-            prop_assert!(found.left.is_none() && found.chain().edges == found.right_chain.edges);
+            prop_assert!(found.left.is_none() && found.chain().edges == found.chains[1].edges);
         }
 
         #[test]
@@ -578,7 +578,7 @@ mod sessions {
         assert_eq!(members, expected);
         assert_eq!(found.fields[0].path, "/payload/content/blocks/0/result/output");
         assert_eq!(found.common_ancestor.as_deref(), Some("rec_2"));
-        assert_eq!(found.left_chain.edges.iter().map(|edge| edge.number).collect::<Vec<_>>(), [2, 1, 0]);
+        assert_eq!(found.chains[0].edges.iter().map(|edge| edge.number).collect::<Vec<_>>(), [2, 1, 0]);
         let mut right = talk("two", "x");
         right[2] = call("two", "pwd");
         let side = super::sessions::found(&talk("one", "x"), &right).unwrap().left.unwrap();

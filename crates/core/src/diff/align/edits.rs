@@ -6,12 +6,23 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
+
 use super::align::{Match, Stopped, align};
+use super::divergence::Compared;
+use crate::diff::comparable::Comparable;
 use crate::diff::error::{DiffError, Side};
-use crate::diff::projection::{Digester, Field, FieldOptions, Pair, Reference, Tree, fields, with_references};
+use crate::diff::projection::{
+    Calls, Digester, Field, Known, Pair, Places, Reference, Tree, fields, hash, with_references,
+};
+use crate::diff::stream::{Cursor, Event, Row, Source};
 use crate::json::Text;
+use crate::lines::{LineSource, ReadError};
 use crate::task::Cancellation;
-use twox_hash::XxHash3_128;
+use crate::task::threading::scoped_builder;
+
+/// Number of events digested between two checks for cancellation.
+const EVENTS_AT_A_TIME: usize = 4096;
 
 /// Maximum number of insertions and deletions in an edit list; beyond it there is no list.
 pub(crate) const MAX_EDITS: usize = 100_000;
@@ -20,7 +31,8 @@ pub(crate) const MAX_EDITS: usize = 100_000;
 const FIELD_BYTES: usize = 32 << 20;
 
 /// The kind of an edit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Op {
     /// The event is on the right only.
     Insert,
@@ -28,17 +40,6 @@ pub enum Op {
     Delete,
     /// The event is on both sides, with different content.
     Change,
-}
-
-impl Op {
-    /// The name in results.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Op::Insert => "insert",
-            Op::Delete => "delete",
-            Op::Change => "change",
-        }
-    }
 }
 
 /// A difference in the alignment of two recordings.
@@ -55,7 +56,7 @@ pub struct Edit {
 }
 
 /// Consecutive events that are equal on both sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Equal {
     /// The first event on the left: its logical time or place.
     pub left: u64,
@@ -76,17 +77,19 @@ pub struct Edits {
 
 /// The digests of a recording's events.
 #[derive(Default)]
-pub(crate) struct Digested {
+struct Digested {
     /// Places before this one are the same on both sides.
     skipped: i64,
+    /// The places of the recording.
+    places: Places,
     /// A digest of each event's content.
     tokens: Vec<u128>,
     /// A hash of each event's category. A deleted and an inserted event of the same category can be one change.
     sorts: Vec<u64>,
     /// Each event's logical time or place.
-    pub numbers: Vec<u64>,
+    numbers: Vec<u64>,
     /// Offset and length of each event's line.
-    pub lines: Vec<(u64, u32)>,
+    lines: Vec<(u64, u32)>,
     /// Index of each event's first entry in `references`.
     starts: Vec<u32>,
     references: Vec<(i64, u32)>,
@@ -96,13 +99,48 @@ pub(crate) struct Digested {
 }
 
 impl Digested {
-    /// An empty list for a recording whose first `skipped` events equal those of the other one.
-    pub(crate) fn behind(skipped: i64) -> Self {
-        Digested { skipped, ..Digested::default() }
+    /// Digests the events of one side from `skipped` on.
+    fn read<S: Comparable>(request: &Request<'_>, side: Side) -> Result<Self, DiffError> {
+        let Request { compared, skipped, cancelled, .. } = *request;
+        let source = request.sources[side as usize];
+        let mut cursor = Cursor::<S>::open(source, Some(side), request.start, compared.heartbeats)?;
+        let (mut list, mut calls) = (Digested { skipped, ..Digested::default() }, Calls::default());
+        let mut count = 0;
+        while cursor.advance()? {
+            let Some(event) = cursor.event() else { break };
+            if event.place() >= skipped {
+                let tree = S::project(&event, &mut calls, &compared.ignore);
+                let tree = tree.ok_or_else(|| source.unread(ReadError::Changed, Some(side)))?;
+                list.add(&tree, event.row.number, cursor.line());
+            } else {
+                S::pass(&event, &mut calls);
+            }
+            count += 1;
+            if count % EVENTS_AT_A_TIME == 0 && cancelled.is_cancelled() {
+                return Err(DiffError::Cancelled);
+            }
+        }
+        Ok(Digested { places: cursor.places, ..list })
+    }
+
+    /// The event with the given index as it is compared, read again from the log.
+    fn project<S: Comparable>(
+        &self,
+        log: &LineSource,
+        index: usize,
+        compared: &Compared,
+    ) -> Result<Tree<'static>, ReadError> {
+        let ((offset, length), references) = (self.lines[index], self.references_of(index));
+        let mut scratch = Vec::new();
+        let line = log.bytes_at(offset, length as usize, &mut scratch)?;
+        let row = S::row(line, references).ok_or(ReadError::Changed)?;
+        let row = Row { number: self.numbers[index], ..row };
+        let event = Event { row: &row, line, places: &self.places };
+        S::project(&event, &mut Known(references.iter()), &compared.ignore).ok_or(ReadError::Changed)
     }
 
     /// Adds an event as it is compared. `number` is its logical time or place, `line` the offset and length of its line.
-    pub(crate) fn add(&mut self, tree: &Tree<'_>, number: u64, line: (u64, u32)) {
+    fn add(&mut self, tree: &Tree<'_>, number: u64, line: (u64, u32)) {
         self.starts.push(self.references.len() as u32);
         let token = self.token(tree);
         self.tokens.push(token);
@@ -122,7 +160,7 @@ impl Digested {
     }
 
     /// The places that an event refers to, in a fixed order.
-    pub(crate) fn references_of(&self, index: usize) -> &[(i64, u32)] {
+    fn references_of(&self, index: usize) -> &[(i64, u32)] {
         let start = self.starts[index] as usize;
         let end = self.starts.get(index + 1).map_or(self.references.len(), |&end| end as usize);
         &self.references[start..end]
@@ -144,30 +182,47 @@ fn sort(tree: &Tree<'_>) -> u64 {
         let text = tree.at(path).and_then(|index| tree.string(index));
         add_text(&mut bytes, text.as_ref().map_or("", Text::as_json));
     }
-    XxHash3_128::oneshot(&bytes) as u64
+    hash(&bytes) as u64
 }
 
-/// Returns the event with the given index on a side as it is compared.
-pub(super) type Project<'p> = &'p mut dyn FnMut(Side, usize) -> Result<Tree<'static>, DiffError>;
+/// What an edit list is about.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'r> {
+    /// The recordings, left and right.
+    pub sources: [&'r Source; 2],
+    /// The logical time at which the comparison begins.
+    pub start: u64,
+    /// Number of events that are equal at the beginning, and not part of the list.
+    pub skipped: i64,
+    /// What is compared.
+    pub compared: &'r Compared,
+    /// Stops the comparison.
+    pub cancelled: &'r Cancellation,
+}
 
-/// The edit list of two recordings whose first `skipped` events are equal and not part of `left` and `right`.
-pub(crate) fn edits(
-    left: &Digested,
-    right: &Digested,
-    skipped: i64,
-    options: FieldOptions,
-    cancelled: &Cancellation,
-    project: Project<'_>,
-) -> Result<Edits, DiffError> {
+/// The edit list of two recordings.
+pub(crate) fn edits<S: Comparable>(request: &Request<'_>) -> Result<Edits, DiffError> {
+    let (left, right) = std::thread::scope(|scope| {
+        let cancellation = Cancellation::current();
+        let read = move || cancellation.during(|| Digested::read::<S>(request, Side::Left));
+        let thread = scoped_builder().spawn_scoped(scope, read);
+        let right = Digested::read::<S>(request, Side::Right);
+        let left = match thread.map(|thread| thread.join()) {
+            Ok(Ok(left)) => left,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_) => Digested::read::<S>(request, Side::Left),
+        };
+        Ok::<_, DiffError>((left?, right?))
+    })?;
     let (one, other) = numbered(&left.tokens, &right.tokens);
-    let matches = match align(&one, &other, MAX_EDITS, cancelled) {
+    let matches = match align(&one, &other, MAX_EDITS, request.cancelled) {
         Ok(matches) => matches,
         Err(Stopped::TooMany) => return Ok(Edits::default()),
         Err(Stopped::Cancelled) => return Err(DiffError::Cancelled),
     };
-    let mut list = List { left, right, steps: Vec::new(), beside: vec![None; left.tokens.len()] };
+    let mut list = List { left: &left, right: &right, steps: Vec::new(), beside: vec![None; left.tokens.len()] };
     list.walk(&matches);
-    list.to_edits(skipped, options, project)
+    list.to_edits::<S>(request)
 }
 
 /// Replaces the digests by small numbers that are equal if the digests are.
@@ -250,7 +305,12 @@ impl List<'_> {
         }
     }
 
-    fn to_edits(&self, skipped: i64, options: FieldOptions, project: Project<'_>) -> Result<Edits, DiffError> {
+    fn to_edits<S: Comparable>(&self, request: &Request<'_>) -> Result<Edits, DiffError> {
+        let Request { sources, skipped, compared, .. } = *request;
+        let failed = |error, side: Side| sources[side as usize].unread(error, Some(side));
+        let open = |side: Side| LineSource::open(&sources[side as usize].log).map_err(|error| failed(error, side));
+        let (left_log, right_log) = (open(Side::Left)?, open(Side::Right)?);
+        let may_be_redacted = sources.iter().any(|source| source.is_redacted);
         let (mut told, mut equal, mut spent) = (Vec::new(), Vec::<Equal>::new(), 0);
         let same_reference = |left: Reference, right: Reference| {
             self.is_same_place(skipped, (left.place, left.part), (right.place, right.part))
@@ -288,8 +348,12 @@ impl List<'_> {
             };
             let mut found = None;
             if spent < FIELD_BYTES {
-                let (one, other) = (project(Side::Left, left)?, project(Side::Right, right)?);
-                let differing = fields(&Pair { left: &one, right: &other, same_reference: &same_reference }, options);
+                let one = self.left.project::<S>(&left_log, left, compared);
+                let other = self.right.project::<S>(&right_log, right, compared);
+                let one = one.map_err(|error| failed(error, Side::Left))?;
+                let other = other.map_err(|error| failed(error, Side::Right))?;
+                let differing =
+                    fields(&Pair { left: &one, right: &other, same_reference: &same_reference }, may_be_redacted);
                 let length = |value: &Option<String>| value.as_ref().map_or(0, String::len);
                 spent += differing
                     .iter()

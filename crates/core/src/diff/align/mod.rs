@@ -5,11 +5,7 @@ mod divergence;
 mod edits;
 
 pub use divergence::Compared;
-pub(crate) use divergence::{
-    DivergenceKind, PartingEvent, PartingRecord, RunDivergence, SessionDivergence, diverging_events, diverging_records,
-    start_of,
-};
+pub(crate) use divergence::{Divergence, DivergenceKind, Parting, divergence, start_of};
 #[cfg(test)]
 pub use edits::Op;
-pub(crate) use edits::edits;
-pub(crate) use edits::{Digested, Edit, Edits, MAX_EDITS, NOTHING};
+pub(crate) use edits::{Edit, Edits, MAX_EDITS, NOTHING, Request, edits};

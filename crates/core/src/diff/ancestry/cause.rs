@@ -1,12 +1,20 @@
 //! Guesses the likely cause of a divergence from the two events. `Unknown` if they do not show it.
 
+use serde::Serialize;
+
 use super::session_ancestry::tools;
-use crate::diff::align::{PartingEvent, PartingRecord, RunDivergence, SessionDivergence};
-use crate::diff::projection::{Field, Mark, Note, Pair, ROOT, Tree, same_place};
+use crate::diff::align::{Compared, Divergence, Parting};
+use crate::diff::error::Side;
+use crate::diff::projection::{Field, Mark, Note, Pair, ROOT, Tree, project_event, same_place};
+use crate::diff::stream::{Cursor, RunEvents, Source};
 use crate::run::Kind;
 
+/// Maximum number of events that are read from each log, from the divergence on, to find out whether the same events happened in
+/// another order.
+const LOOKED_THROUGH: usize = 256;
+
 /// The likely cause of a divergence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Cause {
     /// The same request was answered differently.
     ExternalDataChanged,
@@ -24,19 +32,10 @@ pub enum Cause {
     Unknown,
 }
 
-impl Cause {
-    /// The name in results.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Cause::ExternalDataChanged => "ExternalDataChanged",
-            Cause::InputChanged => "InputChanged",
-            Cause::ScheduleChanged => "ScheduleChanged",
-            Cause::PolicyChanged => "PolicyChanged",
-            Cause::WorkflowChanged => "WorkflowChanged",
-            Cause::LogTruncated => "LogTruncated",
-            Cause::Unknown => "Unknown",
-        }
-    }
+/// Whether a difference is at a path or within the value there.
+pub(crate) fn touches(fields: &[Field], path: &str) -> bool {
+    let is_within = |rest: &str| rest.is_empty() || rest.starts_with('/');
+    fields.iter().any(|field| field.path.strip_prefix(path).is_some_and(is_within))
 }
 
 /// Whether every difference may be due to redaction, which says nothing about the original values.
@@ -44,29 +43,40 @@ fn is_redaction(fields: &[Field]) -> bool {
     !fields.is_empty() && fields.iter().all(|field| field.note == Some(Note::Redacted))
 }
 
-/// The likely cause of the divergence of two runs. `is_reordered` returns whether each event also occurs later in the other log; it is
-/// called only if that matters.
-pub(crate) fn of_runs(
-    divergence: &RunDivergence,
+/// The likely cause of a divergence. `guess` is called for two events that differ.
+pub(crate) fn of(
+    divergence: &Divergence,
     fields: &[Field],
     is_header: bool,
+    guess: impl FnOnce([&Parting; 2]) -> Cause,
+) -> Cause {
+    match &divergence.events {
+        [Some(_), Some(_)] if is_header => Cause::WorkflowChanged,
+        [Some(_), Some(_)] if is_redaction(fields) => Cause::Unknown,
+        [Some(left), Some(right)] => guess([left, right]),
+        _ if divergence.is_cut_off => Cause::LogTruncated,
+        _ => Cause::Unknown,
+    }
+}
+
+/// The likely cause if two events of runs differ. `is_reordered` returns whether each event also occurs later in the other log; it is
+/// called only if that matters.
+pub(crate) fn of_events(
+    left: &Parting,
+    right: &Parting,
+    fields: &[Field],
     is_reordered: impl FnOnce() -> bool,
 ) -> Cause {
-    let (left, right) = match (&divergence.left, &divergence.right) {
-        (Some(left), Some(right)) => (left, right),
-        // A finished run can't go on, so the log that ended is incomplete.
-        _ => return Cause::LogTruncated,
-    };
-    if is_header {
-        return Cause::WorkflowChanged;
-    }
-    if is_redaction(fields) {
-        return Cause::Unknown;
-    }
-    let touches =
-        |path: &str| fields.iter().any(|field| field.path == path || field.path.starts_with(&format!("{path}/")));
-    let is_either = |kinds: &[Kind]| kinds.contains(&left.kind) || kinds.contains(&right.kind);
-    if answers_same_call(left, right) {
+    let (Some(kind), Some(other_kind)) = (left.row.kind, right.row.kind) else { return Cause::Unknown };
+    let touches = |path: &str| touches(fields, path);
+    let kinds = [kind, other_kind];
+    let is_either = |some: &[Kind]| kinds.iter().any(|kind| some.contains(kind));
+    let are_both = |some: &[Kind]| kinds.iter().all(|kind| some.contains(kind));
+    // Its request was the same too, since all events before the divergence are equal.
+    if are_both(&[Kind::ToolCompleted, Kind::ToolFailed, Kind::ToolTimedOut])
+        && left.row.invoked.is_some()
+        && left.row.invoked == right.row.invoked
+    {
         return if ["/kind", "/payload/rawHash", "/payload/outputHash", "/payload/code", "/payload/message"]
             .into_iter()
             .any(touches)
@@ -77,10 +87,10 @@ pub(crate) fn of_runs(
         };
     }
     if is_either(&[Kind::CapabilityCheck, Kind::PolicyDecision]) {
-        return if left.kind == right.kind && !touches("/payload") { Cause::Unknown } else { Cause::PolicyChanged };
+        return if kind == other_kind && !touches("/payload") { Cause::Unknown } else { Cause::PolicyChanged };
     }
-    if left.kind == right.kind && left.tree.at(&["node"]).is_some() && !touches("/node") {
-        match left.kind {
+    if kind == other_kind && left.tree.at(&["node"]).is_some() && !touches("/node") {
+        match kind {
             Kind::RunCreated if touches("/payload/scheduler") => return Cause::ScheduleChanged,
             Kind::RunCreated if touches("/payload/capabilities") => return Cause::PolicyChanged,
             Kind::RunStarted => return Cause::ScheduleChanged,
@@ -91,33 +101,14 @@ pub(crate) fn of_runs(
             _ => {}
         }
     }
-    const SCHEDULING: [Kind; 4] = [Kind::NodeScheduled, Kind::TaskAssigned, Kind::TaskAccepted, Kind::TaskRejected];
-    let schedules = |event: &PartingEvent| SCHEDULING.contains(&event.kind) || event.kind == Kind::NodeStarted;
-    if (schedules(left) && schedules(right)) || is_reordered() { Cause::ScheduleChanged } else { Cause::Unknown }
+    let schedule = [Kind::NodeScheduled, Kind::TaskAssigned, Kind::TaskAccepted, Kind::TaskRejected, Kind::NodeStarted];
+    if are_both(&schedule) || is_reordered() { Cause::ScheduleChanged } else { Cause::Unknown }
 }
 
-/// Whether both events end the same call. Its request was the same too, since all events before the divergence are equal.
-fn answers_same_call(left: &PartingEvent, right: &PartingEvent) -> bool {
-    let ends = |kind| matches!(kind, Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut);
-    ends(left.kind) && ends(right.kind) && left.invoked.is_some() && left.invoked == right.invoked
-}
-
-/// The likely cause of the divergence of two sessions.
-pub(crate) fn of_sessions(divergence: &SessionDivergence, fields: &[Field], is_header: bool) -> Cause {
-    let (left, right) = match (&divergence.left, &divergence.right) {
-        (Some(left), Some(right)) => (left, right),
-        _ if divergence.is_cut_off => return Cause::LogTruncated,
-        _ => return Cause::Unknown,
-    };
-    if is_header {
-        return Cause::WorkflowChanged;
-    }
-    if is_redaction(fields) {
-        return Cause::Unknown;
-    }
-    let (one, other) = (Said::of(&left.tree), Said::of(&right.tree));
-    match (one, other) {
-        (Said::Tool, Said::Tool) => answered(left, right),
+/// The likely cause if two records of sessions differ.
+pub(crate) fn of_records(left: &Parting, right: &Parting) -> Cause {
+    match (Said::of(&left.tree), Said::of(&right.tree)) {
+        (Said::Tool, Said::Tool) => answered(&left.tree, &right.tree),
         (Said::Given, _) | (_, Said::Given) => Cause::InputChanged,
         _ => Cause::Unknown,
     }
@@ -152,32 +143,45 @@ impl Said {
 
 /// The likely cause if both records are tool responses: external data if they answer the same calls, the schedule if they answer
 /// different ones.
-fn answered(left: &PartingRecord, right: &PartingRecord) -> Cause {
+fn answered(left: &Tree<'_>, right: &Tree<'_>) -> Cause {
+    let item = |tree: &Tree<'_>| tree.at(&["payload", "content"]).map(|item| tools(tree, item));
+    let blocks = |tree: &Tree<'_>| tree.at(&["payload", "content", "blocks"]);
     let calls = |tree: &Tree<'_>| -> Vec<Mark> {
-        let blocks = tree.at(&["payload", "content", "blocks"]);
-        let blocks = blocks.map(|blocks| tree.children(blocks).collect::<Vec<_>>()).unwrap_or_default();
-        blocks.into_iter().filter_map(|block| tree.member(block, "callId")).map(|id| tree.mark(id)).collect()
+        let blocks = blocks(tree).into_iter().flat_map(|blocks| tree.children(blocks));
+        blocks.filter_map(|block| tree.member(block, "callId")).map(|id| tree.mark(id)).collect()
     };
-    let (one, other) = (calls(&left.tree), calls(&right.tree));
-    let are_known = !one.is_empty() && one.iter().chain(&other).all(|mark| matches!(mark, Mark::Refers(Some(_))));
+    let (calls, others) = (calls(left), calls(right));
+    let are_known = !calls.is_empty() && calls.iter().chain(&others).all(|mark| matches!(mark, Mark::Refers(Some(_))));
     if !are_known {
         return Cause::Unknown;
     }
-    if one != other {
+    if calls != others {
         return Cause::ScheduleChanged;
     }
     // The calls are the same, since all records before are equal. But the difference may be outside the blocks, or in the names of the
     // tools.
-    let (left, right) = (&left.tree, &right.tree);
-    let item = |tree: &Tree<'_>| tree.at(&["payload", "content"]).map(|item| tools(tree, item));
-    let blocks = |tree: &Tree<'_>| tree.at(&["payload", "content", "blocks"]);
     let (Some(one), Some(other)) = (blocks(left), blocks(right)) else { return Cause::Unknown };
     let is_same = Pair { left, right, same_reference: &same_place }.are_equal(one, other);
     if is_same || item(left) != item(right) { Cause::Unknown } else { Cause::ExternalDataChanged }
 }
 
+/// Whether each of two events of runs also occurs in the other log, soon after the divergence.
+pub(crate) fn are_reordered(events: [&Parting; 2], sources: [&Source; 2], compared: &Compared) -> bool {
+    let next = |side: Side| {
+        let (source, start) = (sources[side as usize], events[side as usize].row.number);
+        let mut trees = Vec::new();
+        let cursor = Cursor::<RunEvents>::open(source, None, start, compared.heartbeats);
+        let Ok(mut cursor) = cursor else { return trees };
+        while trees.len() < LOOKED_THROUGH && cursor.advance().unwrap_or(false) {
+            trees.extend(cursor.event().and_then(|event| project_event(&event, &compared.ignore)));
+        }
+        trees
+    };
+    are_crossed(&next(Side::Left), &next(Side::Right))
+}
+
 /// Whether the first event of each list occurs later in the other one.
-pub(crate) fn are_crossed(left: &[Tree<'_>], right: &[Tree<'_>]) -> bool {
+fn are_crossed(left: &[Tree<'_>], right: &[Tree<'_>]) -> bool {
     // In another order places differ, so all references count as equal.
     let same =
         |left: &Tree<'_>, right: &Tree<'_>| Pair { left, right, same_reference: &|_, _| true }.are_equal(ROOT, ROOT);

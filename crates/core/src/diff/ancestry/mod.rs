@@ -8,9 +8,9 @@ mod session_ancestry;
 mod trace;
 
 pub(crate) use affected::affected_nodes;
-pub(crate) use causal_chain::{Chain, Edge, record_id};
+pub(crate) use causal_chain::Chain;
 pub(crate) use cause::Cause;
 pub(crate) use run_ancestry::has_event;
-pub(crate) use session_ancestry::tools;
+pub(crate) use session_ancestry::{tool_of, tools};
 pub(crate) use trace::chain;
 pub use trace::trace_ancestors;

@@ -4,12 +4,12 @@
 
 use std::collections::{BinaryHeap, HashSet};
 
-use super::causal_chain::{Chain, Edge, Evidence, MAX_EDGES, record_id};
-use crate::diff::error::SessionFault;
-use crate::diff::projection::{BlockType, Calls, Index, Tree, block_type};
-use crate::diff::stream::{Record, SessionCursor, Source, parts_of};
+use super::causal_chain::{Chain, Edge, Evidence, MAX_EDGES};
+use crate::diff::error::{DiffError, Side};
+use crate::diff::projection::{BlockType, Calls, CountCalls, Index, Reference, Tree, block_type, inside};
+use crate::diff::stream::{Cursor, Event, SessionRecords, Source, record_row};
 use crate::json::{Nesting, Span, Text};
-use crate::lines::LineSource;
+use crate::lines::{LineSource, ReadError};
 use crate::session::format::{Body, Cut, Edit, Line, Mode, key_of};
 use crate::task::{Cancelled, Progress, Task};
 
@@ -19,40 +19,27 @@ const MAX_PARENTS: usize = 256;
 /// Number of records that are read between two checks for cancellation.
 const RECORDS_AT_A_TIME: u64 = 1024;
 
-/// The reason a chain could not be found.
-pub(super) enum Stop {
-    /// The session can't be read.
-    Fault(SessionFault),
-    /// The caller cancelled the search.
-    Cancelled,
-}
-
-impl<E: Into<SessionFault>> From<E> for Stop {
-    fn from(error: E) -> Self {
-        Stop::Fault(error.into())
-    }
-}
-
 /// The ancestors of the record at `place`. Returns `None` if there is no such record.
-pub(crate) fn chain(source: &Source, place: u64, task: &mut Task<'_>) -> Result<Option<Chain>, Stop> {
-    Causes::default().find(source, place, task)
-}
-
-impl Causes {
-    fn find(&mut self, source: &Source, place: u64, task: &mut Task<'_>) -> Result<Option<Chain>, Stop> {
-        let mut cursor = SessionCursor::open(source)?;
-        while cursor.advance()? {
-            let Some(record) = cursor.record() else { break };
-            self.add(&record);
-            if record.place as u64 == place {
-                return self.chain(source, place).map(Some);
-            }
-            if (record.place as u64).is_multiple_of(RECORDS_AT_A_TIME) {
-                task.report(Progress::default()).map_err(|Cancelled| Stop::Cancelled)?;
-            }
+pub(crate) fn chain(
+    source: &Source,
+    place: u64,
+    task: &mut Task<'_>,
+    side: Option<Side>,
+) -> Result<Option<Chain>, DiffError> {
+    let mut causes = Causes::default();
+    let mut cursor = Cursor::<SessionRecords>::open(source, side, 0, false)?;
+    while cursor.advance()? {
+        let Some(record) = cursor.event() else { break };
+        causes.add(&record, cursor.line());
+        let at = record.row.number;
+        if at == place {
+            return causes.chain(source, place).map(Some).map_err(|error| source.unread(error, side));
         }
-        Ok(None)
+        if at.is_multiple_of(RECORDS_AT_A_TIME) {
+            task.report(Progress::default()).map_err(|Cancelled| DiffError::Cancelled)?;
+        }
     }
+    Ok(None)
 }
 
 /// The parents of a record in `Causes::parents`: the index of the first, and their number.
@@ -109,8 +96,9 @@ struct Causes {
 }
 
 impl Causes {
-    fn add(&mut self, record: &Record<'_>) {
-        let place = record.place as u32;
+    /// Adds the next record, given offset and length of its line.
+    fn add(&mut self, record: &Event<'_>, (offset, length): (u64, u32)) {
+        let place = record.row.number as u32;
         let body = match Line::read(record.line, Mode::Lenient, &mut self.nesting) {
             Line::Event(event) => event.body,
             _ => Body::Unknown(None),
@@ -147,12 +135,12 @@ impl Causes {
             }
             _ => self.item_before(),
         };
-        self.links.push(Link { offset: record.offset, length: record.line.len() as u32, parents });
+        self.links.push(Link { offset, length, parents });
     }
 
     /// Applies an edit. An item in the place of another keeps the other's place: what led to it is the same. An inserted item is caused as if it were the
     /// last one.
-    fn edit(&mut self, record: &Record<'_>, place: u32, edit: &Edit) -> Parents {
+    fn edit(&mut self, record: &Event<'_>, place: u32, edit: &Edit) -> Parents {
         // The tool items before an item may be others now.
         self.answered = None;
         match edit {
@@ -200,7 +188,7 @@ impl Causes {
     }
 
     /// Adds an item at an index of the history.
-    fn add_item(&mut self, record: &Record<'_>, place: u32, item: Span, index: usize) -> Parents {
+    fn add_item(&mut self, record: &Event<'_>, place: u32, item: Span, index: usize) -> Parents {
         let item = item.of(record.line);
         let Some(tree) = Tree::parse(item) else { return self.item_before() };
         let answered = self.count_calls(&tree, place);
@@ -221,9 +209,9 @@ impl Causes {
         let mut answered = Vec::new();
         for (part, block) in (0..).zip(blocks) {
             match block_type(tree, block) {
-                BlockType::Call(id) => self.calls.open_at(tree.string(id), i64::from(place), part),
+                BlockType::Call(id) => self.calls.open(tree.string(id), Reference { place: i64::from(place), part }),
                 BlockType::Response(id) => {
-                    answered.extend(self.calls.answered_at(tree.string(id)).map(|place| place as u32));
+                    answered.extend(self.calls.answer(tree.string(id)).map(|call| call.place as u32));
                 }
                 BlockType::Other => {}
             }
@@ -263,7 +251,7 @@ impl Causes {
     }
 
     /// All ancestors of a record, nearest first.
-    fn chain(&self, source: &Source, place: u64) -> Result<Chain, Stop> {
+    fn chain(&self, source: &Source, place: u64) -> Result<Chain, ReadError> {
         let file = LineSource::open(&source.log)?;
         let link = self.links[place as usize];
         let mut open = BinaryHeap::from(self.parents_of(link).to_vec());
@@ -278,7 +266,7 @@ impl Causes {
             }
             let link = self.links[place as usize];
             let line = file.bytes_at(link.offset, link.length as usize, &mut scratch)?;
-            chain.edges.push(edge(line, u64::from(place)));
+            chain.edges.push(edge(line, u64::from(place), source));
             open.extend(self.parents_of(link));
         }
         Ok(chain)
@@ -297,17 +285,15 @@ fn speaker_in(item: &Tree<'_>) -> Speaker {
     }
 }
 
-fn edge(line: &[u8], place: u64) -> Edge {
-    let parts = parts_of(line, &mut Nesting::default());
-    let name = parts.map(|parts| Record { line, parts, place: 0, offset: 0 }.name()).unwrap_or_default();
-    let kind = match std::str::from_utf8(name) {
-        Ok(name) if name.starts_with('"') => {
-            Text::from_json(crate::diff::projection::inside(name)).to_plain().into_owned()
-        }
+fn edge(line: &[u8], place: u64, source: &Source) -> Edge {
+    let row = record_row(line, &mut Nesting::default());
+    let name = row.and_then(|row| row.head).and_then(|name| std::str::from_utf8(name.of(line)).ok());
+    let kind = match name {
+        Some(name) if name.starts_with('"') => Text::from_json(inside(name)).to_plain().into_owned(),
         _ => "undefined".to_owned(),
     };
     let label = Tree::parse(line).and_then(|tree| label(&tree));
-    Edge { number: place, event_id: record_id(place), kind, label, evidence: Evidence::Inferred }
+    Edge { number: place, event_id: source.event_id(place), kind, label, evidence: Evidence::Inferred }
 }
 
 /// The speaker, and the tools that are called or that respond.
@@ -322,15 +308,21 @@ fn label(record: &Tree<'_>) -> Option<String> {
 /// The tools that an item calls, or whose responses it contains.
 pub(crate) fn tools(tree: &Tree<'_>, item: Index) -> Vec<String> {
     let Some(blocks) = tree.member(item, "blocks") else { return Vec::new() };
-    let tool = |block: Index| {
-        let name = match block_type(tree, block) {
-            BlockType::Call(_) => "name",
-            BlockType::Response(_) => "toolName",
-            BlockType::Other => return None,
-        };
-        tree.member(block, name).and_then(|name| tree.string(name)).map(|name| name.to_plain().into_owned())
+    let is_tool = |block: &Index| !matches!(block_type(tree, *block), BlockType::Other);
+    tree.children(blocks).filter(is_tool).filter_map(|block| tool_of(tree, block)).collect()
+}
+
+/// The tool that a block calls, or whose response it contains.
+pub(crate) fn tool_of(tree: &Tree<'_>, block: Index) -> Option<String> {
+    let plain = |name| {
+        let text = tree.member(block, name).and_then(|index| tree.string(index));
+        text.map(|text| text.to_plain().into_owned())
     };
-    tree.children(blocks).filter_map(tool).collect()
+    match plain("type")?.as_str() {
+        "tool_call" => plain("name"),
+        "tool_response" => plain("toolName"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Causal chains: the ancestors of an event, nearest first.
 
-use super::causal_chain::{Chain, record_id};
-use crate::diff::ancestry::{run_ancestry, session_ancestry};
-use crate::diff::error::DiffError;
+use super::causal_chain::Chain;
+use super::{run_ancestry, session_ancestry};
+use crate::diff::error::{DiffError, Side};
 use crate::diff::stream::{Source, SourceKind};
-use crate::run::event_id;
 use crate::task::Task;
 
 /// The ancestors of the event with this id.
@@ -14,11 +13,8 @@ pub fn trace_ancestors(source: &Source, id: &str, task: &mut Task<'_>) -> Result
         SourceKind::Session => ("rec_", "a session's records are rec_0, rec_1 …"),
     };
     let none = || DiffError::NoSuchEvent { event_id: id.to_owned(), path: source.path.clone(), hint };
-    let number = id.strip_prefix(prefix).and_then(|digits| digits.parse().ok()).ok_or_else(none)?;
-    let name = if source.kind == SourceKind::Run { event_id(number) } else { record_id(number) };
-    if name != id {
-        return Err(none());
-    }
+    let number = id.strip_prefix(prefix).and_then(|digits| digits.parse().ok());
+    let number = number.filter(|&number| source.event_id(number) == id).ok_or_else(none)?;
     chain(source, number, task, None)?.ok_or_else(none)
 }
 
@@ -27,16 +23,12 @@ pub(crate) fn chain(
     source: &Source,
     number: u64,
     task: &mut Task<'_>,
-    side: Option<crate::diff::error::Side>,
+    side: Option<Side>,
 ) -> Result<Option<Chain>, DiffError> {
     match source.kind {
         SourceKind::Run => {
             run_ancestry::chain(source, number, task).map_err(|error| DiffError::of_run(error, source.place(side)))
         }
-        SourceKind::Session => match session_ancestry::chain(source, number, task) {
-            Ok(chain) => Ok(chain),
-            Err(session_ancestry::Stop::Cancelled) => Err(DiffError::Cancelled),
-            Err(session_ancestry::Stop::Fault(error)) => Err(DiffError::of_session(error, source.place(side))),
-        },
+        SourceKind::Session => session_ancestry::chain(source, number, task, side),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::tree::{Index, Mark, Reference, Shape, Tree};
+use super::tree::{Index, Mark, ROOT, Reference, Shape, Tree};
 use crate::json::Text;
 
 /// Two values to compare, and the equality of references.
@@ -14,6 +14,11 @@ pub(crate) struct Pair<'p, 'a> {
     pub right: &'p Tree<'a>,
     /// Whether a reference on the left and one on the right refer to the same thing.
     pub same_reference: &'p dyn Fn(Reference, Reference) -> bool,
+}
+
+/// Whether two trees are equal. References are equal if they refer to the same place.
+pub(crate) fn trees_are_equal(left: &Tree<'_>, right: &Tree<'_>) -> bool {
+    Pair { left, right, same_reference: &same_place }.are_equal(ROOT, ROOT)
 }
 
 /// References are equal if they refer to the same place.
@@ -110,28 +115,9 @@ impl Pair<'_, '_> {
         }
     }
 
-    /// Pairs the children of two arrays by index, or those of two objects by key. Includes only children that count: in the order of the
-    /// left, followed by those that only the right has.
-    pub(crate) fn children(&self, left: Index, right: Index) -> Vec<Beside> {
-        match self.left.shape(left) {
-            Shape::Array => self.elements(left, right),
-            _ => self.members(left, right),
-        }
-    }
-
-    fn elements(&self, left: Index, right: Index) -> Vec<Beside> {
-        let (mut lefts, mut rights) = (self.left.children(left), self.right.children(right));
-        let mut children = Vec::new();
-        loop {
-            match (lefts.next(), rights.next()) {
-                (None, None) => return children,
-                (left, right) if self.is_dropped(left, right) => {}
-                beside => children.push(beside),
-            }
-        }
-    }
-
-    fn members(&self, left: Index, right: Index) -> Vec<Beside> {
+    /// Pairs the members of two objects by key. Includes only members that count: in the order of the left, followed by those that only the
+    /// right has.
+    pub(super) fn members(&self, left: Index, right: Index) -> Vec<Beside> {
         if self.have_keys_in_same_order(left, right) {
             let besides = self.left.members(left).zip(self.right.members(right));
             return besides.map(|(left, right)| (Some(left), Some(right))).collect();

@@ -1,5 +1,7 @@
 //! The differences between two values, field by field: JSON pointer, left value, right value.
 
+use serde::Serialize;
+
 use super::equal::{Beside, Pair, number};
 use super::ignore::push_name;
 use super::tree::{Index, Mark, ROOT, Shape};
@@ -29,7 +31,8 @@ pub struct Field {
 }
 
 /// A property of a difference that the values do not show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Note {
     /// Two strings that differ in white space only.
     Whitespace,
@@ -43,29 +46,10 @@ pub enum Note {
     Precision,
 }
 
-impl Note {
-    /// The name in results.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Note::Whitespace => "whitespace",
-            Note::Redacted => "redacted",
-            Note::OtherPlace => "otherPlace",
-            Note::TooLarge => "tooLarge",
-            Note::Precision => "precision",
-        }
-    }
-}
-
-/// How differences are annotated.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FieldOptions {
-    /// Whether a recording may have been redacted. Only then is [`Note::Redacted`] used.
-    pub redacted: bool,
-}
-
-/// All fields that differ between two values, in the order of the left.
-pub(crate) fn fields(pair: &Pair<'_, '_>, options: FieldOptions) -> Vec<Field> {
-    let mut walk = Walk { pair, options, steps: Vec::new(), spent: 0, found: Vec::new() };
+/// All fields that differ between two values, in the order of the left. [`Note::Redacted`] is used only if a recording may have been
+/// redacted.
+pub(crate) fn fields(pair: &Pair<'_, '_>, may_be_redacted: bool) -> Vec<Field> {
+    let mut walk = Walk { pair, may_be_redacted, steps: Vec::new(), spent: 0, found: Vec::new() };
     if !pair.are_equal(ROOT, ROOT) {
         walk.run();
     }
@@ -87,7 +71,7 @@ enum Step {
 
 struct Walk<'w, 'p, 'a> {
     pair: &'w Pair<'p, 'a>,
-    options: FieldOptions,
+    may_be_redacted: bool,
     /// Each step, with the index of the step before it.
     steps: Vec<(Option<usize>, Step)>,
     spent: usize,
@@ -164,7 +148,7 @@ impl Walk<'_, '_, '_> {
             };
             (Step::Name(key.to_plain().into_owned()), beside)
         };
-        self.pair.children(left, right).into_iter().map(name).collect()
+        self.pair.members(left, right).into_iter().map(name).collect()
     }
 
     /// The maximum number of bytes that comparing the pair may have to read.
@@ -200,7 +184,7 @@ impl Walk<'_, '_, '_> {
         let (left, right) =
             (left.map(|left| self.pair.left.text(left)), right.map(|right| self.pair.right.text(right)));
         let is_shown = [left, right].into_iter().flatten().all(|value| value.len() <= SHOWN_BYTES);
-        let note = if is_shown { note(left, right, self.options) } else { Some(Note::TooLarge) };
+        let note = if is_shown { note(left, right, self.may_be_redacted) } else { Some(Note::TooLarge) };
         let quote = if note == Some(Note::Precision) { "\"" } else { "" };
         let fits = |value: Option<&str>| {
             value.filter(|value| value.len() <= SHOWN_BYTES).map(|value| format!("{quote}{value}{quote}"))
@@ -209,7 +193,7 @@ impl Walk<'_, '_, '_> {
     }
 }
 
-fn note(left: Option<&str>, right: Option<&str>, options: FieldOptions) -> Option<Note> {
+fn note(left: Option<&str>, right: Option<&str>, may_be_redacted: bool) -> Option<Note> {
     let (left, right) = (left?, right?);
     if left == right {
         return Some(Note::OtherPlace);
@@ -222,7 +206,7 @@ fn note(left: Option<&str>, right: Option<&str>, options: FieldOptions) -> Optio
             .then(|| crate::json::Text::from_json(crate::diff::projection::tree::inside(json)).to_plain().into_owned())
     };
     let (left, right) = (text(left)?, text(right)?);
-    if options.redacted && (is_redaction_of(&left, &right) || is_redaction_of(&right, &left)) {
+    if may_be_redacted && (is_redaction_of(&left, &right) || is_redaction_of(&right, &left)) {
         return Some(Note::Redacted);
     }
     // Strings that differ only in lone surrogates, which can't be shown.

@@ -5,19 +5,19 @@ mod equal;
 mod fields;
 mod ignore;
 mod places;
-pub(crate) mod run_projection;
-pub(crate) mod session_projection;
+mod run_projection;
+mod session_projection;
 mod tree;
 
 pub(crate) use digest::{Digester, hash, with_references};
-pub(crate) use equal::{Pair, same_place};
-pub(crate) use fields::{Field, FieldOptions, Note, fields};
+pub(crate) use equal::{Pair, same_place, trees_are_equal};
+pub(crate) use fields::{Field, Note, fields};
 pub use ignore::Pointer;
 pub(crate) use places::Places;
-pub(crate) use run_projection::project_event;
-pub(crate) use run_projection::{Facts, project_facts};
-pub(crate) use session_projection::{BlockType, Calls, Known, block_type, may_have_calls};
-pub(crate) use session_projection::{CountCalls, UnansweredCalls, project_line, project_record};
+pub(crate) use run_projection::{events_are_plainly_equal, project_event};
+pub(crate) use session_projection::{
+    BlockType, Calls, CountCalls, Known, block_type, call_id, may_have_calls, project_line, project_record,
+    records_are_plainly_equal,
+};
 pub use tree::{Index, Shape, Tree};
-pub(crate) use tree::{Mark, inside};
-pub(crate) use tree::{ROOT, Reference, SpareTree, text_of};
+pub(crate) use tree::{Mark, ROOT, Reference, SpareTree, inside, text_of};

@@ -13,6 +13,9 @@ pub(crate) struct Places {
 }
 
 impl Places {
+    /// The places of a log of which all is compared.
+    pub(crate) const ALL: &Self = &Places { start: 0, words: Vec::new(), left_out: 0 };
+
     /// The places of a log that is compared from the event at `start` on.
     pub(crate) fn from(start: u64) -> Self {
         Places { start, ..Places::default() }

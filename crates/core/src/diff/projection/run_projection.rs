@@ -2,74 +2,36 @@
 
 use std::borrow::Cow;
 
-use super::equal::{Pair, number, same_place};
+use super::equal::number;
 use super::ignore::Pointer;
 use super::places::Places;
-use super::tree::{Index, Mark, ROOT, Reference, Shape, Tree};
-use crate::diff::stream::RunEvent;
+use super::tree::{Index, Mark, Reference, Shape, Tree, inside, text_of};
+use crate::diff::stream::Event;
 use crate::json::Text;
 use crate::run::{FieldType, Kind, PayloadField};
 
-/// The parts of an event that are compared, and its references.
-#[derive(Clone, Copy)]
-pub(crate) struct Facts<'e> {
-    /// The event's kind.
-    pub kind: Kind,
-    /// The node, as the inside of its JSON string.
-    pub node: Option<&'e [u8]>,
-    /// The logical time of the cause.
-    pub parent: Option<u64>,
-    /// For an event that ends a call, the place of the event that opened it.
-    pub invoked: Option<i64>,
-    /// The payload as it is in the log.
-    pub payload: &'e [u8],
-    /// The places of the event's log.
-    pub places: &'e Places,
-}
-
 /// The projection of an event: `{"kind","node","parent","payload"}`, in which the values that do not count are
 /// marked.
-pub(crate) fn project_event(event: &RunEvent<'_>, ignore: &[Pointer]) -> Option<Tree<'static>> {
-    let (kind, node, parent) = (event.row.kind, event.node(), event.row.parent);
-    let (invoked, payload, places) = (event.invoked(), event.payload(), event.places);
-    project_facts(&Facts { kind, node, parent, invoked, payload, places }, ignore)
-}
-
-/// The same, for an event that was not read by a [`RunCursor`](super::run_stream::RunCursor).
-pub(crate) fn project_facts(event: &Facts<'_>, ignore: &[Pointer]) -> Option<Tree<'static>> {
-    let mut tree = Tree::of(Cow::Owned(text(event)))?;
-    if let (Some(parent), Some(index)) = (event.parent, tree.at(&["parent"])) {
-        tree.set_mark(index, refers(event.places.of(parent)));
+pub(crate) fn project_event(event: &Event<'_>, ignore: &[Pointer]) -> Option<Tree<'static>> {
+    let kind = event.row.kind?;
+    let mut tree = Tree::of(Cow::Owned(text(event, kind)))?;
+    if let (Some(parent), Some(index)) = (event.parent(), tree.at(&["parent"])) {
+        tree.set_mark(index, refers(parent));
     }
     if let Some(payload) = tree.at(&["payload"]) {
-        mark_fields(&mut tree, payload, event.kind.fields(), event);
+        mark_fields(&mut tree, payload, kind.fields(), event);
     }
     ignore.iter().for_each(|pointer| pointer.apply(&mut tree));
     Some(tree)
 }
 
-fn text(event: &Facts<'_>) -> String {
-    let payload = String::from_utf8_lossy(event.payload);
+fn text(event: &Event<'_>, kind: Kind) -> String {
+    let null = || Cow::Borrowed("null");
+    let (node, payload) = (event.head().map_or_else(null, text_of), text_of(event.payload().unwrap_or_default()));
+    let parent = event.row.parent.map_or_else(null, |parent| Cow::Owned(parent.to_string()));
     let mut text = String::with_capacity(payload.len() + 96);
-    text.push_str("{\"kind\":\"");
-    text.push_str(event.kind.as_str());
-    text.push_str("\",\"node\":");
-    match event.node {
-        Some(node) => {
-            text.push('"');
-            text.push_str(&String::from_utf8_lossy(node));
-            text.push('"');
-        }
-        None => text.push_str("null"),
-    }
-    text.push_str(",\"parent\":");
-    match event.parent {
-        Some(parent) => text.push_str(&parent.to_string()),
-        None => text.push_str("null"),
-    }
-    text.push_str(",\"payload\":");
-    text.push_str(&payload);
-    text.push('}');
+    text.extend(["{\"kind\":\"", kind.as_str(), "\",\"node\":", &node, ",\"parent\":", &parent]);
+    text.extend([",\"payload\":", &payload, "}"]);
     text
 }
 
@@ -78,9 +40,9 @@ fn refers(place: i64) -> Mark {
 }
 
 /// Marks the fields of an object that are not compared by their value.
-fn mark_fields(tree: &mut Tree<'_>, object: Index, fields: &[PayloadField], event: &Facts<'_>) {
+fn mark_fields(tree: &mut Tree<'_>, object: Index, fields: &[PayloadField], event: &Event<'_>) {
     for field in fields {
-        let invoked = || event.invoked.map(|place| Reference { place, part: 0 });
+        let invoked = || event.row.invoked.map(|place| Reference { place, part: 0 });
         match field.of {
             _ if !field.is_compared => mark(tree, object, field.name, Mark::Dropped),
             FieldType::Call => mark(tree, object, field.name, Mark::Refers(invoked())),
@@ -123,36 +85,23 @@ fn mark_time(tree: &mut Tree<'_>, index: Index, places: &Places) {
     }
 }
 
-/// Whether the projections of two events are equal. Returns `None` if an event can't be parsed.
-#[inline]
-pub(crate) fn are_equal(left: &RunEvent<'_>, right: &RunEvent<'_>, ignore: &[Pointer]) -> Option<bool> {
-    if are_plainly_equal(left, right) {
-        return Some(true);
-    }
-    if ignore.is_empty() && left.row.kind != right.row.kind {
-        return Some(false);
-    }
-    let (left, right) = (project_event(left, ignore)?, project_event(right, ignore)?);
-    Some(Pair { left: &left, right: &right, same_reference: &same_place }.are_equal(ROOT, ROOT))
-}
-
 /// Whether two events are found to be equal without parsing them. If `false`, they have to be parsed.
 #[inline]
-fn are_plainly_equal(left: &RunEvent<'_>, right: &RunEvent<'_>) -> bool {
+pub(crate) fn events_are_plainly_equal(left: &Event<'_>, right: &Event<'_>) -> bool {
     left.row.kind == right.row.kind
-        && same_node(left.node(), right.node())
+        && same_node(left.head(), right.head())
         && left.parent() == right.parent()
         && match left.row.kind {
             // Their payloads contain times.
-            Kind::NodeScheduled | Kind::NodeSkipped => {
+            Some(Kind::NodeScheduled | Kind::NodeSkipped) => {
                 let (one, other) = (left.places, right.places);
                 one.are_plain()
                     && other.are_plain()
                     && one.start() == other.start()
                     && left.payload() == right.payload()
             }
-            Kind::ToolInvoked | Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut => {
-                left.invoked() == right.invoked()
+            Some(Kind::ToolInvoked | Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut) => {
+                left.row.invoked == right.row.invoked
                     && (left.payload() == right.payload()
                         || left.around_call().is_some_and(|around| right.around_call() == Some(around)))
             }
@@ -165,11 +114,6 @@ fn same_node(left: Option<&[u8]>, right: Option<&[u8]>) -> bool {
     left == right || matches!((left, right), (Some(left), Some(right)) if id(left) == id(right))
 }
 
-fn id(inside: &[u8]) -> Text<'_> {
-    Text::from_json(std::str::from_utf8(inside).unwrap_or_default())
-}
-
-/// Whether two trees are equal. References are equal if they refer to the same place.
-pub(crate) fn trees_are_equal(left: &Tree<'_>, right: &Tree<'_>) -> bool {
-    Pair { left, right, same_reference: &same_place }.are_equal(ROOT, ROOT)
+fn id(node: &[u8]) -> Text<'_> {
+    Text::from_json(inside(std::str::from_utf8(node).unwrap_or_default()))
 }

@@ -1,22 +1,19 @@
 //! The projection of a session's record: the parts that are compared (`docs/diff.md`, "What is compared").
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::hash::Hash;
 
+use super::digest::hash;
 use super::ignore::Pointer;
 use super::tree::{Index, Mark, ROOT, Reference, Tree, text_of};
-use crate::diff::stream::{Parts, Record};
-use crate::json::{Span, Text};
+use crate::diff::stream::Event;
+use crate::json::Text;
 
-/// The unanswered tool calls of a session, by id.
+/// The unanswered tool calls of a session, by a digest of their id. Takes little memory for a call: a session may have millions that are never
+/// answered.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Calls(UnansweredCalls<Box<str>>);
-
-/// The unanswered tool calls of a session, by a key of their id. Takes little memory for a call: a session may have millions that are never answered.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct UnansweredCalls<K>(HashMap<K, SameId>);
+pub(crate) struct Calls(HashMap<u128, SameId>);
 
 /// The unanswered calls with the same id, nearly always one. Its fields are those of a [`Reference`], which would leave no room for the variant.
 #[derive(Clone, Debug)]
@@ -52,9 +49,9 @@ impl SameId {
     }
 }
 
-impl<K: Eq + Hash> UnansweredCalls<K> {
+impl Calls {
     /// Opens a call.
-    pub(crate) fn open(&mut self, id: K, call: Reference) {
+    pub(crate) fn open_id(&mut self, id: u128, call: Reference) {
         match self.0.entry(id) {
             Entry::Vacant(place) => {
                 place.insert(SameId::One { place: call.place, part: call.part });
@@ -64,50 +61,38 @@ impl<K: Eq + Hash> UnansweredCalls<K> {
     }
 
     /// Answers the nearest unanswered call with this id, and returns it.
-    pub(crate) fn answer<Q: Eq + Hash + ?Sized>(&mut self, id: &Q) -> Option<Reference>
-    where
-        K: Borrow<Q>,
-    {
-        let (call, was_last) = self.0.get_mut(id)?.pop();
+    pub(crate) fn answer_id(&mut self, id: u128) -> Option<Reference> {
+        let (call, was_last) = self.0.get_mut(&id)?.pop();
         if was_last {
-            self.0.remove(id);
+            self.0.remove(&id);
         }
         call
-    }
-}
-
-impl Calls {
-    fn open(&mut self, id: Text<'_>, call: Reference) {
-        self.0.open(id.as_json().into(), call);
-    }
-
-    /// Answers the nearest unanswered call with this id, and returns it.
-    pub(crate) fn answer(&mut self, id: &Text<'_>) -> Option<Reference> {
-        self.0.answer(id.as_json())
-    }
-
-    /// Opens a call with this id, if it has one.
-    pub(crate) fn open_at(&mut self, id: Option<Text<'_>>, place: i64, part: u32) {
-        if let Some(id) = id {
-            Calls::open(self, id, Reference { place, part });
-        }
-    }
-
-    /// Answers the nearest unanswered call with this id, and returns the place of its record.
-    pub(crate) fn answered_at(&mut self, id: Option<Text<'_>>) -> Option<i64> {
-        self.answer(&id?).map(|call| call.place)
     }
 
     /// Whether a call is unanswered.
     pub(crate) fn are_open(&self) -> bool {
-        !self.0.0.is_empty()
+        !self.0.is_empty()
     }
 }
 
+/// The digest of a call's id.
+pub(crate) fn call_id(id: &Text<'_>) -> u128 {
+    hash(id.as_json().as_bytes())
+}
+
 /// Whether a record may contain the id of a tool call. If not, it need not be parsed to keep track of calls.
-pub(crate) fn may_have_calls(record: &Record<'_>) -> bool {
-    let payload = record.payload();
+pub(crate) fn may_have_calls(record: &Event<'_>) -> bool {
+    let payload = record.payload().unwrap_or_default();
     memchr::memmem::find(payload, b"tool_").is_some() || memchr::memmem::find(payload, b"\\u").is_some()
+}
+
+/// Whether two records are found to be equal without parsing them. If `false`, they have to be parsed, for example because of
+/// a call.
+pub(crate) fn records_are_plainly_equal(left: &Event<'_>, right: &Event<'_>) -> bool {
+    left.head() == right.head()
+        && left.payload() == right.payload()
+        && left.row.is_value == right.row.is_value
+        && !may_have_calls(left)
 }
 
 /// Keeps track of calls and answers.
@@ -120,11 +105,11 @@ pub(crate) trait CountCalls {
 
 impl CountCalls for Calls {
     fn open(&mut self, id: Option<Text<'_>>, call: Reference) {
-        self.open_at(id, call.place, call.part);
+        id.iter().for_each(|id| self.open_id(call_id(id), call));
     }
 
     fn answer(&mut self, id: Option<Text<'_>>) -> Option<Reference> {
-        Calls::answer(self, &id?)
+        self.answer_id(call_id(&id?))
     }
 }
 
@@ -143,12 +128,12 @@ impl CountCalls for Known<'_> {
 /// The projection of a record: `{"type","payload"}`, in which the values that do not count are marked. Opens and answers the calls in it, so
 /// each record must be projected once, in order.
 pub(crate) fn project_record(
-    record: &Record<'_>,
+    record: &Event<'_>,
     calls: &mut impl CountCalls,
     ignore: &[Pointer],
 ) -> Option<Tree<'static>> {
     let mut tree = Tree::of(Cow::Owned(text(record)))?;
-    mark_payload(&mut tree, record.place, calls);
+    mark_payload(&mut tree, record.place(), calls);
     ignore.iter().for_each(|pointer| pointer.apply(&mut tree));
     Some(tree)
 }
@@ -204,19 +189,14 @@ fn mark_edit(tree: &mut Tree<'_>, payload: Index, place: i64) {
     }
 }
 
-fn text(record: &Record<'_>) -> String {
+fn text(record: &Event<'_>) -> String {
     let mut text = String::with_capacity(record.line.len() + 32);
-    let mut add = |key: &str, span: Span| {
+    let payload = if record.row.is_value { "\"value\":" } else { "\"payload\":" };
+    for (key, value) in [("\"type\":", record.head()), (payload, record.payload())] {
+        let Some(value) = value else { continue };
         text.push(if text.is_empty() { '{' } else { ',' });
         text.push_str(key);
-        text.push_str(&text_of(span.of(record.line)));
-    };
-    match record.parts {
-        Parts::Value(span) => add("\"value\":", span),
-        Parts::Envelope { name, payload } => {
-            name.into_iter().for_each(|span| add("\"type\":", span));
-            payload.into_iter().for_each(|span| add("\"payload\":", span));
-        }
+        text.push_str(&text_of(value));
     }
     text.push_str(if text.is_empty() { "{}" } else { "}" });
     text

@@ -2,10 +2,10 @@
 
 use super::read_tree::read_tree;
 use crate::diff::projection::{
-    CountCalls, Digester, Reference, SpareTree, Tree, UnansweredCalls, hash, project_line, project_record,
+    Calls, CountCalls, Digester, Reference, SpareTree, Tree, call_id, hash, project_line, project_record,
     with_references,
 };
-use crate::diff::stream::{Record, parts_of};
+use crate::diff::stream::{Event, record_row};
 use crate::json::{Nesting, Text};
 use crate::session::format::Line;
 
@@ -68,9 +68,7 @@ impl RecordDigester {
                 project_line(&mut tree, &mut uses);
                 tree
             }
-            None => {
-                project_record(&Record { line, parts: parts_of(line, nesting)?, place: 0, offset: 0 }, &mut uses, &[])?
-            }
+            None => project_record(&Event::record(&record_row(line, nesting)?, line), &mut uses, &[])?,
         };
         self.references.clear();
         let digest = self.digester.digest(&tree, &mut self.references);
@@ -95,25 +93,21 @@ struct CallUses {
 
 impl CountCalls for CallUses {
     fn open(&mut self, id: Option<Text<'_>>, call: Reference) {
-        let opened = |id: Text<'_>| CallUse::Opened { id: digest_of(&id), part: call.part };
+        let opened = |id: Text<'_>| CallUse::Opened { id: call_id(&id), part: call.part };
         self.list.extend(id.map(opened));
     }
 
     fn answer(&mut self, id: Option<Text<'_>>) -> Option<Reference> {
-        self.list.push(CallUse::Answered { id: digest_of(&id?) });
+        self.list.push(CallUse::Answered { id: call_id(&id?) });
         self.answers += 1;
         Some(Reference { place: i64::from(self.answers - 1), part: 0 })
     }
 }
 
-fn digest_of(id: &Text<'_>) -> u128 {
-    hash(id.as_json().as_bytes())
-}
-
 /// The steps of a session, record by record.
 #[derive(Default)]
 pub struct SessionSteps {
-    calls: UnansweredCalls<u128>,
+    calls: Calls,
     prefixes: Prefixes,
     answered: Vec<Option<Reference>>,
 }
@@ -128,8 +122,8 @@ impl SessionSteps {
         self.answered.clear();
         for call in &record.uses {
             match call {
-                CallUse::Opened { id, part } => self.calls.open(*id, Reference { place, part: *part }),
-                CallUse::Answered { id } => self.answered.push(self.calls.answer(id)),
+                CallUse::Opened { id, part } => self.calls.open_id(*id, Reference { place, part: *part }),
+                CallUse::Answered { id } => self.answered.push(self.calls.answer_id(*id)),
             }
         }
         let answered = |at: &Option<u32>| at.and_then(|at| self.answered.get(at as usize).copied().flatten());
@@ -140,7 +134,8 @@ impl SessionSteps {
 /// Computes the digests of everything that is compared up to a place.
 #[derive(Default)]
 pub(super) struct Prefixes {
-    place: u64,
+    /// The place of the next step.
+    pub place: u64,
     prefix: u128,
 }
 

@@ -12,7 +12,7 @@ const AHEAD: usize = 2;
 const MAX_SMALL_BYTES: u64 = 256 << 10;
 
 /// Reads a log batch by batch.
-pub(super) trait BatchReader: Send + 'static {
+pub(crate) trait BatchReader: Send + 'static {
     /// A batch of events or records.
     type Batch: Send + 'static;
     /// The error that ends the log.

@@ -1,9 +1,12 @@
 //! The two sides of a divergence for display: what the event is, and what distinguishes it from others.
 
-use crate::diff::align::{PartingEvent, PartingRecord};
-use crate::diff::ancestry::tools;
-use crate::diff::projection::{Field, Index, Shape, Tree};
+use crate::diff::align::Parting;
+use crate::diff::ancestry::{tool_of, tools};
+use crate::diff::document::quoted;
+use crate::diff::error::Side;
+use crate::diff::projection::{Field, Index, ROOT, Shape, Tree, inside};
 use crate::hash::{as_text, sha256_hex};
+use crate::json::Text;
 use crate::run::{FieldType, PayloadField};
 
 /// Number of characters of an excerpt before the first difference, and from there on.
@@ -14,13 +17,14 @@ const SHOWN_BEHIND: usize = 70;
 pub(crate) type Members = Vec<(&'static str, String)>;
 
 /// The members to show of a run's event.
-pub(crate) fn of_event(event: &PartingEvent) -> Members {
-    let mut members: Members = vec![("kind", quoted(event.kind.as_str()))];
+pub(crate) fn of_event(event: &Parting) -> Members {
+    let Some(kind) = event.row.kind else { return Members::new() };
+    let mut members: Members = vec![("kind", quoted(kind.as_str()))];
     let tree = &event.tree;
     if let Some(node) = tree.at(&["node"]).filter(|&node| tree.shape(node) == Shape::String) {
         members.push(("node", tree.text(node).to_owned()));
     }
-    for field in event.kind.fields() {
+    for field in kind.fields() {
         add_shown(&mut members, tree, field, &[field.name]);
     }
     members
@@ -39,7 +43,7 @@ fn add_shown(members: &mut Members, tree: &Tree<'_>, field: &PayloadField, path:
 
 /// The value at a path in the payload, dropped or not.
 fn at(tree: &Tree<'_>, path: &[&str]) -> Option<Index> {
-    let payload = tree.children(crate::diff::projection::ROOT).find(|&child| tree.has_key(child, "payload"))?;
+    let payload = tree.children(ROOT).find(|&child| tree.has_key(child, "payload"))?;
     path.iter().try_fold(payload, |index, name| {
         if tree.shape(index) != Shape::Object {
             return None;
@@ -49,19 +53,19 @@ fn at(tree: &Tree<'_>, path: &[&str]) -> Option<Index> {
     })
 }
 
-/// The members to show of a session's record. `excerpt` is its text at the first difference.
-///
-/// Of an item with several calls or responses, the first one that differs is shown: `block` is its index.
-pub(crate) fn of_record(record: &PartingRecord, block: usize, excerpt: Option<String>) -> Members {
-    let tree = &record.tree;
+/// The members to show of a session's record on a side: among others its text at the first difference, and, of an item with several calls or
+/// responses, the first one that differs.
+pub(crate) fn of_record(record: &Parting, fields: &[Field], side: Side) -> Members {
+    let (tree, block) = (&record.tree, parting_block(fields));
     let name = tree.at(&["type"]).map_or_else(|| quoted("undefined"), |index| tree.text(index).to_owned());
     let mut members: Members = vec![("kind", name)];
     if let Some(item) = at(tree, &["content"]) {
         if let Some(speaker) = tree.member(item, "speaker") {
             members.push(("speaker", tree.text(speaker).to_owned()));
         }
-        let tools = tools(tree, item);
-        if let Some(tool) = tool_of(tree, item, block).or(tools.first().cloned()) {
+        let block_at = |blocks| tree.children(blocks).nth(block);
+        let tool = tree.member(item, "blocks").and_then(block_at).and_then(|block| tool_of(tree, block));
+        if let Some(tool) = tool.or_else(|| tools(tree, item).into_iter().next()) {
             members.push(("tool", quoted(&tool)));
         }
         if let Some(result) = result_from(tree, item, block) {
@@ -82,35 +86,21 @@ pub(crate) fn of_record(record: &PartingRecord, block: usize, excerpt: Option<St
             members.push((name, tree.text(index).to_owned()));
         }
     }
+    let [left, right] = excerpts(fields);
+    let excerpt = if side == Side::Left { left } else { right };
     members.extend(excerpt.map(|excerpt| ("excerpt", quoted(&excerpt))));
     members
 }
 
 /// The result in a block, or the first one in the item if that block has none.
 fn result_from(tree: &Tree<'_>, item: Index, block: usize) -> Option<Index> {
+    let result = |block: Index| tree.member(block, "result");
     let blocks = tree.member(item, "blocks")?;
-    let own = tree.children(blocks).nth(block).and_then(|block| tree.member(block, "result"));
-    own.or_else(|| tree.children(blocks).find_map(|block| tree.member(block, "result")))
-}
-
-/// The tool that a block calls, or whose response it contains.
-fn tool_of(tree: &Tree<'_>, item: Index, block: usize) -> Option<String> {
-    let block = tree.children(tree.member(item, "blocks")?).nth(block)?;
-    let is = |kind: &str| {
-        let found = tree.member(block, "type").and_then(|index| tree.string(index));
-        found.is_some_and(|text| text.as_json() == kind)
-    };
-    let name = match () {
-        () if is("tool_call") => "name",
-        () if is("tool_response") => "toolName",
-        () => return None,
-    };
-    let text = tree.string(tree.member(block, name)?)?;
-    Some(text.to_plain().into_owned())
+    tree.children(blocks).nth(block).and_then(result).or_else(|| tree.children(blocks).find_map(result))
 }
 
 /// The index of the first block of an item in which two records differ; 0 if they differ elsewhere.
-pub(crate) fn parting_block(fields: &[Field]) -> usize {
+fn parting_block(fields: &[Field]) -> usize {
     let place = |field: &Field| {
         let rest = field.path.strip_prefix("/payload/content/blocks/")?;
         rest.split('/').next()?.parse().ok()
@@ -118,27 +108,21 @@ pub(crate) fn parting_block(fields: &[Field]) -> usize {
     fields.iter().find_map(place).unwrap_or(0)
 }
 
-/// A string as JSON text.
-pub(crate) fn quoted(text: &str) -> String {
-    // Serialising a string can't fail.
-    serde_json::to_string(text).unwrap_or_default()
-}
-
 /// The text of each side at the first field that differs.
-pub(crate) fn excerpts(fields: &[Field]) -> (Option<String>, Option<String>) {
-    let Some(field) = fields.first() else { return (None, None) };
+fn excerpts(fields: &[Field]) -> [Option<String>; 2] {
+    let Some(field) = fields.first() else { return [None, None] };
     let shown = |json: &Option<String>| {
         json.as_ref().map(|json| match json.starts_with('"') {
-            true => crate::json::Text::from_json(crate::diff::projection::inside(json)).to_plain().into_owned(),
+            true => Text::from_json(inside(json)).to_plain().into_owned(),
             false => json.clone(),
         })
     };
     match (shown(&field.left), shown(&field.right)) {
         (Some(left), Some(right)) => {
             let common = left.chars().zip(right.chars()).take_while(|(left, right)| left == right).count();
-            (Some(excerpt(&left, common)), Some(excerpt(&right, common)))
+            [left, right].map(|text| Some(excerpt(&text, common)))
         }
-        (left, right) => (left.map(|left| excerpt(&left, 0)), right.map(|right| excerpt(&right, 0))),
+        (left, right) => [left, right].map(|text| text.map(|text| excerpt(&text, 0))),
     }
 }
 
@@ -163,11 +147,11 @@ mod tests {
             note: None,
         };
         let long = "é".repeat(200);
-        let (left, right) = excerpts(&[field(&format!("\"{long}a{long}\""), Some(&format!("\"{long}b\"")))]);
+        let [left, right] = excerpts(&[field(&format!("\"{long}a{long}\""), Some(&format!("\"{long}b\"")))]);
         let before = "é".repeat(SHOWN_BEFORE);
         assert_eq!(left.unwrap(), format!("…{before}a{}…", "é".repeat(SHOWN_BEHIND - 1)));
         assert_eq!(right.unwrap(), format!("…{before}b"));
-        assert_eq!(excerpts(&[field("[1]", None)]), (Some("[1]".into()), None));
-        assert_eq!(excerpts(&[]), (None, None));
+        assert_eq!(excerpts(&[field("[1]", None)]), [Some("[1]".into()), None]);
+        assert_eq!(excerpts(&[]), [None, None]);
     }
 }

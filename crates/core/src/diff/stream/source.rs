@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::archived::resolve;
-use crate::diff::error::{Damage, Side};
+use crate::diff::error::{Damage, DiffError, Side};
 use crate::disk::{InputFile, OsError, files};
+use crate::lines::ReadError;
 use crate::run::read::EventReader;
-use crate::run::{Redactions, RunDirectory, RunError};
+use crate::run::{ErrorCode, Redactions, RunDirectory, RunError, event_id};
 
 /// The kind of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +83,26 @@ impl Source {
             redactions: Redactions::default(),
             is_redacted: false,
             run_id: None,
+        }
+    }
+
+    /// The id of the event with this number: its logical time, or the place of the record.
+    pub(crate) fn event_id(&self, number: u64) -> String {
+        match self.kind {
+            SourceKind::Run => event_id(number),
+            SourceKind::Session => format!("rec_{number}"),
+        }
+    }
+
+    /// The error for lines that can't be read.
+    pub(crate) fn unread(&self, error: ReadError, side: Option<Side>) -> DiffError {
+        match (self.kind, error) {
+            (SourceKind::Session, error) => DiffError::of_session(error.into(), self.place(side)),
+            (SourceKind::Run, ReadError::System(error)) => DiffError::of_run(error.into(), self.place(side)),
+            (SourceKind::Run, error) => {
+                let error = RunError::new(ErrorCode::InvalidField, error.to_string());
+                DiffError::of_run(error, self.place(side))
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 fn found(left: &Tree<'_>, right: &Tree<'_>) -> Vec<Field> {
-    fields(&Pair { left, right, same_reference: &same_place }, FieldOptions { redacted: true })
+    fields(&Pair { left, right, same_reference: &same_place }, true)
 }
 
 fn of(left: &str, right: &str) -> Vec<Field> {

@@ -1,15 +1,15 @@
 use super::*;
 use crate::diff::projection::equal::{Pair, same_place};
 use crate::diff::projection::tree::ROOT;
-use crate::diff::stream::parts_of;
+use crate::diff::stream::{Row, record_row};
 use crate::json::Nesting;
 
 fn trees(lines: &[&str]) -> Vec<Tree<'static>> {
     let mut calls = Calls::default();
-    let project = |(place, line): (i64, &&str)| {
-        let parts = parts_of(line.as_bytes(), &mut Nesting::default()).unwrap();
-        let record = Record { line: line.as_bytes(), parts, place, offset: 0 };
-        super::project_record(&record, &mut calls, &[]).unwrap()
+    let project = |(place, line): (u64, &&str)| {
+        let row = record_row(line.as_bytes(), &mut Nesting::default()).unwrap();
+        let row = Row { number: place, ..row };
+        super::project_record(&Event::record(&row, line.as_bytes()), &mut calls, &[]).unwrap()
     };
     (0..).zip(lines).map(project).collect()
 }
@@ -177,8 +177,8 @@ fn an_item_in_the_place_of_another_calls_nothing_again() {
     let inserted = format!(r#"{{"type":"synthetic_insert","payload":{{"content":{call}}}}}"#);
     let mut calls = Calls::default();
     for (line, is_open) in [(edit, false), (inserted, true)] {
-        let parts = parts_of(line.as_bytes(), &mut Nesting::default()).unwrap();
-        super::project_record(&Record { line: line.as_bytes(), parts, place: 1, offset: 0 }, &mut calls, &[]).unwrap();
+        let row = record_row(line.as_bytes(), &mut Nesting::default()).unwrap();
+        super::project_record(&Event::record(&row, line.as_bytes()), &mut calls, &[]).unwrap();
         assert_eq!(calls.are_open(), is_open, "{line}");
     }
 }
