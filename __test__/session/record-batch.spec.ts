@@ -165,7 +165,7 @@ describe('a batch', () => {
       const { recorder, path } = await startedRecorder();
       const { size } = statSync(path);
       recorder.recordContent(said('x'));
-      // Enqueued, and nobody waits.
+      // Enqueued, and nothing waits for it.
       recorder.prepareContentBatch([said('a')]);
       const flush = recorder.flush();
       if (round % 2 === 0) while (statSync(path).size === size || !isWritten(recorder));

@@ -448,6 +448,8 @@ describe('a purge', () => {
       }
       recorder.recordSemanticMediaPurgeRows(rows(), { contentIndex: 0, blockIndex: 0 }).catch(() => {});
       recorder.enqueue('note', 1);
+      recorder.recordSemanticMediaPurgeRows(rows(), { contentIndex: 0, blockIndex: 0 }).catch(() => {});
+      recorder.enqueue('note', 2);
       const timer = setInterval(() => {
         if (statSync(recorder.getFilePath()).size < 800_000) return;
         clearInterval(timer);
@@ -459,7 +461,7 @@ describe('a purge', () => {
 
   test('in a process that exits is cut off, and what has waited is written', async () => {
     const { stdout } = await child('process.exit(0)');
-    expect(typesOf(stdout.trim())).toEqual(['1 session_start', '2 content', '3 note']);
+    expect(typesOf(stdout.trim())).toEqual(['1 session_start', '2 content', '3 note', '4 note']);
   });
 
   test('in a worker that is terminated is cut off, and what has waited is written', async () => {
