@@ -208,8 +208,8 @@ export class SessionRecordingService<C = IContent> {
    * the file cannot be created. If there is no file yet, a later {@link initializeForResume} renumbers the record, but not this object.
    * @throws TypeError - If `type` is not a non-empty string, or if `JSON.stringify` throws (for a cycle or a BigInt), with its error. No `seq` is
    * used up then.
-   * @throws Error - With the code `RecordTooLong`, if the line would be longer than 536,870,888 bytes, the longest that a replay reads; a text that is
-   * too long for a string is the `RangeError` of `JSON.stringify`. No `seq` is used up.
+   * @throws Error - With the code `RecordTooLong`, if the line would be longer than 536,870,888 bytes, the longest that a replay reads; a text that
+   * is too long for a string is the `RangeError` of `JSON.stringify`. No `seq` is used up.
    */
   enqueue(type: SessionEventType | (string & {}), payload: unknown): SessionRecordLine | null {
     if (!this.#active) return null
@@ -471,8 +471,8 @@ export class SessionRecordingService<C = IContent> {
    * state
    * with them can take both back.
    *
-   * @throws Error - `Cannot record content batch: recording is not active`; `Cannot record content batch while recording is draining` while the promise
-   * of a flush, a commit, a wait for one or a purge from a stream has not settled, or `appendFile` of the configuration runs. Records that are
+   * @throws Error - `Cannot record content batch: recording is not active`; `Cannot record content batch while recording is draining` while the
+   * promise of a flush, a commit, a wait for one or a purge from a stream has not settled, or `appendFile` of the configuration runs. Records that are
    * enqueued, and no promise waits for, do not matter, whether or not they are written.
    * `Session recording queue byte limit exceeded: PENDING + NEW > LIMIT`, whatever `onQueueLimit` is.
    * @throws TypeError - If `items` is not an array of objects; and as {@link enqueue}.
@@ -629,8 +629,8 @@ export class SessionRecordingService<C = IContent> {
 
   /**
    * Records the same from a stream, which is never held: the line is written in pieces of at most 256 KiB. The record has its number and its place,
-   * and creates the file, when this is called. What is recorded afterwards gets its number at once and waits, also another record from a stream; so do
-   * {@link flush} and commits. Unlike that, nothing is written of a record that is not completed: if the stream throws or is aborted, the file
+   * and creates the file, when this is called. What is recorded afterwards gets its number at once and waits, also another record from a stream; so
+   * do {@link flush} and commits. Unlike that, nothing is written of a record that is not completed: if the stream throws or is aborted, the file
    * is cut back to the record before, or removed if this record has made it and nothing else needs it, and what has waited moves up by one number
    * ({@link waitForCommit} follows it). {@link dispose} aborts the record, since the next row may never come. If the process is killed meanwhile, the
    * file has a torn last line; what waits is lost then, and written if the process ends in another way.
@@ -639,8 +639,8 @@ export class SessionRecordingService<C = IContent> {
    * @param frontier - A block of the history, or 0 and 0 if it is empty.
    * @param options - `signal` aborts the record, also the wait for the next row.
    * @returns Resolves as {@link commit}. Rejects with what the stream throws; with the signal's reason; with a `TypeError` if a row is not an object
-   * or `frontier` is not in the history; with an `Error` with the code `RecordTooLong` if the line would be longer than 536,870,888 bytes, the longest
-   * that a replay reads; with a {@link RecordingError} if writing fails, which ends the recording; with an `Error` if the recorder is not active, or
+   * or `frontier` is not in the history; with an `Error` with the code `RecordTooLong` if the line would be longer than 536,870,888 bytes, the
+   * longest that a replay reads; with a {@link RecordingError} if writing fails, which ends the recording; with an `Error` if the recorder is not active, or
    * is disposed of before the record is complete.
    * @throws TypeError - If an argument is of the wrong type.
    */
