@@ -472,8 +472,8 @@ export class SessionRecordingService<C = IContent> {
    * with them can take both back.
    *
    * @throws Error - `Cannot record content batch: recording is not active`; `Cannot record content batch while recording is draining` while the
-   * promise of a flush, a commit, a wait for one or a purge from a stream has not settled, or `appendFile` of the configuration runs. Records that are
-   * enqueued, and no promise waits for, do not matter, whether or not they are written.
+   * promise of a flush, a commit, a wait for one or a purge from a stream has not settled, or `appendFile` of the configuration runs. Records that
+   * are enqueued, and no promise waits for, do not matter, whether or not they are written.
    * `Session recording queue byte limit exceeded: PENDING + NEW > LIMIT`, whatever `onQueueLimit` is.
    * @throws TypeError - If `items` is not an array of objects; and as {@link enqueue}.
    *
@@ -640,8 +640,8 @@ export class SessionRecordingService<C = IContent> {
    * @param options - `signal` aborts the record, also the wait for the next row.
    * @returns Resolves as {@link commit}. Rejects with what the stream throws; with the signal's reason; with a `TypeError` if a row is not an object
    * or `frontier` is not in the history; with an `Error` with the code `RecordTooLong` if the line would be longer than 536,870,888 bytes, the
-   * longest that a replay reads; with a {@link RecordingError} if writing fails, which ends the recording; with an `Error` if the recorder is not active, or
-   * is disposed of before the record is complete.
+   * longest that a replay reads; with a {@link RecordingError} if writing fails, which ends the recording; with an `Error` if the recorder is not active,
+   * or is disposed of before the record is complete.
    * @throws TypeError - If an argument is of the wrong type.
    */
   recordSemanticMediaPurgeRows(
