@@ -107,9 +107,9 @@ export class Writing<R extends Recorder> {
   #describe: (failure: WriteFailure) => RecordingWarning
   #flushing: Promise<WriteFailure | null> | undefined
   #hasWarned = false
-  #flushes = 0
   #seam: AppendFile | undefined
-  #isAppending = false
+  /** Whether the seam is appending. */
+  isAppending = false
   #thrown: { error: unknown } | undefined
 
   /**
@@ -141,8 +141,7 @@ export class Writing<R extends Recorder> {
       this.settle()
       return this.commits?.settled()
     }
-    this.#flushes++
-    const failure = await this.#flushThisTurn().finally(() => this.#flushes--)
+    const failure = await this.#flushThisTurn()
     if (failure && !failure.isEnvironmental && queued > failure.kept) throw writeError(failure)
   }
 
@@ -185,18 +184,13 @@ export class Writing<R extends Recorder> {
     this.callOnWarning(this.#describe(this.#failureOf(text)))
   }
 
-  /** Whether a flush is pending, or the seam is appending. */
-  isBusy(): boolean {
-    return this.#flushes > 0 || this.#isAppending
-  }
-
   /** Passes what is written next to the seam. */
   async append(): Promise<void> {
     const next = this.recorder.takeAppend?.()
     if (next === undefined || next === null || this.#seam === undefined) return
-    this.#isAppending = true
+    this.isAppending = true
     const errno = await this.#tryToAppend(this.#seam, next.path, next.data)
-    this.#isAppending = false
+    this.isAppending = false
     this.recorder.answerAppend?.(errno)
   }
 

@@ -145,7 +145,7 @@ impl NativeRecorder {
         let ending = Arc::downgrade(&recorder);
         recorder.writer().before_the_end(move || {
             if let Some(recorder) = ending.upgrade() {
-                recorder.abort_stream();
+                recorder.abort_streams();
             }
         });
         NativeRecorder { recorder, writing, seamed }
@@ -218,7 +218,7 @@ impl NativeRecorder {
         }
     }
 
-    /// Begins a record whose payload follows in parts. Returns its number; null if the recorder is inactive.
+    /// Begins a record whose payload follows in parts, as soon as those before it have ended. Returns its number; null if the recorder is inactive.
     #[napi(catch_unwind)]
     pub fn begin_stream(&self, type_json: String, now: f64) -> Option<f64> {
         self.recorder.begin_stream(type_json.as_bytes(), now)
@@ -233,7 +233,7 @@ impl NativeRecorder {
         let done = Arc::new(Mutex::new(Some((part, deferred))));
         let work = move || {
             if let Some((part, deferred)) = done.lock().take() {
-                recorder.write_part(part);
+                recorder.write_part(part, is_last);
                 deferred.resolve(Box::new(|_| Ok(())));
             }
         };
@@ -270,12 +270,6 @@ impl NativeRecorder {
         if let Some(answer) = self.seamed.answer.take() {
             answer(errno);
         }
-    }
-
-    /// Whether records are being written, other than those of an open batch.
-    #[napi(catch_unwind)]
-    pub fn is_draining(&self) -> bool {
-        self.recorder.writer().is_draining()
     }
 
     /// The number of the last record.

@@ -137,7 +137,9 @@ describe('a deleted session', () => {
       for (const name of ['session-1.jsonl', ...OWN]) delete before[name];
     } else {
       const names = live.map(({ name, checkpointId }) => `${name} (${checkpointId})`).join(', ');
-      expect(result).toStrictEqual(fails(`Cannot delete session: live checkpoints block deletion: ${names}`, 'CheckpointsBlock'));
+      const { unreadable } = await listContinueTargets(directory, PROJECT_HASH);
+      const passedOver = unreadable.length === 0 ? {} : { unreadable };
+      expect(result).toStrictEqual({ ...fails(`Cannot delete session: live checkpoints block deletion: ${names}`, 'CheckpointsBlock'), ...passedOver });
     }
     expect(after).toStrictEqual(before);
     await expectNoLockBut(directory, foreign);
@@ -161,6 +163,16 @@ describe('a failure', () => {
     }
     expect(await remove(join(root(), 'none', 'deeper'), 'x')).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
     expect(existsSync(join(root(), 'none'))).toBe(false);
+  });
+
+  test('of any kind says which files were passed over', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('abc'), 'session-2.jsonl': sessionWith('abd'), 'session-bad.jsonl': '' });
+    const unreadable = [{ filePath: join(directory, 'session-bad.jsonl'), reason: 'Empty file or unreadable first line' }];
+    const lock = await acquireSessionLock(directory, 'abc');
+    const codes = ['NotFound', 'IndexOutOfRange', 'Ambiguous', 'Locked'];
+    for (const [index, ref] of ['x', '9', 'ab', 'abc'].entries()) expect(await remove(directory, ref), ref).toMatchObject({ ok: false, code: codes[index], unreadable });
+    await lock.release();
+    expect(await remove(directory, 'abc')).toStrictEqual(deleted('abc'));
   });
 
   test('for a reference that denotes no session, or several; names are not references', async () => {
@@ -229,8 +241,9 @@ describe('a failure', () => {
     const changes = { p: { provider: 0 }, m: { model: null }, t: { startTime: 7 } };
     const directory = projectOf(Object.fromEntries(Object.entries(changes).map(([sessionId, change]) => [`session-${sessionId}.jsonl`, file(start({ sessionId, ...change }))])));
     for (const id of ['p', 'm', 't']) {
-      const unreadable = fails(`Session ${id} can't be read: Invalid session_start: missing or malformed required fields`, 'ReplayFailed');
-      for (const exact of [false, true]) await expectFailure(directory, id, unreadable, ['p', 'm', 't'], { exact });
+      const failed = fails(`Session ${id} can't be read: Invalid session_start: missing or malformed required fields`, 'ReplayFailed');
+      const { unreadable } = await listContinueTargets(directory, PROJECT_HASH);
+      for (const exact of [false, true]) await expectFailure(directory, id, { ...failed, unreadable }, ['p', 'm', 't'], { exact });
     }
   });
 

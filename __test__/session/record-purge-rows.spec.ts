@@ -1,12 +1,12 @@
 /** A purge of media from a stream: the same record, in pieces, and nothing of it if the stream ends early. */
-import { appendFileSync, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, readdirSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { dirname, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
-import type { Commit } from '../../index.js';
-import { type Content, type Recorder, type RecorderConfig, eventually, freshDirectory, linesOf, newRecorder, pathOf, recordsOf, replaySession, said, startedRecorder, watchedRecorder } from '../support/recording';
+import { type Commit, acquireSessionLock } from '../../index.js';
+import { type Content, type Recorder, type RecorderConfig, SessionRecordingService, eventually, freshDirectory, linesOf, newRecorder, pathOf, recorderConfig, recordsOf, replaySession, said, startedRecorder, watchedRecorder } from '../support/recording';
 import { runChild } from '../support/processes';
 
 const entry = resolve('index.js');
@@ -115,7 +115,7 @@ describe('the record', () => {
 });
 
 describe('what is recorded meanwhile', () => {
-  test('has its number at once, waits, and follows in order; so do flush, commits, another purge and dispose', async () => {
+  test('has its number at once, waits, and follows in order; so do flush, commits and another purge', async () => {
     const { recorder, path } = await startedRecorder();
     const { rows, put, end } = fed();
     const order: string[] = [];
@@ -135,12 +135,54 @@ describe('what is recorded meanwhile', () => {
     await turn();
     await turn();
     expect(order).toEqual([]);
-    const disposed = recorder.dispose();
-    expect(recorder.isActive()).toBe(false);
     end();
-    await disposed;
+    await recorder.flush();
     expect(order.slice(0, 2)).toEqual(['purge', 'commit']);
+    await recorder.dispose();
     expect(typesOf(path)).toEqual(['1 session_start', '2 content', '3 semantic_media_purge', '4 note', '5 note', '6 semantic_media_purge']);
+  });
+
+  test('waits for a purge that itself waits for another: the order of the calls is the order of the records', async () => {
+    const { recorder, path } = await startedRecorder();
+    const order: number[] = [];
+    const note = ({ seq }: Commit) => void order.push(seq);
+    const first = fed();
+    const purges = [recorder.recordSemanticMediaPurgeRows(first.rows, at(0)).then(note)];
+    const between = recorder.enqueue('note', 'between')!;
+    purges.push(recorder.recordSemanticMediaPurgeRows(stream([said('b')], turn), at(0)).then(note));
+    const after = recorder.enqueue('note', 'after')!;
+    purges.push(recorder.recordSemanticMediaPurgeRows(stream([said('c')], turn), at(0)).then(note), recorder.commit('note', 'last').then(note));
+    expect([between.seq, after.seq, recorder.getLastEnqueuedSequence(), recorder.getPendingRecordCount()]).toEqual([4, 6, 8, 6]);
+    first.put(said('a'));
+    first.end();
+    await Promise.all(purges);
+    expect(order).toEqual([3, 5, 7, 8]);
+    expect(recordsOf(path).slice(2).map(({ seq, payload }) => [seq, payload.history?.[0].blocks[0].text ?? payload])).toEqual([[3, 'a'], [4, 'between'], [5, 'b'], [6, 'after'], [7, 'c'], [8, 'last']]);
+    expect(recorder.getPendingRecordCount()).toBe(0);
+    await recorder.dispose();
+  });
+
+  test('moves up with a purge that itself waits, if the one before ends early; and only behind the one that does', async () => {
+    for (const [fails, numbers] of [[[true, false], [3, 4, 5]], [[false, true], [4, undefined, 5]], [[true, true], [3, undefined, 4]]] as const) {
+      const { recorder, path } = await startedRecorder();
+      const rows = async function* (isFailing: boolean) {
+        yield said('x'.repeat(300_000));
+        await turn();
+        if (isFailing) throw new Error('stopped');
+      };
+      const first = recorder.recordSemanticMediaPurgeRows(rows(fails[0]), at(0)).catch(() => undefined);
+      const between = recorder.enqueue('note', 1)!;
+      const second = recorder.recordSemanticMediaPurgeRows(rows(fails[1]), at(0)).catch(() => undefined);
+      const after = recorder.enqueue('note', 2)!;
+      expect([between.seq, after.seq]).toEqual([4, 6]);
+      const commits = [recorder.waitForCommit(between), second, recorder.waitForCommit(after)];
+      await first;
+      expect((await Promise.all(commits)).map((commit) => commit?.seq)).toEqual(numbers);
+      expect([(await recorder.waitForCommit(between)).seq, (await recorder.waitForCommit(after)).seq]).toEqual([numbers[0], numbers[2]]);
+      await recorder.dispose();
+      expect(recordsOf(path).map(({ seq }) => seq)).toEqual(recordsOf(path).map((_, index) => index + 1));
+      expect(recordsOf(path).at(-1)).toMatchObject({ seq: numbers[2], type: 'note', payload: 2 });
+    }
   });
 
   test('two purges follow each other, and so does what is flushed after them', async () => {
@@ -196,6 +238,31 @@ describe.each(ENDS)('a stream that %s', (_, rows, rejection) => {
     expect(readdirSync(dirname(pathOf(recorder)))).toHaveLength(1);
   });
 
+  test('leaves no file that it made, while an event waited for it; a record that makes the file keeps it', async () => {
+    for (const maker of [undefined, 'content', 'commit', 'purge'] as const) {
+      const recorder = newRecorder();
+      const before = recorder.enqueue('note', 1)!;
+      const recorded = recorder.recordSemanticMediaPurgeRows(rows(900_000), at(1));
+      const during = recorder.enqueue('note', 2)!;
+      const commits = Promise.all([recorder.waitForCommit(before), recorder.waitForCommit(during)]);
+      expect(during.seq).toBe(4);
+      if (maker === 'content') recorder.recordContent(said('a'));
+      else if (maker === 'commit') recorder.commit('note', 3).catch(() => {});
+      else if (maker === 'purge') recorder.recordSemanticMediaPurgeRows([], at(0)).catch(() => {});
+      await expect(recorded).rejects.toEqual(rejection);
+      if (maker === undefined) {
+        expect([recorder.getFilePath(), recorder.getLastEnqueuedSequence(), recorder.getPendingRecordCount()]).toEqual([null, 3, 3]);
+        expect(readdirSync(recorder.getChatsDir())).toEqual([]);
+        recorder.recordContent(said('a'));
+      }
+      expect((await commits).map(({ seq }) => seq)).toEqual([2, 3]);
+      await recorder.flush();
+      await recorder.dispose();
+      expect(typesOf(pathOf(recorder)).slice(0, 3)).toEqual(['1 session_start', '2 note', '3 note']);
+      expect(recordsOf(pathOf(recorder))).toHaveLength(4);
+    }
+  });
+
   test('lets what has waited move up', async () => {
     const { recorder, path } = await startedRecorder();
     const recorded = recorder.recordSemanticMediaPurgeRows(rows(900_000), at(1));
@@ -235,7 +302,84 @@ describe('an abort', () => {
   });
 });
 
+describe('dispose', () => {
+  test('ends the purges that are not complete: they are cut off, what has waited is written, and the lock released', async () => {
+    const path = pathOf((await startedRecorder()).recorder);
+    const recorder: Recorder = await SessionRecordingService.createLocked(recorderConfig({ chatsDir: dirname(path) }));
+    recorder.recordContent(said('a'));
+    await recorder.flush();
+    const { rows, put, returned } = fed();
+    const purges = [recorder.recordSemanticMediaPurgeRows(rows, at(0)), recorder.recordSemanticMediaPurgeRows(stream([said('b')]), at(0))];
+    purges.forEach((purge) => purge.catch(() => {}));
+    const { size } = statSync(pathOf(recorder));
+    put(said('x'.repeat(900_000)));
+    recorder.enqueue('note', 1);
+    const commit = recorder.commit('note', 2);
+    const flush = recorder.flush();
+    await eventually('a part in the file', () => statSync(pathOf(recorder)).size > size);
+    await recorder.dispose();
+    for (const purge of purges) await expect(purge).rejects.toThrow('Recording has ended before the record was complete');
+    expect(await commit).toMatchObject({ seq: 4 });
+    await flush;
+    expect(returned()).toBe(1);
+    expect(typesOf(pathOf(recorder))).toEqual(['1 session_start', '2 content', '3 note', '4 note']);
+    const lock = await acquireSessionLock(recorder.getChatsDir(), recorder.getSessionId());
+    await lock.release();
+  });
+});
+
 describe('a purge', () => {
+  test('gives toJSON of an item what an array gives it', async () => {
+    const keyed = { toJSON: (key: unknown) => ({ ...said('k'), key, type: typeof key }) } as never;
+    const odd = [said('a'), keyed, { toJSON: () => undefined }, { ...said('b'), toJSON: 1 }] as never[];
+    const recorder = newRecorder();
+    recorder.recordSemanticMediaPurge(odd, at(0));
+    await recorder.recordSemanticMediaPurgeRows(stream(odd), at(0));
+    await recorder.dispose();
+    const [one, other] = recordsOf(pathOf(recorder)).slice(1).map(({ payload }) => payload);
+    expect(other).toEqual(one);
+    expect(other.history[1]).toMatchObject({ key: '1', type: 'string' });
+  });
+
+  test('whose file is deleted or replaced meanwhile is not acknowledged, and the recording ends as it does for any record', async () => {
+    for (const [change, code] of [[unlinkSync, 'ENOENT'], [(path: string) => renameSync(path, `${path}.old`), 'ENOENT'], [(path: string) => (renameSync(path, `${path}.old`), writeFileSync(path, 'other\n')), 'FileReplaced']] as const) {
+      const { recorder, path, warnings } = await startedRecorder();
+      const rows = async function* () {
+        yield said('x'.repeat(600_000));
+        change(path);
+        yield said('y'.repeat(600_000));
+      };
+      const recorded = recorder.recordSemanticMediaPurgeRows(rows(), at(0));
+      const commit = recorder.commit('note', 1);
+      commit.catch(() => {});
+      await expect(recorded).rejects.toMatchObject({ code });
+      await expect(commit).rejects.toMatchObject({ code });
+      expect(warnings).toMatchObject([{ code, eventsDropped: 2 }]);
+      expect(recorder.isActive()).toBe(false);
+      if (code === 'FileReplaced') expect(readFileSync(path, 'utf8')).toBe('other\n');
+      else expect(existsSync(path)).toBe(false);
+      await recorder.dispose().catch(() => {});
+    }
+  });
+
+  test('that is lost for a reason that flushes report rejects those that were called meanwhile, and dispose', async () => {
+    for (const [code, isReported] of [['EIO', true], ['ENOSPC', false]] as const) {
+      const failing: RecorderConfig['appendFile'] = async (path, data) => {
+        if (data.includes('second')) throw Object.assign(new Error(`${code}: refused`), { code });
+        appendFileSync(path, data);
+      };
+      const { recorder } = await startedRecorder({ appendFile: failing });
+      const rows = stream([said('x'.repeat(300_000)), said('second'.repeat(100_000))], turn);
+      const recorded = recorder.recordSemanticMediaPurgeRows(rows, at(0));
+      const flushes = [recorder.flush(), (recorder.recordContent(said('waits')), recorder.flush())];
+      // Not ended by dispose: its flush is pending by then.
+      const settled = await Promise.allSettled([recorded, ...flushes]);
+      expect(settled.map(({ status }) => status)).toEqual(['rejected', ...(isReported ? ['rejected', 'rejected'] : ['fulfilled', 'fulfilled'])]);
+      if (isReported) for (const one of settled) expect(one).toMatchObject({ reason: { code } });
+      await recorder.flush();
+    }
+  });
+
   test('by a recorder that is not active rejects; arguments of other types throw at once', async () => {
     const { recorder } = await startedRecorder();
     const call = recorder.recordSemanticMediaPurgeRows as (...args: unknown[]) => unknown;
@@ -304,6 +448,8 @@ describe('a purge', () => {
       }
       recorder.recordSemanticMediaPurgeRows(rows(), { contentIndex: 0, blockIndex: 0 }).catch(() => {});
       recorder.enqueue('note', 1);
+      recorder.recordSemanticMediaPurgeRows(rows(), { contentIndex: 0, blockIndex: 0 }).catch(() => {});
+      recorder.enqueue('note', 2);
       const timer = setInterval(() => {
         if (statSync(recorder.getFilePath()).size < 800_000) return;
         clearInterval(timer);
@@ -315,7 +461,7 @@ describe('a purge', () => {
 
   test('in a process that exits is cut off, and what has waited is written', async () => {
     const { stdout } = await child('process.exit(0)');
-    expect(typesOf(stdout.trim())).toEqual(['1 session_start', '2 content', '3 note']);
+    expect(typesOf(stdout.trim())).toEqual(['1 session_start', '2 content', '3 note', '4 note']);
   });
 
   test('in a worker that is terminated is cut off, and what has waited is written', async () => {

@@ -127,6 +127,26 @@ describe('appendFile', () => {
     await recorder.dispose();
   });
 
+  test('may keep what it gets anywhere: the offsets go on', async () => {
+    let kept = '';
+    const size = () => Buffer.byteLength(kept);
+    const recorder = newRecorder({ appendFile: async (_, data) => void (kept += data) });
+    expect(await recorder.commit('content', { content: said('ü') })).toEqual({ seq: 2, byteOffset: size() });
+    expect(await recorder.commit('note', 1)).toEqual({ seq: 3, byteOffset: size() });
+    const before = size();
+    const batch = recorder.prepareContentBatch([said('a')]);
+    batch.publish();
+    await recorder.flush();
+    batch.rollback();
+    const withBatch = size();
+    expect(recorder.getLastEnqueuedSequence()).toBe(3);
+    // What the function has kept of the batch is not cut off.
+    expect((await recorder.commit('content', { content: said('a') })).byteOffset).toBe(withBatch);
+    const { byteOffset } = await recorder.recordSemanticMediaPurgeRows([said('p')], { contentIndex: 0, blockIndex: 0 });
+    expect(byteOffset).toBe(size() - (withBatch - before));
+    await recorder.dispose();
+  });
+
   test('is forgotten by the process that ends, which does not wait for it', async () => {
     const warnings: Warning[] = [];
     const recorder = newRecorder({ appendFile: () => new Promise(() => {}), onWarning: (warning) => void warnings.push(warning) });

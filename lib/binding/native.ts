@@ -64,7 +64,7 @@ export interface NativeRecorder {
   finalize(last: number): void
   /** Takes the batch back that ends with the record `last`. Returns null if that is done, or why it can't be. */
   rollBack(last: number): string | null
-  /** Begins a record whose payload follows in parts. Returns its number; null if the recorder is inactive. */
+  /** Begins a record whose payload follows in parts, as soon as those before it have ended. Returns its number; null if the recorder is inactive. */
   beginStream(typeJson: string, now: number): number | null
   /** Writes the next part of the payload. Resolves when that is done, or the recording has failed. */
   writePart(text: string, isLast: boolean): Promise<void>
@@ -76,8 +76,6 @@ export interface NativeRecorder {
   takeAppend(): { path: string; data: string } | null
   /** That is done, or has failed with the error of this number, 0 if it has none. */
   answerAppend(errno: number | null): void
-  /** Whether records are being written, other than those of an open batch. */
-  isDraining(): boolean
   /** The number of the last record. */
   lastNumber(): number
   /** The number that the records of the file follow: the last one that was in it before. */

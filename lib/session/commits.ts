@@ -6,7 +6,7 @@ import { queueMicrotask } from '../builtins.js'
 import type { Commit } from './recorder-config.js'
 
 /** A promise to be settled. */
-interface Settling {
+export interface Settling {
   resolve: (commit: Commit) => void
   reject: (error: Error) => void
 }
@@ -38,6 +38,8 @@ export class Commits {
   #crowded: Crowded[] = []
   /** The last of what is settled one after the other, each in a microtask of its own. */
   #settled: Promise<void> = Promise.resolve()
+  /** Promises that are about to settle. */
+  #unsettled = 0
   /** Why nothing more is acknowledged. */
   #refusal: Error | undefined
   #isWatchDue = false
@@ -55,9 +57,9 @@ export class Commits {
     this.#recorder.native.observe()
   }
 
-  /** Whether anything is awaited that is about to be written. */
+  /** Whether a promise has not settled, unless its record waits for the file. */
   isAwaiting(): boolean {
-    return this.#crowded.length > 0 || (this.#awaited.length > 0 && this.#recorder.hasFile())
+    return this.#unsettled > 0 || this.#crowded.length > 0 || (this.#awaited.length > 0 && this.#recorder.hasFile())
   }
 
   /** The records after this number were taken back. */
@@ -85,10 +87,13 @@ export class Commits {
 
   /** Resolves when the record with this number, which was recorded before, is in the file. */
   wait(seq: number): Promise<Commit> {
-    return new Promise((resolve, reject) => {
-      this.#await({ seq, resolve, reject })
-      this.#watchSoon()
-    })
+    return new Promise((resolve, reject) => this.waitWith(seq, { resolve, reject }))
+  }
+
+  /** The same, for a promise that the caller has made. */
+  waitWith(seq: number, { resolve, reject }: Settling): void {
+    this.#await({ seq, resolve, reject })
+    this.#watchSoon()
   }
 
   /** Resolves when the promises are settled whose records are known to be in the file, or never will be. */
@@ -97,7 +102,11 @@ export class Commits {
   }
 
   #settleNext(settle: () => void): void {
-    this.#settled = this.#settled.then(settle)
+    this.#unsettled++
+    this.#settled = this.#settled.then(() => {
+      this.#unsettled--
+      settle()
+    })
   }
 
   /** Whether the record was taken, or will never be. */
@@ -130,6 +139,8 @@ export class Commits {
   /** The records that waited, with numbers beyond `after`, have other ones now. */
   renumber(shift: number, after: number): void {
     this.#awaited.forEach((one) => (one.seq += one.seq > after ? shift : 0))
+    // The file may be gone for which they no longer wait.
+    this.#expect()
   }
 
   /** The file exists: what waited for it is about to be written. */
@@ -163,7 +174,7 @@ export class Commits {
   #releaseSoon(): void {
     if (this.#isReleaseDue) return
     this.#isReleaseDue = true
-    this.#settleNext(this.#release)
+    this.#settled = this.#settled.then(this.#release)
   }
 
   #release = (): void => {
@@ -183,6 +194,8 @@ export class Commits {
     }
     if (count === this.#awaited.length) this.#awaited.length = 0
     else if (count > 0) this.#awaited.splice(0, count)
+    // What is acknowledged is no longer pending.
+    if (count > 0) native.endTurn()
     // The promises settle in microtasks.
     this.#observe()
     return this.#admit() || count > 0

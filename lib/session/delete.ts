@@ -57,15 +57,16 @@ async function remove(ref: string, chatsDir: string, projectHash: string, { exac
   const directory = path.resolve(chatsDir)
   const snapshots = snapshotDir === undefined ? undefined : path.resolve(snapshotDir)
   const { sessions, unreadable } = await listProject(directory, projectHash)
+  const passedOver = unreadable.length > 0 && { unreadable }
   const found = find(ref, sessions, unreadable, exact === true, wanted)
   if (!hasSession(found)) {
-    const isPassedOver = unreadable.length > 0 && (found.code === 'NotFound' || found.code === 'NoSessions')
-    return { ...failure(found.error, found.code), ...(isPassedOver && { unreadable }) }
+    return { ...failure(found.error, found.code), ...passedOver }
   }
   const left: string[] = []
   const removed = await removeLocked(found.session, { sessions, directory, projectHash, snapshots, left })
+  if (!removed.ok) return { ...removed, ...passedOver }
   const warnings = [...namesakesOf(found.session, sessions, 'deleted'), ...left]
-  return removed.ok && warnings.length > 0 ? { ...removed, warnings } : removed
+  return warnings.length > 0 ? { ...removed, warnings } : removed
 }
 
 function find(

@@ -37,7 +37,7 @@ export interface ReferenceFailure {
 /** An operation that was not carried out. */
 export interface SessionFailure extends ReferenceFailure {
   ok: false
-  /** Of `deleteSession`: the files that were passed over in search of a session that was not found. Absent if there are none. */
+  /** Of `deleteSession`: the files of the project that were passed over because they can't be read. Absent if there are none. */
   unreadable?: SkippedSession[]
   /** Of `resumeSession`, always: the files that were passed over, as in its result. */
   skippedRecordings?: SkippedSession[]

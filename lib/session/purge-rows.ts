@@ -30,15 +30,14 @@ export function checkFrontier(frontier: SemanticMediaPurgeFrontier): SemanticMed
 }
 
 /** Writes the payload of a `semantic_media_purge`. */
-export async function writePurge<C>(rows: Rows<C>, frontier: SemanticMediaPurgeFrontier, signal: AbortSignal | undefined, line: Line): Promise<void> {
+export async function writePurge<C>(rows: Rows<C>, frontier: SemanticMediaPurgeFrontier, signal: AbortSignal, line: Line): Promise<void> {
   let text = '{"history":['
   let count = 0
   let isFrontierThere = false
   for await (const row of abortable(rows, signal)) {
     check.object(row, `rows[${count}]`)
     if (count === frontier.contentIndex) isFrontierThere = hasBlock(row, frontier.blockIndex)
-    // As in an array, in which an item without JSON text is null.
-    text += `${count > 0 ? ',' : ''}${stringify(row) ?? 'null'}`
+    text += `${count > 0 ? ',' : ''}${textOf(row, count)}`
     count++
     if (text.length < PART_LENGTH) continue
     await line.write(text, false)
@@ -47,7 +46,13 @@ export async function writePurge<C>(rows: Rows<C>, frontier: SemanticMediaPurgeF
   if (count === 0) isFrontierThere = frontier.contentIndex === 0 && frontier.blockIndex === 0
   expect(isFrontierThere, 'frontier', 'a block of the history, or 0 and 0 if it is empty', frontier)
   await line.write(`${text}],"frontier":${stringify(frontier)}}`, true)
-  signal?.throwIfAborted()
+  signal.throwIfAborted()
+}
+
+/** The JSON text of an item of an array: `toJSON` gets its index, and an item without a text is null. */
+function textOf(row: unknown, index: number): string {
+  const text = stringify({ [index]: row })
+  return text === '{}' ? 'null' : text.slice(`{"${index}":`.length, -1)
 }
 
 function hasBlock(row: unknown, index: number): boolean {
@@ -56,12 +61,12 @@ function hasBlock(row: unknown, index: number): boolean {
 }
 
 /** The same rows. An abort ends the wait for the next one. */
-async function* abortable<C>(rows: Rows<C>, signal: AbortSignal | undefined): AsyncGenerator<C> {
+async function* abortable<C>(rows: Rows<C>, signal: AbortSignal): AsyncGenerator<C> {
   const given = rows as Partial<AsyncIterable<C>> & Iterable<C>
   const iterator = given[Symbol.asyncIterator]?.() ?? given[Symbol.iterator]()
   let stop: ((reason: unknown) => void) | undefined
-  const onAbort = (): void => stop?.(signal?.reason)
-  signal?.addEventListener('abort', onAbort)
+  const onAbort = (): void => stop?.(signal.reason)
+  signal.addEventListener('abort', onAbort)
   let isDone = false
   // Not `Promise.race`: a promise of the abort that lasts as long as the stream would keep every row.
   const nextOrAbort = (): Promise<IteratorResult<C>> =>
@@ -74,7 +79,7 @@ async function* abortable<C>(rows: Rows<C>, signal: AbortSignal | undefined): As
     })
   try {
     for (;;) {
-      signal?.throwIfAborted()
+      signal.throwIfAborted()
       const next = await nextOrAbort()
       if (next.done === true) {
         isDone = true
@@ -83,7 +88,7 @@ async function* abortable<C>(rows: Rows<C>, signal: AbortSignal | undefined): As
       yield next.value
     }
   } finally {
-    signal?.removeEventListener('abort', onAbort)
+    signal.removeEventListener('abort', onAbort)
     // Not awaited: it may wait for the row that never came.
     if (!isDone) Promise.resolve(iterator.return?.()).catch(() => {})
   }

@@ -113,7 +113,7 @@ export interface ContentBatch {
    * recorded, by a flush, a commit, `dispose()` or the end of the process.
    *
    * @throws Error - `Cannot record content batch: recording is not active`; `Session recording queue byte limit exceeded: …` with
-   * `onQueueLimit: 'throw'`; or if the batch was published or dropped before.
+   * `onQueueLimit: 'throw'`; or if the batch was published or dropped before, or `initializeForResume` was called since it was prepared.
    */
   publish(): void
   /**

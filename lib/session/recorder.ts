@@ -11,7 +11,9 @@ import { turns, beginTurn } from '../turns.js'
 import { Writing, type WriteFailure, ending, absolute, thisProcess, ownerOf, shownOwner, writeError } from '../writing.js'
 import { DEFAULT_MAX_QUEUE_BYTES } from '../constants.js'
 import type { Commits } from './commits.js'
+import { expectLine } from './line-limit.js'
 import { nameOf, startPayload } from './new-session.js'
+import { Numbers } from './numbers.js'
 import { type Commit, type ContentBatch, type Reconciliation, type SessionRecordingServiceConfig, checkConfig } from './recorder-config.js'
 import type {
   ChronologyBindPayload,
@@ -25,6 +27,7 @@ import type {
   SessionRecordLine,
   SyntheticInsertPayload,
 } from './records.js'
+import type { Streams } from './streams.js'
 // Only for links in the comments.
 import type { SessionLockedError } from '../locks/locked-error.js'
 import type { RecordingError, RecordingWarningCode } from '../recording-warning.js'
@@ -40,9 +43,6 @@ const SEVERITIES = ['info', 'warning', 'error']
 const LOOK_AFTER_MS = 60 * 60 * 1000
 
 const NO_BATCH = 'Cannot record content batch: recording is not active'
-
-/** Recorders with a record that is written in parts. Without this reference one could be collected while its stream pauses, with what waits. */
-const streaming = new Set<object>()
 
 let disposedOf: (recorder: object) => Promise<void> | undefined
 /**
@@ -122,16 +122,17 @@ export class SessionRecordingService<C = IContent> {
   #watermarkListeners: { listener: (commit: Commit) => void }[] = []
   /** The beginning of the file, until its provider and model are resolved. */
   #start: { payload: string; now: number; resolve: () => unknown } | undefined
-  /** A record is being written in parts: what waited for the file before it, if it has created that. */
-  #streaming: { waited: WeakMap<SessionRecordLine, number> | undefined; seq: number } | undefined
-  /** Resolves when the last of the records that are written in parts has ended. */
-  #streams: Promise<void> | undefined
+  /** The records that are written in parts. */
+  #streams: Streams | undefined
+  /** Flushes that have not settled. */
+  #flushes = 0
+  /** The items of the batch that was published last. */
+  #batch: object | undefined
+  /** Another one for each file. */
+  #file = {}
   #hasObserverFailed = false
   #commits: Commits | undefined
-  /** The records that wait for the file's creation, or for the end of one that is written in parts, with the numbers that they were returned with. */
-  #buffered: WeakMap<SessionRecordLine, number> | undefined = new WeakMap()
-  /** The records that have waited, and how their numbers have changed since. */
-  #renumbered: { records: WeakMap<SessionRecordLine, number>; shift: number }[] = []
+  #numbers = new Numbers()
   #failure: WriteFailure | undefined
   /** The numbers of the records of items, until the history of the file is known. */
   #recorded: WeakMap<object, number> | undefined = new WeakMap()
@@ -207,6 +208,8 @@ export class SessionRecordingService<C = IContent> {
    * the file cannot be created. If there is no file yet, a later {@link initializeForResume} renumbers the record, but not this object.
    * @throws TypeError - If `type` is not a non-empty string, or if `JSON.stringify` throws (for a cycle or a BigInt), with its error. No `seq` is
    * used up then.
+   * @throws Error - With the code `RecordTooLong`, if the line would be longer than 536,870,888 bytes, the longest that a replay reads; a text that
+   * is too long for a string is the `RangeError` of `JSON.stringify`. No `seq` is used up.
    */
   enqueue(type: SessionEventType | (string & {}), payload: unknown): SessionRecordLine | null {
     if (!this.#active) return null
@@ -214,6 +217,7 @@ export class SessionRecordingService<C = IContent> {
     const isLimited = this.#isLimited && type === 'content'
     this.#isLimited = false
     const text = stringify(payload)
+    expectLine(type, text)
     const known = KNOWN_TYPES.get(type)
     const now = Date.now()
     const limited = isLimited ? this.#expectRoom(this.#native.prepare([text], now)) : undefined
@@ -230,7 +234,7 @@ export class SessionRecordingService<C = IContent> {
     if (told === told) {
       // The number of a line of version 2 comes as a negative one.
       const line: SessionRecordLine = { v: told < 0 ? 2 : 1, seq: told < 0 ? -told : told, ts: timestamp(now), type: type as SessionEventType, payload }
-      if (this.#buffered !== undefined) this.#noteBuffered(this.#buffered, line)
+      if (this.#numbers.isWaiting) this.#noteWaiting(line)
       return line
     }
     // The file could not be created. `enqueue` does not throw for that, and must not call `onWarning` synchronously.
@@ -238,23 +242,26 @@ export class SessionRecordingService<C = IContent> {
     return null
   }
 
-  #noteBuffered(buffered: WeakMap<SessionRecordLine, number>, line: SessionRecordLine): void {
-    if (this.#streaming !== undefined || this.#native.path() === null) buffered.set(line, line.seq)
-    else this.#beginFile(0)
+  #noteWaiting(line: SessionRecordLine): void {
+    if (this.#isStreaming() || this.#native.path() === null) this.#numbers.note(line)
+    else this.#beginFile()
   }
 
   /** What waited for the file's creation waits no longer, if it was created. */
   #noteFile(): void {
-    if (this.#buffered !== undefined && this.#streaming === undefined && this.#native.path() !== null) this.#beginFile(0)
+    if (this.#numbers.isWaiting && !this.#isStreaming() && this.#native.path() !== null) this.#beginFile()
   }
 
-  /** The file exists. The numbers of the records that waited for it have changed by `shift`. */
-  #beginFile(shift: number, after = -Infinity): void {
-    if (this.#buffered === undefined) return
-    this.#renumbered.push({ records: this.#buffered, shift })
-    this.#buffered = undefined
-    this.#commits?.renumber(shift, after)
+  /** The file exists, and nothing waits for a record that is written in parts. */
+  #beginFile(): void {
+    this.#numbers.end()
     this.#commits?.begin()
+  }
+
+  /** The numbers of what waits change by `shift`, those beyond `after`. */
+  #renumber(shift: number, after = -Infinity): void {
+    this.#numbers.change(shift, after)
+    this.#commits?.renumber(shift, after)
   }
 
   /**
@@ -292,6 +299,7 @@ export class SessionRecordingService<C = IContent> {
   commit(type: SessionEventType | (string & {}), payload: unknown): Promise<Commit> {
     check.filledString(type, 'type')
     const text = stringify(payload)
+    expectLine(type, text)
     if (!this.#active) return Promise.reject(this.#refusal())
     return this.#acknowledgements().commit(type, text)
   }
@@ -308,7 +316,7 @@ export class SessionRecordingService<C = IContent> {
     if (line === null) return this.#active ? this.#acknowledgements().wait(Infinity) : Promise.reject(this.#refusal())
     check.object(line, 'line')
     check.finiteNumber(line.seq, 'line.seq')
-    const seq = this.#numberOf(line)
+    const seq = this.#numbers.of(line)
     if (!this.#native.hasRecorded(seq)) return Promise.reject(new Error(`The recorder has no record with the seq ${line.seq} in its file`))
     const byteOffset = this.#native.lineEnd(seq)
     // While it records, in the order of the other waits of the turn.
@@ -356,19 +364,12 @@ export class SessionRecordingService<C = IContent> {
     }
   }
 
-  /** The number in the file of a record that was returned. */
-  #numberOf(line: SessionRecordLine): number {
-    const before = this.#renumbered.find(({ records }) => records.has(line))?.records.get(line)
-    const shifts = this.#renumbered.map(({ records, shift }) => (records.has(line) ? shift : 0))
-    return shifts.reduce((seq, shift) => seq + shift, before ?? line.seq)
-  }
-
   #acknowledgements(): Commits {
     if (this.#commits === undefined) {
       const { Commits } = require('./commits.js') as typeof import('./commits.js')
       const observed = (commit: Commit): void => this.#observe(commit)
       const record = (type: string, text: string): number | null => this.#recordWatched(type, text)
-      const hasFile = (): boolean => this.#buffered === undefined || this.#native.path() !== null
+      const hasFile = (): boolean => !this.#numbers.isWaiting || this.#native.path() !== null
       this.#commits = new Commits({ native: this.#native, record, hasFile, observed })
       this.#writing.commits = this.#commits
     }
@@ -434,10 +435,9 @@ export class SessionRecordingService<C = IContent> {
     else queueMicrotask(warn)
   }
 
-  /** Whether what was recorded is being written, as the program sees it: a record of this turn waits, however fast the writer is. */
+  /** Whether the program waits for what was recorded. Not whether the writer is at work: that would depend on how fast it is. */
   #isDraining(): boolean {
-    if (this.#streams !== undefined || this.#writing.isBusy() || this.#commits?.isAwaiting() === true) return true
-    return this.#turn !== turns.current && this.#native.isDraining()
+    return this.#flushes > 0 || this.#streams?.isPending() === true || this.#writing.isAppending || this.#commits?.isAwaiting() === true
   }
 
   /** Why nothing more is recorded. */
@@ -471,8 +471,9 @@ export class SessionRecordingService<C = IContent> {
    * state
    * with them can take both back.
    *
-   * @throws Error - `Cannot record content batch: recording is not active`; `Cannot record content batch while recording is draining` if a flush or a
-   * commit is pending, or records of an earlier turn of the event loop are not written yet;
+   * @throws Error - `Cannot record content batch: recording is not active`; `Cannot record content batch while recording is draining` while the
+   * promise of a flush, a commit, a wait for one or a purge from a stream has not settled, or `appendFile` of the configuration runs. Records that
+   * are enqueued, and no promise waits for, do not matter, whether or not they are written.
    * `Session recording queue byte limit exceeded: PENDING + NEW > LIMIT`, whatever `onQueueLimit` is.
    * @throws TypeError - If `items` is not an array of objects; and as {@link enqueue}.
    *
@@ -502,16 +503,19 @@ export class SessionRecordingService<C = IContent> {
     if (this.#isDraining()) throw new Error('Cannot record content batch while recording is draining')
     const of = items.slice() as (C & object)[]
     const texts = of.map((content) => stringify({ content }))
+    texts.forEach((text) => expectLine('content', text))
     const batch = this.#expectRoom(this.#native.prepare(texts, Date.now()))
     const { contentBatch } = require('./content-batch.js') as typeof import('./content-batch.js')
+    const file = this.#file
     let last = NaN
     return contentBatch({
       publish: () => {
+        if (this.#file !== file) throw new Error('Cannot publish content batch: another file was resumed after it was prepared')
         last = this.#publish(batch, of)
       },
       rollBack: () => this.#rollBack(last, of),
       finalize: () => {
-        this.#native.finalize(last)
+        if (this.#batch === of) this.#native.finalize(last)
         this.#noteFile()
       },
     })
@@ -534,12 +538,14 @@ export class SessionRecordingService<C = IContent> {
     }
     const first = Math.abs(told) - items.length + 1
     items.forEach((item, index) => this.#recorded?.set(item, first + index))
+    this.#batch = items
     return Math.abs(told)
   }
 
   #rollBack(last: number, items: readonly object[]): void {
     if (items.length === 0) return
-    const why = this.#native.rollBack(last)
+    // Another batch may end with the same number, after this one was rolled back or in another file.
+    const why = this.#batch === items ? this.#native.rollBack(last) : 'another record was recorded after it'
     if (why !== null) throw new Error(`Cannot roll back content batch: ${why}`)
     items.forEach((item) => this.#recorded?.delete(item))
     this.#commits?.takeBack(this.#native.lastNumber())
@@ -622,21 +628,20 @@ export class SessionRecordingService<C = IContent> {
   }
 
   /**
-   * Records the same from a stream, which is never held: the line is written in pieces of at most 256 KiB. The record has its place, and creates the
-   * file, when this is called, or when another one that is written so has ended. What is recorded meanwhile gets its number at once and waits; so do
-   * {@link flush},
-   * commits and {@link dispose}. Unlike that, nothing is written of a record that is not completed: if the stream throws or is aborted, the file
-   * is cut back to the record before, and what has waited moves up by one number ({@link waitForCommit} follows it). If the process is killed
-   * meanwhile, the file has
-   * a torn last line; what waits is lost then, and written if the process ends in another way.
+   * Records the same from a stream, which is never held: the line is written in pieces of at most 256 KiB. The record has its number and its place,
+   * and creates the file, when this is called. What is recorded afterwards gets its number at once and waits, also another record from a stream; so
+   * do {@link flush} and commits. Unlike that, nothing is written of a record that is not completed: if the stream throws or is aborted, the file
+   * is cut back to the record before, or removed if this record has made it and nothing else needs it, and what has waited moves up by one number
+   * ({@link waitForCommit} follows it). {@link dispose} aborts the record, since the next row may never come. If the process is killed meanwhile, the
+   * file has a torn last line; what waits is lost then, and written if the process ends in another way.
    *
    * @param rows - The items of the history. A synchronous iterable will do.
    * @param frontier - A block of the history, or 0 and 0 if it is empty.
    * @param options - `signal` aborts the record, also the wait for the next row.
    * @returns Resolves as {@link commit}. Rejects with what the stream throws; with the signal's reason; with a `TypeError` if a row is not an object
-   * or
-   * `frontier` is not in the history; with a {@link RecordingError} if writing fails, which ends the recording; with an `Error` if the recorder is
-   * not active.
+   * or `frontier` is not in the history; with an `Error` with the code `RecordTooLong` if the line would be longer than 536,870,888 bytes, the
+   * longest that a replay reads; with a {@link RecordingError} if writing fails, which ends the recording; with an `Error` if the recorder is not active,
+   * or is disposed of before the record is complete.
    * @throws TypeError - If an argument is of the wrong type.
    */
   recordSemanticMediaPurgeRows(
@@ -649,55 +654,27 @@ export class SessionRecordingService<C = IContent> {
     const at = checkFrontier(frontier)
     const { signal } = checked<{ signal?: AbortSignal | undefined }>(options, { signal: 'signal?' })
     if (!this.#active) return Promise.reject(this.#refusal())
-    const record = (): Promise<Commit> => this.#stream('semantic_media_purge', signal, (line) => writePurge(rows, at, signal, line))
-    const recorded = this.#streams === undefined ? record() : this.#streams.then(record)
-    const ended: Promise<void> = recorded.then(
-      () => {},
-      () => {},
-    )
-    this.#streams = ended
-    ended.then(() => {
-      if (this.#streams === ended) this.#streams = undefined
+    if (this.#streams === undefined) this.#streams = this.#newStreams()
+    return this.#streams.record('semantic_media_purge', signal, (line, ending) => writePurge(rows, at, ending, line))
+  }
+
+  #newStreams(): Streams {
+    const { Streams } = require('./streams.js') as typeof import('./streams.js')
+    return new Streams({
+      native: this.#native,
+      begin: (type) => this.#beginStream(type),
+      flush: () => this.#writing.flush(),
+      wait: (seq, settling) => this.#acknowledgements().waitWith(seq, settling),
+      ended: (seq, keepsNumber) => this.#endStream(seq, keepsNumber),
+      refusal: () => {
+        this.#writing.warn()
+        return this.#refusal()
+      },
     })
-    return recorded
   }
 
-  /** Records an event whose payload is written in parts. */
-  async #stream(
-    type: string,
-    signal: AbortSignal | undefined,
-    write: (line: { write(text: string, isLast: boolean): Promise<void> }) => Promise<void>,
-  ): Promise<Commit> {
-    signal?.throwIfAborted()
-    const seq = this.#beginStream(type)
-    if (seq === null) return this.#unwritten()
-    try {
-      // Everything before it must be in the file.
-      await this.#writing.flush()
-      await write({
-        write: async (text, isLast) => {
-          if (!this.#native.isActive()) await this.#unwritten()
-          await this.#native.writePart(text, isLast)
-          if (!this.#native.isActive()) await this.#unwritten()
-        },
-      })
-      if (!this.#native.endStream()) await this.#unwritten()
-      // Before what follows is acknowledged.
-      const acknowledged = this.#acknowledgements().wait(seq)
-      this.#endStream(0)
-      this.#writing.settle()
-      return await acknowledged
-    } catch (error) {
-      this.#abortStream()
-      throw error
-    }
-  }
-
-  /** Rejects with the reason for which nothing more is written. */
-  async #unwritten(): Promise<never> {
-    await undefined
-    this.#writing.warn()
-    throw this.#refusal()
+  #isStreaming(): boolean {
+    return this.#streams?.isRunning() === true
   }
 
   #beginStream(type: string): number | null {
@@ -706,34 +683,19 @@ export class SessionRecordingService<C = IContent> {
     if (this.#heldLock !== undefined) this.#expectLock(now)
     if (this.#turn !== turns.current) this.#turn = beginTurn(this.#native)
     const seq = this.#native.beginStream(stringify(type), now)
-    if (seq === null) return null
-    this.#streaming = { waited: this.#buffered, seq }
-    this.#buffered = new WeakMap()
-    streaming.add(this)
+    if (seq !== null) this.#numbers.begin()
     return seq
   }
 
-  #abortStream(): void {
-    if (this.#streaming === undefined) return
-    this.#native.abortStream()
-    this.#endStream(-1)
-  }
-
-  /** What has waited for the record is about to be written. Its numbers have changed by `shift`. */
-  #endStream(shift: number): void {
-    if (this.#streaming === undefined) return
-    const { waited, seq } = this.#streaming
-    this.#streaming = undefined
-    streaming.delete(this)
-    if (this.#native.path() === null) {
-      // The file is not made after all, and nothing has waited for the record.
-      this.#buffered = waited
-      return
+  /** What has waited for the record is about to be written, or waits for the file again that the record has not made after all. */
+  #endStream(seq: number, keepsNumber: boolean): void {
+    if (!keepsNumber) {
+      this.#renumber(-1, seq)
+      this.#recorded &&= new WeakMap()
     }
-    this.#beginFile(shift, seq)
-    if (waited !== undefined) this.#renumbered.push({ records: waited, shift: 0 })
-    if (shift !== 0) this.#recorded &&= new WeakMap()
+    this.#noteFile()
     this.#turn = beginTurn(this.#native)
+    this.#writing.settle()
   }
 
   /**
@@ -789,7 +751,7 @@ export class SessionRecordingService<C = IContent> {
    */
   reconcile(items: readonly C[]): Reconciliation {
     expect(Array.isArray(items), 'items', 'an array', items)
-    if (this.#streaming !== undefined) throw new Error('Cannot reconcile: a record is being written in parts')
+    if (this.#isStreaming()) throw new Error('Cannot reconcile: a record is being written in parts')
     if (this.isActive()) this.#readHistory(items)
     const isNew = new Uint8Array(items.length)
     const hashes = reconciling().hashesOf(items, 'items', isNew)
@@ -801,7 +763,7 @@ export class SessionRecordingService<C = IContent> {
       this.recordDensityChange({ removedSeqs: [], replacements })
     }
     for (let index = appendedFrom; index < items.length; index++) this.recordContent(items[index]!)
-    if (this.#buffered !== undefined) this.#ensureFile()
+    if (this.#numbers.isWaiting) this.#ensureFile()
     return { removed, added: items.length - appendedFrom, replaced: replaced.length }
   }
 
@@ -821,7 +783,7 @@ export class SessionRecordingService<C = IContent> {
     if (recorded === undefined) return
     const history = this.#reconciling(() => this.#native.readHistory())
     // Before there is a file, nothing is known.
-    if (history === null && this.#buffered !== undefined) return
+    if (history === null && this.#numbers.isWaiting) return
     this.#recorded = undefined
     if (history !== null) reconciling().noteRecorded(items, recorded, history)
   }
@@ -933,15 +895,29 @@ export class SessionRecordingService<C = IContent> {
    * before the call are lost, whether the failure came before or after the call; `onWarning` is called in either case. After `onWarning` was
    * called, flushes resolve at once.
    */
-  flush(): Promise<void> {
-    return this.#flush()
+  async flush(): Promise<void> {
+    this.#flushes++
+    try {
+      if (this.#streams?.isPending() === true && this.#failure === undefined) await this.#flushBehind(this.#streams)
+      else await this.#flushAdmitted(this.#commits?.admitted())
+    } finally {
+      this.#flushes--
+    }
   }
 
-  #flush(): Promise<void> {
-    // Those that have begun, and those that wait for them.
-    if (this.#streams !== undefined) return this.#streams.then(() => this.#flush())
+  async #flushAdmitted(admitted: Promise<void> | undefined): Promise<void> {
+    if (admitted !== undefined) await admitted
+    await this.#writing.flush()
+  }
+
+  /** What was recorded by now may wait for records that are written in parts: `onWarning` may report its loss before it is queued. */
+  async #flushBehind(streams: Streams): Promise<void> {
+    const last = this.#native.lastNumber()
     const admitted = this.#commits?.admitted()
-    return admitted === undefined ? this.#writing.flush() : admitted.then(() => this.#writing.flush())
+    const dropped = await streams.ended()
+    await this.#flushAdmitted(admitted)
+    const isWritten = this.#native.acknowledged() >= last - dropped
+    if (this.#failure !== undefined && !this.#failure.isEnvironmental && !isWritten) throw writeError(this.#failure)
   }
 
   /** `true` from construction until `dispose()` or a failure. */
@@ -1017,13 +993,18 @@ export class SessionRecordingService<C = IContent> {
       check.stringOrNull(title, 'title')
       this.#title = title
     }
-    if (this.#streaming !== undefined) throw new Error('Cannot resume: a record is being written in parts')
+    if (this.#isStreaming()) throw new Error('Cannot resume: a record is being written in parts')
     this.#noteFile()
     this.#start = undefined
-    if (this.#buffered === undefined) this.#commits?.leaveFile()
+    this.#batch = undefined
+    this.#file = {}
+    if (!this.#numbers.isWaiting) this.#commits?.leaveFile()
     const followed = this.#native.resume(absolute(filePath), lastSeq)
-    // The session_start, with the number 1, is dropped.
-    this.#beginFile((followed ?? lastSeq) - 1)
+    if (this.#numbers.isWaiting) {
+      // The session_start, with the number 1, is dropped.
+      this.#renumber((followed ?? lastSeq) - 1)
+      this.#beginFile()
+    }
     this.#recorded = new WeakMap()
     if (followed === null) queueMicrotask(() => this.#writing.warn())
   }
@@ -1072,7 +1053,7 @@ export class SessionRecordingService<C = IContent> {
 
   /**
    * Calls {@link flush} and ends recording: the recorder is inactive at once, everything enqueued before is still written, then the file is closed
-   * and the lock released.
+   * and the lock released. A {@link recordSemanticMediaPurgeRows} whose promise has not settled is aborted: await it before.
    *
    * A CLI that does not await it loses nothing. If nothing has created the file, there is none, and what waited for it is dropped.
    *
@@ -1092,7 +1073,8 @@ export class SessionRecordingService<C = IContent> {
     const flushed = attempt(() => this.flush())
     this.#active = false
     try {
-      while (this.#streams !== undefined) await this.#streams
+      this.#streams?.abort(new Error('Recording has ended before the record was complete'))
+      await this.#streams?.ended()
       await this.#commits?.admitted()
       await this.#writing.dispose()
       this.#commits?.end(this.#refusal())

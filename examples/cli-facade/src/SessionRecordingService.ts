@@ -1,7 +1,7 @@
 import { DEFAULT_MAX_QUEUE_BYTES, SESSION_FILE_ID_PREFIX_LENGTH, SessionRecordingService as Tape, type Commit, type SessionRecordingServiceConfig } from 'session-tape';
 
 import type { IContent } from './content.js';
-import { onWarning } from './logging.js';
+import { onWarning as log } from './logging.js';
 import type { MediaStore } from './media.js';
 
 export { DEFAULT_MAX_QUEUE_BYTES, SESSION_FILE_ID_PREFIX_LENGTH, type Commit, type SessionRecordingServiceConfig };
@@ -17,6 +17,10 @@ export interface RecordingConfig extends SessionRecordingServiceConfig {
 export class SessionRecordingService extends Tape<IContent> {
   constructor({ io, ...config }: RecordingConfig) {
     const appendFile = io && ((path: string, data: string, encoding: 'utf-8') => io.appendFile(path, data, encoding));
+    const onWarning: SessionRecordingServiceConfig['onWarning'] = (warning) => {
+      log(warning);
+      config.onWarning?.(warning);
+    };
     super({ onQueueLimit: 'throw', appendFile, ...config, fileName: 'seconds', onWarning });
   }
 }

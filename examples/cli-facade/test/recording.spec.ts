@@ -33,6 +33,18 @@ describe('the recording service', () => {
     expect(name.endsWith(`-${ID.slice(0, SESSION_FILE_ID_PREFIX_LENGTH)}.jsonl`)).toBe(true);
   });
 
+  test('logs why recording has stopped, and then calls the host\'s own function', async () => {
+    const chatsDir = await newDirectory();
+    await writeFile(chatsDir, 'a file in the place of the directory');
+    const order: string[] = [];
+    const logged = vi.spyOn(console, 'warn').mockImplementation(() => void order.push('logged'));
+    const recording = new SessionRecordingService({ ...configOf(chatsDir, ID), onWarning: ({ code }) => order.push(code) });
+    recording.recordContent(said('héllo'));
+    await expect(recording.dispose()).rejects.toThrow('EEXIST');
+    expect(order).toEqual(['logged', 'EEXIST']);
+    logged.mockRestore();
+  });
+
   test('logs why recording has stopped', async () => {
     const chatsDir = await newDirectory();
     await writeFile(chatsDir, 'a file in the place of the directory');

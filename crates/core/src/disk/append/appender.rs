@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
-use super::recorded_file::{FileId, OpenError};
+use super::recorded_file::{FileId, OpenError, Replaced};
 use super::target::Target;
 use crate::disk::open::{File, files};
 use crate::disk::system::{FileKind, Metadata, OpenOptions, OsError};
@@ -115,6 +115,15 @@ impl Appender {
         Ok(true)
     }
 
+    /// An error if the file that is open is no longer the one at its path.
+    pub(crate) fn expect_at_path(&self) -> Result<(), OpenError> {
+        let there = files::metadata(self.target.path())?;
+        if self.regular && self.id.is_some() && there.id() != self.id {
+            return Err(OpenError::Replaced(Replaced::OtherStart));
+        }
+        Ok(())
+    }
+
     /// The file that is appended to.
     pub fn target(&self) -> &Arc<Target> {
         &self.target
@@ -135,7 +144,9 @@ impl Appender {
         }
         failpoint!("append::after_write");
         let is_first = self.end == 0;
-        self.torn = false;
+        if std::mem::take(&mut self.torn) {
+            self.target.newline_added_at(self.end);
+        }
         self.end += batch.len() as u64;
         if self.regular {
             self.target.appended(self.id, self.end, lines, is_first);

@@ -18,6 +18,8 @@ pub struct Target {
     /// directories above it, and ended before it synced them.
     has_unsynced_entries: AtomicBool,
     recorded: Mutex<RecordedFile>,
+    /// The offset at which a newline was added to a torn line.
+    newline: Mutex<Option<u64>>,
     /// Held while anything may still be appended.
     lock: Mutex<Option<FileLock>>,
 }
@@ -35,7 +37,13 @@ impl Target {
 
     fn of(path: PathBuf, recorded: RecordedFile) -> Self {
         let recorded = Mutex::new(recorded);
-        Target { path, has_unsynced_entries: AtomicBool::new(true), recorded, lock: Mutex::default() }
+        Target {
+            path,
+            has_unsynced_entries: AtomicBool::new(true),
+            recorded,
+            newline: Mutex::default(),
+            lock: Mutex::default(),
+        }
     }
 
     /// Examines the file as it is now, unless it is known. From then on, another one in its place is noticed.
@@ -78,6 +86,18 @@ impl Target {
     /// The offset at which the last line ends that is known to be whole.
     pub(crate) fn end(&self) -> Option<u64> {
         self.recorded.lock().end()
+    }
+
+    /// Remembers that the file ended in a torn line at this offset, and got a newline before the lines that were appended.
+    pub(crate) fn newline_added_at(&self, end: u64) {
+        *self.newline.lock() = Some(end);
+    }
+
+    /// Where the file has to be cut so that it ends as it did before the line that begins at this offset: before the newline, if that was added for
+    /// this line.
+    pub(crate) fn without_newline(&self, start: u64) -> u64 {
+        let newline = *self.newline.lock();
+        newline.filter(|at| at + 1 == start).unwrap_or(start)
     }
 
     /// Adds a lock, which is held while anything may still be appended.

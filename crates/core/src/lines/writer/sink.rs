@@ -31,15 +31,20 @@ impl Sink {
     pub(crate) fn open(target: &Arc<Target>, seam: Option<&Seam>) -> Result<Self, BatchError> {
         let path = target.path();
         if let Some(seam) = seam {
-            let (end, torn) = end_of(path);
+            let (size, torn) = end_of(path);
+            // The function may keep what it is passed anywhere else.
+            let end = size.max(target.end().unwrap_or(0));
+            let torn = torn && size == end;
             return Ok(Sink::Seam(Seamed { seam: seam.clone(), target: target.clone(), end, torn }));
         }
-        match Appender::open(target) {
-            Ok(appender) => Ok(Sink::File(appender)),
-            Err(OpenError::System(error)) => Err((error.into(), path.to_path_buf())),
-            Err(OpenError::Replaced(why)) => {
-                Err((WriteError::Replaced { why, path: path.to_path_buf() }, path.to_path_buf()))
-            }
+        Appender::open(target).map(Sink::File).map_err(|error| batch_error(error, path))
+    }
+
+    /// An error if the file that is open is no longer the one at its path.
+    pub(crate) fn expect_at_path(&self) -> Result<(), BatchError> {
+        match self {
+            Sink::File(appender) => appender.expect_at_path().map_err(|error| batch_error(error, self.target().path())),
+            Sink::Seam(_) => Ok(()),
         }
     }
 
@@ -70,7 +75,7 @@ impl Sink {
     pub(crate) fn cut_to(&mut self, end: u64) -> Result<bool, OsError> {
         match self {
             Sink::File(appender) => appender.cut_to(end),
-            Sink::Seam(Seamed { target, .. }) => cut(target.path(), end),
+            Sink::Seam(seamed) => seamed.cut_to(end),
         }
     }
 
@@ -88,9 +93,20 @@ impl Seamed {
         let with_newline = self.torn.then(|| [b"\n", bytes].concat());
         let all = with_newline.as_deref().unwrap_or(bytes);
         (self.seam)(self.target.path(), all).map_err(|error| Torn { error, lines: 0, end: self.end })?;
-        self.torn = false;
+        if std::mem::take(&mut self.torn) {
+            self.target.newline_added_at(self.end);
+        }
+        let is_first = self.end == 0;
         self.end += all.len() as u64;
+        self.target.appended(None, self.end, bytes, is_first);
         Ok(self.end)
+    }
+
+    fn cut_to(&mut self, end: u64) -> Result<bool, OsError> {
+        cut(self.target.path(), end)?;
+        self.end = end;
+        self.target.cut_to(end);
+        Ok(true)
     }
 }
 
@@ -103,11 +119,18 @@ fn end_of(path: &Path) -> (u64, bool) {
     (size, is_torn)
 }
 
-fn cut(path: &Path, end: u64) -> Result<bool, OsError> {
+fn batch_error(error: OpenError, path: &Path) -> BatchError {
+    match error {
+        OpenError::System(error) => (error.into(), path.to_path_buf()),
+        OpenError::Replaced(why) => (WriteError::Replaced { why, path: path.to_path_buf() }, path.to_path_buf()),
+    }
+}
+
+fn cut(path: &Path, end: u64) -> Result<(), OsError> {
     let file = File::open_patiently(path, &OpenOptions { write: true, ..OpenOptions::default() })?;
     let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
     if metadata.size > end {
         file.set_len(end).map_err(|error| OsError::new(&error, "ftruncate", None))?;
     }
-    Ok(true)
+    Ok(())
 }

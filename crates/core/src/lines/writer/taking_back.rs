@@ -50,7 +50,9 @@ impl Writer {
         let mut sink = Sink::open(target, state.seam.as_ref()).map_err(|(error, _)| error)?;
         let end = sink.end();
         let is_as_written = known.is_none_or(|known| known == end);
-        if !is_as_written || !sink.cut_to(end.saturating_sub(bytes)).map_err(WriteError::from)? {
+        if !is_as_written
+            || !sink.cut_to(target.without_newline(end.saturating_sub(bytes))).map_err(WriteError::from)?
+        {
             return Err(TakeBackError::AppendedTo(target.path().to_path_buf()));
         }
         state.forget_written(lines, bytes);
@@ -78,12 +80,6 @@ impl Writer {
         if std::mem::take(&mut state.is_held) && !state.queue.is_empty() {
             self.shared.start(state);
         }
-    }
-
-    /// Whether lines are being written that are not held.
-    pub fn is_draining(&self) -> bool {
-        let state = self.shared.state.lock();
-        state.pending_lines > 0 && !state.is_held
     }
 
     /// Opens the file of `target` for one line that is written in parts. Everything that was queued before must be written, and nothing may be queued
@@ -136,6 +132,11 @@ impl OpenLine {
             (self.end, part) = (Some(end), rest);
         }
         Ok(())
+    }
+
+    /// An error if the file that was written to is no longer the one at its path: a batch would not be appended to it either.
+    pub(crate) fn expect_at_path(&self) -> Result<(), BatchError> {
+        self.sink.expect_at_path()
     }
 
     /// Removes what was written of the line.

@@ -100,10 +100,18 @@ impl State {
 /// A record whose number may still change, if the recorder resumes another session or a record before it is not completed.
 #[derive(Clone)]
 struct Buffered {
-    is_session_start: bool,
+    kind: Kind,
     version: Version,
     /// The part of the line after its number.
     rest: Vec<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Line,
+    SessionStart,
+    /// The beginning of a record that is to be written in parts.
+    Stream,
 }
 
 /// An item of the history in force.
@@ -176,7 +184,7 @@ impl Recorder {
         let writer = Writer::new(config.durability, Box::new(on_failure));
         let recorder = Recorder { config, writer, state: Mutex::default(), stream: parking_lot::Mutex::default() };
         let start = Record { type_json: b"\"session_start\"", milliseconds, payload: Some(start_payload) };
-        let Ok(_) = recorder.buffer(&mut recorder.lock(), start, true);
+        let Ok(_) = recorder.buffer(&mut recorder.lock(), start, Kind::SessionStart);
         recorder
     }
 
@@ -198,10 +206,10 @@ impl Recorder {
         }
         self.end_batch(&mut state);
         let is_taken = match &state.target {
-            _ if state.streaming.is_some() => self.buffer(&mut state, record, false).map(|()| true)?,
+            _ if state.streaming.is_some() => self.buffer_behind_stream(&mut state, record, creates_file)?,
             Some(_) => self.push(&mut state, record)?,
             None if creates_file => self.create_file(&mut state, record.milliseconds, Some(record))?,
-            None => self.buffer(&mut state, record, false).map(|()| true)?,
+            None => self.buffer(&mut state, record, Kind::Line).map(|()| true)?,
         };
         Ok(is_taken.then(|| Recorded { seq: state.last_number(), version: state.version as u8 }))
     }
@@ -321,15 +329,10 @@ impl Recorder {
         in_force
     }
 
-    fn buffer<P: Payload>(
-        &self,
-        state: &mut State,
-        record: Record<'_, P>,
-        is_session_start: bool,
-    ) -> Result<(), P::Error> {
+    fn buffer<P: Payload>(&self, state: &mut State, record: Record<'_, P>, kind: Kind) -> Result<(), P::Error> {
         let mut rest = Vec::with_capacity(record.size());
         state.version = append_rest(&mut rest, record, &mut state.clock)?;
-        state.buffered.push(Buffered { is_session_start, version: state.version, rest });
+        state.buffered.push(Buffered { kind, version: state.version, rest });
         Ok(())
     }
 
@@ -471,7 +474,7 @@ impl Recorder {
             return false;
         }
         self.end_batch(&mut state);
-        state.buffered.retain(|buffered| !buffered.is_session_start);
+        state.buffered.retain(|buffered| buffered.kind != Kind::SessionStart);
         if !is_resumable_at(last_seq) {
             state.path = Some(path);
             return self.fail_exhausted(&mut state, 0);
@@ -499,7 +502,7 @@ impl Recorder {
         let record = Record { type_json: b"\"session_start\"", milliseconds, payload: Some(payload) };
         let mut rest = Vec::with_capacity(record.size());
         append_rest(&mut rest, record, &mut state.clock)?;
-        if let Some(start) = state.buffered.iter_mut().find(|buffered| buffered.is_session_start) {
+        if let Some(start) = state.buffered.iter_mut().find(|buffered| buffered.kind == Kind::SessionStart) {
             start.rest = rest;
         }
         Ok(())

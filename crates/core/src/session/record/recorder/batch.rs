@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Buffered, Record, Recorded, Recorder, State, append_rest};
+use super::{Buffered, Kind, Record, Recorded, Recorder, State, append_rest};
 use crate::disk::append::Target;
 use crate::json::Payload;
 use crate::lines::TakeBackError;
@@ -34,7 +34,7 @@ impl Recorder {
             let record = Record { type_json: b"\"content\"", milliseconds, payload: Some(payload) };
             let mut rest = Vec::with_capacity(record.size());
             let version = append_rest(&mut rest, record, &mut state.clock)?;
-            Ok(Buffered { is_session_start: false, version, rest })
+            Ok(Buffered { kind: Kind::Line, version, rest })
         };
         payloads.into_iter().map(buffered).collect::<Result<_, _>>().map(Prepared)
     }
@@ -63,7 +63,10 @@ impl Recorder {
         let (before, count) = (state.seq, records.len());
         let mut batch = Batch { last: state.last_number() + count as f64, records: count, queued: None, waited: None };
         match state.target.clone() {
-            _ if state.streaming.is_some() => state.buffered.extend(records),
+            _ if state.streaming.is_some() => {
+                self.want_file(state);
+                state.buffered.extend(records);
+            }
             Some(target) => {
                 let size = size_of(&records, before);
                 let Ok(true) = self.push_together::<&[u8]>(state, &target, &records, None) else { return None };
