@@ -163,7 +163,7 @@ export interface ImportBundleOptions extends VerifyBundleOptions {
   /**
    * The store into which the media of a session are put, before the session appears: the directory that has, or gets, `objects/sha256`. What it has stays; a
    * file with the name of an object and other bytes is a `MediaCorrupt`. Default: `media` beside the directory, if that has `objects/sha256`; else they are
-   * only in the directory.
+   * only in the directory. Not within the directory (`InvalidOption`). Synced to stable storage whatever `durability` says, since it stays.
    */
   mediaDir?: string | undefined
 }
