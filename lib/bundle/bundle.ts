@@ -70,7 +70,7 @@ export interface ExportOptions {
    * What to do with the media to which a session refers. By default all are sealed, and if one is missing or altered, the export fails with `MediaMissing` or
    * `MediaCorrupt`. Media are not redacted.
    *
-   * - `'skip'`: those that are missing or altered are left out, and counted.
+   * - `'skip'`: those that are missing, altered or can't be read are left out, and counted.
    * - `'drop'`: none is sealed.
    */
   media?: 'skip' | 'drop' | undefined
@@ -109,7 +109,7 @@ export interface BundleInfo {
 export interface BundleMedia {
   /** Number of objects in the bundle. */
   sealed: number
-  /** Number of objects that were missing or altered. */
+  /** Number of objects that were missing or altered, or could not be read. */
   missing: number
   /** Total size of those in the bundle, in bytes. */
   bytes: number
