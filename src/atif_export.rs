@@ -10,9 +10,8 @@ use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, NativeJob};
 use super::writing_job::{Reports, start_writing};
 use session_tape_core::atif::{ExportError, Exported, export};
-use session_tape_core::bundle::{ImportError, OpenedBundle, VerifyOptions, is_bundle};
+use session_tape_core::bundle::{ImportError, OpenedBundle, VerifyOptions, is_bundle, media_store};
 use session_tape_core::lines::ReadError;
-use session_tape_core::session::media::MediaStore;
 use session_tape_core::task::Task;
 
 /// Writes the final history of the session at `source` to `destination`, in ATIF. The result has `steps` and `media`.
@@ -25,9 +24,8 @@ pub fn start_atif_export(
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
     start_writing(bundles, on_ready, Reports::bytes(false), move |task| match session_at(&source, task) {
-        Ok((path, opened)) => {
-            let store = MediaStore::of_session(None, Path::new(&source));
-            let store = if opened.is_some() { store.behind_bundle(path.parent().unwrap_or(&path)) } else { store };
+        Ok((path, _opened)) => {
+            let store = media_store(None, Path::new(&source), &path);
             end_of(export(&path, conversation, Path::new(&destination), store, task))
         }
         Err(refusal) => JobEnd::failed(&ErrorJson::refusal(&refusal, CANT_BE_READ)),

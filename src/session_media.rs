@@ -12,6 +12,7 @@ use super::json::JsonText;
 use super::pages::{NativePages, Paged};
 use super::reading::start_reading;
 use super::session_records::{error_of, failed, session_log};
+use session_tape_core::bundle::media_store;
 use session_tape_core::lines::ReadError;
 use session_tape_core::session::media::{Checked, MediaStore, RecordReferences, Stored, check_media};
 use session_tape_core::session::read::{RecordLine, RecordOptions, RecordReader};
@@ -44,14 +45,14 @@ pub fn verify_session_media(
 }
 
 fn check(path: &str, media_dir: Option<&str>, bundles: &Bundles, cancellation: &Cancellation) -> JobEnd {
-    let (file, opened) = match session_log(path, bundles, cancellation) {
+    let (file, _opened) = match session_log(path, bundles, cancellation) {
         Ok(opened) => opened,
         Err(end) => return *end,
     };
-    let store = MediaStore::of_session(media_dir.map(Path::new), Path::new(path));
-    let store = match opened.as_ref().filter(|_| media_dir.is_none()) {
-        Some(bundle) => store.behind_bundle(bundle.root()),
-        None => store,
+    let store = match media_dir.map(Path::new) {
+        // Only there.
+        Some(given) => MediaStore::of_session(Some(given), Path::new(path)),
+        None => media_store(None, Path::new(path), &file),
     };
     match cancellation.during(|| check_media(&file, &store)) {
         Ok(Checked { present, missing, corrupt }) => JobEnd::done(|json| {

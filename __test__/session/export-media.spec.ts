@@ -64,6 +64,16 @@ describe('an image that a session refers to', () => {
     expect(await historyOf(out)).toEqual(await historyOf(path));
   });
 
+  test.skipIf(process.platform !== 'linux')('that is altered is read once, however many references there are', async () => {
+    const bytes = 'x'.repeat(1 << 20);
+    const { exported, store } = project(['one', bytes], said('human', reference('one'), ...Array.from({ length: 100 }, () => reference(bytes))));
+    writeFileSync(join(store, hashOf(bytes)), 'y'.repeat(1 << 20));
+    const readBytes = () => Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))![1]);
+    const before = readBytes();
+    expect(await exported()).toEqual({ steps: 1, media: 1 });
+    expect(readBytes() - before).toBeLessThan(20 << 20);
+  });
+
   test('is found from an archive, and in a bundle whose store has gone', async () => {
     for (const form of ['archive', 'bundle', 'bundle.tar.zst']) {
       const { root, path, out, document, media } = project(['one'], said('human', reference('one')));

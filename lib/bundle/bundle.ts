@@ -70,7 +70,7 @@ export interface ExportOptions {
    * What to do with the media to which a session refers. By default all are sealed, and if one is missing or altered, the export fails with `MediaMissing` or
    * `MediaCorrupt`. Media are not redacted.
    *
-   * - `'skip'`: those that are missing or altered are left out, and counted.
+   * - `'skip'`: those that are missing, altered or can't be read are left out, and counted.
    * - `'drop'`: none is sealed.
    */
   media?: 'skip' | 'drop' | undefined
@@ -109,7 +109,7 @@ export interface BundleInfo {
 export interface BundleMedia {
   /** Number of objects in the bundle. */
   sealed: number
-  /** Number of objects that were missing or altered. */
+  /** Number of objects that were missing or altered, or could not be read. */
   missing: number
   /** Total size of those in the bundle, in bytes. */
   bytes: number
@@ -163,7 +163,7 @@ export interface ImportBundleOptions extends VerifyBundleOptions {
   /**
    * The store into which the media of a session are put, before the session appears: the directory that has, or gets, `objects/sha256`. What it has stays; a
    * file with the name of an object and other bytes is a `MediaCorrupt`. Default: `media` beside the directory, if that has `objects/sha256`; else they are
-   * only in the directory.
+   * only in the directory. Not within the directory (`InvalidOption`). Synced to stable storage whatever `durability` says, since it stays.
    */
   mediaDir?: string | undefined
 }

@@ -36,7 +36,8 @@ const EXPORT: JobKind = { panicCode: 'ESESSIONPANIC', doing: 'exporting a sessio
  *
  * A prompt becomes a step of the `user`, a response a step of the `agent` with its calls, and a result goes to the step of its call. Base64 media become
  * files `<dest>.media/<n>.<ext>`, which the document names by relative paths, as do images that the session refers to, from the store beside its directory or
- * from its bundle; a reference whose image is not there stays in `extra`. What ATIF has no place for is in `extra.session_tape` of the same step,
+ * from its bundle; a reference whose image is not there stays in `extra`. Nothing is redacted: what a provider knows an image by (`providerFiles`,
+ * `providerFileIds`: hashes of keys, ids of files) is in the document, too. For a document to give away, export a bundle, which is redacted, and pass that as `path`. What ATIF has no place for is in `extra.session_tape` of the same step,
  * call or result. Items that rewinds and compactions have removed are left out; `notes` has their number.
  *
  * The document is written next to its destination under a temporary name, and renamed when it is complete and on stable storage. A failure or an abort

@@ -74,8 +74,8 @@ pub(super) struct MediaFiles {
     count: u64,
     /// Where the objects are that the session refers to.
     store: MediaStore,
-    /// The paths of those that are written.
-    objects: HashMap<Hash, String>,
+    /// The paths of those that are written, by hash and number of bytes; `None` for those that are not there.
+    objects: HashMap<(Hash, u64), Option<String>>,
 }
 
 impl MediaFiles {
@@ -83,7 +83,13 @@ impl MediaFiles {
     pub(super) fn beside(destination: &Path, store: MediaStore) -> Self {
         let mut name = destination.file_name().unwrap_or_default().to_owned();
         name.push(".media");
-        MediaFiles { destination: destination.with_file_name(name), staged: None, count: 0, store, objects: HashMap::new() }
+        MediaFiles {
+            destination: destination.with_file_name(name),
+            staged: None,
+            count: 0,
+            store,
+            objects: HashMap::new(),
+        }
     }
 
     pub(super) fn count(&self) -> u64 {
@@ -98,16 +104,19 @@ impl MediaFiles {
 
     /// Writes an object to a file, once. Returns its path, relative to the document; `None` if the store does not have it as the session says.
     pub(super) fn add_object(&mut self, object: &Stored<'_>) -> Result<Option<String>, ExportError> {
-        let hash = object.hash();
-        if let Some(path) = self.objects.get(&hash) {
-            return Ok(Some(path.clone()));
+        let (hash, bytes) = (object.hash(), object.byte_length());
+        if let Some(known) = self.objects.get(&(hash, bytes)) {
+            return Ok(known.clone());
         }
-        let named = Named { hash, bytes: object.byte_length(), line: 0, contradicted: None };
-        let Object::Present(from) = self.store.check(&named)? else { return Ok(None) };
-        let mut input = InputFile::open(&from)?;
-        let path = self.write(&mime_of(object), |file| io::copy(&mut input, file).map(drop))?;
-        self.objects.insert(hash, path.clone());
-        Ok(Some(path))
+        let path = match self.store.check(&Named { hash, bytes, line: 0, contradicted: None })? {
+            Object::Present(from) => {
+                let mut input = InputFile::open(&from)?;
+                Some(self.write(&mime_of(object), |file| io::copy(&mut input, file).map(drop))?)
+            }
+            Object::Missing | Object::Corrupt => None,
+        };
+        self.objects.insert((hash, bytes), path.clone());
+        Ok(path)
     }
 
     /// Writes the next file, of this type. Returns its path, relative to the document.

@@ -42,7 +42,13 @@ impl Session {
     fn export(&self) -> Result<Exported, ExportError> {
         let cancellation = Cancellation::default();
         let task = Task { cancellation: &cancellation, progress: &mut |_| () };
-        export(&self.path("session.jsonl"), None, &self.path("out.json"), MediaStore::of_session(None, &self.path("session.jsonl")), &task)
+        export(
+            &self.path("session.jsonl"),
+            None,
+            &self.path("out.json"),
+            MediaStore::of_session(None, &self.path("session.jsonl")),
+            &task,
+        )
     }
 
     fn document(&self) -> Value {
@@ -260,7 +266,8 @@ fn cancelled_work_leaves_nothing() {
     let cancellation = Cancellation::default();
     cancellation.cancel();
     let task = Task { cancellation: &cancellation, progress: &mut |_| () };
-    let exported = export(&session.path("session.jsonl"), None, &session.path("out.json"), MediaStore::default(), &task);
+    let exported =
+        export(&session.path("session.jsonl"), None, &session.path("out.json"), MediaStore::default(), &task);
     assert_eq!(exported.unwrap_err().code(), "Cancelled");
     assert_eq!(session.names(), ["session.jsonl"]);
 }

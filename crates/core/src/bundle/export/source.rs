@@ -43,6 +43,8 @@ pub(crate) struct ExportPlan {
     pub redactions: RedactionList,
     /// The blobs that the log names.
     pub named: HashSet<Hash>,
+    /// The objects of media that a session refers to.
+    pub images: HashSet<Hash>,
     /// The size of the source, the unit of progress. The bundle itself is slightly larger.
     pub source_bytes: u64,
     /// The directory of the redacted files, removed on drop.
@@ -232,6 +234,7 @@ impl Planner<'_, '_> {
             metadata,
             redactions,
             named: HashSet::new(),
+            images: session.objects.each().map(|object| object.hash).collect(),
             source_bytes: self.progress.total,
             staging: None,
         })
@@ -295,7 +298,8 @@ impl Planner<'_, '_> {
         let partial = start.map(|start| Partial { snapshot: Snapshot::id_at(start.time), logical_time: start.time });
         let source_bytes = self.progress.total;
         let kind = BundleKind::Run;
-        Ok(ExportPlan { kind, files, log, partial, metadata, redactions, named, source_bytes, staging: None })
+        let images = HashSet::new();
+        Ok(ExportPlan { kind, files, log, partial, metadata, redactions, named, images, source_bytes, staging: None })
     }
 
     /// Fails for a run whose bundle would not verify, though its lines have their hashes.

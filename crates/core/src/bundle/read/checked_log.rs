@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::io::Read;
 
-use super::long_line::LongLine;
+use super::long_line::{LongLine, TooLarge};
 use crate::bundle::format::{BundleCode, BundleError, Limits, LogExtent, of_run};
 use crate::disk::BOM;
 use crate::hash::{Hash, HexHash, from_hex};
@@ -208,7 +208,7 @@ impl CheckedSession {
                 }
                 rest = newline.map_or(&[], |newline| &rest[newline + 1..]);
                 if newline.is_some() {
-                    self.end_line(&mut line, &mut last, length);
+                    self.end_line(&mut line, &mut last, length)?;
                     self.check_objects(limits)?;
                     length = 0;
                 }
@@ -218,7 +218,7 @@ impl CheckedSession {
             }
         }
         if length > 0 {
-            self.end_line(&mut line, &mut last, length);
+            self.end_line(&mut line, &mut last, length)?;
             self.check_objects(limits)?;
         }
         self.completed_at = time_of(&last).or_else(|| self.started_at.clone());
@@ -251,7 +251,7 @@ impl CheckedSession {
         if self.lines == 0 && self.buffers_first_line { u64::MAX } else { MAX_TIMED_LINE_BYTES }
     }
 
-    fn end_line(&mut self, line: &mut Vec<u8>, last: &mut Vec<u8>, length: u64) {
+    fn end_line(&mut self, line: &mut Vec<u8>, last: &mut Vec<u8>, length: u64) -> Result<(), BundleError> {
         let is_whole = length <= self.max_buffered_bytes();
         self.lines += 1;
         if self.lines == 1 {
@@ -263,12 +263,21 @@ impl CheckedSession {
             }
         }
         let long = std::mem::take(&mut self.long);
-        self.objects.add_line(self.lines, if is_whole { line } else { long.bytes() });
+        if is_whole {
+            self.objects.add_line(self.lines, line);
+        } else {
+            let objects = long.objects().map_err(|TooLarge| {
+                let message = format!("Line {} is too long to be searched for references to images", self.lines);
+                BundleError::new(BundleCode::LineTooLong, message)
+            })?;
+            self.objects.add(self.lines, objects);
+        }
         if length <= MAX_TIMED_LINE_BYTES && line.trim_ascii_end().ends_with(b"}") {
             std::mem::swap(line, last);
         }
         line.clear();
         line.shrink_to(MAX_TIMED_LINE_BYTES as usize);
+        Ok(())
     }
 }
 

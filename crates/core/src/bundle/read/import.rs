@@ -1,12 +1,13 @@
 //! Imports a bundle: verifies it and unpacks it into a directory.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::import_error::ImportError;
 use super::media::put_media;
 use super::open_container::open_container;
 use super::verify::{Report, VerifyOptions, inspect};
 use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
+use crate::disk::files;
 use crate::disk::write::StagedDirectory;
 use crate::session::media::MediaStore;
 use crate::task::{Cancelled, Task};
@@ -23,6 +24,7 @@ pub fn import(
     options: &VerifyOptions,
     task: &mut Task<'_>,
 ) -> Result<BundleInfo, ImportError> {
+    expect_outside(options.media_dir.as_deref(), directory)?;
     let staged = StagedDirectory::new(directory)?;
     import_to(staged, path, directory, options, task, |task| task.conclude())
 }
@@ -34,8 +36,29 @@ pub fn import_for_reader(
     options: &VerifyOptions,
     task: &mut Task<'_>,
 ) -> Result<BundleInfo, ImportError> {
+    expect_outside(options.media_dir.as_deref(), directory)?;
     let staged = StagedDirectory::for_reader(directory)?;
     import_to(staged, path, directory, options, task, |task| task.check())
+}
+
+/// Fails for a store that would be made in the directory of the import, which then could not get its name.
+fn expect_outside(media_dir: Option<&Path>, directory: &Path) -> Result<(), BundleError> {
+    let Some(media_dir) = media_dir else { return Ok(()) };
+    if whole(media_dir)?.starts_with(whole(directory)?) {
+        let message = format!("{} is within {}, which the import makes", media_dir.display(), directory.display());
+        return Err(BundleError::new(BundleCode::InvalidOption, message));
+    }
+    Ok(())
+}
+
+/// A path without links and dots, as far as it exists.
+fn whole(path: &Path) -> Result<PathBuf, BundleError> {
+    let absolute = std::path::absolute(path).map_err(|error| BundleError::system(&error, "getcwd", None))?;
+    let known = absolute.ancestors().find_map(|known| Some((known, files::canonicalize(known).ok()?)));
+    Ok(match known {
+        Some((known, found)) => absolute.strip_prefix(known).map_or(found.clone(), |rest| found.join(rest)),
+        None => absolute,
+    })
 }
 
 fn import_to(

@@ -50,7 +50,8 @@ impl From<OsError> for ImportError {
 
 impl From<BundleError> for ImportError {
     fn from(error: BundleError) -> Self {
-        if error.is_operational() || error.code == BundleCode::DestinationExists {
+        let is_of_call = matches!(error.code, BundleCode::DestinationExists | BundleCode::InvalidOption);
+        if error.is_operational() || is_of_call {
             ImportError::Failed(error)
         } else {
             ImportError::Refused { problems: vec![error] }

@@ -3,9 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::bundle::format::{BundleCode, BundleError, BundlePath, ListedFile, METADATA, Manifest, MediaCounts};
+use crate::bundle::format::{
+    BundleCode, BundleError, BundleKind, BundlePath, ListedFile, METADATA, Manifest, MediaCounts, SESSION_LOG,
+};
+use crate::disk::files;
 use crate::session::media::{MediaStore, NamedObjects, PutError, id_of, path_in_bundle};
 use crate::task::Task;
+
+/// Where the media of the session at `path` are looked for, whose lines are in the file `log`: in the bundle around that, if there is one, then in the store
+/// that is given or beside the path.
+pub fn media_store(given: Option<&Path>, path: &Path, log: &Path) -> MediaStore {
+    let store = MediaStore::of_session(given, path);
+    // The path may be a link.
+    let log = files::canonicalize(log).unwrap_or_else(|_| log.to_path_buf());
+    if log.ends_with(SESSION_LOG) { store.behind_bundle(files::parent(&log)) } else { store }
+}
 
 /// Checks the objects of a bundle, whose files are `seen`, against those that its session names and the counts in its metadata.
 pub(super) fn check_media(
@@ -56,14 +68,17 @@ pub(super) fn check_media(
     problems
 }
 
-/// Puts the media of the bundle in the directory `root` into a store. An object that is there stays.
+/// Puts the media of a session's bundle in the directory `root` into a store. An object that is there stays.
+///
+/// A verified bundle has only media that its session names. Those of a run's bundle are other files, which are not used.
 pub(super) fn put_media(
     manifest: &Manifest,
     root: &Path,
     store: &MediaStore,
     task: &mut Task<'_>,
 ) -> Result<(), BundleError> {
-    for path in manifest.files.keys() {
+    let files = manifest.files.keys().filter(|_| manifest.kind == BundleKind::Session);
+    for path in files {
         let path = BundlePath::parse(path.as_bytes())?;
         let Some(Some(hash)) = path.media() else { continue };
         task.check()?;

@@ -19,6 +19,7 @@ pub(crate) use container::{into_io_error, read_failed, read_up_to};
 pub(crate) use directory::open_file;
 pub use import::{import, import_for_reader};
 pub use import_error::ImportError;
+pub use media::media_store;
 pub use open::{OpenedBundle, is_archive, is_bundle, is_opened_bundle};
 pub use verify::{Report, VerifyOptions, verify};
 #[cfg(feature = "fuzzing")]

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::escapes::unescaped;
 use super::json::{DocumentPlace, JsonPart, Step, visit_parts};
-use super::matcher::{Form, Hit, MatchContext, Matcher};
+use super::matcher::{Form, Hit, MatchContext, Matcher, placeholder};
 use super::pointer::{Pointer, Reach};
 use super::references::{ReferencePart, ReferenceParts};
 use super::rule::RuleMatcher;
@@ -71,11 +71,29 @@ pub(super) fn redacted(
     let (mut out, mut at) = (Vec::new(), 0);
     let pointers = pointers(matcher, document.root);
     let (mut siblings, mut has_keys) = (Siblings::default(), false);
+    let provider_file = matcher.provider_file();
     visit_parts(json, |part, place, range| {
+        matcher.check_cancelled()?;
         let text = &json[range.clone()];
         let key = siblings.key(part, place, text);
         let reference = document.references.at(range.start);
-        match redacted_part(matcher, &pointers, document, (part, reference), place, (text, key.as_deref()), rules)? {
+        let whole = provider_file.zip(document.references.whole_at(range.start));
+        let redacted = match (part, &whole) {
+            (JsonPart::Text, _) | (_, None) => {
+                redacted_part(matcher, &pointers, document, (part, reference), place, (text, key.as_deref()), rules)?
+            }
+            _ => None,
+        };
+        // A value that is no string is replaced as a whole, once the secrets in it are found.
+        let (range, redacted) = match whole {
+            Some((_, whole)) if whole.start < at => return Ok(()),
+            Some((rule, whole)) => {
+                rules.insert(rule);
+                (whole, Some([b"\"", &*placeholder(matcher.name(rule)), b"\""].concat()))
+            }
+            None => (range, redacted),
+        };
+        match redacted {
             Some(redacted) => {
                 has_keys |= part == JsonPart::Key;
                 out.extend_from_slice(&json[at..range.start]);

@@ -12,7 +12,7 @@ use super::document::{Document, Root, redacted};
 use super::escapes::unescaped;
 use super::json::{JsonPart, Step, is_json, visit_parts};
 use super::matcher::{Form, MatchContext, Matcher, placeholder};
-use super::references::ReferenceParts;
+use super::references::{ReferenceParts, redacted_torn};
 use super::rule::Rule;
 use crate::bundle::format::BundleError;
 use crate::disk::BOM;
@@ -90,7 +90,8 @@ fn redacted_bytes(
     // The type and tool of a line that does not parse are unknown, so restricted rules apply too.
     let all = vec![true; matcher.rules().len()];
     let context = MatchContext { allowed: Some(&all), ..MatchContext::at(Form::Bytes) };
-    let redacted = matcher.redacted(line, context, rules)?;
+    let known = redacted_torn(matcher, line, rules)?;
+    let redacted = matcher.redacted(known.as_deref().unwrap_or(line), context, rules)?.or(known);
     Ok(redacted.map(|redacted| match is_json(&redacted) {
         true => placeholder(rules.first().map_or("", |rule| matcher.name(*rule))),
         false => redacted,

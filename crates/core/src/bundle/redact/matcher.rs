@@ -1,7 +1,7 @@
 //! Applies all rules to one text: finds the matches ("hits") and replaces them.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 mod edges;
@@ -20,7 +20,9 @@ use super::secrets::{MIN_USER_RULE_BYTES, Secrets, is_common};
 use super::views::{may_differ, views};
 use crate::bundle::format::{BundleCode, BundleError};
 use crate::bundle::redact::named;
+use crate::hash::{Hash, from_hex};
 use crate::order;
+use crate::task::{Cancellation, Cancelled};
 
 /// The number of characters from which on a secret is taken to be too long to be guessed from a hash of the text around it.
 const MIN_UNGUESSABLE: usize = 16;
@@ -90,6 +92,10 @@ pub(crate) struct Matcher<'r> {
     pub has_guessable: bool,
     /// The id of the run or session, which is no secret even if it is called so.
     pub own_id: Vec<u8>,
+    /// The images of the session, whose ids stay.
+    pub images: HashSet<Hash>,
+    /// Of the export.
+    pub cancellation: Cancellation,
 }
 
 impl<'r> Matcher<'r> {
@@ -124,6 +130,8 @@ impl<'r> Matcher<'r> {
             secrets: Secrets::default(),
             has_guessable: false,
             own_id: Vec::new(),
+            images: HashSet::new(),
+            cancellation: Cancellation::default(),
         })
     }
 
@@ -324,7 +332,9 @@ impl<'r> Matcher<'r> {
             let secret = &text[hit.start..hit.end];
             let may_be_elsewhere = match self.rules[hit.rule].matcher {
                 RuleMatcher::Named => named::is_distinctive(secret),
-                RuleMatcher::ProviderFile => !is_within && named::is_distinctive(secret) && !self.is_own_id(secret),
+                RuleMatcher::ProviderFile => {
+                    !is_within && named::is_distinctive(secret) && !self.is_own_id(secret) && !self.is_image(secret)
+                }
                 _ => true,
             };
             if may_be_elsewhere {
@@ -377,6 +387,17 @@ impl<'r> Matcher<'r> {
 
     fn is_own_id(&self, text: &[u8]) -> bool {
         !self.own_id.is_empty() && text == self.own_id
+    }
+
+    /// Whether a text is the id of an image of the session, with or without what stands before its digits.
+    fn is_image(&self, text: &[u8]) -> bool {
+        let digits = text.strip_prefix(b"sha256:").unwrap_or(text);
+        from_hex(digits).is_some_and(|hash| self.images.contains(&hash))
+    }
+
+    /// Fails if the export was cancelled.
+    pub(crate) fn check_cancelled(&self) -> Result<(), BundleError> {
+        if self.cancellation.is_cancelled() { Err(Cancelled.into()) } else { Ok(()) }
     }
 
     /// Adds the hits in a value that depend on its key.

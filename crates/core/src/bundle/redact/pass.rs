@@ -46,6 +46,8 @@ pub(crate) fn redact(
     let earlier = plan.redactions.rules();
     let mut matcher = Matcher::new(rules, &earlier)?;
     matcher.own_id = plan.metadata.id.as_json().as_bytes().to_vec();
+    matcher.images.clone_from(&plan.images);
+    matcher.cancellation = task.cancellation.clone();
     for name in &earlier {
         let what = "the name of a rule by which the source was redacted before";
         check_fixed(&mut matcher, name.as_bytes(), MatchContext::at(Form::JsonString), what)

@@ -544,3 +544,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_redaction_is_cancelled_within_a_line() {
+    let line = content(&[r#"{"type":"text","text":"a"}"#; 1000].join(","));
+    let rules = RuleSet::new(&RedactOptions::default()).unwrap();
+    let mut matcher = matcher::Matcher::new(&rules, &Default::default()).unwrap();
+    assert!(lines::redacted_line(&mut matcher, line.as_bytes(), &mut Default::default()).is_ok());
+    matcher.cancellation.cancel();
+    let stopped = lines::redacted_line(&mut matcher, line.as_bytes(), &mut Default::default());
+    assert_eq!(stopped.map_err(|error| error.code), Err(BundleCode::Cancelled));
+}

@@ -13,13 +13,14 @@ mod walk;
 
 pub(super) use named::NamedImages;
 pub use objects::{Checked, check_media};
-pub(crate) use objects::{Named, NamedObjects, id_of};
+pub(crate) use objects::{Named, NamedObjects, id_of, objects_in};
 pub use record::RecordReferences;
+pub(crate) use record::reference_places;
 pub use reference::Stored;
 pub use store::MediaStore;
 pub(crate) use store::{IN_BUNDLE, Object, PutError, path_in_bundle};
 pub use walk::Reference;
-pub(crate) use walk::is_member_name;
+pub(crate) use walk::{MAX_LEVELS, could_have_reference, is_member_name};
 pub(super) use walk::{has_reference, may_have_reference};
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::record::RecordReferences;
 use super::store::{MediaStore, Object};
+use super::walk::{Reference, could_have_reference, references_of};
 use crate::disk::OsError;
 use crate::hash::{Hash, as_text, to_hex};
 use crate::lines::ReadError;
@@ -32,9 +33,14 @@ pub(crate) struct Named {
 impl NamedObjects {
     /// Adds those of the line with this number, given without its ending.
     pub(crate) fn add_line(&mut self, number: u64, line: &[u8]) {
-        let Some(record) = RecordReferences::of_line(line) else { return };
-        for object in record.references.iter().flat_map(|reference| [reference.original, reference.selected]) {
-            self.lines.entry((object.hash(), object.byte_length())).or_insert(number);
+        let record = RecordReferences::of_line(line);
+        self.add(number, record.into_iter().flat_map(|record| objects_of(record.references)));
+    }
+
+    /// Adds these, which the line with this number names: hash and number of bytes of each.
+    pub(crate) fn add(&mut self, number: u64, objects: impl IntoIterator<Item = (Hash, u64)>) {
+        for object in objects {
+            self.lines.entry(object).or_insert(number);
         }
     }
 
@@ -58,6 +64,16 @@ impl NamedObjects {
             Some(Named { hash, bytes, line, contradicted })
         })
     }
+}
+
+/// What the references in a JSON text name: hash and number of bytes of each object.
+pub(crate) fn objects_in(json: &[u8]) -> impl Iterator<Item = (Hash, u64)> {
+    objects_of(if could_have_reference(json) { references_of(json) } else { Vec::new() })
+}
+
+fn objects_of(references: Vec<Reference<'_>>) -> impl Iterator<Item = (Hash, u64)> {
+    let objects = references.into_iter().flat_map(|reference| [reference.original, reference.selected]);
+    objects.map(|object| (object.hash(), object.byte_length()))
 }
 
 /// The id of an object.

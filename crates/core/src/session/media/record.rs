@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::walk::{Reference, may_have_reference, references_of};
+use super::walk::{Reference, could_have_reference, references_of};
 use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 use crate::session::format::number;
 
@@ -12,26 +12,24 @@ pub struct RecordReferences<'a> {
     pub seq: Option<f64>,
     /// At least one.
     pub references: Vec<Reference<'a>>,
-    payload_from: usize,
 }
 
 impl<'a> RecordReferences<'a> {
     /// Those of a line, given without its ending. `None` for a line that has none, or is no record.
     pub fn of_line(line: &'a [u8]) -> Option<Self> {
-        if !may_have_reference(line) {
+        if !could_have_reference(line) {
             return None;
         }
         let (seq, payload) = parts_of(line)?;
         let references = references_of(payload.of(line));
-        let payload_from = payload.start as usize;
-        (!references.is_empty()).then_some(RecordReferences { seq, references, payload_from })
+        (!references.is_empty()).then_some(RecordReferences { seq, references })
     }
+}
 
-    /// The places of the references in the line.
-    pub(crate) fn places(&self) -> impl Iterator<Item = Range<usize>> + '_ {
-        let from = self.payload_from;
-        self.references.iter().map(move |reference| from + reference.place.start..from + reference.place.end)
-    }
+/// The places of all references in a line, also of those in a payload that another one of the line replaces.
+pub(crate) fn reference_places(line: &[u8]) -> Vec<Range<usize>> {
+    let references = if could_have_reference(line) { references_of(line) } else { Vec::new() };
+    references.into_iter().map(|reference| reference.place).collect()
 }
 
 /// The `seq` and the payload of a line that is a JSON object.

@@ -19,6 +19,8 @@ const BLOCK_BYTES: usize = 256 << 10;
 #[derive(Clone, Debug, Default)]
 pub struct MediaStore {
     places: Vec<Place>,
+    /// Why it is not known whether there is a store.
+    locked: Option<OsError>,
 }
 
 #[derive(Clone, Debug)]
@@ -56,7 +58,16 @@ impl MediaStore {
             media.into_iter().find(|media| is_store(media))
         };
         let place = given.map(Path::to_path_buf).or_else(beside);
-        MediaStore { places: place.into_iter().map(Place::Store).collect() }
+        let locked = directories.iter().flatten().filter(|_| place.is_none()).find_map(|directory| {
+            let found = files::metadata(&objects_of(&files::parent(directory).join("media")));
+            found.err().filter(|error| !matches!(error.code, "ENOENT" | "ENOTDIR"))
+        });
+        MediaStore { places: place.into_iter().map(Place::Store).collect(), locked }
+    }
+
+    /// Why a default store could not be looked into.
+    pub(crate) fn locked(&self) -> Option<&OsError> {
+        self.locked.as_ref()
     }
 
     /// The same for the session at `path`: its file, or a directory with it.
@@ -137,11 +148,15 @@ pub(crate) fn path_in_bundle(hash: &Hash) -> String {
 }
 
 fn object_in(store: &Path, hash: &Hash) -> PathBuf {
-    store.join("objects/sha256").join(as_text(&to_hex(hash)))
+    objects_of(store).join(as_text(&to_hex(hash)))
 }
 
 fn is_store(media: &Path) -> bool {
-    files::is_directory(&media.join("objects/sha256"))
+    files::is_directory(&objects_of(media))
+}
+
+fn objects_of(store: &Path) -> PathBuf {
+    store.join("objects/sha256")
 }
 
 /// Makes a store, for good before this returns.

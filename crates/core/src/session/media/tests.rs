@@ -78,8 +78,9 @@ fn references_of_a_record_have_their_places_and_objects() {
     let line = format!(r#"{{"v":2,"payload":[{one}],"seq":7,"payload":{{"a":[{one},1,{one}]}}}}"#);
     let record = RecordReferences::of_line(line.as_bytes()).unwrap();
     assert_eq!(record.seq, Some(7.0));
-    let places: Vec<_> = record.places().map(|place| &line[place]).collect();
-    assert_eq!(places, [&one, &one], "of two payloads the last one counts");
+    assert_eq!(record.references.len(), 2, "of two payloads the last one counts");
+    let places: Vec<_> = reference_places(line.as_bytes()).into_iter().map(|place| &line[place]).collect();
+    assert_eq!(places, [&one, &one, &one], "in both payloads");
     for Reference { original, selected, .. } in &record.references {
         assert_eq!(
             (original.id(), selected.byte_length(), selected.mime_type()),
@@ -110,4 +111,17 @@ fn each_object_is_named_once_with_the_first_line_that_does() {
     let found: Vec<_> =
         named.each().map(|object| (id_of(&object.hash), object.bytes, object.line, object.contradicted)).collect();
     assert_eq!(found, [(ID.to_owned(), 4, 3, Some(7)), (other, 4, 5, None)]);
+}
+
+#[test]
+fn no_writing_hides_that_a_text_may_have_a_reference() {
+    for (text, may) in [
+        (r#""encoding" : "reference""#, true),
+        (r#""encoding":"\u0072eference""#, true),
+        (r#""encoding":"referenc\u0065""#, true),
+        (r#"a \"reference\" and \u001b[0m, \u00e9, \u4e2d"#, false),
+        (r"\u00", false),
+    ] {
+        assert_eq!(could_have_reference(text.as_bytes()), may, "{text}");
+    }
 }

@@ -12,10 +12,22 @@ use crate::session::format::{keys, number};
 /// A text without these bytes has no reference: a recorder writes no white space around a colon, and escapes no letter.
 static MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(br#""encoding":"reference""#));
 
-/// The most objects and arrays in each other. What is nested deeper has no references, so that the memory for a hostile text is bounded.
-const MAX_LEVELS: usize = 1 << 20;
+/// The value of `encoding` as a writer that escapes no letter writes it.
+static PLAIN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(br#""reference""#));
 
-/// Whether a payload may have a reference: most have none, which a search finds out.
+/// Begins the escape of a letter, and that of a character that needs one.
+static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(br"\u00"));
+
+/// The most objects and arrays in each other. What is nested deeper has no references, so that the memory for a hostile text is bounded.
+pub(crate) const MAX_LEVELS: usize = 1 << 20;
+
+/// Whether a text of any writer may have a reference, whatever white space and escapes it has: most have none, which two searches find out.
+pub(crate) fn could_have_reference(json: &[u8]) -> bool {
+    let is_letter = |at: usize| matches!(json.get(at + 4), Some(b'6' | b'7'));
+    PLAIN.find(json).is_some() || ESCAPE.find_iter(json).any(is_letter)
+}
+
+/// Whether a payload that a recorder has written may have a reference: most have none, which a search finds out.
 #[inline]
 pub(in crate::session) fn may_have_reference(payload: &[u8]) -> bool {
     MARK.find(payload).is_some()
@@ -40,7 +52,7 @@ pub struct Reference<'a> {
 impl<'a> Reference<'a> {
     /// The reference that a block is, given as JSON text.
     pub(crate) fn of_block(block: &'a [u8]) -> Option<Self> {
-        if !may_have_reference(block) {
+        if !could_have_reference(block) {
             return None;
         }
         references_of(block).pop().filter(|outermost| outermost.place == (0..block.len()))
