@@ -132,12 +132,6 @@ describe.skipIf(!canMakePipes)('a pipe without a writer', () => {
     }
   });
 
-  test('is ignored in place of the snapshot of a session', async () => {
-    const path = writeSession(session(content('a')));
-    pipe(`${path}.snap`);
-    expect(await called('replaySession', [path, PROJECT_HASH, { snapshot: true }])).toMatchObject({ resolved: { ok: true } });
-  });
-
   test('is refused by the commands', async () => {
     const path = pipe(freshPath('pipe.jsonl'));
     for (const command of [['replay', path], ['verify', path], ['inspect', path], ['bundle', 'export', path, freshPath('out')], ['diff', path, path], ['trace', path, 'rec_0']]) {
@@ -214,11 +208,9 @@ describe.skipIf(!canFail)('a line without an end', () => {
     ['that begins like an event', `${START}\n{"v":1,"type":"content","payload":"`],
   ])('%s: a replay can be aborted, stops reading, and frees its memory', async (_, beginning) => {
     const path = endless(beginning);
-    for (const snapshot of [false, true]) {
-      const report = await calledWithoutHoles('replaySession', [path, PROJECT_HASH, { signal: 'signal', snapshot }], 200);
-      expect(report).toMatchObject(ABORTED);
-      expect(report.grown).toBeLessThan(200 * MIB);
-    }
+    const report = await calledWithoutHoles('replaySession', [path, PROJECT_HASH, { signal: 'signal' }], 200);
+    expect(report).toMatchObject(ABORTED);
+    expect(report.grown).toBeLessThan(200 * MIB);
     rmSync(path);
   });
 

@@ -1,6 +1,6 @@
 import fs = require('node:fs')
 import { native } from '../addon.js'
-import { NO_OPTIONS, SNAPSHOT, type Shape, WORK, check, checked, expect } from '../arguments.js'
+import { NO_OPTIONS, type Shape, WORK, check, checked, expect } from '../arguments.js'
 import { bundles } from '../binding/bundles.js'
 import { SESSION, runJob } from '../binding/job.js'
 import type { NativeBundles, NativeJob, NativeReplayOptions } from '../binding/native.js'
@@ -32,27 +32,6 @@ export interface ReplayOptions {
   auditTrail?: boolean | undefined
   /** Aborting it stops the work; the promise rejects with the signal's `reason`. */
   signal?: AbortSignal | undefined
-  /**
-   * Keep a snapshot of what was read next to the file (`<file>.snap`), so that the next replay reads only what was appended. Default `false`.
-   *
-   * The result is always that of a full replay, with one exception: a write through a shared memory map to a page that is already dirty changes
-   * neither mtime nor ctime of the file and can go unnoticed. A snapshot is used only if the part of the file that it covers is unchanged. A file
-   * that has not been written to since opens in less than a millisecond (200 MB, measured). For a file that has grown, the old part is read and its
-   * digests are compared, which is about ten times faster than a scan. A snapshot that is missing, stale, damaged, of another file, of another
-   * version of this library or of a replay with another value of `strict` is ignored and replaced; failing to write one is not an error. Snapshots
-   * are replaced atomically and may be deleted at any time. They contain positions, counts, warnings and metadata, but no content of the
-   * conversation. Titles, session names and checkpoint names, which are the user's text, are included.
-   *
-   * Has no effect together with `throughSeq`, or for a bundle, which is never written to.
-   */
-  snapshot?: boolean | undefined
-  /**
-   * Directory for the snapshot, created when needed. Default: the directory of the session file. Has no effect without `snapshot: true`.
-   *
-   * A non-empty string. The snapshot is named `<file name>-<hash>.snap`; the hash is the first 16 hexadecimal digits of the SHA-256 of the session
-   * file's absolute path, with links in the path's directory resolved.
-   */
-  snapshotDir?: string | undefined
   /** Applied to every item of a result. If it throws, the promise rejects with its error. */
   map?: ItemMap<any> | undefined
   /**
@@ -153,7 +132,6 @@ const REPLAY_OPTIONS: Shape<ReplayOptions> = {
   strict: 'boolean?',
   map: 'function?',
   conversation: 'string?',
-  ...SNAPSHOT,
   ...WORK,
 }
 
@@ -192,7 +170,7 @@ export async function replay<C>(
 /** The options for the addon. */
 function wantedOf(
   projectHash: string | undefined,
-  { throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, signal, onProgress, map }: ReplayOptions,
+  { throughSeq, auditTrail, strict, conversation, signal, onProgress, map }: ReplayOptions,
   foreign: boolean,
 ): NativeReplayOptions {
   return {
@@ -201,8 +179,6 @@ function wantedOf(
     auditTrail: auditTrail === true,
     progress: onProgress !== undefined,
     stoppable: signal !== undefined,
-    snapshot: snapshot === true,
-    snapshotDir,
     strict: strict === true,
     foreign,
     conversation,

@@ -6,7 +6,6 @@
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::opened_path::OpenedPath;
 use crate::archived::{Archive, Content as Archived, FramedFile, Packed, Unpacked, open_packed};
@@ -70,7 +69,6 @@ pub struct LineSource {
     /// Offset from which on nothing is read.
     end: u64,
     metadata: Metadata,
-    opened: SystemTime,
 }
 
 enum Content {
@@ -131,17 +129,17 @@ impl LineSource {
     pub fn of_file(file: File) -> Result<Self, ReadError> {
         let metadata = file.metadata().map_err(|error| failed(&error, "fstat", None))?;
         let (size, content) = (metadata.size, Content::File(file));
-        let (archive, archived_bytes, damage, opened) = (None, None, None, SystemTime::now());
-        Ok(LineSource { content, archive, archived_bytes, damage, size, end: u64::MAX, metadata, opened })
+        let (archive, archived_bytes, damage) = (None, None, None);
+        Ok(LineSource { content, archive, archived_bytes, damage, size, end: u64::MAX, metadata })
     }
 
     /// Presents bytes in memory as a file.
     pub fn in_memory(content: Vec<u8>) -> Self {
         let size = content.len() as u64;
         let metadata = Metadata { kind: FileKind::File, size, modified: None, inode: None };
-        let (archive, archived_bytes, damage, opened) = (None, None, None, SystemTime::now());
+        let (archive, archived_bytes, damage) = (None, None, None);
         let content = Content::Memory(content);
-        LineSource { content, archive, archived_bytes, damage, size, end: u64::MAX, metadata, opened }
+        LineSource { content, archive, archived_bytes, damage, size, end: u64::MAX, metadata }
     }
 
     /// Presents what was opened. A regular file is read whole if it is smaller than `kept_bytes`.
@@ -152,7 +150,7 @@ impl LineSource {
 
     /// Like [`of`](Self::of), but an archive is presented as it is.
     fn packed_of(
-        OpenedPath { path, found, archive, opened }: OpenedPath,
+        OpenedPath { path, found, archive }: OpenedPath,
         pipes: Pipes,
         kept_bytes: u64,
     ) -> Result<Self, ReadError> {
@@ -168,7 +166,7 @@ impl LineSource {
             return Err(ReadError::System(metadata.expect_regular(path).err().unwrap_or_else(OsError::directory)));
         };
         let (archived_bytes, damage, end) = (None, None, u64::MAX);
-        Ok(LineSource { content, archive, archived_bytes, damage, size, end, metadata, opened })
+        Ok(LineSource { content, archive, archived_bytes, damage, size, end, metadata })
     }
 
     /// The same file, with the content of the session if it is an archived one, which `open` opens.
@@ -246,11 +244,6 @@ impl LineSource {
     /// The metadata of the file when it was opened.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
-    }
-
-    /// The time at which the file was opened.
-    pub fn opened(&self) -> SystemTime {
-        self.opened
     }
 
     /// The first offset, from `offset` on, that has data. What is before it is a hole: the file has zeros there, which need not be read. Where that is

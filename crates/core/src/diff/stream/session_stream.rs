@@ -86,7 +86,7 @@ impl SessionReader {
     }
 
     fn next_batch(&mut self, batch: &mut SessionBatch) -> Result<bool, ReadError> {
-        let Some(chunk) = self.reader.next_chunk(&self.file, self.lines, &mut |_| {})? else { return Ok(false) };
+        let Some(chunk) = self.reader.next_chunk(&self.file, self.lines)? else { return Ok(false) };
         batch.bytes.extend_from_slice(chunk.bytes);
         batch.offset = chunk.offset;
         batch.end = chunk.offset + chunk.bytes.len() as u64;
