@@ -44,7 +44,6 @@ impl SmallReplay {
 
     fn replay(&self) -> Option<JobEnd> {
         let path = Path::new(&self.path);
-        // A pipe must not even be opened: its writer would find a reader that disappears at once.
         files::metadata(path).ok().filter(|metadata| metadata.is_file() && metadata.size <= MAX_BYTES)?;
         let fold = fold_options(&self.options, foreign_of(&self.options));
         self.whole(Replay::open_laid_out(OpenedPath::at(path), fold, Threads::Own, || None).ok()?)

@@ -54,10 +54,9 @@ type Start = (bundles: NativeBundles, path: string, options: NativeReplayOptions
  * items, which are passed in batches between turns of the event loop. Strings of an item that are shorter than 4 KiB may share memory with those of
  * neighbouring items: keeping one of them keeps up to 256 KiB (docs/replay.md).
  *
- * Lines appended while the file is read are not part of the result. A pipe can be replayed too (`/dev/stdin`, a named pipe): up to
- * 1 GiB, which is held in memory. A pipe without a writer is a failure after 3 seconds. A socket or a device is a failure at once, except for
- * `/dev/null`, which is an empty file. All other functions that read sessions, runs or bundles accept regular files only. An abort also ends
- * reading a single line, however long, and waiting for a pipe.
+ * Lines appended while the file is read are not part of the result. What is no regular file, such as a pipe (`/dev/stdin`, a named
+ * pipe), a socket or a device, is a failure at once (`EINVAL`): write its content to a file first. An abort also ends reading a single line, however
+ * long.
  *
  * A bundle is verified first, as by {@link verifyBundle}; an archive is unpacked to a temporary directory, which is removed before the promise
  * settles. `onProgress` then reports reading the session's file, not verifying or unpacking.

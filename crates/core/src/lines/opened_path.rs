@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::archived::open_either;
 use crate::disk::{File, Links, Metadata, OsError, sniff};
 
-/// What was found at a path: a file, a pipe or a directory, which is open; or why nothing could be opened.
+/// What was found at a path: a file, or anything else, which is open; or why nothing could be opened.
 pub struct OpenedPath {
     pub(super) path: PathBuf,
     pub(super) found: Result<(File, Metadata), OsError>,

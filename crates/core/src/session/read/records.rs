@@ -140,7 +140,7 @@ impl RecordReader {
 
     /// Opens the file at `path`. Of a foreign session, the lines are those that it becomes.
     pub fn open(path: &Path, options: RecordOptions) -> Result<Self, ReadError> {
-        let opened = open_source(path, &Foreign::Read(None), LineSource::open_or_drain);
+        let opened = open_source(path, &Foreign::Read(None), LineSource::open);
         let source = match opened.map_err(Stop::into_read_error)? {
             OpenedSource::Native(source) => source,
             OpenedSource::Foreign(conversion) => conversion.native,

@@ -130,7 +130,7 @@ impl<L: ItemLayout> Replay<L> {
     ) -> Result<Self, ReplayError> {
         let (path, opened) = (opened.path().to_path_buf(), Cell::new(Some(opened)));
         // What is opened first is the path itself.
-        let open = |at: &Path| LineSource::of_or_drain(opened.take().unwrap_or_else(|| OpenedPath::at(at)));
+        let open = |at: &Path| LineSource::of_opened(opened.take().unwrap_or_else(|| OpenedPath::at(at)));
         let (source, conversion_warnings) = match open_source(&path, &options.foreign, open)? {
             OpenedSource::Native(source) => (source, Vec::new()),
             OpenedSource::Foreign(conversion) => (conversion.native, conversion.summary.warnings),

@@ -221,7 +221,7 @@ mod faults {
     #[test]
     fn a_source_that_cannot_be_read_again_up_to_the_checkpoint_is_not_forked() {
         // The checkpoint comes directly after an edit, so that the part up to it is read once more.
-        let edit = line(4, "synthetic_insert", &format!(r#"{{"content":{ONE},"chronologySeq":7,"afterSeq":null}}"#));
+        let edit = line(4, "density_mutation", r#"{"removedSeqs":[9],"replacements":[]}"#);
         let session =
             Session::of(&[START.into(), content(2, ONE), content(3, TWO), edit, created(5, "c", "n"), content(6, ONE)]);
         let made = session.fork("c").unwrap();
