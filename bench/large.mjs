@@ -1,12 +1,11 @@
 /**
- * Files larger than any history: the time that a snapshot saves, reading a page of a 1 GB session, and the memory for 10 GB.
+ * Files larger than any history: reading a page of a 1 GB session, and the memory for 10 GB.
  *
  * Imported, it measures; started as a script, it is the process whose memory is measured.
  */
 import { execFile } from 'node:child_process';
-import { appendFileSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { openSession, replaySession } from '../index.mjs';
@@ -19,9 +18,6 @@ const VERSION = 'v1';
 
 /** Records in a block of the generated files. Each block begins with a compression. */
 const BLOCK = 4000;
-
-/** How long a file must be unmodified before its snapshot is trusted on the basis of metadata. */
-const AT_REST_MS = 3500;
 
 /** All numbers have the same length, so that a block is created once and only its numbers are overwritten. */
 const FIRST_SEQ = 1_000_000_000;
@@ -59,43 +55,6 @@ function numberedBlock() {
   return { block: Buffer.concat(lines), places };
 }
 
-/** A file of 200 MB: replayed as a whole, with a snapshot, and with a snapshot after the file has grown. */
-export async function benchSnapshot({ rounds, scale, say }) {
-  say('snapshot: 200 MB');
-  const filePath = largeFile(Math.round(200e6 * scale));
-  const size = statSync(filePath).size;
-  const replay = (options) => async () => {
-    const { ms, value } = await timed(() => replaySession(filePath, undefined, options));
-    return { ms, history: value.history };
-  };
-  const grow = async () => {
-    appendFileSync(filePath, envelope(1, 'content', { content: contentItem(1) }));
-    return replay({ snapshot: true })();
-  };
-  const medianMs = async (task) => {
-    const all = [];
-    for (let round = 0; round < rounds; round++) all.push((await task()).ms);
-    return median(all);
-  };
-  rmSync(`${filePath}.snap`, { force: true });
-  await sleep(AT_REST_MS);
-  try {
-    const { history } = await replay({ snapshot: true })();
-    const texts = history.map((item) => JSON.stringify(item));
-    return {
-      bytes: size,
-      items: history.length,
-      parse: await medianMs(() => timed(async () => texts.map((text) => JSON.parse(text)))),
-      whole: await medianMs(replay()),
-      unchanged: await medianMs(replay({ snapshot: true })),
-      grown: await medianMs(grow),
-    };
-  } finally {
-    truncateSync(filePath, size);
-    rmSync(`${filePath}.snap`, { force: true });
-  }
-}
-
 /** The last page of 1 GB and the memory for 10 GB. The files are generated, and deleted afterwards. */
 export async function benchLarge({ scale, say }) {
   const page = await inOwnProcess('page', 1e9 * scale, say);
@@ -111,18 +70,15 @@ async function inOwnProcess(kind, bytes, say) {
     return { bytes: statSync(filePath).size, ...JSON.parse(stdout) };
   } finally {
     rmSync(filePath);
-    rmSync(`${filePath}.snap`, { force: true });
   }
 }
 
 const measurements = {
   async page(filePath) {
-    await sleep(AT_REST_MS);
-    const first = await timed(() => lastPage(filePath));
     const times = [];
     for (let round = 0; round < 7; round++) times.push((await timed(() => lastPage(filePath))).ms);
     const { peak } = await peakOf(() => lastPage(filePath));
-    return { first: first.ms, again: median(times), peak };
+    return { ms: median(times), peak };
   },
   async memory(filePath) {
     const started = performance.now();
@@ -132,7 +88,7 @@ const measurements = {
 };
 
 async function lastPage(filePath) {
-  const opened = await openSession(filePath, undefined, { snapshot: true });
+  const opened = await openSession(filePath);
   if (!opened.ok) throw new Error(opened.error);
   const items = await opened.session.items(-50);
   opened.session.close();

@@ -16,7 +16,6 @@ export const PARTS = {
   header: part(() => import('./header.mjs'), 'benchHeaders', true),
   records: part(() => import('./records.mjs'), 'benchRecords', true),
   runs: part(() => import('./runs.mjs'), 'benchRuns', true),
-  snapshot: part(() => import('./large.mjs'), 'benchSnapshot'),
   sessions: part(() => import('./sessions.mjs'), 'benchSessions'),
   search: part(() => import('./search.mjs'), 'benchSearch'),
   archives: part(() => import('./archives.mjs'), 'benchArchives'),

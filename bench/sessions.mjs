@@ -1,7 +1,7 @@
 /** The life of a session in a project of 200: listing, resuming, forking and naming it; and a listing of 10 000 sessions. */
 import { deepStrictEqual } from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, linkSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, linkSync, mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,8 +10,6 @@ import * as tape from '../index.mjs';
 import { largeFile } from './large.mjs';
 import { inTurn, median, ratios, timed } from './measure.mjs';
 import { DATA, PROJECT_HASH, headerFiles, projectFiles } from './workloads.mjs';
-
-const AT_REST_MS = 3500;
 
 export async function benchSessions({ rounds, scale, say }) {
   const { directory, paths } = projectFiles(Math.max(8, Math.round(200 * scale)));
@@ -28,23 +26,18 @@ export async function benchSessions({ rounds, scale, say }) {
 // ---- Continue targets --------------------------------------------------------------------------
 
 async function benchTargets(directory, paths, rounds) {
-  removeSnapshots(directory);
   const plain = () => pool(paths, 8, (path) => replayFileWithReadline(path, PROJECT_HASH, { strict: true }));
-  const list = (options) => () => tape.listContinueTargets(directory, PROJECT_HASH, options);
-  deepStrictEqual(seenIn((await list()()).targets), seenOf(await plain()));
-  await sleep(AT_REST_MS);
-  deepStrictEqual(await list({ snapshot: true })(), await list()());
+  const list = () => tape.listContinueTargets(directory, PROJECT_HASH);
+  deepStrictEqual(seenIn((await list()).targets), seenOf(await plain()));
   const measured = await inTurn(
     {
       plain: () => timed(plain),
-      addon: () => timed(list()),
-      again: () => timed(list({ snapshot: true })),
+      addon: () => timed(list),
       idle: () => timed(() => sleep(300)),
     },
     rounds,
   );
-  removeSnapshots(directory);
-  return summary(measured, ['addon', 'again']);
+  return summary(measured, ['addon']);
 }
 
 const bySession = (entries) => entries.sort(([one], [other]) => (one < other ? -1 : 1));
@@ -138,18 +131,14 @@ class Life {
     const place = { filePath: this.#filePath, chatsDir: this.#chatsDir, sessionId: this.#header.sessionId };
     ({ checkpointId: this.#checkpointId } = await tape.createCheckpoint(place, PROJECT_HASH, 'near the end'));
     this.#size = statSync(this.#filePath).size;
-    await sleep(AT_REST_MS);
-    await this.#replay({ snapshot: true });
   }
 
   async measure(rounds) {
     const measured = await inTurn(
       {
         plain: () => timed(() => replayFileWithReadline(this.#filePath, PROJECT_HASH, { strict: true })),
-        replayed: () => timed(() => this.#replay({ snapshot: false })),
-        resumed: () => this.#resume(false),
-        replayedAgain: () => timed(() => this.#replay({ snapshot: true })),
-        resumedAgain: () => this.#resume(true),
+        replayed: () => timed(() => tape.replaySession(this.#filePath, PROJECT_HASH, { strict: true })),
+        resumed: () => this.#resume(),
         forked: () => this.#fork(),
         plainForked: () => this.#plainFork(),
       },
@@ -160,21 +149,16 @@ class Life {
     return {
       ms: Object.fromEntries(Object.keys(measured).map((side) => [side, median(ms(side))])),
       more: more('resumed', 'replayed'),
-      moreAgain: more('resumedAgain', 'replayedAgain'),
       resumeRatio: ratios(ms('plain'), ms('resumed')),
       forkRatio: ratios(ms('plainForked'), ms('forked')),
       naming: await this.#measureNaming(rounds),
     };
   }
 
-  #replay({ snapshot }) {
-    return tape.replaySession(this.#filePath, PROJECT_HASH, { strict: true, snapshot });
-  }
-
   /** The recorder appends an event about the resume, which is cut off afterwards. */
-  async #resume(snapshot) {
+  async #resume() {
     const request = {
-      continueRef: this.#header.sessionId, projectHash: PROJECT_HASH, chatsDir: this.#chatsDir, snapshot,
+      continueRef: this.#header.sessionId, projectHash: PROJECT_HASH, chatsDir: this.#chatsDir,
       currentProvider: this.#header.provider, currentModel: this.#header.model, workspaceDirs: this.#header.workspaceDirs,
     };
     writeBack();
@@ -182,8 +166,6 @@ class Life {
     if (!resumed.ok) throw new Error(resumed.error);
     await resumed.recording.dispose();
     truncateSync(this.#filePath, this.#size);
-    await sleep(AT_REST_MS);
-    await this.#replay({ snapshot: true });
     return measured;
   }
 
@@ -223,8 +205,8 @@ class Life {
     recorder.recordContent({ speaker: 'human', blocks: [] });
     await recorder.flush();
     let number = 0;
-    const create = () => tape.createCheckpoint(recorder, PROJECT_HASH, `free ${++number}`, { snapshot: true });
-    const list = () => tape.listContinueTargets(this.#chatsDir, PROJECT_HASH, { snapshot: true });
+    const create = () => tape.createCheckpoint(recorder, PROJECT_HASH, `free ${++number}`);
+    const list = () => tape.listContinueTargets(this.#chatsDir, PROJECT_HASH);
     await list();
     const measured = await inTurn({ created: () => timed(create), listed: () => timed(list) }, rounds);
     await recorder.dispose();
@@ -256,10 +238,6 @@ function summary(measured, sides) {
   const worst = (side) => Math.max(...measured[side].map((one) => one.longestStopMs));
   const of = (side) => ({ ms: median(ms(side)), ratio: ratios(ms('plain'), ms(side)), stop: worst(side) });
   return { plainMs: median(ms('plain')), idleStop: worst('idle'), ...Object.fromEntries(sides.map((side) => [side, of(side)])) };
-}
-
-function removeSnapshots(directory) {
-  for (const name of readdirSync(directory)) if (name.endsWith('.snap')) rmSync(join(directory, name));
 }
 
 async function pool(list, size, work) {

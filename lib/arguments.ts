@@ -108,9 +108,6 @@ const KINDS = {
 /** Names and kinds of all members of `T`, or their own checks. */
 export type Shape<T extends object> = { readonly [Name in keyof T]-?: keyof typeof KINDS | Check }
 
-/** The members of options of functions that keep snapshots. */
-export const SNAPSHOT = { snapshot: 'boolean?', snapshotDir: 'filledString?' } as const
-
 /** The members of options of functions that take time. */
 export const WORK = { signal: 'signal?', onProgress: 'function?' } as const
 

@@ -16,7 +16,7 @@ const COPIED = ['Cargo.toml', 'Cargo.lock', 'python/Cargo.toml', 'python/src', '
 const LINKED = ['node_modules', ...readdirSync(ROOT).filter((name) => name.endsWith('.node'))];
 
 /** All tests that examine the data on disk: a test binary of Cargo with the filters for its tests, or a spec. */
-const TESTS = ['lib disk:: lines::writer run::record run::state::snapshot run::replay run::read::log run::store::blob session::read::snapshot session::record bundle::', 'simulated_sessions', 'simulated_runs', 'simulated_bundles', 'simulated_errors', 'syncs', 'run_crash', 'crash', 'fork_crash', 'mounted', 'power_cut'];
+const TESTS = ['lib disk:: lines::writer run::record run::state::snapshot run::replay run::read::log run::store::blob session::record bundle::', 'simulated_sessions', 'simulated_runs', 'simulated_bundles', 'simulated_errors', 'syncs', 'run_crash', 'crash', 'fork_crash', 'mounted', 'power_cut'];
 
 /** Time limit, longer than any of them takes: a mutation may make a test wait forever. */
 const MAX_MS = 10 * 60 * 1000;
@@ -48,8 +48,6 @@ const MUTATIONS = [
   ['simulated_errors', 'known end of an unreadable log', 'crates/core/src/disk/append/appender.rs', 'Ok(known_end == Some(end))', 'Ok(false)'],
   ['crash', 'cutting back a torn batch', 'crates/core/src/disk/append/appender.rs', 'if surplus > 0 && self.regular {', 'if false {'],
   ['simulated_errors', 'retry of an interrupted write', 'crates/core/src/disk/append/appender.rs', 'Err(error) if error.kind() == io::ErrorKind::Interrupted => {}\n                Err(error) => return Err(self.cut_back', 'Err(error) => return Err(self.cut_back'],
-  ['simulated_sessions', 'checksum and digests of a session’s snapshot', 'crates/core/src/session/read/snapshot.rs', '(matches_metadata || begins_with(source, &stored.blocks, threads))', '(matches_metadata || true)'],
-  ['simulated_sessions', 'sync before the system’s word is taken', 'crates/core/src/session/read/snapshot.rs', '    file.sync_all().is_ok()\n        && file', '    file'],
   ['simulated_bundles', 'sync of an archive', 'crates/core/src/disk/write/staged.rs', '        sync(self.0.file())?;', ''],
   ['simulated_bundles', 'sync of the files of a bundle', 'crates/core/src/disk/write/staged.rs', 'if self.is_to_stay { sync(file) } else { Ok(()) }', 'let _ = file; Ok(())'],
   ['simulated_bundles', 'sync of the directories in a bundle', 'crates/core/src/disk/write/staged.rs', '            sync_directory(&directory)?;\n        }', '        }'],
@@ -88,17 +86,7 @@ const MUTATIONS = [
   ['lib run::read::log', 'whether a hole ends with a sector', 'crates/core/src/run/read/log.rs', '((line == hole || is_sector(hole)) && is_sector(end)).then_some(line)', '(line == hole || is_sector(hole)).then_some(line)'],
   ['lib run::read::log', 'whether a hole begins with a sector or behind a line', 'crates/core/src/run/read/log.rs', '((line == hole || is_sector(hole)) && is_sector(end)).then_some(line)', 'is_sector(end).then_some(line)'],
   ['lib run::replay', 'count of the lines behind a hole', 'crates/core/src/run/verify/verify.rs', '    findings.of_mut(Aspect::Chain).unverifiable += folded.torn.lines;\n', ''],
-  ['lib session::', 'whether the last line of a session is whole', 'crates/core/src/session/read/scan.rs', '            if chunk.unterminated {', '            if false && chunk.unterminated {'],
-  // Checks of sidecars.
-  ['lib session::read::snapshot', 'checksum of a session’s snapshot', 'crates/core/src/session/read/snapshot.rs', 'if digest(content) != u128::from_le_bytes(*checksum) {', 'if false && digest(content) != u128::from_le_bytes(*checksum) {'],
-  ['lib session::read::snapshot', 'version of a session’s snapshot', 'crates/core/src/session/read/snapshot.rs', 'let stored = content.strip_prefix(MAGIC.as_bytes())?;', 'let stored = content.get(MAGIC.len()..)?;'],
-  ['lib session::read::snapshot', 'mode of a session’s snapshot', 'crates/core/src/session/read/snapshot.rs', '    let is_consistent = is_of_mode\n', '    let is_consistent = (is_of_mode || true)\n'],
-  ['lib session::read::snapshot', 'end of a session’s snapshot within its file', 'crates/core/src/session/read/snapshot.rs', '        && stored.end <= source.size()\n', ''],
-  ['lib session::read::snapshot', 'possibility of a session’s snapshot', 'crates/core/src/session/read/snapshot.rs', '        && stored.effect.is_possible(stored.end);', ';'],
-  ['simulated_sessions', 'start of the system in a session’s snapshot', 'crates/core/src/session/read/snapshot.rs', 'let counts = stored.boot.is_none_or(|boot| files::boot(&place.file) == Some(boot));', 'let counts = stored.boot.is_none_or(|boot| files::boot(&place.file) == Some(boot)) || true;'],
-  ['lib session::read::snapshot', 'identity of a session’s file', 'crates/core/src/session/read/snapshot.rs', 'stored.identity.is_some_and(|identity| is_same(identity) && identity.was_at_rest(written));', 'stored.identity.is_some_and(|identity| (is_same(identity) || true) && identity.was_at_rest(written));'],
-  ['simulated_sessions', 'rest of a session’s file before its snapshot counts', 'crates/core/src/session/read/snapshot.rs', 'stored.identity.is_some_and(|identity| is_same(identity) && identity.was_at_rest(written));', 'stored.identity.is_some_and(|identity| is_same(identity) && (identity.was_at_rest(written) || true));'],
-  ['lib session::read::snapshot', 'rest of a session’s file before its scan', 'crates/core/src/session/read/snapshot.rs', '.filter(|identity| identity.was_at_rest(source.opened()));', ';'],
+  // Checks of snapshots of runs.
   ['lib run::state::snapshot', 'form of a run’s snapshot', 'crates/core/src/run/state/snapshot.rs', 'if snapshot.print() != document.as_bytes() {', 'if false && snapshot.print() != document.as_bytes() {'],
   ['lib run::state::snapshot', 'signature of a run’s snapshot', 'crates/core/src/run/state/snapshot.rs', 'trusted.verify(PAYLOAD_TYPE, &bytes, signature).map_err(|error| invalid(&error.to_string()))?;', 'let _ = signature;'],
   ['lib run::', 'name of a run’s snapshot', 'crates/core/src/run/state/snapshot.rs', 'Some(time) if time != snapshot.content.logical_time => {', 'Some(time) if false && time != snapshot.content.logical_time => {'],

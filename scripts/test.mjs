@@ -85,8 +85,6 @@ const SLOW_IN_RUST = [
   'run::replay::replay::tests::any_byte_put_in_at_the_end_of_a_line_or_in_place_of_it_is_found',
   'search::tests::the_prefilter_changes_no_hit_of_an_expression',
   'session::read::replay::tests::long_edits_of_long_items_have_the_effect_of_short_ones',
-  'session::read::snapshot::tests::file_changed_during_the_scan_is_not_recognised_by_metadata',
-  'session::read::snapshot::tests::unchanged_file_is_recognised_by_metadata',
   'session::record::media_list::tests::sweeping::no_image_of_a_session_is_swept_and_every_image_of_a_deleted_one_is',
   'task::background::jobs::tests::blocked_jobs_do_not_starve_others',
 ];

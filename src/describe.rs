@@ -10,11 +10,9 @@ use super::batch_builder::{checkpoint_json, metadata_json, object_json, unknown_
 use super::job::{Closed, JobEnd, NativeJob, Progress, Sender, new_job};
 use super::json::{JsonText, number_json};
 use super::message_json::message_json;
-use super::replay::{NativeReplayOptions, fold_options, snapshots_of};
+use super::replay::{NativeReplayOptions, fold_options};
 use session_tape_core::foreign::Foreign;
-use session_tape_core::session::read::{
-    CurrentMetadata, DescribeOptions, Described, Describing, Outcome, Replay, ReplayError, Unread,
-};
+use session_tape_core::session::read::{CurrentMetadata, Described, Describing, Outcome, Replay, ReplayError, Unread};
 
 /// Size in bytes at which a batch is sent: JavaScript parses it in well under a millisecond.
 const BATCH_BYTES: usize = 64 << 10;
@@ -26,30 +24,20 @@ const BATCH_EVERY: Duration = Duration::from_millis(100);
 /// separately.
 const MAX_BYTES: usize = 256 << 10;
 
-/// The options.
-#[napi(object, object_to_js = false)]
-pub struct NativeDescribeOptions {
-    pub project_hash: Option<Utf16String>,
-    pub snapshot: bool,
-    /// The directory for snapshots, if they are not next to the files.
-    pub snapshot_dir: Option<String>,
-}
-
 /// Scans the sessions in these files in strict mode. The batches have `described`, an array with an element for each file, in any order. An
 /// element is an array of the file's index in `paths`, the description of its replay, `null` if that is too long, and what of the file was not read:
 /// `"nothing"`, `"lastLine"` or `"more"`; or of the index and an object with `error`.
 #[napi(catch_unwind)]
 pub fn describe_sessions(
     paths: Vec<String>,
-    options: NativeDescribeOptions,
+    project_hash: Option<Utf16String>,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
     let (sender, job) = new_job(on_ready)?;
     sender.run_in_background(move |sender| {
-        let strict = NativeReplayOptions { project_hash: options.project_hash, strict: true, ..Default::default() };
+        let strict = NativeReplayOptions { project_hash, strict: true, ..Default::default() };
         let fold = fold_options(&strict, Foreign::Refused);
-        let options = DescribeOptions { fold, snapshots: snapshots_of(options.snapshot, options.snapshot_dir) };
-        let describing = Describing::new(paths.into_iter().map(PathBuf::from), options);
+        let describing = Describing::new(paths.into_iter().map(PathBuf::from), fold);
         DescribedBatches::new(sender, describing.total()).run(describing).unwrap_or_else(|Closed| JobEnd::closed())
     });
     Ok(job)

@@ -7,7 +7,6 @@ use napi_derive::napi;
 
 use super::job::{JobEnd, NativeJob, new_job};
 use super::message_json::message_json;
-use super::replay::snapshots_of;
 use session_tape_core::session::format::Message;
 use session_tape_core::session::record::{FileNameForm, ForkError, ForkSource, ForkTarget, fork, fork_sequence};
 
@@ -18,9 +17,6 @@ pub struct NativeForkOptions {
     pub source: String,
     pub project_hash: Utf16String,
     pub checkpoint_id: Utf16String,
-    pub snapshot: bool,
-    /// The directory for the snapshot, if it is not next to the source.
-    pub snapshot_dir: Option<String>,
     pub chats_dir: String,
     /// Whether the name of the new file contains seconds.
     pub name_has_seconds: bool,
@@ -85,7 +81,6 @@ fn source_of(options: &NativeForkOptions) -> ForkSource {
         path: PathBuf::from(&options.source),
         project_hash: options.project_hash.to_vec(),
         checkpoint_id: options.checkpoint_id.to_vec(),
-        snapshots: snapshots_of(options.snapshot, options.snapshot_dir.clone()),
     }
 }
 

@@ -20,7 +20,6 @@ use session_tape_core::foreign::Foreign;
 use session_tape_core::lines::{OpenedPath, Threads};
 use session_tape_core::session::fold::FoldOptions;
 use session_tape_core::session::format::{Message, Mode};
-use session_tape_core::session::read::Snapshots;
 use session_tape_core::signature::TrustedKeys;
 
 /// The options of a replay.
@@ -33,10 +32,6 @@ pub struct NativeReplayOptions {
     pub progress: bool,
     /// Whether it may have to be stopped.
     pub stoppable: bool,
-    /// Whether to use the session's snapshot, and to keep one.
-    pub snapshot: bool,
-    /// The directory for the snapshot, if it is not next to the file.
-    pub snapshot_dir: Option<String>,
     pub strict: bool,
     /// Whether the file may be a foreign session.
     pub foreign: bool,
@@ -56,8 +51,8 @@ pub fn start_replay(
     on_ready: Function<'_, (), ()>,
 ) -> Result<Either<NativeJob, AsyncTask<SmallReplay>>> {
     let bundles = bundles.shared();
-    // Only a job can be stopped, report progress or keep a snapshot.
-    if options.stoppable || options.progress || options.snapshot {
+    // Only a job can be stopped or report progress.
+    if options.stoppable || options.progress {
         return replay_in_background(bundles, path, options, on_ready).map(Either::A);
     }
     SmallReplay::new(bundles, path, options, &on_ready).map(AsyncTask::new).map(Either::B)
@@ -175,16 +170,11 @@ fn start(
             Ok(opened) => opened,
             Err(message) => return failure(&Message::text(message)),
         };
-        // A bundle contains only the files of its manifest, so it gets no snapshot.
-        let snapshots = match unpacked {
-            None => snapshots_of(options.snapshot, options.snapshot_dir.clone()),
-            Some(_) => Snapshots::None,
-        };
         let foreign = if unpacked.is_none() { foreign_of(&options) } else { Foreign::Refused };
         let fold = fold_options(&options, foreign);
         let pause = (items == Items::All).then(Arc::<LayoutBackoff>::default);
         let layout = || pause.clone().map(Layout::new);
-        let replay = Replay::open_laid_out(file, fold, &snapshots, Threads::All, layout);
+        let replay = Replay::open_laid_out(file, fold, Threads::All, layout);
         let wanted = SessionOptions {
             items,
             audit_trail: options.audit_trail,
@@ -212,15 +202,6 @@ pub fn fold_options(options: &NativeReplayOptions, foreign: Foreign) -> FoldOpti
 /// Whether a file may be a foreign session, and which of its conversations is meant.
 pub fn foreign_of(options: &NativeReplayOptions) -> Foreign {
     if options.foreign { Foreign::Read(options.conversation.clone()) } else { Foreign::Refused }
-}
-
-/// Whether snapshots are used, and where they are: next to the file unless a directory is given.
-pub fn snapshots_of(are_kept: bool, directory: Option<String>) -> Snapshots {
-    match directory {
-        _ if !are_kept => Snapshots::None,
-        Some(directory) => Snapshots::Within(directory.into()),
-        None => Snapshots::Beside,
-    }
 }
 
 type OpenedSession = (OpenedPath, Option<Arc<Unpacked>>);

@@ -142,9 +142,6 @@ impl<'s> SessionBatches<'s> {
             // The scan may have failed because of that. There will be no handle with which to close the file.
             return Err(Closed);
         }
-        if scanned.is_ok() {
-            replay.keep_snapshot();
-        }
         let tapes = std::mem::take(replay.laid_out());
         replay.settle();
         let replay = Arc::new(replay);

@@ -16,7 +16,6 @@ use super::session_batches::whole_replay;
 use super::tape::Replay;
 use session_tape_core::disk::{files, sniff};
 use session_tape_core::lines::{OpenedPath, Threads};
-use session_tape_core::session::read::Snapshots;
 
 /// Maximum size of a file in bytes. Replaying a larger one takes longer than a background job costs.
 const MAX_BYTES: u64 = 256 << 10;
@@ -45,10 +44,9 @@ impl SmallReplay {
 
     fn replay(&self) -> Option<JobEnd> {
         let path = Path::new(&self.path);
-        // A pipe must not even be opened: its writer would find a reader that disappears at once.
         files::metadata(path).ok().filter(|metadata| metadata.is_file() && metadata.size <= MAX_BYTES)?;
         let fold = fold_options(&self.options, foreign_of(&self.options));
-        self.whole(Replay::open_laid_out(OpenedPath::at(path), fold, &Snapshots::None, Threads::Own, || None).ok()?)
+        self.whole(Replay::open_laid_out(OpenedPath::at(path), fold, Threads::Own, || None).ok()?)
     }
 
     /// Completes the replay, in one batch.

@@ -87,15 +87,6 @@ describe.each(FORMS)('%s', (form) => {
     await expect(opened.session.items()).rejects.toMatchObject({ code: 'ESESSIONCLOSED' });
   });
 
-  test('is not changed by a replay with `snapshot: true`', async () => {
-    const path = made[form]!.session;
-    const before = await verifyBundle(path);
-    const replay = await replaySession(path, undefined, { snapshot: true });
-    expect(replay).toEqual(await replaySession(session));
-    expect(await verifyBundle(path)).toEqual(before);
-    expect(temporary.entries()).toEqual([]);
-  });
-
   test('reports progress while it is read', async () => {
     for (const read of [replayRun, verifyRun]) {
       const told: Progress[] = [];

@@ -36,7 +36,6 @@ describe('a session', () => {
         firstTime: '2026-02-11T08:41:03.412Z',
         lastTime: '2026-02-11T08:47:02.312Z',
       },
-      sidecar: false,
       damage: [],
       notes: ["Line 38: unknown event type 'usage', skipping"],
     });

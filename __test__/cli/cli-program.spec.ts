@@ -109,8 +109,8 @@ describe('unreadable paths', () => {
   });
 
   test.skipIf(process.platform === 'win32')('a device is not a regular file', async () => {
-    expect(await complaintOf(['replay', '/dev/null'])).toBe('/dev/null is not a regular file');
-    expect(await errorOf(['inspect', '/dev/null'])).toMatchObject({ code: 'NotRecognised' });
+    expect(await complaintOf(['replay', '/dev/null'])).toBe('/dev/null is not a regular file but a device; write its content to a file first');
+    expect(await errorOf(['inspect', '/dev/null'])).toMatchObject({ code: 'EINVAL', path: '/dev/null' });
   });
 
   test('a file of a run is refused, with the advice to name its directory', async () => {

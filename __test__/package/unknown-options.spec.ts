@@ -27,7 +27,7 @@ function old(): { directory: string; path: string } {
 
 describe('keepSessions refuses', () => {
   const POLICY = 'minAge, archiveAfter, deleteAfter, maxSessions, maxBytes, deleteToFit';
-  const OPTIONS = 'dryRun, keep, snapshotDir, signal, onProgress';
+  const OPTIONS = 'dryRun, keep, signal, onProgress';
 
   test.each<[string, object, object, string]>([
     ['an option in the policy', { deleteAfter: '30d', dryRun: true }, {}, "policy has no member 'dryRun': it is a member of options"],
@@ -66,7 +66,7 @@ describe('an unknown option', () => {
     archiveSession: (options) => archiveSession(path, options),
     restoreSession: (options) => restoreSession(path, options),
     deleteSession: (options) => deleteSession('a', directory, PROJECT_HASH, options),
-    removeSessionFiles: (options) => removeSessionFiles(path, options),
+    removeSessionFiles: (options) => (removeSessionFiles as (...all: unknown[]) => unknown)(path, options),
     repairSession: (options) => repairSession(path, join(directory, 'repaired.jsonl'), options),
     exportBundle: (options) => exportBundle(path, join(directory, 'a.cath-bundle'), options),
     importBundle: (options) => importBundle(join(directory, 'a.cath-bundle'), join(directory, 'imported'), options),
@@ -85,6 +85,13 @@ describe('an unknown option', () => {
     const before = [readdirSync(directory), readFileSync(path, 'utf8')];
     expect(() => call({ dryrun: true } as never)).toThrow(unknown(expect.stringMatching(/^options has no member 'dryrun'(;|:)/) as string));
     expect([readdirSync(directory), readFileSync(path, 'utf8')]).toStrictEqual(before);
+  });
+
+  test.each(['keepSessions', 'deleteSession', 'removeSessionFiles', 'createCheckpoint', 'nameSession'])('of earlier versions about snapshots is one to %s', (name) => {
+    const call = { ...calls, keepSessions: (options: never) => keepSessions(directory, {}, options) }[name]!;
+    for (const option of ['snapshot', 'snapshotDir']) {
+      expect(() => call({ [option]: 'x' } as never)).toThrow(unknown(expect.stringMatching(new RegExp(`^options has no member '${option}'(;|:)`)) as string));
+    }
   });
 
   test('is none where a function without options is called with an empty object, nothing, or by map', async () => {

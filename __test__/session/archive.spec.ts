@@ -8,7 +8,7 @@ import { fc, test } from '../support/property';
 import {
   CONTINUE_LATEST, SessionLockedError, SessionRecordingService, acquireSessionLock, archiveSession, cleanUpLocks, createCheckpoint, deleteSession, describeSessions, diff,
   exportBundle, forkSession, listCheckpoints, listContinueTargets, listSessions, nameSession, openSession, readSessionHeader, readSessionHeaders, readSessionPreview,
-  readSessionRecords, readSessionTitle, removeSessionFiles, replaySession, restoreSession, resumeSession, verifyBundle,
+  readSessionRecords, readSessionTitle, replaySession, restoreSession, resumeSession, verifyBundle,
 } from '../../index.js';
 import { PROJECT_HASH, content, file, item, start } from '../support/session-file.js';
 import { checkpoint, named, projectOf, sessionWith, titled } from '../support/project-files.js';
@@ -103,28 +103,11 @@ describe('an archived session', () => {
     }
   });
 
-  test('has a snapshot that went along', async () => {
-    const { directory, session } = place(sessionWith('abc', ...Array.from({ length: 3000 }, (_, n) => content(`${n}`))));
-    const before = await replaySession(session, undefined, { snapshot: true });
+  test('leaves no snapshot that an earlier version kept beside it', async () => {
+    const { directory, session } = place();
+    for (const name of [NAME, `${NAME}.zst`]) writeFileSync(join(directory, `${name}.snap`), 'session-tape snapshot 4');
     await archiveSession(session);
-    expect(readdirSync(directory).sort()).toStrictEqual([`${NAME}.zst`, `${NAME}.zst.snap`]);
-    expect(await replaySession(session, undefined, { snapshot: true })).toStrictEqual(before);
-    await removeSessionFiles(session);
-    expect(readdirSync(directory)).toStrictEqual([]);
-  });
-
-  test('keeps the snapshot that it has in another directory, which goes with it', async () => {
-    const { directory, session, archive } = place(sessionWith('abc', ...Array.from({ length: 3000 }, (_, n) => content(`${n}`))));
-    const snapshotDir = directoryOf();
-    const replay = (filePath: string) => replaySession(filePath, undefined, { snapshot: true, snapshotDir });
-    const before = await replay(session);
-    const snapshots = readdirSync(snapshotDir);
-    expect(snapshots).toStrictEqual([expect.stringMatching(/^session-1\.jsonl-[0-9a-f]{16}\.snap$/)]);
-    await archiveSession(session);
-    expect([await replay(session), await replay(archive)]).toStrictEqual([before, before]);
-    expect(readdirSync(snapshotDir)).toStrictEqual(snapshots);
-    await removeSessionFiles(archive, { snapshotDir });
-    expect([readdirSync(directory), readdirSync(snapshotDir)]).toStrictEqual([[], []]);
+    expect(readdirSync(directory)).toStrictEqual([`${NAME}.zst`]);
   });
 
   test('is deleted with everything beside it', async () => {

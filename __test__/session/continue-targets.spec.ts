@@ -179,8 +179,6 @@ test('arguments of a wrong type synchronously throw a TypeError that names them'
       ['projectHash', ['.', '']],
       ['projectHash', ['.', { projectHash: 'hash' }]],
       ['options', ['.', 'hash', null]],
-      ['options.snapshot', ['.', 'hash', { snapshot: 'yes' }]],
-      ['options.snapshotDir', ['.', 'hash', { snapshotDir: 7 }]],
       ['options.signal', ['.', 'hash', { signal: 7 }]],
       ['options.onProgress', ['.', 'hash', { onProgress: {} }]],
     ] as const,
@@ -190,15 +188,15 @@ test('arguments of a wrong type synchronously throw a TypeError that names them'
     },
   ));
 
-test('one call of the addon scans all files, even with snapshots', async () => {
+test('one call of the addon scans all files', async () => {
   const directory = projectOf({ 'session-a.jsonl': sessionWith('a', checkpoint('c', 'ć')), 'session-b.jsonl': sessionWith('b', named('b')) });
   const [scan, open] = [watched('describeSessions'), watched('openReplay')];
   const found = await targetsIn(directory);
-  for (let round = 0; round < 2; round++) expect(await listContinueTargets(directory, PROJECT_HASH, { snapshot: true })).toStrictEqual(found);
+  expect(await targetsIn(directory)).toStrictEqual(found);
   appendFileSync(join(directory, 'session-a.jsonl'), `${envelope(3, checkpointDeleted('c'))}\n`);
   orderByAge(directory, ['session-a.jsonl', 'session-b.jsonl']);
-  expect(shown(await listContinueTargets(directory, PROJECT_HASH, { snapshot: true }))).toStrictEqual(['a', 'b']);
-  expect([scan.mock.calls.length, open.mock.calls.length]).toStrictEqual([4, 0]);
+  expect(shown(await targetsIn(directory))).toStrictEqual(['a', 'b']);
+  expect([scan.mock.calls.length, open.mock.calls.length]).toStrictEqual([3, 0]);
 });
 
 /** A project: its sessions with their checkpoints. All ids differ, and no name is an id. */

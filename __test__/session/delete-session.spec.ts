@@ -50,19 +50,17 @@ describe('a deleted session', () => {
     await expectNoLock(directory, 'abc', 'abd-2', 'xyz');
   });
 
-  test('leaves an empty directory, even after an exclusive recorder and with snapshots in either place', async () => {
+  test('leaves an empty directory, even after an exclusive recorder and with the snapshot of an earlier version', async () => {
     const chatsDir = directoryOf();
-    const snapshotDir = join(directoryOf(), 'deep', 'snäpshots');
     const recorder = await SessionRecordingService.createLocked({ sessionId: 's-1', projectHash: PROJECT_HASH, chatsDir, workspaceDirs: [], provider: 'p', model: 'm', exclusive: true, fileName: 'seconds' });
     recorder.recordContent({ speaker: 'ai', blocks: [{ type: 'text', text: 'é'.repeat(100_000) }] });
     await recorder.dispose();
     const path = recorder.getFilePath()!;
     // As a recorder that was killed leaves it.
     writeFileSync(`${path}.lock`, '{}');
-    for (const place of [undefined, snapshotDir]) await replaySession(path, undefined, { strict: true, snapshot: true, snapshotDir: place });
-    expect([readdirSync(chatsDir).length, readdirSync(snapshotDir).length]).toStrictEqual([3, 1]);
-    expect(await remove(chatsDir, 's-1', { snapshotDir })).toStrictEqual(deleted('s-1'));
-    expect([readdirSync(chatsDir), readdirSync(snapshotDir)]).toStrictEqual([[], []]);
+    writeFileSync(`${path}.snap`, 'session-tape snapshot 4');
+    expect(await remove(chatsDir, 's-1')).toStrictEqual(deleted('s-1'));
+    expect(readdirSync(chatsDir)).toStrictEqual([]);
   });
 
   test('is removed together with its stale lock', async () => {
@@ -279,15 +277,11 @@ describe('a failure', () => {
     expect(await remove(directory, 's-1')).toStrictEqual(deleted('s-1'));
   });
 
-  test('to remove the snapshot leaves the session', async () => {
+  test('to remove the snapshot of an earlier version leaves the session', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
     mkdirSync(join(directory, 'session-1.jsonl.snap'));
     const words = expect.stringMatching(/^Failed to delete session: (EISDIR|EPERM): .*, unlink '.*session-1\.jsonl\.snap'$/) as string;
     await expectFailure(directory, 's-1', fails(words, 'System'), ['s-1']);
-    rmSync(join(directory, 'session-1.jsonl.snap'), { recursive: true });
-    const snapshotDir = writeSession('a file');
-    await expectFailure(directory, 's-1', fails(expect.stringMatching(/^Failed to delete session: ENOTDIR: .*, unlink '/) as string, 'System'), ['s-1'], { snapshotDir });
-    expect(await remove(directory, 's-1', { snapshotDir: join(root(), 'none') })).toStrictEqual(deleted('s-1'));
   });
 
   test.each(BAD_IDS)('is not caused by another file with the id %j in its header', async (id) => {
@@ -314,8 +308,6 @@ describe('the arguments', () => {
         ['options', ['x', '.', 'hash', null]],
         ['options', ['x', '.', 'hash', true]],
         ['options.exact', ['x', '.', 'hash', { exact: 1 }]],
-        ['options.snapshotDir', ['x', '.', 'hash', { snapshotDir: '' }]],
-        ['options.snapshotDir', ['x', '.', 'hash', { snapshotDir: 7 }]],
       ] as const,
       ([name, values]) => {
         const call = () => (deleteSession as (...some: unknown[]) => unknown)(...values);
@@ -340,17 +332,15 @@ describe('the arguments', () => {
     const before = process.cwd();
     try {
       process.chdir(directory);
-      await replaySession('session-1.jsonl', undefined, { snapshot: true, snapshotDir: 'snaps' });
-      expect(readdirSync('snaps')).toHaveLength(1);
       afterListing(() => process.chdir(elsewhere));
-      const options: Record<string, unknown> = { exact: true, snapshotDir: 'snaps' };
+      const options: Record<string, unknown> = { exact: true };
       const removing = remove(`.${sep}`, 's-1', options);
-      Object.assign(options, { exact: 7, snapshotDir: 7 });
+      Object.assign(options, { exact: 7 });
       expect(await removing).toStrictEqual(deleted('s-1'));
     } finally {
       process.chdir(before);
     }
-    expect([readdirSync(directory), readdirSync(join(directory, 'snaps')), readdirSync(elsewhere)]).toStrictEqual([['snaps'], [], ['session-1.jsonl']]);
+    expect([readdirSync(directory), readdirSync(elsewhere)]).toStrictEqual([[], ['session-1.jsonl']]);
   });
 });
 

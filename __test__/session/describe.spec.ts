@@ -1,9 +1,8 @@
 // describeSessions: a listing with the results of a strict replay of each file, whatever the files contain.
 
-import { appendFileSync, chmodSync, existsSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join, relative } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { getEventListeners } from 'node:events';
@@ -173,9 +172,6 @@ describe('a description', () => {
         ['options', ['.', null]],
         ['options', ['.', 'hash']],
         ['options.projectHash', ['.', { projectHash: 7 }]],
-        ['options.snapshot', ['.', { snapshot: 1 }]],
-        ['options.snapshotDir', ['.', { snapshotDir: '' }]],
-        ['options.snapshotDir', ['.', { snapshotDir: null }]],
         ['options.signal', ['.', { signal: {} }]],
         ['options.onProgress', ['.', { onProgress: 'call me' }]],
       ] as const,
@@ -190,9 +186,9 @@ describe('a description', () => {
     expect(statSync(join(directory, 'large.jsonl')).size).toBeGreaterThan(8 * MIB);
     const wanted = await expected(directory);
     const [scan, open, start] = [watched('describeSessions'), watched('openReplay'), watched('startReplay')];
-    for (const snapshot of [false, true, true]) expectSameDescription(await describeSessions(directory, { snapshot }), wanted);
-    expect([scan.mock.calls.length, open.mock.calls.length, start.mock.calls.length]).toStrictEqual([3, 0, 0]);
-    expect(readdirSync(directory).filter((name) => name.endsWith('.snap'))).toHaveLength(3);
+    expectSameDescription(await describeSessions(directory), wanted);
+    expect([scan.mock.calls.length, open.mock.calls.length, start.mock.calls.length]).toStrictEqual([1, 0, 0]);
+    expect(readdirSync(directory)).toHaveLength(3);
   });
 
   test.each([
@@ -204,9 +200,8 @@ describe('a description', () => {
     const directory = directoryOf({ 'a.jsonl': sessionWith('a', titled('short')), 'long.jsonl': sessionWith('long', content('x'), ...events()), 'z.jsonl': sessionWith('z') });
     const wanted = await expected(directory);
     const open = watched('openReplay');
-    expectSameDescription(await describeSessions(directory, { snapshot: true }), wanted);
-    expect(open.mock.calls).toMatchObject([[{}, join(directory, 'long.jsonl'), { snapshot: true, strict: true }, {}]]);
-    expectSameDescription(await describeSessions(directory, { snapshot: true }), wanted);
+    expectSameDescription(await describeSessions(directory), wanted);
+    expect(open.mock.calls).toMatchObject([[{}, join(directory, 'long.jsonl'), { strict: true }, {}]]);
     expect(wanted.sessions).toHaveLength(3);
   });
 
@@ -229,32 +224,13 @@ const sessionBytes = anyEvents.map((events) => Buffer.from(session(...events)));
 const anySessionFile = fc.oneof({ weight: 2, arbitrary: anyFile.map((bytes) => Buffer.from(bytes)) }, { weight: 1, arbitrary: sessionBytes });
 
 describe('a description of any files', () => {
-  test.prop([fc.array(anySessionFile, { minLength: 1, maxLength: 6 }), fc.boolean()], runs(80))('equals the strict replay of each, with snapshots and without', async (files, ofProject) => {
+  test.prop([fc.array(anySessionFile, { minLength: 1, maxLength: 6 }), fc.boolean()], runs(80))('equals the strict replay of each', async (files, ofProject) => {
     const directory = directoryOf(Object.fromEntries(files.map((bytes, i) => [`${i}.jsonl`, bytes])));
     const options = ofProject ? { projectHash: PROJECT_HASH } : {};
     const wanted = await expected(directory, options);
-    for (const snapshot of [undefined, true, true]) expectSameDescription(await describeSessions(directory, { ...options, snapshot }), wanted);
+    expectSameDescription(await describeSessions(directory, options), wanted);
     rmSync(directory, { recursive: true });
   });
-
-  type Change = { file: number; cut: number; added: Uint8Array };
-  const change: fc.Arbitrary<Change> = fc.record({ file: fc.nat({ max: 2 }), cut: fc.nat({ max: 300 }), added: anySessionFile });
-  test.prop([fc.array(sessionBytes, { minLength: 3, maxLength: 3 }), fc.array(change, { maxLength: 4 }), fc.boolean()], runs(40))(
-    'does not depend on a snapshot, wherever that is and whatever was cut and appended since',
-    async (files, changes, apart) => {
-      const directory = directoryOf(Object.fromEntries(files.map((bytes, i) => [`${i}.jsonl`, bytes])));
-      const options = { snapshot: true, snapshotDir: apart ? join(directory, 'snapshots', 'deep') : undefined };
-      await describeSessions(directory, options);
-      for (const { file: at, cut, added } of changes) {
-        const path = join(directory, `${at}.jsonl`);
-        truncateSync(path, Math.max(0, statSync(path).size - cut));
-        appendFileSync(path, added);
-        expectSameDescription(await describeSessions(directory, options), await expected(directory));
-      }
-      expect(readdirSync(directory).some((name) => name.endsWith('.snap'))).toBe(!apart && files.length > 0);
-      rmSync(directory, { recursive: true });
-    },
-  );
 
   test.prop([fc.array(fc.array(fc.constantFrom('é', 'x', '\u{1f39e}', '\n'), { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 }), fc.nat({ max: 3 })], runs(6))(
     'equals the strict replay of files that several threads scan, too',
@@ -268,35 +244,10 @@ describe('a description of any files', () => {
       });
       writeFileSync(join(directory, 'small.jsonl'), session(content('small')));
       const wanted = await expected(directory);
-      for (const snapshot of [false, true, true]) expectSameDescription(await describeSessions(directory, { snapshot }), wanted);
+      expectSameDescription(await describeSessions(directory), wanted);
       rmSync(directory, { recursive: true });
     },
   );
-});
-
-describe.skipIf(!existsSync('/proc/self/io'))('with snapshots', () => {
-  /** Number of bytes that this process reads during `work`. */
-  async function bytesRead(work: () => Promise<unknown>): Promise<number> {
-    const soFar = () => Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))![1]);
-    const before = soFar();
-    await work();
-    return soFar() - before;
-  }
-
-  test('only files that have changed are read again', async () => {
-    const large = sessionOf(Array.from({ length: 60_000 }, (_, i) => content(`${i}`)));
-    expect(large.length).toBeGreaterThan(6 * MIB);
-    const directory = directoryOf({ 'session-rest.jsonl': large, 'session-changes.jsonl': sessionWith('changes', content('a')) });
-    // A clock that ticks slowly could hide a change of a file that was written just now.
-    await sleep(3_300);
-    expect(await bytesRead(() => listContinueTargets(directory, PROJECT_HASH, { snapshot: true }))).toBeGreaterThan(6 * MIB);
-    appendFileSync(join(directory, 'session-changes.jsonl'), `${envelope(3, named('später'))}\n`);
-    let targets: Awaited<ReturnType<typeof listContinueTargets>>['targets'] = [];
-    const count = await bytesRead(async () => ({ targets } = await listContinueTargets(directory, PROJECT_HASH, { snapshot: true })));
-    expect(count).toBeLessThan(3 * MIB);
-    expect(targets).toMatchObject([{ session: { name: 'später' } }, { session: { sessionId: START_PAYLOAD.sessionId } }]);
-    expect(await bytesRead(() => listContinueTargets(directory, PROJECT_HASH))).toBeGreaterThan(6 * MIB);
-  });
 });
 
 describe('signal', () => {
@@ -411,9 +362,9 @@ describe('onProgress', () => {
 test('changes to the options during the call have no effect', async () => {
   const directory = directoryOf({ 'a.jsonl': sessionWith('a'), 'other.jsonl': file(start({ projectHash: 'other' })) });
   const onProgress = vi.fn();
-  const options: Record<string, unknown> = { projectHash: PROJECT_HASH, snapshot: false, onProgress };
+  const options: Record<string, unknown> = { projectHash: PROJECT_HASH, onProgress };
   const describing = describeSessions(directory, options);
-  Object.assign(options, { projectHash: 'other', snapshot: true, onProgress: 7, signal: 7, snapshotDir: 7 });
+  Object.assign(options, { projectHash: 'other', onProgress: 7, signal: 7 });
   expect((await describing).sessions.map(({ sessionId }) => sessionId)).toStrictEqual(['a']);
   expect([onProgress.mock.calls.length, readdirSync(directory).length]).toStrictEqual([1, 2]);
 });

@@ -35,16 +35,16 @@ async function expectUnchanged({ recording, history, metadata }: ForkResult, byt
   expect([replayed.history, replayed.metadata, replayed.warnings]).toEqual([history, metadata, []]);
 }
 
-test.prop([events, events, fate, fc.boolean(), fc.nat({ max: 3 })], runs(40))('a fork has the history at its checkpoint, whatever happens to the source and to another fork', async (before, after, then, snapshot, how) => {
+test.prop([events, events, fate, fc.nat({ max: 3 })], runs(40))('a fork has the history at its checkpoint, whatever happens to the source and to another fork', async (before, after, then, how) => {
   const all = [start(), ...before, created('fork', 'dér'), ...(then === undefined ? [] : [then]), ...after];
   const sequence = before.length + 2;
   const source: Source = sourceOf(textOf(all));
   const expected = historyAt(source.bytes, sequence);
-  const options = source.options({ snapshot });
+  const options = source.options();
   const isGone = all.some(([type, payload]) => type === 'checkpoint_deleted' && (payload as { checkpointId: string }).checkpointId === 'fork');
   if (isGone || expected.length === 0) {
     expect(await forkSession(source.target('fork'), options)).toMatchObject({ ok: false, code: isGone ? 'CheckpointGone' : 'NothingToFork' });
-    expect(beside(source).filter((name) => !name.endsWith('.snap'))).toEqual([]);
+    expect(beside(source)).toEqual([]);
     expect(readFileSync(source.filePath)).toEqual(source.bytes);
     return;
   }

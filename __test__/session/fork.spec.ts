@@ -2,7 +2,7 @@
 import { chmodSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, vi } from 'vitest';
-import { acquireSessionLock, cleanUpLocks, describeSessions, forkSession, isSessionLocked, listSessions, replaySession, resumeSession, sessionLockPath, SessionRecordingService } from '../../index.js';
+import { acquireSessionLock, cleanUpLocks, describeSessions, forkSession, isSessionLocked, listSessions, resumeSession, sessionLockPath, SessionRecordingService } from '../../index.js';
 import type { ForkOptions, ForkTarget } from '../../index.js';
 import { eachCase } from '../support/each-case';
 import { directoryOf } from '../support/file-directory';
@@ -354,7 +354,7 @@ describe('a failure leaves neither file nor lock', () => {
   ] as const)('if the lock of the new session is %s', async (_, meddle, isLeft) => {
     const source = simpleSource();
     let isDone = false;
-    const settled = forkSession(source.target(), source.options({ snapshot: true })).finally(() => (isDone = true));
+    const settled = forkSession(source.target(), source.options()).finally(() => (isDone = true));
     const meddled: string[] = [];
     // In every turn of the event loop until the fork has ended, once with each lock.
     while (!isDone) {
@@ -367,50 +367,34 @@ describe('a failure leaves neither file nor lock', () => {
     expect(await settled).toEqual({ ok: false, error: 'Failed to retain child session lock', code: 'LockFailed' });
     expect(meddled).toHaveLength(1);
     // A lock of another program stays.
-    const left = beside(source).filter((name) => name !== `${basename(source.filePath)}.snap`);
-    expect(left).toEqual(isLeft ? meddled : []);
+    expect(beside(source)).toEqual(isLeft ? meddled : []);
   });
 });
 
-describe('with snapshots', () => {
-  const later = (source: Source, from: number, ...events: Event[]): void => {
-    writeFileSync(source.filePath, events.map((event, at) => `${envelope(from + at, event)}\n`).join(''), { flag: 'a' });
-    source.bytes = readFileSync(source.filePath);
-  };
-
-  test.each([['beside the file', false], ['in another directory', true]])('%s, a checkpoint is found before and after the end of a snapshot', async (_, isElsewhere) => {
-    const source = sourceOf(session(content('one'), created('c1'), content('two')));
-    const snapshotDir = isElsewhere ? join(directoryOf(), 'dëep', 'snapshots') : undefined;
-    const options = source.options({ snapshot: true, snapshotDir });
-    expect(await replaySession(source.filePath, PROJECT_HASH, { strict: true, snapshot: true, snapshotDir })).toMatchObject({ ok: true });
-    later(source, 5, content('three'), created('c2'), rewind(2), renamed('c1', 'nëw'), content('four'));
-    const first = await forked(source.target('c1'), options);
-    expect(textsOf(first.history)).toEqual(['one']);
-    expect((await strictReplay(first.recording.getFilePath()!)).ancestry?.checkpointName).toBe('nëw');
-    later(source, 10, content('five'), created('c3'));
-    for (const [id, texts] of [['c1', ['one']], ['c2', ['one', 'two', 'three']], ['c3', ['one', 'four', 'five']]] as const) {
-      expect([id, textsOf((await forked(source.target(id), options)).history)]).toEqual([id, texts]);
-    }
-    expect(beside(source).includes(`${basename(source.filePath)}.snap`)).toBe(!isElsewhere);
-    expect(isElsewhere ? readdirSync(snapshotDir!).length : 0).toBe(isElsewhere ? 5 : 0);
-    later(source, 12, deleted('c2'));
-    expect(await forkSession(source.target('c2'), options)).toMatchObject({ code: 'CheckpointGone' });
-  });
-
-  test('a second creation of the checkpoint after the end of a snapshot has no effect', async () => {
-    const source = sourceOf(session(content('one'), created('c1', 'first'), content('two')));
-    expect(await replaySession(source.filePath, PROJECT_HASH, { strict: true, snapshot: true })).toMatchObject({ ok: true });
-    later(source, 5, content('three'), created('c1', 'second'));
-    const { history, recording } = await forked(source.target('c1'), source.options({ snapshot: true }));
-    expect(textsOf(history)).toEqual(['one']);
-    expect((await strictReplay(recording.getFilePath()!)).ancestry).toMatchObject({ parentSequence: 3, checkpointName: 'first' });
-  });
-
-  test('a failure leaves only the snapshot of the source', async () => {
-    const source = sourceOf(session(created('c1'), content('one')));
-    await expectFailure(source, source.options({ snapshot: true }), { error: 'Checkpoint has no conversation history', code: 'NothingToFork' }, source.target(), [`${basename(source.filePath)}.snap`]);
-  });
+test('a source that has grown is forked from checkpoints anywhere in it, by the name that they have at its end', async () => {
+  const source = sourceOf(session(content('one'), created('c1'), content('two'), content('three'), created('c2'), rewind(2), renamed('c1', 'nëw'), content('four')));
+  const first = await forked(source.target('c1'), source.options());
+  expect(textsOf(first.history)).toEqual(['one']);
+  expect((await strictReplay(first.recording.getFilePath()!)).ancestry?.checkpointName).toBe('nëw');
+  later(source, 10, content('five'), created('c3'));
+  for (const [id, texts] of [['c1', ['one']], ['c2', ['one', 'two', 'three']], ['c3', ['one', 'four', 'five']]] as const) {
+    expect([id, textsOf((await forked(source.target(id), source.options())).history)]).toEqual([id, texts]);
+  }
+  later(source, 12, deleted('c2'));
+  expect(await forkSession(source.target('c2'), source.options())).toMatchObject({ code: 'CheckpointGone' });
 });
+
+test('a second creation of the checkpoint has no effect', async () => {
+  const source = sourceOf(session(content('one'), created('c1', 'first'), content('two'), content('three'), created('c1', 'second')));
+  const { history, recording } = await forked(source.target('c1'), source.options());
+  expect(textsOf(history)).toEqual(['one']);
+  expect((await strictReplay(recording.getFilePath()!)).ancestry).toMatchObject({ parentSequence: 3, checkpointName: 'first' });
+});
+
+function later(source: Source, from: number, ...events: Event[]): void {
+  writeFileSync(source.filePath, events.map((event, at) => `${envelope(from + at, event)}\n`).join(''), { flag: 'a' });
+  source.bytes = readFileSync(source.filePath);
+}
 
 test('a process that is killed at each step leaves a whole child or none, and no live lock', async () => {
   const ends: (string | null)[] = [];
@@ -451,8 +435,6 @@ test('arguments of a wrong type throw synchronously', async () => {
     ...['chatsDir', 'projectHash', 'provider', 'model'].map((name) => [target, { ...options, [name]: '' }, new RegExp(`^options\\.${name} must be a non-empty string`)] as const),
     [target, { ...options, workspaceDirs: [1] }, /^options\.workspaceDirs must be an array of strings/],
     [target, { ...options, source: {} }, /^options\.source must be a recorder, or null/],
-    [target, { ...options, snapshot: 1 }, /^options\.snapshot must be a boolean/],
-    [target, { ...options, snapshotDir: '' }, /^options\.snapshotDir must be a non-empty string/],
     [target, { ...options, recorder: { fileName: 'hours' } }, /^options\.recorder\.fileName must be one of/],
     [target, { ...options, recorder: { cwd: 1 } }, /^options\.recorder\.cwd must be a string/],
   ], ([one, other, message]) => {

@@ -174,19 +174,6 @@ describe('deleting', () => {
     expect((await replaySession(join(directory, 'session-live.jsonl'))).ok).toBe(true);
   });
 
-  test('removes the snapshots in another directory', async () => {
-    const directory = aged({ plain: 100, archived: 100, young: 0 });
-    const snapshotDir = directoryOf();
-    for (const id of ['plain', 'archived', 'young']) await replaySession(join(directory, `session-${id}.jsonl`), undefined, { snapshot: true, snapshotDir });
-    await archiveSession(join(directory, 'session-archived.jsonl'));
-    expect(readdirSync(snapshotDir)).toHaveLength(3);
-    await keepSessions(directory, { deleteAfter: '90d' }, { snapshotDir, dryRun: true });
-    expect(readdirSync(snapshotDir)).toHaveLength(3);
-    await keepSessions(directory, { deleteAfter: '90d' }, { snapshotDir });
-    expect(readdirSync(snapshotDir)).toStrictEqual([expect.stringMatching(/^session-young\.jsonl-/)]);
-    expect(() => keepSessions(directory, {}, { snapshotDir: '' })).toThrow('options.snapshotDir must be a non-empty string');
-  });
-
   test('leaves what does not replay', async () => {
     const directory = aged({ corrupt: 100 }, { corrupt: sessionWith('corrupt').replace('"provider":"anthropic"', '"provider":7') });
     const report = await keepSessions(directory, { archiveAfter: null, deleteAfter: '90d' });

@@ -1,5 +1,5 @@
 /** Names of sessions and checkpoints: given, refused and removed, in open and in closed sessions. */
-import { appendFileSync, existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, vi } from 'vitest';
 import { fc, test } from '../support/property';
@@ -196,20 +196,6 @@ describe.each(eachPlace)('in %s', (kind, placeIn) => {
     await nameSession(place, HASH, 'zwei', { overwrite: true });
     expect(addedTo(chats, 'b', 4).sort()).toEqual([['checkpoint_deleted', { checkpointId: 'cp-b' }], ['session_named', { name: null }]]);
     expect(lockedIn(chats)).toEqual(left(place));
-  });
-
-  test('snapshots are written where the options say', async () => {
-    for (const inDirectory of [false, true]) {
-      const chats = projectOf({ a: OWN, b: [] });
-      const snapshotDir = inDirectory ? join(directoryOf(), 'snapshots') : undefined;
-      const options = { snapshot: true, snapshotDir };
-      const place = await placeIn(chats, 'a');
-      await createCheckpoint(place, HASH, 'eins', options);
-      await nameSession(place, HASH, 'zwei', options);
-      expect((await listCheckpoints(pathIn(chats, 'a'), HASH, options)).map(({ name }) => name)).toEqual(['Anfang', 'eins']);
-      expect(existsSync(`${pathIn(chats, 'b')}.snap`)).toBe(!inDirectory);
-      if (inDirectory) expect(statSync(snapshotDir!).isDirectory()).toBe(true);
-    }
   });
 });
 
@@ -530,11 +516,11 @@ describe('arguments', () => {
     for (const bad of [undefined, '', 7]) wrong(place, bad, ...more);
     for (let at = 0; at < more.length; at++) wrong(place, HASH, ...more.map((good, index) => (index === at ? 5 : good)));
     if (name === 'deleteCheckpoint') return;
-    for (const bad of [null, 'x', { overwrite: 1 }, { snapshot: 'yes' }, { snapshotDir: '' }]) wrong(place, HASH, ...more, bad);
+    for (const bad of [null, 'x', { overwrite: 1 }, { snapshot: true }]) wrong(place, HASH, ...more, bad);
   });
 
   test('of listCheckpoints', () => {
-    for (const args of [[''], [5, 'h'], ['f', ''], ['f', 'h', null], ['f', 'h', { snapshot: 1 }]]) {
+    for (const args of [[''], [5, 'h'], ['f', '']]) {
       expect(() => (listCheckpoints as (...all: unknown[]) => unknown)(...args)).toThrow(TypeError);
     }
   });

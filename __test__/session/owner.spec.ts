@@ -3,7 +3,7 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { archiveSession, nameSession, replaySession, restoreSession } from '../../index.js';
+import { archiveSession, nameSession, restoreSession } from '../../index.js';
 import { resultOf } from '../support/command-line.js';
 import { isRoot, runChild } from '../support/processes.js';
 import { PROJECT_HASH, content } from '../support/session-file.js';
@@ -68,16 +68,6 @@ describe.skipIf(!isRoot)('root, for a session of a user (needs root)', () => {
     const { directory, session } = placeOwned(`${TEXT.slice(0, -20)}\n${TEXT.split('\n').at(-2)}\n`);
     expect(await resultOf(['repair', session, '--in-place'])).toMatchObject({ changed: true });
     expect(readdirSync(directory).map((name) => owned(join(directory, name)))).toStrictEqual([OWNED, OWNED]);
-  });
-
-  test('replaces his snapshot as his', async () => {
-    const { session } = placeOwned(sessionWith('abc', ...Array.from({ length: 30_000 }, (_, at) => content(`${at}`))));
-    await replaySession(session, PROJECT_HASH, { snapshot: true });
-    const snapshot = `${session}.snap`;
-    chownSync(snapshot, NOBODY, 12345);
-    writeFileSync(session, readFileSync(session, 'utf8') + `${JSON.stringify({ v: 1, seq: 99_999, type: 'content', payload: { content: { speaker: 'ai', blocks: [] } } })}\n`.repeat(1));
-    await replaySession(session, PROJECT_HASH, { snapshot: true });
-    expect(owned(snapshot).slice(0, 2)).toStrictEqual(OWNED.slice(0, 2));
   });
 });
 

@@ -44,9 +44,6 @@ describe('arguments of the wrong type synchronously throw a TypeError that names
         ['auditTrail', 1],
         ['strict', 1],
         ['strict', 'yes'],
-        ['snapshotDir', 1],
-        ['snapshotDir', ''],
-        ['snapshotDir', null],
         ['signal', {}],
         ['signal', 'abort'],
         ['signal', new AbortController()],
@@ -65,7 +62,6 @@ describe('arguments of the wrong type synchronously throw a TypeError that names
       throughSeq: undefined,
       auditTrail: undefined,
       strict: undefined,
-      snapshotDir: undefined,
       signal: undefined,
       onProgress: undefined,
     };

@@ -1,13 +1,13 @@
 // Edits of the history: the replay equals one that applies every event to the whole history at once.
 
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { describe } from 'vitest';
 import { openSession, replaySession } from '../../index.js';
 import { fc, test } from '../support/property';
 import { replayBytes } from '../support/plain-engine.mjs';
 import { expectSame, expectSameReplay } from '../support/same-replay.js';
 import { editEvent, malformedEvent, runs, unknownEvent } from '../support/session-arbitraries.js';
-import { PROJECT_HASH, envelope, replayOf, session, start, writeSession } from '../support/session-file.js';
+import { PROJECT_HASH, replayOf, session, writeSession } from '../support/session-file.js';
 import type { Event } from '../support/session-file.js';
 
 const edits = fc.array(
@@ -39,23 +39,6 @@ describe('edits of the history', () => {
     const options = { strict, throughSeq };
     expectSameReplay(await replayOf(text, undefined, options), replayBytes(Buffer.from(text), undefined, options));
   });
-
-  test.prop([fc.array(edits, { minLength: 1, maxLength: 4 }), fc.boolean()], runs(60))(
-    'replay from a snapshot as without one, however the file grew',
-    async (parts, strict) => {
-      const filePath = writeSession(`${envelope(1, start())}\n`);
-      let seq = 2;
-      let text = `${envelope(1, start())}\n`;
-      for (const events of parts) {
-        const lines = events.map((event) => `${envelope(seq++, event)}\n`).join('');
-        text += lines;
-        appendFileSync(filePath, lines);
-        const expected = replayBytes(Buffer.from(text), undefined, { strict });
-        expectSameReplay(await replaySession(filePath, undefined, { strict, snapshot: true }), expected);
-        expectSameReplay(await replaySession(filePath, undefined, { strict, snapshot: true }), expected);
-      }
-    },
-  );
 
   test.prop([edits, fc.integer({ min: -12, max: 12 }), fc.integer({ min: -12, max: 12 }), fc.boolean()], runs(80))(
     'are seen by a session that is read in pages',

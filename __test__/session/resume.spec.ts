@@ -231,12 +231,12 @@ describe('provider and model', () => {
 
 type Step = { texts: string[]; provider: string };
 const step: fc.Arbitrary<Step> = fc.record({ texts: fc.array(anyString, { maxLength: 4 }), provider: fc.constantFrom(provider, 'two', 'thrée') });
-test.prop([fc.array(step, { minLength: 1, maxLength: 5 }), fc.boolean()], runs(40))('any number of resumes: seq increases by one, all content is recorded, each change of provider once', async (steps, snapshot) => {
+test.prop([fc.array(step, { minLength: 1, maxLength: 5 })], runs(40))('any number of resumes: seq increases by one, all content is recorded, each change of provider once', async (steps) => {
   const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
   const path = join(directory, 'session-1.jsonl');
   let [said, current, switches] = [[] as string[], provider, 0];
   for (const { texts, provider: next } of steps) {
-    const { recording, history, warnings } = await resumed(directory, CONTINUE_LATEST, { currentProvider: next, snapshot });
+    const { recording, history, warnings } = await resumed(directory, CONTINUE_LATEST, { currentProvider: next });
     expect([textsOf(history), warnings]).toStrictEqual([said, []]);
     texts.forEach((text) => recording.recordContent(item('human', text)));
     await recording.dispose();
@@ -253,12 +253,11 @@ test.prop([fc.array(step, { minLength: 1, maxLength: 5 }), fc.boolean()], runs(4
   rmSync(directory, { recursive: true });
 });
 
-test.prop([anyEvents, fc.constantFrom(undefined, 'beside', 'apart')], runs(60))('any session: the result of its strict replay, and the next record continues it', async (events, place) => {
+test.prop([anyEvents], runs(60))('any session: the result of its strict replay, and the next record continues it', async (events) => {
   const directory = projectOf({ 'session-1.jsonl': session(...events) });
   const path = join(directory, 'session-1.jsonl');
-  const snapshots = { snapshot: place !== undefined, snapshotDir: place === 'apart' ? join(directory, 'späte', 'snapshots') : undefined };
   const replayed = await replaySession(path, PROJECT_HASH, { strict: true });
-  const result = await resumeSession(requestOf(directory, START_PAYLOAD.sessionId, snapshots));
+  const result = await resumeSession(requestOf(directory, START_PAYLOAD.sessionId));
   if (replayed.ok && !replayed.sequenceCorrupt) {
     if (!result.ok) throw new Error(result.error);
     const { history, metadata, warnings } = result;
@@ -273,8 +272,7 @@ test.prop([anyEvents, fc.constantFrom(undefined, 'beside', 'apart')], runs(60))(
     const added = metadata.provider === provider && metadata.model === model ? 1 : 3;
     expect(again).toMatchObject({ ok: true, lastSeq: replayed.lastSeq + added, eventCount: replayed.eventCount + added, sequenceCorrupt: false });
   } else expect(result.ok).toBe(false);
-  expect(readdirSync(directory).includes('session-1.jsonl.snap')).toBe(place === 'beside');
-  expect(readdirSync(directory).includes('späte')).toBe(place === 'apart');
+  expect(readdirSync(directory)).toStrictEqual(['session-1.jsonl']);
   await expectNoLock(directory, START_PAYLOAD.sessionId);
   rmSync(directory, { recursive: true });
 });
@@ -359,15 +357,6 @@ describe('a reference', () => {
     await expectFailure(directory, 'náme', fails('Session not found for this project: náme', 'NotFound'), 'x', 'y', 'good');
     appendFileSync(join(directory, 'session-good.jsonl'), `${envelope(2, named('náme'))}\n`);
     expect((await resumedAndEnded(directory, 'náme')).metadata.sessionId).toBe('good');
-  });
-
-  test('by name uses the snapshots that the request asks for', async () => {
-    const directory = projectOf({ 'session-a.jsonl': sessionWith('a', named('ä')), 'session-b.jsonl': sessionWith('b', named('b')) });
-    const snapshotDir = join(directory, 'deep', 'snapshots');
-    await resumedAndEnded(directory, 'ä', { snapshot: true, snapshotDir });
-    expect(readdirSync(snapshotDir)).toHaveLength(2);
-    await resumedAndEnded(directory, 'ä', { snapshot: true });
-    expect(readdirSync(directory).filter((name) => name.endsWith('.snap')).sort()).toStrictEqual(['session-a.jsonl.snap', 'session-b.jsonl.snap']);
   });
 
   test('that denotes no session, or several, fails; a name does not decide then', async () => {
@@ -626,8 +615,6 @@ describe('the request', () => {
         ['request.currentModel', { currentModel: null }],
         ['request.workspaceDirs', { workspaceDirs: '/w' }],
         ['request.workspaceDirs', { workspaceDirs: ['/w', 7] }],
-        ['request.snapshot', { snapshot: 1 }],
-        ['request.snapshotDir', { snapshotDir: '' }],
         ['request.recorder', { recorder: null }],
         ['request.recorder.cwd', { recorder: { cwd: 7 } }],
         ['request.recorder.fileName', { recorder: { fileName: 'hours' } }],
@@ -703,7 +690,7 @@ describe('the request', () => {
     const resuming = resumeSession(request as unknown as ResumeRequest);
     recorder['onWarning'] = 7;
     (request['workspaceDirs'] as unknown[]).push(7);
-    Object.assign(request, { continueRef: 7, currentProvider: 7, currentModel: 7, chatsDir: 7, projectHash: 7, snapshot: 7, recorder: 7 });
+    Object.assign(request, { continueRef: 7, currentProvider: 7, currentModel: 7, chatsDir: 7, projectHash: 7, recorder: 7 });
     const result = await resuming;
     expect(result).toMatchObject({ ok: true });
     if (result.ok) await result.recording.dispose();
@@ -719,7 +706,7 @@ describe('the request', () => {
       process.chdir(root());
       afterListing(() => process.chdir(elsewhere));
       const relativeDirectory = `${relative(root(), directory)}${sep}`;
-      const result = await resumed(relativeDirectory, 's-1', { snapshot: true, snapshotDir: join(relativeDirectory, 'snaps') });
+      const result = await resumed(relativeDirectory, 's-1');
       expect(result.recording.getChatsDir()).toBe(relativeDirectory);
       expect(result.recording.getFilePath()).toBe(join(directory, 'session-1.jsonl'));
       expect(lockFilesIn(directory)).toStrictEqual(['s-1.lock']);
@@ -727,7 +714,7 @@ describe('the request', () => {
     } finally {
       process.chdir(before);
     }
-    expect([readdirSync(elsewhere), readdirSync(join(directory, 'snaps')).length]).toStrictEqual([[], 1]);
+    expect(readdirSync(elsewhere)).toStrictEqual([]);
     await expectNoLock(directory, 's-1');
   });
 });
@@ -767,7 +754,7 @@ test('a resumed session can be found by what was recorded', async () => {
   await recording.setSessionName('náme');
   recording.recordSessionMetadata('Título');
   await recording.dispose();
-  const { targets } = await listContinueTargets(directory, PROJECT_HASH, { snapshot: true });
+  const { targets } = await listContinueTargets(directory, PROJECT_HASH);
   expect(targets).toMatchObject([{ session: { name: 'náme', title: 'Título' } }, { checkpointId: made.checkpointId, checkpointName: 'vör', sequence: made.sequence }]);
   expect((await describeSessions(directory)).sessions).toMatchObject([{ historyLength: 1, lastSeq: 6, metadata: { title: 'Título' } }]);
   expect((await resumedAndEnded(directory, 'náme')).metadata.title).toBe('Título');

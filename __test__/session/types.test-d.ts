@@ -75,7 +75,6 @@ import {
   type SessionStartPayload,
   type SessionSummary,
   type SkippedSession,
-  type SnapshotOptions,
 } from '../../index.js';
 
 /** A content item as a CLI may have it: other speakers, other blocks, more fields. */
@@ -105,7 +104,7 @@ describe('checkpoints', () => {
     expectTypeOf(handle.sessionName).toEqualTypeOf<string | null | undefined>();
     expectTypeOf(handle.ancestry).toEqualTypeOf<SessionForkedPayload | undefined>();
     expectTypeOf(handle.sequenceCorrupt).toBeBoolean();
-    expectTypeOf({ strict: true, snapshotDir: '/tmp' }).toExtend<ReplayOptions>();
+    expectTypeOf({ strict: true, auditTrail: true }).toExtend<ReplayOptions>();
   });
 });
 
@@ -199,7 +198,7 @@ describe('arguments', () => {
   test('of replaySession', () => {
     const signal = new AbortController().signal;
     expectTypeOf(replaySession).toBeCallableWith('a.jsonl');
-    expectTypeOf(replaySession).toBeCallableWith('a.jsonl', undefined, { throughSeq: 3, auditTrail: true, snapshot: true, signal });
+    expectTypeOf(replaySession).toBeCallableWith('a.jsonl', undefined, { throughSeq: 3, auditTrail: true, signal });
     expectTypeOf<ReplayOptions['onProgress']>().toEqualTypeOf<
       ((progress: { bytes: number; total: number; files?: number }) => void) | undefined
     >();
@@ -329,7 +328,7 @@ test('finding sessions', () => {
   expectTypeOf<SessionOverview['historyLength' | 'lastSeq' | 'eventCount']>().toBeNumber();
   expectTypeOf<SessionOverview>().not.toHaveProperty('history');
   expectTypeOf<SkippedSession>().toEqualTypeOf<{ filePath: string; sessionId?: string; reason: string }>();
-  expectTypeOf<ScanOptions>().toEqualTypeOf<{ kinds?: readonly ('main' | 'subagent')[] | undefined; snapshot?: boolean | undefined; snapshotDir?: string | undefined; signal?: AbortSignal | undefined; onProgress?: ((progress: Progress) => void) | undefined }>();
+  expectTypeOf<ScanOptions>().toEqualTypeOf<{ kinds?: readonly ('main' | 'subagent')[] | undefined; signal?: AbortSignal | undefined; onProgress?: ((progress: Progress) => void) | undefined }>();
   expectTypeOf<ContinueTarget>().toExtend<NamedTarget>();
   const target = {} as ContinueTarget;
   if (target.kind === 'session') expectTypeOf(target.session).toEqualTypeOf<SessionSummary>();
@@ -384,9 +383,8 @@ describe('resuming', () => {
     resumeSession({ ...request, history: 'array' });
   });
 
-  test('takes snapshots and the options of a recorder', () => {
-    expectTypeOf<ResumeRequest>().toExtend<SnapshotOptions>();
-    expectTypeOf(resumeSession).toBeCallableWith({ ...request, snapshot: true, snapshotDir: 'd', recorder: { cwd: '/', fileName: 'seconds', durability: 'fsync', exclusive: true, onWarning: () => {} } });
+  test('takes the options of a recorder', () => {
+    expectTypeOf(resumeSession).toBeCallableWith({ ...request, recorder: { cwd: '/', fileName: 'seconds', durability: 'fsync', exclusive: true, onWarning: () => {} } });
     expectTypeOf<keyof RecorderOptions>().toEqualTypeOf<'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive' | 'mode' | 'onCommitWatermark' | 'maxQueueBytes' | 'onQueueLimit' | 'appendFile'>();
     // @ts-expect-error the session has its id
     void resumeSession({ ...request, recorder: { sessionId: 's' } });
@@ -408,8 +406,8 @@ describe('resuming', () => {
 test('deleting', () => {
   type Deleted = { ok: true; deletedSessionId: string; warnings?: string[] } | SessionFailure;
   expectTypeOf(deleteSession).toEqualTypeOf<(ref: string, chatsDir: string, projectHash: string, options?: DeleteOptions) => Promise<Deleted>>();
-  expectTypeOf<DeleteOptions>().toEqualTypeOf<{ exact?: boolean | undefined; kinds?: readonly ('main' | 'subagent')[] | undefined; snapshotDir?: string | undefined }>();
-  expectTypeOf(removeSessionFiles).toEqualTypeOf<(filePath: string, options?: { snapshotDir?: string | undefined }) => Promise<void>>();
+  expectTypeOf<DeleteOptions>().toEqualTypeOf<{ exact?: boolean | undefined; kinds?: readonly ('main' | 'subagent')[] | undefined }>();
+  expectTypeOf(removeSessionFiles).toEqualTypeOf<(filePath: string) => Promise<void>>();
   // @ts-expect-error no such option
   void deleteSession('s', 'chats', 'h', { exactly: true });
 });
@@ -420,7 +418,7 @@ test('names and checkpoints of a project', () => {
   expectTypeOf<ClosedSession>().toEqualTypeOf<{ filePath: string; chatsDir: string; sessionId: string }>();
   expectTypeOf<Facade>().toExtend<SessionPlace<AcmeContent>>();
   expectTypeOf<typeof closed>().toExtend<SessionPlace<AcmeContent>>();
-  expectTypeOf(createCheckpoint(new Facade(config), 'h', 'n', { overwrite: true, snapshot: true, snapshotDir: 'd' })).resolves.toEqualTypeOf<{
+  expectTypeOf(createCheckpoint(new Facade(config), 'h', 'n', { overwrite: true })).resolves.toEqualTypeOf<{
     checkpointId: string;
     name: string;
     sequence: number;
@@ -429,8 +427,7 @@ test('names and checkpoints of a project', () => {
   expectTypeOf(renameCheckpoint(closed, 'h', 'id', 'n')).toEqualTypeOf<Promise<void>>();
   expectTypeOf(deleteCheckpoint(new Facade(config), 'h', 'id')).toEqualTypeOf<Promise<void>>();
   expectTypeOf(nameSession(closed, 'h', null)).toEqualTypeOf<Promise<void>>();
-  expectTypeOf(listCheckpoints).toEqualTypeOf<(filePath: string, projectHash: string, options?: SnapshotOptions) => Promise<Checkpoint[]>>();
-  expectTypeOf<NameOptions>().toExtend<SnapshotOptions>();
+  expectTypeOf(listCheckpoints).toEqualTypeOf<(filePath: string, projectHash: string) => Promise<Checkpoint[]>>();
   expectTypeOf<NameOptions['overwrite']>().toEqualTypeOf<boolean | undefined>();
   expectTypeOf<CheckpointLockError>().toExtend<Error>();
   expectTypeOf<CheckpointLockError['name']>().toEqualTypeOf<'CheckpointLockError'>();
@@ -484,9 +481,9 @@ describe('forking', () => {
     void esm.forkSession({} as Extract<esm.ContinueTarget, { kind: 'session' }>, options);
   });
 
-  test('takes the recorder of an open source, snapshots, and options of the new recorder', () => {
+  test('takes the recorder of an open source, and options of the new recorder', () => {
     const source = {} as SessionRecordingService<AcmeContent>;
-    expectTypeOf({ ...options, source, snapshot: true, snapshotDir: 's', recorder: { cwd: '/c', fileName: 'seconds' as const } }).toExtend<ForkOptions<AcmeContent>>();
+    expectTypeOf({ ...options, source, recorder: { cwd: '/c', fileName: 'seconds' as const } }).toExtend<ForkOptions<AcmeContent>>();
     // @ts-expect-error the new session has a name of its own
     void esm.forkSession(target, { ...options, recorder: { sessionId: 's' } });
     // @ts-expect-error no provider

@@ -4,10 +4,10 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { GOLDEN_RUN, sessionTapeProcess } from '../support/command-line.js';
-import { childReport, isLinux } from '../support/processes.js';
+import { childReport, isLinux, runChild } from '../support/processes.js';
 import { canFail, library } from '../support/system-faults.js';
 import { PROJECT_HASH, content, envelope, session, sessionDirectory, writeSession } from '../support/session-file.js';
 
@@ -53,37 +53,45 @@ function runWith(file: string, put: (path: string) => unknown): string {
 }
 
 const ABORTED = { rejected: { message: 'as wanted' } };
-const isPipe = (path: string, what = 'a pipe') => `EINVAL: ${what}, not a regular file, open '${path}'`;
+/** The error about a file of a recording. */
+const isPipe = (path: string) => `EINVAL: a pipe, not a regular file, open '${path}'`;
+/** The error about a recording. */
+const isNoFile = (path: string, what = 'a pipe') => `EINVAL: ${what}, not a regular file; write its content to a file first, open '${path}'`;
 
 describe.skipIf(!canMakePipes)('a pipe without a writer', () => {
-  test('does not block a replay, nor the process after an abort', async () => {
-    const path = pipe();
-    const error = `Failed to read file: ${isPipe(path, 'a pipe without a writer')}`;
-    expect(await called('replaySession', [path])).toMatchObject({ resolved: { ok: false, error, warnings: [] } });
-    expect(await called('replaySession', [path, 'h', { signal: 'signal' }], 100)).toMatchObject(ABORTED);
-  });
-
-  test('is refused by openSession and readSessionRecords', async () => {
-    const path = pipe();
-    expect(await called('openSession', [path])).toMatchObject({ resolved: { ok: false, error: expect.stringContaining('a pipe without a writer') } });
-    expect(await called('readSessionRecords', [path])).toMatchObject({ rejected: { code: 'EINVAL', message: isPipe(path, 'a pipe without a writer') } });
-  });
-
-  test('is refused by diff, traceAncestors and exportBundle, which say what it is, and by the functions that read bundles', async () => {
-    const path = pipe();
+  test('is refused at once by every function that reads a session, and named', async () => {
+    const path = pipe(freshPath('session-pipe.jsonl'));
     const other = writeSession(session(content('a')));
-    for (const [name, args] of [
-      ['diff', [path, other]],
-      ['diff', [other, path]],
-      ['traceAncestors', [path, 'rec_0']],
-    ] as const) {
-      expect(await called(name, [...args])).toMatchObject({ rejected: { message: expect.stringContaining(isPipe(path)) } });
-    }
-    expect(await called('exportBundle', [path, freshPath('out')])).toMatchObject({ rejected: { message: expect.stringContaining(path) } });
-    for (const [name, args] of [['verifyBundle', [path]], ['importBundle', [path, freshPath('out')]]] as const) {
-      const report = await called(name, [...args]);
-      expect(report.rejected ?? (report.resolved as { ok: boolean })).toMatchObject(report.rejected ? { message: expect.stringMatching(/./) } : { ok: false });
-    }
+    const directory = dirname(pipe(join(mkdirSync(freshPath('directory'), { recursive: true })!, 'session-pipe.jsonl')));
+    const words = isNoFile(path);
+    const needed = { chatsDir: directory, projectHash: PROJECT_HASH };
+    const calls: [call: [string, ...unknown[]], answer: object | null][] = [
+      [['replaySession', path], { value: { ok: false, error: `Failed to read file: ${words}`, warnings: [] } }],
+      [['openSession', path], { value: { ok: false, error: `Failed to read file: ${words}` } }],
+      [['readSessionHeader', path], { value: null }],
+      [['readSessionPreview', path], { value: { hasContent: false } }],
+      [['readSessionTitle', path], {}],
+      [['detectSessionFormat', path], { code: 'EINVAL', message: words }],
+      [['listConversations', path], { code: 'EINVAL', message: words }],
+      [['listCheckpoints', path, PROJECT_HASH], { message: `Failed to read file: ${words}` }],
+      [['diff', path, other], { message: expect.stringContaining(words) }],
+      [['diff', other, path], { message: expect.stringContaining(words) }],
+      [['traceAncestors', path, 'rec_0'], { message: expect.stringContaining(words) }],
+      [['exportBundle', path, freshPath('out')], { message: expect.stringContaining(path) }],
+      [['repairSession', path, freshPath('out')], { message: expect.stringContaining(path) }],
+      [['importSession', path, needed], { message: expect.stringContaining(path) }],
+      [['exportSession', path, freshPath('out'), { format: 'atif' }], { message: expect.stringContaining(path) }],
+      [['archiveSession', path], { message: expect.stringContaining(path) }],
+      [['listSessions', directory], { value: { sessions: [], unreadable: [{ reason: 'Not a file' }] } }],
+      [['describeSessions', directory], { value: { sessions: [], unreadable: [{ reason: 'Not a file' }] } }],
+      [['verifyBundle', path], {}],
+      [['importBundle', path, freshPath('out')], { code: expect.anything() }],
+    ];
+    const { stdout, stderr } = await runChild('child-call.mjs', [JSON.stringify(calls.map(([call]) => call))]);
+    const found = JSON.parse(stdout || 'null') as object[] | null;
+    expect(stderr).toBe('');
+    calls.forEach(([call, answer], at) => expect(found![at], call[0]).toMatchObject(answer!));
+    expect(await called('readSessionRecords', [path])).toMatchObject({ rejected: { code: 'EINVAL', message: words } });
   });
 
   test('does not block the functions that read a run in place of one of its files', async () => {
@@ -132,18 +140,12 @@ describe.skipIf(!canMakePipes)('a pipe without a writer', () => {
     }
   });
 
-  test('is ignored in place of the snapshot of a session', async () => {
-    const path = writeSession(session(content('a')));
-    pipe(`${path}.snap`);
-    expect(await called('replaySession', [path, PROJECT_HASH, { snapshot: true }])).toMatchObject({ resolved: { ok: true } });
-  });
-
   test('is refused by the commands', async () => {
     const path = pipe(freshPath('pipe.jsonl'));
-    for (const command of [['replay', path], ['verify', path], ['inspect', path], ['bundle', 'export', path, freshPath('out')], ['diff', path, path], ['trace', path, 'rec_0']]) {
+    for (const command of [['replay', path], ['verify', path], ['inspect', path], ['bundle', 'export', path, freshPath('out')], ['diff', path, path], ['trace', path, 'rec_0'], ['repair', path], ['import', path, '--to', freshPath('out'), '--project', PROJECT_HASH], ['view', path]]) {
       const ended = await sessionTapeProcess(command);
-      expect(ended.signal, command[0]).toBeNull();
-      expect(ended.stderr).toContain('is not a regular file');
+      expect([ended.signal, ended.code], command[0]).toStrictEqual([null, 2]);
+      expect(ended.stderr, command[0]).toContain('is not a regular file but a pipe; write its content to a file first');
     }
     const directory = runWith('events.cath-log', pipe);
     const bundle = freshPath('bundle');
@@ -163,44 +165,27 @@ describe.skipIf(process.platform === 'win32')('sockets and devices', () => {
     const path = freshPath('socket');
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(path, resolve));
-    expect(await called('replaySession', [path])).toMatchObject({ resolved: { ok: false, error: `Failed to read file: ${isPipe(path, 'a socket')}`, warnings: [] } });
+    expect(await called('replaySession', [path])).toMatchObject({ resolved: { ok: false, error: `Failed to read file: ${isNoFile(path, 'a socket')}`, warnings: [] } });
     expect(await called('readSessionHeader', [path])).toMatchObject({ resolved: null });
     await new Promise((resolve) => server.close(resolve));
-    for (const device of ['/dev/zero', '/dev/urandom']) {
-      expect(await called('replaySession', [device])).toMatchObject({ resolved: { ok: false, error: `Failed to read file: ${isPipe(device, 'a device')}` } });
-      expect(await called('diff', [device, device])).toMatchObject({ rejected: { message: expect.stringContaining(isPipe(device, 'a device')) } });
+    for (const device of ['/dev/zero', '/dev/urandom', '/dev/null']) {
+      expect(await called('replaySession', [device])).toMatchObject({ resolved: { ok: false, error: `Failed to read file: ${isNoFile(device, 'a device')}` } });
+      expect(await called('diff', [device, device])).toMatchObject({ rejected: { message: expect.stringContaining(isNoFile(device, 'a device')) } });
     }
   });
 });
 
 describe.skipIf(!canMakePipes)('a pipe with a writer', () => {
-  test('that writes nothing and stays is waited for until the replay is aborted', async () => {
+  test.each([['writes nothing and stays', 'exec 3>"$0"; exec sleep 600'], ['never stops writing', 'exec yes > "$0"']])('that %s is not waited for, nor read', async (_, script) => {
     const path = pipe();
-    const writer = spawn('sh', ['-c', 'exec 3>"$0"; exec sleep 600', path], { stdio: 'ignore' });
+    const writer = spawn('sh', ['-c', script, path], { stdio: 'ignore' });
     try {
-      expect(await called('replaySession', [path, 'h', { signal: 'signal' }], 300)).toMatchObject(ABORTED);
+      const report = await called('replaySession', [path]);
+      expect(report).toMatchObject({ resolved: { ok: false, error: `Failed to read file: ${isNoFile(path)}` } });
+      expect(report.grown).toBeLessThan(100 * MIB);
     } finally {
       writer.kill('SIGKILL');
     }
-  });
-
-  test('that never stops writing is cut off by an abort, and the memory of its bytes is freed', async () => {
-    const path = pipe();
-    const writer = spawn('sh', ['-c', 'exec yes > "$0"', path], { stdio: 'ignore' });
-    try {
-      const report = await called('replaySession', [path, 'h', { signal: 'signal' }], 100);
-      expect(report).toMatchObject(ABORTED);
-      expect(report.grown).toBeLessThan(600 * MIB);
-    } finally {
-      writer.kill('SIGKILL');
-    }
-  });
-
-  test('on standard input, closed without any data, is an empty file', () => {
-    const script = 'import(process.argv[1]).then(({ replaySession }) => replaySession("/dev/stdin")).then((result) => console.log(JSON.stringify(result)))';
-    const addon = new URL('../../index.js', import.meta.url).href;
-    const output = execFileSync('sh', ['-c', 'true | "$0" --eval "$1" "$2"', process.execPath, script, addon], { encoding: 'utf8', timeout: 100_000 });
-    expect(JSON.parse(output)).toStrictEqual({ ok: false, error: 'Empty file', warnings: [] });
   });
 });
 
@@ -214,11 +199,9 @@ describe.skipIf(!canFail)('a line without an end', () => {
     ['that begins like an event', `${START}\n{"v":1,"type":"content","payload":"`],
   ])('%s: a replay can be aborted, stops reading, and frees its memory', async (_, beginning) => {
     const path = endless(beginning);
-    for (const snapshot of [false, true]) {
-      const report = await calledWithoutHoles('replaySession', [path, PROJECT_HASH, { signal: 'signal', snapshot }], 200);
-      expect(report).toMatchObject(ABORTED);
-      expect(report.grown).toBeLessThan(200 * MIB);
-    }
+    const report = await calledWithoutHoles('replaySession', [path, PROJECT_HASH, { signal: 'signal' }], 200);
+    expect(report).toMatchObject(ABORTED);
+    expect(report.grown).toBeLessThan(200 * MIB);
     rmSync(path);
   });
 

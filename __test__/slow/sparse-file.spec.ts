@@ -83,17 +83,6 @@ describe.skipIf(!hasSparseFiles)('a session file of seven exbibytes, of which li
     expect(await called('replaySession', sparse(''))).toMatchObject({ resolved: { ok: false, error: 'Missing or corrupt session_start event' } });
   });
 
-  test('is used with a snapshot, and ignored as a snapshot', async () => {
-    const path = sparse(ONE);
-    for (let time = 0; time < 2; time += 1) {
-      expect(await called('replaySession', path, PROJECT_HASH, { snapshot: true })).toMatchObject({ resolved: { ok: true, history: HISTORY } });
-      expect(existsSync(`${path}.snap`)).toBe(true);
-    }
-    enlarge(`${path}.snap`);
-    expect(await called('replaySession', path, PROJECT_HASH, { snapshot: true })).toMatchObject({ resolved: { ok: true, history: HISTORY } });
-    expect(statSync(`${path}.snap`).size).toBeLessThan(MIB);
-  });
-
   test('is described, listed, resumed and deleted together with others', async () => {
     const directory = freshPath('directory');
     mkdirSync(directory);
@@ -120,11 +109,9 @@ describe.skipIf(!hasSparseFiles)('a session file of seven exbibytes, of which li
     const path = sparse(ONE);
     appendFileSync(path, `\n${envelope(3, content('two'))}\n`);
     expect(statSync(path, { bigint: true }).size).toBeGreaterThan(SEVEN_EXBIBYTES);
-    for (const snapshot of [false, true, true]) {
-      expect(await called('replaySession', path, PROJECT_HASH, { snapshot })).toMatchObject({
-        resolved: { ok: true, history: [...HISTORY, { speaker: 'human' }], warnings: [expect.stringMatching(/^Line 3: failed to parse JSON/), expect.anything()] },
-      });
-    }
+    expect(await called('replaySession', path, PROJECT_HASH)).toMatchObject({
+      resolved: { ok: true, history: [...HISTORY, { speaker: 'human' }], warnings: [expect.stringMatching(/^Line 3: failed to parse JSON/), expect.anything()] },
+    });
   });
 
   test('has the results of a file in which all zeros are stored', async () => {

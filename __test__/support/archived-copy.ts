@@ -45,7 +45,6 @@ async function readings(filePath: string, plain: string, query: string): Promise
     replay: replaySession(filePath),
     strict: replaySession(filePath, undefined, { strict: true, auditTrail: true }),
     beginning: replaySession(filePath, undefined, { throughSeq: 3 }),
-    snapshot: replaySession(filePath, undefined, { snapshot: true, snapshotDir: join(directoryOf(), 'snapshots') }),
     opened: opened(filePath, false),
     openedStrict: opened(filePath, true),
     header: readSessionHeader(filePath),

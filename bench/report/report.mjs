@@ -7,7 +7,7 @@ import { droppedReport } from './dropped.mjs';
 import { acknowledgedReport, durableReport, imageReport } from './durable.mjs';
 import { section, table } from './format.mjs';
 import { headersReport } from './headers.mjs';
-import { largeReport, snapshotReport } from './large-files.mjs';
+import { largeReport } from './large-files.mjs';
 import { loadingReport } from './loading.mjs';
 import { recordingReport } from './recording.mjs';
 import { recordsReport } from './records.mjs';
@@ -29,7 +29,6 @@ const REPORTS = {
   header: together(headersReport),
   records: together(recordsReport),
   runs: each(runsReport),
-  snapshot: alone(snapshotReport),
   large: alone(largeReport),
   sessions: alone(sessionsReport),
   search: alone(searchReport),

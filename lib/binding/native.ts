@@ -243,14 +243,6 @@ export interface RecorderGroup {
   leave(): void
 }
 
-/** The options. */
-export interface NativeDescribeOptions {
-  projectHash?: string | undefined
-  snapshot: boolean
-  /** The directory for snapshots, if they are not next to the files. */
-  snapshotDir?: string | undefined
-}
-
 /** The options of a diff. */
 export interface NativeDiffOptions {
   full: boolean
@@ -281,9 +273,6 @@ export interface NativeForkOptions {
   source: string
   projectHash: string
   checkpointId: string
-  snapshot: boolean
-  /** The directory for the snapshot, if it is not next to the source. */
-  snapshotDir?: string | undefined
   chatsDir: string
   /** Whether the name of the new file contains seconds. */
   nameHasSeconds: boolean
@@ -360,10 +349,6 @@ export interface NativeReplayOptions {
   progress: boolean
   /** Whether it may have to be stopped. */
   stoppable: boolean
-  /** Whether to use the session's snapshot, and to keep one. */
-  snapshot: boolean
-  /** The directory for the snapshot, if it is not next to the file. */
-  snapshotDir?: string | undefined
   strict: boolean
   /** Whether the file may be a foreign session. */
   foreign: boolean
@@ -504,7 +489,7 @@ export interface Binding {
    * element is an array of the file's index in `paths`, the description of its replay, `null` if that is too long, and what of the file was not
    * read; or of the index and an object with `error`.
    */
-  describeSessions(paths: string[], options: NativeDescribeOptions, onReady: () => void): NativeJob
+  describeSessions(paths: string[], projectHash: string | undefined, onReady: () => void): NativeJob
   /** Waits until all recorders of this process have written everything, but no longer than two seconds. */
   drainAllRecorders(): void
   /**

@@ -11,7 +11,7 @@ interface Companion {
   ending: string
   /** What the names of the files that it is about have there. Without any of these it is left over. */
   of: readonly string[]
-  /** It can be made again: it goes before the session, and its bytes do not count. */
+  /** The session is complete without it: it goes before the session, and its bytes do not count. */
   isCache?: true
   /** Other programs may use such a name too: even beside its session, all of its content has to tell whether it is one. */
   isWhole?: true
@@ -23,6 +23,7 @@ const SESSION = '.jsonl'
 const ARCHIVE = '.jsonl.zst'
 
 const COMPANIONS: readonly Companion[] = [
+  // Snapshots, which replays by earlier versions kept. Nothing reads or writes one.
   { ending: '.jsonl.snap', of: [SESSION], isCache: true, isOne: isSnapshot },
   { ending: '.jsonl.zst.snap', of: [ARCHIVE], isCache: true, isOne: isSnapshot },
   // What importSession says of the source.
@@ -39,7 +40,7 @@ const LARGEST = 16 << 20
 
 /** The paths of the companions of a session's file, whether they exist or not. */
 export function companionsOf(session: string): { caches: string[]; others: string[] } {
-  // Whatever its name, a replay may have left its snapshot there.
+  // Whatever its name, a replay by an earlier version may have left its snapshot there.
   if (!session.endsWith(SESSION)) return { caches: [`${session}.snap`], others: [] }
   const pathOf = ({ ending }: Companion) => session.slice(0, -SESSION.length) + ending
   return { caches: COMPANIONS.filter(({ isCache }) => isCache).map(pathOf), others: OTHERS.map(pathOf) }

@@ -3,7 +3,6 @@
 
 import type { Checkpoint } from '../session/checkpoints.js'
 import { checkSessionName } from '../session/reference.js'
-import type { SnapshotOptions } from '../session/scan-options.js'
 import type { SessionReport } from '../session/scan.js'
 import { ClosedPlace } from './closed-place.js'
 import { Locks } from './locks.js'
@@ -24,7 +23,7 @@ export async function giveName<T>(
   place: Place,
   projectHash: string,
   giving: Giving<T>,
-  options: SnapshotOptions & { overwrite?: boolean | undefined },
+  options: { overwrite?: boolean | undefined },
 ): Promise<T> {
   await place.expectUsable()
   const name = checkSessionName(giving.name)
@@ -32,7 +31,7 @@ export async function giveName<T>(
   try {
     await locks.acquireNames(projectHash)
     await place.enter(locks)
-    const project = await Project.scan(place, projectHash, options)
+    const project = await Project.scan(place, projectHash)
     const taken = await collisionsOf(project, place, { ...giving, name }, options.overwrite === true, locks)
     return await giveAndTake(place, project, { ...giving, name }, taken)
   } finally {

@@ -1,12 +1,11 @@
 // The names of the sessions and checkpoints of a project: giving, taking, removing and listing them.
 
-import { NO_OPTIONS, SNAPSHOT, check, checkNoOptions, checked, checkedStrictly, expect } from '../arguments.js'
+import { NO_OPTIONS, check, checkNoOptions, checkedStrictly, expect } from '../arguments.js'
 import type { Checkpoint } from '../session/checkpoints.js'
 import { liveCheckpoints } from '../session/describe.js'
 import type { SessionRecordingService } from '../session/recorder.js'
 import type { IContent } from '../session/records.js'
 import { type SessionReport, isFailed, scanFile } from '../session/scan.js'
-import type { SnapshotOptions } from '../session/scan-options.js'
 import { ClosedPlace } from './closed-place.js'
 import { type Giving, expectLive, giveName } from './give.js'
 import { Locks } from './locks.js'
@@ -17,7 +16,7 @@ import type { checkSessionName } from '../session/reference.js'
 import type { CheckpointLockError } from './lock-error.js'
 
 /** Options of functions that give a name. */
-export interface NameOptions extends SnapshotOptions {
+export interface NameOptions {
   /**
    * Take the name from its current holder: a checkpoint is deleted, a session loses its name. If the operation fails, all names stay as they were.
    * Default `false`: a name in use is an error.
@@ -31,14 +30,14 @@ export interface NameOptions extends SnapshotOptions {
  * @returns Rejects with an `Error` if the session does not replay.
  * @throws TypeError - At once, if an argument is of the wrong type.
  */
-export function listCheckpoints(filePath: string, projectHash: string, options: SnapshotOptions = NO_OPTIONS): Promise<Checkpoint[]> {
+export function listCheckpoints(filePath: string, projectHash: string): Promise<Checkpoint[]> {
   check.filledString(filePath, 'filePath')
   check.filledString(projectHash, 'projectHash')
-  return live(filePath, projectHash, checked<SnapshotOptions>(options, SNAPSHOT))
+  return live(filePath, projectHash)
 }
 
-async function live(filePath: string, projectHash: string, options: SnapshotOptions): Promise<Checkpoint[]> {
-  const report = await reportOn(filePath, projectHash, options)
+async function live(filePath: string, projectHash: string): Promise<Checkpoint[]> {
+  const report = await reportOn(filePath, projectHash)
   return liveCheckpoints(report.checkpoints)
 }
 
@@ -100,7 +99,7 @@ export function nameSession<C = IContent>(
 ): Promise<void> {
   const wanted = checkGiving(place, projectHash, options)
   check.stringOrNull(name, 'name')
-  if (name === null) return removed(place, projectHash, (where) => where.setName(null, null), wanted)
+  if (name === null) return removed(place, projectHash, (where) => where.setName(null, null))
   const give: Give<void> = (where, trimmed, report) => where.setName(trimmed, report?.name ?? null)
   return given(place, projectHash, { name, checkpointId: null, needsHistory: false, give }, wanted)
 }
@@ -115,7 +114,7 @@ export function deleteCheckpoint<C = IContent>(place: SessionPlace<C>, projectHa
     expectLive(report, checkpointId)
     return where.deleteCheckpoint(checkpointId)
   }
-  return removed(place, projectHash, remove, NO_OPTIONS)
+  return removed(place, projectHash, remove)
 }
 
 type Give<T> = Giving<T>['give']
@@ -131,13 +130,13 @@ async function given<C, T>(
 }
 
 /** Does not acquire the name lock: a removal can only free a name. */
-async function removed<C>(place: SessionPlace<C>, projectHash: string, remove: Remove, { snapshot, snapshotDir }: SnapshotOptions): Promise<void> {
+async function removed<C>(place: SessionPlace<C>, projectHash: string, remove: Remove): Promise<void> {
   const where = placeOf(place, projectHash)
   await where.expectUsable()
   const locks = new Locks(where.chatsDir)
   try {
     await where.enter(locks)
-    const report = where.filePath === null ? undefined : await reportOn(where.filePath, projectHash, { snapshot, snapshotDir })
+    const report = where.filePath === null ? undefined : await reportOn(where.filePath, projectHash)
     if (report !== undefined) where.expectReport(report, false)
     await remove(where, report)
   } finally {
@@ -150,15 +149,15 @@ function placeOf<C>(place: SessionPlace<C>, projectHash: string): Place {
 }
 
 /** Resolves to the report of a replay of the file. Rejects with the error of the replay. */
-async function reportOn(filePath: string, projectHash: string, options: SnapshotOptions): Promise<SessionReport> {
-  const report = await scanFile(filePath, projectHash, options)
+async function reportOn(filePath: string, projectHash: string): Promise<SessionReport> {
+  const report = await scanFile(filePath, projectHash)
   if (isFailed(report)) throw new Error(report.error)
   return report
 }
 
 function checkGiving<C>(place: SessionPlace<C>, projectHash: string, options: NameOptions): NameOptions {
   checkPlace(place, projectHash)
-  return checkedStrictly(options, { ...SNAPSHOT, overwrite: 'boolean?' })
+  return checkedStrictly(options, { overwrite: 'boolean?' })
 }
 
 function checkPlace<C>(place: SessionPlace<C>, projectHash: string): void {

@@ -7,8 +7,6 @@ import { ClosedFile } from './closed-file.js'
 import { Locks } from './locks.js'
 import type { CreatedCheckpoint, Place } from './place.js'
 
-const NO_SNAPSHOT: Readonly<{}> = Object.freeze({})
-
 /** The methods of a recorder that names need. */
 export const METHODS = [
   'ownsLockFor',
@@ -184,7 +182,7 @@ export class OpenPlace implements Place {
   }
 
   #report(): Promise<Report> {
-    return scanFile(this.filePath!, this.#projectHash, NO_SNAPSHOT)
+    return scanFile(this.filePath!, this.#projectHash)
   }
 }
 

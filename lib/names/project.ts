@@ -4,12 +4,12 @@ import path = require('node:path')
 import { native } from '../addon.js'
 import type { End } from '../binding/batch.js'
 import { HEADERS, resultOf } from '../binding/job.js'
+import { NO_OPTIONS } from '../arguments.js'
 import { hasOwn, parse } from '../builtins.js'
 import { sessionPathOf } from '../session/archive-name.js'
 import { liveCheckpoints } from '../session/describe.js'
 import { listProject } from '../session/list.js'
 import { type Report, type SessionReport, isFailed, scan } from '../session/scan.js'
-import type { ScanOptions } from '../session/scan-options.js'
 import type { Place } from './place.js'
 
 /** A file of the project. */
@@ -39,24 +39,22 @@ export interface Holder {
 
 export class Project {
   #projectHash: string
-  #options: ScanOptions
   #files: ProjectFile[]
 
-  constructor(projectHash: string, options: ScanOptions, files: ProjectFile[]) {
+  constructor(projectHash: string, files: ProjectFile[]) {
     this.#projectHash = projectHash
-    this.#options = options
     this.#files = files
   }
 
-  /** Scans the project of a place. `options` are those of the scan. */
-  static async scan(place: Place, projectHash: string, options: ScanOptions): Promise<Project> {
+  /** Scans the project of a place. */
+  static async scan(place: Place, projectHash: string): Promise<Project> {
     const { sessions } = await listProject(place.chatsDir, projectHash)
     const files = sessions.map(({ filePath, sessionId }) => fileOf(filePath, sessionId, false))
     const own = place.filePath
     if (own !== null) files.push(fileOf(own, place.sessionId, true))
     const identities = await identitiesOf(files)
     files.forEach((file, index) => (file.identity = identities[index]!))
-    const project = new Project(projectHash, options, eachOnce(files) as ProjectFile[])
+    const project = new Project(projectHash, eachOnce(files) as ProjectFile[])
     await project.#rescan(project.#files)
     return project
   }
@@ -71,7 +69,7 @@ export class Project {
 
   async #rescan(files: ProjectFile[]): Promise<void> {
     const paths = files.map(({ filePath }) => filePath)
-    const reports = await scan(paths, this.#projectHash, this.#options)
+    const reports = await scan(paths, this.#projectHash, NO_OPTIONS)
     files.forEach((file, index) => {
       file.report = reports[index]!
       // Since the listing, the file may have been replaced by that of another session.

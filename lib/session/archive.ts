@@ -170,8 +170,8 @@ export async function restored(filePath: string): Promise<string> {
 }
 
 /** Removes a session with its archive and its companions, unless a recorder has it for itself. The caller holds its lock. @internal */
-export async function removeSession(filePath: string, snapshotDir: string | undefined): Promise<void> {
+export async function removeSession(filePath: string): Promise<void> {
   resultOf(ARCHIVE, parse<End>(await native.removeSession(filePath, thisProcess())))
   // The session is gone, whatever becomes of these: what is left of them is swept.
-  await removeCompanions(sessionPathOf(filePath), snapshotDir).catch(() => {})
+  await removeCompanions(sessionPathOf(filePath)).catch(() => {})
 }

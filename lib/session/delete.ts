@@ -21,8 +21,6 @@ const ARCHIVE_DAMAGE = /^The archive is damaged after \d+ bytes$/
 export interface DeleteOptions {
   /** Accept `ref` only as a complete session id. Default `false`. */
   exact?: boolean | undefined
-  /** The directory of the session's snapshot, if it is not next to the file. */
-  snapshotDir?: string | undefined
   /** Sessions of which kinds positions and prefixes find. Default: only `'main'`. A complete id finds a session of any kind. */
   kinds?: readonly SessionKind[] | undefined
 }
@@ -48,14 +46,13 @@ export function deleteSession(
   check.string(ref, 'ref')
   check.filledString(chatsDir, 'chatsDir')
   check.filledString(projectHash, 'projectHash')
-  return remove(ref, chatsDir, projectHash, checkedStrictly(options, { exact: 'boolean?', kinds: checkKinds, snapshotDir: 'filledString?' }))
+  return remove(ref, chatsDir, projectHash, checkedStrictly(options, { exact: 'boolean?', kinds: checkKinds }))
 }
 
 /** Resolves the paths before the first `await`, because the working directory may change in the meantime. */
-async function remove(ref: string, chatsDir: string, projectHash: string, { exact, snapshotDir, kinds }: DeleteOptions): Promise<Deletion> {
+async function remove(ref: string, chatsDir: string, projectHash: string, { exact, kinds }: DeleteOptions): Promise<Deletion> {
   const wanted = kindsOf(kinds)
   const directory = path.resolve(chatsDir)
-  const snapshots = snapshotDir === undefined ? undefined : path.resolve(snapshotDir)
   const { sessions, unreadable } = await listProject(directory, projectHash)
   const passedOver = unreadable.length > 0 && { unreadable }
   const found = find(ref, sessions, unreadable, exact === true, wanted)
@@ -63,7 +60,7 @@ async function remove(ref: string, chatsDir: string, projectHash: string, { exac
     return { ...failure(found.error, found.code), ...passedOver }
   }
   const left: string[] = []
-  const removed = await removeLocked(found.session, { sessions, directory, projectHash, snapshots, left })
+  const removed = await removeLocked(found.session, { sessions, directory, projectHash, left })
   if (!removed.ok) return { ...removed, ...passedOver }
   const warnings = [...namesakesOf(found.session, sessions, 'deleted'), ...left]
   return warnings.length > 0 ? { ...removed, warnings } : removed
@@ -95,13 +92,12 @@ interface Removal {
   sessions: SessionSummary[]
   directory: string
   projectHash: string
-  snapshots: string | undefined
   /** A warning for each session of a sub-agent that is left. */
   left: string[]
 }
 
 async function removeLocked({ sessionId, filePath }: SessionSummary, removal: Removal): Promise<Deletion> {
-  const { directory: chatsDir, projectHash, snapshots: snapshotDir } = removal
+  const { directory: chatsDir, projectHash } = removal
   const busy = 'Cannot delete: session is in use by another process'
   const locking = await lockSession(chatsDir, sessionId, busy, 'Failed to lock session for deletion: ')
   if (locking.failed !== undefined) return failureOf(locking)
@@ -112,7 +108,7 @@ async function removeLocked({ sessionId, filePath }: SessionSummary, removal: Re
     await removeSubagents(sessionId, removal)
     // An archive beside the file goes only if the file has all of it.
     if (sessionOf(filePath) === null) await restored(filePath)
-    await removeSessionFiles(filePath, { snapshotDir })
+    await removeSessionFiles(filePath)
     return { ok: true, deletedSessionId: sessionId }
   } catch (error) {
     return failure(`Failed to delete session: ${(error as Error).message}`, 'System')
@@ -161,7 +157,7 @@ async function blockers(filePath: string, projectHash: string): Promise<SessionF
 /** Returns the report on a file. A rejected scan becomes a report with an `error`. */
 async function reportOn(filePath: string, projectHash: string): Promise<Report> {
   try {
-    return await scanFile(filePath, projectHash, {})
+    return await scanFile(filePath, projectHash)
   } catch (error) {
     return { error: (error as Error).message }
   }

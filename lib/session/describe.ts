@@ -1,6 +1,6 @@
 // Describes the sessions of a directory: a listing, with the reports of their replays.
 
-import { NO_OPTIONS, SNAPSHOT, type Shape, WORK, check, checked } from '../arguments.js'
+import { NO_OPTIONS, type Shape, WORK, check, checked } from '../arguments.js'
 import { hasOwn } from '../builtins.js'
 import type { Checkpoint } from './checkpoints.js'
 import { checkKinds, kindsOf, ofKinds } from './kind.js'
@@ -55,7 +55,7 @@ export interface ScannedSession<R extends Report = Report> {
   report: R
 }
 
-const SCAN_OPTIONS: Shape<ScanOptions> = { ...SNAPSHOT, ...WORK, kinds: checkKinds }
+const SCAN_OPTIONS: Shape<ScanOptions> = { ...WORK, kinds: checkKinds }
 const DESCRIBE_OPTIONS: Shape<DescribeOptions> = { ...SCAN_OPTIONS, projectHash: 'string?' }
 
 /** Why a session that replays cannot be continued. @internal */
@@ -63,7 +63,7 @@ export const SEQUENCE_CORRUPT = 'recording has non-monotonic sequences'
 
 /**
  * Lists the sessions of a directory as {@link listSessions} does, and scans each file to its end, strictly, on all cores. Builds no item of a
- * history, and keeps of long lines only what it returns in memory. If snapshots are kept, only what was appended since the last scan of a file is read.
+ * history, and keeps of long lines only what it returns in memory.
  *
  * @param chatsDir - As for {@link listSessions}.
  * @returns The sessions in the order of {@link listSessions}. A session that does not replay is in `unreadable`, with the reason, after those that
@@ -75,7 +75,7 @@ export const SEQUENCE_CORRUPT = 'recording has non-monotonic sequences'
  * ```ts
  * import { describeSessions } from 'session-tape';
  *
- * const { sessions } = await describeSessions('no-such-directory', { snapshot: true });
+ * const { sessions } = await describeSessions('no-such-directory');
  * for (const { name, title, historyLength, metadata } of sessions) console.log(name ?? title, historyLength, metadata.model);
  * console.log(sessions.length); // 0
  * ```

@@ -3,7 +3,7 @@
 import crypto = require('node:crypto')
 import path = require('node:path')
 import { native } from '../addon.js'
-import { NO_OPTIONS, SNAPSHOT, type Shape, check, checked, expect, unlessMissing } from '../arguments.js'
+import { NO_OPTIONS, type Shape, check, checked, expect, unlessMissing } from '../arguments.js'
 import { SESSION, runJob } from '../binding/job.js'
 import type { NativeForkOptions } from '../binding/native.js'
 import { stringify } from '../builtins.js'
@@ -21,12 +21,11 @@ import { type RecorderOptions, type SessionRecordingServiceConfig, checkRecorder
 import type { IContent, ItemMap } from './records.js'
 import { replayNative } from './replay.js'
 import type { ResumeResult } from './resume.js'
-import type { SnapshotOptions } from './scan-options.js'
 // Only for links in the comments.
 import type { ContinueTarget } from './describe.js'
 
 /** Options of {@link forkSession}. */
-export interface ForkOptions<C = IContent> extends SnapshotOptions {
+export interface ForkOptions<C = IContent> {
   /** Directory of the source and of the new session. */
   chatsDir: string
   /** The project of both. */
@@ -71,7 +70,6 @@ interface Captured<C> {
   source: SessionRecordingService<C> | null | undefined
   /** `chatsDir` as an absolute path. */
   directory: string
-  snapshots: SnapshotOptions
   map: ItemMap<C> | undefined
   /** The configuration of the new session's recorder. */
   config: SessionRecordingServiceConfig
@@ -142,7 +140,6 @@ function checkTarget(target: ForkTarget): void {
 }
 
 const FORK_OPTIONS: Shape<ForkOptions> = {
-  ...SNAPSHOT,
   chatsDir: 'filledString',
   projectHash: 'filledString',
   provider: 'filledString',
@@ -158,7 +155,7 @@ const FORK_OPTIONS: Shape<ForkOptions> = {
 
 /** Copies the request, because the caller may change it, or the working directory, while the source is read. */
 function captured<C>({ checkpointId, checkpointName, source: { sessionId, filePath } }: ForkTarget, options: ForkOptions<C>): Captured<C> {
-  const { chatsDir, projectHash, provider, model, workspaceDirs, source, snapshot, snapshotDir } = options
+  const { chatsDir, projectHash, provider, model, workspaceDirs, source } = options
   const asked: RecorderOptions = options.recorder ?? NO_OPTIONS
   const { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes, onQueueLimit, appendFile } = asked
   const recorder = { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes, onQueueLimit, appendFile }
@@ -170,7 +167,6 @@ function captured<C>({ checkpointId, checkpointName, source: { sessionId, filePa
     filePath: path.resolve(filePath),
     source,
     directory: path.resolve(chatsDir),
-    snapshots: { snapshot, snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir) },
     map: options.map,
     config: { ...session, ...recorder },
   }
@@ -204,10 +200,10 @@ async function forkLocked<C>(asked: Captured<C>): Promise<ForkResult<C> | Sessio
   try {
     const made = asked.map === undefined ? await writeFile(asked) : await writeMapped(asked, asked.map)
     const result = made.failed === undefined ? await open(child, made, asked) : unmade(made, asked)
-    if (!result.ok) await remove(child, asked)
+    if (!result.ok) await remove(child)
     return result
   } catch (error) {
-    await remove(child, asked)
+    await remove(child)
     return failure(`Failed to create child session: ${(error as Error).message}`, 'System')
   }
 }
@@ -227,16 +223,13 @@ function writeFile<C>(asked: Captured<C>, contents?: string[]): Promise<Written>
   return runJob(SESSION, (onReady) => native.forkSession({ ...wantedOf(asked), contents }, onReady))
 }
 
-function wantedOf<C>({ checkpointId, filePath, directory, snapshots, config }: Captured<C>): NativeForkOptions {
-  const { snapshot, snapshotDir } = snapshots
+function wantedOf<C>({ checkpointId, filePath, directory, config }: Captured<C>): NativeForkOptions {
   const now = Date.now()
   const { nameHasSeconds, idPrefix } = nameOf(config)
   return {
     source: filePath,
     projectHash: config.projectHash,
     checkpointId,
-    snapshot: snapshot === true,
-    snapshotDir,
     chatsDir: directory,
     nameHasSeconds,
     idPrefix,
@@ -269,13 +262,13 @@ function unmade<C>({ failed, message }: FailedWrite, { checkpointId, checkpointN
 async function open<C>(
   child: Child<C>,
   { filePath, lastSeq }: { filePath: string; lastSeq: number },
-  { config, snapshots }: Captured<C>,
+  { config }: Captured<C>,
 ): Promise<ForkResult<C> | SessionFailure> {
   const { lock } = child
   child.filePath = filePath
   const recording = (child.recorder = new SessionRecordingService<C>(config))
   recording.initializeForResume(filePath, lastSeq)
-  const { result: replayed, hashes } = await replayNative<C>(filePath, config.projectHash, { ...snapshots, strict: true })
+  const { result: replayed, hashes } = await replayNative<C>(filePath, config.projectHash, { strict: true })
   if (!replayed.ok) throw new Error(replayed.error)
   if (!recording.isActive()) throw new Error('its file cannot be recorded to')
   if (!(await lock.ownsLock())) return failure('Failed to retain child session lock', 'LockFailed')
@@ -286,8 +279,8 @@ async function open<C>(
 }
 
 /** Removes the parts of a new session that was not completed. Releases its lock last. */
-async function remove<C>({ recorder, filePath, lock }: Child<C>, { snapshots: { snapshotDir } }: Captured<C>): Promise<void> {
+async function remove<C>({ recorder, filePath, lock }: Child<C>): Promise<void> {
   await recorder?.dispose().catch(() => {})
-  if (filePath !== undefined) await removeSessionFiles(filePath, { snapshotDir }).catch(() => {})
+  if (filePath !== undefined) await removeSessionFiles(filePath).catch(() => {})
   await lock.release()
 }

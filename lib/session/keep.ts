@@ -57,8 +57,6 @@ export interface KeepOptions {
    * `undefined` and `false`; also if the function throws or its promise rejects.
    */
   keep?: ((session: SessionSummary) => unknown) | undefined
-  /** The directory of the sessions' snapshots, if they are not next to the files: those of deleted sessions are removed there. */
-  snapshotDir?: string | undefined
   /** Aborting it ends the work after the session in hand, which stays as it was or is done; the promise rejects with the signal's `reason`. */
   signal?: AbortSignal | undefined
   /** Called on the JavaScript thread after each session that was dealt with, with the bytes of sessions. If it throws, the promise rejects with that error. */
@@ -74,7 +72,7 @@ export interface Kept {
   bytes: number
   /** Bytes on disk afterwards: of the archive and these; 0 of a deleted session. */
   bytesLeft: number
-  /** The files beside a deleted session that went with it, such as its snapshot. Absent if there were none. */
+  /** The files beside a deleted session that went with it, such as the receipt of its import. Absent if there were none. */
   companions?: string[]
 }
 
@@ -215,9 +213,9 @@ export function keepSessions(where: string | string[], policy: KeepPolicy = NO_O
   if (Array.isArray(where)) check.filledStrings(where, 'where')
   else check.filledString(where, 'where')
   const limits = limitsOf(checkedStrictly(policy, POLICY, 'policy', { name: 'options', shape: OPTIONS }))
-  const { snapshotDir, ...rest } = checkedStrictly(options, OPTIONS, 'options', { name: 'policy', shape: POLICY })
+  const wanted = checkedStrictly(options, OPTIONS, 'options', { name: 'policy', shape: POLICY })
   const directories = new Set((Array.isArray(where) ? where.slice() : [where]).map((directory) => path.resolve(directory)))
-  return new Keeping(limits, { ...rest, snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir) }).run(Array.from(directories))
+  return new Keeping(limits, wanted).run(Array.from(directories))
 }
 
 const POLICY: Shape<KeepPolicy> = {
@@ -229,7 +227,7 @@ const POLICY: Shape<KeepPolicy> = {
   deleteToFit: 'boolean?',
 }
 
-const OPTIONS: Shape<KeepOptions> = { dryRun: 'boolean?', keep: 'function?', snapshotDir: 'filledString?', ...WORK }
+const OPTIONS: Shape<KeepOptions> = { dryRun: 'boolean?', keep: 'function?', ...WORK }
 
 function limitsOf({ minAge = '1d', archiveAfter = '7d', deleteAfter = null, maxSessions, maxBytes, deleteToFit }: KeepPolicy): Limits {
   return {
@@ -532,7 +530,7 @@ class Keeping {
       if (changed !== undefined) return changed
       if (await isRecorded(session.filePath)) return 'InUse'
       if (action === 'delete') {
-        await removeSession(session.filePath, this.#options.snapshotDir)
+        await removeSession(session.filePath)
         this.#gone(candidate)
         return undefined
       }
@@ -729,7 +727,7 @@ async function sizeOf(filePath: string): Promise<number | undefined> {
   return size === undefined ? undefined : size + (await companionBytes(session))
 }
 
-/** Bytes of the files that are kept beside a session, but for snapshots. */
+/** Bytes of the files that are kept beside a session, but for those that earlier versions kept to replay it sooner. */
 async function companionBytes(filePath: string): Promise<number> {
   let bytes = 0
   for (const companion of companionsOf(sessionPathOf(filePath)).others) bytes += (await statOf(companion))?.size ?? 0

@@ -10,7 +10,7 @@ import type { SessionEventType, SessionRecordLine } from './records.js'
 // Only for links in the comments.
 import type { BundleCode } from '../bundle/error.js'
 import type { readRunEvents } from '../run/events.js'
-import type { ReplayOptions, replaySession } from './replay.js'
+import type { ReplayOptions } from './replay.js'
 
 /** Where a line is in the file of a session. */
 export interface SessionLinePlace {
@@ -125,7 +125,7 @@ const BEGINNING: Readonly<SessionLinePlace> = Object.freeze({ line: 1, offset: 0
  * only once.
  *
  * @param path - The session file, or a bundle of a session, which is verified before its first line is yielded; the unpacked files of an archive stay
- * until the iteration ends. A pipe is read as by {@link replaySession}.
+ * until the iteration ends.
  * @returns If the file can't be read, the iterator yields the lines before that place and then throws an `Error` with the `code`, `errno`, `syscall` and
  * `path` of Node's own errors; `ESESSIONREAD` if the file has become shorter while it was read, or has several conversations; a {@link BundleCode}, with all `problems`, for a bundle
  * that does not verify, or is that of a run; `ESESSIONPANIC` for a bug in session-tape.

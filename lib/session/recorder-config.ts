@@ -53,7 +53,7 @@ export interface SessionRecordingServiceConfig {
   exclusive?: boolean | undefined
   /**
    * The permissions of the file if this recorder creates it, less the umask of the process: from `0o600` to `0o777`, and the owner must be able to
-   * read and write. Default `0o600`: no one else can read it, as with its snapshot. A file that exists keeps its permissions. Without effect on Windows.
+   * read and write. Default `0o600`: no one else can read it. A file that exists keeps its permissions. Without effect on Windows.
    */
   mode?: number | undefined
   /**

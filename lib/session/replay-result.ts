@@ -86,7 +86,7 @@ export interface ReplayFailure {
    * | `Invalid session_start: missing or malformed required fields` | with `strict`: `sessionId`, `projectHash` or `startTime` is not a non-empty string, or `provider` or `model` is not a string |
    * | `Unsupported recording version V at line N` | with `strict`: the `v` of a line is not the number 1 or 2 |
    * | `Project hash mismatch: expected E got G` | the session belongs to another project |
-   * | `Failed to read file: …` | the system's message follows, as Node prints it: `ENOENT: no such file or directory, open '…'`. Devices, sockets and pipes are reported in the same form: `EINVAL: a device, not a regular file, open '…'` |
+   * | `Failed to read file: …` | the system's message follows, as Node prints it: `ENOENT: no such file or directory, open '…'`. Pipes, sockets and devices are reported in the same form: `EINVAL: a pipe, not a regular file; write its content to a file first, open '…'` |
    * | `Failed to read bundle: …` | the path is that of a bundle which does not verify or does not contain a session; a {@link BundleCode} in parentheses follows if the bundle does not verify |
    */
   error: string

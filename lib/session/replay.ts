@@ -1,6 +1,6 @@
 import fs = require('node:fs')
 import { native } from '../addon.js'
-import { NO_OPTIONS, SNAPSHOT, type Shape, WORK, check, checked, expect } from '../arguments.js'
+import { NO_OPTIONS, type Shape, WORK, check, checked, expect } from '../arguments.js'
 import { bundles } from '../binding/bundles.js'
 import { SESSION, runJob } from '../binding/job.js'
 import type { NativeBundles, NativeJob, NativeReplayOptions } from '../binding/native.js'
@@ -32,27 +32,6 @@ export interface ReplayOptions {
   auditTrail?: boolean | undefined
   /** Aborting it stops the work; the promise rejects with the signal's `reason`. */
   signal?: AbortSignal | undefined
-  /**
-   * Keep a snapshot of what was read next to the file (`<file>.snap`), so that the next replay reads only what was appended. Default `false`.
-   *
-   * The result is always that of a full replay, with one exception: a write through a shared memory map to a page that is already dirty changes
-   * neither mtime nor ctime of the file and can go unnoticed. A snapshot is used only if the part of the file that it covers is unchanged. A file
-   * that has not been written to since opens in less than a millisecond (200 MB, measured). For a file that has grown, the old part is read and its
-   * digests are compared, which is about ten times faster than a scan. A snapshot that is missing, stale, damaged, of another file, of another
-   * version of this library or of a replay with another value of `strict` is ignored and replaced; failing to write one is not an error. Snapshots
-   * are replaced atomically and may be deleted at any time. They contain positions, counts, warnings and metadata, but no content of the
-   * conversation. Titles, session names and checkpoint names, which are the user's text, are included.
-   *
-   * Has no effect together with `throughSeq`, or for a bundle, which is never written to.
-   */
-  snapshot?: boolean | undefined
-  /**
-   * Directory for the snapshot, created when needed. Default: the directory of the session file. Has no effect without `snapshot: true`.
-   *
-   * A non-empty string. The snapshot is named `<file name>-<hash>.snap`; the hash is the first 16 hexadecimal digits of the SHA-256 of the session
-   * file's absolute path, with links in the path's directory resolved.
-   */
-  snapshotDir?: string | undefined
   /** Applied to every item of a result. If it throws, the promise rejects with its error. */
   map?: ItemMap<any> | undefined
   /**
@@ -75,10 +54,9 @@ type Start = (bundles: NativeBundles, path: string, options: NativeReplayOptions
  * items, which are passed in batches between turns of the event loop. Strings of an item that are shorter than 4 KiB may share memory with those of
  * neighbouring items: keeping one of them keeps up to 256 KiB (docs/replay.md).
  *
- * Lines appended while the file is read are not part of the result. A pipe can be replayed too (`/dev/stdin`, a named pipe): up to
- * 1 GiB, which is held in memory. A pipe without a writer is a failure after 3 seconds. A socket or a device is a failure at once, except for
- * `/dev/null`, which is an empty file. All other functions that read sessions, runs or bundles accept regular files only. An abort also ends
- * reading a single line, however long, and waiting for a pipe.
+ * Lines appended while the file is read are not part of the result. What is no regular file, such as a pipe (`/dev/stdin`, a named
+ * pipe), a socket or a device, is a failure at once (`EINVAL`): write its content to a file first. An abort also ends reading a single line, however
+ * long.
  *
  * A bundle is verified first, as by {@link verifyBundle}; an archive is unpacked to a temporary directory, which is removed before the promise
  * settles. `onProgress` then reports reading the session's file, not verifying or unpacking.
@@ -153,7 +131,6 @@ const REPLAY_OPTIONS: Shape<ReplayOptions> = {
   strict: 'boolean?',
   map: 'function?',
   conversation: 'string?',
-  ...SNAPSHOT,
   ...WORK,
 }
 
@@ -192,7 +169,7 @@ export async function replay<C>(
 /** The options for the addon. */
 function wantedOf(
   projectHash: string | undefined,
-  { throughSeq, auditTrail, strict, snapshot, snapshotDir, conversation, signal, onProgress, map }: ReplayOptions,
+  { throughSeq, auditTrail, strict, conversation, signal, onProgress, map }: ReplayOptions,
   foreign: boolean,
 ): NativeReplayOptions {
   return {
@@ -201,8 +178,6 @@ function wantedOf(
     auditTrail: auditTrail === true,
     progress: onProgress !== undefined,
     stoppable: signal !== undefined,
-    snapshot: snapshot === true,
-    snapshotDir,
     strict: strict === true,
     foreign,
     conversation,

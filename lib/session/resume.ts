@@ -1,7 +1,7 @@
 // Resumes a session: locks it, replays it, and creates a recorder that continues its file.
 
 import path = require('node:path')
-import { NO_OPTIONS, SNAPSHOT, type Shape, checked, expect, unlessMissing } from '../arguments.js'
+import { NO_OPTIONS, type Shape, checked, expect, unlessMissing } from '../arguments.js'
 import { hasOwn } from '../builtins.js'
 import { type SessionLock, closingHandleOf } from '../locks/handle.js'
 import { SessionLockedError } from '../locks/locked-error.js'
@@ -20,13 +20,12 @@ import { hasSession, readable, resolveSessionRef } from './reference.js'
 import { type SessionHandle, open } from './open.js'
 import { replayNative } from './replay.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
-import type { SnapshotOptions } from './scan-options.js'
 import type { SessionSummary, SkippedSession } from './summary.js'
 // Only for links in the comments.
 import type { openSession } from './open.js'
 
 /** The session to resume, and the settings to resume it with. */
-export interface ResumeRequest extends SnapshotOptions {
+export interface ResumeRequest {
   /** A reference as for {@link resolveSessionRef}; if that finds none, a session's name; or {@link CONTINUE_LATEST}. */
   continueRef: string
   /** Only sessions of this project are found. */
@@ -184,7 +183,6 @@ const REQUEST: Shape<Asked> = {
   currentProvider: 'filledString',
   currentModel: 'string',
   workspaceDirs: 'strings',
-  ...SNAPSHOT,
   map: 'function?',
   kinds: checkKinds,
   history: (value: unknown, name: string) => expect(value === undefined || value === 'cursor', name, "'cursor', if it is given", value),
@@ -222,7 +220,7 @@ async function resumeOneOf<C>(
 
 /** Copies the request, because the caller may change it, or the working directory, while the session is searched for. */
 function captured(request: Asked): Captured {
-  const { chatsDir, workspaceDirs, snapshotDir } = request
+  const { chatsDir, workspaceDirs } = request
   const asked: RecorderOptions = request.recorder ?? NO_OPTIONS
   const { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes, onQueueLimit, appendFile } = asked
   return {
@@ -230,7 +228,6 @@ function captured(request: Asked): Captured {
     history: request.history,
     directory: path.resolve(chatsDir),
     workspaceDirs: workspaceDirs.slice(),
-    snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir),
     kinds: kindsOf(request.kinds),
     recorder: { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes, onQueueLimit, appendFile },
   }
@@ -247,8 +244,7 @@ async function find(
   const exact = all.find(({ sessionId }) => sessionId === ref)
   const found = exact === undefined ? resolveSessionRef(ref, sessions) : { session: exact }
   if (hasSession(found) || found.code !== 'NotFound') return found
-  const { snapshot, snapshotDir, projectHash } = request
-  const described = await scanSessions(sessions, projectHash, { snapshot, snapshotDir })
+  const described = await scanSessions(sessions, request.projectHash, NO_OPTIONS)
   const named = usableOf(described, []).usable.filter(({ report }) => hasOwn(report, 'name') && report.name === ref.trim())
   if (named.length > 1) return { error: `Ambiguous continue target name '${ref}'`, code: 'Ambiguous' }
   return named.length === 1 ? { session: named[0]!.session } : found
@@ -353,7 +349,7 @@ async function refusalOf<C>(recording: SessionRecordingService<C>, warning: Reco
 
 /** Returns the result of the replay. A rejection becomes a failed result. */
 async function replay<C>(filePath: string, request: Captured): Promise<Replayed<C>> {
-  const { projectHash, snapshot, snapshotDir, map } = request
+  const { projectHash, map } = request
   let thrown: { error: unknown } | undefined
   const mapOrNote: ItemMap<any> | undefined = map && ((item, about) => {
     try {
@@ -365,7 +361,7 @@ async function replay<C>(filePath: string, request: Captured): Promise<Replayed<
   })
   try {
     if (request.history !== undefined) return await openAt<C>(filePath, request)
-    return await replayNative<C>(filePath, projectHash, { strict: true, snapshot, snapshotDir, map: mapOrNote })
+    return await replayNative<C>(filePath, projectHash, { strict: true, map: mapOrNote })
   } catch (error) {
     // A mistake of the caller, not a session that does not replay.
     if (thrown !== undefined) throw thrown.error
@@ -374,8 +370,8 @@ async function replay<C>(filePath: string, request: Captured): Promise<Replayed<
 }
 
 /** Opens a session instead of replaying it. */
-async function openAt<C>(filePath: string, { projectHash, snapshot, snapshotDir, map }: Captured): Promise<Replayed<C>> {
-  const opened = await open<C>(filePath, projectHash, { strict: true, snapshot, snapshotDir, map }, false)
+async function openAt<C>(filePath: string, { projectHash, map }: Captured): Promise<Replayed<C>> {
+  const opened = await open<C>(filePath, projectHash, { strict: true, map }, false)
   if (!opened.ok) return { result: opened }
   const { metadata, lastSeq, sequenceCorrupt, warnings, semanticMediaPurgeFrontier, unknownEvents } = opened.session
   const reported = { metadata, lastSeq, sequenceCorrupt, warnings, ...(semanticMediaPurgeFrontier && { semanticMediaPurgeFrontier }) }

@@ -1,18 +1,8 @@
 import type { SessionKind } from './records.js'
 import type { Progress } from '../progress.js'
-// Only for links in the comments.
-import type { ReplayOptions } from './replay.js'
-
-/** Whether and where snapshots are kept. */
-export interface SnapshotOptions {
-  /** As in {@link ReplayOptions}: keep and use a snapshot of each file. Default `false`. */
-  snapshot?: boolean | undefined
-  /** As in {@link ReplayOptions}: the directory for snapshots. Has no effect without `snapshot: true`. */
-  snapshotDir?: string | undefined
-}
 
 /** Options of functions that scan all sessions of a directory. */
-export interface ScanOptions extends SnapshotOptions {
+export interface ScanOptions {
   /** Sessions of which kinds. Default: only `'main'`; the sessions of sub-agents are left out. */
   kinds?: readonly SessionKind[] | undefined
   /** Aborting it stops the scan; the promise rejects with the signal's `reason`. */

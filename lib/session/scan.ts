@@ -3,13 +3,11 @@
 import { native } from '../addon.js'
 import type { Batch } from '../binding/batch.js'
 import { SESSION, runJob } from '../binding/job.js'
-import type { NativeDescribeOptions } from '../binding/native.js'
 import { hasOwn, elapsed } from '../builtins.js'
 import type { Progress } from '../progress.js'
 import { type Message, type UnknownEvents, messageText, unknownEventsOf } from './assembly.js'
 import { openSession } from './open.js'
 import type { SessionForkedPayload } from './records.js'
-import type { ReplayOptions } from './replay.js'
 import type { ReplaySuccess } from './replay-result.js'
 import type { ScanOptions } from './scan-options.js'
 
@@ -52,7 +50,7 @@ const PROGRESS_MS = 100
  * must have checked `options`.
  */
 export async function scan(filePaths: string[], projectHash: string | undefined, options: ScanOptions): Promise<Report[]> {
-  const { snapshot, snapshotDir, signal, onProgress } = options
+  const { signal, onProgress } = options
   const found = filePaths.map((): Report | undefined => undefined)
   const unread: SessionReport['unread'][] = []
   const takeBatch = ({ described }: Batch): undefined => {
@@ -65,13 +63,12 @@ export async function scan(filePaths: string[], projectHash: string | undefined,
       unread[index] = rest
     }
   }
-  const wanted: NativeDescribeOptions = { projectHash, snapshot: snapshot === true, snapshotDir }
-  const begin = (onReady: () => void) => native.describeSessions(filePaths, wanted, onReady)
+  const begin = (onReady: () => void) => native.describeSessions(filePaths, projectHash, onReady)
   const progress = new ScanProgress(onProgress, filePaths.length)
   const report = onProgress && ((done: Progress) => progress.report(done))
   await runJob(SESSION, begin, { signal, onProgress: report, takeBatch })
   for (let index = 0; index < found.length; index++) {
-    const report = (found[index] ??= await scanFile(filePaths[index]!, projectHash, { snapshot, snapshotDir, signal }))
+    const report = (found[index] ??= await scanFile(filePaths[index]!, projectHash, signal))
     if (!isFailed(report)) report.unread = unread[index] ?? 'more'
   }
   progress.end()
@@ -89,13 +86,9 @@ function reportOf(described: Described): Report {
   }
 }
 
-/** Returns the report on one file, whatever its size. `options` are those of `scan`, without progress. */
-export async function scanFile(
-  filePath: string,
-  projectHash: string | undefined,
-  options: Omit<ReplayOptions, 'onProgress'>,
-): Promise<Report> {
-  const opened = await openSession(filePath, projectHash, { ...options, strict: true })
+/** Returns the report on one file, whatever its size. */
+export async function scanFile(filePath: string, projectHash: string | undefined, signal?: AbortSignal): Promise<Report> {
+  const opened = await openSession(filePath, projectHash, { signal, strict: true })
   if (!opened.ok) return { error: opened.error }
   const { session } = opened
   session.close()

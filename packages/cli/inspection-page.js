@@ -58,7 +58,6 @@ const { editRows, model, tools, turns } = require('./session/summary.js')
  * @property {string} [error]
  * @property {Events} events
  * @property {SessionStartPayload | null} header
- * @property {boolean} sidecar
  * @property {Record<string, number>} [edits]
  * @property {{ references: number, objects: number, bytes: number }} [images]
  *
@@ -150,7 +149,7 @@ function seal({ problems, signed, ...info }, colour) {
 
 /** @type {(found: SessionInspection, colour: Colours, width: number) => string[][]} */
 function sessionSections(found, colour, width) {
-  const { header, metadata, events, historyLength, lastSeq, sidecar, checkpoints = [], images } = found
+  const { header, metadata, events, historyLength, lastSeq, checkpoints = [], images } = found
   /** @type {Partial<SessionStartPayload>} */
   const start = metadata ?? header ?? {}
   const directories = Array.isArray(start.workspaceDirs) ? start.workspaceDirs.map((dir) => printable(dir)) : []
@@ -173,7 +172,6 @@ function sessionSections(found, colour, width) {
       ...checkpointRows(checkpoints, colour, width),
       ...(images === undefined ? [] : [row('Images', `${plural(images.references, 'reference')} to ${plural(images.objects, 'object')} (${fileSize(images.bytes)})`, colour)]),
       row('Last seq', lastSeq === undefined ? colour.dim('none') : String(lastSeq), colour),
-      ...(isForeign ? [] : [sidecarRow(sidecar, colour)]),
     ],
   ]
 }
@@ -190,9 +188,6 @@ const knownTimes = ({ firstTime, lastTime, ...events }) => ({
   firstTime: firstTime === UNKNOWN_TIME ? null : firstTime,
   lastTime: lastTime === UNKNOWN_TIME ? null : lastTime,
 })
-
-/** @type {(isThere: boolean, colour: Colours) => string} */
-const sidecarRow = (isThere, colour) => row('Sidecar', isThere ? 'a snapshot is beside it (.snap)' : colour.dim('none'), colour)
 
 /**
  * The models of another program's session, in the order in which they were first used.

@@ -53,7 +53,7 @@ async function sourceAt(context, given) {
   const found = await statOf(file)
   const source = { path: given, at: file }
   if (found.isDirectory()) return { ...source, ...(await directoryAt(given)) }
-  if (!found.isFile()) throw new Complaint('NotRecognised', `${shown(given)} is not a regular file`)
+  expectRegular(found, given)
   await expectReadable(file)
   const format = await context.tape.detectSessionFormat(file).catch(() => null)
   if (format !== null && format !== 'native') return { ...source, at: given, kind: 'session', form: 'foreign', log: given, format }
@@ -86,6 +86,13 @@ async function fileOf(given) {
   if (at <= 0 || (await isThere(given))) return given
   const file = given.slice(0, at)
   return (await isThere(file)) ? file : given
+}
+
+/** Throws about what is neither a file nor a directory. @type {(found: import('node:fs').Stats, given: string) => void} */
+function expectRegular(found, given) {
+  if (found.isFile()) return
+  const what = found.isFIFO() ? 'a pipe' : found.isSocket() ? 'a socket' : 'a device'
+  throw new Complaint('EINVAL', `${shown(given)} is not a regular file but ${what}; write its content to a file first`, { path: given })
 }
 
 /** @param {string} file */
@@ -294,4 +301,4 @@ const isBundle = /** @type {(source: Source) => source is Bundle} */ (({ form })
 /** A path for messages. @param {string} given */
 const shown = (given) => printable(given, 1000)
 
-module.exports = { existing, expectDirectory, fileOf, sizeOf, sourceAt, recordingAt, bundleAt, withFiles, withSessionFile, withVerified, isBundle, beginningOf, shown }
+module.exports = { existing, expectDirectory, expectRegular, fileOf, sizeOf, sourceAt, recordingAt, bundleAt, withFiles, withSessionFile, withVerified, isBundle, beginningOf, shown }

@@ -32,19 +32,17 @@ struct Examined {
     /// In bytes; 0 if unknown.
     size: u64,
     is_directory: bool,
-    is_pipe: bool,
 }
 
 impl Examined {
     fn of(path: &Path) -> Self {
         let found = fs::metadata(path);
         let is_directory = found.as_ref().is_ok_and(fs::Metadata::is_dir);
-        let is_pipe = found.as_ref().is_ok_and(is_pipe);
         let size = match is_directory {
             true => [RUN_LOG, SESSION_LOG].iter().map(|log| size_of_file(&path.join(log))).max().unwrap_or(0),
             false => found.map_or(0, |found| found.len()),
         };
-        Examined { size, is_directory, is_pipe }
+        Examined { size, is_directory }
     }
 }
 
@@ -143,14 +141,6 @@ impl Input {
         matches!(self.content, Content::Path(_) | Content::Nothing(_))
     }
 
-    /// The path of a named pipe, which can be read only once.
-    pub fn pipe(&self) -> Option<&Path> {
-        match &self.content {
-            Content::Path(path) if self.examined().is_pipe => Some(path),
-            _ => None,
-        }
-    }
-
     /// The number of bytes that are kept for it in memory or in a temporary file.
     pub fn kept_bytes(&self) -> u64 {
         if matches!(self.content, Content::Path(_)) { 0 } else { self.size() }
@@ -176,7 +166,7 @@ impl Input {
     /// Opens the file of a session.
     pub fn open(&self) -> Result<LineSource, ReadError> {
         match &self.content {
-            Content::Path(path) => LineSource::open_or_drain(path),
+            Content::Path(path) => LineSource::open(path),
             Content::Spooled(file) => LineSource::open(file.path()),
             Content::Memory(bytes) => Ok(LineSource::in_memory(bytes.to_vec())),
             Content::Nothing(_) => Ok(LineSource::in_memory(Vec::new())),
@@ -193,17 +183,6 @@ pub fn read_failed(error: &ReadError) -> String {
 pub fn is_archive(source: &LineSource) -> bool {
     let mut beginning = [0; 64];
     source.read_at(&mut beginning, 0).is_ok_and(|count| is_archive_beginning(&beginning[..count]))
-}
-
-#[cfg(unix)]
-fn is_pipe(found: &fs::Metadata) -> bool {
-    use std::os::unix::fs::FileTypeExt as _;
-    found.file_type().is_fifo()
-}
-
-#[cfg(not(unix))]
-fn is_pipe(_: &fs::Metadata) -> bool {
-    false
 }
 
 fn size_of_file(path: &Path) -> u64 {

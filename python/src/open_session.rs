@@ -62,7 +62,7 @@ impl OpenSession {
             // It has only the name of a bundle.
             return Self::of(input, input.open().map_err(failed)?, on_read);
         }
-        let lines = LineSource::open_or_drain(log_of(&recording)).map_err(failed)?;
+        let lines = LineSource::open(log_of(&recording)).map_err(failed)?;
         Ok(OpenSession { recording: Some(recording), ..Self::native(lines) })
     }
 

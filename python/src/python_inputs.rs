@@ -14,7 +14,7 @@ use crate::glob_paths::is_glob;
 use crate::input::Input;
 use crate::interrupt::SignalCheck;
 use crate::source_name::name_of;
-use crate::spool::{spool, spool_pipe};
+use crate::spool::spool;
 use crate::walk::{Seen, Walk, Wanted};
 
 /// Maximum number of recordings that are found, and time for which they are looked for, before the GIL is acquired again. Each time may take
@@ -79,11 +79,7 @@ impl PythonInputs {
     pub fn next(&mut self, py: Python<'_>) -> PyResult<Option<Input>> {
         loop {
             if let Some(input) = self.found.pop_front() {
-                let spooled = match input.pipe() {
-                    Some(path) => spool_pipe(py, &input.name, path, self.wanted)?,
-                    None => None,
-                };
-                return Ok(spooled.or(Some(input)));
+                return Ok(Some(input));
             }
             match self.sources.pop_front() {
                 Some(Source::Object(name, content)) => {

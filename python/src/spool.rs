@@ -1,7 +1,7 @@
-//! Recordings without a path that can be opened again: bytes, open files, pipes. Python copies those that are large, or must be files, to temporary
+//! Recordings without a path that can be opened again: bytes, open files. Python copies those that are large, or must be files, to temporary
 //! files (`session_tape/_spool.py`).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -16,17 +16,6 @@ pub fn spool(name: Option<String>, content: &Bound<'_, PyAny>, wanted: Wanted) -
         Some(name) => spool_named(name, content, wanted),
         None => spool_named(String::new(), content, wanted).map(Input::without_name),
     }
-}
-
-/// Reads a pipe to its end. `None` if it cannot be opened.
-pub fn spool_pipe(py: Python<'_>, name: &str, path: &Path, wanted: Wanted) -> PyResult<Option<Input>> {
-    let opened = py.import("session_tape._spool")?.call_method1("opened", (path.as_os_str(),))?;
-    if opened.is_none() {
-        return Ok(None);
-    }
-    let spooled = spool_named(name.to_owned(), &opened, wanted);
-    opened.call_method0("close")?;
-    spooled.map(Some)
 }
 
 fn spool_named(name: String, content: &Bound<'_, PyAny>, wanted: Wanted) -> PyResult<Input> {

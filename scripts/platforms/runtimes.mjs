@@ -24,7 +24,7 @@ const WRAPPERS = join(DIRECTORY, 'wrappers');
 const EMULATED_SPECS = [
   ...['--maxWorkers=1', '--testTimeout=600000', '--typecheck.enabled=false'],
   ...[
-    ...['header.spec', 'lock.spec', 'names.spec', 'record.spec', 'reference', 'replay-golden', 'replay-snapshot', 'replay.property', 'resume'].map((name) => `session/${name}`),
+    ...['header.spec', 'lock.spec', 'names.spec', 'record.spec', 'reference', 'replay-golden', 'replay.property', 'resume'].map((name) => `session/${name}`),
     ...['run-golden', 'run-record.spec', 'run-replay.spec', 'run-verify'].map((name) => `run/${name}`),
     ...['bundle-format', 'bundle-signature', 'bundle.spec'].map((name) => `bundle/${name}`),
     'diff/diff-session',

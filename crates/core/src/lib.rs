@@ -137,7 +137,7 @@ pub use run::{
 };
 pub use session::fold::{Checkpoint, FoldOptions};
 pub use session::format::Mode as ReplayMode;
-pub use session::read::{FinalHistory, LineStatus, Outcome, Replay, ReplayError, Snapshots};
+pub use session::read::{FinalHistory, LineStatus, Outcome, Replay, ReplayError};
 pub use session::record::{FileNameForm, Record, Recorder, RecorderConfig};
 pub use signature::{SigningKey, TrustedKeys};
 

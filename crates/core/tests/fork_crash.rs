@@ -16,7 +16,7 @@ use std::time::Duration;
 use crashing::{Terms, child_command, kill_after, random_numbers, rounds, run_to_end, say, take_on_terms};
 use session_tape_core::session::fold::FoldOptions;
 use session_tape_core::session::format::Mode;
-use session_tape_core::session::read::{Replay, Snapshots};
+use session_tape_core::session::read::Replay;
 use session_tape_core::session::record::{FileNameForm, ForkError, ForkSource, ForkTarget, fork};
 
 /// Each with whether the new session exists when the point is reached.
@@ -42,7 +42,6 @@ fn child() {
         path: source_of(&directory),
         project_hash: "h".encode_utf16().collect(),
         checkpoint_id: "c".encode_utf16().collect(),
-        snapshots: Snapshots::None,
     };
     let start =
         br#"{"sessionId":"child","projectHash":"h","workspaceDirs":[],"provider":"p","model":"m","startTime":"t"}"#;

@@ -19,12 +19,12 @@ use session_tape_core::disk::testing::{MountGuard, mount};
 use session_tape_core::disk::{Durability, files};
 use session_tape_core::hash::as_text;
 use session_tape_core::json::Text;
-use session_tape_core::lines::{Threads, Writer};
+use session_tape_core::lines::Writer;
 use session_tape_core::run::read::{Range, Trace};
 use session_tape_core::run::record::{EventInput, RecordError, RunRecorder, RunRecorderConfig};
 use session_tape_core::run::{Kind, Redactions, ReplayOptions, RunDirectory, Scheduler, StartFrom};
 use session_tape_core::session::fold::FoldOptions;
-use session_tape_core::session::read::{Replay, Snapshots, Summary};
+use session_tape_core::session::read::{Replay, Summary};
 use session_tape_core::session::record::{FileNameForm, Record, Recorder, RecorderConfig};
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::{Cancellation, Task};
@@ -156,16 +156,8 @@ fn record_a_session(memory: &Memory) -> PathBuf {
 fn read_a_session(path: &Path) {
     let summary = Summary::of_header(path).unwrap();
     assert!(summary.size > 2 << 20 && summary.payload.starts_with(b"{\"sessionId\""));
-    let snapshot = PathBuf::from(format!("{}.snap", path.display()));
-    for has_snapshot in [false, true] {
-        assert_eq!(files::exists(&snapshot), has_snapshot);
-        let mut replay = Replay::open_with(path, FoldOptions::default(), &Snapshots::Beside, Threads::All).unwrap();
-        assert_eq!(replay.scanned() == summary.size, has_snapshot);
-        while replay.scan_on().unwrap().is_some() {}
-        replay.keep_snapshot();
-        replay.settle();
-        assert_eq!((replay.outcome(None).event_count, replay.items().len()), (4, 3));
-    }
+    let replay = Replay::open(path, FoldOptions::default()).and_then(Replay::complete).unwrap();
+    assert_eq!((replay.outcome(None).event_count, replay.items().len()), (4, 3));
 }
 
 // ---- Runs ---------------------------------------------------------------------------------------

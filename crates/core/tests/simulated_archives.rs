@@ -37,7 +37,7 @@ fn work(root: &Path, restores: bool) -> Result<Archived, ArchiveError> {
     if restores { restore(&path, "a test", &mut task) } else { archive(&path, "a test", &mut task) }
 }
 
-/// A disk on which the session, or its archive, and its snapshot are durable.
+/// A disk on which the session, or its archive, and what an earlier version kept beside it are durable.
 fn prepared(root: &Path, is_archived: bool) -> Tree {
     let disk = Disk::new(root);
     let _mounted = disk.mounted();

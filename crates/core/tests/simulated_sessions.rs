@@ -11,25 +11,21 @@
 mod simulated;
 
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
 
 use session_tape_core::disk::Durability;
-use session_tape_core::lines::{LineSource, Threads};
 use session_tape_core::session::fold::FoldOptions;
-use session_tape_core::session::read::testing::{SnapshotFile, load};
-use session_tape_core::session::read::{Replay, Snapshots};
+use session_tape_core::session::read::Replay;
 use simulated::cut::Fill;
 use simulated::disk::Disk;
-use simulated::search::{Judge, Search, Tried, first_life, lengths, search};
-use simulated::session::{Recording, judge, judge_without_boot, sessions};
+use simulated::search::{Search, Tried, first_life, lengths, search};
+use simulated::session::{Recording, judge, sessions};
 use simulated::tree::{Op, Tree};
 
 const FILLS: &[Fill] = &[Fill::Zeros, Fill::Garbage];
 
 /// Tries all states of nearly all cuts, since there are few.
 fn options() -> Search {
-    Search::from_environment(FILLS).all_of_short(4096).with_identities()
+    Search::from_environment(FILLS).all_of_short(4096)
 }
 
 fn try_all(root: &Path, base: &Tree, log: &[Op]) -> Tried {
@@ -97,80 +93,4 @@ fn resumed_session_keeps_acknowledged_records_after_a_power_cut() {
     }
     println!("a session's second life: {all:?}");
     assert!(all.states > 10, "{all:?}");
-}
-
-/// The snapshot may reach the disk before the lines that it covers.
-#[test]
-fn a_snapshot_never_changes_a_result() {
-    let root = Path::new("/simulated/session-snapshot");
-    let tried = try_snapshot(&with_unsynced_session(root), &|tree, acknowledged| judge(root, tree, acknowledged));
-    println!("a session's snapshot: {tried:?}");
-}
-
-/// Where a power cut cannot be detected, the file is synced before its snapshot relies on the system's metadata.
-#[test]
-fn a_snapshot_never_changes_a_result_where_the_system_does_not_name_its_start() {
-    let root = Path::new("/simulated/session-snapshot-without-boot");
-    let disk = with_unsynced_session(root);
-    disk.hide_boot();
-    let tried = try_snapshot(&disk, &|tree, acknowledged| judge_without_boot(root, tree, acknowledged));
-    println!("a session's snapshot without the system's start: {tried:?}");
-}
-
-/// A disk with a session of which everything is durable except the content of its file.
-fn with_unsynced_session(root: &Path) -> Disk {
-    let disk = Disk::new(root);
-    let mounted = disk.mounted();
-    // The files are at rest, so that the system's metadata is relied on.
-    disk.set_age(Duration::from_secs(60));
-    let recording = Recording::new(root, Durability::Os);
-    for id in 0..3 {
-        recording.record(id);
-    }
-    recording.end();
-    drop(mounted);
-    let (mut base, log) = disk.history();
-    let (writes, entries): (Vec<_>, Vec<_>) = log.into_iter().partition(|op| matches!(op, Op::Write { .. }));
-    for op in &entries {
-        base.add_inode(op);
-        base.apply(op);
-    }
-    Disk::with(root, base, writes)
-}
-
-/// Cuts the power at each moment while the session on a disk gets a snapshot.
-fn try_snapshot(disk: &Disk, judge: &Judge<'_>) -> Tried {
-    let mounted = disk.mounted();
-    let path = disk.root().join(sessions(&disk.tree()).into_keys().next().unwrap());
-    let mut replay = Replay::open_with(&path, FoldOptions::default(), &Snapshots::Beside, Threads::All).unwrap();
-    while replay.scan_on().unwrap().is_some() {}
-    replay.keep_snapshot();
-    drop(mounted);
-    assert!(disk.tree().files().keys().any(|path| path.extension().is_some_and(|extension| extension == "snap")));
-    let (base, log) = disk.history();
-    let tried = search(&base, &log, options(), judge).unwrap_or_else(|fault| panic!("{fault}"));
-    assert!(tried.states > 10 && tried.exhausted == tried.cuts, "{tried:?}");
-    tried
-}
-
-/// The clock of a file system may differ from that of the system, by which the file seems to have been left alone for a minute.
-#[test]
-fn unchanged_file_is_judged_by_the_clock_of_its_file_system() {
-    for (age_of_snapshot, is_at_rest) in [(60, false), (0, true)] {
-        let root = Path::new("/simulated/session-clocks");
-        let disk = Disk::new(root);
-        let _mounted = disk.mounted();
-        disk.set_age(Duration::from_secs(60));
-        let recording = Recording::new(root, Durability::Os);
-        recording.record(1);
-        let path = recording.recorder.path().unwrap();
-        recording.end();
-        disk.set_age(Duration::from_secs(age_of_snapshot));
-        let mut replay = Replay::open_with(&path, FoldOptions::default(), &Snapshots::Beside, Threads::All).unwrap();
-        while replay.scan_on().unwrap().is_some() {}
-        replay.keep_snapshot();
-        let source = Arc::new(LineSource::open(&path).unwrap());
-        let loaded = load(&SnapshotFile::beside(&path), &source, &FoldOptions::default(), Threads::All).unwrap();
-        assert_eq!(loaded.matches_metadata, is_at_rest);
-    }
 }

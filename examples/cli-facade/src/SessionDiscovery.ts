@@ -13,7 +13,6 @@ import {
   type SessionStartPayload,
 } from 'session-tape';
 
-import { snapshotDir } from './snapshots.js';
 import type { MediaStore } from './media.js';
 import type { ContinueTarget, SessionSummary, UnreadableRecording } from './types.js';
 
@@ -60,7 +59,7 @@ export class SessionDiscovery {
     (await SessionDiscovery.listContinueTargetsDetailed(chatsDir, projectHash)).targets;
 
   static async listContinueTargetsDetailed(chatsDir: string, projectHash: string, _mediaStore?: MediaStore): Promise<TargetList> {
-    const { targets, unreadable } = await listContinueTargets(chatsDir, projectHash, { snapshot: true, snapshotDir: snapshotDir() });
+    const { targets, unreadable } = await listContinueTargets(chatsDir, projectHash);
     return { targets, ...passedOver(unreadable) };
   }
 

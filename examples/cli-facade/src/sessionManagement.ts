@@ -1,7 +1,6 @@
 import { deleteSession as remove } from 'session-tape';
 
 import { SessionDiscovery } from './SessionDiscovery.js';
-import { snapshotDir } from './snapshots.js';
 import type { SessionSummary } from './types.js';
 
 export interface ListSessionsResult {
@@ -33,6 +32,6 @@ export const deleteSessionById = (sessionId: string, chatsDir: string, projectHa
   deleted(sessionId, chatsDir, projectHash, true);
 
 async function deleted(ref: string, chatsDir: string, projectHash: string, exact: boolean): Promise<DeleteSessionResult | DeleteSessionError> {
-  const result = await remove(ref, chatsDir, projectHash, { exact, snapshotDir: snapshotDir() });
+  const result = await remove(ref, chatsDir, projectHash, { exact });
   return result.ok ? result : { ok: false, error: result.error };
 }

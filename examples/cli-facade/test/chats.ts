@@ -1,28 +1,21 @@
 // A directory with sessions for a test, removed after it.
 
-import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished, vi } from 'vitest';
+import { onTestFinished } from 'vitest';
 
 import { SessionRecordingService, type IContent } from '../src/index.js';
 
 export const PROJECT = 'a3f5c1';
 export const RUNTIME = { currentProvider: 'acme', currentModel: 'acme-large', workspaceDirs: ['/home/zoë/project'] };
 
-/** A directory for sessions, and a cache for their snapshots beside it. */
+/** A directory for sessions, which does not exist yet. */
 export async function newDirectory(): Promise<string> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), 'cli-facade-')));
-  vi.stubEnv('XDG_CACHE_HOME', join(directory, 'cache'));
-  onTestFinished(async () => {
-    vi.unstubAllEnvs();
-    await rm(directory, { recursive: true, force: true });
-  });
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
   return join(directory, 'chats');
 }
-
-/** The names of the snapshots in the cache of this test. */
-export const snapshots = (): Promise<string[]> => readdir(join(process.env['XDG_CACHE_HOME']!, 'cli-facade', 'snapshots'));
 
 export const said = (text: string, speaker: IContent['speaker'] = 'human'): IContent => ({ speaker, blocks: [{ type: 'text', text }] });
 

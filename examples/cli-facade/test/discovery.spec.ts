@@ -19,7 +19,7 @@ import {
   type SessionResolutionError,
   type SessionSummary,
 } from '../src/index.js';
-import { closedSession, newDirectory, openSession, PROJECT, said, snapshots } from './chats.js';
+import { closedSession, newDirectory, openSession, PROJECT, said } from './chats.js';
 
 const header = (payload: object): string => `${JSON.stringify({ v: 1, seq: 1, ts: '', type: 'session_start', payload })}\n`;
 
@@ -58,7 +58,7 @@ describe('listing', () => {
     await expect(SessionDiscovery.listContinueTargets(chatsDir, PROJECT)).rejects.toMatchObject({ code: 'ENOTDIR' });
   });
 
-  test('of targets returns sessions and live checkpoints, and keeps snapshots elsewhere', async () => {
+  test('of targets returns sessions and live checkpoints', async () => {
     const chatsDir = await newDirectory();
     const recording = await openSession(chatsDir, 'a1', 'one');
     const { checkpointId } = await new CheckpointService().createCheckpoint(recording, PROJECT, 'größer');
@@ -69,8 +69,6 @@ describe('listing', () => {
       { kind: 'checkpoint', source: { sessionId: 'a1' }, checkpointId, checkpointName: 'größer', sequence: 3 },
     ]);
     expect(skippedCount).toBe(1);
-    expect((await readdir(chatsDir)).filter((name) => name.endsWith('.snap'))).toEqual([]);
-    expect(await snapshots()).toHaveLength(1);
     expect(SessionDiscovery.resolveContinueRef('größer', targets)).toEqual({ target: targets[1] });
     expect(SessionDiscovery.resolveSessionRef('2', await SessionDiscovery.listSessions(chatsDir, PROJECT))).toEqual({
       error: 'Session index 2 out of range (1-1)', code: 'IndexOutOfRange',
@@ -78,14 +76,12 @@ describe('listing', () => {
   });
 });
 
-test('a session that was listed and deleted leaves its directory empty, and no snapshot', async () => {
+test('a session that was listed and deleted leaves its directory empty', async () => {
   const chatsDir = await newDirectory();
   await closedSession(chatsDir, 'a1', 'one');
   await SessionDiscovery.listContinueTargets(chatsDir, PROJECT);
-  expect(await snapshots()).toHaveLength(1);
   expect(await deleteSession('a1', chatsDir, PROJECT)).toEqual({ ok: true, deletedSessionId: 'a1' });
   expect(await readdir(chatsDir)).toEqual([]);
-  expect(await snapshots()).toEqual([]);
 });
 
 test('summaries and results that the CLI makes itself have the types of the example', () => {

@@ -5,7 +5,7 @@ const path = require('node:path')
 const { Complaint, usage } = require('../complaint.js')
 const { repairInPlace } = require('../session/in-place.js')
 const { repairPage } = require('../session/repair-page.js')
-const { existing, shown } = require('../source.js')
+const { existing, expectRegular, shown } = require('../source.js')
 
 /** @import { RepairOptions, RepairReceipt } from 'session-tape' */
 /** @import { Context } from '../context.js' */
@@ -66,7 +66,8 @@ async function expectFile(source) {
     const message = error.code === 'ENOENT' ? `there is nothing at ${shown(source)}` : `can't look at ${shown(source)}: ${error.message}`
     throw new Complaint(error.code, message, { path: source })
   })
-  if (!found.isFile()) throw new Complaint('NotRecognised', `${shown(source)} is not a regular file`, { path: source })
+  if (found.isDirectory()) throw new Complaint('NotRecognised', `${shown(source)} is not a regular file`, { path: source })
+  expectRegular(found, source)
 }
 
 /** The default destination: `a.jsonl.gz` becomes `a.repaired.jsonl`. @param {string} source */

@@ -34,7 +34,6 @@ const { tallyOf } = require('./tally.js')
  * @property {EventCounts} [events]
  * @property {Record<string, number>} [edits] of the history, by type; undefined if there are none
  * @property {Images} [images] to which it refers; undefined if there are none
- * @property {boolean} [sidecar] whether a snapshot is beside it
  * @property {string[]} [damage]
  * @property {string[]} [notes]
  * @property {string} [repair] what a repair would recover
@@ -65,7 +64,6 @@ async function inspectSession(context, source) {
     events: eventsOf(tally, eventCount),
     ...(tally.edits.size === 0 ? {} : { edits: Object.fromEntries(tally.edits) }),
     ...(source.form === 'foreign' ? {} : await imagesOf(context, source.log)),
-    sidecar: await isThere(`${source.log}.snap`),
     ...sound,
     ...(repair === null ? {} : { repair }),
   }
@@ -111,8 +109,5 @@ function talkOf({ turns, tools, usage, startedWith, switches }) {
 function eventsOf({ types, firstTs, lastTs }, count = 0) {
   return { count, byKind: Object.fromEntries(types), firstTime: firstTs, lastTime: lastTs }
 }
-
-/** @type {(file: string) => Promise<boolean>} */
-const isThere = (file) => fs.access(file).then(() => true, () => false)
 
 module.exports = { inspectSession }

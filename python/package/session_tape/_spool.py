@@ -1,4 +1,4 @@
-"""Copies recordings that have no path, and those that can be read only once: to memory if they are small, or else to temporary files."""
+"""Copies recordings that have no path: to memory if they are small, or else to temporary files."""
 
 from __future__ import annotations
 
@@ -46,14 +46,6 @@ def spool(content: Any, must_be_file: bool) -> bytes | Spooled:
     if must_be_file or _native.is_archive(beginning[:64]):
         return Spooled([beginning])
     return beginning
-
-
-def opened(path: str) -> Any:
-    """A pipe, open for reading; `None` if it cannot be opened. Opening it waits for its writer."""
-    try:
-        return open(path, "rb", buffering=0)
-    except OSError:
-        return None
 
 
 def _read(file: Any) -> Iterator[bytes]:

@@ -173,7 +173,7 @@ impl SessionReader {
         let mut effect = Effect::default();
         let mut lines = 0;
         let SessionReader { reader, nesting, digester, options } = self;
-        while let Some(chunk) = reader.next_chunk(source, lines, &mut |_| {})? {
+        while let Some(chunk) = reader.next_chunk(source, lines)? {
             let (offset, at_start, is_last) = (chunk.offset, chunk.at_start, chunk.unterminated);
             let is_placeholder = chunk.bytes == RecordReader::SKIPPED;
             if let Some(whole) = whole.as_deref_mut().filter(|_| !is_placeholder) {

@@ -3,7 +3,6 @@ use crate::tape::{OwnText, Replay};
 use proptest::prelude::*;
 use session_tape_core::lines::{OpenedPath, Threads};
 use session_tape_core::session::fold::FoldOptions;
-use session_tape_core::session::read::Snapshots;
 
 /// The history of a segment, and the layout of its items: each is a string with its number.
 struct Segment {
@@ -148,7 +147,7 @@ proptest! {
         std::fs::write(file.path(), &text).unwrap();
         let pause = Arc::<LayoutBackoff>::default();
         let layout = || Some(Layout::new(pause.clone()));
-        let opened = Replay::open_laid_out(OpenedPath::at(file.path()), FoldOptions::default(), &Snapshots::None, Threads::All, layout);
+        let opened = Replay::open_laid_out(OpenedPath::at(file.path()), FoldOptions::default(), Threads::All, layout);
         let mut replay = opened.unwrap();
         while replay.scan_on().unwrap().is_some() {}
         let tapes = std::mem::take(replay.laid_out());

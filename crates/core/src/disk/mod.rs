@@ -11,9 +11,9 @@ mod system;
 pub mod testing;
 pub mod write;
 
+pub(crate) use open::InputFile;
 pub use open::{BOM, File, files, sniff};
-pub(crate) use open::{InputFile, stream};
 pub use sync::Durability;
 pub(crate) use sync::sync_entries;
 pub(crate) use system::{BY_UMASK, Links, OWNER_ONLY};
-pub use system::{Boot, FileKind, Inode, Metadata, OpenOptions, OsError};
+pub use system::{FileKind, Inode, Metadata, OpenOptions, OsError};

@@ -8,36 +8,18 @@
 //! U+FFFD, which JSON allows inside strings and nowhere else, just as it does every other character
 //! above U+007F; and a malformed sequence never swallows the ASCII byte after it.
 
-use serde::{Deserialize, Serialize};
-
 use super::block::{BLOCK_BYTES, LARGE_BLOCK_BYTES, LargeBlock, are_simple_escapes, ends_plain, masks};
 use super::simple_escape::is_simple_escape;
 use crate::json::block;
 
 /// The place of a value in its line, as byte offsets. Lines are shorter than 4 GiB, see
 /// [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "StoredSpan")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Offset of the first byte.
     pub start: u32,
     /// Offset after the last byte, greater than `start`.
     pub end: u32,
-}
-
-/// A span as it is stored in a file, not yet validated.
-#[derive(Deserialize)]
-struct StoredSpan {
-    start: u32,
-    end: u32,
-}
-
-impl TryFrom<StoredSpan> for Span {
-    type Error = &'static str;
-
-    fn try_from(StoredSpan { start, end }: StoredSpan) -> Result<Self, Self::Error> {
-        if start < end { Ok(Span { start, end }) } else { Err("a span ends before it begins, or is empty") }
-    }
 }
 
 impl Span {

@@ -8,11 +8,11 @@ mod segments;
 mod source;
 mod writer;
 
-pub(crate) use digest::{Block, Digest, begins_with};
+pub(crate) use digest::Digest;
 pub use lines::Lines;
 pub use opened_path::OpenedPath;
+pub(crate) use reader::cannot_be_json;
 pub use reader::{Chunk, LineReader};
-pub(crate) use reader::{Passed, cannot_be_json};
 pub(crate) use segments::Segments;
 pub use segments::{SEGMENT_BYTES, Threads, equal_segments};
 pub use source::{LineSource, MAX_LINE_BYTES, ReadError};

@@ -1,18 +1,16 @@
 //! What is at a path, looked up once: everything that is to be known of it is read from the open file.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use crate::archived::open_either;
 use crate::disk::{File, Links, Metadata, OsError, sniff};
 
-/// What was found at a path: a file, a pipe or a directory, which is open; or why nothing could be opened.
+/// What was found at a path: a file, or anything else, which is open; or why nothing could be opened.
 pub struct OpenedPath {
     pub(super) path: PathBuf,
     pub(super) found: Result<(File, Metadata), OsError>,
     /// The archive that was opened because there is no file at the path.
     pub(super) archive: Option<PathBuf>,
-    pub(super) opened: SystemTime,
 }
 
 impl OpenedPath {
@@ -22,7 +20,7 @@ impl OpenedPath {
             Ok((file, metadata, archive)) => (Ok((file, metadata)), archive),
             Err(error) => (Err(error), None),
         };
-        OpenedPath { path: path.to_path_buf(), found, archive, opened: SystemTime::now() }
+        OpenedPath { path: path.to_path_buf(), found, archive }
     }
 
     /// The path.

@@ -42,18 +42,6 @@ pub struct Chunk<'a> {
     pub unterminated: bool,
 }
 
-/// What a reader has passed.
-#[derive(Clone, Copy, Debug)]
-pub enum Passed<'b> {
-    /// These bytes.
-    Bytes(&'b [u8]),
-    /// A hole, whose zeros were not read.
-    Hole,
-}
-
-/// Receives everything in the lines that are returned or skipped, in order.
-pub(super) type ByteObserver<'a> = &'a mut dyn FnMut(Passed<'_>);
-
 /// Reads the lines of one range after another. Reuses its buffer, since fresh memory costs more than reading.
 ///
 /// Reading fails once the work that created the reader is [cancelled](Cancellation), even in the middle of a line.
@@ -148,12 +136,7 @@ impl LineReader {
 
     /// Returns the next whole lines, or `None` if the range has no more. `lines_before` is the number of lines before them, for errors that
     /// name a line.
-    pub fn next_chunk(
-        &mut self,
-        source: &LineSource,
-        lines_before: u64,
-        observe: ByteObserver<'_>,
-    ) -> Result<Option<Chunk<'_>>, ReadError> {
+    pub fn next_chunk(&mut self, source: &LineSource, lines_before: u64) -> Result<Option<Chunk<'_>>, ReadError> {
         if self.first_line(source)?.is_none() {
             return Ok(None);
         }
@@ -167,13 +150,13 @@ impl LineReader {
                 break self.filled;
             }
             if self.filled >= CHUNK_BYTES && cannot_be_json(&self.buffer[..self.filled]) {
-                return self.skip_line(source, observe, |_, _| Ok(()));
+                return self.skip_line(source, |_, _| Ok(()));
             }
             if self.filled >= LOOK_AHEAD_BYTES {
                 let has_nul = memchr::memchr(0, &self.buffer[searched..self.filled]).is_some();
                 if has_nul || self.filled > MAX_LINE_BYTES || (!has_looked && self.will_be_refused(source)?) {
                     let (line, is_allowed) = (lines_before + 1, self.skips_long_lines);
-                    return self.skip_line(source, observe, |torn, length| {
+                    return self.skip_line(source, |torn, length| {
                         if torn || is_allowed || length <= MAX_LINE_BYTES as u64 {
                             Ok(())
                         } else {
@@ -193,7 +176,6 @@ impl LineReader {
             self.refuse_long_lines(end, lines_before)?;
         }
         self.taken = end;
-        observe(Passed::Bytes(&self.buffer[..end]));
         let at_start = self.base == 0;
         let skip = if at_start && self.buffer[..end].starts_with(BOM) { BOM.len() } else { 0 };
         let bytes = &self.buffer[skip..end];
@@ -222,35 +204,23 @@ impl LineReader {
     fn skip_line(
         &mut self,
         source: &LineSource,
-        observe: ByteObserver<'_>,
         allow: impl FnOnce(bool, u64) -> Result<(), ReadError>,
     ) -> Result<Option<Chunk<'_>>, ReadError> {
         let offset = self.base;
-        let unterminated = self.pass_line(source, observe, |_| ())?;
+        let unterminated = self.pass_line(source)?;
         allow(unterminated, self.position() - offset - u64::from(!unterminated))?;
         Ok(Some(Chunk { bytes: PLACEHOLDER, offset, at_start: offset == 0, unterminated }))
     }
 
     /// Passes a line piece by piece. Returns whether it is torn.
-    fn pass_line(
-        &mut self,
-        source: &LineSource,
-        observe: ByteObserver<'_>,
-        mut take: impl FnMut(Passed<'_>),
-    ) -> Result<bool, ReadError> {
+    fn pass_line(&mut self, source: &LineSource) -> Result<bool, ReadError> {
         loop {
             let newline = memchr::memchr(b'\n', &self.buffer[..self.filled]);
             self.taken = newline.map_or(self.filled, |newline| newline + 1);
-            let bytes = &self.buffer[..self.taken];
-            observe(Passed::Bytes(bytes));
-            take(Passed::Bytes(bytes));
             if newline.is_some() || self.at_end {
                 return Ok(newline.is_none());
             }
-            if self.pass_hole(source) {
-                observe(Passed::Hole);
-                take(Passed::Hole);
-            }
+            self.pass_hole(source);
             self.fill(source)?;
         }
     }
@@ -274,11 +244,10 @@ impl LineReader {
         Ok(true)
     }
 
-    /// Discards the returned bytes, which must be all. Passes over the hole behind them, if there is one, and returns whether there is.
-    fn pass_hole(&mut self, source: &LineSource) -> bool {
+    /// Discards the returned bytes, which must be all. Passes over the hole behind them, if there is one.
+    fn pass_hole(&mut self, source: &LineSource) {
         self.discard_taken();
-        let data = source.next_data(self.base);
-        std::mem::replace(&mut self.base, data) < data
+        self.base = source.next_data(self.base);
     }
 
     /// Discards the returned bytes: moves the others to the front of the buffer.

@@ -6,11 +6,10 @@
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::opened_path::OpenedPath;
 use crate::archived::{Archive, Content as Archived, FramedFile, Packed, Unpacked, open_packed};
-use crate::disk::{File, FileKind, Metadata, OsError, stream};
+use crate::disk::{File, FileKind, Metadata, OsError};
 use crate::task::Cancellation;
 
 /// The longest line that is read, in bytes: V8's longest string. A longer line could not become a JavaScript
@@ -19,6 +18,9 @@ pub const MAX_LINE_BYTES: usize = 0x1fff_ffe8;
 
 /// A file smaller than this, in bytes, is read whole and kept.
 const KEPT_BYTES: u64 = 1 << 20;
+
+/// The most that is read, in bytes, of a file whose size the system reports as 0.
+const MAX_UNKNOWN_BYTES: usize = 1 << 30;
 
 /// Size in bytes of the first read of a file whose size is unknown or 0.
 const UNKNOWN_BYTES: usize = 8 << 10;
@@ -70,39 +72,32 @@ pub struct LineSource {
     /// Offset from which on nothing is read.
     end: u64,
     metadata: Metadata,
-    opened: SystemTime,
 }
 
 enum Content {
     File(File),
-    /// The whole content of a small file, or of a pipe, which can be read only once.
+    /// The whole content of a small file.
     Memory(Vec<u8>),
     /// An archived session.
     Framed(FramedFile),
 }
 
-/// What to do with a pipe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pipes {
-    Read,
-    Refused,
-}
-
 impl LineSource {
-    /// Opens the file at `path` for reading, or the archive next to it if only that exists. `/dev/null` counts as an empty file.
+    /// Opens the file at `path` for reading, or the archive next to it if only that exists. What is no regular file, such as a pipe or a device, is
+    /// refused at once.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        Self::of(OpenedPath::at(path), Pipes::Refused, KEPT_BYTES)
+        Self::of_opened(OpenedPath::at(path))
     }
 
     /// Like [`open`](Self::open), but reads nothing yet of a file whose size is known. For callers that need only its beginning.
     pub fn open_unread(path: &Path) -> Result<Self, ReadError> {
-        Self::of(OpenedPath::at(path), Pipes::Refused, 1)
+        Self::of(OpenedPath::at(path), 1)
     }
 
     /// Like [`open_unread`](Self::open_unread), for callers that need only the first `length` bytes of the content: an archive without a seek table is
     /// not unpacked beyond them, and seems to end there.
     pub fn open_beginning(path: &Path, length: usize) -> Result<Self, ReadError> {
-        Self::packed_of(OpenedPath::at(path), Pipes::Refused, 1)?
+        Self::packed_of(OpenedPath::at(path), 1)?
             .unarchived(path, |archive| match archive.has_frames() {
                 true => archive.open(),
                 false => Ok(Archived::Unpacked(Unpacked::Memory(archive.beginning(length)?), None)),
@@ -110,15 +105,9 @@ impl LineSource {
             .map_err(ReadError::System)
     }
 
-    /// Like [`open`](Self::open), but a pipe that has a writer is read to its end and kept. That is possible only once, since the pipe is
-    /// empty afterwards.
-    pub fn open_or_drain(path: &Path) -> Result<Self, ReadError> {
-        Self::of_or_drain(OpenedPath::at(path))
-    }
-
-    /// Like [`open_or_drain`](Self::open_or_drain), of a path that is open already.
-    pub fn of_or_drain(opened: OpenedPath) -> Result<Self, ReadError> {
-        Self::of(opened, Pipes::Read, KEPT_BYTES)
+    /// Like [`open`](Self::open), of a path that is open already.
+    pub fn of_opened(opened: OpenedPath) -> Result<Self, ReadError> {
+        Self::of(opened, KEPT_BYTES)
     }
 
     /// The same file, without what is appended to it after it was opened: its last line ends where it ended then.
@@ -131,44 +120,33 @@ impl LineSource {
     pub fn of_file(file: File) -> Result<Self, ReadError> {
         let metadata = file.metadata().map_err(|error| failed(&error, "fstat", None))?;
         let (size, content) = (metadata.size, Content::File(file));
-        let (archive, archived_bytes, damage, opened) = (None, None, None, SystemTime::now());
-        Ok(LineSource { content, archive, archived_bytes, damage, size, end: u64::MAX, metadata, opened })
+        let (archive, archived_bytes, damage) = (None, None, None);
+        Ok(LineSource { content, archive, archived_bytes, damage, size, end: u64::MAX, metadata })
     }
 
     /// Presents bytes in memory as a file.
     pub fn in_memory(content: Vec<u8>) -> Self {
         let size = content.len() as u64;
         let metadata = Metadata { kind: FileKind::File, size, modified: None, inode: None };
-        let (archive, archived_bytes, damage, opened) = (None, None, None, SystemTime::now());
+        let (archive, archived_bytes, damage) = (None, None, None);
         let content = Content::Memory(content);
-        LineSource { content, archive, archived_bytes, damage, size, end: u64::MAX, metadata, opened }
+        LineSource { content, archive, archived_bytes, damage, size, end: u64::MAX, metadata }
     }
 
-    /// Presents what was opened. A regular file is read whole if it is smaller than `kept_bytes`.
-    fn of(opened: OpenedPath, pipes: Pipes, kept_bytes: u64) -> Result<Self, ReadError> {
+    /// Presents what was opened. A file is read whole if it is smaller than `kept_bytes`.
+    fn of(opened: OpenedPath, kept_bytes: u64) -> Result<Self, ReadError> {
         let path = opened.path.clone();
-        Self::packed_of(opened, pipes, kept_bytes)?.unarchived(&path, Archive::open).map_err(ReadError::System)
+        Self::packed_of(opened, kept_bytes)?.unarchived(&path, Archive::open).map_err(ReadError::System)
     }
 
     /// Like [`of`](Self::of), but an archive is presented as it is.
-    fn packed_of(
-        OpenedPath { path, found, archive, opened }: OpenedPath,
-        pipes: Pipes,
-        kept_bytes: u64,
-    ) -> Result<Self, ReadError> {
-        let (file, metadata) = found.map_err(ReadError::System)?;
-        let (path, cancellation) = (path.as_path(), Cancellation::current());
-        let (content, size) = if metadata.is_file() {
-            read_or_keep_open(file, &metadata, kept_bytes, &cancellation)?
-        } else if stream::is_pipe(&metadata) && pipes == Pipes::Read {
-            in_memory(stream::drain(file, path, &cancellation).map_err(ReadError::System)?)
-        } else if stream::is_at_end(&file, &metadata) {
-            in_memory(Vec::new())
-        } else {
-            return Err(ReadError::System(metadata.expect_regular(path).err().unwrap_or_else(OsError::directory)));
-        };
+    fn packed_of(OpenedPath { path, found, archive }: OpenedPath, kept_bytes: u64) -> Result<Self, ReadError> {
+        let refused = |error: OsError| ReadError::System(error.about_recording());
+        let (file, metadata) = found.map_err(refused)?;
+        metadata.expect_regular(&path).map_err(refused)?;
+        let (content, size) = read_or_keep_open(file, &metadata, kept_bytes, &Cancellation::current())?;
         let (archived_bytes, damage, end) = (None, None, u64::MAX);
-        Ok(LineSource { content, archive, archived_bytes, damage, size, end, metadata, opened })
+        Ok(LineSource { content, archive, archived_bytes, damage, size, end, metadata })
     }
 
     /// The same file, with the content of the session if it is an archived one, which `open` opens.
@@ -246,11 +224,6 @@ impl LineSource {
     /// The metadata of the file when it was opened.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
-    }
-
-    /// The time at which the file was opened.
-    pub fn opened(&self) -> SystemTime {
-        self.opened
     }
 
     /// The first offset, from `offset` on, that has data. What is before it is a hole: the file has zeros there, which need not be read. Where that is
@@ -394,8 +367,10 @@ fn read_or_keep_open(
         if let Some(size) = file.metadata().ok().map(|metadata| metadata.size).filter(|size| *size >= KEPT_BYTES) {
             return Ok((Content::File(file), size));
         }
-        if filled > stream::MAX_BYTES {
-            return Err(ReadError::System(stream::too_large()));
+        if filled > MAX_UNKNOWN_BYTES {
+            let message = "more than 1 GiB came from a file without a size; write it to another file first";
+            let error = OsError::new(&io::ErrorKind::FileTooLarge.into(), "read", None);
+            return Err(ReadError::System(OsError { message, ..error }));
         }
         content.resize(filled * 2, 0);
     }
@@ -494,5 +469,17 @@ mod tests {
         let message = |path: &str| LineSource::open(Path::new(path)).err().unwrap().to_string();
         assert_eq!(message("/no/such/file"), "ENOENT: no such file or directory, open '/no/such/file'");
         assert_eq!(message("/"), "EISDIR: illegal operation on a directory, read");
+        let refused = |what: &str, path: &str| {
+            format!("EINVAL: {what}, not a regular file; write its content to a file first, open '{path}'")
+        };
+        for device in ["/dev/null", "/dev/zero"] {
+            assert_eq!(message(device), refused("a device", device));
+        }
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name).display().to_string();
+        assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        assert_eq!(message(&at("pipe")), refused("a pipe", &at("pipe")));
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        assert_eq!(message(&at("socket")), refused("a socket", &at("socket")));
     }
 }

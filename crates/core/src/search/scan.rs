@@ -95,7 +95,7 @@ impl Scanner {
         let mut is_long = false;
         reader.begin(part);
         loop {
-            let chunk = match reader.next_chunk(source, 0, &mut |_| {}) {
+            let chunk = match reader.next_chunk(source, 0) {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => break,
                 Err(error) => {
@@ -131,7 +131,7 @@ impl Scanner {
     /// The first line of a file.
     pub(super) fn first_line<'s>(&'s mut self, source: &LineSource) -> Result<Option<&'s [u8]>, ReadError> {
         self.reader.begin(0..1);
-        let chunk = self.reader.next_chunk(source, 0, &mut |_| {})?;
+        let chunk = self.reader.next_chunk(source, 0)?;
         Ok(chunk.map(|chunk| &chunk.bytes[..memchr::memchr(b'\n', chunk.bytes).unwrap_or(chunk.bytes.len())]))
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use session_tape_core::bundle::{ExportOptions, VerifyOptions, export, import};
 use session_tape_core::session::fold::FoldOptions;
 use session_tape_core::session::format::Mode;
-use session_tape_core::session::read::{Replay, Snapshots};
+use session_tape_core::session::read::Replay;
 use session_tape_core::session::record::{FileNameForm, ForkSource, ForkTarget};
 use sha2::{Digest as _, Sha256};
 
@@ -93,7 +93,6 @@ pub fn fork_of(root: &Path) -> (ForkSource, ForkTarget) {
         path: root.join("session.jsonl"),
         project_hash: "h".encode_utf16().collect(),
         checkpoint_id: "c".encode_utf16().collect(),
-        snapshots: Snapshots::None,
     };
     let target = ForkTarget {
         mode: 0o600,

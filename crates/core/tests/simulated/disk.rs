@@ -3,22 +3,15 @@
 use std::fs::TryLockError;
 use std::io::{self, ErrorKind, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use session_tape_core::disk::testing::{Create, FileSystem, MountGuard, Names, OpenFile, mount};
-use session_tape_core::disk::{Boot, File, FileKind, Inode as InodeMetadata, Metadata, OpenOptions};
+use session_tape_core::disk::{File, FileKind, Inode as InodeMetadata, Metadata, OpenOptions};
 
 use super::cut::Cut;
 use super::fault::{Call, Fault, Visit};
 use super::tree::{Inode, Number, Op, ROOT, Tree, since_1970};
-
-/// The id of a new boot: each disk is in use during a boot of its own.
-fn next_boot() -> Boot {
-    static STARTS: AtomicU64 = AtomicU64::new(1);
-    u128::from(STARTS.fetch_add(1, Ordering::Relaxed)).to_le_bytes()
-}
 
 /// A disk in use. A clone is the same disk.
 #[derive(Clone)]
@@ -26,9 +19,6 @@ pub struct Disk(Arc<Inner>);
 
 struct Inner {
     root: PathBuf,
-    boot: Boot,
-    /// Whether the system tells its boot id.
-    names_boot: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -40,8 +30,6 @@ struct State {
     tree: Tree,
     next: Number,
     locks: Vec<(Number, usize)>,
-    /// By how much the times of new writes are set back.
-    age: Duration,
     calls: Vec<Call>,
     faults: Vec<(Visit, Fault)>,
     /// The calls that the file system does not support, with their errors.
@@ -72,24 +60,11 @@ impl Disk {
             tree.apply(op);
         }
         let next = tree.0.keys().max().map_or(ROOT, |last| last + 1);
-        let (locks, calls, faults, age) = (Vec::new(), Vec::new(), Vec::new(), Duration::ZERO);
+        let (locks, calls, faults) = (Vec::new(), Vec::new(), Vec::new());
         let (lacks, failing_syncs, hides_directories, before_lock) = (Vec::new(), 0, None, None);
-        let state = State {
-            base,
-            log,
-            tree,
-            next,
-            locks,
-            age,
-            calls,
-            faults,
-            lacks,
-            failing_syncs,
-            hides_directories,
-            before_lock,
-        };
-        let (root, boot, names_boot) = (root.to_path_buf(), next_boot(), AtomicBool::new(true));
-        Disk(Arc::new(Inner { root, boot, names_boot, state: Mutex::new(state) }))
+        let state =
+            State { base, log, tree, next, locks, calls, faults, lacks, failing_syncs, hides_directories, before_lock };
+        Disk(Arc::new(Inner { root: root.to_path_buf(), state: Mutex::new(state) }))
     }
 
     pub fn mounted(&self) -> MountGuard {
@@ -103,16 +78,6 @@ impl Disk {
     /// Notes that the program has acknowledged `what` as safe.
     pub fn acknowledge(&self, what: u64) {
         self.state().log.push(Op::Acknowledge(what));
-    }
-
-    /// From now on, the system does not tell its boot id.
-    pub fn hide_boot(&self) {
-        self.0.names_boot.store(false, Ordering::Relaxed);
-    }
-
-    /// Sets back the times of all further writes by `age`.
-    pub fn set_age(&self, age: Duration) {
-        self.state().age = age;
     }
 
     /// Makes a call end with a fault.
@@ -200,10 +165,6 @@ impl State {
         self.faults.iter().find(|(at, _)| *at == visit).map(|(_, fault)| *fault)
     }
 
-    fn now(&self) -> SystemTime {
-        SystemTime::now() - self.age
-    }
-
     fn do_op(&mut self, op: Op) {
         self.tree.add_inode(&op);
         self.tree.apply(&op);
@@ -231,7 +192,7 @@ impl State {
             return Err(ErrorKind::AlreadyExists.into());
         }
         let (directory, name) = self.place(below)?;
-        let (inode, at) = (self.next, self.now());
+        let (inode, at) = (self.next, SystemTime::now());
         self.next += 1;
         self.do_op(Op::Create { directory, name, inode, is_directory, at });
         Ok(inode)
@@ -279,10 +240,6 @@ impl FileSystem for Disk {
         let handle =
             Handle { disk: self.clone(), number, position: Box::default(), append: options.append, is_directory };
         Ok(File::mounted(handle))
-    }
-
-    fn boot(&self) -> Option<Boot> {
-        self.0.names_boot.load(Ordering::Relaxed).then_some(self.0.boot)
     }
 
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {
@@ -424,7 +381,7 @@ impl OpenFile for Handle {
         let count = if fault == Some(Fault::Short) { bytes.len().min(1) } else { bytes.len() };
         let size = state.tree.file(self.number).0.len();
         let offset = if self.append { size } else { *position };
-        let at = state.now();
+        let at = SystemTime::now();
         if count > 0 {
             state.do_op(Op::Write { inode: self.number, offset, bytes: bytes[..count].to_vec(), at });
         }
@@ -446,7 +403,7 @@ impl OpenFile for Handle {
 
     fn set_len(&self, size: u64) -> io::Result<()> {
         let mut state = self.disk.call(Call::SetLen)?;
-        let at = state.now();
+        let at = SystemTime::now();
         state.do_op(Op::SetLen { inode: self.number, size: size as usize, at });
         Ok(())
     }

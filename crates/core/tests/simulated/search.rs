@@ -23,15 +23,13 @@ pub struct Search {
     pub fills: &'static [Fill],
     /// The first cut follows this many operations.
     pub from: usize,
-    /// Whether states that differ only in the numbers and times of files count as different.
-    pub identities: bool,
 }
 
 impl Search {
     /// Options from the environment variables `CUT_SHORT`, `CUT_STATES` and `CUT_SEED`.
     pub fn from_environment(fills: &'static [Fill]) -> Self {
         let (most_of_short, most_states) = (number("CUT_SHORT", 24), number("CUT_STATES", 16));
-        Search { most_of_short, most_states, seed: number("CUT_SEED", 1), fills, from: 0, identities: false }
+        Search { most_of_short, most_states, seed: number("CUT_SEED", 1), fills, from: 0 }
     }
 }
 
@@ -40,11 +38,6 @@ impl Search {
     /// Tries all states of a short cut, unless there are more than `states`.
     pub fn all_of_short(self, states: u64) -> Self {
         Search { most_of_short: self.most_of_short.max(states), ..self }
-    }
-
-    /// For a reader that depends on the numbers and times of files.
-    pub fn with_identities(self) -> Self {
-        Search { identities: true, ..self }
     }
 }
 
@@ -120,7 +113,7 @@ pub fn search(base: &Tree, log: &[Op], options: Search, judge: &Judge<'_>) -> Re
         for numbers in numbers {
             let shares = shares_at(&choices, &numbers);
             let tree = cut.state(&shares);
-            if !seen.insert((tree.fingerprint(empty(), options.identities), cut.acknowledged.len())) {
+            if !seen.insert((tree.fingerprint(empty()), cut.acknowledged.len())) {
                 continue;
             }
             tried.states += 1;
@@ -170,7 +163,7 @@ impl<'c> States<'c> {
             let mut next = tree.clone();
             apply_share(&mut next, &self.cut.pending[at], share);
             let named = self.cut.pending[at + 1..].iter().filter_map(Op::named);
-            if self.seen[at].insert(next.fingerprint(named, self.options.identities)) {
+            if self.seen[at].insert(next.fingerprint(named)) {
                 numbers.push(number);
                 let goes_on = self.extend(&next, numbers);
                 numbers.pop();

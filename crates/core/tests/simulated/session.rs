@@ -6,9 +6,9 @@ use std::sync::mpsc;
 
 use serde_json::Value;
 use session_tape_core::disk::Durability;
-use session_tape_core::lines::{Threads, WriteFailure};
+use session_tape_core::lines::WriteFailure;
 use session_tape_core::session::fold::FoldOptions;
-use session_tape_core::session::read::{Replay, Snapshots};
+use session_tape_core::session::read::Replay;
 use session_tape_core::session::record::{FileNameForm, Record, Recorder, RecorderConfig};
 
 use super::disk::Disk;
@@ -101,32 +101,18 @@ pub fn ids_in(content: &[u8]) -> Result<Vec<u64>, String> {
     Ok(ids)
 }
 
-/// The result of a replay in a form that can be compared, the number of its items, its last `seq`, and whether it has metadata.
-fn replayed(path: &Path, snapshots: &Snapshots) -> Result<(String, usize, f64, bool), String> {
-    let mut replay = Replay::open_with(path, FoldOptions::default(), snapshots, Threads::All)
-        .map_err(|error| format!("the replay can't be opened: {error:?}"))?;
-    while replay.scan_on().map_err(|error| format!("the replay fails: {error:?}"))?.is_some() {}
-    replay.keep_snapshot();
-    replay.settle();
-    let items: Vec<_> = replay.items().iter().map(|item| (item.offset, item.length)).collect();
+/// The number of items of a replay, its last `seq`, and whether it has metadata.
+fn replayed(path: &Path) -> Result<(usize, f64, bool), String> {
+    let replay = Replay::open(path, FoldOptions::default())
+        .and_then(Replay::complete)
+        .map_err(|error| format!("the replay fails: {error:?}"))?;
     let outcome = replay.outcome(None);
-    let shown = format!("{items:?} {:?} {} {:?}", outcome.metadata, outcome.event_count, outcome.warnings);
-    Ok((shown, items.len(), outcome.last_seq, outcome.metadata.is_ok()))
+    Ok((replay.items().len(), outcome.last_seq, outcome.metadata.is_ok()))
 }
 
-/// Checks that nothing acknowledged is lost, that no record occurs in part or twice, that a snapshot makes no difference, and that another recorder
-/// can resume the session.
+/// Checks that nothing acknowledged is lost, that no record occurs in part or twice, and that another recorder can resume the session.
 pub fn judge(root: &Path, tree: &Tree, acknowledged: &BTreeSet<u64>) -> Result<(), String> {
     let disk = Disk::of(root, tree.clone());
-    let _mounted = disk.mounted();
-    go_on(root, &|| disk.tree(), acknowledged)
-}
-
-/// Like `judge`, on a system that does not tell its boot id.
-#[allow(dead_code)] // Not every test that includes this module has a snapshot.
-pub fn judge_without_boot(root: &Path, tree: &Tree, acknowledged: &BTreeSet<u64>) -> Result<(), String> {
-    let disk = Disk::of(root, tree.clone());
-    disk.hide_boot();
     let _mounted = disk.mounted();
     go_on(root, &|| disk.tree(), acknowledged)
 }
@@ -138,7 +124,7 @@ pub fn go_on(root: &Path, tree: &dyn Fn() -> Tree, acknowledged: &BTreeSet<u64>)
     let recording = Recording::new(root, Durability::Fsync);
     let resumable = sessions(&tree()).into_keys().find_map(|path| {
         let path = root.join(path);
-        let (_, _, last_seq, is_session) = replayed(&path, &Snapshots::None).ok()?;
+        let (_, last_seq, is_session) = replayed(&path).ok()?;
         is_session.then_some((path, last_seq))
     });
     if let Some((path, last_seq)) = resumable
@@ -162,11 +148,7 @@ fn check(tree: &Tree, root: &Path, acknowledged: &BTreeSet<u64>) -> Result<(), S
     for (path, content) in sessions(tree) {
         let ids = ids_in(&content)?;
         let path = root.join(path);
-        let (with, items, _, is_session) = replayed(&path, &Snapshots::Beside)?;
-        let without = replayed(&path, &Snapshots::None)?.0;
-        if with != without {
-            return Err(format!("the snapshot changes the result:\n{with}\n{without}"));
-        }
+        let (items, _, is_session) = replayed(&path)?;
         if is_session {
             if items != ids.len() {
                 return Err(format!("the replay has {items} items, the file {}", ids.len()));

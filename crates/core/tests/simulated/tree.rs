@@ -219,28 +219,19 @@ impl Tree {
         files
     }
 
-    /// A hash of the reachable files and directories, and of those that the inodes `more` lead to. With `identities`, it covers their numbers and
-    /// times too.
-    pub fn fingerprint(&self, more: impl Iterator<Item = Number>, identities: bool) -> u64 {
+    /// A hash of the reachable files and directories, and of those that the inodes `more` lead to.
+    pub fn fingerprint(&self, more: impl Iterator<Item = Number>) -> u64 {
         let mut hasher = DefaultHasher::new();
         let mut waiting: Vec<Number> = more.collect();
         let mut seen = BTreeSet::new();
         waiting.push(ROOT);
         while let Some(number) = waiting.pop() {
-            if identities {
-                number.hash(&mut hasher);
-            }
             match self.0.get(&number) {
                 Some(Inode::Directory(entries)) if seen.insert(number) => {
                     entries.keys().for_each(|name| name.hash(&mut hasher));
                     waiting.extend(entries.values());
                 }
-                Some(Inode::File { bytes, modified }) => {
-                    bytes.hash(&mut hasher);
-                    if identities {
-                        modified.hash(&mut hasher);
-                    }
-                }
+                Some(Inode::File { bytes, .. }) => bytes.hash(&mut hasher),
                 _ => {}
             }
             u8::MAX.hash(&mut hasher);

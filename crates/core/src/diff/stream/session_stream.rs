@@ -58,7 +58,7 @@ impl SessionRecords {
     }
 
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, SessionFault> {
-        let Some(chunk) = self.reader.next_chunk(&self.file, self.lines, &mut |_| {})? else {
+        let Some(chunk) = self.reader.next_chunk(&self.file, self.lines)? else {
             return if self.lines == 0 { Err(SessionFault::EmptyFile) } else { Ok(false) };
         };
         batch.bytes.extend_from_slice(chunk.bytes);

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::file::File;
-use crate::disk::system::{Boot, Create, FileSystem, Metadata, OpenOptions, OsError, file_system, is_no_sync};
+use crate::disk::system::{Create, FileSystem, Metadata, OpenOptions, OsError, file_system, is_no_sync};
 
 /// The directory that contains `path`: the working directory if the path has only one component.
 pub fn parent(path: &Path) -> &Path {
@@ -29,11 +29,6 @@ pub fn sync_if_possible(file: &File, path: &Path) -> Result<(), OsError> {
         Err(error) if is_no_sync(&error) => Ok(()),
         synced => synced,
     }
-}
-
-/// The current boot of the system that the file system at `path` belongs to: see [`FileSystem::boot`].
-pub fn boot(path: &Path) -> Option<Boot> {
-    file_system(path).boot()
 }
 
 /// The metadata of what is at `path`. Follows links. Errors name `open` as the system call, which is what the caller does next.

@@ -132,16 +132,36 @@ impl Metadata {
     }
 }
 
+impl OsError {
+    /// The error about a recording: if there is something else than a regular file in its place, it says what to do.
+    #[must_use]
+    pub(crate) fn about_recording(self) -> Self {
+        let advice = ADVICE.iter().find(|(what, _)| *what == self.message);
+        OsError { message: advice.map_or(self.message, |(_, advice)| advice), ..self }
+    }
+}
+
+const PIPE: &str = "a pipe, not a regular file";
 const SOCKET: &str = "a socket, not a regular file";
+const DEVICE: &str = "a device, not a regular file";
+const OTHER: &str = "not a regular file";
+
+/// What to do about a recording that is none of these.
+const ADVICE: [(&str, &str); 4] = [
+    (PIPE, "a pipe, not a regular file; write its content to a file first"),
+    (SOCKET, "a socket, not a regular file; write its content to a file first"),
+    (DEVICE, "a device, not a regular file; write its content to a file first"),
+    (OTHER, "not a regular file; write its content to a file first"),
+];
 
 /// Describes what is there instead of a regular file. `None` for a directory, for which the system has an error of its own.
 fn name_of(kind: FileKind) -> Option<&'static str> {
     match kind {
         FileKind::Directory => None,
-        FileKind::Pipe => Some("a pipe, not a regular file"),
+        FileKind::Pipe => Some(PIPE),
         FileKind::Socket => Some(SOCKET),
-        FileKind::CharacterDevice | FileKind::BlockDevice => Some("a device, not a regular file"),
-        FileKind::File | FileKind::Link | FileKind::Other => Some("not a regular file"),
+        FileKind::CharacterDevice | FileKind::BlockDevice => Some(DEVICE),
+        FileKind::File | FileKind::Link | FileKind::Other => Some(OTHER),
     }
 }
 

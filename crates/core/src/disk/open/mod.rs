@@ -4,7 +4,6 @@ mod file;
 pub mod files;
 mod input_file;
 pub mod sniff;
-pub(crate) mod stream;
 
 pub use file::File;
 pub(super) use files::{is_directory, parent};

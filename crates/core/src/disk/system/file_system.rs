@@ -7,7 +7,6 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::boot::Boot;
 use super::metadata::Metadata;
 use super::open_options::OpenOptions;
 use crate::disk::open::File;
@@ -26,11 +25,6 @@ pub type Names = Box<dyn Iterator<Item = io::Result<OsString>>>;
 pub trait FileSystem: Send + Sync {
     /// Opens a file, or a directory for reading. Never waits: `WouldBlock` means that another process holds a lease on the file.
     fn open(&self, path: &Path, options: &OpenOptions) -> io::Result<File>;
-
-    /// The current boot of the system. What was not synced before an earlier boot may be gone. `None` if the boot is unknown.
-    fn boot(&self) -> Option<Boot> {
-        None
-    }
 
     /// The metadata of what is at `path`. Follows links.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;

@@ -1,6 +1,5 @@
 //! What the operating system does: the trait behind which it is, its errors, and what stands in for it in tests.
 
-mod boot;
 mod file_system;
 mod metadata;
 mod mode;
@@ -11,7 +10,6 @@ mod os_error;
 mod real;
 mod unsupported;
 
-pub use boot::Boot;
 pub use file_system::{FileSystem, Names};
 pub use metadata::{FileKind, Inode, Metadata};
 pub(super) use mode::of_directory;

@@ -7,7 +7,6 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::boot::{self, Boot};
 use super::file_system::{FileSystem, Names};
 use super::metadata::{FileKind, Inode, Metadata};
 #[cfg(unix)]
@@ -26,10 +25,6 @@ impl FileSystem for Real {
         system.create(options.create == Create::IfMissing).create_new(options.create == Create::New);
         set_flags(&mut system, options);
         open_with(&mut system, path, options).map(File::real)
-    }
-
-    fn boot(&self) -> Option<Boot> {
-        boot::of_this_system()
     }
 
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {

@@ -32,7 +32,7 @@ impl Worker for Numbers {
         (self.before)(segment.start);
         let mut numbers = Vec::new();
         self.reader.begin(segment);
-        while let Some(chunk) = self.reader.next_chunk(&self.source, 0, &mut |_| {}).unwrap() {
+        while let Some(chunk) = self.reader.next_chunk(&self.source, 0).unwrap() {
             let text = std::str::from_utf8(chunk.bytes).unwrap();
             numbers.extend(text.lines().map(|line| line.trim().parse::<u64>().unwrap()));
         }

@@ -5,15 +5,13 @@
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
-
 use super::warnings::SHOWN_WARNINGS;
-use crate::json::{Cursor, Nesting, decode, is_blank_string};
+use crate::json::decode;
 use crate::order;
-use crate::session::format::{EventType, Message, MessagePart, Raw, inside_string, is_valid_seq, js_number};
+use crate::session::format::{EventType, Message, MessagePart, Raw, inside_string, js_number};
 
 /// A valid event about a checkpoint. Strings are JSON text.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CheckpointEvent {
     /// The envelope's `seq`.
     pub seq: f64,
@@ -24,7 +22,7 @@ pub struct CheckpointEvent {
 }
 
 /// What happened to a checkpoint.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// It was created.
     Created {
@@ -50,30 +48,6 @@ impl Change {
             Change::Deleted => EventType::CheckpointDeleted,
         }
     }
-}
-
-impl CheckpointEvent {
-    /// Whether a line can have this event, to validate a snapshot: its `seq` is valid, and its strings are JSON strings that are
-    /// allowed.
-    pub fn is_possible(&self, nesting: &mut Nesting) -> bool {
-        let is_possible_change = match &self.change {
-            Change::Created { name, created_at } => {
-                is_name(name, nesting) && created_at.as_ref().is_none_or(|ts| inside(ts, nesting).is_some())
-            }
-            Change::Renamed { name } => is_name(name, nesting),
-            Change::Deleted => true,
-        };
-        is_possible_change && is_valid_seq(self.seq) && inside(&self.id, nesting).is_some_and(|id| !id.is_empty())
-    }
-}
-
-fn is_name(text: &Raw, nesting: &mut Nesting) -> bool {
-    inside(text, nesting).is_some_and(|inside| !is_blank_string(inside))
-}
-
-/// The text between the quotes, if `text` is exactly one JSON string.
-fn inside<'t>(text: &'t Raw, nesting: &mut Nesting) -> Option<&'t [u8]> {
-    inside_string(text).filter(|_| Cursor::is_value(text, nesting))
 }
 
 /// A checkpoint after all events about it. Strings are JSON text.

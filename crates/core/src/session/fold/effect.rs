@@ -2,31 +2,29 @@
 //!
 //! A range of lines has an [`Effect`] that does not depend on the lines before it: "the last k items are removed, these are appended; the
 //! provider becomes p; n events; these warnings, with line numbers relative to the range". Effects combine associatively: for any text
-//! that is cut at the end of a line, `effect(a ++ b) == effect(a).then(effect(b))`. So parts of a file can be scanned separately, only
-//! the tail of a file that has grown has to be read, and the memory that a replay needs is that of an effect, not of a file.
+//! that is cut at the end of a line, `effect(a ++ b) == effect(a).then(effect(b))`. So parts of a file can be scanned separately, and
+//! the memory that a replay needs is that of an effect, not of a file.
 //!
 //! Two questions about an effect are settled only when it is combined with its neighbours: whether its first `seq` is larger than the
 //! last one before it, and whether a last line that does not parse is the last line of the file (a torn line, which is forgiven) or not.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use super::checkpoint::{Change, CheckpointEvent};
 use super::editor::Editor;
-use super::history::{HistoryEffect, ItemEdit, ItemRef, MarkerText, NewMarker};
+use super::history::{HistoryEffect, ItemEdit, ItemRef, MarkerText};
 use super::item_sink::{ItemSink, NoItems};
 use super::warnings::{Problem, Tally, Warning, Warnings};
 use crate::foreign::Foreign;
-use crate::json::{Cursor, Nesting, Span};
-use crate::lines::{LineSource, Lines, MAX_LINE_BYTES, ReadError};
+use crate::json::{Nesting, Span};
+use crate::lines::{LineSource, Lines, ReadError};
 use crate::session::format::{
     Body, CheckpointChange, CheckpointFields, Cut, Edit, Event, EventType, Fault, Line, Mode, Raw, Severity,
     StartFields, is_string, is_valid_seq, marker_of,
 };
 
 /// The effect of a range of lines.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Effect {
     /// Number of physical lines.
     pub lines: u64,
@@ -69,7 +67,6 @@ pub struct Effect {
     /// The effect on the history.
     pub history: HistoryEffect,
     /// The effect on the history up to the creation of the [requested](FoldOptions::checkpoint_id) checkpoint.
-    #[serde(skip)]
     at_checkpoint: Option<AtCheckpoint>,
     /// Strict mode: the line whose version is not supported. The replay ends before it.
     pub unsupported: Option<UnsupportedVersion>,
@@ -78,7 +75,7 @@ pub struct Effect {
 }
 
 /// The events of an unknown type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownType {
     /// The line of the first of them.
     pub first: u64,
@@ -87,7 +84,7 @@ pub struct UnknownType {
 }
 
 /// A line whose version is not supported.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedVersion {
     /// The number of the line.
     pub line: u64,
@@ -103,7 +100,7 @@ struct AtCheckpoint {
     history: HistoryEffect,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct FirstSeq {
     seq: f64,
     line: u64,
@@ -112,7 +109,7 @@ struct FirstSeq {
 }
 
 /// The result of reading the file's first line.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Start {
     /// It is not a `session_start`.
     #[default]
@@ -126,7 +123,7 @@ pub enum Start {
 }
 
 /// The metadata of a session, each value as JSON text.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct Metadata {
     pub session_id: Raw,
@@ -142,16 +139,8 @@ pub struct Metadata {
     pub parent_session_id: Option<Raw>,
 }
 
-impl Metadata {
-    fn values(&self) -> impl Iterator<Item = &Raw> {
-        let Metadata { session_id, project_hash, provider, model, workspace_dirs, start_time, .. } = self;
-        let optional = self.cwd.iter().chain(&self.parent_session_id);
-        [session_id, project_hash, provider, model, workspace_dirs, start_time].into_iter().chain(optional)
-    }
-}
-
 /// The place of a session event in its file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SessionEventRef {
     /// Offset in the file of its line, to which the spans are relative.
     pub line_offset: u64,
@@ -511,9 +500,7 @@ impl Effect {
     }
 
     /// The items of the history at the creation of the requested checkpoint, if that has this `seq` and these are the file's first lines.
-    /// `None` if the creation is in lines whose effect was loaded from a snapshot. A later record with the same id may have been noted
-    /// instead, which is why the `seq` is compared. `None` as well if there are edits between the last ones that were
-    /// [resolved](Self::resolve_edits) and the creation.
+    /// `None` if there are edits between the last ones that were [resolved](Self::resolve_edits) and the creation.
     pub fn history_at_checkpoint(&self, seq: f64) -> Option<&HistoryEffect> {
         let noted = self.at_checkpoint.as_ref().filter(|noted| noted.seq == seq);
         noted.map(|noted| &noted.history).filter(|history| !history.has_edits())
@@ -527,104 +514,6 @@ impl Effect {
             self.warnings.insert_about_event(Warning { line, problem: Problem::Malformed(event_type, Fault::Event) });
         }
         Ok(())
-    }
-
-    /// Whether it can be the effect of the file's first `end` bytes: its counts fit, its places are within these bytes and in file order,
-    /// and its values are JSON. Does not check the content at these places, which only a scan of the file can do.
-    pub fn is_possible(&self, end: u64) -> bool {
-        self.lines <= end
-            && self.tally.is_possible(self.lines)
-            && self.warnings.are_possible(self.lines)
-            && self.has_possible_seqs()
-            && self.has_possible_types()
-            && self.has_places_within(end)
-            && self.has_values()
-    }
-
-    /// Whether the fields about `seq` are consistent. JSON has no NaN.
-    fn has_possible_seqs(&self) -> bool {
-        let is_possible = |first: &FirstSeq| !first.seq.is_nan() && (1..=self.lines).contains(&first.line);
-        let out_of_sequence = self.is_out_of_sequence;
-        self.first_seq.is_some() == self.last_seq.is_some()
-            && self.largest_seq.is_some() == self.last_seq.is_some()
-            && self.largest_seq.partial_cmp(&self.last_seq).is_some_and(|order| order.is_ge())
-            && if out_of_sequence { self.warnings.may_have_non_monotonic() } else { !self.warnings.has_non_monotonic() }
-            && self.first_seq.as_ref().is_none_or(is_possible)
-            && !self.last_seq.is_some_and(f64::is_nan)
-            && !self.session_events.iter().any(|event| event.seq.is_some_and(f64::is_nan))
-    }
-
-    fn has_values(&self) -> bool {
-        let mut nesting = Nesting::default();
-        let metadata = match &self.start {
-            Start::Metadata(metadata) => Some(metadata.values()),
-            _ => None,
-        };
-        let switched = [&self.provider, &self.model, &self.directories].into_iter().flatten();
-        let presented = [&self.title, &self.session_name, &self.ancestry, &self.purge_frontier].into_iter().flatten();
-        let types = self.unknown_types.keys().flatten();
-        let markers = self.history.markers.iter().filter_map(|marker| match &marker.value {
-            MarkerText::Text(text) => Some(text),
-            MarkerText::At { .. } => None,
-        });
-        let values = metadata
-            .into_iter()
-            .flatten()
-            .chain(switched)
-            .chain(presented)
-            .chain(self.warnings.names())
-            .chain(types)
-            .chain(markers);
-        values.into_iter().all(|value| Cursor::is_value(value, &mut nesting))
-            && [&self.title, &self.session_name]
-                .into_iter()
-                .flatten()
-                .all(|text| matches!(text.first(), Some(b'"' | b'n')))
-            && self.ancestry.iter().all(|payload| payload.starts_with(b"{"))
-            && self.checkpoint_events.iter().all(|event| event.is_possible(&mut nesting))
-    }
-
-    /// Whether the unknown types are as many as the lines and the unknown events allow.
-    fn has_possible_types(&self) -> bool {
-        let counts = self.unknown_types.values().try_fold(0, |sum: u64, unknown| sum.checked_add(unknown.count));
-        counts == Some(self.tally.unknown)
-            && self.unknown_types.values().all(|one| one.count > 0 && (1..=self.lines).contains(&one.first))
-    }
-
-    fn has_places_within(&self, end: u64) -> bool {
-        let events = self.tally.events;
-        // An edit adds any number of items, anywhere.
-        let is_edited = self.history.is_edited || self.purge_frontier.is_some();
-        let items = if is_edited { 0 } else { self.history.items().len() };
-        let counts = [items, self.session_events.len(), self.checkpoint_events.len()];
-        if self.history.has_edits() || counts.iter().any(|count| *count as u64 > events) {
-            return false;
-        }
-        // An item is an object, so it has at least two bytes, and part of a line.
-        if self.history.items().iter().any(|item| item.length < 2 || item.length as usize > MAX_LINE_BYTES) {
-            return false;
-        }
-        let mut items = self.history.items().iter().map(|item| (item.offset, u64::from(item.length)));
-        let are_within = if is_edited { items.all(|place| is_within(place, end)) } else { are_in_order(items, end) };
-        let events = self.session_events.iter();
-        let events = events.map(|event| {
-            let last = event.message.end.max(event.ts.map_or(0, |ts| ts.end));
-            (event.line_offset, u64::from(last))
-        });
-        are_within && self.has_possible_markers(end) && are_in_order(events, end)
-    }
-
-    /// Whether the markers that were set by edits are within the first `end` bytes, and those that items refer to exist.
-    fn has_possible_markers(&self, end: u64) -> bool {
-        let markers = &self.history.markers;
-        let is_possible = |marker: &NewMarker| match marker.value {
-            MarkerText::At { offset, length } => {
-                length as usize <= MAX_LINE_BYTES && is_within((offset, u64::from(length)), end)
-            }
-            MarkerText::Text(_) => true,
-        };
-        let numbers = self.history.items().iter().filter_map(|item| item.marker);
-        markers.iter().all(is_possible) && numbers.into_iter().all(|number| number.get() as usize <= markers.len())
     }
 
     /// Settles the first `seq`, given that these lines are the file's first: if events without a `seq` come before it, it must be larger
@@ -646,18 +535,6 @@ fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
         (Some(one), Some(other)) => Some(if other > one { other } else { one }),
         (one, other) => one.or(other),
     }
-}
-
-/// Whether a place, given as offset and length, ends at `end` or before.
-fn is_within((offset, length): (u64, u64), end: u64) -> bool {
-    offset.checked_add(length).is_some_and(|last| last <= end)
-}
-
-/// Whether these places, given as offsets and lengths, are in order, do not overlap, and end at `end` or before.
-fn are_in_order(mut places: impl Iterator<Item = (u64, u64)>, end: u64) -> bool {
-    let last =
-        places.try_fold(0, |behind, (offset, length)| if offset < behind { None } else { offset.checked_add(length) });
-    last.is_some_and(|last| last <= end)
 }
 
 impl FirstSeq {

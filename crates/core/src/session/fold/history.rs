@@ -2,13 +2,11 @@
 
 use std::num::NonZeroU32;
 
-use serde::{Deserialize, Serialize};
-
 use crate::lines::{LineSource, ReadError};
 use crate::session::format::{EventType, Raw, write_with_marker};
 
 /// The place of an item's JSON text in the session's file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemRef {
     /// Offset of the first byte in the file.
     pub offset: u64,
@@ -41,7 +39,7 @@ impl ItemRef {
 }
 
 /// A marker that an item has instead of the one in its text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMarker {
     /// The marker.
     pub value: MarkerText,
@@ -50,7 +48,7 @@ pub struct NewMarker {
 }
 
 /// The JSON text of a marker.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkerText {
     /// Its place in the session's file.
     At {
@@ -64,7 +62,7 @@ pub enum MarkerText {
 }
 
 /// How much of the earlier history is removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truncation {
     /// A number of items from the end; all if there are fewer.
     Last(u64),
@@ -73,7 +71,7 @@ pub enum Truncation {
 }
 
 /// A truncation of the history, then an addition.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plain {
     /// How much of the history before these lines is removed.
     pub drop: Truncation,
@@ -82,7 +80,7 @@ pub struct Plain {
 }
 
 /// An edit of the history through keys or indices. What it does depends on the history before it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ItemEdit {
     /// Removes the first item with a key and what follows it, or else a number of items from the end.
     Cut {
@@ -135,7 +133,7 @@ impl ItemEdit {
 }
 
 /// An edit, and the effect of the lines between it and the next one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The number of the edit's line, relative to the range of the effect.
     pub line: u64,
@@ -148,7 +146,7 @@ pub struct Step {
 /// The effect of some lines on the history: a truncation and an addition, then edits in order, each with a truncation and an addition behind it.
 /// Effects combine, see [`HistoryEffect::append`]. Edits stay in this form until the history before them is known, and are then
 /// [resolved](super::Editor).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistoryEffect {
     /// The effect of the lines before the first edit.
     pub plain: Plain,

@@ -10,8 +10,6 @@ mod keyed;
 mod order;
 mod warnings;
 
-#[cfg(test)]
-pub(super) use checkpoint::Change;
 pub use checkpoint::Checkpoint;
 pub(super) use checkpoint::Checkpoints;
 pub(super) use editor::Editor;
@@ -23,5 +21,3 @@ pub use item_sink::ItemSink;
 pub(super) use item_sink::NoItems;
 pub use keyed::HistoryChange;
 pub(crate) use keyed::KeyedHistory;
-#[cfg(test)]
-pub(super) use warnings::Problem;

@@ -1,14 +1,12 @@
 //! Warnings of a replay about unusable lines, and their totals (`docs/session-format.md` section 2, rules 6–14).
 
-use serde::{Deserialize, Serialize};
-
 use crate::session::format::{EventType, Fault, Message, MessagePart, Mode, js_number, one_decimal};
 
 /// The maximum number of warnings about lines. Further ones are only counted.
 pub(super) const SHOWN_WARNINGS: usize = 100;
 
 /// A warning about a line.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     /// The number of the line in the file, from 1.
     pub line: u64,
@@ -17,7 +15,7 @@ pub struct Warning {
 }
 
 /// The kind of a warning.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Problem {
     /// `JSON.parse` would refuse the line.
     Unparseable,
@@ -39,14 +37,6 @@ pub enum Problem {
 }
 
 impl Warning {
-    fn is_possible(&self, lines: u64) -> bool {
-        let is_number = match self.problem {
-            Problem::NonMonotonicSeq { seq, last } => !seq.is_nan() && !last.is_nan(),
-            _ => true,
-        };
-        is_number && (1..=lines).contains(&self.line)
-    }
-
     /// The text of the warning.
     pub fn message(&self) -> Message<'_> {
         let line = self.line;
@@ -87,38 +77,13 @@ fn malformed_name(event_type: EventType, fault: Fault) -> String {
 }
 
 /// The warnings of some lines, in file order: the first [`SHOWN_WARNINGS`], and how many there are.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Warnings {
     shown: Vec<Warning>,
     total: u64,
 }
 
 impl Warnings {
-    /// Whether `lines` lines can have these warnings, to validate a snapshot. A line has at most two, for its `seq` and its event.
-    pub fn are_possible(&self, lines: u64) -> bool {
-        let shown = self.shown.len() as u64;
-        let expected = self.total.min(SHOWN_WARNINGS as u64);
-        shown == expected && self.total / 2 <= lines && self.shown.iter().all(|warning| warning.is_possible(lines))
-    }
-
-    /// The names of unknown types in the shown warnings.
-    pub fn names(&self) -> impl Iterator<Item = &Box<[u8]>> {
-        self.shown.iter().filter_map(|warning| match &warning.problem {
-            Problem::UnknownType(name) => name.as_ref(),
-            _ => None,
-        })
-    }
-
-    /// Whether there may be a warning, shown or only counted, about a `seq` that is not larger than the one before.
-    pub fn may_have_non_monotonic(&self) -> bool {
-        self.has_non_monotonic() || self.total > self.shown.len() as u64
-    }
-
-    /// Whether a shown warning is about a `seq` that is not larger than the one before.
-    pub fn has_non_monotonic(&self) -> bool {
-        self.shown.iter().any(|warning| matches!(warning.problem, Problem::NonMonotonicSeq { .. }))
-    }
-
     /// The number of warnings, shown or not.
     pub fn total(&self) -> u64 {
         self.total
@@ -171,7 +136,7 @@ impl Warnings {
 }
 
 /// Counts of lines by the result of reading them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Lines that are JSON, except `null` and, in strict mode, those without a valid `seq`.
     pub events: u64,
@@ -186,14 +151,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Whether `lines` lines can have these counts, to validate a snapshot.
-    pub fn is_possible(&self, lines: u64) -> bool {
-        let counts = [self.events, self.unparseable, self.unknown, self.malformed, self.without_seq];
-        counts.iter().all(|count| *count <= lines)
-            && self.events + self.unparseable + self.without_seq <= lines
-            && self.unknown + self.malformed <= self.events
-    }
-
     /// Adds the counts of other lines.
     pub fn add(&mut self, other: Tally) {
         self.events += other.events;

@@ -3,8 +3,6 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
 use super::edits::{Cut, Edit, Purge};
 use crate::json::{Span, decode, spells};
 
@@ -12,7 +10,7 @@ use crate::json::{Span, decode, spells};
 pub(crate) type Raw = Box<[u8]>;
 
 /// How strictly lines are validated (`docs/session-format.md` section 2, "Strict mode").
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Accepts what older programs wrote.
     #[default]
@@ -22,7 +20,7 @@ pub enum Mode {
 }
 
 /// The event types that this version knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventType {
     /// The session's metadata, in the first line.
     SessionStart,
@@ -260,7 +258,7 @@ impl fmt::Display for ItemPlace {
 }
 
 /// Why a payload does not fit its type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A reason that has no message of its own.
     Event,
@@ -310,7 +308,7 @@ pub struct StartFields {
 }
 
 /// How serious a session event is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Severity {
     Info,

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::vec::IntoIter;
 
 use super::replay::{Replay, ReplayError};
-use super::snapshot::Snapshots;
 use crate::archived::resolve;
 use crate::disk::files;
 use crate::lines::Threads;
@@ -21,15 +20,6 @@ const LARGE_BYTES: u64 = 8 << 20;
 /// Maximum size of a job in bytes, unless a single file is larger, and maximum number of its files.
 const JOB_BYTES: u64 = 256 << 10;
 const JOB_FILES: usize = 16;
-
-/// Options of a description.
-#[derive(Clone, Debug, Default)]
-pub struct DescribeOptions {
-    /// The options of each replay.
-    pub fold: FoldOptions,
-    /// Whether snapshots are kept and used, and where.
-    pub snapshots: Snapshots,
-}
 
 /// A session that was described.
 pub struct Described {
@@ -59,8 +49,8 @@ struct SessionFile {
 }
 
 impl Describing {
-    /// Starts to describe the sessions in these files.
-    pub fn new(paths: impl IntoIterator<Item = PathBuf>, options: DescribeOptions) -> Self {
+    /// Starts to describe the sessions in these files. `options` are those of each replay.
+    pub fn new(paths: impl IntoIterator<Item = PathBuf>, options: FoldOptions) -> Self {
         let files = paths.into_iter().enumerate().map(|(index, path)| {
             // If the file can't be read, its replay reports why.
             let size = files::metadata(&resolve(&path)).map_or(0, |metadata| metadata.size);
@@ -123,13 +113,13 @@ fn jobs(files: Vec<SessionFile>) -> Vec<Vec<SessionFile>> {
 
 #[derive(Clone)]
 struct Describer {
-    options: DescribeOptions,
+    options: FoldOptions,
 }
 
 impl Describer {
     fn describe(&self, file: SessionFile, threads: Threads) -> Described {
         let SessionFile { index, path, size } = file;
-        let opened = Replay::open_with(&path, self.options.fold.clone(), &self.options.snapshots, threads);
+        let opened = Replay::open_with(&path, self.options.clone(), threads);
         Described { index, size, replay: opened.and_then(Replay::complete) }
     }
 }
@@ -151,9 +141,9 @@ mod tests {
     const START: &str = r#"{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}"#;
     const CONTENT: &str = r#"{"v":1,"seq":2,"type":"content","payload":{"content":{"speaker":"ai","text":"é"}}}"#;
 
-    fn described(paths: Vec<PathBuf>, snapshots: Snapshots) -> Vec<String> {
+    fn described(paths: Vec<PathBuf>) -> Vec<String> {
         let count = paths.len();
-        let describing = Describing::new(paths, DescribeOptions { fold: FoldOptions::default(), snapshots });
+        let describing = Describing::new(paths, FoldOptions::default());
         let mut all = vec![String::new(); count];
         for Described { index, replay, .. } in describing {
             assert_eq!(all[index], "", "described once");
@@ -180,16 +170,12 @@ mod tests {
         let absent = directory.path().join("absent.jsonl");
         expected.push(format!("Failed to read file: ENOENT: no such file or directory, open '{}'", absent.display()));
         paths.push(absent);
-        let total = Describing::new(paths.clone(), DescribeOptions::default()).total();
+        let total = Describing::new(paths.clone(), FoldOptions::default()).total();
         assert_eq!(
             total,
             paths.iter().filter_map(|path| fs::metadata(path).ok()).map(|found| found.len()).sum::<u64>()
         );
-        for snapshots in [Snapshots::None, Snapshots::Beside, Snapshots::Beside] {
-            assert_eq!(described(paths.clone(), snapshots), expected);
-        }
-        assert!(directory.path().join("3.jsonl.snap").exists());
-        assert!(!directory.path().join("absent.jsonl.snap").exists());
-        assert!(described(Vec::new(), Snapshots::None).is_empty());
+        assert_eq!(described(paths), expected);
+        assert!(described(Vec::new()).is_empty());
     }
 }

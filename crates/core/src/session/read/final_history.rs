@@ -154,7 +154,7 @@ impl PartFolder {
     pub fn effect(&mut self, part: Range<u64>) -> Result<HistoryEffect, ReadError> {
         let mut history = HistoryEffect::default();
         self.reader.begin(part);
-        while let Some(chunk) = self.reader.next_chunk(&self.source, 0, &mut |_| {})? {
+        while let Some(chunk) = self.reader.next_chunk(&self.source, 0)? {
             for (at, line) in Lines::new(chunk.bytes) {
                 if let Line::Event(event) = Line::read(line, self.mode, &mut self.nesting) {
                     let place = LinePosition { line, offset: chunk.offset + at as u64, first_of_file: false };
@@ -219,7 +219,7 @@ impl Cutter {
         let (mut parts, mut begin, mut lines, mut found) = (Vec::new(), part.start, 0, Found::default());
         let PartFolder { source, reader, .. } = &mut self.folder;
         reader.begin(part.clone());
-        while let Some(chunk) = reader.next_chunk(source, 0, &mut |_| {})? {
+        while let Some(chunk) = reader.next_chunk(source, 0)? {
             let has_any = |types: &[Finder<'_>]| types.iter().any(|name| name.find(chunk.bytes).is_some());
             found.may_remove = found.may_remove || has_any(&*REMOVALS);
             found.may_edit = found.may_edit || has_any(&*EDITS) || has_any(std::slice::from_ref(&*ESCAPE));

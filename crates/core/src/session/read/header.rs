@@ -79,7 +79,7 @@ impl Summary {
         };
         let mut reader = LineReader::default();
         reader.begin(0..1);
-        let line = reader.next_chunk(&conversion.native, 0, &mut |_| {})?.map(|chunk| chunk.bytes.to_vec());
+        let line = reader.next_chunk(&conversion.native, 0)?.map(|chunk| chunk.bytes.to_vec());
         let (payload, is_whole) = line.and_then(|line| payload_of(line).ok()).ok_or(HeaderError::NotStart)?;
         let modified = files::metadata(path).map_or(0.0, |metadata| metadata.modified_milliseconds());
         let archived = conversion.native.archived_bytes();
@@ -166,7 +166,7 @@ fn long_first_line(path: &Path, beginning: &[u8]) -> Result<Vec<u8>, HeaderError
     let source = LineSource::open(path)?;
     let mut reader = LineReader::default();
     reader.begin(0..1);
-    let Some(chunk) = reader.next_chunk(&source, 0, &mut |_| {})? else { return Ok(Vec::new()) };
+    let Some(chunk) = reader.next_chunk(&source, 0)? else { return Ok(Vec::new()) };
     // The reader drops a byte order mark, and the parser of the line drops one too, so a second one remains.
     if chunk.bytes.starts_with(BOM) {
         return Err(HeaderError::NotJson);

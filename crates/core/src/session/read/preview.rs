@@ -55,7 +55,7 @@ fn look_at_lines(
     nesting: &mut Nesting,
 ) -> Result<bool, ReadError> {
     loop {
-        match reader.next_chunk(source, 0, &mut |_| {}) {
+        match reader.next_chunk(source, 0) {
             Ok(None) => return Ok(false),
             Ok(Some(chunk)) => {
                 if Lines::new(chunk.bytes).any(|(_, line)| preview.look_at(line, length, nesting)) {

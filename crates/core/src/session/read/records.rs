@@ -140,7 +140,7 @@ impl RecordReader {
 
     /// Opens the file at `path`. Of a foreign session, the lines are those that it becomes.
     pub fn open(path: &Path, options: RecordOptions) -> Result<Self, ReadError> {
-        let opened = open_source(path, &Foreign::Read(None), LineSource::open_or_drain);
+        let opened = open_source(path, &Foreign::Read(None), LineSource::open);
         let source = match opened.map_err(Stop::into_read_error)? {
             OpenedSource::Native(source) => source,
             OpenedSource::Foreign(conversion) => conversion.native,
@@ -168,7 +168,7 @@ impl RecordReader {
     /// Reads some lines, and calls `take` with each until it returns false. Such a line, and those after it, are read by the next call. Returns false
     /// at the end of the file.
     pub fn read(&mut self, take: &mut dyn FnMut(&RecordLine<'_>) -> bool) -> Result<bool, ReadError> {
-        let Some(chunk) = self.reader.next_chunk(&self.source, 0, &mut |_| {})? else {
+        let Some(chunk) = self.reader.next_chunk(&self.source, 0)? else {
             return if self.reader.position() < self.source.readable() { Err(ReadError::Changed) } else { Ok(false) };
         };
         let (size, start, length) = (self.source.readable(), chunk.offset, chunk.bytes.len());
@@ -392,7 +392,7 @@ fn history_before(end: u64, source: &LineSource, mode: Mode) -> Result<KeyedHist
     let (mut history, mut nesting) = (KeyedHistory::default(), Nesting::default());
     let mut reader = LineReader::default().skipping_long_lines();
     reader.begin(0..end);
-    while let Some(chunk) = reader.next_chunk(source, 0, &mut |_| {})? {
+    while let Some(chunk) = reader.next_chunk(source, 0)? {
         for (_, line) in Lines::new(chunk.bytes) {
             if let Line::Event(event) = Line::read(line, mode, &mut nesting) {
                 history.apply(&event.body, line);

@@ -6,16 +6,14 @@ use std::sync::Arc;
 
 use super::item_layout::{ItemLayout, LaidOutItems};
 use super::scan::{Scanned, Scanner};
-use super::snapshot::{Snapshot, SnapshotFile, Snapshots};
 use crate::foreign::{OpenedSource, Stop, open_source};
-use crate::lines::{Block, LineSource, OpenedPath, ReadError, Segments, Threads, equal_segments};
+use crate::lines::{LineSource, OpenedPath, ReadError, Segments, Threads, equal_segments};
 use crate::order;
 use crate::session::fold::{
     Checkpoint, Checkpoints, Editor, Effect, FoldOptions, HistoryEffect, ItemRef, Metadata, NewMarker, NoItems,
     SessionEventRef, Start,
 };
 use crate::session::format::{Message, MessagePart, Mode, Raw, string_of};
-use crate::session::read::snapshot;
 
 /// Why a session could not be replayed. Its [`message`](ReplayError::message) is what users read.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,43 +103,19 @@ pub struct Replay<L: ItemLayout = NoItems> {
     laid_out: L::LaidOut,
     /// Offset of the first line that is not scanned yet.
     scanned: u64,
-    builder: Option<SnapshotBuilder>,
     /// What the conversion of a foreign session warned of.
     conversion_warnings: Vec<String>,
-}
-
-/// Collects what a snapshot of the replay needs.
-struct SnapshotBuilder {
-    place: SnapshotFile,
-    blocks: Vec<Block>,
-    /// The effect of the lines that `blocks` cover; `None` if it is the effect of the replay.
-    effect: Option<Effect>,
-    /// The stored snapshot matches the file's metadata, so a new one would be no better.
-    is_current: bool,
-}
-
-impl SnapshotBuilder {
-    fn end(&self) -> u64 {
-        self.blocks.last().map_or(0, |block| block.end)
-    }
 }
 
 impl Replay {
     /// Opens the file; nothing is scanned yet.
     pub fn open(path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
-        Self::open_with(path, options, &Snapshots::None, Threads::All)
+        Self::open_with(path, options, Threads::All)
     }
 
-    /// Opens the file. If it has a usable [snapshot], the lines that the snapshot covers count as scanned.
-    /// [`keep_snapshot`](Self::keep_snapshot) then writes one that covers the rest too. With `through_seq` no snapshot is used or written,
-    /// since it would be that of another fold.
-    pub fn open_with(
-        path: &Path,
-        options: FoldOptions,
-        snapshots: &Snapshots,
-        threads: Threads,
-    ) -> Result<Self, ReplayError> {
-        Self::open_laid_out(OpenedPath::at(path), options, snapshots, threads, || None)
+    /// Like [`open`](Self::open); `threads` says which threads scan the file.
+    pub fn open_with(path: &Path, options: FoldOptions, threads: Threads) -> Result<Self, ReplayError> {
+        Self::open_laid_out(OpenedPath::at(path), options, threads, || None)
     }
 }
 
@@ -151,59 +125,30 @@ impl<L: ItemLayout> Replay<L> {
     pub fn open_laid_out(
         opened: OpenedPath,
         options: FoldOptions,
-        snapshots: &Snapshots,
         threads: Threads,
         layout: impl Fn() -> Option<L>,
     ) -> Result<Self, ReplayError> {
         let (path, opened) = (opened.path().to_path_buf(), Cell::new(Some(opened)));
         // What is opened first is the path itself.
-        let open = |at: &Path| LineSource::of_or_drain(opened.take().unwrap_or_else(|| OpenedPath::at(at)));
+        let open = |at: &Path| LineSource::of_opened(opened.take().unwrap_or_else(|| OpenedPath::at(at)));
         let (source, conversion_warnings) = match open_source(&path, &options.foreign, open)? {
-            OpenedSource::Native(source) => (source, None),
-            OpenedSource::Foreign(conversion) => (conversion.native, Some(conversion.summary.warnings)),
+            OpenedSource::Native(source) => (source, Vec::new()),
+            OpenedSource::Foreign(conversion) => (conversion.native, conversion.summary.warnings),
         };
         let source = Arc::new(source);
-        let mut effect = Effect::default();
-        let has_snapshot = options.through_seq.is_none() && conversion_warnings.is_none();
-        let place = if has_snapshot { snapshots.place_of(source.path_at(&path)) } else { None };
-        let builder = place.map(|place| {
-            let mut builder = SnapshotBuilder { place, blocks: Vec::new(), effect: None, is_current: false };
-            if let Some(loaded) = snapshot::load(&builder.place, &source, &options, threads) {
-                effect = loaded.snapshot.effect;
-                builder.blocks = loaded.snapshot.blocks;
-                builder.is_current = loaded.matches_metadata;
-            }
-            builder
-        });
-        let start = builder.as_ref().map_or(0, SnapshotBuilder::end);
-        let replay = Self::from_line(source, options, (effect, start), builder, threads, layout);
-        Ok(Replay { conversion_warnings: conversion_warnings.unwrap_or_default(), ..replay })
-    }
-
-    /// A replay that continues with the line at `start`, given the effect of the lines before it.
-    fn from_line(
-        source: Arc<LineSource>,
-        options: FoldOptions,
-        (effect, start): (Effect, u64),
-        builder: Option<SnapshotBuilder>,
-        threads: Threads,
-        layout: impl Fn() -> Option<L>,
-    ) -> Self {
-        let make = || Scanner::new(source.clone(), options.clone(), builder.is_some(), layout());
-        let segments = Some(Segments::new(equal_segments(&source, start), threads, make));
-        let (laid_out, conversion_warnings) = (L::LaidOut::default(), Vec::new());
-        Replay {
+        let make = || Scanner::new(source.clone(), options.clone(), layout());
+        let segments = Some(Segments::new(equal_segments(&source, 0), threads, make));
+        Ok(Replay {
             source,
             options,
             segments,
-            effect,
+            effect: Effect::default(),
             editor: None,
             pending: 0,
-            laid_out,
-            scanned: start,
-            builder,
+            laid_out: L::LaidOut::default(),
+            scanned: 0,
             conversion_warnings,
-        }
+        })
     }
 
     /// Continues the scan. Returns how many of the items that the history had before are still in it; `None` at the end.
@@ -219,10 +164,9 @@ impl<L: ItemLayout> Replay<L> {
         result.map(Some)
     }
 
-    /// Scans to the end, writes the snapshot if one is wanted, and settles.
+    /// Scans to the end, and settles.
     pub fn complete(mut self) -> Result<Self, ReplayError> {
         while self.scan_on()?.is_some() {}
-        self.keep_snapshot();
         self.settle();
         Ok(self)
     }
@@ -241,22 +185,6 @@ impl<L: ItemLayout> Replay<L> {
         let base = self.combine(scanned.effect, &mut kept)?;
         if !self.is_edited() {
             self.laid_out.append(base, scanned.laid_out);
-        }
-        if lines_before < self.effect.lines && scanned.block.is_none() {
-            // Without the digest of these lines there can't be a snapshot of them, or of what follows.
-            self.builder = None;
-        }
-        if let Some(builder) = &mut self.builder {
-            builder.blocks.extend(scanned.block);
-        }
-        if self.builder.is_some() && scanned.unterminated.is_some() {
-            kept = kept.min(self.apply_edits()?);
-        }
-        if let Some(builder) = &mut self.builder {
-            builder.effect = scanned.unterminated.is_some().then(|| self.effect.clone());
-        }
-        if let Some(effect) = scanned.unterminated {
-            self.combine(effect, &mut kept)?;
         }
         if scanned.begin.is_some() {
             self.scanned = scanned.end;
@@ -304,23 +232,6 @@ impl<L: ItemLayout> Replay<L> {
         Ok(left)
     }
 
-    /// Writes the snapshot of the scanned lines, if one is wanted. Must be called after the end of the scan and before the replay is
-    /// settled. A failure to write it is ignored.
-    pub fn keep_snapshot(&mut self) {
-        let Some(builder) = self.builder.take() else { return };
-        let (end, is_current) = (builder.end(), builder.is_current);
-        let mut snapshot = Snapshot { end, blocks: builder.blocks, effect: Effect::default() };
-        let is_borrowed = builder.effect.is_none();
-        snapshot.effect = builder.effect.unwrap_or_else(|| std::mem::take(&mut self.effect));
-        if !is_current && end > 0 && snapshot::is_worth_saving(&snapshot.effect, &self.source) {
-            // Harmless if it fails: the next replay then scans these lines again.
-            let _ = snapshot::save(&builder.place, &self.source, &snapshot, self.options.mode);
-        }
-        if is_borrowed {
-            self.effect = snapshot.effect;
-        }
-    }
-
     /// The items of the history, as far as the file is scanned.
     pub fn items(&self) -> &[ItemRef] {
         self.effect.history.items()
@@ -352,8 +263,8 @@ impl<L: ItemLayout> Replay<L> {
         &mut self.laid_out
     }
 
-    /// The history at the creation of the checkpoint that the options name, which has this `seq`. `None` if it is not known: the creation was
-    /// not scanned because a snapshot covers that part of the file, or there are edits shortly before it.
+    /// The history at the creation of the checkpoint that the options name, which has this `seq`. `None` if it is not known:
+    /// there are edits shortly before it.
     pub fn history_at_checkpoint(&self, seq: f64) -> Option<&HistoryEffect> {
         self.effect.history_at_checkpoint(seq)
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::item_layout::ItemLayout;
-use crate::lines::{Block, Digest, LineReader, LineSource, Passed, ReadError};
+use crate::lines::{LineReader, LineSource, ReadError};
 use crate::session::fold::{Effect, Fold, FoldOptions, Truncation};
 use crate::task::Worker;
 
@@ -14,14 +14,10 @@ pub(super) struct Scanned<L: ItemLayout> {
     pub begin: Option<u64>,
     /// The offset after the last scanned line.
     pub end: u64,
-    /// The effect of the lines that end with `\n`.
+    /// The effect of the lines.
     pub effect: Effect,
     /// Items of that effect that are laid out.
     pub laid_out: L::LaidOut,
-    /// The effect of a last line without `\n`, which may still be incomplete.
-    pub unterminated: Option<Effect>,
-    /// The digest of the lines that end with `\n`, if digests are requested, and the offset after them. `None` if one of them has a hole.
-    pub block: Option<Block>,
     /// Whether the scan reached the end of the file.
     pub at_end: bool,
     /// The error that stopped the scan.
@@ -33,55 +29,39 @@ pub(super) struct Scanner<L> {
     source: Arc<LineSource>,
     reader: LineReader,
     fold: Fold,
-    digests: bool,
     layout: Option<L>,
 }
 
 impl<L: ItemLayout> Scanner<L> {
-    /// A scanner of `source` that folds with `options`, computes digests if `digests` is set, and lays out items if there is a `layout`.
-    pub(crate) fn new(source: Arc<LineSource>, options: FoldOptions, digests: bool, layout: Option<L>) -> Self {
-        Scanner { source, reader: LineReader::default(), fold: Fold::new(options), digests, layout }
+    /// A scanner of `source` that folds with `options`, and lays out items if there is a `layout`.
+    pub(crate) fn new(source: Arc<LineSource>, options: FoldOptions, layout: Option<L>) -> Self {
+        Scanner { source, reader: LineReader::default(), fold: Fold::new(options), layout }
     }
 
     fn scan(&mut self, scanned: &mut Scanned<L>) -> Result<(), ReadError> {
         scanned.begin = self.reader.first_line(&self.source)?;
-        let mut digest = self.digests.then(Digest::default);
         while !scanned.effect.stopped {
-            let before = digest.clone();
-            let mut observe = |passed: Passed<'_>| match (passed, &mut digest) {
-                (Passed::Bytes(bytes), Some(digest)) => digest.add(bytes),
-                // Computing the digest of a hole takes as long as reading it.
-                (Passed::Hole, digest) => *digest = None,
-                (_, None) => {}
-            };
-            let Some(chunk) = self.reader.next_chunk(&self.source, scanned.effect.lines, &mut observe)? else { break };
+            let Some(chunk) = self.reader.next_chunk(&self.source, scanned.effect.lines)? else { break };
             let length = scanned.effect.history.items().len();
             let effect = match &mut self.layout {
-                Some(layout) if !chunk.unterminated => {
+                Some(layout) => {
                     layout.begin_chunk(chunk.offset, length);
                     self.fold.effect_into(layout, chunk.bytes, chunk.offset, chunk.at_start)
                 }
-                _ => self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start),
+                None => self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start),
             };
-            if chunk.unterminated {
-                scanned.unterminated = Some(effect);
-                digest = before;
-            } else {
-                let kept = effect.history.kept_of(length);
-                let is_emptied = effect.history.plain.drop == Truncation::All;
-                scanned.effect = std::mem::take(&mut scanned.effect).then(effect);
-                if let Some(layout) = &mut self.layout {
-                    if is_emptied {
-                        layout.pause_after(chunk.offset);
-                    }
-                    if scanned.effect.history.has_edits() {
-                        layout.give_up(kept);
-                    } else {
-                        layout.add(&chunk, kept, scanned.effect.history.items());
-                    }
+            let kept = effect.history.kept_of(length);
+            let is_emptied = effect.history.plain.drop == Truncation::All;
+            scanned.effect = std::mem::take(&mut scanned.effect).then(effect);
+            if let Some(layout) = &mut self.layout {
+                if is_emptied {
+                    layout.pause_after(chunk.offset);
                 }
-                let end = self.reader.position();
-                scanned.block = digest.as_ref().map(|digest| Block { end, digest: digest.value() });
+                if scanned.effect.history.has_edits() {
+                    layout.give_up(kept);
+                } else {
+                    layout.add(&chunk, kept, scanned.effect.history.items());
+                }
             }
         }
         Ok(())
@@ -98,8 +78,6 @@ impl<L: ItemLayout> Worker for Scanner<L> {
             end: segment.start,
             effect: Effect::default(),
             laid_out: L::LaidOut::default(),
-            unterminated: None,
-            block: None,
             at_end: false,
             error: None,
         };

@@ -46,7 +46,7 @@ impl Worker for TitleSearch {
         self.reader.begin(segment);
         let mut last = None;
         loop {
-            match self.reader.next_chunk(&self.source, 0, &mut |_| {}) {
+            match self.reader.next_chunk(&self.source, 0) {
                 Ok(None) => return Ok(last),
                 Ok(Some(chunk)) => {
                     let Some((line, title)) = last_title(chunk.bytes, &mut self.nesting) else { continue };

@@ -17,7 +17,6 @@ use crate::disk::{File, Links, Metadata, OsError, files, sync_entries};
 use crate::hash::Hash;
 use crate::lines::{LineSource, ReadError, WriteError};
 use crate::session::media::NamedImages;
-use crate::session::read::snapshot_path_of;
 use crate::task::{Cancellation, Cancelled, Task};
 
 /// The names of files that are not whole yet. Listings do not mistake them for sessions, and cleaning removes them.
@@ -172,7 +171,7 @@ pub fn archive(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
             }
         })?;
     failpoint!("archive::forgotten");
-    move_snapshot(&names.session, &names.archive);
+    remove_snapshots(&names);
     Ok(Archived { path: names.archive, bytes, archived_bytes: Some(archived_bytes) })
 }
 
@@ -203,7 +202,7 @@ pub fn restore(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
     failpoint!("restore::forgotten");
     list.remove();
     failpoint!("restore::unlisted");
-    move_snapshot(&names.archive, &names.session);
+    remove_snapshots(&names);
     Ok(Archived { path: names.session, bytes, archived_bytes: Some(archive.metadata.size) })
 }
 
@@ -521,11 +520,12 @@ fn give_up(file: &File, before: &Metadata, path: &Path) -> Result<(), ArchiveErr
     Ok(())
 }
 
-/// Moves the snapshot along. Without one, the next replay makes another.
-fn move_snapshot(from: &Path, to: &Path) {
-    let (from, to) = (snapshot_path_of(from), snapshot_path_of(to));
-    if files::is_file(&from) {
-        let _ = files::rename(&from, &to);
+/// Removes the snapshots that earlier versions kept beside a session, which nothing reads any more.
+fn remove_snapshots(names: &Names) {
+    for path in [&names.session, &names.archive] {
+        let mut snapshot = path.clone().into_os_string();
+        snapshot.push(".snap");
+        let _ = files::remove_file(Path::new(&snapshot));
     }
 }
 

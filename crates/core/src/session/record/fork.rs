@@ -10,10 +10,9 @@ use super::recorder::{FileNameForm, MAX_NAMES, Record, append_line, file_name};
 use crate::clock::{Clock, timestamp};
 use crate::disk::write::{Naming, TemporaryFile, sync_entry};
 use crate::disk::{OsError, files};
-use crate::lines::Threads;
 use crate::session::fold::{Checkpoint, FoldOptions, HistoryEffect};
 use crate::session::format::{EventType, Mode, envelope, is_string, js_number};
-use crate::session::read::{Replay, ReplayError, Snapshots};
+use crate::session::read::{Replay, ReplayError};
 
 /// The temporary name of the new file until it is whole. Listings do not mistake it for a session.
 const UNFINISHED: Naming = (".session-tape-", ".fork");
@@ -44,8 +43,6 @@ pub struct ForkSource {
     pub project_hash: Vec<u16>,
     /// The checkpoint's id, in UTF-16.
     pub checkpoint_id: Vec<u16>,
-    /// Whether a snapshot of the session is kept and used, and where.
-    pub snapshots: Snapshots,
 }
 
 /// The session to be created.
@@ -87,7 +84,7 @@ pub fn fork(source: &ForkSource, target: &ForkTarget) -> Result<Fork, ForkError>
     let Found { replay, options, sequence, forked } = find(source)?;
     match replay.history_at_checkpoint(sequence) {
         Some(history) => write(target, &forked, history, &replay),
-        // The checkpoint was created in the part of the file that the snapshot covers, or directly after edits.
+        // The checkpoint was created directly after edits.
         None => {
             let through = FoldOptions { through_seq: Some(sequence), ..options };
             let replay = Replay::open(&source.path, through).and_then(Replay::complete).map_err(ForkError::Through)?;
@@ -121,9 +118,7 @@ fn find(source: &ForkSource) -> Result<Found, ForkError> {
         ends_at_newer: true,
         ..FoldOptions::default()
     };
-    let replay = Replay::open_with(&source.path, options.clone(), &source.snapshots, Threads::All)
-        .and_then(Replay::complete)
-        .map_err(ForkError::Source)?;
+    let replay = Replay::open(&source.path, options.clone()).and_then(Replay::complete).map_err(ForkError::Source)?;
     let outcome = replay.outcome(None);
     let metadata = outcome.metadata.map_err(ForkError::Source)?;
     if outcome.is_out_of_sequence {

@@ -245,7 +245,7 @@ fn write_session(conversion: &Conversion, file: &mut TemporaryFile, path: &Path)
     let mut writer = BufWriter::new(file.file());
     let (mut reader, mut lines) = (LineReader::default(), Vec::new());
     reader.begin(0..conversion.native.size());
-    while let Some(chunk) = reader.next_chunk(&conversion.native, 0, &mut |_| {}).map_err(ImportFault::Read)? {
+    while let Some(chunk) = reader.next_chunk(&conversion.native, 0).map_err(ImportFault::Read)? {
         lines.clear();
         lines.extend_from_slice(chunk.bytes);
         mark_references(&mut lines);

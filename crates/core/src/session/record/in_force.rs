@@ -10,10 +10,10 @@ use base64ct::{Base64, Encoding};
 use hash_list::HashList;
 
 use crate::json::{Nesting, Span, escape_line_separators, may_have_line_separators};
-use crate::lines::{Digest, ReadError, Threads};
+use crate::lines::{Digest, ReadError};
 use crate::session::fold::{FoldOptions, ItemRef};
 use crate::session::format::{Body, Cut, Edit, Line, Marker, Mode, marker_of, write_with_marker};
-use crate::session::read::{ItemLayout, Replay, ReplayError, Snapshots};
+use crate::session::read::{ItemLayout, Replay, ReplayError};
 
 /// No item has this key: keys are safe integers.
 const NO_KEY: u64 = u64::MAX;
@@ -192,7 +192,7 @@ impl InForce {
     /// The history of a file, from a strict replay. Also returns the offset of the end of each item that stands in the file as it is in the history.
     pub(super) fn of_file(path: &Path) -> Result<(Self, Vec<Option<u64>>), ReplayError> {
         let options = FoldOptions { mode: Mode::Strict, ..FoldOptions::default() };
-        let replay = Replay::open_with(path, options, &Snapshots::None, Threads::All).and_then(Replay::complete)?;
+        let replay = Replay::open(path, options).and_then(Replay::complete)?;
         replay.outcome(None).metadata?;
         let end = |item: &ItemRef| item.marker.is_none().then(|| item.offset + u64::from(item.length));
         Ok((InForce::of_items(ItemHash::of_history(&replay)?), replay.items().iter().map(end).collect()))

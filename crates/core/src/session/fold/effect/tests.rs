@@ -206,7 +206,6 @@ proptest! {
             }
         }
         let mut whole = effect_of(&text, 0, true, How { mode, ..LENIENT });
-        let has_edits = whole.history.has_edits();
         whole.resolve_edits(&mut Editor::default(), 0, &source).unwrap();
         let texts = |effect: &Effect| {
             let history = &effect.history;
@@ -218,7 +217,6 @@ proptest! {
             (history.items().iter().map(text_of).collect::<Vec<_>>(), effect.tally, effect.warnings.clone(), effect.purge_frontier.clone())
         };
         prop_assert_eq!(texts(&parts), texts(&whole));
-        prop_assert!(has_edits || whole.is_possible(text.len() as u64), "{:?}", whole);
     }
 
     #[test]
@@ -244,7 +242,7 @@ fn stop_in_a_part_stops_the_whole() {
 fn unordered_seq_is_detected_beyond_the_warning_limit() {
     let text = format!("{}{{\"seq\":2}}\n{{\"seq\":2}}\n", "{\n".repeat(200));
     let effect = effect_of(text.as_bytes(), 0, false, LENIENT);
-    assert!(effect.is_out_of_sequence && !effect.warnings.has_non_monotonic());
+    assert!(effect.is_out_of_sequence);
     let ascending = effect_of(b"{\"seq\":2}\n{\"seq\":3}\n", 0, false, LENIENT);
     assert!(!ascending.is_out_of_sequence);
 }

@@ -98,8 +98,7 @@ fn preview_ends_where_the_file_was_truncated() {
 #[cfg(unix)]
 #[test]
 fn preview_reports_read_errors() {
-    for path in ["/", "/no/such/file", "a\0b", ""] {
+    for path in ["/", "/no/such/file", "a\0b", "", "/dev/null"] {
         assert!(Preview::read(Path::new(path), 9).is_err(), "{path:?}");
     }
-    assert_eq!(Preview::read(Path::new("/dev/null"), 9), Ok(Preview::default()));
 }

@@ -105,8 +105,8 @@ fn seq_is_checked_against_zero_at_the_beginning() {
 }
 
 /// What a replay without layout finds in a file: its items, read from their places, and its outcome.
-fn found_in(path: &Path, options: &FoldOptions, snapshots: &Snapshots) -> (Vec<Vec<u8>>, String) {
-    let replay = Replay::open_with(path, options.clone(), snapshots, Threads::All).unwrap().complete().unwrap();
+fn found_in(path: &Path, options: &FoldOptions) -> (Vec<Vec<u8>>, String) {
+    let replay = Replay::open(path, options.clone()).unwrap().complete().unwrap();
     let item =
         |item: &ItemRef| replay.source().bytes_at(item.offset, item.length as usize, &mut Vec::new()).unwrap().to_vec();
     (replay.items().iter().map(item).collect(), format!("{:?}", replay.outcome(None)))
@@ -135,11 +135,9 @@ fn a_long_line_has_the_effect_of_a_short_one_and_its_item_is_found_again() {
         let (content, item) = with_text(&text);
         let path = directory.path().join(name);
         std::fs::write(&path, content).unwrap();
-        for snapshots in [Snapshots::None, Snapshots::Beside, Snapshots::Beside] {
-            let (items, outcome) = found_in(&path, &FoldOptions::default(), &snapshots);
-            assert!(items == [item.as_bytes()], "{name}");
-            outcomes.push(outcome);
-        }
+        let (items, outcome) = found_in(&path, &FoldOptions::default());
+        assert!(items == [item.as_bytes()], "{name}");
+        outcomes.push(outcome);
     }
     assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]));
 }
@@ -180,16 +178,13 @@ fn long_edits_of_long_items_have_the_effect_of_short_ones() {
     for text in ["é".to_owned(), "é\\n".repeat(600 << 10)] {
         let path = directory.path().join(format!("{}.jsonl", text.len()));
         std::fs::write(&path, lines_with(&text)).unwrap();
-        for snapshots in [Snapshots::None, Snapshots::Beside, Snapshots::Beside] {
-            let opened = Replay::open_with(&path, FoldOptions::default(), &snapshots, Threads::All);
-            let replay = opened.unwrap().complete().unwrap();
-            let items = replay.items().iter().map(|item| {
-                let mut json = Vec::new();
-                item.append_to(&mut json, replay.markers(), replay.source()).unwrap();
-                String::from_utf8(json).unwrap().replace(&text, "T")
-            });
-            found.push((items.collect::<Vec<_>>(), format!("{:?}", replay.outcome(None))));
-        }
+        let replay = Replay::open(&path, FoldOptions::default()).unwrap().complete().unwrap();
+        let items = replay.items().iter().map(|item| {
+            let mut json = Vec::new();
+            item.append_to(&mut json, replay.markers(), replay.source()).unwrap();
+            String::from_utf8(json).unwrap().replace(&text, "T")
+        });
+        found.push((items.collect::<Vec<_>>(), format!("{:?}", replay.outcome(None))));
     }
     assert_eq!(found[0].0.len(), 3, "{:?}", found[0]);
     assert!(found.iter().all(|one| *one == found[0]), "{found:?}");

@@ -1,7 +1,6 @@
 use super::*;
-use crate::lines::Threads;
 use crate::session::fold::FoldOptions;
-use crate::session::read::{Replay, Snapshots};
+use crate::session::read::Replay;
 use crate::task::Cancellation;
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -106,44 +105,16 @@ fn a_session_is_archived_and_restored_with_its_bytes_time_and_mode() {
 }
 
 #[test]
-fn a_snapshot_goes_along_and_is_used() {
-    let place = place(&session_text(30_000));
-    let replay = |path: &Path| {
-        let replay = Replay::open_with(path, FoldOptions::default(), &Snapshots::Beside, Threads::All).unwrap();
-        (replay.scanned(), replay.complete().unwrap().items().len())
-    };
-    let size = fs::metadata(&place.session).unwrap().len();
-    assert_eq!([replay(&place.session), replay(&place.session)], [(0, 30_000), (size, 30_000)]);
+fn snapshots_of_earlier_versions_go() {
+    let place = place(&session_text(3));
+    for name in ["session-s.jsonl.snap", "session-s.jsonl.zst.snap"] {
+        fs::write(place.directory.path().join(name), "session-tape snapshot 4").unwrap();
+    }
     archive_it(&place.session).unwrap();
-    assert_eq!(place.names(), ["session-s.jsonl.zst", "session-s.jsonl.zst.snap"]);
-    assert_eq!([replay(&place.session), replay(&place.archive)], [(size, 30_000); 2]);
+    assert_eq!(place.names(), ["session-s.jsonl.zst"]);
+    fs::write(place.directory.path().join("session-s.jsonl.zst.snap"), "session-tape snapshot 4").unwrap();
     restore_it(&place.session).unwrap();
-    assert_eq!(place.names(), ["session-s.jsonl", "session-s.jsonl.snap"]);
-    assert_eq!(replay(&place.session), (size, 30_000));
-}
-
-#[test]
-fn a_snapshot_in_another_directory_is_that_of_the_session_and_of_its_archive() {
-    let place = place(&session_text(30_000));
-    let elsewhere = tempfile::tempdir().unwrap();
-    let snapshots = Snapshots::Within(elsewhere.path().to_path_buf());
-    let replay = |path: &Path| {
-        let replay = Replay::open_with(path, FoldOptions::default(), &snapshots, Threads::All).unwrap();
-        (replay.scanned(), replay.complete().unwrap().items().len())
-    };
-    let size = fs::metadata(&place.session).unwrap().len();
-    assert_eq!(replay(&place.session), (0, 30_000));
-    archive_it(&place.session).unwrap();
-    assert_eq!([replay(&place.session), replay(&place.archive)], [(size, 30_000); 2]);
-    restore_it(&place.session).unwrap();
-    assert_eq!(replay(&place.session), (size, 30_000));
-    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
-    // Another session of the same size under the same name, archived by another program.
-    let other = session_text(30_000).replace("\"ai\"", "\"me\"");
-    fs::write(&place.archive, zstd::bulk::compress(other.as_bytes(), 1).unwrap()).unwrap();
-    fs::remove_file(&place.session).unwrap();
-    assert_eq!(replay(&place.session).0, 0);
-    assert_eq!(replay(&place.session), (size, 30_000));
+    assert_eq!(place.names(), ["session-s.jsonl"]);
 }
 
 #[test]

@@ -48,7 +48,6 @@ impl Session {
             path: self.path(),
             project_hash: "h".encode_utf16().collect(),
             checkpoint_id: id.encode_utf16().collect(),
-            snapshots: Snapshots::None,
         }
     }
 
@@ -135,14 +134,9 @@ fn failed_fork_leaves_no_files() {
 }
 
 #[test]
-fn the_first_creation_counts_also_if_a_snapshot_stands_for_it() {
-    let session = Session::of(&lines());
-    let mut source = session.source("c");
-    source.snapshots = Snapshots::Beside;
-    let options = FoldOptions { mode: Mode::Strict, ..FoldOptions::default() };
-    Replay::open_with(&source.path, options, &Snapshots::Beside, Threads::All).and_then(Replay::complete).unwrap();
-    fs::write(session.path(), [lines(), vec![created(6, "c", "again")]].concat().join("\n") + "\n").unwrap();
-    let made = fork(&source, &session.target(FileNameForm::Minutes)).unwrap();
+fn the_first_creation_counts() {
+    let session = Session::of(&[lines(), vec![created(6, "c", "again")]].concat());
+    let made = session.fork("c").unwrap();
     let written = texts(&made.path);
     assert_eq!(written.len(), 4);
     assert!(written[1].contains(r#""parentSequence":4"#) && written[1].contains(r#""checkpointName":"näme""#));
@@ -226,15 +220,14 @@ mod faults {
 
     #[test]
     fn a_source_that_cannot_be_read_again_up_to_the_checkpoint_is_not_forked() {
-        let session = Session::of(&lines());
-        let mut source = session.source("c");
-        source.snapshots = Snapshots::Beside;
-        let target = session.target(FileNameForm::Minutes);
-        // If a snapshot covers the checkpoint, the part up to it is read once more.
-        let made = fork(&source, &target).unwrap();
+        // The checkpoint comes directly after an edit, so that the part up to it is read once more.
+        let edit = line(4, "density_mutation", r#"{"removedSeqs":[9],"replacements":[]}"#);
+        let session =
+            Session::of(&[START.into(), content(2, ONE), content(3, TWO), edit, created(5, "c", "n"), content(6, ONE)]);
+        let made = session.fork("c").unwrap();
         fs::remove_file(made.path).unwrap();
         let _mounted = closing(&session, session.path(), 1, libc::EACCES);
-        assert!(matches!(fork(&source, &target), Err(ForkError::Through(ReplayError::Read(_)))));
-        assert_eq!(session.others(), ["source.jsonl.snap"]);
+        assert!(matches!(session.fork("c"), Err(ForkError::Through(ReplayError::Read(_)))));
+        assert_eq!(session.others(), Vec::<String>::new());
     }
 }

@@ -1,3 +1,0 @@
-//! What tests look into snapshots with.
-
-pub use super::snapshot::{SnapshotFile, load};
