@@ -19,5 +19,5 @@ mod tests;
 pub use file_hash::{FileHash, HashedFile};
 pub use item::{Block, Value};
 pub use run_rows::{RunRow, RunVerdicts, read_run, run_id, verify_recording};
-pub use session_rows::{Change, MediaTotals, SessionPart, SessionReader, SessionRow};
+pub use session_rows::{Change, SessionPart, SessionReader, SessionRow};
 pub use session_summary::{SessionFold, SessionSummary, text as text_of_json};
