@@ -155,7 +155,7 @@ describe('a session that can not be read', () => {
     const reason = 'Missing or corrupt session_start event: first line is not valid JSON';
     for (const ref of ['deadbeef', 'deadbeef-1234-5678', 'dead', torn, basename(torn, '.jsonl')]) {
       expect(await resumedId(chatsDir, ref)).toBe(`ReplayFailed: Session ${ref} can't be read: ${reason}`);
-      expect(await deleteSession(ref, chatsDir, PROJECT_HASH)).toEqual({ ok: false, code: 'ReplayFailed', error: `Session ${ref} can't be read: ${reason}` });
+      expect(await deleteSession(ref, chatsDir, PROJECT_HASH)).toMatchObject({ ok: false, code: 'ReplayFailed', error: `Session ${ref} can't be read: ${reason}` });
     }
     for (const ref of ['deadbeat', 'beef', 'x']) expect(await resumedId(chatsDir, ref)).toBe(`NotFound: Session not found for this project: ${ref}`);
     expect(await resumedId(chatsDir, 'read')).toBe('readable');
