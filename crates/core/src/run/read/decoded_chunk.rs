@@ -22,9 +22,6 @@ self_cell! {
 pub(super) struct DecodedLines<'a> {
     /// The events, in order. Their times are not checked yet.
     pub events: Vec<DecodedLine<'a>>,
-    /// The offsets of the lines that have the form of an event, if they are noted. That is one more than there are events if the line after
-    /// the last event has that form and is still not an event.
-    pub offsets: Vec<LineOffsets>,
     /// What is wrong with the line after them.
     pub fault: Option<Fault>,
 }
@@ -58,6 +55,26 @@ impl From<RunError> for Fault {
     }
 }
 
+/// The allocated memory of a list of events, for reuse.
+#[derive(Default)]
+pub(super) struct EventBuffer(Vec<DecodedLine<'static>>);
+
+impl EventBuffer {
+    fn of(mut events: Vec<DecodedLine<'_>>) -> Self {
+        events.clear();
+        // `collect` reuses the allocation of the list that it consumes.
+        EventBuffer(events.into_iter().map_while(|_| None).collect())
+    }
+}
+
+impl DecodedChunk {
+    /// The lines, and the memory of the list of events.
+    pub(crate) fn into_parts(mut self) -> (Chunk, EventBuffer) {
+        let events = self.with_dependent_mut(|_, lines| EventBuffer::of(std::mem::take(&mut lines.events)));
+        (self.into_owner(), events)
+    }
+}
+
 /// Decodes chunks.
 pub(super) struct ChunkDecoder {
     redactions: Arc<Redactions>,
@@ -72,24 +89,30 @@ impl ChunkDecoder {
         ChunkDecoder { redactions, notes_offsets, nesting: Nesting::default() }
     }
 
-    /// Decodes the lines of a chunk.
-    pub(crate) fn decode(&mut self, chunk: Chunk) -> DecodedChunk {
+    /// Decodes the lines of a chunk. If the decoder notes offsets, it adds those of the lines that have the form of an event to `offsets`.
+    /// That is one more than there are events if the line after the last event has that form and is still not an event.
+    pub(crate) fn decode(&mut self, chunk: Chunk, buffer: EventBuffer, offsets: &mut Vec<LineOffsets>) -> DecodedChunk {
         DecodedChunk::new(chunk, |chunk| {
-            let mut lines = DecodedLines { events: Vec::new(), offsets: Vec::new(), fault: None };
-            lines.fault = self.read(chunk, &mut lines).err();
-            lines
+            let EventBuffer(mut events) = buffer;
+            let fault = self.read(chunk, &mut events, offsets).err();
+            DecodedLines { events, fault }
         })
     }
 
-    fn read<'a>(&mut self, chunk: &'a Chunk, lines: &mut DecodedLines<'a>) -> Result<(), Fault> {
+    fn read<'a>(
+        &mut self,
+        chunk: &'a Chunk,
+        events: &mut Vec<DecodedLine<'a>>,
+        offsets: &mut Vec<LineOffsets>,
+    ) -> Result<(), Fault> {
         for line in chunk.lines() {
             let (start, line) = line?;
             let line = EventLine::split(line)?;
             if self.notes_offsets {
-                lines.offsets.push(LineOffsets::of(&line, start));
+                offsets.push(LineOffsets::of(&line, start));
             }
             let event = self.event(&line).map_err(|error| Fault::of_line(&line, error))?;
-            lines.events.push(DecodedLine { event, is_redacted: line.salt.is_none() });
+            events.push(DecodedLine { event, is_redacted: line.salt.is_none() });
         }
         Ok(())
     }
@@ -98,5 +121,29 @@ impl ChunkDecoder {
     fn event<'a>(&mut self, line: &EventLine<'a>) -> Result<Event<'a>, RunError> {
         self.redactions.admit(line)?;
         Event::decode(line, &mut self.nesting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::format::log_of;
+    use crate::run::read::log::LogReader;
+
+    #[test]
+    fn the_memory_of_a_list_of_events_is_used_again() {
+        let log = log_of(100, 10);
+        let read = || LogReader::new(&log[..], 0).next_chunk(Vec::new()).unwrap().unwrap();
+        let mut decoder = ChunkDecoder::new(Arc::default(), false);
+        let decoded = decoder.decode(read(), EventBuffer::default(), &mut Vec::new());
+        assert_eq!(decoded.borrow_dependent().events.len(), 100);
+        let memory = decoded.borrow_dependent().events.as_ptr().addr();
+        let (_, buffer) = decoded.into_parts();
+        assert!(buffer.0.capacity() >= 100);
+        let again = decoder.decode(read(), buffer, &mut Vec::new());
+        assert_eq!(
+            (again.borrow_dependent().events.len(), again.borrow_dependent().events.as_ptr().addr()),
+            (100, memory)
+        );
     }
 }

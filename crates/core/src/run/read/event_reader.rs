@@ -14,6 +14,46 @@ use crate::json::Nesting;
 use crate::lines::Lines;
 use crate::run::format::{ErrorCode, EventLine, Redactions, RunError, event_id};
 
+/// Decodes the lines of a log, in order.
+pub(super) struct EventDecoder<'r> {
+    /// The time that the next line must have. `None` before the first line of a log that may begin at any time.
+    next: Option<u64>,
+    redactions: Cow<'r, Redactions>,
+    nesting: Nesting,
+}
+
+impl<'r> EventDecoder<'r> {
+    /// A decoder whose first line must have the time `next`. Events that `redactions` lists may lack a salt.
+    pub(crate) fn new(next: Option<u64>, redactions: Cow<'r, Redactions>) -> Self {
+        EventDecoder { next, redactions, nesting: Nesting::default() }
+    }
+
+    /// Splits the next line, which must have the form of an event and the expected time. The decoder moves on only in [`decode`](Self::decode).
+    #[inline]
+    pub(crate) fn split<'a>(&self, line: &'a str) -> Result<EventLine<'a>, RunError> {
+        let line = EventLine::split(line)?;
+        check_time(self.next, line.time)?;
+        Ok(line)
+    }
+
+    /// Decodes a [split](Self::split) line, and moves on to the next one.
+    #[inline]
+    pub(crate) fn decode<'a>(&mut self, line: &EventLine<'a>) -> Result<Event<'a>, RunError> {
+        self.redactions.admit(line)?;
+        let event = Event::decode(line, &mut self.nesting)?;
+        self.next = Some(line.time + 1);
+        Ok(event)
+    }
+
+    /// Adds the time of the next event to an error that has none: a line whose own time can't be read is at the place of that event.
+    pub(crate) fn place(&self, error: RunError) -> RunError {
+        match self.next {
+            Some(next) if error.system.is_none() => error.at_unless_known(next),
+            _ => error,
+        }
+    }
+}
+
 /// An event of a chunk.
 pub struct ReadEvent<'a> {
     /// The offset of its line in the chunk.
@@ -27,16 +67,13 @@ pub struct ReadEvent<'a> {
 /// Reads the events of a log, a chunk at a time.
 pub struct EventReader<'r> {
     log: LogReader<InputFile>,
-    /// The time that the next line must have. `None` before the first line of a log that may begin at any time.
-    next: Option<u64>,
-    redactions: Cow<'r, Redactions>,
-    nesting: Nesting,
+    decoder: EventDecoder<'r>,
     is_over: bool,
 }
 
 impl<'r> EventReader<'r> {
     /// Opens the log at `path` at the event at `from`, which is found without reading earlier ones. The log's first event must have the
-    /// time `first`, if that is given. Events that `redactions` lists may lack a salt. If the times in the log are not in order, it is read from its first event on, so that the error says
+    /// time `first`, if that is given. If the times in the log are not in order, it is read from its first event on, so that the error says
     /// where.
     pub fn open(path: &Path, first: Option<u64>, from: u64, redactions: Cow<'r, Redactions>) -> Result<Self, RunError> {
         let (mut next, mut offset, mut is_over) = (first, 0, false);
@@ -48,7 +85,7 @@ impl<'r> EventReader<'r> {
             }
         }
         let log = LogReader::open_at(path, offset)?;
-        Ok(EventReader { log, next, redactions, nesting: Nesting::default(), is_over })
+        Ok(EventReader { log, decoder: EventDecoder::new(next, redactions), is_over })
     }
 
     /// The logical time of the first event of the log at `path`; 0 if there is none.
@@ -69,7 +106,7 @@ impl<'r> EventReader<'r> {
         if self.is_over {
             return Ok(None);
         }
-        self.log.next_chunk(spare).map_err(|error| self.placed(error))
+        self.log.next_chunk(spare).map_err(|error| self.decoder.place(error))
     }
 
     /// Decodes the events of the chunk that was read last, and passes each to `take` until that breaks. The error is that of the first line
@@ -81,31 +118,16 @@ impl<'r> EventReader<'r> {
         mut take: impl FnMut(&ReadEvent<'_>) -> ControlFlow<()>,
     ) -> Result<(), RunError> {
         for line in chunk.lines() {
-            let event = line.and_then(|(start, line)| self.event(start, line));
-            let event = event.map_err(|error| self.placed(error))?;
+            let event = line.and_then(|(start, line)| {
+                let line = self.decoder.split(line)?;
+                Ok(ReadEvent { start, event: self.decoder.decode(&line)?, line })
+            });
+            let event = event.map_err(|error| self.decoder.place(error))?;
             if take(&event).is_break() {
                 break;
             }
         }
         Ok(())
-    }
-
-    #[inline]
-    fn event<'a>(&mut self, start: usize, line: &'a str) -> Result<ReadEvent<'a>, RunError> {
-        let line = EventLine::split(line)?;
-        check_time(self.next, line.time)?;
-        self.redactions.admit(&line)?;
-        let event = Event::decode(&line, &mut self.nesting)?;
-        self.next = Some(line.time + 1);
-        Ok(ReadEvent { start, line, event })
-    }
-
-    /// Adds the time of the next event to an error that has none: a line whose own time can't be read is at the place of that event.
-    fn placed(&self, error: RunError) -> RunError {
-        match self.next {
-            Some(next) if error.system.is_none() => error.at_unless_known(next),
-            _ => error,
-        }
     }
 
     /// The offset in the log of the end of the lines read so far.

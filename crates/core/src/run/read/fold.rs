@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use super::decoded_chunk::{DecodedChunk, DecodedLine, DecodedLines, Fault};
+use super::decoded_chunk::{DecodedLine, DecodedLines, EventBuffer, Fault};
 use super::decoded_event::Event;
 use super::event_reader::check_time;
 use super::log::TornEnd;
-use super::read_ahead::ReadAhead;
+use super::read_ahead::{AheadChunk, AheadRules, ReadAhead};
 use crate::hash::{HexHash, to_hex};
 use crate::run::format::{ErrorCode, Payload, Redactions, RunError};
 use crate::run::graph::check_assignment;
 use crate::run::replay::ReplayStart;
-use crate::run::state::{Changes, NoSink, State, StateHasher, Tape};
-use crate::run::verify::{Aspect, Batch, BlobClaim, Check, Findings, Notes, Verifier};
+use crate::run::state::{NoSink, State, StateHasher, Tape};
+use crate::run::verify::{Aspect, Batch, BlobClaim, Check, Findings, Notes, Spare, Verifier};
 use crate::task::Task;
 
 /// Which events a fold applies, and what it checks.
@@ -104,6 +104,8 @@ struct Fold<'r> {
     verifier: Option<Verifier>,
     offset: u64,
     torn: TornEnd,
+    /// The buffers of folded chunks. A verifier keeps them itself, if there is one.
+    spares: Vec<Spare>,
 }
 
 /// The results of folding a chunk, in addition to the state.
@@ -118,21 +120,25 @@ struct ChunkResult {
 impl<'r> Fold<'r> {
     fn new(start: ReplayStart, rules: FoldRules<'r>, verifier: Option<Verifier>) -> Self {
         let ReplayStart { state, previous, offset } = start;
-        Fold { state, previous, rules, verifier, offset, torn: TornEnd::default() }
+        Fold { state, previous, rules, verifier, offset, torn: TornEnd::default(), spares: Vec::new() }
     }
 
     /// Applies the events of the log at `path`, up to the last one wanted or until the verifier has failed.
     fn run(&mut self, path: &Path, task: &mut Task<'_>) -> Result<(), Stop> {
         let is_verified = self.verifier.is_some();
-        let mut log =
-            ReadAhead::open_at(path, self.offset, self.rules.redactions, is_verified).map_err(Stop::Outside)?;
+        // A verifier needs a core as well.
+        let busy = usize::from(is_verified);
+        let rules = AheadRules { redactions: self.rules.redactions, notes_offsets: is_verified, busy };
+        let mut log = ReadAhead::open_at(path, self.offset, &rules).map_err(Stop::Outside)?;
         let total = log.size();
         while self.wants_more() {
             task.check().map_err(|cancelled| Stop::Outside(cancelled.into()))?;
-            let Some(chunk) = log.next_chunk().map_err(stopped)? else { break };
-            let lines = chunk.borrow_owner();
+            let Fold { verifier, spares, .. } = self;
+            let spare = || verifier.as_mut().map_or_else(|| spares.pop().unwrap_or_default(), Verifier::spare);
+            let Some(chunk) = log.next_chunk(spare).map_err(stopped)? else { break };
+            let lines = chunk.lines.borrow_owner();
             self.offset = lines.offset + lines.bytes().len() as u64;
-            self.take(chunk)?;
+            log.reuse(self.take(chunk)?);
             task.report_bytes(self.offset, total).map_err(|cancelled| Stop::Outside(cancelled.into()))?;
         }
         self.torn = log.torn();
@@ -148,32 +154,38 @@ impl<'r> Fold<'r> {
         self.rules.until.is_none_or(|until| self.state.next_time() <= until)
     }
 
-    /// Folds a chunk, and passes it to the verifier.
-    fn take(&mut self, mut chunk: DecodedChunk) -> Result<(), Stop> {
+    /// Folds a chunk. Returns the memory of its list of events for reuse.
+    fn take(&mut self, chunk: AheadChunk) -> Result<EventBuffer, Stop> {
+        let AheadChunk { lines, notes } = chunk;
         let (first, previous) = (self.state.next_time(), self.previous);
-        let mut draft = ChunkResult::default();
+        let mut draft = ChunkResult { notes, ..ChunkResult::default() };
         let result = if self.verifier.as_ref().is_some_and(Verifier::hashes_states) {
-            let mut changes = Changes::default();
-            let result = self.fold(chunk.borrow_dependent(), &mut draft, &mut changes);
+            let mut changes = std::mem::take(&mut draft.notes.changes);
+            let result = self.fold(lines.borrow_dependent(), &mut draft, &mut changes);
             draft.notes.changes = changes;
             result
         } else {
-            self.fold(chunk.borrow_dependent(), &mut draft, &mut NoSink)
+            self.fold(lines.borrow_dependent(), &mut draft, &mut NoSink)
         };
-        if let Some(verifier) = &mut self.verifier {
-            let ChunkResult { mut notes, schedule, in_order } = draft;
-            notes.offsets = chunk.with_dependent_mut(|_, lines| std::mem::take(&mut lines.offsets));
-            notes.offsets.truncate(in_order);
-            let chunk = chunk.into_owner();
-            if let Some(parts) = notes.offsets.last().and_then(|last| last.hashed_parts(chunk.bytes(), 0)) {
-                self.previous = *parts.hash;
+        let (chunk, buffer) = lines.into_parts();
+        let ChunkResult { mut notes, schedule, in_order } = draft;
+        match &mut self.verifier {
+            Some(verifier) => {
+                notes.offsets.truncate(in_order);
+                if let Some(parts) = notes.offsets.last().and_then(|last| last.hashed_parts(chunk.bytes(), 0)) {
+                    self.previous = *parts.hash;
+                }
+                let mut findings = Findings::default();
+                *findings.of_mut(Aspect::Schedule) = schedule;
+                verifier.report(findings);
+                verifier.submit(Batch { chunk, first, previous, notes });
             }
-            let mut findings = Findings::default();
-            *findings.of_mut(Aspect::Schedule) = schedule;
-            verifier.report(findings);
-            verifier.submit(Batch { chunk, first, previous, notes });
+            None => {
+                notes.clear();
+                self.spares.push(Spare { lines: chunk.into_spare(), notes });
+            }
         }
-        result.map_err(Stop::Refused)
+        result.map(|()| buffer).map_err(Stop::Refused)
     }
 
     fn fold(

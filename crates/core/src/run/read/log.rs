@@ -216,8 +216,15 @@ impl<R: LogInput> LogReader<R> {
 
     /// Reads until the buffer is full or the log ends.
     fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, RunError> {
-        let filled = if self.at_end { 0 } else { read_up_to(&mut self.input, buffer)? };
-        self.at_end |= filled < buffer.len();
+        let mut filled = 0;
+        while filled < buffer.len() && !self.at_end {
+            match self.input.read(&mut buffer[filled..]) {
+                Ok(0) => self.at_end = true,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(read_failed(error)),
+            }
+        }
         Ok(filled)
     }
 

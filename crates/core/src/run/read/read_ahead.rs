@@ -6,10 +6,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::decoded_chunk::{ChunkDecoder, DecodedChunk};
+use super::decoded_chunk::{ChunkDecoder, DecodedChunk, EventBuffer};
 use super::log::{Chunk, LogReader, TornEnd};
 use crate::disk::InputFile;
 use crate::run::format::{Redactions, RunError};
+use crate::run::verify::{Notes, Spare};
 use crate::task::threading::Mutex;
 use crate::task::{InOrder, Pipeline, Worker, spare_cores};
 
@@ -24,34 +25,55 @@ const SHORT_BYTES: u64 = 4 << 20;
 
 /// Reads a log ahead, from one of its lines on.
 pub(super) struct ReadAhead {
-    log: Arc<Mutex<SharedLog>>,
     chunks: Pipeline<Decoder>,
-    readings: InOrder<Result<Option<DecodedChunk>, RunError>>,
+    readings: InOrder<Reading>,
     size: u64,
     room: usize,
+    torn: TornEnd,
     is_over: bool,
+    buffers: Vec<EventBuffer>,
+}
+
+/// Lines with their events.
+pub(super) struct AheadChunk {
+    /// The lines.
+    pub lines: DecodedChunk,
+    /// The offsets of the lines, if requested.
+    pub notes: Notes,
+}
+
+/// Options for reading ahead.
+pub(super) struct AheadRules<'r> {
+    /// Lists the events that may lack a salt.
+    pub redactions: &'r Redactions,
+    /// Whether to note the offsets of lines.
+    pub notes_offsets: bool,
+    /// Number of other busy threads.
+    pub busy: usize,
 }
 
 impl ReadAhead {
-    /// Opens the log at `path` at the line that begins at `offset`. The events that `redactions` lists may lack a salt. If the log is
-    /// verified, the offsets of its lines are noted, and the verifier needs a core. Does not read ahead if no core is left for it.
-    pub(crate) fn open_at(
-        path: &Path,
-        offset: u64,
-        redactions: &Redactions,
-        is_verified: bool,
-    ) -> Result<Self, RunError> {
+    /// Opens the log at `path` at the line that begins at `offset`. Does not read ahead if busy threads leave no core for it.
+    pub(crate) fn open_at(path: &Path, offset: u64, rules: &AheadRules<'_>) -> Result<Self, RunError> {
         let log = LogReader::open_at(path, offset)?;
         let size = log.size()?;
         let is_short = size.saturating_sub(offset) <= SHORT_BYTES;
-        let cores = spare_cores().saturating_sub(usize::from(is_verified));
-        let helpers = if is_short { 0 } else { cores.min(MAX_HELPERS) };
+        let helpers = if is_short { 0 } else { spare_cores().saturating_sub(rules.busy).min(MAX_HELPERS) };
         let room = if helpers == 0 { 1 } else { (helpers + 1) * CHUNKS_PER_THREAD };
         let log = Arc::new(Mutex::new(SharedLog { log, readings: 0, is_over: false }));
-        let redactions = Arc::new(redactions.clone());
-        let decoder = || Decoder { log: log.clone(), events: ChunkDecoder::new(redactions.clone(), is_verified) };
+        let redactions = Arc::new(rules.redactions.clone());
+        let decoder =
+            || Decoder { log: log.clone(), events: ChunkDecoder::new(redactions.clone(), rules.notes_offsets) };
         let chunks = Pipeline::parallel(decoder(), (0..helpers).map(|_| decoder()).collect(), room);
-        Ok(ReadAhead { log, chunks, readings: InOrder::default(), size, room, is_over: false })
+        Ok(ReadAhead {
+            chunks,
+            readings: InOrder::default(),
+            size,
+            room,
+            torn: TornEnd::default(),
+            is_over: false,
+            buffers: Vec::new(),
+        })
     }
 
     /// The size of the log in bytes when it was opened.
@@ -59,20 +81,30 @@ impl ReadAhead {
         self.size
     }
 
-    /// The torn end of the log. Nothing before the end was reached.
+    /// The torn end of the log. Valid once the end was reached.
     pub(crate) fn torn(&self) -> TornEnd {
-        if self.is_over { self.log.lock().log.torn() } else { TornEnd::default() }
+        self.torn
     }
 
-    /// The next lines, or `None` at the end.
-    pub(crate) fn next_chunk(&mut self) -> Result<Option<DecodedChunk>, RunError> {
+    /// Takes back the memory of a list of events for reuse.
+    pub(crate) fn reuse(&mut self, buffer: EventBuffer) {
+        self.buffers.push(buffer);
+    }
+
+    /// The next lines, or `None` at the end. `spare` returns the buffers of lines that are no longer needed, or empty ones.
+    pub(crate) fn next_chunk(&mut self, mut spare: impl FnMut() -> Spare) -> Result<Option<AheadChunk>, RunError> {
         while !self.is_over && self.chunks.under_way() + self.readings.waiting() < self.room {
-            self.chunks.push(());
+            self.chunks.push((spare(), self.buffers.pop().unwrap_or_default()));
         }
-        let reading = self.readings.next(|| self.chunks.next_output().map(|(_, reading)| reading));
-        let chunk = reading.unwrap_or(Ok(None))?;
-        self.is_over |= chunk.is_none();
-        Ok(chunk)
+        match self.readings.next(|| self.chunks.next_output().map(|(_, reading)| reading)) {
+            Some(Ok(Read::Lines(lines))) => Ok(Some(*lines)),
+            Some(Ok(Read::End { torn })) => {
+                (self.torn, self.is_over) = (torn, true);
+                Ok(None)
+            }
+            Some(Err(error)) => Err(error),
+            None => Ok(None),
+        }
     }
 }
 
@@ -85,17 +117,26 @@ struct SharedLog {
 }
 
 impl SharedLog {
-    /// The number of this reading, and the next chunk or, at the end and after it, `None`.
-    fn read(&mut self) -> (u64, Result<Option<Chunk>, RunError>) {
+    /// The number of this reading, and the next chunk or, at the end and after it, what is torn there.
+    fn read(&mut self, spare: Vec<u8>) -> (u64, Result<Result<Chunk, TornEnd>, RunError>) {
         let number = self.readings;
         self.readings += 1;
         if self.is_over {
-            return (number, Ok(None));
+            return (number, Ok(Err(self.log.torn())));
         }
-        let chunk = self.log.next_chunk(Vec::new());
+        let chunk = self.log.next_chunk(spare);
         self.is_over = !matches!(chunk, Ok(Some(_)));
-        (number, chunk)
+        (number, chunk.map(|chunk| chunk.ok_or_else(|| self.log.torn())))
     }
+}
+
+/// The result of a reading.
+type Reading = Result<Read, RunError>;
+
+/// The outcome of a successful reading.
+enum Read {
+    Lines(Box<AheadChunk>),
+    End { torn: TornEnd },
 }
 
 /// Reads chunks of a log and decodes them.
@@ -105,12 +146,20 @@ struct Decoder {
 }
 
 impl Worker for Decoder {
-    type Job = ();
-    type Output = (u64, Result<Option<DecodedChunk>, RunError>);
+    type Job = (Spare, EventBuffer);
+    type Output = (u64, Reading);
 
-    fn work(&mut self, (): ()) -> Self::Output {
-        let (number, chunk) = self.log.lock().read();
-        (number, chunk.map(|chunk| chunk.map(|chunk| self.events.decode(chunk))))
+    fn work(&mut self, (spare, buffer): Self::Job) -> Self::Output {
+        let Spare { lines, mut notes } = spare;
+        let (number, read) = self.log.lock().read(lines);
+        let reading = read.map(|read| match read {
+            Ok(chunk) => {
+                let lines = self.events.decode(chunk, buffer, &mut notes.offsets);
+                Read::Lines(Box::new(AheadChunk { lines, notes }))
+            }
+            Err(torn) => Read::End { torn },
+        });
+        (number, reading)
     }
 }
 
@@ -124,14 +173,16 @@ mod tests {
     fn read(log: &[u8]) -> (Vec<u64>, Option<Fault>, u64) {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), log).unwrap();
-        let mut ahead = ReadAhead::open_at(file.path(), 0, &Redactions::default(), true).unwrap();
+        let rules = AheadRules { redactions: &Redactions::default(), notes_offsets: true, busy: 0 };
+        let mut ahead = ReadAhead::open_at(file.path(), 0, &rules).unwrap();
         let (mut times, mut fault) = (Vec::new(), None);
-        while let Some(lines) = ahead.next_chunk().unwrap() {
+        while let Some(AheadChunk { lines, notes }) = ahead.next_chunk(Spare::default).unwrap() {
             let read = lines.borrow_dependent();
             let noted = read.events.len() + usize::from(read.fault.as_ref().is_some_and(|fault| fault.time.is_some()));
-            assert_eq!(read.offsets.len(), noted);
+            assert_eq!(notes.offsets.len(), noted);
             times.extend(read.events.iter().map(|line| line.event.time));
             fault = fault.or(read.fault.clone());
+            ahead.reuse(lines.into_parts().1);
         }
         (times, fault, ahead.torn().bytes)
     }

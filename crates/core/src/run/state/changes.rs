@@ -52,6 +52,14 @@ impl SnapshotClaim {
 }
 
 impl Changes {
+    /// Removes all changes and keeps the allocated memory.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.changes.clear();
+        self.events.clear();
+        self.claims.clear();
+    }
+
     fn put(&mut self, change: Change, state: &State, slot: Slot) {
         self.entries.write(|entry| write_entry(entry, state, slot));
         self.changes.push((change, slot));

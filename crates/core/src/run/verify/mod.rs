@@ -8,5 +8,5 @@ mod verify;
 pub(crate) use blob_claims::{BlobChecker, BlobClaim};
 pub use check::Aspect;
 pub(crate) use check::{Check, Failure, Findings};
-pub(crate) use verifier::{Batch, Notes, Verifier};
+pub(crate) use verifier::{Batch, Notes, Spare, Verifier};
 pub use verify::Verification;

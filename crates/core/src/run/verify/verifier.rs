@@ -35,6 +35,15 @@ pub(crate) struct Batch {
     pub notes: Notes,
 }
 
+impl Batch {
+    /// The buffers of the batch. `None` if it is still in use elsewhere.
+    fn into_spare(self: Arc<Self>) -> Option<Spare> {
+        let Batch { chunk, mut notes, .. } = Arc::into_inner(self)?;
+        notes.clear();
+        Some(Spare { lines: chunk.into_spare(), notes })
+    }
+}
+
 /// The fold's notes about lines, for their verification on another thread.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
@@ -46,6 +55,25 @@ pub(crate) struct Notes {
     pub changes: Changes,
 }
 
+impl Notes {
+    /// Removes all notes and keeps the allocated memory.
+    pub(crate) fn clear(&mut self) {
+        self.offsets.clear();
+        self.claims.clear();
+        self.changes.clear();
+    }
+}
+
+/// The buffers of a verified batch, for reuse. New buffers would mean new pages for each batch, freed by another thread than the one that
+/// allocated them.
+#[derive(Debug, Default)]
+pub(crate) struct Spare {
+    /// For [`LogReader::next_chunk`](super::log::LogReader::next_chunk).
+    pub lines: Vec<u8>,
+    /// Empty notes.
+    pub notes: Notes,
+}
+
 /// Verifies batches.
 pub(crate) struct Verifier {
     lines: Pipeline<LineVerifier>,
@@ -55,6 +83,7 @@ pub(crate) struct Verifier {
     blobs: Option<Pipeline<BlobVerifier>>,
     stopping: Arc<Stopping>,
     findings: Findings,
+    spares: Vec<Spare>,
 }
 
 /// When verification stops.
@@ -72,13 +101,13 @@ impl Stopping {
     }
 
     /// Verifies a batch, unless an earlier failure makes that unnecessary.
-    fn verified(&self, batch: &Batch, verify: impl FnOnce(&mut Findings)) -> Findings {
+    fn verified(&self, batch: Arc<Batch>, verify: impl FnOnce(&Batch, &mut Findings)) -> Verified {
         let mut findings = Findings::default();
         if !self.is_behind_failure(batch.first) {
-            verify(&mut findings);
+            verify(&batch, &mut findings);
             self.note(&findings);
         }
-        findings
+        (findings, batch.into_spare())
     }
 
     /// Whether an earlier failure makes it unnecessary to verify events from `first` on.
@@ -86,6 +115,9 @@ impl Stopping {
         self.at_failure && first > self.earliest.load(Ordering::Relaxed)
     }
 }
+
+/// The findings of a batch, and its buffers if the batch is no longer needed.
+type Verified = (Findings, Option<Spare>);
 
 impl Verifier {
     /// A verifier of lines, of state hashes if there is a `hasher` for the state before the first line, and of blobs if there is a
@@ -103,7 +135,7 @@ impl Verifier {
         let states =
             hasher.map(|hasher| StateVerifier { hasher, scratch: Scratch::default(), stopping: stopping.clone() });
         let states = states.map(|worker| Pipeline::serial(worker, room));
-        Verifier { lines, states, blobs, stopping, findings: Findings::default() }
+        Verifier { lines, states, blobs, stopping, findings: Findings::default(), spares: Vec::new() }
     }
 
     /// Whether state hashes are verified.
@@ -151,29 +183,38 @@ impl Verifier {
 
     /// Like [`take_lines`](Self::take_lines), for claims about blobs.
     fn take_claims(&mut self) -> bool {
-        let found = self.blobs.as_mut().and_then(Pipeline::next_output);
-        self.add(found)
+        let Some((_, found)) = self.blobs.as_mut().and_then(Pipeline::next_output) else { return false };
+        self.findings.merge(found);
+        true
     }
 
     /// Waits for the result of a batch of lines, and adds it. Returns false if there are no batches in progress.
     fn take_lines(&mut self) -> bool {
-        let found = self.lines.next_output();
-        self.add(found)
+        let verified = self.lines.next_output();
+        self.add(verified)
     }
 
     /// Like [`take_lines`](Self::take_lines), for state hashes.
     fn take_states(&mut self) -> bool {
-        let found = self.states.as_mut().and_then(Pipeline::next_output);
-        self.add(found)
+        let verified = self.states.as_mut().and_then(Pipeline::next_output);
+        self.add(verified)
     }
 
-    fn add(&mut self, found: Option<(u64, Findings)>) -> bool {
-        found.map(|(_, found)| self.findings.merge(found)).is_some()
+    fn add(&mut self, verified: Option<(u64, Verified)>) -> bool {
+        let Some((_, (found, spare))) = verified else { return false };
+        self.findings.merge(found);
+        self.spares.extend(spare);
+        true
     }
 
     /// Whether a failure was found at which verification stops.
     pub(crate) fn has_failed(&self) -> bool {
         self.stopping.at_failure && self.stopping.earliest.load(Ordering::Relaxed) != u64::MAX
+    }
+
+    /// The buffers of a verified batch, or new ones.
+    pub(crate) fn spare(&mut self) -> Spare {
+        self.spares.pop().unwrap_or_default()
     }
 
     /// Adds findings from elsewhere.
@@ -204,11 +245,11 @@ struct LineVerifier {
 
 impl Worker for LineVerifier {
     type Job = Arc<Batch>;
-    type Output = Findings;
+    type Output = Verified;
 
-    fn work(&mut self, batch: Arc<Batch>) -> Findings {
+    fn work(&mut self, batch: Arc<Batch>) -> Verified {
         let stopping = self.stopping.clone();
-        stopping.verified(&batch, |findings| self.verify(&batch, findings))
+        stopping.verified(batch, |batch, findings| self.verify(batch, findings))
     }
 }
 
@@ -253,11 +294,11 @@ struct StateVerifier {
 
 impl Worker for StateVerifier {
     type Job = Arc<Batch>;
-    type Output = Findings;
+    type Output = Verified;
 
-    fn work(&mut self, batch: Arc<Batch>) -> Findings {
+    fn work(&mut self, batch: Arc<Batch>) -> Verified {
         let stopping = self.stopping.clone();
-        stopping.verified(&batch, |findings| self.verify(&batch, findings))
+        stopping.verified(batch, |batch, findings| self.verify(batch, findings))
     }
 }
 
