@@ -303,7 +303,22 @@ describe('an abort', () => {
 });
 
 describe('dispose', () => {
-  test('ends the purges that are not complete: they are cut off, what has waited is written, and the lock released', async () => {
+  test('waits for purges whose rows keep coming', async () => {
+    const { recorder, path } = await startedRecorder();
+    const slow = async function* () {
+      for (let row = 0; row < 6; row++) {
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        yield said(`${row}`);
+      }
+    };
+    const purges = [recorder.recordSemanticMediaPurgeRows(slow(), at(0)), recorder.recordSemanticMediaPurgeRows(stream([said('b')]), at(0))];
+    recorder.enqueue('note', 1);
+    await recorder.dispose();
+    expect(await Promise.all(purges)).toMatchObject([{ seq: 3 }, { seq: 4 }]);
+    expect(typesOf(path).slice(2)).toEqual(['3 semantic_media_purge', '4 semantic_media_purge', '5 note']);
+  });
+
+  test('ends the purges whose rows do not come: they are cut off, what has waited is written, and the lock released', async () => {
     const path = pathOf((await startedRecorder()).recorder);
     const recorder: Recorder = await SessionRecordingService.createLocked(recorderConfig({ chatsDir: dirname(path) }));
     recorder.recordContent(said('a'));

@@ -3,15 +3,10 @@
 import { check, expect } from '../arguments.js'
 import { stringify } from '../builtins.js'
 import type { SemanticMediaPurgeFrontier } from './records.js'
+import type { Line } from './streams.js'
 
 /** How long a text may become before it is written, in UTF-16 units. */
 const PART_LENGTH = 256 * 1024
-
-/** Where the parts of the payload go. */
-interface Line {
-  /** Throws if the recording has ended. */
-  write(text: string, isLast: boolean): Promise<void>
-}
 
 type Rows<C> = AsyncIterable<C> | Iterable<C>
 
@@ -35,6 +30,7 @@ export async function writePurge<C>(rows: Rows<C>, frontier: SemanticMediaPurgeF
   let count = 0
   let isFrontierThere = false
   for await (const row of abortable(rows, signal)) {
+    line.goesOn()
     check.object(row, `rows[${count}]`)
     if (count === frontier.contentIndex) isFrontierThere = hasBlock(row, frontier.blockIndex)
     text += `${count > 0 ? ',' : ''}${textOf(row, count)}`

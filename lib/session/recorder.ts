@@ -632,7 +632,7 @@ export class SessionRecordingService<C = IContent> {
    * and creates the file, when this is called. What is recorded afterwards gets its number at once and waits, also another record from a stream; so
    * do {@link flush} and commits. Unlike that, nothing is written of a record that is not completed: if the stream throws or is aborted, the file
    * is cut back to the record before, or removed if this record has made it and nothing else needs it, and what has waited moves up by one number
-   * ({@link waitForCommit} follows it). {@link dispose} aborts the record, since the next row may never come. If the process is killed meanwhile, the
+   * ({@link waitForCommit} follows it). {@link dispose} waits for the rows, and aborts the record if none has come for 2 s. If the process is killed meanwhile, the
    * file has a torn last line; what waits is lost then, and written if the process ends in another way.
    *
    * @param rows - The items of the history. A synchronous iterable will do.
@@ -1073,8 +1073,7 @@ export class SessionRecordingService<C = IContent> {
     const flushed = attempt(() => this.flush())
     this.#active = false
     try {
-      this.#streams?.abort(new Error('Recording has ended before the record was complete'))
-      await this.#streams?.ended()
+      await this.#streams?.conclude(new Error('Recording has ended before the record was complete'))
       await this.#commits?.admitted()
       await this.#writing.dispose()
       this.#commits?.end(this.#refusal())

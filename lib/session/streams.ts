@@ -1,5 +1,6 @@
 // Records that are written in parts, one after the other. What is recorded after one of them waits for its end.
 
+import timers = require('node:timers')
 import type { NativeRecorder } from '../binding/native.js'
 import { LineSize } from './line-limit.js'
 import type { Settling } from './commits.js'
@@ -20,8 +21,20 @@ interface Recorder {
   refusal(): Error
 }
 
+/** Where the parts of a payload go. */
+export interface Line {
+  /** Throws if the recording has ended. */
+  write(text: string, isLast: boolean): Promise<void>
+  /** The stream goes on. */
+  goesOn(): void
+}
+
 /** Writes the payload. Ends with the signal's reason. */
-type Write = (line: { write(text: string, isLast: boolean): Promise<void> }, signal: AbortSignal) => Promise<void>
+type Write = (line: Line, signal: AbortSignal) => Promise<void>
+
+/** How long a stream may pause once the recorder is to end. */
+const PAUSE_MS = 2000
+const { setInterval, clearInterval } = timers
 
 interface Stream extends Settling {
   seq: number
@@ -39,6 +52,8 @@ export class Streams {
   #pending = 0
   #last: Promise<void> = Promise.resolve()
   #dropped = 0
+  /** When a stream has gone on last. */
+  #wentOn = 0
 
   constructor(recorder: Recorder) {
     this.#recorder = recorder
@@ -61,9 +76,15 @@ export class Streams {
     return this.#dropped - before
   }
 
-  /** Ends them all. What waits for them is about to be written then. */
-  abort(reason: Error): void {
-    this.#begun.forEach(({ ending }) => ending.abort(reason))
+  /** Waits for them as long as they go on. Ends those that pause then. */
+  async conclude(reason: Error): Promise<void> {
+    this.#wentOn = performance.now()
+    const look = (): void => {
+      if (performance.now() - this.#wentOn >= PAUSE_MS) this.#begun.forEach(({ ending }) => ending.abort(reason))
+    }
+    const looking = setInterval(look, PAUSE_MS / 10)
+    await this.ended()
+    clearInterval(looking)
   }
 
   /** Records an event, in the place that it has among the others when this is called. */
@@ -105,10 +126,13 @@ export class Streams {
     }
   }
 
-  #line(type: string): { write(text: string, isLast: boolean): Promise<void> } {
+  #line(type: string): Line {
     const { native } = this.#recorder
     const size = new LineSize(type)
     return {
+      goesOn: () => {
+        this.#wentOn = performance.now()
+      },
       write: async (text, isLast) => {
         size.add(text)
         if (!native.isActive()) await this.#unwritten()
