@@ -24,7 +24,7 @@ interface Recorder {
   record(type: string, text: string): number | null
   /** Whether there is a file. */
   hasFile(): boolean
-  /** Tells the observers. */
+  /** Calls the observers. */
   observed(commit: Commit): void
 }
 
@@ -51,7 +51,7 @@ export class Commits {
     this.#recorder = recorder
   }
 
-  /** From now on the observer is told of every batch. */
+  /** From now on observers are called after every batch. */
   observe(): void {
     this.#isObserved = true
     this.#recorder.native.observe()
