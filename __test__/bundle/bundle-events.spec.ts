@@ -61,20 +61,25 @@ test.each(['archive', 'directory'])('opening several bundles leaves the thread p
 });
 
 test('closing a bundle removes its files while the event loop goes on', async () => {
-  const iterator = readRunEvents(archive);
-  await iterator.next();
-  const all = unpacked().length;
-  expect(all).toBeGreaterThan(200);
-  const seen = new Set<number>();
-  let isClosed = false;
-  const closing = iterator.return().then(() => (isClosed = true));
-  while (!isClosed) {
-    seen.add(unpacked().length);
-    await turn();
+  // A machine whose other threads are quicker than this one shows no moment in between: one closing of many must.
+  let between = 0;
+  for (let closings = 0; closings < 50 && between === 0; closings++) {
+    const iterator = readRunEvents(archive);
+    await iterator.next();
+    const all = unpacked().length;
+    expect(all).toBeGreaterThan(200);
+    const seen = new Set<number>();
+    let isClosed = false;
+    const closing = iterator.return().then(() => (isClosed = true));
+    while (!isClosed) {
+      seen.add(unpacked().length);
+      await turn();
+    }
+    await closing;
+    expect(temporary.entries()).toEqual([]);
+    between = [...seen].filter((left) => left > 0 && left < all).length;
   }
-  await closing;
-  expect([...seen].filter((left) => left > 0 && left < all).length).toBeGreaterThan(0);
-  expect(temporary.entries()).toEqual([]);
+  expect(between).toBeGreaterThan(0);
 });
 
 describe('an abort', () => {
