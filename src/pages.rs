@@ -8,9 +8,36 @@ use napi_derive::napi;
 use parking_lot::Mutex;
 
 use super::bundles::Unpacked;
+use super::error_json::ErrorJson;
 use super::job::{JobEnd, NativeJob, new_job};
+use super::json::JsonText;
 use session_tape_core::task::Cancellation;
 use session_tape_core::task::background;
+
+/// Approximate size, in bytes, of a page as text: V8 parses it in one turn of the event loop.
+pub const TEXT_PAGE_BYTES: usize = 256 << 10;
+
+/// A page as text: an object with the list `name`, which `append` fills, and with `last` or `error` if there are no more. `append` returns whether that is so.
+pub fn text_page<E>(
+    name: &str,
+    append: impl FnOnce(&mut JsonText) -> std::result::Result<bool, E>,
+    shown: impl FnOnce(&E) -> ErrorJson<'_>,
+) -> JobEnd {
+    JobEnd::done(|json| {
+        json.reserve(TEXT_PAGE_BYTES + TEXT_PAGE_BYTES / 4);
+        json.open();
+        json.key(name);
+        json.syntax("[");
+        let end = append(json);
+        json.syntax("]");
+        match end {
+            Ok(false) => {}
+            Ok(true) => json.member("last", &true),
+            Err(error) => json.member("error", &shown(&error)),
+        }
+        json.close();
+    })
+}
 
 /// What is read page by page.
 pub trait Paged: Sized + Send + 'static {

@@ -9,15 +9,12 @@ use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::JobEnd;
 use super::json::JsonText;
 use super::opened_run::OpenedRun;
-use super::pages::{NativePages, Paged};
+use super::pages::{NativePages, Paged, TEXT_PAGE_BYTES, text_page};
 use session_tape_core::bundle::ImportError;
 use session_tape_core::run::read::{Range, Trace};
 use session_tape_core::run::{EventLine, Kind, RunError, event_id};
 use session_tape_core::signature::TrustedKeys;
 use session_tape_core::task::Cancellation;
-
-/// Approximate size, in bytes, of the text that V8 parses in one turn of the event loop.
-const PAGE_BYTES: usize = 256 << 10;
 
 /// What is to be read.
 pub struct Request {
@@ -58,41 +55,31 @@ impl Paged for Trace {
         request: Request,
         cancellation: &Cancellation,
     ) -> std::result::Result<(Self, Option<Arc<Unpacked>>), Box<JobEnd>> {
-        request.open(cancellation).map_err(|failure| Box::new(page(|_| Err(failure))))
+        request.open(cancellation).map_err(|failure| Box::new(text_page("events", |_| Err(failure), Failure::shown)))
     }
 
     fn next_page(&mut self) -> JobEnd {
-        page(|json| append_events(json, self))
+        text_page("events", |json| append_events(json, self), Failure::shown)
     }
 
     fn no_page() -> JobEnd {
-        page(|_| Ok(true))
+        text_page("events", |_| Ok(true), Failure::shown)
     }
 }
 
-/// A page with the events that `append` appends. That returns whether there are no more.
-fn page(append: impl FnOnce(&mut JsonText) -> std::result::Result<bool, Failure>) -> JobEnd {
-    JobEnd::done(|json| {
-        json.reserve(PAGE_BYTES + PAGE_BYTES / 4);
-        json.open();
-        json.key("events");
-        json.syntax("[");
-        let end = append(json);
-        json.syntax("]");
-        match end {
-            Ok(false) => {}
-            Ok(true) => json.member("last", &true),
-            Err(Failure::Run(error)) => json.member("error", &ErrorJson::from(&error)),
-            Err(Failure::Bundle(refusal)) => json.member("error", &ErrorJson::refusal(&refusal, CANT_BE_READ)),
+impl Failure {
+    fn shown(&self) -> ErrorJson<'_> {
+        match self {
+            Failure::Run(error) => error.into(),
+            Failure::Bundle(refusal) => ErrorJson::refusal(refusal, CANT_BE_READ),
         }
-        json.close();
-    })
+    }
 }
 
 /// Appends events until the page is full or there are no more. Returns whether there are no more.
 fn append_events(json: &mut JsonText, trace: &mut Trace) -> std::result::Result<bool, Failure> {
     let mut separator = "";
-    while json.bytes() < PAGE_BYTES {
+    while json.bytes() < TEXT_PAGE_BYTES {
         let Some(event) = trace.next().transpose().map_err(Failure::Run)? else { return Ok(true) };
         json.syntax(separator);
         append_event(json, &event);

@@ -9,17 +9,13 @@ use napi_derive::napi;
 use super::bundles::{Bundles, NativeBundles, Unpacked};
 use super::job::{JobEnd, NativeJob};
 use super::json::JsonText;
-use super::pages::{NativePages, Paged};
+use super::pages::{NativePages, Paged, TEXT_PAGE_BYTES, text_page};
 use super::reading::start_reading;
 use super::session_records::{error_of, failed, session_log};
 use session_tape_core::bundle::media_store;
-use session_tape_core::lines::ReadError;
 use session_tape_core::session::media::{Checked, MediaStore, RecordReferences, Stored, check_media};
 use session_tape_core::session::read::{RecordLine, RecordOptions, RecordReader};
 use session_tape_core::task::Cancellation;
-
-/// Approximate size, in bytes, of the text that V8 parses in one turn of the event loop.
-const PAGE_BYTES: usize = 256 << 10;
 
 /// The references of the session at `path`, two entries for each: one for each role. Nothing is opened before the first page is requested. A page is an
 /// object with `entries`, and with `last` or `error` if there are no more.
@@ -89,11 +85,11 @@ impl Paged for References {
     }
 
     fn next_page(&mut self) -> JobEnd {
-        page(|json| {
+        let append = |json: &mut JsonText| {
             let mut separator = "";
-            while json.bytes() < PAGE_BYTES {
+            while json.bytes() < TEXT_PAGE_BYTES {
                 let mut take = |line: &RecordLine<'_>| {
-                    let has_room = json.bytes() < PAGE_BYTES;
+                    let has_room = json.bytes() < TEXT_PAGE_BYTES;
                     if has_room && let Some(record) = line.json.and_then(RecordReferences::of_line) {
                         append_record(json, line.number, &record, &mut separator);
                     }
@@ -104,29 +100,13 @@ impl Paged for References {
                 }
             }
             Ok(false)
-        })
+        };
+        text_page("entries", append, error_of)
     }
 
     fn no_page() -> JobEnd {
-        page(|_| Ok(true))
+        text_page("entries", |_| Ok(true), error_of)
     }
-}
-
-/// A page with the entries that `append` appends. That returns whether there are no more.
-fn page(append: impl FnOnce(&mut JsonText) -> std::result::Result<bool, ReadError>) -> JobEnd {
-    JobEnd::done(|json| {
-        json.open();
-        json.key("entries");
-        json.syntax("[");
-        let end = append(json);
-        json.syntax("]");
-        match end {
-            Ok(false) => {}
-            Ok(true) => json.member("last", &true),
-            Err(error) => json.member("error", &error_of(&error)),
-        }
-        json.close();
-    })
 }
 
 fn append_record(json: &mut JsonText, line: u64, record: &RecordReferences<'_>, separator: &mut &'static str) {

@@ -632,8 +632,8 @@ export class SessionRecordingService<C = IContent> {
    * and creates the file, when this is called. What is recorded afterwards gets its number at once and waits, also another record from a stream; so
    * do {@link flush} and commits. Unlike that, nothing is written of a record that is not completed: if the stream throws or is aborted, the file
    * is cut back to the record before, or removed if this record has made it and nothing else needs it, and what has waited moves up by one number
-   * ({@link waitForCommit} follows it). {@link dispose} waits for the rows, and aborts the record if none has come for 2 s. If the process is killed meanwhile, the
-   * file has a torn last line; what waits is lost then, and written if the process ends in another way.
+   * ({@link waitForCommit} follows it). {@link dispose} waits for the rows, and aborts the record if none has come for 2 s. If the process is killed
+   * meanwhile, the file has a torn last line; what waits is lost then, and written if the process ends in another way.
    *
    * @param rows - The items of the history. A synchronous iterable will do.
    * @param frontier - A block of the history, or 0 and 0 if it is empty.
