@@ -20,84 +20,75 @@
  * @packageDocumentation
  */
 
-// Only for links in the comment above.
-import type { exportBundle, importBundle, verifyBundle } from './dist/bundle/bundle.js';
-import type { readRunEvents } from './dist/run/events.js';
-import type { RunRecorder } from './dist/run/recorder.js';
-import type { replayRun, verifyRun } from './dist/run/replay.js';
-import type { readSessionRecords } from './dist/session/read-records.js';
-import type { SessionRecordingService } from './dist/session/recorder.js';
-import type { replaySession } from './dist/session/replay.js';
-
 // Recording a session
-export * from './dist/session/recorder.js';
-export * from './dist/session/recorder-config.js';
-export * from './dist/recording-warning.js';
-export * from './dist/constants.js';
+export * from './dist/session/recorder.js'
+export * from './dist/session/recorder-config.js'
+export * from './dist/recording-warning.js'
+export * from './dist/constants.js'
 
 // Reading sessions
-export * from './dist/session/replay.js';
-export * from './dist/session/replay-result.js';
-export * from './dist/session/open.js';
-export * from './dist/session/read-records.js';
-export * from './dist/session/media.js';
-export * from './dist/session/header.js';
-export * from './dist/session/preview.js';
-export * from './dist/session/checkpoints.js';
-export * from './dist/progress.js';
+export * from './dist/session/replay.js'
+export * from './dist/session/replay-result.js'
+export * from './dist/session/open.js'
+export * from './dist/session/read-records.js'
+export * from './dist/session/media.js'
+export * from './dist/session/header.js'
+export * from './dist/session/preview.js'
+export * from './dist/session/checkpoints.js'
+export * from './dist/progress.js'
 
 // Finding sessions
-export * from './dist/session/list.js';
-export * from './dist/session/summary.js';
-export * from './dist/session/describe.js';
-export * from './dist/session/scan-options.js';
-export * from './dist/search/search.js';
-export * from './dist/session/reference.js';
+export * from './dist/session/list.js'
+export * from './dist/session/summary.js'
+export * from './dist/session/describe.js'
+export * from './dist/session/scan-options.js'
+export * from './dist/search/search.js'
+export * from './dist/session/reference.js'
 
 // Resuming, forking and deleting
-export * from './dist/session/resume.js';
-export * from './dist/session/fork.js';
-export * from './dist/session/delete.js';
-export * from './dist/session/failure.js';
+export * from './dist/session/resume.js'
+export * from './dist/session/fork.js'
+export * from './dist/session/delete.js'
+export * from './dist/session/failure.js'
 
 // Names and checkpoints
-export * from './dist/names/names.js';
-export * from './dist/names/place.js';
-export * from './dist/names/lock-error.js';
+export * from './dist/names/names.js'
+export * from './dist/names/place.js'
+export * from './dist/names/lock-error.js'
 
 // Session locks
-export * from './dist/locks/session-lock.js';
-export * from './dist/locks/handle.js';
-export * from './dist/locks/locked-error.js';
+export * from './dist/locks/session-lock.js'
+export * from './dist/locks/handle.js'
+export * from './dist/locks/locked-error.js'
 
 // Repairing, archiving and keeping
-export * from './dist/session/repair.js';
-export * from './dist/session/archive.js';
-export * from './dist/session/keep.js';
-export * from './dist/session/files.js';
+export * from './dist/session/repair.js'
+export * from './dist/session/archive.js'
+export * from './dist/session/keep.js'
+export * from './dist/session/files.js'
 
 // Sessions of other programs
-export * from './dist/foreign/foreign.js';
-export * from './dist/foreign/export.js';
+export * from './dist/foreign/foreign.js'
+export * from './dist/foreign/export.js'
 
 // Recording a run
-export * from './dist/run/recorder.js';
-export * from './dist/run/workflow.js';
+export * from './dist/run/recorder.js'
+export * from './dist/run/workflow.js'
 
 // Reading runs
-export * from './dist/run/replay.js';
-export * from './dist/run/events.js';
-export * from './dist/run/state.js';
-export * from './dist/run/error.js';
+export * from './dist/run/replay.js'
+export * from './dist/run/events.js'
+export * from './dist/run/state.js'
+export * from './dist/run/error.js'
 
 // Bundles
-export * from './dist/bundle/bundle.js';
-export * from './dist/bundle/error.js';
+export * from './dist/bundle/bundle.js'
+export * from './dist/bundle/error.js'
 
 // Comparing
-export * from './dist/diff/diff.js';
-export * from './dist/diff/diff-text.js';
-export * from './dist/diff/document.js';
+export * from './dist/diff/diff.js'
+export * from './dist/diff/diff-text.js'
+export * from './dist/diff/document.js'
 
 // Items and records
-export * from './dist/session/records.js';
+export * from './dist/session/records.js'

@@ -30,7 +30,9 @@ const {
 } = lazily(() => require('./dist/locks/session-lock.js'))
 const { resumeSession } = lazily(() => require('./dist/session/resume.js'))
 const { deleteSession } = lazily(() => require('./dist/session/delete.js'))
-const { listCheckpoints, createCheckpoint, renameCheckpoint, deleteCheckpoint, nameSession } = lazily(() => require('./dist/names/names.js'))
+const { listCheckpoints, createCheckpoint, renameCheckpoint, deleteCheckpoint, nameSession } = lazily(() =>
+  require('./dist/names/names.js'),
+)
 const { forkSession } = lazily(() => require('./dist/session/fork.js'))
 const { repairSession } = lazily(() => require('./dist/session/repair.js'))
 const { archiveSession, restoreSession } = lazily(() => require('./dist/session/archive.js'))
@@ -44,7 +46,9 @@ const { diff, traceAncestors } = lazily(() => require('./dist/diff/diff.js'))
 const { diffToText } = lazily(() => require('./dist/diff/diff-text.js'))
 const { exportSession } = lazily(() => require('./dist/foreign/export.js'))
 const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./dist/bundle/bundle.js'))
-const { detectSessionFormat, listConversations, importSession, convertSession } = lazily(() => require('./dist/foreign/foreign.js'))
+const { detectSessionFormat, listConversations, importSession, convertSession } = lazily(() =>
+  require('./dist/foreign/foreign.js'),
+)
 
 // Listed explicitly, so that tools can find the names without running this file.
 const api = (module.exports = {

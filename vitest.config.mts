@@ -1,8 +1,8 @@
-import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
-import { BaseSequencer } from 'vitest/node';
-import type { TestSpecification } from 'vitest/node';
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+import { BaseSequencer } from 'vitest/node'
+import type { TestSpecification } from 'vitest/node'
 
 /**
  * In a fresh clone vitest does not know how long each spec takes, and orders them by the size of their files. A long spec that starts last would leave
@@ -10,9 +10,9 @@ import type { TestSpecification } from 'vitest/node';
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/__test__/slow/');
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const sorted = await super.sort(files)
+    const isLong = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/__test__/slow/')
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
   }
 }
 
@@ -22,15 +22,21 @@ const typecheck = {
   tsconfig: './tsconfig.json',
   // `npm run typecheck` reports errors in other files.
   ignoreSourceErrors: true,
-};
+}
 
 /** Specs that need a process of their own: they import `on-disk.ts`, replace modules, or change state that is global to the process. */
-const APART = ['slow/archive-race', 'slow/replay-huge', 'session/header*', 'session/record-durable', 'session/replay-at-once'].map((name) => `__test__/${name}.spec.ts`);
+const APART = [
+  'slow/archive-race',
+  'slow/replay-huge',
+  'session/header*',
+  'session/record-durable',
+  'session/replay-at-once',
+].map((name) => `__test__/${name}.spec.ts`)
 
 /** What `npm test` leaves to CI. */
-const LEFT_OUT = process.env['TESTS'] === 'fast' ? ['__test__/slow/**'] : [];
+const LEFT_OUT = process.env['TESTS'] === 'fast' ? ['__test__/slow/**'] : []
 
-const SPECS = ['__test__/**/*.spec.ts', 'examples/*/test/*.spec.ts'];
+const SPECS = ['__test__/**/*.spec.ts', 'examples/*/test/*.spec.ts']
 
 export default defineConfig({
   // The examples import the package by its name, as in a project of their own.
@@ -39,7 +45,10 @@ export default defineConfig({
     // Starting a process and loading the same modules again takes as long as many specs do.
     projects: [
       { extends: true, test: { name: 'apart', include: APART, exclude: LEFT_OUT, isolate: true } },
-      { extends: true, test: { name: 'together', include: SPECS, exclude: [...APART, ...LEFT_OUT], isolate: false, typecheck } },
+      {
+        extends: true,
+        test: { name: 'together', include: SPECS, exclude: [...APART, ...LEFT_OUT], isolate: false, typecheck },
+      },
     ],
     setupFiles: '__test__/support/end-of-spec.ts',
     sequence: { sequencer: LongestFirst },
@@ -54,4 +63,4 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 300_000,
   },
-});
+})

@@ -1,13 +1,13 @@
 /** The parts of the benchmark. Each runs in a separate process: on every runtime that was found, or only on the one that was started. */
 
-import { RECORD_WORKLOADS, REPLAY_WORKLOADS } from './workloads.mjs';
+import { RECORD_WORKLOADS, REPLAY_WORKLOADS } from './workloads.mjs'
 
 /** `workloads`: the workloads that can be selected individually. */
 const part = (load, name, everyRuntime = false, workloads = []) => ({
   measure: async (how) => (await load())[name](how),
   everyRuntime,
   workloads: workloads.map((workload) => workload.name),
-});
+})
 
 export const PARTS = {
   replay: part(() => import('./replay.mjs'), 'benchReplay', true, REPLAY_WORKLOADS),
@@ -28,4 +28,4 @@ export const PARTS = {
   diff: part(() => import('./diff.mjs'), 'benchDiff'),
   bundles: part(() => import('./bundles.mjs'), 'benchBundles'),
   large: part(() => import('./large.mjs'), 'benchLarge'),
-};
+}

@@ -14,13 +14,20 @@ export interface AddonFailure {
 /** The name of what runs this. */
 const runtime = ('bun' in versions && 'Bun') || 'Node.js'
 
-const failure = (code: string, message: string, cause?: Error): Error => Object.assign(new Error(message, cause && { cause }), { code })
+const failure = (code: string, message: string, cause?: Error): Error =>
+  Object.assign(new Error(message, cause && { cause }), { code })
 
 export const oldNode = (system: string, oldest: number) =>
-  failure('UnsupportedRuntime', `session-tape needs Node.js ${oldest} or newer, and this is ${version} on ${system}: install a newer one`)
+  failure(
+    'UnsupportedRuntime',
+    `session-tape needs Node.js ${oldest} or newer, and this is ${version} on ${system}: install a newer one`,
+  )
 
 export const unsupported = (system: string, supported: string[]) =>
-  failure('UnsupportedPlatform', `session-tape has no package for ${system}. There is one for each of ${supported.join(', ')}`)
+  failure(
+    'UnsupportedPlatform',
+    `session-tape has no package for ${system}. There is one for each of ${supported.join(', ')}`,
+  )
 
 /** Reports the error of this platform's addon, which is the most informative, or else that of any addon that was found. */
 export function notLoaded(failures: [AddonFailure, ...AddonFailure[]]): Error {
@@ -39,10 +46,12 @@ const packageOf = (name: string) => `@session-tape/binding-${name}`
 const hasCode = ({ code }: AddonFailure['error'], pattern: RegExp) => code !== undefined && pattern.test(code)
 
 function unusable(wanted: string, error: AddonFailure['error']): string {
-  if (hasCode(error, /ACCESS_DENIED$/)) return `${runtime} may not read the package ${packageOf(wanted)}: ${readable(error.resource)}`
+  if (hasCode(error, /ACCESS_DENIED$/))
+    return `${runtime} may not read the package ${packageOf(wanted)}: ${readable(error.resource)}`
   const installed = `The package ${packageOf(wanted)} is installed`
   if (hasCode(error, /DLOPEN_DISABLED$/)) return `${installed}, but ${runtime} may not load addons: ${allowed()}`
-  const remedy = REMEDIES.find(({ text }) => text.test(error.message))?.remedy ?? 'remove node_modules and install again'
+  const remedy =
+    REMEDIES.find(({ text }) => text.test(error.message))?.remedy ?? 'remove node_modules and install again'
   return `${installed}, but does not load: ${remedy}`
 }
 
@@ -50,7 +59,8 @@ function unusable(wanted: string, error: AddonFailure['error']): string {
 const REMEDIES = [
   {
     text: /failed to map segment|permission denied|not permitted/i,
-    remedy: 'the system does not let it run, as on a file system that is mounted with `noexec`. Install it elsewhere, or allow it',
+    remedy:
+      'the system does not let it run, as on a file system that is mounted with `noexec`. Install it elsewhere, or allow it',
   },
   { text: /version `GLIBC/, remedy: 'it needs a newer C library, so a newer version of the system' },
 ]
@@ -68,7 +78,8 @@ function allowed(): string {
   if (flags.includes('--no-addons')) steps.push('without `--no-addons`')
   // There is none without that option.
   const isRestricted = (process.permission as typeof process.permission | undefined) !== undefined
-  if (isRestricted && !flags.includes('--allow-addons')) steps.push('with `--allow-addons`, which `--permission` requires')
+  if (isRestricted && !flags.includes('--allow-addons'))
+    steps.push('with `--allow-addons`, which `--permission` requires')
   return `start it ${steps.length > 0 ? steps.join(' and ') : 'with `--allow-addons` and without `--no-addons`'}`
 }
 

@@ -18,36 +18,100 @@ type Load = (failed: (error: AddonFailure['error']) => void) => Binding | undefi
  */
 const ADDONS: Record<string, Load> = {
   'linux-x64-gnu': (failed) => {
-    try { return require('../session-tape.linux-x64-gnu.node') } catch (error) { failed(error as Error) }
-    try { return require('@session-tape/binding-linux-x64-gnu') } catch (error) { failed(error as Error) }
+    try {
+      return require('../session-tape.linux-x64-gnu.node')
+    } catch (error) {
+      failed(error as Error)
+    }
+    try {
+      return require('@session-tape/binding-linux-x64-gnu')
+    } catch (error) {
+      failed(error as Error)
+    }
   },
   'linux-x64-musl': (failed) => {
-    try { return require('../session-tape.linux-x64-musl.node') } catch (error) { failed(error as Error) }
-    try { return require('@session-tape/binding-linux-x64-musl') } catch (error) { failed(error as Error) }
+    try {
+      return require('../session-tape.linux-x64-musl.node')
+    } catch (error) {
+      failed(error as Error)
+    }
+    try {
+      return require('@session-tape/binding-linux-x64-musl')
+    } catch (error) {
+      failed(error as Error)
+    }
   },
   'linux-arm64-gnu': (failed) => {
-    try { return require('../session-tape.linux-arm64-gnu.node') } catch (error) { failed(error as Error) }
-    try { return require('@session-tape/binding-linux-arm64-gnu') } catch (error) { failed(error as Error) }
+    try {
+      return require('../session-tape.linux-arm64-gnu.node')
+    } catch (error) {
+      failed(error as Error)
+    }
+    try {
+      return require('@session-tape/binding-linux-arm64-gnu')
+    } catch (error) {
+      failed(error as Error)
+    }
   },
   'linux-arm64-musl': (failed) => {
-    try { return require('../session-tape.linux-arm64-musl.node') } catch (error) { failed(error as Error) }
-    try { return require('@session-tape/binding-linux-arm64-musl') } catch (error) { failed(error as Error) }
+    try {
+      return require('../session-tape.linux-arm64-musl.node')
+    } catch (error) {
+      failed(error as Error)
+    }
+    try {
+      return require('@session-tape/binding-linux-arm64-musl')
+    } catch (error) {
+      failed(error as Error)
+    }
   },
   'darwin-x64': (failed) => {
-    try { return require('../session-tape.darwin-x64.node') } catch (error) { failed(error as Error) }
-    try { return require('@session-tape/binding-darwin-x64') } catch (error) { failed(error as Error) }
+    try {
+      return require('../session-tape.darwin-x64.node')
+    } catch (error) {
+      failed(error as Error)
+    }
+    try {
+      return require('@session-tape/binding-darwin-x64')
+    } catch (error) {
+      failed(error as Error)
+    }
   },
   'darwin-arm64': (failed) => {
-    try { return require('../session-tape.darwin-arm64.node') } catch (error) { failed(error as Error) }
-    try { return require('@session-tape/binding-darwin-arm64') } catch (error) { failed(error as Error) }
+    try {
+      return require('../session-tape.darwin-arm64.node')
+    } catch (error) {
+      failed(error as Error)
+    }
+    try {
+      return require('@session-tape/binding-darwin-arm64')
+    } catch (error) {
+      failed(error as Error)
+    }
   },
   'win32-x64-msvc': (failed) => {
-    try { return require('../session-tape.win32-x64-msvc.node') } catch (error) { failed(error as Error) }
-    try { return require('@session-tape/binding-win32-x64-msvc') } catch (error) { failed(error as Error) }
+    try {
+      return require('../session-tape.win32-x64-msvc.node')
+    } catch (error) {
+      failed(error as Error)
+    }
+    try {
+      return require('@session-tape/binding-win32-x64-msvc')
+    } catch (error) {
+      failed(error as Error)
+    }
   },
   'win32-arm64-msvc': (failed) => {
-    try { return require('../session-tape.win32-arm64-msvc.node') } catch (error) { failed(error as Error) }
-    try { return require('@session-tape/binding-win32-arm64-msvc') } catch (error) { failed(error as Error) }
+    try {
+      return require('../session-tape.win32-arm64-msvc.node')
+    } catch (error) {
+      failed(error as Error)
+    }
+    try {
+      return require('@session-tape/binding-win32-arm64-msvc')
+    } catch (error) {
+      failed(error as Error)
+    }
   },
 }
 

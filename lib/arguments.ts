@@ -35,7 +35,12 @@ export const check = {
   },
   strings(value: unknown, name: string) {
     // `every` alone would skip holes.
-    expect(Array.isArray(value) && Array.from(value).every((one) => typeof one === 'string'), name, 'an array of strings', value)
+    expect(
+      Array.isArray(value) && Array.from(value).every((one) => typeof one === 'string'),
+      name,
+      'an array of strings',
+      value,
+    )
   },
   filledStrings(value: unknown, name: string) {
     const areFilled = Array.isArray(value) && Array.from(value).every((one) => typeof one === 'string' && one !== '')
@@ -63,7 +68,12 @@ export const check = {
     expect(isTime, name, 'an integer, 0 or more, or Infinity', value)
   },
   oneOf(value: unknown, name: string, choices: readonly string[]) {
-    expect(choices.includes(value as string), name, `one of ${choices.map((choice) => `'${choice}'`).join(', ')}`, value)
+    expect(
+      choices.includes(value as string),
+      name,
+      `one of ${choices.map((choice) => `'${choice}'`).join(', ')}`,
+      value,
+    )
   },
   optional(value: unknown, name: string, type: 'string' | 'number' | 'boolean' | 'function') {
     expect(value === undefined || typeof value === type, name, `a ${type}, if it is given`, value)
@@ -82,11 +92,16 @@ export function checkEach<T>(list: readonly T[], name: string, checkOne: (value:
 /** Throws a TypeError unless a value is what it must be. */
 type Check = (value: any, name: string) => void
 
-const optional = (type: 'string' | 'number' | 'boolean' | 'function'): Check => (value, name) => check.optional(value, name, type)
+const optional =
+  (type: 'string' | 'number' | 'boolean' | 'function'): Check =>
+  (value, name) =>
+    check.optional(value, name, type)
 /** A check that lets a missing value pass. */
-export const unlessMissing = (one: Check): Check => (value, name) => {
-  if (value !== undefined) one(value, name)
-}
+export const unlessMissing =
+  (one: Check): Check =>
+  (value, name) => {
+    if (value !== undefined) one(value, name)
+  }
 
 /** The kinds of members of options. Those with a `?` may be missing. */
 const KINDS = {
@@ -130,7 +145,12 @@ export function checked<T extends object>(options: T, shape: Shape<T>, name = 'o
  * The same for options of functions that delete, replace or move files: a name that is not known is refused, since a misspelt `dryRun` would let them
  * do it. Without a value it means what the right one would: the default. `other`: where else such a name may belong.
  */
-export function checkedStrictly<T extends object>(options: T, shape: Shape<T>, name = 'options', other?: { name: string; shape: object }): T {
+export function checkedStrictly<T extends object>(
+  options: T,
+  shape: Shape<T>,
+  name = 'options',
+  other?: { name: string; shape: object },
+): T {
   check.object(options, name)
   for (const member of namesOf(options)) {
     if (hasOwn(shape, member) || valueOf(options, member) === undefined) continue
@@ -153,8 +173,13 @@ const valueOf = (options: object, name: string | symbol): unknown => (options as
 /** The names of all members that a spread would copy, and of those inherited, unless every object has them. */
 function namesOf(options: object): (string | symbol)[] {
   const names: (string | symbol)[] = []
-  for (let from: object | null = options; from !== null && from !== Object.prototype; from = Object.getPrototypeOf(from) as object | null) {
-    for (const name of Reflect.ownKeys(from)) if (Object.prototype.propertyIsEnumerable.call(from, name)) names.push(name)
+  for (
+    let from: object | null = options;
+    from !== null && from !== Object.prototype;
+    from = Object.getPrototypeOf(from) as object | null
+  ) {
+    for (const name of Reflect.ownKeys(from))
+      if (Object.prototype.propertyIsEnumerable.call(from, name)) names.push(name)
   }
   return names
 }

@@ -16,13 +16,17 @@ const VISIBLE_LETTER = '(?!\\p{Default_Ignorable_Code_Point})\\p{L}'
 const VISIBLE_MARKS = '(?:(?!\\p{Default_Ignorable_Code_Point})\\p{M}){0,8}'
 
 /** The signs with which Indic scripts join consonants. */
-const VIRAMA = '[\\u094d\\u09cd\\u0a4d\\u0acd\\u0b4d\\u0bcd\\u0c4d\\u0ccd\\u0d3b\\u0d3c\\u0d4d\\u0dca\\u0f84\\u1039\\u103a\\u17d2\\u1b44\\u1baa\\u1bab\\u1bf2\\u1bf3\\ua806\\ua8c4\\ua953\\ua9c0\\uaaf6\\uabed\\u{11046}\\u{110b9}\\u{11133}\\u{11134}\\u{111c0}\\u{11235}\\u{112ea}\\u{1134d}\\u{11442}\\u{114c2}\\u{115bf}\\u{1163f}\\u{116b6}]'
+const VIRAMA =
+  '[\\u094d\\u09cd\\u0a4d\\u0acd\\u0b4d\\u0bcd\\u0c4d\\u0ccd\\u0d3b\\u0d3c\\u0d4d\\u0dca\\u0f84\\u1039\\u103a\\u17d2\\u1b44\\u1baa\\u1bab\\u1bf2\\u1bf3\\ua806\\ua8c4\\ua953\\ua9c0\\uaaf6\\uabed\\u{11046}\\u{110b9}\\u{11133}\\u{11134}\\u{111c0}\\u{11235}\\u{112ea}\\u{1134d}\\u{11442}\\u{114c2}\\u{115bf}\\u{1163f}\\u{116b6}]'
 
 const VARIATION = '[\\u180b-\\u180d\\u180f]'
 const TAG = '[\\u{e0020}-\\u{e007f}]'
 
 /** The flags that are spelled with tags: those of England, Scotland and Wales. */
-const FLAGS = ['gbeng', 'gbsct', 'gbwls'].map((region) => [...[...region].map((letter) => `\\u{e00${letter.charCodeAt(0).toString(16)}}`), '\\u{e007f}'])
+const FLAGS = ['gbeng', 'gbsct', 'gbwls'].map((region) => [
+  ...[...region].map((letter) => `\\u{e00${letter.charCodeAt(0).toString(16)}}`),
+  '\\u{e007f}',
+])
 
 /** Each matches a character where nothing needs it. What is before the character is looked at only after the character is found. */
 const NOT_NEEDED = [

@@ -8,7 +8,11 @@ export function lazily<M extends object>(load: () => M): M {
 }
 
 /** Defines a member of a module as a property of an object. The first read loads the module, and leaves an ordinary property with the value. */
-export function defineLazily<N extends string>(object: Partial<Record<N, unknown>>, name: N, load: () => Record<N, unknown>): void {
+export function defineLazily<N extends string>(
+  object: Partial<Record<N, unknown>>,
+  name: N,
+  load: () => Record<N, unknown>,
+): void {
   const property = (attributes: PropertyDescriptor) => ({ ...attributes, enumerable: true, configurable: true })
   const define = (value: unknown) => defineProperty(object, name, property({ value, writable: true }))
   const get = () => {

@@ -9,6 +9,7 @@ const ALL = 0o777
 /** A recorder opens its file again and again, so its owner must be able to read and write it. */
 export function checkMode(mode: unknown, name: string): void {
   if (mode === undefined) return
-  const isMode = typeof mode === 'number' && Number.isInteger(mode) && (mode & ALL) === mode && (mode & OWNER_ONLY) === OWNER_ONLY
+  const isMode =
+    typeof mode === 'number' && Number.isInteger(mode) && (mode & ALL) === mode && (mode & OWNER_ONLY) === OWNER_ONLY
   expect(isMode, name, 'permissions from 0o600 to 0o777 with which the owner can read and write', mode)
 }

@@ -8,7 +8,10 @@ const { EDQUOT } = os.constants.errno
  */
 export function hasCode(error: unknown, code: string): boolean {
   nameQuota(error)
-  return (error as NodeJS.ErrnoException | undefined)?.code === code || (isError(error) && error.message.startsWith(`${code}:`))
+  return (
+    (error as NodeJS.ErrnoException | undefined)?.code === code ||
+    (isError(error) && error.message.startsWith(`${code}:`))
+  )
 }
 
 /** Whether an error is one that the system has reported for a call. */

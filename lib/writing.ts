@@ -212,7 +212,12 @@ export class Writing<R extends Recorder> {
     const failure = parse<WriteFailure>(text)
     if (this.#thrown === undefined) return failure
     const { error } = this.#thrown
-    return { ...failure, code: codeOf(error) ?? failure.code, message: error instanceof Error ? error.message : String(error), thrown: error }
+    return {
+      ...failure,
+      code: codeOf(error) ?? failure.code,
+      message: error instanceof Error ? error.message : String(error),
+      thrown: error,
+    }
   }
 
   /** Calls `onWarning`. Its exceptions are reported as uncaught exceptions rather than to the caller of this library. */
@@ -257,7 +262,8 @@ export function ownerOf({ owner }: { owner?: string }): RecordingOwner | undefin
   if (owner === undefined) return undefined
   try {
     const { pid, startTime, host } = parse<Record<keyof RecordingOwner, unknown>>(owner)
-    if (typeof pid === 'number' && typeof startTime === 'string' && typeof host === 'string') return { pid, startTime, host }
+    if (typeof pid === 'number' && typeof startTime === 'string' && typeof host === 'string')
+      return { pid, startTime, host }
   } catch {
     // The text was not written by this library.
   }
@@ -274,5 +280,10 @@ export function writeError({ code, errno, syscall, message, path: filePath, thro
   if (thrown instanceof Error) return thrown as RecordingError
   const where = message.includes(filePath) ? '' : ` '${filePath}'`
   // `FileReplaced` is found when the file is opened, and has no number of the system.
-  return withFields(new Error(`${message}${where}`), { errno: errno ?? 0, code, syscall: syscall ?? 'open', path: filePath })
+  return withFields(new Error(`${message}${where}`), {
+    errno: errno ?? 0,
+    code,
+    syscall: syscall ?? 'open',
+    path: filePath,
+  })
 }

@@ -1,2 +1,2 @@
-export function platformName(): string;
-export function addonFile(): string;
+export function platformName(): string
+export function addonFile(): string

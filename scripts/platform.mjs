@@ -2,16 +2,16 @@
 
 /** For instance `linux-x64-gnu`, `darwin-arm64`, `win32-x64-msvc`. */
 export function platformName() {
-  const name = `${process.platform}-${process.arch}`;
-  if (process.platform === 'linux') return `${name}-${usesGlibc() ? 'gnu' : 'musl'}`;
-  return process.platform === 'win32' ? `${name}-msvc` : name;
+  const name = `${process.platform}-${process.arch}`
+  if (process.platform === 'linux') return `${name}-${usesGlibc() ? 'gnu' : 'musl'}`
+  return process.platform === 'win32' ? `${name}-msvc` : name
 }
 
 /** The file name of the addon, which is next to package.json in a work tree, and in the platform package when published. */
 export function addonFile() {
-  return `session-tape.${platformName()}.node`;
+  return `session-tape.${platformName()}.node`
 }
 
 function usesGlibc() {
-  return Boolean(process.report?.getReport().header.glibcVersionRuntime);
+  return Boolean(process.report?.getReport().header.glibcVersionRuntime)
 }

@@ -6,18 +6,18 @@
 // The addon is built first, because the tests in JavaScript take longest and many of them wait: compiling and running those in Rust fills the time.
 // The two share compiled dependencies: the profile `bench` compiles them as `release` does, for the target that `napi build` passes.
 
-import { spawn } from 'node:child_process';
-import { dirname, join } from 'node:path';
-import { performance } from 'node:perf_hooks';
-import { fileURLToPath } from 'node:url';
+import { spawn } from 'node:child_process'
+import { dirname, join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { fileURLToPath } from 'node:url'
 
-import { cargoTarget } from './cargo-target.mjs';
+import { cargoTarget } from './cargo-target.mjs'
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
-const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs');
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
+const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs')
 
-const wanted = process.argv.slice(2).filter((argument) => argument !== '--full');
-const isFull = process.env.CI !== undefined || process.argv.includes('--full');
+const wanted = process.argv.slice(2).filter((argument) => argument !== '--full')
+const isFull = process.env.CI !== undefined || process.argv.includes('--full')
 
 /** Tests of the core that take a second and more each without optimisation. */
 const SLOW_IN_RUST = [
@@ -87,33 +87,36 @@ const SLOW_IN_RUST = [
   'session::read::replay::tests::long_edits_of_long_items_have_the_effect_of_short_ones',
   'session::record::media_list::tests::sweeping::no_image_of_a_session_is_swept_and_every_image_of_a_deleted_one_is',
   'task::background::jobs::tests::blocked_jobs_do_not_starve_others',
-];
+]
 
 /** The steps in the order in which they ended: name, seconds, and whether they succeeded. */
-const ended = [];
+const ended = []
 
-const isReady = await step('set-up', process.execPath, ['scripts/setup.mjs']);
+const isReady = await step('set-up', process.execPath, ['scripts/setup.mjs'])
 // Without the addon, those in Rust may still say what is wrong.
-const [javascript, rust] = await Promise.all([isReady && javascriptTests(), rustTests()]);
-report();
-if (!(javascript && rust)) process.exitCode = 1;
+const [javascript, rust] = await Promise.all([isReady && javascriptTests(), rustTests()])
+report()
+if (!(javascript && rust)) process.exitCode = 1
 
 function javascriptTests() {
-  const env = isFull || wanted.length > 0 ? {} : { TESTS: 'fast', PROPERTY_RUNS_FACTOR: '0.25' };
-  return step('vitest', process.execPath, [VITEST, 'run', ...wanted], { env });
+  const env = isFull || wanted.length > 0 ? {} : { TESTS: 'fast', PROPERTY_RUNS_FACTOR: '0.25' }
+  return step('vitest', process.execPath, [VITEST, 'run', ...wanted], { env })
 }
 
 /**
  * Those of the addon and of the core together, so that no dependency is compiled with two sets of features.
  */
 async function rustTests() {
-  const test = ['test', '--profile', 'bench', ...cargoTarget()];
-  if (!isFull) return step('cargo', 'cargo', [...test, '--lib', '--', ...SLOW_IN_RUST.flatMap((name) => ['--skip', name])], { quiet: true });
-  test.push('--features', 'failpoints');
+  const test = ['test', '--profile', 'bench', ...cargoTarget()]
+  if (!isFull)
+    return step('cargo', 'cargo', [...test, '--lib', '--', ...SLOW_IN_RUST.flatMap((name) => ['--skip', name])], {
+      quiet: true,
+    })
+  test.push('--features', 'failpoints')
   return (
     (await step('cargo', 'cargo', [...test, '--lib', '--test', '*'], { quiet: true })) &&
     (await step('cargo, documentation', 'cargo', [...test, '--doc'], { quiet: true }))
-  );
+  )
 }
 
 /**
@@ -121,28 +124,37 @@ async function rustTests() {
  * its output if it fails, else the totals alone.
  */
 function step(name, command, args, { quiet = false, env = {} } = {}) {
-  const start = performance.now();
-  const said = [];
+  const start = performance.now()
+  const said = []
   return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: ROOT, env: { ...env, ...process.env }, stdio: ['ignore', quiet ? 'pipe' : 'inherit', quiet ? 'pipe' : 'inherit'] });
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => said.push(chunk));
-    child.on('error', (error) => said.push(Buffer.from(`${command} could not be started: ${error.message}. Building needs Rust: https://rustup.rs\n`)));
+    const child = spawn(command, args, {
+      cwd: ROOT,
+      env: { ...env, ...process.env },
+      stdio: ['ignore', quiet ? 'pipe' : 'inherit', quiet ? 'pipe' : 'inherit'],
+    })
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => said.push(chunk))
+    child.on('error', (error) =>
+      said.push(
+        Buffer.from(`${command} could not be started: ${error.message}. Building needs Rust: https://rustup.rs\n`),
+      ),
+    )
     child.on('close', (code) => {
-      ended.push({ name, seconds: (performance.now() - start) / 1000, ok: code === 0 });
-      const output = Buffer.concat(said).toString();
-      if (quiet || code !== 0) console.log(`\n== ${name}\n${code === 0 ? totals(output) : output}`);
-      resolve(code === 0);
-    });
-  });
+      ended.push({ name, seconds: (performance.now() - start) / 1000, ok: code === 0 })
+      const output = Buffer.concat(said).toString()
+      if (quiet || code !== 0) console.log(`\n== ${name}\n${code === 0 ? totals(output) : output}`)
+      resolve(code === 0)
+    })
+  })
 }
 
 function totals(output) {
-  const results = [...output.matchAll(/^test result: ok\. (\d+) passed; 0 failed; (\d+) ignored/gm)];
-  const sum = (group) => results.reduce((total, result) => total + Number(result[group]), 0);
-  return `${sum(1)} passed, ${sum(2)} ignored`;
+  const results = [...output.matchAll(/^test result: ok\. (\d+) passed; 0 failed; (\d+) ignored/gm)]
+  const sum = (group) => results.reduce((total, result) => total + Number(result[group]), 0)
+  return `${sum(1)} passed, ${sum(2)} ignored`
 }
 
 function report() {
-  console.log(`\n${'step'.padEnd(24)}seconds`);
-  for (const { name, seconds, ok } of ended) console.log(`${name.padEnd(24)}${seconds.toFixed(0).padStart(7)}${ok ? '' : '  failed'}`);
+  console.log(`\n${'step'.padEnd(24)}seconds`)
+  for (const { name, seconds, ok } of ended)
+    console.log(`${name.padEnd(24)}${seconds.toFixed(0).padStart(7)}${ok ? '' : '  failed'}`)
 }

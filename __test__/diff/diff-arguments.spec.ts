@@ -1,18 +1,18 @@
 // An argument of the wrong type throws synchronously; a faulty recording rejects.
 
-import { describe, expect, test } from 'vitest';
-import * as tape from '../../index.js';
-import { completedRun, freshPath } from '../support/run-directory.js';
+import { describe, expect, test } from 'vitest'
+import * as tape from '../../index.js'
+import { completedRun, freshPath } from '../support/run-directory.js'
 
-const { diff, diffToText, traceAncestors } = tape as unknown as Record<string, (...args: unknown[]) => any>;
+const { diff, diffToText, traceAncestors } = tape as unknown as Record<string, (...args: unknown[]) => any>
 const thrown = (call: () => unknown) => {
   try {
-    call();
+    call()
   } catch (error) {
-    return error;
+    return error
   }
-  throw new Error('nothing was thrown');
-};
+  throw new Error('nothing was thrown')
+}
 
 describe('arguments', () => {
   test.each([
@@ -33,26 +33,26 @@ describe('arguments', () => {
     ['options.color', () => diffToText!(null, { color: 1 })],
     ['options.details', () => diffToText!(null, { details: 1 })],
   ])('%s is checked', (name, call) => {
-    const error = thrown(call);
-    expect(error).toBeInstanceOf(TypeError);
-    expect(error).toMatchObject({ code: 'ERR_INVALID_ARG_TYPE', message: expect.stringContaining(`${name} must be`) });
-  });
+    const error = thrown(call)
+    expect(error).toBeInstanceOf(TypeError)
+    expect(error).toMatchObject({ code: 'ERR_INVALID_ARG_TYPE', message: expect.stringContaining(`${name} must be`) })
+  })
 
   test('no divergence is rendered as text too', () => {
-    expect(diffToText!(null)).toBe('No divergence');
-  });
+    expect(diffToText!(null)).toBe('No divergence')
+  })
 
   test('a signal stops a comparison, before it begins and while it runs', async () => {
-    const path = completedRun().write(freshPath());
-    await expect(diff!(path, path, { signal: AbortSignal.abort('early') })).rejects.toBe('early');
-    await expect(traceAncestors!(path, 'evt_1', { signal: AbortSignal.abort('early') })).rejects.toBe('early');
-    const controller = new AbortController();
-    const found = diff!(path, path, { signal: controller.signal, full: true });
-    controller.abort('late');
-    await expect(found).rejects.toBe('late');
-  });
+    const path = completedRun().write(freshPath())
+    await expect(diff!(path, path, { signal: AbortSignal.abort('early') })).rejects.toBe('early')
+    await expect(traceAncestors!(path, 'evt_1', { signal: AbortSignal.abort('early') })).rejects.toBe('early')
+    const controller = new AbortController()
+    const found = diff!(path, path, { signal: controller.signal, full: true })
+    controller.abort('late')
+    await expect(found).rejects.toBe('late')
+  })
 
   test('a path with a NUL rejects, and does not crash', async () => {
-    await expect(diff!('a\0b', 'c')).rejects.toBeInstanceOf(Error);
-  });
-});
+    await expect(diff!('a\0b', 'c')).rejects.toBeInstanceOf(Error)
+  })
+})

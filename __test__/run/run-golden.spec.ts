@@ -1,145 +1,165 @@
 // The golden run: format version 1 as the first release wrote it, intact and damaged. Every later release must read it with the same results.
 
-import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
-import { readRunEvents, replayRun, verifyRun } from '../../index.js';
-import type { Check, RunError, RunState } from '../../index.js';
-import { GOLDEN, damagedLog, goldenRun } from '../support/golden-run.mjs';
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { readRunEvents, replayRun, verifyRun } from '../../index.js'
+import type { Check, RunError, RunState } from '../../index.js'
+import { GOLDEN, damagedLog, goldenRun } from '../support/golden-run.mjs'
 
 interface Damage {
-  name: string;
-  keep?: number;
-  replace?: { at: number; text?: string; byte?: number };
-  lines?: number[];
-  events?: number;
-  error?: Omit<RunError, 'message'>;
-  unverified?: Omit<RunError, 'message'> | null;
-  lastGood?: number | null;
+  name: string
+  keep?: number
+  replace?: { at: number; text?: string; byte?: number }
+  lines?: number[]
+  events?: number
+  error?: Omit<RunError, 'message'>
+  unverified?: Omit<RunError, 'message'> | null
+  lastGood?: number | null
 }
 interface Expected {
-  events: number;
-  log: { sha256: string; head: string };
-  trustedKey: string;
-  verification: Record<'chain' | 'dag' | 'schedule' | 'stateHashes' | 'outputHashes', Check>;
-  snapshots: string[];
-  signed: string[];
-  stateHashes: string[];
-  states: Record<string, RunState>;
-  damaged: Damage[];
+  events: number
+  log: { sha256: string; head: string }
+  trustedKey: string
+  verification: Record<'chain' | 'dag' | 'schedule' | 'stateHashes' | 'outputHashes', Check>
+  snapshots: string[]
+  signed: string[]
+  stateHashes: string[]
+  states: Record<string, RunState>
+  damaged: Damage[]
 }
 
-const LOG = readFileSync(join(GOLDEN, 'events.cath-log'));
-const expected = JSON.parse(readFileSync(join(GOLDEN, 'expected.json'), 'utf8')) as Expected;
-const last = expected.stateHashes.at(-1)!;
+const LOG = readFileSync(join(GOLDEN, 'events.cath-log'))
+const expected = JSON.parse(readFileSync(join(GOLDEN, 'expected.json'), 'utf8')) as Expected
+const last = expected.stateHashes.at(-1)!
 
-const directories: string[] = [];
-afterAll(() => directories.forEach((directory) => rmSync(directory, { recursive: true, force: true })));
+const directories: string[] = []
+afterAll(() => directories.forEach((directory) => rmSync(directory, { recursive: true, force: true })))
 
 function newDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'session-tape-golden-'));
-  directories.push(directory);
-  return directory;
+  const directory = mkdtempSync(join(tmpdir(), 'session-tape-golden-'))
+  directories.push(directory)
+  return directory
 }
 
 test('the plain engine produces the same files and expectations', () => {
-  const made = goldenRun();
-  const directory = made.run.write(newDirectory());
-  expect(made.expected).toStrictEqual(expected);
-  const files = (root: string) => readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const made = goldenRun()
+  const directory = made.run.write(newDirectory())
+  expect(made.expected).toStrictEqual(expected)
+  const files = (root: string) =>
+    readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   const contents = (root: string) =>
     files(root)
       .map(({ parentPath, name }) => join(parentPath, name).slice(root.length))
       .filter((path) => path !== 'expected.json')
-      .map((path) => [path, readFileSync(join(root, path), 'hex')] as const);
-  expect(new Map(contents(`${directory}/`))).toStrictEqual(new Map(contents(GOLDEN)));
-});
+      .map((path) => [path, readFileSync(join(root, path), 'hex')] as const)
+  expect(new Map(contents(`${directory}/`))).toStrictEqual(new Map(contents(GOLDEN)))
+})
 
 test.each(Object.keys(expected.states).map(Number))('the state after event %i is unchanged', async (until) => {
   for (const verify of ['none', 'chain', 'full'] as const) {
-    const replay = await replayRun(GOLDEN, { until, verify });
-    expect(replay.ok && replay.state).toStrictEqual(expected.states[until]);
-    expect(replay.ok && replay.eventCount).toBe(until + 1);
+    const replay = await replayRun(GOLDEN, { until, verify })
+    expect(replay.ok && replay.state).toStrictEqual(expected.states[until])
+    expect(replay.ok && replay.eventCount).toBe(until + 1)
   }
-});
+})
 
 test('the state hash after every event is unchanged', async () => {
-  const hashes = await Promise.all(expected.stateHashes.map((_, until) => replayRun(GOLDEN, { until })));
-  expect(hashes.map((replay) => replay.ok && replay.state.stateHash)).toStrictEqual(expected.stateHashes);
-});
+  const hashes = await Promise.all(expected.stateHashes.map((_, until) => replayRun(GOLDEN, { until })))
+  expect(hashes.map((replay) => replay.ok && replay.state.stateHash)).toStrictEqual(expected.stateHashes)
+})
 
 test('every event is read as it was written', async () => {
-  const events = [];
-  for await (const event of readRunEvents(GOLDEN)) events.push(event);
+  const events = []
+  for await (const event of readRunEvents(GOLDEN)) events.push(event)
   expect(events).toStrictEqual(
     LOG.toString()
       .trimEnd()
       .split('\n')
       .map((line) => {
-        const { time, ts, kind, node, parent, payloadHash, stateHash, hash, payload } = JSON.parse(line);
-        const cause = parent === null ? null : `evt_${parent}`;
-        return { eventId: `evt_${time}`, logicalTime: time, ts, kind, node, parent: cause, payload, payloadHash, stateHash, hash };
+        const { time, ts, kind, node, parent, payloadHash, stateHash, hash, payload } = JSON.parse(line)
+        const cause = parent === null ? null : `evt_${parent}`
+        return {
+          eventId: `evt_${time}`,
+          logicalTime: time,
+          ts,
+          kind,
+          node,
+          parent: cause,
+          payload,
+          payloadHash,
+          stateHash,
+          hash,
+        }
       }),
-  );
-});
+  )
+})
 
 describe('snapshots', () => {
   test.each(expected.snapshots)('a replay from %s ends in the same state', async (fromSnapshot) => {
     for (const verify of ['none', 'chain', 'full'] as const) {
-      const replay = await replayRun(GOLDEN, { fromSnapshot, verify });
-      expect(replay).toMatchObject({ ok: true, fromSnapshot, eventCount: expected.events, warnings: [] });
-      expect(replay.ok && replay.state.stateHash).toBe(last);
+      const replay = await replayRun(GOLDEN, { fromSnapshot, verify })
+      expect(replay).toMatchObject({ ok: true, fromSnapshot, eventCount: expected.events, warnings: [] })
+      expect(replay.ok && replay.state.stateHash).toBe(last)
     }
-  });
+  })
 
   test('with trusted keys, only a snapshot signed by one of them is used', async () => {
-    const replay = await replayRun(GOLDEN, { fromSnapshot: 'latest', trustedKeys: [expected.trustedKey] });
-    expect(replay.ok && [replay.fromSnapshot]).toStrictEqual(expected.signed);
-    expect(replay.warnings).toHaveLength(expected.snapshots.length - 1);
-  });
-});
+    const replay = await replayRun(GOLDEN, { fromSnapshot: 'latest', trustedKeys: [expected.trustedKey] })
+    expect(replay.ok && [replay.fromSnapshot]).toStrictEqual(expected.signed)
+    expect(replay.warnings).toHaveLength(expected.snapshots.length - 1)
+  })
+})
 
 test('the verification has the recorded counts', async () => {
-  const found = await verifyRun(GOLDEN);
-  expect(found).toMatchObject(expected.verification);
-  expect(found).toMatchObject({ ok: true, dagMatch: true, scheduleMatch: true, stateHashesMatch: true, outputHashesMatch: true });
-});
+  const found = await verifyRun(GOLDEN)
+  expect(found).toMatchObject(expected.verification)
+  expect(found).toMatchObject({
+    ok: true,
+    dagMatch: true,
+    scheduleMatch: true,
+    stateHashesMatch: true,
+    outputHashesMatch: true,
+  })
+})
 
 describe('damaged', () => {
   const runWith = (log: Buffer) => {
-    const directory = newDirectory();
+    const directory = newDirectory()
     for (const part of ['dag.json', 'workflow.json', 'blobs']) {
-      cpSync(join(GOLDEN, part), join(directory, part), { recursive: true });
+      cpSync(join(GOLDEN, part), join(directory, part), { recursive: true })
     }
-    writeFileSync(join(directory, 'events.cath-log'), log);
-    return directory;
-  };
-  const torn = expected.damaged.filter(({ error }) => error === undefined);
-  const broken = expected.damaged.filter(({ error }) => error !== undefined);
+    writeFileSync(join(directory, 'events.cath-log'), log)
+    return directory
+  }
+  const torn = expected.damaged.filter(({ error }) => error === undefined)
+  const broken = expected.damaged.filter(({ error }) => error !== undefined)
 
   test.each(torn)('$name: replays the events before it', async (damage) => {
-    const directory = runWith(damagedLog(LOG, damage));
-    const replay = await replayRun(directory, { verify: 'full' });
-    expect(replay).toMatchObject({ ok: true, eventCount: damage.events });
-    expect(replay.ok && replay.state.stateHash).toBe(expected.stateHashes[damage.events! - 1]);
-    expect(replay.warnings).toHaveLength(1);
-    expect((await verifyRun(directory)).chain).toMatchObject({ checked: damage.events, failed: 0 });
-  });
+    const directory = runWith(damagedLog(LOG, damage))
+    const replay = await replayRun(directory, { verify: 'full' })
+    expect(replay).toMatchObject({ ok: true, eventCount: damage.events })
+    expect(replay.ok && replay.state.stateHash).toBe(expected.stateHashes[damage.events! - 1])
+    expect(replay.warnings).toHaveLength(1)
+    expect((await verifyRun(directory)).chain).toMatchObject({ checked: damage.events, failed: 0 })
+  })
 
   test.each(broken)('$name', async (damage) => {
-    const directory = runWith(damagedLog(LOG, damage));
+    const directory = runWith(damagedLog(LOG, damage))
     for (const verify of ['chain', 'full'] as const) {
-      const replay = await replayRun(directory, { verify });
-      const stateHash = damage.lastGood === null ? undefined : expected.stateHashes[damage.lastGood!];
-      expect(replay).toMatchObject({ ok: false, error: damage.error });
-      expect(replay.state?.stateHash).toBe(stateHash);
+      const replay = await replayRun(directory, { verify })
+      const stateHash = damage.lastGood === null ? undefined : expected.stateHashes[damage.lastGood!]
+      expect(replay).toMatchObject({ ok: false, error: damage.error })
+      expect(replay.state?.stateHash).toBe(stateHash)
     }
-    const unverified = await replayRun(directory, { verify: 'none' });
-    expect(unverified).toMatchObject(damage.unverified === null ? { ok: true } : { ok: false, error: damage.unverified });
-    const found = await verifyRun(directory);
-    expect(found.ok).toBe(false);
-    expect(found.chain.failed).toBeGreaterThan(0);
-    expect(found.chain.firstFailure).toMatchObject(damage.error!);
-  });
-});
+    const unverified = await replayRun(directory, { verify: 'none' })
+    expect(unverified).toMatchObject(
+      damage.unverified === null ? { ok: true } : { ok: false, error: damage.unverified },
+    )
+    const found = await verifyRun(directory)
+    expect(found.ok).toBe(false)
+    expect(found.chain.failed).toBeGreaterThan(0)
+    expect(found.chain.firstFailure).toMatchObject(damage.error!)
+  })
+})

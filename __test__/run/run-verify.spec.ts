@@ -1,34 +1,39 @@
 // verifyRun: the meaning of each flag, and that no flag is true without a check.
 
-import { mkdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { describe, expect } from 'vitest';
-import { fc, test } from '../support/property';
-import { compileWorkflow, replayRun, verifyRun } from '../../index.js';
-import type { RunVerification } from '../../index.js';
-import { eachCase } from '../support/each-case.js';
-import { anyRun } from '../support/run-arbitraries.js';
-import { WORKFLOW, completedRun, logOf, logWith, runUntil, startedRun, withRun } from '../support/run-directory.js';
-import { runs } from '../support/session-arbitraries.js';
-import { PlainRun, blobPath, decision, normalized, rechained, sha256 } from '../support/plain-run-engine.mjs';
+import { mkdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect } from 'vitest'
+import { fc, test } from '../support/property'
+import { compileWorkflow, replayRun, verifyRun } from '../../index.js'
+import type { RunVerification } from '../../index.js'
+import { eachCase } from '../support/each-case.js'
+import { anyRun } from '../support/run-arbitraries.js'
+import { WORKFLOW, completedRun, logOf, logWith, runUntil, startedRun, withRun } from '../support/run-directory.js'
+import { runs } from '../support/session-arbitraries.js'
+import { PlainRun, blobPath, decision, normalized, rechained, sha256 } from '../support/plain-run-engine.mjs'
 
-type Flag = 'dagMatch' | 'scheduleMatch' | 'stateHashesMatch' | 'outputHashesMatch';
+type Flag = 'dagMatch' | 'scheduleMatch' | 'stateHashesMatch' | 'outputHashesMatch'
 const flagsOf = ({ dagMatch, scheduleMatch, stateHashesMatch, outputHashesMatch }: RunVerification) => ({
   dagMatch,
   scheduleMatch,
   stateHashesMatch,
   outputHashesMatch,
-});
-const ALL: Record<Flag, boolean> = { dagMatch: true, scheduleMatch: true, stateHashesMatch: true, outputHashesMatch: true };
+})
+const ALL: Record<Flag, boolean> = {
+  dagMatch: true,
+  scheduleMatch: true,
+  stateHashesMatch: true,
+  outputHashesMatch: true,
+}
 
 /** Verifies a run after changing its directory. */
 const verified = (run: PlainRun, change: (directory: string) => void = () => {}) =>
-  withRun(run, (directory) => (change(directory), verifyRun(directory)));
-const passed = (checked: number) => ({ checked, failed: 0, unverifiable: 0 });
-const withLog = (lines: string[]) => (directory: string) => writeFileSync(logOf(directory), `${lines.join('\n')}\n`);
+  withRun(run, (directory) => (change(directory), verifyRun(directory)))
+const passed = (checked: number) => ({ checked, failed: 0, unverifiable: 0 })
+const withLog = (lines: string[]) => (directory: string) => writeFileSync(logOf(directory), `${lines.join('\n')}\n`)
 
 test('an intact run verifies', async () => {
-  const run = completedRun();
+  const run = completedRun()
   expect(await verified(run)).toStrictEqual({
     ok: true,
     ...ALL,
@@ -39,211 +44,277 @@ test('an intact run verifies', async () => {
     outputHashes: passed(1),
     blobs: passed(0),
     snapshots: passed(2),
-  });
-});
+  })
+})
 
 describe('a flag is false if nothing was checked', () => {
   test('in a run without tools and assignments', async () => {
-    const found = await verified(startedRun());
-    expect(flagsOf(found)).toStrictEqual({ ...ALL, scheduleMatch: false, outputHashesMatch: false });
-    expect([found.ok, found.schedule, found.outputHashes, found.snapshots]).toStrictEqual([true, passed(0), passed(0), passed(0)]);
-  });
+    const found = await verified(startedRun())
+    expect(flagsOf(found)).toStrictEqual({ ...ALL, scheduleMatch: false, outputHashesMatch: false })
+    expect([found.ok, found.schedule, found.outputHashes, found.snapshots]).toStrictEqual([
+      true,
+      passed(0),
+      passed(0),
+      passed(0),
+    ])
+  })
 
   test('in an empty log', async () => {
-    const found = await verified(completedRun(), (directory) => writeFileSync(logOf(directory), ''));
-    expect(flagsOf(found)).toStrictEqual({ dagMatch: false, scheduleMatch: false, stateHashesMatch: false, outputHashesMatch: false });
-    expect([found.ok, found.chain.firstFailure?.code, found.stateHashes]).toStrictEqual([false, 'EmptyLog', passed(0)]);
-    expect(found.chain).toMatchObject({ checked: 1, failed: 1, unverifiable: 0 });
-  });
+    const found = await verified(completedRun(), (directory) => writeFileSync(logOf(directory), ''))
+    expect(flagsOf(found)).toStrictEqual({
+      dagMatch: false,
+      scheduleMatch: false,
+      stateHashesMatch: false,
+      outputHashesMatch: false,
+    })
+    expect([found.ok, found.chain.firstFailure?.code, found.stateHashes]).toStrictEqual([false, 'EmptyLog', passed(0)])
+    expect(found.chain).toMatchObject({ checked: 1, failed: 1, unverifiable: 0 })
+  })
 
   test('where there is no run', async () => {
-    const missing = await verifyRun('no-such-run');
-    expect(flagsOf(missing)).toStrictEqual({ dagMatch: false, scheduleMatch: false, stateHashesMatch: false, outputHashesMatch: false });
-    expect(missing).toMatchObject({ ok: false, chain: { checked: 1, failed: 1, firstFailure: { code: 'ENOENT', syscall: 'open' } } });
-  });
-});
+    const missing = await verifyRun('no-such-run')
+    expect(flagsOf(missing)).toStrictEqual({
+      dagMatch: false,
+      scheduleMatch: false,
+      stateHashesMatch: false,
+      outputHashesMatch: false,
+    })
+    expect(missing).toMatchObject({
+      ok: false,
+      chain: { checked: 1, failed: 1, firstFailure: { code: 'ENOENT', syscall: 'open' } },
+    })
+  })
+})
 
 describe('dagMatch', () => {
-  const run = completedRun();
-  const workflow = (change: object) => JSON.stringify({ ...WORKFLOW, ...change });
-  const other = { ...WORKFLOW, nodes: WORKFLOW.nodes.slice(0, 2) };
+  const run = completedRun()
+  const workflow = (change: object) => JSON.stringify({ ...WORKFLOW, ...change })
+  const other = { ...WORKFLOW, nodes: WORKFLOW.nodes.slice(0, 2) }
 
   test('holds for a workflow in another notation that compiles to the same graph', () =>
-    eachCase([JSON.stringify({ extra: [], ...WORKFLOW }, null, 2), workflow({ nodes: WORKFLOW.nodes.toReversed() })], async (text) => {
-      const found = await verified(run, (directory) => writeFileSync(join(directory, 'workflow.json'), text));
-      expect([found.ok, found.dag]).toStrictEqual([true, passed(1)]);
-    }));
+    eachCase(
+      [JSON.stringify({ extra: [], ...WORKFLOW }, null, 2), workflow({ nodes: WORKFLOW.nodes.toReversed() })],
+      async (text) => {
+        const found = await verified(run, (directory) => writeFileSync(join(directory, 'workflow.json'), text))
+        expect([found.ok, found.dag]).toStrictEqual([true, passed(1)])
+      },
+    ))
 
   test('fails for a workflow of another name or version than RunCreated gives', () =>
     eachCase([workflow({ version: '2' }), workflow({ name: 'another' })], async (text) => {
-      const found = await verified(run, (directory) => writeFileSync(join(directory, 'workflow.json'), text));
-      expect(flagsOf(found)).toStrictEqual({ ...ALL, dagMatch: false });
-      expect([found.ok, found.dag]).toMatchObject([false, { checked: 1, failed: 1, firstFailure: { code: 'DagMismatch' } }]);
-    }));
+      const found = await verified(run, (directory) => writeFileSync(join(directory, 'workflow.json'), text))
+      expect(flagsOf(found)).toStrictEqual({ ...ALL, dagMatch: false })
+      expect([found.ok, found.dag]).toMatchObject([
+        false,
+        { checked: 1, failed: 1, firstFailure: { code: 'DagMismatch' } },
+      ])
+    }))
 
   test('fails for a workflow that compiles to another graph, or to none', () =>
     eachCase(
-      [[JSON.stringify(other), 'DagMismatch'], ['{}', 'WorkflowInvalid'], ['', 'WorkflowInvalid'], [workflow({ nodes: [{ id: 'a', kind: 'k', dependsOn: ['a'] }] }), 'WorkflowInvalid']],
+      [
+        [JSON.stringify(other), 'DagMismatch'],
+        ['{}', 'WorkflowInvalid'],
+        ['', 'WorkflowInvalid'],
+        [workflow({ nodes: [{ id: 'a', kind: 'k', dependsOn: ['a'] }] }), 'WorkflowInvalid'],
+      ],
       async ([text, code]) => {
-        const found = await verified(run, (directory) => writeFileSync(join(directory, 'workflow.json'), text!));
-        expect(flagsOf(found)).toStrictEqual({ ...ALL, dagMatch: false });
-        expect([found.ok, found.dag]).toMatchObject([false, { checked: 1, failed: 1, firstFailure: { code } }]);
+        const found = await verified(run, (directory) => writeFileSync(join(directory, 'workflow.json'), text!))
+        expect(flagsOf(found)).toStrictEqual({ ...ALL, dagMatch: false })
+        expect([found.ok, found.dag]).toMatchObject([false, { checked: 1, failed: 1, firstFailure: { code } }])
       },
-    ));
+    ))
 
-  test('fails for a dag.json other than the run\'s, while the rest is verified with the graph of the workflow', () =>
+  test("fails for a dag.json other than the run's, while the rest is verified with the graph of the workflow", () =>
     eachCase([compileWorkflow(other).dag, `${compileWorkflow(WORKFLOW).dag}\n`, ''], async (text) => {
-      const found = await verified(run, (directory) => writeFileSync(join(directory, 'dag.json'), text));
-      expect(flagsOf(found)).toStrictEqual({ ...ALL, dagMatch: false });
-      expect([found.ok, found.dag.failed, found.chain.failed]).toStrictEqual([false, 1, 0]);
-    }));
+      const found = await verified(run, (directory) => writeFileSync(join(directory, 'dag.json'), text))
+      expect(flagsOf(found)).toStrictEqual({ ...ALL, dagMatch: false })
+      expect([found.ok, found.dag.failed, found.chain.failed]).toStrictEqual([false, 1, 0])
+    }))
 
   test('is false, and unverifiable, without workflow.json', async () => {
-    const found = await verified(run, (directory) => unlinkSync(join(directory, 'workflow.json')));
-    expect(flagsOf(found)).toStrictEqual({ ...ALL, dagMatch: false });
-    expect([found.ok, found.dag]).toStrictEqual([false, { checked: 0, failed: 0, unverifiable: 1 }]);
-  });
+    const found = await verified(run, (directory) => unlinkSync(join(directory, 'workflow.json')))
+    expect(flagsOf(found)).toStrictEqual({ ...ALL, dagMatch: false })
+    expect([found.ok, found.dag]).toStrictEqual([false, { checked: 0, failed: 0, unverifiable: 1 }])
+  })
 
   test('fails if workflow.json and dag.json are of another run', async () => {
     const found = await verified(run, (directory) => {
-      writeFileSync(join(directory, 'workflow.json'), JSON.stringify(other));
-      writeFileSync(join(directory, 'dag.json'), compileWorkflow(other).dag);
-    });
-    expect(flagsOf(found)).toStrictEqual({ dagMatch: false, scheduleMatch: false, stateHashesMatch: false, outputHashesMatch: false });
-    expect(found.dag.firstFailure).toMatchObject({ code: 'DagMismatch', expected: run.graph.dagHash });
-    expect(found.stateHashes).toMatchObject({ checked: 0, unverifiable: run.time });
-  });
-});
+      writeFileSync(join(directory, 'workflow.json'), JSON.stringify(other))
+      writeFileSync(join(directory, 'dag.json'), compileWorkflow(other).dag)
+    })
+    expect(flagsOf(found)).toStrictEqual({
+      dagMatch: false,
+      scheduleMatch: false,
+      stateHashesMatch: false,
+      outputHashesMatch: false,
+    })
+    expect(found.dag.firstFailure).toMatchObject({ code: 'DagMismatch', expected: run.graph.dagHash })
+    expect(found.stateHashes).toMatchObject({ checked: 0, unverifiable: run.time })
+  })
+})
 
 describe('scheduleMatch', () => {
-  const NODES = ['a', 'b', 'c', 'd'].map((id) => ({ id, kind: 'task', capabilities: id === 'd' ? ['gpu'] : [] }));
-  const workflow = { name: 'w', version: '1', nodes: NODES };
+  const NODES = ['a', 'b', 'c', 'd'].map((id) => ({ id, kind: 'task', capabilities: id === 'd' ? ['gpu'] : [] }))
+  const workflow = { name: 'w', version: '1', nodes: NODES }
   const start = (scheduler: 'round-robin' | 'least-loaded' | 'external') => {
-    const run = new PlainRun({ runId: 'r', workflow, scheduler });
-    const workers = ['w1', 'w2', 'w3'].map((id) => ({ id, capabilities: id === 'w2' ? ['gpu'] : [] }));
-    run.append('RunStarted', { workers });
-    for (const { id } of NODES) run.append('NodeScheduled', { task: `${id}#1`, dependsOn: [] });
-    return run;
-  };
+    const run = new PlainRun({ runId: 'r', workflow, scheduler })
+    const workers = ['w1', 'w2', 'w3'].map((id) => ({ id, capabilities: id === 'w2' ? ['gpu'] : [] }))
+    run.append('RunStarted', { workers })
+    for (const { id } of NODES) run.append('NodeScheduled', { task: `${id}#1`, dependsOn: [] })
+    return run
+  }
   const assign = (run: PlainRun, ...pairs: [task: string, worker: string][]) => {
-    for (const [task, worker] of pairs) run.append('TaskAssigned', { task, worker });
-    return run;
-  };
+    for (const [task, worker] of pairs) run.append('TaskAssigned', { task, worker })
+    return run
+  }
   const outcome = async (run: PlainRun) => {
-    const { scheduleMatch, schedule } = await verified(run);
-    return [scheduleMatch, schedule.checked, schedule.failed, schedule.firstFailure?.expected];
-  };
+    const { scheduleMatch, schedule } = await verified(run)
+    return [scheduleMatch, schedule.checked, schedule.failed, schedule.firstFailure?.expected]
+  }
 
   test('round-robin: tasks in order, workers in turn, skipping those without the capability', async () => {
-    const run = assign(start('round-robin'), ['a#1', 'w1'], ['b#1', 'w2'], ['c#1', 'w3'], ['d#1', 'w2']);
-    expect(await outcome(run)).toStrictEqual([true, 4, 0, undefined]);
-    expect(await outcome(assign(start('round-robin'), ['a#1', 'w1'], ['b#1', 'w1']))).toStrictEqual([false, 2, 1, "'b#1' to 'w2'"]);
-    expect(await outcome(assign(start('round-robin'), ['b#1', 'w1']))).toStrictEqual([false, 1, 1, "'a#1' to 'w1'"]);
-  });
+    const run = assign(start('round-robin'), ['a#1', 'w1'], ['b#1', 'w2'], ['c#1', 'w3'], ['d#1', 'w2'])
+    expect(await outcome(run)).toStrictEqual([true, 4, 0, undefined])
+    expect(await outcome(assign(start('round-robin'), ['a#1', 'w1'], ['b#1', 'w1']))).toStrictEqual([
+      false,
+      2,
+      1,
+      "'b#1' to 'w2'",
+    ])
+    expect(await outcome(assign(start('round-robin'), ['b#1', 'w1']))).toStrictEqual([false, 1, 1, "'a#1' to 'w1'"])
+  })
 
   test('least-loaded: the worker with the fewest tasks, then by id', async () => {
-    const run = assign(start('least-loaded'), ['a#1', 'w1'], ['b#1', 'w2'], ['c#1', 'w3']);
-    run.append('TaskRejected', { task: 'c#1', worker: 'w3', reason: 'r' });
+    const run = assign(start('least-loaded'), ['a#1', 'w1'], ['b#1', 'w2'], ['c#1', 'w3'])
+    run.append('TaskRejected', { task: 'c#1', worker: 'w3', reason: 'r' })
     // `d` has been waiting longer than `c` by now, and only w2 is capable of it.
-    assign(run, ['d#1', 'w2'], ['c#1', 'w3']);
-    expect(await outcome(run)).toStrictEqual([true, 5, 0, undefined]);
-    expect(await outcome(assign(start('least-loaded'), ['a#1', 'w1'], ['b#1', 'w3']))).toStrictEqual([false, 2, 1, "'b#1' to 'w2'"]);
-  });
+    assign(run, ['d#1', 'w2'], ['c#1', 'w3'])
+    expect(await outcome(run)).toStrictEqual([true, 5, 0, undefined])
+    expect(await outcome(assign(start('least-loaded'), ['a#1', 'w1'], ['b#1', 'w3']))).toStrictEqual([
+      false,
+      2,
+      1,
+      "'b#1' to 'w2'",
+    ])
+  })
 
   test('a worker that is neither idle nor busy gets no task, and a task without an eligible worker waits', async () => {
-    const run = start('round-robin');
-    run.append('Heartbeat', { worker: 'w1', status: 'draining' });
-    run.append('Heartbeat', { worker: 'w2', status: 'busy' });
-    assign(run, ['a#1', 'w2'], ['b#1', 'w3'], ['c#1', 'w2']);
-    run.append('Heartbeat', { worker: 'w2', status: 'lost' });
-    expect(await outcome(run)).toStrictEqual([true, 3, 0, undefined]);
-    assign(run, ['d#1', 'w2']);
-    expect(await outcome(run)).toStrictEqual([false, 4, 1, 'no assignment: no worker is eligible']);
-  });
+    const run = start('round-robin')
+    run.append('Heartbeat', { worker: 'w1', status: 'draining' })
+    run.append('Heartbeat', { worker: 'w2', status: 'busy' })
+    assign(run, ['a#1', 'w2'], ['b#1', 'w3'], ['c#1', 'w2'])
+    run.append('Heartbeat', { worker: 'w2', status: 'lost' })
+    expect(await outcome(run)).toStrictEqual([true, 3, 0, undefined])
+    assign(run, ['d#1', 'w2'])
+    expect(await outcome(run)).toStrictEqual([false, 4, 1, 'no assignment: no worker is eligible'])
+  })
 
   test('external: any legal assignment, whatever the status and the capabilities of the worker', async () => {
-    const run = assign(start('external'), ['c#1', 'w3'], ['d#1', 'w1']);
-    run.append('Heartbeat', { worker: 'w2', status: 'offline' });
-    assign(run, ['a#1', 'w2']);
-    run.append('TaskAssigned', { task: 'd#1', worker: 'w3', from: 'w1' });
-    expect(await outcome(run)).toStrictEqual([true, 4, 0, undefined]);
-  });
+    const run = assign(start('external'), ['c#1', 'w3'], ['d#1', 'w1'])
+    run.append('Heartbeat', { worker: 'w2', status: 'offline' })
+    assign(run, ['a#1', 'w2'])
+    run.append('TaskAssigned', { task: 'd#1', worker: 'w3', from: 'w1' })
+    expect(await outcome(run)).toStrictEqual([true, 4, 0, undefined])
+  })
 
   test('a reassignment is not a decision of the scheduler, but the new worker must be capable', async () => {
-    const run = assign(start('round-robin'), ['a#1', 'w1']);
-    run.append('TaskAssigned', { task: 'a#1', worker: 'w3', from: 'w1' });
-    assign(run, ['b#1', 'w1']);
-    expect(await outcome(run)).toStrictEqual([true, 3, 0, undefined]);
-    const wrong = assign(start('round-robin'), ['a#1', 'w1'], ['b#1', 'w2'], ['c#1', 'w3'], ['d#1', 'w2']);
-    wrong.append('TaskAssigned', { task: 'd#1', worker: 'w1', from: 'w2' });
-    expect(await outcome(wrong)).toMatchObject([false, 5, 1, expect.stringContaining('gpu')]);
-  });
+    const run = assign(start('round-robin'), ['a#1', 'w1'])
+    run.append('TaskAssigned', { task: 'a#1', worker: 'w3', from: 'w1' })
+    assign(run, ['b#1', 'w1'])
+    expect(await outcome(run)).toStrictEqual([true, 3, 0, undefined])
+    const wrong = assign(start('round-robin'), ['a#1', 'w1'], ['b#1', 'w2'], ['c#1', 'w3'], ['d#1', 'w2'])
+    wrong.append('TaskAssigned', { task: 'd#1', worker: 'w1', from: 'w2' })
+    expect(await outcome(wrong)).toMatchObject([false, 5, 1, expect.stringContaining('gpu')])
+  })
 
-  test.prop([anyRun(40), fc.nat(), fc.nat()], runs(100))('agrees with the plain engine on an assignment appended to any run', async (run, which, who) => {
-    const { pending, workers } = run.state;
-    if (pending.length === 0 || workers.size === 0 || run.state.run.status !== 'Running') return;
-    const { task } = pending[which % pending.length]!;
-    const worker = [...workers.keys()][who % workers.size]!;
-    const { scheduler } = JSON.parse(run.events[0]!.payload) as { scheduler: string };
-    const decided = decision(run.state);
-    const isRight = scheduler === 'external' || (decided?.task === task && decided.worker === worker);
-    const before = run.events.filter(({ kind }) => kind === 'TaskAssigned').length;
-    run.append('TaskAssigned', { task, worker });
-    const { scheduleMatch, schedule } = await verified(run);
-    expect([scheduleMatch, schedule.checked, schedule.failed]).toStrictEqual([isRight, before + 1, isRight ? 0 : 1]);
-    expect(schedule.firstFailure?.time).toBe(isRight ? undefined : run.time - 1);
-  });
-});
+  test.prop([anyRun(40), fc.nat(), fc.nat()], runs(100))(
+    'agrees with the plain engine on an assignment appended to any run',
+    async (run, which, who) => {
+      const { pending, workers } = run.state
+      if (pending.length === 0 || workers.size === 0 || run.state.run.status !== 'Running') return
+      const { task } = pending[which % pending.length]!
+      const worker = [...workers.keys()][who % workers.size]!
+      const { scheduler } = JSON.parse(run.events[0]!.payload) as { scheduler: string }
+      const decided = decision(run.state)
+      const isRight = scheduler === 'external' || (decided?.task === task && decided.worker === worker)
+      const before = run.events.filter(({ kind }) => kind === 'TaskAssigned').length
+      run.append('TaskAssigned', { task, worker })
+      const { scheduleMatch, schedule } = await verified(run)
+      expect([scheduleMatch, schedule.checked, schedule.failed]).toStrictEqual([isRight, before + 1, isRight ? 0 : 1])
+      expect(schedule.firstFailure?.time).toBe(isRight ? undefined : run.time - 1)
+    },
+  )
+})
 
 describe('stateHashesMatch', () => {
-  test.prop([anyRun(30), fc.array(fc.nat(), { minLength: 1, maxLength: 3 })], runs(60))('fails for each changed state hash', async (run, places) => {
-    const times = [...new Set(places.map((at) => at % run.time))].sort((a, b) => a - b);
-    const events = run.events.map((event, time) => (times.includes(time) ? { ...event, stateHash: sha256(event.stateHash) } : event));
-    // Snapshot events name state hashes and would fail too, so runs with them are left out.
-    if (run.events.some(({ kind }) => kind.startsWith('Snapshot'))) return;
-    const found = await verified(run, withLog(rechained(events)));
-    expect(found.stateHashesMatch).toBe(false);
-    expect(found.stateHashes).toMatchObject({ checked: run.time, failed: times.length, unverifiable: 0, firstFailure: { code: 'StateMismatch', time: times[0] } });
-    expect([found.ok, found.chain]).toStrictEqual([false, passed(run.time)]);
-  });
+  test.prop([anyRun(30), fc.array(fc.nat(), { minLength: 1, maxLength: 3 })], runs(60))(
+    'fails for each changed state hash',
+    async (run, places) => {
+      const times = [...new Set(places.map((at) => at % run.time))].sort((a, b) => a - b)
+      const events = run.events.map((event, time) =>
+        times.includes(time) ? { ...event, stateHash: sha256(event.stateHash) } : event,
+      )
+      // Snapshot events name state hashes and would fail too, so runs with them are left out.
+      if (run.events.some(({ kind }) => kind.startsWith('Snapshot'))) return
+      const found = await verified(run, withLog(rechained(events)))
+      expect(found.stateHashesMatch).toBe(false)
+      expect(found.stateHashes).toMatchObject({
+        checked: run.time,
+        failed: times.length,
+        unverifiable: 0,
+        firstFailure: { code: 'StateMismatch', time: times[0] },
+      })
+      expect([found.ok, found.chain]).toStrictEqual([false, passed(run.time)])
+    },
+  )
 
   test('fails for a restored snapshot of another state', async () => {
-    const run = startedRun();
-    const { snapshotId: snapshot } = run.snapshot();
-    const { stateHash } = run.events[1]!;
-    run.append('Error', { code: 'E', message: 'm', recoverable: true });
-    const found = await withRun(run, verifyRun, logWith(run, 'SnapshotRestored', { snapshot, stateHash, at: 1 }));
-    expect(found.stateHashesMatch).toBe(false);
-    expect(found.stateHashes.firstFailure).toMatchObject({ code: 'StateMismatch', time: run.time });
-  });
-});
+    const run = startedRun()
+    const { snapshotId: snapshot } = run.snapshot()
+    const { stateHash } = run.events[1]!
+    run.append('Error', { code: 'E', message: 'm', recoverable: true })
+    const found = await withRun(run, verifyRun, logWith(run, 'SnapshotRestored', { snapshot, stateHash, at: 1 }))
+    expect(found.stateHashesMatch).toBe(false)
+    expect(found.stateHashes.firstFailure).toMatchObject({ code: 'StateMismatch', time: run.time })
+  })
+})
 
-test.each([1, 2, 700])('a snapshot with a false hash in its SnapshotCreated fails when it is restored %d events later', async (later) => {
-  const run = startedRun();
-  const stateHash = sha256('another state');
-  const payload = { snapshot: `snap_${run.time - 1}`, stateHash, at: run.time - 1 };
-  run.append('SnapshotCreated', payload);
-  for (let event = 1; event < later; event++) run.append('Error', { code: 'E', message: 'm', recoverable: true });
-  const found = await withRun(run, verifyRun, logWith(run, 'SnapshotRestored', payload));
-  expect(found.stateHashes.firstFailure).toMatchObject({ code: 'StateMismatch', time: run.time });
-  expect(await withRun(run, (directory) => replayRun(directory, { verify: 'full' }), logWith(run, 'SnapshotRestored', payload))).toMatchObject({
-    ok: false,
-    error: { code: 'StateMismatch', time: run.time },
-  });
-});
+test.each([1, 2, 700])(
+  'a snapshot with a false hash in its SnapshotCreated fails when it is restored %d events later',
+  async (later) => {
+    const run = startedRun()
+    const stateHash = sha256('another state')
+    const payload = { snapshot: `snap_${run.time - 1}`, stateHash, at: run.time - 1 }
+    run.append('SnapshotCreated', payload)
+    for (let event = 1; event < later; event++) run.append('Error', { code: 'E', message: 'm', recoverable: true })
+    const found = await withRun(run, verifyRun, logWith(run, 'SnapshotRestored', payload))
+    expect(found.stateHashes.firstFailure).toMatchObject({ code: 'StateMismatch', time: run.time })
+    expect(
+      await withRun(
+        run,
+        (directory) => replayRun(directory, { verify: 'full' }),
+        logWith(run, 'SnapshotRestored', payload),
+      ),
+    ).toMatchObject({
+      ok: false,
+      error: { code: 'StateMismatch', time: run.time },
+    })
+  },
+)
 
 describe('stored blobs', () => {
   const withBlob = (size: number): [PlainRun, blob: string, at: number] => {
-    const run = startedRun();
-    const blob = run.putBlob('stored');
-    run.append('BlobStored', { blob, size });
-    return [run, blob, run.time - 1];
-  };
+    const run = startedRun()
+    const blob = run.putBlob('stored')
+    run.append('BlobStored', { blob, size })
+    return [run, blob, run.time - 1]
+  }
 
   test('are as they were stored', async () => {
-    const found = await verified(withBlob(6)[0]);
-    expect([found.ok, found.blobs]).toStrictEqual([true, passed(1)]);
-  });
+    const found = await verified(withBlob(6)[0])
+    expect([found.ok, found.blobs]).toStrictEqual([true, passed(1)])
+  })
 
   test('that are missing, changed or of another size are damage, though no output is named after them', () =>
     eachCase(
@@ -254,49 +325,60 @@ describe('stored blobs', () => {
         [7, 'BlobCorrupt', () => {}],
       ] as [number, string, (path: string) => void][],
       async ([size, code, change]) => {
-        const [run, blob, at] = withBlob(size);
+        const [run, blob, at] = withBlob(size)
         await withRun(run, async (directory) => {
-          change(blobPath(directory, blob));
-          const found = await verifyRun(directory);
-          expect(flagsOf(found)).toStrictEqual({ ...ALL, scheduleMatch: false, outputHashesMatch: false });
-          expect([found.ok, found.blobs]).toMatchObject([false, { checked: 1, failed: 1, firstFailure: { code, time: at } }]);
-          expect(await replayRun(directory, { verify: 'full' })).toMatchObject({ ok: false, error: { code, time: at } });
-          expect(await replayRun(directory)).toMatchObject({ ok: true });
-        });
+          change(blobPath(directory, blob))
+          const found = await verifyRun(directory)
+          expect(flagsOf(found)).toStrictEqual({ ...ALL, scheduleMatch: false, outputHashesMatch: false })
+          expect([found.ok, found.blobs]).toMatchObject([
+            false,
+            { checked: 1, failed: 1, firstFailure: { code, time: at } },
+          ])
+          expect(await replayRun(directory, { verify: 'full' })).toMatchObject({ ok: false, error: { code, time: at } })
+          expect(await replayRun(directory)).toMatchObject({ ok: true })
+        })
       },
-    ));
+    ))
 
   test('are damaged if only an output hash names them, and they were changed; they need not exist', async () => {
-    const run = completedRun();
-    const completed = run.events.find(({ kind, node }) => kind === 'NodeCompleted' && node === 'build')!;
-    const { outputHash } = JSON.parse(completed.payload) as { outputHash: string };
-    const raw = run.events.filter(({ kind }) => kind === 'ToolCompleted').map(({ payload }) => (JSON.parse(payload) as { rawHash: string }).rawHash);
-    expect(raw).not.toContain(outputHash);
+    const run = completedRun()
+    const completed = run.events.find(({ kind, node }) => kind === 'NodeCompleted' && node === 'build')!
+    const { outputHash } = JSON.parse(completed.payload) as { outputHash: string }
+    const raw = run.events
+      .filter(({ kind }) => kind === 'ToolCompleted')
+      .map(({ payload }) => (JSON.parse(payload) as { rawHash: string }).rawHash)
+    expect(raw).not.toContain(outputHash)
     await withRun(run, async (directory) => {
-      const path = blobPath(directory, outputHash);
-      rmSync(path, { force: true });
-      expect(await verifyRun(directory)).toMatchObject({ ok: true, blobs: { checked: 0 } });
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, 'altered');
-      expect(await verifyRun(directory)).toMatchObject({ ok: false, blobs: { failed: 2, firstFailure: { code: 'BlobCorrupt', expected: outputHash } } });
-      expect(await replayRun(directory, { verify: 'full' })).toMatchObject({ ok: false, error: { code: 'BlobCorrupt' } });
-    });
-  });
+      const path = blobPath(directory, outputHash)
+      rmSync(path, { force: true })
+      expect(await verifyRun(directory)).toMatchObject({ ok: true, blobs: { checked: 0 } })
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, 'altered')
+      expect(await verifyRun(directory)).toMatchObject({
+        ok: false,
+        blobs: { failed: 2, firstFailure: { code: 'BlobCorrupt', expected: outputHash } },
+      })
+      expect(await replayRun(directory, { verify: 'full' })).toMatchObject({
+        ok: false,
+        error: { code: 'BlobCorrupt' },
+      })
+    })
+  })
 
   test('of several gigabytes in all are read in little memory, each once', async () => {
-    const run = startedRun();
-    const blob = run.putBlob(Buffer.alloc(16 << 20, 'x'));
-    for (let n = 0; n < 300; n++) run.append('BlobStored', { blob, size: 16 << 20 });
-    const found = await verified(run);
-    expect([found.ok, found.blobs]).toStrictEqual([true, passed(300)]);
-  });
-});
+    const run = startedRun()
+    const blob = run.putBlob(Buffer.alloc(16 << 20, 'x'))
+    for (let n = 0; n < 300; n++) run.append('BlobStored', { blob, size: 16 << 20 })
+    const found = await verified(run)
+    expect([found.ok, found.blobs]).toStrictEqual([true, passed(300)])
+  })
+})
 
 describe('outputHashesMatch', () => {
-  const run = completedRun();
-  const at = run.events.findIndex(({ kind }) => kind === 'ToolCompleted');
-  const { rawHash } = JSON.parse(run.events[at]!.payload) as { rawHash: string };
-  const onlyOutputs = { ...ALL, outputHashesMatch: false };
+  const run = completedRun()
+  const at = run.events.findIndex(({ kind }) => kind === 'ToolCompleted')
+  const { rawHash } = JSON.parse(run.events[at]!.payload) as { rawHash: string }
+  const onlyOutputs = { ...ALL, outputHashesMatch: false }
 
   test('fails for a missing or changed blob', () =>
     eachCase(
@@ -306,20 +388,28 @@ describe('outputHashesMatch', () => {
         ['BlobCorrupt', (path: string) => writeFileSync(path, '')],
       ] as [string, (path: string) => void][],
       async ([code, change]) => {
-        const found = await verified(run, (directory) => change(blobPath(directory, rawHash)));
-        expect(flagsOf(found)).toStrictEqual(onlyOutputs);
-        expect(found.outputHashes).toMatchObject({ checked: 1, failed: 1, firstFailure: { code, time: at, eventId: `evt_${at}` } });
-        expect(found.ok).toBe(false);
+        const found = await verified(run, (directory) => change(blobPath(directory, rawHash)))
+        expect(flagsOf(found)).toStrictEqual(onlyOutputs)
+        expect(found.outputHashes).toMatchObject({
+          checked: 1,
+          failed: 1,
+          firstFailure: { code, time: at, eventId: `evt_${at}` },
+        })
+        expect(found.ok).toBe(false)
       },
-    ));
+    ))
 
   /** A run with one output. */
   function withOutput(raw: string | Uint8Array, normalizer: string, outputHash?: string): PlainRun {
-    const one = runUntil('NodeStarted');
-    one.append('ToolInvoked', { tool: 't', call: 'c', requestHash: 'q' }, { node: 'build' });
-    const output = outputHash ?? sha256(normalized(normalizer, raw));
-    one.append('ToolCompleted', { tool: 't', call: 'c', rawHash: one.putBlob(raw), outputHash: output, normalizer }, { node: 'build' });
-    return one;
+    const one = runUntil('NodeStarted')
+    one.append('ToolInvoked', { tool: 't', call: 'c', requestHash: 'q' }, { node: 'build' })
+    const output = outputHash ?? sha256(normalized(normalizer, raw))
+    one.append(
+      'ToolCompleted',
+      { tool: 't', call: 'c', rawHash: one.putBlob(raw), outputHash: output, normalizer },
+      { node: 'build' },
+    )
+    return one
   }
 
   test('fails for an output whose normalised form has another hash', () =>
@@ -332,76 +422,104 @@ describe('outputHashesMatch', () => {
         ['a', 'text', 'no hash', 'OutputMismatch'],
       ] as const,
       async ([raw, normalizer, hash, code]) => {
-        const { outputHashesMatch, outputHashes } = await verified(withOutput(raw, normalizer, hash));
-        expect([outputHashesMatch, outputHashes.firstFailure?.code]).toStrictEqual([false, code]);
+        const { outputHashesMatch, outputHashes } = await verified(withOutput(raw, normalizer, hash))
+        expect([outputHashesMatch, outputHashes.firstFailure?.code]).toStrictEqual([false, code])
       },
-    ));
+    ))
 
   test('is false, and unverifiable, for an unknown normaliser', async () => {
-    const found = await verified(withOutput('a', 'markdown', sha256('a')));
-    expect([found.ok, found.outputHashesMatch, found.outputHashes]).toStrictEqual([false, false, { checked: 0, failed: 0, unverifiable: 1 }]);
-  });
+    const found = await verified(withOutput('a', 'markdown', sha256('a')))
+    expect([found.ok, found.outputHashesMatch, found.outputHashes]).toStrictEqual([
+      false,
+      false,
+      { checked: 0, failed: 0, unverifiable: 1 },
+    ])
+  })
 
-  const text = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n', 'a', 'é', '\u00a0') });
-  test.prop([fc.oneof(fc.uint8Array().map((bytes) => Buffer.from(bytes)), text)], runs(40))('holds for any output that is not normalised', async (raw) => {
-    expect((await verified(withOutput(raw, 'none', sha256(raw)))).outputHashesMatch).toBe(true);
-  });
+  const text = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n', 'a', 'é', '\u00a0') })
+  test.prop(
+    [
+      fc.oneof(
+        fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+        text,
+      ),
+    ],
+    runs(40),
+  )('holds for any output that is not normalised', async (raw) => {
+    expect((await verified(withOutput(raw, 'none', sha256(raw)))).outputHashesMatch).toBe(true)
+  })
   test.prop([text], runs(80))('holds for any text that is normalised', async (raw) => {
-    expect((await verified(withOutput(raw, 'text'))).outputHashesMatch).toBe(true);
-  });
+    expect((await verified(withOutput(raw, 'text'))).outputHashesMatch).toBe(true)
+  })
   // Lone surrogates have no RFC 8785 form.
-  const json = fc.jsonValue().filter((value) => !/\\ud[89a-f]/.test(JSON.stringify(value)));
-  test.prop([json, fc.constantFrom(undefined, 1, '\t')], runs(120))('holds for any JSON that is normalised', async (value, indent) => {
-    const raw = JSON.stringify(value, null, indent);
-    const { outputHashesMatch, outputHashes } = await verified(withOutput(raw, 'json'));
-    expect([outputHashesMatch, outputHashes.firstFailure]).toStrictEqual([true, undefined]);
-  });
-});
+  const json = fc.jsonValue().filter((value) => !/\\ud[89a-f]/.test(JSON.stringify(value)))
+  test.prop([json, fc.constantFrom(undefined, 1, '\t')], runs(120))(
+    'holds for any JSON that is normalised',
+    async (value, indent) => {
+      const raw = JSON.stringify(value, null, indent)
+      const { outputHashesMatch, outputHashes } = await verified(withOutput(raw, 'json'))
+      expect([outputHashesMatch, outputHashes.firstFailure]).toStrictEqual([true, undefined])
+    },
+  )
+})
 
 describe('damage to the log', () => {
-  test('an event that can\'t be applied makes the later ones unverifiable, and their flags false', async () => {
-    const run = completedRun();
-    const time = 4;
-    const events = run.events.with(time, { ...run.events[time]!, kind: 'NodeVanished' });
-    const found = await verified(run, withLog(rechained(events)));
+  test("an event that can't be applied makes the later ones unverifiable, and their flags false", async () => {
+    const run = completedRun()
+    const time = 4
+    const events = run.events.with(time, { ...run.events[time]!, kind: 'NodeVanished' })
+    const found = await verified(run, withLog(rechained(events)))
     expect(found).toMatchObject({
       ok: false,
       dagMatch: true,
       scheduleMatch: false,
       stateHashesMatch: false,
       outputHashesMatch: false,
-      chain: { checked: time + 1, failed: 1, unverifiable: run.time - time - 1, firstFailure: { code: 'UnknownKind', time } },
+      chain: {
+        checked: time + 1,
+        failed: 1,
+        unverifiable: run.time - time - 1,
+        firstFailure: { code: 'UnknownKind', time },
+      },
       stateHashes: { checked: time, failed: 0, unverifiable: run.time - time },
       // The unknown event may have been an assignment or an output, so it is counted as unverifiable too.
       schedule: { checked: 1, failed: 0, unverifiable: 2 },
       outputHashes: { checked: 0, failed: 0, unverifiable: 2 },
-    });
-  });
+    })
+  })
 
   test('a changed line fails the chain, and verification continues', async () => {
-    const run = completedRun();
-    const changed = run.lines.with(5, run.lines[5]!.replace('"inputHash":"in"', '"inputHash":"on"'));
-    const found = await verified(run, withLog(changed));
-    expect(flagsOf(found)).toStrictEqual(ALL);
-    expect([found.ok, found.chain]).toMatchObject([false, { checked: run.time, failed: 1, unverifiable: 0, firstFailure: { code: 'ChainBroken', time: 5 } }]);
-  });
+    const run = completedRun()
+    const changed = run.lines.with(5, run.lines[5]!.replace('"inputHash":"in"', '"inputHash":"on"'))
+    const found = await verified(run, withLog(changed))
+    expect(flagsOf(found)).toStrictEqual(ALL)
+    expect([found.ok, found.chain]).toMatchObject([
+      false,
+      { checked: run.time, failed: 1, unverifiable: 0, firstFailure: { code: 'ChainBroken', time: 5 } },
+    ])
+  })
 
   test('a torn last line is neither an event nor damage', async () => {
-    const run = completedRun();
-    const found = await verified(run, (directory) => writeFileSync(logOf(directory), readFileSync(logOf(directory)).subarray(0, -1)));
-    expect([found.ok, found.chain]).toStrictEqual([true, passed(run.time - 1)]);
-  });
+    const run = completedRun()
+    const found = await verified(run, (directory) =>
+      writeFileSync(logOf(directory), readFileSync(logOf(directory)).subarray(0, -1)),
+    )
+    expect([found.ok, found.chain]).toStrictEqual([true, passed(run.time - 1)])
+  })
 
-  test.prop([anyRun(30), fc.nat(), fc.integer({ min: 1, max: 255 })], runs(100))('any changed byte is found', async (run, at, difference) => {
-    const log = Buffer.from(run.log);
-    const offset = at % (log.length - 1);
-    log[offset]! ^= difference;
-    const found = await withRun(run, verifyRun, log);
-    expect([found.ok, found.chain.failed > 0]).toStrictEqual([false, true]);
-  });
-});
+  test.prop([anyRun(30), fc.nat(), fc.integer({ min: 1, max: 255 })], runs(100))(
+    'any changed byte is found',
+    async (run, at, difference) => {
+      const log = Buffer.from(run.log)
+      const offset = at % (log.length - 1)
+      log[offset]! ^= difference
+      const found = await withRun(run, verifyRun, log)
+      expect([found.ok, found.chain.failed > 0]).toStrictEqual([false, true])
+    },
+  )
+})
 
 test('a run of each scheduler verifies', () =>
   eachCase(['round-robin', 'least-loaded', 'external'] as const, async (scheduler) => {
-    expect((await verified(completedRun(scheduler))).ok).toBe(true);
-  }));
+    expect((await verified(completedRun(scheduler))).ok).toBe(true)
+  }))

@@ -1,46 +1,92 @@
 // archiveSession and restoreSession: an archived session is read like any other, restored by whatever writes to it, and never lost.
 
-import { spawnSync } from 'node:child_process';
-import { appendFileSync, chmodSync, existsSync, lstatSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect } from 'vitest';
-import { fc, test } from '../support/property';
+import { spawnSync } from 'node:child_process'
 import {
-  CONTINUE_LATEST, SessionLockedError, SessionRecordingService, acquireSessionLock, archiveSession, cleanUpLocks, createCheckpoint, deleteSession, describeSessions, diff,
-  exportBundle, forkSession, listCheckpoints, listContinueTargets, listSessions, nameSession, openSession, readSessionHeader, readSessionHeaders, readSessionPreview,
-  readSessionRecords, readSessionTitle, replaySession, restoreSession, resumeSession, verifyBundle,
-} from '../../index.js';
-import { PROJECT_HASH, content, file, item, start } from '../support/session-file.js';
-import { checkpoint, named, projectOf, sessionWith, titled } from '../support/project-files.js';
-import { directoryOf } from '../support/file-directory.js';
-import { anyEvents } from '../support/session-arbitraries.js';
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect } from 'vitest'
+import { fc, test } from '../support/property'
+import {
+  CONTINUE_LATEST,
+  SessionLockedError,
+  SessionRecordingService,
+  acquireSessionLock,
+  archiveSession,
+  cleanUpLocks,
+  createCheckpoint,
+  deleteSession,
+  describeSessions,
+  diff,
+  exportBundle,
+  forkSession,
+  listCheckpoints,
+  listContinueTargets,
+  listSessions,
+  nameSession,
+  openSession,
+  readSessionHeader,
+  readSessionHeaders,
+  readSessionPreview,
+  readSessionRecords,
+  readSessionTitle,
+  replaySession,
+  restoreSession,
+  resumeSession,
+  verifyBundle,
+} from '../../index.js'
+import { PROJECT_HASH, content, file, item, start } from '../support/session-file.js'
+import { named, projectOf, sessionWith, titled } from '../support/project-files.js'
+import { directoryOf } from '../support/file-directory.js'
+import { anyEvents } from '../support/session-arbitraries.js'
 
-const NAME = 'session-1.jsonl';
+const NAME = 'session-1.jsonl'
 
-const has = (program: string, ...args: string[]) => spawnSync(program, args).status === 0;
+const has = (program: string, ...args: string[]) => spawnSync(program, args).status === 0
 
 /** A directory with a session, its path, and its text. */
 function place(text = sessionWith('abc', content('é "quoted"\n'), titled('A title'), content('answer', 'ai'))) {
-  const directory = projectOf({ [NAME]: text });
-  return { directory, session: join(directory, NAME), archive: join(directory, `${NAME}.zst`), text };
+  const directory = projectOf({ [NAME]: text })
+  return { directory, session: join(directory, NAME), archive: join(directory, `${NAME}.zst`), text }
 }
 
 const resume = (directory: string) =>
-  resumeSession({ continueRef: CONTINUE_LATEST, projectHash: PROJECT_HASH, chatsDir: directory, currentProvider: 'anthropic', currentModel: 'claude-sonnet', workspaceDirs: [] });
+  resumeSession({
+    continueRef: CONTINUE_LATEST,
+    projectHash: PROJECT_HASH,
+    chatsDir: directory,
+    currentProvider: 'anthropic',
+    currentModel: 'claude-sonnet',
+    workspaceDirs: [],
+  })
 
 const withoutHandles = async (filePath: string) => {
-  const opened = await openSession(filePath);
-  if (!opened.ok) return opened;
-  const { session } = opened;
-  const all = [await session.items(), await session.items(-1), session.metadata, session.warnings, session.historyLength];
-  session.close();
-  return all;
-};
+  const opened = await openSession(filePath)
+  if (!opened.ok) return opened
+  const { session } = opened
+  const all = [
+    await session.items(),
+    await session.items(-1),
+    session.metadata,
+    session.warnings,
+    session.historyLength,
+  ]
+  session.close()
+  return all
+}
 
 async function collected<T>(all: AsyncIterable<T>): Promise<T[]> {
-  const list: T[] = [];
-  for await (const one of all) list.push(one);
-  return list;
+  const list: T[] = []
+  for await (const one of all) list.push(one)
+  return list
 }
 
 /** What each reader says of a session. */
@@ -52,220 +98,300 @@ const readings = async (filePath: string) => [
   await readSessionPreview(filePath),
   await readSessionTitle(filePath),
   await collected(readSessionRecords(filePath, { history: true })),
-];
+]
 
 describe('an archived session', () => {
   test('is read as it was, by its own name and by that of the session', async () => {
-    const { directory, session, archive, text } = place();
-    const before = await readings(session);
-    const time = new Date('2026-03-01T12:00:00.250Z');
-    utimesSync(session, time, time);
-    const archivedBytes = expect.any(Number) as number;
-    const archived = await archiveSession(session);
-    expect(archived).toStrictEqual({ filePath: archive, bytes: Buffer.byteLength(text), archivedBytes });
-    expect([readdirSync(directory), statSync(archive).mtime, statSync(archive).size]).toStrictEqual([[`${NAME}.zst`], time, archived.archivedBytes]);
-    expect(await readings(session)).toStrictEqual(before);
-    expect(await readings(archive)).toStrictEqual(before);
-    expect(await archiveSession(archive)).toStrictEqual(archived);
-    expect(await restoreSession(session)).toStrictEqual({ ...archived, filePath: session });
-    expect([readdirSync(directory), readFileSync(session, 'utf8'), statSync(session).mtime]).toStrictEqual([[NAME], text, time]);
-    expect(await restoreSession(archive)).toStrictEqual({ ...archived, filePath: session, archivedBytes: null });
-  });
+    const { directory, session, archive, text } = place()
+    const before = await readings(session)
+    const time = new Date('2026-03-01T12:00:00.250Z')
+    utimesSync(session, time, time)
+    const archivedBytes = expect.any(Number) as number
+    const archived = await archiveSession(session)
+    expect(archived).toStrictEqual({ filePath: archive, bytes: Buffer.byteLength(text), archivedBytes })
+    expect([readdirSync(directory), statSync(archive).mtime, statSync(archive).size]).toStrictEqual([
+      [`${NAME}.zst`],
+      time,
+      archived.archivedBytes,
+    ])
+    expect(await readings(session)).toStrictEqual(before)
+    expect(await readings(archive)).toStrictEqual(before)
+    expect(await archiveSession(archive)).toStrictEqual(archived)
+    expect(await restoreSession(session)).toStrictEqual({ ...archived, filePath: session })
+    expect([readdirSync(directory), readFileSync(session, 'utf8'), statSync(session).mtime]).toStrictEqual([
+      [NAME],
+      text,
+      time,
+    ])
+    expect(await restoreSession(archive)).toStrictEqual({ ...archived, filePath: session, archivedBytes: null })
+  })
 
   test('is listed, described and found with the sizes of both', async () => {
-    const { directory, session, archive, text } = place();
-    const [plain] = (await listSessions(directory)).sessions;
-    const [described] = (await describeSessions(directory)).sessions;
-    const { archivedBytes } = await archiveSession(session);
-    const added = { filePath: archive, archived: true, bytes: Buffer.byteLength(text), archivedBytes };
-    expect(await listSessions(directory)).toStrictEqual({ sessions: [{ ...plain, ...added }], unreadable: [] });
-    expect(await describeSessions(directory)).toStrictEqual({ sessions: [{ ...described, ...added }], unreadable: [] });
-    expect(await readSessionHeaders(directory)).toMatchObject([{ filePath: archive, header: { sessionId: 'abc' } }]);
-    expect((await listContinueTargets(directory, PROJECT_HASH)).targets).toHaveLength(1);
+    const { directory, session, archive, text } = place()
+    const [plain] = (await listSessions(directory)).sessions
+    const [described] = (await describeSessions(directory)).sessions
+    const { archivedBytes } = await archiveSession(session)
+    const added = { filePath: archive, archived: true, bytes: Buffer.byteLength(text), archivedBytes }
+    expect(await listSessions(directory)).toStrictEqual({ sessions: [{ ...plain, ...added }], unreadable: [] })
+    expect(await describeSessions(directory)).toStrictEqual({ sessions: [{ ...described, ...added }], unreadable: [] })
+    expect(await readSessionHeaders(directory)).toMatchObject([{ filePath: archive, header: { sessionId: 'abc' } }])
+    expect((await listContinueTargets(directory, PROJECT_HASH)).targets).toHaveLength(1)
     // Where both exist, the session counts.
-    writeFileSync(session, sessionWith('abc'));
-    expect((await listSessions(directory)).sessions).toMatchObject([{ filePath: session }]);
-  });
+    writeFileSync(session, sessionWith('abc'))
+    expect((await listSessions(directory)).sessions).toMatchObject([{ filePath: session }])
+  })
 
   test('can be compared and exported', async () => {
-    const { directory, session } = place();
-    const copy = join(directory, 'copy.jsonl');
-    writeFileSync(copy, readFileSync(session));
-    const plain = await exportBundle(copy, join(directoryOf(), 'plain.tar.zst'));
-    const { filePath } = await archiveSession(session);
+    const { directory, session } = place()
+    const copy = join(directory, 'copy.jsonl')
+    writeFileSync(copy, readFileSync(session))
+    const plain = await exportBundle(copy, join(directoryOf(), 'plain.tar.zst'))
+    const { filePath } = await archiveSession(session)
     for (const name of [session, filePath]) {
-      expect(await diff(name, copy)).toBeNull();
-      expect(await diff(copy, name)).toBeNull();
-      const bundle = join(directoryOf(), 'archived.tar.zst');
-      const info = await exportBundle(name, bundle);
-      expect(info.bundleId).toBe(plain.bundleId);
-      expect((await verifyBundle(bundle)).ok).toBe(true);
+      expect(await diff(name, copy)).toBeNull()
+      expect(await diff(copy, name)).toBeNull()
+      const bundle = join(directoryOf(), 'archived.tar.zst')
+      const info = await exportBundle(name, bundle)
+      expect(info.bundleId).toBe(plain.bundleId)
+      expect((await verifyBundle(bundle)).ok).toBe(true)
     }
-  });
+  })
 
   test('leaves no snapshot that an earlier version kept beside it', async () => {
-    const { directory, session } = place();
-    for (const name of [NAME, `${NAME}.zst`]) writeFileSync(join(directory, `${name}.snap`), 'session-tape snapshot 4');
-    await archiveSession(session);
-    expect(readdirSync(directory)).toStrictEqual([`${NAME}.zst`]);
-  });
+    const { directory, session } = place()
+    for (const name of [NAME, `${NAME}.zst`]) writeFileSync(join(directory, `${name}.snap`), 'session-tape snapshot 4')
+    await archiveSession(session)
+    expect(readdirSync(directory)).toStrictEqual([`${NAME}.zst`])
+  })
 
   test('is deleted with everything beside it', async () => {
-    const { directory, session } = place();
-    await archiveSession(session);
-    expect(await deleteSession('abc', directory, PROJECT_HASH)).toStrictEqual({ ok: true, deletedSessionId: 'abc' });
-    expect(readdirSync(directory)).toStrictEqual([]);
-  });
-});
+    const { directory, session } = place()
+    await archiveSession(session)
+    expect(await deleteSession('abc', directory, PROJECT_HASH)).toStrictEqual({ ok: true, deletedSessionId: 'abc' })
+    expect(readdirSync(directory)).toStrictEqual([])
+  })
+})
 
 describe('writing to an archived session restores it:', () => {
   test('resuming', async () => {
-    const { directory, session, archive } = place();
-    await archiveSession(session);
-    const resumed = await resume(directory);
-    if (!resumed.ok) throw new Error(resumed.error);
-    expect(resumed.history).toStrictEqual([item('human', 'é "quoted"\n'), item('ai', 'answer')]);
-    expect([resumed.recording.getFilePath(), existsSync(archive)]).toStrictEqual([session, false]);
-    resumed.recording.recordContent(item('human', 'and on'));
-    await resumed.recording.dispose();
-    const replayed = await replaySession(session, PROJECT_HASH, { strict: true });
-    expect(replayed).toMatchObject({ ok: true, warnings: [] });
-    expect(replayed.ok && replayed.history.at(-1)).toStrictEqual(item('human', 'and on'));
-  });
+    const { directory, session, archive } = place()
+    await archiveSession(session)
+    const resumed = await resume(directory)
+    if (!resumed.ok) throw new Error(resumed.error)
+    expect(resumed.history).toStrictEqual([item('human', 'é "quoted"\n'), item('ai', 'answer')])
+    expect([resumed.recording.getFilePath(), existsSync(archive)]).toStrictEqual([session, false])
+    resumed.recording.recordContent(item('human', 'and on'))
+    await resumed.recording.dispose()
+    const replayed = await replaySession(session, PROJECT_HASH, { strict: true })
+    expect(replayed).toMatchObject({ ok: true, warnings: [] })
+    expect(replayed.ok && replayed.history.at(-1)).toStrictEqual(item('human', 'and on'))
+  })
 
   test('a recorder that continues a file', async () => {
     for (const name of ['session', 'archive'] as const) {
-      const at = place();
-      await archiveSession(at.session);
-      const recorder = new SessionRecordingService({ sessionId: 'abc', projectHash: PROJECT_HASH, chatsDir: at.directory, workspaceDirs: [], provider: 'p', model: 'm' });
-      recorder.initializeForResume(at[name], 4);
-      recorder.recordContent(item('human', 'and on'));
-      await recorder.dispose();
-      expect(readdirSync(at.directory)).toStrictEqual([NAME]);
-      expect(readFileSync(at.session, 'utf8').startsWith(at.text)).toBe(true);
-      expect(await replaySession(at.session)).toMatchObject({ ok: true, lastSeq: 5, warnings: [] });
+      const at = place()
+      await archiveSession(at.session)
+      const recorder = new SessionRecordingService({
+        sessionId: 'abc',
+        projectHash: PROJECT_HASH,
+        chatsDir: at.directory,
+        workspaceDirs: [],
+        provider: 'p',
+        model: 'm',
+      })
+      recorder.initializeForResume(at[name], 4)
+      recorder.recordContent(item('human', 'and on'))
+      await recorder.dispose()
+      expect(readdirSync(at.directory)).toStrictEqual([NAME])
+      expect(readFileSync(at.session, 'utf8').startsWith(at.text)).toBe(true)
+      expect(await replaySession(at.session)).toMatchObject({ ok: true, lastSeq: 5, warnings: [] })
     }
-  });
+  })
 
   test('a name and a checkpoint', async () => {
-    const { directory, session, archive } = place();
-    const closed = { filePath: archive, chatsDir: directory, sessionId: 'abc' };
-    await archiveSession(session);
-    await nameSession(closed, PROJECT_HASH, 'a name');
-    expect(readdirSync(directory)).toStrictEqual([NAME]);
-    await archiveSession(session);
-    const { checkpointId } = await createCheckpoint({ ...closed, filePath: session }, PROJECT_HASH, 'a checkpoint');
-    expect([readdirSync(directory), (await listCheckpoints(session, PROJECT_HASH)).map(({ name }) => name)]).toStrictEqual([[NAME], ['a checkpoint']]);
-    await archiveSession(session);
-    const options = { chatsDir: directory, projectHash: PROJECT_HASH, provider: 'p', model: 'm', workspaceDirs: [] };
-    const forked = await forkSession({ source: (await listSessions(directory)).sessions[0]!, checkpointId, checkpointName: 'a checkpoint' } as never, options);
-    if (!forked.ok) throw new Error(forked.error);
-    await forked.recording.dispose();
-    expect(forked.history).toHaveLength(2);
-  });
+    const { directory, session, archive } = place()
+    const closed = { filePath: archive, chatsDir: directory, sessionId: 'abc' }
+    await archiveSession(session)
+    await nameSession(closed, PROJECT_HASH, 'a name')
+    expect(readdirSync(directory)).toStrictEqual([NAME])
+    await archiveSession(session)
+    const { checkpointId } = await createCheckpoint({ ...closed, filePath: session }, PROJECT_HASH, 'a checkpoint')
+    expect([
+      readdirSync(directory),
+      (await listCheckpoints(session, PROJECT_HASH)).map(({ name }) => name),
+    ]).toStrictEqual([[NAME], ['a checkpoint']])
+    await archiveSession(session)
+    const options = { chatsDir: directory, projectHash: PROJECT_HASH, provider: 'p', model: 'm', workspaceDirs: [] }
+    const forked = await forkSession(
+      { source: (await listSessions(directory)).sessions[0]!, checkpointId, checkpointName: 'a checkpoint' } as never,
+      options,
+    )
+    if (!forked.ok) throw new Error(forked.error)
+    await forked.recording.dispose()
+    expect(forked.history).toHaveLength(2)
+  })
 
   test('taking a name from it', async () => {
-    const directory = projectOf({ 'session-1.jsonl': sessionWith('a', content('x')), 'session-2.jsonl': sessionWith('b', content('x'), named('wanted')) });
-    const [one, other] = [join(directory, 'session-1.jsonl'), join(directory, 'session-2.jsonl')];
-    await archiveSession(other);
-    await nameSession({ filePath: one, chatsDir: directory, sessionId: 'a' }, PROJECT_HASH, 'wanted', { overwrite: true });
-    const names = (await describeSessions(directory)).sessions.map(({ sessionId, name }) => [sessionId, name]).sort();
-    expect(names).toStrictEqual([['a', 'wanted'], ['b', null]]);
-    expect(readdirSync(directory).sort()).toStrictEqual(['session-1.jsonl', 'session-2.jsonl']);
-  });
-});
+    const directory = projectOf({
+      'session-1.jsonl': sessionWith('a', content('x')),
+      'session-2.jsonl': sessionWith('b', content('x'), named('wanted')),
+    })
+    const [one, other] = [join(directory, 'session-1.jsonl'), join(directory, 'session-2.jsonl')]
+    await archiveSession(other)
+    await nameSession({ filePath: one, chatsDir: directory, sessionId: 'a' }, PROJECT_HASH, 'wanted', {
+      overwrite: true,
+    })
+    const names = (await describeSessions(directory)).sessions.map(({ sessionId, name }) => [sessionId, name]).sort()
+    expect(names).toStrictEqual([
+      ['a', 'wanted'],
+      ['b', null],
+    ])
+    expect(readdirSync(directory).sort()).toStrictEqual(['session-1.jsonl', 'session-2.jsonl'])
+  })
+})
 
 describe('nothing is archived', () => {
   test('of a session in use', async () => {
-    const { directory, session, text } = place();
-    const lock = await acquireSessionLock(directory, 'abc');
-    await expect(archiveSession(session)).rejects.toThrow(SessionLockedError);
-    await lock.release();
-    const recorder = new SessionRecordingService({ sessionId: 'abc', projectHash: PROJECT_HASH, chatsDir: directory, workspaceDirs: [], provider: 'p', model: 'm', exclusive: true });
-    recorder.initializeForResume(session, 4);
-    await expect(archiveSession(session)).rejects.toMatchObject({ name: 'SessionLockedError', code: 'ESESSIONLOCKED' });
-    await recorder.dispose();
-    expect([readdirSync(directory), readFileSync(session, 'utf8')]).toStrictEqual([[NAME], text]);
-  });
+    const { directory, session, text } = place()
+    const lock = await acquireSessionLock(directory, 'abc')
+    await expect(archiveSession(session)).rejects.toThrow(SessionLockedError)
+    await lock.release()
+    const recorder = new SessionRecordingService({
+      sessionId: 'abc',
+      projectHash: PROJECT_HASH,
+      chatsDir: directory,
+      workspaceDirs: [],
+      provider: 'p',
+      model: 'm',
+      exclusive: true,
+    })
+    recorder.initializeForResume(session, 4)
+    await expect(archiveSession(session)).rejects.toMatchObject({ name: 'SessionLockedError', code: 'ESESSIONLOCKED' })
+    await recorder.dispose()
+    expect([readdirSync(directory), readFileSync(session, 'utf8')]).toStrictEqual([[NAME], text])
+  })
 
   test('that is no session', async () => {
-    const foreign = '{"type":"user","sessionId":"s","message":{"role":"user","content":"hi"}}\n';
-    const directory = directoryOf({ 'notes.txt': 'x', 'foreign.jsonl': foreign, 'other.jsonl': 'no session\n', 'other.jsonl.zst': 'no archive' });
-    const rejected = (name: string) => archiveSession(join(directory, name)).then(() => 'archived', (error: NodeJS.ErrnoException) => error.code);
-    expect(await Promise.all(['notes.txt', 'foreign.jsonl', 'other.jsonl', 'none.jsonl'].map(rejected))).toStrictEqual(['NotASession', 'NotASession', 'NotASession', 'ENOENT']);
-    expect(readdirSync(directory).sort()).toStrictEqual(['foreign.jsonl', 'notes.txt', 'other.jsonl', 'other.jsonl.zst']);
-  });
+    const foreign = '{"type":"user","sessionId":"s","message":{"role":"user","content":"hi"}}\n'
+    const directory = directoryOf({
+      'notes.txt': 'x',
+      'foreign.jsonl': foreign,
+      'other.jsonl': 'no session\n',
+      'other.jsonl.zst': 'no archive',
+    })
+    const rejected = (name: string) =>
+      archiveSession(join(directory, name)).then(
+        () => 'archived',
+        (error: NodeJS.ErrnoException) => error.code,
+      )
+    expect(await Promise.all(['notes.txt', 'foreign.jsonl', 'other.jsonl', 'none.jsonl'].map(rejected))).toStrictEqual([
+      'NotASession',
+      'NotASession',
+      'NotASession',
+      'ENOENT',
+    ])
+    expect(readdirSync(directory).sort()).toStrictEqual([
+      'foreign.jsonl',
+      'notes.txt',
+      'other.jsonl',
+      'other.jsonl.zst',
+    ])
+  })
 
-  test.skipIf(process.platform === 'win32' || process.getuid!() === 0 && !has('setpriv', '--version'))('that can not be read', () => {
-    const { directory, session } = place();
-    chmodSync(session, 0o000);
-    const code = `require(process.argv[1]).archiveSession(process.argv[2]).catch((error) => console.log(error.code, error.path))`;
-    const node = [process.execPath, '-e', code, require.resolve('../../index.js'), session];
-    // Nothing keeps root from reading.
-    const [program, ...args] = process.getuid!() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', ...node] : node;
-    chmodSync(directory, 0o777);
-    expect(spawnSync(program!, args).stdout.toString()).toBe(`EACCES ${session}\n`);
-  });
+  test.skipIf(process.platform === 'win32' || (process.getuid!() === 0 && !has('setpriv', '--version')))(
+    'that can not be read',
+    () => {
+      const { directory, session } = place()
+      chmodSync(session, 0o000)
+      const code = `require(process.argv[1]).archiveSession(process.argv[2]).catch((error) => console.log(error.code, error.path))`
+      const node = [process.execPath, '-e', code, require.resolve('../../index.js'), session]
+      // Nothing keeps root from reading.
+      const [program, ...args] =
+        process.getuid!() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', ...node] : node
+      chmodSync(directory, 0o777)
+      expect(spawnSync(program!, args).stdout.toString()).toBe(`EACCES ${session}\n`)
+    },
+  )
 
   test('that belongs to another program', async () => {
-    const text = readFileSync(new URL('../../crates/core/tests/agents/made/claude-mixed.jsonl', import.meta.url), 'utf8');
-    const directory = directoryOf({ 'claude.jsonl': text });
-    await expect(archiveSession(join(directory, 'claude.jsonl'))).rejects.toMatchObject({ code: 'NotASession', message: expect.stringContaining('is the session of another program') as string });
-    expect(readdirSync(directory)).toStrictEqual(['claude.jsonl']);
-  });
+    const text = readFileSync(
+      new URL('../../crates/core/tests/agents/made/claude-mixed.jsonl', import.meta.url),
+      'utf8',
+    )
+    const directory = directoryOf({ 'claude.jsonl': text })
+    await expect(archiveSession(join(directory, 'claude.jsonl'))).rejects.toMatchObject({
+      code: 'NotASession',
+      message: expect.stringContaining('is the session of another program') as string,
+    })
+    expect(readdirSync(directory)).toStrictEqual(['claude.jsonl'])
+  })
 
   test('after an abort', async () => {
-    const { directory, session, text } = place();
-    const reason = new Error('enough');
-    await expect(archiveSession(session, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
-    const thrown = new Error('from onProgress');
-    await expect(archiveSession(session, { onProgress: () => { throw thrown; } })).rejects.toBe(thrown);
-    expect(readdirSync(directory).filter((name) => !name.endsWith('.zst'))).toStrictEqual(existsSync(session) ? [NAME] : []);
-    expect((await replaySession(session)).ok).toBe(true);
-    expect(Buffer.byteLength(text)).toBeGreaterThan(0);
-  });
+    const { directory, session, text } = place()
+    const reason = new Error('enough')
+    await expect(archiveSession(session, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    const thrown = new Error('from onProgress')
+    await expect(
+      archiveSession(session, {
+        onProgress: () => {
+          throw thrown
+        },
+      }),
+    ).rejects.toBe(thrown)
+    expect(readdirSync(directory).filter((name) => !name.endsWith('.zst'))).toStrictEqual(
+      existsSync(session) ? [NAME] : [],
+    )
+    expect((await replaySession(session)).ok).toBe(true)
+    expect(Buffer.byteLength(text)).toBeGreaterThan(0)
+  })
 
   test('for arguments of the wrong type', () => {
-    expect(() => archiveSession(7 as never)).toThrow('filePath must be a non-empty string, got 7');
-    expect(() => restoreSession('')).toThrow("filePath must be a non-empty string, got ''");
-    expect(() => archiveSession('x', { signal: 1 as never })).toThrow('options.signal must be an AbortSignal, got 1');
-  });
-});
+    expect(() => archiveSession(7 as never)).toThrow('filePath must be a non-empty string, got 7')
+    expect(() => restoreSession('')).toThrow("filePath must be a non-empty string, got ''")
+    expect(() => archiveSession('x', { signal: 1 as never })).toThrow('options.signal must be an AbortSignal, got 1')
+  })
+})
 
 test('a damaged archive is read up to the damage, stays, and can be resumed by nobody', async () => {
-  const events = Array.from({ length: 60_000 }, (_, n) => content(`${n} ${Math.imul(n, 2654435761)} ${Math.imul(n, 40503)}`.repeat(3)));
-  const { directory, session } = place(file(start({ sessionId: 'abc' }), ...events));
-  const { filePath } = await archiveSession(session);
-  const bytes = readFileSync(filePath);
-  bytes[Math.trunc(bytes.length * 0.8)]! ^= 1;
-  writeFileSync(filePath, bytes);
-  const replayed = await replaySession(session);
-  expect(replayed.ok && replayed.history.length).toBeGreaterThan(10_000);
-  expect(replayed.ok && replayed.history.length).toBeLessThan(60_000);
-  await expect(restoreSession(session)).rejects.toMatchObject({ code: 'Damaged', path: filePath });
-  expect(await resume(directory)).toMatchObject({ ok: false, code: 'System' });
-  expect([readdirSync(directory), readFileSync(filePath).equals(bytes)]).toStrictEqual([[`${NAME}.zst`], true]);
-});
+  const events = Array.from({ length: 60_000 }, (_, n) =>
+    content(`${n} ${Math.imul(n, 2654435761)} ${Math.imul(n, 40503)}`.repeat(3)),
+  )
+  const { directory, session } = place(file(start({ sessionId: 'abc' }), ...events))
+  const { filePath } = await archiveSession(session)
+  const bytes = readFileSync(filePath)
+  bytes[Math.trunc(bytes.length * 0.8)]! ^= 1
+  writeFileSync(filePath, bytes)
+  const replayed = await replaySession(session)
+  expect(replayed.ok && replayed.history.length).toBeGreaterThan(10_000)
+  expect(replayed.ok && replayed.history.length).toBeLessThan(60_000)
+  await expect(restoreSession(session)).rejects.toMatchObject({ code: 'Damaged', path: filePath })
+  expect(await resume(directory)).toMatchObject({ ok: false, code: 'System' })
+  expect([readdirSync(directory), readFileSync(filePath).equals(bytes)]).toStrictEqual([[`${NAME}.zst`], true])
+})
 
 test('what an interrupted archiving has left is cleaned an hour later', async () => {
-  const { directory } = place();
-  const [old, young] = ['.session-tape-abcdef.archive', '.session-tape-ghijkl.archive'].map((name) => join(directory, name)) as [string, string];
-  [old, young].forEach((path) => writeFileSync(path, 'x'));
-  utimesSync(old, new Date(0), new Date(0));
-  await cleanUpLocks(directory);
-  expect(readdirSync(directory).sort()).toStrictEqual(['.session-tape-ghijkl.archive', NAME]);
-});
+  const { directory } = place()
+  const [old, young] = ['.session-tape-abcdef.archive', '.session-tape-ghijkl.archive'].map((name) =>
+    join(directory, name),
+  ) as [string, string]
+  ;[old, young].forEach((path) => writeFileSync(path, 'x'))
+  utimesSync(old, new Date(0), new Date(0))
+  await cleanUpLocks(directory)
+  expect(readdirSync(directory).sort()).toStrictEqual(['.session-tape-ghijkl.archive', NAME])
+})
 
 test.skipIf(!has('zstd', '--version'))('zstd restores the session, and its archives are read', async () => {
-  const { session, text } = place();
-  const { filePath } = await archiveSession(session);
-  expect(spawnSync('zstd', ['-d', '-c', filePath]).stdout.toString()).toBe(text);
-  expect(spawnSync('zstd', ['-q', '-f', '-19', '-o', filePath], { input: text }).status).toBe(0);
-  expect((await replaySession(session)).ok).toBe(true);
-  expect((await listSessions(join(session, '..'))).sessions).toMatchObject([{ archived: true, bytes: Buffer.byteLength(text), archivedBytes: statSync(filePath).size }]);
-  expect(await restoreSession(filePath)).toMatchObject({ filePath: session });
-  expect(readFileSync(session, 'utf8')).toBe(text);
-});
+  const { session, text } = place()
+  const { filePath } = await archiveSession(session)
+  expect(spawnSync('zstd', ['-d', '-c', filePath]).stdout.toString()).toBe(text)
+  expect(spawnSync('zstd', ['-q', '-f', '-19', '-o', filePath], { input: text }).status).toBe(0)
+  expect((await replaySession(session)).ok).toBe(true)
+  expect((await listSessions(join(session, '..'))).sessions).toMatchObject([
+    { archived: true, bytes: Buffer.byteLength(text), archivedBytes: statSync(filePath).size },
+  ])
+  expect(await restoreSession(filePath)).toMatchObject({ filePath: session })
+  expect(readFileSync(session, 'utf8')).toBe(text)
+})
 
 const PYTHON = `
 import sys, zstandard
@@ -274,30 +400,45 @@ with open(path, 'rb') as file:
     assert zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read() == text
 with open(path, 'wb') as file:
     file.write(zstandard.ZstdCompressor(level=3).compress(text))
-`;
+`
 
-test.skipIf(!has('python3', '-c', 'import zstandard'))('the Python package zstandard reads what is written, and writes what is read', async () => {
-  const { session, text } = place();
-  const { filePath } = await archiveSession(session);
-  const { status, stderr } = spawnSync('python3', ['-c', PYTHON, filePath], { input: text });
-  expect([status, stderr.toString()]).toStrictEqual([0, '']);
-  await restoreSession(session);
-  expect(readFileSync(session, 'utf8')).toBe(text);
-});
+test.skipIf(!has('python3', '-c', 'import zstandard'))(
+  'the Python package zstandard reads what is written, and writes what is read',
+  async () => {
+    const { session, text } = place()
+    const { filePath } = await archiveSession(session)
+    const { status, stderr } = spawnSync('python3', ['-c', PYTHON, filePath], { input: text })
+    expect([status, stderr.toString()]).toStrictEqual([0, ''])
+    await restoreSession(session)
+    expect(readFileSync(session, 'utf8')).toBe(text)
+  },
+)
 
 test.skipIf(process.platform === 'win32')('an archive has the permissions of the session', async () => {
-  const { session } = place();
-  chmodSync(session, 0o640);
-  const { filePath } = await archiveSession(session);
-  expect(lstatSync(filePath).mode & 0o777).toBe(0o640);
-});
+  const { session } = place()
+  chmodSync(session, 0o640)
+  const { filePath } = await archiveSession(session)
+  expect(lstatSync(filePath).mode & 0o777).toBe(0o640)
+})
 
-test.prop([anyEvents, fc.constantFrom('', '{"v":1,"seq":9', '\r\n', 'no json\n')], { numRuns: 40 })('any session is the same archived', async (events, tail) => {
-  const { session, archive } = place(file(start({ sessionId: 'abc' }), ...events));
-  appendFileSync(session, tail);
-  const before = [readFileSync(session), await replaySession(session), await replaySession(session, undefined, { strict: true }), await collected(readSessionRecords(session))];
-  await archiveSession(session);
-  expect([await replaySession(archive), await replaySession(session, undefined, { strict: true }), await collected(readSessionRecords(session))]).toStrictEqual(before.slice(1));
-  await restoreSession(archive);
-  expect(readFileSync(session).equals(before[0] as Buffer)).toBe(true);
-});
+test.prop([anyEvents, fc.constantFrom('', '{"v":1,"seq":9', '\r\n', 'no json\n')], { numRuns: 40 })(
+  'any session is the same archived',
+  async (events, tail) => {
+    const { session, archive } = place(file(start({ sessionId: 'abc' }), ...events))
+    appendFileSync(session, tail)
+    const before = [
+      readFileSync(session),
+      await replaySession(session),
+      await replaySession(session, undefined, { strict: true }),
+      await collected(readSessionRecords(session)),
+    ]
+    await archiveSession(session)
+    expect([
+      await replaySession(archive),
+      await replaySession(session, undefined, { strict: true }),
+      await collected(readSessionRecords(session)),
+    ]).toStrictEqual(before.slice(1))
+    await restoreSession(archive)
+    expect(readFileSync(session).equals(before[0] as Buffer)).toBe(true)
+  },
+)

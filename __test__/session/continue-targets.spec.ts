@@ -1,45 +1,83 @@
 // listContinueTargets: the sessions and checkpoints that a user can continue, whatever else is in the directory.
 
-import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { afterEach, describe, expect, vi } from 'vitest';
-import { fc, test } from '../support/property';
-import { listContinueTargets, resolveContinueRef } from '../../index.js';
-import type { ContinueTarget } from '../../index.js';
-import { PROJECT_HASH, content, envelope, file, rewind, start, writeSession } from '../support/session-file.js';
+import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { afterEach, describe, expect, vi } from 'vitest'
+import { fc, test } from '../support/property'
+import { listContinueTargets, resolveContinueRef } from '../../index.js'
+import type { ContinueTarget } from '../../index.js'
+import { PROJECT_HASH, content, envelope, file, rewind, start, writeSession } from '../support/session-file.js'
 import {
-  BAD_IDS, afterListing, checkpoint, checkpointDeleted, checkpointRenamed, named, orderByAge, projectOf, sessionWith, summaryWith, titled, watched,
-} from '../support/project-files.js';
-import { runs } from '../support/session-arbitraries.js';
-import { directoryOf, root } from '../support/file-directory.js';
-import { eachCase } from '../support/each-case.js';
-import { childReport, unprivileged } from '../support/processes';
+  BAD_IDS,
+  afterListing,
+  checkpoint,
+  checkpointDeleted,
+  checkpointRenamed,
+  named,
+  orderByAge,
+  projectOf,
+  sessionWith,
+  summaryWith,
+  titled,
+  watched,
+} from '../support/project-files.js'
+import { runs } from '../support/session-arbitraries.js'
+import { directoryOf, root } from '../support/file-directory.js'
+import { eachCase } from '../support/each-case.js'
+import { childReport, unprivileged } from '../support/processes'
 
-type Targets = Awaited<ReturnType<typeof listContinueTargets>>;
+type Targets = Awaited<ReturnType<typeof listContinueTargets>>
 
 afterEach(() => {
-  vi.restoreAllMocks();
-});
+  vi.restoreAllMocks()
+})
 
-const targetsIn = (directory: string) => listContinueTargets(directory, PROJECT_HASH);
+const targetsIn = (directory: string) => listContinueTargets(directory, PROJECT_HASH)
 
 /** The targets in short: ids of sessions, then ids and sources of checkpoints. */
 const shown = ({ targets }: Targets) =>
-  targets.map((target) => (target.kind === 'session' ? target.session.sessionId : `${target.checkpointId} of ${target.source.sessionId}`));
+  targets.map((target) =>
+    target.kind === 'session' ? target.session.sessionId : `${target.checkpointId} of ${target.source.sessionId}`,
+  )
 
-const skippedIn = ({ skipped }: Targets): Record<string, string> => Object.fromEntries(skipped.map(({ filePath, reason }) => [basename(filePath), reason]));
+const skippedIn = ({ skipped }: Targets): Record<string, string> =>
+  Object.fromEntries(skipped.map(({ filePath, reason }) => [basename(filePath), reason]))
 
 describe('the targets', () => {
   test('are the sessions, newest first, then their live checkpoints, session by session, ascending', async () => {
     const directory = projectOf({
-      'session-new.jsonl': sessionWith('new', content('é'), checkpoint('c1', 'première'), content('b'), checkpoint('c2', 'zweite'), checkpoint('c3', 'gone'), checkpointDeleted('c3'), rewind(9)),
+      'session-new.jsonl': sessionWith(
+        'new',
+        content('é'),
+        checkpoint('c1', 'première'),
+        content('b'),
+        checkpoint('c2', 'zweite'),
+        checkpoint('c3', 'gone'),
+        checkpointDeleted('c3'),
+        rewind(9),
+      ),
       'session-middle.jsonl': sessionWith('middle', titled(null), named(null)),
-      'session-old.jsonl': sessionWith('old', titled('Título'), named('naïve'), checkpoint('c4', 'before'), checkpointRenamed('c4', 'nachher'), ['session_start', {}]),
-    });
+      'session-old.jsonl': sessionWith(
+        'old',
+        titled('Título'),
+        named('naïve'),
+        checkpoint('c4', 'before'),
+        checkpointRenamed('c4', 'nachher'),
+        ['session_start', {}],
+      ),
+    })
     const summary = (id: string, more: object = {}) => ({
-      ...summaryWith(id), filePath: join(directory, `session-${id}.jsonl`), fileSize: expect.any(Number) as number, lastModified: expect.any(Date) as Date, ...more,
-    });
-    const [fresh, middle, old] = [summary('new'), summary('middle', { title: null, name: null }), summary('old', { title: 'Título', name: 'naïve' })];
+      ...summaryWith(id),
+      filePath: join(directory, `session-${id}.jsonl`),
+      fileSize: expect.any(Number) as number,
+      lastModified: expect.any(Date) as Date,
+      ...more,
+    })
+    const [fresh, middle, old] = [
+      summary('new'),
+      summary('middle', { title: null, name: null }),
+      summary('old', { title: 'Título', name: 'naïve' }),
+    ]
     expect(await targetsIn(directory)).toStrictEqual({
       targets: [
         { kind: 'session', session: fresh },
@@ -51,47 +89,81 @@ describe('the targets', () => {
       ],
       skipped: [],
       unreadable: [],
-    });
-  });
+    })
+  })
 
   test('are in files named session-*.jsonl', async () => {
-    const names = ['a.jsonl', 'Session-b.jsonl', 'session.jsonl', 'session_c.jsonl', 'xsession-d.jsonl', 'session-e.json', 'session-f.jsonl.bak', 'session-g.jsonl', 'session-.jsonl'];
-    const directory = projectOf(Object.fromEntries(names.map((name) => [name, sessionWith(name)])));
-    expect(await targetsIn(directory)).toMatchObject({ targets: [{ session: { sessionId: 'session-g.jsonl' } }, { session: { sessionId: 'session-.jsonl' } }], skipped: [] });
-  });
+    const names = [
+      'a.jsonl',
+      'Session-b.jsonl',
+      'session.jsonl',
+      'session_c.jsonl',
+      'xsession-d.jsonl',
+      'session-e.json',
+      'session-f.jsonl.bak',
+      'session-g.jsonl',
+      'session-.jsonl',
+    ]
+    const directory = projectOf(Object.fromEntries(names.map((name) => [name, sessionWith(name)])))
+    expect(await targetsIn(directory)).toMatchObject({
+      targets: [{ session: { sessionId: 'session-g.jsonl' } }, { session: { sessionId: 'session-.jsonl' } }],
+      skipped: [],
+    })
+  })
 
   test('with equal modification times are ordered by id, start and collision number, so that a position always denotes the same session', async () => {
-    const at = (sessionId: string, startTime: string) => file(start({ sessionId, startTime }));
+    const at = (sessionId: string, startTime: string) => file(start({ sessionId, startTime }))
     const directory = directoryOf({
       'session-2026-01-01T00-00-00-9-same.jsonl': at('same', '2026-01-01T00:00:00.000Z'),
       'session-2026-01-01T00-00-00-10-same.jsonl': at('same', '2026-01-01T00:00:00.000Z'),
       'session-2026-01-02T00-00-00-same.jsonl': at('same', '2026-01-02T00:00:00.000Z'),
       'session-z.jsonl': at('zz', '2020-01-01T00:00:00.000Z'),
-    });
-    for (const name of ['session-2026-01-01T00-00-00-9-same', 'session-2026-01-01T00-00-00-10-same', 'session-2026-01-02T00-00-00-same', 'session-z']) orderByAge(directory, [`${name}.jsonl`]);
-    const { targets } = await targetsIn(directory);
+    })
+    for (const name of [
+      'session-2026-01-01T00-00-00-9-same',
+      'session-2026-01-01T00-00-00-10-same',
+      'session-2026-01-02T00-00-00-same',
+      'session-z',
+    ])
+      orderByAge(directory, [`${name}.jsonl`])
+    const { targets } = await targetsIn(directory)
     expect(targets.map((target) => target.kind === 'session' && basename(target.session.filePath))).toStrictEqual([
-      'session-z.jsonl', 'session-2026-01-02T00-00-00-same.jsonl', 'session-2026-01-01T00-00-00-10-same.jsonl', 'session-2026-01-01T00-00-00-9-same.jsonl',
-    ]);
-  });
+      'session-z.jsonl',
+      'session-2026-01-02T00-00-00-same.jsonl',
+      'session-2026-01-01T00-00-00-10-same.jsonl',
+      'session-2026-01-01T00-00-00-9-same.jsonl',
+    ])
+  })
 
   test('may be symbolic links; foreign files next to them are ignored', async () => {
-    const directory = projectOf({ 'session-a.jsonl': sessionWith('a'), 'session-a.jsonl.snap': 'x', 'session-a.jsonl.lock': '{}', 'a.lock': '{}', '.session-tape-1.snap': '', 'notes.txt': 'session' });
-    symlinkSync(writeSession(sessionWith('elsewhere', checkpoint('c', 'ç'))), join(directory, 'session-link.jsonl'));
-    const found = await targetsIn(directory);
-    expect([shown(found).sort(), found.skipped]).toStrictEqual([['a', 'c of elsewhere', 'elsewhere'], []]);
-  });
+    const directory = projectOf({
+      'session-a.jsonl': sessionWith('a'),
+      'session-a.jsonl.snap': 'x',
+      'session-a.jsonl.lock': '{}',
+      'a.lock': '{}',
+      '.session-tape-1.snap': '',
+      'notes.txt': 'session',
+    })
+    symlinkSync(writeSession(sessionWith('elsewhere', checkpoint('c', 'ç'))), join(directory, 'session-link.jsonl'))
+    const found = await targetsIn(directory)
+    expect([shown(found).sort(), found.skipped]).toStrictEqual([['a', 'c of elsewhere', 'elsewhere'], []])
+  })
 
   test('are an empty list if no file is a session of the project', async () => {
-    for (const directory of [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'other' })) }), join(root(), 'none'), join(root(), 'none', 'deeper')]) {
-      expect(await targetsIn(directory)).toStrictEqual({ targets: [], skipped: [], unreadable: [] });
+    for (const directory of [
+      directoryOf(),
+      directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'other' })) }),
+      join(root(), 'none'),
+      join(root(), 'none', 'deeper'),
+    ]) {
+      expect(await targetsIn(directory)).toStrictEqual({ targets: [], skipped: [], unreadable: [] })
     }
-  });
-});
+  })
+})
 
 describe('the skipped files', () => {
   test('have no usable header, do not replay, or are sequence-corrupt, and have the reason', async () => {
-    const strict = 'Invalid session_start: missing or malformed required fields';
+    const strict = 'Invalid session_start: missing or malformed required fields'
     const directory = projectOf({
       'session-empty.jsonl': '',
       'session-torn.jsonl': sessionWith('torn').slice(0, 60),
@@ -100,11 +172,11 @@ describe('the skipped files', () => {
       'session-time.jsonl': file(start({ sessionId: 't', startTime: undefined })),
       'session-corrupt.jsonl': `${sessionWith('corrupt', checkpoint('c', 'lost'))}${envelope(2, content('again'))}\n`,
       'session-good.jsonl': sessionWith('good'),
-    });
-    mkdirSync(join(directory, 'session-directory.jsonl'));
-    symlinkSync('nowhere', join(directory, 'session-dangling.jsonl'));
-    const found = await targetsIn(directory);
-    expect(shown(found)).toStrictEqual(['good']);
+    })
+    mkdirSync(join(directory, 'session-directory.jsonl'))
+    symlinkSync('nowhere', join(directory, 'session-dangling.jsonl'))
+    const found = await targetsIn(directory)
+    expect(shown(found)).toStrictEqual(['good'])
     expect(skippedIn(found)).toStrictEqual({
       'session-empty.jsonl': 'Empty file or unreadable first line',
       'session-torn.jsonl': 'Missing or corrupt session_start event: first line is not valid JSON',
@@ -114,61 +186,98 @@ describe('the skipped files', () => {
       'session-corrupt.jsonl': 'recording has non-monotonic sequences',
       'session-directory.jsonl': 'EISDIR: illegal operation on a directory, read',
       'session-dangling.jsonl': expect.stringMatching(/^ENOENT: /) as string,
-    });
-  });
+    })
+  })
 
   test.each(BAD_IDS)('contain the one with the id %j in its header, among good ones', async (id) => {
-    const directory = projectOf({ 'session-a.jsonl': sessionWith('a'), 'session-bad.jsonl': sessionWith(id, checkpoint('c', 'lost')), 'session-b.jsonl': sessionWith('b') });
-    const found = await targetsIn(directory);
-    expect(shown(found)).toStrictEqual(['a', 'b']);
-    expect(skippedIn(found)).toStrictEqual({ 'session-bad.jsonl': 'Invalid session_start: missing or malformed required fields' });
-  });
+    const directory = projectOf({
+      'session-a.jsonl': sessionWith('a'),
+      'session-bad.jsonl': sessionWith(id, checkpoint('c', 'lost')),
+      'session-b.jsonl': sessionWith('b'),
+    })
+    const found = await targetsIn(directory)
+    expect(shown(found)).toStrictEqual(['a', 'b'])
+    expect(skippedIn(found)).toStrictEqual({
+      'session-bad.jsonl': 'Invalid session_start: missing or malformed required fields',
+    })
+  })
 
   test('do not contain files of another project, whatever else is wrong with them, but those without one', async () => {
-    const without = ['', 7, null, undefined, [PROJECT_HASH], { projectHash: PROJECT_HASH }];
-    const homeless = projectOf(Object.fromEntries(without.map((projectHash, i) => [`session-${i}.jsonl`, file(start({ projectHash }))])));
-    expect(Object.values(skippedIn(await targetsIn(homeless)))).toStrictEqual(without.map(() => 'Invalid session_start: missing or malformed required fields'));
+    const without = ['', 7, null, undefined, [PROJECT_HASH], { projectHash: PROJECT_HASH }]
+    const homeless = projectOf(
+      Object.fromEntries(without.map((projectHash, i) => [`session-${i}.jsonl`, file(start({ projectHash }))])),
+    )
+    expect(Object.values(skippedIn(await targetsIn(homeless)))).toStrictEqual(
+      without.map(() => 'Invalid session_start: missing or malformed required fields'),
+    )
     const files = ['other', `${PROJECT_HASH} `].flatMap((projectHash, i) => [
       [`session-${i}.jsonl`, file(start({ projectHash }))],
-      [`session-bad-${i}.jsonl`, `${file(start({ projectHash, sessionId: 7, provider: 0 }))}${envelope(1, content('x'))}\n`],
-    ]);
-    expect(await targetsIn(projectOf(Object.fromEntries(files) as Record<string, string>))).toStrictEqual({ targets: [], skipped: [], unreadable: [] });
-  });
+      [
+        `session-bad-${i}.jsonl`,
+        `${file(start({ projectHash, sessionId: 7, provider: 0 }))}${envelope(1, content('x'))}\n`,
+      ],
+    ])
+    expect(await targetsIn(projectOf(Object.fromEntries(files) as Record<string, string>))).toStrictEqual({
+      targets: [],
+      skipped: [],
+      unreadable: [],
+    })
+  })
 
   test('contain a file that is removed after its header was read', async () => {
-    const directory = projectOf({ 'session-a.jsonl': sessionWith('a'), 'session-b.jsonl': sessionWith('b') });
-    const gone = join(directory, 'session-a.jsonl');
-    afterListing(() => rmSync(gone));
-    const found = await targetsIn(directory);
-    expect(shown(found)).toStrictEqual(['b']);
-    expect(found.skipped).toStrictEqual([{ filePath: gone, sessionId: 'a', reason: `Failed to read file: ENOENT: no such file or directory, open '${gone}'` }]);
-  });
+    const directory = projectOf({ 'session-a.jsonl': sessionWith('a'), 'session-b.jsonl': sessionWith('b') })
+    const gone = join(directory, 'session-a.jsonl')
+    afterListing(() => rmSync(gone))
+    const found = await targetsIn(directory)
+    expect(shown(found)).toStrictEqual(['b'])
+    expect(found.skipped).toStrictEqual([
+      {
+        filePath: gone,
+        sessionId: 'a',
+        reason: `Failed to read file: ENOENT: no such file or directory, open '${gone}'`,
+      },
+    ])
+  })
 
   test('contain a file that changes to another project after its header was read', async () => {
-    const directory = projectOf({ 'session-a.jsonl': sessionWith('a') });
-    afterListing(() => writeFileSync(join(directory, 'session-a.jsonl'), file(start({ projectHash: 'øther' }))));
-    expect(skippedIn(await targetsIn(directory))).toStrictEqual({ 'session-a.jsonl': `Project hash mismatch: expected ${PROJECT_HASH} got øther` });
-  });
-});
+    const directory = projectOf({ 'session-a.jsonl': sessionWith('a') })
+    afterListing(() => writeFileSync(join(directory, 'session-a.jsonl'), file(start({ projectHash: 'øther' }))))
+    expect(skippedIn(await targetsIn(directory))).toStrictEqual({
+      'session-a.jsonl': `Project hash mismatch: expected ${PROJECT_HASH} got øther`,
+    })
+  })
+})
 
 describe('a directory that cannot be read', () => {
   test("rejects with the system's error", async () => {
-    const [inPlace, impossible] = [writeSession(''), 'a\0b'];
-    await expect(targetsIn(inPlace)).rejects.toMatchObject({ code: 'ENOTDIR', syscall: 'scandir', path: inPlace });
-    await expect(targetsIn(join(inPlace, 'below'))).rejects.toMatchObject({ code: 'ENOTDIR' });
-    await expect(targetsIn(impossible)).rejects.toMatchObject({ code: 'ERR_INVALID_ARG_VALUE' });
-  });
+    const [inPlace, impossible] = [writeSession(''), 'a\0b']
+    await expect(targetsIn(inPlace)).rejects.toMatchObject({ code: 'ENOTDIR', syscall: 'scandir', path: inPlace })
+    await expect(targetsIn(join(inPlace, 'below'))).rejects.toMatchObject({ code: 'ENOTDIR' })
+    await expect(targetsIn(impossible)).rejects.toMatchObject({ code: 'ERR_INVALID_ARG_VALUE' })
+  })
 
-  test.skipIf(unprivileged === null)('rejects if permission is missing, too; a file without read permission is skipped', async () => {
-    const directory = directoryOf({ 'session-good.jsonl': sessionWith('good'), 'session-secret.jsonl': sessionWith('secret') });
-    chmodSync(join(directory, 'session-secret.jsonl'), 0);
-    const found = await childReport<Targets>('child-listing.mjs', ['targets', directory, PROJECT_HASH], unprivileged ?? {});
-    expect(shown(found)).toStrictEqual(['good']);
-    expect(skippedIn(found)).toStrictEqual({ 'session-secret.jsonl': expect.stringMatching(/^EACCES: /) as string });
-    chmodSync(directory, 0);
-    expect(await childReport('child-listing.mjs', ['targets', directory, PROJECT_HASH], unprivileged ?? {})).toMatchObject({ rejected: 'EACCES' });
-  });
-});
+  test.skipIf(unprivileged === null)(
+    'rejects if permission is missing, too; a file without read permission is skipped',
+    async () => {
+      const directory = directoryOf({
+        'session-good.jsonl': sessionWith('good'),
+        'session-secret.jsonl': sessionWith('secret'),
+      })
+      chmodSync(join(directory, 'session-secret.jsonl'), 0)
+      const found = await childReport<Targets>(
+        'child-listing.mjs',
+        ['targets', directory, PROJECT_HASH],
+        unprivileged ?? {},
+      )
+      expect(shown(found)).toStrictEqual(['good'])
+      expect(skippedIn(found)).toStrictEqual({ 'session-secret.jsonl': expect.stringMatching(/^EACCES: /) as string })
+      chmodSync(directory, 0)
+      expect(
+        await childReport('child-listing.mjs', ['targets', directory, PROJECT_HASH], unprivileged ?? {}),
+      ).toMatchObject({ rejected: 'EACCES' })
+    },
+  )
+})
 
 test('arguments of a wrong type synchronously throw a TypeError that names them', () =>
   eachCase(
@@ -183,96 +292,147 @@ test('arguments of a wrong type synchronously throw a TypeError that names them'
       ['options.onProgress', ['.', 'hash', { onProgress: {} }]],
     ] as const,
     ([name, values]) => {
-      const call = () => (listContinueTargets as (...some: unknown[]) => unknown)(...values);
-      expect(call).toThrow(expect.objectContaining({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: expect.stringMatching(new RegExp(`^${name} `)) as string }));
+      const call = () => (listContinueTargets as (...some: unknown[]) => unknown)(...values)
+      expect(call).toThrow(
+        expect.objectContaining({
+          name: 'TypeError',
+          code: 'ERR_INVALID_ARG_TYPE',
+          message: expect.stringMatching(new RegExp(`^${name} `)) as string,
+        }),
+      )
     },
-  ));
+  ))
 
 test('one call of the addon scans all files', async () => {
-  const directory = projectOf({ 'session-a.jsonl': sessionWith('a', checkpoint('c', 'ć')), 'session-b.jsonl': sessionWith('b', named('b')) });
-  const [scan, open] = [watched('describeSessions'), watched('openReplay')];
-  const found = await targetsIn(directory);
-  expect(await targetsIn(directory)).toStrictEqual(found);
-  appendFileSync(join(directory, 'session-a.jsonl'), `${envelope(3, checkpointDeleted('c'))}\n`);
-  orderByAge(directory, ['session-a.jsonl', 'session-b.jsonl']);
-  expect(shown(await targetsIn(directory))).toStrictEqual(['a', 'b']);
-  expect([scan.mock.calls.length, open.mock.calls.length]).toStrictEqual([3, 0]);
-});
+  const directory = projectOf({
+    'session-a.jsonl': sessionWith('a', checkpoint('c', 'ć')),
+    'session-b.jsonl': sessionWith('b', named('b')),
+  })
+  const [scan, open] = [watched('describeSessions'), watched('openReplay')]
+  const found = await targetsIn(directory)
+  expect(await targetsIn(directory)).toStrictEqual(found)
+  appendFileSync(join(directory, 'session-a.jsonl'), `${envelope(3, checkpointDeleted('c'))}\n`)
+  orderByAge(directory, ['session-a.jsonl', 'session-b.jsonl'])
+  expect(shown(await targetsIn(directory))).toStrictEqual(['a', 'b'])
+  expect([scan.mock.calls.length, open.mock.calls.length]).toStrictEqual([3, 0])
+})
 
 /** A project: its sessions with their checkpoints. All ids differ, and no name is an id. */
 interface Plan {
-  id: string;
-  age: number;
-  name: string | null | undefined;
-  checkpoints: { id: string; name: string; isDeleted: boolean }[];
+  id: string
+  age: number
+  name: string | null | undefined
+  checkpoints: { id: string; name: string; isDeleted: boolean }[]
 }
 const anyId = fc.oneof(
   fc.uuid(),
-  fc.constantFrom('latest', '7', '1', '2', '007', 'a', 'ab', 'abc', '__CONTINUE_LATEST__', '__proto__', 'ü', ' ', "it's", '\u{1f39e}'),
+  fc.constantFrom(
+    'latest',
+    '7',
+    '1',
+    '2',
+    '007',
+    'a',
+    'ab',
+    'abc',
+    '__CONTINUE_LATEST__',
+    '__proto__',
+    'ü',
+    ' ',
+    "it's",
+    '\u{1f39e}',
+  ),
   fc.stringMatching(/^[a-z0-9_-]{1,12}$/),
-);
+)
 const anyPlan: fc.Arbitrary<Plan[]> = fc
-  .tuple(fc.uniqueArray(anyId, { minLength: 1, maxLength: 24 }), fc.infiniteStream(fc.record({ isSession: fc.boolean(), age: fc.nat({ max: 2 }), isDeleted: fc.boolean(), name: fc.constantFrom(undefined, null, 'Näme') })))
+  .tuple(
+    fc.uniqueArray(anyId, { minLength: 1, maxLength: 24 }),
+    fc.infiniteStream(
+      fc.record({
+        isSession: fc.boolean(),
+        age: fc.nat({ max: 2 }),
+        isDeleted: fc.boolean(),
+        name: fc.constantFrom(undefined, null, 'Näme'),
+      }),
+    ),
+  )
   .map(([ids, stream]) => {
-    const plans: Plan[] = [];
+    const plans: Plan[] = []
     for (const [i, id] of ids.entries()) {
-      const { isSession, age, isDeleted, name } = stream.next().value;
-      if (i === 0 || isSession) plans.push({ id, age, name: name && `${name} of ${i}`, checkpoints: [] });
-      else plans.at(-1)!.checkpoints.push({ id, name: `checkpoint ${i}`, isDeleted });
+      const { isSession, age, isDeleted, name } = stream.next().value
+      if (i === 0 || isSession) plans.push({ id, age, name: name && `${name} of ${i}`, checkpoints: [] })
+      else plans.at(-1)!.checkpoints.push({ id, name: `checkpoint ${i}`, isDeleted })
     }
-    return plans;
-  });
+    return plans
+  })
 
 /** Writes the sessions in the given order of their indexes in `plans`, with the ages of the plans. */
 function writePlans(plans: readonly Plan[], order: readonly number[]): string {
-  const directory = directoryOf();
+  const directory = directoryOf()
   for (const at of order) {
-    const { id, age, name, checkpoints } = plans[at]!;
-    const events = checkpoints.flatMap((one) => [checkpoint(one.id, one.name), ...(one.isDeleted ? [checkpointDeleted(one.id)] : [])]);
+    const { id, age, name, checkpoints } = plans[at]!
+    const events = checkpoints.flatMap((one) => [
+      checkpoint(one.id, one.name),
+      ...(one.isDeleted ? [checkpointDeleted(one.id)] : []),
+    ])
     // Files that are created under other names and renamed appear in another order in the directory.
-    writeFileSync(join(directory, `${at}`), sessionWith(id, content('é'), ...(name === undefined ? [] : [named(name)]), ...events));
-    renameSync(join(directory, `${at}`), join(directory, `session-${at}.jsonl`));
-    orderByAge(directory, [...Array<string>(age).fill(`session-${at}.jsonl`), `session-${at}.jsonl`]);
+    writeFileSync(
+      join(directory, `${at}`),
+      sessionWith(id, content('é'), ...(name === undefined ? [] : [named(name)]), ...events),
+    )
+    renameSync(join(directory, `${at}`), join(directory, `session-${at}.jsonl`))
+    orderByAge(directory, [...Array<string>(age).fill(`session-${at}.jsonl`), `session-${at}.jsonl`])
   }
-  return directory;
+  return directory
 }
 
-const plansAndOrder = anyPlan.chain((plans) => fc.tuple(fc.constant(plans), fc.shuffledSubarray([...plans.keys()], { minLength: plans.length })));
+const plansAndOrder = anyPlan.chain((plans) =>
+  fc.tuple(fc.constant(plans), fc.shuffledSubarray([...plans.keys()], { minLength: plans.length })),
+)
 
-test.prop([plansAndOrder], runs(60))('any directory: the targets do not depend on its order', async ([plans, order]) => {
-  const directories = [writePlans(plans, [...plans.keys()]), writePlans(plans, order)];
-  const inShort = (target: ContinueTarget) => {
-    const { filePath, fileSize: _, ...summary } = target.kind === 'session' ? target.session : target.source;
-    return { ...target, session: null, source: null, summary, name: basename(filePath) };
-  };
-  const [first, second] = (await Promise.all(directories.map(targetsIn))).map(({ targets }) => targets.map(inShort));
-  expect(second).toStrictEqual(first);
-  // The newest first: ages never fall.
-  const ages = first!.filter(({ kind }) => kind === 'session').map(({ summary }) => plans.find(({ id }) => id === summary.sessionId)!.age);
-  expect(ages).toStrictEqual([...ages].sort((a, b) => a - b));
-  directories.forEach((directory) => rmSync(directory, { recursive: true }));
-});
-
-test.prop([plansAndOrder], runs(60))('any directory: a reference by any id, by name and by position finds what it denotes', async ([plans, order]) => {
-  const directory = writePlans(plans, order);
-  const { targets } = await targetsIn(directory);
-  const idOf = (target: ContinueTarget) => (target.kind === 'session' ? target.session.sessionId : target.checkpointId);
-  const found = (ref: string) => {
-    const result = resolveContinueRef(ref, targets);
-    return 'target' in result ? idOf(result.target) : result;
-  };
-  for (const { id, name, checkpoints } of plans) {
-    expect(found(id)).toBe(id);
-    if (typeof name === 'string') expect(found(name)).toBe(id);
-    for (const { id: checkpointId, name: checkpointName, isDeleted } of checkpoints) {
-      if (isDeleted) expect(found(checkpointId)).not.toBe(checkpointId);
-      else expect([found(checkpointId), found(checkpointName)]).toStrictEqual([checkpointId, checkpointId]);
+test.prop([plansAndOrder], runs(60))(
+  'any directory: the targets do not depend on its order',
+  async ([plans, order]) => {
+    const directories = [writePlans(plans, [...plans.keys()]), writePlans(plans, order)]
+    const inShort = (target: ContinueTarget) => {
+      const { filePath, fileSize: _, ...summary } = target.kind === 'session' ? target.session : target.source
+      return { ...target, session: null, source: null, summary, name: basename(filePath) }
     }
-  }
-  const ids = targets.map(idOf);
-  plans.forEach((_, i) => {
-    if (!ids.includes(String(i + 1))) expect(found(String(i + 1))).toBe(ids[i]);
-  });
-  if (!ids.includes('latest')) expect(found('latest')).toBe(ids[0]);
-  rmSync(directory, { recursive: true });
-});
+    const [first, second] = (await Promise.all(directories.map(targetsIn))).map(({ targets }) => targets.map(inShort))
+    expect(second).toStrictEqual(first)
+    // The newest first: ages never fall.
+    const ages = first!
+      .filter(({ kind }) => kind === 'session')
+      .map(({ summary }) => plans.find(({ id }) => id === summary.sessionId)!.age)
+    expect(ages).toStrictEqual([...ages].sort((a, b) => a - b))
+    directories.forEach((directory) => rmSync(directory, { recursive: true }))
+  },
+)
+
+test.prop([plansAndOrder], runs(60))(
+  'any directory: a reference by any id, by name and by position finds what it denotes',
+  async ([plans, order]) => {
+    const directory = writePlans(plans, order)
+    const { targets } = await targetsIn(directory)
+    const idOf = (target: ContinueTarget) =>
+      target.kind === 'session' ? target.session.sessionId : target.checkpointId
+    const found = (ref: string) => {
+      const result = resolveContinueRef(ref, targets)
+      return 'target' in result ? idOf(result.target) : result
+    }
+    for (const { id, name, checkpoints } of plans) {
+      expect(found(id)).toBe(id)
+      if (typeof name === 'string') expect(found(name)).toBe(id)
+      for (const { id: checkpointId, name: checkpointName, isDeleted } of checkpoints) {
+        if (isDeleted) expect(found(checkpointId)).not.toBe(checkpointId)
+        else expect([found(checkpointId), found(checkpointName)]).toStrictEqual([checkpointId, checkpointId])
+      }
+    }
+    const ids = targets.map(idOf)
+    plans.forEach((_, i) => {
+      if (!ids.includes(String(i + 1))) expect(found(String(i + 1))).toBe(ids[i])
+    })
+    if (!ids.includes('latest')) expect(found('latest')).toBe(ids[0])
+    rmSync(directory, { recursive: true })
+  },
+)

@@ -1,11 +1,11 @@
 // "The model is JavaScript": for any bytes, every line's verdict and every value are those of JSON.parse.
 // The first properties ask JSON.parse itself; the later ones compare whole replays with the plain engine.
 
-import { describe, expect } from 'vitest';
-import { fc, test } from '../support/property';
-import { content, replayOf, replayedOf, session, START_METADATA } from '../support/session-file.js';
-import { runs } from '../support/session-arbitraries.js';
-import { expectSame, expectSameReplay } from '../support/same-replay.js';
+import { describe, expect } from 'vitest'
+import { fc, test } from '../support/property'
+import { content, replayOf, replayedOf, session, START_METADATA } from '../support/session-file.js'
+import { runs } from '../support/session-arbitraries.js'
+import { expectSame, expectSameReplay } from '../support/same-replay.js'
 import {
   anyBytes,
   blankText,
@@ -17,56 +17,56 @@ import {
   soundNumberText,
   spelled,
   stringText,
-} from '../support/json-arbitraries.js';
-import { anyFile, anyLine, envelopeText } from '../support/line-arbitraries.js';
-import { replayBytes } from '../support/plain-engine.mjs';
+} from '../support/json-arbitraries.js'
+import { anyFile, anyLine, envelopeText } from '../support/line-arbitraries.js'
+import { replayBytes } from '../support/plain-engine.mjs'
 
-const NEWLINE = Buffer.from('\n');
-const bytesOf = (...parts: (string | Uint8Array)[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+const NEWLINE = Buffer.from('\n')
+const bytesOf = (...parts: (string | Uint8Array)[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)))
 const itemLine = (value: string) =>
-  `{"v":1,"seq":2,"type":"content","payload":{"content":{"speaker":"ai","value":${value}}}}`;
+  `{"v":1,"seq":2,"type":"content","payload":{"content":{"speaker":"ai","value":${value}}}}`
 
 /** JSON.parse's verdict on a line that is not the last; a blank line has none. */
 function verdictOf(line: string): 'parses' | 'fails' | 'blank' {
-  if (line.trim() === '') return 'blank';
+  if (line.trim() === '') return 'blank'
   try {
-    JSON.parse(line);
-    return 'parses';
+    JSON.parse(line)
+    return 'parses'
   } catch {
-    return 'fails';
+    return 'fails'
   }
 }
 
 /** The numbers of the lines that the replay could not parse. */
 async function failedLines(lines: readonly string[]): Promise<number[]> {
-  const { warnings } = await replayedOf(session(...lines, content('the last line is never reported')));
-  return warnings.flatMap((text) => /^Line (\d+): failed to parse JSON$/.exec(text)?.[1] ?? []).map(Number);
+  const { warnings } = await replayedOf(session(...lines, content('the last line is never reported')))
+  return warnings.flatMap((text) => /^Line (\d+): failed to parse JSON$/.exec(text)?.[1] ?? []).map(Number)
 }
 
 const expectedFailures = (lines: readonly string[]) =>
-  lines.flatMap((line, at) => (verdictOf(line) === 'fails' ? [at + 2] : []));
-const oneLine = (text: string) => text.replaceAll('\n', '\\n');
-const list = (text: fc.Arbitrary<string>) => fc.array(text.map(oneLine), { minLength: 1, maxLength: 20 });
+  lines.flatMap((line, at) => (verdictOf(line) === 'fails' ? [at + 2] : []))
+const oneLine = (text: string) => text.replaceAll('\n', '\\n')
+const list = (text: fc.Arbitrary<string>) => fc.array(text.map(oneLine), { minLength: 1, maxLength: 20 })
 
 describe("a line's verdict is JSON.parse's", () => {
   test.prop([list(jsonText)], runs(300))('for JSON, nearly JSON and text that looks like it', async (lines) => {
-    expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
-  });
+    expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines))
+  })
 
   test.prop([list(stringText)], runs(200))(
     'for strings: control characters, truncated and unknown escapes',
     async (lines) => {
-      expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
+      expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines))
     },
-  );
+  )
 
-  const digitSoup = fc.string({ unit: fc.constantFrom(...'0123456789-+.eE '), minLength: 1, maxLength: 10 });
+  const digitSoup = fc.string({ unit: fc.constantFrom(...'0123456789-+.eE '), minLength: 1, maxLength: 10 })
   test.prop([list(fc.oneof(soundNumberText, brokenNumberText, digitSoup))], runs(200))(
     'for numbers: leading zeros, signs, dots and exponents',
     async (lines) => {
-      expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
+      expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines))
     },
-  );
+  )
 
   test.prop(
     [
@@ -76,15 +76,15 @@ describe("a line's verdict is JSON.parse's", () => {
     ],
     runs(200),
   )('for white space of every kind around and alone', async (lines) => {
-    expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
-  });
+    expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines))
+  })
 
   test.prop([list(fc.string({ unit: fc.constantFrom(...'{}[]",:\\utrfalsn01 \r'), maxLength: 12 }))], runs(300))(
     'for soups of punctuation',
     async (lines) => {
-      expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
+      expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines))
     },
-  );
+  )
 
   test.prop(
     [
@@ -93,9 +93,9 @@ describe("a line's verdict is JSON.parse's", () => {
     ],
     runs(150),
   )('for records cut anywhere', async (records, shares) => {
-    const lines = records.map((record, at) => oneLine(record.slice(0, Math.floor((shares[at] ?? 1) * record.length))));
-    expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
-  });
+    const lines = records.map((record, at) => oneLine(record.slice(0, Math.floor((shares[at] ?? 1) * record.length))))
+    expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines))
+  })
 
   test.prop(
     [
@@ -105,109 +105,109 @@ describe("a line's verdict is JSON.parse's", () => {
     ],
     runs(40),
   )('for nesting up to thousands of levels, closed or not', async (depth, surplus, [open, close]) => {
-    const line = `${(open as string).repeat(depth)}1${(close as string).repeat(Math.max(0, depth + surplus))}`;
-    expect(await failedLines([line])).toStrictEqual(expectedFailures([line]));
-  });
-});
+    const line = `${(open as string).repeat(depth)}1${(close as string).repeat(Math.max(0, depth + surplus))}`
+    expect(await failedLines([line])).toStrictEqual(expectedFailures([line]))
+  })
+})
 
 describe("a value is JSON.parse's", () => {
   test.prop([soundJson], runs(400))('any value in an item', async (text) => {
-    const { history } = await replayedOf<{ value: unknown }>(session(itemLine(text)));
-    expectSame(history[0]?.value, JSON.parse(text));
-  });
+    const { history } = await replayedOf<{ value: unknown }>(session(itemLine(text)))
+    expectSame(history[0]?.value, JSON.parse(text))
+  })
 
   test.prop([jsonText.map(oneLine)], runs(300))(
     'any text in place of a value: the value, or a line that does not parse',
     async (text) => {
-      const line = itemLine(text);
-      const { history, warnings } = await replayedOf<unknown>(session(line, content('after')));
-      if (verdictOf(line) === 'parses') expectSame(history[0], JSON.parse(line).payload.content);
-      else expect(warnings[0]).toBe('Line 2: failed to parse JSON');
+      const line = itemLine(text)
+      const { history, warnings } = await replayedOf<unknown>(session(line, content('after')))
+      if (verdictOf(line) === 'parses') expectSame(history[0], JSON.parse(line).payload.content)
+      else expect(warnings[0]).toBe('Line 2: failed to parse JSON')
     },
-  );
+  )
 
   test.prop([stringText.filter((text) => verdictOf(text) === 'parses')], runs(200))(
     'a string: as message, as type, as hash',
     async (text) => {
-      const value = JSON.parse(text) as string;
+      const value = JSON.parse(text) as string
       const { sessionEvents, warnings } = await replayedOf(
         session(`{"type":"session_event","payload":{"severity":"info","message":${text}}}`, `{"type":["",${text}]}`),
-      );
-      expect(sessionEvents).toStrictEqual([{ severity: 'info', message: value }]);
-      expect(warnings).toStrictEqual([`Line 3: unknown event type '${JSON.stringify(['', value])}', skipping`]);
+      )
+      expect(sessionEvents).toStrictEqual([{ severity: 'info', message: value }])
+      expect(warnings).toStrictEqual([`Line 3: unknown event type '${JSON.stringify(['', value])}', skipping`])
       const start = await replayOf(
         `{"type":"session_start","payload":{"sessionId":"s","projectHash":${text}}}`,
         `not ${value}`,
-      );
+      )
       expect(start).toMatchObject({
         ok: false,
         error:
           value === ''
             ? 'Invalid session_start: missing required fields'
             : `Project hash mismatch: expected not ${value} got ${value}`,
-      });
+      })
     },
-  );
+  )
 
   test.prop([soundJson], runs(300))('a type that is not a string, as its JSON text', async (text) => {
-    const type: unknown = JSON.parse(text);
+    const type: unknown = JSON.parse(text)
     const { warnings } = await replayedOf(
       session(`{"v":1,"seq":2,"type":[${text}]}`, `{"v":1,"seq":3,"type":${typeof type === 'string' ? 0 : text}}`),
-    );
+    )
     expect(warnings).toStrictEqual([
       `Line 2: unknown event type '${JSON.stringify([type])}', skipping`,
       `Line 3: unknown event type '${typeof type === 'string' ? 0 : JSON.stringify(type)}', skipping`,
-    ]);
-  });
+    ])
+  })
 
   test.prop([soundNumberText, soundNumberText], runs(300))(
     'numbers as seq: compared, kept and printed as numbers',
     async (first, second) => {
-      const [one, two] = [JSON.parse(first), JSON.parse(second)] as [number, number];
-      const line = (seq: string) => `{"v":1,"seq":${seq},"type":"rewind","payload":{"itemsRemoved":0}}`;
-      const { lastSeq, warnings } = await replayedOf(session(line(first), line(second)));
-      expectSame(lastSeq, two);
+      const [one, two] = [JSON.parse(first), JSON.parse(second)] as [number, number]
+      const line = (seq: string) => `{"v":1,"seq":${seq},"type":"rewind","payload":{"itemsRemoved":0}}`
+      const { lastSeq, warnings } = await replayedOf(session(line(first), line(second)))
+      expectSame(lastSeq, two)
       expect(warnings).toStrictEqual([
         ...(one <= 1 ? [`Line 2: non-monotonic seq ${one} (expected > 1)`] : []),
         ...(two <= one ? [`Line 3: non-monotonic seq ${two} (expected > ${one})`] : []),
-      ]);
+      ])
     },
-  );
+  )
 
   test.prop([soundNumberText, fc.nat({ max: 6 })], runs(200))('a number as itemsRemoved', async (text, length) => {
-    const count = JSON.parse(text) as number;
-    const contents = Array.from({ length }, () => content('x'));
+    const count = JSON.parse(text) as number
+    const contents = Array.from({ length }, () => content('x'))
     const { history, warnings } = await replayedOf(
       session(...contents, `{"v":1,"seq":9,"type":"rewind","payload":{"itemsRemoved":${text}}}`),
-    );
-    expect(history).toHaveLength(count >= 0 ? Math.max(0, length - Math.ceil(count)) : length);
+    )
+    expect(history).toHaveLength(count >= 0 ? Math.max(0, length - Math.ceil(count)) : length)
     expect(warnings.slice(0, 1)).toStrictEqual(
       count >= 0 ? [] : [`Line ${length + 2}: malformed rewind event, skipping`],
-    );
-  });
+    )
+  })
 
   test.prop([spelled('type'), spelled('content'), spelled('payload'), spelled('speaker'), spelled('seq')], runs(100))(
     'keys and types in any spelling',
     async (type, contentName, payload, speaker, seq) => {
       const result = await replayedOf<unknown>(
         session(`{${seq}:5,${payload}:{${contentName}:{${speaker}:"ai"}},${type}:${contentName}}`),
-      );
-      expect(result.history).toStrictEqual([{ speaker: 'ai' }]);
-      expect(result.lastSeq).toBe(5);
+      )
+      expect(result.history).toStrictEqual([{ speaker: 'ai' }])
+      expect(result.lastSeq).toBe(5)
     },
-  );
+  )
 
   test.prop([fc.array(fc.tuple(fc.constantFrom('type', 'seq', 'payload'), soundJson), { maxLength: 6 })], runs(150))(
     'the last of duplicate keys, whatever came before it',
     async (decoys) => {
-      const noise = decoys.map(([key, value]) => `"${key}":${value},`).join('');
+      const noise = decoys.map(([key, value]) => `"${key}":${value},`).join('')
       const { history, lastSeq } = await replayedOf<unknown>(
         session(`{${noise}"type":"content","seq":5,"payload":{"content":{"speaker":"ai"}}}`),
-      );
-      expect(history).toStrictEqual([{ speaker: 'ai' }]);
-      expect(lastSeq).toBe(5);
+      )
+      expect(history).toStrictEqual([{ speaker: 'ai' }])
+      expect(lastSeq).toBe(5)
     },
-  );
+  )
 
   const pieces = fc.array(
     fc.oneof(
@@ -216,72 +216,72 @@ describe("a value is JSON.parse's", () => {
       fc.tuple(fc.integer({ min: 0x80, max: 0xff })),
     ),
     { maxLength: 10 },
-  );
+  )
   test.prop([pieces], runs(300))('bytes that are not UTF-8, as the WHATWG decoder replaces them', async (parts) => {
-    const bytes = Uint8Array.from(parts.flat());
-    const [before, after] = itemLine('"<>"').split('<>') as [string, string];
-    const { history } = await replayedOf<{ value: unknown }>(bytesOf(session(), before, bytes, after, NEWLINE));
-    expect(history[0]?.value).toBe(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes));
-  });
-});
+    const bytes = Uint8Array.from(parts.flat())
+    const [before, after] = itemLine('"<>"').split('<>') as [string, string]
+    const { history } = await replayedOf<{ value: unknown }>(bytesOf(session(), before, bytes, after, NEWLINE))
+    expect(history[0]?.value).toBe(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))
+  })
+})
 
 describe('the plain engine agrees', () => {
   const same = async (bytes: Uint8Array, options?: { auditTrail?: boolean; throughSeq?: number; strict?: boolean }) =>
-    expectSameReplay(await replayOf(bytes, undefined, options), replayBytes(bytes, undefined, options));
+    expectSameReplay(await replayOf(bytes, undefined, options), replayBytes(bytes, undefined, options))
 
   test.prop([anyFile], runs(800))('on any file', async (bytes) => {
-    await same(bytes);
-  });
+    await same(bytes)
+  })
 
   test.prop([anyFile], runs(500))('on any file in strict mode', async (bytes) => {
-    await same(bytes, { strict: true });
-  });
+    await same(bytes, { strict: true })
+  })
 
   test.prop([anyFile, fc.boolean(), fc.integer({ min: -1, max: 50 }), fc.boolean()], runs(250))(
     'on any file, with options',
     async (bytes, auditTrail, throughSeq, strict) => {
-      await same(bytes, { auditTrail, throughSeq, strict });
-      const expected = START_METADATA.projectHash;
-      expectSameReplay(await replayOf(bytes, expected), replayBytes(bytes, expected));
+      await same(bytes, { auditTrail, throughSeq, strict })
+      const expected = START_METADATA.projectHash
+      expectSameReplay(await replayOf(bytes, expected), replayBytes(bytes, expected))
     },
-  );
+  )
 
   test.prop([fc.array(anyLine, { minLength: 1, maxLength: 30 }), fc.boolean()], runs(400))(
     'on any lines after a session_start',
     async (lines, strict) => {
-      await same(bytesOf(session(), ...lines.flatMap((line) => [line, NEWLINE])), { strict });
+      await same(bytesOf(session(), ...lines.flatMap((line) => [line, NEWLINE])), { strict })
     },
-  );
+  )
 
   const sound = fc
     .array(
       envelopeText.map((text) => bytesOf(text, NEWLINE)),
       { minLength: 1, maxLength: 8 },
     )
-    .map((records) => bytesOf(session(), ...records));
+    .map((records) => bytesOf(session(), ...records))
   test.prop([damaged(sound, 6), fc.boolean()], runs(400))(
     'on sessions with bytes flipped, inserted, deleted and repeated',
     async (bytes, strict) => {
-      await same(bytes, { strict });
+      await same(bytes, { strict })
     },
-  );
+  )
 
   test.prop([sound, fc.double({ min: 0, max: 1, noNaN: true })], runs(200))(
     'on sessions cut at any byte',
     async (bytes, share) => {
-      await same(bytes.subarray(0, Math.floor(share * bytes.length)));
+      await same(bytes.subarray(0, Math.floor(share * bytes.length)))
     },
-  );
+  )
 
   test.prop([anyBytes], runs(300))('on any bytes', async (bytes) => {
-    await same(bytes);
-    await same(bytesOf(session(), bytes));
-  });
+    await same(bytes)
+    await same(bytesOf(session(), bytes))
+  })
 
   test.prop([fc.array(anyLine, { minLength: 60, maxLength: 200 })], { numRuns: runs(30).numRuns, endOnFailure: true })(
     'on files with more warnings than are shown',
     async (lines) => {
-      await same(bytesOf(session(), ...lines.flatMap((line) => [line, NEWLINE])));
+      await same(bytesOf(session(), ...lines.flatMap((line) => [line, NEWLINE])))
     },
-  );
-});
+  )
+})

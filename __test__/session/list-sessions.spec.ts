@@ -1,36 +1,52 @@
 // listSessions and readSessionHeaders: many files at once; files that are not sessions never affect those that are.
 
-import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 
-import { join, relative } from 'node:path';
-import { describe, expect } from 'vitest';
-import { fc, test } from '../support/property';
-import { SessionRecordingService, listSessions, readSessionHeader, readSessionHeaders, replaySession } from '../../index.js';
-import { PROJECT_HASH, START_PAYLOAD, content, envelope, file, session, start, writeSession } from '../support/session-file.js';
-import { anyString, filledString, notAFilledString, runs } from '../support/session-arbitraries.js';
-import { anyFile } from '../support/line-arbitraries.js';
-import { eachCase } from '../support/each-case.js';
-import { directoryOf, root } from '../support/file-directory.js';
-import { childReport, isLinux, unprivileged } from '../support/processes';
-import { expectSame } from '../support/same-replay.js';
+import { join, relative } from 'node:path'
+import { describe, expect } from 'vitest'
+import { fc, test } from '../support/property'
+import {
+  SessionRecordingService,
+  listSessions,
+  readSessionHeader,
+  readSessionHeaders,
+  replaySession,
+} from '../../index.js'
+import {
+  PROJECT_HASH,
+  START_PAYLOAD,
+  content,
+  envelope,
+  file,
+  session,
+  start,
+  writeSession,
+} from '../support/session-file.js'
+import { anyString, filledString, notAFilledString, runs } from '../support/session-arbitraries.js'
+import { anyFile } from '../support/line-arbitraries.js'
+import { eachCase } from '../support/each-case.js'
+import { directoryOf, root } from '../support/file-directory.js'
+import { childReport, isLinux, unprivileged } from '../support/processes'
+import { expectSame } from '../support/same-replay.js'
 
-type Listing = Awaited<ReturnType<typeof listSessions>>;
+type Listing = Awaited<ReturnType<typeof listSessions>>
 
-const MIB = 1024 * 1024;
-const canMakePipes = isLinux && spawnSync('mkfifo', ['--version']).status === 0;
+const MIB = 1024 * 1024
+const canMakePipes = isLinux && spawnSync('mkfifo', ['--version']).status === 0
 
-const namesOf = (directory: string, { sessions }: Listing): string[] => sessions.map(({ filePath }) => relative(directory, filePath));
+const namesOf = (directory: string, { sessions }: Listing): string[] =>
+  sessions.map(({ filePath }) => relative(directory, filePath))
 
 /** The reasons for which files could not be read, by name. */
 const reasonsOf = (directory: string, { unreadable }: Listing): Record<string, string> =>
-  Object.fromEntries(unreadable.map(({ filePath, reason }) => [relative(directory, filePath), reason]));
+  Object.fromEntries(unreadable.map(({ filePath, reason }) => [relative(directory, filePath), reason]))
 
 describe('a listing', () => {
   test('has the fields of the header, the path, the size, and the time of the last modification', async () => {
-    const directory = directoryOf({ 'one.jsonl': session(content('é')) });
-    utimesSync(join(directory, 'one.jsonl'), 1, 1_770_000_000);
+    const directory = directoryOf({ 'one.jsonl': session(content('é')) })
+    utimesSync(join(directory, 'one.jsonl'), 1, 1_770_000_000)
     expect(await listSessions(directory)).toStrictEqual({
       sessions: [
         {
@@ -42,39 +58,55 @@ describe('a listing', () => {
         },
       ],
       unreadable: [],
-    });
-  });
+    })
+  })
 
   test('of an empty directory is empty', async () => {
-    expect(await listSessions(directoryOf())).toStrictEqual({ sessions: [], unreadable: [] });
-  });
+    expect(await listSessions(directoryOf())).toStrictEqual({ sessions: [], unreadable: [] })
+  })
 
   test('leaves out other files, and files in subdirectories', async () => {
-    const directory = directoryOf({ 'a.jsonl': session(), 'a.jsonl.lock': '{}', 'a.jsonl.snap': '', 'b.json': session(), 'notes.txt': 'x', 'c.JSONL.bak': session(), jsonl: session() });
-    mkdirSync(join(directory, 'deeper'));
-    writeFileSync(join(directory, 'deeper', 'd.jsonl'), session());
-    const listing = await listSessions(directory);
-    expect(namesOf(directory, listing)).toStrictEqual(['a.jsonl']);
-    expect(listing.unreadable).toStrictEqual([]);
-  });
+    const directory = directoryOf({
+      'a.jsonl': session(),
+      'a.jsonl.lock': '{}',
+      'a.jsonl.snap': '',
+      'b.json': session(),
+      'notes.txt': 'x',
+      'c.JSONL.bak': session(),
+      jsonl: session(),
+    })
+    mkdirSync(join(directory, 'deeper'))
+    writeFileSync(join(directory, 'deeper', 'd.jsonl'), session())
+    const listing = await listSessions(directory)
+    expect(namesOf(directory, listing)).toStrictEqual(['a.jsonl'])
+    expect(listing.unreadable).toStrictEqual([])
+  })
 
-  const anyName = fc.tuple(fc.stringMatching(/^[a-zA-Z0-9 .#%é"'\\\n-]{1,12}$/), fc.constantFrom('', '.jsonl', '.jsonl', '.json', '.jsonl.lock', '.JSONL', 'jsonl', '.jsonl~')).map((parts) => `n${parts.join('')}`);
-  test.prop([fc.uniqueArray(anyName, { maxLength: 12 })], runs(40))('of files with any names has exactly those that end with .jsonl', async (names) => {
-    const directory = directoryOf(Object.fromEntries(names.map((name) => [name, session()])));
-    const listing = await listSessions(directory);
-    expect(namesOf(directory, listing).sort()).toStrictEqual(names.filter((name) => name.endsWith('.jsonl')).sort());
-    expect(listing.unreadable).toStrictEqual([]);
-    rmSync(directory, { recursive: true });
-  });
+  const anyName = fc
+    .tuple(
+      fc.stringMatching(/^[a-zA-Z0-9 .#%é"'\\\n-]{1,12}$/),
+      fc.constantFrom('', '.jsonl', '.jsonl', '.json', '.jsonl.lock', '.JSONL', 'jsonl', '.jsonl~'),
+    )
+    .map((parts) => `n${parts.join('')}`)
+  test.prop([fc.uniqueArray(anyName, { maxLength: 12 })], runs(40))(
+    'of files with any names has exactly those that end with .jsonl',
+    async (names) => {
+      const directory = directoryOf(Object.fromEntries(names.map((name) => [name, session()])))
+      const listing = await listSessions(directory)
+      expect(namesOf(directory, listing).sort()).toStrictEqual(names.filter((name) => name.endsWith('.jsonl')).sort())
+      expect(listing.unreadable).toStrictEqual([])
+      rmSync(directory, { recursive: true })
+    },
+  )
 
   test('follows links, and takes names as they are', async () => {
-    const names = ['line\nbreak.jsonl', 'ünïcode 🎞.jsonl', '.hidden.jsonl', '"quoted\\".jsonl'];
-    const directory = directoryOf(Object.fromEntries(names.map((name) => [name, session()])));
-    symlinkSync(writeSession(session(content('elsewhere'))), join(directory, 'link.jsonl'));
-    const listing = await listSessions(directory);
-    expect(namesOf(directory, listing).sort()).toStrictEqual([...names, 'link.jsonl'].sort());
-    expect(listing.unreadable).toStrictEqual([]);
-  });
+    const names = ['line\nbreak.jsonl', 'ünïcode 🎞.jsonl', '.hidden.jsonl', '"quoted\\".jsonl']
+    const directory = directoryOf(Object.fromEntries(names.map((name) => [name, session()])))
+    symlinkSync(writeSession(session(content('elsewhere'))), join(directory, 'link.jsonl'))
+    const listing = await listSessions(directory)
+    expect(namesOf(directory, listing).sort()).toStrictEqual([...names, 'link.jsonl'].sort())
+    expect(listing.unreadable).toStrictEqual([])
+  })
 
   test('of a path that is not a directory, or does not exist, has an entry with the reason', () =>
     eachCase(
@@ -84,13 +116,19 @@ describe('a listing', () => {
         ['ENOENT', join(root(), 'none', 'deeper')],
       ],
       async ([code, directory]) => {
-        expect(await listSessions(directory)).toStrictEqual({ sessions: [], unreadable: [{ filePath: directory, reason: expect.stringContaining(code) }] });
+        expect(await listSessions(directory)).toStrictEqual({
+          sessions: [],
+          unreadable: [{ filePath: directory, reason: expect.stringContaining(code) }],
+        })
       },
-    ));
+    ))
 
   test('of a path that no directory can have does not reject either', async () => {
-    expect(await listSessions('a\0b')).toMatchObject({ sessions: [], unreadable: [{ filePath: 'a\0b', reason: expect.any(String) }] });
-  });
+    expect(await listSessions('a\0b')).toMatchObject({
+      sessions: [],
+      unreadable: [{ filePath: 'a\0b', reason: expect.any(String) }],
+    })
+  })
 
   test('arguments of a wrong type synchronously throw a TypeError that names them', () =>
     eachCase(
@@ -104,145 +142,219 @@ describe('a listing', () => {
         ['options.projectHash', ['.', { projectHash: null }]],
       ] as const,
       ([name, values]) => {
-        const call = () => (listSessions as (...some: unknown[]) => unknown)(...values);
-        expect(call).toThrow(expect.objectContaining({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: expect.stringMatching(new RegExp(`^${name} `)) }));
+        const call = () => (listSessions as (...some: unknown[]) => unknown)(...values)
+        expect(call).toThrow(
+          expect.objectContaining({
+            name: 'TypeError',
+            code: 'ERR_INVALID_ARG_TYPE',
+            message: expect.stringMatching(new RegExp(`^${name} `)),
+          }),
+        )
       },
-    ));
-});
+    ))
+})
 
-const seconds = fc.integer({ min: 0, max: 2_000_000_000 });
-test.prop([fc.array(fc.tuple(fc.oneof(seconds, fc.constantFrom(1, 2)), fc.boolean()), { maxLength: 30 })], runs(40))('any files: the last modified first, each once, separate from files that are not sessions', async (files) => {
-  const directory = directoryOf();
-  files.forEach(([time, sound], i) => {
-    const path = join(directory, `${i}.jsonl`);
-    writeFileSync(path, sound ? session() : 'no session');
-    utimesSync(path, time, time);
-  });
-  const listing = await listSessions(directory);
-  const times = listing.sessions.map(({ lastModified }) => lastModified.getTime());
-  expect(times).toStrictEqual(files.filter(([, sound]) => sound).map(([time]) => time * 1000).sort((a, b) => b - a));
-  for (const { filePath, lastModified } of listing.sessions) expect(lastModified.getTime()).toBe(statSync(filePath).mtimeMs);
-  expect(listing.unreadable.map(({ filePath }) => filePath).sort()).toStrictEqual(
-    files.flatMap(([, sound], i) => (sound ? [] : [join(directory, `${i}.jsonl`)])).sort(),
-  );
-  expect(new Set(listing.sessions.map(({ filePath }) => filePath)).size).toBe(listing.sessions.length);
-  rmSync(directory, { recursive: true });
-});
+const seconds = fc.integer({ min: 0, max: 2_000_000_000 })
+test.prop([fc.array(fc.tuple(fc.oneof(seconds, fc.constantFrom(1, 2)), fc.boolean()), { maxLength: 30 })], runs(40))(
+  'any files: the last modified first, each once, separate from files that are not sessions',
+  async (files) => {
+    const directory = directoryOf()
+    files.forEach(([time, sound], i) => {
+      const path = join(directory, `${i}.jsonl`)
+      writeFileSync(path, sound ? session() : 'no session')
+      utimesSync(path, time, time)
+    })
+    const listing = await listSessions(directory)
+    const times = listing.sessions.map(({ lastModified }) => lastModified.getTime())
+    expect(times).toStrictEqual(
+      files
+        .filter(([, sound]) => sound)
+        .map(([time]) => time * 1000)
+        .sort((a, b) => b - a),
+    )
+    for (const { filePath, lastModified } of listing.sessions)
+      expect(lastModified.getTime()).toBe(statSync(filePath).mtimeMs)
+    expect(listing.unreadable.map(({ filePath }) => filePath).sort()).toStrictEqual(
+      files.flatMap(([, sound], i) => (sound ? [] : [join(directory, `${i}.jsonl`)])).sort(),
+    )
+    expect(new Set(listing.sessions.map(({ filePath }) => filePath)).size).toBe(listing.sessions.length)
+    rmSync(directory, { recursive: true })
+  },
+)
 
 describe('within one millisecond', () => {
-  const order = async (directory: string): Promise<string[]> => namesOf(directory, await listSessions(directory));
+  const order = async (directory: string): Promise<string[]> => namesOf(directory, await listSessions(directory))
 
   /** Files that were all modified at one moment. */
   const atOnce = (files: Record<string, string>): string => {
-    const directory = directoryOf(files);
-    for (const name of Object.keys(files)) utimesSync(join(directory, name), 1, 1000.5);
-    return directory;
-  };
+    const directory = directoryOf(files)
+    for (const name of Object.keys(files)) utimesSync(join(directory, name), 1, 1000.5)
+    return directory
+  }
 
   test('the session with the last id in locale order comes first, whatever the microseconds', async () => {
-    const directory = directoryOf();
+    const directory = directoryOf()
     for (const [i, sessionId] of ['b', 'a', 'Ä', 'Z', 'a-10', 'a-9'].entries()) {
-      writeFileSync(join(directory, `${i}.jsonl`), file(start({ sessionId })));
-      utimesSync(join(directory, `${i}.jsonl`), 1, 1000.5 + i / 1e5);
+      writeFileSync(join(directory, `${i}.jsonl`), file(start({ sessionId })))
+      utimesSync(join(directory, `${i}.jsonl`), 1, 1000.5 + i / 1e5)
     }
-    const ids = (await listSessions(directory)).sessions.map(({ sessionId }) => sessionId);
-    expect(ids).toStrictEqual([...ids].sort((a, b) => b.localeCompare(a)));
-    expect(ids).toHaveLength(6);
-  });
+    const ids = (await listSessions(directory)).sessions.map(({ sessionId }) => sessionId)
+    expect(ids).toStrictEqual([...ids].sort((a, b) => b.localeCompare(a)))
+    expect(ids).toHaveLength(6)
+  })
 
   test('the last started of the sessions of one id comes first', async () => {
-    const at = (startTime: string): string => file(start({ startTime }));
-    const directory = atOnce({ 'a.jsonl': at('2026-01-02T00:00:00.000Z'), 'b.jsonl': at('2026-01-03T00:00:00.000Z'), 'c.jsonl': at('2026-01-01T00:00:00.000Z') });
-    expect(await order(directory)).toStrictEqual(['b.jsonl', 'a.jsonl', 'c.jsonl']);
-  });
+    const at = (startTime: string): string => file(start({ startTime }))
+    const directory = atOnce({
+      'a.jsonl': at('2026-01-02T00:00:00.000Z'),
+      'b.jsonl': at('2026-01-03T00:00:00.000Z'),
+      'c.jsonl': at('2026-01-01T00:00:00.000Z'),
+    })
+    expect(await order(directory)).toStrictEqual(['b.jsonl', 'a.jsonl', 'c.jsonl'])
+  })
 
-  const NUMBERS = [11, 10, 9, 2, 1];
+  const NUMBERS = [11, 10, 9, 2, 1]
   const numbered = (stamp: string, id: string, isBefore: boolean) => (number: number) => {
-    if (number === 1) return `session-${stamp}-${id}.jsonl`;
-    return isBefore ? `session-${stamp}-${number}-${id}.jsonl` : `session-${stamp}-${id}-${number}.jsonl`;
-  };
+    if (number === 1) return `session-${stamp}-${id}.jsonl`
+    return isBefore ? `session-${stamp}-${number}-${id}.jsonl` : `session-${stamp}-${id}-${number}.jsonl`
+  }
 
   test('among those started at the same time, the one with the highest number in its name comes first, wherever that is, then the last name', async () => {
-    for (const sessionId of ['plain-id-and-more', 'id', 'half-2', '1-2-3-45-6', '12-34-56-78-90', 'a/b', '\u{1f39e}\u{1f39e}-7']) {
-      const shown = (length: number) => sessionId.slice(0, length).replace('/', '_');
-      for (const [stamp, id] of [['2026-02-03T04-05', shown(8)], ['2026-02-03T04-05-06', shown(12)], ['2026-02-03T04-05-42', shown(12)]] as const) {
-        const startTime = `2026-02-03T04:05:${stamp.slice(17) || '00'}.000Z`;
-        const names = NUMBERS.map((number, i) => numbered(stamp, id, i % 2 === 0 || stamp.length > 16)(number));
-        const directory = atOnce(Object.fromEntries(names.toReversed().map((name) => [name, file(start({ sessionId, startTime }))])));
-        expect(await order(directory)).toStrictEqual(names);
+    for (const sessionId of [
+      'plain-id-and-more',
+      'id',
+      'half-2',
+      '1-2-3-45-6',
+      '12-34-56-78-90',
+      'a/b',
+      '\u{1f39e}\u{1f39e}-7',
+    ]) {
+      const shown = (length: number) => sessionId.slice(0, length).replace('/', '_')
+      for (const [stamp, id] of [
+        ['2026-02-03T04-05', shown(8)],
+        ['2026-02-03T04-05-06', shown(12)],
+        ['2026-02-03T04-05-42', shown(12)],
+      ] as const) {
+        const startTime = `2026-02-03T04:05:${stamp.slice(17) || '00'}.000Z`
+        const names = NUMBERS.map((number, i) => numbered(stamp, id, i % 2 === 0 || stamp.length > 16)(number))
+        const directory = atOnce(
+          Object.fromEntries(names.toReversed().map((name) => [name, file(start({ sessionId, startTime }))])),
+        )
+        expect(await order(directory)).toStrictEqual(names)
       }
     }
-    const years = ['session-+010000-02-03T04-05-id.jsonl', 'session--000001-02-03T04-05-2-id.jsonl'];
-    expect(await order(atOnce(Object.fromEntries(years.map((name) => [name, file(start({ sessionId: 'id' }))]))))).toStrictEqual(years.toSorted().toReversed());
-    expect(await order(atOnce({ 'a-9.jsonl': session(), 'b.jsonl': session(), 'c-10.jsonl': session() }))).toStrictEqual(['c-10.jsonl', 'b.jsonl', 'a-9.jsonl']);
-  });
+    const years = ['session-+010000-02-03T04-05-id.jsonl', 'session--000001-02-03T04-05-2-id.jsonl']
+    expect(
+      await order(atOnce(Object.fromEntries(years.map((name) => [name, file(start({ sessionId: 'id' }))])))),
+    ).toStrictEqual(years.toSorted().toReversed())
+    expect(
+      await order(atOnce({ 'a-9.jsonl': session(), 'b.jsonl': session(), 'c-10.jsonl': session() })),
+    ).toStrictEqual(['c-10.jsonl', 'b.jsonl', 'a-9.jsonl'])
+  })
 
   test('the last recorded of several sessions of one id, one after the other, comes first', async () => {
     for (let round = 0; round < 20; round++) {
-      const chatsDir = directoryOf();
+      const chatsDir = directoryOf()
       for (const model of ['first', 'second', 'third']) {
-        await new Promise((resolve) => setTimeout(resolve, 2));
-        const recorder = new SessionRecordingService({ sessionId: 'same-id-', projectHash: 'h', chatsDir, workspaceDirs: [], provider: 'p', model });
-        recorder.recordContent({ speaker: 'ai', blocks: [] });
-        await recorder.dispose();
+        await new Promise((resolve) => setTimeout(resolve, 2))
+        const recorder = new SessionRecordingService({
+          sessionId: 'same-id-',
+          projectHash: 'h',
+          chatsDir,
+          workspaceDirs: [],
+          provider: 'p',
+          model,
+        })
+        recorder.recordContent({ speaker: 'ai', blocks: [] })
+        await recorder.dispose()
       }
-      expect((await listSessions(chatsDir)).sessions.map(({ model }) => model)).toStrictEqual(['third', 'second', 'first']);
-      rmSync(chatsDir, { recursive: true });
+      expect((await listSessions(chatsDir)).sessions.map(({ model }) => model)).toStrictEqual([
+        'third',
+        'second',
+        'first',
+      ])
+      rmSync(chatsDir, { recursive: true })
     }
-  });
-});
+  })
+})
 
-const hash = fc.oneof(fc.constantFrom('a', 'b', 'A', 'a ', '\ud800', '__proto__'), filledString);
-test.prop([fc.array(hash, { maxLength: 12 }), hash], runs(60))('projectHash: selects the sessions of that project from the whole listing', async (hashes, wanted) => {
-  const directory = directoryOf({ 'bad.jsonl': 'no session' });
-  hashes.forEach((projectHash, i) => writeFileSync(join(directory, `${i}.jsonl`), file(start({ projectHash }))));
-  const whole = await listSessions(directory, {});
-  for (const projectHash of [wanted, ...hashes]) {
-    const { sessions, unreadable } = await listSessions(directory, { projectHash });
-    expectSame(sessions.map(({ filePath }) => filePath), whole.sessions.filter((one) => one.projectHash === projectHash).map(({ filePath }) => filePath));
-    expectSame(unreadable, whole.unreadable);
-  }
-  expect(whole.sessions.map((one) => one.projectHash).sort()).toStrictEqual([...hashes].sort());
-  rmSync(directory, { recursive: true });
-});
+const hash = fc.oneof(fc.constantFrom('a', 'b', 'A', 'a ', '\ud800', '__proto__'), filledString)
+test.prop([fc.array(hash, { maxLength: 12 }), hash], runs(60))(
+  'projectHash: selects the sessions of that project from the whole listing',
+  async (hashes, wanted) => {
+    const directory = directoryOf({ 'bad.jsonl': 'no session' })
+    hashes.forEach((projectHash, i) => writeFileSync(join(directory, `${i}.jsonl`), file(start({ projectHash }))))
+    const whole = await listSessions(directory, {})
+    for (const projectHash of [wanted, ...hashes]) {
+      const { sessions, unreadable } = await listSessions(directory, { projectHash })
+      expectSame(
+        sessions.map(({ filePath }) => filePath),
+        whole.sessions.filter((one) => one.projectHash === projectHash).map(({ filePath }) => filePath),
+      )
+      expectSame(unreadable, whole.unreadable)
+    }
+    expect(whole.sessions.map((one) => one.projectHash).sort()).toStrictEqual([...hashes].sort())
+    rmSync(directory, { recursive: true })
+  },
+)
 
-const anything = fc.oneof(anyString, notAFilledString, fc.jsonValue());
-const anyStart = fc.record({ sessionId: fc.oneof(filledString, anything), projectHash: fc.oneof(filledString, anything), provider: anything, model: anything, startTime: anything, cwd: anything, workspaceDirs: fc.oneof(fc.array(anyString), fc.array(anything), anything) });
-test.prop([anyStart], runs(150))('any session_start: the metadata that a strict replay has, or the error that it ends with', async (payload) => {
-  const directory = directoryOf({ 'one.jsonl': file(['session_start', payload]) });
-  const replayed = await replaySession(join(directory, 'one.jsonl'), undefined, { strict: true });
-  const { sessions, unreadable } = await listSessions(directory);
-  if (replayed.ok) {
-    const { filePath: _, fileSize: _size, lastModified: _time, createdAt, ...metadata } = sessions[0]!;
-    expectSame({ kind: 'main', ...metadata }, replayed.metadata, { keyOrder: false });
-    expect(createdAt).toBe(payload.startTime);
-  } else expect(unreadable.map(({ reason }) => reason)).toStrictEqual([replayed.error]);
-  expect(sessions.length + unreadable.length).toBe(1);
-  rmSync(directory, { recursive: true });
-});
+const anything = fc.oneof(anyString, notAFilledString, fc.jsonValue())
+const anyStart = fc.record({
+  sessionId: fc.oneof(filledString, anything),
+  projectHash: fc.oneof(filledString, anything),
+  provider: anything,
+  model: anything,
+  startTime: anything,
+  cwd: anything,
+  workspaceDirs: fc.oneof(fc.array(anyString), fc.array(anything), anything),
+})
+test.prop([anyStart], runs(150))(
+  'any session_start: the metadata that a strict replay has, or the error that it ends with',
+  async (payload) => {
+    const directory = directoryOf({ 'one.jsonl': file(['session_start', payload]) })
+    const replayed = await replaySession(join(directory, 'one.jsonl'), undefined, { strict: true })
+    const { sessions, unreadable } = await listSessions(directory)
+    if (replayed.ok) {
+      const { filePath: _, fileSize: _size, lastModified: _time, createdAt, ...metadata } = sessions[0]!
+      expectSame({ kind: 'main', ...metadata }, replayed.metadata, { keyOrder: false })
+      expect(createdAt).toBe(payload.startTime)
+    } else expect(unreadable.map(({ reason }) => reason)).toStrictEqual([replayed.error])
+    expect(sessions.length + unreadable.length).toBe(1)
+    rmSync(directory, { recursive: true })
+  },
+)
 
 /** Why a listing leaves a file out: for the reason of a replay, or because its header lacks what a strict one requires. Otherwise `null`. */
 async function refusalOf(filePath: string): Promise<string | null> {
-  const replay = await replaySession(filePath);
-  if (!replay.ok) return replay.error.replace('missing required', 'missing or malformed required');
-  const header = (await readSessionHeader(filePath)) as unknown as Record<string, unknown>;
-  const areFilled = ['sessionId', 'projectHash', 'startTime'].every((name) => typeof header[name] === 'string' && header[name] !== '');
-  const areStrings = ['provider', 'model'].every((name) => typeof header[name] === 'string');
-  return areFilled && areStrings ? null : 'Invalid session_start: missing or malformed required fields';
+  const replay = await replaySession(filePath)
+  if (!replay.ok) return replay.error.replace('missing required', 'missing or malformed required')
+  const header = (await readSessionHeader(filePath)) as unknown as Record<string, unknown>
+  const areFilled = ['sessionId', 'projectHash', 'startTime'].every(
+    (name) => typeof header[name] === 'string' && header[name] !== '',
+  )
+  const areStrings = ['provider', 'model'].every((name) => typeof header[name] === 'string')
+  return areFilled && areStrings ? null : 'Invalid session_start: missing or malformed required fields'
 }
 
-test.prop([fc.array(anyFile, { minLength: 1, maxLength: 5 })], runs(60))('any bytes: listed if they replay and their header is whole, otherwise reported with the reason', async (files) => {
-  const directory = directoryOf(Object.fromEntries(files.map((bytes, i) => [`${i}.jsonl`, bytes])));
-  const listing = await listSessions(directory);
-  const refusals = await Promise.all(files.map((_, i) => refusalOf(join(directory, `${i}.jsonl`))));
-  expect(namesOf(directory, listing).sort()).toStrictEqual(refusals.flatMap((refusal, i) => (refusal === null ? [`${i}.jsonl`] : [])));
-  const refused = refusals.flatMap((refusal, i) => (refusal === null ? [] : [[`${i}.jsonl`, refusal]]));
-  // The reason says more than the replay does.
-  const coarse = (reason: string): string => (/^(?:Empty file|Missing or corrupt)/.test(reason) ? 'no session_start' : reason);
-  const coarsely = (reasons: Record<string, string>) => Object.entries(reasons).map(([name, reason]) => [name, coarse(reason)]);
-  expect(coarsely(reasonsOf(directory, listing))).toStrictEqual(coarsely(Object.fromEntries(refused)));
-  rmSync(directory, { recursive: true });
-});
+test.prop([fc.array(anyFile, { minLength: 1, maxLength: 5 })], runs(60))(
+  'any bytes: listed if they replay and their header is whole, otherwise reported with the reason',
+  async (files) => {
+    const directory = directoryOf(Object.fromEntries(files.map((bytes, i) => [`${i}.jsonl`, bytes])))
+    const listing = await listSessions(directory)
+    const refusals = await Promise.all(files.map((_, i) => refusalOf(join(directory, `${i}.jsonl`))))
+    expect(namesOf(directory, listing).sort()).toStrictEqual(
+      refusals.flatMap((refusal, i) => (refusal === null ? [`${i}.jsonl`] : [])),
+    )
+    const refused = refusals.flatMap((refusal, i) => (refusal === null ? [] : [[`${i}.jsonl`, refusal]]))
+    // The reason says more than the replay does.
+    const coarse = (reason: string): string =>
+      /^(?:Empty file|Missing or corrupt)/.test(reason) ? 'no session_start' : reason
+    const coarsely = (reasons: Record<string, string>) =>
+      Object.entries(reasons).map(([name, reason]) => [name, coarse(reason)])
+    expect(coarsely(reasonsOf(directory, listing))).toStrictEqual(coarsely(Object.fromEntries(refused)))
+    rmSync(directory, { recursive: true })
+  },
+)
 
 describe('files that cannot be read', () => {
   test('are reported with the reason, and do not affect the others', async () => {
@@ -260,14 +372,14 @@ describe('files that cannot be read', () => {
       'timeless.jsonl': file(start({ startTime: '' })),
       'providerless.jsonl': file(start({ provider: undefined })),
       'modelless.jsonl': file(start({ model: null })),
-    });
-    mkdirSync(join(directory, 'directory.jsonl'));
-    symlinkSync('nowhere', join(directory, 'dangling.jsonl'));
-    symlinkSync('circle.jsonl', join(directory, 'circle.jsonl'));
-    const listing = await listSessions(directory);
-    expect(namesOf(directory, listing)).toStrictEqual(['good.jsonl']);
-    const noStart = 'Missing or corrupt session_start event: first line is not a session_start event';
-    const noField = 'Invalid session_start: missing or malformed required fields';
+    })
+    mkdirSync(join(directory, 'directory.jsonl'))
+    symlinkSync('nowhere', join(directory, 'dangling.jsonl'))
+    symlinkSync('circle.jsonl', join(directory, 'circle.jsonl'))
+    const listing = await listSessions(directory)
+    expect(namesOf(directory, listing)).toStrictEqual(['good.jsonl'])
+    const noStart = 'Missing or corrupt session_start event: first line is not a session_start event'
+    const noField = 'Invalid session_start: missing or malformed required fields'
     expect(reasonsOf(directory, listing)).toStrictEqual({
       'empty.jsonl': 'Empty file or unreadable first line',
       'foreign.jsonl': noStart,
@@ -284,114 +396,186 @@ describe('files that cannot be read', () => {
       'directory.jsonl': 'EISDIR: illegal operation on a directory, read',
       'dangling.jsonl': expect.stringContaining('ENOENT'),
       'circle.jsonl': expect.stringContaining('ELOOP'),
-    });
+    })
     for (const { filePath, reason } of listing.unreadable) {
-      const refusal = (await refusalOf(filePath))!.replace('Failed to read file: ', '');
-      expect(reason.startsWith(refusal), reason).toBe(true);
+      const refusal = (await refusalOf(filePath))!.replace('Failed to read file: ', '')
+      expect(reason.startsWith(refusal), reason).toBe(true)
     }
-  });
+  })
 
   test('a first line of any length is read to its end', async () => {
-    const long = (model: string, total: number): string => file(start({ model: model.repeat((total - file(start({ model: '' })).length) / Buffer.byteLength(model)) }));
-    const files = { 'at.jsonl': long('m', MIB), 'past.jsonl': long('m', MIB + 1), 'longer.jsonl': long('m', 3 * MIB), 'unended.jsonl': long('m', MIB + 9).trimEnd(), 'marked.jsonl': `\ufeff${long('m', 2 * MIB)}` };
-    const torn = long('m', 2 * MIB).slice(0, -5);
-    const directory = directoryOf({ ...files, 'torn.jsonl': torn, 'garbage.jsonl': 'x'.repeat(2 * MIB), 'twice-marked.jsonl': `\ufeff${files['marked.jsonl']}` });
-    const listing = await listSessions(directory);
-    expect(namesOf(directory, listing).sort()).toStrictEqual(Object.keys(files).sort());
-    for (const { filePath, model, fileSize } of listing.sessions) expect([filePath, model.length > MIB - 1000, fileSize]).toStrictEqual([filePath, true, statSync(filePath).size]);
-    const noJson = 'Missing or corrupt session_start event: first line is not valid JSON';
-    expect(reasonsOf(directory, listing)).toStrictEqual({ 'torn.jsonl': noJson, 'garbage.jsonl': noJson, 'twice-marked.jsonl': noJson });
-    rmSync(directory, { recursive: true });
-  });
+    const long = (model: string, total: number): string =>
+      file(start({ model: model.repeat((total - file(start({ model: '' })).length) / Buffer.byteLength(model)) }))
+    const files = {
+      'at.jsonl': long('m', MIB),
+      'past.jsonl': long('m', MIB + 1),
+      'longer.jsonl': long('m', 3 * MIB),
+      'unended.jsonl': long('m', MIB + 9).trimEnd(),
+      'marked.jsonl': `\ufeff${long('m', 2 * MIB)}`,
+    }
+    const torn = long('m', 2 * MIB).slice(0, -5)
+    const directory = directoryOf({
+      ...files,
+      'torn.jsonl': torn,
+      'garbage.jsonl': 'x'.repeat(2 * MIB),
+      'twice-marked.jsonl': `\ufeff${files['marked.jsonl']}`,
+    })
+    const listing = await listSessions(directory)
+    expect(namesOf(directory, listing).sort()).toStrictEqual(Object.keys(files).sort())
+    for (const { filePath, model, fileSize } of listing.sessions)
+      expect([filePath, model.length > MIB - 1000, fileSize]).toStrictEqual([filePath, true, statSync(filePath).size])
+    const noJson = 'Missing or corrupt session_start event: first line is not valid JSON'
+    expect(reasonsOf(directory, listing)).toStrictEqual({
+      'torn.jsonl': noJson,
+      'garbage.jsonl': noJson,
+      'twice-marked.jsonl': noJson,
+    })
+    rmSync(directory, { recursive: true })
+  })
 
   test.skipIf(!canMakePipes)('a pipe without a writer does not block the listing', async () => {
-    const directory = directoryOf({ 'good.jsonl': session() });
-    spawnSync('mkfifo', [join(directory, 'pipe.jsonl')]);
-    const listing = await childReport<Listing>('child-listing.mjs', ['list', directory]);
-    expect(namesOf(directory, listing)).toStrictEqual(['good.jsonl']);
-    expect(reasonsOf(directory, listing)).toStrictEqual({ 'pipe.jsonl': expect.stringMatching(/./) });
-  });
+    const directory = directoryOf({ 'good.jsonl': session() })
+    spawnSync('mkfifo', [join(directory, 'pipe.jsonl')])
+    const listing = await childReport<Listing>('child-listing.mjs', ['list', directory])
+    expect(namesOf(directory, listing)).toStrictEqual(['good.jsonl'])
+    expect(reasonsOf(directory, listing)).toStrictEqual({ 'pipe.jsonl': expect.stringMatching(/./) })
+  })
 
   test.skipIf(process.platform === 'win32')('include sockets', async () => {
-    const directory = directoryOf({ 'good.jsonl': session() });
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(join(directory, 's.jsonl'), resolve));
-    const listing = await listSessions(directory);
-    expect([namesOf(directory, listing), Object.keys(reasonsOf(directory, listing))]).toStrictEqual([['good.jsonl'], ['s.jsonl']]);
-    await new Promise((resolve) => server.close(resolve));
-  });
+    const directory = directoryOf({ 'good.jsonl': session() })
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(join(directory, 's.jsonl'), resolve))
+    const listing = await listSessions(directory)
+    expect([namesOf(directory, listing), Object.keys(reasonsOf(directory, listing))]).toStrictEqual([
+      ['good.jsonl'],
+      ['s.jsonl'],
+    ])
+    await new Promise((resolve) => server.close(resolve))
+  })
 
   // Skipped if there is no user that permissions apply to and who can load the addon.
   test.skipIf(unprivileged === null)('include those that the user may not read', async () => {
-    const user = unprivileged ?? {};
-    const directory = directoryOf({ 'good.jsonl': session(), 'secret.jsonl': session() });
-    chmodSync(join(directory, 'secret.jsonl'), 0);
-    const listing = await childReport<Listing>('child-listing.mjs', ['list', directory], user);
-    expect(namesOf(directory, listing)).toStrictEqual(['good.jsonl']);
-    expect(reasonsOf(directory, listing)).toStrictEqual({ 'secret.jsonl': expect.stringContaining('EACCES') });
-    const closed = directoryOf({ 'good.jsonl': session() });
-    chmodSync(closed, 0);
-    expect(await childReport('child-listing.mjs', ['list', closed], user)).toStrictEqual({ sessions: [], unreadable: [{ filePath: closed, reason: expect.stringContaining('EACCES') }] });
-    expect(await childReport('child-listing.mjs', ['headers', join(closed, 'good.jsonl'), join(directory, 'good.jsonl')], user)).toStrictEqual([null, START_PAYLOAD]);
-  });
-});
+    const user = unprivileged ?? {}
+    const directory = directoryOf({ 'good.jsonl': session(), 'secret.jsonl': session() })
+    chmodSync(join(directory, 'secret.jsonl'), 0)
+    const listing = await childReport<Listing>('child-listing.mjs', ['list', directory], user)
+    expect(namesOf(directory, listing)).toStrictEqual(['good.jsonl'])
+    expect(reasonsOf(directory, listing)).toStrictEqual({ 'secret.jsonl': expect.stringContaining('EACCES') })
+    const closed = directoryOf({ 'good.jsonl': session() })
+    chmodSync(closed, 0)
+    expect(await childReport('child-listing.mjs', ['list', closed], user)).toStrictEqual({
+      sessions: [],
+      unreadable: [{ filePath: closed, reason: expect.stringContaining('EACCES') }],
+    })
+    expect(
+      await childReport(
+        'child-listing.mjs',
+        ['headers', join(closed, 'good.jsonl'), join(directory, 'good.jsonl')],
+        user,
+      ),
+    ).toStrictEqual([null, START_PAYLOAD])
+  })
+})
 
 describe('readSessionHeaders', () => {
   const onePath = fc.oneof(
     { weight: 6, arbitrary: anyFile.map((bytes) => () => writeSession(bytes)) },
     { weight: 2, arbitrary: fc.string({ maxLength: 5 }).map((model) => () => writeSession(file(start({ model })))) },
-    { weight: 2, arbitrary: fc.constantFrom(root, () => join(root(), 'none'), () => '', () => 'a\0b', () => 'x'.repeat(5000), () => '\ud800', () => writeSession('x'.repeat(MIB + 1))) },
-  );
-  test.prop([fc.array(onePath, { maxLength: 20 })], runs(60))('of any mix of files: the results of readSessionHeader, in their order', async (make) => {
-    const paths = make.map((one) => one());
-    expectSame(await readSessionHeaders(paths), await Promise.all(paths.map((path) => readSessionHeader(path))));
-  });
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom(
+        root,
+        () => join(root(), 'none'),
+        () => '',
+        () => 'a\0b',
+        () => 'x'.repeat(5000),
+        () => '\ud800',
+        () => writeSession('x'.repeat(MIB + 1)),
+      ),
+    },
+  )
+  test.prop([fc.array(onePath, { maxLength: 20 })], runs(60))(
+    'of any mix of files: the results of readSessionHeader, in their order',
+    async (make) => {
+      const paths = make.map((one) => one())
+      expectSame(await readSessionHeaders(paths), await Promise.all(paths.map((path) => readSessionHeader(path))))
+    },
+  )
 
   test('of no files: an empty list', async () => {
-    expect(await readSessionHeaders([])).toStrictEqual([]);
-  });
+    expect(await readSessionHeaders([])).toStrictEqual([])
+  })
 
   test('of thousands of files, including bad ones: each in its place', async () => {
-    const directory = directoryOf();
-    const paths = Array.from({ length: 3000 }, (_, i) => join(directory, `${i}.jsonl`));
+    const directory = directoryOf()
+    const paths = Array.from({ length: 3000 }, (_, i) => join(directory, `${i}.jsonl`))
     paths.forEach((path, i) => {
-      if (i % 10 === 3) return;
-      writeFileSync(path, i % 10 === 7 ? 'garbage' : file(start({ sessionId: `session ${i}` }), content('x'.repeat(i))));
-    });
-    const headers = await readSessionHeaders(paths);
-    expectSame(headers, paths.map((_, i) => (i % 10 === 3 || i % 10 === 7 ? null : { ...START_PAYLOAD, sessionId: `session ${i}` })));
-    const { sessions, unreadable } = await listSessions(directory, { projectHash: PROJECT_HASH });
-    expect([sessions.length, unreadable.length]).toStrictEqual([2400, 300]);
-  });
+      if (i % 10 === 3) return
+      writeFileSync(path, i % 10 === 7 ? 'garbage' : file(start({ sessionId: `session ${i}` }), content('x'.repeat(i))))
+    })
+    const headers = await readSessionHeaders(paths)
+    expectSame(
+      headers,
+      paths.map((_, i) => (i % 10 === 3 || i % 10 === 7 ? null : { ...START_PAYLOAD, sessionId: `session ${i}` })),
+    )
+    const { sessions, unreadable } = await listSessions(directory, { projectHash: PROJECT_HASH })
+    expect([sessions.length, unreadable.length]).toStrictEqual([2400, 300])
+  })
 
   test('the same file many times, and several calls at once', async () => {
-    const paths = Array.from({ length: 200 }, (_, i) => (i === 150 ? root() : writeSession(session())));
-    const expected = paths.map((path) => (path === root() ? null : START_PAYLOAD));
-    expect(await Promise.all(Array.from({ length: 5 }, () => readSessionHeaders(paths)))).toStrictEqual(Array(5).fill(expected));
-    const same = await readSessionHeaders(Array(130).fill(paths[0]));
-    expect(same).toStrictEqual(Array(130).fill(START_PAYLOAD));
-    expect(same[0]).not.toBe(same[1]);
-  });
+    const paths = Array.from({ length: 200 }, (_, i) => (i === 150 ? root() : writeSession(session())))
+    const expected = paths.map((path) => (path === root() ? null : START_PAYLOAD))
+    expect(await Promise.all(Array.from({ length: 5 }, () => readSessionHeaders(paths)))).toStrictEqual(
+      Array(5).fill(expected),
+    )
+    const same = await readSessionHeaders(Array(130).fill(paths[0]))
+    expect(same).toStrictEqual(Array(130).fill(START_PAYLOAD))
+    expect(same[0]).not.toBe(same[1])
+  })
 
   test('changes to the list during the call have no effect', async () => {
     // So many that not all are on their way to a thread when the call returns.
-    const paths = Array<string>(20_000).fill(writeSession(session()));
-    const headers = readSessionHeaders(paths);
-    paths.fill('none').length = 1;
-    const found = await headers;
-    expect(found.length).toBe(20_000);
-    expect(found.every((header) => header?.sessionId === START_PAYLOAD.sessionId)).toBe(true);
-  });
+    const paths = Array<string>(20_000).fill(writeSession(session()))
+    const headers = readSessionHeaders(paths)
+    paths.fill('none').length = 1
+    const found = await headers
+    expect(found.length).toBe(20_000)
+    expect(found.every((header) => header?.sessionId === START_PAYLOAD.sessionId)).toBe(true)
+  })
 
   test.skipIf(!canMakePipes)('a pipe without a writer does not affect the others', async () => {
-    const directory = directoryOf({ 'good.jsonl': session() });
-    const [good, pipe] = [join(directory, 'good.jsonl'), join(directory, 'pipe.jsonl')];
-    spawnSync('mkfifo', [pipe]);
-    expect(await childReport('child-listing.mjs', ['headers', good, pipe, good])).toStrictEqual([START_PAYLOAD, null, START_PAYLOAD]);
-  });
+    const directory = directoryOf({ 'good.jsonl': session() })
+    const [good, pipe] = [join(directory, 'good.jsonl'), join(directory, 'pipe.jsonl')]
+    spawnSync('mkfifo', [pipe])
+    expect(await childReport('child-listing.mjs', ['headers', good, pipe, good])).toStrictEqual([
+      START_PAYLOAD,
+      null,
+      START_PAYLOAD,
+    ])
+  })
 
-  test.prop([fc.oneof(fc.jsonValue().filter((value) => !Array.isArray(value) && typeof value !== 'string'), fc.tuple(fc.array(fc.string()), fc.oneof(fc.integer(), fc.constantFrom(null, undefined, [], {}))).map(([paths, wrong]) => [...paths, wrong]), fc.constant(new Set(['a'])))], runs(60))('an argument that is neither a list of strings nor a string synchronously throws a TypeError that names it', (wrong) => {
-    const call = () => (readSessionHeaders as (paths: unknown) => unknown)(wrong);
-    expect(call).toThrow(expect.objectContaining({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: expect.stringMatching(/^filePaths /) }));
-  });
-});
+  test.prop(
+    [
+      fc.oneof(
+        fc.jsonValue().filter((value) => !Array.isArray(value) && typeof value !== 'string'),
+        fc
+          .tuple(fc.array(fc.string()), fc.oneof(fc.integer(), fc.constantFrom(null, undefined, [], {})))
+          .map(([paths, wrong]) => [...paths, wrong]),
+        fc.constant(new Set(['a'])),
+      ),
+    ],
+    runs(60),
+  )(
+    'an argument that is neither a list of strings nor a string synchronously throws a TypeError that names it',
+    (wrong) => {
+      const call = () => (readSessionHeaders as (paths: unknown) => unknown)(wrong)
+      expect(call).toThrow(
+        expect.objectContaining({
+          name: 'TypeError',
+          code: 'ERR_INVALID_ARG_TYPE',
+          message: expect.stringMatching(/^filePaths /),
+        }),
+      )
+    },
+  )
+})

@@ -1,541 +1,771 @@
 /** Names of sessions and checkpoints: given, refused and removed, in open and in closed sessions. */
-import { appendFileSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, describe, expect, vi } from 'vitest';
-import { fc, test } from '../support/property';
-import { directoryOf } from '../support/file-directory';
-import { addedTo, bytesOf, closed, created, deleted, eachPlace, HASH, holdersIn, locked, lockedIn, locksIn, messageOf, named, NAME_LOCK, opened, pathIn, type Place, projectOf, type Recorder, recordsOf, renamed, said, sessionText, tape } from '../support/naming';
-import { content, envelope, file, rewind, start } from '../support/session-file';
-import { lockOf, LockProcess, writeLock } from '../support/session-locks';
+import { linkSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, vi } from 'vitest'
+import { fc, test } from '../support/property'
+import { directoryOf } from '../support/file-directory'
+import {
+  addedTo,
+  bytesOf,
+  closed,
+  created,
+  deleted,
+  eachPlace,
+  HASH,
+  holdersIn,
+  locked,
+  lockedIn,
+  locksIn,
+  messageOf,
+  named,
+  NAME_LOCK,
+  opened,
+  pathIn,
+  type Place,
+  projectOf,
+  recordsOf,
+  renamed,
+  said,
+  sessionText,
+  tape,
+} from '../support/naming'
+import { content, envelope, file, rewind, start } from '../support/session-file'
+import { lockOf, LockProcess, writeLock } from '../support/session-locks'
 
-const { acquireSessionLock, checkSessionName, CheckpointLockError, createCheckpoint, deleteCheckpoint, listCheckpoints, nameSession, renameCheckpoint, SessionLockedError } = tape;
+const {
+  acquireSessionLock,
+  checkSessionName,
+  CheckpointLockError,
+  createCheckpoint,
+  deleteCheckpoint,
+  listCheckpoints,
+  nameSession,
+  renameCheckpoint,
+  SessionLockedError,
+} = tape
 
-afterEach(() => void vi.useRealTimers());
+afterEach(() => void vi.useRealTimers())
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-const OWN = [created('cp-own', 'Anfang')];
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const OWN = [created('cp-own', 'Anfang')]
 
 /** Every function that gives a name. */
 const GIVE: Record<string, (place: Place, name: string, options?: { overwrite?: boolean }) => Promise<unknown>> = {
   createCheckpoint: (place, name, options) => createCheckpoint(place, HASH, name, options),
   renameCheckpoint: (place, name, options) => renameCheckpoint(place, HASH, 'cp-own', name, options),
   nameSession: (place, name, options) => nameSession(place, HASH, name, options),
-};
+}
 const REMOVE: Record<string, (place: Place) => Promise<unknown>> = {
   deleteCheckpoint: (place) => deleteCheckpoint(place, HASH, 'cp-own'),
   'nameSession with null': (place) => nameSession(place, HASH, null),
-};
-const eachGive = Object.entries(GIVE);
-const eachCall = [...eachGive.map(([call, give]) => [call, (place: Place) => give(place, 'neu')] as const), ...Object.entries(REMOVE)];
+}
+const eachGive = Object.entries(GIVE)
+const eachCall = [
+  ...eachGive.map(([call, give]) => [call, (place: Place) => give(place, 'neu')] as const),
+  ...Object.entries(REMOVE),
+]
 
 /** The locks that remain after an operation: an open session keeps its own. */
-const left = (place: Place): string[] => ('filePath' in place ? [] : [place.getSessionId()]);
+const left = (place: Place): string[] => ('filePath' in place ? [] : [place.getSessionId()])
 
 describe.each(eachPlace)('in %s', (kind, placeIn) => {
   test('a checkpoint is created, its name trimmed, and is in the file', async () => {
-    const chats = projectOf({ a: [] });
-    const place = await placeIn(chats, 'a');
-    const made = await createCheckpoint(place, HASH, ' vor dem Umbau 🏗\u3000');
-    expect(made).toEqual({ checkpointId: expect.stringMatching(UUID), name: 'vor dem Umbau 🏗', sequence: 3 });
-    expect(addedTo(chats, 'a')).toEqual([['checkpoint_created', { checkpointId: made.checkpointId, name: 'vor dem Umbau 🏗' }]]);
-    expect(lockedIn(chats)).toEqual(left(place));
-  });
+    const chats = projectOf({ a: [] })
+    const place = await placeIn(chats, 'a')
+    const made = await createCheckpoint(place, HASH, ' vor dem Umbau 🏗\u3000')
+    expect(made).toEqual({ checkpointId: expect.stringMatching(UUID), name: 'vor dem Umbau 🏗', sequence: 3 })
+    expect(addedTo(chats, 'a')).toEqual([
+      ['checkpoint_created', { checkpointId: made.checkpointId, name: 'vor dem Umbau 🏗' }],
+    ])
+    expect(lockedIn(chats)).toEqual(left(place))
+  })
 
   test('a checkpoint is renamed', async () => {
-    const chats = projectOf({ a: OWN });
-    const place = await placeIn(chats, 'a');
-    expect(await renameCheckpoint(place, HASH, 'cp-own', '\tneu\n')).toBeUndefined();
-    expect(addedTo(chats, 'a', 3)).toEqual([['checkpoint_renamed', { checkpointId: 'cp-own', name: 'neu' }]]);
-    expect(lockedIn(chats)).toEqual(left(place));
-  });
+    const chats = projectOf({ a: OWN })
+    const place = await placeIn(chats, 'a')
+    expect(await renameCheckpoint(place, HASH, 'cp-own', '\tneu\n')).toBeUndefined()
+    expect(addedTo(chats, 'a', 3)).toEqual([['checkpoint_renamed', { checkpointId: 'cp-own', name: 'neu' }]])
+    expect(lockedIn(chats)).toEqual(left(place))
+  })
 
   test('a checkpoint is deleted', async () => {
-    const chats = projectOf({ a: OWN });
-    const place = await placeIn(chats, 'a');
-    expect(await deleteCheckpoint(place, HASH, 'cp-own')).toBeUndefined();
-    expect(addedTo(chats, 'a', 3)).toEqual([['checkpoint_deleted', { checkpointId: 'cp-own' }]]);
-    expect(lockedIn(chats)).toEqual(left(place));
-  });
+    const chats = projectOf({ a: OWN })
+    const place = await placeIn(chats, 'a')
+    expect(await deleteCheckpoint(place, HASH, 'cp-own')).toBeUndefined()
+    expect(addedTo(chats, 'a', 3)).toEqual([['checkpoint_deleted', { checkpointId: 'cp-own' }]])
+    expect(lockedIn(chats)).toEqual(left(place))
+  })
 
   test('the session is named, and the name removed', async () => {
-    const chats = projectOf({ a: [] });
-    const place = await placeIn(chats, 'a');
-    expect(await nameSession(place, HASH, ' Größe ')).toBeUndefined();
-    expect(await nameSession(place, HASH, null)).toBeUndefined();
-    expect(addedTo(chats, 'a')).toEqual([['session_named', { name: 'Größe' }], ['session_named', { name: null }]]);
-    expect(lockedIn(chats)).toEqual(left(place));
-  });
+    const chats = projectOf({ a: [] })
+    const place = await placeIn(chats, 'a')
+    expect(await nameSession(place, HASH, ' Größe ')).toBeUndefined()
+    expect(await nameSession(place, HASH, null)).toBeUndefined()
+    expect(addedTo(chats, 'a')).toEqual([
+      ['session_named', { name: 'Größe' }],
+      ['session_named', { name: null }],
+    ])
+    expect(lockedIn(chats)).toEqual(left(place))
+  })
 
   test.each(eachGive)('%s refuses an invalid name, and locks nothing', async (_, give) => {
-    const chats = projectOf({ a: OWN });
-    const place = await placeIn(chats, 'a');
-    const before = bytesOf(chats);
-    const outcomes = ['', ' \u2003', 'latest', ' latest', '12', '007'].map((name) => messageOf(give(place, name)));
+    const chats = projectOf({ a: OWN })
+    const place = await placeIn(chats, 'a')
+    const before = bytesOf(chats)
+    const outcomes = ['', ' \u2003', 'latest', ' latest', '12', '007'].map((name) => messageOf(give(place, name)))
     expect(await Promise.all(outcomes)).toEqual([
-      ...['Error: Name must not be empty', 'Error: Name must not be empty', "Error: Name 'latest' is reserved", "Error: Name 'latest' is reserved"],
+      ...[
+        'Error: Name must not be empty',
+        'Error: Name must not be empty',
+        "Error: Name 'latest' is reserved",
+        "Error: Name 'latest' is reserved",
+      ],
       ...["Error: Name '12' is reserved", "Error: Name '007' is reserved"],
-    ]);
-    expect([bytesOf(chats), lockedIn(chats)]).toEqual([before, left(place)]);
-  });
+    ])
+    expect([bytesOf(chats), lockedIn(chats)]).toEqual([before, left(place)])
+  })
 
   test.each(eachGive)('%s refuses the name of a session or a live checkpoint, and any id', async (_, give) => {
-    const chats = projectOf({ a: OWN, b: [created('cp-b', 'Prüfung'), created('cp-gone', 'weg'), deleted('cp-gone'), named('zweite')] });
-    const place = await placeIn(chats, 'a');
-    const before = bytesOf(chats);
+    const chats = projectOf({
+      a: OWN,
+      b: [created('cp-b', 'Prüfung'), created('cp-gone', 'weg'), deleted('cp-gone'), named('zweite')],
+    })
+    const place = await placeIn(chats, 'a')
+    const before = bytesOf(chats)
     const refused = async (name: string, overwrite: boolean): Promise<void> => {
-      expect([name, overwrite, await messageOf(give(place, name, { overwrite }))]).toEqual([name, overwrite, `Error: Name '${name.trim()}' already exists`]);
-    };
-    for (const name of ['Prüfung', ' zweite ']) await refused(name, false);
-    for (const name of ['a', 'b', 'cp-b', 'cp-own']) for (const overwrite of [false, true]) await refused(name, overwrite);
-    expect([bytesOf(chats), lockedIn(chats)]).toEqual([before, left(place)]);
-  });
+      expect([name, overwrite, await messageOf(give(place, name, { overwrite }))]).toEqual([
+        name,
+        overwrite,
+        `Error: Name '${name.trim()}' already exists`,
+      ])
+    }
+    for (const name of ['Prüfung', ' zweite ']) await refused(name, false)
+    for (const name of ['a', 'b', 'cp-b', 'cp-own'])
+      for (const overwrite of [false, true]) await refused(name, overwrite)
+    expect([bytesOf(chats), lockedIn(chats)]).toEqual([before, left(place)])
+  })
 
   test.each(eachGive)('%s accepts the name of a deleted checkpoint, its id, and former names', async (_, give) => {
     for (const name of ['weg', 'cp-gone', 'früher', 'einst']) {
-      const chats = projectOf({ a: OWN, b: [created('cp-gone', 'weg'), deleted('cp-gone'), created('cp', 'früher'), renamed('cp', 'jetzt'), named('einst'), named(null)] });
-      expect([name, await messageOf(give(await placeIn(chats, 'a'), name))]).toEqual([name, expect.stringContaining('resolved')]);
+      const chats = projectOf({
+        a: OWN,
+        b: [
+          created('cp-gone', 'weg'),
+          deleted('cp-gone'),
+          created('cp', 'früher'),
+          renamed('cp', 'jetzt'),
+          named('einst'),
+          named(null),
+        ],
+      })
+      expect([name, await messageOf(give(await placeIn(chats, 'a'), name))]).toEqual([
+        name,
+        expect.stringContaining('resolved'),
+      ])
     }
-  });
+  })
 
-  test.each(eachGive)('%s ignores sessions that do not replay, are sequence-corrupt or belong to another project', async (_, give) => {
-    const torn = sessionText('torn', [named('neu')]).replace('"provider":"anthropic"', '"provider":0');
-    const corrupt = sessionText('corrupt', [named('neu')]).split('\n').slice(0, -1).concat(envelope(3, named('neu')), '').join('\n');
-    const other = sessionText('other', [named('neu')]).replace(HASH, 'another');
-    const chats = projectOf({ a: OWN, torn, corrupt, other, rubbish: 'neu\n' });
-    writeFileSync(join(chats, 'not-recorded.jsonl'), sessionText('elsewhere', [named('neu')]));
-    await give(await placeIn(chats, 'a'), 'neu');
-    for (const id of ['torn', 'corrupt', 'other']) expect(await messageOf(give(await placeIn(projectOf({ a: OWN, torn, corrupt, other }), 'a'), id))).toContain('resolved');
-  });
+  test.each(eachGive)(
+    '%s ignores sessions that do not replay, are sequence-corrupt or belong to another project',
+    async (_, give) => {
+      const torn = sessionText('torn', [named('neu')]).replace('"provider":"anthropic"', '"provider":0')
+      const corrupt = sessionText('corrupt', [named('neu')])
+        .split('\n')
+        .slice(0, -1)
+        .concat(envelope(3, named('neu')), '')
+        .join('\n')
+      const other = sessionText('other', [named('neu')]).replace(HASH, 'another')
+      const chats = projectOf({ a: OWN, torn, corrupt, other, rubbish: 'neu\n' })
+      writeFileSync(join(chats, 'not-recorded.jsonl'), sessionText('elsewhere', [named('neu')]))
+      await give(await placeIn(chats, 'a'), 'neu')
+      for (const id of ['torn', 'corrupt', 'other'])
+        expect(await messageOf(give(await placeIn(projectOf({ a: OWN, torn, corrupt, other }), 'a'), id))).toContain(
+          'resolved',
+        )
+    },
+  )
 
   test('a checkpoint and a session may keep their own name', async () => {
-    const chats = projectOf({ a: [created('cp-own', ' Anfang '), named(' ich ')] });
-    const place = await placeIn(chats, 'a');
-    await renameCheckpoint(place, HASH, 'cp-own', 'Anfang');
-    await nameSession(place, HASH, 'ich');
-    expect(await messageOf(renameCheckpoint(place, HASH, 'cp-own', 'ich'))).toBe("Error: Name 'ich' already exists");
-    expect(await messageOf(nameSession(place, HASH, 'Anfang'))).toBe("Error: Name 'Anfang' already exists");
-    expect(await messageOf(createCheckpoint(place, HASH, 'Anfang'))).toBe("Error: Name 'Anfang' already exists");
-  });
+    const chats = projectOf({ a: [created('cp-own', ' Anfang '), named(' ich ')] })
+    const place = await placeIn(chats, 'a')
+    await renameCheckpoint(place, HASH, 'cp-own', 'Anfang')
+    await nameSession(place, HASH, 'ich')
+    expect(await messageOf(renameCheckpoint(place, HASH, 'cp-own', 'ich'))).toBe("Error: Name 'ich' already exists")
+    expect(await messageOf(nameSession(place, HASH, 'Anfang'))).toBe("Error: Name 'Anfang' already exists")
+    expect(await messageOf(createCheckpoint(place, HASH, 'Anfang'))).toBe("Error: Name 'Anfang' already exists")
+  })
 
   test('names are compared exactly', async () => {
-    const chats = projectOf({ a: [], b: [named('Größe')] });
-    const place = await placeIn(chats, 'a');
-    for (const name of ['größe', 'Gro\u0308ße', 'Größe 2']) await createCheckpoint(place, HASH, name);
-    expect(Object.keys(await holdersIn(chats))).toHaveLength(4);
-  });
+    const chats = projectOf({ a: [], b: [named('Größe')] })
+    const place = await placeIn(chats, 'a')
+    for (const name of ['größe', 'Gro\u0308ße', 'Größe 2']) await createCheckpoint(place, HASH, name)
+    expect(Object.keys(await holdersIn(chats))).toHaveLength(4)
+  })
 
   test('a checkpoint that is not live can be neither renamed nor deleted', async () => {
-    const chats = projectOf({ a: [...OWN, deleted('cp-own')], b: [created('cp-b', 'zwei')] });
-    const place = await placeIn(chats, 'a');
-    const before = bytesOf(chats);
+    const chats = projectOf({ a: [...OWN, deleted('cp-own')], b: [created('cp-b', 'zwei')] })
+    const place = await placeIn(chats, 'a')
+    const before = bytesOf(chats)
     for (const id of ['cp-own', 'cp-b', 'niemals']) {
-      expect(await messageOf(renameCheckpoint(place, HASH, id, 'neu'))).toBe(`Error: Checkpoint ${id} not found or deleted`);
-      expect(await messageOf(deleteCheckpoint(place, HASH, id))).toBe(`Error: Checkpoint ${id} not found or deleted`);
+      expect(await messageOf(renameCheckpoint(place, HASH, id, 'neu'))).toBe(
+        `Error: Checkpoint ${id} not found or deleted`,
+      )
+      expect(await messageOf(deleteCheckpoint(place, HASH, id))).toBe(`Error: Checkpoint ${id} not found or deleted`)
     }
-    expect(await messageOf(renameCheckpoint(place, HASH, 'niemals', 'zwei', { overwrite: true }))).toBe('Error: Checkpoint niemals not found or deleted');
-    expect([bytesOf(chats), lockedIn(chats)]).toEqual([before, left(place)]);
-  });
+    expect(await messageOf(renameCheckpoint(place, HASH, 'niemals', 'zwei', { overwrite: true }))).toBe(
+      'Error: Checkpoint niemals not found or deleted',
+    )
+    expect([bytesOf(chats), lockedIn(chats)]).toEqual([before, left(place)])
+  })
 
   test('a session without a history can get a name, but no checkpoint', async () => {
-    const chats = projectOf({ a: sessionText('a', [rewind(9)]), b: [named('zwei')] });
-    const place = await placeIn(chats, 'a');
-    expect(await messageOf(createCheckpoint(place, HASH, 'neu'))).toBe('Error: Cannot create checkpoint: conversation has no content yet');
-    expect(await messageOf(createCheckpoint(place, HASH, 'zwei', { overwrite: true }))).toBe('Error: Cannot create checkpoint: conversation has no content yet');
-    expect(await holdersIn(chats)).toEqual({ zwei: ['b'] });
-    await nameSession(place, HASH, 'ohne Worte');
-    expect(lockedIn(chats)).toEqual(left(place));
-  });
+    const chats = projectOf({ a: sessionText('a', [rewind(9)]), b: [named('zwei')] })
+    const place = await placeIn(chats, 'a')
+    expect(await messageOf(createCheckpoint(place, HASH, 'neu'))).toBe(
+      'Error: Cannot create checkpoint: conversation has no content yet',
+    )
+    expect(await messageOf(createCheckpoint(place, HASH, 'zwei', { overwrite: true }))).toBe(
+      'Error: Cannot create checkpoint: conversation has no content yet',
+    )
+    expect(await holdersIn(chats)).toEqual({ zwei: ['b'] })
+    await nameSession(place, HASH, 'ohne Worte')
+    expect(lockedIn(chats)).toEqual(left(place))
+  })
 
   test.each(eachCall)('%s rejects with the error of the replay if its own file does not replay', async (_, call) => {
-    const chats = projectOf({ a: OWN });
-    const place = await placeIn(chats, 'a');
-    writeFileSync(pathIn(chats, 'a'), 'kein Anfang\n');
-    expect(await messageOf(call(place))).toBe('Error: Missing or corrupt session_start event');
-    writeFileSync(pathIn(chats, 'a'), sessionText('a', OWN).replace(HASH, 'fremd'));
-    expect(await messageOf(call(place))).toBe(`Error: Project hash mismatch: expected ${HASH} got fremd`);
-    unlinkSync(pathIn(chats, 'a'));
-    expect(await messageOf(call(place))).toContain('ENOENT');
-    expect(lockedIn(chats)).toEqual(left(place));
-  });
+    const chats = projectOf({ a: OWN })
+    const place = await placeIn(chats, 'a')
+    writeFileSync(pathIn(chats, 'a'), 'kein Anfang\n')
+    expect(await messageOf(call(place))).toBe('Error: Missing or corrupt session_start event')
+    writeFileSync(pathIn(chats, 'a'), sessionText('a', OWN).replace(HASH, 'fremd'))
+    expect(await messageOf(call(place))).toBe(`Error: Project hash mismatch: expected ${HASH} got fremd`)
+    unlinkSync(pathIn(chats, 'a'))
+    expect(await messageOf(call(place))).toContain('ENOENT')
+    expect(lockedIn(chats)).toEqual(left(place))
+  })
 
   test('a project hash that is not a safe id has no name lock', async () => {
-    const chats = projectOf({ a: sessionText('a', OWN).replace(HASH, '../h') });
-    const place = await placeIn(chats, 'a');
-    for (const call of [() => createCheckpoint(place, '../h', 'neu'), () => renameCheckpoint(place, '../h', 'cp-own', 'neu'), () => nameSession(place, '../h', 'neu')]) {
-      const error = await (call() as Promise<unknown>).catch((caught: Error) => caught);
-      expect(error).toBeInstanceOf(CheckpointLockError);
+    const chats = projectOf({ a: sessionText('a', OWN).replace(HASH, '../h') })
+    const place = await placeIn(chats, 'a')
+    for (const call of [
+      () => createCheckpoint(place, '../h', 'neu'),
+      () => renameCheckpoint(place, '../h', 'cp-own', 'neu'),
+      () => nameSession(place, '../h', 'neu'),
+    ]) {
+      const error = await (call() as Promise<unknown>).catch((caught: Error) => caught)
+      expect(error).toBeInstanceOf(CheckpointLockError)
       expect(error).toMatchObject({
         name: 'CheckpointLockError',
-        message: 'Failed to acquire lock for session checkpoint-namespace-../h: Unsafe session ID rejected: "checkpoint-namespace-../h"',
+        message:
+          'Failed to acquire lock for session checkpoint-namespace-../h: Unsafe session ID rejected: "checkpoint-namespace-../h"',
         cause: { message: 'Unsafe session ID rejected: "checkpoint-namespace-../h"' },
-      });
+      })
     }
-    await deleteCheckpoint(place, '../h', 'cp-own');
-    await nameSession(place, '../h', null);
-    expect(lockedIn(chats)).toEqual(left(place));
-  });
+    await deleteCheckpoint(place, '../h', 'cp-own')
+    await nameSession(place, '../h', null)
+    expect(lockedIn(chats)).toEqual(left(place))
+  })
 
   test('a file that has several names in the directory counts once', async () => {
-    const chats = projectOf({ a: [...OWN, named('ich')], b: [created('cp-b', 'zwei'), created('cp-c', 'zwei'), named('zwei')] });
+    const chats = projectOf({
+      a: [...OWN, named('ich')],
+      b: [created('cp-b', 'zwei'), created('cp-c', 'zwei'), named('zwei')],
+    })
     for (const id of ['a', 'b']) {
-      symlinkSync(pathIn(chats, id), join(chats, `session-link-${id}.jsonl`));
-      linkSync(pathIn(chats, id), join(chats, `session-hard-${id}.jsonl`));
+      symlinkSync(pathIn(chats, id), join(chats, `session-link-${id}.jsonl`))
+      linkSync(pathIn(chats, id), join(chats, `session-hard-${id}.jsonl`))
     }
-    const place = await placeIn(chats, 'a');
-    await nameSession(place, HASH, 'ich');
-    await renameCheckpoint(place, HASH, 'cp-own', 'Anfang');
-    await createCheckpoint(place, HASH, 'zwei', { overwrite: true });
-    expect(addedTo(chats, 'b', 5).sort()).toEqual([['checkpoint_deleted', { checkpointId: 'cp-b' }], ['checkpoint_deleted', { checkpointId: 'cp-c' }], ['session_named', { name: null }]]);
-    expect(recordsOf(pathIn(chats, 'b')).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-  });
+    const place = await placeIn(chats, 'a')
+    await nameSession(place, HASH, 'ich')
+    await renameCheckpoint(place, HASH, 'cp-own', 'Anfang')
+    await createCheckpoint(place, HASH, 'zwei', { overwrite: true })
+    expect(addedTo(chats, 'b', 5).sort()).toEqual([
+      ['checkpoint_deleted', { checkpointId: 'cp-b' }],
+      ['checkpoint_deleted', { checkpointId: 'cp-c' }],
+      ['session_named', { name: null }],
+    ])
+    expect(recordsOf(pathIn(chats, 'b')).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+  })
 
   test('another session with the same id counts as another session, under the same lock', async () => {
-    const chats = projectOf({ a: [], b: sessionText('a', [created('cp-b', 'zwei'), named('zwei')]) });
-    const place = await placeIn(chats, 'a');
-    expect(await messageOf(nameSession(place, HASH, 'zwei'))).toBe("Error: Name 'zwei' already exists");
-    await nameSession(place, HASH, 'zwei', { overwrite: true });
-    expect(addedTo(chats, 'b', 4).sort()).toEqual([['checkpoint_deleted', { checkpointId: 'cp-b' }], ['session_named', { name: null }]]);
-    expect(lockedIn(chats)).toEqual(left(place));
-  });
-});
+    const chats = projectOf({ a: [], b: sessionText('a', [created('cp-b', 'zwei'), named('zwei')]) })
+    const place = await placeIn(chats, 'a')
+    expect(await messageOf(nameSession(place, HASH, 'zwei'))).toBe("Error: Name 'zwei' already exists")
+    await nameSession(place, HASH, 'zwei', { overwrite: true })
+    expect(addedTo(chats, 'b', 4).sort()).toEqual([
+      ['checkpoint_deleted', { checkpointId: 'cp-b' }],
+      ['session_named', { name: null }],
+    ])
+    expect(lockedIn(chats)).toEqual(left(place))
+  })
+})
 
 describe('an open session', () => {
   test('gives the name through the methods of the object that was passed in', async () => {
-    const chats = projectOf({ a: OWN, b: [named('zwei')] });
-    const recorder = await opened(chats, 'a');
-    const calls: unknown[][] = [];
-    for (const method of ['flush', 'createCheckpoint', 'renameCheckpoint', 'deleteCheckpoint', 'setSessionName'] as const) {
-      const original = recorder[method] as (...args: unknown[]) => Promise<unknown>;
-      Object.assign(recorder, { [method]: (...args: unknown[]) => (calls.push([method, ...args]), original(...args)) });
+    const chats = projectOf({ a: OWN, b: [named('zwei')] })
+    const recorder = await opened(chats, 'a')
+    const calls: unknown[][] = []
+    for (const method of [
+      'flush',
+      'createCheckpoint',
+      'renameCheckpoint',
+      'deleteCheckpoint',
+      'setSessionName',
+    ] as const) {
+      const original = recorder[method] as (...args: unknown[]) => Promise<unknown>
+      Object.assign(recorder, { [method]: (...args: unknown[]) => (calls.push([method, ...args]), original(...args)) })
     }
-    const own = (): unknown[][] => calls.splice(0).filter(([method]) => method !== 'flush');
-    const made = await createCheckpoint(recorder, HASH, ' eins ');
-    expect(calls[0]).toEqual(['flush']);
-    expect(own()).toEqual([['createCheckpoint', 'eins']]);
-    await renameCheckpoint(recorder, HASH, made.checkpointId, ' uno ');
-    expect(own()).toEqual([['renameCheckpoint', made.checkpointId, 'uno']]);
-    await nameSession(recorder, HASH, 'zwei', { overwrite: true });
-    expect(own()).toEqual([['setSessionName', 'zwei']]);
-    await createCheckpoint(recorder, HASH, 'zwei', { overwrite: true });
-    expect(own()).toEqual([['createCheckpoint', 'zwei'], ['setSessionName', null]]);
-    await renameCheckpoint(recorder, HASH, 'cp-own', 'uno', { overwrite: true });
-    expect(own()).toEqual([['renameCheckpoint', 'cp-own', 'uno'], ['deleteCheckpoint', made.checkpointId]]);
-    await deleteCheckpoint(recorder, HASH, 'cp-own');
-    await nameSession(recorder, HASH, null);
-    expect(own()).toEqual([['deleteCheckpoint', 'cp-own'], ['setSessionName', null]]);
-  });
+    const own = (): unknown[][] => calls.splice(0).filter(([method]) => method !== 'flush')
+    const made = await createCheckpoint(recorder, HASH, ' eins ')
+    expect(calls[0]).toEqual(['flush'])
+    expect(own()).toEqual([['createCheckpoint', 'eins']])
+    await renameCheckpoint(recorder, HASH, made.checkpointId, ' uno ')
+    expect(own()).toEqual([['renameCheckpoint', made.checkpointId, 'uno']])
+    await nameSession(recorder, HASH, 'zwei', { overwrite: true })
+    expect(own()).toEqual([['setSessionName', 'zwei']])
+    await createCheckpoint(recorder, HASH, 'zwei', { overwrite: true })
+    expect(own()).toEqual([
+      ['createCheckpoint', 'zwei'],
+      ['setSessionName', null],
+    ])
+    await renameCheckpoint(recorder, HASH, 'cp-own', 'uno', { overwrite: true })
+    expect(own()).toEqual([
+      ['renameCheckpoint', 'cp-own', 'uno'],
+      ['deleteCheckpoint', made.checkpointId],
+    ])
+    await deleteCheckpoint(recorder, HASH, 'cp-own')
+    await nameSession(recorder, HASH, null)
+    expect(own()).toEqual([
+      ['deleteCheckpoint', 'cp-own'],
+      ['setSessionName', null],
+    ])
+  })
 
   test('resolves to the result of the method on the object', async () => {
-    const recorder = await opened(projectOf({ a: [] }), 'a');
-    const result = { checkpointId: 'mine', name: 'x', sequence: 7 };
-    recorder.createCheckpoint = async () => result;
-    expect(await createCheckpoint(recorder, HASH, 'neu')).toBe(result);
-  });
+    const recorder = await opened(projectOf({ a: [] }), 'a')
+    const result = { checkpointId: 'mine', name: 'x', sequence: 7 }
+    recorder.createCheckpoint = async () => result
+    expect(await createCheckpoint(recorder, HASH, 'neu')).toBe(result)
+  })
 
   test('may be of a subclass that has members of its own', async () => {
     class Facade extends tape.SessionRecordingService {
-      filePath = 'elsewhere';
+      filePath = 'elsewhere'
       override async createCheckpoint(name: string): Promise<{ checkpointId: string; name: string; sequence: number }> {
-        return { ...(await super.createCheckpoint(`${name}!`)), name };
+        return { ...(await super.createCheckpoint(`${name}!`)), name }
       }
     }
-    const chats = directoryOf();
-    const recorder = await Facade.createLocked({ sessionId: 'a', projectHash: HASH, chatsDir: chats, workspaceDirs: [], provider: 'p', model: 'm' });
-    recorder.recordContent(said('hallo'));
-    expect(await createCheckpoint(recorder, HASH, 'neu')).toMatchObject({ name: 'neu', sequence: 3 });
-    await recorder.dispose();
-    expect((await listCheckpoints(recorder.getFilePath()!, HASH)).map(({ name }) => name)).toEqual(['neu!']);
-  });
+    const chats = directoryOf()
+    const recorder = await Facade.createLocked({
+      sessionId: 'a',
+      projectHash: HASH,
+      chatsDir: chats,
+      workspaceDirs: [],
+      provider: 'p',
+      model: 'm',
+    })
+    recorder.recordContent(said('hallo'))
+    expect(await createCheckpoint(recorder, HASH, 'neu')).toMatchObject({ name: 'neu', sequence: 3 })
+    await recorder.dispose()
+    expect((await listCheckpoints(recorder.getFilePath()!, HASH)).map(({ name }) => name)).toEqual(['neu!'])
+  })
 
   test.each(eachCall)('%s needs a recorder that is active and owns its lock', async (_, call) => {
-    const refusal = 'Error: Active recording does not own its live session lock';
-    const chats = projectOf({ a: OWN });
-    const recorder = await opened(chats, 'a');
-    await recorder.dispose();
-    expect(await messageOf(call(recorder))).toBe(refusal);
-    const without = new tape.SessionRecordingService({ sessionId: 'a', projectHash: HASH, chatsDir: chats, workspaceDirs: [], provider: 'p', model: 'm' });
-    without.initializeForResume(pathIn(chats, 'a'), 3);
-    expect(await messageOf(call(without))).toBe(refusal);
-    const lost = await opened(chats, 'a');
-    unlinkSync(join(chats, 'a.lock'));
-    writeLock(chats, lockOf(process.ppid), { id: 'a' });
-    expect(await messageOf(call(lost))).toBe(refusal);
-    unlinkSync(join(chats, 'a.lock'));
-    expect([lockedIn(chats), recordsOf(pathIn(chats, 'a')).length]).toEqual([[], 3]);
-    await without.dispose();
-  });
+    const refusal = 'Error: Active recording does not own its live session lock'
+    const chats = projectOf({ a: OWN })
+    const recorder = await opened(chats, 'a')
+    await recorder.dispose()
+    expect(await messageOf(call(recorder))).toBe(refusal)
+    const without = new tape.SessionRecordingService({
+      sessionId: 'a',
+      projectHash: HASH,
+      chatsDir: chats,
+      workspaceDirs: [],
+      provider: 'p',
+      model: 'm',
+    })
+    without.initializeForResume(pathIn(chats, 'a'), 3)
+    expect(await messageOf(call(without))).toBe(refusal)
+    const lost = await opened(chats, 'a')
+    unlinkSync(join(chats, 'a.lock'))
+    writeLock(chats, lockOf(process.ppid), { id: 'a' })
+    expect(await messageOf(call(lost))).toBe(refusal)
+    unlinkSync(join(chats, 'a.lock'))
+    expect([lockedIn(chats), recordsOf(pathIn(chats, 'a')).length]).toEqual([[], 3])
+    await without.dispose()
+  })
 
   test('without a file has no checkpoints, and gets a file by a name', async () => {
-    const chats = join(directoryOf(), 'chats');
-    const recorder = await locked(chats, 'a');
-    expect(await messageOf(createCheckpoint(recorder, HASH, 'neu'))).toBe('Error: Cannot create checkpoint: conversation has no content yet');
-    expect(await messageOf(renameCheckpoint(recorder, HASH, 'cp', 'neu'))).toBe('Error: Active recording is not materialized');
-    expect(await messageOf(deleteCheckpoint(recorder, HASH, 'cp'))).toBe('Error: Active recording is not materialized');
-    expect(recorder.getFilePath()).toBeNull();
-    await nameSession(recorder, HASH, 'neu');
-    expect(recordsOf(recorder.getFilePath()!).map(({ type }) => type)).toEqual(['session_start', 'session_named']);
-    expect(lockedIn(chats)).toEqual(['a']);
-  });
+    const chats = join(directoryOf(), 'chats')
+    const recorder = await locked(chats, 'a')
+    expect(await messageOf(createCheckpoint(recorder, HASH, 'neu'))).toBe(
+      'Error: Cannot create checkpoint: conversation has no content yet',
+    )
+    expect(await messageOf(renameCheckpoint(recorder, HASH, 'cp', 'neu'))).toBe(
+      'Error: Active recording is not materialized',
+    )
+    expect(await messageOf(deleteCheckpoint(recorder, HASH, 'cp'))).toBe('Error: Active recording is not materialized')
+    expect(recorder.getFilePath()).toBeNull()
+    await nameSession(recorder, HASH, 'neu')
+    expect(recordsOf(recorder.getFilePath()!).map(({ type }) => type)).toEqual(['session_start', 'session_named'])
+    expect(lockedIn(chats)).toEqual(['a'])
+  })
 
   test('without a file gets one by the removal of its name, too', async () => {
-    const recorder = await locked(directoryOf(), 'a');
-    await nameSession(recorder, HASH, null);
-    expect(recordsOf(recorder.getFilePath()!).at(-1)).toMatchObject({ type: 'session_named', payload: { name: null } });
-  });
+    const recorder = await locked(directoryOf(), 'a')
+    await nameSession(recorder, HASH, null)
+    expect(recordsOf(recorder.getFilePath()!).at(-1)).toMatchObject({ type: 'session_named', payload: { name: null } })
+  })
 
   test('is flushed first, so that enqueued events count', async () => {
-    const chats = projectOf({ a: [] });
-    const recorder = await opened(chats, 'a');
-    recorder.enqueue('checkpoint_created', { checkpointId: 'cp-new', name: 'eben' });
-    expect(await messageOf(nameSession(recorder, HASH, 'eben'))).toBe("Error: Name 'eben' already exists");
-    recorder.enqueue('checkpoint_deleted', { checkpointId: 'cp-new' });
-    expect(await messageOf(deleteCheckpoint(recorder, HASH, 'cp-new'))).toBe('Error: Checkpoint cp-new not found or deleted');
-  });
+    const chats = projectOf({ a: [] })
+    const recorder = await opened(chats, 'a')
+    recorder.enqueue('checkpoint_created', { checkpointId: 'cp-new', name: 'eben' })
+    expect(await messageOf(nameSession(recorder, HASH, 'eben'))).toBe("Error: Name 'eben' already exists")
+    recorder.enqueue('checkpoint_deleted', { checkpointId: 'cp-new' })
+    expect(await messageOf(deleteCheckpoint(recorder, HASH, 'cp-new'))).toBe(
+      'Error: Checkpoint cp-new not found or deleted',
+    )
+  })
 
   test('that is sequence-corrupt gets no checkpoint, with the message of the recorder', async () => {
-    const chats = projectOf({ a: sessionText('a') + `${envelope(2, content('wieder zwei'))}\n` });
-    expect(await messageOf(createCheckpoint(await opened(chats, 'a'), HASH, 'neu'))).toBe('Error: Cannot create checkpoint: recording has non-monotonic sequences');
-  });
-});
+    const chats = projectOf({ a: sessionText('a') + `${envelope(2, content('wieder zwei'))}\n` })
+    expect(await messageOf(createCheckpoint(await opened(chats, 'a'), HASH, 'neu'))).toBe(
+      'Error: Cannot create checkpoint: recording has non-monotonic sequences',
+    )
+  })
+})
 
 describe('a closed session', () => {
   test.each(eachCall)('%s refuses a sequence-corrupt file', async (_, call) => {
-    const chats = projectOf({ a: sessionText('a', OWN) + `${envelope(2, content('wieder zwei'))}\n` });
-    const before = bytesOf(chats);
-    expect(await messageOf(call(closed(chats, 'a')))).toBe('Error: Cannot append metadata to a sequence-corrupt recording');
-    expect([bytesOf(chats), locksIn(chats)]).toEqual([before, []]);
-  });
+    const chats = projectOf({ a: sessionText('a', OWN) + `${envelope(2, content('wieder zwei'))}\n` })
+    const before = bytesOf(chats)
+    expect(await messageOf(call(closed(chats, 'a')))).toBe(
+      'Error: Cannot append metadata to a sequence-corrupt recording',
+    )
+    expect([bytesOf(chats), locksIn(chats)]).toEqual([before, []])
+  })
 
-  test.each(eachCall)('%s refuses a session id other than that of the file, since its lock would protect nothing', async (_, call) => {
-    const chats = projectOf({ a: OWN });
-    const before = bytesOf(chats);
-    expect(await messageOf(call({ ...closed(chats, 'a'), sessionId: 'b' }))).toBe('Error: Session ID mismatch: expected b got a');
-    expect([bytesOf(chats), locksIn(chats)]).toEqual([before, []]);
-  });
+  test.each(eachCall)(
+    '%s refuses a session id other than that of the file, since its lock would protect nothing',
+    async (_, call) => {
+      const chats = projectOf({ a: OWN })
+      const before = bytesOf(chats)
+      expect(await messageOf(call({ ...closed(chats, 'a'), sessionId: 'b' }))).toBe(
+        'Error: Session ID mismatch: expected b got a',
+      )
+      expect([bytesOf(chats), locksIn(chats)]).toEqual([before, []])
+    },
+  )
 
   test.each(eachCall)('%s refuses a session that is in use', async (_, call) => {
-    const chats = projectOf({ a: OWN });
-    const lock = await acquireSessionLock(chats, 'a');
-    const error = await call(closed(chats, 'a')).catch((caught: Error) => caught);
-    expect(error).toBeInstanceOf(CheckpointLockError);
-    expect(error).toMatchObject({ name: 'CheckpointLockError', message: 'Session a is in use by another process', cause: expect.any(SessionLockedError) });
-    await lock.release();
-    expect(locksIn(chats)).toEqual([]);
-  });
+    const chats = projectOf({ a: OWN })
+    const lock = await acquireSessionLock(chats, 'a')
+    const error = await call(closed(chats, 'a')).catch((caught: Error) => caught)
+    expect(error).toBeInstanceOf(CheckpointLockError)
+    expect(error).toMatchObject({
+      name: 'CheckpointLockError',
+      message: 'Session a is in use by another process',
+      cause: expect.any(SessionLockedError),
+    })
+    await lock.release()
+    expect(locksIn(chats)).toEqual([])
+  })
 
   test.each(eachCall)('%s rejects if its lock cannot be created', async (_, call) => {
-    const chats = projectOf({ 'a b': sessionText('a b', OWN) });
-    const error = await call(closed(chats, 'a b')).catch((caught: Error) => caught);
-    expect(error).toBeInstanceOf(CheckpointLockError);
-    expect(error).toMatchObject({ message: 'Failed to acquire lock for session a b: Unsafe session ID rejected: "a b"', cause: { message: 'Unsafe session ID rejected: "a b"' } });
-    expect(locksIn(chats)).toEqual([]);
-    const inAFile = { ...closed(projectOf({ a: OWN }), 'a'), chatsDir: pathIn(chats, 'a b') };
-    expect(await messageOf(call(inAFile))).toMatch(/^CheckpointLockError: Failed to acquire lock for session \S+: ENOTDIR: /);
-  });
+    const chats = projectOf({ 'a b': sessionText('a b', OWN) })
+    const error = await call(closed(chats, 'a b')).catch((caught: Error) => caught)
+    expect(error).toBeInstanceOf(CheckpointLockError)
+    expect(error).toMatchObject({
+      message: 'Failed to acquire lock for session a b: Unsafe session ID rejected: "a b"',
+      cause: { message: 'Unsafe session ID rejected: "a b"' },
+    })
+    expect(locksIn(chats)).toEqual([])
+    const inAFile = { ...closed(projectOf({ a: OWN }), 'a'), chatsDir: pathIn(chats, 'a b') }
+    expect(await messageOf(call(inAFile))).toMatch(
+      /^CheckpointLockError: Failed to acquire lock for session \S+: ENOTDIR: /,
+    )
+  })
 
   test('gets a record with the number after the largest one', async () => {
-    const text = file(start({ sessionId: 'a' })) + `${envelope(7, content('sieben'))}\n${envelope('x', content('nichts'))}\n`;
-    const chats = projectOf({ a: text });
-    expect(await createCheckpoint(closed(chats, 'a'), HASH, 'neu')).toMatchObject({ sequence: 8 });
-    expect(readFileSync(pathIn(chats, 'a'), 'utf8').startsWith(text)).toBe(true);
-  });
+    const text =
+      file(start({ sessionId: 'a' })) + `${envelope(7, content('sieben'))}\n${envelope('x', content('nichts'))}\n`
+    const chats = projectOf({ a: text })
+    expect(await createCheckpoint(closed(chats, 'a'), HASH, 'neu')).toMatchObject({ sequence: 8 })
+    expect(readFileSync(pathIn(chats, 'a'), 'utf8').startsWith(text)).toBe(true)
+  })
 
   test('may be given by a path through a link, and be outside the directory', async () => {
-    const chats = projectOf({ b: [named('zwei')] });
-    const elsewhere = projectOf({ a: [named('ich')] });
-    const link = join(elsewhere, 'verknüpft.jsonl');
-    symlinkSync(pathIn(elsewhere, 'a'), link);
-    const place = { filePath: link, chatsDir: chats, sessionId: 'a' };
-    await nameSession(place, HASH, 'ich');
-    expect(await messageOf(nameSession(place, HASH, 'zwei'))).toBe("Error: Name 'zwei' already exists");
-    expect(await messageOf(nameSession(place, HASH, 'a'))).toBe("Error: Name 'a' already exists");
-    expect([locksIn(chats), locksIn(elsewhere)]).toEqual([[], []]);
-  });
+    const chats = projectOf({ b: [named('zwei')] })
+    const elsewhere = projectOf({ a: [named('ich')] })
+    const link = join(elsewhere, 'verknüpft.jsonl')
+    symlinkSync(pathIn(elsewhere, 'a'), link)
+    const place = { filePath: link, chatsDir: chats, sessionId: 'a' }
+    await nameSession(place, HASH, 'ich')
+    expect(await messageOf(nameSession(place, HASH, 'zwei'))).toBe("Error: Name 'zwei' already exists")
+    expect(await messageOf(nameSession(place, HASH, 'a'))).toBe("Error: Name 'a' already exists")
+    expect([locksIn(chats), locksIn(elsewhere)]).toEqual([[], []])
+  })
 
   test('is locked, and so is the project, until the operation ends', async () => {
-    const chats = projectOf({ a: OWN });
-    const seen = new Set<string>();
+    const chats = projectOf({ a: OWN })
+    const seen = new Set<string>()
     for (const [, call] of eachCall) {
-      const done = call(closed(chats, 'a')).finally(() => (isDone = true));
-      let isDone = false;
+      const done = call(closed(chats, 'a')).finally(() => (isDone = true))
+      let isDone = false
       while (!isDone) {
-        seen.add(lockedIn(chats).filter((name) => !name.includes('.')).join(' '));
-        await new Promise((resolve) => setImmediate(resolve));
+        seen.add(
+          lockedIn(chats)
+            .filter((name) => !name.includes('.'))
+            .join(' '),
+        )
+        await new Promise((resolve) => setImmediate(resolve))
       }
-      await done;
-      if (call === eachCall[0]![1]) expect(seen).toContain(`a ${NAME_LOCK}`);
-      await nameSession(closed(chats, 'a'), HASH, null);
-      expect(locksIn(chats)).toEqual([]);
-      writeFileSync(pathIn(chats, 'a'), sessionText('a', OWN));
+      await done
+      if (call === eachCall[0]![1]) expect(seen).toContain(`a ${NAME_LOCK}`)
+      await nameSession(closed(chats, 'a'), HASH, null)
+      expect(locksIn(chats)).toEqual([])
+      writeFileSync(pathIn(chats, 'a'), sessionText('a', OWN))
     }
-  });
+  })
 
   /** Everything that a crash can leave of a last line: each proper prefix of it. */
-  const LINE = Buffer.from('{"v":1,"seq":4,"type":"fünf 👋"}');
-  const TAILS = Array.from(LINE, (_, length) => LINE.subarray(0, length));
+  const LINE = Buffer.from('{"v":1,"seq":4,"type":"fünf 👋"}')
+  const TAILS = Array.from(LINE, (_, length) => LINE.subarray(0, length))
   const CALLS: [string, (place: Place) => Promise<unknown>, unknown[]][] = [
-    ['createCheckpoint', (place) => createCheckpoint(place, HASH, 'neu'), [['Anfang', 3], ['neu', 4]]],
+    [
+      'createCheckpoint',
+      (place) => createCheckpoint(place, HASH, 'neu'),
+      [
+        ['Anfang', 3],
+        ['neu', 4],
+      ],
+    ],
     ['renameCheckpoint', (place) => renameCheckpoint(place, HASH, 'cp-own', 'neu'), [['neu', 3]]],
     ['deleteCheckpoint', (place) => deleteCheckpoint(place, HASH, 'cp-own'), []],
     ['nameSession', (place) => nameSession(place, HASH, 'neu'), [['Anfang', 3]]],
-  ];
+  ]
 
-  test.each(CALLS)('has a torn last line of any length ended first by %s: the record replays, and the earlier bytes stay', async (_, call, checkpoints) => {
-    const whole = Buffer.from(sessionText('a', OWN));
-    const appended = await Promise.all(TAILS.map(async (tail) => {
-      const before = Buffer.concat([whole, tail]);
-      const chats = directoryOf({ 'session-a.jsonl': before });
-      await call(closed(chats, 'a'));
-      const after = readFileSync(pathIn(chats, 'a'));
-      const added = after.subarray(before.length).toString();
-      const listed = await listCheckpoints(pathIn(chats, 'a'), HASH);
-      return { stays: after.subarray(0, before.length).equals(before), added: added.replace(/{.*}/, '{}'), seq: JSON.parse(added).seq, listed: listed.map(({ name, sequence }) => [name, sequence]) };
-    }));
-    expect(appended).toEqual(TAILS.map(({ length }) => ({ stays: true, added: length === 0 ? '{}\n' : '\n{}\n', seq: 4, listed: checkpoints })));
-  });
-});
+  test.each(CALLS)(
+    'has a torn last line of any length ended first by %s: the record replays, and the earlier bytes stay',
+    async (_, call, checkpoints) => {
+      const whole = Buffer.from(sessionText('a', OWN))
+      const appended = await Promise.all(
+        TAILS.map(async (tail) => {
+          const before = Buffer.concat([whole, tail])
+          const chats = directoryOf({ 'session-a.jsonl': before })
+          await call(closed(chats, 'a'))
+          const after = readFileSync(pathIn(chats, 'a'))
+          const added = after.subarray(before.length).toString()
+          const listed = await listCheckpoints(pathIn(chats, 'a'), HASH)
+          return {
+            stays: after.subarray(0, before.length).equals(before),
+            added: added.replace(/{.*}/, '{}'),
+            seq: JSON.parse(added).seq,
+            listed: listed.map(({ name, sequence }) => [name, sequence]),
+          }
+        }),
+      )
+      expect(appended).toEqual(
+        TAILS.map(({ length }) => ({
+          stays: true,
+          added: length === 0 ? '{}\n' : '\n{}\n',
+          seq: 4,
+          listed: checkpoints,
+        })),
+      )
+    },
+  )
+})
 
 describe('waiting for the name lock', () => {
   test('ends when it is released', async () => {
-    const chats = projectOf({ a: OWN });
-    const holder = new LockProcess();
+    const chats = projectOf({ a: OWN })
+    const holder = new LockProcess()
     try {
       for (const [call, give] of eachGive) {
-        await holder.acquire(chats, NAME_LOCK);
-        const released = new Promise((resolve) => setTimeout(() => resolve(holder.release()), 200));
-        await give(closed(chats, 'a'), `nach ${call}`);
-        await released;
+        await holder.acquire(chats, NAME_LOCK)
+        const released = new Promise((resolve) => setTimeout(() => resolve(holder.release()), 200))
+        await give(closed(chats, 'a'), `nach ${call}`)
+        await released
       }
     } finally {
-      await holder.kill();
+      await holder.kill()
     }
-    expect(locksIn(chats)).toEqual([]);
-  });
+    expect(locksIn(chats)).toEqual([])
+  })
 
   test('goes on while the lock passes from one owner to the next', async () => {
-    const chats = projectOf({ a: OWN });
-    const owner = new LockProcess();
-    await owner.ask('owns');
-    const lock = join(chats, `${NAME_LOCK}.lock`);
+    const chats = projectOf({ a: OWN })
+    const owner = new LockProcess()
+    await owner.ask('owns')
+    const lock = join(chats, `${NAME_LOCK}.lock`)
     /** In one step, so that the lock is never free. */
     const pass = (ownerToken: string): void => {
-      writeFileSync(`${lock}.next`, lockOf(owner.pid, { ownerToken, sessionId: NAME_LOCK }));
-      renameSync(`${lock}.next`, lock);
-    };
+      writeFileSync(`${lock}.next`, lockOf(owner.pid, { ownerToken, sessionId: NAME_LOCK }))
+      renameSync(`${lock}.next`, lock)
+    }
     try {
-      pass('first');
-      const creating = messageOf(createCheckpoint(closed(chats, 'a'), HASH, 'neu'));
+      pass('first')
+      const creating = messageOf(createCheckpoint(closed(chats, 'a'), HASH, 'neu'))
       // Together longer than one owner may have it.
       for (const next of ['second', 'third', 'fourth']) {
-        await new Promise((resolve) => setTimeout(resolve, 900));
-        pass(next);
+        await new Promise((resolve) => setTimeout(resolve, 900))
+        pass(next)
       }
-      rmSync(lock);
-      expect(await creating).toMatch(/^resolved to /);
+      rmSync(lock)
+      expect(await creating).toMatch(/^resolved to /)
     } finally {
-      await owner.kill();
+      await owner.kill()
     }
-  });
+  })
 
   test('ends when its owner is dead, and with a rejection if the owner keeps it', async () => {
-    const chats = projectOf({ a: OWN });
-    const holder = new LockProcess();
-    await holder.acquire(chats, NAME_LOCK);
-    const error = await createCheckpoint(closed(chats, 'a'), HASH, 'neu').catch((caught: Error) => caught);
-    expect(error).toBeInstanceOf(CheckpointLockError);
-    expect(error).toMatchObject({ message: `Session ${NAME_LOCK} is in use by another process`, cause: expect.any(SessionLockedError) });
-    expect(recordsOf(pathIn(chats, 'a'))).toHaveLength(3);
-    await deleteCheckpoint(closed(chats, 'a'), HASH, 'cp-own');
-    await nameSession(closed(chats, 'a'), HASH, null);
-    await holder.kill();
-    await createCheckpoint(closed(chats, 'a'), HASH, 'neu');
-    expect(locksIn(chats)).toEqual([]);
-  });
+    const chats = projectOf({ a: OWN })
+    const holder = new LockProcess()
+    await holder.acquire(chats, NAME_LOCK)
+    const error = await createCheckpoint(closed(chats, 'a'), HASH, 'neu').catch((caught: Error) => caught)
+    expect(error).toBeInstanceOf(CheckpointLockError)
+    expect(error).toMatchObject({
+      message: `Session ${NAME_LOCK} is in use by another process`,
+      cause: expect.any(SessionLockedError),
+    })
+    expect(recordsOf(pathIn(chats, 'a'))).toHaveLength(3)
+    await deleteCheckpoint(closed(chats, 'a'), HASH, 'cp-own')
+    await nameSession(closed(chats, 'a'), HASH, null)
+    await holder.kill()
+    await createCheckpoint(closed(chats, 'a'), HASH, 'neu')
+    expect(locksIn(chats)).toEqual([])
+  })
 
   test('works while a test suite fakes the timers', async () => {
-    const chats = projectOf({ a: OWN });
-    const holder = new LockProcess();
-    await holder.acquire(chats, NAME_LOCK);
-    vi.useFakeTimers();
-    expect(await messageOf(createCheckpoint(closed(chats, 'a'), HASH, 'neu'))).toBe(`CheckpointLockError: Session ${NAME_LOCK} is in use by another process`);
-    await holder.kill();
-    expect(await createCheckpoint(closed(chats, 'a'), HASH, 'neu')).toMatchObject({ name: 'neu' });
-    vi.useRealTimers();
-    expect(locksIn(chats)).toEqual([]);
-  });
+    const chats = projectOf({ a: OWN })
+    const holder = new LockProcess()
+    await holder.acquire(chats, NAME_LOCK)
+    vi.useFakeTimers()
+    expect(await messageOf(createCheckpoint(closed(chats, 'a'), HASH, 'neu'))).toBe(
+      `CheckpointLockError: Session ${NAME_LOCK} is in use by another process`,
+    )
+    await holder.kill()
+    expect(await createCheckpoint(closed(chats, 'a'), HASH, 'neu')).toMatchObject({ name: 'neu' })
+    vi.useRealTimers()
+    expect(locksIn(chats)).toEqual([])
+  })
 
   /** Retries while the lock is busy: on a busy machine, the others may hold it for longer than a call waits. */
   const untilFree = async (give: () => Promise<unknown>): Promise<void> => {
     for (;;) {
-      const error = await give().then(() => null, (caught: Error) => caught);
-      if (error === null) return;
-      if (!(error.cause instanceof SessionLockedError)) throw error;
+      const error = await give().then(
+        () => null,
+        (caught: Error) => caught,
+      )
+      if (error === null) return
+      if (!(error.cause instanceof SessionLockedError)) throw error
     }
-  };
+  }
 
   test('lets all concurrent calls of one process that give different names succeed', async () => {
-    const ids = Array.from({ length: 6 }, (_, at) => `s${at}`);
-    const chats = projectOf(Object.fromEntries(ids.map((id) => [id, []])));
-    const recorder = await opened(chats, 's0');
-    await Promise.all(ids.map((id) => untilFree(() => nameSession(id === 's0' ? recorder : closed(chats, id), HASH, `Name ${id}`))));
-    expect(await holdersIn(chats)).toEqual(Object.fromEntries(ids.map((id) => [`Name ${id}`, [id]])));
-    expect(lockedIn(chats)).toEqual(['s0']);
-  });
-});
+    const ids = Array.from({ length: 6 }, (_, at) => `s${at}`)
+    const chats = projectOf(Object.fromEntries(ids.map((id) => [id, []])))
+    const recorder = await opened(chats, 's0')
+    await Promise.all(
+      ids.map((id) => untilFree(() => nameSession(id === 's0' ? recorder : closed(chats, id), HASH, `Name ${id}`))),
+    )
+    expect(await holdersIn(chats)).toEqual(Object.fromEntries(ids.map((id) => [`Name ${id}`, [id]])))
+    expect(lockedIn(chats)).toEqual(['s0'])
+  })
+})
 
 describe('listCheckpoints', () => {
   test('returns the live checkpoints in ascending order', async () => {
-    const chats = projectOf({ a: [created('cp-1', 'eins'), created('cp-2', 'zwei'), created('cp-3', ' drei '), deleted('cp-2'), renamed('cp-1', 'uno')] });
+    const chats = projectOf({
+      a: [
+        created('cp-1', 'eins'),
+        created('cp-2', 'zwei'),
+        created('cp-3', ' drei '),
+        deleted('cp-2'),
+        renamed('cp-1', 'uno'),
+      ],
+    })
     expect(await listCheckpoints(pathIn(chats, 'a'), HASH)).toEqual([
       { checkpointId: 'cp-1', name: 'uno', sequence: 3, deleted: false, createdAt: '2026-02-11T16:00:03.000Z' },
       { checkpointId: 'cp-3', name: ' drei ', sequence: 5, deleted: false, createdAt: '2026-02-11T16:00:05.000Z' },
-    ]);
-  });
+    ])
+  })
 
   test('reads strictly, and rejects with the error of the replay', async () => {
-    const chats = projectOf({ a: sessionText('a', OWN).replace('"model":"claude-sonnet"', '"model":7') });
-    expect(await messageOf(listCheckpoints(pathIn(chats, 'a'), HASH))).toBe('Error: Invalid session_start: missing or malformed required fields');
-    expect(await messageOf(listCheckpoints(pathIn(chats, 'a'), 'other'))).toContain('Error: ');
-    expect(await messageOf(listCheckpoints(pathIn(chats, 'fehlt'), HASH))).toContain('ENOENT');
-  });
+    const chats = projectOf({ a: sessionText('a', OWN).replace('"model":"claude-sonnet"', '"model":7') })
+    expect(await messageOf(listCheckpoints(pathIn(chats, 'a'), HASH))).toBe(
+      'Error: Invalid session_start: missing or malformed required fields',
+    )
+    expect(await messageOf(listCheckpoints(pathIn(chats, 'a'), 'other'))).toContain('Error: ')
+    expect(await messageOf(listCheckpoints(pathIn(chats, 'fehlt'), HASH))).toContain('ENOENT')
+  })
 
   test('accepts a sequence-corrupt session', async () => {
-    const chats = projectOf({ a: sessionText('a', OWN) + `${envelope(1, content('noch einmal'))}\n` });
-    expect(await listCheckpoints(pathIn(chats, 'a'), HASH)).toHaveLength(1);
-  });
-});
+    const chats = projectOf({ a: sessionText('a', OWN) + `${envelope(1, content('noch einmal'))}\n` })
+    expect(await listCheckpoints(pathIn(chats, 'a'), HASH)).toHaveLength(1)
+  })
+})
 
 describe('arguments', () => {
-  const place = { filePath: 'f', chatsDir: 'd', sessionId: 's' };
-  const functions = { createCheckpoint: ['neu'], renameCheckpoint: ['cp', 'neu'], deleteCheckpoint: ['cp'], nameSession: ['neu'] } as const;
-  const call = (name: keyof typeof functions, ...args: unknown[]): unknown => (tape[name] as (...all: unknown[]) => unknown)(...args);
+  const place = { filePath: 'f', chatsDir: 'd', sessionId: 's' }
+  const functions = {
+    createCheckpoint: ['neu'],
+    renameCheckpoint: ['cp', 'neu'],
+    deleteCheckpoint: ['cp'],
+    nameSession: ['neu'],
+  } as const
+  const call = (name: keyof typeof functions, ...args: unknown[]): unknown =>
+    (tape[name] as (...all: unknown[]) => unknown)(...args)
 
-  test.each(Object.entries(functions) as [keyof typeof functions, readonly string[]][])('%s throws synchronously if they are wrong', (name, more) => {
-    const wrong = (...args: unknown[]): void => expect(() => call(name, ...args)).toThrow(TypeError);
-    for (const bad of [null, undefined, 'x', {}, [], { filePath: 1 }, { filePath: 'f' }, { ...place, chatsDir: '' }, { ...place, sessionId: 5 }, { flush() {} }]) wrong(bad, HASH, ...more);
-    for (const bad of [undefined, '', 7]) wrong(place, bad, ...more);
-    for (let at = 0; at < more.length; at++) wrong(place, HASH, ...more.map((good, index) => (index === at ? 5 : good)));
-    if (name === 'deleteCheckpoint') return;
-    for (const bad of [null, 'x', { overwrite: 1 }, { snapshot: true }]) wrong(place, HASH, ...more, bad);
-  });
+  test.each(Object.entries(functions) as [keyof typeof functions, readonly string[]][])(
+    '%s throws synchronously if they are wrong',
+    (name, more) => {
+      const wrong = (...args: unknown[]): void => expect(() => call(name, ...args)).toThrow(TypeError)
+      for (const bad of [
+        null,
+        undefined,
+        'x',
+        {},
+        [],
+        { filePath: 1 },
+        { filePath: 'f' },
+        { ...place, chatsDir: '' },
+        { ...place, sessionId: 5 },
+        { flush() {} },
+      ])
+        wrong(bad, HASH, ...more)
+      for (const bad of [undefined, '', 7]) wrong(place, bad, ...more)
+      for (let at = 0; at < more.length; at++)
+        wrong(place, HASH, ...more.map((good, index) => (index === at ? 5 : good)))
+      if (name === 'deleteCheckpoint') return
+      for (const bad of [null, 'x', { overwrite: 1 }, { snapshot: true }]) wrong(place, HASH, ...more, bad)
+    },
+  )
 
   test('of listCheckpoints', () => {
     for (const args of [[''], [5, 'h'], ['f', '']]) {
-      expect(() => (listCheckpoints as (...all: unknown[]) => unknown)(...args)).toThrow(TypeError);
+      expect(() => (listCheckpoints as (...all: unknown[]) => unknown)(...args)).toThrow(TypeError)
     }
-  });
+  })
 
-  test.prop([fc.string({ unit: 'grapheme', maxLength: 12 })], { numRuns: 40 })('any name is given trimmed, or refused as checkSessionName refuses it', async (name) => {
-    const chats = projectOf({ Sitzung: [] });
-    const outcome = await createCheckpoint(closed(chats, 'Sitzung'), HASH, name).catch(({ message }: Error) => message);
-    let expected: unknown;
-    try {
-      expected = { name: checkSessionName(name) };
-    } catch (error) {
-      expected = (error as Error).message;
-    }
-    if (typeof expected === 'string') expect(outcome).toBe(expected);
-    else expect(outcome).toMatchObject(expected as object);
-    expect(locksIn(chats)).toEqual([]);
-  });
-});
+  test.prop([fc.string({ unit: 'grapheme', maxLength: 12 })], { numRuns: 40 })(
+    'any name is given trimmed, or refused as checkSessionName refuses it',
+    async (name) => {
+      const chats = projectOf({ Sitzung: [] })
+      const outcome = await createCheckpoint(closed(chats, 'Sitzung'), HASH, name).catch(
+        ({ message }: Error) => message,
+      )
+      let expected: unknown
+      try {
+        expected = { name: checkSessionName(name) }
+      } catch (error) {
+        expected = (error as Error).message
+      }
+      if (typeof expected === 'string') expect(outcome).toBe(expected)
+      else expect(outcome).toMatchObject(expected as object)
+      expect(locksIn(chats)).toEqual([])
+    },
+  )
+})

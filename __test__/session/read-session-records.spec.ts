@@ -1,43 +1,65 @@
 // readSessionRecords: iterates over the lines of a session, reading the file in batches.
 
-import { appendFileSync, closeSync, openSync, readdirSync, readlinkSync, realpathSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exportBundle, readSessionRecords } from '../../index.js';
-import type { SessionLine, SessionRecordsOptions } from '../../index.js';
-import { FORMS, freshDirectory, ownTemporaryDirectory, sources } from '../support/bundles.js';
-import { eachCase } from '../support/each-case.js';
-import { childReport, isLinux } from '../support/processes.js';
-import type { Event } from '../support/session-file.js';
-import { compressed, content, envelope, file, item, rewind, session, sessionDirectory, start, writeSession } from '../support/session-file.js';
+import {
+  appendFileSync,
+  closeSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { exportBundle, readSessionRecords } from '../../index.js'
+import type { SessionLine, SessionRecordsOptions } from '../../index.js'
+import { FORMS, freshDirectory, ownTemporaryDirectory, sources } from '../support/bundles.js'
+import { eachCase } from '../support/each-case.js'
+import { childReport, isLinux } from '../support/processes.js'
+import type { Event } from '../support/session-file.js'
+import {
+  compressed,
+  content,
+  envelope,
+  file,
+  item,
+  rewind,
+  session,
+  sessionDirectory,
+  start,
+  writeSession,
+} from '../support/session-file.js'
 
 async function linesOf(path: string, options?: SessionRecordsOptions): Promise<SessionLine[]> {
-  const lines: SessionLine[] = [];
-  for await (const line of readSessionRecords(path, options)) lines.push(line);
-  return lines;
+  const lines: SessionLine[] = []
+  for await (const line of readSessionRecords(path, options)) lines.push(line)
+  return lines
 }
 
 /** The lines that the iterator yields before it throws, and the error. */
 async function broken(path: string, options?: SessionRecordsOptions): Promise<[lines: number, error: any]> {
-  let lines = 0;
+  let lines = 0
   try {
-    for await (const _ of readSessionRecords(path, options)) lines += 1;
+    for await (const _ of readSessionRecords(path, options)) lines += 1
   } catch (error) {
-    return [lines, error];
+    return [lines, error]
   }
-  throw new Error(`expected an error, found ${lines} lines`);
+  throw new Error(`expected an error, found ${lines} lines`)
 }
 
 describe('a line', () => {
   test('has its number, its place, its record and its status', async () => {
-    const [first, second] = [envelope(1, start()), envelope(2, content('é'))];
-    const lines = await linesOf(writeSession(`${first}\n${second}\n`));
+    const [first, second] = [envelope(1, start()), envelope(2, content('é'))]
+    const lines = await linesOf(writeSession(`${first}\n${second}\n`))
     expect(lines).toStrictEqual([
       { line: 1, offset: 0, length: first.length, record: JSON.parse(first), status: 'ok' },
       { line: 2, offset: first.length + 1, length: second.length + 1, record: JSON.parse(second), status: 'ok' },
-    ]);
-    expect(Object.keys(lines[0]!)).toStrictEqual(['line', 'offset', 'length', 'record', 'status']);
-  });
+    ])
+    expect(Object.keys(lines[0]!)).toStrictEqual(['line', 'offset', 'length', 'record', 'status'])
+  })
 
   test('has the status with which a replay reads it', async () => {
     const cases: [text: string, status: SessionLine['status'], record?: unknown][] = [
@@ -56,59 +78,105 @@ describe('a line', () => {
       ['null', null, null],
       ['no json', 'unparseable', null],
       ['{"torn', 'torn', null],
-    ];
-    const lines = await linesOf(writeSession(cases.map(([text]) => text).join('\n')));
-    expect(lines.map(({ status, record }) => [status, record])).toStrictEqual(cases.map(([text, status, record]) => [status, record === undefined ? JSON.parse(text) : record]));
-  });
+    ]
+    const lines = await linesOf(writeSession(cases.map(([text]) => text).join('\n')))
+    expect(lines.map(({ status, record }) => [status, record])).toStrictEqual(
+      cases.map(([text, status, record]) => [status, record === undefined ? JSON.parse(text) : record]),
+    )
+  })
 
   test('on line 1 is malformed if it is a session_start that a replay refuses, and the lines after it are read as ever', async () => {
-    const lines = await linesOf(writeSession(file(['session_start', { sessionId: 's' }], content('a'), content('b'), rewind(1))), { history: true });
-    expect(lines.map(({ status, inHistory }) => [status, inHistory])).toStrictEqual([['malformed', undefined], ['ok', true], ['ok', false], ['ok', undefined]]);
-  });
+    const lines = await linesOf(
+      writeSession(file(['session_start', { sessionId: 's' }], content('a'), content('b'), rewind(1))),
+      { history: true },
+    )
+    expect(lines.map(({ status, inHistory }) => [status, inHistory])).toStrictEqual([
+      ['malformed', undefined],
+      ['ok', true],
+      ['ok', false],
+      ['ok', undefined],
+    ])
+  })
 
   test('without a valid seq is malformed in strict mode, and so is an item of another form', async () => {
-    const path = writeSession(session(content('a'), envelope('x', content('b')), ['content', { content: { speaker: 'someone', blocks: [] } }]));
-    const statuses = async (options: SessionRecordsOptions) => (await linesOf(path, options)).map(({ status }) => status);
-    expect(await statuses({})).toStrictEqual(['ok', 'ok', 'ok', 'ok']);
-    expect(await statuses({ strict: true })).toStrictEqual(['ok', 'ok', 'malformed', 'malformed']);
-  });
+    const path = writeSession(
+      session(content('a'), envelope('x', content('b')), ['content', { content: { speaker: 'someone', blocks: [] } }]),
+    )
+    const statuses = async (options: SessionRecordsOptions) =>
+      (await linesOf(path, options)).map(({ status }) => status)
+    expect(await statuses({})).toStrictEqual(['ok', 'ok', 'ok', 'ok'])
+    expect(await statuses({ strict: true })).toStrictEqual(['ok', 'ok', 'malformed', 'malformed'])
+  })
 
   test('ends at \\n, with one \\r before it, and begins after a byte order mark', async () => {
-    const lines = await linesOf(writeSession(`\ufeff${envelope(1, start())}\r\n\r\n"a\u2028b"\r\r\n7\r`));
-    const offsets = [3, 3 + envelope(1, start()).length + 2];
+    const lines = await linesOf(writeSession(`\ufeff${envelope(1, start())}\r\n\r\n"a\u2028b"\r\r\n7\r`))
+    const offsets = [3, 3 + envelope(1, start()).length + 2]
     expect(lines.map(({ offset, length, status }) => [offset, length, status])).toStrictEqual([
       [offsets[0], envelope(1, start()).length, 'ok'],
       [offsets[1], 0, null],
       [offsets[1]! + 2, 8, 'unknown'],
       [offsets[1]! + 12, 2, 'unknown'],
-    ]);
-  });
+    ])
+  })
 
   test('may be several megabytes long', async () => {
-    const texts = ['é'.repeat(4_000_000), '名'.repeat(2_000_000), 'x'.repeat(20_000_000)];
-    const lines = await linesOf(writeSession(session(...texts.map((text) => content(text)))), { history: true });
-    expect(lines.slice(1).map(({ record }) => (record as any).payload.content.blocks[0].text.length)).toStrictEqual(texts.map(({ length }) => length));
-    expect(lines.slice(1).every(({ inHistory }) => inHistory)).toBe(true);
-  });
-});
+    const texts = ['é'.repeat(4_000_000), '名'.repeat(2_000_000), 'x'.repeat(20_000_000)]
+    const lines = await linesOf(writeSession(session(...texts.map((text) => content(text)))), { history: true })
+    expect(lines.slice(1).map(({ record }) => (record as any).payload.content.blocks[0].text.length)).toStrictEqual(
+      texts.map(({ length }) => length),
+    )
+    expect(lines.slice(1).every(({ inHistory }) => inHistory)).toBe(true)
+  })
+})
 
 describe('with changes, a line', () => {
-  const changesOf = async (...events: Parameters<typeof session>) => (await linesOf(writeSession(session(...events)), { changes: true })).map(({ changes }) => changes).slice(1);
-  const change = (removed: number, added: number, behind = 0) => ({ removed, added, behind });
-  const keyed = (seq: number): Event => ['content', { content: { ...item('ai', 'x'), metadata: { chronology: { seq } } } }];
+  const changesOf = async (...events: Parameters<typeof session>) =>
+    (await linesOf(writeSession(session(...events)), { changes: true })).map(({ changes }) => changes).slice(1)
+  const change = (removed: number, added: number, behind = 0) => ({ removed, added, behind })
+  const keyed = (seq: number): Event => [
+    'content',
+    { content: { ...item('ai', 'x'), metadata: { chronology: { seq } } } },
+  ]
 
   test('that has an item appends it, and compressions and rewinds say how many they have taken away', async () => {
-    expect(await changesOf(content('a'), content('b'), rewind(5), content('c'), content('d'), compressed('s', 2), rewind(0), ['newer', {}])).toStrictEqual([
-      [change(0, 1)], [change(0, 1)], [change(2, 0)], [change(0, 1)], [change(0, 1)], [change(2, 1)], undefined, undefined,
-    ]);
-  });
+    expect(
+      await changesOf(
+        content('a'),
+        content('b'),
+        rewind(5),
+        content('c'),
+        content('d'),
+        compressed('s', 2),
+        rewind(0),
+        ['newer', {}],
+      ),
+    ).toStrictEqual([
+      [change(0, 1)],
+      [change(0, 1)],
+      [change(2, 0)],
+      [change(0, 1)],
+      [change(0, 1)],
+      [change(2, 1)],
+      undefined,
+      undefined,
+    ])
+  })
 
   test('that edits items says where they are, and none that names no item has an effect', async () => {
-    const marker = (seq: number) => ({ seq, userTurn: 1, step: 1, recordedAt: 1 });
+    const marker = (seq: number) => ({ seq, userTurn: 1, step: 1, recordedAt: 1 })
     expect(
       await changesOf(
         ...[1, 2, 3, 4, 5].map(keyed),
-        ['density_mutation', { removedSeqs: [2, 9], replacements: [{ replacedSeq: 1, replacement: item('ai', 'y') }, { replacedSeq: 4, replacement: item('ai', 'z') }] }],
+        [
+          'density_mutation',
+          {
+            removedSeqs: [2, 9],
+            replacements: [
+              { replacedSeq: 1, replacement: item('ai', 'y') },
+              { replacedSeq: 4, replacement: item('ai', 'z') },
+            ],
+          },
+        ],
         ['density_mutation', { removedSeqs: [9], replacements: [] }],
         ['synthetic_insert', { content: item('ai', 'i'), chronologySeq: 6, afterSeq: 3 }],
         ['synthetic_insert', { content: item('ai', 'i'), chronologySeq: 6, afterSeq: 2 }],
@@ -116,7 +184,10 @@ describe('with changes, a line', () => {
         ['chronology_bind', { rowIndex: 1, chronology: marker(8), content: item('ai', 'b') }],
         ['chronology_bind', { rowIndex: 5, chronology: marker(9) }],
         ['rewind', { itemsRemoved: 1, cutSeq: 4 }],
-        ['semantic_media_purge', { history: [item('ai', 'p'), item('ai', 'q')], frontier: { contentIndex: 0, blockIndex: 0 } }],
+        [
+          'semantic_media_purge',
+          { history: [item('ai', 'p'), item('ai', 'q')], frontier: { contentIndex: 0, blockIndex: 0 } },
+        ],
       ),
     ).toStrictEqual([
       ...[1, 2, 3, 4, 5].map(() => [change(0, 1)]),
@@ -129,234 +200,261 @@ describe('with changes, a line', () => {
       undefined,
       [change(2, 0)],
       [change(3, 2)],
-    ]);
-  });
+    ])
+  })
 
   test('has its own also if only some types are read, or reading begins in the middle', async () => {
-    const path = writeSession(session(content('a'), content('b'), ['newer', {}], content('c'), rewind(2)));
-    const lines = await linesOf(path, { changes: true });
-    expect(await linesOf(path, { changes: true, types: ['rewind'] })).toStrictEqual(lines.filter(({ line }) => line === 6));
-    expect(await linesOf(path, { changes: true, from: lines[4] })).toStrictEqual(lines.slice(4));
-    expect(lines.map(({ changes }) => changes?.[0]?.removed)).toStrictEqual([undefined, 0, 0, undefined, 0, 2]);
-  });
-});
+    const path = writeSession(session(content('a'), content('b'), ['newer', {}], content('c'), rewind(2)))
+    const lines = await linesOf(path, { changes: true })
+    expect(await linesOf(path, { changes: true, types: ['rewind'] })).toStrictEqual(
+      lines.filter(({ line }) => line === 6),
+    )
+    expect(await linesOf(path, { changes: true, from: lines[4] })).toStrictEqual(lines.slice(4))
+    expect(lines.map(({ changes }) => changes?.[0]?.removed)).toStrictEqual([undefined, 0, 0, undefined, 0, 2])
+  })
+})
 
 describe('a file', () => {
   test('without lines yields none, whatever its beginning lacks', () =>
-    eachCase(['', '\ufeff'], async (text) => expect(await linesOf(writeSession(text), { history: true })).toStrictEqual([])));
+    eachCase(['', '\ufeff'], async (text) =>
+      expect(await linesOf(writeSession(text), { history: true })).toStrictEqual([]),
+    ))
 
   test('that cannot be read throws the error of the system', async () => {
-    const [lines, error] = await broken('no-such-session.jsonl');
-    expect([lines, error.code, error.syscall, error.path]).toStrictEqual([0, 'ENOENT', 'open', 'no-such-session.jsonl']);
-    expect(error.message).toBe("ENOENT: no such file or directory, open 'no-such-session.jsonl'");
-    expect((await broken(sessionDirectory()))[1]).toMatchObject({ code: 'EISDIR' });
-    expect((await broken('a\0b'))[1]).toBeInstanceOf(Error);
-  });
+    const [lines, error] = await broken('no-such-session.jsonl')
+    expect([lines, error.code, error.syscall, error.path]).toStrictEqual([0, 'ENOENT', 'open', 'no-such-session.jsonl'])
+    expect(error.message).toBe("ENOENT: no such file or directory, open 'no-such-session.jsonl'")
+    expect((await broken(sessionDirectory()))[1]).toMatchObject({ code: 'EISDIR' })
+    expect((await broken('a\0b'))[1]).toBeInstanceOf(Error)
+  })
 
   test('that becomes shorter while it is read throws, after the lines that were read', async () => {
-    const path = writeSession(session(...Array.from({ length: 20_000 }, () => content('x'.repeat(200)))));
-    const iterator = readSessionRecords(path);
-    expect((await iterator.next()).value).toMatchObject({ line: 1 });
-    truncateSync(path, 100);
-    let lines = 1;
+    const path = writeSession(session(...Array.from({ length: 20_000 }, () => content('x'.repeat(200)))))
+    const iterator = readSessionRecords(path)
+    expect((await iterator.next()).value).toMatchObject({ line: 1 })
+    truncateSync(path, 100)
+    let lines = 1
     const reading = (async () => {
-      for await (const _ of iterator) lines += 1;
-    })();
-    await expect(reading).rejects.toMatchObject({ code: 'ESESSIONREAD', message: 'the file was changed while it was being read' });
-    expect(lines).toBeGreaterThan(1);
-  });
+      for await (const _ of iterator) lines += 1
+    })()
+    await expect(reading).rejects.toMatchObject({
+      code: 'ESESSIONREAD',
+      message: 'the file was changed while it was being read',
+    })
+    expect(lines).toBeGreaterThan(1)
+  })
 
   test('that grows while it is read has the lines that it had, and is read on from there', async () => {
-    const count = 20_000;
-    const path = writeSession(`${session(...Array.from({ length: count }, () => content('x'.repeat(200))))}{"torn`);
-    const iterator = readSessionRecords(path, { history: true });
-    const lines = [(await iterator.next()).value as SessionLine];
-    appendFileSync(path, ` no more":1}\n${envelope(9, rewind(1))}\n`);
-    for await (const line of iterator) lines.push(line);
-    expect(lines).toHaveLength(count + 2);
-    const { line, offset, length, status } = lines.at(-1)!;
-    expect([length, status, lines.at(-2)!.inHistory]).toStrictEqual([6, 'torn', true]);
-    const more = await linesOf(path, { history: true, from: { line, offset } });
-    expect(more.map((each) => [each.line, each.status])).toStrictEqual([[line, 'unknown'], [line + 1, 'ok']]);
-  });
+    const count = 20_000
+    const path = writeSession(`${session(...Array.from({ length: count }, () => content('x'.repeat(200))))}{"torn`)
+    const iterator = readSessionRecords(path, { history: true })
+    const lines = [(await iterator.next()).value as SessionLine]
+    appendFileSync(path, ` no more":1}\n${envelope(9, rewind(1))}\n`)
+    for await (const line of iterator) lines.push(line)
+    expect(lines).toHaveLength(count + 2)
+    const { line, offset, length, status } = lines.at(-1)!
+    expect([length, status, lines.at(-2)!.inHistory]).toStrictEqual([6, 'torn', true])
+    const more = await linesOf(path, { history: true, from: { line, offset } })
+    expect(more.map((each) => [each.line, each.status])).toStrictEqual([
+      [line, 'unknown'],
+      [line + 1, 'ok'],
+    ])
+  })
 
   test('is read from a line on without what is before it', async () => {
-    const path = writeSession(session(...Array.from({ length: 20_000 }, (_, at) => content(`${at}`))));
-    const all = await linesOf(path);
+    const path = writeSession(session(...Array.from({ length: 20_000 }, (_, at) => content(`${at}`))))
+    const all = await linesOf(path)
     for (const at of [0, 1, 9_999, 20_000]) {
-      const { line, offset } = all[at]!;
-      expect((await readSessionRecords(path, { from: { line, offset } }).next()).value).toStrictEqual(all[at]);
+      const { line, offset } = all[at]!
+      expect((await readSessionRecords(path, { from: { line, offset } }).next()).value).toStrictEqual(all[at])
     }
-    expect(await linesOf(path, { from: { line: 20_002, offset: statSync(path).size } })).toStrictEqual([]);
-    expect(await linesOf(path, { from: { line: 20_002, offset: Number.MAX_SAFE_INTEGER } })).toStrictEqual([]);
-  });
-});
+    expect(await linesOf(path, { from: { line: 20_002, offset: statSync(path).size } })).toStrictEqual([])
+    expect(await linesOf(path, { from: { line: 20_002, offset: Number.MAX_SAFE_INTEGER } })).toStrictEqual([])
+  })
+})
 
 describe('the history', () => {
   test('has the items that compressions and rewinds leave, in a file of several parts', async () => {
-    const text = 'x'.repeat(100_000);
+    const text = 'x'.repeat(100_000)
     const events = [
-      ...Array.from({ length: 30 }, () => content(text)), compressed('summary', 30), ...Array.from({ length: 40 }, () => content(text)), rewind(25), content('last'), rewind(0.5), content('end'),
-    ];
-    const path = writeSession(session(...events));
-    const lines = await linesOf(path, { history: true });
-    const remaining = lines.filter(({ inHistory }) => inHistory).map(({ line }) => line);
-    expect(remaining).toStrictEqual([32, ...Array.from({ length: 15 }, (_, at) => 33 + at), 76]);
-    expect(lines.filter(({ inHistory }) => inHistory === undefined).map(({ line }) => line)).toStrictEqual([1, 73, 75]);
-  });
+      ...Array.from({ length: 30 }, () => content(text)),
+      compressed('summary', 30),
+      ...Array.from({ length: 40 }, () => content(text)),
+      rewind(25),
+      content('last'),
+      rewind(0.5),
+      content('end'),
+    ]
+    const path = writeSession(session(...events))
+    const lines = await linesOf(path, { history: true })
+    const remaining = lines.filter(({ inHistory }) => inHistory).map(({ line }) => line)
+    expect(remaining).toStrictEqual([32, ...Array.from({ length: 15 }, (_, at) => 33 + at), 76])
+    expect(lines.filter(({ inHistory }) => inHistory === undefined).map(({ line }) => line)).toStrictEqual([1, 73, 75])
+  })
 
   test('is not asked for by default', async () => {
     for (const options of [undefined, {}, { history: false }]) {
-      expect((await linesOf(writeSession(session(content('a'))), options)).some((line) => 'inHistory' in line)).toBe(false);
+      expect((await linesOf(writeSession(session(content('a'))), options)).some((line) => 'inHistory' in line)).toBe(
+        false,
+      )
     }
-  });
-});
+  })
+})
 
 describe('a bundle', () => {
   test.each(FORMS)('is verified, and has the lines of its session (%s)', async (form) => {
-    const temporary = ownTemporaryDirectory();
-    const [run, plain] = sources().map(({ source }) => source) as [string, string];
-    const [ofRun, ofSession] = [join(freshDirectory(), form), join(freshDirectory(), form)];
-    await exportBundle(run, ofRun);
-    await exportBundle(plain, ofSession);
-    expect(await linesOf(ofSession, { history: true })).toStrictEqual(await linesOf(plain, { history: true }));
-    expect((await broken(ofRun))[1]).toMatchObject({ code: 'NotABundle', message: expect.stringContaining('the bundle of a run, not of a session') });
+    const temporary = ownTemporaryDirectory()
+    const [run, plain] = sources().map(({ source }) => source) as [string, string]
+    const [ofRun, ofSession] = [join(freshDirectory(), form), join(freshDirectory(), form)]
+    await exportBundle(run, ofRun)
+    await exportBundle(plain, ofSession)
+    expect(await linesOf(ofSession, { history: true })).toStrictEqual(await linesOf(plain, { history: true }))
+    expect((await broken(ofRun))[1]).toMatchObject({
+      code: 'NotABundle',
+      message: expect.stringContaining('the bundle of a run, not of a session'),
+    })
     if (form === 'b.cath-bundle') {
-      appendFileSync(join(ofSession, 'session.jsonl'), 'more');
-      const [lines, error] = await broken(ofSession);
-      expect([lines, error.problems.length]).toStrictEqual([0, expect.any(Number)]);
+      appendFileSync(join(ofSession, 'session.jsonl'), 'more')
+      const [lines, error] = await broken(ofSession)
+      expect([lines, error.problems.length]).toStrictEqual([0, expect.any(Number)])
     } else {
-      const iterator = readSessionRecords(ofSession);
-      await iterator.next();
-      expect(temporary.entries()).toHaveLength(1);
-      await iterator.return();
+      const iterator = readSessionRecords(ofSession)
+      await iterator.next()
+      expect(temporary.entries()).toHaveLength(1)
+      await iterator.return()
     }
-    expect(temporary.entries()).toStrictEqual([]);
-    temporary.restore();
-  });
-});
+    expect(temporary.entries()).toStrictEqual([])
+    temporary.restore()
+  })
+})
 
 describe('an iteration', () => {
-  const COUNT = 300_000;
-  const line = `${envelope(2, content('x'.repeat(600)))}\n`;
-  let path: string;
+  const COUNT = 300_000
+  const line = `${envelope(2, content('x'.repeat(600)))}\n`
+  let path: string
   beforeAll(() => {
-    path = join(sessionDirectory(), 'long.jsonl');
-    const to = openSync(path, 'w');
-    writeSync(to, session());
-    const many = line.repeat(1000);
-    for (let at = 0; at < COUNT; at += 1000) writeSync(to, many);
-    closeSync(to);
-  });
-  afterAll(() => rmSync(path));
+    path = join(sessionDirectory(), 'long.jsonl')
+    const to = openSync(path, 'w')
+    writeSync(to, session())
+    const many = line.repeat(1000)
+    for (let at = 0; at < COUNT; at += 1000) writeSync(to, many)
+    closeSync(to)
+  })
+  afterAll(() => rmSync(path))
 
   /** Number of file descriptors that this process has open on the file. */
   const opened = () => {
     const target = (fd: string) => {
       try {
-        return readlinkSync(`/proc/self/fd/${fd}`);
+        return readlinkSync(`/proc/self/fd/${fd}`)
       } catch {
-        return '';
+        return ''
       }
-    };
-    return readdirSync('/proc/self/fd').filter((fd) => target(fd) === realpathSync(path)).length;
-  };
+    }
+    return readdirSync('/proc/self/fd').filter((fd) => target(fd) === realpathSync(path)).length
+  }
 
   test('opens no file before it begins, and leaves none open', async ({ skip }) => {
-    if (!isLinux) return skip('no /proc');
-    const iterator = readSessionRecords(path);
-    await new Promise(setImmediate);
-    expect(opened()).toBe(0);
-    await iterator.next();
-    expect(opened()).toBe(1);
-    await iterator.return();
-    expect(opened()).toBe(0);
-    for await (const { line: number } of readSessionRecords(path, { history: true })) if (number === 1000) break;
-    expect(opened()).toBe(0);
-  });
+    if (!isLinux) return skip('no /proc')
+    const iterator = readSessionRecords(path)
+    await new Promise(setImmediate)
+    expect(opened()).toBe(0)
+    await iterator.next()
+    expect(opened()).toBe(1)
+    await iterator.return()
+    expect(opened()).toBe(0)
+    for await (const { line: number } of readSessionRecords(path, { history: true })) if (number === 1000) break
+    expect(opened()).toBe(0)
+  })
 
   test('that ends early has closed the file, also if several threads have read it', async ({ skip }) => {
-    if (!isLinux) return skip('no /proc');
+    if (!isLinux) return skip('no /proc')
     for (let round = 0; round < 8; round++) {
-      for await (const { line: number } of readSessionRecords(path, { history: true })) if (number === 1 + round) break;
-      expect(opened(), `round ${round}`).toBe(0);
+      for await (const { line: number } of readSessionRecords(path, { history: true })) if (number === 1 + round) break
+      expect(opened(), `round ${round}`).toBe(0)
     }
-  });
+  })
 
   test('is done after return(), even if it never began', async () => {
-    const iterator = readSessionRecords(path);
-    expect((await iterator.next()).value).toMatchObject({ line: 1 });
-    expect(await iterator.return()).toStrictEqual({ done: true, value: undefined });
-    expect(await iterator.next()).toStrictEqual({ done: true, value: undefined });
-    expect(await readSessionRecords('none').return()).toStrictEqual({ done: true, value: undefined });
-  });
+    const iterator = readSessionRecords(path)
+    expect((await iterator.next()).value).toMatchObject({ line: 1 })
+    expect(await iterator.return()).toStrictEqual({ done: true, value: undefined })
+    expect(await iterator.next()).toStrictEqual({ done: true, value: undefined })
+    expect(await readSessionRecords('none').return()).toStrictEqual({ done: true, value: undefined })
+  })
 
   test('answers concurrent calls of next() in order', async () => {
-    const iterator = readSessionRecords(path);
-    const results = await Promise.all(Array.from({ length: 5 }, () => iterator.next()));
-    expect(results.map(({ value }) => (value as SessionLine).line)).toStrictEqual([1, 2, 3, 4, 5]);
-    await iterator.return();
-  });
+    const iterator = readSessionRecords(path)
+    const results = await Promise.all(Array.from({ length: 5 }, () => iterator.next()))
+    expect(results.map(({ value }) => (value as SessionLine).line)).toStrictEqual([1, 2, 3, 4, 5])
+    await iterator.return()
+  })
 
   test('reads the file only as lines are consumed', async ({ skip }) => {
-    if (!isLinux) return skip('no /proc');
-    expect((await childReport<{ read: number }>('child-session-records.mjs', [path, 'slow'])).read).toBeLessThan(8 << 20);
-  });
+    if (!isLinux) return skip('no /proc')
+    expect((await childReport<{ read: number }>('child-session-records.mjs', [path, 'slow'])).read).toBeLessThan(
+      8 << 20,
+    )
+  })
 
   test.each(['all', 'history', 'changes'])('never holds the file in memory (%s)', async (task) => {
-    expect(statSync(path).size).toBeGreaterThan(200_000_000);
-    const { lines, growth } = await childReport<{ lines: number; growth: number }>('child-session-records.mjs', [path, task], { execArgv: ['--expose-gc', '--max-old-space-size=100'], timeoutMs: 60_000 });
-    expect(lines).toBe(COUNT + 1);
-    expect(growth).toBeLessThan(140_000_000);
-  });
+    expect(statSync(path).size).toBeGreaterThan(200_000_000)
+    const { lines, growth } = await childReport<{ lines: number; growth: number }>(
+      'child-session-records.mjs',
+      [path, task],
+      { execArgv: ['--expose-gc', '--max-old-space-size=100'], timeoutMs: 60_000 },
+    )
+    expect(lines).toBe(COUNT + 1)
+    expect(growth).toBeLessThan(140_000_000)
+  })
 
   test('that is abandoned does not keep the process alive', async () => {
-    expect(await childReport('child-session-records.mjs', [path, 'left'])).toBe(1);
-  });
+    expect(await childReport('child-session-records.mjs', [path, 'left'])).toBe(1)
+  })
 
   describe('that is aborted', () => {
-    const reason = new Error('mine');
+    const reason = new Error('mine')
 
     test('before it begins opens nothing', async () => {
-      const iterator = readSessionRecords('no-such-session.jsonl', { signal: AbortSignal.abort(reason) });
-      await expect(iterator.next()).rejects.toBe(reason);
-      expect(await iterator.next()).toStrictEqual({ done: true, value: undefined });
-    });
+      const iterator = readSessionRecords('no-such-session.jsonl', { signal: AbortSignal.abort(reason) })
+      await expect(iterator.next()).rejects.toBe(reason)
+      expect(await iterator.next()).toStrictEqual({ done: true, value: undefined })
+    })
 
     test('while it looks for the history throws the reason', async () => {
-      const controller = new AbortController();
-      const next = readSessionRecords(path, { history: true, types: ['none'], signal: controller.signal }).next();
-      await new Promise(setImmediate);
-      controller.abort(reason);
-      await expect(next).rejects.toBe(reason);
-    });
+      const controller = new AbortController()
+      const next = readSessionRecords(path, { history: true, types: ['none'], signal: controller.signal }).next()
+      await new Promise(setImmediate)
+      controller.abort(reason)
+      await expect(next).rejects.toBe(reason)
+    })
 
     test('between two lines throws the reason instead of the next one', async () => {
-      const controller = new AbortController();
-      let lines = 0;
+      const controller = new AbortController()
+      let lines = 0
       const reading = (async () => {
         for await (const { line: number } of readSessionRecords(path, { signal: controller.signal })) {
-          lines += 1;
-          if (number === 3) controller.abort(reason);
+          lines += 1
+          if (number === 3) controller.abort(reason)
         }
-      })();
-      await expect(reading).rejects.toBe(reason);
-      expect(lines).toBe(3);
-    });
+      })()
+      await expect(reading).rejects.toBe(reason)
+      expect(lines).toBe(3)
+    })
 
     test('after its end changes nothing, and no listener is left on the signal', async () => {
-      const listeners: string[] = [];
-      const { signal } = new AbortController();
-      signal.addEventListener = () => void listeners.push('+');
-      signal.removeEventListener = () => void listeners.push('-');
-      await linesOf(writeSession(session()), { signal });
-      expect(listeners).toStrictEqual(['+', '-']);
-    });
-  });
-});
+      const listeners: string[] = []
+      const { signal } = new AbortController()
+      signal.addEventListener = () => void listeners.push('+')
+      signal.removeEventListener = () => void listeners.push('-')
+      await linesOf(writeSession(session()), { signal })
+      expect(listeners).toStrictEqual(['+', '-'])
+    })
+  })
+})
 
 describe('arguments', () => {
-  const call = readSessionRecords as (...args: unknown[]) => unknown;
+  const call = readSessionRecords as (...args: unknown[]) => unknown
 
   test('of the wrong type synchronously throw a TypeError that names them', () =>
     eachCase(
@@ -378,23 +476,26 @@ describe('arguments', () => {
         [/options\.signal/, 'a', { signal: 7 }],
       ] as [RegExp, ...unknown[]][],
       ([message, ...args]) => {
-        expect(() => call(...args)).toThrow(TypeError);
-        expect(() => call(...args)).toThrow(message);
+        expect(() => call(...args)).toThrow(TypeError)
+        expect(() => call(...args)).toThrow(message)
       },
-    ));
+    ))
 
   test('may be undefined', async () => {
-    const options = { history: undefined, strict: undefined, types: undefined, from: undefined, signal: undefined };
-    expect(await linesOf(writeSession(session(content('a'))), options)).toHaveLength(2);
-  });
+    const options = { history: undefined, strict: undefined, types: undefined, from: undefined, signal: undefined }
+    expect(await linesOf(writeSession(session(content('a'))), options)).toHaveLength(2)
+  })
 
   test('are taken as they are at the call', async () => {
-    const path = writeSession(session(content('a')));
-    const [types, from] = [['content'], { line: 1, offset: 0 }];
-    const iterator = readSessionRecords(path, { types, from });
-    types[0] = 'session_start';
-    from.offset = 1000;
-    expect((await iterator.next()).value).toMatchObject({ line: 2, record: { payload: { content: item('human', 'a') } } });
-    await iterator.return();
-  });
-});
+    const path = writeSession(session(content('a')))
+    const [types, from] = [['content'], { line: 1, offset: 0 }]
+    const iterator = readSessionRecords(path, { types, from })
+    types[0] = 'session_start'
+    from.offset = 1000
+    expect((await iterator.next()).value).toMatchObject({
+      line: 2,
+      record: { payload: { content: item('human', 'a') } },
+    })
+    await iterator.return()
+  })
+})

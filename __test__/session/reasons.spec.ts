@@ -1,22 +1,32 @@
 /** Why a list passes a file over: the same reason in every list, and in a session that was resumed or deleted instead. */
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
-import { describe, expect } from 'vitest';
-import { CONTINUE_LATEST, deleteSession, describeSessions, listContinueTargets, listSessions, replaySession, resolveSessionRef, resumeSession, type SkippedSession } from '../../index.js';
-import { projectOf, sessionWith } from '../support/project-files.js';
-import { test } from '../support/property';
-import { content, envelope, file, PROJECT_HASH, start, START_PAYLOAD } from '../support/session-file';
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { describe, expect } from 'vitest'
+import {
+  CONTINUE_LATEST,
+  deleteSession,
+  describeSessions,
+  listContinueTargets,
+  listSessions,
+  replaySession,
+  resolveSessionRef,
+  resumeSession,
+  type SkippedSession,
+} from '../../index.js'
+import { projectOf, sessionWith } from '../support/project-files.js'
+import { test } from '../support/property'
+import { content, envelope, file, PROJECT_HASH, start, START_PAYLOAD } from '../support/session-file'
 
-const EMPTY = 'Empty file or unreadable first line';
-const NO_JSON = 'Missing or corrupt session_start event: first line is not valid JSON';
-const NO_START = 'Missing or corrupt session_start event: first line is not a session_start event';
-const INVALID = 'Invalid session_start: missing or malformed required fields';
-const NONE = 'No sessions found for this project';
-const MIB = 1 << 20;
+const EMPTY = 'Empty file or unreadable first line'
+const NO_JSON = 'Missing or corrupt session_start event: first line is not valid JSON'
+const NO_START = 'Missing or corrupt session_start event: first line is not a session_start event'
+const INVALID = 'Invalid session_start: missing or malformed required fields'
+const NONE = 'No sessions found for this project'
+const MIB = 1 << 20
 
-const invalid = (changes: Record<string, unknown>): string => file(start(changes), content('a'));
-const good = sessionWith('good', content('kept'));
+const invalid = (changes: Record<string, unknown>): string => file(start(changes), content('a'))
+const good = sessionWith('good', content('kept'))
 
 /** What the first file of a directory is, and why it is passed over. */
 const FILES: Record<string, [text: string | Uint8Array, reason: string, sessionId?: string]> = {
@@ -45,126 +55,202 @@ const FILES: Record<string, [text: string | Uint8Array, reason: string, sessionI
   'has no time': [invalid({ sessionId: 'a', startTime: '' }), INVALID, 'a'],
   'has no provider': [invalid({ sessionId: 'a', provider: undefined }), INVALID, 'a'],
   'has a model that is null': [invalid({ sessionId: 'a', model: null }), INVALID, 'a'],
-};
+}
 
 const requestOf = (chatsDir: string, continueRef: string = CONTINUE_LATEST) => ({
-  continueRef, projectHash: PROJECT_HASH, chatsDir, currentProvider: START_PAYLOAD.provider, currentModel: START_PAYLOAD.model, workspaceDirs: [],
-});
+  continueRef,
+  projectHash: PROJECT_HASH,
+  chatsDir,
+  currentProvider: START_PAYLOAD.provider,
+  currentModel: START_PAYLOAD.model,
+  workspaceDirs: [],
+})
 
 /** What every list of a directory passes over. */
 async function passedOver(directory: string): Promise<SkippedSession[][]> {
-  const { targets: _, ...rest } = await listContinueTargets(directory, PROJECT_HASH);
-  const lists = [await listSessions(directory), await listSessions(directory, { projectHash: PROJECT_HASH }), await describeSessions(directory), rest];
-  return [...lists.map(({ unreadable }) => unreadable), rest.skipped];
+  const { targets: _, ...rest } = await listContinueTargets(directory, PROJECT_HASH)
+  const lists = [
+    await listSessions(directory),
+    await listSessions(directory, { projectHash: PROJECT_HASH }),
+    await describeSessions(directory),
+    rest,
+  ]
+  return [...lists.map(({ unreadable }) => unreadable), rest.skipped]
 }
 
 describe('a file that', () => {
-  test.each(Object.entries(FILES))('%s is passed over with its reason by every list', async (_, [text, reason, sessionId]) => {
-    const directory = projectOf({ 'session-bad.jsonl': text, 'session-good.jsonl': good });
-    const expected = [{ filePath: join(directory, 'session-bad.jsonl'), ...(sessionId === undefined ? {} : { sessionId }), reason }];
-    for (const unreadable of await passedOver(directory)) expect(unreadable).toStrictEqual(expected);
-  });
+  test.each(Object.entries(FILES))(
+    '%s is passed over with its reason by every list',
+    async (_, [text, reason, sessionId]) => {
+      const directory = projectOf({ 'session-bad.jsonl': text, 'session-good.jsonl': good })
+      const expected = [
+        { filePath: join(directory, 'session-bad.jsonl'), ...(sessionId === undefined ? {} : { sessionId }), reason },
+      ]
+      for (const unreadable of await passedOver(directory)) expect(unreadable).toStrictEqual(expected)
+    },
+  )
 
-  test.each(Object.entries(FILES))('%s is passed over with its reason when another session is resumed, found or not', async (_, [text, reason, sessionId]) => {
-    const directory = projectOf({ 'session-bad.jsonl': text, 'session-good.jsonl': good });
-    const expected = [{ filePath: join(directory, 'session-bad.jsonl'), ...(sessionId === undefined ? {} : { sessionId }), reason }];
-    for (const ref of [CONTINUE_LATEST, 'good', '1']) {
-      const result = await resumeSession(requestOf(directory, ref));
-      expect(result).toMatchObject({ ok: true, metadata: { sessionId: 'good' }, warnings: [] });
-      expect(result.skippedRecordings).toStrictEqual(expected);
-      if (result.ok) await result.recording.dispose();
-    }
-    const failed = await resumeSession(requestOf(directory, 'unknown'));
-    expect(failed).toStrictEqual({ ok: false, error: 'Session not found for this project: unknown', code: 'NotFound', skippedRecordings: expected });
-    const undeleted = await deleteSession('unknown', directory, PROJECT_HASH);
-    expect(undeleted).toStrictEqual({ ok: false, error: 'Session not found for this project: unknown', code: 'NotFound', unreadable: expected });
-  });
+  test.each(Object.entries(FILES))(
+    '%s is passed over with its reason when another session is resumed, found or not',
+    async (_, [text, reason, sessionId]) => {
+      const directory = projectOf({ 'session-bad.jsonl': text, 'session-good.jsonl': good })
+      const expected = [
+        { filePath: join(directory, 'session-bad.jsonl'), ...(sessionId === undefined ? {} : { sessionId }), reason },
+      ]
+      for (const ref of [CONTINUE_LATEST, 'good', '1']) {
+        const result = await resumeSession(requestOf(directory, ref))
+        expect(result).toMatchObject({ ok: true, metadata: { sessionId: 'good' }, warnings: [] })
+        expect(result.skippedRecordings).toStrictEqual(expected)
+        if (result.ok) await result.recording.dispose()
+      }
+      const failed = await resumeSession(requestOf(directory, 'unknown'))
+      expect(failed).toStrictEqual({
+        ok: false,
+        error: 'Session not found for this project: unknown',
+        code: 'NotFound',
+        skippedRecordings: expected,
+      })
+      const undeleted = await deleteSession('unknown', directory, PROJECT_HASH)
+      expect(undeleted).toStrictEqual({
+        ok: false,
+        error: 'Session not found for this project: unknown',
+        code: 'NotFound',
+        unreadable: expected,
+      })
+    },
+  )
 
   test.each(Object.entries(FILES))('%s is named if there is no other', async (_, [text, reason]) => {
-    const directory = projectOf({ 'session-bad.jsonl': text });
-    const error = `${NONE}; skipped unreadable recordings: ${join(directory, 'session-bad.jsonl')}: ${reason}`;
-    const result = await resumeSession(requestOf(directory));
-    expect(result).toMatchObject({ ok: false, error, code: 'NoSessions', skippedRecordings: [{ reason }] });
-  });
+    const directory = projectOf({ 'session-bad.jsonl': text })
+    const error = `${NONE}; skipped unreadable recordings: ${join(directory, 'session-bad.jsonl')}: ${reason}`
+    const result = await resumeSession(requestOf(directory))
+    expect(result).toMatchObject({ ok: false, error, code: 'NoSessions', skippedRecordings: [{ reason }] })
+  })
 
   test('is a directory has the message of the system, with the code', async () => {
-    const directory = projectOf({ 'session-good.jsonl': good });
-    mkdirSync(join(directory, 'session-bad.jsonl'));
-    for (const unreadable of await passedOver(directory)) expect(unreadable).toStrictEqual([{ filePath: join(directory, 'session-bad.jsonl'), reason: expect.stringMatching(/^EISDIR: /) }]);
-  });
+    const directory = projectOf({ 'session-good.jsonl': good })
+    mkdirSync(join(directory, 'session-bad.jsonl'))
+    for (const unreadable of await passedOver(directory))
+      expect(unreadable).toStrictEqual([
+        { filePath: join(directory, 'session-bad.jsonl'), reason: expect.stringMatching(/^EISDIR: /) },
+      ])
+  })
 
   test('has a header of another project is not passed over', async () => {
-    const directory = projectOf({ 'session-other.jsonl': sessionWith('other').replace(PROJECT_HASH, 'another'), 'session-bad.jsonl': invalid({ projectHash: 'another', model: 7 }) });
-    expect(await listContinueTargets(directory, PROJECT_HASH)).toStrictEqual({ targets: [], skipped: [], unreadable: [] });
-    expect(await resumeSession(requestOf(directory))).toStrictEqual({ ok: false, error: NONE, code: 'NoSessions', skippedRecordings: [] });
-  });
+    const directory = projectOf({
+      'session-other.jsonl': sessionWith('other').replace(PROJECT_HASH, 'another'),
+      'session-bad.jsonl': invalid({ projectHash: 'another', model: 7 }),
+    })
+    expect(await listContinueTargets(directory, PROJECT_HASH)).toStrictEqual({
+      targets: [],
+      skipped: [],
+      unreadable: [],
+    })
+    expect(await resumeSession(requestOf(directory))).toStrictEqual({
+      ok: false,
+      error: NONE,
+      code: 'NoSessions',
+      skippedRecordings: [],
+    })
+  })
 
   test('is replayed has the error of a replay, as before', async () => {
-    const directory = projectOf({ 'session-a.jsonl': '', 'session-b.jsonl': 'torn', 'session-c.jsonl': 'null' });
-    const replays = await Promise.all(['a', 'b', 'c'].map((name) => replaySession(join(directory, `session-${name}.jsonl`), PROJECT_HASH, { strict: true })));
-    const missing = 'Missing or corrupt session_start event';
-    expect(replays.map((one) => one.ok || one.error)).toStrictEqual(['Empty file', missing, missing]);
-  });
-});
+    const directory = projectOf({ 'session-a.jsonl': '', 'session-b.jsonl': 'torn', 'session-c.jsonl': 'null' })
+    const replays = await Promise.all(
+      ['a', 'b', 'c'].map((name) =>
+        replaySession(join(directory, `session-${name}.jsonl`), PROJECT_HASH, { strict: true }),
+      ),
+    )
+    const missing = 'Missing or corrupt session_start event'
+    expect(replays.map((one) => one.ok || one.error)).toStrictEqual(['Empty file', missing, missing])
+  })
+})
 
 describe('a failure that names what was passed over', () => {
-  const directoryOf = (count: number): string => projectOf(Object.fromEntries(Array.from({ length: count }, (_, i) => [`session-${i}.jsonl`, ''])));
-  const named = (directory: string, count: number): string => Array.from({ length: count }, (_, i) => `${join(directory, `session-${i}.jsonl`)}: ${EMPTY}`).join('; ');
+  const directoryOf = (count: number): string =>
+    projectOf(Object.fromEntries(Array.from({ length: count }, (_, i) => [`session-${i}.jsonl`, ''])))
+  const named = (directory: string, count: number): string =>
+    Array.from({ length: count }, (_, i) => `${join(directory, `session-${i}.jsonl`)}: ${EMPTY}`).join('; ')
 
   test('names up to five files', async () => {
     for (const count of [1, 2, 5]) {
-      const directory = directoryOf(count);
-      const result = await resumeSession(requestOf(directory));
-      expect(result).toMatchObject({ ok: false, error: `${NONE}; skipped unreadable recordings: ${named(directory, count)}` });
-      expect(result.skippedRecordings).toHaveLength(count);
+      const directory = directoryOf(count)
+      const result = await resumeSession(requestOf(directory))
+      expect(result).toMatchObject({
+        ok: false,
+        error: `${NONE}; skipped unreadable recordings: ${named(directory, count)}`,
+      })
+      expect(result.skippedRecordings).toHaveLength(count)
     }
-  });
+  })
 
   test('counts those beyond five', async () => {
     for (const count of [6, 9]) {
-      const directory = directoryOf(count);
-      const result = await resumeSession(requestOf(directory, '1'));
-      expect(result).toMatchObject({ ok: false, error: `${NONE}; skipped unreadable recordings: ${named(directory, 5)}; and ${count - 5} more` });
-      expect(result.skippedRecordings).toHaveLength(count);
+      const directory = directoryOf(count)
+      const result = await resumeSession(requestOf(directory, '1'))
+      expect(result).toMatchObject({
+        ok: false,
+        error: `${NONE}; skipped unreadable recordings: ${named(directory, 5)}; and ${count - 5} more`,
+      })
+      expect(result.skippedRecordings).toHaveLength(count)
     }
-  });
+  })
 
   test('of a deletion has them beside its text', async () => {
-    const directory = directoryOf(1);
-    expect(await deleteSession('1', directory, PROJECT_HASH)).toStrictEqual({ ok: false, error: NONE, code: 'NoSessions', unreadable: [{ filePath: join(directory, 'session-0.jsonl'), reason: EMPTY }] });
-  });
-});
+    const directory = directoryOf(1)
+    expect(await deleteSession('1', directory, PROJECT_HASH)).toStrictEqual({
+      ok: false,
+      error: NONE,
+      code: 'NoSessions',
+      unreadable: [{ filePath: join(directory, 'session-0.jsonl'), reason: EMPTY }],
+    })
+  })
+})
 
 describe('the sessions that the latest was tried after', () => {
-  const corrupt = `${sessionWith('corrupt')}${envelope(4, content('a'))}\n${envelope(3, content('b'))}\n`;
-  const reason = 'recording has non-monotonic sequences';
+  const corrupt = `${sessionWith('corrupt')}${envelope(4, content('a'))}\n${envelope(3, content('b'))}\n`
+  const reason = 'recording has non-monotonic sequences'
 
   test('are behind the files of the listing, with the reason that lists give', async () => {
-    const directory = projectOf({ 'session-corrupt.jsonl': corrupt, 'session-unsafe.jsonl': sessionWith('../x'), 'session-good.jsonl': good, 'session-torn.jsonl': '{' });
+    const directory = projectOf({
+      'session-corrupt.jsonl': corrupt,
+      'session-unsafe.jsonl': sessionWith('../x'),
+      'session-good.jsonl': good,
+      'session-torn.jsonl': '{',
+    })
     const expected = [
       { filePath: join(directory, 'session-torn.jsonl'), reason: NO_JSON },
       { filePath: join(directory, 'session-corrupt.jsonl'), sessionId: 'corrupt', reason },
-      { filePath: join(directory, 'session-unsafe.jsonl'), sessionId: '../x', reason: 'Failed to lock session: Unsafe session ID rejected: "../x"' },
-    ];
-    const result = await resumeSession(requestOf(directory));
-    expect([result.ok, result.skippedRecordings]).toStrictEqual([true, expected]);
-    if (result.ok) await result.recording.dispose();
-    expect((await listContinueTargets(directory, PROJECT_HASH)).unreadable).toStrictEqual(expected.slice(0, 2));
-  });
+      {
+        filePath: join(directory, 'session-unsafe.jsonl'),
+        sessionId: '../x',
+        reason: 'Failed to lock session: Unsafe session ID rejected: "../x"',
+      },
+    ]
+    const result = await resumeSession(requestOf(directory))
+    expect([result.ok, result.skippedRecordings]).toStrictEqual([true, expected])
+    if (result.ok) await result.recording.dispose()
+    expect((await listContinueTargets(directory, PROJECT_HASH)).unreadable).toStrictEqual(expected.slice(0, 2))
+  })
 
   test('are there if none could be resumed, but not those in use', async () => {
-    const directory = projectOf({ 'session-corrupt.jsonl': corrupt, 'session-used.jsonl': good });
-    const open = await resumeSession(requestOf(directory, 'good'));
-    const result = await resumeSession(requestOf(directory));
+    const directory = projectOf({ 'session-corrupt.jsonl': corrupt, 'session-used.jsonl': good })
+    const open = await resumeSession(requestOf(directory, 'good'))
+    const result = await resumeSession(requestOf(directory))
     expect(result).toStrictEqual({
-      ok: false, error: `Failed to replay session: ${reason}`, code: 'SequenceCorrupt', skippedRecordings: [{ filePath: join(directory, 'session-corrupt.jsonl'), sessionId: 'corrupt', reason }],
-    });
-    if (open.ok) await open.recording.dispose();
-  });
-});
+      ok: false,
+      error: `Failed to replay session: ${reason}`,
+      code: 'SequenceCorrupt',
+      skippedRecordings: [{ filePath: join(directory, 'session-corrupt.jsonl'), sessionId: 'corrupt', reason }],
+    })
+    if (open.ok) await open.recording.dispose()
+  })
+})
 
 test('a reference to a file that cannot be read has its reason, whether its id is absent or null', () => {
   for (const id of [{}, { sessionId: null }, { sessionId: undefined }]) {
-    expect(resolveSessionRef('session-a', [], [{ filePath: '/x/session-a.jsonl', ...id, reason: EMPTY }])).toStrictEqual({ error: `Session session-a can't be read: ${EMPTY}`, code: 'ReplayFailed' });
+    expect(
+      resolveSessionRef('session-a', [], [{ filePath: '/x/session-a.jsonl', ...id, reason: EMPTY }]),
+    ).toStrictEqual({ error: `Session session-a can't be read: ${EMPTY}`, code: 'ReplayFailed' })
   }
-});
+})

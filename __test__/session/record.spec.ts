@@ -1,77 +1,96 @@
 /** Rules 1 and 2, and the bytes of section 1: the form of a line, which is what `JSON.stringify` would write. */
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { fc, test } from '../support/property';
-import { describe, expect, vi } from 'vitest';
-import { type Recorder, lineText, linesOf, newRecorder, pathOf, readSessionHeader, recordedSession, recorderConfig, recordsOf, replaySession, said, SessionRecordingService } from '../support/recording';
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fc, test } from '../support/property'
+import { describe, expect, vi } from 'vitest'
+import {
+  type Recorder,
+  lineText,
+  linesOf,
+  newRecorder,
+  pathOf,
+  readSessionHeader,
+  recordedSession,
+  recorderConfig,
+  recordsOf,
+  replaySession,
+  said,
+  SessionRecordingService,
+} from '../support/recording'
 
 /** Records events after a first content, and closes. Resolves to the lines after the first two. */
 async function recorded(record: (recorder: Recorder) => void): Promise<string[]> {
-  const recorder = newRecorder();
-  recorder.recordContent(said('hello'));
-  record(recorder);
-  await recorder.dispose();
-  return linesOf(pathOf(recorder)).slice(2);
+  const recorder = newRecorder()
+  recorder.recordContent(said('hello'))
+  record(recorder)
+  await recorder.dispose()
+  return linesOf(pathOf(recorder)).slice(2)
 }
 
 /** Records each event of a table and compares its line with what `JSON.stringify` writes for it. */
 async function expectStringified(events: [type: string, payload: unknown, why?: string][]): Promise<string[]> {
   const lines = await recorded((recorder) => {
-    for (const [type, payload] of events) recorder.enqueue(type, payload);
-  });
-  expect(lines).toHaveLength(events.length);
+    for (const [type, payload] of events) recorder.enqueue(type, payload)
+  })
+  expect(lines).toHaveLength(events.length)
   for (const [i, [type, payload, why = type]] of events.entries()) {
-    expect(`${lines[i]}\n`, why).toBe(lineText(3 + i, JSON.parse(lines[i]!).ts, type, payload));
+    expect(`${lines[i]}\n`, why).toBe(lineText(3 + i, JSON.parse(lines[i]!).ts, type, payload))
   }
-  return lines;
+  return lines
 }
 
 describe('the envelope', () => {
   test('a session, byte for byte', async () => {
-    vi.useFakeTimers({ now: Date.UTC(2026, 1, 11, 16, 0, 0, 7), toFake: ['Date'] });
+    vi.useFakeTimers({ now: Date.UTC(2026, 1, 11, 16, 0, 0, 7), toFake: ['Date'] })
     try {
-      const config = recorderConfig({ sessionId: 'abc', workspaceDirs: ['/a', 'b "c"'] });
-      const recorder = new SessionRecordingService(config);
-      recorder.recordContent(said('héllo\n'));
-      vi.setSystemTime(Date.UTC(2026, 1, 11, 16, 0, 1));
-      recorder.recordRewind(1);
-      await recorder.dispose();
+      const config = recorderConfig({ sessionId: 'abc', workspaceDirs: ['/a', 'b "c"'] })
+      const recorder = new SessionRecordingService(config)
+      recorder.recordContent(said('héllo\n'))
+      vi.setSystemTime(Date.UTC(2026, 1, 11, 16, 0, 1))
+      recorder.recordRewind(1)
+      await recorder.dispose()
       expect(readFileSync(pathOf(recorder), 'utf8')).toBe(
-        '{"v":1,"seq":1,"ts":"2026-02-11T16:00:00.007Z","type":"session_start","payload":{"sessionId":"abc","projectHash":"a3f5c1",'
-        + '"workspaceDirs":["/a","b \\"c\\""],"provider":"anthropic","model":"model-1","startTime":"2026-02-11T16:00:00.007Z"}}\n'
-        + '{"v":1,"seq":2,"ts":"2026-02-11T16:00:00.007Z","type":"content","payload":{"content":{"speaker":"human","blocks":[{"type":"text","text":"héllo\\n"}]}}}\n'
-        + '{"v":1,"seq":3,"ts":"2026-02-11T16:00:01.000Z","type":"rewind","payload":{"itemsRemoved":1}}\n',
-      );
+        '{"v":1,"seq":1,"ts":"2026-02-11T16:00:00.007Z","type":"session_start","payload":{"sessionId":"abc","projectHash":"a3f5c1",' +
+          '"workspaceDirs":["/a","b \\"c\\""],"provider":"anthropic","model":"model-1","startTime":"2026-02-11T16:00:00.007Z"}}\n' +
+          '{"v":1,"seq":2,"ts":"2026-02-11T16:00:00.007Z","type":"content","payload":{"content":{"speaker":"human","blocks":[{"type":"text","text":"héllo\\n"}]}}}\n' +
+          '{"v":1,"seq":3,"ts":"2026-02-11T16:00:01.000Z","type":"rewind","payload":{"itemsRemoved":1}}\n',
+      )
     } finally {
-      vi.useRealTimers();
+      vi.useRealTimers()
     }
-  });
+  })
 
   test('every line has the keys v, seq, ts, type, payload in this order, and seq counts from 1', async () => {
-    const recorder = newRecorder();
-    recorder.recordSessionEvent('info', 'before');
-    recorder.recordContent(said('hello'));
-    recorder.recordProviderSwitch('openai', 'model-2');
-    recorder.recordDirectoriesChanged(['/x']);
-    await recorder.dispose();
-    const records = recordsOf(pathOf(recorder));
+    const recorder = newRecorder()
+    recorder.recordSessionEvent('info', 'before')
+    recorder.recordContent(said('hello'))
+    recorder.recordProviderSwitch('openai', 'model-2')
+    recorder.recordDirectoriesChanged(['/x'])
+    await recorder.dispose()
+    const records = recordsOf(pathOf(recorder))
     for (const [i, record] of records.entries()) {
-      expect(Object.keys(record)).toEqual(['v', 'seq', 'ts', 'type', 'payload']);
-      expect([record.v, record.seq]).toEqual([1, i + 1]);
-      expect(new Date(record.ts).toISOString()).toBe(record.ts);
+      expect(Object.keys(record)).toEqual(['v', 'seq', 'ts', 'type', 'payload'])
+      expect([record.v, record.seq]).toEqual([1, i + 1])
+      expect(new Date(record.ts).toISOString()).toBe(record.ts)
     }
-    expect(records.map((record) => record.type)).toEqual(['session_start', 'session_event', 'content', 'provider_switch', 'directories_changed']);
-  });
+    expect(records.map((record) => record.type)).toEqual([
+      'session_start',
+      'session_event',
+      'content',
+      'provider_switch',
+      'directories_changed',
+    ])
+  })
 
   test('the method of each event writes exactly its payload', async () => {
     const lines = await recorded((recorder) => {
-      recorder.recordContent(said('x'));
-      recorder.recordCompressed(said('sum', 'ai'), 12);
-      recorder.recordRewind(1.5);
-      recorder.recordProviderSwitch('p2', 'm2');
-      recorder.recordSessionEvent('warning', 'careful');
-      recorder.recordDirectoriesChanged(['/a', '/b']);
-    });
+      recorder.recordContent(said('x'))
+      recorder.recordCompressed(said('sum', 'ai'), 12)
+      recorder.recordRewind(1.5)
+      recorder.recordProviderSwitch('p2', 'm2')
+      recorder.recordSessionEvent('warning', 'careful')
+      recorder.recordDirectoriesChanged(['/a', '/b'])
+    })
     const expected: [string, unknown][] = [
       ['content', { content: said('x') }],
       ['compressed', { summary: said('sum', 'ai'), itemsCompressed: 12 }],
@@ -79,44 +98,76 @@ describe('the envelope', () => {
       ['provider_switch', { provider: 'p2', model: 'm2' }],
       ['session_event', { severity: 'warning', message: 'careful' }],
       ['directories_changed', { directories: ['/a', '/b'] }],
-    ];
-    expect(lines.map((line) => `${line}\n`)).toEqual(expected.map(([type, payload], i) => lineText(3 + i, JSON.parse(lines[i]!).ts, type, payload)));
-  });
+    ]
+    expect(lines.map((line) => `${line}\n`)).toEqual(
+      expected.map(([type, payload], i) => lineText(3 + i, JSON.parse(lines[i]!).ts, type, payload)),
+    )
+  })
 
   test('the header of a recorded file is the config and the start time', async () => {
-    const path = await recordedSession({ sessionId: 'head', workspaceDirs: [] });
-    const [start] = recordsOf(path);
-    expect(await readSessionHeader(path)).toEqual({ sessionId: 'head', projectHash: 'a3f5c1', workspaceDirs: [], provider: 'anthropic', model: 'model-1', startTime: start!.ts });
-  });
+    const path = await recordedSession({ sessionId: 'head', workspaceDirs: [] })
+    const [start] = recordsOf(path)
+    expect(await readSessionHeader(path)).toEqual({
+      sessionId: 'head',
+      projectHash: 'a3f5c1',
+      workspaceDirs: [],
+      provider: 'anthropic',
+      model: 'model-1',
+      startTime: start!.ts,
+    })
+  })
 
   test('a type with quotes, separators or a lone surrogate in it is still one line', async () => {
-    const types = ['say "hi"', 'back\\slash', 'line\nbreak', 'half \ud83d', '\udc00\ud800', '\u2028type\u2029', '__proto__', 'x-usage'];
-    await expectStringified(types.map((type) => [type, { n: 1 }]));
-  });
+    const types = [
+      'say "hi"',
+      'back\\slash',
+      'line\nbreak',
+      'half \ud83d',
+      '\udc00\ud800',
+      '\u2028type\u2029',
+      '__proto__',
+      'x-usage',
+    ]
+    await expectStringified(types.map((type) => [type, { n: 1 }]))
+  })
 
-  const special = fc.constantFrom(0x2028, 0x2029, 0x22, 0x5c, 0x0a, 0x00, 0xfeff);
-  const codeUnits = fc.array(fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.integer({ min: 0xd800, max: 0xdfff }), special), { minLength: 1, maxLength: 8 });
-  test.prop([codeUnits], { numRuns: 60 })('any non-empty type is written as it is, and its record can be read', async (units) => {
-    await expectStringified([[String.fromCharCode(...units), { n: 1 }]]);
-  });
+  const special = fc.constantFrom(0x2028, 0x2029, 0x22, 0x5c, 0x0a, 0x00, 0xfeff)
+  const codeUnits = fc.array(
+    fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.integer({ min: 0xd800, max: 0xdfff }), special),
+    { minLength: 1, maxLength: 8 },
+  )
+  test.prop([codeUnits], { numRuns: 60 })(
+    'any non-empty type is written as it is, and its record can be read',
+    async (units) => {
+      await expectStringified([[String.fromCharCode(...units), { n: 1 }]])
+    },
+  )
 
   test('a type that the addon does not know leaves the rest of the session readable', async () => {
-    const recorder = newRecorder();
-    recorder.recordContent(said('a'));
-    recorder.enqueue('token_usage', { in: 3, out: 4 });
-    recorder.enqueue('content', { content: said('b') });
-    await recorder.dispose();
-    const replayed = await replaySession(pathOf(recorder));
-    expect(replayed).toMatchObject({ ok: true, history: [said('a'), said('b')], warnings: ["Line 3: unknown event type 'token_usage', skipping"] });
-  });
-});
+    const recorder = newRecorder()
+    recorder.recordContent(said('a'))
+    recorder.enqueue('token_usage', { in: 3, out: 4 })
+    recorder.enqueue('content', { content: said('b') })
+    await recorder.dispose()
+    const replayed = await replaySession(pathOf(recorder))
+    expect(replayed).toMatchObject({
+      ok: true,
+      history: [said('a'), said('b')],
+      warnings: ["Line 3: unknown event type 'token_usage', skipping"],
+    })
+  })
+})
 
 describe('a payload is written as JSON.stringify writes it', () => {
   test('including everything that JSON.stringify treats in a special way', async () => {
     await expectStringified([
       ['note', { a: { toJSON: () => ({ deep: [1, undefined] }) }, when: new Date(Date.UTC(2026, 0, 2)) }, 'toJSON'],
       ['note', { toJSON: () => 'just this' }, 'a payload with toJSON'],
-      ['note', { gone: undefined, f: () => 1, s: Symbol('s'), kept: null }, 'undefined, functions and symbols in objects'],
+      [
+        'note',
+        { gone: undefined, f: () => 1, s: Symbol('s'), kept: null },
+        'undefined, functions and symbols in objects',
+      ],
       ['note', [undefined, () => 1, , 2], 'undefined in arrays and holes'],
       ['note', [NaN, Infinity, -Infinity, -0, 1e21, 1e-7, 0.1 + 0.2, 2 ** 53 + 2], 'numbers that JSON has not'],
       ['note', [Object('s'), Object(1), Object(false)], 'boxed values'],
@@ -127,9 +178,13 @@ describe('a payload is written as JSON.stringify writes it', () => {
       ['note', String.fromCharCode(...Array.from({ length: 0x20 }, (_, i) => i), 0x7f, 0x85), 'control characters'],
       ['note', '\ufeff', 'a byte order mark'],
       ['note', [new Map([[1, 2]]), new Uint8Array([1, 2])], 'a map and a typed array'],
-      ...['text', '', 4, null, true, {}, []].map((payload): [string, unknown, string] => ['note', payload, `the payload ${JSON.stringify(payload)}`]),
-    ]);
-  });
+      ...['text', '', 4, null, true, {}, []].map((payload): [string, unknown, string] => [
+        'note',
+        payload,
+        `the payload ${JSON.stringify(payload)}`,
+      ]),
+    ])
+  })
 
   test('a payload that JSON.stringify leaves out leaves no payload key', async () => {
     const lines = await expectStringified([
@@ -137,143 +192,173 @@ describe('a payload is written as JSON.stringify writes it', () => {
       ['note', () => 1, 'a function'],
       ['note', Symbol('s'), 'a symbol'],
       ['note', { toJSON: () => undefined }, 'a toJSON without a result'],
-    ]);
-    for (const line of lines) expect(line).toMatch(/"type":"note"\}$/);
-  });
+    ])
+    for (const line of lines) expect(line).toMatch(/"type":"note"\}$/)
+  })
 
   test('line separators are always escaped in the file: other tools would split lines there', async () => {
-    const path = await recordedSession({ sessionId: 'a\u2028b', model: '\u2029' });
-    const bytes = readFileSync(path);
-    expect(bytes.includes(Buffer.from('\u2028'))).toBe(false);
-    expect(bytes.includes(Buffer.from('\u2029'))).toBe(false);
-    expect(await replaySession(path)).toMatchObject({ ok: true, metadata: { sessionId: 'a\u2028b', model: '\u2029' } });
-  });
+    const path = await recordedSession({ sessionId: 'a\u2028b', model: '\u2029' })
+    const bytes = readFileSync(path)
+    expect(bytes.includes(Buffer.from('\u2028'))).toBe(false)
+    expect(bytes.includes(Buffer.from('\u2029'))).toBe(false)
+    expect(await replaySession(path)).toMatchObject({ ok: true, metadata: { sessionId: 'a\u2028b', model: '\u2029' } })
+  })
 
-  test.prop([fc.anything({ withDate: true, withMap: true, withSet: true, withSparseArray: true, withTypedArray: true, withBoxedValues: true, withNullPrototype: true, withBigInt: true })], { numRuns: 150 })(
-    'anything at all: the same text, or the same error and no seq',
-    async (payload) => {
-      let expected: string | undefined;
-      let refused: unknown;
+  test.prop(
+    [
+      fc.anything({
+        withDate: true,
+        withMap: true,
+        withSet: true,
+        withSparseArray: true,
+        withTypedArray: true,
+        withBoxedValues: true,
+        withNullPrototype: true,
+        withBigInt: true,
+      }),
+    ],
+    { numRuns: 150 },
+  )('anything at all: the same text, or the same error and no seq', async (payload) => {
+    let expected: string | undefined
+    let refused: unknown
+    try {
+      expected = lineText(3, '', 'note', payload)
+    } catch (error) {
+      refused = error
+    }
+    let thrown: unknown
+    const lines = await recorded((recorder) => {
       try {
-        expected = lineText(3, '', 'note', payload);
+        recorder.enqueue('note', payload)
       } catch (error) {
-        refused = error;
+        thrown = error
       }
-      let thrown: unknown;
-      const lines = await recorded((recorder) => {
-        try {
-          recorder.enqueue('note', payload);
-        } catch (error) {
-          thrown = error;
-        }
-        recorder.enqueue('end', null);
-      });
-      expect(String(thrown)).toBe(String(refused));
-      expect(lines).toHaveLength(refused === undefined ? 2 : 1);
-      expect(JSON.parse(lines.at(-1)!)).toMatchObject({ seq: refused === undefined ? 4 : 3, type: 'end' });
-      if (expected !== undefined) expect(`${lines[0]!.replace(/"ts":"[^"]*"/, '"ts":""')}\n`).toBe(expected);
-    },
-  );
-});
+      recorder.enqueue('end', null)
+    })
+    expect(String(thrown)).toBe(String(refused))
+    expect(lines).toHaveLength(refused === undefined ? 2 : 1)
+    expect(JSON.parse(lines.at(-1)!)).toMatchObject({ seq: refused === undefined ? 4 : 3, type: 'end' })
+    if (expected !== undefined) expect(`${lines[0]!.replace(/"ts":"[^"]*"/, '"ts":""')}\n`).toBe(expected)
+  })
+})
 
 describe('what JSON.stringify refuses', () => {
-  const cycle: { list: unknown[]; name: string } = { list: [], name: 'cycle' };
-  cycle.list.push({ back: cycle });
+  const cycle: { list: unknown[]; name: string } = { list: [], name: 'cycle' }
+  cycle.list.push({ back: cycle })
 
   test('a cycle or a BigInt throws the same error and takes no seq', async () => {
     for (const payload of [cycle, { n: [1n] }, 2n]) {
-      let expected: unknown;
+      let expected: unknown
       try {
-        JSON.stringify(payload);
+        JSON.stringify(payload)
       } catch (error) {
-        expected = error;
+        expected = error
       }
-      expect(expected).toBeInstanceOf(TypeError);
+      expect(expected).toBeInstanceOf(TypeError)
       const lines = await recorded((recorder) => {
-        expect(() => recorder.enqueue('note', payload)).toThrow(expected as Error);
-        recorder.enqueue('next', {});
-      });
-      expect(lines.map((line) => JSON.parse(line).seq)).toEqual([3]);
+        expect(() => recorder.enqueue('note', payload)).toThrow(expected as Error)
+        recorder.enqueue('next', {})
+      })
+      expect(lines.map((line) => JSON.parse(line).seq)).toEqual([3])
     }
-  });
+  })
 
   test('an exception from toJSON or a getter is passed on unchanged', async () => {
-    const mine = new RangeError('mine');
+    const mine = new RangeError('mine')
     const lines = await recorded((recorder) => {
-      const caught: unknown[] = [];
-      for (const payload of [{ toJSON: () => { throw mine; } }, { get text() { throw mine; } }]) {
+      const caught: unknown[] = []
+      for (const payload of [
+        {
+          toJSON: () => {
+            throw mine
+          },
+        },
+        {
+          get text() {
+            throw mine
+          },
+        },
+      ]) {
         try {
-          recorder.enqueue('note', payload);
+          recorder.enqueue('note', payload)
         } catch (error) {
-          caught.push(error);
+          caught.push(error)
         }
       }
-      expect(caught).toEqual([mine, mine]);
-      expect(caught[0]).toBe(mine);
-    });
-    expect(lines).toEqual([]);
-  });
+      expect(caught).toEqual([mine, mine])
+      expect(caught[0]).toBe(mine)
+    })
+    expect(lines).toEqual([])
+  })
 
   test('a first content that is refused does not create the file', async () => {
-    const recorder = newRecorder();
-    expect(() => recorder.enqueue('content', cycle)).toThrow(TypeError);
-    expect(recorder.getFilePath()).toBeNull();
-    expect(recorder.getPendingRecordCount()).toBe(1);
-    recorder.recordContent(said('second try'));
-    await recorder.dispose();
-    expect(recordsOf(pathOf(recorder)).map((record) => record.seq)).toEqual([1, 2]);
-  });
-});
+    const recorder = newRecorder()
+    expect(() => recorder.enqueue('content', cycle)).toThrow(TypeError)
+    expect(recorder.getFilePath()).toBeNull()
+    expect(recorder.getPendingRecordCount()).toBe(1)
+    recorder.recordContent(said('second try'))
+    await recorder.dispose()
+    expect(recordsOf(pathOf(recorder)).map((record) => record.seq)).toEqual([1, 2])
+  })
+})
 
 describe('the moment of enqueue', () => {
-  test.prop([fc.array(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }), { minLength: 1, maxLength: 20 })], { numRuns: 30 })(
-    'changing a payload later has no effect',
-    async (payloads) => {
-      const before = payloads.map((payload) => JSON.stringify(payload));
-      const lines = await recorded((recorder) => {
-        for (const payload of payloads) {
-          recorder.enqueue('note', payload);
-          for (const key of Object.keys(payload)) payload[key] = 'changed';
-        }
-      });
-      expect(lines.map((line) => JSON.stringify(JSON.parse(line).payload))).toEqual(before);
-    },
-  );
+  test.prop([fc.array(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }), { minLength: 1, maxLength: 20 })], {
+    numRuns: 30,
+  })('changing a payload later has no effect', async (payloads) => {
+    const before = payloads.map((payload) => JSON.stringify(payload))
+    const lines = await recorded((recorder) => {
+      for (const payload of payloads) {
+        recorder.enqueue('note', payload)
+        for (const key of Object.keys(payload)) payload[key] = 'changed'
+      }
+    })
+    expect(lines.map((line) => JSON.stringify(JSON.parse(line).payload))).toEqual(before)
+  })
 
   test('buffered payloads are serialised then, too', async () => {
-    const recorder = newRecorder();
-    const directories = ['/a'];
-    recorder.recordDirectoriesChanged(directories);
-    directories.push('/later');
-    recorder.recordContent(said('hello'));
-    await recorder.dispose();
-    expect(recordsOf(pathOf(recorder))[1]!.payload).toEqual({ directories: ['/a'] });
-  });
+    const recorder = newRecorder()
+    const directories = ['/a']
+    recorder.recordDirectoriesChanged(directories)
+    directories.push('/later')
+    recorder.recordContent(said('hello'))
+    await recorder.dispose()
+    expect(recordsOf(pathOf(recorder))[1]!.payload).toEqual({ directories: ['/a'] })
+  })
 
   test('the workspace directories of the config are those of the constructor call', async () => {
-    const config = recorderConfig({ workspaceDirs: ['/a'] });
-    const recorder = new SessionRecordingService(config);
-    config.workspaceDirs.push('/later');
-    recorder.recordContent(said('hello'));
-    await recorder.dispose();
-    expect(recordsOf(pathOf(recorder))[0]!.payload.workspaceDirs).toEqual(['/a']);
-  });
+    const config = recorderConfig({ workspaceDirs: ['/a'] })
+    const recorder = new SessionRecordingService(config)
+    config.workspaceDirs.push('/later')
+    recorder.recordContent(said('hello'))
+    await recorder.dispose()
+    expect(recordsOf(pathOf(recorder))[0]!.payload.workspaceDirs).toEqual(['/a'])
+  })
 
   test('a toJSON that records something itself: both are recorded, the seqs in order', async () => {
     const lines = await recorded((recorder) => {
-      recorder.enqueue('outer', { toJSON() { recorder.enqueue('inner', 1); return 2; } });
-    });
-    expect(lines.map((line) => JSON.parse(line).seq)).toEqual([3, 4]);
-    expect(lines.map((line) => JSON.parse(line).type).sort()).toEqual(['inner', 'outer']);
-  });
+      recorder.enqueue('outer', {
+        toJSON() {
+          recorder.enqueue('inner', 1)
+          return 2
+        },
+      })
+    })
+    expect(lines.map((line) => JSON.parse(line).seq)).toEqual([3, 4])
+    expect(lines.map((line) => JSON.parse(line).type).sort()).toEqual(['inner', 'outer'])
+  })
 
   test('the constructor and events without content touch nothing on the disk', async () => {
-    const config = recorderConfig();
-    const recorder = new SessionRecordingService(config);
-    recorder.recordSessionEvent('error', 'nothing yet');
-    await recorder.flush();
-    expect(existsSync(config.chatsDir)).toBe(false);
-    expect(existsSync(dirname(config.chatsDir))).toBe(true);
-    expect([recorder.isActive(), recorder.getFilePath(), recorder.getSessionId()]).toEqual([true, null, config.sessionId]);
-  });
-});
+    const config = recorderConfig()
+    const recorder = new SessionRecordingService(config)
+    recorder.recordSessionEvent('error', 'nothing yet')
+    await recorder.flush()
+    expect(existsSync(config.chatsDir)).toBe(false)
+    expect(existsSync(dirname(config.chatsDir))).toBe(true)
+    expect([recorder.isActive(), recorder.getFilePath(), recorder.getSessionId()]).toEqual([
+      true,
+      null,
+      config.sessionId,
+    ])
+  })
+})

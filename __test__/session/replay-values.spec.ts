@@ -1,16 +1,16 @@
 // Values are the same as from JSON.parse, however a file spells them and however deep they go.
 
-import { describe, expect, test } from 'vitest';
-import { content, item, replayedOf, session, textsOf } from '../support/session-file.js';
-import { eachCase } from '../support/each-case.js';
-import { firstDifference } from '../support/same-replay.js';
+import { describe, expect, test } from 'vitest'
+import { content, item, replayedOf, session, textsOf } from '../support/session-file.js'
+import { eachCase } from '../support/each-case.js'
+import { firstDifference } from '../support/same-replay.js'
 
 describe('values are the same as from JSON.parse', () => {
   const valueOf = async (text: string) => {
-    const line = `{"seq":2,"type":"content","payload":{"content":{"speaker":"ai","value":${text}}}}`;
-    const { history } = await replayedOf<{ value: unknown }>(session(line));
-    return history[0]?.value;
-  };
+    const line = `{"seq":2,"type":"content","payload":{"content":{"speaker":"ai","value":${text}}}}`
+    const { history } = await replayedOf<{ value: unknown }>(session(line))
+    return history[0]?.value
+  }
 
   test('numbers, strings, duplicate and odd keys', () =>
     eachCase(
@@ -39,36 +39,36 @@ describe('values are the same as from JSON.parse', () => {
         '[ 1 ,\t2 ,\r3 ]',
       ],
       async (text) => {
-        expect(firstDifference(await valueOf(text), JSON.parse(text))).toBeNull();
+        expect(firstDifference(await valueOf(text), JSON.parse(text))).toBeNull()
       },
-    ));
+    ))
 
   test('arrays nested up to 200 000 deep', () =>
     eachCase([127, 128, 129, 5_000, 200_000], async (depth) => {
-      const text = '['.repeat(depth) + ']'.repeat(depth);
-      expect(firstDifference(await valueOf(text), JSON.parse(text))).toBeNull();
-    }));
+      const text = '['.repeat(depth) + ']'.repeat(depth)
+      expect(firstDifference(await valueOf(text), JSON.parse(text))).toBeNull()
+    }))
 
   test('objects nested 5 000 deep, even in a payload that is not used', async () => {
-    const text = '{"a":'.repeat(5_000) + 'null' + '}'.repeat(5_000);
-    expect(firstDifference(await valueOf(text), JSON.parse(text))).toBeNull();
+    const text = '{"a":'.repeat(5_000) + 'null' + '}'.repeat(5_000)
+    expect(firstDifference(await valueOf(text), JSON.parse(text))).toBeNull()
     const result = await replayedOf(
       session(
         `{"seq":2,"type":"novelty","payload":${text}}`,
         `{"seq":3,"type":"rewind","payload":${text}}`,
         content('a'),
       ),
-    );
-    expect(result.eventCount).toBe(4);
-    expect(textsOf(result.history)).toStrictEqual(['a']);
-  });
+    )
+    expect(result.eventCount).toBe(4)
+    expect(textsOf(result.history)).toStrictEqual(['a'])
+  })
 
   test('deep nesting that is never closed does not parse', async () => {
     const result = await replayedOf(
       session('['.repeat(200_000), `${'['.repeat(5_000)}${']'.repeat(4_999)}`, content('a')),
-    );
-    expect(result.warnings.slice(0, 2)).toStrictEqual(['Line 2: failed to parse JSON', 'Line 3: failed to parse JSON']);
-  });
+    )
+    expect(result.warnings.slice(0, 2)).toStrictEqual(['Line 2: failed to parse JSON', 'Line 3: failed to parse JSON'])
+  })
 
   test('__proto__ is only a key: no item and no field comes from it', async () => {
     const result = await replayedOf(
@@ -77,14 +77,14 @@ describe('values are the same as from JSON.parse', () => {
         '{"seq":3,"__proto__":{"type":"content"},"payload":{"content":{"speaker":"ai"}}}',
         '{"seq":4,"type":"content","payload":{"content":{"__proto__":{"speaker":"ai"}}}}',
       ),
-    );
+    )
     expect(result.warnings.slice(0, 3)).toStrictEqual([
       'Line 2: malformed content event, skipping',
       "Line 3: unknown event type 'undefined', skipping",
       'Line 4: malformed content event, skipping',
-    ]);
-    expect(({} as Record<string, unknown>)['speaker']).toBeUndefined();
-  });
+    ])
+    expect(({} as Record<string, unknown>)['speaker']).toBeUndefined()
+  })
 
   test('the last of duplicate keys wins, for type, seq, payload, speaker and every other', async () => {
     const result = await replayedOf<unknown>(
@@ -94,15 +94,15 @@ describe('values are the same as from JSON.parse', () => {
         '{"type":"content","seq":9,"payload":{"content":{"speaker":"ai"},"content":7},"seq":"x"}',
         '{"type":"content","payload":{"content":{"speaker":"ai"}},"type":7}',
       ),
-    );
-    expect(result.history).toStrictEqual([{ speaker: 'tool', n: 2 }]);
-    expect(result.lastSeq).toBe(2);
+    )
+    expect(result.history).toStrictEqual([{ speaker: 'tool', n: 2 }])
+    expect(result.lastSeq).toBe(2)
     expect(result.warnings.slice(0, 3)).toStrictEqual([
       'Line 3: malformed content event, skipping',
       'Line 4: malformed content event, skipping',
       "Line 5: unknown event type '7', skipping",
-    ]);
-  });
+    ])
+  })
 
   test('a key or a type is the same however it is spelled', async () => {
     const result = await replayedOf(
@@ -110,10 +110,10 @@ describe('values are the same as from JSON.parse', () => {
         '{"ty\\u0070e":"c\\u006Fntent","\\u0073eq":7,"p\\u0061yload":{"c\\u006fntent":{"sp\\u0065aker":"\\u0061i","blocks":[{"type":"text","text":"a"}]}}}',
         '{"type":"content","ty\\u0070e":"session_event","payload":{"s\\u0065verity":"\\u0069nfo","message":"x"}}',
       ),
-    );
-    expect(result.history).toStrictEqual([item('ai', 'a')]);
-    expect(result.lastSeq).toBe(7);
-    expect(result.sessionEvents).toStrictEqual([{ severity: 'info', message: 'x' }]);
-    expect(result.warnings).toStrictEqual([]);
-  });
-});
+    )
+    expect(result.history).toStrictEqual([item('ai', 'a')])
+    expect(result.lastSeq).toBe(7)
+    expect(result.sessionEvents).toStrictEqual([{ severity: 'info', message: 'x' }])
+    expect(result.warnings).toStrictEqual([])
+  })
+})

@@ -1,9 +1,9 @@
 // The effect of contents, compressions and rewinds on a history.
 
-import { renameSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { replaySession } from '../../index.js';
+import { renameSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { replaySession } from '../../index.js'
 import {
   START_METADATA,
   compressed,
@@ -15,13 +15,13 @@ import {
   session,
   textsOf,
   writeSession,
-} from '../support/session-file.js';
-import { eachCase } from '../support/each-case.js';
-import { expectSame } from '../support/same-replay.js';
+} from '../support/session-file.js'
+import { eachCase } from '../support/each-case.js'
+import { expectSame } from '../support/same-replay.js'
 
 describe('history', () => {
   test('a user turn and an answer are replayed in order, with the metadata of the session_start', async () => {
-    const result = await replayOf(session(content('hello', 'human'), content('good day', 'ai')));
+    const result = await replayOf(session(content('hello', 'human'), content('good day', 'ai')))
     expect(result).toStrictEqual({
       ok: true,
       history: [item('human', 'hello'), item('ai', 'good day')],
@@ -32,15 +32,15 @@ describe('history', () => {
       sessionEvents: [],
       sequenceCorrupt: false,
       checkpoints: [],
-    });
-  });
+    })
+  })
 
   test('a session that has only begun replays to an empty history', async () => {
-    const result = await replayedOf(session());
-    expect(result.history).toStrictEqual([]);
-    expect(result.lastSeq).toBe(1);
-    expect(result.eventCount).toBe(1);
-  });
+    const result = await replayedOf(session())
+    expect(result.history).toStrictEqual([])
+    expect(result.lastSeq).toBe(1)
+    expect(result.eventCount).toBe(1)
+  })
 
   test('text, tool_call, tool_response and fields unknown to the addon are preserved, including key order', async () => {
     const call = {
@@ -58,7 +58,7 @@ describe('history', () => {
       ],
       metadata: { tokens: 12, cached: false },
       alpha: '',
-    };
+    }
     const answer = {
       speaker: 'tool',
       blocks: [
@@ -70,27 +70,27 @@ describe('history', () => {
           error: 'cut\u0000',
         },
       ],
-    };
+    }
     const { history } = await replayedOf<unknown>(
       session(['content', { content: call }], ['content', { content: answer }]),
-    );
-    expectSame(history, [call, answer]);
-  });
+    )
+    expectSame(history, [call, answer])
+  })
 
   test('every speaker that is a non-empty string is a speaker', async () => {
-    const items = ['human', 'ai', 'tool', 'critic', '__proto__', ' '].map((speaker) => ({ speaker }));
+    const items = ['human', 'ai', 'tool', 'critic', '__proto__', ' '].map((speaker) => ({ speaker }))
     const { history, warnings } = await replayedOf<unknown>(
       session(...items.map((entry) => ['content', { content: entry }] as const)),
-    );
-    expectSame(history, items);
-    expect(warnings).toStrictEqual([]);
-  });
+    )
+    expectSame(history, items)
+    expect(warnings).toStrictEqual([])
+  })
 
   test('a compression resets the history to its summary', async () => {
-    const { history } = await replayedOf(session(content('a'), content('b'), compressed('a and b', 2), content('c')));
-    expect(textsOf(history)).toStrictEqual(['a and b', 'c']);
-    expect(history[0]).toStrictEqual(item('ai', 'a and b'));
-  });
+    const { history } = await replayedOf(session(content('a'), content('b'), compressed('a and b', 2), content('c')))
+    expect(textsOf(history)).toStrictEqual(['a and b', 'c'])
+    expect(history[0]).toStrictEqual(item('ai', 'a and b'))
+  })
 
   test('the last of several compressions counts', async () => {
     const events = [
@@ -100,34 +100,32 @@ describe('history', () => {
       compressed('second', 2),
       content('c'),
       content('d'),
-    ];
-    const { history } = await replayedOf(session(...events));
-    expect(textsOf(history)).toStrictEqual(['second', 'c', 'd']);
-  });
+    ]
+    const { history } = await replayedOf(session(...events))
+    expect(textsOf(history)).toStrictEqual(['second', 'c', 'd'])
+  })
 
   test('a compression of nothing still leaves its summary', async () => {
-    const { history } = await replayedOf(session(compressed('nothing yet', 0)));
-    expect(textsOf(history)).toStrictEqual(['nothing yet']);
-  });
+    const { history } = await replayedOf(session(compressed('nothing yet', 0)))
+    expect(textsOf(history)).toStrictEqual(['nothing yet'])
+  })
 
   test('a rewind removes the last items', async () => {
-    const { history } = await replayedOf(session(content('a'), content('b'), content('c'), rewind(2), content('d')));
-    expect(textsOf(history)).toStrictEqual(['a', 'd']);
-  });
+    const { history } = await replayedOf(session(content('a'), content('b'), content('c'), rewind(2), content('d')))
+    expect(textsOf(history)).toStrictEqual(['a', 'd'])
+  })
 
   test('a rewind beyond the length empties the history and reaches no further', async () => {
-    const { history } = await replayedOf(session(content('a'), content('b'), rewind(3), content('c')));
-    expect(textsOf(history)).toStrictEqual(['c']);
-  });
+    const { history } = await replayedOf(session(content('a'), content('b'), rewind(3), content('c')))
+    expect(textsOf(history)).toStrictEqual(['c'])
+  })
 
   test('a rewind after a compression counts the summary as one item', async () => {
-    const kept = await replayedOf(session(content('a'), compressed('sum', 1), content('b'), rewind(1)));
-    expect(textsOf(kept.history)).toStrictEqual(['sum']);
-    const emptied = await replayedOf(
-      session(content('a'), compressed('sum', 1), content('b'), rewind(2), content('c')),
-    );
-    expect(textsOf(emptied.history)).toStrictEqual(['c']);
-  });
+    const kept = await replayedOf(session(content('a'), compressed('sum', 1), content('b'), rewind(1)))
+    expect(textsOf(kept.history)).toStrictEqual(['sum'])
+    const emptied = await replayedOf(session(content('a'), compressed('sum', 1), content('b'), rewind(2), content('c')))
+    expect(textsOf(emptied.history)).toStrictEqual(['c'])
+  })
 
   test('a rewind by any number that JSON can spell: fractions round up, huge numbers empty the history', () =>
     eachCase(
@@ -148,12 +146,12 @@ describe('history', () => {
         ['1e999', []],
       ],
       async ([itemsRemoved, left]) => {
-        const line = `{"v":1,"seq":5,"type":"rewind","payload":{"itemsRemoved":${itemsRemoved}}}`;
-        const { history, warnings } = await replayedOf(session(content('a'), content('b'), content('c'), line));
-        expect(warnings).toStrictEqual([]);
-        expect(textsOf(history)).toStrictEqual(left);
+        const line = `{"v":1,"seq":5,"type":"rewind","payload":{"itemsRemoved":${itemsRemoved}}}`
+        const { history, warnings } = await replayedOf(session(content('a'), content('b'), content('c'), line))
+        expect(warnings).toStrictEqual([])
+        expect(textsOf(history)).toStrictEqual(left)
       },
-    ));
+    ))
 
   test('content, compressed and rewind interleaved', async () => {
     const { history } = await replayedOf(
@@ -174,35 +172,33 @@ describe('history', () => {
         compressed('eg', 2),
         content('h'),
       ),
-    );
-    expect(textsOf(history)).toStrictEqual(['eg', 'h']);
-  });
+    )
+    expect(textsOf(history)).toStrictEqual(['eg', 'h'])
+  })
 
   test('changes to the history of one replay do not affect a later replay of the same file', async () => {
-    const filePath = writeSession(session(content('a'), rewind(1), content('b')));
-    const first = await replaySession(filePath);
-    if (first.ok) first.history.push(item('ai', 'added by the caller'));
-    const second = await replaySession(filePath);
-    expect(second.ok && textsOf(second.history)).toStrictEqual(['b']);
-  });
-});
+    const filePath = writeSession(session(content('a'), rewind(1), content('b')))
+    const first = await replaySession(filePath)
+    if (first.ok) first.history.push(item('ai', 'added by the caller'))
+    const second = await replaySession(filePath)
+    expect(second.ok && textsOf(second.history)).toStrictEqual(['b'])
+  })
+})
 
 test('a path in any script, and a relative one, replays', async () => {
-  const from = writeSession(session(content('a')));
-  const to = join(dirname(from), "sessão 漢 😀 'x'.jsonl");
-  renameSync(from, to);
-  expect((await replaySession(to)).ok).toBe(true);
-  expect((await replaySession(relative(process.cwd(), to))).ok).toBe(true);
-});
+  const from = writeSession(session(content('a')))
+  const to = join(dirname(from), "sessão 漢 😀 'x'.jsonl")
+  renameSync(from, to)
+  expect((await replaySession(to)).ok).toBe(true)
+  expect((await replaySession(relative(process.cwd(), to))).ok).toBe(true)
+})
 
 test('many replays at once, each of its own file', async () => {
   const files = Array.from({ length: 40 }, (_, at) =>
     writeSession(session(...Array.from({ length: at }, (_, turn) => content(`${at}.${turn}`)))),
-  );
-  const results = await Promise.all(files.map((filePath) => replaySession(filePath)));
+  )
+  const results = await Promise.all(files.map((filePath) => replaySession(filePath)))
   results.forEach((result, at) => {
-    expect(result.ok && textsOf(result.history)).toStrictEqual(
-      Array.from({ length: at }, (_, turn) => `${at}.${turn}`),
-    );
-  });
-});
+    expect(result.ok && textsOf(result.history)).toStrictEqual(Array.from({ length: at }, (_, turn) => `${at}.${turn}`))
+  })
+})

@@ -1,8 +1,8 @@
 /** Archives and restores a session until it is killed. Argument: its file. */
-import tape from '../../index.js';
+import tape from '../../index.js'
 
-const [filePath] = process.argv.slice(2);
+const [filePath] = process.argv.slice(2)
 for (;;) {
-  await tape.archiveSession(filePath);
-  await tape.restoreSession(filePath);
+  await tape.archiveSession(filePath)
+  await tape.restoreSession(filePath)
 }

@@ -1,177 +1,181 @@
 /**
  * Makes and reads bundles in a process of its own. Arguments: scenario, and its arguments. Prints one JSON report.
  */
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, statfsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { Worker, isMainThread, workerData } from 'node:worker_threads';
-import tape from '../../index.js';
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Worker, isMainThread, workerData } from 'node:worker_threads'
+import tape from '../../index.js'
 
-const { exportBundle, importBundle, verifyBundle, replayRun, replaySession, readRunEvents, openSession } = tape;
-const [scenario, ...rest] = isMainThread ? process.argv.slice(2) : workerData;
+const { exportBundle, importBundle, verifyBundle, replayRun, replaySession, readRunEvents, openSession } = tape
+const [scenario, ...rest] = isMainThread ? process.argv.slice(2) : workerData
 
-const settled = (promise) => promise.then(
-  (value) => ({ value }),
-  ({ name, code, message, path, syscall, errno }) => ({ error: { name, code, message, path, syscall, errno } }),
-);
-const report = (value) => console.log(JSON.stringify(value));
+const settled = (promise) =>
+  promise.then(
+    (value) => ({ value }),
+    ({ name, code, message, path, syscall, errno }) => ({ error: { name, code, message, path, syscall, errno } }),
+  )
+const report = (value) => console.log(JSON.stringify(value))
 const mountTmpfs = (directory, size) => {
-  mkdirSync(directory, { recursive: true });
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', directory]);
-};
+  mkdirSync(directory, { recursive: true })
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', directory])
+}
 
 const scenarios = {
   /** Exports with the user, working directory and time zone of this process, and optionally another umask. */
   async export(source, destination, umask) {
-    if (umask) process.umask(Number.parseInt(umask, 8));
-    report(await settled(exportBundle(source, destination)));
+    if (umask) process.umask(Number.parseInt(umask, 8))
+    report(await settled(exportBundle(source, destination)))
   },
 
   async verify(path) {
-    report(await settled(verifyBundle(path)));
+    report(await settled(verifyBundle(path)))
   },
 
   async import(path, directory) {
-    report(await settled(importBundle(path, directory)));
+    report(await settled(importBundle(path, directory)))
   },
 
   async replay(path) {
-    report(await replayRun(path));
+    report(await replayRun(path))
   },
 
   /** Exports to, and imports to, a file system that is too small. */
   async full(source, directory, size) {
-    mountTmpfs(directory, size);
-    const { bavail } = statfsSync(directory);
-    const reports = [];
+    mountTmpfs(directory, size)
+    const { bavail } = statfsSync(directory)
+    const reports = []
     for (const name of ['b.cath-bundle', 'b.cath-bundle.tar.zst']) {
-      const exported = await settled(exportBundle(source, join(directory, name), { level: 1 }));
-      reports.push({ ...exported, left: readdirSync(directory), isFree: statfsSync(directory).bavail === bavail });
+      const exported = await settled(exportBundle(source, join(directory, name), { level: 1 }))
+      reports.push({ ...exported, left: readdirSync(directory), isFree: statfsSync(directory).bavail === bavail })
     }
-    report(reports);
+    report(reports)
   },
 
   /** Imports to a file system that is too small, and replays with the temporary directory on it. */
   async fullImport(bundle, directory, size) {
-    mountTmpfs(directory, size);
-    const { bavail } = statfsSync(directory);
-    process.env.TMPDIR = directory;
-    const imported = await settled(importBundle(bundle, join(directory, 'imported')));
-    const replay = await replayRun(bundle);
-    report({ imported, replay, left: readdirSync(directory), isFree: statfsSync(directory).bavail === bavail });
+    mountTmpfs(directory, size)
+    const { bavail } = statfsSync(directory)
+    process.env.TMPDIR = directory
+    const imported = await settled(importBundle(bundle, join(directory, 'imported')))
+    const replay = await replayRun(bundle)
+    report({ imported, replay, left: readdirSync(directory), isFree: statfsSync(directory).bavail === bavail })
   },
 
   /** Exports, and prints when it has begun: from then on the parent may kill it. */
   async exportSlowly(source, destination) {
-    const exporting = settled(exportBundle(source, destination, { level: 19 }));
-    console.log('begun');
-    report(await exporting);
+    const exporting = settled(exportBundle(source, destination, { level: 19 }))
+    console.log('begun')
+    report(await exporting)
   },
 
   /** Ends in the middle of an export, as soon as there is something on the disk. */
   async exitDuringExport(source, destination) {
-    const directory = join(destination, '..');
-    void settled(exportBundle(source, destination, { level: 19 }));
+    const directory = join(destination, '..')
+    void settled(exportBundle(source, destination, { level: 19 }))
     setInterval(() => {
-      if (readdirSync(directory).length === 0) return;
-      report('exiting');
-      process.exit(0);
-    }, 1);
+      if (readdirSync(directory).length === 0) return
+      report('exiting')
+      process.exit(0)
+    }, 1)
   },
 
   async exitDuringImport(bundle, directory) {
-    void settled(importBundle(bundle, join(directory, 'imported')));
+    void settled(importBundle(bundle, join(directory, 'imported')))
     setInterval(() => {
-      if (readdirSync(directory).length === 0) return;
-      report('exiting');
-      process.exit(0);
-    }, 1);
+      if (readdirSync(directory).length === 0) return
+      report('exiting')
+      process.exit(0)
+    }, 1)
   },
 
   /** Ends while an archive is unpacked for a reader. */
   async exitDuringReplay(bundle, temporary) {
-    process.env.TMPDIR = temporary;
-    void settled(replayRun(bundle));
+    process.env.TMPDIR = temporary
+    void settled(replayRun(bundle))
     setInterval(() => {
-      if (readdirSync(temporary).length === 0) return;
-      report('exiting');
-      process.exit(0);
-    }, 1);
+      if (readdirSync(temporary).length === 0) return
+      report('exiting')
+      process.exit(0)
+    }, 1)
   },
 
   /** Ends while an archive is being read. */
   async exitWhileReading(runBundle, sessionBundle, temporary) {
-    process.env.TMPDIR = temporary;
-    globalThis.held = [readRunEvents(runBundle), await openSession(sessionBundle)];
-    await globalThis.held[0].next();
-    report({ unpacked: readdirSync(temporary).length });
-    process.exit(0);
+    process.env.TMPDIR = temporary
+    globalThis.held = [readRunEvents(runBundle), await openSession(sessionBundle)]
+    await globalThis.held[0].next()
+    report({ unpacked: readdirSync(temporary).length })
+    process.exit(0)
   },
 
   /** Ends in the turn of the event loop in which it starts to read. */
   async exitAtOnce(bundle, temporary) {
-    process.env.TMPDIR = temporary;
-    void replayRun(bundle);
+    process.env.TMPDIR = temporary
+    void replayRun(bundle)
     // Nothing may be unpacked before the event loop runs again: it would not be removed.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
-    report({ unpacked: readdirSync(temporary).length });
-    process.exit(0);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+    report({ unpacked: readdirSync(temporary).length })
+    process.exit(0)
   },
 
   /** Ends one or two turns of the event loop later. */
   async exitSoon(bundle, temporary) {
-    process.env.TMPDIR = temporary;
-    void replayRun(bundle);
+    process.env.TMPDIR = temporary
+    void replayRun(bundle)
     setImmediate(() => {
-      report({ unpacked: 0 });
-      process.exit(0);
-    });
+      report({ unpacked: 0 })
+      process.exit(0)
+    })
   },
 
   /** Number of listeners for the end of the process that the replay of a session adds. */
   async listeners(path) {
-    const before = process.listenerCount('exit');
-    const { ok } = await replaySession(path);
-    report({ ok, added: process.listenerCount('exit') - before });
+    const before = process.listenerCount('exit')
+    const { ok } = await replaySession(path)
+    report({ ok, added: process.listenerCount('exit') - before })
   },
 
   /** Ends by reaching the end of main while archives are being read. */
   async endWhileReading(runBundle, sessionBundle, temporary) {
-    process.env.TMPDIR = temporary;
-    globalThis.held = [readRunEvents(runBundle), await openSession(sessionBundle)];
-    await globalThis.held[0].next();
-    report({ unpacked: readdirSync(temporary).length });
+    process.env.TMPDIR = temporary
+    globalThis.held = [readRunEvents(runBundle), await openSession(sessionBundle)]
+    await globalThis.held[0].next()
+    report({ unpacked: readdirSync(temporary).length })
   },
 
   /** A worker that is terminated while it reads; the process goes on. */
   async terminatedWorker(runBundle, sessionBundle, temporary) {
-    process.env.TMPDIR = temporary;
-    const worker = new Worker(new URL(import.meta.url), { workerData: ['readAndWait', runBundle, sessionBundle], stdout: true });
-    await new Promise((resolve) => worker.stdout.once('data', resolve));
-    const unpacked = readdirSync(temporary).length;
-    await worker.terminate();
-    report({ unpacked, left: readdirSync(temporary).length });
+    process.env.TMPDIR = temporary
+    const worker = new Worker(new URL(import.meta.url), {
+      workerData: ['readAndWait', runBundle, sessionBundle],
+      stdout: true,
+    })
+    await new Promise((resolve) => worker.stdout.once('data', resolve))
+    const unpacked = readdirSync(temporary).length
+    await worker.terminate()
+    report({ unpacked, left: readdirSync(temporary).length })
   },
 
   async readAndWait(runBundle, sessionBundle) {
-    globalThis.held = [readRunEvents(runBundle), await openSession(sessionBundle)];
-    await globalThis.held[0].next();
-    process.stdout.write('reading\n');
-    setInterval(() => {}, 1000);
+    globalThis.held = [readRunEvents(runBundle), await openSession(sessionBundle)]
+    await globalThis.held[0].next()
+    process.stdout.write('reading\n')
+    setInterval(() => {}, 1000)
   },
 
   /** Drops every reference to an open session: the garbage collector must remove what was unpacked. */
   async forgotten(sessionBundle, temporary) {
-    process.env.TMPDIR = temporary;
+    process.env.TMPDIR = temporary
     await (async () => {
-      await openSession(sessionBundle);
-    })();
-    const unpacked = readdirSync(temporary).length;
+      await openSession(sessionBundle)
+    })()
+    const unpacked = readdirSync(temporary).length
     for (let turns = 0; turns < 200 && readdirSync(temporary).length > 0; turns++) {
-      globalThis.gc();
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      globalThis.gc()
+      await new Promise((resolve) => setTimeout(resolve, 5))
     }
-    report({ unpacked, left: readdirSync(temporary).length });
+    report({ unpacked, left: readdirSync(temporary).length })
   },
 
   /** Runs as a user without permission to read a file, list a directory, or write next to the destination. */
@@ -186,13 +190,13 @@ const scenarios = {
       archived: await settled(exportBundle(good, join(readonly, 'b.tar.zst'))),
       left: readdirSync(readonly),
       good: await settled(verifyBundle(good)),
-    });
+    })
   },
 
   /** Writes a file of this many zero bytes. */
   async fill(path, bytes) {
-    writeFileSync(path, Buffer.alloc(Number(bytes)));
+    writeFileSync(path, Buffer.alloc(Number(bytes)))
   },
-};
+}
 
-await scenarios[scenario](...rest);
+await scenarios[scenario](...rest)

@@ -1,57 +1,64 @@
 /** A worker thread that records or finds sessions. `workerData`: job, and what the job needs. */
-import { parentPort, workerData } from 'node:worker_threads';
-import tape from '../../index.js';
+import { parentPort, workerData } from 'node:worker_threads'
+import tape from '../../index.js'
 
-const { job, chatsDir, count, id = 'worker', lastBytes = 0, request } = workerData;
+const { job, chatsDir, count, id = 'worker', lastBytes = 0, request } = workerData
 
 function record() {
-  const recorder = new tape.SessionRecordingService({ sessionId: id, projectHash: 'a3f5c1', chatsDir, workspaceDirs: [], provider: 'p', model: 'm' });
-  recorder.recordContent({ speaker: 'ai', blocks: [{ type: 'text', text: 'first' }] });
-  for (let i = 0; i < count; i++) recorder.enqueue('note', { i, text: `é${i}` });
-  if (lastBytes > 0) recorder.enqueue('last', 'z'.repeat(lastBytes));
-  parentPort.postMessage(recorder.getFilePath());
-  return recorder;
+  const recorder = new tape.SessionRecordingService({
+    sessionId: id,
+    projectHash: 'a3f5c1',
+    chatsDir,
+    workspaceDirs: [],
+    provider: 'p',
+    model: 'm',
+  })
+  recorder.recordContent({ speaker: 'ai', blocks: [{ type: 'text', text: 'first' }] })
+  for (let i = 0; i < count; i++) recorder.enqueue('note', { i, text: `é${i}` })
+  if (lastBytes > 0) recorder.enqueue('last', 'z'.repeat(lastBytes))
+  parentPort.postMessage(recorder.getFilePath())
+  return recorder
 }
 
 const jobs = {
   /** Blocks its thread after recording, so that the next thing that can happen is the end of the thread. */
   recordThenWait() {
-    record();
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    record()
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   },
   recordAndEnd() {
-    record();
+    record()
   },
   recordAndExit() {
-    record();
+    record()
     // The message to the parent is delivered in the next turn.
-    setImmediate(() => process.exit(0));
+    setImmediate(() => process.exit(0))
   },
   async recordAndFlush() {
-    await record().flush();
-    parentPort.postMessage('flushed');
+    await record().flush()
+    parentPort.postMessage('flushed')
   },
   async describe() {
-    parentPort.postMessage(await tape.describeSessions(chatsDir));
+    parentPort.postMessage(await tape.describeSessions(chatsDir))
   },
   /** Announces the call before it can have completed. */
   async describeAndWait() {
-    const describing = tape.describeSessions(chatsDir);
-    parentPort.postMessage('begun');
-    await describing;
+    const describing = tape.describeSessions(chatsDir)
+    parentPort.postMessage('begun')
+    await describing
   },
   /** Resumes a session, disposes of its recorder on a message from the parent, and resumes again on the next one. */
   async resume() {
-    const first = await tape.resumeSession(request);
-    parentPort.postMessage({ ok: first.ok });
-    const told = () => new Promise((resolve) => parentPort.once('message', resolve));
-    await told();
-    await first.recording.dispose();
-    parentPort.postMessage('disposed');
-    await told();
-    parentPort.postMessage(await tape.resumeSession(request));
+    const first = await tape.resumeSession(request)
+    parentPort.postMessage({ ok: first.ok })
+    const told = () => new Promise((resolve) => parentPort.once('message', resolve))
+    await told()
+    await first.recording.dispose()
+    parentPort.postMessage('disposed')
+    await told()
+    parentPort.postMessage(await tape.resumeSession(request))
   },
   load() {},
-};
+}
 
-await jobs[job]();
+await jobs[job]()

@@ -1,17 +1,17 @@
 // JSON as text: every spelling of a value, spellings that only look valid, and bytes close to either.
 // Spelling matters here: `"ty\u0070e"` and `"type"` are the same key, `1e999` and `01` are not the same mistake.
 
-import * as fc from 'fast-check';
-import { codePoint } from './code-points.js';
+import * as fc from 'fast-check'
+import { codePoint } from './code-points.js'
 
-const joined = (parts: readonly (string | number)[]) => parts.join('');
+const joined = (parts: readonly (string | number)[]) => parts.join('')
 
 // ---- White space --------------------------------------------------------------------------------
 
 const space = fc.oneof(
   { weight: 12, arbitrary: fc.constant('') },
   { weight: 3, arbitrary: fc.constantFrom(' ', '\t', '\r', ' \t\r ') },
-);
+)
 /** White space in JavaScript, but not in JSON. */
 export const spaceToJavaScriptOnly = fc.constantFrom(
   '\v',
@@ -24,20 +24,20 @@ export const spaceToJavaScriptOnly = fc.constantFrom(
   '\u2029',
   '\u202f',
   '\u3000',
-);
+)
 /** Looks like white space, but is not in either. */
-export const noSpace = fc.constantFrom('\u0085', '\u180e', '\u200b', '\u0000', '\u001c');
+export const noSpace = fc.constantFrom('\u0085', '\u180e', '\u200b', '\u0000', '\u001c')
 
 export const blankText = fc
   .array(fc.oneof(space, spaceToJavaScriptOnly, { weight: 1, arbitrary: noSpace }), { maxLength: 5 })
-  .map(joined);
+  .map(joined)
 
 // ---- Strings ------------------------------------------------------------------------------------
 
 const hex = fc.tuple(fc.integer({ min: 0, max: 0xffff }), fc.boolean()).map(([unit, upper]) => {
-  const digits = unit.toString(16).padStart(4, '0');
-  return `\\u${upper ? digits.toUpperCase() : digits}`;
-});
+  const digits = unit.toString(16).padStart(4, '0')
+  return `\\u${upper ? digits.toUpperCase() : digits}`
+})
 const soundPiece = fc.oneof(
   {
     weight: 6,
@@ -61,7 +61,7 @@ const soundPiece = fc.oneof(
     weight: 1,
     arbitrary: fc.constantFrom('\u2028', '\u2029', '\u007f', '\u0080', '\u00ff', '\ufffe', '\ufeff', '\u{10ffff}'),
   },
-);
+)
 const brokenPiece = fc.constantFrom(
   '\\x41',
   '\\u12',
@@ -79,14 +79,14 @@ const brokenPiece = fc.constantFrom(
   '\t',
   '\u001f',
   '\b',
-);
+)
 const stringWith = (piece: fc.Arbitrary<string>) =>
-  fc.array(piece, { maxLength: 6 }).map((pieces) => `"${pieces.join('')}"`);
+  fc.array(piece, { maxLength: 6 }).map((pieces) => `"${pieces.join('')}"`)
 
-export const soundStringText = stringWith(soundPiece);
+export const soundStringText = stringWith(soundPiece)
 export const stringText = stringWith(
   fc.oneof({ weight: 40, arbitrary: soundPiece }, { weight: 1, arbitrary: brokenPiece }),
-);
+)
 
 /** A name as a JSON string in which any letter may be written as an escape. */
 export const spelled = (name: string): fc.Arbitrary<string> =>
@@ -103,12 +103,12 @@ export const spelled = (name: string): fc.Arbitrary<string> =>
         ),
       ),
     )
-    .map((letters) => `"${letters.join('')}"`);
-const escaped = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    .map((letters) => `"${letters.join('')}"`)
+const escaped = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 // ---- Numbers ------------------------------------------------------------------------------------
 
-const digits = (maxLength: number) => fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength }).map(joined);
+const digits = (maxLength: number) => fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength }).map(joined)
 const composedNumber = fc
   .tuple(
     fc.constantFrom('', '-'),
@@ -120,7 +120,7 @@ const composedNumber = fc
     fc.option(digits(25), { nil: '' }),
     fc.option(fc.tuple(fc.constantFrom('e', 'E', 'e+', 'E-', 'e-', 'e+0'), digits(3)).map(joined), { nil: '' }),
   )
-  .map(([sign, whole, fraction, exponent]) => sign + whole + (fraction === '' ? '' : `.${fraction}`) + exponent);
+  .map(([sign, whole, fraction, exponent]) => sign + whole + (fraction === '' ? '' : `.${fraction}`) + exponent)
 
 export const soundNumberText = fc.oneof(
   fc.integer().map(String),
@@ -159,7 +159,7 @@ export const soundNumberText = fc.oneof(
     '2.2250738585072011e-308',
     '7.2057594037927933e16',
   ),
-);
+)
 export const brokenNumberText = fc.constantFrom(
   '01',
   '-01',
@@ -183,11 +183,11 @@ export const brokenNumberText = fc.constantFrom(
   '-Infinity',
   '1e5.5',
   '٣',
-);
+)
 
 // ---- Values -------------------------------------------------------------------------------------
 
-const soundLiteral = fc.constantFrom('true', 'false', 'null');
+const soundLiteral = fc.constantFrom('true', 'false', 'null')
 const brokenLiteral = fc.constantFrom(
   'True',
   'nul',
@@ -202,7 +202,7 @@ const brokenLiteral = fc.constantFrom(
   '}',
   '/**/1',
   '1//',
-);
+)
 /** Keys that have a meaning in JavaScript objects, and keys that objects reorder. */
 const keyText = fc.oneof(
   {
@@ -213,12 +213,12 @@ const keyText = fc.oneof(
   },
   { weight: 1, arbitrary: spelled('__proto__') },
   { weight: 2, arbitrary: soundStringText },
-);
+)
 
-const spaced = (text: fc.Arbitrary<string>) => fc.tuple(space, text, space).map(joined);
-const listOf = (texts: readonly string[]) => `[${texts.join(',')}]`;
+const spaced = (text: fc.Arbitrary<string>) => fc.tuple(space, text, space).map(joined)
+const listOf = (texts: readonly string[]) => `[${texts.join(',')}]`
 export const objectText = (members: readonly (readonly [key: string, value: string])[]) =>
-  `{${members.map(([key, value]) => `${key}:${value}`).join(',')}}`;
+  `{${members.map(([key, value]) => `${key}:${value}`).join(',')}}`
 
 function values(scalar: fc.Arbitrary<string>, brokenShape: fc.Arbitrary<string> | null): fc.Arbitrary<string> {
   return fc.letrec<{ value: string }>((tie) => ({
@@ -229,11 +229,11 @@ function values(scalar: fc.Arbitrary<string>, brokenShape: fc.Arbitrary<string> 
       { weight: 10, arbitrary: spaced(fc.array(fc.tuple(keyText, tie('value')), { maxLength: 4 }).map(objectText)) },
       ...(brokenShape === null ? [] : [{ weight: 1, arbitrary: brokenShape }]),
     ),
-  })).value;
+  })).value
 }
 
 /** Text that JSON.parse accepts. */
-export const soundJson = values(fc.oneof(soundLiteral, soundNumberText, soundStringText), null);
+export const soundJson = values(fc.oneof(soundLiteral, soundNumberText, soundStringText), null)
 
 /** Text that JSON.parse mostly accepts. */
 export const jsonText = values(
@@ -264,7 +264,7 @@ export const jsonText = values(
     spaceToJavaScriptOnly,
     noSpace,
   ),
-);
+)
 
 // ---- Bytes --------------------------------------------------------------------------------------
 
@@ -287,27 +287,30 @@ export const illFormedUtf8 = fc.constantFrom(
   [0xff],
   [0xfe, 0xff],
   [0xef, 0xbb],
-);
+)
 
 const biasedByte = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...Buffer.from('{}[]":,\\ \t\r\n0123456789-+.eEutrfnals')) },
   { weight: 2, arbitrary: fc.integer({ min: 0, max: 255 }) },
   { weight: 1, arbitrary: fc.constantFrom(0xef, 0xbb, 0xbf, 0xed, 0xa0, 0xf0, 0x9f, 0xc2, 0xa0, 0xe2, 0x80, 0xa8) },
-);
+)
 
-type Edit = (bytes: number[]) => void;
-const within = (share: number, length: number) => Math.min(length, Math.floor(share * (length + 1)));
-const place = fc.double({ min: 0, max: 1, noNaN: true });
+type Edit = (bytes: number[]) => void
+const within = (share: number, length: number) => Math.min(length, Math.floor(share * (length + 1)))
+const place = fc.double({ min: 0, max: 1, noNaN: true })
 const edit: fc.Arbitrary<Edit> = fc.oneof(
   fc.tuple(place, biasedByte).map(
     ([at, byte]): Edit =>
       (bytes) =>
         void bytes.splice(within(at, bytes.length - 1), 1, byte),
   ),
-  fc.tuple(place, fc.integer({ min: 0, max: 7 })).map(([at, bit]): Edit => (bytes) => {
-    const index = within(at, bytes.length - 1);
-    bytes[index] = (bytes[index] ?? 0) ^ (1 << bit);
-  }),
+  fc.tuple(place, fc.integer({ min: 0, max: 7 })).map(
+    ([at, bit]): Edit =>
+      (bytes) => {
+        const index = within(at, bytes.length - 1)
+        bytes[index] = (bytes[index] ?? 0) ^ (1 << bit)
+      },
+  ),
   fc.tuple(place, fc.array(biasedByte, { minLength: 1, maxLength: 3 })).map(
     ([at, added]): Edit =>
       (bytes) =>
@@ -323,21 +326,24 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
       (bytes) =>
         void bytes.splice(within(at, bytes.length), count),
   ),
-  fc.tuple(place, place, fc.integer({ min: 1, max: 40 })).map(([from, to, count]): Edit => (bytes) => {
-    const start = within(from, bytes.length);
-    void bytes.splice(within(to, bytes.length), 0, ...bytes.slice(start, start + count));
-  }),
-);
+  fc.tuple(place, place, fc.integer({ min: 1, max: 40 })).map(
+    ([from, to, count]): Edit =>
+      (bytes) => {
+        const start = within(from, bytes.length)
+        void bytes.splice(within(to, bytes.length), 0, ...bytes.slice(start, start + count))
+      },
+  ),
+)
 
 /** The bytes after a few small accidents: flipped, inserted, deleted, repeated. */
 export const damaged = (bytes: fc.Arbitrary<Uint8Array>, maxEdits = 4): fc.Arbitrary<Uint8Array> =>
   fc.tuple(bytes, fc.array(edit, { minLength: 1, maxLength: maxEdits })).map(([sound, edits]) => {
-    const result = [...sound];
-    for (const change of edits) change(result);
-    return Uint8Array.from(result);
-  });
+    const result = [...sound]
+    for (const change of edits) change(result)
+    return Uint8Array.from(result)
+  })
 
 export const anyBytes = fc.oneof(
   fc.uint8Array({ maxLength: 80 }),
   fc.array(biasedByte, { maxLength: 60 }).map((bytes) => Uint8Array.from(bytes)),
-);
+)

@@ -1,9 +1,9 @@
 // Lines of a session file as bytes, sound and odd: envelopes whose keys are escaped, duplicated and shuffled,
 // payloads that fit or nearly fit, and files made of such lines.
 
-import * as fc from 'fast-check';
-import { START_PAYLOAD, envelope, start } from './session-file.js';
-import { anyEvent } from './session-arbitraries.js';
+import * as fc from 'fast-check'
+import { START_PAYLOAD, envelope, start } from './session-file.js'
+import { anyEvent } from './session-arbitraries.js'
 import {
   anyBytes,
   blankText,
@@ -16,43 +16,43 @@ import {
   soundNumberText,
   soundStringText,
   spelled,
-} from './json-arbitraries.js';
+} from './json-arbitraries.js'
 
-type Member = readonly [key: string, value: string];
+type Member = readonly [key: string, value: string]
 const member = (name: string, value: fc.Arbitrary<string>): fc.Arbitrary<Member> =>
   fc.tuple(
     fc.oneof({ weight: 3, arbitrary: fc.constant(JSON.stringify(name)) }, { weight: 1, arbitrary: spelled(name) }),
     value,
-  );
+  )
 
 /** The given members, possibly with some repeated with other values, in another order, or mixed with unknown members. */
 function objectOf(expected: Record<string, fc.Arbitrary<string>>): fc.Arbitrary<string> {
-  const names = Object.keys(expected);
-  const once = fc.tuple(...names.map((name) => member(name, expected[name] as fc.Arbitrary<string>)));
+  const names = Object.keys(expected)
+  const once = fc.tuple(...names.map((name) => member(name, expected[name] as fc.Arbitrary<string>)))
   const again = fc
     .constantFrom(...names)
-    .chain((name) => member(name, fc.oneof(expected[name] as fc.Arbitrary<string>, jsonText)));
-  const stranger = fc.constantFrom('v', 'x', '__proto__', 'constructor', '').chain((name) => member(name, jsonText));
+    .chain((name) => member(name, fc.oneof(expected[name] as fc.Arbitrary<string>, jsonText)))
+  const stranger = fc.constantFrom('v', 'x', '__proto__', 'constructor', '').chain((name) => member(name, jsonText))
   const extras = fc.oneof(
     { weight: 3, arbitrary: fc.constant<Member[]>([]) },
     { weight: 2, arbitrary: fc.array(fc.oneof(again, stranger), { minLength: 1, maxLength: 3 }) },
-  );
+  )
   return fc
     .tuple(once, extras)
     .chain(([members, more]) => {
-      const all = [...members, ...more];
+      const all = [...members, ...more]
       return fc.oneof(
         { weight: 4, arbitrary: fc.constant(all) },
         { weight: 3, arbitrary: fc.shuffledSubarray(all, { minLength: all.length }) },
         { weight: 1, arbitrary: fc.shuffledSubarray(all) },
-      );
+      )
     })
-    .map(objectText);
+    .map(objectText)
 }
 
 const mostly = (usual: fc.Arbitrary<string>) =>
-  fc.oneof({ weight: 8, arbitrary: usual }, { weight: 1, arbitrary: jsonText });
-const numberText = fc.oneof({ weight: 20, arbitrary: soundNumberText }, { weight: 1, arbitrary: brokenNumberText });
+  fc.oneof({ weight: 8, arbitrary: usual }, { weight: 1, arbitrary: jsonText })
+const numberText = fc.oneof({ weight: 20, arbitrary: soundNumberText }, { weight: 1, arbitrary: brokenNumberText })
 const smallCountText = fc.constantFrom(
   '0',
   '1',
@@ -67,8 +67,8 @@ const smallCountText = fc.constantFrom(
   '2E0',
   '1e-300',
   '-1e-300',
-);
-const stringsText = fc.array(soundStringText, { maxLength: 3 }).map((texts) => `[${texts.join(',')}]`);
+)
+const stringsText = fc.array(soundStringText, { maxLength: 3 }).map((texts) => `[${texts.join(',')}]`)
 const itemText = objectOf({
   speaker: mostly(
     fc.oneof(
@@ -77,21 +77,41 @@ const itemText = objectOf({
     ),
   ),
   blocks: mostly(fc.array(jsonText, { maxLength: 3 }).map((texts) => `[${texts.join(',')}]`)),
-});
+})
 /** Ids in several spellings, and the empty string, which is not an id. */
-const idText = fc.constantFrom('"c1"', '"\\u0063\\u0031"', '"c2"', '"\\ud800"', '"\\ud801"', '"__proto__"', '""');
+const idText = fc.constantFrom('"c1"', '"\\u0063\\u0031"', '"c2"', '"\\ud800"', '"\\ud801"', '"__proto__"', '""')
 /** Names, including blank ones: white space of JavaScript, and characters that only look like it. */
 const nameText = fc.oneof(
   { weight: 3, arbitrary: soundStringText },
   {
     weight: 1,
-    arbitrary: fc.constantFrom('" "', '"\\u0020\\n"', '"\u2003\\ufeff"', '"\u0085"', '"\u180e"', '"\\u200b"', '"\\b"', '"n"'),
+    arbitrary: fc.constantFrom(
+      '" "',
+      '"\\u0020\\n"',
+      '"\u2003\\ufeff"',
+      '"\u0085"',
+      '"\u180e"',
+      '"\\u200b"',
+      '"\\b"',
+      '"n"',
+    ),
   },
-);
+)
 /** Values at the limits of what a position can be. */
 const positionText = fc.constantFrom(
-  '0', '-0', '1.0', '1e1', '1.5', '-1', '9007199254740991', '9007199254740992', '9007199254740991.4', '1e999', '"1"', 'null',
-);
+  '0',
+  '-0',
+  '1.0',
+  '1e1',
+  '1.5',
+  '-1',
+  '9007199254740991',
+  '9007199254740992',
+  '9007199254740991.4',
+  '1e999',
+  '"1"',
+  'null',
+)
 
 const payloadTexts: Record<string, fc.Arbitrary<string>> = {
   session_start: objectOf({
@@ -119,7 +139,7 @@ const payloadTexts: Record<string, fc.Arbitrary<string>> = {
     checkpointName: mostly(soundStringText),
   }),
   session_named: objectOf({ name: mostly(fc.oneof(soundStringText, fc.constant('null'))) }),
-};
+}
 
 export const envelopeText: fc.Arbitrary<string> = fc
   .oneof(
@@ -143,7 +163,7 @@ export const envelopeText: fc.Arbitrary<string> = fc
       ),
       payload: mostly(payloadTexts[type] as fc.Arbitrary<string>),
     }),
-  );
+  )
 
 const oddText = fc.oneof(
   fc
@@ -157,9 +177,9 @@ const oddText = fc.oneof(
     )
     .map(([before, text, after]) => before + text + after),
   blankText,
-);
-const bytesOf = (text: string) => Uint8Array.from(Buffer.from(text, 'utf8'));
-const soundLine = fc.tuple(fc.nat({ max: 50 }), anyEvent).map(([seq, event]) => bytesOf(envelope(seq, event)));
+)
+const bytesOf = (text: string) => Uint8Array.from(Buffer.from(text, 'utf8'))
+const soundLine = fc.tuple(fc.nat({ max: 50 }), anyEvent).map(([seq, event]) => bytesOf(envelope(seq, event)))
 
 /** A content event with a string that contains bytes that are not UTF-8. */
 const illFormedLine = fc
@@ -172,9 +192,9 @@ const illFormedLine = fc
   .map(([pieces, seq]) => {
     const [before, after] = envelope(seq, ['content', { content: { speaker: 'ai', blocks: ['HERE'] } }]).split(
       'HERE',
-    ) as [string, string];
-    return Uint8Array.from([...bytesOf(before), ...pieces.flat(), ...bytesOf(after)]);
-  });
+    ) as [string, string]
+    return Uint8Array.from([...bytesOf(before), ...pieces.flat(), ...bytesOf(after)])
+  })
 
 export const anyLine: fc.Arbitrary<Uint8Array> = fc.oneof(
   { weight: 6, arbitrary: envelopeText.map(bytesOf) },
@@ -184,10 +204,10 @@ export const anyLine: fc.Arbitrary<Uint8Array> = fc.oneof(
   { weight: 2, arbitrary: oddText.map(bytesOf) },
   { weight: 1, arbitrary: jsonText.map(bytesOf) },
   { weight: 1, arbitrary: anyBytes },
-);
+)
 
-const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
-const startLine = bytesOf(envelope(1, start()));
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
+const startLine = bytesOf(envelope(1, start()))
 const firstLine: fc.Arbitrary<Uint8Array> = fc.oneof(
   { weight: 12, arbitrary: fc.constant(startLine) },
   {
@@ -210,7 +230,7 @@ const firstLine: fc.Arbitrary<Uint8Array> = fc.oneof(
   },
   { weight: 1, arbitrary: damaged(fc.constant(startLine), 1) },
   { weight: 1, arbitrary: anyLine },
-);
+)
 
 /** A file: perhaps a BOM, a first line that is mostly a session_start, any lines, perhaps no newline at the end. */
 export const anyFile: fc.Arbitrary<Uint8Array> = fc
@@ -225,10 +245,10 @@ export const anyFile: fc.Arbitrary<Uint8Array> = fc
     fc.boolean(),
   )
   .map(([mark, first, lines, ends, ended]) => {
-    const bytes: number[] = [...mark];
-    [first, ...lines].forEach((line, at) => {
-      bytes.push(...line);
-      if (at < lines.length || ended) bytes.push(...bytesOf(ends[at] as string));
-    });
-    return Uint8Array.from(bytes);
-  });
+    const bytes: number[] = [...mark]
+    ;[first, ...lines].forEach((line, at) => {
+      bytes.push(...line)
+      if (at < lines.length || ended) bytes.push(...bytesOf(ends[at] as string))
+    })
+    return Uint8Array.from(bytes)
+  })

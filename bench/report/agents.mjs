@@ -1,12 +1,16 @@
 /** Sessions of other programs, all runtimes side by side. */
-import { section, size, time, times } from './format.mjs';
-import { sideBySide } from './side-by-side.mjs';
+import { section, size, time, times } from './format.mjs'
+import { sideBySide } from './side-by-side.mjs'
 
 export function agentsReport(runtimes) {
   const compare = (show, of = (one) => one) => {
-    const row = ({ name, title, bytes }) => ({ title: `${title} (${size(bytes)})`, of: (figures) => of(figures.find((one) => one.name === name)), show });
-    return sideBySide('session', runtimes, runtimes[0].figures.map(row));
-  };
+    const row = ({ name, title, bytes }) => ({
+      title: `${title} (${size(bytes)})`,
+      of: (figures) => of(figures.find((one) => one.name === name)),
+      show,
+    })
+    return sideBySide('session', runtimes, runtimes[0].figures.map(row))
+  }
   return section(
     'Sessions of other programs',
     `The plain loop parses every record (readline and \`JSON.parse\` of each line, or of the document) and builds the same items; both had the same speakers
@@ -21,5 +25,5 @@ SHA-256 of every record, and syncs both; the ratio:`,
     compare(({ ms, importRatio }) => `${time(ms.plainImport)} / ${time(ms.import)}, ${times(importRatio)}`),
     'Every record through `convertSession`, with its events and its entry of the receipt as JavaScript values:',
     compare(({ ms }) => time(ms.receipt)),
-  );
+  )
 }

@@ -1,11 +1,17 @@
 /** Archives, and what is kept. */
-import { grouped, megabytes, met, section, size, table, time, times } from './format.mjs';
+import { grouped, megabytes, met, section, size, table, time, times } from './format.mjs'
 
 export function archivesReport({ bytes, archivedBytes, zstdBytes, ms, cpuMs, zstdRatio, replayRatio, peak, dryRun }) {
-  const speed = (name) => (bytes / ms[name] / 1000).toFixed(0);
+  const speed = (name) => (bytes / ms[name] / 1000).toFixed(0)
   // The time of another process is not ours.
-  const row = (what, name, ...rest) => [what, time(ms[name]), `${speed(name)} MB/s`, name === 'zstd' ? '' : time(cpuMs[name]), ...rest];
-  const peakMet = peak.archive <= 128 * 2 ** 20;
+  const row = (what, name, ...rest) => [
+    what,
+    time(ms[name]),
+    `${speed(name)} MB/s`,
+    name === 'zstd' ? '' : time(cpuMs[name]),
+    ...rest,
+  ]
+  const peakMet = peak.archive <= 128 * 2 ** 20
   return section(
     'Archives',
     `A session of ${megabytes(bytes)}, of which the archive has ${megabytes(archivedBytes)}${zstdBytes ? `, and \`zstd -9\` makes ${megabytes(zstdBytes)}` : ''}.`,
@@ -33,5 +39,5 @@ export function archivesReport({ bytes, archivedBytes, zstdBytes, ms, cpuMs, zst
         ['processor time', ...dryRun.cpuMs.map(time), times(dryRun.cpuRatio), '', ''],
       ],
     ),
-  );
+  )
 }

@@ -1,16 +1,16 @@
 /** Bundles. */
-import { section, table, met, time, size } from './format.mjs';
+import { section, table, met, time, size } from './format.mjs'
 
-const BUNDLE_RATIO_TARGET = 5;
-const BUNDLE_TARGET = 400e6;
-const BUNDLE_MEMORY_TARGET = 128 << 20;
+const BUNDLE_RATIO_TARGET = 5
+const BUNDLE_TARGET = 400e6
+const BUNDLE_MEMORY_TARGET = 128 << 20
 
 export function bundlesReport({ sizes, speeds, memory }) {
-  const sum = (list) => list.reduce((total, one) => total + one, 0);
-  const levels = Object.keys(sizes[0]?.archives ?? {});
-  const together = { name: '**all**', bytes: sum(sizes.map(({ bytes }) => bytes)), archives: {} };
-  for (const level of levels) together.archives[level] = sum(sizes.map(({ archives }) => archives[level]));
-  const ratio = ({ bytes, archives }, level) => bytes / archives[level];
+  const sum = (list) => list.reduce((total, one) => total + one, 0)
+  const levels = Object.keys(sizes[0]?.archives ?? {})
+  const together = { name: '**all**', bytes: sum(sizes.map(({ bytes }) => bytes)), archives: {} }
+  for (const level of levels) together.archives[level] = sum(sizes.map(({ archives }) => archives[level]))
+  const ratio = ({ bytes, archives }, level) => bytes / archives[level]
   return section(
     'Bundles',
     ...(sizes.length === 0
@@ -41,14 +41,21 @@ export function bundlesReport({ sizes, speeds, memory }) {
           (perSecond / 1e6).toFixed(0),
           (perCpuSecond / 1e6).toFixed(0),
           name.startsWith('import') ? '—' : `≥ ${BUNDLE_TARGET / 1e6} MB/s`,
-          name.startsWith('import') ? '—' : met(perCpuSecond >= BUNDLE_TARGET, perSecond >= BUNDLE_TARGET && 'in wall-clock time only'),
+          name.startsWith('import')
+            ? '—'
+            : met(perCpuSecond >= BUNDLE_TARGET, perSecond >= BUNDLE_TARGET && 'in wall-clock time only'),
         ]),
       ),
     ),
     'Peak memory above what the process used before, for the run as an archive:',
     table(
       ['', 'peak', 'target', 'met'],
-      Object.entries(memory).map(([job, peak]) => [job, size(peak), `≤ ${size(BUNDLE_MEMORY_TARGET)}`, met(peak <= BUNDLE_MEMORY_TARGET)]),
+      Object.entries(memory).map(([job, peak]) => [
+        job,
+        size(peak),
+        `≤ ${size(BUNDLE_MEMORY_TARGET)}`,
+        met(peak <= BUNDLE_MEMORY_TARGET),
+      ]),
     ),
-  );
+  )
 }

@@ -1,7 +1,7 @@
 /** Diffs of runs. */
-import { section, table, met, times, time, size, grouped } from './format.mjs';
+import { section, table, met, times, time, size, grouped } from './format.mjs'
 
-const DIFF_TARGET = 1.2;
+const DIFF_TARGET = 1.2
 
 export function diffReport({ events, bytes, replays, sides, early, memory }) {
   return section(
@@ -20,5 +20,5 @@ export function diffReport({ events, bytes, replays, sides, early, memory }) {
       ]),
     ),
     `Two runs that diverge at their first event take ${time(early)}. Peak memory above what the process used before: ${size(memory)}.`,
-  );
+  )
 }

@@ -1,8 +1,8 @@
 /** Durable recording, and an event of 20 MiB. */
-import { section, table, met, times, grouped } from './format.mjs';
+import { section, table, met, times, grouped } from './format.mjs'
 
 export function durableReport({ rows, ratio, syncs }) {
-  const counted = syncs === null ? ['not counted: strace is not available', '—'] : [grouped(syncs), met(syncs <= 1)];
+  const counted = syncs === null ? ['not counted: strace is not available', '—'] : [grouped(syncs), met(syncs <= 1)]
   return section(
     'Durable recording',
     "`durability: 'fsync'`, 64 events, each with a flush.",
@@ -18,12 +18,12 @@ export function durableReport({ rows, ratio, syncs }) {
         ['together, against one by one', '—', times(ratio), '—'],
       ],
     ),
-  );
+  )
 }
 
 export function acknowledgedReport({ rows, ratio, batches, items, unchanged, recorded, resumed, copied }) {
   // Figures that were saved before have not all rows.
-  const time = (ms) => (ms === undefined ? ['not measured', '—'] : [`${ms.toFixed(1)} ms`, met(ms <= 20)]);
+  const time = (ms) => (ms === undefined ? ['not measured', '—'] : [`${ms.toFixed(1)} ms`, met(ms <= 20)])
   return section(
     'Acknowledged recording',
     `\`commit\` resolves when its record is in the file. \`reconcile\` compares a history of ${grouped(items)} items with the file, and finds no difference.`,
@@ -42,12 +42,12 @@ export function acknowledgedReport({ rows, ratio, batches, items, unchanged, rec
         ['the same with items that were not seen before', '—', `${copied.toFixed(1)} ms`, '—'],
       ],
     ),
-  );
+  )
 }
 
 export function imageReport({ tape, stringify }) {
-  const copies = ({ peak, payload }) => (peak / payload).toFixed(2);
-  const beyond = (tape.peak - stringify.peak) / tape.payload;
+  const copies = ({ peak, payload }) => (peak / payload).toFixed(2)
+  const beyond = (tape.peak - stringify.peak) / tape.payload
   return section(
     'An event of 20 MiB',
     `An image in base64, recorded and flushed: peak memory above that of the process with the image already in memory, in copies
@@ -64,5 +64,5 @@ of the image. In addition to the memory of \`JSON.stringify\`, a payload may be 
       ['target', '', 'measured', 'met'],
       [["copies beyond `JSON.stringify`'s own", '≤ 2', beyond.toFixed(2), met(beyond <= 2.05)]],
     ),
-  );
+  )
 }

@@ -1,7 +1,7 @@
 /** Large files. */
-import { section, table, met, time, size, megabytes } from './format.mjs';
+import { section, table, met, time, size, megabytes } from './format.mjs'
 
-const MEMORY_TARGET = 64 << 20;
+const MEMORY_TARGET = 64 << 20
 
 export function largeReport({ page, memory }) {
   return section(
@@ -21,5 +21,5 @@ export function largeReport({ page, memory }) {
       ],
     ),
     'The sessions have a compression every 4 000 records. Parts of a file that are not in the page cache are read from the disk.',
-  );
+  )
 }

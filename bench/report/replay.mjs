@@ -1,14 +1,14 @@
 /** Replays of sessions, all runtimes side by side. */
-import { section, size, stop, time, times } from './format.mjs';
-import { sideBySide } from './side-by-side.mjs';
+import { section, size, stop, time, times } from './format.mjs'
+import { sideBySide } from './side-by-side.mjs'
 
-const RATIO_TARGETS = { compacted: 20, plain: 4, small: 4, tiny: 2.5 };
+const RATIO_TARGETS = { compacted: 20, plain: 4, small: 4, tiny: 2.5 }
 /** The duration of a frame at 60 Hz. */
-const STOP_TARGET_MS = 16;
-const MEMORY_TARGET = 64 << 20;
+const STOP_TARGET_MS = 16
+const MEMORY_TARGET = 64 << 20
 
 export function replayReport(runtimes) {
-  const compare = (show, target) => sideBySide('workload', runtimes, rowsOf(runtimes, show, target));
+  const compare = (show, target) => sideBySide('workload', runtimes, rowsOf(runtimes, show, target))
   return section(
     'Replay',
     `The plain engine is readline and \`JSON.parse\` of each line, on the same runtime. Both sides gave deep-equal results, key order included, before
@@ -36,17 +36,17 @@ parentheses the peak without the memory that the result still holds after a garb
       shown: () => `≤ ${size(MEMORY_TARGET)}`,
       isMet: ({ memory }) => memory.addon.over <= MEMORY_TARGET,
     }),
-  );
+  )
 }
 
 /** A row for each workload. */
 function rowsOf(runtimes, show, target) {
-  const workloads = runtimes[0].figures;
+  const workloads = runtimes[0].figures
   return workloads.map((workload) => ({
     title: `${workload.title} (${size(workload.bytes)})`,
     of: (figures) => figures.find(({ name }) => name === workload.name),
     show,
     target: target?.shown(workload),
     isMet: target?.isMet,
-  }));
+  }))
 }

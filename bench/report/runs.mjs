@@ -1,20 +1,30 @@
 /** Runs, on one runtime. */
-import { section, table, met, times, time, size, grouped } from './format.mjs';
+import { section, table, met, times, time, size, grouped } from './format.mjs'
 
-const PARSE_TARGET = 4;
+const PARSE_TARGET = 4
 /** Events per second, for a run of at least `LONG_RUN` events. */
-const RUN_TARGET = 2e6;
-const LONG_RUN = 900_000;
-const VERIFY_TARGET = 1.25;
-const APPEND_TARGET = 1.25;
+const RUN_TARGET = 2e6
+const LONG_RUN = 900_000
+const VERIFY_TARGET = 1.25
+const APPEND_TARGET = 1.25
 
 export function runsReport(runtime, { replays, memory, append }) {
-  const { events, bytes } = replays.at(-1);
+  const { events, bytes } = replays.at(-1)
   return section(
     `Runs, ${runtime}`,
     `\`replayRun\` of runs of ${Math.round(bytes / events)} bytes per line, against \`JSON.parse\` of their lines alone. The targets are for *wall*; *processor* is the time of all threads.`,
     table(
-      ['events', '`verify`', 'wall', 'processor', 'events/s', 'against `JSON.parse`', 'against `none`', 'target', 'met'],
+      [
+        'events',
+        '`verify`',
+        'wall',
+        'processor',
+        'events/s',
+        'against `JSON.parse`',
+        'against `none`',
+        'target',
+        'met',
+      ],
       replays.flatMap(({ events, levels }) =>
         levels.map((level) => [
           grouped(events),
@@ -52,13 +62,13 @@ export function runsReport(runtime, { replays, memory, append }) {
         nodes === append[0].nodes ? '—' : met(against.median <= APPEND_TARGET),
       ]),
     ),
-  );
+  )
 }
 
 function runTarget(events, { verify, perSecond, parse, overhead }) {
-  if (verify === 'full') return [`≤ ${VERIFY_TARGET}×`, met(overhead.median <= VERIFY_TARGET)];
-  if (verify !== 'none') return ['—', '—'];
-  const isFast = parse.median >= PARSE_TARGET;
-  if (events < LONG_RUN) return [`≥ ${PARSE_TARGET}×`, met(isFast)];
-  return [`≥ ${PARSE_TARGET}×, ≥ ${grouped(RUN_TARGET)} events/s`, met(isFast && perSecond >= RUN_TARGET)];
+  if (verify === 'full') return [`≤ ${VERIFY_TARGET}×`, met(overhead.median <= VERIFY_TARGET)]
+  if (verify !== 'none') return ['—', '—']
+  const isFast = parse.median >= PARSE_TARGET
+  if (events < LONG_RUN) return [`≥ ${PARSE_TARGET}×`, met(isFast)]
+  return [`≥ ${PARSE_TARGET}×, ≥ ${grouped(RUN_TARGET)} events/s`, met(isFast && perSecond >= RUN_TARGET)]
 }

@@ -12,7 +12,13 @@ export interface Batch extends Partial<Progress>, Partial<End>, Partial<TapeBatc
   /** Of a scan of many sessions: each the index of a file and, unless it is too long, the description of its replay. */
   described?: [index: number, description: object | null, unread?: 'nothing' | 'lastLine' | 'more'][]
   /** Of a search: the files that hits are in, each with the session's id, the number of its hits, and what became of the file; and the hits. */
-  parts?: [file: number, sessionId: string | null, hits: number, fate: number | string | false | null, archived: boolean][]
+  parts?: [
+    file: number,
+    sessionId: string | null,
+    hits: number,
+    fate: number | string | false | null,
+    archived: boolean,
+  ][]
   hits?: unknown[][]
 }
 

@@ -24,7 +24,12 @@ export const SESSION: JobKind = { panicCode: 'ESESSIONPANIC', doing: 'replaying 
 export const HEADERS: JobKind = { panicCode: 'ESESSIONPANIC', doing: 'reading headers', errorOf, cleansUp: false }
 export const LOCK: JobKind = { panicCode: 'ESESSIONPANIC', doing: 'locking a session', errorOf, cleansUp: false }
 export const SEARCH: JobKind = { panicCode: 'ESESSIONPANIC', doing: 'searching sessions', errorOf, cleansUp: false }
-export const PREVIEW: JobKind = { panicCode: 'ESESSIONPANIC', doing: 'looking into a session', errorOf, cleansUp: false }
+export const PREVIEW: JobKind = {
+  panicCode: 'ESESSIONPANIC',
+  doing: 'looking into a session',
+  errorOf,
+  cleansUp: false,
+}
 export const RUN: JobKind = { panicCode: 'ERUNPANIC', doing: 'reading a run', errorOf, cleansUp: false }
 
 export interface JobOptions {

@@ -1,7 +1,6 @@
 // The addon's functions and classes, as `napi build` describes them in binding.d.ts. Written down here because the library is also compiled where only
 // the addon is, and because some of its functions take more than that file says.
 
-
 /** The bundle operations of one JavaScript environment: that of the main thread or of a worker. */
 export interface NativeBundles {
   /** Notes that JavaScript listens for the end of the process and will then call `end`. */
@@ -127,8 +126,7 @@ export interface NativeRecorder {
 }
 
 /** Items that are serialised, to be recorded together. */
-export interface NativeBatch {
-}
+export interface NativeBatch {}
 
 /** The history of a recorder's file. */
 export interface NativeHistory {
@@ -177,7 +175,13 @@ export interface NativeRunRecorder {
    * Records an event, whose kind is passed by its number. Returns its logical time, or null if it was refused: see
    * `takeRefusal`.
    */
-  append(kind: number, node: string | null | undefined, parent: string | null | undefined, payload: string, now: number): number | null
+  append(
+    kind: number,
+    node: string | null | undefined,
+    parent: string | null | undefined,
+    payload: string,
+    now: number,
+  ): number | null
   /** The error for the last event or blob that was refused, as JSON text. Can be taken once. */
   takeRefusal(): string | null
   /** The error for an event of an unknown kind, as JSON text. */
@@ -459,15 +463,23 @@ export interface NativeVerifyOptions {
 /** What the addon exports. */
 export interface Binding {
   /** `onUnpack` is called when something is to be unpacked before JavaScript has called `listens`. */
-  NativeBundles: new (onUnpack: () => void) => NativeBundles
+  NativeBundles: new (
+    onUnpack: () => void,
+  ) => NativeBundles
   /** A recorder that belongs to `group`. Does no I/O before the first event. */
-  NativeRecorder: new (group: RecorderGroup, config: NativeRecorderConfig) => NativeRecorder
+  NativeRecorder: new (
+    group: RecorderGroup,
+    config: NativeRecorderConfig,
+  ) => NativeRecorder
   /**
    * The events of the run at `path` from the logical time `from` up to and including `to`. Nothing is opened before the first page is
    * requested. `isVerified` says that `path` is the directory of a bundle that has already been verified.
    */
   /** The conversion of a conversation of the foreign session at `path`. Nothing is read before the first page is requested. */
-  NativeConversion: new (path: string, conversation?: string | undefined | null) => NativeConversion
+  NativeConversion: new (
+    path: string,
+    conversation?: string | undefined | null,
+  ) => NativeConversion
   /**
    * A search in these files, in this order. The paths are separated by NULs; the sizes need not be exact. Nothing is opened before the first page is
    * requested.
@@ -477,7 +489,11 @@ export interface Binding {
    * `onFailure` is called with the id of a recorder that failed, `onAcknowledged` with that of one whose acknowledgement was asked for, `onAppend` with
    * that of one whose seam is to append.
    */
-  RecorderGroup: new (onFailure: (id: number) => void, onAcknowledged: (id: number) => void, onAppend: (id: number) => void) => RecorderGroup
+  RecorderGroup: new (
+    onFailure: (id: number) => void,
+    onAcknowledged: (id: number) => void,
+    onAppend: (id: number) => void,
+  ) => RecorderGroup
   /** The hash of an item that is given as JSON text: 24 characters up to U+00FF. */
   hashItem(item: string): string
   /** The codes of bundle errors, in the order of the documentation. */
@@ -549,7 +565,14 @@ export interface Binding {
    * `isVerified` says that `path` is the directory of a bundle that has already been verified. A page is an object with `events`, and with `last` or
    * `error` if there are no more.
    */
-  readRunEvents(bundles: NativeBundles, path: string, isVerified: boolean, from: number, to: number, kinds?: string[] | undefined | null): NativePages
+  readRunEvents(
+    bundles: NativeBundles,
+    path: string,
+    isVerified: boolean,
+    from: number,
+    to: number,
+    kinds?: string[] | undefined | null,
+  ): NativePages
   /**
    * The references of the session at `path`, two entries for each: one for each role. Nothing is opened before the first page is requested. A page is an
    * object with `entries`, and with `last` or `error` if there are no more.
@@ -580,7 +603,14 @@ export interface Binding {
    * Archives the session at `path`, or restores it. `owner` describes this process in the file's lock. The result has `filePath`, `bytes` and
    * `archivedBytes`, which is `null` if there was no archive. The end of the environment waits until the work has cleaned up.
    */
-  startArchive(bundles: NativeBundles, path: string, owner: string, restores: boolean, progress: boolean, onReady: () => void): NativeJob
+  startArchive(
+    bundles: NativeBundles,
+    path: string,
+    owner: string,
+    restores: boolean,
+    progress: boolean,
+    onReady: () => void,
+  ): NativeJob
   /** Detects what a file is. The result is `"native"`, the name of a format, or `null`. */
   startDetection(path: string, onReady: () => void): NativeJob
   /** Imports a foreign session. The result has `filePath`, `receiptPath`, `lastSeq` and `summary`. */
@@ -588,24 +618,73 @@ export interface Binding {
   /** Lists the conversations of a foreign session. The result has `format` and `conversations`. */
   startListing(path: string, onReady: () => void): NativeJob
   /** Compares two recordings. The result is the diff, or null if there is none. */
-  startDiff(bundles: NativeBundles, left: string, right: string, options: NativeDiffOptions, onReady: () => void): NativeJob
+  startDiff(
+    bundles: NativeBundles,
+    left: string,
+    right: string,
+    options: NativeDiffOptions,
+    onReady: () => void,
+  ): NativeJob
   /** Writes the final history of the session at `source`, or of a conversation of it, to `destination`, in ATIF. The result has `steps` and `media`. */
-  startAtifExport(bundles: NativeBundles, source: string, destination: string, conversation: string | undefined, onReady: () => void): NativeJob
+  startAtifExport(
+    bundles: NativeBundles,
+    source: string,
+    destination: string,
+    conversation: string | undefined,
+    onReady: () => void,
+  ): NativeJob
   /** Exports `source` to `destination`. */
-  startExport(bundles: NativeBundles, source: string, destination: string, options: NativeExportOptions, onReady: () => void): NativeJob
+  startExport(
+    bundles: NativeBundles,
+    source: string,
+    destination: string,
+    options: NativeExportOptions,
+    onReady: () => void,
+  ): NativeJob
   /** Imports the bundle at `path` to `directory`, permanently or for a reader that removes it. */
-  startImport(bundles: NativeBundles, path: string, directory: string, isToStay: boolean, options: NativeVerifyOptions, onReady: () => void): NativeJob
+  startImport(
+    bundles: NativeBundles,
+    path: string,
+    directory: string,
+    isToStay: boolean,
+    options: NativeVerifyOptions,
+    onReady: () => void,
+  ): NativeJob
   /** Repairs the session at `source`. The result is a receipt. */
-  startRepair(bundles: NativeBundles, source: string, destination: string, options: NativeRepairOptions, onReady: () => void): NativeJob
+  startRepair(
+    bundles: NativeBundles,
+    source: string,
+    destination: string,
+    options: NativeRepairOptions,
+    onReady: () => void,
+  ): NativeJob
   /**
    * Replays the session in a file or a bundle, with all items of its history. Returns the job, or a promise of it if it may have ended by then: its
    * only batch is there, and `onReady` is not called.
    */
-  startReplay(bundles: NativeBundles, path: string, options: NativeReplayOptions, onReady: () => void): NativeJob | Promise<NativeJob>
+  startReplay(
+    bundles: NativeBundles,
+    path: string,
+    options: NativeReplayOptions,
+    onReady: () => void,
+  ): NativeJob | Promise<NativeJob>
   /** Replays the run at `path`. If `isVerified`, it is in the directory of a bundle that has already been verified. */
-  startRunReplay(bundles: NativeBundles, path: string, isVerified: boolean, options: NativeRunReplayOptions, onReady: () => void): NativeJob
+  startRunReplay(
+    bundles: NativeBundles,
+    path: string,
+    isVerified: boolean,
+    options: NativeRunReplayOptions,
+    onReady: () => void,
+  ): NativeJob
   /** Verifies the run at `path`. If `isVerified`, it is in the directory of a bundle that has already been verified. */
-  startRunVerification(bundles: NativeBundles, path: string, isVerified: boolean, trustedKeys: string[], progress: boolean, onReady: () => void): NativeJob
+  startRunVerification(
+    bundles: NativeBundles,
+    path: string,
+    isVerified: boolean,
+    trustedKeys: string[],
+    progress: boolean,
+    onReady: () => void,
+  ): NativeJob
   /**
    * Reads the beginning of a session. The result is an object with `hasContent` and `firstUserMessage`, which has at most `length` code
    * units.
@@ -618,5 +697,10 @@ export interface Binding {
   /** Verifies the bundle at `path`. */
   startVerification(bundles: NativeBundles, path: string, options: NativeVerifyOptions, onReady: () => void): NativeJob
   /** Checks the objects that the session at `path` refers to. The result has `present`, `missing` and `corrupt`. */
-  verifySessionMedia(bundles: NativeBundles, path: string, mediaDir: string | undefined | null, onReady: () => void): NativeJob
+  verifySessionMedia(
+    bundles: NativeBundles,
+    path: string,
+    mediaDir: string | undefined | null,
+    onReady: () => void,
+  ): NativeJob
 }

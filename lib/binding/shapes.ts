@@ -1,6 +1,5 @@
 // The shapes of objects: their keys, in order (src/tape/shapes.rs).
 
-
 const { getOwnPropertyNames } = Object
 
 /** A function that builds an object with these keys. */
@@ -44,7 +43,8 @@ export class Shapes {
   list(news: (number | string)[]): Shape[] {
     this.#begin()
     const list = [this.#empty]
-    for (let index = 0; index < news.length; index += 2) list.push(this.#extended(list[news[index] as number]!, news[index + 1] as string))
+    for (let index = 0; index < news.length; index += 2)
+      list.push(this.#extended(list[news[index] as number]!, news[index + 1] as string))
     return list
   }
 
@@ -69,7 +69,12 @@ export class Shapes {
     const known = longer[key]
     if (known !== undefined) return known
     this.#count++
-    return (longer[key] = { keys: withLast(keys, key), build: undefined, isInherited: isInherited || key in Object.prototype, longer: noShapes() })
+    return (longer[key] = {
+      keys: withLast(keys, key),
+      build: undefined,
+      isInherited: isInherited || key in Object.prototype,
+      longer: noShapes(),
+    })
   }
 }
 

@@ -3,7 +3,6 @@ import type { TapeBatch } from './batch.js'
 import type { NativeJob } from './native.js'
 import { type Shape, Shapes } from './shapes.js'
 
-
 /** The kinds of codes, and the maximum number of codes of a batch, as in `src/tape/mod.rs`. */
 const OBJECT = 0
 const ARRAY = 1
@@ -127,12 +126,18 @@ function smallest(value: number): number {
  * order.
  */
 const BUILDERS = [
-  { keys: ['v', 'seq', 'ts', 'type', 'payload'], build: () => ({ v: value(), seq: value(), ts: value(), type: value(), payload: value() }) },
+  {
+    keys: ['v', 'seq', 'ts', 'type', 'payload'],
+    build: () => ({ v: value(), seq: value(), ts: value(), type: value(), payload: value() }),
+  },
   { keys: ['content'], build: () => ({ content: value() }) },
   { keys: ['speaker', 'blocks'], build: () => ({ speaker: value(), blocks: value() }) },
   { keys: ['speaker', 'blocks', 'metadata'], build: () => ({ speaker: value(), blocks: value(), metadata: value() }) },
   { keys: ['type', 'text'], build: () => ({ type: value(), text: value() }) },
-  { keys: ['type', 'id', 'name', 'parameters'], build: () => ({ type: value(), id: value(), name: value(), parameters: value() }) },
+  {
+    keys: ['type', 'id', 'name', 'parameters'],
+    build: () => ({ type: value(), id: value(), name: value(), parameters: value() }),
+  },
   {
     keys: ['type', 'callId', 'toolName', 'result'],
     build: () => ({ type: value(), callId: value(), toolName: value(), result: value() }),

@@ -1,8 +1,24 @@
 import { native } from '../addon.js'
-import { NO_OPTIONS, type Shape, WORK, check, checkEach, checked, checkedStrictly, expect, unlessMissing } from '../arguments.js'
+import {
+  NO_OPTIONS,
+  type Shape,
+  WORK,
+  check,
+  checkEach,
+  checked,
+  checkedStrictly,
+  expect,
+  unlessMissing,
+} from '../arguments.js'
 import { bundles, bundlesToWrite } from '../binding/bundles.js'
 import { runJob } from '../binding/job.js'
-import type { NativeExportOptions, NativeJob, NativeLimits, NativeRedactOptions, NativeVerifyOptions } from '../binding/native.js'
+import type {
+  NativeExportOptions,
+  NativeJob,
+  NativeLimits,
+  NativeRedactOptions,
+  NativeVerifyOptions,
+} from '../binding/native.js'
 import { checkKeys } from '../keys.js'
 import type { Progress } from '../progress.js'
 import { BUNDLE, type BundleProblem } from './error.js'
@@ -184,8 +200,14 @@ const DURABILITIES = ['os', 'fsync']
 const LIMITS = ['lineBytes', 'blobBytes', 'files', 'expansion', 'totalBytes']
 
 const EXPORT_OPTIONS: Shape<ExportOptions> = {
-  ...WORK, allowDamaged: 'boolean?', fromSnapshot: 'string?', level: unlessMissing(checkLevel), redact: checkRedaction, signWith: checkPrivateKey,
-  mediaDir: 'filledString?', media: unlessMissing((media, name) => check.oneOf(media, name, MEDIA)),
+  ...WORK,
+  allowDamaged: 'boolean?',
+  fromSnapshot: 'string?',
+  level: unlessMissing(checkLevel),
+  redact: checkRedaction,
+  signWith: checkPrivateKey,
+  mediaDir: 'filledString?',
+  media: unlessMissing((media, name) => check.oneOf(media, name, MEDIA)),
 }
 const VERIFY_OPTIONS: Shape<VerifyBundleOptions> = {
   ...WORK,
@@ -194,7 +216,9 @@ const VERIFY_OPTIONS: Shape<VerifyBundleOptions> = {
   limits: unlessMissing(checkLimits),
 }
 const IMPORT_OPTIONS: Shape<ImportBundleOptions> = {
-  ...VERIFY_OPTIONS, mediaDir: 'filledString?', durability: unlessMissing((durability, name) => check.oneOf(durability, name, DURABILITIES)),
+  ...VERIFY_OPTIONS,
+  mediaDir: 'filledString?',
+  durability: unlessMissing((durability, name) => check.oneOf(durability, name, DURABILITIES)),
 }
 
 /**
@@ -241,12 +265,19 @@ const IMPORT_OPTIONS: Shape<ImportBundleOptions> = {
  * console.log(replay.ok && replay.history.length); // 1
  * ```
  */
-export function exportBundle(source: string, destination: string, options: ExportOptions = NO_OPTIONS): Promise<BundleInfo> {
+export function exportBundle(
+  source: string,
+  destination: string,
+  options: ExportOptions = NO_OPTIONS,
+): Promise<BundleInfo> {
   check.filledString(source, 'source')
   check.filledString(destination, 'destination')
   const { redact, signal, onProgress, ...plain } = checkedStrictly(options, EXPORT_OPTIONS)
   const wanted: NativeExportOptions = { ...plain, redact: redaction(redact), progress: onProgress !== undefined }
-  return run((onReady) => native.startExport(bundlesToWrite(), source, destination, wanted, onReady), { signal, onProgress })
+  return run((onReady) => native.startExport(bundlesToWrite(), source, destination, wanted, onReady), {
+    signal,
+    onProgress,
+  })
 }
 
 /**
@@ -320,20 +351,43 @@ export function verifyBundle(path: string, options: VerifyBundleOptions = NO_OPT
  * console.log(redactions, replay.ok && replay.history[0]!.blocks[0]); // 1 { type: 'text', text: 'Close [redacted:ticket]' }
  * ```
  */
-export function importBundle(path: string, directory: string, options: ImportBundleOptions = NO_OPTIONS): Promise<BundleInfo> {
+export function importBundle(
+  path: string,
+  directory: string,
+  options: ImportBundleOptions = NO_OPTIONS,
+): Promise<BundleInfo> {
   check.filledString(path, 'path')
   check.filledString(directory, 'directory')
   const wanted = checkedStrictly(options, IMPORT_OPTIONS)
   const isSynced = wanted.durability !== 'os'
-  return run((onReady) => native.startImport(bundlesToWrite(), path, directory, isSynced, { ...verification(wanted), mediaDir: wanted.mediaDir }, onReady), wanted)
+  return run(
+    (onReady) =>
+      native.startImport(
+        bundlesToWrite(),
+        path,
+        directory,
+        isSynced,
+        { ...verification(wanted), mediaDir: wanted.mediaDir },
+        onReady,
+      ),
+    wanted,
+  )
 }
 
-function run<T>(start: (onReady: () => void) => NativeJob, { signal, onProgress }: ExportOptions | VerifyBundleOptions): Promise<T> {
+function run<T>(
+  start: (onReady: () => void) => NativeJob,
+  { signal, onProgress }: ExportOptions | VerifyBundleOptions,
+): Promise<T> {
   return runJob<T>(BUNDLE, start, { signal, onProgress })
 }
 
 function checkLevel(level: unknown, name: string): void {
-  expect(Number.isInteger(level) && (level as number) >= 1 && (level as number) <= 22, name, 'an integer from 1 to 22', level)
+  expect(
+    Number.isInteger(level) && (level as number) >= 1 && (level as number) <= 22,
+    name,
+    'an integer from 1 to 22',
+    level,
+  )
 }
 
 function checkPrivateKey(key: string | undefined, name: string): void {
@@ -358,14 +412,18 @@ function checkRule(rule: RedactionRule, name: string): void {
   check.string(rule.name, `${name}.name`)
   check.optional(rule.pattern, `${name}.pattern`, 'string')
   check.optional(rule.path, `${name}.path`, 'string')
-  for (const list of ['kinds', 'tools'] as const) if (rule[list] !== undefined) check.strings(rule[list], `${name}.${list}`)
+  for (const list of ['kinds', 'tools'] as const)
+    if (rule[list] !== undefined) check.strings(rule[list], `${name}.${list}`)
 }
 
 /** Returns the option `redact` in the addon's form; `undefined` to redact nothing. */
 function redaction(redact: ExportOptions['redact'] = NO_OPTIONS): NativeRedactOptions | undefined {
   if (redact === false) return undefined
   const { builtin = true, rules = [] } = redact
-  return { builtin, rules: rules.map(({ name, pattern, path, kinds, tools }) => ({ name, pattern, path, kinds, tools })) }
+  return {
+    builtin,
+    rules: rules.map(({ name, pattern, path, kinds, tools }) => ({ name, pattern, path, kinds, tools })),
+  }
 }
 
 function checkLimits(limits: NonNullable<VerifyBundleOptions['limits']>, where: string): void {
@@ -379,7 +437,12 @@ function checkLimits(limits: NonNullable<VerifyBundleOptions['limits']>, where: 
 }
 
 /** The options of a verification or import in the addon's form. */
-function verification({ trustedKeys = [], signature = 'ifPresent', limits = NO_OPTIONS, onProgress }: VerifyBundleOptions): NativeVerifyOptions {
+function verification({
+  trustedKeys = [],
+  signature = 'ifPresent',
+  limits = NO_OPTIONS,
+  onProgress,
+}: VerifyBundleOptions): NativeVerifyOptions {
   const bareLimits: NativeLimits = { ...limits }
   return { trustedKeys: trustedKeys.slice(), signature, limits: bareLimits, progress: onProgress !== undefined }
 }

@@ -9,7 +9,13 @@ const RESET = '\u001b[0m'
 type Color = 'title' | 'left' | 'right' | 'event' | 'dim'
 type Paint = (color: Color, text: string) => string
 
-const COLORS: Record<Color, string> = { title: '\u001b[1m', left: '\u001b[31m', right: '\u001b[32m', event: '\u001b[36m', dim: '\u001b[2m' }
+const COLORS: Record<Color, string> = {
+  title: '\u001b[1m',
+  left: '\u001b[31m',
+  right: '\u001b[32m',
+  event: '\u001b[36m',
+  dim: '\u001b[2m',
+}
 
 /** Members of a side that are shown elsewhere or not at all. */
 const OMITTED = new Set(['run_id', 'event_id', 'kind', 'node', 'tool'])
@@ -21,9 +27,15 @@ const OMITTED = new Set(['run_id', 'event_id', 'kind', 'node', 'tool'])
  * @param options - `color`: use terminal escape sequences for colours (default `false`). `details`: also show the likely cause, the
  * affected nodes, and each field that differs (default `false`).
  */
-export function diffToText(diff: Diff | null, options: { color?: boolean | undefined; details?: boolean | undefined } = NO_OPTIONS): string {
+export function diffToText(
+  diff: Diff | null,
+  options: { color?: boolean | undefined; details?: boolean | undefined } = NO_OPTIONS,
+): string {
   if (diff !== null) check.object(diff, 'diff')
-  const { color = false, details = false } = checked<typeof options>(options, { color: 'boolean?', details: 'boolean?' })
+  const { color = false, details = false } = checked<typeof options>(options, {
+    color: 'boolean?',
+    details: 'boolean?',
+  })
   const paint: Paint = color ? (name, text) => `${COLORS[name]}${text}${RESET}` : (_, text) => text
   if (diff === null) return paint('title', 'No divergence')
   const lines = [
@@ -46,7 +58,10 @@ function sideLines(name: 'Left' | 'Right', side: DiffSide | null, paint: Paint):
   // No array destructuring, for the reason given at `checkEach` in arguments.ts.
   const members = Object.entries(side).filter((member) => !OMITTED.has(member[0]))
   const lines = [['kind', side.kind], about, ...members].filter((member) => member[1] !== undefined)
-  return [paint(color, `${name} (${shown(side.run_id)}):`), ...lines.map((member) => `  ${shown(member[0])}: ${shown(member[1])}`)]
+  return [
+    paint(color, `${name} (${shown(side.run_id)}):`),
+    ...lines.map((member) => `  ${shown(member[0])}: ${shown(member[1])}`),
+  ]
 }
 
 function chainLines({ left, ancestors }: Diff, paint: Paint): string[] {

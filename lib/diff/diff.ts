@@ -127,7 +127,12 @@ export function traceAncestors(
   return runJob(RUN, start, { signal })
 }
 
-const DIFF_OPTIONS: Shape<DiffOptions> = { ...WORK, full: 'boolean?', heartbeats: 'boolean?', ignore: unlessMissing(checkPointers) }
+const DIFF_OPTIONS: Shape<DiffOptions> = {
+  ...WORK,
+  full: 'boolean?',
+  heartbeats: 'boolean?',
+  ignore: unlessMissing(checkPointers),
+}
 
 function checkPointers(pointers: string[], where: string): void {
   check.strings(pointers, where)

@@ -68,6 +68,14 @@ export function exportSession(path: string, dest: string, options: ExportSession
   check.filledString(path, 'path')
   check.filledString(dest, 'dest')
   const isFormat = (format: unknown, name: string) => expect(format === 'atif', name, "'atif'", format)
-  const { conversation, signal } = checkedStrictly(options, { format: isFormat, conversation: 'string?', signal: 'signal?' })
-  return runJob<ExportedSession>(EXPORT, (onReady) => native.startAtifExport(bundlesToWrite(), path, dest, conversation, onReady), { signal })
+  const { conversation, signal } = checkedStrictly(options, {
+    format: isFormat,
+    conversation: 'string?',
+    signal: 'signal?',
+  })
+  return runJob<ExportedSession>(
+    EXPORT,
+    (onReady) => native.startAtifExport(bundlesToWrite(), path, dest, conversation, onReady),
+    { signal },
+  )
 }

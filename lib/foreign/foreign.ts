@@ -129,7 +129,12 @@ export interface ListConversationsOptions {
   signal?: AbortSignal | undefined
 }
 
-const FOREIGN: JobKind = { panicCode: 'ESESSIONPANIC', doing: "reading another program's session", errorOf, cleansUp: false }
+const FOREIGN: JobKind = {
+  panicCode: 'ESESSIONPANIC',
+  doing: "reading another program's session",
+  errorOf,
+  cleansUp: false,
+}
 const IMPORT: JobKind = { ...FOREIGN, doing: "importing another program's session", cleansUp: true }
 
 /**
@@ -169,9 +174,13 @@ export function listConversations(
 ): Promise<{ format: ForeignFormat; conversations: ForeignConversation[] }> {
   check.string(path, 'path')
   const { signal } = checked(options, { signal: 'signal?' })
-  return runJob<{ format: ForeignFormat; conversations: ForeignConversation[] }>(FOREIGN, (onReady) => native.startListing(path, onReady), {
-    signal,
-  })
+  return runJob<{ format: ForeignFormat; conversations: ForeignConversation[] }>(
+    FOREIGN,
+    (onReady) => native.startListing(path, onReady),
+    {
+      signal,
+    },
+  )
 }
 
 const IMPORT_OPTIONS: Shape<ImportOptions> = {

@@ -85,7 +85,12 @@ async function makeDirectory(directory: string, absence: unknown): Promise<void>
 }
 
 /** Replaces the lock if it is stale; throws if it is not. Resolves to the new lock file, or to `null` if the old one has disappeared. */
-async function takeOver(temporary: TemporaryFile, lockPath: string, sessionId: string, file: LockFile): Promise<TemporaryFile | null> {
+async function takeOver(
+  temporary: TemporaryFile,
+  lockPath: string,
+  sessionId: string,
+  file: LockFile,
+): Promise<TemporaryFile | null> {
   if (!(await isStale(lockPath, file, true))) throw new SessionLockedError()
   let published: TemporaryFile | null = null
   const outcome = await withGuard(lockPath, sessionId, PATIENCE.other, async (hasGuard) => {

@@ -74,7 +74,8 @@ export async function wouldCleanUp(directory: string): Promise<Cleaned> {
   const locks: string[] = []
   for (const name of names) {
     const sessionId = sessionOfLock(name)
-    if (sessionId !== null && (await isStaleLock(childOf(directory, name), sessionId))) locks.push(childOf(directory, name))
+    if (sessionId !== null && (await isStaleLock(childOf(directory, name), sessionId)))
+      locks.push(childOf(directory, name))
   }
   return { locks, snapshots: companions, temporaries, guards }
 }
@@ -108,7 +109,8 @@ async function isLocked(directory: string, names: string[], name: string): Promi
   if (await isFileLocked(exclusive).catch(() => true)) return true
   for (let index = 0; index < names.length; index++) {
     const sessionId = sessionOfLock(names[index]!)
-    if (sessionId === null || !ID_LENGTHS.some((length) => `-${name}-`.includes(`-${sessionId.slice(0, length)}-`))) continue
+    if (sessionId === null || !ID_LENGTHS.some((length) => `-${name}-`.includes(`-${sessionId.slice(0, length)}-`)))
+      continue
     const lockPath = childOf(directory, names[index]!)
     const file = await readLockFile(lockPath)
     if (file !== null && isLockOf(sessionId, file) && !(await isStale(lockPath, file, true))) return true
@@ -136,7 +138,8 @@ function append<T>(list: T[], others: T[]): void {
 /** Resolves to those that could be removed. */
 async function removeAll(filePaths: string[]): Promise<string[]> {
   const removed: string[] = []
-  for (let index = 0; index < filePaths.length; index++) if (await removeQuietly(filePaths[index]!)) removed[removed.length] = filePaths[index]!
+  for (let index = 0; index < filePaths.length; index++)
+    if (await removeQuietly(filePaths[index]!)) removed[removed.length] = filePaths[index]!
   return removed
 }
 
@@ -154,7 +157,7 @@ async function oldOf(filePaths: string[], age: number): Promise<Linked[]> {
   for (let index = 0; index < filePaths.length; index++) {
     const filePath = filePaths[index]!
     const stat = await statOf(filePath)
-    if (stat !== null && stat.isFile() && Date.now() - Number(stat.mtimeMs) > age) old[old.length] = { filePath, stat }
+    if (stat?.isFile() && Date.now() - Number(stat.mtimeMs) > age) old[old.length] = { filePath, stat }
   }
   return old
 }
@@ -169,7 +172,8 @@ async function abandoned(filePaths: string[]): Promise<Linked[]> {
   for (let index = 0; index < old.length; index++) {
     const { filePath, stat } = old[index]!
     const look = await lookAt(filePath, stat)
-    if (look === 'free' || (look === 'unknown' && Date.now() - Number(stat.ctimeMs) > OTHER_TEMPORARY_MS)) found[found.length] = old[index]!
+    if (look === 'free' || (look === 'unknown' && Date.now() - Number(stat.ctimeMs) > OTHER_TEMPORARY_MS))
+      found[found.length] = old[index]!
   }
   return found
 }

@@ -58,7 +58,10 @@ export async function ownCompanionsOf(session: string): Promise<string[]> {
 }
 
 /** The companions among the files of a directory whose sessions are gone, with what is in their names before the ending. */
-export async function leftOverCompanions(directory: string, names: string[]): Promise<{ filePath: string; name: string }[]> {
+export async function leftOverCompanions(
+  directory: string,
+  names: string[],
+): Promise<{ filePath: string; name: string }[]> {
   const all = new Set(names)
   const found: { filePath: string; name: string }[] = []
   for (let index = 0; index < names.length; index++) {
@@ -70,7 +73,8 @@ export async function leftOverCompanions(directory: string, names: string[]): Pr
       const name = fileName.slice(0, -ending.length)
       if (of.some((end) => all.has(name + end))) continue
       const filePath = path.join(directory, fileName)
-      if ((await areGone(of.map((end) => path.join(directory, name + end)))) && (await isCompanion(filePath, kind))) found[found.length] = { filePath, name }
+      if ((await areGone(of.map((end) => path.join(directory, name + end)))) && (await isCompanion(filePath, kind)))
+        found[found.length] = { filePath, name }
     }
   }
   return found
@@ -111,7 +115,9 @@ function isSnapshot(text: string): boolean {
 
 /** The first line of a receipt counts the records of the source. */
 function isReceipt(text: string): boolean {
-  const { format, records, mapped, kept, dropped } = parse<Partial<Record<'format' | 'records' | 'mapped' | 'kept' | 'dropped', unknown>>>(text.split('\n', 1)[0]!)
+  const { format, records, mapped, kept, dropped } = parse<
+    Partial<Record<'format' | 'records' | 'mapped' | 'kept' | 'dropped', unknown>>
+  >(text.split('\n', 1)[0]!)
   return typeof format === 'string' && [records, mapped, kept, dropped].every(Number.isSafeInteger)
 }
 
@@ -120,7 +126,13 @@ const CONTENT_ID = /^sha256:[0-9a-f]{64}$/
 function isMediaList(text: string): boolean {
   const list = parse<{ references?: unknown }>(text)
   if (!hasOnly(list, 'references') || !Array.isArray(list.references)) return false
-  return list.references.length > 0 && list.references.every((one: { contentId?: unknown }) => hasOnly(one, 'contentId') && typeof one.contentId === 'string' && CONTENT_ID.test(one.contentId))
+  return (
+    list.references.length > 0 &&
+    list.references.every(
+      (one: { contentId?: unknown }) =>
+        hasOnly(one, 'contentId') && typeof one.contentId === 'string' && CONTENT_ID.test(one.contentId),
+    )
+  )
 }
 
 function hasOnly(value: unknown, name: string): boolean {

@@ -4,7 +4,15 @@ import crypto = require('node:crypto')
 import { removeLeftOverGuard } from './left-over-guard.js'
 import { contentOf, readLockFile, isSameInode } from './lock-file.js'
 import { guardPathOf } from './path.js'
-import { type Describe, type TemporaryFile, discard, linkTo, publishAs, removeQuietly, writeTemporary } from './temporary-file.js'
+import {
+  type Describe,
+  type TemporaryFile,
+  discard,
+  linkTo,
+  publishAs,
+  removeQuietly,
+  writeTemporary,
+} from './temporary-file.js'
 import { type Inode, unlock } from './system-lock.js'
 import { tokens } from './thread.js'
 import { elapsed, wait } from './waiting.js'
@@ -30,7 +38,12 @@ const MAX_PAUSE_MS = 60
  * Calls `work` while this process has the guard of a lock. Resolves to the result of `work`, or to `undefined` if another process has the guard for
  * longer than `patience`. Rejects with the error of `work`, and with the system's error if no guard can be created.
  */
-export async function withGuard<T>(lockPath: string, sessionId: string, patience: number, work: Guarded<T>): Promise<T | undefined> {
+export async function withGuard<T>(
+  lockPath: string,
+  sessionId: string,
+  patience: number,
+  work: Guarded<T>,
+): Promise<T | undefined> {
   const token = randomUUID()
   tokens.add(token)
   try {
@@ -72,17 +85,31 @@ async function take(lockPath: string, describe: Describe, patience: number): Pro
   let published: TemporaryFile | null = null
   try {
     published = await publishPatiently(temporary, lockPath, filePath, patience)
-    return published && { filePath, content: published.content, dev: published.dev, ino: published.ino, systemLock: published.systemLock }
+    return (
+      published && {
+        filePath,
+        content: published.content,
+        dev: published.dev,
+        ino: published.ino,
+        systemLock: published.systemLock,
+      }
+    )
   } finally {
     await discard(temporary, published)
   }
 }
 
-async function publishPatiently(temporary: TemporaryFile, lockPath: string, filePath: string, patience: number): Promise<TemporaryFile | null> {
+async function publishPatiently(
+  temporary: TemporaryFile,
+  lockPath: string,
+  filePath: string,
+  patience: number,
+): Promise<TemporaryFile | null> {
   const start = elapsed()
   for (;;) {
     let published = await publishAs(filePath, temporary)
-    if (published === null && (await removeLeftOverGuard(lockPath, temporary.now())) === 'gone') published = await publishAs(filePath, temporary)
+    if (published === null && (await removeLeftOverGuard(lockPath, temporary.now())) === 'gone')
+      published = await publishAs(filePath, temporary)
     if (published !== null) return published
     // Checked after the attempt: on a busy machine a pause may last past the end of the wait, and must be followed by an attempt.
     if (elapsed() - start >= patience) return null

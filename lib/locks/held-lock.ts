@@ -112,7 +112,9 @@ export class HeldLock {
    */
   #isLostAs(file: LockFile | null): boolean {
     if (file === null) return true
-    return file.bytes !== null && (!this.#hasToken(file) || (this.#systemLock !== null && !isSameInode(file, this.#inode)))
+    return (
+      file.bytes !== null && (!this.#hasToken(file) || (this.#systemLock !== null && !isSameInode(file, this.#inode)))
+    )
   }
 
   #tell(): void {

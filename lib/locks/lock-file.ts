@@ -129,5 +129,7 @@ export function isSameInode(a: Inode, b: Inode): boolean {
 /** Whether two readings of a path found the same file with the same content. */
 export function isSameFile(a: LockFile, b: LockFile): boolean {
   if (!isSameInode(a, b)) return false
-  return a.bytes === null || b.bytes === null ? a.bytes === b.bytes && a.changedNs === b.changedNs : a.bytes.equals(b.bytes)
+  return a.bytes === null || b.bytes === null
+    ? a.bytes === b.bytes && a.changedNs === b.changedNs
+    : a.bytes.equals(b.bytes)
 }

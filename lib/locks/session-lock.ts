@@ -104,7 +104,10 @@ async function isLocked(chatsDir: string, sessionId: string): Promise<boolean> {
  * parsed, 48 hours after its last modification. Default `false`. Makes no difference to a lock that the system holds too.
  * @returns Never rejects.
  */
-export function isLockStale(lockPath: string, options: { pidReuse?: boolean | undefined } = NO_OPTIONS): Promise<boolean> {
+export function isLockStale(
+  lockPath: string,
+  options: { pidReuse?: boolean | undefined } = NO_OPTIONS,
+): Promise<boolean> {
   check.filledString(lockPath, 'lockPath')
   const { pidReuse } = checked<typeof options>(options, { pidReuse: 'boolean?' })
   return isFileStale(lockPath, pidReuse === true)

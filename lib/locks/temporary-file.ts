@@ -46,7 +46,8 @@ const UNLINKABLE = ['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EISDI
  * Syncs a file. Does not use the handle's method first, because Yarn's Plug'n'Play replaces it by one that throws, nor `promisify`, because loading
  * `node:util` takes Bun milliseconds.
  */
-const sync = ({ fd }: fs.FileHandle) => new Promise<void>((resolve, reject) => fsync(fd, (error) => (error ? reject(error) : resolve())))
+const sync = ({ fd }: fs.FileHandle) =>
+  new Promise<void>((resolve, reject) => fsync(fd, (error) => (error ? reject(error) : resolve())))
 
 /** Syncs a file as far as its file system can. Under Node's permission model only the handle's method is allowed. */
 async function syncIfPossible(handle: fs.FileHandle): Promise<void> {
@@ -85,7 +86,15 @@ export function writeClock(lockPath: string): Promise<TemporaryFile> {
 
 async function writeNew(filePath: string, describe: Describe | undefined): Promise<TemporaryFile> {
   const handle = await fs.open(filePath, 'wx')
-  const file: Unwritten = { filePath, dev: undefined, ino: undefined, content: NOTHING, systemLock: null, describe, now: undefined }
+  const file: Unwritten = {
+    filePath,
+    dev: undefined,
+    ino: undefined,
+    content: NOTHING,
+    systemLock: null,
+    describe,
+    now: undefined,
+  }
   try {
     try {
       await writeTo(handle, file)
@@ -149,7 +158,11 @@ export async function publishAs(name: string, temporary: TemporaryFile): Promise
 }
 
 /** Creates the file under its name, as only one of several programs can. Afterwards it may be another's, if this process was suspended for days. */
-async function createAs(name: string, describe: Describe | undefined, unlinkable: unknown): Promise<TemporaryFile | null> {
+async function createAs(
+  name: string,
+  describe: Describe | undefined,
+  unlinkable: unknown,
+): Promise<TemporaryFile | null> {
   let file: TemporaryFile
   try {
     file = await writeNew(name, describe)

@@ -32,9 +32,11 @@ export class ClosedPlace implements Place {
   expectReport(report: SessionReport, needsHistory: boolean): void {
     // The lock of another session id would not protect this file.
     const { sessionId } = report.metadata
-    if (sessionId !== this.sessionId) throw new Error(`Session ID mismatch: expected ${this.sessionId} got ${sessionId}`)
+    if (sessionId !== this.sessionId)
+      throw new Error(`Session ID mismatch: expected ${this.sessionId} got ${sessionId}`)
     this.#file = new ClosedFile(this.filePath, this.sessionId, report)
-    if (needsHistory && report.historyLength === 0) throw new Error('Cannot create checkpoint: conversation has no content yet')
+    if (needsHistory && report.historyLength === 0)
+      throw new Error('Cannot create checkpoint: conversation has no content yet')
   }
 
   async createCheckpoint(name: string): Promise<CreatedCheckpoint> {

@@ -40,7 +40,13 @@ export async function giveName<T>(
 }
 
 /** Finds the current holders of the name, and locks their sessions. Throws if the name cannot be given. */
-async function collisionsOf<T>(project: Project, place: Place, giving: Giving<T>, overwrite: boolean, locks: Locks): Promise<Holder[]> {
+async function collisionsOf<T>(
+  project: Project,
+  place: Place,
+  giving: Giving<T>,
+  overwrite: boolean,
+  locks: Locks,
+): Promise<Holder[]> {
   const find = () => {
     expectGivable(project, place, giving)
     return project.collisions(giving.name, isExemptFor(giving))
@@ -70,7 +76,9 @@ function expectGivable<T>(project: Project, place: Place, { name, checkpointId, 
 
 /** Returns a checkpoint of the file. Throws if it does not exist or is deleted. */
 export function expectLive(report: SessionReport | undefined, checkpointId: string): Checkpoint {
-  const found = report?.checkpoints.find((checkpoint) => checkpoint.checkpointId === checkpointId && !checkpoint.deleted)
+  const found = report?.checkpoints.find(
+    (checkpoint) => checkpoint.checkpointId === checkpointId && !checkpoint.deleted,
+  )
   if (found === undefined) throw new Error(`Checkpoint ${checkpointId} not found or deleted`)
   return found
 }
@@ -107,7 +115,8 @@ async function take(place: Place, name: string, taken: Holder[], touched: Place[
   }
   const own = taken.filter(({ file }) => file.isOwn)
   for (const isOfSession of [true, false]) {
-    for (const { checkpointId } of own.filter((one) => (one.checkpointId === undefined) === isOfSession)) await takeFrom(place, name, checkpointId)
+    for (const { checkpointId } of own.filter((one) => (one.checkpointId === undefined) === isOfSession))
+      await takeFrom(place, name, checkpointId)
   }
 }
 

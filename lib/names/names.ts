@@ -71,7 +71,8 @@ export function createCheckpoint<C = IContent>(
 ): Promise<{ checkpointId: string; name: string; sequence: number }> {
   const wanted = checkGiving(place, projectHash, options)
   check.string(name, 'name')
-  const give: Give<{ checkpointId: string; name: string; sequence: number }> = (where, trimmed, report) => where.createCheckpoint(trimmed, report)
+  const give: Give<{ checkpointId: string; name: string; sequence: number }> = (where, trimmed, report) =>
+    where.createCheckpoint(trimmed, report)
   return given(place, projectHash, { name, checkpointId: undefined, needsHistory: true, give }, wanted)
 }
 
@@ -86,7 +87,8 @@ export function renameCheckpoint<C = IContent>(
   const wanted = checkGiving(place, projectHash, options)
   check.filledString(checkpointId, 'checkpointId')
   check.string(name, 'name')
-  const give: Give<void> = (where, trimmed, report) => where.renameCheckpoint(checkpointId, trimmed, expectLive(report, checkpointId).name)
+  const give: Give<void> = (where, trimmed, report) =>
+    where.renameCheckpoint(checkpointId, trimmed, expectLive(report, checkpointId).name)
   return given(place, projectHash, { name, checkpointId, needsHistory: false, give }, wanted)
 }
 
@@ -105,7 +107,11 @@ export function nameSession<C = IContent>(
 }
 
 /** Deletes a checkpoint. Sessions forked from it are not affected. Rejects with `Checkpoint <id> not found or deleted` if it does not exist. */
-export function deleteCheckpoint<C = IContent>(place: SessionPlace<C>, projectHash: string, checkpointId: string): Promise<void> {
+export function deleteCheckpoint<C = IContent>(
+  place: SessionPlace<C>,
+  projectHash: string,
+  checkpointId: string,
+): Promise<void> {
   checkPlace(place, projectHash)
   check.filledString(checkpointId, 'checkpointId')
   checkNoOptions(arguments[3])

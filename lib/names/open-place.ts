@@ -85,14 +85,17 @@ export class OpenPlace implements Place {
     const isCreated = ({ checkpointId, name: given }: Checkpoint) =>
       created !== undefined ? checkpointId === created.checkpointId : !before.has(checkpointId) && given === name
     this.#steps.push(({ checkpoints }) =>
-      checkpoints.filter((checkpoint) => !checkpoint.deleted && isCreated(checkpoint)).map(({ checkpointId }) => deletionOf(checkpointId)),
+      checkpoints
+        .filter((checkpoint) => !checkpoint.deleted && isCreated(checkpoint))
+        .map(({ checkpointId }) => deletionOf(checkpointId)),
     )
     created = await this.#recorded((recorder) => recorder.createCheckpoint(name))
     return created
   }
 
   async renameCheckpoint(checkpointId: string, name: string, before: string): Promise<void> {
-    const isRenamed = (checkpoint: Checkpoint) => checkpoint.checkpointId === checkpointId && !checkpoint.deleted && checkpoint.name === name
+    const isRenamed = (checkpoint: Checkpoint) =>
+      checkpoint.checkpointId === checkpointId && !checkpoint.deleted && checkpoint.name === name
     if (before !== name) {
       this.#steps.push(({ checkpoints }) => (checkpoints.some(isRenamed) ? [renamingOf(checkpointId, before)] : []))
     }
@@ -116,7 +119,10 @@ export class OpenPlace implements Place {
   async #isDeleted(checkpointId: string): Promise<boolean> {
     await this.#settled()
     const report = await this.#report()
-    return !isFailed(report) && report.checkpoints.some((checkpoint) => checkpoint.checkpointId === checkpointId && checkpoint.deleted)
+    return (
+      !isFailed(report) &&
+      report.checkpoints.some((checkpoint) => checkpoint.checkpointId === checkpointId && checkpoint.deleted)
+    )
   }
 
   async #recorded<T>(record: (recorder: Recorder) => Promise<T>): Promise<T> {
@@ -157,7 +163,8 @@ export class OpenPlace implements Place {
       const report = await this.#report()
       if (isFailed(report)) throw new Error(report.error)
       const file = new ClosedFile(this.filePath!, this.sessionId, report)
-      for (let index = 0; index < records.length; index++) await file.append(records[index]!.type, records[index]!.payload)
+      for (let index = 0; index < records.length; index++)
+        await file.append(records[index]!.type, records[index]!.payload)
     } finally {
       await locks.release()
     }
@@ -196,7 +203,11 @@ function deletionOf(checkpointId: string): Undoing {
 }
 
 function renamingOf(checkpointId: string, name: string): Undoing {
-  return { record: (recorder) => recorder.renameCheckpoint(checkpointId, name), type: 'checkpoint_renamed', payload: { checkpointId, name } }
+  return {
+    record: (recorder) => recorder.renameCheckpoint(checkpointId, name),
+    type: 'checkpoint_renamed',
+    payload: { checkpointId, name },
+  }
 }
 
 /** A blank name, which a file may contain, counts as none. */

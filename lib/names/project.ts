@@ -62,7 +62,9 @@ export class Project {
   /** Scans the files again that have changed since, and those of sessions for which `isLocked` returns `true`, which can no longer change. */
   async update(isLocked: (sessionId: string) => boolean): Promise<void> {
     const identities = await identitiesOf(this.#files)
-    const changed = this.#files.filter((file, index) => !isSame(file.identity, identities[index]!) || isLocked(file.sessionId))
+    const changed = this.#files.filter(
+      (file, index) => !isSame(file.identity, identities[index]!) || isLocked(file.sessionId),
+    )
     this.#files.forEach((file, index) => (file.identity = identities[index]!))
     await this.#rescan(changed)
   }

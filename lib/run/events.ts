@@ -15,12 +15,29 @@ import type { replayRun, verifyRun } from './replay.js'
  * which all section numbers in this file refer: https://github.com/session-tape/session-tape/blob/main/docs/run-format.md
  */
 export type RunEventKind =
-  | 'RunCreated' | 'RunStarted' | 'RunCompleted' | 'RunFailed'
-  | 'NodeScheduled' | 'NodeStarted' | 'NodeCompleted' | 'NodeFailed' | 'NodeSkipped'
-  | 'ToolInvoked' | 'ToolCompleted' | 'ToolFailed' | 'ToolTimedOut'
-  | 'CapabilityCheck' | 'PolicyDecision'
-  | 'TaskAssigned' | 'TaskAccepted' | 'TaskRejected'
-  | 'SnapshotCreated' | 'SnapshotRestored' | 'BlobStored' | 'Heartbeat' | 'Error'
+  | 'RunCreated'
+  | 'RunStarted'
+  | 'RunCompleted'
+  | 'RunFailed'
+  | 'NodeScheduled'
+  | 'NodeStarted'
+  | 'NodeCompleted'
+  | 'NodeFailed'
+  | 'NodeSkipped'
+  | 'ToolInvoked'
+  | 'ToolCompleted'
+  | 'ToolFailed'
+  | 'ToolTimedOut'
+  | 'CapabilityCheck'
+  | 'PolicyDecision'
+  | 'TaskAssigned'
+  | 'TaskAccepted'
+  | 'TaskRejected'
+  | 'SnapshotCreated'
+  | 'SnapshotRestored'
+  | 'BlobStored'
+  | 'Heartbeat'
+  | 'Error'
 
 /** An event of a run, as {@link readRunEvents} yields it. */
 export interface RunEvent {
@@ -101,15 +118,27 @@ const KINDS = native.runEventKinds()
  * }
  * ```
  */
-export function readRunEvents(path: string, options: RunEventsOptions = NO_OPTIONS): AsyncGenerator<RunEvent, void, undefined> {
+export function readRunEvents(
+  path: string,
+  options: RunEventsOptions = NO_OPTIONS,
+): AsyncGenerator<RunEvent, void, undefined> {
   check.string(path, 'path')
   const { from = 0, to = Infinity, kinds, verifiedBundle = false, signal } = checked(options, EVENTS_OPTIONS)
   const range = kinds?.slice()
-  return elementsOfPages(RUN, () => native.readRunEvents(bundles, path, verifiedBundle, from, to, range), readPage, signal)
+  return elementsOfPages(
+    RUN,
+    () => native.readRunEvents(bundles, path, verifiedBundle, from, to, range),
+    readPage,
+    signal,
+  )
 }
 
 const EVENTS_OPTIONS: Shape<RunEventsOptions> = {
-  signal: 'signal?', verifiedBundle: 'boolean?', from: 'time?', to: 'time?', kinds: unlessMissing(checkKinds),
+  signal: 'signal?',
+  verifiedBundle: 'boolean?',
+  from: 'time?',
+  to: 'time?',
+  kinds: unlessMissing(checkKinds),
 }
 
 function checkKinds(kinds: unknown, name: string): void {

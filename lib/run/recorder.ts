@@ -219,12 +219,17 @@ export class RunRecorder {
    */
   constructor(config: RunRecorderConfig) {
     checkConfig(config)
-    this.#writing = new Writing((group, id) => open(group, id, config), config.onWarning, (failure) => this.#failed(failure))
+    this.#writing = new Writing(
+      (group, id) => open(group, id, config),
+      config.onWarning,
+      (failure) => this.#failed(failure),
+    )
     this.#native = this.#writing.recorder
     const torn = this.#native.tornBytes()
     if (torn > 0) queueMicrotask(() => this.#writing.callOnWarning(tornWarning(this.#native.path(), torn)))
     const unlocked = this.#native.unlocked()
-    if (unlocked) queueMicrotask(() => this.#writing.callOnWarning(unlockedWarning(this.#native.path(), parse<Failure>(unlocked))))
+    if (unlocked)
+      queueMicrotask(() => this.#writing.callOnWarning(unlockedWarning(this.#native.path(), parse<Failure>(unlocked))))
   }
 
   /**
@@ -295,20 +300,36 @@ export class RunRecorder {
    * @returns The snapshot's id, the logical time after which it was taken, and the hash of its content. Rejects with a
    * {@link RunRecorderError}, and writes no snapshot, if the key is invalid or the log or the file can't be written.
    */
-  snapshot(options: { signWith?: string | undefined } = NO_OPTIONS): Promise<{ snapshotId: string; logicalTime: number; contentHash: string }> {
+  snapshot(
+    options: { signWith?: string | undefined } = NO_OPTIONS,
+  ): Promise<{ snapshotId: string; logicalTime: number; contentHash: string }> {
     const { signWith } = checked<typeof options>(options, { signWith: 'string?' })
     if (this.#closed) return Promise.reject(disposedError())
     const taken = this.#takeSnapshot(signWith)
     // `dispose` waits for the snapshot, even if it fails.
-    const settled: Promise<unknown> = taken.then(() => {}, () => {}).then(() => this.#snapshots.delete(settled))
+    const settled: Promise<unknown> = taken
+      .then(
+        () => {},
+        () => {},
+      )
+      .then(() => this.#snapshots.delete(settled))
     this.#snapshots.add(settled)
     return taken
   }
 
-  async #takeSnapshot(signWith: string | undefined): Promise<{ snapshotId: string; logicalTime: number; contentHash: string }> {
-    const { error, snapshotId, logicalTime, stateHash, contentHash } = parse<Snapshot>(await this.#native.snapshot(signWith))
+  async #takeSnapshot(
+    signWith: string | undefined,
+  ): Promise<{ snapshotId: string; logicalTime: number; contentHash: string }> {
+    const { error, snapshotId, logicalTime, stateHash, contentHash } = parse<Snapshot>(
+      await this.#native.snapshot(signWith),
+    )
     if (error) throw errorOf(error)
-    this.#record('SnapshotCreated', undefined, undefined, stringify({ snapshot: snapshotId, stateHash, at: logicalTime }))
+    this.#record(
+      'SnapshotCreated',
+      undefined,
+      undefined,
+      stringify({ snapshot: snapshotId, stateHash, at: logicalTime }),
+    )
     return { snapshotId, logicalTime, contentHash }
   }
 
@@ -381,7 +402,12 @@ function checkConfig(config: RunRecorderConfig): void {
 }
 
 function checkOptionalId(value: unknown, name: string): void {
-  expect(value === undefined || value === null || typeof value === 'string', name, 'a string or null, if it is given', value)
+  expect(
+    value === undefined || value === null || typeof value === 'string',
+    name,
+    'a string or null, if it is given',
+    value,
+  )
 }
 
 /** Opens the addon's recorder. Throws an Error if the run, its directory or its log does not allow it. */

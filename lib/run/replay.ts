@@ -171,8 +171,22 @@ const DEPTHS = ['none', 'chain', 'full']
  */
 export function replayRun(path: string, options: RunReplayOptions = NO_OPTIONS): Promise<RunReplayResult> {
   check.string(path, 'path')
-  const { fromSnapshot, until, verify = 'chain', trustedKeys = [], verifiedBundle = false, signal, onProgress } = checked(options, REPLAY_OPTIONS)
-  const wanted: NativeRunReplayOptions = { fromSnapshot, until, verify, trustedKeys: trustedKeys.slice(), progress: onProgress !== undefined }
+  const {
+    fromSnapshot,
+    until,
+    verify = 'chain',
+    trustedKeys = [],
+    verifiedBundle = false,
+    signal,
+    onProgress,
+  } = checked(options, REPLAY_OPTIONS)
+  const wanted: NativeRunReplayOptions = {
+    fromSnapshot,
+    until,
+    verify,
+    trustedKeys: trustedKeys.slice(),
+    progress: onProgress !== undefined,
+  }
   const start = (onReady: () => void) => native.startRunReplay(bundles, path, verifiedBundle, wanted, onReady)
   return runJob(RUN, start, { signal, onProgress })
 }
@@ -200,11 +214,19 @@ export function verifyRun(path: string, options: RunVerifyOptions = NO_OPTIONS):
   check.string(path, 'path')
   const { trustedKeys = [], verifiedBundle = false, signal, onProgress } = checked(options, VERIFY_OPTIONS)
   const keys = trustedKeys.slice()
-  const start = (onReady: () => void) => native.startRunVerification(bundles, path, verifiedBundle, keys, onProgress !== undefined, onReady)
+  const start = (onReady: () => void) =>
+    native.startRunVerification(bundles, path, verifiedBundle, keys, onProgress !== undefined, onReady)
   return runJob(RUN, start, { signal, onProgress })
 }
 
-const VERIFY_OPTIONS: Shape<RunVerifyOptions> = { ...WORK, verifiedBundle: 'boolean?', trustedKeys: unlessMissing(checkKeys) }
+const VERIFY_OPTIONS: Shape<RunVerifyOptions> = {
+  ...WORK,
+  verifiedBundle: 'boolean?',
+  trustedKeys: unlessMissing(checkKeys),
+}
 const REPLAY_OPTIONS: Shape<RunReplayOptions> = {
-  ...VERIFY_OPTIONS, fromSnapshot: 'string?', until: 'time?', verify: unlessMissing((depth, name) => check.oneOf(depth, name, DEPTHS)),
+  ...VERIFY_OPTIONS,
+  fromSnapshot: 'string?',
+  until: 'time?',
+  verify: unlessMissing((depth, name) => check.oneOf(depth, name, DEPTHS)),
 }

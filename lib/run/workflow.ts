@@ -50,7 +50,9 @@ export interface WorkflowNode {
  */
 export function compileWorkflow(workflow: Workflow): { dag: string; dagHash: string } {
   checkWorkflow(workflow, 'workflow')
-  const { error, dag, dagHash } = parse<{ error?: Failure; dag: string; dagHash: string }>(native.compileWorkflow(stringify(workflow)))
+  const { error, dag, dagHash } = parse<{ error?: Failure; dag: string; dagHash: string }>(
+    native.compileWorkflow(stringify(workflow)),
+  )
   if (error) throw errorOf(error)
   return { dag, dagHash }
 }

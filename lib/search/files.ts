@@ -21,7 +21,10 @@ export interface SearchFile {
 }
 
 /** What the addon finds at a path (src/search.rs). */
-type Found = [size: number, modified: number, isStandIn: boolean] | { files: [name: string, size: number, modified: number][] } | string
+type Found =
+  | [size: number, modified: number, isStandIn: boolean]
+  | { files: [name: string, size: number, modified: number][] }
+  | string
 
 /**
  * Finds the session files at these paths: first those that are named, in their order, then those of the directories, last modified first; of several that
@@ -47,7 +50,11 @@ export async function findFiles(where: string[], unreadable: SkippedSession[]): 
     if (typeof one === 'string') unreadable.push({ filePath: given, reason: one })
     else if (Array.isArray(one)) {
       const absolute = path.resolve(given)
-      add(named, { filePath: given, isNamed: true, size: one[0], modified: one[1] }, one[2] ? archiveOf(absolute) : absolute)
+      add(
+        named,
+        { filePath: given, isNamed: true, size: one[0], modified: one[1] },
+        one[2] ? archiveOf(absolute) : absolute,
+      )
     }
   }
   for (let index = 0; index < where.length; index++) {
@@ -58,7 +65,11 @@ export async function findFiles(where: string[], unreadable: SkippedSession[]): 
     const absolute = path.resolve(where[index]!, 'x').slice(0, -1)
     for (let at = 0; at < one.files.length; at++) {
       const file = one.files[at]!
-      add(listed, { filePath: before + file[0], isNamed: false, size: file[1], modified: file[2] }, mayRepeat ? absolute + file[0] : '')
+      add(
+        listed,
+        { filePath: before + file[0], isNamed: false, size: file[1], modified: file[2] },
+        mayRepeat ? absolute + file[0] : '',
+      )
     }
   }
   return [...named, ...listed.sort((a, b) => b.modified - a.modified)]

@@ -122,7 +122,15 @@ export interface SessionSearch extends AsyncIterable<SessionHit> {
   readonly summary: SearchSummary
 }
 
-const FIELDS: readonly SearchField[] = Object.freeze(['text', 'code', 'thinking', 'tool_call', 'tool_response', 'session_event', 'name'])
+const FIELDS: readonly SearchField[] = Object.freeze([
+  'text',
+  'code',
+  'thinking',
+  'tool_call',
+  'tool_response',
+  'session_event',
+  'name',
+])
 
 /** Default for `SearchOptions.context`. */
 const CONTEXT = 60
@@ -164,7 +172,11 @@ const PROGRESS_MS = 100
  * console.log(search.summary.hits, search.summary.unreadable.length); // 0 1
  * ```
  */
-export function searchSessions(where: string | string[], query: string, options: SearchOptions = NO_OPTIONS): SessionSearch {
+export function searchSessions(
+  where: string | string[],
+  query: string,
+  options: SearchOptions = NO_OPTIONS,
+): SessionSearch {
   const paths = typeof where === 'string' ? [where] : where
   check.filledStrings(paths, 'where')
   checkEach(paths, 'where', (path, name) => expect(!path.includes('\0'), name, 'a path without null characters', path))
@@ -330,7 +342,13 @@ class Search {
       this.summary.sessions++
     }
     const readPage = (start: (onReady: () => void) => NativeJob, options: JobOptions) => pageOf(files, start, options)
-    for await (const { file, hits, fate } of elementsOfPages(SEARCH, () => this.#open(files), readPage, signal, false)) {
+    for await (const { file, hits, fate } of elementsOfPages(
+      SEARCH,
+      () => this.#open(files),
+      readPage,
+      signal,
+      false,
+    )) {
       for (let index = 0; index < hits.length; index++) {
         const hit = hits[index]!
         if (!this.#wanted.wants(hit)) continue
@@ -373,7 +391,11 @@ class Search {
   }
 }
 
-async function pageOf(files: SearchFile[], start: (onReady: () => void) => NativeJob, { signal }: JobOptions): Promise<Page<Part>> {
+async function pageOf(
+  files: SearchFile[],
+  start: (onReady: () => void) => NativeJob,
+  { signal }: JobOptions,
+): Promise<Page<Part>> {
   let page: Page<Part> | undefined
   const takeBatch = ({ parts = [], hits = [], last = true }: Batch): undefined => {
     let next = 0
@@ -406,7 +428,10 @@ type HitBatch = [
   inHistory: boolean | null,
 ]
 
-function hitOf({ filePath, sessionId, archived }: Pick<SessionHit, 'filePath' | 'sessionId' | 'archived'>, hit: unknown[]): SessionHit {
+function hitOf(
+  { filePath, sessionId, archived }: Pick<SessionHit, 'filePath' | 'sessionId' | 'archived'>,
+  hit: unknown[],
+): SessionHit {
   const found = hit as HitBatch
   return {
     filePath,

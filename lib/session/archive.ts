@@ -156,7 +156,11 @@ function notASession(filePath: string, problem: string): Error {
 }
 
 /** Archives or restores a session. The caller holds its lock. @internal */
-export function convert(filePath: string, restores: boolean, { signal, onProgress }: ArchiveOptions): Promise<ArchivedSession> {
+export function convert(
+  filePath: string,
+  restores: boolean,
+  { signal, onProgress }: ArchiveOptions,
+): Promise<ArchivedSession> {
   const start = (onReady: () => void) =>
     native.startArchive(bundlesToWrite(), filePath, thisProcess(), restores, onProgress !== undefined, onReady)
   return runJob<ArchivedSession>(ARCHIVE, start, { signal, onProgress })

@@ -69,11 +69,17 @@ export class Assembly<C> {
 
   /** The result of the replay. `done` is the result of its job. */
   result(done: object): ReplaySuccess<C> | ReplayFailure {
-    const { failed, lastSeq, eventCount, sequenceCorrupt, isNamed, isFork, isPurged, isStrict, invalidated, hashes } = done as ReplayDone
+    const { failed, lastSeq, eventCount, sequenceCorrupt, isNamed, isFork, isPurged, isStrict, invalidated, hashes } =
+      done as ReplayDone
     this.invalidated = invalidated ?? []
     this.hashes = hashes
     const results = this.#results
-    if (failed) return { ok: false, error: messageText(results[0] as Message), warnings: (results as Message[]).slice(1).map(messageText) }
+    if (failed)
+      return {
+        ok: false,
+        error: messageText(results[0] as Message),
+        warnings: (results as Message[]).slice(1).map(messageText),
+      }
     let at = 1
     const optional = {
       ...(isStrict && ABSENT),

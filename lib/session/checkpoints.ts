@@ -63,11 +63,21 @@ export function foldCheckpoints(events: readonly SessionRecordLine[]): Checkpoin
   return checkpoints.sort((a, b) => a.sequence - b.sequence)
 }
 
-function apply({ type, seq, ts, checkpointId, name }: CheckpointEvent, checkpoints: Fold[], byId: Map<string, Fold>): void {
+function apply(
+  { type, seq, ts, checkpointId, name }: CheckpointEvent,
+  checkpoints: Fold[],
+  byId: Map<string, Fold>,
+): void {
   const known = byId.get(checkpointId)
   if (type === 'checkpoint_created') {
     if (known !== undefined) return
-    const checkpoint: Fold = { checkpointId, name, sequence: seq, deleted: false, createdAt: typeof ts === 'string' ? ts : '' }
+    const checkpoint: Fold = {
+      checkpointId,
+      name,
+      sequence: seq,
+      deleted: false,
+      createdAt: typeof ts === 'string' ? ts : '',
+    }
     byId.set(checkpointId, checkpoint)
     checkpoints.push(checkpoint)
   } else if (known === undefined) {

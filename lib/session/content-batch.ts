@@ -10,7 +10,12 @@ interface Recorder {
 }
 
 /** How an error calls a batch in this state. */
-const SHOWN = { prepared: 'not published', published: 'published already', finalized: 'finalized already', 'rolled back': 'rolled back already' }
+const SHOWN = {
+  prepared: 'not published',
+  published: 'published already',
+  finalized: 'finalized already',
+  'rolled back': 'rolled back already',
+}
 
 export function contentBatch(recorder: Recorder): ContentBatch {
   let state: keyof typeof SHOWN = 'prepared'

@@ -5,7 +5,15 @@ import { NO_OPTIONS, check, checkedStrictly } from '../arguments.js'
 import { restored } from './archive.js'
 import { sessionOf } from './archive-name.js'
 import { liveCheckpoints } from './describe.js'
-import { NO_SESSIONS, type ReferenceFailure, type SessionFailure, failure, failureOf, lockSession, namesakesOf } from './failure.js'
+import {
+  NO_SESSIONS,
+  type ReferenceFailure,
+  type SessionFailure,
+  failure,
+  failureOf,
+  lockSession,
+  namesakesOf,
+} from './failure.js'
 import { removeSessionFiles } from './files.js'
 import { listProject } from './list.js'
 import { checkKinds, isSubagentOf, kindsOf, ofKinds } from './kind.js'
@@ -50,7 +58,12 @@ export function deleteSession(
 }
 
 /** Resolves the paths before the first `await`, because the working directory may change in the meantime. */
-async function remove(ref: string, chatsDir: string, projectHash: string, { exact, kinds }: DeleteOptions): Promise<Deletion> {
+async function remove(
+  ref: string,
+  chatsDir: string,
+  projectHash: string,
+  { exact, kinds }: DeleteOptions,
+): Promise<Deletion> {
   const wanted = kindsOf(kinds)
   const directory = path.resolve(chatsDir)
   const { sessions, unreadable } = await listProject(directory, projectHash)
@@ -75,7 +88,12 @@ function find(
 ): { session: SessionSummary } | ReferenceFailure {
   const exact = findExact(ref, sessions)
   if (hasSession(exact)) return exact
-  if (isExact) return readable(ref, exact, unreadable.filter(({ sessionId }) => sessionId === ref))
+  if (isExact)
+    return readable(
+      ref,
+      exact,
+      unreadable.filter(({ sessionId }) => sessionId === ref),
+    )
   const listed = ofKinds(sessions, kinds)
   const found = readable(ref, listed.length === 0 ? exact : resolveSessionRef(ref, listed), unreadable)
   return listed.length === 0 && found === exact ? failure(NO_SESSIONS, 'NoSessions') : found
@@ -123,7 +141,8 @@ async function removeSubagents(parent: string, { sessions, ...removal }: Removal
   const others = sessions.filter(({ sessionId }) => sessionId !== parent)
   for (const session of others.filter((other) => isSubagentOf(other, parent))) {
     const failed = await failureToRemove(session, { sessions: others, ...removal })
-    if (failed !== undefined) removal.left.push(`Session ${session.sessionId} of a sub-agent was not deleted: ${failed}`)
+    if (failed !== undefined)
+      removal.left.push(`Session ${session.sessionId} of a sub-agent was not deleted: ${failed}`)
   }
 }
 
@@ -147,7 +166,8 @@ async function blockers(filePath: string, projectHash: string): Promise<SessionF
     return failure(`Failed to delete session: Cannot verify checkpoint blockers: ${report.error}`, 'ReplayFailed')
   }
   const damage = report.warnings.find((warning) => ARCHIVE_DAMAGE.test(warning))
-  if (damage !== undefined) return failure(`Failed to delete session: Cannot verify checkpoint blockers: ${damage}`, 'ReplayFailed')
+  if (damage !== undefined)
+    return failure(`Failed to delete session: Cannot verify checkpoint blockers: ${damage}`, 'ReplayFailed')
   const live = liveCheckpoints(report.checkpoints)
   if (live.length === 0) return undefined
   const shown = live.map(({ name, checkpointId }) => `${name} (${checkpointId})`).join(', ')

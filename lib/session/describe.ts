@@ -139,7 +139,10 @@ async function continueTargets(
   options: ScanOptions,
 ): Promise<{ targets: ContinueTarget[]; skipped: SkippedSession[]; unreadable: SkippedSession[] }> {
   const { sessions, unreadable } = await listProject(chatsDir, projectHash)
-  const { usable, skipped } = usableOf(await scanSessions(ofKinds(sessions, kindsOf(options.kinds)), projectHash, options), unreadable)
+  const { usable, skipped } = usableOf(
+    await scanSessions(ofKinds(sessions, kindsOf(options.kinds)), projectHash, options),
+    unreadable,
+  )
   const targets: ContinueTarget[] = []
   for (const { session } of usable) targets.push({ kind: 'session', session })
   for (const { session, report } of usable) {
@@ -213,7 +216,9 @@ function overviewOf(session: SessionSummary, report: SessionReport): SessionOver
     historyLength,
     checkpoints,
     ...(hasOwn(report, 'ancestry') && { ancestry: report.ancestry }),
-    ...(hasOwn(report, 'semanticMediaPurgeFrontier') && { semanticMediaPurgeFrontier: report.semanticMediaPurgeFrontier }),
+    ...(hasOwn(report, 'semanticMediaPurgeFrontier') && {
+      semanticMediaPurgeFrontier: report.semanticMediaPurgeFrontier,
+    }),
     unknownEvents,
     warnings,
   }

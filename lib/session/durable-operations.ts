@@ -14,7 +14,10 @@ interface Recorder {
 }
 
 /** Appends a checkpoint of the current history. Does not check whether the name is in use. */
-export async function createCheckpoint(recorder: Recorder, name: string): Promise<{ checkpointId: string; name: string; sequence: number }> {
+export async function createCheckpoint(
+  recorder: Recorder,
+  name: string,
+): Promise<{ checkpointId: string; name: string; sequence: number }> {
   const prefix = 'Cannot create checkpoint: '
   expectActive(recorder, prefix)
   const filePath = recorder.getFilePath()

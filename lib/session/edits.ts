@@ -62,7 +62,8 @@ export function semanticMediaPurge<C>(
   purge: SemanticMediaPurgePayload<C> | readonly C[],
   frontier: SemanticMediaPurgeFrontier | undefined,
 ): SemanticMediaPurgePayload<C> {
-  if (Array.isArray(purge) || frontier !== undefined) return purgePayload(purge as C[], frontier as SemanticMediaPurgeFrontier, '')
+  if (Array.isArray(purge) || frontier !== undefined)
+    return purgePayload(purge as C[], frontier as SemanticMediaPurgeFrontier, '')
   const one = purge as SemanticMediaPurgePayload<C>
   check.object(one, 'purge')
   return purgePayload(one.history, one.frontier, 'purge.')
@@ -74,7 +75,12 @@ function purgePayload<C>(history: C[], frontier: SemanticMediaPurgeFrontier, of:
   const { contentIndex, blockIndex } = frontier
   check.safeCount(contentIndex, `${of}frontier.contentIndex`)
   check.safeCount(blockIndex, `${of}frontier.blockIndex`)
-  expect(isWithin(history, contentIndex, blockIndex), `${of}frontier`, 'a block of the history, or 0 and 0 if it is empty', frontier)
+  expect(
+    isWithin(history, contentIndex, blockIndex),
+    `${of}frontier`,
+    'a block of the history, or 0 and 0 if it is empty',
+    frontier,
+  )
   return { history, frontier: { contentIndex, blockIndex } }
 }
 
@@ -86,7 +92,8 @@ function isWithin(history: readonly unknown[], contentIndex: number, blockIndex:
 
 function checkChronology(chronology: ChronologyMarker, name: string): void {
   check.object(chronology, name)
-  for (const field of ['seq', 'userTurn', 'step', 'recordedAt'] as const) check.safeCount(chronology[field], `${name}.${field}`)
+  for (const field of ['seq', 'userTurn', 'step', 'recordedAt'] as const)
+    check.safeCount(chronology[field], `${name}.${field}`)
 }
 
 function checkList<T>(list: readonly T[], name: string, checkOne: (one: T, name: string) => void): void {

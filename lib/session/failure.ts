@@ -22,10 +22,19 @@ import type { SessionSummary, SkippedSession } from './summary.js'
  * | `System` | the system reported an error; its message is in `error` |
  */
 export type SessionFailureCode =
-  | 'NoSessions' | 'NotFound' | 'IndexOutOfRange' | 'Ambiguous'
-  | 'Locked' | 'AllLocked' | 'LockFailed'
-  | 'ReplayFailed' | 'SequenceCorrupt'
-  | 'CheckpointsBlock' | 'CheckpointGone' | 'NothingToFork' | 'System'
+  | 'NoSessions'
+  | 'NotFound'
+  | 'IndexOutOfRange'
+  | 'Ambiguous'
+  | 'Locked'
+  | 'AllLocked'
+  | 'LockFailed'
+  | 'ReplayFailed'
+  | 'SequenceCorrupt'
+  | 'CheckpointsBlock'
+  | 'CheckpointGone'
+  | 'NothingToFork'
+  | 'System'
 
 /** A reference that could not be resolved. */
 export interface ReferenceFailure {
@@ -69,7 +78,11 @@ type Located = Pick<SessionSummary, 'sessionId' | 'filePath'>
  *
  * @internal
  */
-export function namesakesOf({ sessionId, filePath }: Located, sessions: Located[], done: 'resumed' | 'deleted'): string[] {
+export function namesakesOf(
+  { sessionId, filePath }: Located,
+  sessions: Located[],
+  done: 'resumed' | 'deleted',
+): string[] {
   const others = sessions.filter((other) => other.sessionId === sessionId && other.filePath !== filePath)
   return others.map((other) => `Session ${sessionId} is also in '${other.filePath}'. '${filePath}' was ${done}`)
 }

@@ -58,7 +58,10 @@ export interface ForkTarget {
 }
 
 /** A new session, ready to be continued. */
-export type ForkResult<C = IContent> = Omit<ResumeResult<C>, 'lastSeq' | 'warnings' | 'skippedRecordings' | 'semanticMediaPurgeFrontier'>
+export type ForkResult<C = IContent> = Omit<
+  ResumeResult<C>,
+  'lastSeq' | 'warnings' | 'skippedRecordings' | 'semanticMediaPurgeFrontier'
+>
 
 /** A copy of the request. */
 interface Captured<C> {
@@ -125,7 +128,10 @@ const { randomUUID } = crypto
  * }
  * ```
  */
-export function forkSession<C = IContent>(target: ForkTarget, options: ForkOptions<C>): Promise<ForkResult<C> | SessionFailure> {
+export function forkSession<C = IContent>(
+  target: ForkTarget,
+  options: ForkOptions<C>,
+): Promise<ForkResult<C> | SessionFailure> {
   checkTarget(target)
   return fork(captured(target, checked(options, FORK_OPTIONS as Shape<ForkOptions<C>>)))
 }
@@ -154,12 +160,44 @@ const FORK_OPTIONS: Shape<ForkOptions> = {
 }
 
 /** Copies the request, because the caller may change it, or the working directory, while the source is read. */
-function captured<C>({ checkpointId, checkpointName, source: { sessionId, filePath } }: ForkTarget, options: ForkOptions<C>): Captured<C> {
+function captured<C>(
+  { checkpointId, checkpointName, source: { sessionId, filePath } }: ForkTarget,
+  options: ForkOptions<C>,
+): Captured<C> {
   const { chatsDir, projectHash, provider, model, workspaceDirs, source } = options
   const asked: RecorderOptions = options.recorder ?? NO_OPTIONS
-  const { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes, onQueueLimit, appendFile } = asked
-  const recorder = { cwd, fileName, onWarning, durability, exclusive, mode, onCommitWatermark, maxQueueBytes, onQueueLimit, appendFile }
-  const session = { sessionId: randomUUID(), projectHash, chatsDir, workspaceDirs: workspaceDirs.slice(), provider, model }
+  const {
+    cwd,
+    fileName,
+    onWarning,
+    durability,
+    exclusive,
+    mode,
+    onCommitWatermark,
+    maxQueueBytes,
+    onQueueLimit,
+    appendFile,
+  } = asked
+  const recorder = {
+    cwd,
+    fileName,
+    onWarning,
+    durability,
+    exclusive,
+    mode,
+    onCommitWatermark,
+    maxQueueBytes,
+    onQueueLimit,
+    appendFile,
+  }
+  const session = {
+    sessionId: randomUUID(),
+    projectHash,
+    chatsDir,
+    workspaceDirs: workspaceDirs.slice(),
+    provider,
+    model,
+  }
   return {
     checkpointId,
     checkpointName,
@@ -210,7 +248,9 @@ async function forkLocked<C>(asked: Captured<C>): Promise<ForkResult<C> | Sessio
 
 /** Writes the file with the items of the checkpoint, mapped. */
 async function writeMapped<C>(asked: Captured<C>, map: ItemMap<C>): Promise<Written> {
-  const found = await runJob<{ failed?: undefined; sequence: number } | FailedWrite>(SESSION, (onReady) => native.findFork(wantedOf(asked), onReady))
+  const found = await runJob<{ failed?: undefined; sequence: number } | FailedWrite>(SESSION, (onReady) =>
+    native.findFork(wantedOf(asked), onReady),
+  )
   if (found.failed !== undefined) return found
   const through = { strict: true, throughSeq: found.sequence, map }
   const { result: replayed } = await replayNative<C>(asked.filePath, asked.config.projectHash, through)

@@ -103,11 +103,18 @@ export function readSessionHeaders(files: string[] | string): Promise<Header[] |
 }
 
 async function readDirectory(directory: string): Promise<SessionFileHeader[]> {
-  return readShared(await sessionFilesIn(directory), native.readHeaders, (header: Header, filePath) => ({ filePath, header }))
+  return readShared(await sessionFilesIn(directory), native.readHeaders, (header: Header, filePath) => ({
+    filePath,
+    header,
+  }))
 }
 
 /** Reads files with `read`, in concurrent shares, and returns the results in the order of the files, mapped by `each`. @internal */
-export async function readShared<F, T>(filePaths: string[], read: Read, each: (found: F, filePath: string) => T): Promise<T[]> {
+export async function readShared<F, T>(
+  filePaths: string[],
+  read: Read,
+  each: (found: F, filePath: string) => T,
+): Promise<T[]> {
   // The caller may change the array in the meantime.
   const paths = filePaths.slice()
   const all = paths.map((): T | undefined => undefined)

@@ -209,12 +209,18 @@ const AT_ONCE = 2
  * console.log(report.archived.length, report.bytesBefore - report.bytesAfter, report.withinLimits); // 0 0 true
  * ```
  */
-export function keepSessions(where: string | string[], policy: KeepPolicy = NO_OPTIONS, options: KeepOptions = NO_OPTIONS): Promise<KeepReport> {
+export function keepSessions(
+  where: string | string[],
+  policy: KeepPolicy = NO_OPTIONS,
+  options: KeepOptions = NO_OPTIONS,
+): Promise<KeepReport> {
   if (Array.isArray(where)) check.filledStrings(where, 'where')
   else check.filledString(where, 'where')
   const limits = limitsOf(checkedStrictly(policy, POLICY, 'policy', { name: 'options', shape: OPTIONS }))
   const wanted = checkedStrictly(options, OPTIONS, 'options', { name: 'policy', shape: POLICY })
-  const directories = new Set((Array.isArray(where) ? where.slice() : [where]).map((directory) => path.resolve(directory)))
+  const directories = new Set(
+    (Array.isArray(where) ? where.slice() : [where]).map((directory) => path.resolve(directory)),
+  )
   return new Keeping(limits, wanted).run(Array.from(directories))
 }
 
@@ -229,7 +235,14 @@ const POLICY: Shape<KeepPolicy> = {
 
 const OPTIONS: Shape<KeepOptions> = { dryRun: 'boolean?', keep: 'function?', ...WORK }
 
-function limitsOf({ minAge = '1d', archiveAfter = '7d', deleteAfter = null, maxSessions, maxBytes, deleteToFit }: KeepPolicy): Limits {
+function limitsOf({
+  minAge = '1d',
+  archiveAfter = '7d',
+  deleteAfter = null,
+  maxSessions,
+  maxBytes,
+  deleteToFit,
+}: KeepPolicy): Limits {
   return {
     minAge: milliseconds(minAge, 'policy.minAge'),
     archiveAfter: orNever(archiveAfter, 'policy.archiveAfter'),
@@ -247,7 +260,12 @@ function orNever(duration: Duration | null, name: string): number {
 function milliseconds(duration: Duration, name: string): number {
   if (typeof duration === 'number' && Number.isFinite(duration) && duration >= 0) return duration
   const found = typeof duration === 'string' ? DURATION.exec(duration) : null
-  expect(found !== null, name, "a number of milliseconds, 0 or more, or a duration such as '36h', '7d' or '2w'", duration)
+  expect(
+    found !== null,
+    name,
+    "a number of milliseconds, 0 or more, or a duration such as '36h', '7d' or '2w'",
+    duration,
+  )
   return Number(found[1]) * UNITS[found[2] as keyof typeof UNITS]
 }
 
@@ -313,7 +331,8 @@ class Keeping {
   #allLeft(): LeftSession[] {
     const left = this.#left.slice()
     for (const candidate of this.#candidates) {
-      if (candidate.left !== undefined) left.push(leftSession(pathOf(candidate), candidate.left.reason, candidate.left.message))
+      if (candidate.left !== undefined)
+        left.push(leftSession(pathOf(candidate), candidate.left.reason, candidate.left.message))
     }
     return left
   }
@@ -330,21 +349,39 @@ class Keeping {
     }
     const names = found.map(({ name }) => name)
     // What interrupted processes leave has other names than sessions.
-    if (names.some((name) => !isSessionName(name))) this.#clean(await (this.#options.dryRun === true ? wouldCleanUp : cleanUp)(directory))
+    if (names.some((name) => !isSessionName(name)))
+      this.#clean(await (this.#options.dryRun === true ? wouldCleanUp : cleanUp)(directory))
     const others = new Set(found.filter((entry) => !entry.isFile()).map(({ name }) => name))
     place.locks = new Set(names.filter((name) => name.endsWith('.lock')))
     const filePaths = pathsIn(directory, names.filter(isSessionFileName))
-    const { sessions, unreadable } = await listFiles(others.size === 0 ? filePaths : filePaths.filter((filePath) => !others.has(path.basename(filePath))))
+    const { sessions, unreadable } = await listFiles(
+      others.size === 0 ? filePaths : filePaths.filter((filePath) => !others.has(path.basename(filePath))),
+    )
     for (const skipped of unreadable) this.#unreadable.push(skipped)
     const now = Date.now()
     const all = new Set(names)
     for (const session of sessions.reverse()) {
-      const companions = Object.values(companionsOf(sessionPathOf(session.filePath))).flat().filter((file) => all.has(path.basename(file)))
-      const bytes = (session.archivedBytes ?? session.fileSize) + (companions.length > 0 ? await companionBytes(session.filePath) : 0)
+      const companions = Object.values(companionsOf(sessionPathOf(session.filePath)))
+        .flat()
+        .filter((file) => all.has(path.basename(file)))
+      const bytes =
+        (session.archivedBytes ?? session.fileSize) +
+        (companions.length > 0 ? await companionBytes(session.filePath) : 0)
       const isArchived = session.archived === true
       const age = now - session.lastModified.getTime()
       this.#candidates.push({
-        session, directory: place, age, bytes, isArchived, companions, archivedBytes: undefined, blocked: undefined, done: undefined, left: undefined, isSettled: false, isGone: false,
+        session,
+        directory: place,
+        age,
+        bytes,
+        isArchived,
+        companions,
+        archivedBytes: undefined,
+        blocked: undefined,
+        done: undefined,
+        left: undefined,
+        isSettled: false,
+        isGone: false,
       })
       this.#bytes += bytes
       this.#count += 1
@@ -361,7 +398,8 @@ class Keeping {
     const from = Math.max(minAge, areTooMany ? 0 : Math.min(archiveAfter, deleteAfter))
     for (const { filePath, reason } of this.#unreadable) {
       const stat = await statOf(filePath)
-      if (stat !== undefined && Date.now() - stat.mtimeMs >= from) this.#left.push(leftSession(filePath, 'Unreadable', reason))
+      if (stat !== undefined && Date.now() - stat.mtimeMs >= from)
+        this.#left.push(leftSession(filePath, 'Unreadable', reason))
     }
   }
 
@@ -405,7 +443,9 @@ class Keeping {
 
   /** Those that another process had. */
   #ofOthers(): Candidate[] {
-    return this.#candidates.filter(({ left, isGone }) => !isGone && (left?.reason === 'InUse' || left?.reason === 'Changed'))
+    return this.#candidates.filter(
+      ({ left, isGone }) => !isGone && (left?.reason === 'InUse' || left?.reason === 'Changed'),
+    )
   }
 
   #fits(): boolean {
@@ -442,7 +482,10 @@ class Keeping {
   /** What prevents the deletion of a session. It goes only if nothing of it can hold a checkpoint that was not seen. */
   async #blockOf(candidate: Candidate, report: Report): Promise<Left | null> {
     const unread = isFailed(report) ? report.error : await this.#unreadOf(candidate, report)
-    if (unread !== undefined) return (await changeOf(this.#presentOf(candidate))) === undefined ? { reason: 'Unreadable', message: unread } : null
+    if (unread !== undefined)
+      return (await changeOf(this.#presentOf(candidate))) === undefined
+        ? { reason: 'Unreadable', message: unread }
+        : null
     if (liveCheckpoints((report as SessionReport).checkpoints).length === 0) return null
     return { reason: 'HasCheckpoints', message: undefined }
   }
@@ -450,8 +493,10 @@ class Keeping {
   /** Why a session that replays can't be read whole; `undefined` if it can. */
   async #unreadOf(candidate: Candidate, { unread }: SessionReport): Promise<string | undefined> {
     const { filePath, archived } = this.#presentOf(candidate)
-    if (!archived && (await statOf(archiveOf(filePath))) !== undefined) return 'There is an archive with its name too, which may hold something else'
-    if (archived && !(await hasSeekTable(filePath))) return 'The archive has no seek table at its end, so it may have been cut off'
+    if (!archived && (await statOf(archiveOf(filePath))) !== undefined)
+      return 'There is an archive with its name too, which may hold something else'
+    if (archived && !(await hasSeekTable(filePath)))
+      return 'The archive has no seek table at its end, so it may have been cut off'
     if (unread === 'nothing') return undefined
     if (unread === 'lastLine' && (await this.#isFragment(filePath))) return undefined
     return archived ? 'The archive is damaged, or has lines that are no records' : 'It has lines that are no records'
@@ -465,7 +510,10 @@ class Keeping {
   /** Whether a last line that is no JSON is only the beginning of a record. Another record may stand behind it, in the same line. */
   async #isFragment(filePath: string): Promise<boolean> {
     try {
-      const { recovered } = await repairSession(filePath, `${filePath}.repaired`, { dryRun: true, signal: this.#options.signal })
+      const { recovered } = await repairSession(filePath, `${filePath}.repaired`, {
+        dryRun: true,
+        signal: this.#options.signal,
+      })
       return recovered === 0
     } catch {
       this.#checkSignal()
@@ -483,7 +531,9 @@ class Keeping {
     if (blocked) return void (candidate.left = blocked)
     if (await this.#isKept(candidate)) return
     try {
-      const reason = await (this.#options.dryRun === true ? this.#foresee(candidate, action) : this.#carryOut(candidate, action))
+      const reason = await (this.#options.dryRun === true
+        ? this.#foresee(candidate, action)
+        : this.#carryOut(candidate, action))
       if (reason !== undefined) return await this.#leave(candidate, reason)
     } catch (error) {
       this.#checkSignal()
@@ -548,7 +598,13 @@ class Keeping {
     if (directory.locks.size > 0 && (await isInUse(session, directory))) return 'InUse'
     if (await isRecorded(session.filePath)) return 'InUse'
     if (action === 'delete') this.#gone(candidate)
-    else this.#packed(candidate, archiveOf(session.filePath), Math.ceil(session.fileSize * this.#estimatedRatio()), candidate.bytes - session.fileSize)
+    else
+      this.#packed(
+        candidate,
+        archiveOf(session.filePath),
+        Math.ceil(session.fileSize * this.#estimatedRatio()),
+        candidate.bytes - session.fileSize,
+      )
     return undefined
   }
 
@@ -568,7 +624,12 @@ class Keeping {
     const { session, bytes, done, companions } = candidate
     candidate.isSettled = true
     // It may have been archived before, which was not enough.
-    const kept = { filePath: pathOf(candidate), sessionId: session.sessionId, bytes: done?.kept.bytes ?? bytes, bytesLeft: 0 }
+    const kept = {
+      filePath: pathOf(candidate),
+      sessionId: session.sessionId,
+      bytes: done?.kept.bytes ?? bytes,
+      bytesLeft: 0,
+    }
     candidate.done = { action: 'delete', kept: companions.length > 0 ? { ...kept, companions } : kept }
     this.#bytes -= bytes
     this.#count -= 1
@@ -615,7 +676,8 @@ class Keeping {
    */
   async #alone(work: () => Promise<void>): Promise<void> {
     const locks: SessionLock[] = []
-    const directories = this.#options.dryRun === true ? [] : Array.from(new Set(this.#candidates.map(({ directory }) => directory.real)))
+    const directories =
+      this.#options.dryRun === true ? [] : Array.from(new Set(this.#candidates.map(({ directory }) => directory.real)))
     try {
       // In the same order in every process, so that none waits for one that waits for it.
       for (const directory of directories.sort()) if (!(await this.#lock(directory, locks))) return
@@ -653,7 +715,11 @@ class Keeping {
     const { onProgress } = this.#options
     if (onProgress === undefined) return
     const { total, files } = this.#progress
-    this.#progress = { bytes: Math.min(total, this.#progress.bytes + bytes), total, files: Math.min(files + 1, this.#candidates.length) }
+    this.#progress = {
+      bytes: Math.min(total, this.#progress.bytes + bytes),
+      total,
+      files: Math.min(files + 1, this.#candidates.length),
+    }
     onProgress({ ...this.#progress })
   }
 }
@@ -735,9 +801,17 @@ async function companionBytes(filePath: string): Promise<number> {
 }
 
 /** Why a session is not the one that was listed; `undefined` if it is. */
-async function changeOf({ filePath, fileSize, archivedBytes, lastModified }: SessionSummary): Promise<KeepReason | undefined> {
+async function changeOf({
+  filePath,
+  fileSize,
+  archivedBytes,
+  lastModified,
+}: SessionSummary): Promise<KeepReason | undefined> {
   const stat = await fs.lstat(filePath, { bigint: true }).catch(() => undefined)
-  const isSame = stat?.isFile() === true && Number(stat.size) === (archivedBytes ?? fileSize) && millisecondOf(stat) === lastModified.getTime()
+  const isSame =
+    stat?.isFile() === true &&
+    Number(stat.size) === (archivedBytes ?? fileSize) &&
+    millisecondOf(stat) === lastModified.getTime()
   return isSame ? undefined : 'Changed'
 }
 
@@ -755,7 +829,12 @@ async function hasSeekTable(filePath: string): Promise<boolean> {
   try {
     handle = await fs.open(filePath, 'r')
     const { size } = await handle.stat()
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(TABLE_END.length), 0, TABLE_END.length, Math.max(0, size - TABLE_END.length))
+    const { buffer, bytesRead } = await handle.read(
+      Buffer.alloc(TABLE_END.length),
+      0,
+      TABLE_END.length,
+      Math.max(0, size - TABLE_END.length),
+    )
     return bytesRead === TABLE_END.length && buffer.equals(TABLE_END)
   } catch {
     return false
@@ -769,7 +848,8 @@ async function isRecorded(filePath: string): Promise<boolean> {
   const files = native.recordedFiles()
   if (files.length === 0) return false
   const session = await realFileOf(sessionPathOf(filePath))
-  for (const file of files) if (path.basename(file) === path.basename(session) && (await realFileOf(file)) === session) return true
+  for (const file of files)
+    if (path.basename(file) === path.basename(session) && (await realFileOf(file)) === session) return true
   return false
 }
 
@@ -779,8 +859,12 @@ async function realFileOf(filePath: string): Promise<string> {
 }
 
 /** Whether a session is in use, by the names that were in its directory. */
-async function isInUse({ filePath, sessionId }: SessionSummary, { path: directory, locks }: Directory): Promise<boolean> {
-  if (locks.has(`${sessionId}.lock`) && isSafeId(sessionId) && (await isSessionLocked(directory, sessionId))) return true
+async function isInUse(
+  { filePath, sessionId }: SessionSummary,
+  { path: directory, locks }: Directory,
+): Promise<boolean> {
+  if (locks.has(`${sessionId}.lock`) && isSafeId(sessionId) && (await isSessionLocked(directory, sessionId)))
+    return true
   const lock = `${sessionPathOf(filePath)}.lock`
   return locks.has(path.basename(lock)) && isFileLocked(lock)
 }

@@ -72,7 +72,11 @@ export function listSessions(
 }
 
 /** Lists the sessions of a directory, of one project or of all, and the files that do not contain a session. @internal */
-export async function list(chatsDir: string, projectHash: string | undefined, kinds: readonly SessionKind[]): Promise<Listing> {
+export async function list(
+  chatsDir: string,
+  projectHash: string | undefined,
+  kinds: readonly SessionKind[],
+): Promise<Listing> {
   let filePaths: string[]
   try {
     filePaths = await sessionFilesIn(chatsDir)
@@ -142,14 +146,21 @@ function entryOf(found: Summary, filePath: string): Entry {
   const hash = own(payload, 'projectHash')
   if (found.length === 1) {
     const id = own(payload, 'sessionId')
-    return { hash, session: undefined, unreadable: { filePath, ...(isFilled(id) && { sessionId: id }), reason: INVALID } }
+    return {
+      hash,
+      session: undefined,
+      unreadable: { filePath, ...(isFilled(id) && { sessionId: id }), reason: INVALID },
+    }
   }
   const file = fileOf(filePath, found)
   return { hash, session: summaryOf(payload, file), unreadable: undefined }
 }
 
 /** What a summary says about the file. */
-type FileFields = Pick<SessionSummary, 'filePath' | 'fileSize' | 'lastModified' | 'archived' | 'bytes' | 'archivedBytes'>
+type FileFields = Pick<
+  SessionSummary,
+  'filePath' | 'fileSize' | 'lastModified' | 'archived' | 'bytes' | 'archivedBytes'
+>
 
 function fileOf(filePath: string, [, fileSize, lastModified, archivedBytes]: Whole): FileFields {
   const file = { filePath, fileSize, lastModified: new Date(lastModified) }

@@ -96,7 +96,10 @@ interface Entries {
  * // 2 selected 3
  * ```
  */
-export function readSessionMedia(path: string, options: SessionMediaOptions = NO_OPTIONS): AsyncGenerator<SessionMedia, void, undefined> {
+export function readSessionMedia(
+  path: string,
+  options: SessionMediaOptions = NO_OPTIONS,
+): AsyncGenerator<SessionMedia, void, undefined> {
   check.string(path, 'path')
   const { signal } = checked(options, READ_OPTIONS)
   return elementsOfPages(SESSION, () => native.readSessionMedia(bundles, path), readPage, signal)
@@ -121,7 +124,10 @@ export function readSessionMedia(path: string, options: SessionMediaOptions = NO
  * console.log(await verifySessionMedia(path)); // { present: 0, missing: [], corrupt: [] }
  * ```
  */
-export function verifySessionMedia(path: string, options: VerifySessionMediaOptions = NO_OPTIONS): Promise<SessionMediaVerification> {
+export function verifySessionMedia(
+  path: string,
+  options: VerifySessionMediaOptions = NO_OPTIONS,
+): Promise<SessionMediaVerification> {
   check.string(path, 'path')
   const { mediaDir, signal } = checked(options, VERIFY_OPTIONS)
   return runJob(SESSION, (onReady) => native.verifySessionMedia(bundles, path, mediaDir, onReady), { signal })

@@ -6,7 +6,13 @@ import { hasOwn, withFields } from '../builtins.js'
 import { Assembly, type ReplayDone } from './assembly.js'
 import type { Checkpoint } from './checkpoints.js'
 import { mapItems } from './item-map.js'
-import type { IContent, ItemMap, SemanticMediaPurgeFrontier, SessionEventPayload, SessionForkedPayload } from './records.js'
+import type {
+  IContent,
+  ItemMap,
+  SemanticMediaPurgeFrontier,
+  SessionEventPayload,
+  SessionForkedPayload,
+} from './records.js'
 import type { ReplayFailure, ReplaySuccess, SessionMetadata } from './replay-result.js'
 import { type ReplayOptions, checkedOptions, replay } from './replay.js'
 // Only for links in the comments.
@@ -83,7 +89,13 @@ export async function open<C>(
   }
   let isOpen = false
   try {
-    const { result, historyLength, invalidated } = await replay<C>(start, filePath, expectedProjectHash, options, foreign)
+    const { result, historyLength, invalidated } = await replay<C>(
+      start,
+      filePath,
+      expectedProjectHash,
+      options,
+      foreign,
+    )
     if (!result.ok) return result
     isOpen = true
     return { ok: true, session: new OpenSession<C>(opened!, result, historyLength, map, invalidated) }
@@ -155,12 +167,27 @@ const OpenSession: new <C>(
   #map: ItemMap<C> | undefined
   #invalidated: number[]
 
-  constructor(replay: NativeReplay, result: ReplaySuccess<C>, historyLength: number, map: ItemMap<C> | undefined, invalidated: number[]) {
+  constructor(
+    replay: NativeReplay,
+    result: ReplaySuccess<C>,
+    historyLength: number,
+    map: ItemMap<C> | undefined,
+    invalidated: number[],
+  ) {
     this.#replay = replay
     this.#map = map
     this.#invalidated = invalidated
     const { metadata, lastSeq, eventCount, warnings, sessionEvents, sequenceCorrupt, checkpoints } = result
-    withFields(this, { metadata, lastSeq, eventCount, warnings, sessionEvents, historyLength, sequenceCorrupt, checkpoints })
+    withFields(this, {
+      metadata,
+      lastSeq,
+      eventCount,
+      warnings,
+      sessionEvents,
+      historyLength,
+      sequenceCorrupt,
+      checkpoints,
+    })
     if (hasOwn(result, 'sessionName')) withFields(this, { sessionName: result.sessionName })
     if (hasOwn(result, 'ancestry')) withFields(this, { ancestry: result.ancestry })
     const { semanticMediaPurgeFrontier, unknownEvents } = result
@@ -224,7 +251,9 @@ function index(value: number | undefined, otherwise: number, length: number): nu
 }
 
 function closedError(): Error {
-  return withFields(new Error('The session is closed: items can be read before close() only'), { code: 'ESESSIONCLOSED' })
+  return withFields(new Error('The session is closed: items can be read before close() only'), {
+    code: 'ESESSIONCLOSED',
+  })
 }
 
 function readError(message: string): Error {

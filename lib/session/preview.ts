@@ -62,6 +62,8 @@ export function readSessionTitle(
 }
 
 async function readTitle(filePath: string, signal: AbortSignal | undefined): Promise<string | null | undefined> {
-  const title = await runJob<string | null | false>(PREVIEW, (onReady) => native.startSessionTitle(filePath, onReady), { signal })
+  const title = await runJob<string | null | false>(PREVIEW, (onReady) => native.startSessionTitle(filePath, onReady), {
+    signal,
+  })
   return title === false ? undefined : title
 }

@@ -12,7 +12,8 @@ type Rows<C> = AsyncIterable<C> | Iterable<C>
 
 export function checkRows(rows: unknown): void {
   const given = rows as Partial<AsyncIterable<unknown> & Iterable<unknown>> | null | undefined
-  const isIterable = typeof given === 'object' && typeof (given?.[Symbol.asyncIterator] ?? given?.[Symbol.iterator]) === 'function'
+  const isIterable =
+    typeof given === 'object' && typeof (given?.[Symbol.asyncIterator] ?? given?.[Symbol.iterator]) === 'function'
   expect(isIterable, 'rows', 'an async iterable', rows)
 }
 
@@ -25,7 +26,12 @@ export function checkFrontier(frontier: SemanticMediaPurgeFrontier): SemanticMed
 }
 
 /** Writes the payload of a `semantic_media_purge`. */
-export async function writePurge<C>(rows: Rows<C>, frontier: SemanticMediaPurgeFrontier, signal: AbortSignal, line: Line): Promise<void> {
+export async function writePurge<C>(
+  rows: Rows<C>,
+  frontier: SemanticMediaPurgeFrontier,
+  signal: AbortSignal,
+  line: Line,
+): Promise<void> {
   let text = '{"history":['
   let count = 0
   let isFrontierThere = false

@@ -157,16 +157,31 @@ const BEGINNING: Readonly<SessionLinePlace> = Object.freeze({ line: 1, offset: 0
  * for await (const { line } of readSessionRecords(recorder.getFilePath()!, { from: next })) console.log('new:', line); // new: 5
  * ```
  */
-export function readSessionRecords(path: string, options: SessionRecordsOptions = NO_OPTIONS): AsyncGenerator<SessionLine, void, undefined> {
+export function readSessionRecords(
+  path: string,
+  options: SessionRecordsOptions = NO_OPTIONS,
+): AsyncGenerator<SessionLine, void, undefined> {
   check.string(path, 'path')
   const { strict, history, changes, types, from = BEGINNING, signal } = checked(options, RECORDS_OPTIONS)
   const { line, offset } = from
-  const wanted = { strict: strict === true, history: history === true, changes: changes === true, types: types?.slice(), line, offset }
+  const wanted = {
+    strict: strict === true,
+    history: history === true,
+    changes: changes === true,
+    types: types?.slice(),
+    line,
+    offset,
+  }
   return elementsOfPages(SESSION, () => native.readSessionRecords(bundles, path, wanted), readPage, signal)
 }
 
 const RECORDS_OPTIONS: Shape<SessionRecordsOptions> = {
-  strict: 'boolean?', history: 'boolean?', changes: 'boolean?', signal: 'signal?', from: unlessMissing(checkFrom), types: unlessMissing(checkTypes),
+  strict: 'boolean?',
+  history: 'boolean?',
+  changes: 'boolean?',
+  signal: 'signal?',
+  from: unlessMissing(checkFrom),
+  types: unlessMissing(checkTypes),
 }
 
 function checkTypes(types: unknown, name: string): void {
@@ -209,7 +224,10 @@ function pageOf(batch: Batch, job: NativeJob): Page<SessionLine> | undefined {
     const offset = offsets[index]
     const length = lengths[index]
     const mark = histories[index]
-    const found = mark === '-' ? { line, offset, length, record, status } : { line, offset, length, record, status, inHistory: mark === '1' }
+    const found =
+      mark === '-'
+        ? { line, offset, length, record, status }
+        : { line, offset, length, record, status, inHistory: mark === '1' }
     if (changes !== undefined && changes[nextChange] === index) {
       const own = changesOf(changes, nextChange)
       nextChange += 4 * own.length
@@ -224,7 +242,8 @@ function pageOf(batch: Batch, job: NativeJob): Page<SessionLine> | undefined {
 /** The changes of one line, the first of which is at `from`. */
 function changesOf(numbers: number[], from: number): HistoryChange[] {
   const changes: HistoryChange[] = []
-  for (let at = from; numbers[at] === numbers[from]; at += 4) changes.push({ removed: numbers[at + 1]!, added: numbers[at + 2]!, behind: numbers[at + 3]! })
+  for (let at = from; numbers[at] === numbers[from]; at += 4)
+    changes.push({ removed: numbers[at + 1]!, added: numbers[at + 2]!, behind: numbers[at + 3]! })
   return changes
 }
 

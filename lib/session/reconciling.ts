@@ -31,7 +31,11 @@ export function noteHashes(items: readonly unknown[], hashes: string): void {
 }
 
 /** Notes the hashes of those items that a history has at the same index, recorded in the record that they were recorded in. */
-export function noteRecorded(items: readonly unknown[], recorded: WeakMap<object, number>, { hashes, seqs }: NativeHistory): void {
+export function noteRecorded(
+  items: readonly unknown[],
+  recorded: WeakMap<object, number>,
+  { hashes, seqs }: NativeHistory,
+): void {
   for (let index = 0; index < items.length && index < seqs.length; index++) {
     const item = items[index] as object
     if (recorded.get(item) === seqs[index]) noteHash(item, hashes, index)
@@ -44,7 +48,11 @@ function noteHash(item: unknown, hashes: string, index: number): void {
 }
 
 /** Hashes the items of a tail that were seen before again: they may have been changed since. Returns whether some were. */
-export function hashAgain(items: readonly unknown[], isNew: Uint8Array, { replaced, appendedFrom }: NativeTail): boolean {
+export function hashAgain(
+  items: readonly unknown[],
+  isNew: Uint8Array,
+  { replaced, appendedFrom }: NativeTail,
+): boolean {
   let hasChanged = false
   const again = (index: number): void => {
     if (isNew[index] === 1) return

@@ -147,7 +147,16 @@ export interface Reconciliation {
 /** Options for the recorder that `resumeSession` or `forkSession` creates; as in {@link SessionRecordingServiceConfig}. */
 export type RecorderOptions = Pick<
   SessionRecordingServiceConfig,
-  'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive' | 'mode' | 'onCommitWatermark' | 'maxQueueBytes' | 'onQueueLimit' | 'appendFile'
+  | 'cwd'
+  | 'fileName'
+  | 'onWarning'
+  | 'durability'
+  | 'exclusive'
+  | 'mode'
+  | 'onCommitWatermark'
+  | 'maxQueueBytes'
+  | 'onQueueLimit'
+  | 'appendFile'
 >
 
 const FILE_NAMES = ['minutes', 'seconds']
@@ -155,7 +164,8 @@ const FILE_NAMES = ['minutes', 'seconds']
 /** @internal */
 export function checkConfig(config: SessionRecordingServiceConfig): void {
   check.object(config, 'config')
-  for (const field of ['sessionId', 'projectHash', 'chatsDir'] as const) check.filledString(config[field], `config.${field}`)
+  for (const field of ['sessionId', 'projectHash', 'chatsDir'] as const)
+    check.filledString(config[field], `config.${field}`)
   check.strings(config.workspaceDirs, 'config.workspaceDirs')
   for (const field of ['provider', 'model'] as const) check.string(config[field], `config.${field}`)
   if (config.kind !== undefined) check.oneOf(config.kind, 'config.kind', KINDS)
@@ -177,7 +187,12 @@ export function checkRecorderOptions(options: RecorderOptions, name: string): vo
   check.optional(options.appendFile, `${name}.appendFile`, 'function')
   if (options.onQueueLimit !== undefined) check.oneOf(options.onQueueLimit, `${name}.onQueueLimit`, ['throw', 'wait'])
   const { maxQueueBytes } = options
-  if (maxQueueBytes === undefined || maxQueueBytes === Infinity || (Number.isSafeInteger(maxQueueBytes) && maxQueueBytes >= 0)) return
+  if (
+    maxQueueBytes === undefined ||
+    maxQueueBytes === Infinity ||
+    (Number.isSafeInteger(maxQueueBytes) && maxQueueBytes >= 0)
+  )
+    return
   const message = 'Session recording queue byte limit must be a non-negative safe integer or Infinity'
   throw withFields(new TypeError(message), { code: 'ERR_INVALID_ARG_TYPE' })
 }

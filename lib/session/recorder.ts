@@ -8,13 +8,28 @@ import { OWNER_ONLY } from '../mode.js'
 import type { RecordingOwner, RecordingWarning } from '../recording-warning.js'
 import { timestamp } from '../timestamp.js'
 import { turns, beginTurn } from '../turns.js'
-import { Writing, type WriteFailure, ending, absolute, thisProcess, ownerOf, shownOwner, writeError } from '../writing.js'
+import {
+  Writing,
+  type WriteFailure,
+  ending,
+  absolute,
+  thisProcess,
+  ownerOf,
+  shownOwner,
+  writeError,
+} from '../writing.js'
 import { DEFAULT_MAX_QUEUE_BYTES } from '../constants.js'
 import type { Commits } from './commits.js'
 import { expectLine } from './line-limit.js'
 import { nameOf, startPayload } from './new-session.js'
 import { Numbers } from './numbers.js'
-import { type Commit, type ContentBatch, type Reconciliation, type SessionRecordingServiceConfig, checkConfig } from './recorder-config.js'
+import {
+  type Commit,
+  type ContentBatch,
+  type Reconciliation,
+  type SessionRecordingServiceConfig,
+  checkConfig,
+} from './recorder-config.js'
 import type {
   ChronologyBindPayload,
   CompressionDetailPayload,
@@ -33,7 +48,10 @@ import type { SessionLockedError } from '../locks/locked-error.js'
 import type { RecordingError, RecordingWarningCode } from '../recording-warning.js'
 
 const KNOWN_TYPES = new Map(
-  ['content', 'compressed', 'rewind', 'provider_switch', 'session_event', 'directories_changed'].map((type, index) => [type, index]),
+  ['content', 'compressed', 'rewind', 'provider_switch', 'session_event', 'directories_changed'].map((type, index) => [
+    type,
+    index,
+  ]),
 )
 /** The types whose first record creates the file. */
 const CREATING = new Set(['content', 'session_metadata', 'session_named', 'semantic_media_purge'])
@@ -144,7 +162,9 @@ export class SessionRecordingService<C = IContent> {
    * created, and with a `TypeError` for an invalid configuration. A rejection leaves no lock behind.
    */
   static async createLocked<S extends SessionRecordingService<any>>(
-    this: new (config: SessionRecordingServiceConfig) => S,
+    this: new (
+      config: SessionRecordingServiceConfig,
+    ) => S,
     config: SessionRecordingServiceConfig,
   ): Promise<S> {
     checkConfig(config)
@@ -233,7 +253,13 @@ export class SessionRecordingService<C = IContent> {
     if (ending.hasBegun) this.#writing.warn()
     if (told === told) {
       // The number of a line of version 2 comes as a negative one.
-      const line: SessionRecordLine = { v: told < 0 ? 2 : 1, seq: told < 0 ? -told : told, ts: timestamp(now), type: type as SessionEventType, payload }
+      const line: SessionRecordLine = {
+        v: told < 0 ? 2 : 1,
+        seq: told < 0 ? -told : told,
+        ts: timestamp(now),
+        type: type as SessionEventType,
+        payload,
+      }
       if (this.#numbers.isWaiting) this.#noteWaiting(line)
       return line
     }
@@ -317,10 +343,12 @@ export class SessionRecordingService<C = IContent> {
     check.object(line, 'line')
     check.finiteNumber(line.seq, 'line.seq')
     const seq = this.#numbers.of(line)
-    if (!this.#native.hasRecorded(seq)) return Promise.reject(new Error(`The recorder has no record with the seq ${line.seq} in its file`))
+    if (!this.#native.hasRecorded(seq))
+      return Promise.reject(new Error(`The recorder has no record with the seq ${line.seq} in its file`))
     const byteOffset = this.#native.lineEnd(seq)
     // While it records, in the order of the other waits of the turn.
-    if (byteOffset === byteOffset && !this.#active && this.#commits === undefined) return Promise.resolve({ seq, byteOffset })
+    if (byteOffset === byteOffset && !this.#active && this.#commits === undefined)
+      return Promise.resolve({ seq, byteOffset })
     if (!this.#active && byteOffset !== byteOffset) return Promise.reject(this.#refusal())
     return this.#acknowledgements().wait(seq)
   }
@@ -406,7 +434,13 @@ export class SessionRecordingService<C = IContent> {
     if (this.#hasObserverFailed) return
     this.#hasObserverFailed = true
     const message = `onCommitWatermark failed: ${cause instanceof Error ? cause.message : String(cause)}. Recording goes on.`
-    this.#writing.callOnWarning({ code: 'ObserverFailed', message, filePath: this.getFilePath(), eventsDropped: 0, cause })
+    this.#writing.callOnWarning({
+      code: 'ObserverFailed',
+      message,
+      filePath: this.getFilePath(),
+      eventsDropped: 0,
+      cause,
+    })
   }
 
   /** Throws if a batch has no room in the queue. */
@@ -429,7 +463,13 @@ export class SessionRecordingService<C = IContent> {
     const why = cause instanceof Error ? cause.message : String(cause)
     const message = `resolveProviderModel failed: ${why}. Recording goes on with the values of the configuration.`
     const warn = (): void =>
-      this.#writing.callOnWarning({ code: 'ProviderModelFailed', message, filePath: this.getFilePath(), eventsDropped: 0, cause })
+      this.#writing.callOnWarning({
+        code: 'ProviderModelFailed',
+        message,
+        filePath: this.getFilePath(),
+        eventsDropped: 0,
+        cause,
+      })
     // Recording must not call it synchronously; at the end of the process nothing comes later.
     if (ending.hasBegun) warn()
     else queueMicrotask(warn)
@@ -437,7 +477,12 @@ export class SessionRecordingService<C = IContent> {
 
   /** Whether the program waits for what was recorded. Not whether the writer is at work: that would depend on how fast it is. */
   #isDraining(): boolean {
-    return this.#flushes > 0 || this.#streams?.isPending() === true || this.#writing.isAppending || this.#commits?.isAwaiting() === true
+    return (
+      this.#flushes > 0 ||
+      this.#streams?.isPending() === true ||
+      this.#writing.isAppending ||
+      this.#commits?.isAwaiting() === true
+    )
   }
 
   /** Why nothing more is recorded. */
@@ -510,7 +555,8 @@ export class SessionRecordingService<C = IContent> {
     let last = NaN
     return contentBatch({
       publish: () => {
-        if (this.#file !== file) throw new Error('Cannot publish content batch: another file was resumed after it was prepared')
+        if (this.#file !== file)
+          throw new Error('Cannot publish content batch: another file was resumed after it was prepared')
         last = this.#publish(batch, of)
       },
       rollBack: () => this.#rollBack(last, of),
@@ -623,7 +669,10 @@ export class SessionRecordingService<C = IContent> {
   recordSemanticMediaPurge(history: readonly C[], frontier: SemanticMediaPurgeFrontier): void
   /** The same, with history and frontier as one object. */
   recordSemanticMediaPurge(purge: SemanticMediaPurgePayload<C>): void
-  recordSemanticMediaPurge(purge: SemanticMediaPurgePayload<C> | readonly C[], frontier?: SemanticMediaPurgeFrontier): void {
+  recordSemanticMediaPurge(
+    purge: SemanticMediaPurgePayload<C> | readonly C[],
+    frontier?: SemanticMediaPurgeFrontier,
+  ): void {
     this.enqueue('semantic_media_purge', edits().semanticMediaPurge(purge, frontier))
   }
 
@@ -1161,7 +1210,11 @@ function bindMethods(recorder: Record<string, unknown>): void {
   }
 }
 
-function warningMessage({ code, message, path: filePath }: WriteFailure, dropped: number, owner: RecordingOwner | undefined): string {
+function warningMessage(
+  { code, message, path: filePath }: WriteFailure,
+  dropped: number,
+  owner: RecordingOwner | undefined,
+): string {
   if (code === 'ESESSIONLOCKED') {
     return `Not recording to '${filePath}': it is being recorded to by ${shownOwner(owner)}. The session goes on without a recording.`
   }

@@ -40,7 +40,11 @@ export interface UnreadableSession extends Pick<SkippedSession, 'filePath' | 're
 }
 
 /** What was found; instead of nothing, the reason why the session that the reference fits can't be read. @internal */
-export function readable<F extends object>(ref: string, found: F | ReferenceFailure, unreadable: readonly UnreadableSession[]): F | ReferenceFailure {
+export function readable<F extends object>(
+  ref: string,
+  found: F | ReferenceFailure,
+  unreadable: readonly UnreadableSession[],
+): F | ReferenceFailure {
   if (!hasOwn(found, 'code') || (found as ReferenceFailure).code !== 'NotFound') return found
   const fitting = unreadable.find((one) => fits(ref, one))
   return fitting === undefined ? found : failure(`Session ${ref} can't be read: ${fitting.reason}`, 'ReplayFailed')
@@ -67,7 +71,10 @@ function isFileName(ref: string, filePath: string): boolean {
 }
 
 /** The first matching rule decides: the id, the position (counted from 1), the beginning of the id. */
-function findSession<S extends { sessionId: string }>(ref: string, sessions: readonly S[]): { session: S } | ReferenceFailure {
+function findSession<S extends { sessionId: string }>(
+  ref: string,
+  sessions: readonly S[],
+): { session: S } | ReferenceFailure {
   const ids = matching(sessions, (session) => session.sessionId === ref)
   if (ids.length > 0) return { session: ids[0]! }
   if (ONLY_DIGITS.test(ref)) return sessionAt(Number(ref), sessions)

@@ -162,14 +162,34 @@ const REPAIR: JobKind = {
  * console.log(recovered, lostBytes); // 1 0
  * ```
  */
-export function repairSession(source: string, destination: string, options: RepairOptions = NO_OPTIONS): Promise<RepairReceipt> {
+export function repairSession(
+  source: string,
+  destination: string,
+  options: RepairOptions = NO_OPTIONS,
+): Promise<RepairReceipt> {
   check.filledString(source, 'source')
   check.filledString(destination, 'destination')
-  const { projectHash, sessionId, receiptPath, dryRun = false, signal, onProgress } = checkedStrictly<RepairOptions>(options, {
-    projectHash: 'filledString?', sessionId: 'filledString?', receiptPath: 'filledString?', dryRun: 'boolean?', ...WORK,
+  const {
+    projectHash,
+    sessionId,
+    receiptPath,
+    dryRun = false,
+    signal,
+    onProgress,
+  } = checkedStrictly<RepairOptions>(options, {
+    projectHash: 'filledString?',
+    sessionId: 'filledString?',
+    receiptPath: 'filledString?',
+    dryRun: 'boolean?',
+    ...WORK,
   })
   const wanted: NativeRepairOptions = {
-    projectHash, sessionId, receiptPath, dryRun, now: Date.now(), progress: onProgress !== undefined,
+    projectHash,
+    sessionId,
+    receiptPath,
+    dryRun,
+    now: Date.now(),
+    progress: onProgress !== undefined,
   }
   const start = (onReady: () => void) => native.startRepair(bundlesToWrite(), source, destination, wanted, onReady)
   return runJob<RepairReceipt>(REPAIR, start, { signal, onProgress })

@@ -44,7 +44,12 @@ export interface ReplayOptions {
 }
 
 /** Starts a job of the addon that replays. */
-type Start = (bundles: NativeBundles, path: string, options: NativeReplayOptions, onReady: () => void) => NativeJob | Promise<NativeJob>
+type Start = (
+  bundles: NativeBundles,
+  path: string,
+  options: NativeReplayOptions,
+  onReady: () => void,
+) => NativeJob | Promise<NativeJob>
 
 /**
  * Replays a session file.
@@ -84,11 +89,19 @@ type Start = (bundles: NativeBundles, path: string, options: NativeReplayOptions
  * }
  * ```
  */
-export function replaySession<C = IContent>(filePath: string, expectedProjectHash?: string, options?: ReplayOptions): Promise<ReplayResult<C>> {
+export function replaySession<C = IContent>(
+  filePath: string,
+  expectedProjectHash?: string,
+  options?: ReplayOptions,
+): Promise<ReplayResult<C>> {
   return replayAny(filePath, expectedProjectHash, checkedOptions(filePath, expectedProjectHash, options))
 }
 
-async function replayAny<C>(filePath: string, expectedProjectHash: string | undefined, options: ReplayOptions): Promise<ReplayResult<C>> {
+async function replayAny<C>(
+  filePath: string,
+  expectedProjectHash: string | undefined,
+  options: ReplayOptions,
+): Promise<ReplayResult<C>> {
   return (await replayWhole<C>(filePath, expectedProjectHash, options, true)).result
 }
 
@@ -108,7 +121,11 @@ export interface NativeReplayed<C> {
  *
  * @internal
  */
-export function replayNative<C>(filePath: string, expectedProjectHash: string, options: ReplayOptions): Promise<NativeReplayed<C>> {
+export function replayNative<C>(
+  filePath: string,
+  expectedProjectHash: string,
+  options: ReplayOptions,
+): Promise<NativeReplayed<C>> {
   return replayWhole(filePath, expectedProjectHash, options, false)
 }
 
@@ -118,7 +135,13 @@ async function replayWhole<C>(
   options: ReplayOptions,
   foreign: boolean,
 ): Promise<NativeReplayed<C>> {
-  const { result, invalidated, hashes } = await replay<C>(native.startReplay, filePath, expectedProjectHash, options, foreign)
+  const { result, invalidated, hashes } = await replay<C>(
+    native.startReplay,
+    filePath,
+    expectedProjectHash,
+    options,
+    foreign,
+  )
   if (options.map !== undefined && result.ok) mapItems(result.history, options.map, invalidated)
   return { result, hashes }
 }
@@ -135,7 +158,11 @@ const REPLAY_OPTIONS: Shape<ReplayOptions> = {
 }
 
 /** Checks the arguments of a replay, and copies its options, which the caller may change while the file is read. @internal */
-export function checkedOptions(filePath: string, expectedProjectHash: string | undefined, options: ReplayOptions = NO_OPTIONS): ReplayOptions {
+export function checkedOptions(
+  filePath: string,
+  expectedProjectHash: string | undefined,
+  options: ReplayOptions = NO_OPTIONS,
+): ReplayOptions {
   check.string(filePath, 'filePath')
   check.optional(expectedProjectHash, 'expectedProjectHash', 'string')
   return checked(options, REPLAY_OPTIONS)
@@ -158,12 +185,21 @@ export async function replay<C>(
   if (signal?.aborted) throw signal.reason
   const assembly = new Assembly<C>()
   if (filePath.includes('\0')) {
-    return { result: assembly.result(assembly.fail(`Failed to read file: ${openError(filePath)}`)), historyLength: 0, invalidated: [] }
+    return {
+      result: assembly.result(assembly.fail(`Failed to read file: ${openError(filePath)}`)),
+      historyLength: 0,
+      invalidated: [],
+    }
   }
   const wanted = wantedOf(expectedProjectHash, options, foreign)
   const begin = (onReady: () => void) => start(bundles, filePath, wanted, onReady)
   const done = await runJob<ReplayDone>(SESSION, begin, { signal, onProgress, takeBatch: assembly.add })
-  return { result: assembly.result(done), historyLength: done.historyLength ?? 0, invalidated: assembly.invalidated, hashes: assembly.hashes }
+  return {
+    result: assembly.result(done),
+    historyLength: done.historyLength ?? 0,
+    invalidated: assembly.invalidated,
+    hashes: assembly.hashes,
+  }
 }
 
 /** The options for the addon. */

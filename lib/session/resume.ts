@@ -10,7 +10,16 @@ import { CONTINUE_LATEST } from '../constants.js'
 import { restored } from './archive.js'
 import { sessionPathOf } from './archive-name.js'
 import { SEQUENCE_CORRUPT, scanSessions, skip, usableOf } from './describe.js'
-import { type ReferenceFailure, type Refusal, type SessionFailure, failure, failureOf, lockSession, namesakesOf, nothingToResume } from './failure.js'
+import {
+  type ReferenceFailure,
+  type Refusal,
+  type SessionFailure,
+  failure,
+  failureOf,
+  lockSession,
+  namesakesOf,
+  nothingToResume,
+} from './failure.js'
 import { listProject } from './list.js'
 import { SessionRecordingService, setHistoryOf } from './recorder.js'
 import { type RecorderOptions, checkRecorderOptions } from './recorder-config.js'
@@ -112,8 +121,10 @@ interface Opened<C> {
 }
 
 /** What a resumption needs of a replay, with its history or the handle to read it from. */
-type Success<C> = { ok: true; warnings: string[]; history: C[] | SessionHandle<C> } &
-  Pick<ReplaySuccess, 'metadata' | 'lastSeq' | 'sequenceCorrupt' | 'semanticMediaPurgeFrontier' | 'unknownEvents'>
+type Success<C> = { ok: true; warnings: string[]; history: C[] | SessionHandle<C> } & Pick<
+  ReplaySuccess,
+  'metadata' | 'lastSeq' | 'sequenceCorrupt' | 'semanticMediaPurgeFrontier' | 'unknownEvents'
+>
 
 type OpeningReplayed<C> = { opened: Omit<Opened<C>, 'lock'>; failed?: undefined } | ({ opened?: undefined } & Refusal)
 type Replayed<C> = { result: Success<C> | Pick<ReplayFailure, 'ok' | 'error'>; hashes?: string | undefined }
@@ -146,7 +157,9 @@ const SEQUENCE_EXHAUSTED = 'recording has no sequence numbers left'
  * } else console.log(resumed.error); // No sessions found for this project
  * ```
  */
-export function resumeSession<C = IContent>(request: CursorResumeRequest): Promise<CursorResumeResult<C> | SessionFailure>
+export function resumeSession<C = IContent>(
+  request: CursorResumeRequest,
+): Promise<CursorResumeResult<C> | SessionFailure>
 /**
  * Locks a session, replays it strictly, and returns its history with a recorder that appends to its file. Looks only at files named
  * `session-*.jsonl`, and at archives of such files; an archived session is restored.
@@ -170,7 +183,9 @@ export function resumeSession<C = IContent>(request: CursorResumeRequest): Promi
  * ```
  */
 export function resumeSession<C = IContent>(request: ResumeRequest): Promise<ResumeResult<C> | SessionFailure>
-export function resumeSession<C = IContent>(request: ResumeRequest | CursorResumeRequest): Promise<Result<C> | SessionFailure> {
+export function resumeSession<C = IContent>(
+  request: ResumeRequest | CursorResumeRequest,
+): Promise<Result<C> | SessionFailure> {
   return resume<C>(checked<Asked>(request, REQUEST, 'request'))
 }
 
@@ -185,7 +200,8 @@ const REQUEST: Shape<Asked> = {
   workspaceDirs: 'strings',
   map: 'function?',
   kinds: checkKinds,
-  history: (value: unknown, name: string) => expect(value === undefined || value === 'cursor', name, "'cursor', if it is given", value),
+  history: (value: unknown, name: string) =>
+    expect(value === undefined || value === 'cursor', name, "'cursor', if it is given", value),
   recorder: unlessMissing(checkRecorderOptions),
 }
 
@@ -222,14 +238,34 @@ async function resumeOneOf<C>(
 function captured(request: Asked): Captured {
   const { chatsDir, workspaceDirs } = request
   const asked: RecorderOptions = request.recorder ?? NO_OPTIONS
-  const { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes, onQueueLimit, appendFile } = asked
+  const {
+    cwd,
+    fileName,
+    onWarning,
+    durability,
+    exclusive,
+    onCommitWatermark,
+    maxQueueBytes,
+    onQueueLimit,
+    appendFile,
+  } = asked
   return {
     ...request,
     history: request.history,
     directory: path.resolve(chatsDir),
     workspaceDirs: workspaceDirs.slice(),
     kinds: kindsOf(request.kinds),
-    recorder: { cwd, fileName, onWarning, durability, exclusive, onCommitWatermark, maxQueueBytes, onQueueLimit, appendFile },
+    recorder: {
+      cwd,
+      fileName,
+      onWarning,
+      durability,
+      exclusive,
+      onCommitWatermark,
+      maxQueueBytes,
+      onQueueLimit,
+      appendFile,
+    },
   }
 }
 
@@ -245,7 +281,9 @@ async function find(
   const found = exact === undefined ? resolveSessionRef(ref, sessions) : { session: exact }
   if (hasSession(found) || found.code !== 'NotFound') return found
   const described = await scanSessions(sessions, request.projectHash, NO_OPTIONS)
-  const named = usableOf(described, []).usable.filter(({ report }) => hasOwn(report, 'name') && report.name === ref.trim())
+  const named = usableOf(described, []).usable.filter(
+    ({ report }) => hasOwn(report, 'name') && report.name === ref.trim(),
+  )
   if (named.length > 1) return { error: `Ambiguous continue target name '${ref}'`, code: 'Ambiguous' }
   return named.length === 1 ? { session: named[0]!.session } : found
 }
@@ -261,7 +299,8 @@ async function resumeLatest<C>(
   for (let index = 0; index < sessions.length; index++) {
     const session = sessions[index]!
     const opening = await openLocked<C>(session, request)
-    if (opening.failed === undefined) return goOn(opening.opened, request, [...warnings, ...namesakesOf(session, sessions, 'resumed')])
+    if (opening.failed === undefined)
+      return goOn(opening.opened, request, [...warnings, ...namesakesOf(session, sessions, 'resumed')])
     if (opening.failed.code === 'Locked') continue
     first ??= opening
     const { error } = opening.failed
@@ -290,7 +329,11 @@ async function openLocked<C>({ filePath, sessionId }: SessionSummary, request: C
 }
 
 /** Replays the file, or opens it, and creates the recorder. `onOpened` is called with a handle, which is the caller's to close. */
-async function openFile<C>(filePath: string, request: Captured, onOpened: (opened: SessionHandle<C>) => void): Promise<OpeningReplayed<C>> {
+async function openFile<C>(
+  filePath: string,
+  request: Captured,
+  onOpened: (opened: SessionHandle<C>) => void,
+): Promise<OpeningReplayed<C>> {
   // The handle of an archive would be that of a file which is about to go.
   const unrestored = request.history === undefined ? undefined : await restoring(filePath)
   if (unrestored !== undefined) return { failed: unrestored }
@@ -301,7 +344,11 @@ async function openFile<C>(filePath: string, request: Captured, onOpened: (opene
 }
 
 /** Creates the recorder. Fails if the file cannot be recorded to: the caller's `onWarning` is about recordings that began. */
-async function openReplayed<C>(filePath: string, { result: replayed, hashes }: Replayed<C>, request: Captured): Promise<OpeningReplayed<C>> {
+async function openReplayed<C>(
+  filePath: string,
+  { result: replayed, hashes }: Replayed<C>,
+  request: Captured,
+): Promise<OpeningReplayed<C>> {
   if (!replayed.ok) return { failed: failure(NOT_REPLAYED + replayed.error, 'ReplayFailed') }
   const { metadata, lastSeq, sequenceCorrupt, history } = replayed
   if (sequenceCorrupt) return { failed: failure(NOT_REPLAYED + SEQUENCE_CORRUPT, 'SequenceCorrupt') }
@@ -317,7 +364,8 @@ async function openReplayed<C>(filePath: string, { result: replayed, hashes }: R
   recording.initializeForResume(filePath, lastSeq, hasOwn(metadata, 'title') ? metadata.title : undefined)
   if (recording.isActive()) {
     hasBegun = true
-    if (Array.isArray(history) && (request.map !== undefined || hashes !== undefined)) setHistoryOf(recording, history, hashes)
+    if (Array.isArray(history) && (request.map !== undefined || hashes !== undefined))
+      setHistoryOf(recording, history, hashes)
     return { opened: { replayed, recording } }
   }
   // The recorder reports the reason in a microtask.
@@ -338,27 +386,35 @@ async function restoring(filePath: string): Promise<SessionFailure | undefined> 
 }
 
 /** Why a recorder has ended at once. */
-async function refusalOf<C>(recording: SessionRecordingService<C>, warning: RecordingWarning | undefined): Promise<Refusal> {
+async function refusalOf<C>(
+  recording: SessionRecordingService<C>,
+  warning: RecordingWarning | undefined,
+): Promise<Refusal> {
   const code = warning?.code
   if (code === 'ESESSIONLOCKED') return { failed: failure('Session is in use by another process', 'Locked') }
   if (code === 'SequenceExhausted') return { failed: failure(NOT_REPLAYED + SEQUENCE_EXHAUSTED, 'SequenceCorrupt') }
   const failed = failure(`Failed to lock session: ${code}: its file cannot be recorded to`, 'LockFailed')
   // A recorder that has ended rejects waits for records with the system's error.
-  return recording.waitForCommit(null).then(() => ({ failed }), (error: unknown) => ({ failed, error }))
+  return recording.waitForCommit(null).then(
+    () => ({ failed }),
+    (error: unknown) => ({ failed, error }),
+  )
 }
 
 /** Returns the result of the replay. A rejection becomes a failed result. */
 async function replay<C>(filePath: string, request: Captured): Promise<Replayed<C>> {
   const { projectHash, map } = request
   let thrown: { error: unknown } | undefined
-  const mapOrNote: ItemMap<any> | undefined = map && ((item, about) => {
-    try {
-      return about === undefined ? map(item) : map(item, about)
-    } catch (error) {
-      thrown = { error }
-      throw error
-    }
-  })
+  const mapOrNote: ItemMap<any> | undefined =
+    map &&
+    ((item, about) => {
+      try {
+        return about === undefined ? map(item) : map(item, about)
+      } catch (error) {
+        thrown = { error }
+        throw error
+      }
+    })
   try {
     if (request.history !== undefined) return await openAt<C>(filePath, request)
     return await replayNative<C>(filePath, projectHash, { strict: true, map: mapOrNote })
@@ -374,7 +430,13 @@ async function openAt<C>(filePath: string, { projectHash, map }: Captured): Prom
   const opened = await open<C>(filePath, projectHash, { strict: true, map }, false)
   if (!opened.ok) return { result: opened }
   const { metadata, lastSeq, sequenceCorrupt, warnings, semanticMediaPurgeFrontier, unknownEvents } = opened.session
-  const reported = { metadata, lastSeq, sequenceCorrupt, warnings, ...(semanticMediaPurgeFrontier && { semanticMediaPurgeFrontier }) }
+  const reported = {
+    metadata,
+    lastSeq,
+    sequenceCorrupt,
+    warnings,
+    ...(semanticMediaPurgeFrontier && { semanticMediaPurgeFrontier }),
+  }
   return { result: { ok: true, ...reported, ...(unknownEvents && { unknownEvents }), history: opened.session } }
 }
 

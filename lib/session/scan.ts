@@ -13,7 +13,16 @@ import type { ScanOptions } from './scan-options.js'
 
 /** What a strict replay reports about a session, except for its history and session events. */
 export interface SessionReport
-  extends Pick<ReplaySuccess, 'metadata' | 'lastSeq' | 'sequenceCorrupt' | 'eventCount' | 'checkpoints' | 'semanticMediaPurgeFrontier' | 'warnings'> {
+  extends Pick<
+    ReplaySuccess,
+    | 'metadata'
+    | 'lastSeq'
+    | 'sequenceCorrupt'
+    | 'eventCount'
+    | 'checkpoints'
+    | 'semanticMediaPurgeFrontier'
+    | 'warnings'
+  > {
   historyLength: number
   /** What of the file was not read: nothing, a last line that is no JSON, or more, such as what is behind the damage of an archive. */
   unread?: 'nothing' | 'lastLine' | 'more'
@@ -31,7 +40,10 @@ export type Report = SessionReport | FailedReport
 
 /** A report as the addon sends it. */
 type Described = DescribedSession | DescribedFailure
-type DescribedSession = Omit<SessionReport, 'warnings' | 'unknownEvents'> & { warnings: Message[]; unknownEvents: UnknownEvents }
+type DescribedSession = Omit<SessionReport, 'warnings' | 'unknownEvents'> & {
+  warnings: Message[]
+  unknownEvents: UnknownEvents
+}
 type DescribedFailure = { error: Message }
 
 function isFailure(described: Described): described is DescribedFailure {
@@ -49,7 +61,11 @@ const PROGRESS_MS = 100
  * Replays files strictly; with a `projectHash`, a session of another project is an error. Resolves to a report for each file, in order. The caller
  * must have checked `options`.
  */
-export async function scan(filePaths: string[], projectHash: string | undefined, options: ScanOptions): Promise<Report[]> {
+export async function scan(
+  filePaths: string[],
+  projectHash: string | undefined,
+  options: ScanOptions,
+): Promise<Report[]> {
   const { signal, onProgress } = options
   const found = filePaths.map((): Report | undefined => undefined)
   const unread: SessionReport['unread'][] = []
@@ -87,12 +103,27 @@ function reportOf(described: Described): Report {
 }
 
 /** Returns the report on one file, whatever its size. */
-export async function scanFile(filePath: string, projectHash: string | undefined, signal?: AbortSignal): Promise<Report> {
+export async function scanFile(
+  filePath: string,
+  projectHash: string | undefined,
+  signal?: AbortSignal,
+): Promise<Report> {
   const opened = await openSession(filePath, projectHash, { signal, strict: true })
   if (!opened.ok) return { error: opened.error }
   const { session } = opened
   session.close()
-  const { metadata, lastSeq, sequenceCorrupt, eventCount, historyLength, checkpoints, warnings, unknownEvents, sessionName, ancestry } = session
+  const {
+    metadata,
+    lastSeq,
+    sequenceCorrupt,
+    eventCount,
+    historyLength,
+    checkpoints,
+    warnings,
+    unknownEvents,
+    sessionName,
+    ancestry,
+  } = session
   return {
     metadata,
     lastSeq,
@@ -102,7 +133,9 @@ export async function scanFile(filePath: string, projectHash: string | undefined
     checkpoints,
     warnings,
     unknownEvents: unknownEvents ?? {},
-    ...(hasOwn(session, 'semanticMediaPurgeFrontier') && { semanticMediaPurgeFrontier: session.semanticMediaPurgeFrontier }),
+    ...(hasOwn(session, 'semanticMediaPurgeFrontier') && {
+      semanticMediaPurgeFrontier: session.semanticMediaPurgeFrontier,
+    }),
     ...(sessionName !== undefined && { name: sessionName }),
     ...(ancestry !== undefined && { ancestry }),
   }

@@ -99,7 +99,10 @@ export class Streams {
         this.#pending--
         settle()
       }
-      const settling: Settling = { resolve: (commit) => settled(() => resolve(commit)), reject: (error) => settled(() => reject(error)) }
+      const settling: Settling = {
+        resolve: (commit) => settled(() => resolve(commit)),
+        reject: (error) => settled(() => reject(error)),
+      }
       const stream = { seq, type, ending: new AbortController(), ...settling }
       this.#begun.push(stream)
       this.#last = this.#last.then(() => this.#write(stream, signal, write)).catch(settling.reject)

@@ -25,7 +25,11 @@ const POLICIES = ['required', 'ifPresent', 'ignore']
 function checkingOptions(command, keys = 'a trusted public key (PEM)') {
   return command
     .option('--key <file>', `${keys}; may be repeated`, gathered)
-    .addOption(new Option('--signature <policy>', "what is asked of a bundle's signature (default: ifPresent)").choices(POLICIES))
+    .addOption(
+      new Option('--signature <policy>', "what is asked of a bundle's signature (default: ifPresent)").choices(
+        POLICIES,
+      ),
+    )
     .option('--json', 'the result as JSON')
 }
 
@@ -56,7 +60,9 @@ async function bundleVerification(context, source, options) {
  * @param {(found: BundleVerification, files: Files | undefined) => Promise<T>} use
  */
 async function withVerifiedBundle(context, source, options, use) {
-  return withVerified(context, source, await verifyOptions(options), (found, files) => use(expectBundle(source, found), files))
+  return withVerified(context, source, await verifyOptions(options), (found, files) =>
+    use(expectBundle(source, found), files),
+  )
 }
 
 /** @type {(source: Recording, found: BundleVerification) => BundleVerification} */
@@ -76,7 +82,11 @@ function infoRows({ bundleId, kind, files, bytes, events, redactions, partial, m
   return [
     row('Bundle', colour.cyan(printable(bundleId)), colour),
     row('Of', `a ${kind}${partial ? ', from a snapshot on' : ''}`, colour),
-    row('Holds', `${plural(events, kind === 'run' ? 'event' : 'record')} in ${plural(files, 'file')} (${fileSize(bytes)})`, colour),
+    row(
+      'Holds',
+      `${plural(events, kind === 'run' ? 'event' : 'record')} in ${plural(files, 'file')} (${fileSize(bytes)})`,
+      colour,
+    ),
     row('Redacted', redactions > 0 ? `${count(redactions)} of them` : colour.dim('nothing'), colour),
     ...(media === undefined ? [] : [row('Images', imagesText(media), colour)]),
   ]

@@ -27,10 +27,31 @@ function usage(message) {
 
 /** The error codes that mean damage. All others mean that the recording could not be read. */
 const DAMAGE = new Set([
-  'NotAJsonLine', 'NotCanonical', 'UnknownKind', 'MissingField', 'InvalidField', 'TooLarge', 'TimeGap', 'ParentMissing', 'AfterEnd',
-  'IllegalTransition', 'ChainBroken', 'StateMismatch', 'ScheduleMismatch', 'WorkflowInvalid', 'DagMismatch', 'SnapshotInvalid',
-  'BlobMissing', 'BlobCorrupt', 'OutputMismatch', 'EmptyLog', 'EmptyFile', 'MissingStart', 'InvalidStart',
-  'LogInvalid', 'SourceInvalid',
+  'NotAJsonLine',
+  'NotCanonical',
+  'UnknownKind',
+  'MissingField',
+  'InvalidField',
+  'TooLarge',
+  'TimeGap',
+  'ParentMissing',
+  'AfterEnd',
+  'IllegalTransition',
+  'ChainBroken',
+  'StateMismatch',
+  'ScheduleMismatch',
+  'WorkflowInvalid',
+  'DagMismatch',
+  'SnapshotInvalid',
+  'BlobMissing',
+  'BlobCorrupt',
+  'OutputMismatch',
+  'EmptyLog',
+  'EmptyFile',
+  'MissingStart',
+  'InvalidStart',
+  'LogInvalid',
+  'SourceInvalid',
 ])
 
 /**
@@ -39,7 +60,10 @@ const DAMAGE = new Set([
  * @param {{ code?: string, problems?: BundleProblem[] }} error
  */
 function meansDamage({ code, problems }) {
-  return (code !== undefined && DAMAGE.has(code)) || (Array.isArray(problems) && problems.length > 0 && code !== 'NotABundle')
+  return (
+    (code !== undefined && DAMAGE.has(code)) ||
+    (Array.isArray(problems) && problems.length > 0 && code !== 'NotABundle')
+  )
 }
 
 /**

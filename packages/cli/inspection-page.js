@@ -93,14 +93,36 @@ const MAX_SNAPSHOTS = 10
 const MAX_PROBLEMS = 30
 
 /** @type {Record<Source['form'], string>} */
-const FORMS = { file: 'a file', directory: 'a directory, not sealed', bundle: 'a bundle (a directory)', archive: 'a bundle (one file)', foreign: "another program's session" }
+const FORMS = {
+  file: 'a file',
+  directory: 'a directory, not sealed',
+  bundle: 'a bundle (a directory)',
+  archive: 'a bundle (one file)',
+  foreign: "another program's session",
+}
 
 /** @type {(found: Inspection, colour: Colours, width: number) => string} */
 function inspectionPage(found, colour, width) {
   const { path, kind, bundle } = found
   const title = kind === null ? 'A bundle' : `A ${kind}`
-  const parts = found.events === undefined ? [] : kind === 'run' ? runSections(found, colour) : sessionSections(found, colour, width)
-  return page(title, printable(path, 1000), [aboutForm(found, colour), foreignRows(found, colour), bundle ? seal(bundle, colour) : [], ...parts, verdict(found, colour, width)], colour)
+  const parts =
+    found.events === undefined
+      ? []
+      : kind === 'run'
+        ? runSections(found, colour)
+        : sessionSections(found, colour, width)
+  return page(
+    title,
+    printable(path, 1000),
+    [
+      aboutForm(found, colour),
+      foreignRows(found, colour),
+      bundle ? seal(bundle, colour) : [],
+      ...parts,
+      verdict(found, colour, width),
+    ],
+    colour,
+  )
 }
 
 /** @type {(found: About, colour: Colours) => string[]} */
@@ -111,7 +133,16 @@ function aboutForm({ form, archived, size }, colour) {
 }
 
 /** The programs that write sessions of a format. */
-const PROGRAMS = { claude: 'Claude Code', codex: 'Codex', gemini: 'Gemini CLI', pi: 'pi', atif: 'ATIF', opencode: 'OpenCode', qwen: 'Qwen Code', cursor: 'Cursor' }
+const PROGRAMS = {
+  claude: 'Claude Code',
+  codex: 'Codex',
+  gemini: 'Gemini CLI',
+  pi: 'pi',
+  atif: 'ATIF',
+  opencode: 'OpenCode',
+  qwen: 'Qwen Code',
+  cursor: 'Cursor',
+}
 
 /** What another program's session is, and what became of its records. @type {(found: Foreign | Native, colour: Colours) => string[]} */
 function foreignRows({ format, version, conversations, receipt }, colour) {
@@ -127,7 +158,9 @@ function foreignRows({ format, version, conversations, receipt }, colour) {
   const name = program.toLowerCase() === format ? program : `${program} ${colour.dim(`(${format})`)}`
   return [
     row('Format', name, colour),
-    ...(receipt === null ? [] : [row('Version', version === null ? colour.dim('not stated') : printable(version, 40), colour)]),
+    ...(receipt === null
+      ? []
+      : [row('Version', version === null ? colour.dim('not stated') : printable(version, 40), colour)]),
     ...(isOne ? [] : [...list('Conversations', named, 20, colour), ...choice]),
     ...(receipt === null ? [] : receiptRows(receipt, colour)),
   ]
@@ -143,7 +176,8 @@ function receiptRows({ records, mapped, kept, dropped, droppedBy }, colour) {
 /** @type {(bundle: Seal, colour: Colours) => string[]} */
 function seal({ problems, signed, ...info }, colour) {
   const rows = info.bundleId === undefined ? [] : infoRows(/** @type {BundleInfo} */ (info), colour)
-  if (signed !== undefined) rows.push(row('Signed', signed ? 'yes; by whom, verify --key says' : colour.dim('no'), colour))
+  if (signed !== undefined)
+    rows.push(row('Signed', signed ? 'yes; by whom, verify --key says' : colour.dim('no'), colour))
   return rows
 }
 
@@ -155,12 +189,17 @@ function sessionSections(found, colour, width) {
   const directories = Array.isArray(start.workspaceDirs) ? start.workspaceDirs.map((dir) => printable(dir)) : []
   const isForeign = found.format !== undefined
   // A conversion gives a session without an id another one each time.
-  const id = isForeign && found.receipt.sessionId === '' ? colour.dim('the file states no id') : colour.cyan(printable(start.sessionId ?? '?'))
+  const id =
+    isForeign && found.receipt.sessionId === ''
+      ? colour.dim('the file states no id')
+      : colour.cyan(printable(start.sessionId ?? '?'))
   return [
     [
       row('Session', id, colour),
       ...nameRows(found, colour, width),
-      ...(isForeign && start.projectHash === OF_NO_DIRECTORY ? [] : [row('Project', printable(start.projectHash ?? '?'), colour)]),
+      ...(isForeign && start.projectHash === OF_NO_DIRECTORY
+        ? []
+        : [row('Project', printable(start.projectHash ?? '?'), colour)]),
       ...list('Directories', directories, 6, colour),
       ...(isForeign ? modelRows(start, found.models, colour) : [row('Model', model(start), colour)]),
     ],
@@ -170,7 +209,15 @@ function sessionSections(found, colour, width) {
       ...editRows(new Map(Object.entries(found.edits ?? {})), colour),
       row('History', historyLength === undefined ? colour.dim('none') : plural(historyLength, 'item'), colour),
       ...checkpointRows(checkpoints, colour, width),
-      ...(images === undefined ? [] : [row('Images', `${plural(images.references, 'reference')} to ${plural(images.objects, 'object')} (${fileSize(images.bytes)})`, colour)]),
+      ...(images === undefined
+        ? []
+        : [
+            row(
+              'Images',
+              `${plural(images.references, 'reference')} to ${plural(images.objects, 'object')} (${fileSize(images.bytes)})`,
+              colour,
+            ),
+          ]),
       row('Last seq', lastSeq === undefined ? colour.dim('none') : String(lastSeq), colour),
     ],
   ]
@@ -197,7 +244,12 @@ const knownTimes = ({ firstTime, lastTime, ...events }) => ({
 function modelRows({ provider }, models, colour) {
   const from = provider === 'unknown' ? '' : colour.dim(` (${printable(provider, 80)})`)
   if (models.length === 0) return [row('Model', `${colour.dim('not stated')}${from}`, colour)]
-  return list(models.length === 1 ? 'Model' : 'Models', models.map((name, i) => `${printable(name, 80)}${i === 0 ? from : ''}`), 10, colour)
+  return list(
+    models.length === 1 ? 'Model' : 'Models',
+    models.map((name, i) => `${printable(name, 80)}${i === 0 ? from : ''}`),
+    10,
+    colour,
+  )
 }
 
 /** The rows of what was said in another program's session. @type {(found: SessionInspection, colour: Colours) => string[]} */
@@ -205,7 +257,9 @@ function talkRows(found, colour) {
   if (found.turns === undefined) return []
   // How much of a number is nothing says nothing.
   const stated = Object.entries(found.usage ?? {}).filter(([name, n]) => n > 0 || name === 'input' || name === 'output')
-  const tokens = stated.map(([name, n]) => (name === 'cost' ? `${n.toFixed(4)} USD` : `${count(n)} ${NAMES_OF_USAGE[name]}`))
+  const tokens = stated.map(([name, n]) =>
+    name === 'cost' ? `${n.toFixed(4)} USD` : `${count(n)} ${NAMES_OF_USAGE[name]}`,
+  )
   return [
     row('Turns', turns(new Map(Object.entries(found.turns)), colour), colour),
     ...tools(new Map(Object.entries(found.tools)), colour),
@@ -214,12 +268,20 @@ function talkRows(found, colour) {
 }
 
 /** @type {Record<string, string>} */
-const NAMES_OF_USAGE = { input: 'in', cached: 'of them cached', cacheWrite: 'of them written to the cache', output: 'out', reasoning: 'of them reasoning' }
+const NAMES_OF_USAGE = {
+  input: 'in',
+  cached: 'of them cached',
+  cacheWrite: 'of them written to the cache',
+  output: 'out',
+  reasoning: 'of them reasoning',
+}
 
 /** @type {(found: RunInspection, colour: Colours) => string[][]} */
 function runSections({ header, runId, status, events, nodes, workers, snapshots, blobs }, colour) {
   const { workflow, scheduler } = header ?? {}
-  const name = workflow ? [workflow.name, workflow.version].map((part) => printable(part ?? '?', 80)).join(' ') : colour.dim('not in the log')
+  const name = workflow
+    ? [workflow.name, workflow.version].map((part) => printable(part ?? '?', 80)).join(' ')
+    : colour.dim('not in the log')
   return [
     [
       row('Run', colour.cyan(printable(runId ?? '?')), colour),
@@ -231,7 +293,12 @@ function runSections({ header, runId, status, events, nodes, workers, snapshots,
       ...eventRows(events, colour),
       ...rowsUnder('Nodes', tallied(nodes, colour), colour),
       row('Workers', count(workers), colour),
-      ...list('Snapshots', snapshots.map((one) => snapshotText(one, colour)), MAX_SNAPSHOTS, colour),
+      ...list(
+        'Snapshots',
+        snapshots.map((one) => snapshotText(one, colour)),
+        MAX_SNAPSHOTS,
+        colour,
+      ),
       row('Blobs', blobs.count === 0 ? colour.dim('none') : `${count(blobs.count)} (${fileSize(blobs.bytes)})`, colour),
     ],
   ]
@@ -241,9 +308,12 @@ function runSections({ header, runId, status, events, nodes, workers, snapshots,
 function eventRows({ count: events, byKind, firstTime, lastTime }, colour) {
   const kinds = Object.fromEntries(Object.entries(byKind).map(([kind, n]) => [printable(kind, 30), n]))
   const [first, last] = [moment(firstTime), moment(lastTime)]
-  const length = first && last
-    ? colour.dim(` (${duration(Math.max(0, Date.parse(/** @type {string} */ (lastTime)) - Date.parse(/** @type {string} */ (firstTime))))})`)
-    : ''
+  const length =
+    first && last
+      ? colour.dim(
+          ` (${duration(Math.max(0, Date.parse(/** @type {string} */ (lastTime)) - Date.parse(/** @type {string} */ (firstTime))))})`,
+        )
+      : ''
   return [
     ...rowsUnder('Events', [colour.bold(count(events)), ...tallied(kinds, colour)], colour),
     row('First', first ?? colour.dim('no time'), colour),
@@ -252,15 +322,21 @@ function eventRows({ count: events, byKind, firstTime, lastTime }, colour) {
 }
 
 /** @type {(snapshot: RunInspection['snapshots'][number], colour: Colours) => string} */
-const snapshotText = ({ snapshot, size, signed }, colour) => `${snapshot}  ${fileSize(size)}${signed ? '  signed' : colour.dim('  not signed')}`
+const snapshotText = ({ snapshot, size, signed }, colour) =>
+  `${snapshot}  ${fileSize(size)}${signed ? '  signed' : colour.dim('  not signed')}`
 
 /** The rows of notes and damage. @type {(found: Inspection, colour: Colours, width: number) => string[]} */
 function verdict(found, colour, width) {
   const { damaged, bundle, warnings = [], damage = [], notes = [], error, kind, repair } = found
   const longest = Math.max(200, width * 3)
-  const problems = (bundle?.problems ?? []).map(({ code, message }) => `${printable(code)}: ${printable(message, longest)}`)
-  const bad = [...problems, ...(kind === 'session' && error ? [error] : []), ...damage].map((text) => `  ${colour.red('✗')} ${printable(text, longest)}`)
-  if (bad.length > MAX_PROBLEMS) bad.splice(MAX_PROBLEMS, Infinity, colour.dim(`  … and ${count(bad.length - MAX_PROBLEMS)} more`))
+  const problems = (bundle?.problems ?? []).map(
+    ({ code, message }) => `${printable(code)}: ${printable(message, longest)}`,
+  )
+  const bad = [...problems, ...(kind === 'session' && error ? [error] : []), ...damage].map(
+    (text) => `  ${colour.red('✗')} ${printable(text, longest)}`,
+  )
+  if (bad.length > MAX_PROBLEMS)
+    bad.splice(MAX_PROBLEMS, Infinity, colour.dim(`  … and ${count(bad.length - MAX_PROBLEMS)} more`))
   const wrong = kind === 'run' && error ? whatIsWrong(error, null, colour, width).slice(0, -1) : bad
   return [
     damaged ? colour.red('Damaged') : row('Damage', colour.green('none found'), colour),

@@ -15,7 +15,10 @@ function jsonText(value) {
 
 /** @param {string} character */
 function escapeUnits(character) {
-  return Array.from({ length: character.length }, (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')
+  return Array.from(
+    { length: character.length },
+    (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`,
+  ).join('')
 }
 
 module.exports = { jsonText }

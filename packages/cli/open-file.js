@@ -9,10 +9,17 @@ const READING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_
 /** Opens a regular file for reading. Reading anything else, such as a pipe, could block forever. @param {string} file */
 async function openFile(file) {
   const handle = await fs.open(file, READING)
-  const isFile = await handle.stat().then((stat) => stat.isFile(), () => false)
+  const isFile = await handle.stat().then(
+    (stat) => stat.isFile(),
+    () => false,
+  )
   if (isFile) return handle
   await handle.close()
-  throw Object.assign(new Error(`EINVAL: not a regular file, open '${file}'`), { code: 'EINVAL', syscall: 'open', path: file })
+  throw Object.assign(new Error(`EINVAL: not a regular file, open '${file}'`), {
+    code: 'EINVAL',
+    syscall: 'open',
+    path: file,
+  })
 }
 
 module.exports = { openFile }

@@ -15,18 +15,35 @@ const PEM_BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g
 /** An integer, 0 or more. @param {string} text */
 function wholeNumber(text) {
   const value = Number(text)
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('It must be an integer, 0 or more.')
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value))
+    throw new InvalidArgumentError('It must be an integer, 0 or more.')
   return value
 }
 
 /** A duration such as `36h`, `7d` or `2w`, or `never`. @type {(text: string) => Duration | 'never'} */
 function age(text) {
-  if (text !== 'never' && !/^\d+(?:\.\d+)?[hdw]$/.test(text)) throw new InvalidArgumentError('It must be a number of hours, days or weeks: 36h, 7d, 2w.')
+  if (text !== 'never' && !/^\d+(?:\.\d+)?[hdw]$/.test(text))
+    throw new InvalidArgumentError('It must be a number of hours, days or weeks: 36h, 7d, 2w.')
   return /** @type {Duration | 'never'} */ (text)
 }
 
 /** @type {Record<string, number>} */
-const BYTES = { '': 1, b: 1, k: 1e3, kb: 1e3, m: 1e6, mb: 1e6, g: 1e9, gb: 1e9, t: 1e12, tb: 1e12, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 }
+const BYTES = {
+  '': 1,
+  b: 1,
+  k: 1e3,
+  kb: 1e3,
+  m: 1e6,
+  mb: 1e6,
+  g: 1e9,
+  gb: 1e9,
+  t: 1e12,
+  tb: 1e12,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
+}
 
 /** A number of bytes, such as `500MB` or `4GiB`. @param {string} text */
 function byteCount(text) {
@@ -72,7 +89,9 @@ async function publicKeysIn(file) {
   const blocks = [...(await textOf(file)).matchAll(PEM_BLOCK)]
   const keys = blocks.filter(([, type]) => type === 'PUBLIC KEY').map(([pem]) => pem)
   if (keys.length === 0 || !keys.every((pem) => isEd25519(createPublicKey, pem))) {
-    throw new Complaint('InvalidKey', `${shown(file)} holds no Ed25519 public key in PEM form (BEGIN PUBLIC KEY)`, { path: file })
+    throw new Complaint('InvalidKey', `${shown(file)} holds no Ed25519 public key in PEM form (BEGIN PUBLIC KEY)`, {
+      path: file,
+    })
   }
   return keys
 }
@@ -82,7 +101,9 @@ async function signingKey(file) {
   if (file === undefined) return undefined
   const pem = await textOf(file)
   if (isEd25519(createPrivateKey, pem)) return pem
-  throw new Complaint('InvalidKey', `${shown(file)} is not an Ed25519 private key in PEM form (BEGIN PRIVATE KEY)`, { path: file })
+  throw new Complaint('InvalidKey', `${shown(file)} is not an Ed25519 private key in PEM form (BEGIN PRIVATE KEY)`, {
+    path: file,
+  })
 }
 
 /** @type {(create: typeof createPublicKey | typeof createPrivateKey, pem: string) => boolean} */
@@ -121,7 +142,11 @@ async function rulesIn(file) {
     throw new Complaint('InvalidRule', `${shown(file)} is not JSON: ${failureOf(error).message}`, { path: file })
   }
   if (Array.isArray(rules)) return rules
-  throw new Complaint('InvalidRule', `${shown(file)} must hold an array of rules, {"name","pattern"} or {"name","path"}`, { path: file })
+  throw new Complaint(
+    'InvalidRule',
+    `${shown(file)} must hold an array of rules, {"name","pattern"} or {"name","path"}`,
+    { path: file },
+  )
 }
 
 /** @param {string} file */
@@ -134,4 +159,14 @@ async function textOf(file) {
   }
 }
 
-module.exports = { wholeNumber, age, byteCount, collected, gathered, refuseOptions, trustedKeys, signingKey, redactionRules }
+module.exports = {
+  wholeNumber,
+  age,
+  byteCount,
+  collected,
+  gathered,
+  refuseOptions,
+  trustedKeys,
+  signingKey,
+  redactionRules,
+}

@@ -11,7 +11,11 @@ async function refuseRecording(option, out, recordings) {
   for (const path of recordings) {
     const recording = await placeOf(path)
     const isWithin = page === recording || page.startsWith(recording + sep)
-    if (isWithin) throw new Complaint('InvalidOption', `${option} ${shown(out)} is a recording that is shown, or in one; name another file`)
+    if (isWithin)
+      throw new Complaint(
+        'InvalidOption',
+        `${option} ${shown(out)} is a recording that is shown, or in one; name another file`,
+      )
   }
 }
 

@@ -41,7 +41,9 @@ class Output {
     const controller = new AbortController()
     const { signal } = controller
     // `once` rejects on an error, which the listener has already recorded.
-    await Promise.race([once(this.#stream, 'drain', { signal }), once(this.#stream, 'close', { signal })]).catch(() => {})
+    await Promise.race([once(this.#stream, 'drain', { signal }), once(this.#stream, 'close', { signal })]).catch(
+      () => {},
+    )
     controller.abort()
   }
 }

@@ -43,7 +43,9 @@ function tallied(counts, colour, perRow = 6, most = 30) {
   if (sorted.length === 0) return [colour.dim('none')]
   const shown = sorted.slice(0, most).map(([name, n]) => `${name} ${colour.bold(count(n))}`)
   if (sorted.length > most) shown.push(colour.dim(plural(sorted.length - most, 'more kind')))
-  return Array.from({ length: Math.ceil(shown.length / perRow) }, (_, i) => shown.slice(i * perRow, (i + 1) * perRow).join(' · '))
+  return Array.from({ length: Math.ceil(shown.length / perRow) }, (_, i) =>
+    shown.slice(i * perRow, (i + 1) * perRow).join(' · '),
+  )
 }
 
 module.exports = { row, rowsUnder, list, page, tallied }

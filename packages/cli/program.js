@@ -94,17 +94,24 @@ function programFor(context, args) {
     .exitOverride()
     .configureHelp({ helpWidth: 100, sortSubcommands: false })
     // Commander's errors are printed by `ended`. Its own output is only the help that it shows for a missing command.
-    .configureOutput({ outputError: () => {}, writeErr: (text) => (context.missingCommand += text), writeOut: (text) => context.stdout.write(text) })
+    .configureOutput({
+      outputError: () => {},
+      writeErr: (text) => (context.missingCommand += text),
+      writeOut: (text) => context.stdout.write(text),
+    })
     .showSuggestionAfterError()
   // Determined before parsing, because errors in the arguments are printed in the same format.
   context.json = args.includes('--json')
   /** @type {Does} */
-  const does = (run) => async (...given) => {
-    // Commander passes the arguments, then the options and the command.
-    const options = /** @type {Parameters<typeof run>[2] & { json?: boolean }} */ (given.at(-2))
-    context.json = options.json === true
-    context.exitCode = (await run(context, /** @type {Parameters<typeof run>[1]} */ (given.slice(0, -2)), options)) ?? EXIT.fine
-  }
+  const does =
+    (run) =>
+    async (...given) => {
+      // Commander passes the arguments, then the options and the command.
+      const options = /** @type {Parameters<typeof run>[2] & { json?: boolean }} */ (given.at(-2))
+      context.json = options.json === true
+      context.exitCode =
+        (await run(context, /** @type {Parameters<typeof run>[1]} */ (given.slice(0, -2)), options)) ?? EXIT.fine
+    }
   for (const command of COMMANDS) command.define(program, does)
   return program
 }
@@ -115,7 +122,12 @@ function ended(error, context) {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.fine
     const { missingCommand } = context
-    return tell(usage(missingCommand !== '' ? `which command?\n\n${missingCommand.trimEnd()}` : error.message.replace(/^error: /, '')), context)
+    return tell(
+      usage(
+        missingCommand !== '' ? `which command?\n\n${missingCommand.trimEnd()}` : error.message.replace(/^error: /, ''),
+      ),
+      context,
+    )
   }
   return tell(complaintOf(error), context)
 }

@@ -36,7 +36,8 @@ function duration(ms) {
 }
 
 /** A running time. @param {number} ms */
-const elapsed = (ms) => (ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1000 ? `${ms.toFixed(0)} ms` : `${(ms / 1000).toFixed(1)} s`)
+const elapsed = (ms) =>
+  ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1000 ? `${ms.toFixed(0)} ms` : `${(ms / 1000).toFixed(1)} s`
 
 /** A time as `2026-02-11 08:41:03 UTC`, or null if it is invalid. @param {unknown} text */
 function moment(text) {

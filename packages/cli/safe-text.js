@@ -32,7 +32,10 @@ function escapedLines(text) {
 /** A text on one line of at most `longest` characters, with white space collapsed to blanks. @param {unknown} text */
 function printable(text, longest = 400) {
   // Truncated first, because the string may be very long.
-  const line = asText(text).slice(0, longest * 4).replace(/\s+/gu, ' ').trim()
+  const line = asText(text)
+    .slice(0, longest * 4)
+    .replace(/\s+/gu, ' ')
+    .trim()
   return shortened(escaped(line), longest)
 }
 
@@ -41,7 +44,12 @@ function shortened(text, longest) {
   if (text.length <= longest) return text
   const letters = [...text]
   // An emoji that is cut may leave a joiner, which nothing needs any more.
-  return letters.length > longest ? `${letters.slice(0, longest - 1).join('').replace(INVISIBLE, '')}…` : text
+  return letters.length > longest
+    ? `${letters
+        .slice(0, longest - 1)
+        .join('')
+        .replace(INVISIBLE, '')}…`
+    : text
 }
 
 module.exports = { escaped, escapedLines, printable, shortened }

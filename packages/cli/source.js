@@ -56,11 +56,14 @@ async function sourceAt(context, given) {
   expectRegular(found, given)
   await expectReadable(file)
   const format = await context.tape.detectSessionFormat(file).catch(() => null)
-  if (format !== null && format !== 'native') return { ...source, at: given, kind: 'session', form: 'foreign', log: given, format }
+  if (format !== null && format !== 'native')
+    return { ...source, at: given, kind: 'session', form: 'foreign', log: given, format }
   // Only another program's session has conversations.
   if (file !== given && file !== `${given}.zst`) await statOf(given)
   if (await isArchive(file)) {
-    return (await isArchivedSession(context, file)) ? { ...source, kind: 'session', form: 'file', log: file, archived: true } : { ...source, form: 'archive' }
+    return (await isArchivedSession(context, file))
+      ? { ...source, kind: 'session', form: 'file', log: file, archived: true }
+      : { ...source, form: 'archive' }
   }
   await expectSession(context, given)
   return { ...source, kind: 'session', form: 'file', log: given }
@@ -77,7 +80,7 @@ async function isArchivedSession({ tape }, file) {
   if (file.endsWith('.tar.zst')) return false
   // Of what was cut off so early that nothing can be unpacked, only its name could say that it was a bundle.
   const replayed = await tape.replaySession(file).catch(() => null)
-  return replayed !== null && replayed.warnings.some((text) => text.startsWith('The archive is damaged'))
+  return replayed?.warnings.some((text) => text.startsWith('The archive is damaged')) ?? false
 }
 
 /** The file that a path with the form `PATH#CONVERSATION` names, if there is nothing at the path itself. @param {string} given */
@@ -92,11 +95,19 @@ async function fileOf(given) {
 function expectRegular(found, given) {
   if (found.isFile()) return
   const what = found.isFIFO() ? 'a pipe' : found.isSocket() ? 'a socket' : 'a device'
-  throw new Complaint('EINVAL', `${shown(given)} is not a regular file but ${what}; write its content to a file first`, { path: given })
+  throw new Complaint(
+    'EINVAL',
+    `${shown(given)} is not a regular file but ${what}; write its content to a file first`,
+    { path: given },
+  )
 }
 
 /** @param {string} file */
-const isThere = (file) => fs.access(file).then(() => true, () => false)
+const isThere = (file) =>
+  fs.access(file).then(
+    () => true,
+    () => false,
+  )
 
 /** The size of a log in bytes; of a foreign session, that of its file. @param {string} log */
 async function sizeOf(log) {
@@ -118,7 +129,8 @@ async function statOf(given) {
 
 /** Throws unless there is a directory that can be read. @param {string} given */
 async function expectDirectory(given) {
-  if (!(await statOf(given)).isDirectory()) throw new Complaint('ENOTDIR', `${shown(given)} is not a directory`, { path: given })
+  if (!(await statOf(given)).isDirectory())
+    throw new Complaint('ENOTDIR', `${shown(given)} is not a directory`, { path: given })
   await namesIn(given)
 }
 
@@ -171,7 +183,9 @@ async function beginningOf(file, length) {
 async function expectSession({ tape }, given) {
   if (given.endsWith('.jsonl') || (await tape.readSessionHeader(given)) !== null) return
   const hint = path.basename(given) === LOGS.run ? '; name the directory that it is in' : ''
-  throw new Complaint('NotRecognised', `${shown(given)} is neither a session, nor a run, nor a bundle${hint}`, { path: given })
+  throw new Complaint('NotRecognised', `${shown(given)} is neither a session, nor a run, nor a bundle${hint}`, {
+    path: given,
+  })
 }
 
 /** @param {string} given */
@@ -212,7 +226,9 @@ async function withFiles(context, source, use) {
   if (source.form !== 'archive') return use(source)
   return withTemporary(async (temporary) => {
     const at = path.join(temporary, 'bundle')
-    await context.during('unpacking', (options) => context.tape.importBundle(source.at, at, { ...options, durability: 'os' }))
+    await context.during('unpacking', (options) =>
+      context.tape.importBundle(source.at, at, { ...options, durability: 'os' }),
+    )
     return await use(await filesAt(source, at))
   })
 }
@@ -229,11 +245,16 @@ async function withFiles(context, source, use) {
  */
 async function withVerified(context, source, options, use) {
   if (source.form !== 'archive') {
-    return use(await context.during('verifying', (more) => context.tape.verifyBundle(source.at, { ...options, ...more })), source)
+    return use(
+      await context.during('verifying', (more) => context.tape.verifyBundle(source.at, { ...options, ...more })),
+      source,
+    )
   }
   return withTemporary(async (temporary) => {
     const at = path.join(temporary, 'bundle')
-    const found = await context.during('verifying', (more) => importedTo(context, source.at, at, { ...options, ...more }))
+    const found = await context.during('verifying', (more) =>
+      importedTo(context, source.at, at, { ...options, ...more }),
+    )
     return use(found, found.ok ? await filesAt(source, at) : undefined)
   })
 }
@@ -268,11 +289,13 @@ async function withSessionFile(context, source, use) {
   return withTemporary(async (temporary) => {
     const copy = path.join(temporary, 'session.jsonl.zst')
     await fs.copyFile(source.at, copy)
-    const restored = await context.during('unpacking', (more) => context.tape.restoreSession(copy, more)).catch((error) => {
-      // What is before the damage can be read from the archive.
-      if (error.code !== 'Damaged' && error.code !== 'NotASession') throw error
-      return { filePath: source.at }
-    })
+    const restored = await context
+      .during('unpacking', (more) => context.tape.restoreSession(copy, more))
+      .catch((error) => {
+        // What is before the damage can be read from the archive.
+        if (error.code !== 'Damaged' && error.code !== 'NotASession') throw error
+        return { filePath: source.at }
+      })
     return use({ ...source, log: restored.filePath })
   })
 }
@@ -296,9 +319,26 @@ async function withTemporary(use) {
   }
 }
 
-const isBundle = /** @type {(source: Source) => source is Bundle} */ (({ form }) => form === 'bundle' || form === 'archive')
+const isBundle = /** @type {(source: Source) => source is Bundle} */ (
+  ({ form }) => form === 'bundle' || form === 'archive'
+)
 
 /** A path for messages. @param {string} given */
 const shown = (given) => printable(given, 1000)
 
-module.exports = { existing, expectDirectory, expectRegular, fileOf, sizeOf, sourceAt, recordingAt, bundleAt, withFiles, withSessionFile, withVerified, isBundle, beginningOf, shown }
+module.exports = {
+  existing,
+  expectDirectory,
+  expectRegular,
+  fileOf,
+  sizeOf,
+  sourceAt,
+  recordingAt,
+  bundleAt,
+  withFiles,
+  withSessionFile,
+  withVerified,
+  isBundle,
+  beginningOf,
+  shown,
+}

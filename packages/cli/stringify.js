@@ -21,7 +21,13 @@ function* pieces(root) {
   while (pending.length > 0) {
     const next = pending.pop()
     if (next instanceof Piece) yield next.text
-    else if (Array.isArray(next)) push(pending, '[', ']', next.map((item) => [item]))
+    else if (Array.isArray(next))
+      push(
+        pending,
+        '[',
+        ']',
+        next.map((item) => [item]),
+      )
     else if (typeof next === 'object' && next !== null) push(pending, '{', '}', membersOf(next))
     else yield JSON.stringify(next) ?? 'null'
   }

@@ -1,7 +1,7 @@
 // The linker for macOS: LLVM's, which comes with Rust. zig's own linker exports every symbol of a library; this one accepts a list.
 
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 /** A library that Rust's standard library links but never calls. The linker drops it. */
 const ICONV = `--- !tapi-tbd
@@ -9,13 +9,13 @@ tbd-version: 4
 targets: [ x86_64-macos, arm64-macos ]
 install-name: '/usr/lib/libiconv.2.dylib'
 ...
-`;
+`
 
 /** The names under which macOS's single system library is linked. */
-const SYSTEM = ['libSystem', 'libc', 'libm'];
+const SYSTEM = ['libSystem', 'libc', 'libm']
 
-const sdk = (tools) => join(tools, 'MacOSX.sdk');
-const linker = (tools) => join(tools, 'ld64');
+const sdk = (tools) => join(tools, 'MacOSX.sdk')
+const linker = (tools) => join(tools, 'ld64')
 
 /**
  * @param {string} tools the directory for the linker and its libraries
@@ -23,11 +23,12 @@ const linker = (tools) => join(tools, 'ld64');
  * @param {string} rustLld
  */
 export function prepareMacosLinker(tools, zig, rustLld) {
-  const libraries = join(sdk(tools), 'usr', 'lib');
-  mkdirSync(libraries, { recursive: true });
-  for (const name of SYSTEM) copyFileSync(join(zig, 'lib', 'libc', 'darwin', 'libSystem.tbd'), join(libraries, `${name}.tbd`));
-  writeFileSync(join(libraries, 'libiconv.tbd'), ICONV);
-  writeFileSync(linker(tools), wrapper(rustLld), { mode: 0o755 });
+  const libraries = join(sdk(tools), 'usr', 'lib')
+  mkdirSync(libraries, { recursive: true })
+  for (const name of SYSTEM)
+    copyFileSync(join(zig, 'lib', 'libc', 'darwin', 'libSystem.tbd'), join(libraries, `${name}.tbd`))
+  writeFileSync(join(libraries, 'libiconv.tbd'), ICONV)
+  writeFileSync(linker(tools), wrapper(rustLld), { mode: 0o755 })
 }
 
 /** Drops the lone `-Wl` of `napi_build`, which a C compiler ignores and a linker rejects. */
@@ -37,9 +38,9 @@ for argument do
   [ "$argument" = -Wl ] || set -- "$@" "$argument"
 done
 exec '${rustLld}' "$@"
-`;
+`
 
-export const macosEnvironment = (tools) => ({ SDKROOT: sdk(tools) });
+export const macosEnvironment = (tools) => ({ SDKROOT: sdk(tools) })
 
 /**
  * The linker computes the UUID from all of its output, before `rustc` strips it: without `-S`, that includes paths and times of object files. The
@@ -52,4 +53,4 @@ export const macosFlags = (tools, name) => [
   '-Clink-arg=-S',
   '-Clink-arg=-install_name',
   `-Clink-arg=@rpath/${name}`,
-];
+]

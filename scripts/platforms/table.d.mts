@@ -1,3 +1,3 @@
-import type { Facts } from './toolchain.mjs';
+import type { Facts } from './toolchain.mjs'
 
-export function table(addons: { file: string; facts: Facts; problems: string[] }[]): string;
+export function table(addons: { file: string; facts: Facts; problems: string[] }[]): string

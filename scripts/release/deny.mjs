@@ -4,10 +4,13 @@
 //
 // These work offline: `npm run deny -- bans licenses sources`. The remaining check, `advisories`, fetches RustSec's database from GitHub.
 
-import { spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process'
 
-import { ROOT } from '../platforms/commands.mjs';
-import { cargoTool } from './cargo-tools.mjs';
+import { ROOT } from '../platforms/commands.mjs'
+import { cargoTool } from './cargo-tools.mjs'
 
-const { status } = spawnSync(await cargoTool('cargo-deny'), ['check', ...process.argv.slice(2)], { cwd: ROOT, stdio: 'inherit' });
-process.exitCode = status ?? 1;
+const { status } = spawnSync(await cargoTool('cargo-deny'), ['check', ...process.argv.slice(2)], {
+  cwd: ROOT,
+  stdio: 'inherit',
+})
+process.exitCode = status ?? 1

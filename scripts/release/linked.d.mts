@@ -1,8 +1,8 @@
 export interface Crate {
-  name: string;
-  version: string;
-  directory: string;
+  name: string
+  version: string
+  directory: string
 }
 
-export function linkedCrates(target: { triple: string }): Promise<Crate[]>;
-export function licencesOfC(crate: Crate): string[];
+export function linkedCrates(target: { triple: string }): Promise<Crate[]>
+export function licencesOfC(crate: Crate): string[]

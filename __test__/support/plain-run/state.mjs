@@ -1,13 +1,13 @@
 // The state of a run: what it holds, how it is hashed, how it is shown, and how a snapshot keeps it.
 
-import { byBytes, canonicalJson, sha256 } from './canonical.mjs';
+import { byBytes, canonicalJson, sha256 } from './canonical.mjs'
 
-const ACTIVE = ['Assigned', 'Accepted', 'Running'];
+const ACTIVE = ['Assigned', 'Accepted', 'Running']
 
 /** The state before the first event. `nodes`, `tasks`, `workers` and `calls` (task → call → …) are Maps. */
 export function emptyState({ graph, dagHash }) {
-  const dependencies = new Map(graph.nodes.map(({ id }) => [id, []]));
-  for (const [from, to] of graph.edges) dependencies.get(to).push(from);
+  const dependencies = new Map(graph.nodes.map(({ id }) => [id, []]))
+  for (const [from, to] of graph.edges) dependencies.get(to).push(from)
   return {
     graph,
     dagHash,
@@ -27,65 +27,65 @@ export function emptyState({ graph, dagHash }) {
     lastSnapshot: undefined,
     /** The snapshot before `lastSnapshot`; not part of any hash. */
     snapshotBefore: undefined,
-  };
+  }
 }
 
 /** The active tasks of a worker, as `[id, task]`. */
 export function activeTasks(state, worker) {
-  return [...state.tasks].filter(([, task]) => task.worker === worker && ACTIVE.includes(task.status));
+  return [...state.tasks].filter(([, task]) => task.worker === worker && ACTIVE.includes(task.status))
 }
 
 export function dependenciesAreMet(state, node) {
-  return state.dependencies.get(node).every((id) => ['Completed', 'Skipped'].includes(state.nodes.get(id).status));
+  return state.dependencies.get(node).every((id) => ['Completed', 'Skipped'].includes(state.nodes.get(id).status))
 }
 
 // ---- Hash -------------------------------------------------------------------------------------
 
 /** Everything in the state that the hash covers. */
 export function entriesOf(state) {
-  const entries = [['dag', state.dagHash]];
-  for (const [id, node] of state.nodes) entries.push(['node', id, node]);
-  for (const [id, task] of state.tasks) entries.push(['task', id, task]);
-  for (const { position, task } of state.pending) entries.push(['pending', position, task]);
-  for (const [id, worker] of state.workers) entries.push(['worker', id, worker]);
+  const entries = [['dag', state.dagHash]]
+  for (const [id, node] of state.nodes) entries.push(['node', id, node])
+  for (const [id, task] of state.tasks) entries.push(['task', id, task])
+  for (const { position, task } of state.pending) entries.push(['pending', position, task])
+  for (const [id, worker] of state.workers) entries.push(['worker', id, worker])
   for (const [task, calls] of state.calls) {
-    for (const [call, one] of calls) entries.push(['call', task, call, one]);
+    for (const [call, one] of calls) entries.push(['call', task, call, one])
   }
-  for (const [name, count] of state.counters) entries.push(['counter', name, count]);
-  if (state.lastAssigned !== undefined) entries.push(['scheduler', 'lastAssigned', state.lastAssigned]);
+  for (const [name, count] of state.counters) entries.push(['counter', name, count])
+  if (state.lastAssigned !== undefined) entries.push(['scheduler', 'lastAssigned', state.lastAssigned])
   if (state.lastSnapshot) {
-    const { snapshot, at, stateHash } = state.lastSnapshot;
-    entries.push(['snapshot', snapshot, { at, stateHash }]);
+    const { snapshot, at, stateHash } = state.lastSnapshot
+    entries.push(['snapshot', snapshot, { at, stateHash }])
   }
-  return entries;
+  return entries
 }
 
 /** A cache of the hashes of entries, by text: an event changes few entries. */
-const entryHashes = new Map();
+const entryHashes = new Map()
 
 function entryHash(text) {
-  let hash = entryHashes.get(text);
+  let hash = entryHashes.get(text)
   if (hash === undefined) {
-    hash = BigInt(`0x${sha256(text)}`);
-    if (entryHashes.size >= 10_000) entryHashes.clear();
-    entryHashes.set(text, hash);
+    hash = BigInt(`0x${sha256(text)}`)
+    if (entryHashes.size >= 10_000) entryHashes.clear()
+    entryHashes.set(text, hash)
   }
-  return hash;
+  return hash
 }
 
 /** The hash of a state, computed from scratch; `logicalTime` overrides the time of the state. */
 export function stateHash(state, logicalTime = state.logicalTime) {
-  let sum = 0n;
-  for (const entry of entriesOf(state)) sum += entryHash(canonicalJson(entry));
-  const accumulator = (sum % (1n << 256n)).toString(16).padStart(64, '0');
-  return sha256(`state/1\n${state.run.status}\n${logicalTime}\n${accumulator}`);
+  let sum = 0n
+  for (const entry of entriesOf(state)) sum += entryHash(canonicalJson(entry))
+  const accumulator = (sum % (1n << 256n)).toString(16).padStart(64, '0')
+  return sha256(`state/1\n${state.run.status}\n${logicalTime}\n${accumulator}`)
 }
 
 // ---- Shown ------------------------------------------------------------------------------------
 
 /** The state as the API shows it. `hash` is its hash. */
 export function runState(state, hash) {
-  const { run, graph, nodes, pending, logicalTime } = state;
+  const { run, graph, nodes, pending, logicalTime } = state
   return plain({
     coordinator: {
       run,
@@ -97,35 +97,38 @@ export function runState(state, hash) {
     },
     workers: Object.fromEntries([...state.workers.keys()].map((id) => [id, workerState(state, id)])),
     stateHash: hash,
-  });
+  })
 }
 
 function completedNodes({ nodes }) {
-  return [...nodes].filter(([, { status }]) => status === 'Completed').map(([id]) => id).sort(byBytes);
+  return [...nodes]
+    .filter(([, { status }]) => status === 'Completed')
+    .map(([id]) => id)
+    .sort(byBytes)
 }
 
 function workerState(state, id) {
-  const { status, capabilities } = state.workers.get(id);
+  const { status, capabilities } = state.workers.get(id)
   const active = activeTasks(state, id).map(([task, { node, attempt, status, assignedAt }]) => [
     task,
     { node, attempt, status, assignedAt },
-  ]);
-  const done = [...state.tasks].filter(([, task]) => task.worker === id && task.status === 'Done');
-  done.sort(([, a], [, b]) => a.endedAt - b.endedAt);
-  const completedTasks = done.map(([task]) => task);
-  return { workerId: id, status, activeTasks: Object.fromEntries(active), completedTasks, capabilities };
+  ])
+  const done = [...state.tasks].filter(([, task]) => task.worker === id && task.status === 'Done')
+  done.sort(([, a], [, b]) => a.endedAt - b.endedAt)
+  const completedTasks = done.map(([task]) => task)
+  return { workerId: id, status, activeTasks: Object.fromEntries(active), completedTasks, capabilities }
 }
 
 /** A deep copy without undefined members. */
 function plain(value) {
-  return JSON.parse(JSON.stringify(value));
+  return JSON.parse(JSON.stringify(value))
 }
 
 // ---- In a snapshot ----------------------------------------------------------------------------
 
 /** The state as a snapshot keeps it. */
 export function snapshotState(state) {
-  const { run, graph, logicalTime, scheduler, capabilities, lastAssigned, lastSnapshot } = state;
+  const { run, graph, logicalTime, scheduler, capabilities, lastAssigned, lastSnapshot } = state
   return {
     coordinator: {
       run,
@@ -143,5 +146,5 @@ export function snapshotState(state) {
     capabilities,
     lastAssigned,
     lastSnapshot,
-  };
+  }
 }

@@ -1,7 +1,7 @@
 // A value given to the name of a secret: in files of settings, in shells, in code, and in what programs print.
 // Each form is its name, how its value is made, and the text or the JSON value that contains it.
 
-import { BASE64, HEX32, UUID, chosen, generated, plain } from './values.mjs';
+import { BASE64, HEX32, UUID, chosen, generated, plain } from './values.mjs'
 
 export const NAMED = [
   ['a line of an env file', generated, (s) => `NODE_ENV=production\nDB_PASSWORD=${s}\nPORT=8080`],
@@ -11,7 +11,11 @@ export const NAMED = [
   ['a line of an env file with lower-case letters', plain, (s) => `flask_secret_key=${s}`],
   ['an export in single quotes', chosen, (s) => `export DB_PASSWORD='${s}'`],
   ['an export without quotes', plain, (s) => `export OPENWEATHER_API_TOKEN=${s} && npm start`],
-  ['declare -x, as bash prints its environment', chosen, (s) => `declare -x HOME="/root"\ndeclare -x VAULT_PASSPHRASE="${s}"`],
+  [
+    'declare -x, as bash prints its environment',
+    chosen,
+    (s) => `declare -x HOME="/root"\ndeclare -x VAULT_PASSPHRASE="${s}"`,
+  ],
   ['fish: set -gx', plain, (s) => `set -gx MAPBOX_ACCESS_TOKEN ${s}`],
   ['PowerShell: $env:', chosen, (s) => `$env:SQL_PASSWORD = "${s}"`],
   ['cmd.exe: set', plain, (s) => `set ADMIN_PASSWORD=${s}`],
@@ -23,7 +27,11 @@ export const NAMED = [
   ['a YAML mapping', generated, (s) => `database:\n  user: app\n  password: ${s}\n  port: 5432`],
   ['a YAML mapping in double quotes', chosen, (s) => `spring:\n  datasource:\n    password: "${s}"`],
   ['a YAML mapping in single quotes', chosen, (s) => `grafana:\n  adminPassword: '${s}'`],
-  ['a YAML list of name and value', plain, (s) => `env:\n  - name: STRIPE_WEBHOOK_SECRET\n    value: ${s}\n  - name: PORT\n    value: "80"`],
+  [
+    'a YAML list of name and value',
+    plain,
+    (s) => `env:\n  - name: STRIPE_WEBHOOK_SECRET\n    value: ${s}\n  - name: PORT\n    value: "80"`,
+  ],
   ['environment of docker-compose', plain, (s) => `environment:\n  - POSTGRES_USER=app\n  - POSTGRES_PASSWORD=${s}`],
   ['a YAML key in kebab case', plain, (s) => `client-id: web\nclient-secret: ${s}`],
   ['a JSON text with a blank before the colon', chosen, (s) => `{ "user" : "app", "password" : "${s}" }`],
@@ -34,8 +42,21 @@ export const NAMED = [
   ['a JSON value of letters only', '[a-z]{12}', (s) => ({ login: 'ann', password: s })],
   ['a JSON value of digits only', '[0-9]{8}', (s) => ({ login: 'ann', password: s })],
   ['a JSON array of secrets', plain, (s) => ({ apiKeys: [s] })],
-  ['name and value in a JSON array', plain, (s) => ({ environment: [{ name: 'HOME', value: '/root' }, { name: 'GITEA_TOKEN', value: s }] })],
-  ['Name and Value in a JSON array', generated, (s) => ({ ParameterValues: [{ ParameterKey: 'DBPassword', ParameterValue: s }] })],
+  [
+    'name and value in a JSON array',
+    plain,
+    (s) => ({
+      environment: [
+        { name: 'HOME', value: '/root' },
+        { name: 'GITEA_TOKEN', value: s },
+      ],
+    }),
+  ],
+  [
+    'Name and Value in a JSON array',
+    generated,
+    (s) => ({ ParameterValues: [{ ParameterKey: 'DBPassword', ParameterValue: s }] }),
+  ],
   ['a value in TOML', chosen, (s) => `[database]\nuser = "app"\npassword = "${s}"`],
   ['a value in an ini file', generated, (s) => `[client]\nuser=root\npassword=${s}`],
   ['a value in an ini file with blanks', generated, (s) => `[smtp]\nhost = mail\npasswd = ${s}`],
@@ -43,19 +64,31 @@ export const NAMED = [
   ['an XML element', generated, (s) => `<server>\n  <username>ci</username>\n  <password>${s}</password>\n</server>`],
   ['an XML attribute', plain, (s) => `<add name="main" user="sa" password="${s}" />`],
   ['an appSettings key of .NET', plain, (s) => `<add key="StorageApiKey" value="${s}" />`],
-  ['a connection string of SQL Server', plain, (s) => `Server=tcp:db.example.com,1433;Database=app;User Id=sa;Password=${s};Encrypt=True`],
+  [
+    'a connection string of SQL Server',
+    plain,
+    (s) => `Server=tcp:db.example.com,1433;Database=app;User Id=sa;Password=${s};Encrypt=True`,
+  ],
   ['a connection string of libpq', plain, (s) => `psql "host=db.internal user=app password=${s} sslmode=require"`],
   ['code: an assignment in Python', chosen, (s) => `import requests\nAPI_KEY = "${s}"\nrequests.get(URL)`],
   ['code: a constant in TypeScript', plain, (s) => `const authToken: string = '${s}';`],
   ['code: an object in JavaScript', plain, (s) => `const client = new Client({ region: 'eu', apiKey: "${s}" });`],
-  ['code: an argument by name in Python', chosen, (s) => `conn = psycopg2.connect(host="db", user="app", password="${s}")`],
+  [
+    'code: an argument by name in Python',
+    chosen,
+    (s) => `conn = psycopg2.connect(host="db", user="app", password="${s}")`,
+  ],
   ['code: a hash in Ruby', chosen, (s) => `config = { :user => "app", :password => "${s}" }`],
   ['code: an array in PHP', chosen, (s) => `'mysql' => [ 'username' => 'app', 'password' => '${s}' ],`],
   ['code: define in PHP', plain, (s) => `define('DB_USER', 'wp');\ndefine('DB_PASSWORD', '${s}');`],
   ['code: a short declaration in Go', plain, (s) => `\tapiKey := "${s}"\n\tclient := api.New(apiKey)`],
   ['code: a raw string in Go', plain, (s) => 'const signingSecret = `' + s + '`'],
   ['code: a setter in Java', plain, (s) => `dataSource.setUser("app");\ndataSource.setPassword("${s}");`],
-  ['code: a variable of Terraform', chosen, (s) => `resource "aws_db_instance" "main" {\n  username = "app"\n  master_password = "${s}"\n}`],
+  [
+    'code: a variable of Terraform',
+    chosen,
+    (s) => `resource "aws_db_instance" "main" {\n  username = "app"\n  master_password = "${s}"\n}`,
+  ],
   ['code: an entry of os.environ', plain, (s) => `os.environ["COHERE_API_KEY"] = "${s}"`],
   ['code: an entry of process.env', plain, (s) => `process.env.ALGOLIA_ADMIN_KEY = '${s}';`],
   ['code: a comparison', chosen, (s) => `if (password === "${s}") return true;`],
@@ -65,11 +98,19 @@ export const NAMED = [
   ['a flag with a blank', plain, (s) => `helm registry login ghcr.io --username ci --password ${s}`],
   ['a flag in kebab case with a blank and quotes', chosen, (s) => `tool deploy --client-secret "${s}" --verbose`],
   ['a flag with a single hyphen', plain, (s) => `keytool -genkey -alias app -storepass ${s} -keyalg RSA`],
-  ['flags in an array of arguments', plain, (s) => ({ command: 'deploy', args: ['--region', 'eu', '--api-key', s, '--verbose'] })],
+  [
+    'flags in an array of arguments',
+    plain,
+    (s) => ({ command: 'deploy', args: ['--region', 'eu', '--api-key', s, '--verbose'] }),
+  ],
   ['a flag with = in an array of arguments', plain, (s) => ({ argv: ['node', 'cli.js', `--auth-token=${s}`] })],
   ['a log: key=value', plain, (s) => `level=debug ts=12:00:01 msg="login" user=ann password=${s} ok=true`],
   ['a log: name, colon, value', plain, (s) => `12:00:01 DEBUG Using access token: ${s}`],
-  ['a log: the representation of a dict', chosen, (s) => `DEBUG:app:config={'user': 'ann', 'password': '${s}', 'retries': 3}`],
+  [
+    'a log: the representation of a dict',
+    chosen,
+    (s) => `DEBUG:app:config={'user': 'ann', 'password': '${s}', 'retries': 3}`,
+  ],
   ['a log: a dict of bytes', plain, (s) => `{'user': b'ann', 'secret_key': b'${s}'}`],
   ['a log: util.inspect', plain, (s) => `{\n  user: 'ann',\n  sessionToken: '${s}',\n  retries: 3\n}`],
   ['a log: a struct of Go', plain, (s) => `{User:ann Password:${s} Retries:3}`],
@@ -82,4 +123,4 @@ export const NAMED = [
   ['an encryption key in base64', BASE64, (s) => `RAILS_MASTER_KEY=${s}`],
   ['a hex value in quotes', HEX32, (s) => `{"X_RAPIDAPI_KEY":"${s}"}`],
   ['a UUID', UUID, (s) => `HEROKU_API_KEY=${s}`],
-];
+]

@@ -1,15 +1,19 @@
 // Secrets in the files and the output of well-known tools.
 
-import { HEX32, UUID, chosen, generated, plain } from './values.mjs';
+import { HEX32, UUID, chosen, generated, plain } from './values.mjs'
 
-const base64 = (text) => Buffer.from(text).toString('base64');
+const base64 = (text) => Buffer.from(text).toString('base64')
 
 export const TOOLS = [
   ['.netrc in one line', generated, (s) => `machine api.example.com login ann password ${s}`],
   ['.netrc in several lines', chosen, (s) => `machine ftp.example.com\n  login ann\n  password ${s}\n`],
   ['.pgpass', plain, (s) => `# cat ~/.pgpass\ndb.internal:5432:app:ann:${s}`],
   ['.my.cnf', chosen, (s) => `[mysql]\nuser = root\npassword = "${s}"`],
-  ['.npmrc: _authToken in the form of a UUID', UUID, (s) => `//registry.example.com/:_authToken=${s}\nalways-auth=true`],
+  [
+    '.npmrc: _authToken in the form of a UUID',
+    UUID,
+    (s) => `//registry.example.com/:_authToken=${s}\nalways-auth=true`,
+  ],
   ['.npmrc: _auth', chosen, (s) => `_auth=${base64(`ci:${s}`)}`],
   ['.npmrc: _password', chosen, (s) => `//npm.example.com/:username=ci\n//npm.example.com/:_password=${base64(s)}`],
   ['.yarnrc.yml', plain, (s) => `npmRegistries:\n  "//npm.example.com":\n    npmAuthToken: "${s}"`],
@@ -17,15 +21,27 @@ export const TOOLS = [
   ['pip: keyring in a URL', plain, (s) => `[global]\nindex-url = https://ci:${s}@pypi.example.com/simple`],
   ['.git-credentials', plain, (s) => `https://ann:${s}@git.example.com`],
   ['git credential fill', plain, (s) => `protocol=https\nhost=git.example.com\nusername=ann\npassword=${s}`],
-  ['git config: extraheader', plain, (s) => `http.https://git.example.com/.extraheader=AUTHORIZATION: basic ${base64(`x-access-token:${s}`)}`],
+  [
+    'git config: extraheader',
+    plain,
+    (s) => `http.https://git.example.com/.extraheader=AUTHORIZATION: basic ${base64(`x-access-token:${s}`)}`,
+  ],
   ['~/.docker/config.json', plain, (s) => ({ auths: { 'https://index.docker.io/v1/': { auth: base64(`ann:${s}`) } } })],
   ['docker login -p', plain, (s) => `docker login -u ann -p ${s} registry.example.com`],
   ['docker run -e', chosen, (s) => `docker run -d -e MYSQL_ROOT_PASSWORD='${s}' -p 3306:3306 mysql:8`],
   ['docker inspect', plain, (s) => ({ Config: { Env: ['PATH=/usr/bin', `POSTGRES_PASSWORD=${s}`] } })],
   ['docker build --build-arg', plain, (s) => `docker build --build-arg NPM_TOKEN=${s} .`],
   ['kubeconfig: token', plain, (s) => `users:\n- name: admin\n  user:\n    token: ${s}`],
-  ['kubeconfig: client-key-data', '[A-Za-z0-9+/]{80}', (s) => `    client-certificate-data: LS0tLS1CRUdJTiBDRVJU\n    client-key-data: ${s}==`],
-  ['a Secret of Kubernetes: data', chosen, (s) => `apiVersion: v1\nkind: Secret\ndata:\n  password: ${base64(s)}\ntype: Opaque`],
+  [
+    'kubeconfig: client-key-data',
+    '[A-Za-z0-9+/]{80}',
+    (s) => `    client-certificate-data: LS0tLS1CRUdJTiBDRVJU\n    client-key-data: ${s}==`,
+  ],
+  [
+    'a Secret of Kubernetes: data',
+    chosen,
+    (s) => `apiVersion: v1\nkind: Secret\ndata:\n  password: ${base64(s)}\ntype: Opaque`,
+  ],
   ['a Secret of Kubernetes as JSON', chosen, (s) => ({ kind: 'Secret', data: { DB_PASSWORD: base64(s) } })],
   ['a Secret of Kubernetes: stringData', chosen, (s) => `kind: Secret\nstringData:\n  api-token: ${s}1a`],
   ['kubectl create secret', plain, (s) => `kubectl create secret generic db --from-literal=password=${s} -n app`],
@@ -43,29 +59,87 @@ export const TOOLS = [
   ['openssl -passin', plain, (s) => `openssl rsa -in key.pem -passin pass:${s} -out plain.pem`],
   ['gpg --passphrase', plain, (s) => `gpg --batch --passphrase ${s} -d secrets.gpg`],
   ['ansible: vars', chosen, (s) => `ansible_user: root\nansible_become_pass: "${s}"`],
-  ['gh auth status --show-token', 'gho_[A-Za-z0-9]{36}', (s) => `  ✓ Logged in to github.com account ann (/root/.config/gh/hosts.yml)\n  - Token: ${s}`],
+  [
+    'gh auth status --show-token',
+    'gho_[A-Za-z0-9]{36}',
+    (s) => `  ✓ Logged in to github.com account ann (/root/.config/gh/hosts.yml)\n  - Token: ${s}`,
+  ],
   ['hosts.yml of gh', plain, (s) => `github.com:\n    user: ann\n    oauth_token: ${s}\n    git_protocol: https`],
-  ['~/.aws/credentials', '[A-Za-z0-9/+]{39}[A-Za-z0-9]', (s, more) => `[default]\naws_access_key_id = AKIA${more('[A-Z2-7]{16}')}\naws_secret_access_key = ${s}`],
-  ['aws configure export-credentials', '[A-Za-z0-9/+]{39}[A-Za-z0-9]', (s, more) => ({ Version: 1, AccessKeyId: `ASIA${more('[A-Z2-7]{16}')}`, SecretAccessKey: s })],
-  ['aws sts: SessionToken', 'FwoGZXIvYXdzE[A-Za-z0-9/+]{200}', (s) => ({ Credentials: { SessionToken: s, Expiration: '2026-01-01T00:00:00Z' } })],
+  [
+    '~/.aws/credentials',
+    '[A-Za-z0-9/+]{39}[A-Za-z0-9]',
+    (s, more) => `[default]\naws_access_key_id = AKIA${more('[A-Z2-7]{16}')}\naws_secret_access_key = ${s}`,
+  ],
+  [
+    'aws configure export-credentials',
+    '[A-Za-z0-9/+]{39}[A-Za-z0-9]',
+    (s, more) => ({ Version: 1, AccessKeyId: `ASIA${more('[A-Z2-7]{16}')}`, SecretAccessKey: s }),
+  ],
+  [
+    'aws sts: SessionToken',
+    'FwoGZXIvYXdzE[A-Za-z0-9/+]{200}',
+    (s) => ({ Credentials: { SessionToken: s, Expiration: '2026-01-01T00:00:00Z' } }),
+  ],
   ['aws ecr get-login-password', 'eyJwYXlsb2FkIjoi[A-Za-z0-9/+]{200}', (s) => `$ aws ecr get-login-password\n${s}==`],
-  ['aws secretsmanager: SecretString', chosen, (s) => ({ Name: 'prod/db', SecretString: JSON.stringify({ username: 'app', password: s }) })],
-  ['aws ssm get-parameter', chosen, (s) => ({ Parameter: { Name: '/prod/db/password', Type: 'SecureString', Value: s } })],
+  [
+    'aws secretsmanager: SecretString',
+    chosen,
+    (s) => ({ Name: 'prod/db', SecretString: JSON.stringify({ username: 'app', password: s }) }),
+  ],
+  [
+    'aws ssm get-parameter',
+    chosen,
+    (s) => ({ Parameter: { Name: '/prod/db/password', Type: 'SecureString', Value: s } }),
+  ],
   ['gcloud auth print-access-token', 'ya29.c.[A-Za-z0-9_-]{150}', (s) => `$ gcloud auth print-access-token\n${s}`],
-  ['gcloud: application default credentials', '1//0g[A-Za-z0-9_-]{60}', (s) => ({ client_id: 'x.apps.googleusercontent.com', refresh_token: s, type: 'authorized_user' })],
-  ['az account get-access-token', 'eyJ0eXAiOiJKV1QiLCJhbGciOiJSUzI1NiJ9.eyJhdWQiOiI[A-Za-z0-9_-]{80}.[A-Za-z0-9_-]{86}', (s) => ({ accessToken: s, tokenType: 'Bearer' })],
-  ['az ad sp create-for-rbac', '[A-Za-z0-9]{3}8Q~[A-Za-z0-9_.~-]{34}', (s) => ({ appId: 'a', displayName: 'ci', password: s, tenant: 't' })],
-  ['az acr credential show', '[A-Za-z0-9/+]{46}ACR[A-Za-z0-9]{5}', (s) => ({ passwords: [{ name: 'password', value: s }], username: 'acr' })],
-  ['vault kv get', plain, (s) => `====== Data ======\nKey         Value\n---         -----\npassword    ${s}\nusername    app`],
+  [
+    'gcloud: application default credentials',
+    '1//0g[A-Za-z0-9_-]{60}',
+    (s) => ({ client_id: 'x.apps.googleusercontent.com', refresh_token: s, type: 'authorized_user' }),
+  ],
+  [
+    'az account get-access-token',
+    'eyJ0eXAiOiJKV1QiLCJhbGciOiJSUzI1NiJ9.eyJhdWQiOiI[A-Za-z0-9_-]{80}.[A-Za-z0-9_-]{86}',
+    (s) => ({ accessToken: s, tokenType: 'Bearer' }),
+  ],
+  [
+    'az ad sp create-for-rbac',
+    '[A-Za-z0-9]{3}8Q~[A-Za-z0-9_.~-]{34}',
+    (s) => ({ appId: 'a', displayName: 'ci', password: s, tenant: 't' }),
+  ],
+  [
+    'az acr credential show',
+    '[A-Za-z0-9/+]{46}ACR[A-Za-z0-9]{5}',
+    (s) => ({ passwords: [{ name: 'password', value: s }], username: 'acr' }),
+  ],
+  [
+    'vault kv get',
+    plain,
+    (s) => `====== Data ======\nKey         Value\n---         -----\npassword    ${s}\nusername    app`,
+  ],
   ['terraform output -json', chosen, (s) => ({ db_password: { sensitive: true, type: 'string', value: s } })],
-  ['the state of terraform', chosen, (s) => ({ resources: [{ type: 'aws_db_instance', instances: [{ attributes: { username: 'app', password: s } }] }] })],
+  [
+    'the state of terraform',
+    chosen,
+    (s) => ({
+      resources: [{ type: 'aws_db_instance', instances: [{ attributes: { username: 'app', password: s } }] }],
+    }),
+  ],
   ['terraform.tfvars', chosen, (s) => `region      = "eu-west-1"\ndb_password = "${s}"`],
   ['heroku config', plain, (s) => `=== app Config Vars\nMAILGUN_API_KEY:  ${s}\nNODE_ENV:         production`],
-  ['a CI log: echo of a step', plain, (s) => `##[debug]Evaluating: secrets.DEPLOY_TOKEN\n+ DEPLOY_TOKEN=${s}\n+ ./deploy.sh`],
+  [
+    'a CI log: echo of a step',
+    plain,
+    (s) => `##[debug]Evaluating: secrets.DEPLOY_TOKEN\n+ DEPLOY_TOKEN=${s}\n+ ./deploy.sh`,
+  ],
   ['a CI log: set-output', plain, (s) => `::set-output name=deploy_token::${s}`],
   ['a CI log: env of a step', plain, (s) => `  env:\n    CI: true\n    CODECOV_TOKEN: ${s}`],
   ['cargo credentials', 'cio[A-Za-z0-9]{32}', (s) => `[registry]\ntoken = "${s}"`],
-  ['settings.xml of Maven', plain, (s) => `<server><id>nexus</id><username>ci</username><password>${s}</password></server>`],
+  [
+    'settings.xml of Maven',
+    plain,
+    (s) => `<server><id>nexus</id><username>ci</username><password>${s}</password></server>`,
+  ],
   ['gradle.properties', plain, (s) => `signing.keyId=ABCD\nsigning.password=${s}`],
   ['NuGet.config', plain, (s) => `<add key="ClearTextPassword" value="${s}" />`],
   ['auth.json of Composer', plain, (s) => ({ 'http-basic': { 'repo.example.com': { username: 'ci', password: s } } })],
@@ -75,6 +149,14 @@ export const TOOLS = [
   ['mailx: smtp-auth-password', plain, (s) => `set smtp-auth-user=ann\nset smtp-auth-password=${s}`],
   ['Jupyter', '[0-9a-f]{48}', (s) => `    http://127.0.0.1:8888/lab?token=${s}`],
   ['a hash of a password file', '[A-Za-z0-9./]{86}', (s) => `root:$6$abcdefgh$${s}:19000:0:99999:7:::`],
-  ['a webhook secret in a config of JSON with comments', HEX32, (s) => `{\n  // from the dashboard\n  "webhookSecret": "${s}",\n}`],
-  ['an MCP server in settings', plain, (s) => ({ mcpServers: { search: { command: 'npx', args: ['-y', 'server'], env: { BRAVE_API_KEY: s } } } })],
-];
+  [
+    'a webhook secret in a config of JSON with comments',
+    HEX32,
+    (s) => `{\n  // from the dashboard\n  "webhookSecret": "${s}",\n}`,
+  ],
+  [
+    'an MCP server in settings',
+    plain,
+    (s) => ({ mcpServers: { search: { command: 'npx', args: ['-y', 'server'], env: { BRAVE_API_KEY: s } } } }),
+  ],
+]

@@ -1,3 +1,3 @@
-import type { Written } from './carriers.mjs';
+import type { Written } from './carriers.mjs'
 
-export declare const INNOCENT: Record<string, readonly (readonly [name: string, written: Written])[]>;
+export declare const INNOCENT: Record<string, readonly (readonly [name: string, written: Written])[]>

@@ -1,6 +1,8 @@
 // Code, prose, logs and data with the words by which secrets are found, and without a secret: an export leaves each as it is.
 
-const IMAGE = Buffer.from(Uint8Array.from({ length: 240 }, (_, at) => (at * 97 + (at >> 3) * 31) & 255)).toString('base64');
+const IMAGE = Buffer.from(Uint8Array.from({ length: 240 }, (_, at) => (at * 97 + (at >> 3) * 31) & 255)).toString(
+  'base64',
+)
 
 const CODE = [
   'max_tokens=4096',
@@ -16,7 +18,7 @@ const CODE = [
   'api_key = os.environ["OPENAI_API_KEY"]',
   'api_key=os.getenv("ANTHROPIC_API_KEY")',
   'headers = {"Authorization": f"Bearer {token}"}',
-  "headers: { Authorization: `Bearer ${token}` }",
+  'headers: { Authorization: `Bearer ${token}` }',
   "'Authorization': 'Bearer ' + accessToken",
   'req.Header.Set("Authorization", "Bearer "+token)',
   'authorization: Bearer ${TOKEN}',
@@ -81,7 +83,7 @@ const CODE = [
   'tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")',
   'tokens = tokenizer.encode("hello world")',
   'pad_token_id=50256, eos_token="<|endoftext|>"',
-];
+]
 
 const PLACEHOLDERS = [
   'OPENAI_API_KEY=<your-api-key>',
@@ -99,14 +101,14 @@ const PLACEHOLDERS = [
   'https://<user>:<token>@git.example.com/a/b.git',
   'amqp://${MQ_USER}:${MQ_PASSWORD}@mq:5672',
   'machine api.example.com login <user> password <password>',
-];
+]
 
 const PROSE = [
   'The password is stored in the keychain.',
   'the password is not sent to the server',
   'Password: required, at least 12 characters',
   'Enter the password for ann:',
-  "[sudo] password for ann:",
+  '[sudo] password for ann:',
   'Forgot password? Reset token: expired.',
   'The token has expired; ask for a new one with `gh auth refresh`.',
   'Error: Invalid API key provided. You can find your API key at https://platform.example.com/account/api-keys.',
@@ -130,7 +132,7 @@ const PROSE = [
   '- `--token <token>`: the access token (default: $GITHUB_TOKEN)',
   'usage: login [--user USER] [--password PASSWORD] [--token-file PATH]',
   '| token | string | yes | the token of the user |',
-];
+]
 
 const LOGS = [
   'prompt tokens: 1234, completion tokens: 567, total tokens: 1801',
@@ -173,11 +175,15 @@ const LOGS = [
   'gcloud secrets versions access latest --secret=db-password',
   'git credential-manager store',
   '\u001b[32m✓\u001b[0m refreshes the \u001b[1mtoken\u001b[0m: 12ms',
-];
+]
 
 const VALUES = [
   { max_tokens: 4096, stop_token: null, usage: { prompt_tokens: 12, completion_tokens: 7 } },
-  { type: 'object', properties: { password: { type: 'string', description: 'The password of the user' }, token: { type: 'string' } }, required: ['password', 'token'] },
+  {
+    type: 'object',
+    properties: { password: { type: 'string', description: 'The password of the user' }, token: { type: 'string' } },
+    required: ['password', 'token'],
+  },
   { password: '', token: null, apiKey: false, secret: [], cookies: {} },
   { headers: { accept: '*/*', authorization: '${TOKEN}', cookie: '' } },
   { dependencies: { 'js-tokens': '^9.0.1', 'cookie-parser': '~1.4.7', 'password-prompt': '1.1.3', keytar: '7.9.0' } },
@@ -188,12 +194,21 @@ const VALUES = [
   { tokens: ['const', 'x', '=', '1', ';'], token_count: 5 },
   { args: ['--token-limit', '8000', '--password-file', '/run/secrets/db', '--api-key-env', 'OPENAI_API_KEY'] },
   { next_page_token: null, session: { id: 17, cookieEnabled: true } },
-];
+]
 
 /** The innocent lines by the kind of text, each with a name that is its beginning. */
 export const INNOCENT = Object.fromEntries(
-  Object.entries({ code: CODE, 'a placeholder': PLACEHOLDERS, prose: PROSE, 'a log': LOGS, 'a JSON value': VALUES }).map(([kind, list]) => [
+  Object.entries({
+    code: CODE,
+    'a placeholder': PLACEHOLDERS,
+    prose: PROSE,
+    'a log': LOGS,
+    'a JSON value': VALUES,
+  }).map(([kind, list]) => [
     kind,
-    list.map((written) => [(typeof written === 'string' ? written : JSON.stringify(written)).replace(/\s+/g, ' ').slice(0, 90), written]),
+    list.map((written) => [
+      (typeof written === 'string' ? written : JSON.stringify(written)).replace(/\s+/g, ' ').slice(0, 90),
+      written,
+    ]),
   ]),
-);
+)

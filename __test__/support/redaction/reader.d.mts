@@ -1,4 +1,4 @@
-import type { Files } from '../plain-bundle.mjs';
+import type { Files } from '../plain-bundle.mjs'
 
-export declare function textsIn(bytes: Buffer, depth?: number): Set<string>;
-export declare function leaksOf(files: Files, secret: string): string[];
+export declare function textsIn(bytes: Buffer, depth?: number): Set<string>
+export declare function leaksOf(files: Files, secret: string): string[]

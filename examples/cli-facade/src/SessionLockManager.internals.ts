@@ -1,5 +1,6 @@
 // What the CLI loads when a lock is first used, and its tests import by name. There is nothing to load late here.
 
-import { SessionLockManager } from './SessionLockManager.js';
+import { SessionLockManager } from './SessionLockManager.js'
 
-export const { acquire, isLocked, isStale, checkStale, checkStaleWithPidReuse, removeStaleLock, cleanupOrphanedLocks } = SessionLockManager;
+export const { acquire, isLocked, isStale, checkStale, checkStaleWithPidReuse, removeStaleLock, cleanupOrphanedLocks } =
+  SessionLockManager

@@ -36,7 +36,11 @@ function define(program, does) {
     .argument('<path...>', 'session files')
     .option('--json', 'the result as JSON')
     .addHelpText('after', ARCHIVE_EXAMPLES)
-    .action(does((context, /** @type {[string[]]} */ [paths]) => convert(context, paths, 'archiving', context.tape.archiveSession)))
+    .action(
+      does((context, /** @type {[string[]]} */ [paths]) =>
+        convert(context, paths, 'archiving', context.tape.archiveSession),
+      ),
+    )
   program
     .command('restore')
     .summary('restore archived sessions')
@@ -44,7 +48,11 @@ function define(program, does) {
     .argument('<path...>', 'archived sessions')
     .option('--json', 'the result as JSON')
     .addHelpText('after', RESTORE_EXAMPLES)
-    .action(does((context, /** @type {[string[]]} */ [paths]) => convert(context, paths, 'restoring', context.tape.restoreSession)))
+    .action(
+      does((context, /** @type {[string[]]} */ [paths]) =>
+        convert(context, paths, 'restoring', context.tape.restoreSession),
+      ),
+    )
 }
 
 /**
@@ -57,7 +65,9 @@ async function convert(context, paths, task, work) {
   const results = []
   for (const given of paths) {
     context.signal.throwIfAborted()
-    results.push(await context.during(task, (more) => work(given, more)).catch((error) => failed(context, given, error)))
+    results.push(
+      await context.during(task, (more) => work(given, more)).catch((error) => failed(context, given, error)),
+    )
   }
   await context.print(results, (_, colour) => results.map((result) => `${line(result, colour)}\n`).join(''))
   return results.some(({ error }) => error !== undefined) ? EXIT.couldNot : EXIT.fine

@@ -71,8 +71,16 @@ function defineExport(bundle, does) {
     .option('--from-snapshot [id]', 'runs: only what comes after a snapshot, the latest if none is named')
     .option('--level <n>', "zstd's level of compression, 1 to 22", wholeNumber)
     .option('--allow-damaged', 'of an archived session that is damaged, what is before the damage')
-    .option('--media-dir <dir>', 'the store of the images to which a session refers (default: media beside its directory)')
-    .addOption(new Option('--media <how>', 'skip: go without images that are missing; drop: seal none').choices(['skip', 'drop']))
+    .option(
+      '--media-dir <dir>',
+      'the store of the images to which a session refers (default: media beside its directory)',
+    )
+    .addOption(
+      new Option('--media <how>', 'skip: go without images that are missing; drop: seal none').choices([
+        'skip',
+        'drop',
+      ]),
+    )
     .option('--json', 'the result as JSON')
     .addHelpText('after', EXPORT_EXAMPLES)
     .action(does(exportOne))
@@ -92,7 +100,8 @@ async function exportOne(context, [from, to], options) {
   }
   const source = await recordingAt(context, from)
   const info = await withFiles(context, source, ({ at }) =>
-    context.during('exporting', (more) => context.tape.exportBundle(at, to, { ...given(asked), ...more })))
+    context.during('exporting', (more) => context.tape.exportBundle(at, to, { ...given(asked), ...more })),
+  )
   await context.print(info, (_, colour) => page('Exported', printable(to, 1000), [infoRows(info, colour)], colour))
 }
 
@@ -127,8 +136,14 @@ function defineImport(bundle, does) {
     .description('Verifies a bundle and unpacks it into a directory, which must not exist.')
     .argument('<path>', 'bundle')
     .argument('<directory>', 'where to')
-    .option('--media-dir <dir>', 'the store for the images to which the session refers (default: media beside the directory)')
-    .option('--original <file>', "write the other program's session, from which the bundle was made, to this file, byte for byte")
+    .option(
+      '--media-dir <dir>',
+      'the store for the images to which the session refers (default: media beside the directory)',
+    )
+    .option(
+      '--original <file>',
+      "write the other program's session, from which the bundle was made, to this file, byte for byte",
+    )
   checkingOptions(command).addHelpText('after', IMPORT_EXAMPLES).action(does(importOne))
 }
 
@@ -138,9 +153,13 @@ async function importOne(context, [given, directory], options) {
   const { at } = await bundleAt(context, given)
   const { original, mediaDir } = options
   if (original !== undefined) await refuseRecording('--original', original, [given])
-  const info = await context.during('importing', (more) => context.tape.importBundle(at, directory, { ...asked, mediaDir, ...more }))
+  const info = await context.during('importing', (more) =>
+    context.tape.importBundle(at, directory, { ...asked, mediaDir, ...more }),
+  )
   if (original !== undefined) await writeOriginal(given, directory, original)
-  await context.print(info, (_, colour) => page('Imported', printable(directory, 1000), [infoRows(info, colour)], colour))
+  await context.print(info, (_, colour) =>
+    page('Imported', printable(directory, 1000), [infoRows(info, colour)], colour),
+  )
 }
 
 /** Copies the session from which a bundle was made. Nothing is replaced. @type {(given: string, directory: string, file: string) => Promise<void>} */

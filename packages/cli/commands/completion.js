@@ -26,7 +26,9 @@ function define(program, does) {
   program
     .command('completion')
     .summary('a script that completes commands in a shell')
-    .description('Prints a script with which a shell completes the commands, options and files that this program takes.')
+    .description(
+      'Prints a script with which a shell completes the commands, options and files that this program takes.',
+    )
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SCRIPTS)))
     .addHelpText('after', EXAMPLES)
     .action(does((context, /** @type {[keyof typeof SCRIPTS]} */ [shell]) => print(context, program, shell)))

@@ -41,7 +41,11 @@ function define(program, does) {
 async function compare(context, [left, right], { full, details, ignore, heartbeats, html }) {
   for (const path of [left, right]) await recordingAt(context, path)
   // The page needs the edit list to align the events after the divergence.
-  const asked = { full: full === true || html !== undefined, heartbeats: heartbeats === true, ...(ignore && { ignore }) }
+  const asked = {
+    full: full === true || html !== undefined,
+    heartbeats: heartbeats === true,
+    ...(ignore && { ignore }),
+  }
   if (html !== undefined) await refuseRecording('--html', html, [left, right])
   const found = await context.during('comparing', (more) => context.tape.diff(left, right, { ...asked, ...more }))
   if (html !== undefined) await writePage(context, html, { left, right, diff: found })

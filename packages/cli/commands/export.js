@@ -38,13 +38,23 @@ function define(program, does) {
 /** @type {(context: Context, args: [string, string], options: { format: 'atif', conversation?: string }) => Promise<void>} */
 async function exportOne(context, [from, to], { format, conversation }) {
   const source = await recordingAt(context, from)
-  if (source.kind === 'run') throw new Complaint('NotASession', `${printable(from, 1000)} is a run, and only sessions have a history`, { path: from })
-  const exported = await context.during('exporting', ({ signal }) => context.tape.exportSession(source.at, to, { format, conversation, signal }))
+  if (source.kind === 'run')
+    throw new Complaint('NotASession', `${printable(from, 1000)} is a run, and only sessions have a history`, {
+      path: from,
+    })
+  const exported = await context.during('exporting', ({ signal }) =>
+    context.tape.exportSession(source.at, to, { format, conversation, signal }),
+  )
   await context.print(exported, (_, colour) => {
     const { steps, media, warnings = [] } = exported
     const files = media === 0 ? colour.dim('none') : `${plural(media, 'file')} in ${printable(`${to}.media`, 1000)}`
     const warned = warnings.map((text) => `${colour.yellow('!')} ${printable(text, 200)}`)
-    return page('Exported', printable(to, 1000), [[row('Steps', count(steps), colour), row('Media', files, colour)], warned], colour)
+    return page(
+      'Exported',
+      printable(to, 1000),
+      [[row('Steps', count(steps), colour), row('Media', files, colour)], warned],
+      colour,
+    )
   })
 }
 

@@ -42,7 +42,9 @@ function define(program, does) {
   program
     .command('header')
     .summary('how recordings begin')
-    .description("Shows the beginning of sessions and runs, reading nothing else: a session's session_start, a run's RunCreated.")
+    .description(
+      "Shows the beginning of sessions and runs, reading nothing else: a session's session_start, a run's RunCreated.",
+    )
     .argument('<path...>', 'sessions, runs, bundles, directories of sessions')
     .option('--json', 'the result as JSON')
     .addHelpText('after', EXAMPLES)
@@ -59,7 +61,10 @@ async function headers(context, [paths]) {
     entries.push(...(await entriesAt(context, each)))
   }
   const exitCode = Math.max(EXIT.fine, ...entries.map(exitCodeOf))
-  await context.print(entries.map(({ exitCode: _, ...entry }) => entry), text)
+  await context.print(
+    entries.map(({ exitCode: _, ...entry }) => entry),
+    text,
+  )
   return exitCode
 }
 
@@ -85,10 +90,21 @@ async function inDirectory({ tape, signal }, directory) {
   const failed = unreadable.find(({ filePath }) => filePath === directory)
   if (failed) throw new Complaint('Unreadable', failed.reason, { path: directory })
   return [
-    ...sessions.map(/** @returns {Entry} */ ({ filePath, fileSize, lastModified, archived, bytes: _, archivedBytes, ...header }) => {
-      return { path: filePath, kind: 'session', header, fileSize, lastModified, ...(archived && { archived, archivedBytes }) }
-    }),
-    ...unreadable.map(/** @returns {Entry} */ ({ filePath, reason }) => ({ path: filePath, kind: 'session', header: null, reason })),
+    ...sessions.map(
+      /** @returns {Entry} */ ({ filePath, fileSize, lastModified, archived, bytes: _, archivedBytes, ...header }) => {
+        return {
+          path: filePath,
+          kind: 'session',
+          header,
+          fileSize,
+          lastModified,
+          ...(archived && { archived, archivedBytes }),
+        }
+      },
+    ),
+    ...unreadable.map(
+      /** @returns {Entry} */ ({ filePath, reason }) => ({ path: filePath, kind: 'session', header: null, reason }),
+    ),
   ]
 }
 
@@ -96,7 +112,12 @@ async function inDirectory({ tape, signal }, directory) {
 async function entryOf(context, source) {
   const { path: given, kind } = source
   const header = kind === 'run' ? await runHeader(context, source) : await context.tape.readSessionHeader(source.log)
-  return { path: given, kind, header, ...(header === null && { reason: kind === 'run' ? 'no RunCreated' : 'no session_start' }) }
+  return {
+    path: given,
+    kind,
+    header,
+    ...(header === null && { reason: kind === 'run' ? 'no RunCreated' : 'no session_start' }),
+  }
 }
 
 /**

@@ -27,7 +27,7 @@ function define(program, does) {
   program
     .command('import')
     .summary("another program's session as one from which a CLI can resume")
-    .description("Imports a session of another program: Claude Code, Codex, Gemini CLI and others.")
+    .description('Imports a session of another program: Claude Code, Codex, Gemini CLI and others.')
     .argument('<path>', "another program's session")
     .requiredOption('--to <dir>', 'the directory of the sessions')
     .requiredOption('--project <hash>', 'the hash of the project')
@@ -43,11 +43,15 @@ function define(program, does) {
 /** @type {(context: Context, args: [string], options: Options) => Promise<void>} */
 async function importSession(context, [given], options) {
   const { to, project, sessionId, conversation, all, receipt } = options
-  if (all && (conversation ?? sessionId ?? receipt) !== undefined) throw usage('--all: not with --conversation, --session-id or --receipt')
-  if (sessionId !== undefined && !/^[A-Za-z0-9_-]{1,256}$/.test(sessionId)) throw usage('--session-id: 1 to 256 of A-Z a-z 0-9 _ -')
+  if (all && (conversation ?? sessionId ?? receipt) !== undefined)
+    throw usage('--all: not with --conversation, --session-id or --receipt')
+  if (sessionId !== undefined && !/^[A-Za-z0-9_-]{1,256}$/.test(sessionId))
+    throw usage('--session-id: 1 to 256 of A-Z a-z 0-9 _ -')
   const { at } = await sourceAt(context, given)
   const one = (/** @type {Pick<ImportOptions, 'sessionId' | 'conversation' | 'receipt'>} */ more) =>
-    context.during('importing', (options) => context.tape.importSession(at, { chatsDir: to, projectHash: project, ...more, ...options }))
+    context.during('importing', (options) =>
+      context.tape.importSession(at, { chatsDir: to, projectHash: project, ...more, ...options }),
+    )
   if (!all) {
     const wanted = { sessionId, conversation, receipt }
     const imported = await one(Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)))
@@ -58,7 +62,8 @@ async function importSession(context, [given], options) {
   const imported = []
   for (const { sessionId: id, agentId } of conversations) {
     context.signal.throwIfAborted()
-    if ((agentId ?? id) === '' && conversations.length > 1) throw new Complaint('EFOREIGNMANY', 'a conversation without an id can\'t be chosen', { path: given })
+    if ((agentId ?? id) === '' && conversations.length > 1)
+      throw new Complaint('EFOREIGNMANY', "a conversation without an id can't be chosen", { path: given })
     imported.push(await one(conversations.length > 1 ? { conversation: agentId ?? id } : {}))
   }
   await context.print(imported, (_, colour) => imported.map((each) => importPage(each, colour)).join(''))

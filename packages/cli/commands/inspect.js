@@ -47,10 +47,15 @@ async function inspect(context, [given]) {
 
 /** The summary and problems of a bundle and, if there are none, its content. @type {(context: Context, source: Bundle) => Promise<Inspection>} */
 function sealed(context, source) {
-  return withVerifiedBundle(context, source, {}, /** @returns {Promise<Inspection>} */ async ({ info, problems }, files) => {
-    const bundle = { ...info, problems }
-    return problems.length > 0 || files === undefined ? broken(source, bundle) : whole(context, files, bundle)
-  })
+  return withVerifiedBundle(
+    context,
+    source,
+    {},
+    /** @returns {Promise<Inspection>} */ async ({ info, problems }, files) => {
+      const bundle = { ...info, problems }
+      return problems.length > 0 || files === undefined ? broken(source, bundle) : whole(context, files, bundle)
+    },
+  )
 }
 
 /** The result for a bundle with problems, whose content is not trusted. @type {(source: Recording, bundle: Seal) => Inspection} */
@@ -65,11 +70,21 @@ async function whole(context, source, bundle) {
   const damaged = found.error !== undefined || (found.damage?.length ?? 0) > 0
   const seal = bundle && { bundle: { ...bundle, signed: await isThere(path.join(source.at, 'manifest.sig')) } }
   return /** @type {Inspection} */ ({
-    path: source.path, kind: source.kind, form: source.form, ...(source.archived && { archived: true }), damaged, ...found, ...seal,
+    path: source.path,
+    kind: source.kind,
+    form: source.form,
+    ...(source.archived && { archived: true }),
+    damaged,
+    ...found,
+    ...seal,
   })
 }
 
 /** @param {string} file */
-const isThere = (file) => fs.access(file).then(() => true, () => false)
+const isThere = (file) =>
+  fs.access(file).then(
+    () => true,
+    () => false,
+  )
 
 module.exports = { define }

@@ -35,7 +35,9 @@ function define(program, does) {
   program
     .command('keep')
     .summary('archive old sessions, and keep directories within limits')
-    .description('Archives old sessions of directories, deletes those that the options name, and removes what interrupted processes have left.')
+    .description(
+      'Archives old sessions of directories, deletes those that the options name, and removes what interrupted processes have left.',
+    )
     .argument('<directory...>', 'directories of sessions')
     .option('--archive-after <age>', 'archive what was not modified for so long: 36h, 7d, 2w, never (default: 7d)', age)
     .option('--delete-after <age>', 'delete what was not modified for so long (default: never)', age)
@@ -53,8 +55,17 @@ function define(program, does) {
 async function keep(context, [directories], options) {
   const { archiveAfter, deleteAfter, maxBytes, maxSessions, deleteToFit, minAge, dryRun = false } = options
   if (minAge === 'never') throw usage('--min-age: it must be a number of hours, days or weeks')
-  const policy = { archiveAfter: unlessNever(archiveAfter), deleteAfter: unlessNever(deleteAfter), maxBytes, maxSessions, deleteToFit, minAge }
-  const report = await context.during('keeping', (more) => context.tape.keepSessions(directories, policy, { dryRun, ...more }))
+  const policy = {
+    archiveAfter: unlessNever(archiveAfter),
+    deleteAfter: unlessNever(deleteAfter),
+    maxBytes,
+    maxSessions,
+    deleteToFit,
+    minAge,
+  }
+  const report = await context.during('keeping', (more) =>
+    context.tape.keepSessions(directories, policy, { dryRun, ...more }),
+  )
   await context.print({ dryRun, ...report }, (_, colour) => keepingPage({ directories, dryRun, ...report }, colour))
   return report.withinLimits && report.left.every(({ reason }) => reason !== 'Failed') ? EXIT.fine : EXIT.damaged
 }

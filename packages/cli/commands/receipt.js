@@ -25,7 +25,9 @@ function define(program, does) {
   program
     .command('receipt')
     .summary("what an import would do with the records of another program's session")
-    .description("Says for every record of another program's session where it goes: which events carry it, or why it is dropped.")
+    .description(
+      "Says for every record of another program's session where it goes: which events carry it, or why it is dropped.",
+    )
     .argument('<path>', "another program's session")
     .option('--conversation <id>', 'which conversation, if there are several')
     .option('--json', 'the receipt as JSONL')
@@ -40,7 +42,8 @@ async function receipt(context, [given], { conversation }) {
   const summary = await receiptOf(context, at, undefined, options)
   if (!context.json) return context.print(summary, (_, colour) => receiptPage(given, summary, colour))
   const { output } = context
-  const write = (/** @type {ReceiptSummary | ReceiptEntry} */ line) => (output.isClosed ? Promise.resolve() : output.write(`${jsonText(line)}\n`))
+  const write = (/** @type {ReceiptSummary | ReceiptEntry} */ line) =>
+    output.isClosed ? Promise.resolve() : output.write(`${jsonText(line)}\n`)
   await write(summary)
   // A second pass, so that no session is too long for memory.
   await receiptOf(context, at, write, options)
@@ -49,10 +52,21 @@ async function receipt(context, [given], { conversation }) {
 
 /** @type {(given: string, summary: ReceiptSummary, colour: Colours) => string} */
 function receiptPage(given, summary, colour) {
-  const rows = [row('Session', colour.cyan(printable(summary.sessionId || '(no id)')), colour), row('Format', summary.format, colour)]
-  const omitted = Object.keys(summary.omittedFields).length === 0 ? [] : rowsUnder('Omitted', tallied(summary.omittedFields, colour, 3), colour)
+  const rows = [
+    row('Session', colour.cyan(printable(summary.sessionId || '(no id)')), colour),
+    row('Format', summary.format, colour),
+  ]
+  const omitted =
+    Object.keys(summary.omittedFields).length === 0
+      ? []
+      : rowsUnder('Omitted', tallied(summary.omittedFields, colour, 3), colour)
   const warnings = summary.warnings.map((text) => `${colour.yellow('!')} ${printable(text, 200)}`)
-  return page('A receipt', printable(given, 1000), [rows, [...receiptRows(summary, colour), ...omitted], warnings], colour)
+  return page(
+    'A receipt',
+    printable(given, 1000),
+    [rows, [...receiptRows(summary, colour), ...omitted], warnings],
+    colour,
+  )
 }
 
 module.exports = { define }

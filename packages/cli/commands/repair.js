@@ -27,12 +27,17 @@ function define(program, does) {
   program
     .command('repair')
     .summary('find the records of a damaged session')
-    .description('Finds the records in the damaged file of a session and writes them to a new one, which can be resumed.')
+    .description(
+      'Finds the records in the damaged file of a session and writes them to a new one, which can be resumed.',
+    )
     .argument('<path>', 'session')
     .argument('[dest]', 'the repaired session')
     .option('--in-place', 'put it in place of the damaged file, which is kept beside it')
     .option('--project <hash>', 'the project, if the first line is lost')
-    .option('--session <id>', "the session, if the file has several; its id, if the first line is lost (default: from the file's name)")
+    .option(
+      '--session <id>',
+      "the session, if the file has several; its id, if the first line is lost (default: from the file's name)",
+    )
     .option('--receipt <file>', 'write there what became of each record and fragment (JSONL)')
     .option('--dry-run', 'write nothing; say what would be recovered')
     .option('--json', 'the result as JSON')
@@ -52,7 +57,8 @@ async function repair(context, [named, given], { inPlace, project, session, rece
     : { receipt: await repaired(context, source, given ?? besides(source), { ...options, dryRun }), kept: null }
   const { receipt, kept } = result
   await context.print({ ...receipt, dryRun, ...(inPlace ? { kept } : {}) }, (_, colour, width) =>
-    repairPage({ path: source, receipt, kept, dryRun }, colour, width))
+    repairPage({ path: source, receipt, kept, dryRun }, colour, width),
+  )
 }
 
 /** @type {(context: Context, source: string, destination: string, options: RepairOptions) => Promise<RepairReceipt>} */
@@ -63,16 +69,23 @@ function repaired(context, source, destination, options) {
 /** @param {string} source */
 async function expectFile(source) {
   const found = await fs.stat(source).catch((error) => {
-    const message = error.code === 'ENOENT' ? `there is nothing at ${shown(source)}` : `can't look at ${shown(source)}: ${error.message}`
+    const message =
+      error.code === 'ENOENT'
+        ? `there is nothing at ${shown(source)}`
+        : `can't look at ${shown(source)}: ${error.message}`
     throw new Complaint(error.code, message, { path: source })
   })
-  if (found.isDirectory()) throw new Complaint('NotRecognised', `${shown(source)} is not a regular file`, { path: source })
+  if (found.isDirectory())
+    throw new Complaint('NotRecognised', `${shown(source)} is not a regular file`, { path: source })
   expectRegular(found, source)
 }
 
 /** The default destination: `a.jsonl.gz` becomes `a.repaired.jsonl`. @param {string} source */
 function besides(source) {
-  const name = path.basename(source).replace(/\.(?:gz|zst)$/, '').replace(/\.jsonl?$/, '')
+  const name = path
+    .basename(source)
+    .replace(/\.(?:gz|zst)$/, '')
+    .replace(/\.jsonl?$/, '')
   return path.join(path.dirname(source), `${name}.repaired.jsonl`)
 }
 

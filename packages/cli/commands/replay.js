@@ -44,7 +44,9 @@ function define(program, does) {
     .option('--project <hash>', 'sessions: refuse one of another project')
     .option('--strict', 'sessions: skip lines without a valid seq; header and items must be whole')
     .option('--from-snapshot [id]', 'runs: begin with the snapshot of this id or file, the latest if none is named')
-    .addOption(new Option('--verify <depth>', 'runs: how much is verified (default: chain)').choices(['none', 'chain', 'full']))
+    .addOption(
+      new Option('--verify <depth>', 'runs: how much is verified (default: chain)').choices(['none', 'chain', 'full']),
+    )
     .option('--key <file>', 'runs: only snapshots signed by this public key (PEM); may be repeated', gathered)
     .option('--json', 'the result as JSON')
     .addHelpText('after', EXAMPLES)
@@ -55,8 +57,12 @@ function define(program, does) {
 async function replay(context, [path], options) {
   const source = await recordingAt(context, path)
   // The kind of an archive is known only after it is unpacked.
-  return withFiles(context, source, /** @returns {Promise<number | void>} */ (files) =>
-    (files.kind === 'session' ? session : run)(context, files, options))
+  return withFiles(
+    context,
+    source,
+    /** @returns {Promise<number | void>} */ (files) =>
+      (files.kind === 'session' ? session : run)(context, files, options),
+  )
 }
 
 /** @type {(context: Context, source: Files, options: Options) => Promise<void>} */
@@ -80,7 +86,8 @@ async function run(context, source, options) {
   const replayMs = performance.now() - started
   if (!result.ok && !meansDamage(result.error)) throw Object.assign(new Error(result.error.message), result.error)
   await context.print({ kind: 'run', path: source.path, ...result }, (_, colour, width) =>
-    runSummary({ path: source.path, result, verify, replayMs }, colour, width))
+    runSummary({ path: source.path, result, verify, replayMs }, colour, width),
+  )
   return result.ok ? EXIT.fine : EXIT.damaged
 }
 

@@ -56,7 +56,9 @@ function define(program, does) {
   program
     .command('search')
     .summary('which sessions, and where in them')
-    .description('Finds text in sessions: in what was said, thought, called and returned, whatever JSON has made of it.')
+    .description(
+      'Finds text in sessions: in what was said, thought, called and returned, whatever JSON has made of it.',
+    )
     .argument('<query>', 'what to look for')
     .argument('[path...]', 'sessions, and directories of sessions (default: .)')
     .option('-e, --regex', 'the query is a regular expression')
@@ -82,16 +84,22 @@ function define(program, does) {
 async function search(context, [query, paths], options) {
   const modes = /** @type {const} */ (['files', 'count', 'json']).filter((name) => options[name] !== undefined)
   if (modes.length > 1) throw usage(`--${modes[0]} and --${modes[1]} exclude each other`)
-  const found = context.tape.searchSessions(paths.length === 0 ? ['.'] : paths, query, { ...searchOptions(options), signal: context.signal })
+  const found = context.tape.searchSessions(paths.length === 0 ? ['.'] : paths, query, {
+    ...searchOptions(options),
+    signal: context.signal,
+  })
   await print(context, found, options)
   const { hits, unreadable } = found.summary
-  if (!context.json) for (const { filePath, reason } of unreadable) context.stderr.write(`session-tape: ${shown(filePath)}: ${shown(reason)}\n`)
+  if (!context.json)
+    for (const { filePath, reason } of unreadable)
+      context.stderr.write(`session-tape: ${shown(filePath)}: ${shown(reason)}\n`)
   return unreadable.length > 0 ? EXIT.couldNot : hits > 0 ? EXIT.fine : EXIT.damaged
 }
 
 /** @type {(options: Options) => SearchOptions} */
 function searchOptions(options) {
-  const { regex, ignoreCase, caseSensitive, field, speaker, tool, project, since, until, current, limit, context } = options
+  const { regex, ignoreCase, caseSensitive, field, speaker, tool, project, since, until, current, limit, context } =
+    options
   if (ignoreCase && caseSensitive) throw usage('--ignore-case and --case-sensitive exclude each other')
   const unknown = field?.find((name) => !FIELDS.includes(name))
   if (unknown !== undefined) throw usage(`--field ${unknown}: it must be one of ${FIELDS.join(', ')}`)
@@ -122,7 +130,9 @@ const UNITS = { h: HOUR, d: DAY, w: 7 * DAY }
  */
 function timeOf(flag, text, ofDay) {
   const [, number, unit] = /^(\d+)([hdw])$/.exec(text) ?? []
-  const time = unit ? Date.now() - Number(number) * UNITS[unit] : Date.parse(text) + (/^\d{4}-\d\d-\d\d$/.test(text) ? ofDay : 0)
+  const time = unit
+    ? Date.now() - Number(number) * UNITS[unit]
+    : Date.parse(text) + (/^\d{4}-\d\d-\d\d$/.test(text) ? ofDay : 0)
   if (Number.isNaN(new Date(time).getTime())) throw usage(`${flag} ${text}: it must be like 12h, 7d, 2w or 2026-02-11`)
   return new Date(time)
 }

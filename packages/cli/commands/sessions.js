@@ -33,7 +33,9 @@ function define(program, does) {
   program
     .command('sessions')
     .summary('the sessions of a directory, newest first')
-    .description('Lists the sessions of a directory, last modified first: what they are called, how they begin, whether they are in use.')
+    .description(
+      'Lists the sessions of a directory, last modified first: what they are called, how they begin, whether they are in use.',
+    )
     .argument('<directory>', 'directory of sessions')
     .option('--project <hash>', 'only those of this project')
     .option('--json', 'the result as JSON')
@@ -45,13 +47,19 @@ function define(program, does) {
 async function sessions(context, [directory], { project }) {
   await expectDirectory(directory)
   const described = await context.during('reading', (more) =>
-    context.tape.describeSessions(directory, { projectHash: project, ...more }))
+    context.tape.describeSessions(directory, { projectHash: project, ...more }),
+  )
   const failed = described.unreadable.find(({ filePath }) => filePath === directory)
   if (failed) throw new Complaint('Unreadable', failed.reason, { path: directory })
-  const found = { sessions: await withDetails(context, directory, described.sessions), unreadable: described.unreadable }
+  const found = {
+    sessions: await withDetails(context, directory, described.sessions),
+    unreadable: described.unreadable,
+  }
   const positions = context.json ? null : await positionsIn(context, directory, project)
   const mending = context.json ? new Map() : await mendingOf(context, found.unreadable)
-  await context.print(found, (_, colour, width) => listingPage({ directory, project, positions, mending, ...found }, colour, width))
+  await context.print(found, (_, colour, width) =>
+    listingPage({ directory, project, positions, mending, ...found }, colour, width),
+  )
   const isFine = found.unreadable.length === 0 && found.sessions.every(({ sequenceCorrupt }) => !sequenceCorrupt)
   return isFine ? EXIT.fine : EXIT.damaged
 }
@@ -69,7 +77,10 @@ async function withDetails({ tape, signal }, directory, described) {
     while (next < described.length) {
       const at = next++
       const { filePath, sessionId, lastModified } = described[at]
-      const [preview, inUse] = await unlessAborted(Promise.all([tape.readSessionPreview(filePath, { signal }), isInUse(tape, directory, sessionId)]), signal)
+      const [preview, inUse] = await unlessAborted(
+        Promise.all([tape.readSessionPreview(filePath, { signal }), isInUse(tape, directory, sessionId)]),
+        signal,
+      )
       const { firstUserMessage, hasContent } = preview
       // A string, because values that are nested very deeply are written by a function that does not support dates.
       detailed[at] = { ...described[at], lastModified: lastModified.toISOString(), firstUserMessage, hasContent, inUse }
@@ -102,7 +113,8 @@ const MAX_MENDED = 5
  */
 async function mendingOf(context, unreadable) {
   const mending = new Map()
-  for (const { filePath } of unreadable.slice(0, MAX_MENDED)) mending.set(filePath, await mendingHint(context, filePath))
+  for (const { filePath } of unreadable.slice(0, MAX_MENDED))
+    mending.set(filePath, await mendingHint(context, filePath))
   return mending
 }
 

@@ -52,7 +52,8 @@ async function trace(context, [path, event], options) {
   }
   const source = await recordingAt(context, path)
   return withFiles(context, source, (files) =>
-    event === undefined ? events(context, files, options) : ancestors(context, files, event))
+    event === undefined ? events(context, files, options) : ancestors(context, files, event),
+  )
 }
 
 const PREFIXES = { run: 'evt_', session: 'rec_' }
@@ -83,10 +84,14 @@ async function events(context, source, { from = 0, to = Infinity, kind: kinds })
   const isRun = source.kind === 'run'
   // The library verifies a bundle itself when it reads the events of a run.
   if (!isRun && source.form === 'bundle') await expectSound(context, source)
-  const toText = /** @type {(event: RunEvent | SessionEvent, context: Context) => string} */ (isRun ? runLine : sessionLine)
+  const toText = /** @type {(event: RunEvent | SessionEvent, context: Context) => string} */ (
+    isRun ? runLine : sessionLine
+  )
   const { output, signal } = context
   try {
-    const found = isRun ? context.tape.readRunEvents(source.at, { from, to, signal: context.signal, ...(kinds && { kinds }) }) : sessionEvents(context.tape, source.log, { from, to, kinds, signal: context.signal })
+    const found = isRun
+      ? context.tape.readRunEvents(source.at, { from, to, signal: context.signal, ...(kinds && { kinds }) })
+      : sessionEvents(context.tape, source.log, { from, to, kinds, signal: context.signal })
     for await (const event of found) {
       signal.throwIfAborted()
       if (output.isClosed) break
@@ -112,7 +117,11 @@ async function expectSound(context, source) {
   const { problems } = await bundleVerification(context, source, {})
   if (problems.length === 0) return
   const [{ code, message }] = problems
-  throw new Complaint(code, `${shown(source.path)} does not verify: ${message}`, { exitCode: EXIT.damaged, path: source.path, problems })
+  throw new Complaint(code, `${shown(source.path)} does not verify: ${message}`, {
+    exitCode: EXIT.damaged,
+    path: source.path,
+    problems,
+  })
 }
 
 /** @type {(event: RunEvent, context: Context) => string} */

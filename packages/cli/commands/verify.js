@@ -65,19 +65,31 @@ async function verify(context, [path], options) {
  * @type {(context: Context, source: Bundle, options: CheckingOptions) => Promise<Found>}
  */
 async function sealed(context, source, options) {
-  return withVerifiedBundle(context, source, options, /** @returns {Promise<Found>} */ async (bundle, files) => {
-    const kind = bundle.info?.kind ?? source.kind
-    if (!bundle.ok || files === undefined) return { kind, bundle }
-    // The bundle is already verified, and must not be verified again.
-    if (kind === 'session') return { kind, bundle, session: await verifySession(context, { ...files, at: files.log }) }
-    return { kind, bundle, run: await runOf(context, files.at, { trustedKeys: await trustedKeys(options.key), verifiedBundle: true }) }
-  })
+  return withVerifiedBundle(
+    context,
+    source,
+    options,
+    /** @returns {Promise<Found>} */ async (bundle, files) => {
+      const kind = bundle.info?.kind ?? source.kind
+      if (!bundle.ok || files === undefined) return { kind, bundle }
+      // The bundle is already verified, and must not be verified again.
+      if (kind === 'session')
+        return { kind, bundle, session: await verifySession(context, { ...files, at: files.log }) }
+      return {
+        kind,
+        bundle,
+        run: await runOf(context, files.at, { trustedKeys: await trustedKeys(options.key), verifiedBundle: true }),
+      }
+    },
+  )
 }
 
 /** @type {(context: Context, source: Files, options: CheckingOptions) => Promise<Found>} */
 async function unsealed(context, source, { signature, key }) {
-  if (signature === 'required') throw usage(`--signature required: ${printable(source.path)} is no bundle, and has none`)
-  if (source.kind === 'run') return { kind: 'run', run: await runOf(context, source.at, { trustedKeys: await trustedKeys(key) }) }
+  if (signature === 'required')
+    throw usage(`--signature required: ${printable(source.path)} is no bundle, and has none`)
+  if (source.kind === 'run')
+    return { kind: 'run', run: await runOf(context, source.at, { trustedKeys: await trustedKeys(key) }) }
   refuseOptions({ key }, ['key'], 'a session')
   return { kind: 'session', session: await verifySession(context, source) }
 }
@@ -117,7 +129,11 @@ function sessionRows({ error, eventCount, damage, notes }, colour, width) {
   const longest = Math.max(40, width - 4)
   /** @type {(texts: string[], tone: 'red' | 'yellow', mark: string) => string[]} */
   const marked = (texts, tone, mark) => texts.map((each) => `  ${colour[tone](mark)} ${printable(each, longest)}`)
-  const rows = [...marked(error ? [error] : [], 'red', '✗'), ...marked(damage, 'red', '✗'), ...marked(notes, 'yellow', '!')]
+  const rows = [
+    ...marked(error ? [error] : [], 'red', '✗'),
+    ...marked(damage, 'red', '✗'),
+    ...marked(notes, 'yellow', '!'),
+  ]
   const shown = rows.slice(0, MAX_WARNINGS)
   if (rows.length > shown.length) shown.push(colour.dim(`  … and ${count(rows.length - shown.length)} more`))
   return error ? shown : [`${plural(/** @type {number} */ (eventCount), 'event')} replayed`, ...shown]

@@ -54,7 +54,10 @@ function define(program, does) {
     .description('Shows a session as the conversation that it was, or a run as its graph, workers and events.')
     .argument('<path>', 'session, run or bundle')
     .option('--html <file>', 'only write the page to this file')
-    .option('--serve', 'serve the page on this machine until interrupted, with whole records; a reload shows what was recorded since')
+    .option(
+      '--serve',
+      'serve the page on this machine until interrupted, with whole records; a reload shows what was recorded since',
+    )
     .option('--port <number>', 'with --serve: the port (default: any)', wholeNumber)
     .option('--text', 'sessions: print the conversation, through a pager on a terminal')
   checkingOptions(command).addHelpText('after', EXAMPLES).action(does(view))
@@ -81,7 +84,12 @@ async function view(context, [given], options) {
  */
 async function placeIn(given) {
   const [, at, line] = /^(.+)#line-(\d+)$/s.exec(given) ?? []
-  const isName = at === undefined || (await stat(given).then(() => true, () => false))
+  const isName =
+    at === undefined ||
+    (await stat(given).then(
+      () => true,
+      () => false,
+    ))
   return isName ? { path: given, line: undefined } : { path: at, line: Number(line) }
 }
 
@@ -109,17 +117,35 @@ function withFilesAndSeal(context, source, options, use) {
 /** @type {(source: Recording, problems: BundleProblem[]) => ReturnType<typeof usage>} */
 function unsound({ path: given }, problems) {
   const [{ code, message }] = problems
-  return new Complaint(code, `${shown(given)} does not verify: ${message}`, { exitCode: EXIT.damaged, path: given, problems })
+  return new Complaint(code, `${shown(given)} does not verify: ${message}`, {
+    exitCode: EXIT.damaged,
+    path: given,
+    problems,
+  })
 }
 
 /** @type {(context: Context, files: Files, seal: Seal | null, options: Options & { line: number | undefined }) => Promise<void>} */
 async function show(context, files, seal, options) {
   const file = await fileOf(files.log)
-  const recording = { kind: files.kind, at: files.at, log: files.log, file, isForeign: files.form === 'foreign', given: files.path, size: await sizeOf(files.log), seal, objectAt: await objectsOf(files) }
+  const recording = {
+    kind: files.kind,
+    at: files.at,
+    log: files.log,
+    file,
+    isForeign: files.form === 'foreign',
+    given: files.path,
+    size: await sizeOf(files.log),
+    seal,
+    objectAt: await objectsOf(files),
+  }
   if (options.line !== undefined && files.kind === 'run') throw usage('#line-N: not for a run')
   if (options.text) return require('../view/text.js').printConversation(context, recording, options.line)
   require('../html/document.js').requireLibraries()
-  if (options.serve) return require('../view/serving.js').serveUntilInterrupted(context, recording, { ...options, fragment: fragment(options) })
+  if (options.serve)
+    return require('../view/serving.js').serveUntilInterrupted(context, recording, {
+      ...options,
+      fragment: fragment(options),
+    })
   if (options.html !== undefined) return written(context, await writePage(context, options.html, recording), false)
   const out = path.join(await mkdtemp(path.join(os.tmpdir(), 'session-tape-view-')), `${recording.kind}.html`)
   const page = await writePage(context, out, recording)
@@ -133,15 +159,27 @@ async function show(context, files, seal, options) {
  */
 async function objectsOf({ at, log }) {
   const directory = path.dirname(await fileOf(log))
-  if (await isFile(path.join(directory, 'manifest.json'))) return (/** @type {string} */ hash) => path.join(directory, 'media', hash.slice(0, 2), hash)
+  if (await isFile(path.join(directory, 'manifest.json')))
+    return (/** @type {string} */ hash) => path.join(directory, 'media', hash.slice(0, 2), hash)
   const named = path.dirname(path.resolve(at))
   const stores = [named, await realpath(named)].map((each) => path.join(each, '..', 'media/objects/sha256'))
-  const isThere = await Promise.all(stores.map((store) => stat(store).then((found) => found.isDirectory(), () => false)))
+  const isThere = await Promise.all(
+    stores.map((store) =>
+      stat(store).then(
+        (found) => found.isDirectory(),
+        () => false,
+      ),
+    ),
+  )
   const store = stores[Math.max(isThere.indexOf(true), 0)]
   return (/** @type {string} */ hash) => path.join(store, hash)
 }
 
-const isFile = (/** @type {string} */ file) => stat(file).then((found) => found.isFile(), () => false)
+const isFile = (/** @type {string} */ file) =>
+  stat(file).then(
+    (found) => found.isFile(),
+    () => false,
+  )
 
 /** The part of an address that makes the page go to a line. @param {{ line: number | undefined }} place */
 const fragment = ({ line }) => (line === undefined ? '' : `#line-${line}`)
@@ -150,12 +188,17 @@ const fragment = ({ line }) => (line === undefined ? '' : `#line-${line}`)
 function writePage({ signal }, out, recording) {
   const { writeSessionPage } = require('../html/session')
   const { writeRunPage } = require('../html/run')
-  return recording.kind === 'run' ? writeRunPage(out, recording, { signal }) : writeSessionPage(out, recording, { signal })
+  return recording.kind === 'run'
+    ? writeRunPage(out, recording, { signal })
+    : writeSessionPage(out, recording, { signal })
 }
 
 /** @type {(context: Context, page: { path: string, bytes: number }, isOpened: boolean) => Promise<void>} */
 async function written(context, page, isOpened) {
-  await context.print({ ...page, opened: isOpened }, () => `${isOpened ? 'opened' : 'written to'} ${shown(page.path)}\n`)
+  await context.print(
+    { ...page, opened: isOpened },
+    () => `${isOpened ? 'opened' : 'written to'} ${shown(page.path)}\n`,
+  )
 }
 
 module.exports = { define }

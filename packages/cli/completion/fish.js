@@ -44,7 +44,10 @@ function fishScript(grammar) {
   return `# The commands below a command.
 function __session_tape_subcommands
   switch $argv[1]
-${grammar.filter(({ subcommands }) => subcommands.length > 0).map(subcommandsCase).join('')}  end
+${grammar
+  .filter(({ subcommands }) => subcommands.length > 0)
+  .map(subcommandsCase)
+  .join('')}  end
 end
 
 # Whether an option takes a value.
@@ -78,7 +81,8 @@ function completions({ path, subcommands, options, values }) {
 }
 
 /** @type {(path: string[], place: string) => string} */
-const at = (path, place) => `complete -c session-tape -n ${quoted(`__session_tape_at ${quoted(path.join(' '))} ${place}`)}`
+const at = (path, place) =>
+  `complete -c session-tape -n ${quoted(`__session_tape_at ${quoted(path.join(' '))} ${place}`)}`
 
 /** @param {Flag} option */
 function optionWords({ flags, value }) {

@@ -8,10 +8,12 @@ const { collected, gathered } = require('../option-values.js')
 
 /** The kinds of values that the names of arguments and of options' values stand for. Any other name is free text. */
 /** @type {Map<string, Value['kind']>} */
-const KINDS = new Map(/** @type {[string, Value['kind']][]} */ ([
-  ...['path', 'left', 'right', 'src', 'dest', 'file'].map((name) => [name, 'file']),
-  ...['directory', 'dir'].map((name) => [name, 'directory']),
-]))
+const KINDS = new Map(
+  /** @type {[string, Value['kind']][]} */ ([
+    ...['path', 'left', 'right', 'src', 'dest', 'file'].map((name) => [name, 'file']),
+    ...['directory', 'dir'].map((name) => [name, 'directory']),
+  ]),
+)
 
 /**
  * @typedef {{ name: string, kind: 'file' | 'directory' | 'choice' | 'text', choices: string[], isOptional: boolean, isVariadic: boolean }} Value
@@ -35,7 +37,12 @@ function grammarOf(command, path = []) {
     options: help.visibleOptions(command).map(flagOf),
     values: command.registeredArguments.map((value) => valueOf(value.name(), value)),
   }
-  return [own, ...commands.flatMap((one) => (one.name() === 'help' ? helpOn(commands, path) : grammarOf(one, [...path, one.name()])))]
+  return [
+    own,
+    ...commands.flatMap((one) =>
+      one.name() === 'help' ? helpOn(commands, path) : grammarOf(one, [...path, one.name()]),
+    ),
+  ]
 }
 
 /** The command that shows help on another. Commander does not describe its argument. @type {(commands: Command[], path: string[]) => Grammar[]} */

@@ -18,7 +18,10 @@ fi
 
 /** @param {Grammar} command */
 function functionOf({ path, subcommands, options, values }) {
-  const specs = [...options.map(optionSpec), ...(subcommands.length > 0 ? ["'1: :->command'", "'*:: :->arguments'"] : values.map(valueSpec))]
+  const specs = [
+    ...options.map(optionSpec),
+    ...(subcommands.length > 0 ? ["'1: :->command'", "'*:: :->arguments'"] : values.map(valueSpec)),
+  ]
   const call = `_arguments -S${subcommands.length > 0 ? ' -C' : ''}${specs.map((spec) => ` \\\n    ${spec}`).join('')}`
   return subcommands.length > 0 ? branching(path, subcommands, call) : `${nameOf(path)}() {\n  ${call}\n}\n`
 }

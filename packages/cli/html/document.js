@@ -34,12 +34,15 @@ function built(file) {
     return asset('libraries', file)
   } catch (error) {
     if (failureOf(error).code !== 'ENOENT') throw error
-    throw Object.assign(new Error('the libraries of the page are not built; run `npm run build:page`'), { code: 'NoPageLibraries' })
+    throw Object.assign(new Error('the libraries of the page are not built; run `npm run build:page`'), {
+      code: 'NoPageLibraries',
+    })
   }
 }
 
 /** A file of `view`, or the one module that pages share with the command line, whose exports become variables. @param {string} name */
-const script = (name) => (name === 'invisible' ? moduleScript(path.join('..', 'invisible.js')) : asset('view', `${name}.js`))
+const script = (name) =>
+  name === 'invisible' ? moduleScript(path.join('..', 'invisible.js')) : asset('view', `${name}.js`)
 
 /** @param {string} file */
 function moduleScript(file) {

@@ -43,7 +43,12 @@ function someOf(items, shown) {
 /** The fields of an object as `name value`, without the given ones. @type {(object: Fields, without: unknown[]) => string} */
 function fieldsBriefly(object, without) {
   const entries = Object.entries(object).filter(([key]) => !without.includes(key))
-  return oneLine(entries.slice(0, 8).map(([key, value]) => `${oneLine(key)} ${briefly(value)}`).join(' · '))
+  return oneLine(
+    entries
+      .slice(0, 8)
+      .map(([key, value]) => `${oneLine(key)} ${briefly(value)}`)
+      .join(' · '),
+  )
 }
 
 module.exports = { oneLine, briefly, fieldsBriefly }

@@ -12,9 +12,24 @@ const path = require('node:path')
  */
 async function sealOf(root, info, isTrusted) {
   const { bundleId, files, bytes, redactions, partial } = info
-  const isSigned = await access(path.join(root, 'manifest.sig')).then(() => true, () => false)
-  const signature = !isSigned ? 'not signed' : isTrusted ? 'signed by a key that you trust' : 'signed; no key was given to check by whom'
-  return { bundleId, files, bytes, redactions, partial, signature, redacted: redactions > 0 ? await redactedIn(root) : NOTHING }
+  const isSigned = await access(path.join(root, 'manifest.sig')).then(
+    () => true,
+    () => false,
+  )
+  const signature = !isSigned
+    ? 'not signed'
+    : isTrusted
+      ? 'signed by a key that you trust'
+      : 'signed; no key was given to check by whom'
+  return {
+    bundleId,
+    files,
+    bytes,
+    redactions,
+    partial,
+    signature,
+    redacted: redactions > 0 ? await redactedIn(root) : NOTHING,
+  }
 }
 
 /**
@@ -31,7 +46,12 @@ const NOTHING = { lines: [], events: [], blobs: 0, files: 0 }
 /** The places that were redacted, each with the rules that hit. @type {(root: string) => Promise<Redacted>} */
 async function redactedIn(root) {
   /** @type {Redactions} */
-  const { lines = [], events = [], blobs = [], files = [] } = JSON.parse(await readFile(path.join(root, 'redactions.json'), 'utf8'))
+  const {
+    lines = [],
+    events = [],
+    blobs = [],
+    files = [],
+  } = JSON.parse(await readFile(path.join(root, 'redactions.json'), 'utf8'))
   return {
     lines: lines.map(({ line, rules }) => [line, rules]),
     events: events.map(({ time, rules }) => [time, rules]),

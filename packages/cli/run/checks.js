@@ -26,7 +26,9 @@ const unverifiable = (run) => CHECKS.reduce((sum, [name]) => sum + (run[name]?.u
 
 /** @type {(run: RunVerification, colour: Colours, width: number) => string[]} */
 function checkTable(run, colour, width) {
-  const head = ['', 'checked', 'failed', 'unverifiable'].map((title, i) => (i === 0 ? title.padEnd(12) : title.padStart(13))).join('')
+  const head = ['', 'checked', 'failed', 'unverifiable']
+    .map((title, i) => (i === 0 ? title.padEnd(12) : title.padStart(13)))
+    .join('')
   const rows = CHECKS.flatMap(([name, label, what]) => checkRows(run[name], label, what, colour, width))
   return [colour.dim(head), ...rows]
 }
@@ -35,7 +37,11 @@ function checkTable(run, colour, width) {
 function checkRows(check, label, what, colour, width) {
   if (check === undefined) return []
   const numbers = [check.checked, check.failed, check.unverifiable].map((n) => count(n).padStart(13))
-  const tones = [String, check.failed > 0 ? colour.red : colour.dim, check.unverifiable > 0 ? colour.yellow : colour.dim]
+  const tones = [
+    String,
+    check.failed > 0 ? colour.red : colour.dim,
+    check.unverifiable > 0 ? colour.yellow : colour.dim,
+  ]
   const row = `${mark(check, colour)} ${label.padEnd(10)}${numbers.map((text, i) => tones[i](text)).join('')}  ${colour.dim(what)}`
   return check.firstFailure ? [row, `    ${failure(check.firstFailure, Math.max(200, width * 3))}`] : [row]
 }

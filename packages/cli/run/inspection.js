@@ -23,7 +23,9 @@ const SNAPSHOT_BEGINNING = 4096
  * @param {Files} source
  */
 async function inspectRun(context, source) {
-  const result = await context.during('replaying', (more) => context.tape.replayRun(source.at, { verify: 'full', ...more }))
+  const result = await context.during('replaying', (more) =>
+    context.tape.replayRun(source.at, { verify: 'full', ...more }),
+  )
   if (!result.ok && !meansDamage(result.error)) throw Object.assign(new Error(result.error.message), result.error)
   const { header, ...events } = await tallyEvents(context, source, result)
   /** @type {Pick<RunReplayResult, 'state' | 'warnings'> & { error?: RunError }} */
@@ -108,7 +110,10 @@ async function snapshotAt(file) {
 
 /** The size of a file in bytes; null if it isn't there, as behind a link that leads nowhere, or is something else. @param {string} file */
 function sizeOf(file) {
-  return fs.stat(file).then((stat) => (stat.isFile() ? stat.size : null), () => null)
+  return fs.stat(file).then(
+    (stat) => (stat.isFile() ? stat.size : null),
+    () => null,
+  )
 }
 
 /** The number of blobs, and their total size in bytes. `verify` says which are missing. @param {string} directory */

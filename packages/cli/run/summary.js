@@ -17,7 +17,15 @@ const MAX_TASKS = 8
 const MAX_WARNINGS = 20
 
 /** @type {Record<string, 'green' | 'cyan' | 'red' | 'dim' | 'yellow'>} */
-const TONES = { Completed: 'green', Running: 'cyan', Failed: 'red', Skipped: 'dim', Pending: 'dim', Scheduled: 'yellow', Created: 'dim' }
+const TONES = {
+  Completed: 'green',
+  Running: 'cyan',
+  Failed: 'red',
+  Skipped: 'dim',
+  Pending: 'dim',
+  Scheduled: 'yellow',
+  Created: 'dim',
+}
 
 /**
  * @param {{ path: string, result: RunReplayResult, verify: Depth, replayMs: number }} replayed
@@ -44,7 +52,11 @@ function about({ state, eventCount, fromSnapshot }, colour) {
   return [
     row('Run', colour.cyan(printable(run.id)), colour),
     row('Status', toned(run.status, colour), colour),
-    row('Replayed', `${events}up to evt_${logicalTime}${fromSnapshot ? `, from ${printable(fromSnapshot)} on` : ''}`, colour),
+    row(
+      'Replayed',
+      `${events}up to evt_${logicalTime}${fromSnapshot ? `, from ${printable(fromSnapshot)} on` : ''}`,
+      colour,
+    ),
     row('State hash', printable(state.stateHash), colour),
   ]
 }
@@ -79,7 +91,9 @@ function nodes({ nodeStates }, colour, width) {
 /** @type {(id: string, node: NodeState, colour: Colours, width: number) => string} */
 function nodeRow(id, { status, attempt, error }, colour, width) {
   const attempts = attempt > 1 ? colour.dim(`  ${attempt} attempts`) : ''
-  const why = error ? `  ${colour.red(printable(`${error.code}: ${error.message}`, Math.max(20, width - id.length - 40)))}` : ''
+  const why = error
+    ? `  ${colour.red(printable(`${error.code}: ${error.message}`, Math.max(20, width - id.length - 40)))}`
+    : ''
   return `${id}  ${toned(status, colour)}${attempts}${why}`
 }
 
@@ -90,7 +104,8 @@ function workerRows(workers, colour) {
     const at = active.length > 0 ? `  at ${active.slice(0, 3).join(', ')}${active.length > 3 ? ' …' : ''}` : ''
     return `${printable(workerId, 40)}  ${printable(status, 20)}${at}  ${colour.dim(`${count(completedTasks.length)} completed`)}`
   })
-  if (workers.length > rows.length) rows.push(colour.dim(`… and ${plural(workers.length - rows.length, 'more worker')}`))
+  if (workers.length > rows.length)
+    rows.push(colour.dim(`… and ${plural(workers.length - rows.length, 'more worker')}`))
   return rows.length === 0 ? [row('Workers', colour.dim('none'), colour)] : rowsUnder('Workers', rows, colour)
 }
 
@@ -101,23 +116,33 @@ function workerRows(workers, colour) {
  */
 function whatIsWrong({ code, message, eventId, expected, found }, state, colour, width) {
   const where = eventId && !message.includes(eventId) ? ` (${eventId})` : ''
-  const rows = [`${colour.red('✗')} ${colour.bold(printable(code))} ${printable(message, Math.max(200, width * 3))}${where}`]
+  const rows = [
+    `${colour.red('✗')} ${colour.bold(printable(code))} ${printable(message, Math.max(200, width * 3))}${where}`,
+  ]
   if (expected !== undefined) rows.push(row('  expected', printable(expected, 200), colour))
   if (found !== undefined) rows.push(row('  found', printable(found, 200), colour))
-  rows.push(colour.dim(state ? '  Below: the state before it, the last good one.' : '  There is no good state before it.'))
+  rows.push(
+    colour.dim(state ? '  Below: the state before it, the last good one.' : '  There is no good state before it.'),
+  )
   return rows
 }
 
 /** @type {(warnings: string[], colour: Colours, width: number) => string[]} */
 function warningRows(warnings, colour, width) {
   if (warnings.length === 0) return []
-  const rows = warnings.slice(0, MAX_WARNINGS).map((text) => `  ${colour.yellow('!')} ${printable(text, Math.max(200, width * 3))}`)
+  const rows = warnings
+    .slice(0, MAX_WARNINGS)
+    .map((text) => `  ${colour.yellow('!')} ${printable(text, Math.max(200, width * 3))}`)
   if (warnings.length > rows.length) rows.push(colour.dim(`  … and ${count(warnings.length - rows.length)} more`))
   return [colour.bold('Warnings'), ...rows]
 }
 
 /** @type {Record<Depth, string>} */
-const DEPTHS = { none: 'hashes not looked at', chain: 'every hash of the log verified', full: 'hashes, states, schedule, outputs and blobs verified' }
+const DEPTHS = {
+  none: 'hashes not looked at',
+  chain: 'every hash of the log verified',
+  full: 'hashes, states, schedule, outputs and blobs verified',
+}
 
 /** @type {(replayed: RunReplaySuccess, verify: Depth, replayMs: number, colour: Colours) => string[]} */
 function foot({ metrics: { events, bytes } }, verify, replayMs, colour) {

@@ -14,7 +14,9 @@
  */
 async function* numberedRecords(tape, filePath, options) {
   let place = 0
-  for await (const { line, record } of /** @type {AsyncGenerator<ReadLine>} */ (tape.readSessionRecords(filePath, options)))
+  for await (const { line, record } of /** @type {AsyncGenerator<ReadLine>} */ (
+    tape.readSessionRecords(filePath, options)
+  ))
     if (record !== null) yield { place: place++, line, record }
 }
 
@@ -28,7 +30,8 @@ async function* numberedRecords(tape, filePath, options) {
 async function* sessionEvents(tape, filePath, { from, to, kinds, signal }) {
   for await (const { place, line, record } of numberedRecords(tape, filePath, { signal })) {
     if (place > to) return
-    if (place >= from && (kinds === undefined || kinds.includes(record.type))) yield { eventId: `rec_${place}`, line, ...fieldsOf(record) }
+    if (place >= from && (kinds === undefined || kinds.includes(record.type)))
+      yield { eventId: `rec_${place}`, line, ...fieldsOf(record) }
   }
 }
 

@@ -59,7 +59,11 @@ class HitPrinter {
     const isFirst = this.#path === undefined
     const called = await this.#called(filePath)
     const began = moment((await this.#context.tape.readSessionHeader(filePath))?.startTime) ?? 'no time'
-    const about = [sessionId === null ? 'no session' : printable(sessionId, 100), began, printable(filePath, 1000)].join(colour.dim(' · '))
+    const about = [
+      sessionId === null ? 'no session' : printable(sessionId, 100),
+      began,
+      printable(filePath, 1000),
+    ].join(colour.dim(' · '))
     return `${isFirst ? '' : '\n'}${colour.bold(printable(called, Math.max(20, width - 2)))}\n${about}\n`
   }
 
@@ -67,7 +71,9 @@ class HitPrinter {
   async #called(filePath) {
     const { tape, signal } = this.#context
     const { title, name } = await namesOf(tape, filePath, signal)
-    return title || name || (await tape.readSessionPreview(filePath, { signal })).firstUserMessage || '(nothing by the user)'
+    return (
+      title || name || (await tape.readSessionPreview(filePath, { signal })).firstUserMessage || '(nothing by the user)'
+    )
   }
 }
 
@@ -96,6 +102,10 @@ function markedSnippet({ snippet, ranges }, colour) {
 }
 
 /** @type {(text: string) => string} */
-const onOneLine = (text) => text.split(/\r\n|\n/).map(escaped).join('⏎')
+const onOneLine = (text) =>
+  text
+    .split(/\r\n|\n/)
+    .map(escaped)
+    .join('⏎')
 
 module.exports = { HitPrinter }

@@ -28,7 +28,9 @@ async function repairInPlace(context, given, options) {
   let lock = header === null ? null : await locked(tape, source, header.sessionId, given)
   const repaired = path.join(path.dirname(source), `.session-tape-${crypto.randomBytes(6).toString('hex')}.repair`)
   try {
-    const receipt = await context.during('repairing', (more) => tape.repairSession(source, repaired, { ...options, ...more }))
+    const receipt = await context.during('repairing', (more) =>
+      tape.repairSession(source, repaired, { ...options, ...more }),
+    )
     // Without a first line, the id of the session is known only now.
     lock ??= await locked(tape, source, (await tape.readSessionHeader(repaired))?.sessionId, given)
     if (!receipt.changed) {
@@ -50,7 +52,10 @@ async function repairInPlace(context, given, options) {
  */
 async function expectUnused(tape, source, given) {
   const lockPath = `${source}.lock`
-  const exists = await fs.access(lockPath).then(() => true, () => false)
+  const exists = await fs.access(lockPath).then(
+    () => true,
+    () => false,
+  )
   if (exists && !(await tape.isLockStale(lockPath))) throw inUse(given)
 }
 
@@ -66,15 +71,22 @@ async function locked(tape, source, sessionId, given) {
 }
 
 /** @param {string} given */
-const inUse = (given) => new Complaint('Locked', `${shown(given)} is in use by another process: end that first`, { path: given })
+const inUse = (given) =>
+  new Complaint('Locked', `${shown(given)} is in use by another process: end that first`, { path: given })
 
 /** @param {string} given */
 const changed = (given) =>
-  new Complaint('SourceChanged', `${shown(given)} was changed while it was being repaired: repair it again`, { path: given })
+  new Complaint('SourceChanged', `${shown(given)} was changed while it was being repaired: repair it again`, {
+    path: given,
+  })
 
 /** @type {(given: string, kept: string) => InstanceType<typeof Complaint>} */
 const divided = (given, kept) =>
-  new Complaint('SourceChanged', `${shown(given)} was recorded to while it was replaced: what was added before that is at the end of ${shown(kept)}`, { path: kept })
+  new Complaint(
+    'SourceChanged',
+    `${shown(given)} was recorded to while it was replaced: what was added before that is at the end of ${shown(kept)}`,
+    { path: kept },
+  )
 
 /** @type {(one: Stats, other: Stats) => boolean} */
 const isSame = (one, other) => one.ino === other.ino && one.size === other.size && one.mtimeMs === other.mtimeMs

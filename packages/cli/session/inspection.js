@@ -1,6 +1,5 @@
 'use strict'
 
-const fs = require('node:fs/promises')
 const { mendingHint } = require('./mending.js')
 const { sizeOf } = require('../source.js')
 const { foreignFacts } = require('./foreign.js')
@@ -78,7 +77,9 @@ async function imagesOf({ tape, signal }, log) {
     if (role === 'selected') references++
     sizes.set(contentId, byteLength)
   }
-  return references === 0 ? {} : { images: { references, objects: sizes.size, bytes: [...sizes.values()].reduce((sum, n) => sum + n, 0) } }
+  return references === 0
+    ? {}
+    : { images: { references, objects: sizes.size, bytes: [...sizes.values()].reduce((sum, n) => sum + n, 0) } }
 }
 
 /** @type {(context: Context, source: Files) => Promise<Replayed>} */
@@ -86,8 +87,28 @@ async function replay(context, source) {
   try {
     const session = await opened(context, source)
     session.close()
-    const { metadata, eventCount, lastSeq, historyLength, warnings, sequenceCorrupt, checkpoints, sessionName, ancestry } = session
-    return { metadata, eventCount, lastSeq, historyLength, warnings, sequenceCorrupt, checkpoints, sessionName, ancestry }
+    const {
+      metadata,
+      eventCount,
+      lastSeq,
+      historyLength,
+      warnings,
+      sequenceCorrupt,
+      checkpoints,
+      sessionName,
+      ancestry,
+    } = session
+    return {
+      metadata,
+      eventCount,
+      lastSeq,
+      historyLength,
+      warnings,
+      sequenceCorrupt,
+      checkpoints,
+      sessionName,
+      ancestry,
+    }
   } catch (error) {
     const { code, fields } = /** @type {NotASession} */ (error)
     if (code !== 'NotASession') throw error
@@ -101,7 +122,9 @@ async function replay(context, source) {
  * @param {Tally} tally
  */
 function talkOf({ turns, tools, usage, startedWith, switches }) {
-  const names = /** @type {string[]} */ ([startedWith, ...switches].map((each) => each?.model).filter((name) => name && name !== 'unknown'))
+  const names = /** @type {string[]} */ (
+    [startedWith, ...switches].map((each) => each?.model).filter((name) => name && name !== 'unknown')
+  )
   return { turns: Object.fromEntries(turns), models: [...new Set(names)], tools: Object.fromEntries(tools), usage }
 }
 

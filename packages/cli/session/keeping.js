@@ -28,27 +28,55 @@ const REASONS = {
  * @param {KeepReport & { directories: string[], dryRun: boolean }} report
  * @param {Colours} colour
  */
-function keepingPage({ directories, dryRun, archived, deleted, left, removed, removedFiles = [], sessions, bytesBefore, bytesAfter, withinLimits }, colour) {
+function keepingPage(
+  {
+    directories,
+    dryRun,
+    archived,
+    deleted,
+    left,
+    removed,
+    removedFiles = [],
+    sessions,
+    bytesBefore,
+    bytesAfter,
+    withinLimits,
+  },
+  colour,
+) {
   const title = dryRun ? 'Would keep' : 'Kept'
   // Who asks what would be done wants all of it.
   const most = dryRun ? Infinity : MOST
   /** @type {(one: Kept) => string} */
   const sizes = (one) => `${fileSize(one.bytes).padStart(10)} → ${fileSize(one.bytesLeft).padStart(10)}`
-  return page(title, directories.map((one) => printable(one, 1000)).join(', '), [
-    rows(archived, dryRun ? 'would be archived' : 'archived', most, (one) => sizes(one), colour),
-    rows(deleted, dryRun ? 'would be deleted' : 'deleted', most, (one) => sizes(one), colour),
-    rows(left, 'left', most, ({ reason, message }) => `${REASONS[reason]}${message === undefined ? '' : `: ${printable(message, 200)}`}`, colour),
-    removedRows(removed, removedFiles, dryRun, colour),
-    foot({ dryRun, sessions, deleted, bytesBefore, bytesAfter, withinLimits }, colour),
-  ], colour)
+  return page(
+    title,
+    directories.map((one) => printable(one, 1000)).join(', '),
+    [
+      rows(archived, dryRun ? 'would be archived' : 'archived', most, (one) => sizes(one), colour),
+      rows(deleted, dryRun ? 'would be deleted' : 'deleted', most, (one) => sizes(one), colour),
+      rows(
+        left,
+        'left',
+        most,
+        ({ reason, message }) => `${REASONS[reason]}${message === undefined ? '' : `: ${printable(message, 200)}`}`,
+        colour,
+      ),
+      removedRows(removed, removedFiles, dryRun, colour),
+      foot({ dryRun, sessions, deleted, bytesBefore, bytesAfter, withinLimits }, colour),
+    ],
+    colour,
+  )
 }
 
 /** @type {<T extends { filePath: string, companions?: string[] }>(list: T[], what: string, most: number, about: (one: T) => string, colour: Colours) => string[]} */
 function rows(list, what, most, about, colour) {
-  const shown = list.slice(0, most).flatMap((one) => [
-    `${printable(path.basename(one.filePath), 200)}  ${colour.dim(about(one))}`,
-    ...(one.companions ?? []).map((file) => colour.dim(`  with ${printable(path.basename(file), 200)}`)),
-  ])
+  const shown = list
+    .slice(0, most)
+    .flatMap((one) => [
+      `${printable(path.basename(one.filePath), 200)}  ${colour.dim(about(one))}`,
+      ...(one.companions ?? []).map((file) => colour.dim(`  with ${printable(path.basename(file), 200)}`)),
+    ])
   if (list.length > most) shown.push(colour.dim(`… and ${list.length - most} more`))
   return list.length === 0 ? [] : [colour.bold(`${plural(list.length, 'session')} ${what}`), ...shown]
 }
@@ -75,7 +103,9 @@ function foot({ dryRun, sessions, deleted, bytesBefore, bytesAfter, withinLimits
   const about = dryRun ? 'about ' : ''
   return [
     `${plural(sessions - deleted.length, 'session')}, ${about}${fileSize(bytesAfter)}${colour.dim(` · ${about}${fileSize(freed)} ${dryRun ? 'would be freed' : 'freed'}`)}`,
-    ...(withinLimits ? [] : [`${colour.yellow('!')} more than the limits allow${dryRun ? '' : '; --delete-to-fit deletes the oldest'}`]),
+    ...(withinLimits
+      ? []
+      : [`${colour.yellow('!')} more than the limits allow${dryRun ? '' : '; --delete-to-fit deletes the oldest'}`]),
     ...(dryRun ? [colour.dim('nothing was changed')] : []),
   ]
 }

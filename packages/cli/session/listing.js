@@ -28,16 +28,26 @@ function listingPage({ directory, project, positions, mending, sessions, unreada
   const digits = String(positions?.size ?? 0).length
   /** @type {(filePath: string) => string} */
   const placed = (filePath) => String(positions?.get(filePath) ?? '–').padStart(digits)
-  const shown = { hasProjects: projects > 1, indent: ' '.repeat(digits + 2), room: Math.max(20, width - digits - 12), colour }
+  const shown = {
+    hasProjects: projects > 1,
+    indent: ' '.repeat(digits + 2),
+    room: Math.max(20, width - digits - 12),
+    colour,
+  }
   const sections = sessions.map((session) => sessionRows(session, placed(session.filePath), shown))
-  return page('Sessions', printable(directory, 1000), [
-    ...sections,
-    unreadable.flatMap(({ filePath, reason }) => [
-      unreadableRow(placed(filePath), filePath, reason, colour, width),
-      ...(mending.get(filePath) ? [`${shown.indent}${colour.green('→')} ${mending.get(filePath)}`] : []),
-    ]),
-    foot(sessions, projects, project, colour),
-  ], colour)
+  return page(
+    'Sessions',
+    printable(directory, 1000),
+    [
+      ...sections,
+      unreadable.flatMap(({ filePath, reason }) => [
+        unreadableRow(placed(filePath), filePath, reason, colour, width),
+        ...(mending.get(filePath) ? [`${shown.indent}${colour.green('→')} ${mending.get(filePath)}`] : []),
+      ]),
+      foot(sessions, projects, project, colour),
+    ],
+    colour,
+  )
 }
 
 /** @type {(session: Detailed, position: string, shown: { hasProjects: boolean, indent: string, room: number, colour: Colours }) => string[]} */
@@ -57,18 +67,31 @@ function sessionRows(session, position, { hasProjects, indent, room, colour }) {
 function aboutFile({ lastModified, fileSize: size, archivedBytes, metadata, checkpoints }, colour) {
   const live = checkpoints.filter(({ deleted }) => !deleted).length
   const sizes = archivedBytes === undefined ? fileSize(size) : `${fileSize(size)}, archived ${fileSize(archivedBytes)}`
-  const parts = [moment(lastModified) ?? 'no time', sizes, model(metadata), ...(live > 0 ? [plural(live, 'checkpoint')] : [])]
+  const parts = [
+    moment(lastModified) ?? 'no time',
+    sizes,
+    model(metadata),
+    ...(live > 0 ? [plural(live, 'checkpoint')] : []),
+  ]
   return parts.join(colour.dim(' · '))
 }
 
 /** Name, title and first message, if present. @type {(session: Detailed, room: number, colour: Colours) => [string, string][]} */
 function texts({ name, title, firstUserMessage, hasContent }, room, colour) {
-  const first = firstUserMessage === null ? colour.dim(hasContent ? 'nothing by the user' : 'nothing yet') : printable(firstUserMessage, room)
-  return /** @type {[string, string][]} */ ([
-    ['Name', typeof name === 'string' ? printable(name, room) : undefined],
-    ['Title', title === null ? colour.dim('explicitly none') : title === undefined ? undefined : printable(title, room)],
-    ['Begins', first],
-  ].filter(([, text]) => text !== undefined))
+  const first =
+    firstUserMessage === null
+      ? colour.dim(hasContent ? 'nothing by the user' : 'nothing yet')
+      : printable(firstUserMessage, room)
+  return /** @type {[string, string][]} */ (
+    [
+      ['Name', typeof name === 'string' ? printable(name, room) : undefined],
+      [
+        'Title',
+        title === null ? colour.dim('explicitly none') : title === undefined ? undefined : printable(title, room),
+      ],
+      ['Begins', first],
+    ].filter(([, text]) => text !== undefined)
+  )
 }
 
 /** @type {(label: string, text: string, colour: Colours) => string} */
@@ -83,7 +106,8 @@ function unreadableRow(position, filePath, reason, colour, width) {
 function foot(sessions, projects, project, colour) {
   const bytes = sessions.reduce((sum, { fileSize: size }) => sum + size, 0)
   const rows = [colour.dim(`${plural(sessions.length, 'session')}, ${fileSize(bytes)}`)]
-  if (project === undefined && projects > 1) rows.push(colour.dim(`of ${plural(projects, 'project')}; --project <hash> counts those of one`))
+  if (project === undefined && projects > 1)
+    rows.push(colour.dim(`of ${plural(projects, 'project')}; --project <hash> counts those of one`))
   return rows
 }
 

@@ -38,7 +38,11 @@ function textRow(label, text, otherwise, longest, colour) {
 /** @type {(ancestry: SessionForkedPayload, longest: number, colour: Colours) => string[]} */
 function ancestryRows({ parentSessionId, parentSequence, checkpointId, checkpointName }, longest, colour) {
   const checkpoint = `at checkpoint #${parentSequence}  ${colour.dim(printable(checkpointId, 60))}`
-  return rowsUnder('Forked from', [printable(parentSessionId, 80), checkpoint, printable(checkpointName, longest)], colour)
+  return rowsUnder(
+    'Forked from',
+    [printable(parentSessionId, 80), checkpoint, printable(checkpointName, longest)],
+    colour,
+  )
 }
 
 /**
@@ -49,10 +53,16 @@ function ancestryRows({ parentSessionId, parentSequence, checkpointId, checkpoin
 function checkpointRows(checkpoints, colour, width) {
   if (checkpoints.length === 0) return []
   const newest = checkpoints.toReversed()
-  const [live, deleted] = [false, true].map((isDeleted) => newest.filter((checkpoint) => checkpoint.deleted === isDeleted))
+  const [live, deleted] = [false, true].map((isDeleted) =>
+    newest.filter((checkpoint) => checkpoint.deleted === isDeleted),
+  )
   const digits = String(newest[0].sequence).length
   /** @type {(some: Checkpoint[], most: number) => string[]} */
-  const rows = (some, most) => some.slice(0, most).flatMap((one) => rowsOf(one, digits, colour, width)).concat(others(some.length - most, colour))
+  const rows = (some, most) =>
+    some
+      .slice(0, most)
+      .flatMap((one) => rowsOf(one, digits, colour, width))
+      .concat(others(some.length - most, colour))
   return [
     ...rowsUnder('Checkpoints', live.length === 0 ? [colour.dim('none')] : rows(live, MAX_CHECKPOINTS), colour),
     ...rowsUnder('  deleted', rows(deleted, MAX_DELETED), colour),

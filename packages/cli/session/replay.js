@@ -47,7 +47,8 @@ async function replaySession(context, source, { project, until, strict }) {
  */
 async function opened(context, source, project, options) {
   const result = await context.during('replaying', (more) =>
-    context.tape.openSession(source.at, project, { ...options, ...more }))
+    context.tape.openSession(source.at, project, { ...options, ...more }),
+  )
   if (result.ok) return result.session
   throw await refusal(context, source, result)
 }
@@ -65,7 +66,8 @@ async function refusal(context, { path, form }, { error, warnings }) {
   if (error.startsWith('Project hash mismatch')) {
     return new Complaint('OtherProject', `${shown(path)} is of another project: ${escaped(error)}`, { path })
   }
-  if (/^(Several conversations|No conversation)/.test(error)) return new Complaint('EFOREIGNMANY', `${shown(path)}: ${escaped(error)}`, { path })
+  if (/^(Several conversations|No conversation)/.test(error))
+    return new Complaint('EFOREIGNMANY', `${shown(path)}: ${escaped(error)}`, { path })
   const details = warnings.slice(0, 3).map((warning) => `\n  ${escaped(warning)}`)
   if (warnings.length > 3) details.push(`\n  … and ${warnings.length - 3} more`)
   const mending = form === 'file' ? await mendingHint(context, path) : null
@@ -87,9 +89,33 @@ function bundleRefusal(path, error) {
  * @type {(context: Context, source: Files, session: SessionHandle) => Promise<void>}
  */
 async function printJson({ output, signal }, { path }, session) {
-  const { metadata, lastSeq, eventCount, warnings, sessionEvents, sequenceCorrupt, checkpoints, sessionName, ancestry, semanticMediaPurgeFrontier, unknownEvents } = session
+  const {
+    metadata,
+    lastSeq,
+    eventCount,
+    warnings,
+    sessionEvents,
+    sequenceCorrupt,
+    checkpoints,
+    sessionName,
+    ancestry,
+    semanticMediaPurgeFrontier,
+    unknownEvents,
+  } = session
   // Members that the session does not have are `undefined`, so that JSON leaves them out.
-  const about = { metadata, lastSeq, eventCount, warnings, sessionEvents, sequenceCorrupt, checkpoints, sessionName, ancestry, semanticMediaPurgeFrontier, unknownEvents }
+  const about = {
+    metadata,
+    lastSeq,
+    eventCount,
+    warnings,
+    sessionEvents,
+    sequenceCorrupt,
+    checkpoints,
+    sessionName,
+    ancestry,
+    semanticMediaPurgeFrontier,
+    unknownEvents,
+  }
   const rest = jsonText({ kind: 'session', path, ok: true, ...about })
   await output.write(`${rest.slice(0, -1)},"history":[`)
   let separator = ''
@@ -112,7 +138,13 @@ async function printPage(context, source, session, { until, strict, replayMs }) 
   const survivors = await countItems(context, session)
   const size = await sizeOf(source.log)
   const progress = context.progress('counting')
-  const tally = await tallyOf(context.tape, source.log, { size, throughSeq: until, strict, signal: context.signal, progress })
+  const tally = await tallyOf(context.tape, source.log, {
+    size,
+    throughSeq: until,
+    strict,
+    signal: context.signal,
+    progress,
+  })
   const isDamaged = soundness(session.warnings, tally).damage.length > 0
   const repair = isDamaged && source.form === 'file' ? await mendingHint(context, source.log) : null
   const shownSession = { path: source.path, size, session, survivors, replayMs, tally, repair }

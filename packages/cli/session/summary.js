@@ -98,7 +98,9 @@ function turns(bySpeaker, colour) {
   if (bySpeaker.size === 0) return colour.dim('none')
   const others = [...bySpeaker.keys()].filter((speaker) => !SPEAKERS.includes(speaker))
   const names = [...SPEAKERS.filter((speaker) => bySpeaker.has(speaker)), ...others.slice(0, 5)]
-  return names.map((speaker) => `${printable(speaker, 40)} ${colour.bold(count(/** @type {number} */ (bySpeaker.get(speaker))))}`).join(' · ')
+  return names
+    .map((speaker) => `${printable(speaker, 40)} ${colour.bold(count(/** @type {number} */ (bySpeaker.get(speaker))))}`)
+    .join(' · ')
 }
 
 /** A table of tools, the most used first, with failures in red. @type {(byName: Map<string, ToolTally>, colour: Colours) => string[]} */
@@ -149,7 +151,12 @@ function events({ session: { sessionEvents } }, colour, width) {
   if (sessionEvents.length === 0) return []
   const shown = sessionEvents.slice(0, MAX_EVENTS)
   const bySeverity = ['error', 'warning', 'info']
-    .map(/** @returns {[number, string]} */ (severity) => [sessionEvents.filter((event) => event.severity === severity).length, severity])
+    .map(
+      /** @returns {[number, string]} */ (severity) => [
+        sessionEvents.filter((event) => event.severity === severity).length,
+        severity,
+      ],
+    )
     .filter(([n]) => n > 0)
     .map(([n, severity]) => (severity === 'info' ? `${count(n)} info` : plural(n, severity)))
   const rows = shown.map((event) => sessionEvent(event, colour, width))
@@ -193,7 +200,9 @@ function warningRows(texts, colour, width, first) {
 /** @type {(shown: Shown, colour: Colours) => string[]} */
 function foot({ session, size, replayMs }, colour) {
   const speed = size > 1 << 20 ? ` (${fileSize(size / (replayMs / 1000))}/s)` : ''
-  return [colour.dim(`${plural(session.eventCount, 'event')}, ${fileSize(size)}, replayed in ${elapsed(replayMs)}${speed}`)]
+  return [
+    colour.dim(`${plural(session.eventCount, 'event')}, ${fileSize(size)}, replayed in ${elapsed(replayMs)}${speed}`),
+  ]
 }
 
 /** @type {(names: Partial<Model>) => string} */

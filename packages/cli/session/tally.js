@@ -65,7 +65,9 @@ function newTally() {
 async function tallyOf(tape, filePath, { size, throughSeq = Infinity, strict = false, signal, progress }) {
   const tally = newTally()
   try {
-    for await (const read of /** @type {AsyncGenerator<ReadLine>} */ (tape.readSessionRecords(filePath, { strict, changes: true, signal }))) {
+    for await (const read of /** @type {AsyncGenerator<ReadLine>} */ (
+      tape.readSessionRecords(filePath, { strict, changes: true, signal })
+    )) {
       progress?.at({ bytes: read.offset + read.length + 1, total: size })
       // A strict replay does not read lines without a valid number.
       if (read.record === null || (strict && !isSeq(read.record.seq))) continue
@@ -87,7 +89,8 @@ function addEvent(tally, { line, status, changes, ...read }) {
     tally.firstTs ??= record.ts
     tally.lastTs = record.ts
   }
-  if (changes !== undefined && EDITS.includes(record.type)) tally.edits.set(record.type, (tally.edits.get(record.type) ?? 0) + 1)
+  if (changes !== undefined && EDITS.includes(record.type))
+    tally.edits.set(record.type, (tally.edits.get(record.type) ?? 0) + 1)
   if (status === 'ok') effects[record.type]?.(tally, /** @type {never} */ (record.payload), line)
   if (record.type === 'rewind' && (status === 'ok' || changes !== undefined)) countRewind(tally, changes)
 }
@@ -165,7 +168,8 @@ const USAGE = /** @type {const} */ (['input', 'cached', 'cacheWrite', 'output', 
 function countUsage(tally, metadata) {
   if (!isObject(metadata) || !isObject(metadata.usage) || metadata.kind === 'copied') return
   tally.usage ??= {}
-  for (const key of USAGE) if (typeof metadata.usage[key] === 'number') tally.usage[key] = (tally.usage[key] ?? 0) + metadata.usage[key]
+  for (const key of USAGE)
+    if (typeof metadata.usage[key] === 'number') tally.usage[key] = (tally.usage[key] ?? 0) + metadata.usage[key]
 }
 
 /** @type {(tools: Tally['tools'], name: unknown) => ToolTally} */

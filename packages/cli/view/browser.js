@@ -27,7 +27,11 @@ function openInBrowser(address, env, platform = process.platform) {
   if (opener === null) return Promise.resolve(false)
   const [command, ...args] = opener
   return new Promise((resolve) => {
-    const child = spawn(command, [...args, address], { stdio: 'ignore', detached: true, env: { ...process.env, ...env } })
+    const child = spawn(command, [...args, address], {
+      stdio: 'ignore',
+      detached: true,
+      env: { ...process.env, ...env },
+    })
     child.on('error', () => resolve(false))
     child.on('spawn', () => {
       child.unref()

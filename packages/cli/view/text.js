@@ -88,14 +88,33 @@ class Printer {
 
   /** @type {(read: SessionLine, remover: Remover | undefined) => string} */
   text({ line, status, record, warning, changes = [] }, remover) {
-    if (!isObject(record)) return this.#row('✗', `line ${line}: ${warning ?? (record === null ? 'not JSON' : 'not a record')}`, 'red')
+    if (!isObject(record))
+      return this.#row('✗', `line ${line}: ${warning ?? (record === null ? 'not JSON' : 'not a record')}`, 'red')
     const { type, payload, ts } = record
     const items = status === 'ok' ? itemsOf(type, payload) : []
-    const shown = items.map(({ item, what }) => this.#item(line, /** @type {Item} */ (item), ts, type === 'compressed' ? 'summary of what was compressed' : what, remover)).join('')
+    const shown = items
+      .map(({ item, what }) =>
+        this.#item(
+          line,
+          /** @type {Item} */ (item),
+          ts,
+          type === 'compressed' ? 'summary of what was compressed' : what,
+          remover,
+        ),
+      )
+      .join('')
     if (EDITS.includes(type))
-      return changes.length === 0 ? this.#note(line, type, payload, ', without effect') : this.#note(line, type, payload) + shown
+      return changes.length === 0
+        ? this.#note(line, type, payload, ', without effect')
+        : this.#note(line, type, payload) + shown
     if (items.length > 0) return shown
-    return this.#note(line, type, payload, '', changes.reduce((sum, { removed }) => sum + removed, 0))
+    return this.#note(
+      line,
+      type,
+      payload,
+      '',
+      changes.reduce((sum, { removed }) => sum + removed, 0),
+    )
   }
 
   /** @type {(line: number, item: Item, ts: unknown, what: string, remover: Remover | undefined) => string} */
@@ -110,7 +129,8 @@ class Printer {
     const colour = this.#colour
     /** @type {[name: string, tone: 'blue' | 'magenta' | 'green' | 'white']} */
     const [name, tone] = Object.hasOwn(SPEAKERS, speaker) ? SPEAKERS[speaker] : [printable(speaker, 40), 'white']
-    const clock = typeof ts === 'string' && !Number.isNaN(Date.parse(ts)) ? `  ${new Date(ts).toISOString().slice(11, 19)}` : ''
+    const clock =
+      typeof ts === 'string' && !Number.isNaN(Date.parse(ts)) ? `  ${new Date(ts).toISOString().slice(11, 19)}` : ''
     const about = what === '' ? '' : `  ${what}`
     const gone = remover ? `  not in the history: ${removalWord(remover.type)} at line ${remover.line}` : ''
     return `${colour.bold(colour[tone](name))}${colour.dim(`${clock}  line ${line}${about}${gone}`)}\n`
@@ -125,7 +145,10 @@ class Printer {
     if (block.type === 'media') return this.#media(block)
     const text = [block.text, block.thought, block.code].find((each) => typeof each === 'string')
     if (text === undefined) return this.#lines(jsonText(block))
-    const language = block.type === 'code' && typeof block.language === 'string' && block.language !== '' ? this.#row('‹›', printable(block.language, 80), 'dim') : ''
+    const language =
+      block.type === 'code' && typeof block.language === 'string' && block.language !== ''
+        ? this.#row('‹›', printable(block.language, 80), 'dim')
+        : ''
     return language + (block.type === 'thinking' ? this.#lines(text, colour.dim) : this.#lines(text))
   }
 
@@ -138,7 +161,10 @@ class Printer {
   /** @type {(block: Block, at: number) => string} */
   #call({ id, name, parameters }, at) {
     this.#calls.set(id, at)
-    return this.#row('→', `${this.#colour.bold(printable(name ?? '(unnamed)', 60))} ${this.#colour.dim(printable(parameters ?? '', this.#width))}`)
+    return this.#row(
+      '→',
+      `${this.#colour.bold(printable(name ?? '(unnamed)', 60))} ${this.#colour.dim(printable(parameters ?? '', this.#width))}`,
+    )
   }
 
   /** @type {(block: Block, at: number) => string} */
@@ -147,11 +173,17 @@ class Printer {
     const ms = at - /** @type {number} */ (this.#calls.get(callId))
     this.#calls.delete(callId)
     const took = ms >= 0 ? this.#colour.dim(` ${duration(ms)}`) : ''
-    const row = this.#row(failed ? '✗' : '✓', `${printable(toolName ?? '(unnamed)', 60)}${took}`, failed ? 'red' : 'green')
+    const row = this.#row(
+      failed ? '✗' : '✓',
+      `${printable(toolName ?? '(unnamed)', 60)}${took}`,
+      failed ? 'red' : 'green',
+    )
     if (!failed) return row + this.#shortened(outputIn(result))
     const reason = this.#shortened(typeof error === 'string' ? error : jsonText(error))
     // A command that fails may have said why.
-    return row + reason + (result === undefined || result === null || result === '' ? '' : this.#shortened(outputIn(result)))
+    return (
+      row + reason + (result === undefined || result === null || result === '' ? '' : this.#shortened(outputIn(result)))
+    )
   }
 
   /** @param {string} text */
@@ -159,19 +191,34 @@ class Printer {
     const lines = text.slice(0, MAX_TEXT).trimEnd().split(/\r?\n/)
     const rest = lines.length - RESULT_LINES
     const more = rest > 0 ? this.#colour.dim(`    … ${rest} more ${rest === 1 ? 'line' : 'lines'}\n`) : ''
-    return lines.slice(0, RESULT_LINES).map((line) => `    ${this.#colour.dim(printableLine(line, this.#width))}\n`).join('') + more
+    return (
+      lines
+        .slice(0, RESULT_LINES)
+        .map((line) => `    ${this.#colour.dim(printableLine(line, this.#width))}\n`)
+        .join('') + more
+    )
   }
 
   /** @param {string} text @param {(text: string) => string} [tone] */
   #lines(text, tone = (each) => each) {
     const rest = text.length - MAX_TEXT
     const more = rest > 0 ? this.#colour.dim(`  … ${rest} more characters\n`) : ''
-    return text.slice(0, MAX_TEXT).trimEnd().split(/\r?\n/).map((line) => `  ${tone(escapedLine(line))}\n`).join('') + more
+    return (
+      text
+        .slice(0, MAX_TEXT)
+        .trimEnd()
+        .split(/\r?\n/)
+        .map((line) => `  ${tone(escapedLine(line))}\n`)
+        .join('') + more
+    )
   }
 
   /** @type {(line: number, type: unknown, payload: unknown, more?: string, gone?: number) => string} */
   #note(line, type, payload, more = '', gone = 0) {
-    const about = type === 'rewind' ? `rewound: ${gone === 0 ? 'nothing' : plural(gone, 'item')} left the history` : this.#noteText(type, payload)
+    const about =
+      type === 'rewind'
+        ? `rewound: ${gone === 0 ? 'nothing' : plural(gone, 'item')} left the history`
+        : this.#noteText(type, payload)
     return `\n${this.#colour.dim(`· ${about}${more}  line ${line}`)}\n`
   }
 

@@ -1,1 +1,1 @@
-export default { test: { include: ['*.suite.mjs'] } };
+export default { test: { include: ['*.suite.mjs'] } }

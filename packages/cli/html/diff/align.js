@@ -100,7 +100,9 @@ class Pairing {
   #begin(left, right) {
     const start = Math.max(left[0]?.place ?? 0, right[0]?.place ?? 0)
     this.#start = start
-    const firsts = [left, right].map((events) => events.find(({ place, isCompared }) => isCompared && place >= start)?.ordinal ?? 0)
+    const firsts = [left, right].map(
+      (events) => events.find(({ place, isCompared }) => isCompared && place >= start)?.ordinal ?? 0,
+    )
     const { left: a, right: b } = this.#sides
     const areFound = Number.isFinite(a.divergesAt) && Number.isFinite(b.divergesAt)
     // The page may omit the beginning, but not the divergence.
@@ -117,7 +119,8 @@ class Pairing {
     const at = ordinal - aloneBefore(place)
     const isAlone = alone.has(place)
     // If one side has an additional event, the partner of the event that it was compared with comes later.
-    if (place === divergence && (!this.#agrees || isAlone || changed.get(place) === otherDivergence)) return { kind: 'divergence', at, isAlone }
+    if (place === divergence && (!this.#agrees || isAlone || changed.get(place) === otherDivergence))
+      return { kind: 'divergence', at, isAlone }
     if (!this.#edits) return { kind: 'after', at, isAlone: false }
     if (isAlone) return { kind: side, at, isAlone }
     return { kind: changed.has(place) ? 'change' : 'same', at, isAlone }
@@ -138,7 +141,14 @@ function editedSide(events, places, edits, [side, other], aloneBy) {
   const changed = new Map(edited('change')?.map((edit) => [edit[side], edit[other]]))
   const { divergence } = places[side]
   const divergesAt = divergence === null ? Infinity : ordinalAt(events, divergence)
-  return { divergence, otherDivergence: places[other].divergence, divergesAt, alone, changed, aloneBefore: countBefore([...alone]) }
+  return {
+    divergence,
+    otherDivergence: places[other].divergence,
+    divergesAt,
+    alone,
+    changed,
+    aloneBefore: countBefore([...alone]),
+  }
 }
 
 /** @type {(events: PageEvent[], place: number) => number} */
@@ -189,7 +199,9 @@ class Walk {
   add(kind, ...steps) {
     const next = steps.map((step, side) => (step ? this.#sides[side][this.#at[side]].index : this.#seen[side]))
     this.addGaps(...next)
-    this.rows.push(/** @type {Row} */ ([ROW_KINDS.indexOf(kind), ...steps.map((step, side) => (step ? this.#at[side] : -1))]))
+    this.rows.push(
+      /** @type {Row} */ ([ROW_KINDS.indexOf(kind), ...steps.map((step, side) => (step ? this.#at[side] : -1))]),
+    )
     for (const [side, step] of steps.entries()) if (step) this.#at[side]++
     for (const [side, step] of steps.entries()) if (step) this.#seen[side]++
   }

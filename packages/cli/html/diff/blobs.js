@@ -38,7 +38,12 @@ async function textOf(root, hash) {
   if (handle === null) return null
   try {
     const { size } = await handle.stat()
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(size, MAX_BLOB)), 0, Math.min(size, MAX_BLOB), 0)
+    const { buffer, bytesRead } = await handle.read(
+      Buffer.alloc(Math.min(size, MAX_BLOB)),
+      0,
+      Math.min(size, MAX_BLOB),
+      0,
+    )
     const isWhole = bytesRead === size
     return { text: decoded(buffer.subarray(0, bytesRead), isWhole), size, isWhole }
   } catch {

@@ -44,19 +44,28 @@ const nearest = (diff, side) => (diff?.ancestors?.[side] ?? []).slice(0, ANCESTO
 
 /** Descriptions of likely causes: what was observed, and what it suggests. @type {Record<string, [cause: string, because: string]>} */
 const CAUSES = {
-  ExternalDataChanged: ['Same request, different answer', 'Both asked for the same and got different data. What changed lies outside of the executions.'],
+  ExternalDataChanged: [
+    'Same request, different answer',
+    'Both asked for the same and got different data. What changed lies outside of the executions.',
+  ],
   InputChanged: ['Different input', 'They were given different things to work on.'],
   ScheduleChanged: ['Different schedule', 'The same work was handed out in another order, or to other workers.'],
   PolicyChanged: ['Different policy', 'A permission or a policy was decided differently.'],
   WorkflowChanged: ['Different workflow', 'They did not execute the same graph.'],
-  LogTruncated: ['One recording stops', 'One log ends while its execution was still under way. That says nothing about what it did next.'],
+  LogTruncated: [
+    'One recording stops',
+    'One log ends while its execution was still under way. That says nothing about what it did next.',
+  ],
   Unknown: ['Cause unknown', 'The recordings show where they part, but not why.'],
 }
 
 /** Descriptions for sessions, where those for runs mention graphs and workers. @type {typeof CAUSES} */
 const SESSION_CAUSES = {
   WorkflowChanged: ['Different set-up', 'They are sessions of different projects.'],
-  ExternalDataChanged: ['Same call, different result', 'Both called the same tool with the same parameters and got different results. What changed lies outside of the sessions.'],
+  ExternalDataChanged: [
+    'Same call, different result',
+    'Both called the same tool with the same parameters and got different results. What changed lies outside of the sessions.',
+  ],
 }
 
 /** @type {Record<string, string>} */
@@ -72,7 +81,10 @@ const described = (name, words) => (Object.hasOwn(words, name) ? words[name] : u
 
 /** @param {Diff} diff @param {Places} places @param {Blobs} blobs @param {'run' | 'session'} kind */
 function divergenceOf(diff, places, blobs, kind) {
-  const [cause, because] = described(diff.likely_cause, kind === 'session' ? { ...CAUSES, ...SESSION_CAUSES } : CAUSES) ?? [oneLine(String(diff.likely_cause)), '']
+  const [cause, because] = described(
+    diff.likely_cause,
+    kind === 'session' ? { ...CAUSES, ...SESSION_CAUSES } : CAUSES,
+  ) ?? [oneLine(String(diff.likely_cause)), '']
   return {
     at: diff.divergence_event,
     kind: diff.kind,
@@ -102,7 +114,7 @@ function sideOf(side) {
 /** Descriptions of the notes of a compared field. @type {Record<string, string>} */
 const NOTES = {
   whitespace: 'Only white space differs.',
-  redacted: 'Redacted on one side or both: what was there can\'t be compared.',
+  redacted: "Redacted on one side or both: what was there can't be compared.",
   otherPlace: 'They name other events.',
   tooLarge: 'Too large to be told.',
   precision: 'They differ in digits that a double does not hold.',
@@ -123,9 +135,18 @@ function joinedFields(fields) {
 
 /** A side without the field is null. @param {JoinedField} field @param {Blobs} blobs */
 function shownField(field, blobs) {
-  const sides = /** @type {const} */ (['left', 'right']).map((side) => (side in field && field[side] !== undefined ? cutAround(field, side) : null))
+  const sides = /** @type {const} */ (['left', 'right']).map((side) =>
+    side in field && field[side] !== undefined ? cutAround(field, side) : null,
+  )
   const note = described(/** @type {string} */ (field.note), NOTES)
-  return { path: field.path, also: field.also, left: sides[0], right: sides[1], ...(note && { note }), ...(blobs.get(field.path) && { blob: blobs.get(field.path) }) }
+  return {
+    path: field.path,
+    also: field.also,
+    left: sides[0],
+    right: sides[1],
+    ...(note && { note }),
+    ...(blobs.get(field.path) && { blob: blobs.get(field.path) }),
+  }
 }
 
 /**
@@ -135,7 +156,8 @@ function shownField(field, blobs) {
  */
 function cutAround(field, side) {
   const value = field[side]
-  const skipped = typeof value === 'string' && value.length > FIELD.string ? Math.max(sharedBeginning(field) - 2000, 0) : 0
+  const skipped =
+    typeof value === 'string' && value.length > FIELD.string ? Math.max(sharedBeginning(field) - 2000, 0) : 0
   const { value: kept, cuts } = cut(skipped > 0 ? /** @type {string} */ (value).slice(skipped) : value, FIELD)
   return { value: kept, cuts, skipped }
 }
@@ -180,7 +202,9 @@ function chainOf(diff, side) {
  * @type {(diff: Diff | null, rows: Row[], sides: { left: { events: PageEvent[] } }) => Record<number, ReturnType<typeof shownField>[]>} by row number
  */
 function changesOf(diff, rows, { left }) {
-  const byPlace = new Map(diff?.edits?.filter(({ op, fields }) => op === 'change' && fields).map((edit) => [edit.left, edit.fields]))
+  const byPlace = new Map(
+    diff?.edits?.filter(({ op, fields }) => op === 'change' && fields).map((edit) => [edit.left, edit.fields]),
+  )
   /** @type {ReturnType<typeof changesOf>} */
   const changes = {}
   let room = CHANGES

@@ -45,7 +45,8 @@ async function gather({ left, right, diff, signal, limits }) {
         left: await gatherSide(leftSource, left, places.left, bounds, signal),
         right: await gatherSide(rightSource, right, places.right, bounds, signal),
       }
-      const divergence = diff && divergenceOf(diff, places, await comparedBlobs(diff, leftSource, rightSource), leftSource.kind)
+      const divergence =
+        diff && divergenceOf(diff, places, await comparedBlobs(diff, leftSource, rightSource), leftSource.kind)
       const rows = alignedRows(sides, places, diff)
       return { kind: leftSource.kind, ...sides, divergence, rows, changes: changesOf(diff, rows, sides) }
     }),
@@ -55,9 +56,12 @@ async function gather({ left, right, diff, signal, limits }) {
 /** @type {(left: Compared, right: Compared) => void} */
 function refuseAPairOfKinds(left, right) {
   if (left.kind === right.kind) return
-  throw Object.assign(new Error(`the left is a ${left.kind} and the right a ${right.kind}: only two of a kind can be compared`), {
-    code: 'KindMismatch',
-  })
+  throw Object.assign(
+    new Error(`the left is a ${left.kind} and the right a ${right.kind}: only two of a kind can be compared`),
+    {
+      code: 'KindMismatch',
+    },
+  )
 }
 
 /**
@@ -89,13 +93,29 @@ async function gatherSide(source, given, { divergence, ancestors }, limits, sign
     if (count === 0) throw error
     problem = failureOf(error).message
   }
-  return { given, id: facts.id, of: 'of' in facts ? facts.of : undefined, facts: facts.list(), bytes: source.bytes, count, problem, events: window.finish() }
+  return {
+    given,
+    id: facts.id,
+    of: 'of' in facts ? facts.of : undefined,
+    facts: facts.list(),
+    bytes: source.bytes,
+    count,
+    problem,
+    events: window.finish(),
+  }
 }
 
 /** The page's data about an event, with its payload as text. @type {(event: ReadEvent, at: Position, isDivergence: boolean) => PageEvent} */
 function forPage(event, at, isDivergence) {
   const { place, kind, ts, payload, shown } = event
-  return { place, kind, ts, ...shown(), ...at, payload: payloadIsland(payload, isDivergence ? DIVERGING_PAYLOAD : PAYLOAD) }
+  return {
+    place,
+    kind,
+    ts,
+    ...shown(),
+    ...at,
+    payload: payloadIsland(payload, isDivergence ? DIVERGING_PAYLOAD : PAYLOAD),
+  }
 }
 
 /** A line of the page's payloads: `[payload]` or `[payload, cuts]`. @type {(payload: unknown, limits: CutLimits) => string} */

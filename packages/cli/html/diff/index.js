@@ -31,7 +31,12 @@ async function writeDiffPage(outPath, { left, right, diff, signal, limits }) {
   await writeAtomically(outPath, html, signal)
   /** @type {(number: (side: GatheredSide) => number) => { left: number, right: number }} */
   const both = (number) => ({ left: number(model.left), right: number(model.right) })
-  return { path: outPath, bytes: html.length, shown: both((side) => side.events.length), events: both((side) => side.count) }
+  return {
+    path: outPath,
+    bytes: html.length,
+    shown: both((side) => side.events.length),
+    events: both((side) => side.count),
+  }
 }
 
 module.exports = { writeDiffPage }

@@ -11,8 +11,12 @@ const { ROW_KINDS } = require('./align.js')
 /** The modules of the page's script, in the order of their dependencies. */
 const SCRIPTS = [
   'invisible',
-  ...['element', 'text', 'islands', 'payload', 'windowed-list', 'keyboard', 'pattern', 'print'].map((name) => `shared/${name}`),
-  ...['words', 'page-data', 'fields', 'chain', 'rows', 'timeline', 'rails', 'overview', 'search', 'main'].map((name) => `diff/${name}`),
+  ...['element', 'text', 'islands', 'payload', 'windowed-list', 'keyboard', 'pattern', 'print'].map(
+    (name) => `shared/${name}`,
+  ),
+  ...['words', 'page-data', 'fields', 'chain', 'rows', 'timeline', 'rails', 'overview', 'search', 'main'].map(
+    (name) => `diff/${name}`,
+  ),
 ]
 
 /** The icon: two diverging lines. */
@@ -56,14 +60,33 @@ const payloads = (side) => islandOfLines(side.events.map(({ payload }) => payloa
 /** Compacts the data: nodes are listed once, and events are arrays. @param {Model} model @param {string} title */
 function pageData(model, title) {
   const { kind, left, right, divergence, rows, changes } = model
-  return { v: 1, title, kind, divergence: divergence ?? null, rowKinds: ROW_KINDS, rows, changes, left: sideData(left), right: sideData(right) }
+  return {
+    v: 1,
+    title,
+    kind,
+    divergence: divergence ?? null,
+    rowKinds: ROW_KINDS,
+    rows,
+    changes,
+    left: sideData(left),
+    right: sideData(right),
+  }
 }
 
 /** @param {GatheredSide} side */
 function sideData({ given, id, facts, bytes, count, problem, events }) {
   /** @param {PageEvent} event */
   const flags = ({ hasFailed, isCompared }) => (hasFailed ? 1 : 0) + (isCompared ? 0 : 2)
-  const lists = events.map((event) => [event.place, event.kind, event.label, event.excerpt, event.node, event.parent, event.ts, flags(event)])
+  const lists = events.map((event) => [
+    event.place,
+    event.kind,
+    event.label,
+    event.excerpt,
+    event.node,
+    event.parent,
+    event.ts,
+    flags(event),
+  ])
   return { given, id: id ?? null, facts, bytes, count, problem, events: lists }
 }
 

@@ -76,11 +76,15 @@ class RunFacts {
     if (kind === 'RunCreated') {
       this.id = typeof payload.runId === 'string' ? payload.runId : undefined
       this.of = /** @type {Workflow} */ (payload.workflow)?.name
-      this.#facts.set('Workflow', `${/** @type {Workflow} */ (payload.workflow)?.name} ${/** @type {Workflow} */ (payload.workflow)?.version}`)
+      this.#facts.set(
+        'Workflow',
+        `${/** @type {Workflow} */ (payload.workflow)?.name} ${/** @type {Workflow} */ (payload.workflow)?.version}`,
+      )
       this.#facts.set('Scheduler', payload.scheduler)
       this.#facts.set('Began', moment(ts) ?? ts)
     }
-    if (kind === 'RunStarted' && Array.isArray(payload.workers)) this.#facts.set('Workers', String(payload.workers.length))
+    if (kind === 'RunStarted' && Array.isArray(payload.workers))
+      this.#facts.set('Workers', String(payload.workers.length))
     if (kind === 'RunCompleted' || kind === 'RunFailed') {
       this.#facts.set('Ended', moment(ts) ?? ts)
       this.#facts.set('Status', kind === 'RunCompleted' ? 'completed' : `failed: ${payload.code} ${payload.message}`)

@@ -87,8 +87,13 @@ class SessionFacts {
   take({ place, kind, payload }) {
     if (place !== 0 || kind !== 'session_start' || !isObject(payload)) return
     this.id = text(payload.sessionId)
-    const named = { Model: payload.model, Provider: payload.provider, Began: moment(text(payload.startTime)) ?? payload.startTime }
-    for (const [name, value] of Object.entries(named)) if (text(value)) this.#facts.set(name, /** @type {string} */ (value))
+    const named = {
+      Model: payload.model,
+      Provider: payload.provider,
+      Began: moment(text(payload.startTime)) ?? payload.startTime,
+    }
+    for (const [name, value] of Object.entries(named))
+      if (text(value)) this.#facts.set(name, /** @type {string} */ (value))
   }
 
   /** @returns {[string, string][]} */

@@ -47,7 +47,9 @@ class Window {
   finish() {
     if (this.#isWhole) return this.#kept
     const { tail } = this.#limits
-    const events = [...this.#kept, ...(tail > 0 ? this.#tail.slice(-tail) : []).map((made) => made())].sort((a, b) => a.index - b.index)
+    const events = [...this.#kept, ...(tail > 0 ? this.#tail.slice(-tail) : []).map((made) => made())].sort(
+      (a, b) => a.index - b.index,
+    )
     this.#dropFarPayloads(events)
     return events
   }
@@ -69,7 +71,9 @@ class Window {
   /** @param {PageEvent[]} events */
   #dropFarPayloads(events) {
     const centre = this.#divergence ?? 0
-    const nearestFirst = [...events].sort((a, b) => Math.abs(a.place - centre) - Math.abs(b.place - centre) || a.index - b.index)
+    const nearestFirst = [...events].sort(
+      (a, b) => Math.abs(a.place - centre) - Math.abs(b.place - centre) || a.index - b.index,
+    )
     let room = this.#limits.bytes
     for (const event of nearestFirst) {
       room -= /** @type {string} */ (event.payload).length

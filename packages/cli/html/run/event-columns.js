@@ -6,20 +6,59 @@
 
 /** Their numbers are those of the page. Where an event is added, the compiler compares them with the library's. */
 const KINDS = /** @type {const} */ ([
-  'RunCreated', 'RunStarted', 'RunCompleted', 'RunFailed', 'NodeScheduled', 'NodeStarted', 'NodeCompleted', 'NodeFailed', 'NodeSkipped',
-  'ToolInvoked', 'ToolCompleted', 'ToolFailed', 'ToolTimedOut', 'CapabilityCheck', 'PolicyDecision', 'TaskAssigned', 'TaskAccepted',
-  'TaskRejected', 'SnapshotCreated', 'SnapshotRestored', 'BlobStored', 'Heartbeat', 'Error',
+  'RunCreated',
+  'RunStarted',
+  'RunCompleted',
+  'RunFailed',
+  'NodeScheduled',
+  'NodeStarted',
+  'NodeCompleted',
+  'NodeFailed',
+  'NodeSkipped',
+  'ToolInvoked',
+  'ToolCompleted',
+  'ToolFailed',
+  'ToolTimedOut',
+  'CapabilityCheck',
+  'PolicyDecision',
+  'TaskAssigned',
+  'TaskAccepted',
+  'TaskRejected',
+  'SnapshotCreated',
+  'SnapshotRestored',
+  'BlobStored',
+  'Heartbeat',
+  'Error',
 ])
 /** @type {Map<(typeof KINDS)[number], number>} */
 const KIND_NUMBERS = new Map(KINDS.map((kind, number) => [kind, number]))
 
-const TASKS = new Set(['NodeScheduled', 'NodeStarted', 'NodeCompleted', 'NodeFailed', 'TaskAssigned', 'TaskAccepted', 'TaskRejected'])
+const TASKS = new Set([
+  'NodeScheduled',
+  'NodeStarted',
+  'NodeCompleted',
+  'NodeFailed',
+  'TaskAssigned',
+  'TaskAccepted',
+  'TaskRejected',
+])
 const WORKERS = new Set(['NodeStarted', 'TaskAssigned', 'TaskAccepted', 'TaskRejected', 'Heartbeat'])
 /** The field that is the label of an event. @type {Partial<Record<RunEventKind, string>>} */
 const LABELS = {
-  ToolInvoked: 'tool', ToolCompleted: 'tool', ToolFailed: 'tool', ToolTimedOut: 'tool', RunFailed: 'code', NodeFailed: 'code', Error: 'code',
-  CapabilityCheck: 'capability', PolicyDecision: 'rule', NodeSkipped: 'reason', TaskRejected: 'reason', TaskAssigned: 'reason',
-  SnapshotCreated: 'snapshot', SnapshotRestored: 'snapshot',
+  ToolInvoked: 'tool',
+  ToolCompleted: 'tool',
+  ToolFailed: 'tool',
+  ToolTimedOut: 'tool',
+  RunFailed: 'code',
+  NodeFailed: 'code',
+  Error: 'code',
+  CapabilityCheck: 'capability',
+  PolicyDecision: 'rule',
+  NodeSkipped: 'reason',
+  TaskRejected: 'reason',
+  TaskAssigned: 'reason',
+  SnapshotCreated: 'snapshot',
+  SnapshotRestored: 'snapshot',
 }
 /** Further labels are left out, because each event of a hostile log may have a different one. */
 const MAX_LABELS = 5000
@@ -68,7 +107,8 @@ class EventColumns {
   add(event) {
     const { logicalTime, ts, kind, parent, payload } = event
     if (this.length === 0) [this.first, this.start] = [logicalTime, this.#clock.startAt(ts)]
-    if (kind === 'RunStarted') this.startedWorkers = /** @type {{ id: string }[]} */ (payload.workers).map(({ id }) => this.workers.numberOf(id))
+    if (kind === 'RunStarted')
+      this.startedWorkers = /** @type {{ id: string }[]} */ (payload.workers).map(({ id }) => this.workers.numberOf(id))
     const { kind: kinds, node, worker, attempt, label, extra, parent: parents, at } = this.#columns
     const task = TASKS.has(kind) ? taskParts(/** @type {string} */ (payload.task)) : { node: event.node, attempt: 0 }
     kinds.add(/** @type {number} */ (KIND_NUMBERS.get(kind)))
@@ -150,7 +190,11 @@ class Clock {
 }
 
 /** @type {[number, Int8ArrayConstructor | Int16ArrayConstructor | Int32ArrayConstructor][]} */
-const NARROW = [[8, Int8Array], [16, Int16Array], [32, Int32Array]]
+const NARROW = [
+  [8, Int8Array],
+  [16, Int16Array],
+  [32, Int32Array],
+]
 
 /** A growing list of integers. */
 class Column {

@@ -110,7 +110,8 @@ class EventTable {
   /** Keeps the last lines for which there is room. */
   #dropOld() {
     let from = this.#lines.length
-    for (this.#size = 0; from > 0 && this.#size + this.#lines[from - 1].length <= this.#room; from--) this.#size += this.#lines[from - 1].length
+    for (this.#size = 0; from > 0 && this.#size + this.#lines[from - 1].length <= this.#room; from--)
+      this.#size += this.#lines[from - 1].length
     if (from > 0) this.#lines = this.#lines.slice(from)
   }
 

@@ -49,7 +49,11 @@ async function gather(source, { signal, limits } = {}) {
 async function gatherUnverified(source, { signal, limits } = {}) {
   const facts = new RunFacts()
   const graph = await graphOf(source.at)
-  const table = new EventTable(source, graph.nodes.map(({ id }) => id), { ...LIMITS, ...limits }.bytes)
+  const table = new EventTable(
+    source,
+    graph.nodes.map(({ id }) => id),
+    { ...LIMITS, ...limits }.bytes,
+  )
   const problem = await readInto(table, facts, signal)
   return { ...source, table, facts, graph, initial: await initialState(source, table), problem, verification: null }
 }
@@ -73,7 +77,10 @@ async function initialState(source, table) {
   const { state } = await readersOf(source).replayRun(source.at, { until: table.first, verify: 'none' })
   if (state === null) return null
   const statuses = Object.values(state.workers).map(({ status }) => status)
-  table.addNames(Object.keys(state.workers), statuses.filter((status) => status !== 'idle'))
+  table.addNames(
+    Object.keys(state.workers),
+    statuses.filter((status) => status !== 'idle'),
+  )
   return stateData(state)
 }
 
@@ -105,7 +112,11 @@ async function verificationOf(source, signal) {
 
 /** @param {Check} check */
 function checkData({ checked, failed, unverifiable, firstFailure }) {
-  const failure = firstFailure && { code: firstFailure.code, message: firstFailure.message, time: firstFailure.time ?? null }
+  const failure = firstFailure && {
+    code: firstFailure.code,
+    message: firstFailure.message,
+    time: firstFailure.time ?? null,
+  }
   return { checked, failed, unverifiable, failure: failure ?? null }
 }
 

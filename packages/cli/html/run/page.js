@@ -15,8 +15,33 @@ const LIBRARIES = ['layout']
 /** The modules of the page's script, in the order of their dependencies. */
 const SCRIPTS = [
   'invisible',
-  ...['element', 'text', 'islands', 'payload', 'pattern', 'quantities', 'time-scale', 'time-axis', 'seal', 'footer'].map((name) => `shared/${name}`),
-  ...['model', 'state', 'state-view', 'bars', 'gantt', 'graph', 'state-panel', 'event-panel', 'event-list', 'verdict', 'head', 'live', 'main'].map((name) => `run/${name}`),
+  ...[
+    'element',
+    'text',
+    'islands',
+    'payload',
+    'pattern',
+    'quantities',
+    'time-scale',
+    'time-axis',
+    'seal',
+    'footer',
+  ].map((name) => `shared/${name}`),
+  ...[
+    'model',
+    'state',
+    'state-view',
+    'bars',
+    'gantt',
+    'graph',
+    'state-panel',
+    'event-panel',
+    'event-list',
+    'verdict',
+    'head',
+    'live',
+    'main',
+  ].map((name) => `run/${name}`),
 ]
 
 /** The icon: a small graph. */
@@ -68,9 +93,18 @@ function pageOf(model, { served = null } = {}) {
 }
 
 /** @param {Model} model */
-const titleOf = ({ facts }) => (facts.of === undefined ? `Run ${oneLine(String(facts.id ?? ''))}` : `${oneLine(String(facts.of))}: run ${oneLine(String(facts.id))}`)
+const titleOf = ({ facts }) =>
+  facts.of === undefined
+    ? `Run ${oneLine(String(facts.id ?? ''))}`
+    : `${oneLine(String(facts.of))}: run ${oneLine(String(facts.id))}`
 
 /** @param {Table} table */
-const namesOf = ({ nodes, workers, labels, statuses, startedWorkers }) => ({ startedWorkers, nodes, workers, labels: labels.map(oneLine), statuses: statuses.map(oneLine) })
+const namesOf = ({ nodes, workers, labels, statuses, startedWorkers }) => ({
+  startedWorkers,
+  nodes,
+  workers,
+  labels: labels.map(oneLine),
+  statuses: statuses.map(oneLine),
+})
 
 module.exports = { pageOf }

@@ -43,7 +43,9 @@ class ServedRun {
 
   /** What is read of the run. It is verified once its page asks for that, because verification uses all cores. */
   async #read() {
-    const html = pageOf(await gatherUnverified(this.#source, { signal: this.#signal, limits: LIMITS }), { served: { path: '' } })
+    const html = pageOf(await gatherUnverified(this.#source, { signal: this.#signal, limits: LIMITS }), {
+      served: { path: '' },
+    })
     /** @type {Promise<Verification> | undefined} */
     let verifying
     return { html, verified: () => (verifying ??= verificationOf(this.#source, this.#signal)) }
@@ -63,7 +65,11 @@ class ServedRun {
   /** Resolves to the state after an event. The engine starts at the nearest snapshot before it. @param {number} until */
   async #state(until) {
     /** @type {Replay} */
-    const { ok, state, error } = await this.#readers.replayRun(this.#source.at, { until, fromSnapshot: 'latest', verify: 'none' })
+    const { ok, state, error } = await this.#readers.replayRun(this.#source.at, {
+      until,
+      fromSnapshot: 'latest',
+      verify: 'none',
+    })
     if (!ok) throw new BadRequest(error.message)
     if (state.coordinator.logicalTime !== until) throw new BadRequest('there is no such event')
     return stateData(state)
@@ -71,7 +77,8 @@ class ServedRun {
 
   /** @param {number} time */
   async #payload(time) {
-    for await (const { payload } of this.#readers.readRunEvents(this.#source.at, { from: time, to: time })) return payloadIsland(payload, WHOLE)
+    for await (const { payload } of this.#readers.readRunEvents(this.#source.at, { from: time, to: time }))
+      return payloadIsland(payload, WHOLE)
     throw new BadRequest('there is no such event')
   }
 

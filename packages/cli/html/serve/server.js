@@ -34,10 +34,11 @@ async function serve(routes, { port = 0 } = {}) {
   })
   const { port: own } = /** @type {import('node:net').AddressInfo} */ (server.address())
   /** @returns {Promise<void>} */
-  const close = () => new Promise((resolve) => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
+  const close = () =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
   return { url: `http://${LOOPBACK}:${own}${path}`, path, close }
 }
 

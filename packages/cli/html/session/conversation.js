@@ -80,7 +80,17 @@ class Conversation {
   #damaged({ line, length }, text) {
     const [raw, flags] = text === undefined ? ['', FLAGS.tooLong] : [text, 0]
     const payload = islandJson([{ raw: raw.slice(0, RAW), left: Math.max(raw.length - RAW, 0) }])
-    return { line, type: '', speaker: '', at: null, flags: FLAGS.damaged | flags, removedBy: 0, gone: 0, size: length, payload }
+    return {
+      line,
+      type: '',
+      speaker: '',
+      at: null,
+      flags: FLAGS.damaged | flags,
+      removedBy: 0,
+      gone: 0,
+      size: length,
+      payload,
+    }
   }
 
   /** @type {(read: SessionLine) => Row} */
@@ -101,7 +111,10 @@ class Conversation {
       type: typeof fields.type === 'string' ? fields.type : '(no type)',
       speaker: /** @type {string} */ (item?.speaker ?? ''),
       at,
-      flags: (isAdded ? FLAGS.inHistory | FLAGS.item : 0) | (hasFailed(fields, items) ? FLAGS.failed : 0) | (isEdit && read.changes === undefined ? FLAGS.withoutEffect : 0),
+      flags:
+        (isAdded ? FLAGS.inHistory | FLAGS.item : 0) |
+        (hasFailed(fields, items) ? FLAGS.failed : 0) |
+        (isEdit && read.changes === undefined ? FLAGS.withoutEffect : 0),
       removedBy: 0,
       gone,
       size,
@@ -130,8 +143,17 @@ class Conversation {
 
 /** The beginning of the first text of an item, or of a payload. @type {(record: unknown, item: Fields | null) => string} */
 function excerptOf(record, item) {
-  const texts = item === null ? [] : blocksOf(item).map((block) => [block?.text, block?.thought, block?.code, block?.name, block?.toolName].find((text) => typeof text === 'string'))
-  const found = texts.find((text) => text !== undefined) ?? briefly(isObject(record) && 'payload' in record ? record.payload : record)
+  const texts =
+    item === null
+      ? []
+      : blocksOf(item).map((block) =>
+          [block?.text, block?.thought, block?.code, block?.name, block?.toolName].find(
+            (text) => typeof text === 'string',
+          ),
+        )
+  const found =
+    texts.find((text) => text !== undefined) ??
+    briefly(isObject(record) && 'payload' in record ? record.payload : record)
   return oneLine(found.slice(0, 4 * EXCERPT)).slice(0, EXCERPT)
 }
 

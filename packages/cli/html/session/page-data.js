@@ -47,7 +47,9 @@ const islandsOf = (data, rows, images) => [
 /** @param {Model} model */
 function titleOf({ metadata, sessionName, given }) {
   const named = [metadata?.title, sessionName].find((name) => typeof name === 'string' && name.trim() !== '')
-  return named === undefined ? `Session ${oneLine(metadata?.sessionId?.slice(0, 12) ?? given)}` : oneLine(/** @type {string} */ (named))
+  return named === undefined
+    ? `Session ${oneLine(metadata?.sessionId?.slice(0, 12) ?? given)}`
+    : oneLine(/** @type {string} */ (named))
 }
 
 /** @param {Row[]} rows */
@@ -55,14 +57,31 @@ function rowsData(rows) {
   const types = new Names()
   const speakers = new Names()
   return {
-    rows: rows.map(({ line, type, speaker, at, flags, removedBy, size, gone }) => [line, types.index(type), speakers.index(speaker), at, flags, removedBy, size, ...(gone > 0 ? [gone] : [])]),
+    rows: rows.map(({ line, type, speaker, at, flags, removedBy, size, gone }) => [
+      line,
+      types.index(type),
+      speakers.index(speaker),
+      at,
+      flags,
+      removedBy,
+      size,
+      ...(gone > 0 ? [gone] : []),
+    ]),
     types: types.list,
     speakers: speakers.list,
   }
 }
 
 /** @param {Call} call */
-const callData = ({ name, line, block, responseLine, responseBlock, hasFailed, ms }) => [oneLine(name), line, block, responseLine, responseBlock, hasFailed ? 1 : 0, ms]
+const callData = ({ name, line, block, responseLine, responseBlock, hasFailed, ms }) => [
+  oneLine(name),
+  line,
+  block,
+  responseLine,
+  responseBlock,
+  hasFailed ? 1 : 0,
+  ms,
+]
 
 /** A list of distinct names. */
 class Names {
@@ -88,7 +107,9 @@ function summaryOf(model) {
     error,
     // The lines that are shown of another program's session are not those of its file, which the warnings number.
     warnings: warnings.map((text) => (isForeign ? [0, oneLine(text)] : warningData(text))),
-    checkpoints: checkpoints.filter(({ deleted }) => !deleted).map(({ checkpointId, name, sequence }) => [oneLine(checkpointId), oneLine(name), sequence]),
+    checkpoints: checkpoints
+      .filter(({ deleted }) => !deleted)
+      .map(({ checkpointId, name, sequence }) => [oneLine(checkpointId), oneLine(name), sequence]),
     sequenceCorrupt,
     history: historyLength ?? totals.history,
     size,
@@ -106,7 +127,8 @@ function factsOf({ metadata, sessionName, ancestry, size }, { first, last, items
   /** @type {[string, string][]} */
   const facts = []
   /** @type {(name: string, value: unknown) => void} */
-  const add = (name, value) => (value === undefined || value === null || value === '' ? undefined : facts.push([name, oneLine(String(value))]))
+  const add = (name, value) =>
+    value === undefined || value === null || value === '' ? undefined : facts.push([name, oneLine(String(value))])
   add('Model', metadata && [metadata.provider, metadata.model].filter(Boolean).join(' · '))
   add('Name', sessionName)
   add('Began', moment(metadata?.startTime) ?? (first === null ? undefined : moment(new Date(first).toISOString())))

@@ -8,8 +8,40 @@ const { LIBRARIES, pageData } = require('./page-data.js')
 /** The modules of the page's script, in the order of their dependencies. */
 const SCRIPTS = [
   'invisible',
-  ...['element', 'text', 'islands', 'payload', 'pattern', 'windowed-list', 'keyboard', 'print', 'quantities', 'time-scale', 'time-axis', 'markdown', 'markup', 'seal', 'footer'].map((name) => `shared/${name}`),
-  ...['items', 'model', 'details', 'value', 'tool-call', 'blocks', 'note-text', 'notes', 'rows', 'strip', 'totals', 'head', 'search', 'live', 'main'].map((name) => `session/${name}`),
+  ...[
+    'element',
+    'text',
+    'islands',
+    'payload',
+    'pattern',
+    'windowed-list',
+    'keyboard',
+    'print',
+    'quantities',
+    'time-scale',
+    'time-axis',
+    'markdown',
+    'markup',
+    'seal',
+    'footer',
+  ].map((name) => `shared/${name}`),
+  ...[
+    'items',
+    'model',
+    'details',
+    'value',
+    'tool-call',
+    'blocks',
+    'note-text',
+    'notes',
+    'rows',
+    'strip',
+    'totals',
+    'head',
+    'search',
+    'live',
+    'main',
+  ].map((name) => `session/${name}`),
 ]
 
 /** The icon: a speech bubble. */

@@ -87,7 +87,10 @@ class ServedSession {
     const first = Math.max(from, 1)
     const last = Math.min(to, offsets.length)
     if (first > last) return
-    for await (const line of linesOf(this.#source.log, { from: { line: first, offset: offsets[first - 1] }, signal: this.#signal })) {
+    for await (const line of linesOf(this.#source.log, {
+      from: { line: first, offset: offsets[first - 1] },
+      signal: this.#signal,
+    })) {
       yield line
       if (line[0].line >= last) return
     }
@@ -96,7 +99,12 @@ class ServedSession {
   /** Resolves to the lines of the records whose JSON contains a text, ignoring case. @param {string} text */
   async #search(text) {
     const found = []
-    const wanted = new RegExp(JSON.stringify(text).slice(1, -1).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu')
+    const wanted = new RegExp(
+      JSON.stringify(text)
+        .slice(1, -1)
+        .replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'),
+      'iu',
+    )
     for await (const [{ line, record }, damaged] of this.#lines(1, Infinity)) {
       if (wanted.test(damaged ?? (record === null ? '' : JSON.stringify(record)))) found.push(line)
       if (found.length >= MAX_FOUND) break

@@ -40,7 +40,16 @@ class ToolCalls {
 
   /** @type {(line: number, at: number | null, block: number, call: Fields) => Call} */
   #begin(line, at, block, { id, name }) {
-    const call = { name: isName(name) ? name : '(unnamed)', line, block, at, responseLine: 0, responseBlock: 0, hasFailed: false, ms: null }
+    const call = {
+      name: isName(name) ? name : '(unnamed)',
+      line,
+      block,
+      at,
+      responseLine: 0,
+      responseBlock: 0,
+      hasFailed: false,
+      ms: null,
+    }
     this.all.push(call)
     this.#open.set(id, call)
     return call

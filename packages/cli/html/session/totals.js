@@ -75,7 +75,8 @@ function toolsOf(calls) {
 function typesOf(rows) {
   /** @type {Map<string, { count: number }>} */
   const found = new Map()
-  for (const { type, flags } of rows) entryOf(found, flags & FLAGS.damaged ? '(damaged)' : type, { count: 0 }).count += 1
+  for (const { type, flags } of rows)
+    entryOf(found, flags & FLAGS.damaged ? '(damaged)' : type, { count: 0 }).count += 1
   return listed(found).sort((a, b) => b.count - a.count)
 }
 

@@ -25,14 +25,19 @@ class ChainView {
       const tip = this.#column(branch, name, ends)
       return divergence.places[name] === null ? tip : this.#tip(side, name, tip)
     })
-    this.list.classList.toggle('one-sided', tips.some((tip) => tip.length === 0))
+    this.list.classList.toggle(
+      'one-sided',
+      tips.some((tip) => tip.length === 0),
+    )
   }
 
   /** Adds entries, from the farthest to the nearest, and returns those that the next entry is attached to. */
   #column(chain, lane, above) {
     let [causes, ends, before] = [[], above, null]
     for (const entry of shortened([...chain].reverse())) {
-      const item = entry.skipped ? el(`li.${lane}.skipped`, `${counted(entry.skipped, this.page.noun)} between`) : this.#entry(entry, lane)
+      const item = entry.skipped
+        ? el(`li.${lane}.skipped`, `${counted(entry.skipped, this.page.noun)} between`)
+        : this.#entry(entry, lane)
       this.list.append(item)
       const isSibling = this.#areSiblings(before, entry)
       if (!isSibling) causes = ends
@@ -46,23 +51,48 @@ class ChainView {
 
   /** Whether two entries are responses of parallel tool calls. These have the same cause, and are all causes of the next item of the AI. */
   #areSiblings(before, entry) {
-    return this.page.kind === 'session' && before !== null && [before, entry].every(({ event, skipped }) => !skipped && event?.kind === 'tool')
+    return (
+      this.page.kind === 'session' &&
+      before !== null &&
+      [before, entry].every(({ event, skipped }) => !skipped && event?.kind === 'tool')
+    )
   }
 
   #entry({ place, kind, label, isRecorded, row, event }, lane) {
     // Prefer the label of the timeline if the event is in it.
-    const words = [el('span.number', `#${place}`), content('span.kind', event?.kind ?? kind), content('span.label', event?.label ?? label)]
+    const words = [
+      el('span.number', `#${place}`),
+      content('span.kind', event?.kind ?? kind),
+      content('span.label', event?.label ?? label),
+    ]
     const evidence = isRecorded ? 'recorded' : 'inferred'
     const item = el(`li.${lane}`)
     if (row === undefined) item.append(el('span.event', ...words))
-    else item.append(button('.event', null, () => this.jump(row), ...words, el('span.unseen', `, ${evidence}: show it in the timeline`)))
+    else
+      item.append(
+        button(
+          '.event',
+          null,
+          () => this.jump(row),
+          ...words,
+          el('span.unseen', `, ${evidence}: show it in the timeline`),
+        ),
+      )
     return item
   }
 
   #tip(side, name, above) {
     const { page } = this
     const event = eventAt(page, side, page.divergence.places[name])
-    const item = el(`li.${name}.tip`, el('span.event', el('span.number', `#${page.divergence.places[name]}`), content('span.kind', event?.kind ?? ''), content('span.label', event?.label ?? '')))
+    const item = el(
+      `li.${name}.tip`,
+      el(
+        'span.event',
+        el('span.number', `#${page.divergence.places[name]}`),
+        content('span.kind', event?.kind ?? ''),
+        content('span.label', event?.label ?? ''),
+      ),
+    )
     this.list.append(item)
     for (const end of above) this.links.push({ ...end, to: item, lane: name })
     return [{ from: item, isRecorded: true }]
@@ -95,12 +125,20 @@ const eventAt = (page, side, place) => {
 function partedChains(page) {
   const { chains } = page.divergence
   const [left, right] = ['left', 'right'].map((name, side) => {
-    return chains[name].edges.map((edge) => ({ ...edge, row: page.rowOf[side].get(edge.place), event: eventAt(page, side, edge.place) }))
+    return chains[name].edges.map((edge) => ({
+      ...edge,
+      row: page.rowOf[side].get(edge.place),
+      event: eventAt(page, side, edge.place),
+    }))
   })
   let shared = 0
   const fromRoot = (chain, depth) => chain[chain.length - 1 - depth]
-  while (shared < Math.min(left.length, right.length) && isSame(fromRoot(left, shared), fromRoot(right, shared))) shared++
-  return { trunk: left.slice(left.length - shared), branches: [left.slice(0, left.length - shared), right.slice(0, right.length - shared)] }
+  while (shared < Math.min(left.length, right.length) && isSame(fromRoot(left, shared), fromRoot(right, shared)))
+    shared++
+  return {
+    trunk: left.slice(left.length - shared),
+    branches: [left.slice(0, left.length - shared), right.slice(0, right.length - shared)],
+  }
 }
 
 /** Whether two entries are in the same timeline row or, if their row is not in the page, have the same id. */

@@ -29,7 +29,9 @@ function sideBySide(left, right) {
   const values = el('div.values')
   for (const [index, side] of [left, right].entries()) {
     const name = index === 0 ? 'left' : 'right'
-    values.append(side ? valueView(name, side, parts ?? [['=', texts[index]]]) : el(`p.value.${name}.absent`, 'not there'))
+    values.append(
+      side ? valueView(name, side, parts ?? [['=', texts[index]]]) : el(`p.value.${name}.absent`, 'not there'),
+    )
   }
   return values
 }
@@ -38,7 +40,8 @@ const valueText = (value) => (typeof value === 'string' ? value : JSON.stringify
 
 function valueView(name, { cuts, skipped }, parts) {
   const view = el(`pre.value.${name}`)
-  if (skipped > 0) view.append(el('span.left-out', `… ${counted(skipped, 'character')} before, equal on both sides …`), '\n')
+  if (skipped > 0)
+    view.append(el('span.left-out', `… ${counted(skipped, 'character')} before, equal on both sides …`), '\n')
   const shown = parts.filter(([op]) => op === '=' || (op === '-') === (name === 'left'))
   for (const [at, [op, text]] of shown.entries()) {
     if (op === '=') appendShortened(view, withPlainLines(text), at > 0, at < shown.length - 1)

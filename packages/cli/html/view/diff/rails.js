@@ -20,7 +20,15 @@ function placed(chain, timeline) {
 
 function railParts(beads, x, name) {
   const edges = beads.slice(1).map((bead, at) => {
-    return svg('path', { d: `M${x} ${beads[at].y}V${bead.y}`, class: `rail ${name} ${bead.isRecorded ? 'recorded' : 'inferred'}` })
+    return svg('path', {
+      d: `M${x} ${beads[at].y}V${bead.y}`,
+      class: `rail ${name} ${bead.isRecorded ? 'recorded' : 'inferred'}`,
+    })
   })
-  return [...edges, ...beads.map(({ y }, at) => svg('circle', { cx: x, cy: y, r: at === 0 ? 5 : 3.5, class: `bead ${name}${at === 0 ? ' tip' : ''}` }))]
+  return [
+    ...edges,
+    ...beads.map(({ y }, at) =>
+      svg('circle', { cx: x, cy: y, r: at === 0 ? 5 : 3.5, class: `bead ${name}${at === 0 ? ' tip' : ''}` }),
+    ),
+  ]
 }

@@ -18,7 +18,8 @@ class Rows {
     this.jump = jump
     this.count = page.rows.length
     const affected = new Set(page.divergence?.affected)
-    this.isAffected = (row) => row > page.divergenceRow && this.events(row).some((event) => event && affected.has(event.node))
+    this.isAffected = (row) =>
+      row > page.divergenceRow && this.events(row).some((event) => event && affected.has(event.node))
   }
 
   /** The events of a row; undefined for a side without one. */
@@ -39,7 +40,12 @@ class Rows {
 
   element(row) {
     const { kind, at } = this.page.rows[row]
-    const item = withAttributes(el(`li.row.${kind}`), { id: `row-${row}`, 'aria-posinset': row + 1, 'aria-setsize': this.count, role: 'listitem' })
+    const item = withAttributes(el(`li.row.${kind}`), {
+      id: `row-${row}`,
+      'aria-posinset': row + 1,
+      'aria-setsize': this.count,
+      role: 'listitem',
+    })
     if (kind === 'gap') return appendGap(item, at)
     if (this.isAffected(row)) item.classList.add('affected')
     item.append(this.#line(row, kind))
@@ -49,7 +55,10 @@ class Rows {
 
   #line(row, kind) {
     const cells = this.events(row).map((event, side) => cellOf(event, side))
-    const spine = el('span.spine', el('span.unseen', `, ${STATES[kind]}${this.isAffected(row) ? ', of an affected node' : ''}, `))
+    const spine = el(
+      'span.spine',
+      el('span.unseen', `, ${STATES[kind]}${this.isAffected(row) ? ', of an affected node' : ''}, `),
+    )
     const line = withAttributes(el('button.line', cells[0], spine, cells[1]), {
       type: 'button',
       tabindex: -1,
@@ -116,11 +125,19 @@ class Rows {
     if (data === null) return el('p.note', 'The payload is left out of this page, which would be too large with it.')
     const holder = el('div.payload', payloadView(data, false))
     if (!hasLines(data[0])) return holder
-    const plain = withAttributes(button('.toggle', null, () => {
-      const isPlain = plain.getAttribute('aria-pressed') !== 'true'
-      plain.setAttribute('aria-pressed', String(isPlain))
-      holder.lastElementChild.replaceWith(payloadView(data, isPlain))
-    }, 'Exact JSON'), { 'aria-pressed': 'false' })
+    const plain = withAttributes(
+      button(
+        '.toggle',
+        null,
+        () => {
+          const isPlain = plain.getAttribute('aria-pressed') !== 'true'
+          plain.setAttribute('aria-pressed', String(isPlain))
+          holder.lastElementChild.replaceWith(payloadView(data, isPlain))
+        },
+        'Exact JSON',
+      ),
+      { 'aria-pressed': 'false' },
+    )
     holder.prepend(plain)
     return holder
   }
@@ -134,12 +151,20 @@ function cellOf(event, side) {
   if (event.hasFailed) cell.classList.add('failed')
   const kind = content('span.kind', event.kind)
   kind.title = event.kind
-  cell.append(kind, content('span.label', event.label), content('span.excerpt', event.excerpt), el('span.number', String(event.place)))
+  cell.append(
+    kind,
+    content('span.label', event.label),
+    content('span.excerpt', event.excerpt),
+    el('span.number', String(event.place)),
+  )
   return cell
 }
 
 function appendGap(item, [left, right]) {
-  const each = left === right ? `${counted(left, 'event')} of each side` : `${counted(left, 'event')} of the left and ${right.toLocaleString('en-US')} of the right`
+  const each =
+    left === right
+      ? `${counted(left, 'event')} of each side`
+      : `${counted(left, 'event')} of the left and ${right.toLocaleString('en-US')} of the right`
   item.append(el('p', `${each} are not in this page`))
   return item
 }

@@ -12,7 +12,13 @@ class Search {
   constructor(page, timeline) {
     this.page = page
     this.timeline = timeline
-    this.input = withAttributes(el('input'), { type: 'search', placeholder: 'Filter events', 'aria-label': 'Filter events by text', autocomplete: 'off', spellcheck: 'false' })
+    this.input = withAttributes(el('input'), {
+      type: 'search',
+      placeholder: 'Filter events',
+      'aria-label': 'Filter events by text',
+      autocomplete: 'off',
+      spellcheck: 'false',
+    })
     this.select = withAttributes(el('select', ...this.#options()), { 'aria-label': 'Which events' })
     this.status = withAttributes(el('output.status'), { 'aria-live': 'polite' })
     this.element = withAttributes(el('form.search', this.input, this.select, this.status), { role: 'search' })
@@ -41,7 +47,10 @@ class Search {
     const option = (value, text) => withAttributes(el('option', text), { value })
     // An option element can't contain markup, so hidden characters of a kind are replaced.
     const groups = kinds.slice(0, 100).map((kind) => option(`kind ${kind}`, kind.replace(INVISIBLE, '\ufffd')))
-    return [...sorts.map(([name, [text]]) => option(`sort ${name}`, text)), withAttributes(el('optgroup', ...groups), { label: 'Of one kind' })]
+    return [
+      ...sorts.map(([name, [text]]) => option(`sort ${name}`, text)),
+      withAttributes(el('optgroup', ...groups), { label: 'Of one kind' }),
+    ]
   }
 
   clear() {
@@ -61,19 +70,27 @@ class Search {
     const shown = this.isActive ? rows.filter(this.#test(text)) : rows
     this.timeline.show(shown)
     const events = shown.filter((row) => this.page.rows[row].kind !== 'gap').length
-    this.status.textContent = this.isActive ? `${events === 0 ? 'nothing' : events.toLocaleString('en-US')} of ${rows.length.toLocaleString('en-US')}` : ''
+    this.status.textContent = this.isActive
+      ? `${events === 0 ? 'nothing' : events.toLocaleString('en-US')} of ${rows.length.toLocaleString('en-US')}`
+      : ''
   }
 
   #test(text) {
     const { page, timeline } = this
     const isWanted = this.#sort()
     const [words, payload] = [pattern(text, 'iu'), pattern(inIsland(text), 'iu')]
-    const holds = (event, side, index) => event && (words.test(`${event.kind} ${event.label} ${event.excerpt} ${event.node ?? ''} #${event.place}`) || payload.test(page.sides[side].payloadText(index)))
+    const holds = (event, side, index) =>
+      event &&
+      (words.test(`${event.kind} ${event.label} ${event.excerpt} ${event.node ?? ''} #${event.place}`) ||
+        payload.test(page.sides[side].payloadText(index)))
     return (index) => {
       const row = page.rows[index]
       if (row.kind === 'gap') return false
       const events = timeline.rows.events(index)
-      return isWanted(row, events, index, page, timeline.rows) && (text === '' || events.some((event, side) => holds(event, side, row.at[side])))
+      return (
+        isWanted(row, events, index, page, timeline.rows) &&
+        (text === '' || events.some((event, side) => holds(event, side, row.at[side])))
+      )
     }
   }
 

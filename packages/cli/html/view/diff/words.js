@@ -27,7 +27,10 @@ function sharedEnds(a, b) {
 }
 
 function middleParts(a, b) {
-  const replaced = [['-', a], ['+', b]]
+  const replaced = [
+    ['-', a],
+    ['+', b],
+  ]
   if (a.length === 0 || b.length === 0 || a.length + b.length > MAX_WORDS) return replaced
   const path = shortestPath(a, b)
   if (path === null) return replaced

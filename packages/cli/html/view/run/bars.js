@@ -24,7 +24,15 @@ function taskBars(run) {
     const at = node[event]
     if (kind === 'TaskAssigned') {
       close(at, event, 'moved')
-      const bar = { worker: worker[event], node: at, attempt: attempt[event], from: event, start: -1, to: run.length - 1, end: '' }
+      const bar = {
+        worker: worker[event],
+        node: at,
+        attempt: attempt[event],
+        from: event,
+        start: -1,
+        to: run.length - 1,
+        end: '',
+      }
       open.set(at, bar)
       bars.push(bar)
     } else if (kind === 'NodeStarted' && open.has(at)) open.get(at).start = event
@@ -37,7 +45,11 @@ function taskBars(run) {
 function taskTotals(run, bars) {
   const counts = { done: 0, failed: 0, rejected: 0, moved: 0, skipped: 0, '': 0 }
   for (const { end } of bars) counts[end] += 1
-  return { ...counts, all: bars.length, retries: bars.filter(({ attempt, end }) => attempt > 1 && end !== 'rejected').length }
+  return {
+    ...counts,
+    all: bars.length,
+    retries: bars.filter(({ attempt, end }) => attempt > 1 && end !== 'rejected').length,
+  }
 }
 
 /** Calls of tools, with failures and durations. A result belongs to the call that is its parent. */
@@ -47,7 +59,13 @@ function toolTotals(run) {
   for (let event = 0; event < run.length; event++) {
     const kind = run.kindOf(event)
     if (kind === 'ToolInvoked') {
-      const entry = found.get(run.labelOf(event)) ?? { name: run.labelOf(event), calls: 0, failures: 0, ms: 0, longest: 0 }
+      const entry = found.get(run.labelOf(event)) ?? {
+        name: run.labelOf(event),
+        calls: 0,
+        failures: 0,
+        ms: 0,
+        longest: 0,
+      }
       found.set(entry.name, entry)
       entry.calls += 1
       open.set(event, entry)

@@ -15,7 +15,11 @@ class EventList {
     this.shown = null
     this.rows = el('div.event-rows')
     this.spacer = el('div.spacer', this.rows)
-    this.element = withAttributes(el('div.events', this.spacer), { role: 'listbox', tabindex: 0, 'aria-label': 'Events' })
+    this.element = withAttributes(el('div.events', this.spacer), {
+      role: 'listbox',
+      tabindex: 0,
+      'aria-label': 'Events',
+    })
     this.element.addEventListener('scroll', () => this.#later(), { passive: true })
     this.element.addEventListener('click', ({ target }) => this.#clicked(target))
     new ResizeObserver(() => this.draw()).observe(this.element)
@@ -86,8 +90,21 @@ class EventList {
 
   #row(event, row) {
     const { run } = this
-    const view = el('div.event', el('span.number', String(event + run.first)), el('time', clockOf(run.clocks[event])), content('span.kind', run.kindOf(event)), content('span.label', run.nodeOf(event) ?? ''), content('span.excerpt', [run.workerOf(event), run.labelOf(event)].filter(Boolean).join(' · ')))
-    withAttributes(view, { role: 'option', id: `event-${event}`, 'aria-setsize': this.count, 'aria-posinset': row + 1, 'aria-selected': event === this.current })
+    const view = el(
+      'div.event',
+      el('span.number', String(event + run.first)),
+      el('time', clockOf(run.clocks[event])),
+      content('span.kind', run.kindOf(event)),
+      content('span.label', run.nodeOf(event) ?? ''),
+      content('span.excerpt', [run.workerOf(event), run.labelOf(event)].filter(Boolean).join(' · ')),
+    )
+    withAttributes(view, {
+      role: 'option',
+      id: `event-${event}`,
+      'aria-setsize': this.count,
+      'aria-posinset': row + 1,
+      'aria-selected': event === this.current,
+    })
     view.dataset.event = event
     if (run.hasFailed(event)) view.classList.add('failed')
     if (run.failureTimes.has(event + run.first)) view.classList.add('unsound')
@@ -110,7 +127,8 @@ class EventList {
       const isSelected = String(Number(row.dataset.event) === this.current)
       if (row.getAttribute('aria-selected') !== isSelected) row.setAttribute('aria-selected', isSelected)
     }
-    if (document.getElementById(`event-${this.current}`)) this.element.setAttribute('aria-activedescendant', `event-${this.current}`)
+    if (document.getElementById(`event-${this.current}`))
+      this.element.setAttribute('aria-activedescendant', `event-${this.current}`)
     else this.element.removeAttribute('aria-activedescendant')
   }
 

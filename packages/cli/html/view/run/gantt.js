@@ -20,10 +20,16 @@ class Gantt {
     this.tip.hidden = true
     this.cursor = el('div.cursor')
     this.plot = el('div.plot', this.canvas, this.cursor, this.tip, this.axis.element)
-    this.element = withAttributes(el('div.gantt', this.names, this.plot), { tabindex: 0, role: 'region', 'aria-label': 'Tasks of the workers over time' })
+    this.element = withAttributes(el('div.gantt', this.names, this.plot), {
+      tabindex: 0,
+      role: 'region',
+      'aria-label': 'Tasks of the workers over time',
+    })
     this.canvas.addEventListener('click', (event) => this.#clicked(event))
     this.canvas.addEventListener('pointermove', (event) => this.#point(event))
-    this.canvas.addEventListener('pointerleave', () => { this.tip.hidden = true })
+    this.canvas.addEventListener('pointerleave', () => {
+      this.tip.hidden = true
+    })
     new ResizeObserver(() => this.draw()).observe(this.plot)
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw())
     this.update()
@@ -39,7 +45,8 @@ class Gantt {
       name.style.height = `${height}px`
       return name
     })
-    if (run.workers.length > MAX_LANES) names.push(el('span', `and ${counted(run.workers.length - MAX_LANES, 'more worker')}`))
+    if (run.workers.length > MAX_LANES)
+      names.push(el('span', `and ${counted(run.workers.length - MAX_LANES, 'more worker')}`))
     this.names.replaceChildren(...names)
     this.#showTicks()
     this.draw()
@@ -64,14 +71,21 @@ class Gantt {
     const colours = this.#colours()
     this.#drawLanes(brush, width, colours)
     const drawn = new Drawn()
-    for (const bar of this.bars) if (bar.worker < this.lanes.length && drawn.isNew(bar, this.scale.endOf(bar.to) * width)) this.#drawBar(brush, bar, width, colours)
+    for (const bar of this.bars)
+      if (bar.worker < this.lanes.length && drawn.isNew(bar, this.scale.endOf(bar.to) * width))
+        this.#drawBar(brush, bar, width, colours)
     this.showCursor(this.event ?? 0)
   }
 
   #colours() {
     const style = getComputedStyle(document.documentElement)
     const colour = (name) => style.getPropertyValue(`--${name}`).trim()
-    return Object.fromEntries(['sunk', 'line', 'ink', 'paper', 'done', 'failed', 'running', 'waiting', 'strong-line'].map((name) => [name, colour(name)]))
+    return Object.fromEntries(
+      ['sunk', 'line', 'ink', 'paper', 'done', 'failed', 'running', 'waiting', 'strong-line'].map((name) => [
+        name,
+        colour(name),
+      ]),
+    )
   }
 
   #drawLanes(brush, width, colours) {
@@ -80,7 +94,8 @@ class Gantt {
       brush.fillRect(0, top, width, height)
     }
     brush.fillStyle = colours.line
-    for (const [from, to] of this.scale.waits) brush.fillRect(from * width, 0, Math.max((to - from) * width, 1), this.canvas.height)
+    for (const [from, to] of this.scale.waits)
+      brush.fillRect(from * width, 0, Math.max((to - from) * width, 1), this.canvas.height)
   }
 
   /**
@@ -114,8 +129,13 @@ class Gantt {
     const position = offsetX / this.plot.clientWidth
     const near = 3 / this.plot.clientWidth
     const lane = this.lanes.findLast(({ top }) => top <= offsetY)
-    const isAt = (bar) => bar.worker === lane?.worker && Math.abs(this.#topOf(bar.worker, bar.row) + BAR_HEIGHT / 2 - offsetY) <= ROW_HEIGHT / 2
-    return this.bars.findLast((bar) => isAt(bar) && this.scale.endOf(bar.from) - near <= position && this.scale.endOf(bar.to) + near >= position)
+    const isAt = (bar) =>
+      bar.worker === lane?.worker &&
+      Math.abs(this.#topOf(bar.worker, bar.row) + BAR_HEIGHT / 2 - offsetY) <= ROW_HEIGHT / 2
+    return this.bars.findLast(
+      (bar) =>
+        isAt(bar) && this.scale.endOf(bar.from) - near <= position && this.scale.endOf(bar.to) + near >= position,
+    )
   }
 
   #clicked(event) {
@@ -175,7 +195,10 @@ function mark(brush, x, top, colour) {
   brush.strokeStyle = colour
   brush.lineWidth = 1.5
   brush.beginPath()
-  for (const [dx, dy] of [[-4, 3], [4, 3]]) {
+  for (const [dx, dy] of [
+    [-4, 3],
+    [4, 3],
+  ]) {
     brush.moveTo(x + dx, top + dy)
     brush.lineTo(x - dx, top + BAR_HEIGHT - dy)
   }

@@ -34,12 +34,20 @@ class Graph {
     const graph = new dagre.graphlib.Graph()
     graph.setGraph({ rankdir: 'LR', nodesep: 14, ranksep: 44, marginx: 8, marginy: 8 })
     graph.setDefaultEdgeLabel(() => ({}))
-    for (const { id } of nodes) graph.setNode(id, { width: Math.min(Math.max(id.length * CHARACTER + 40, 70), 240), height: NODE_HEIGHT })
+    for (const { id } of nodes)
+      graph.setNode(id, { width: Math.min(Math.max(id.length * CHARACTER + 40, 70), 240), height: NODE_HEIGHT })
     for (const [from, to] of this.run.graph.edges) graph.setEdge(from, to)
     dagre.layout(graph)
     const { width, height } = graph.graph()
     // A wider drawing is scrolled: if it were scaled to fit, its names could not be read.
-    const canvas = svg('svg', { class: width < WIDEST_FITTED ? 'fits' : '', viewBox: `0 0 ${width} ${height}`, width, height, role: 'group', 'aria-label': 'Nodes' })
+    const canvas = svg('svg', {
+      class: width < WIDEST_FITTED ? 'fits' : '',
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      role: 'group',
+      'aria-label': 'Nodes',
+    })
     canvas.append(...graph.edges().map((edge) => svg('path', { class: 'edge', d: pathOf(graph.edge(edge).points) })))
     for (const node of nodes) canvas.append(this.#box(node, graph.node(node.id)))
     return canvas
@@ -51,7 +59,14 @@ class Graph {
     const name = svg('text', { class: 'name', x: -width / 2 + 28, y: 4.5 })
     appendPlain(name, shortened(id, (width - 40) / CHARACTER))
     const title = svg('title')
-    const box = svg('g', { class: 'node', transform: `translate(${x} ${y})`, role: 'button', tabindex: 0 }, title, shape, sign, name)
+    const box = svg(
+      'g',
+      { class: 'node', transform: `translate(${x} ${y})`, role: 'button', tabindex: 0 },
+      title,
+      shape,
+      sign,
+      name,
+    )
     const pick = () => this.onPick(id)
     box.addEventListener('click', pick)
     box.addEventListener('keydown', (event) => {
@@ -89,12 +104,20 @@ class Cells {
     this.#edges = run.graph.edges
     this.#boxes = boxes
     this.#layers = layersOf(nodes, this.#edges)
-    const columns = this.#layers.map((layer) => el('div.layer', ...layer.map((id) => {
-      const sign = el('span')
-      const box = withAttributes(button('.cell', null, () => onPick(id), sign), { tabindex: -1 })
-      boxes.set(id, { box, sign, title: null, tool: null })
-      return box
-    })))
+    const columns = this.#layers.map((layer) =>
+      el(
+        'div.layer',
+        ...layer.map((id) => {
+          const sign = el('span')
+          const box = withAttributes(
+            button('.cell', null, () => onPick(id), sign),
+            { tabindex: -1 },
+          )
+          boxes.set(id, { box, sign, title: null, tool: null })
+          return box
+        }),
+      ),
+    )
     this.element = el('div.layers', ...columns)
     this.element.addEventListener('keydown', (event) => this.#move(event))
     this.#setStop(columns[0].firstChild)
@@ -112,7 +135,8 @@ class Cells {
     const column = event.target.parentNode
     const layer = [...this.element.children].indexOf(column) + step[0]
     const place = [...column.children].indexOf(event.target) + step[1]
-    const next = this.element.children[layer]?.children[Math.min(place, this.element.children[layer].children.length - 1)]
+    const next =
+      this.element.children[layer]?.children[Math.min(place, this.element.children[layer].children.length - 1)]
     event.preventDefault()
     if (next === undefined) return
     this.#setStop(next)
@@ -140,7 +164,10 @@ class Cells {
 function showStatus({ box, sign, title, tool }, id, status, attempt, isCurrent) {
   const says = visible(`${id}: ${status}${attempt > 1 ? `, attempt ${attempt}` : ''}${tool ? `, tool ${tool}` : ''}`)
   const kind = title ? 'node' : 'cell'
-  box.setAttribute('class', `${kind} ${status.toLowerCase()}${isCurrent ? ' current' : ''}${attempt > 1 ? ' retried' : ''}`)
+  box.setAttribute(
+    'class',
+    `${kind} ${status.toLowerCase()}${isCurrent ? ' current' : ''}${attempt > 1 ? ' retried' : ''}`,
+  )
   box.setAttribute('aria-label', says)
   sign.textContent = SIGNS[status]
   if (title) title.textContent = says

@@ -1,6 +1,12 @@
 // Builds the page. All of its parts show the same event and the state after it.
 
-const KEYS = [[['j', 'k'], 'next, previous event'], ['e', 'next failure'], ['d', 'first failure of verification'], ['/', 'filter'], ['Esc', 'all events']]
+const KEYS = [
+  [['j', 'k'], 'next, previous event'],
+  ['e', 'next failure'],
+  ['d', 'first failure of verification'],
+  ['/', 'filter'],
+  ['Esc', 'all events'],
+]
 
 class App {
   constructor() {
@@ -14,7 +20,14 @@ class App {
     this.statePanel = new StatePanel(run)
     this.eventPanel = new EventPanel(run, this.pick)
     this.list = new EventList(run, this.pick)
-    this.slider = withAttributes(el('input.slider'), { type: 'range', min: 0, max: Math.max(run.length - 1, 0), step: 1, value: 0, 'aria-label': 'Event' })
+    this.slider = withAttributes(el('input.slider'), {
+      type: 'range',
+      min: 0,
+      max: Math.max(run.length - 1, 0),
+      step: 1,
+      value: 0,
+      'aria-label': 'Event',
+    })
     this.slider.addEventListener('input', () => this.show(Number(this.slider.value)))
     this.filter = new Filter(run, this.list)
     this.head = headView(run, this.gantt.bars, this.pick)
@@ -25,23 +38,35 @@ class App {
   }
 
   #noteFailures() {
-    this.run.failureTimes = new Set(failuresOf(this.run).map(({ failure }) => failure.time).filter((time) => time !== null))
+    this.run.failureTimes = new Set(
+      failuresOf(this.run)
+        .map(({ failure }) => failure.time)
+        .filter((time) => time !== null),
+    )
   }
 
   #bar() {
-    const step = (text, label, by) => button('.step', label, () => this.show(Math.min(Math.max(this.event + by, 0), this.run.length - 1)), text)
+    const step = (text, label, by) =>
+      button('.step', label, () => this.show(Math.min(Math.max(this.event + by, 0), this.run.length - 1)), text)
     this.position = el('output.position')
-    return el('div.bar', el('div.slide', step('‹', 'Previous event', -1), this.slider, step('›', 'Next event', 1), this.position))
+    return el(
+      'div.bar',
+      el('div.slide', step('‹', 'Previous event', -1), this.slider, step('›', 'Next event', 1), this.position),
+    )
   }
 
   #main() {
     const section = (name, title, ...children) => el(`section.${name}`, el('h2', title), ...children)
-    return withAttributes(el('main',
-      section('graph-part', 'Graph', this.graph.element),
-      section('gantt-part', 'Workers', this.gantt.element),
-      el('div.panels', this.statePanel.element, this.eventPanel.element),
-      section('events-part', 'Events', this.filter.element, this.list.element),
-    ), { 'aria-label': 'Run' })
+    return withAttributes(
+      el(
+        'main',
+        section('graph-part', 'Graph', this.graph.element),
+        section('gantt-part', 'Workers', this.gantt.element),
+        el('div.panels', this.statePanel.element, this.eventPanel.element),
+        section('events-part', 'Events', this.filter.element, this.list.element),
+      ),
+      { 'aria-label': 'Run' },
+    )
   }
 
   #listen() {
@@ -55,8 +80,21 @@ class App {
     if (event.key === 'Escape') return this.filter.clear()
     if (event.target.closest('input:not(.slider), select')) return
     const by = (rows) => () => this.show(this.list.neighbour(rows))
-    const keys = { j: by(1), k: by(-1), e: () => this.#nextFailure(), d: () => this.#firstUnsound(), '/': () => this.filter.input.focus() }
-    const inList = { ArrowDown: by(1), ArrowUp: by(-1), PageDown: by(20), PageUp: by(-20), Home: by(-Infinity), End: by(Infinity) }
+    const keys = {
+      j: by(1),
+      k: by(-1),
+      e: () => this.#nextFailure(),
+      d: () => this.#firstUnsound(),
+      '/': () => this.filter.input.focus(),
+    }
+    const inList = {
+      ArrowDown: by(1),
+      ArrowUp: by(-1),
+      PageDown: by(20),
+      PageUp: by(-20),
+      Home: by(-Infinity),
+      End: by(Infinity),
+    }
     const act = keys[event.key] ?? (event.target === this.list.element ? inList[event.key] : undefined)
     if (!act) return
     event.preventDefault()
@@ -65,7 +103,8 @@ class App {
 
   #nextFailure() {
     const { run, event } = this
-    for (let by = 1; by <= run.length; by++) if (run.hasFailed((event + by) % run.length)) return this.show((event + by) % run.length)
+    for (let by = 1; by <= run.length; by++)
+      if (run.hasFailed((event + by) % run.length)) return this.show((event + by) % run.length)
   }
 
   #firstUnsound() {
@@ -115,9 +154,16 @@ class App {
     history.replaceState(null, '', `#${run.nameOf(event)}`)
     if (!run.served) return
     clearTimeout(this.asking)
-    this.asking = setTimeout(() => stateAt(run, event).then((state) => {
-      if (this.event === event) this.#showShown(engineState(run, state), true)
-    }, () => {}), 120)
+    this.asking = setTimeout(
+      () =>
+        stateAt(run, event).then(
+          (state) => {
+            if (this.event === event) this.#showShown(engineState(run, state), true)
+          },
+          () => {},
+        ),
+      120,
+    )
   }
 
   #showShown(shown, isOfEngine) {
@@ -143,10 +189,22 @@ class Filter {
   constructor(run, list) {
     this.run = run
     this.list = list
-    this.input = withAttributes(el('input'), { type: 'search', placeholder: 'Filter events', 'aria-label': 'Filter events by text', autocomplete: 'off', spellcheck: 'false' })
-    const kinds = run.kindsThere().map((at) => run.kinds[at]).sort()
+    this.input = withAttributes(el('input'), {
+      type: 'search',
+      placeholder: 'Filter events',
+      'aria-label': 'Filter events by text',
+      autocomplete: 'off',
+      spellcheck: 'false',
+    })
+    const kinds = run
+      .kindsThere()
+      .map((at) => run.kinds[at])
+      .sort()
     const options = [['', 'All events'], ['failed', 'Failures'], ...kinds.map((kind) => [`kind ${kind}`, kind])]
-    this.select = withAttributes(el('select', ...options.map(([value, text]) => withAttributes(el('option', text), { value }))), { 'aria-label': 'Which events' })
+    this.select = withAttributes(
+      el('select', ...options.map(([value, text]) => withAttributes(el('option', text), { value }))),
+      { 'aria-label': 'Which events' },
+    )
     this.status = withAttributes(el('output.status'), { 'aria-live': 'polite' })
     this.element = withAttributes(el('form.search', this.input, this.select, this.status), { role: 'search' })
     let waiting
@@ -170,9 +228,12 @@ class Filter {
     this.#show(null)
     // The server also searches the payloads that are not in the page.
     if (text === '' || !this.run.served || this.run.payloadsFrom === 0) return
-    eventsWith(this.run, text).then((times) => {
-      if (this.input.value === text) this.#show(new Set(times.map((time) => time - this.run.first)))
-    }, () => {})
+    eventsWith(this.run, text).then(
+      (times) => {
+        if (this.input.value === text) this.#show(new Set(times.map((time) => time - this.run.first)))
+      },
+      () => {},
+    )
   }
 
   #show(found) {
@@ -195,8 +256,16 @@ class Filter {
     const kind = value.startsWith('kind ') ? run.kinds.indexOf(value.slice('kind '.length)) : -1
     const text = this.input.value
     const [words, payload] = [pattern(text, 'iu'), pattern(inIsland(text), 'iu')]
-    const holds = (event) => found?.has(event) || words.test(`${run.nameOf(event)} ${run.kindOf(event)} ${run.nodeOf(event) ?? ''} ${run.workerOf(event) ?? ''} ${run.labelOf(event)}`) || payload.test(run.payloadText(event) ?? '')
-    return (event) => (kind < 0 || run.columns.kind[event] === kind) && (value !== 'failed' || run.hasFailed(event)) && (text === '' || holds(event))
+    const holds = (event) =>
+      found?.has(event) ||
+      words.test(
+        `${run.nameOf(event)} ${run.kindOf(event)} ${run.nodeOf(event) ?? ''} ${run.workerOf(event) ?? ''} ${run.labelOf(event)}`,
+      ) ||
+      payload.test(run.payloadText(event) ?? '')
+    return (event) =>
+      (kind < 0 || run.columns.kind[event] === kind) &&
+      (value !== 'failed' || run.hasFailed(event)) &&
+      (text === '' || holds(event))
   }
 }
 

@@ -12,7 +12,9 @@ class Run {
 
   constructor() {
     Object.assign(this, JSON.parse(islandText('page-data')))
-    this.columns = Object.fromEntries(Object.entries(JSON.parse(islandText('columns'))).map(([name, column]) => [name, decoded(column)]))
+    this.columns = Object.fromEntries(
+      Object.entries(JSON.parse(islandText('columns'))).map(([name, column]) => [name, decoded(column)]),
+    )
     const text = islandText('payloads').slice(2, -2)
     this.#payloads = text === '' ? [] : text.split(',\n')
     this.failureKinds = new Set([...FAILURES].map((kind) => this.kinds.indexOf(kind)))
@@ -24,7 +26,8 @@ class Run {
   #clocks() {
     const { at } = this.columns
     const clocks = new Float64Array(at.length)
-    for (let event = 0; event < at.length; event++) clocks[event] = (event === 0 ? this.start : clocks[event - 1]) + at[event]
+    for (let event = 0; event < at.length; event++)
+      clocks[event] = (event === 0 ? this.start : clocks[event - 1]) + at[event]
     return clocks
   }
 

@@ -21,13 +21,25 @@ function shownState({ nodes, workers, statuses }, state) {
     active.get(worker).push([`${nodes[node]}#${state.attempt[node]}`, TASK[state.task[node]]])
   }
   waiting.sort((a, b) => state.waitsSince[a] - state.waitsSince[b])
-  const shown = workers.map((id, at) => ({ id, code: state.workerStatus[at], active: active.get(at) ?? [], completed: state.completed[at] }))
+  const shown = workers.map((id, at) => ({
+    id,
+    code: state.workerStatus[at],
+    active: active.get(at) ?? [],
+    completed: state.completed[at],
+  }))
   return {
     run: RUN[state.run],
     status: state.status,
     attempt: state.attempt,
     pending: waiting.map((node) => `${nodes[node]}#${state.attempt[node]}`),
-    workers: shown.filter(({ code }) => code !== -2).map(({ id, code, active: tasks, completed }) => ({ id, status: code === -1 ? 'idle' : statuses[code], active: tasks, completed })),
+    workers: shown
+      .filter(({ code }) => code !== -2)
+      .map(({ id, code, active: tasks, completed }) => ({
+        id,
+        status: code === -1 ? 'idle' : statuses[code],
+        active: tasks,
+        completed,
+      })),
   }
 }
 

@@ -37,7 +37,8 @@ class State {
       const order = pendingTasks.indexOf(`${id}#${attempt}`)
       if (order >= 0) this.#wait(at, order - pendingTasks.length)
     }
-    for (const [at, id] of names.workers.entries()) if (Object.hasOwn(workers, id)) this.#setWorker(at, workers[id], names)
+    for (const [at, id] of names.workers.entries())
+      if (Object.hasOwn(workers, id)) this.#setWorker(at, workers[id], names)
   }
 
   #setWorker(at, { status, activeTasks, completedTasks }, names) {
@@ -52,7 +53,8 @@ class State {
 
   copy() {
     const other = Object.assign(Object.create(State.prototype), this)
-    for (const name of ['status', 'attempt', 'task', 'worker', 'waitsSince', 'workerStatus', 'completed']) other[name] = this[name].slice()
+    for (const name of ['status', 'attempt', 'task', 'worker', 'waitsSince', 'workerStatus', 'completed'])
+      other[name] = this[name].slice()
     return other
   }
 
@@ -72,8 +74,12 @@ class State {
       state.run = 1
       for (const worker of startedWorkers) state.workerStatus[worker] = -1
     },
-    RunCompleted: (state) => { state.run = 2 },
-    RunFailed: (state) => { state.run = 3 },
+    RunCompleted: (state) => {
+      state.run = 2
+    },
+    RunFailed: (state) => {
+      state.run = 3
+    },
     NodeScheduled(state, event, { node, attempt }) {
       state.status[node] = SCHEDULED
       state.attempt[node] = attempt
@@ -100,9 +106,13 @@ class State {
       state.task[node] = 2
       state.worker[node] = worker
     },
-    TaskAccepted: (state, event, { node }) => { state.task[node] = 3 },
+    TaskAccepted: (state, event, { node }) => {
+      state.task[node] = 3
+    },
     TaskRejected: (state, event, { node }) => state.#wait(node, event),
-    Heartbeat: (state, event, { worker, extra }) => { state.workerStatus[worker] = extra },
+    Heartbeat: (state, event, { worker, extra }) => {
+      state.workerStatus[worker] = extra
+    },
   }
 
   apply(kind, event, fields, run) {
@@ -140,11 +150,16 @@ class States {
   #apply(state, event) {
     const { run } = this
     const { node, attempt, worker, extra } = run.columns
-    state.apply(run.kindOf(event), event, {
-      node: node[event],
-      attempt: attempt[event],
-      worker: worker[event],
-      extra: extra[event],
-    }, run)
+    state.apply(
+      run.kindOf(event),
+      event,
+      {
+        node: node[event],
+        attempt: attempt[event],
+        worker: worker[event],
+        extra: extra[event],
+      },
+      run,
+    )
   }
 }

@@ -1,13 +1,25 @@
 // The result of the verification of the run.
 
-const CHECK_NAMES = { chain: 'Hash chain', dag: 'Graph', schedule: 'Schedule', stateHashes: 'States', outputHashes: 'Outputs', blobs: 'Blobs', snapshots: 'Snapshots' }
+const CHECK_NAMES = {
+  chain: 'Hash chain',
+  dag: 'Graph',
+  schedule: 'Schedule',
+  stateHashes: 'States',
+  outputHashes: 'Outputs',
+  blobs: 'Blobs',
+  snapshots: 'Snapshots',
+}
 
 /** The failures; empty while the run is being verified. */
-const failuresOf = ({ verification }) => (verification?.checks ?? []).filter(([, { failure }]) => failure !== null).map(([name, { failure }]) => ({ name, failure }))
+const failuresOf = ({ verification }) =>
+  (verification?.checks ?? [])
+    .filter(([, { failure }]) => failure !== null)
+    .map(([name, { failure }]) => ({ name, failure }))
 
 function verdictView(run, pick) {
   const { verification, problem } = run
-  const parts = verification === null ? [el('p.verdict', 'It is being verified…')] : verificationParts(run, verification, pick)
+  const parts =
+    verification === null ? [el('p.verdict', 'It is being verified…')] : verificationParts(run, verification, pick)
   if (problem !== null) parts.push(content('p.problem', `The log can’t be read further: ${problem.message}`))
   return el('section.verification', ...parts)
 }
@@ -15,20 +27,34 @@ function verdictView(run, pick) {
 function verificationParts(run, verification, pick) {
   const unverifiable = verification.checks.reduce((sum, [, check]) => sum + check.unverifiable, 0)
   const failed = failuresOf(run)
-  const verdict = failed.length > 0
-    ? el('p.verdict.bad', el('strong', 'Not what was recorded. '), `${counted(failed.length, 'check')} failed.`)
-    : verification.ok ? el('p.verdict.good', el('strong', 'Sound. '), 'It is what was recorded.') : el('p.verdict', el('strong', 'Nothing failed'), `, but ${counted(unverifiable, 'item')} can’t be verified.`)
-  return [verdict, checksTable(verification.checks), ...failed.map(({ name, failure }) => failureView(run, name, failure, pick))]
+  const verdict =
+    failed.length > 0
+      ? el('p.verdict.bad', el('strong', 'Not what was recorded. '), `${counted(failed.length, 'check')} failed.`)
+      : verification.ok
+        ? el('p.verdict.good', el('strong', 'Sound. '), 'It is what was recorded.')
+        : el('p.verdict', el('strong', 'Nothing failed'), `, but ${counted(unverifiable, 'item')} can’t be verified.`)
+  return [
+    verdict,
+    checksTable(verification.checks),
+    ...failed.map(({ name, failure }) => failureView(run, name, failure, pick)),
+  ]
 }
 
 function checksTable(checks) {
   const rows = checks.map(([name, { checked, failed, unverifiable }]) => {
     const state = failed > 0 ? '✗' : checked === 0 ? '–' : unverifiable > 0 ? '!' : '✓'
-    const row = el('tr', withAttributes(el('th', `${state} ${CHECK_NAMES[name]}`), { scope: 'row' }), ...[checked, failed, unverifiable].map((count) => el('td', count === 0 ? '–' : NUMBERS.format(count))))
+    const row = el(
+      'tr',
+      withAttributes(el('th', `${state} ${CHECK_NAMES[name]}`), { scope: 'row' }),
+      ...[checked, failed, unverifiable].map((count) => el('td', count === 0 ? '–' : NUMBERS.format(count))),
+    )
     row.className = failed > 0 ? 'failed' : ''
     return row
   })
-  const head = el('tr', ...['Check', 'Checked', 'Failed', 'Unverifiable'].map((name) => withAttributes(el('th', name), { scope: 'col' })))
+  const head = el(
+    'tr',
+    ...['Check', 'Checked', 'Failed', 'Unverifiable'].map((name) => withAttributes(el('th', name), { scope: 'col' })),
+  )
   return el('table', el('thead', head), el('tbody', ...rows))
 }
 

@@ -3,7 +3,8 @@
 const BLOCKS = {
   text: (page, row, index, { text }, cuts) => prose(text, cuts, '/text'),
   thinking: (page, row, index, block, cuts) => thinkingView(page, row, index, block, cuts),
-  code: (page, row, index, { code, language }, cuts) => codeBlock(code, typeof language === 'string' ? language : '', cuts),
+  code: (page, row, index, { code, language }, cuts) =>
+    codeBlock(code, typeof language === 'string' ? language : '', cuts),
   tool_call: callView,
   tool_response: responseView,
   media: mediaView,
@@ -35,7 +36,10 @@ function thinkingView(page, row, index, block, cuts) {
   const text = block[name]
   const summary = el('summary', 'Thinking', text.length > 300 ? content('span.brief', ` ${briefly(text, 160)}`) : null)
   const body = () => [prose(text, cuts, `/${name}`)]
-  const view = text.length > 300 ? details(`thinking ${page.rows[row].line} ${index}`, summary, body) : el('div', el('span.thinking-label', 'Thinking'), ...body())
+  const view =
+    text.length > 300
+      ? details(`thinking ${page.rows[row].line} ${index}`, summary, body)
+      : el('div', el('span.thinking-label', 'Thinking'), ...body())
   view.classList.add('thinking')
   return view
 }
@@ -51,10 +55,13 @@ function mediaView(page, row, index, block, cuts, image) {
   if (image !== undefined) return imageView(page.image(image), type, captions)
   const { data, encoding } = block
   const named = [type, ...captions].join(', ')
-  if (encoding === 'url' && typeof data === 'string') return el('p.media', content('span', `${named} at ${briefly(data, 400)}`))
+  if (encoding === 'url' && typeof data === 'string')
+    return el('p.media', content('span', `${named} at ${briefly(data, 400)}`))
   if (encoding === 'reference') return cardView(block, type, captions)
   const about = el('p.media', content('span', `${named}, not shown here`))
-  return /^(?:text\/|image\/svg)/.test(type) && typeof data === 'string' ? el('div', about, valueView(data, cutsBelow(cuts, '/data'))) : about
+  return /^(?:text\/|image\/svg)/.test(type) && typeof data === 'string'
+    ? el('div', about, valueView(data, cutsBelow(cuts, '/data')))
+    : about
 }
 
 /** An image that the page does not have: what the recording says of it. */

@@ -15,10 +15,16 @@ const EDITS = ['density_mutation', 'synthetic_insert', 'chronology_bind', 'seman
 const PLACES = {
   content: (payload) => [[payload.content, '/content', '']],
   compressed: (payload) => [[payload.summary, '/summary', '']],
-  density_mutation: ({ replacements }) => elementsOf(replacements).map((each, at) => [each?.replacement, `/replacements/${at}/replacement`, `in place of key ${numberIn(each?.replacedSeq)}`]),
+  density_mutation: ({ replacements }) =>
+    elementsOf(replacements).map((each, at) => [
+      each?.replacement,
+      `/replacements/${at}/replacement`,
+      `in place of key ${numberIn(each?.replacedSeq)}`,
+    ]),
   synthetic_insert: (payload) => [[payload.content, '/content', 'inserted']],
   chronology_bind: ({ rowIndex, content }) => [[content, '/content', `in place of item ${numberIn(rowIndex)}`]],
-  semantic_media_purge: ({ history }) => elementsOf(history).map((item, at) => [item, `/history/${at}`, 'in the new history']),
+  semantic_media_purge: ({ history }) =>
+    elementsOf(history).map((item, at) => [item, `/history/${at}`, 'in the new history']),
 }
 
 /** @type {(value: unknown) => MaybeFields[]} */
@@ -37,7 +43,9 @@ const isObject = (value) => typeof value === 'object' && value !== null && !Arra
  */
 function itemsOf(type, payload) {
   if (!isObject(payload) || typeof type !== 'string' || !Object.hasOwn(PLACES, type)) return []
-  return PLACES[type](payload).filter(([item]) => isObject(item)).map(([item, path, what]) => ({ item: /** @type {Fields} */ (item), path, what }))
+  return PLACES[type](payload)
+    .filter(([item]) => isObject(item))
+    .map(([item, path, what]) => ({ item: /** @type {Fields} */ (item), path, what }))
 }
 
 /** The blocks of an item. @type {(item: { blocks?: unknown }) => MaybeFields[]} */
@@ -50,7 +58,8 @@ const isFailure = (error) => error !== undefined && error !== null && error !== 
 const CAPTIONS = ['filename', 'fileName', 'name', 'title', 'caption', 'alt']
 
 /** The file name, the caption and the like of media. @param {Fields} block */
-const captionsOf = (block) => /** @type {string[]} */ (CAPTIONS.map((key) => block[key]).filter((text) => typeof text === 'string' && text !== ''))
+const captionsOf = (block) =>
+  /** @type {string[]} */ (CAPTIONS.map((key) => block[key]).filter((text) => typeof text === 'string' && text !== ''))
 
 // In the page, there are no modules.
 if (typeof module !== 'undefined') module.exports = { EDITS, itemsOf, blocksOf, captionsOf, isFailure }

@@ -14,11 +14,14 @@ function requestPayload(page, row, onArrival) {
   requested.add(from)
   const to = Math.min(from + BATCH, page.rows.length) - 1
   const lines = `from=${page.rows[from].line}&to=${page.rows[to].line}`
-  fetchJson(`${page.served.path}records?${lines}`).then((found) => {
-    const rows = found.map(([line]) => page.rowOf.get(line))
-    for (const [at, [, payload]] of found.entries()) page.setWhole(rows[at], payload)
-    onArrival(rows)
-  }, () => requested.delete(from))
+  fetchJson(`${page.served.path}records?${lines}`).then(
+    (found) => {
+      const rows = found.map(([line]) => page.rowOf.get(line))
+      for (const [at, [, payload]] of found.entries()) page.setWhole(rows[at], payload)
+      onArrival(rows)
+    },
+    () => requested.delete(from),
+  )
 }
 
 /** Resolves to the lines of all records that contain a text. */

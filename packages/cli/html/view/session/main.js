@@ -1,6 +1,12 @@
 // Builds the page.
 
-const KEYS = [[['j', 'k'], 'next, previous'], ['h', 'next in the history'], ['e', 'next failure'], ['/', 'search'], ['Esc', 'all records']]
+const KEYS = [
+  [['j', 'k'], 'next, previous'],
+  ['h', 'next in the history'],
+  ['e', 'next failure'],
+  ['/', 'search'],
+  ['Esc', 'all records'],
+]
 
 function start() {
   const page = new Conversation()
@@ -9,7 +15,12 @@ function start() {
   const search = new Search(page, list)
   const strip = new Strip(page, list)
   const bar = el('div.bar', el('div.tools', search.element), strip.element)
-  document.body.append(headView(page), bar, withAttributes(el('main', list.element), { 'aria-label': 'Conversation' }), footer(KEYS, page.libraries))
+  document.body.append(
+    headView(page),
+    bar,
+    withAttributes(el('main', list.element), { 'aria-label': 'Conversation' }),
+    footer(KEYS, page.libraries),
+  )
   list.onChange = () => requestAnimationFrame(() => strip.update())
   list.onMissing = () => search.clear()
   search.apply()

@@ -51,7 +51,8 @@ class Conversation {
   addCall([name, line, block, responseLine, responseBlock, hasFailed, ms]) {
     const call = { name, line, block, responseLine, responseBlock, hasFailed: hasFailed === 1, ms }
     this.calls.push(call)
-    for (const at of new Set(responseLine > 0 ? [line, responseLine] : [line])) this.callsAt.set(at, [...(this.callsAt.get(at) ?? []), call])
+    for (const at of new Set(responseLine > 0 ? [line, responseLine] : [line]))
+      this.callsAt.set(at, [...(this.callsAt.get(at) ?? []), call])
   }
 
   callOf(line, block) {
@@ -97,5 +98,7 @@ class Conversation {
 
 /** The cuts below a path, with paths relative to it. */
 function cutsBelow(cuts, path) {
-  return cuts.filter((cut) => cut.path === path || cut.path.startsWith(`${path}/`)).map((cut) => ({ ...cut, path: cut.path.slice(path.length) }))
+  return cuts
+    .filter((cut) => cut.path === path || cut.path.startsWith(`${path}/`))
+    .map((cut) => ({ ...cut, path: cut.path.slice(path.length) }))
 }

@@ -4,7 +4,13 @@ function noteView(page, row, { value, cuts }) {
   const { type, line } = page.rows[row]
   const [name, text] = noteText(type, value, briefly, missingFrom(cuts))
   const severity = type === 'session_event' && typeof value?.severity === 'string' ? value.severity : ''
-  const summary = el('summary', content('b', name), ' ', content('span.note-text', briefly(text, 600)), page.has(row, WITHOUT_EFFECT) ? el('span.note', ' without effect') : null)
+  const summary = el(
+    'summary',
+    content('b', name),
+    ' ',
+    content('span.note-text', briefly(text, 600)),
+    page.has(row, WITHOUT_EFFECT) ? el('span.note', ' without effect') : null,
+  )
   const view = details(`note ${line}`, summary, () => [valueView(value, cuts)])
   view.classList.add('event')
   if (['warning', 'error'].includes(severity)) view.classList.add(severity)
@@ -32,16 +38,24 @@ function editView(page, row, { value, cuts }) {
 function whereOf(page, removed) {
   if (removed.length === 0) return []
   const [first, last] = [page.rows[removed[0]].line, page.rows[removed.at(-1)].line]
-  const where = first === last ? [lineLink(first, `line ${first}`)] : ['lines ', lineLink(first, String(first)), ' to ', lineLink(last, String(last))]
+  const where =
+    first === last
+      ? [lineLink(first, `line ${first}`)]
+      : ['lines ', lineLink(first, String(first)), ' to ', lineLink(last, String(last))]
   return [' (', ...where, ')']
 }
 
 /** Shows what a compression or a rewind removed from the history. */
 function removalView(page, row) {
   const { line, type, gone } = page.rows[row]
-  if (gone === 0) return el('p.removal', type === 'rewind' ? 'A rewind that removed nothing' : 'A compression of an empty history')
+  if (gone === 0)
+    return el('p.removal', type === 'rewind' ? 'A rewind that removed nothing' : 'A compression of an empty history')
   const items = counted(gone, 'item')
-  return el('p.removal', el('b', type === 'rewind' ? `Rewound: ${items} left the history` : `Compressed: ${items} became this summary`), ...whereOf(page, removedBy(page, line)))
+  return el(
+    'p.removal',
+    el('b', type === 'rewind' ? `Rewound: ${items} left the history` : `Compressed: ${items} became this summary`),
+    ...whereOf(page, removedBy(page, line)),
+  )
 }
 
 /** The rows that a record removed from the history, in order. */

@@ -37,7 +37,13 @@ class Rows extends WindowedList {
     const { page } = this
     const { line, speaker, flags } = page.rows[row]
     const kind = flags & DAMAGED ? 'damaged' : flags & ITEM ? 'item' : 'other'
-    const item = withAttributes(el(`li.row.${kind}.line`, this.#gutter(row), this.#body(row)), { id: `line-${line}`, role: 'listitem', tabindex: -1, 'aria-posinset': row + 1, 'aria-setsize': page.rows.length })
+    const item = withAttributes(el(`li.row.${kind}.line`, this.#gutter(row), this.#body(row)), {
+      id: `line-${line}`,
+      role: 'listitem',
+      tabindex: -1,
+      'aria-posinset': row + 1,
+      'aria-setsize': page.rows.length,
+    })
     item.dataset.row = row
     if (Object.hasOwn(SPEAKERS, speaker)) item.classList.add(speaker)
     if (flags & FAILED) item.classList.add('failed')
@@ -49,8 +55,12 @@ class Rows extends WindowedList {
     const { line, at, type, gone } = this.page.rows[row]
     const before = row > 0 ? this.page.rows[row - 1].at : null
     const time = at === null ? null : withAttributes(el('time', clockOf(at)), { datetime: isoOf(at), title: isoOf(at) })
-    const passed = at === null || before === null || at <= before ? null : el('span.passed', `+${lengthOf(at - before)}`)
-    const number = withAttributes(el('a.number', String(line)), { href: `#line-${line}`, 'aria-label': `Link to line ${line}` })
+    const passed =
+      at === null || before === null || at <= before ? null : el('span.passed', `+${lengthOf(at - before)}`)
+    const number = withAttributes(el('a.number', String(line)), {
+      href: `#line-${line}`,
+      'aria-label': `Link to line ${line}`,
+    })
     const hasSource = (this.page.has(row, ITEM) || (gone > 0 && EDITS.includes(type))) && !this.page.isExcerpt(row)
     return el('div.gutter', number, time, passed, hasSource ? this.#sourceButton(row) : null)
   }
@@ -58,11 +68,16 @@ class Rows extends WindowedList {
   /** Switches between the item and the whole record as JSON, in which nothing is left out or interpreted. */
   #sourceButton(row) {
     const { line } = this.page.rows[row]
-    const toggle = button('.source', `Source of line ${line}`, () => {
-      if (!this.sources.delete(row)) this.sources.add(row)
-      this.refresh(row)
-      document.querySelector(`#line-${line} .source`)?.focus()
-    }, 'Source')
+    const toggle = button(
+      '.source',
+      `Source of line ${line}`,
+      () => {
+        if (!this.sources.delete(row)) this.sources.add(row)
+        this.refresh(row)
+        document.querySelector(`#line-${line} .source`)?.focus()
+      },
+      'Source',
+    )
     return withAttributes(toggle, { 'aria-pressed': this.sources.has(row) })
   }
 
@@ -77,7 +92,8 @@ class Rows extends WindowedList {
     else if (flags & ITEM) this.#appendItem(body, row, payload)
     else if (type === 'rewind') body.append(removalView(page, row))
     else body.append(noteView(page, row, payload))
-    for (const text of page.warningsAt.get(line) ?? []) body.append(el('p.warning', el('b', 'Warning: '), content('span', text)))
+    for (const text of page.warningsAt.get(line) ?? [])
+      body.append(el('p.warning', el('b', 'Warning: '), content('span', text)))
     if (page.redactedAt.has(line)) body.append(redactedNote(page.redactedAt.get(line)))
     if (flags & ITEM && by > 0) for (const who of body.querySelectorAll('.who')) who.append(goneLabel(page, by))
     if (page.served && payload.cuts.length > 0) body.append(this.#wholeButton(row))
@@ -121,31 +137,50 @@ class Rows extends WindowedList {
     if (type !== 'synthetic_insert') pairWithin(items, payload.cuts)
     let block = 0
     for (const { item, path, what } of items) {
-      body.append(el('p.who', content('b', nameOf(typeof item.speaker === 'string' ? item.speaker : '')), el('span.note', ` ${what}`)))
+      body.append(
+        el(
+          'p.who',
+          content('b', nameOf(typeof item.speaker === 'string' ? item.speaker : '')),
+          el('span.note', ` ${what}`),
+        ),
+      )
       for (const [index, each] of blocksOf(item).entries()) {
         const place = `${path}/blocks/${index}`
         body.append(blockView(page, row, block++, each, cutsBelow(payload.cuts, place), payload.images[place]))
       }
     }
-    const lists = payload.cuts.filter(({ path, what }) => what === 'items' && /^\/(?:replacements|history|content\/blocks|replacements\/\d+\/replacement\/blocks|history\/\d+\/blocks)$/.test(path))
+    const lists = payload.cuts.filter(
+      ({ path, what }) =>
+        what === 'items' &&
+        /^\/(?:replacements|history|content\/blocks|replacements\/\d+\/replacement\/blocks|history\/\d+\/blocks)$/.test(
+          path,
+        ),
+    )
     for (const cut of lists) body.append(el('p.left-out', leftOut(cut)))
   }
 
   #appendMetadata(body, row, { metadata }, cuts) {
     if (typeof metadata !== 'object' || metadata === null || Object.keys(metadata).length === 0) return
-    const view = details(`metadata ${this.page.rows[row].line}`, el('summary', 'Metadata'), () => [valueView(metadata, cuts)])
+    const view = details(`metadata ${this.page.rows[row].line}`, el('summary', 'Metadata'), () => [
+      valueView(metadata, cuts),
+    ])
     view.classList.add('metadata')
     body.append(view)
   }
 
   #wholeButton(row) {
-    const show = button('.whole', null, async () => {
-      show.disabled = true
-      const parts = await wholePayload(this.page, row).catch(() => null)
-      if (parts === null) return show.replaceWith(el('p.warning', 'The record could not be read.'))
-      this.page.setWhole(row, parts)
-      this.refresh(row)
-    }, 'Show the whole record')
+    const show = button(
+      '.whole',
+      null,
+      async () => {
+        show.disabled = true
+        const parts = await wholePayload(this.page, row).catch(() => null)
+        if (parts === null) return show.replaceWith(el('p.warning', 'The record could not be read.'))
+        this.page.setWhole(row, parts)
+        this.refresh(row)
+      },
+      'Show the whole record',
+    )
     return show
   }
 

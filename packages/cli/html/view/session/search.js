@@ -19,24 +19,43 @@ class Search {
   constructor(page, list) {
     this.page = page
     this.list = list
-    this.input = withAttributes(el('input'), { type: 'search', placeholder: 'Search the conversation', 'aria-label': 'Search the conversation', autocomplete: 'off', spellcheck: 'false' })
-    this.state = this.#select('Which records', Object.entries(STATES_OF_ROWS).map(([value, [text]]) => [value, text]))
+    this.input = withAttributes(el('input'), {
+      type: 'search',
+      placeholder: 'Search the conversation',
+      'aria-label': 'Search the conversation',
+      autocomplete: 'off',
+      spellcheck: 'false',
+    })
+    this.state = this.#select(
+      'Which records',
+      Object.entries(STATES_OF_ROWS).map(([value, [text]]) => [value, text]),
+    )
     this.tool = this.#select('Which tool', [['', 'All tools'], ...this.#toolChoices()])
     this.tool.hidden = page.totals.tools.length === 0
     this.groups = this.#groupBoxes()
     this.status = withAttributes(el('output.status'), { 'aria-live': 'polite' })
-    const speakers = withAttributes(el('span.groups', ...this.groups.map(({ label }) => label)), { role: 'group', 'aria-label': 'Speakers' })
-    this.element = withAttributes(el('form.search', this.input, speakers, this.tool, this.state, this.status), { role: 'search' })
+    const speakers = withAttributes(el('span.groups', ...this.groups.map(({ label }) => label)), {
+      role: 'group',
+      'aria-label': 'Speakers',
+    })
+    this.element = withAttributes(el('form.search', this.input, speakers, this.tool, this.state, this.status), {
+      role: 'search',
+    })
     this.#listen()
   }
 
   #toolChoices() {
     // An option element can't contain markup, so hidden characters of a name are replaced.
-    return this.page.totals.tools.slice(0, MAX_CHOICES).map(({ name }) => [`tool ${name}`, name.replace(INVISIBLE, '\ufffd')])
+    return this.page.totals.tools
+      .slice(0, MAX_CHOICES)
+      .map(({ name }) => [`tool ${name}`, name.replace(INVISIBLE, '\ufffd')])
   }
 
   #select(label, choices) {
-    return withAttributes(el('select', ...choices.map(([value, text]) => withAttributes(el('option', text), { value }))), { 'aria-label': label })
+    return withAttributes(
+      el('select', ...choices.map(([value, text]) => withAttributes(el('option', text), { value }))),
+      { 'aria-label': label },
+    )
   }
 
   #groupBoxes() {
@@ -53,7 +72,8 @@ class Search {
       clearTimeout(waiting)
       waiting = setTimeout(() => this.apply(), 120)
     })
-    for (const control of [this.state, this.tool, ...this.groups.map(({ box }) => box)]) control.addEventListener('change', () => this.apply())
+    for (const control of [this.state, this.tool, ...this.groups.map(({ box }) => box)])
+      control.addEventListener('change', () => this.apply())
     this.element.addEventListener('submit', (event) => {
       event.preventDefault()
       clearTimeout(waiting)
@@ -63,7 +83,12 @@ class Search {
   }
 
   get isActive() {
-    return this.input.value !== '' || this.state.selectedIndex > 0 || this.tool.selectedIndex > 0 || this.groups.some(({ box }) => !box.checked)
+    return (
+      this.input.value !== '' ||
+      this.state.selectedIndex > 0 ||
+      this.tool.selectedIndex > 0 ||
+      this.groups.some(({ box }) => !box.checked)
+    )
   }
 
   clear() {
@@ -83,11 +108,14 @@ class Search {
   }
 
   #ask(text) {
-    linesWith(this.page, text).then((lines) => {
-      if (this.input.value !== text) return
-      this.found = new Set(lines)
-      this.#show(text)
-    }, () => {})
+    linesWith(this.page, text).then(
+      (lines) => {
+        if (this.input.value !== text) return
+        this.found = new Set(lines)
+        this.#show(text)
+      },
+      () => {},
+    )
   }
 
   #show(text) {
@@ -97,7 +125,9 @@ class Search {
     const shown = []
     for (let row = 0; row < rows.length; row++) if (test(row)) shown.push(row)
     this.list.show(shown)
-    this.status.textContent = this.isActive ? `${shown.length === 0 ? 'nothing' : shown.length.toLocaleString('en-US')} of ${rows.length.toLocaleString('en-US')}` : ''
+    this.status.textContent = this.isActive
+      ? `${shown.length === 0 ? 'nothing' : shown.length.toLocaleString('en-US')} of ${rows.length.toLocaleString('en-US')}`
+      : ''
   }
 
   /** Returns a function that says whether a row is shown. */
@@ -119,5 +149,7 @@ class Search {
 }
 
 function linesOfTool(page, name) {
-  return new Set(page.calls.filter((call) => call.name === name).flatMap(({ line, responseLine }) => [line, responseLine]))
+  return new Set(
+    page.calls.filter((call) => call.name === name).flatMap(({ line, responseLine }) => [line, responseLine]),
+  )
 }

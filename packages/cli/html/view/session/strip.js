@@ -20,9 +20,16 @@ class Strip {
     this.page = page
     this.list = list
     this.frame = svg('rect', { class: 'frame', y: 0.5, height: HEIGHT - 1, rx: 2 })
-    this.map = svg('svg', { class: 'map strip', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' })
+    this.map = svg('svg', {
+      class: 'map strip',
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      preserveAspectRatio: 'none',
+      'aria-hidden': 'true',
+    })
     this.axis = new TimeAxis()
-    const lanes = withAttributes(el('div.lanes', ...LANE_NAMES.map((name) => el('span', name))), { 'aria-hidden': 'true' })
+    const lanes = withAttributes(el('div.lanes', ...LANE_NAMES.map((name) => el('span', name))), {
+      'aria-hidden': 'true',
+    })
     this.element = el('div.time-line', lanes, el('div.plot', this.map, this.axis.element))
     this.map.addEventListener('click', (event) => this.#clicked(event))
     addEventListener('scroll', () => this.#scrolled(), { passive: true })
@@ -39,7 +46,13 @@ class Strip {
 
   #waits() {
     return this.scale.waits.slice(0, 500).map(([from, to, ms]) => {
-      const wait = svg('rect', { class: 'wait', x: from * WIDTH, y: 0, width: Math.max((to - from) * WIDTH, 1), height: HEIGHT })
+      const wait = svg('rect', {
+        class: 'wait',
+        x: from * WIDTH,
+        y: 0,
+        width: Math.max((to - from) * WIDTH, 1),
+        height: HEIGHT,
+      })
       wait.append(svg('title', {}, `${lengthOf(ms)} passed`))
       return wait
     })
@@ -50,11 +63,15 @@ class Strip {
     const bars = new Bars()
     for (const [row, { speaker, flags }] of page.rows.entries()) {
       // Tools are drawn as their calls, which may overlap in time.
-      if (flags & ITEM && (speaker === 'human' || speaker === 'ai')) bars.add(LANES[speaker], scale.startOf(row), scale.endOf(row), '')
+      if (flags & ITEM && (speaker === 'human' || speaker === 'ai'))
+        bars.add(LANES[speaker], scale.startOf(row), scale.endOf(row), '')
     }
     const calls = page.calls.filter(({ responseLine }) => responseLine > 0)
-    const spans = calls.map(({ line, responseLine, hasFailed }) => [page.rowOf.get(line), page.rowOf.get(responseLine), hasFailed]).filter(([from, to]) => from !== undefined && to !== undefined)
-    for (const [from, to, hasFailed] of spans.sort((a, b) => a[0] - b[0])) bars.add(LANES.tool, scale.endOf(from), scale.endOf(to), hasFailed ? ' failed' : '')
+    const spans = calls
+      .map(({ line, responseLine, hasFailed }) => [page.rowOf.get(line), page.rowOf.get(responseLine), hasFailed])
+      .filter(([from, to]) => from !== undefined && to !== undefined)
+    for (const [from, to, hasFailed] of spans.sort((a, b) => a[0] - b[0]))
+      bars.add(LANES.tool, scale.endOf(from), scale.endOf(to), hasFailed ? ' failed' : '')
     return bars.elements()
   }
 
@@ -67,9 +84,18 @@ class Strip {
       if (by === undefined || removed.length === 0) continue
       const { type, gone } = page.rows[by]
       const [from, to] = [scale.startOf(removed[0]) * WIDTH, scale.endOf(removed.at(-1)) * WIDTH]
-      const bar = svg('rect', { class: `bar-gone ${type}`, x: from, y: laneTop(LANES.gone), width: Math.max(to - from, 1.5), height: LANE })
+      const bar = svg('rect', {
+        class: `bar-gone ${type}`,
+        x: from,
+        y: laneTop(LANES.gone),
+        width: Math.max(to - from, 1.5),
+        height: LANE,
+      })
       bar.append(svg('title', {}, `${capitalised(removalWord(type))} at line ${line}: ${counted(gone, 'item')}`))
-      parts.push(bar, svg('rect', { class: `remover ${type}`, x: scale.endOf(by) * WIDTH - 0.75, y: 0, width: 1.5, height: HEIGHT }))
+      parts.push(
+        bar,
+        svg('rect', { class: `remover ${type}`, x: scale.endOf(by) * WIDTH - 0.75, y: 0, width: 1.5, height: HEIGHT }),
+      )
       if (parts.length > MAX_REMOVALS) break
     }
     return parts
@@ -79,7 +105,14 @@ class Strip {
     const { page, scale } = this
     const marks = new Map()
     for (const [row, { type, flags, line }] of page.rows.entries()) {
-      const kind = flags & DAMAGED || page.warningsAt.has(line) ? 'damage' : type === 'provider_switch' ? 'switch' : type === 'session_event' && flags & FAILED ? 'failure' : null
+      const kind =
+        flags & DAMAGED || page.warningsAt.has(line)
+          ? 'damage'
+          : type === 'provider_switch'
+            ? 'switch'
+            : type === 'session_event' && flags & FAILED
+              ? 'failure'
+              : null
       if (kind) marks.set(`${kind} ${Math.round(scale.endOf(row) * 500) * 2}`, kind)
     }
     return [...marks.keys()].map((key) => {
@@ -143,7 +176,15 @@ class Bars {
 
   elements() {
     const names = Object.keys(LANES)
-    return this.#bars.map(({ lane, from, to, kind }) => svg('rect', { class: `span ${names[lane]}${kind}`, x: from, y: laneTop(lane), width: Math.max(to - from, 1.2), height: LANE }))
+    return this.#bars.map(({ lane, from, to, kind }) =>
+      svg('rect', {
+        class: `span ${names[lane]}${kind}`,
+        x: from,
+        y: laneTop(lane),
+        width: Math.max(to - from, 1.2),
+        height: LANE,
+      }),
+    )
   }
 }
 

@@ -1,6 +1,11 @@
 // Tool calls: folded, with arguments and result side by side.
 
-const STATES = { failed: ['✗', 'failed'], open: ['…', 'without a result'], done: ['✓', 'succeeded'], copied: ['↺', 'recorded before'] }
+const STATES = {
+  failed: ['✗', 'failed'],
+  open: ['…', 'without a result'],
+  done: ['✓', 'succeeded'],
+  copied: ['↺', 'recorded before'],
+}
 
 /**
  * The calls and responses that edits bring again, each with its partner in the same edit: of a call, the response and its cuts. Null if the partner is not
@@ -30,13 +35,31 @@ function pairWithin(items, cuts) {
 function callView(page, row, index, block, cuts) {
   const call = page.callOf(page.rows[row].line, index)
   const response = call ? responseOf(page, call) : partners.get(block)
-  const state = response ? (isFailure(response.block.error) ? 'failed' : 'done') : partners.has(block) ? 'copied' : 'open'
+  const state = response
+    ? isFailure(response.block.error)
+      ? 'failed'
+      : 'done'
+    : partners.has(block)
+      ? 'copied'
+      : 'open'
   const [mark, says] = STATES[state]
   const name = typeof block.name === 'string' && block.name !== '' ? block.name : '(unnamed)'
   const facts = call && call.ms !== null ? el('span.took', lengthOf(call.ms)) : null
-  const summary = el('summary', withAttributes(el(`span.state.${state}`, mark), { 'aria-hidden': 'true' }), content('span.tool-name', name), ' ', content('span.brief', fieldsBriefly(block.parameters)), el('span.unseen', `, ${says}`), facts)
+  const summary = el(
+    'summary',
+    withAttributes(el(`span.state.${state}`, mark), { 'aria-hidden': 'true' }),
+    content('span.tool-name', name),
+    ' ',
+    content('span.brief', fieldsBriefly(block.parameters)),
+    el('span.unseen', `, ${says}`),
+    facts,
+  )
   const view = details(`call ${page.rows[row].line} ${index}`, summary, () => [
-    el('div.call-parts', part('Arguments', valueView(block.parameters, cutsBelow(cuts, '/parameters'))), resultPart(page, call, response, state)),
+    el(
+      'div.call-parts',
+      part('Arguments', valueView(block.parameters, cutsBelow(cuts, '/parameters'))),
+      resultPart(page, call, response, state),
+    ),
   ])
   view.classList.add('call', state)
   return view
@@ -45,12 +68,17 @@ function callView(page, row, index, block, cuts) {
 const part = (title, ...children) => el('section.call-part', el('h4', title), ...children)
 
 function resultPart(page, call, response, state) {
-  if (!response) return part('Result', el('p.note', state === 'copied' ? 'There is none in this edit.' : 'There is none in this recording.'))
+  if (!response)
+    return part(
+      'Result',
+      el('p.note', state === 'copied' ? 'There is none in this edit.' : 'There is none in this recording.'),
+    )
   const { block, cuts } = response
   const where = call ? [', ', lineLink(call.responseLine, `line ${call.responseLine}`)] : []
   const views = []
   if (state === 'failed') views.push(errorView(block.error, cuts))
-  if (block.result !== undefined && block.result !== null && block.result !== '') views.push(valueView(block.result, cutsBelow(cuts, '/result')))
+  if (block.result !== undefined && block.result !== null && block.result !== '')
+    views.push(valueView(block.result, cutsBelow(cuts, '/result')))
   if (views.length === 0) views.push(el('p.note', 'Nothing.'))
   return part(el('span', state === 'failed' ? 'Failed' : 'Result', ...where), ...views)
 }
@@ -76,13 +104,24 @@ function responseView(page, row, index, block, cuts) {
   const { line } = page.rows[row]
   const call = page.answeredBy(line, index)
   const failed = isFailure(block.error)
-  const name = [block.toolName, call?.name, partners.get(block)?.name].find((each) => typeof each === 'string' && each !== '') ?? '(unnamed)'
+  const name =
+    [block.toolName, call?.name, partners.get(block)?.name].find((each) => typeof each === 'string' && each !== '') ??
+    '(unnamed)'
   const [mark, says] = STATES[failed ? 'failed' : 'done']
   const origin = originOf(block, call)
-  const summary = el('summary', withAttributes(el(`span.state.${failed ? 'failed' : 'done'}`, mark), { 'aria-hidden': 'true' }), content('span.tool-name', name), ' ', content('span.brief', fieldsBriefly(failed ? block.error : (block.result ?? ''))), el('span.unseen', `, ${says}`))
+  const summary = el(
+    'summary',
+    withAttributes(el(`span.state.${failed ? 'failed' : 'done'}`, mark), { 'aria-hidden': 'true' }),
+    content('span.tool-name', name),
+    ' ',
+    content('span.brief', fieldsBriefly(failed ? block.error : (block.result ?? ''))),
+    el('span.unseen', `, ${says}`),
+  )
   const view = details(`response ${line} ${index}`, summary, () => [
     ...(failed ? [errorView(block.error, cuts)] : []),
-    ...(block.result === undefined || block.result === null ? [] : [valueView(block.result, cutsBelow(cuts, '/result'))]),
+    ...(block.result === undefined || block.result === null
+      ? []
+      : [valueView(block.result, cutsBelow(cuts, '/result'))]),
   ])
   view.classList.add('response')
   return el('div.response-row', view, origin)

@@ -12,7 +12,8 @@ function valueView(value, cuts = []) {
 
 /** Whether a value is an object with texts, such as the arguments of a tool. */
 function isReadable(value, cuts) {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || cuts.some(({ path }) => path === '')) return false
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || cuts.some(({ path }) => path === ''))
+    return false
   const values = Object.values(value)
   return values.length > 0 && values.length <= MAX_FIELDS && values.some((field) => typeof field === 'string')
 }
@@ -40,14 +41,18 @@ function textView(text, cuts) {
 
 /** A value on one line. */
 function briefly(value, longest = 120) {
-  const text = typeof value === 'string' ? value : JSON.stringify(value) ?? ''
-  const line = text.slice(0, longest * 2).replace(/\s+/gu, ' ').trim()
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  const line = text
+    .slice(0, longest * 2)
+    .replace(/\s+/gu, ' ')
+    .trim()
   return line.length > longest ? `${line.slice(0, longest - 1)}…` : line
 }
 
 /** A tool's arguments or result on one line, without names if there is only one. */
 function fieldsBriefly(parameters) {
-  if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters)) return briefly(parameters ?? '')
+  if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters))
+    return briefly(parameters ?? '')
   const entries = Object.entries(parameters)
   if (entries.length === 1) return fieldsBriefly(entries[0][1])
   return briefly(entries.map(([name, value]) => `${name}: ${briefly(value, 60)}`).join(' · '))

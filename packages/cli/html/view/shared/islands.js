@@ -8,8 +8,11 @@ const islandText = (id) => unpacked.get(id) ?? document.getElementById(id).textC
 function withIslands(begin) {
   const packed = [...document.querySelectorAll('script[data-packed]')]
   if (packed.length === 0) return begin()
-  if (typeof DecompressionStream === 'undefined') return document.body.append('This browser cannot unpack the data of the page. A newer one can.')
-  return Promise.all(packed.map(async ({ id, textContent }) => unpacked.set(id, await inflated(textContent)))).then(begin)
+  if (typeof DecompressionStream === 'undefined')
+    return document.body.append('This browser cannot unpack the data of the page. A newer one can.')
+  return Promise.all(packed.map(async ({ id, textContent }) => unpacked.set(id, await inflated(textContent)))).then(
+    begin,
+  )
 }
 
 async function inflated(base64) {

@@ -3,7 +3,32 @@
 
 const SAFE_LINK = /^(?:https?|mailto):/i
 const ALLOWED = {
-  ALLOWED_TAGS: ['p', 'br', 'hr', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'ul', 'ol', 'li', 'pre', 'code', 'em', 'strong', 's', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'a', 'span'],
+  ALLOWED_TAGS: [
+    'p',
+    'br',
+    'hr',
+    'h3',
+    'h4',
+    'h5',
+    'h6',
+    'blockquote',
+    'ul',
+    'ol',
+    'li',
+    'pre',
+    'code',
+    'em',
+    'strong',
+    's',
+    'table',
+    'thead',
+    'tbody',
+    'tr',
+    'th',
+    'td',
+    'a',
+    'span',
+  ],
   ALLOWED_ATTR: ['href', 'class', 'start'],
   ALLOWED_URI_REGEXP: SAFE_LINK,
   ALLOW_DATA_ATTR: false,
@@ -22,11 +47,19 @@ const markdownIt = markdownRenderer()
 function markdownHtml(text) {
   const env = { lines: text.split(/\r\n?|\n/) }
   const tokens = markdownIt.parse(text, env)
-  return tokens.some(({ level }) => level >= DEEPEST - 1) ? null : markdownIt.renderer.render(tokens, markdownIt.options, env)
+  return tokens.some(({ level }) => level >= DEEPEST - 1)
+    ? null
+    : markdownIt.renderer.render(tokens, markdownIt.options, env)
 }
 
 function markdownRenderer() {
-  const renderer = new MarkdownIt({ html: false, linkify: true, breaks: true, maxNesting: DEEPEST, highlight: highlightedHtml })
+  const renderer = new MarkdownIt({
+    html: false,
+    linkify: true,
+    breaks: true,
+    maxNesting: DEEPEST,
+    highlight: highlightedHtml,
+  })
   renderer.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
   // Definitions of links stay where they are.
   renderer.disable('strip_references')
@@ -54,7 +87,8 @@ function markdownRenderer() {
   renderer.core.ruler.after('block', 'extra_cells', addExtraCells)
   renderer.core.ruler.push('headings', ({ tokens }) => {
     // The page's own headings are above them.
-    for (const token of tokens) if (/^heading_/.test(token.type)) token.tag = `h${Math.min(Number(token.tag[1]) + 2, 6)}`
+    for (const token of tokens)
+      if (/^heading_/.test(token.type)) token.tag = `h${Math.min(Number(token.tag[1]) + 2, 6)}`
   })
   renderer.core.ruler.push('titles', ({ tokens }) => {
     for (const { children } of tokens) if (children) keepTitles(children)
@@ -82,14 +116,23 @@ function addExtraCells(state) {
     if (token.type === 'th_open') columns += 1
     if (token.type === 'tbody_open') isBody = true
     if (token.type === 'tr_open') line = token.map[0]
-    if (token.type === 'tr_close' && isBody) tokens.push(...cellsIn(state.env.lines[line]).slice(columns).flatMap((cell) => cellTokens(state, cell, token.level + 1)))
+    if (token.type === 'tr_close' && isBody)
+      tokens.push(
+        ...cellsIn(state.env.lines[line])
+          .slice(columns)
+          .flatMap((cell) => cellTokens(state, cell, token.level + 1)),
+      )
     tokens.push(token)
   }
   state.tokens = tokens
 }
 
 function cellTokens({ Token }, content, level) {
-  const [open, inline, close] = [new Token('td_open', 'td', 1), new Token('inline', '', 0), new Token('td_close', 'td', -1)]
+  const [open, inline, close] = [
+    new Token('td_open', 'td', 1),
+    new Token('inline', '', 0),
+    new Token('td_close', 'td', -1),
+  ]
   Object.assign(open, { level, meta: { isExtra: true } })
   Object.assign(inline, { level: level + 1, content, children: [] })
   return [open, inline, Object.assign(close, { level })]
@@ -97,7 +140,10 @@ function cellTokens({ Token }, content, level) {
 
 /** The cells of a row of a table, which may be inside of a quotation. */
 function cellsIn(line) {
-  const cells = line.replace(/^[\s>]+/, '').trimEnd().split(/(?<!\\)\|/)
+  const cells = line
+    .replace(/^[\s>]+/, '')
+    .trimEnd()
+    .split(/(?<!\\)\|/)
   if (cells[0] === '') cells.shift()
   if (cells.at(-1) === '') cells.pop()
   return cells.map((cell) => cell.replaceAll('\\|', '|').trim())

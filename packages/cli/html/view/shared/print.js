@@ -7,12 +7,21 @@ function printWell(list, { centre, around }) {
   let before = null
   addEventListener('beforeprint', () => {
     before = list.shown
-    const middle = Math.max(before.findIndex((row) => row >= centre()), 0)
+    const middle = Math.max(
+      before.findIndex((row) => row >= centre()),
+      0,
+    )
     const from = Math.max(Math.min(middle - PRINTED / 2, before.length - PRINTED), 0)
     const printed = before.slice(from, from + PRINTED)
     list.show(printed)
     list.fillAll()
-    if (printed.length < before.length) list.element.prepend(el('p.note.print-note', `Rows ${from + 1} to ${from + printed.length} of ${before.length.toLocaleString('en-US')}, around ${around}.`))
+    if (printed.length < before.length)
+      list.element.prepend(
+        el(
+          'p.note.print-note',
+          `Rows ${from + 1} to ${from + printed.length} of ${before.length.toLocaleString('en-US')}, around ${around}.`,
+        ),
+      )
   })
   addEventListener('afterprint', () => {
     list.element.querySelector('.print-note')?.remove()

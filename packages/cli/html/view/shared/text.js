@@ -16,17 +16,28 @@ const withPlainLines = (text) => text.replaceAll('\r\n', '\n')
 
 /** Appends content to an element. */
 function appendContent(parent, text) {
-  eachPart(text, INVISIBLE_IN_LINES, (part) => appendMarked(parent, part), (char) => {
-    const shown = el('span.hidden', nameOfHidden(char))
-    shown.title = `U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`
-    parent.append(shown)
-  })
+  eachPart(
+    text,
+    INVISIBLE_IN_LINES,
+    (part) => appendMarked(parent, part),
+    (char) => {
+      const shown = el('span.hidden', nameOfHidden(char))
+      shown.title = `U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`
+      parent.append(shown)
+    },
+  )
   return parent
 }
 
 function appendMarked(parent, text) {
   if (marked === null) parent.append(text)
-  else eachPart(text, marked, (part) => parent.append(part), (found) => parent.append(el('mark', found)))
+  else
+    eachPart(
+      text,
+      marked,
+      (part) => parent.append(part),
+      (found) => parent.append(el('mark', found)),
+    )
 }
 
 /** Calls one function for each text between matches, and the other for each match, in order. */

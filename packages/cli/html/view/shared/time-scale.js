@@ -66,7 +66,7 @@ function stepsOf(times) {
     const at = times[row]
     if (Number.isNaN(at)) continue
     steps[row] = at > latest ? at - latest : 0
-    latest = at < latest ? latest : at
+    latest = Math.max(at, latest)
   }
   return steps
 }
@@ -74,7 +74,9 @@ function stepsOf(times) {
 /** The longest step that is not shortened, in milliseconds. If there are many steps, it is derived from a sample. */
 function longestStep(steps) {
   const stride = Math.ceil(steps.length / SAMPLE)
-  const sorted = Float64Array.from({ length: Math.floor(steps.length / stride) || 0 }, (_, at) => steps[at * stride]).filter((step) => step > 0).sort()
+  const sorted = Float64Array.from({ length: Math.floor(steps.length / stride) || 0 }, (_, at) => steps[at * stride])
+    .filter((step) => step > 0)
+    .sort()
   const usual = sorted[Math.floor(sorted.length * 0.9)] ?? 0
   return Math.max(SHORTEST_WAIT, usual * 6)
 }

@@ -67,9 +67,12 @@ class WindowedList {
   onChange = () => {}
   #chunks = []
   #chunkOf = new Map()
-  #watcher = new IntersectionObserver((seen) => seen.forEach(({ target, isIntersecting }) => this.#look(target.chunk, isIntersecting)), {
-    rootMargin: `${MARGIN}px 0px`,
-  })
+  #watcher = new IntersectionObserver(
+    (seen) => seen.forEach(({ target, isIntersecting }) => this.#look(target.chunk, isIntersecting)),
+    {
+      rootMargin: `${MARGIN}px 0px`,
+    },
+  )
 
   constructor(element, current) {
     this.element = element
