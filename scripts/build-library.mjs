@@ -1,8 +1,8 @@
-// Compiles the library, lib/, to dist/: JavaScript without comments, and declarations with them. `--noCheck` does not check types. One module, which the
-// pages contain too, is copied into the command line.
+// Compiles the library, lib/, to dist/: JavaScript without comments, and declarations with them. Types are checked where the addon was built, which
+// describes itself in binding.d.ts. One module, which the pages contain too, is copied into the command line.
 
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -16,7 +16,7 @@ const PRIVATE = /^ +#private;\n/gm
 const RELATIVE = /\b(?:from|import\()\s*["'](\.{1,2}\/[^"']+)\.js["']/g
 
 rmSync(DIST, { recursive: true, force: true })
-compile('--emitDeclarationOnly', ...process.argv.slice(2))
+compile('--emitDeclarationOnly', ...(existsSync(join(ROOT, 'binding.d.ts')) ? [] : ['--noCheck']))
 compile('--declaration', 'false', '--removeComments', '--noCheck')
 completeDeclarations()
 removeUnreachable()

@@ -160,7 +160,7 @@ impl NativeRecorder {
     /// Returns the function that records an event of a known type, given the type's index, the payload's JSON text and the time.
     /// That function returns the record's number, negative if its line has version 2, or NaN if the recorder is inactive. It is called for every
     /// event, and calling a method of a class instead would take one and a half times as long.
-    #[napi(catch_unwind)]
+    #[napi(catch_unwind, ts_return_type = "(type: number, payload: string | undefined, now: number) => number")]
     pub fn recording<'env>(&self, env: &'env Env) -> Result<Function<'env, (), f64>> {
         let recorder = self.recorder.clone();
         env.create_function_from_closure("record", move |context| record_known(&recorder, &context))

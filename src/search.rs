@@ -57,8 +57,8 @@ pub struct NativeSearchOptions {
 
 /// The fault of a query. Returns null if it is valid.
 #[napi(catch_unwind)]
-pub fn search_query_fault(query: Utf16String, regex: bool, case: String) -> Option<String> {
-    Query::new(&query, query_options(regex, &case)).err().map(|error| error.to_string())
+pub fn search_query_fault(query: Utf16String, regex: bool, letters: String) -> Option<String> {
+    Query::new(&query, query_options(regex, &letters)).err().map(|error| error.to_string())
 }
 
 /// The result is an array with an element for each path: for a file, an array of its size in bytes, its time of modification in milliseconds, and
