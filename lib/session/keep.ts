@@ -1,9 +1,6 @@
 // Keeps the sessions of directories within limits: archives old ones, and deletes those that the policy says so of.
 
 import path = require('node:path')
-import type { BigIntStats, Dirent, Stats } from 'node:fs'
-import fs = require('node:fs/promises')
-import { native } from '../addon.js'
 import { NO_OPTIONS, type Shape, WORK, check, checkedStrictly, expect, unlessMissing } from '../arguments.js'
 import { onAbort } from '../binding/abort.js'
 import { type Cleaned, cleanUp, wouldCleanUp } from '../locks/clean-up.js'
@@ -20,6 +17,16 @@ import { convert, removeSession } from './archive.js'
 import { archiveOf, isSessionName, sessionPathOf } from './archive-name.js'
 import { liveCheckpoints } from './describe.js'
 import { isSessionFileName, pathsIn } from './directory.js'
+import {
+  changeOf,
+  companionBytes,
+  entriesOf,
+  hasSeekTable,
+  isRecorded,
+  realPathOf,
+  sizeOf,
+  statOf,
+} from './keep-files.js'
 import { listFiles } from './list.js'
 import { newestFirst } from './order.js'
 import { repairSession } from './repair.js'
@@ -758,104 +765,6 @@ function currentOf({ session, done, archivedBytes }: Candidate): SessionSummary 
 
 function leftSession(filePath: string, reason: KeepReason, message: string | undefined): LeftSession {
   return message === undefined ? { filePath, reason } : { filePath, reason, message }
-}
-
-/** The entries of a directory; `undefined` if it does not exist, or the error if it can't be read. */
-async function entriesOf(directory: string): Promise<Dirent[] | Error | undefined> {
-  try {
-    return await fs.readdir(directory, { withFileTypes: true })
-  } catch (error) {
-    return hasCode(error, 'ENOENT') ? undefined : (error as Error)
-  }
-}
-
-/** The path without links; the path itself if there is nothing. */
-async function realPathOf(directory: string): Promise<string> {
-  try {
-    return await fs.realpath(directory)
-  } catch {
-    return directory
-  }
-}
-
-async function statOf(filePath: string): Promise<Stats | undefined> {
-  try {
-    return await fs.lstat(filePath)
-  } catch {
-    return undefined
-  }
-}
-
-/** Bytes on disk of a session or of its archive, and of what is kept beside it; `undefined` if it is gone. */
-async function sizeOf(filePath: string): Promise<number | undefined> {
-  const session = sessionPathOf(filePath)
-  const size = ((await statOf(session)) ?? (await statOf(archiveOf(session))))?.size
-  return size === undefined ? undefined : size + (await companionBytes(session))
-}
-
-/** Bytes of the files that are kept beside a session, but for those that earlier versions kept to replay it sooner. */
-async function companionBytes(filePath: string): Promise<number> {
-  let bytes = 0
-  for (const companion of companionsOf(sessionPathOf(filePath)).others) bytes += (await statOf(companion))?.size ?? 0
-  return bytes
-}
-
-/** Why a session is not the one that was listed; `undefined` if it is. */
-async function changeOf({
-  filePath,
-  fileSize,
-  archivedBytes,
-  lastModified,
-}: SessionSummary): Promise<KeepReason | undefined> {
-  const stat = await fs.lstat(filePath, { bigint: true }).catch(() => undefined)
-  const isSame =
-    stat?.isFile() === true &&
-    Number(stat.size) === (archivedBytes ?? fileSize) &&
-    millisecondOf(stat) === lastModified.getTime()
-  return isSame ? undefined : 'Changed'
-}
-
-/** The millisecond of a file's time that a listing gives. As a double, `mtimeMs` is off by up to 122 ns, so it may be the next one. */
-function millisecondOf({ mtimeNs }: BigIntStats): number {
-  return Math.max(0, Number(mtimeNs / 1_000_000n))
-}
-
-/** The last bytes of a seek table. */
-const TABLE_END = Buffer.from([0xb1, 0xea, 0x92, 0x8f])
-
-/** Whether an archive ends with a seek table. One that was cut off between two frames has none, and is otherwise whole. */
-async function hasSeekTable(filePath: string): Promise<boolean> {
-  let handle: fs.FileHandle | undefined
-  try {
-    handle = await fs.open(filePath, 'r')
-    const { size } = await handle.stat()
-    const { buffer, bytesRead } = await handle.read(
-      Buffer.alloc(TABLE_END.length),
-      0,
-      TABLE_END.length,
-      Math.max(0, size - TABLE_END.length),
-    )
-    return bytesRead === TABLE_END.length && buffer.equals(TABLE_END)
-  } catch {
-    return false
-  } finally {
-    await handle?.close().catch(() => {})
-  }
-}
-
-/** Whether a recorder of this process, in whatever thread, may write to a session: not every one has a lock. */
-async function isRecorded(filePath: string): Promise<boolean> {
-  const files = native.recordedFiles()
-  if (files.length === 0) return false
-  const session = await realFileOf(sessionPathOf(filePath))
-  for (const file of files)
-    if (path.basename(file) === path.basename(session) && (await realFileOf(file)) === session) return true
-  return false
-}
-
-/** The path of a file, which may be gone, without links in that of its directory. */
-async function realFileOf(filePath: string): Promise<string> {
-  return path.join(await realPathOf(path.dirname(filePath)), path.basename(filePath))
 }
 
 /** Whether a session is in use, by the names that were in its directory. */
