@@ -1,23 +1,15 @@
 import { native } from '../addon.js'
 import { check, checkEach, checked, expect, NO_OPTIONS } from '../arguments.js'
 import type { NativeBatch, NativeRecorder, NativeTail, RecorderGroup } from '../binding/native.js'
-import { stringify, queueMicrotask, define, withFields } from '../builtins.js'
+import { stringify, queueMicrotask, withFields } from '../builtins.js'
 import type { SessionLock } from '../locks/handle.js'
 import type { HeldLock } from '../locks/held-lock.js'
+import { attempt, bindMethods } from '../methods.js'
 import { OWNER_ONLY } from '../mode.js'
-import type { RecordingOwner, RecordingWarning } from '../recording-warning.js'
+import type { RecordingWarning } from '../recording-warning.js'
 import { timestamp } from '../timestamp.js'
 import { turns, beginTurn } from '../turns.js'
-import {
-  Writing,
-  type WriteFailure,
-  ending,
-  absolute,
-  thisProcess,
-  ownerOf,
-  shownOwner,
-  writeError,
-} from '../writing.js'
+import { Writing, type WriteFailure, ending, absolute, thisProcess, writeError } from '../writing.js'
 import { DEFAULT_MAX_QUEUE_BYTES } from '../constants.js'
 import type { Commits } from './commits.js'
 import { expectLine } from './line-limit.js'
@@ -42,7 +34,9 @@ import type {
   SessionRecordLine,
   SyntheticInsertPayload,
 } from './records.js'
+import { hostFailed, stopped } from './recorder-warnings.js'
 import type { Streams } from './streams.js'
+import { Watermark } from './watermark.js'
 // Only for links in the comments.
 import type { SessionLockedError } from '../locks/locked-error.js'
 import type { RecordingError, RecordingWarningCode } from '../recording-warning.js'
@@ -137,7 +131,7 @@ export class SessionRecordingService<C = IContent> {
   #refusesBeyond: boolean
   /** The record that is about to be recorded must fit into the queue. */
   #isLimited = false
-  #watermarkListeners: { listener: (commit: Commit) => void }[] = []
+  #watermark = new Watermark((cause) => this.#hostFailed('ObserverFailed', cause))
   /** The beginning of the file, until its provider and model are resolved. */
   #start: { payload: string; now: number; resolve: () => unknown } | undefined
   /** The records that are written in parts. */
@@ -148,7 +142,6 @@ export class SessionRecordingService<C = IContent> {
   #batch: object | undefined
   /** Another one for each file. */
   #file = {}
-  #hasObserverFailed = false
   #commits: Commits | undefined
   #numbers = new Numbers()
   #failure: WriteFailure | undefined
@@ -190,13 +183,12 @@ export class SessionRecordingService<C = IContent> {
     const { sessionId, projectHash, chatsDir, onWarning, durability, exclusive, mode } = config
     this.#maxQueueBytes = config.maxQueueBytes ?? DEFAULT_MAX_QUEUE_BYTES
     this.#refusesBeyond = config.onQueueLimit === 'throw'
-    if (config.onCommitWatermark !== undefined) this.#watermarkListeners.push({ listener: config.onCommitWatermark })
     const now = Date.now()
     const { nameHasSeconds, idPrefix } = nameOf(config)
     const payload = startPayload(config, timestamp(now))
     if (config.resolveProviderModel !== undefined) this.#start = { payload, now, resolve: config.resolveProviderModel }
     this.#config = { sessionId, projectHash, chatsDir }
-    bindMethods(this as unknown as Record<string, unknown>)
+    bindMethods(this, METHODS)
     const open = (group: RecorderGroup, id: number) =>
       new native.NativeRecorder(group, {
         id,
@@ -213,7 +205,7 @@ export class SessionRecordingService<C = IContent> {
     this.#writing = new Writing(open, onWarning, (failure) => this.#failed(failure), config.appendFile)
     this.#native = this.#writing.recorder
     this.#record = this.#native.recording()
-    if (this.#watermarkListeners.length > 0) this.#acknowledgements().observe()
+    if (config.onCommitWatermark !== undefined) this.#listen(config.onCommitWatermark)
   }
 
   /**
@@ -384,18 +376,19 @@ export class SessionRecordingService<C = IContent> {
    */
   onCommitWatermark(listener: (commit: Commit) => void): () => void {
     expect(typeof listener === 'function', 'listener', 'a function', listener)
-    const one = { listener }
-    this.#watermarkListeners.push(one)
+    return this.#listen(listener)
+  }
+
+  #listen(listener: (commit: Commit) => void): () => void {
+    const remove = this.#watermark.add(listener)
     this.#acknowledgements().observe()
-    return () => {
-      this.#watermarkListeners = this.#watermarkListeners.filter((other) => other !== one)
-    }
+    return remove
   }
 
   #acknowledgements(): Commits {
     if (this.#commits === undefined) {
       const { Commits } = require('./commits.js') as typeof import('./commits.js')
-      const observed = (commit: Commit): void => this.#observe(commit)
+      const observed = (commit: Commit): void => this.#watermark.call(commit)
       const record = (type: string, text: string): number | null => this.#recordWatched(type, text)
       const hasFile = (): boolean => !this.#numbers.isWaiting || this.#native.path() !== null
       this.#commits = new Commits({ native: this.#native, record, hasFile, observed })
@@ -416,31 +409,9 @@ export class SessionRecordingService<C = IContent> {
     return seq
   }
 
-  /** Calls the observers. What goes wrong there is not the recorder's failure. */
-  #observe(commit: Commit): void {
-    this.#watermarkListeners.slice().forEach(({ listener }) => this.#call(listener, commit))
-  }
-
-  #call(listener: (commit: Commit) => void, commit: Commit): void {
-    try {
-      const returned: unknown = listener(commit)
-      if (returned instanceof Promise) returned.catch((error) => this.#observerFailed(error))
-    } catch (error) {
-      this.#observerFailed(error)
-    }
-  }
-
-  #observerFailed(cause: unknown): void {
-    if (this.#hasObserverFailed) return
-    this.#hasObserverFailed = true
-    const message = `onCommitWatermark failed: ${cause instanceof Error ? cause.message : String(cause)}. Recording goes on.`
-    this.#writing.callOnWarning({
-      code: 'ObserverFailed',
-      message,
-      filePath: this.getFilePath(),
-      eventsDropped: 0,
-      cause,
-    })
+  /** Recording goes on, although a function of the host has failed. */
+  #hostFailed(code: 'ObserverFailed' | 'ProviderModelFailed', cause: unknown): void {
+    this.#writing.callOnWarning(hostFailed(code, cause, this.getFilePath()))
   }
 
   /** Throws if a batch has no room in the queue. */
@@ -451,6 +422,15 @@ export class SessionRecordingService<C = IContent> {
     throw withFields(new Error(message), { code: 'QueueLimitExceeded' })
   }
 
+  /** What comes before anything is recorded, but for `enqueue`, which does the same in line. Returns the time. */
+  #begin(): number {
+    this.#resolveStart()
+    const now = Date.now()
+    if (this.#heldLock !== undefined) this.#expectLock(now)
+    if (this.#turn !== turns.current) this.#turn = beginTurn(this.#native)
+    return now
+  }
+
   /** Before a record that creates the file: its first line has the provider and the model of this moment. */
   #resolveStart(): void {
     const start = this.#start
@@ -459,17 +439,7 @@ export class SessionRecordingService<C = IContent> {
     const { resolved } = require('./provider-model.js') as typeof import('./provider-model.js')
     const { payload, failure } = resolved(start.payload, start.resolve)
     if (failure === undefined) return this.#native.setStart(payload, start.now)
-    const { cause } = failure
-    const why = cause instanceof Error ? cause.message : String(cause)
-    const message = `resolveProviderModel failed: ${why}. Recording goes on with the values of the configuration.`
-    const warn = (): void =>
-      this.#writing.callOnWarning({
-        code: 'ProviderModelFailed',
-        message,
-        filePath: this.getFilePath(),
-        eventsDropped: 0,
-        cause,
-      })
+    const warn = (): void => this.#hostFailed('ProviderModelFailed', failure.cause)
     // Recording must not call it synchronously; at the end of the process nothing comes later.
     if (ending.hasBegun) warn()
     else queueMicrotask(warn)
@@ -572,11 +542,7 @@ export class SessionRecordingService<C = IContent> {
     if (!this.isActive()) throw new Error(NO_BATCH)
     if (this.#refusesBeyond) this.#expectRoom(batch)
     if (items.length === 0) return NaN
-    this.#resolveStart()
-    const now = Date.now()
-    if (this.#heldLock !== undefined) this.#expectLock(now)
-    if (this.#turn !== turns.current) this.#turn = beginTurn(this.#native)
-    const told = this.#native.recordPrepared(batch, now, true)
+    const told = this.#native.recordPrepared(batch, this.#begin(), true)
     if (ending.hasBegun) this.#writing.warn()
     if (told !== told) {
       queueMicrotask(() => this.#writing.warn())
@@ -727,11 +693,7 @@ export class SessionRecordingService<C = IContent> {
   }
 
   #beginStream(type: string): number | null {
-    const now = Date.now()
-    this.#resolveStart()
-    if (this.#heldLock !== undefined) this.#expectLock(now)
-    if (this.#turn !== turns.current) this.#turn = beginTurn(this.#native)
-    const seq = this.#native.beginStream(stringify(type), now)
+    const seq = this.#native.beginStream(stringify(type), this.#begin())
     if (seq !== null) this.#numbers.begin()
     return seq
   }
@@ -817,11 +779,7 @@ export class SessionRecordingService<C = IContent> {
   }
 
   #ensureFile(): void {
-    const now = Date.now()
-    this.#resolveStart()
-    if (this.#heldLock !== undefined) this.#expectLock(now)
-    if (this.#turn !== turns.current) this.#turn = beginTurn(this.#native)
-    this.#native.ensureFile(now)
+    this.#native.ensureFile(this.#begin())
     this.#noteFile()
     if (!this.#native.isActive()) queueMicrotask(() => this.#writing.warn())
   }
@@ -1151,16 +1109,8 @@ export class SessionRecordingService<C = IContent> {
     this.#active = false
     this.#failure = failure
     this.#commits?.end(writeError(failure))
-    const owner = ownerOf(failure)
     // More events may have been enqueued since the writer failed.
-    const eventsDropped = this.#native.missing()
-    return {
-      code: failure.code,
-      message: warningMessage(failure, eventsDropped, owner),
-      filePath: failure.code === 'ESESSIONLOCKED' ? failure.path : this.getFilePath(),
-      eventsDropped,
-      ...(owner && { owner }),
-    }
+    return stopped(failure, this.getFilePath(), this.#native.missing())
   }
 }
 
@@ -1191,35 +1141,6 @@ export async function endOf(recorder: object): Promise<void> {
   } catch {
     // The caller of `dispose` gets the error.
   }
-}
-
-/** Calls a function that may be the caller's override. Exceptions become rejections, which are never reported as unhandled. */
-function attempt(operation: () => Promise<void>): Promise<void> {
-  const outcome = new Promise<void>((resolve) => resolve(operation()))
-  outcome.catch(() => {})
-  return outcome
-}
-
-/** Makes every method usable detached from its object. A subclass's override is bound instead of the method that it overrides. */
-function bindMethods(recorder: Record<string, unknown>): void {
-  for (let index = 0; index < METHODS.length; index++) {
-    const name = METHODS[index]!
-    const method = recorder[name]
-    if (typeof method !== 'function') continue
-    define(recorder, name, { value: method.bind(recorder), writable: true, configurable: true })
-  }
-}
-
-function warningMessage(
-  { code, message, path: filePath }: WriteFailure,
-  dropped: number,
-  owner: RecordingOwner | undefined,
-): string {
-  if (code === 'ESESSIONLOCKED') {
-    return `Not recording to '${filePath}': it is being recorded to by ${shownOwner(owner)}. The session goes on without a recording.`
-  }
-  const records = dropped === 1 ? '1 record was' : `${dropped} records were`
-  return `Recording stopped: ${message}. ${records} not written to '${filePath}'. The session goes on without a recording.`
 }
 
 const METHODS = Object.getOwnPropertyNames(SessionRecordingService.prototype).filter((name) => name !== 'constructor')
