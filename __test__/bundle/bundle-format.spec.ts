@@ -204,12 +204,8 @@ describe('the library', () => {
 test('the table of codes has a row for each code, and no others', () => {
   const { native } = createRequire(import.meta.url)('../../dist/addon.js') as { native: { bundleCodes(): string[] } }
   const section = PAGE.split('\n## 11. Codes\n')[1]!.split('\n## ')[0]!
-  const rows = [...section.matchAll(/^\| `(\w+)` \| (.+) \| (.*)\|$/gm)].map(([, code, meaning, advice]) => ({
-    code,
-    meaning,
-    advice,
-  }))
-  expect(rows.map(({ code }) => code)).toEqual(native.bundleCodes())
+  const codes = [...section.matchAll(/^\| `(\w+)` \| \d+ \|$/gm)].map(([, code]) => code)
+  expect(codes).toEqual(native.bundleCodes())
 })
 
 test('the documented default limits are those of the declarations', async () => {
