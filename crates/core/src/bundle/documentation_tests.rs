@@ -17,9 +17,9 @@ fn section_of(page: &str, title: &str) -> String {
     section.split("\n## ").next().unwrap().to_owned()
 }
 
-/// The names in the first cells of the rows of a section's tables.
+/// The names that begin the entries of a section's lists.
 fn names_in(section: &str) -> Vec<&str> {
-    section.lines().filter_map(|row| row.strip_prefix("| `")?.split('`').next()).collect()
+    section.lines().filter_map(|row| row.strip_prefix("- `")?.split('`').next()).collect()
 }
 
 #[test]
