@@ -5,7 +5,7 @@ import { define, own, withFields } from '../builtins.js'
 /**
  * The codes of {@link BundleProblem} and {@link BundleError}: faults of a bundle, and requests that can't be met. Later releases may add codes.
  *
- * What each means and what to do about it: https://github.com/session-tape/session-tape/blob/main/docs/bundle-format.md
+ * What each means and what to do about it: https://github.com/session-tape/session-tape/blob/main/docs/errors.md
  */
 export type BundleCode =
   | 'AbsolutePath'

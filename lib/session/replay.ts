@@ -57,7 +57,7 @@ type Start = (
  * Resolves to a {@link ReplayResult} whatever the file contains, including torn, corrupt and foreign lines. For a file that can't be read, the
  * result is a failure with `error`, not a rejection. Reading happens off the JavaScript thread; memory is bounded by a buffer and the remaining
  * items, which are passed in batches between turns of the event loop. Strings of an item that are shorter than 4 KiB may share memory with those of
- * neighbouring items: keeping one of them keeps up to 256 KiB (docs/replay.md).
+ * neighbouring items: keeping one of them keeps up to 256 KiB.
  *
  * Lines appended while the file is read are not part of the result. What is no regular file, such as a pipe (`/dev/stdin`, a named
  * pipe), a socket or a device, is a failure at once (`EINVAL`): write its content to a file first. An abort also ends reading a single line, however

@@ -17,9 +17,9 @@ fn section_of(page: &str, title: &str) -> String {
     section.split("\n## ").next().unwrap().to_owned()
 }
 
-/// The names in the first cells of the rows of a section's tables.
+/// The names that begin the entries of a section's lists.
 fn names_in(section: &str) -> Vec<&str> {
-    section.lines().filter_map(|row| row.strip_prefix("| `")?.split('`').next()).collect()
+    section.lines().filter_map(|row| row.strip_prefix("- `")?.split('`').next()).collect()
 }
 
 #[test]
@@ -56,9 +56,9 @@ fn documented_unredacted_fields_are_those_of_the_library() {
 #[test]
 fn documented_codes_are_those_of_the_library() {
     let section = section("11. Codes");
-    let rows = names_in(&section);
-    let codes: Vec<_> = BundleCode::ALL.iter().map(|code| code.as_str()).collect();
-    assert_eq!(rows, codes);
+    let list = section.trim_end().rsplit("\n\n").next().unwrap();
+    let codes: Vec<_> = BundleCode::ALL.iter().map(|code| format!("`{code}`", code = code.as_str())).collect();
+    assert_eq!(list, codes.join(", ") + ".");
 }
 
 #[test]
