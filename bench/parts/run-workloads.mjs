@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { RunRecorder } from '../index.mjs'
-import { DATA } from './workloads.mjs'
+import { RunRecorder } from '../../index.mjs'
+import { DATA } from '../workloads.mjs'
 
 /** Part of each directory's name: a change of the plan creates new runs. */
 const VERSION = 'v1'

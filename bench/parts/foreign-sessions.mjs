@@ -1,5 +1,5 @@
 /** Sessions of other programs, as their programs write them: prompts, answers that call a tool, results of about 2 KB, and what only their user interfaces need. */
-import { foreignFile, output, prose, randomFrom } from './workloads.mjs'
+import { foreignFile, output, prose, randomFrom } from '../workloads.mjs'
 
 /** Text lengths in characters. */
 const TEXTS = { human: 300, thinking: 500, ai: 700, tool: 2000 }

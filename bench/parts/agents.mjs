@@ -1,59 +1,30 @@
 /** Sessions of other programs: replays and imports, compared with loops that parse them and build the same items. */
 import { deepStrictEqual } from 'node:assert/strict'
-import { createReadStream, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createReadStream, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { convertSession, importSession, replaySession } from '../index.mjs'
+import { convertSession, importSession, replaySession } from '../../index.mjs'
+import { DATA, PROJECT_HASH } from '../workloads.mjs'
 import { FOREIGN_WORKLOADS, foreignSession } from './foreign-sessions.mjs'
-import { inTurn, median, ratios, timed } from './measure.mjs'
-import { DATA, PROJECT_HASH } from './workloads.mjs'
 
-export async function benchAgents({ rounds, scale, say }) {
-  const results = []
+export async function* agents({ scale }) {
+  const chatsDir = join(DATA, 'imported')
   for (const workload of FOREIGN_WORKLOADS) {
-    say(`agents: ${workload.title}`)
     const path = await foreignSession(workload, scale)
-    const directory = mkdtempSync(join(DATA, 'imported-'))
-    try {
-      await checkSame(path, PLAIN[workload.name])
-      const measured = await inTurn(sidesOf(path, PLAIN[workload.name], directory), rounds)
-      results.push(figuresOf(workload, statSync(path).size, measured))
-    } finally {
-      rmSync(directory, { recursive: true, force: true })
+    const plain = PLAIN[workload.name]
+    const bare = ({ speaker, blocks }) => ({ speaker, blocks })
+    const { history } = await replaySession(path, undefined, { strict: true })
+    deepStrictEqual((await plain(path)).map(bare), history.map(bare))
+    const what = `${workload.title}, ${Math.round(statSync(path).size / 1e6)} MB`
+    yield { what: `${what}: replay`, ours: () => replaySession(path), other: ['a loop', () => plain(path)] }
+    const imported = {
+      run: () => importSession(path, { chatsDir, projectHash: PROJECT_HASH }),
+      after: () => rmSync(chatsDir, { recursive: true }),
     }
-  }
-  return results
-}
-
-function sidesOf(path, plain, directory) {
-  let count = 0
-  const options = () => ({ chatsDir: join(directory, String(count++)), projectHash: PROJECT_HASH })
-  const afterwards = async (measuring) => {
-    const measured = await measuring
-    rmSync(directory, { recursive: true, force: true })
-    return measured
-  }
-  return {
-    plain: () => timed(() => plain(path)),
-    replay: () => timed(() => replaySession(path)),
-    plainImport: () => timed(async () => writeFileSync(join(DATA, 'imported.jsonl'), linesOf(await plain(path)))),
-    import: () => afterwards(timed(() => importSession(path, options()))),
-    receipt: () => timed(() => entriesOf(path)),
-  }
-}
-
-function figuresOf({ name, title }, bytes, measured) {
-  const of = (side, figure) => measured[side].map((one) => one[figure])
-  const medians = (figure) => Object.fromEntries(Object.keys(measured).map((side) => [side, median(of(side, figure))]))
-  return {
-    name,
-    title,
-    bytes,
-    ratio: ratios(of('plain', 'ms'), of('replay', 'ms')),
-    cpuRatio: ratios(of('plain', 'cpuMs'), of('replay', 'cpuMs')),
-    importRatio: ratios(of('plainImport', 'ms'), of('import', 'ms')),
-    ms: medians('ms'),
-    stops: medians('longestStopMs'),
+    const written = join(DATA, 'imported.jsonl')
+    const plainImport = async () => writeFileSync(written, linesOf(await plain(path)))
+    yield { what: `${what}: import`, ours: imported, other: ['a loop that writes', plainImport] }
+    yield { what: `${what}: receipt of all records`, ours: () => entriesOf(path) }
   }
 }
 
@@ -63,19 +34,10 @@ async function entriesOf(path) {
   return entries
 }
 
-const linesOf = (items) =>
-  items
-    .map(
-      (content, i) =>
-        `${JSON.stringify({ v: 1, seq: i + 2, ts: '2026-02-11T16:00:00.000Z', type: 'content', payload: { content } })}\n`,
-    )
-    .join('')
-
-/** Both sides must have the same speakers and blocks. */
-async function checkSame(path, plain) {
-  const { history } = await replaySession(path, undefined, { strict: true })
-  const bare = ({ speaker, blocks }) => ({ speaker, blocks })
-  deepStrictEqual((await plain(path)).map(bare), history.map(bare))
+function linesOf(items) {
+  const ts = '2026-02-11T16:00:00.000Z'
+  const line = (content, i) => JSON.stringify({ v: 1, seq: i + 2, ts, type: 'content', payload: { content } })
+  return items.map((item, i) => `${line(item, i)}\n`).join('')
 }
 
 async function* recordsOf(path) {
