@@ -12,4 +12,5 @@ export interface Facts extends Expected {
 }
 
 export function canInspect(): boolean
-export function inspect(path: string, texts: string[]): Promise<Facts>
+export function inspect(path: string, texts: string[]): Facts
+export function problemsOf(facts: Facts, expected: Expected): string[]
