@@ -1,80 +1,159 @@
 /**
- * `npm run bench`: measures the addon and its JavaScript competitors in turn in one process, on each runtime that is found. The figures are saved to
- * `results.json` and `RESULTS.md`; those selected with `--only`, `--runtime`, `--workload` or `--quick` are only printed. `README.md` describes the
- * options.
+ * `npm run bench`: measures each part in a process of its own, on each runtime that is found, and writes one table to RESULTS.md. What is chosen with
+ * `--only`, `--runtime`, `--workload` or `--quick` is only printed, unless `--save` puts it into the table. README.md describes the options.
  */
-import { spawn } from 'node:child_process'
-import { rmSync, writeFileSync } from 'node:fs'
-import { loadavg } from 'node:os'
-import { join } from 'node:path'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { readOptions } from './options.mjs'
-import { PARTS } from './parts.mjs'
-import { report } from './report/report.mjs'
-import { addFigures, noResults, saveResults, savedResults } from './results.mjs'
-import { findRuntimes, ownRuntime } from './runtimes.mjs'
-import { DATA } from './workloads.mjs'
+import { parseArgs } from 'node:util'
 
-const CHILD = fileURLToPath(new URL('child.mjs', import.meta.url))
-const REPORT = fileURLToPath(new URL('RESULTS.md', import.meta.url))
+const SELF = fileURLToPath(import.meta.url)
+const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
 
+/** The parts, each with its module; `everyRuntime`: measured on each, others only on the runtime that was started. */
+const PARTS = {
+  replay: { module: 'replay', everyRuntime: true },
+  records: { module: 'replay', everyRuntime: true },
+  header: { module: 'replay', everyRuntime: true },
+  loading: { module: 'replay', everyRuntime: true },
+  record: { module: 'record', everyRuntime: true },
+  acknowledged: { module: 'record' },
+  sessions: { module: 'sessions' },
+  search: { module: 'sessions' },
+  archives: { module: 'sessions' },
+  repair: { module: 'sessions' },
+  agents: { module: 'agents', everyRuntime: true },
+  runs: { module: 'runs', everyRuntime: true },
+  diff: { module: 'runs' },
+  bundles: { module: 'runs' },
+  memory: { module: 'memory' },
+  view: { module: 'view' },
+}
+/** The environment variables that name further runtimes by their paths. */
+const RUNTIMES = ['NODE_22', 'NODE_24', 'BUN']
+const COLUMNS = ['part', 'what', 'on', 'session-tape', 'compared with', 'ratio', 'target', 'met', 'measured']
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    large: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+    save: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+    only: { type: 'string' },
+    runtime: { type: 'string' },
+    workload: { type: 'string', default: '' },
+    child: { type: 'string' },
+  },
+})
+const { quick, large, child } = values
+const how = {
+  scale: quick ? 0.1 : 1,
+  large,
+  rounds: Number(values.rounds ?? (quick ? 1 : 4)),
+  workloads: values.workload.split(','),
+}
 const say = (text) => process.stderr.write(`${text}\n`)
 
-async function measureAll({ parts, runtimes, save, ...how }) {
-  const results = save ? savedResults() : noResults()
-  for (const part of parts) {
-    const suited = PARTS[part].everyRuntime ? runtimes : runtimes.filter(({ name }) => name === ownRuntime())
-    for (const runtime of suited) addFigures(results, part, runtime, await measured(part, runtime, how))
-    if (save) saveResults(results)
-  }
-  rmSync(join(DATA, 'record'), { recursive: true, force: true })
-  return results
+if (child === undefined) main()
+else await measurePart(child)
+
+function main() {
+  if (!(how.rounds >= 1)) fail(`--rounds takes a number from 1 on, not '${values.rounds}'`)
+  const runtimes = runtimesFound()
+  const parts = chosen('--only', values.only, Object.keys(PARTS))
+  const names = chosen('--runtime', values.runtime, Object.keys(runtimes))
+  if (values.list)
+    return console.log(
+      `parts: ${parts.join(', ')}\nruntimes: ${names.map((name) => `${name} (${runtimes[name]})`).join(', ')}`,
+    )
+  const isWhole = !quick && !values.workload && values.rounds === undefined
+  if (values.save && !isWhole) fail('--save takes whole parts: neither --quick, --rounds nor --workload')
+  const isSaved = values.save || (isWhole && !values.only && !values.runtime)
+  const [own] = Object.keys(runtimes)
+  for (const part of parts)
+    for (const name of PARTS[part].everyRuntime ? names : names.filter((one) => one === own)) {
+      say(`== ${part}, ${name}, load ${loadavg()[0].toFixed(1)}`)
+      const found = measured(part, name, runtimes[name])
+      if (!isSaved) process.stdout.write(table(found))
+      else writeFileSync(RESULTS, report(found))
+    }
+  if (isSaved) say(`written: ${RESULTS}`)
 }
 
-async function measured(part, runtime, how) {
-  say(`== ${part}, ${runtime.title}`)
-  const load = loadavg()[0]
-  const figures = await figuresOf(runtime.path, ['--expose-gc', CHILD, part, JSON.stringify(how)])
-  return { date: new Date().toISOString().slice(0, 10), load, rounds: how.rounds, scale: how.scale, figures }
-}
-
-/** Runs a process. Resolves with the JSON that it prints. */
-function figuresOf(command, args) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-    const chunks = []
-    child.stdout.on('data', (chunk) => chunks.push(chunk))
-    child.on('error', reject)
-    child.on('close', (code, signal) => {
-      if (code === 0) resolve(JSON.parse(Buffer.concat(chunks).toString('utf8')))
-      else reject(new Error(`${command} ended with ${signal ?? code}`))
-    })
+/** The rows of a part, measured in a new process. */
+function measured(part, runtime, path) {
+  const args = ['--expose-gc', SELF, ...process.argv.slice(2), '--child', part]
+  const { status, stdout } = spawnSync(path, args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    maxBuffer: 1 << 26,
   })
+  if (status !== 0) fail(`${part} failed on ${runtime}`)
+  const when = `${new Date().toISOString().slice(0, 10)}, ${said('git', 'rev-parse', '--short', 'HEAD')}`
+  return JSON.parse(stdout).map(([what, ...cells]) => [part, what, runtime, ...cells, when])
 }
 
-function listed({ parts, runtimes, workloads }) {
-  const programs = runtimes.map(({ name, version, path }) => `  ${name.padEnd(8)}${version}, ${path}\n`).join('')
-  return `parts: ${parts.join(', ')}\nworkloads: ${workloads.join(', ')}\nruntimes:\n${programs}`
-}
-
-function optionsOrExit() {
-  try {
-    return readOptions(process.argv.slice(2), findRuntimes())
-  } catch (error) {
-    say(`bench: ${error.message}`)
-    process.exit(2)
+async function measurePart(part) {
+  const [{ rowOf }, module] = await Promise.all([import('./measure.mjs'), import(`./parts/${PARTS[part].module}.mjs`)])
+  const rows = []
+  for await (const one of module[part](how)) {
+    say(`   ${one.what}`)
+    rows.push(await rowOf(one, quick ? how.rounds : (one.rounds ?? how.rounds)))
   }
+  process.stdout.write(JSON.stringify(rows))
 }
 
-const options = optionsOrExit()
-if (options.list) {
-  process.stdout.write(listed(options))
-} else {
-  const results = await measureAll(options)
-  if (options.save) {
-    writeFileSync(REPORT, report(results))
-    say(`written: ${REPORT}`)
-  } else {
-    process.stdout.write(report(results))
+/** The runtimes by their names: that which runs this, and those that variables name. */
+function runtimesFound() {
+  const found = {}
+  for (const path of [process.execPath, ...RUNTIMES.map((variable) => process.env[variable]).filter(Boolean)]) {
+    try {
+      const { bun, node } = JSON.parse(said(path, '-p', 'JSON.stringify(process.versions)'))
+      found[bun ? `Bun ${bun}` : `Node ${Number.parseInt(node, 10)}`] ??= path
+    } catch {
+      fail(`no JavaScript runtime: ${path}`)
+    }
   }
+  return found
+}
+
+function chosen(option, list, names) {
+  if (list === undefined) return names
+  const wanted = list.split(',')
+  const unknown = wanted.find((one) => !names.includes(one))
+  if (unknown !== undefined) fail(`${option} takes of ${names.join(', ')}, not '${unknown}'`)
+  return names.filter((name) => wanted.includes(name))
+}
+
+function table(rows) {
+  return [COLUMNS, COLUMNS.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('')
+}
+
+/** The table with these rows in place of older ones of their parts and runtimes. */
+function report(rows) {
+  const isNew = ([part, , on]) => rows.some((row) => row[0] === part && row[2] === on)
+  const kept = readFileSync(RESULTS, 'utf8')
+    .split('\n')
+    .map((text) => text.slice(2, -2).split(' | '))
+    .filter(([part, ...cells]) => part in PARTS && cells.length === COLUMNS.length - 1 && !isNew([part, ...cells]))
+  const rank = ([part]) => Object.keys(PARTS).indexOf(part)
+  const all = [...kept, ...rows].sort((one, other) => rank(one) - rank(other))
+  return `# Benchmark results\n\nWritten by \`npm run bench\`; [README.md](README.md) says how. ${machine()}\n\n${table(all)}`
+}
+
+function machine() {
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`
+  const system = [cpus()[0].model.trim(), `${availableParallelism()} cores`, memory, `${type()} ${release()}`]
+  return `Last on ${system.join(', ')}, ${said('rustc', '--version')}.`
+}
+
+function said(command, ...args) {
+  return execFileSync(command, args, { encoding: 'utf8' }).trim()
+}
+
+function fail(message) {
+  say(`bench: ${message}`)
+  process.exit(2)
 }

@@ -1,5 +1,5 @@
 /**
- * Peak memory, each measured in a separate process: what one side leaves behind (free lists, grown heaps) would be the baseline of the other.
+ * Peak memory, each time in a process of its own: what one side leaves behind (free lists, grown heaps) would be the baseline of the next.
  *
  * This file is both: imported, it starts the processes; started as a script, it is such a process.
  */
@@ -8,52 +8,69 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { collectGarbage, median } from './measure.mjs'
+import { replayFileWithReadline } from '../__test__/support/plain-engine.mjs'
+import * as tape from '../index.mjs'
+import { collectGarbage } from './measure.mjs'
+import { newRecorder } from './parts/recorders.mjs'
 import { DATA, TINY, contentPayloads, replayFile } from './workloads.mjs'
 
 const SELF = fileURLToPath(import.meta.url)
-const CHILDREN = 3
 const IMAGE_BYTES = 20 << 20
 
-/** @returns {Promise<{ peak: number, retained: number, over: number }>} bytes; `over` = peak − retained */
-export async function peakMemory(side, filePath) {
-  return medianOfChildren(['replay', side, filePath])
+/** What runs in a process of its own, and may be prepared before. */
+const JOBS = {
+  replay: (path) => tape.replaySession(path),
+  plain: (path) => replayFileWithReadline(path),
+  archive: (path) => tape.archiveSession(path),
+  restore: (path) => tape.restoreSession(path),
+  export: (source, bundle) => tape.exportBundle(source, bundle),
+  verify: (bundle) => tape.verifyBundle(bundle),
+  import: (bundle, directory) => tape.importBundle(bundle, directory),
+  diff: (left, right) => tape.diff(left, right),
+  run: (directory, verify) => tape.replayRun(directory, { verify }),
+  page: (path) => lastPage(path),
+  image: (service) => recordImage(service),
+  stringify: () => Promise.resolve(JSON.stringify({ v: 1, seq: 1, ts: '', type: 'content', payload: image() })),
 }
 
-/** The memory of one event with a payload of 20 MiB. */
-export async function benchImage() {
-  return { tape: await imageMemory('tape'), stringify: await imageMemory('stringify') }
+/** MiB at the peak, above what the process used before; and above what the result still holds as well. */
+export const peak = async (...job) => (await measured(job)).peak
+export const peakOver = async (...job) => (await measured(job)).over
+
+async function measured(job) {
+  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', SELF, ...job])
+  return JSON.parse(stdout)
 }
 
-/** @returns {Promise<{ peak: number, payload: number }>} */
-async function imageMemory(side) {
-  return { ...(await medianOfChildren(['image', side])), payload: IMAGE_BYTES }
+const image = () => {
+  const data = Buffer.alloc((IMAGE_BYTES / 4) * 3, 'image').toString('base64')
+  const block = { type: 'media', mimeType: 'image/png', encoding: 'base64', data }
+  return { content: { speaker: 'human', blocks: [block] } }
 }
 
-async function medianOfChildren(args) {
-  const reports = []
-  for (let i = 0; i < CHILDREN; i++) {
-    const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', SELF, ...args])
-    reports.push(JSON.parse(stdout))
-  }
-  const of = (key) => median(reports.map((report) => report[key]))
-  return {
-    peak: of('peak'),
-    retained: of('retained'),
-    over: median(reports.map(({ peak, retained }) => peak - retained)),
-  }
+async function recordImage(service) {
+  service.enqueue('content', image())
+  await service.flush()
 }
 
-/** The memory that a task needs at its peak in addition to what was used before, and the memory that its result retains. */
-export async function peakOf(task) {
+export async function lastPage(path) {
+  const opened = await tape.openSession(path)
+  if (!opened.ok) throw new Error(opened.error)
+  const items = await opened.session.items(-50)
+  opened.session.close()
+  return items
+}
+
+async function peakOf(task) {
   collectGarbage()
-  forgetPeak()
+  // On Linux, resets the kernel's high-water mark. Elsewhere, that covers the whole life of the process.
+  if (process.platform === 'linux') writeFileSync('/proc/self/clear_refs', '5')
   const before = { rss: process.memoryUsage.rss(), held: held() }
   const result = await task()
-  const peak = peakRss() - before.rss
+  const most = peakRss() - before.rss
   collectGarbage()
   const retained = held() - before.held
-  return { peak, retained, alive: result !== undefined }
+  return { peak: most / 2 ** 20, over: (most - retained) / 2 ** 20, alive: result !== undefined }
 }
 
 /** In Bun, `heapUsed` includes external memory. */
@@ -62,50 +79,22 @@ function held() {
   return process.versions.bun ? heapUsed : heapUsed + external
 }
 
-/** On Linux, resets the kernel's high-water mark. Elsewhere, that covers the whole life of the process. */
-function forgetPeak() {
-  if (process.platform === 'linux') writeFileSync('/proc/self/clear_refs', '5')
-}
-
 function peakRss() {
   if (process.platform !== 'linux') return process.resourceUsage().maxRSS * 1024
   return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) * 1024
 }
 
-const measurements = {
-  async replay(side, filePath) {
-    const { ENGINES } = await import('./engines.mjs')
-    const { filePath: tiny } = await replayFile(TINY, 1)
-    await ENGINES[side](tiny)
-    return peakOf(() => ENGINES[side](filePath))
-  },
-  async image(side) {
-    const data = Buffer.alloc((IMAGE_BYTES / 4) * 3, 'image').toString('base64')
-    const payload = {
-      content: { speaker: 'human', blocks: [{ type: 'media', mimeType: 'image/png', encoding: 'base64', data }] },
-    }
-    if (side === 'stringify')
-      return peakOf(async () => JSON.stringify({ v: 1, seq: 1, ts: '', type: 'content', payload }))
-    return recordImage(payload)
-  },
-}
-
-async function recordImage(payload) {
-  const { SessionRecordingService } = await import('../index.mjs')
-  const { newRecorder } = await import('./recorders.mjs')
-  const service = newRecorder(SessionRecordingService, join(DATA, 'record'))
-  service.enqueue('content', contentPayloads(1)[0])
-  await service.flush()
-  const report = await peakOf(async () => {
-    service.enqueue('content', payload)
-    await service.flush()
-  })
-  await service.dispose()
-  rmSync(service.getFilePath())
-  return report
-}
-
 if (process.argv[1] === SELF) {
-  const [kind, ...args] = process.argv.slice(2)
-  process.stdout.write(JSON.stringify(await measurements[kind](...args)))
+  const [name, ...args] = process.argv.slice(2)
+  // What the first call loads does not count.
+  const { filePath } = await replayFile(TINY, 1)
+  await (name === 'plain' ? replayFileWithReadline : tape.replaySession)(filePath)
+  const service = newRecorder(join(DATA, 'record'))
+  if (name === 'image') {
+    service.enqueue('content', contentPayloads(1)[0])
+    await service.flush()
+  }
+  process.stdout.write(JSON.stringify(await peakOf(() => JOBS[name](...(name === 'image' ? [service] : args)))))
+  await service.dispose()
+  if (name === 'image') rmSync(service.getFilePath())
 }

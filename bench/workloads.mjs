@@ -2,7 +2,16 @@
  * The session files to measure: the same bytes on every machine, created by a random generator with a fixed seed in `bench/data/` (not in git) and
  * kept there for the next run.
  */
-import { createWriteStream, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -49,11 +58,9 @@ export const REPLAY_WORKLOADS = SHAPES.flatMap((one) =>
     alphabet,
   })),
 )
-export const [PLAIN, TINY] = ['plain-wide', 'tiny-wide'].map((wanted) =>
+export const [COMPACTED, PLAIN, TINY] = ['compacted-wide', 'plain-wide', 'tiny-wide'].map((wanted) =>
   REPLAY_WORKLOADS.find(({ name }) => name === wanted),
 )
-
-export const RECORD_WORKLOADS = ALPHABETS.map((alphabet) => ({ name: `events-${alphabet}`, alphabet }))
 
 /**
  * @param {(typeof REPLAY_WORKLOADS)[number]} workload
@@ -136,10 +143,10 @@ export function contentPayloads(howMany, alphabet = 'wide') {
 }
 
 /** An item of about 1 400 bytes, which depends only on `seq`. */
-export const contentItem = (seq) => item(randomFrom(seq), seq, LONG, 'wide')
+const contentItem = (seq) => item(randomFrom(seq), seq, LONG, 'wide')
 
 /** The first line of a session file. */
-export const startLine = (seq) =>
+const startLine = (seq) =>
   `${JSON.stringify({ v: 1, seq, ts: '2026-02-11T16:00:00.000Z', type: 'session_start', payload: startPayload(seq) })}\n`
 
 function* sessionLines({ seed = 7, ...workload }) {
@@ -285,4 +292,56 @@ async function writeLines(filePath, lines) {
   stream.end(batch)
   await once(stream, 'finish')
   renameSync(unfinished, filePath)
+}
+
+// ---- Large files -------------------------------------------------------------------------------
+
+/** Records in a block of the generated files. Each block begins with a compression. */
+const BLOCK = 4000
+
+/** All numbers have the same length, so that a block is created once and only its numbers are overwritten. */
+const FIRST_SEQ = 1_000_000_000
+
+const envelope = (seq, type, payload) =>
+  `${JSON.stringify({ v: 1, seq, ts: '2026-02-11T16:00:00.000Z', type, payload })}\n`
+
+/** A session of at least `bytes` bytes with a compression every 4 000 records of about 1 400 bytes, the last one near its end. */
+export function largeFile(bytes) {
+  const filePath = join(DATA, `large-${bytes}.v1.jsonl`)
+  if (existsSync(filePath)) return filePath
+  mkdirSync(DATA, { recursive: true })
+  const { block, places } = numberedBlock()
+  const file = openSync(`${filePath}.part`, 'w')
+  let written = writeSync(file, startLine(FIRST_SEQ - 1))
+  for (let seq = FIRST_SEQ; written < bytes; seq += BLOCK) {
+    places.forEach((place, index) => block.write(String(seq + index), place, 'latin1'))
+    written += writeSync(file, block)
+  }
+  closeSync(file)
+  renameSync(`${filePath}.part`, filePath)
+  return filePath
+}
+
+function numberedBlock() {
+  const summary = { speaker: 'ai', blocks: [{ type: 'text', text: 'What happened so far.' }] }
+  const lines = Array.from({ length: BLOCK }, (_, index) =>
+    index === 0
+      ? envelope(FIRST_SEQ, 'compressed', { summary, itemsCompressed: BLOCK })
+      : envelope(FIRST_SEQ, 'content', { content: contentItem(index) }),
+  ).map((line) => Buffer.from(line))
+  const inLine = lines[0].indexOf(String(FIRST_SEQ))
+  let at = 0
+  const places = lines.map((line) => (at += line.length) - line.length + inLine)
+  return { block: Buffer.concat(lines), places }
+}
+
+/** Works on a list, on so many of it at a time. */
+export async function pool(list, together, work) {
+  const results = new Array(list.length)
+  let next = 0
+  const worker = async () => {
+    for (let at = next++; at < list.length; at = next++) results[at] = await work(list[at])
+  }
+  await Promise.all(Array.from({ length: together }, worker))
+  return results
 }

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
-import { NOTICES, noticesText } from './release/notices-file.mjs'
+import { noticesText } from './release/notices-text.mjs'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const PACKAGE = join(ROOT, 'packages/cli')
@@ -25,7 +25,7 @@ rmSync(OUT, { recursive: true, force: true })
 mkdirSync(OUT, { recursive: true })
 const [listed, notices] = [{}, []]
 for (const [name, library] of Object.entries(LIBRARIES)) listed[name] = await build(name, library)
-writeFileSync(join(PACKAGE, NOTICES), noticesText('html/libraries', notices))
+writeFileSync(join(PACKAGE, 'THIRD-PARTY-NOTICES'), noticesText('html/libraries', notices))
 writeFileSync(join(OUT, 'list.json'), `${JSON.stringify(listed, null, 2)}\n`)
 
 /** Writes the bundle of a library. Returns the packages in it, with version and licence. */

@@ -1,120 +1,87 @@
-// Runs the addons of `npm run build:all` as far as this machine can: `scripts/smoke.mjs` with each runtime of scripts/platforms/runtimes.mjs. With
-// `--suite` it also runs the tests of the core and the specs that each runtime can run: all on this machine's Nodes, on Node for musl, and on Bun.
+// Runs the addons of `npm run build:all` as far as this machine can: `scripts/smoke.mjs` with each runtime of scripts/platforms/runtimes.mjs. The
+// workflow runs all specs, on machines of each kind.
 //
-//   npm run test:platforms -- [--suite] [PLATFORM...]
+//   npm run test:platforms -- [PLATFORM...]
 
-import { execFileSync, spawnSync } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { spawnSync } from 'node:child_process'
+import {
+  closeSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
 
-import { workDirectory } from './platforms/build.mjs'
-import { ROOT } from './platforms/commands.mjs'
-import { runCoreTests } from './platforms/core-tests.mjs'
+import { ROOT, run } from './platforms/commands.mjs'
 import { installRuntimes, missingFor, runtimesOf } from './platforms/runtimes.mjs'
 import { addonPath, chosenTargets } from './platforms/targets.mjs'
-import { copyWorkTree } from './platforms/work-tree.mjs'
 
-/** Limits for processes that hang. Under emulation, a smoke test takes seconds, and the suite some minutes. */
+/** A limit for processes that hang. Under emulation, a smoke test takes seconds. */
 const SMOKE_MS = 300_000
-const SUITE_MS = 3_600_000
+/** What a program has of the package besides the addon, and the test. */
+const PACKAGE = ['package.json', 'index.js', 'index.mjs', 'dist', 'scripts/smoke.mjs']
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { suite: { type: 'boolean', default: false } },
-})
-const toolsLog = join(ROOT, 'target', 'platforms', 'tools.log')
-mkdirSync(join(ROOT, 'target', 'platforms'), { recursive: true })
-await installRuntimes(toolsLog)
-for (const target of chosenTargets(positionals)) await testPlatform(target)
+installRuntimes()
+run(process.execPath, ['scripts/build-library.mjs'])
+for (const target of chosenTargets(process.argv.slice(2))) await testPlatform(target)
 
 async function testPlatform(target) {
   const runtimes = runtimesOf(target.name)
   if (runtimes.length === 0) return report(target, '', 'not run: nothing here can run it')
   if (!existsSync(join(ROOT, addonPath(target))))
     return report(target, '', 'not run: `npm run build:all` has not built it')
-  const tree = await copyWorkTree(target)
-  // As in the workflow: what is built, except for the addon, is not in the repository.
-  build(tree, 'build-library.mjs')
-  if (values.suite) build(tree, 'build-page-libraries.mjs')
+  const tree = copyPackage(target)
   for (const runtime of runtimes) {
     const missing = missingFor(runtime)
     if (missing.length > 0) {
       report(target, runtime.name, `not run: ${missing.join(', ')}`)
       continue
     }
-    await runtime.prepare?.(toolsLog)
+    await runtime.prepare?.()
     smoke(target, runtime, tree)
-    if (values.suite && runtime.emulator !== null) await core(target, runtime)
-    if (values.suite && runtime.suite !== null) suite(target, runtime, tree)
   }
 }
 
-function build(tree, script) {
-  execFileSync(process.execPath, [join(tree, 'scripts', script)], { cwd: tree, stdio: 'inherit' })
+/** The package with the addon of the platform next to package.json, where the library looks first. */
+function copyPackage(target) {
+  const tree = join(ROOT, 'target', 'platforms', target.name, 'tree')
+  rmSync(tree, { recursive: true, force: true })
+  for (const name of PACKAGE) cpSync(join(ROOT, name), join(tree, name), { recursive: true })
+  copyFileSync(join(ROOT, addonPath(target)), join(tree, basename(addonPath(target))))
+  return tree
 }
 
+/** Its output goes to a file: under Wine it gets lost in a pipe. */
 function smoke(target, runtime, tree) {
-  const { status, printed, log } = start(
-    target,
-    runtime,
-    tree,
-    [runtime.path(join(tree, 'scripts', 'smoke.mjs'))],
-    SMOKE_MS,
-  )
+  const { name, command, path = (file) => file, environment } = runtime
+  const log = join(tree, `${name.replaceAll(/\W+/g, '-')}.log`)
+  const file = openSync(log, 'w')
+  const { status } = spawnSync(command[0], [...command.slice(1), path(join(tree, 'scripts', 'smoke.mjs'))], {
+    cwd: tree,
+    stdio: ['ignore', file, file],
+    timeout: SMOKE_MS,
+    env: { ...process.env, ...startingAgain(runtime, tree), ...environment },
+  })
+  closeSync(file)
+  const printed = readFileSync(log, 'utf8').trim()
   const works = status === 0 && printed.includes('session-tape works with')
-  report(target, runtime.name, works ? printed.split('\n').at(-1) : `FAILED, see ${log}\n${printed}`)
+  report(target, name, works ? printed.split('\n').at(-1) : `FAILED, see ${log}\n${printed}`)
   if (!works) process.exitCode = 1
 }
 
-/** Runs the suite as the workflow does, with the same limit on the size of the addon. */
-function suite(target, runtime, tree) {
-  const [runner, args] = runtime.differs
-    ? throughTestBun(runtime, tree)
-    : [{ ...runtime, ...runtime.vitest }, vitest(tree, runtime.suite)]
-  const { status, printed, log } = start(target, runner, tree, args, SUITE_MS, { SESSION_TAPE_ADDON: 'published' })
-  const counts = printed
-    .replace(/\x1b\[[0-9;]*m/g, '')
-    .split('\n')
-    .filter((line) => /^ *(Test Files|Tests|Under Bun) /.test(line))
-  report(
-    target,
-    runtime.name,
-    `${status === 0 ? 'suite' : `suite FAILED, see ${log}`}: ${counts.map((line) => line.trim().replace(/ +/g, ' ')).join(', ')}`,
-  )
-  if (status !== 0) process.exitCode = 1
-}
-
-function vitest(tree, args) {
-  return [join(tree, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '--reporter=dot', ...args]
-}
-
-/** Compares failures with the known differences. */
-function throughTestBun({ name, command }, tree) {
-  return [
-    { name, command: [process.execPath], environment: { BUN: command[0] } },
-    [join(tree, 'scripts', 'test-bun.mjs')],
-  ]
-}
-
-async function core(target, runtime) {
-  const { passed, failed, log } = await runCoreTests(target, runtime.emulator)
-  report(target, runtime.name, `core${failed > 0 ? ` FAILED, see ${log}` : ''}: ${passed} passed, ${failed} failed`)
-  if (failed > 0) process.exitCode = 1
-}
-
-/** Writes the output to a file: under Wine it gets lost in a pipe. */
-function start(target, { name, command, environment }, tree, args, timeout, more = {}) {
-  const log = join(workDirectory(target), `${name.replaceAll(/\W+/g, '-')}.log`)
-  const file = openSync(log, 'w')
-  const { status } = spawnSync(command[0], [...command.slice(1), ...args], {
-    cwd: tree,
-    stdio: ['ignore', file, file],
-    timeout,
-    env: { ...process.env, ...environment, ...more },
-  })
-  closeSync(file)
-  return { status, printed: readFileSync(log, 'utf8').trim(), log }
+/** Under an emulator or a loader, the test starts its second process by a script: the runtime does not know how itself was started. */
+function startingAgain({ name, command, path }, tree) {
+  if (command.length < 3 || path !== undefined) return {}
+  const script = join(tree, name.replaceAll(/\W+/g, '-'))
+  const words = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`)
+  mkdirSync(tree, { recursive: true })
+  writeFileSync(script, `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`, { mode: 0o755 })
+  return { SMOKE_RUNTIME: script }
 }
 
 function report({ name }, runtime, text) {

@@ -192,8 +192,11 @@ describe('links', () => {
     expect(anchorsOf(pages.get('docs/redaction.md')!)).toContain('what-cant-be-redacted')
   })
 
-  test.each([...pages.keys()])('of %s lead somewhere', async (page) => {
-    for (const link of linksOf(pages.get(page)!).filter((to) => !/^https?:/.test(to))) {
+  test.each([
+    ...pages.keys(),
+    ...['CONTRIBUTING.md', 'SECURITY.md', 'bench/README.md', 'bench/PROFILE.md', 'python/README.md'],
+  ])('of %s lead somewhere', async (page) => {
+    for (const link of linksOf(await readFile(join(ROOT, page), 'utf8')).filter((to) => !/^https?:/.test(to))) {
       const [path, anchor] = link.split('#') as [string, string?]
       const target = path === '' ? page : join(dirname(page), path)
       expect(existsSync(join(ROOT, target)), `${link} in ${page}`).toBe(true)

@@ -6,10 +6,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { platformName, addonFile } from '../../scripts/platform.mjs'
-import { problemsOf } from '../../scripts/platforms/judge.mjs'
-import { table } from '../../scripts/platforms/table.mjs'
+import { canInspect, inspect, problemsOf } from '../../scripts/platforms/inspect.mjs'
 import { ENTRY_POINT, TARGETS } from '../../scripts/platforms/targets.mjs'
-import { canInspect, inspect } from '../../scripts/platforms/toolchain.mjs'
 import { platformOf, ROOT } from './packing/release.js'
 
 type Facts = Parameters<typeof problemsOf>[0]
@@ -97,24 +95,6 @@ describe('a problem is', () => {
   })
 })
 
-test('the table names each library once, without its directory', () => {
-  const libraries = ['/usr/lib/libSystem.B.dylib', 'api-ms-win-crt-heap-l1-1-0.dll', 'api-ms-win-crt-stdio-l1-1-0.dll']
-  const [, line] = table([{ file: 'a', facts: facts('darwin-x64', { libraries }), problems: [] }]).split('\n')
-  expect(line).toMatch(/ libSystem\.B\.dylib api-ms-win-crt-\* {2}napi_register_module_v1 /)
-})
-
-test('the table has a line for each addon, and says which is wrong', () => {
-  const addons = ['linux-x64-musl', 'darwin-x64'].map((name, i) => ({
-    file: name,
-    facts: facts(name),
-    problems: i === 0 ? [] : ['exports a'],
-  }))
-  const [, musl, macos, ...more] = table(addons).split('\n')
-  expect(more).toEqual([])
-  expect(musl).toMatch(/^linux-x64-musl +1\.23 MB +x64 +musl 1\.1\.20 .*as expected$/)
-  expect(macos).toMatch(/^darwin-x64 +1\.23 MB +x64 +macOS 11\.0 .*WRONG$/)
-})
-
 describe.skipIf(!canInspect())('the addon of this machine (skipped before the first `npm run build:all`)', () => {
   const addon = join(ROOT, addonFile())
   const target = TARGETS.find(({ name }) => name === platformName())
@@ -128,7 +108,7 @@ describe.skipIf(!canInspect())('the addon of this machine (skipped before the fi
 
   test('is recognised for what it is', async () => {
     expect(existsSync(addon)).toBe(true)
-    const found = await inspect(addon, [])
+    const found = inspect(addon, [])
     expect(found).toMatchObject({
       format: target!.expected.format,
       architecture: process.arch,
@@ -142,7 +122,7 @@ describe.skipIf(!canInspect())('the addon of this machine (skipped before the fi
     const marked = join(directory, 'marked.node')
     await cp(addon, marked)
     await writeFile(marked, 'built in /home/somebody/work', { flag: 'a' })
-    const found = await inspect(marked, ['/home/somebody/', '/home/somebody-else/'])
+    const found = inspect(marked, ['/home/somebody/', '/home/somebody-else/'])
     const other = TARGETS.find(({ expected }) => expected.format === 'ELF' && expected.architecture !== process.arch)!
     expect(problemsOf(found, other.expected)).toEqual(
       expect.arrayContaining([
@@ -156,6 +136,6 @@ describe.skipIf(!canInspect())('the addon of this machine (skipped before the fi
   test('is refused if it is not an addon', async () => {
     const text = join(directory, 'text.node')
     await writeFile(text, 'no addon')
-    await expect(inspect(text, [])).rejects.toThrow('neither ELF nor Mach-O nor PE')
+    expect(() => inspect(text, [])).toThrow('neither ELF nor Mach-O nor PE')
   })
 })

@@ -3,7 +3,6 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-import { adopted } from '../../bench/results.mjs'
 import { PROJECT, run } from '../support/command-line'
 import type { Ended } from '../support/processes'
 
@@ -21,50 +20,32 @@ async function listed(args: string[], env?: Record<string, string>): Promise<str
   return ended.stdout.trimEnd().split('\n')
 }
 
-test('measures all parts but the large files, on the runtime that runs it', async () => {
-  const [parts, workloads, head, ...runtimes] = await listed([])
-  expect(parts).toMatch(/^parts: replay, record, require, .*bundles$/)
-  expect(parts).not.toContain('large')
-  expect(workloads).toContain('compacted-ascii, compacted-wide')
-  expect(head).toBe('runtimes:')
-  expect(runtimes).toEqual([expect.stringMatching(`^  node${MAJOR} .*${process.versions.node}.* ${process.execPath}$`)])
+test('measures all parts, on the runtime that runs it', async () => {
+  const [parts, runtimes] = await listed([])
+  expect(parts).toMatch(/^parts: replay, records, header, .*view$/)
+  expect(runtimes).toBe(`runtimes: Node ${MAJOR} (${process.execPath})`)
 })
 
 test('a runtime that several variables name is measured once', async () => {
-  const lines = await listed([], { NODE_22: process.execPath, NODE_24: process.execPath })
-  expect(lines.slice(3)).toHaveLength(1)
+  const [, runtimes] = await listed([], { NODE_22: process.execPath, NODE_24: process.execPath })
+  expect(runtimes).toBe(`runtimes: Node ${MAJOR} (${process.execPath})`)
 })
 
 test('a variable that does not name a runtime is an error', async () => {
   expect(await bench(['--list'], { BUN: join(PROJECT, 'package.json') })).toMatchObject({
     code: 2,
     stdout: '',
-    stderr: `bench: BUN is not the path of a JavaScript runtime: ${join(PROJECT, 'package.json')}\n`,
+    stderr: `bench: no JavaScript runtime: ${join(PROJECT, 'package.json')}\n`,
   })
 })
 
-test('parts and workloads are chosen by lists, a workload also without its alphabet', async () => {
-  const [parts, workloads] = await listed([
-    '--only',
-    'require,replay',
-    '--workload',
-    'plain',
-    '--workload',
-    'tiny-wide',
-  ])
-  expect(parts).toBe('parts: replay, require')
-  expect(workloads).toBe('workloads: plain-ascii, plain-wide, tiny-wide')
-})
-
-test('a part without any of the workloads is left out', async () => {
-  const [parts] = await listed(['--only', 'record,replay,diff', '--workload', 'events'])
-  expect(parts).toBe('parts: record, diff')
+test('parts are chosen by a list', async () => {
+  expect((await listed(['--only', 'loading,replay']))[0]).toBe('parts: replay, loading')
 })
 
 test.each([
-  [['--only', 'replays'], '--only takes of replay, record, '],
-  [['--runtime', 'deno'], `--runtime takes of node${MAJOR}, not 'deno'`],
-  [['--workload', 'wide'], '--workload takes of compacted-ascii, '],
+  [['--only', 'replays'], '--only takes of replay, records, '],
+  [['--runtime', 'deno'], `--runtime takes of Node ${MAJOR}, not 'deno'`],
   [['--rounds', '0'], '--rounds takes a number from 1 on'],
   [['--quick', '--save'], '--save takes whole parts'],
 ])('refuses %j', async (args, message) => {
@@ -73,43 +54,20 @@ test.each([
   expect(ended.stderr).toContain(`bench: ${message}`)
 })
 
-test('prints the figures next to the targets, and leaves RESULTS.md unchanged', async () => {
+test('prints one table with the targets, and leaves RESULTS.md unchanged', async () => {
   const before = await written()
-  const ended = await bench(['--quick', '--rounds', '1', '--only', 'replay,require', '--workload', 'tiny'])
+  const ended = await bench(['--quick', '--only', 'replay,loading', '--workload', 'tiny'])
   expect(ended, ended.stderr).toMatchObject({ code: 0 })
-  const ratio = String.raw`\d+\.\d\d× \(\d+\.\d\d–\d+\.\d\d\)`
-  expect(ended.stdout).toContain(`| workload | Node ${MAJOR} | target | met |`)
-  for (const alphabet of ['ascii', 'wide']) {
+  expect(ended.stdout).toContain(
+    '| part | what | on | session-tape | compared with | ratio | target | met | measured |',
+  )
+  for (const alphabet of ['ascii', 'wide'])
     expect(ended.stdout).toMatch(
       new RegExp(
-        `^\\| 20 records, ${alphabet} \\(26 KiB\\) \\| ${ratio} \\| ≥ 2\\.5× \\| (yes|\\*\\*no\\*\\*) \\|$`,
+        String.raw`^\| replay \| 20 records, ${alphabet} \| Node ${MAJOR} \| \d.* [µm]s \| plain engine: \d.* [µm]s \| .*× \(.*\) \| ≥ 2\.5× \| (yes|\*\*no\*\*) \| `,
         'm',
       ),
     )
-  }
-  expect(ended.stdout).toMatch(/^\| `require\('session-tape'\)` \| .*, lowest .*, processor .* \| ≤ 4 ms \|/m)
+  expect(ended.stdout).toMatch(/^\| loading \| `require\('session-tape'\)` \| .* \| ≤ 4 ms \| /m)
   expect(await written()).toEqual(before)
-})
-
-test('figures of another machine are kept, and named until they are measured again', () => {
-  const [one, other] = [
-    { CPU: 'A', System: 'Linux 1' },
-    { CPU: 'A', System: 'Linux 2' },
-  ]
-  const saved = { machine: one, runtimes: {}, parts: { replay: { node20: { load: 1 } }, record: { bun: { load: 2 } } } }
-  const moved = adopted(structuredClone(saved), other)
-  expect(moved).toMatchObject({
-    machine: other,
-    parts: {
-      replay: { node20: { load: 1, machine: 'A, Linux 1' } },
-      record: { bun: { load: 2, machine: 'A, Linux 1' } },
-    },
-  })
-  const again = { ...moved, parts: { ...moved.parts, replay: { node20: { load: 3 } } } }
-  expect(adopted(structuredClone(again), other)).toEqual(again)
-  const back = adopted(structuredClone(again), one)
-  expect(back.parts).toEqual({
-    replay: { node20: { load: 3, machine: 'A, Linux 2' } },
-    record: { bun: { load: 2, machine: undefined } },
-  })
 })

@@ -1,82 +1,77 @@
-// The tools that build for other platforms: zig and LIEF in a separate Python environment below target/, and the standard libraries of Rust.
+// The tools that build for other platforms: zig, cargo-zigbuild and LIEF in a separate Python environment below target/, the standard libraries of
+// Rust, and for macOS Rust's own linker.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
 import { ROOT, output, run } from './commands.mjs'
-import { prepareMacosLinker } from './macos-linker.mjs'
 
 export const TOOLS = join(ROOT, 'target', 'build-tools')
+export const python = join(TOOLS, 'python', 'bin', 'python')
+export const ZIGBUILD = join(TOOLS, 'python', 'bin', 'cargo-zigbuild')
+export const MACOS = { linker: join(TOOLS, 'ld64'), sdk: join(TOOLS, 'MacOSX.sdk') }
 const REQUIREMENTS = join(ROOT, 'scripts', 'platforms', 'requirements.txt')
-const python = join(TOOLS, 'python', 'bin', 'python')
-const libNode = join(TOOLS, 'libnode')
+
+/** A library that Rust's standard library links but never calls. The linker drops it. */
+const ICONV = `--- !tapi-tbd
+tbd-version: 4
+targets: [ x86_64-macos, arm64-macos ]
+install-name: '/usr/lib/libiconv.2.dylib'
+...
+`
 
 /** Installs the tools that are missing to build these targets. */
-export async function prepareToolchain(targets, log) {
-  await preparePython(log)
+export function prepareToolchain(targets) {
+  preparePython()
   prepareLibNode()
-  prepareMacosLinker(TOOLS, await zigDirectory(), await rustLld())
-  await run('rustup', ['target', 'add', ...targets.map(({ triple }) => triple)], { log })
-  await run('cargo', ['fetch', '--locked'], { log })
+  prepareMacosLinker()
+  run('rustup', ['target', 'add', ...targets.map(({ triple }) => triple)])
 }
 
-/** The program and environment of `cargo-zigbuild`, and the versions of the tools. */
-export async function describeToolchain() {
-  return {
-    cargo: join(TOOLS, 'python', 'bin', 'cargo-zigbuild'),
-    environment: {
-      CARGO_ZIGBUILD_ZIG_PATH: join(await zigDirectory(), 'zig'),
-      CARGO_ZIGBUILD_CACHE_DIR: join(TOOLS, 'zigbuild-cache'),
-      ZIG_GLOBAL_CACHE_DIR: join(TOOLS, 'zig-cache'),
-      ZIG_LOCAL_CACHE_DIR: join(TOOLS, 'zig-cache'),
-      LIBNODE_PATH: libNode,
-    },
-    version: `${await output('rustc', ['-vV'])}\n${readFileSync(REQUIREMENTS, 'utf8')}`,
-  }
+/** The directory of zig. */
+export const zigDirectory = () => output(python, ['-c', 'import os, ziglang; print(os.path.dirname(ziglang.__file__))'])
+
+/** The environment of `cargo-zigbuild`. */
+export function zigEnvironment() {
+  const caches = Object.fromEntries(
+    ['CARGO_ZIGBUILD_CACHE_DIR', 'ZIG_GLOBAL_CACHE_DIR', 'ZIG_LOCAL_CACHE_DIR'].map((name) => [
+      name,
+      join(TOOLS, 'zig-cache'),
+    ]),
+  )
+  return { ...caches, CARGO_ZIGBUILD_ZIG_PATH: join(zigDirectory(), 'zig'), LIBNODE_PATH: join(TOOLS, 'libnode') }
 }
 
 /** Paths of this machine and their replacements in an addon, so that building elsewhere gives the same bytes. */
-export async function remappedPaths() {
+export function remappedPaths() {
   const registry = join(cargoHome(), 'registry', 'src')
   const registries = existsSync(registry) ? readdirSync(registry).map((name) => [join(registry, name), '/crates']) : []
-  return [[ROOT, '/session-tape'], ...registries, [join(await sysroot(), 'lib', 'rustlib', 'src', 'rust'), '/rust']]
+  return [[ROOT, '/session-tape'], ...registries, [join(sysroot(), 'lib', 'rustlib', 'src', 'rust'), '/rust']]
 }
 
 /** Paths that no addon may contain. */
-export async function machinePaths() {
-  const directories = new Set([ROOT, homedir(), cargoHome(), await sysroot()])
-  return [...directories].map((path) => `${path}/`)
+export function machinePaths() {
+  return [...new Set([ROOT, homedir(), cargoHome(), sysroot()])].map((path) => `${path}/`)
 }
 
-/** @returns {Promise<object>} facts about the file */
-export async function inspect(path, texts) {
-  return JSON.parse(await output(python, [join(ROOT, 'scripts', 'platforms', 'inspect.py'), path, ...texts]))
-}
-
-export const canInspect = () => existsSync(python)
-
-async function preparePython(log) {
+function preparePython() {
   const installed = join(TOOLS, 'installed.txt')
   const wanted = readFileSync(REQUIREMENTS, 'utf8')
   if (existsSync(installed) && readFileSync(installed, 'utf8') === wanted) return
-  await run('python3', ['-m', 'venv', '--clear', join(TOOLS, 'python')], { log })
-  await run(
-    python,
-    [
-      '-m',
-      'pip',
-      'install',
-      '--quiet',
-      '--no-deps',
-      '--only-binary',
-      ':all:',
-      '--require-hashes',
-      '--requirement',
-      REQUIREMENTS,
-    ],
-    { log },
-  )
+  run('python3', ['-m', 'venv', '--clear', join(TOOLS, 'python')])
+  run(python, [
+    '-m',
+    'pip',
+    'install',
+    '--quiet',
+    '--no-deps',
+    '--only-binary',
+    ':all:',
+    '--require-hashes',
+    '-r',
+    REQUIREMENTS,
+  ])
   writeFileSync(installed, wanted)
 }
 
@@ -85,16 +80,26 @@ async function preparePython(log) {
  * time (`dyn-symbols`). The library is therefore an empty archive: an accidental import fails to link.
  */
 function prepareLibNode() {
-  mkdirSync(libNode, { recursive: true })
-  writeFileSync(join(libNode, 'libnode.dll'), '')
-  writeFileSync(join(libNode, 'libnode.a'), '!<arch>\n')
+  const directory = join(TOOLS, 'libnode')
+  mkdirSync(directory, { recursive: true })
+  writeFileSync(join(directory, 'libnode.dll'), '')
+  writeFileSync(join(directory, 'libnode.a'), '!<arch>\n')
 }
 
-const zigDirectory = () => output(python, ['-c', 'import os, ziglang; print(os.path.dirname(ziglang.__file__))'])
-
-async function rustLld() {
-  const host = /^host: (.+)$/m.exec(await output('rustc', ['-vV']))[1]
-  return join(await sysroot(), 'lib', 'rustlib', host, 'bin', 'rust-lld')
+/**
+ * zig's own linker exports every symbol of a library; Rust's accepts a list, and needs what zig has of macOS's single system library, under all names
+ * by which it is linked. The wrapper drops the lone `-Wl` of `napi_build`, which a C compiler ignores and a linker rejects.
+ */
+function prepareMacosLinker() {
+  const libraries = join(MACOS.sdk, 'usr', 'lib')
+  mkdirSync(libraries, { recursive: true })
+  const system = join(zigDirectory(), 'lib', 'libc', 'darwin', 'libSystem.tbd')
+  for (const name of ['libSystem', 'libc', 'libm']) copyFileSync(system, join(libraries, `${name}.tbd`))
+  writeFileSync(join(libraries, 'libiconv.tbd'), ICONV)
+  const host = /^host: (.+)$/m.exec(output('rustc', ['-vV']))[1]
+  const lld = join(sysroot(), 'lib', 'rustlib', host, 'bin', 'rust-lld')
+  const dropped = `for argument do\n  shift\n  [ "$argument" = -Wl ] || set -- "$@" "$argument"\ndone`
+  writeFileSync(MACOS.linker, `#!/bin/sh\n${dropped}\nexec '${lld}' "$@"\n`, { mode: 0o755 })
 }
 
 const cargoHome = () => process.env.CARGO_HOME ?? join(homedir(), '.cargo')

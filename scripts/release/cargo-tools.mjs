@@ -19,19 +19,18 @@ const QUICKLY = {
   CARGO_PROFILE_RELEASE_CODEGEN_UNITS: '64',
 }
 
-/** @returns {Promise<string>} the path of the program */
-export async function cargoTool(name) {
+/** @returns {string} the path of the program */
+export function cargoTool(name) {
   const { version, features } = PROGRAMS[name]
   const root = join(TOOLS, `${name}-${version}`)
   const program = join(root, 'bin', name)
   if (existsSync(program)) return program
   mkdirSync(root, { recursive: true })
-  const log = join(root, 'install.log')
-  console.error(`installing ${name}, ${log}`)
   const environment = { ...QUICKLY, CARGO_TARGET_DIR: join(TOOLS, 'cargo-tools'), RUSTFLAGS: undefined }
-  await run('cargo', ['install', '--locked', '--root', root, '--features', features.join(), `${name}@${version}`], {
-    log,
+  run(
+    'cargo',
+    ['install', '--locked', '--root', root, '--features', features.join(), `${name}@${version}`],
     environment,
-  })
+  )
   return program
 }

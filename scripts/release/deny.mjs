@@ -9,7 +9,7 @@ import { spawnSync } from 'node:child_process'
 import { ROOT } from '../platforms/commands.mjs'
 import { cargoTool } from './cargo-tools.mjs'
 
-const { status } = spawnSync(await cargoTool('cargo-deny'), ['check', ...process.argv.slice(2)], {
+const { status } = spawnSync(cargoTool('cargo-deny'), ['check', ...process.argv.slice(2)], {
   cwd: ROOT,
   stdio: 'inherit',
 })

@@ -4,7 +4,6 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { ROOT, output } from '../platforms/commands.mjs'
-import { newestFirst } from './versions.mjs'
 
 /** The library's own crates, which its notice covers as a whole. */
 const OWN =
@@ -14,11 +13,11 @@ const NOT_LINKED = ['getopts', 'rustc_literal_escaper']
 /** The first covers the library. The second covers the compiler too, and has crates that are missing in the first. */
 const NOTICES = ['COPYRIGHT-library.html', 'COPYRIGHT.html']
 
-/** @returns {Promise<{ title: string, text: string }[]>} for the library as a whole, and for each crate inside it */
-export async function rustLibraryNotices({ triple }) {
-  const sysroot = await output('rustc', ['--print', 'sysroot'])
+/** @returns {{ title: string, text: string }[]} for the library as a whole, and for each crate inside it */
+export function rustLibraryNotices({ triple }) {
+  const sysroot = output('rustc', ['--print', 'sysroot'])
   const pages = NOTICES.map((name) => readFileSync(join(sysroot, 'share', 'doc', 'rust', name), 'utf8'))
-  const version = await output('rustc', ['--version'])
+  const version = output('rustc', ['--version'])
   const crates = cratesOf(join(sysroot, 'lib', 'rustlib', triple, 'lib'))
   return [
     { title: `the standard library of ${version}`, text: `${inTree(pages[0])}\n\n${mitTerms()}` },
@@ -44,7 +43,7 @@ function noticeOf(name, pages) {
   for (const page of pages) {
     const [newest] = entriesOf(page)
       .filter((entry) => entry.name.replaceAll('-', '_') === name)
-      .sort(newestFirst)
+      .sort((one, other) => other.version.localeCompare(one.version, 'en', { numeric: true }))
     // The version in the notice may differ from the one that is linked. The licence is the same.
     if (newest?.text) return { title: `${name} (in Rust's standard library)`, text: newest.text }
   }

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { ROOT, output, run } from '../platforms/commands.mjs'
 import { chosenTargets } from '../platforms/targets.mjs'
 import { cargoTool } from './cargo-tools.mjs'
-import { idOf, linkedCrates } from './linked.mjs'
+import { linkedCrates } from './crates.mjs'
 
 const DIRECTORY = join(ROOT, 'sbom')
 const OWN = 'session-tape'
@@ -20,16 +20,16 @@ rmSync(DIRECTORY, { recursive: true, force: true })
 mkdirSync(DIRECTORY)
 for (const target of targets) {
   const path = join(DIRECTORY, `session-tape.${target.name}.cdx.json`)
-  const document = linkedOnly(await ofCargo(target), (await linkedCrates(target)).map(idOf))
+  const document = linkedOnly(ofCargo(target), linkedCrates(target))
   writeFileSync(path, `${JSON.stringify(document, null, 2)}\n`)
   console.log(`sbom/session-tape.${target.name}.cdx.json: ${document.components.length} crates`)
 }
-const npm = await ofNpm()
+const npm = ofNpm()
 writeFileSync(join(DIRECTORY, 'session-tape.cli.cdx.json'), `${JSON.stringify(npm, null, 2)}\n`)
 console.log(`sbom/session-tape.cli.cdx.json: ${npm.components.length} packages`)
 
 /** The SBOM of `cargo cyclonedx`, which writes it next to Cargo.toml. */
-async function ofCargo({ name, triple }) {
+function ofCargo({ name, triple }) {
   const written = join(ROOT, `${name}.sbom.json`)
   const options = [
     '--format',
@@ -42,7 +42,7 @@ async function ofCargo({ name, triple }) {
     '--override-filename',
     `${name}.sbom`,
   ]
-  await run(await cargoTool('cargo-cyclonedx'), ['cyclonedx', ...options], { log: join(ROOT, 'target', 'sbom.log') })
+  run(cargoTool('cargo-cyclonedx'), ['cyclonedx', ...options])
   const document = JSON.parse(readFileSync(written, 'utf8'))
   rmSync(written)
   // It writes one for each member of the workspace, but the wheel is not part of a release of the packages.
@@ -52,9 +52,7 @@ async function ofCargo({ name, triple }) {
 
 /** The document without macros, which are not in an addon, and without the path of this work tree. */
 function linkedOnly(document, linked) {
-  const components = document.components.filter((component) => linked.includes(idOf(component)))
-  if (components.length !== linked.length)
-    throw new Error(`cargo cyclonedx names ${components.length} of ${linked.length} crates`)
+  const components = document.components.filter(({ name, version }) => linked.has(`${name} ${version}`))
   const { version, licenses, description } = document.metadata.component
   const own = { 'bom-ref': OWN, type: 'library', name: 'session-tape', version, description, licenses }
   const references = new Set(components.map((component) => component['bom-ref']))
@@ -71,7 +69,7 @@ function linkedOnly(document, linked) {
  * From a lock file of the command line alone, which has only what users install: `--omit=dev` of npm 11 also omits dependencies that the package and
  * the tests share.
  */
-async function ofNpm() {
+function ofNpm() {
   const directory = join(ROOT, 'target', 'sbom', CLI)
   mkdirSync(directory, { recursive: true })
   const [manifest, lock] = [join(CLI, 'package.json'), 'package-lock.json'].map((name) =>
@@ -87,7 +85,7 @@ async function ofNpm() {
   writeFileSync(join(directory, 'package.json'), JSON.stringify(manifest))
   writeFileSync(join(directory, 'package-lock.json'), JSON.stringify({ ...lock, name: manifest.name, packages }))
   const document = JSON.parse(
-    await output('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--prefix', directory]),
+    output('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--prefix', directory]),
   )
   // One of the packages is the command line itself.
   const expected = Object.keys(packages).length - 1

@@ -1,8 +1,0 @@
-export interface Crate {
-  name: string
-  version: string
-  directory: string
-}
-
-export function linkedCrates(target: { triple: string }): Promise<Crate[]>
-export function licencesOfC(crate: Crate): string[]

@@ -1,0 +1,1 @@
+export function noticesText(file: string, notices: { title: string; text: string }[]): string
