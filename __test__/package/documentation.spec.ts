@@ -194,7 +194,7 @@ describe('links', () => {
 
   test.each([
     ...pages.keys(),
-    ...['CONTRIBUTING.md', 'SECURITY.md', 'bench/README.md', 'bench/PROFILE.md', 'python/README.md'],
+    ...['CONTRIBUTING.md', 'SECURITY.md', 'bench/README.md', 'python/README.md'],
   ])('of %s lead somewhere', async (page) => {
     for (const link of linksOf(await readFile(join(ROOT, page), 'utf8')).filter((to) => !/^https?:/.test(to))) {
       const [path, anchor] = link.split('#') as [string, string?]
