@@ -14,8 +14,8 @@ const require = createRequire(import.meta.url)
 const { RunRecorder } = require('../index.js')
 const { writeSessionPage } = require('../packages/cli/html/session')
 const { writeRunPage } = require('../packages/cli/html/run')
-const { ServedSession } = require('../packages/cli/html/session/served.js')
-const { ServedRun } = require('../packages/cli/html/run/served.js')
+const { servedSession } = require('../packages/cli/html/session/served.js')
+const { servedRun } = require('../packages/cli/html/run/served.js')
 const { serve } = require('../packages/cli/html/serve/server.js')
 
 const FRAMES = 180
@@ -179,9 +179,9 @@ async function look(browser, url, rows) {
   return { open: ms, openCpu: opened, median: frames[Math.floor(FRAMES / 2)], frameCpu: scrolled / FRAMES }
 }
 
-async function served(source) {
-  const [opened, ms, cpu] = await timed(() => source.open())
-  const server = await serve(opened.routes())
+async function served(routesOf, source) {
+  const [routes, ms, cpu] = await timed(() => routesOf(source))
+  const server = await serve(routes)
   return { url: server.url, ms, cpu, close: () => server.close() }
 }
 
@@ -198,11 +198,11 @@ function report(name, { bytes, ms, cpu, open, openCpu, median, frameCpu }) {
   )
 }
 
-async function measure(browser, name, source, write, Served, rows) {
+async function measure(browser, name, source, write, routesOf, rows) {
   const out = join(directory, 'page.html')
   const [{ bytes }, ms, cpu] = await timed(() => write(out, source))
   report(name, { bytes, ms, cpu, ...(await look(browser, pathToFileURL(out).href, rows)) })
-  const server = await served(new Served(source))
+  const server = await served(routesOf, source)
   report(`${name}, --serve`, { ms: server.ms, cpu: server.cpu, ...(await look(browser, server.url, rows)) })
   await server.close()
 }
@@ -231,7 +231,7 @@ try {
       `session, ${records.toLocaleString('en-US')} records`,
       { log, given: log, size: statSync(log).size },
       writeSessionPage,
-      ServedSession,
+      servedSession,
       'li.line',
     )
   }
@@ -242,7 +242,7 @@ try {
     'run, 1,000,000 events',
     { at, log, given: at, size: statSync(log).size },
     writeRunPage,
-    ServedRun,
+    servedRun,
     '.event',
   )
   await browser.close()
