@@ -24,6 +24,13 @@ export function nodesOf(...children) {
 
 export const node = (child) => nodesOf(child)[0]
 
+/** An element that Preact makes, with nodes behind its own content. */
+export function box(element, ...nodes) {
+  const found = node(element)
+  found.append(...nodes)
+  return found
+}
+
 /** The search term, which is marked in all shown text; null without a search. */
 let marked = null
 export const setMarked = (pattern) => {

@@ -104,7 +104,13 @@ export class List {
     this.#lastRows = this.#chunks.map(({ rows }) => rows.at(-1))
     if (!this.has(this.current)) this.current = this.shown.find((row) => !this.isSkipped(row)) ?? this.current
     this.#chunkOf(this.current)?.fill()
+    // A browser that does not say which chunks are near shows all of them.
+    if (typeof ContentVisibilityAutoStateChangeEvent === 'undefined') this.#fillAll()
     this.onChange()
+  }
+
+  #fillAll() {
+    for (const chunk of this.#chunks) chunk.fill()
   }
 
   #chunkOf(row) {
@@ -201,7 +207,7 @@ export class List {
       const from = Math.max(Math.min(countBefore(before, centre()) - PRINTED / 2, before.length - PRINTED), 0)
       const printed = before.slice(from, from + PRINTED)
       this.show(printed)
-      for (const chunk of this.#chunks) chunk.fill()
+      this.#fillAll()
       const text = `Rows ${from + 1} to ${from + printed.length} of ${before.length.toLocaleString('en-US')}, around ${around}.`
       if (printed.length < before.length) this.element.prepend(...nodesOf(elWith('p.note.print-note', {}, text)))
     })

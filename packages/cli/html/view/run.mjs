@@ -2,7 +2,7 @@
 
 import { render } from 'preact'
 import { KINDS } from '../run/kinds.js'
-import { button, el, elWith, node, nodesOf } from './dom.mjs'
+import { box, button, el, elWith, node } from './dom.mjs'
 import { fetchJson, withIslands } from './islands.mjs'
 import { listenToKeys } from './list.mjs'
 import { clockOf } from './quantities.mjs'
@@ -60,7 +60,7 @@ class App {
       main: [
         section('graph-part', 'Graph', this.graph.element),
         section('gantt-part', 'Workers', this.gantt.element),
-        box('div.panels', this.state, this.details),
+        box(el('div.panels'), this.state, this.details),
         section('events-part', 'Events', this.search.element, this.list.element),
       ],
       keys: KEYS,
@@ -77,7 +77,7 @@ class App {
 
   #slide() {
     const step = (text, label, by) => node(button('.step', () => this.#step(by), { 'aria-label': label }, text))
-    return box('div.slide', step('‹', 'Previous event', -1), this.slider, step('›', 'Next event', 1), this.position)
+    return box(el('div.slide'), step('‹', 'Previous event', -1), this.slider, step('›', 'Next event', 1), this.position)
   }
 
   #step(by) {
@@ -191,14 +191,7 @@ class App {
   }
 }
 
-/** An element with nodes in it. */
-function box(name, ...children) {
-  const element = node(el(name))
-  element.append(...children)
-  return element
-}
-
-const section = (name, title, ...children) => box(`section.${name}`, ...nodesOf(el('h2', title)), ...children)
+const section = (name, title, ...children) => box(el(`section.${name}`, el('h2', title)), ...children)
 
 /** Filters by text, kind and failure. */
 function filtersOf(run) {

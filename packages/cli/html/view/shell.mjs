@@ -1,7 +1,7 @@
 // What all pages have in common: their parts from top to bottom, the bundle that a recording is in, and what the keys do.
 
 import { fileSize, plural } from '../../quantities.js'
-import { content, el, elWith, factsList, nodesOf } from './dom.mjs'
+import { box, content, el, elWith, factsList, node } from './dom.mjs'
 
 /**
  * Puts a page together. Its parts are nodes, as most of them change by themselves.
@@ -10,13 +10,12 @@ import { content, el, elWith, factsList, nodesOf } from './dom.mjs'
  * @param {{ head: Node[], tools?: Node[], bar: Node[], label: string, main: Node[], keys: [key: string, does: string][] }} parts
  */
 export function showPage({ libraries }, { head, tools, bar, label, main, keys }) {
-  const parts = [el('header.top'), el('div.bar'), el('div.tools'), elWith('main', { 'aria-label': label })]
-  const [headBox, barBox, toolBox, mainBox] = nodesOf(...parts)
-  headBox.append(...head)
-  toolBox.append(...(tools ?? []))
-  barBox.append(...(tools ? [toolBox] : []), ...bar)
-  mainBox.append(...main)
-  document.body.append(headBox, barBox, mainBox, ...nodesOf(footer(keys, libraries)))
+  document.body.append(
+    box(el('header.top'), ...head),
+    box(el('div.bar'), ...(tools ? [box(el('div.tools'), ...tools)] : []), ...bar),
+    box(elWith('main', { 'aria-label': label }), ...main),
+    node(footer(keys, libraries)),
+  )
   // A page opens at the place that its address names, or at its own.
   history.scrollRestoration = 'manual'
 }

@@ -2,7 +2,7 @@
 
 import { render } from 'preact'
 import { plural } from '../../../quantities.js'
-import { button, content, el, elWith, node } from '../dom.mjs'
+import { box, button, content, el, elWith, node } from '../dom.mjs'
 
 /** The number of entries that are shown at the near end of a long part of a chain. */
 const SHOWN = 3
@@ -70,8 +70,7 @@ class Figure {
   element(jump) {
     const canvas = node(elWith('svg.edges', { 'aria-hidden': 'true' }))
     const list = node(el('ol.chain', ...this.#entries.map((entry) => entryView(entry, this.page.noun, jump))))
-    const element = node(el('div.chain-figure'))
-    element.append(canvas, list)
+    const element = box(el('div.chain-figure'), canvas, list)
     new ResizeObserver(() => this.#draw(canvas, [...list.children])).observe(element)
     return element
   }

@@ -1,19 +1,22 @@
 // The list of all events, which scrolls by itself.
 
 import { countBefore } from '../../count-before.js'
-import { content, el, elWith, node } from '../dom.mjs'
+import { box, content, el, elWith, node } from '../dom.mjs'
 import { List } from '../list.mjs'
 import { clockOf } from '../quantities.mjs'
 
 export class EventList extends List {
-  #rows = node(elWith('div.event-rows', { role: 'none' }))
-  #nothing = node(elWith('p.note', { hidden: true }, 'Nothing.'))
+  #rows
+  #nothing
 
   /** @param {(event: number) => void} pick shows an event */
   constructor(run, pick) {
-    super(node(elWith('div.events', { role: 'listbox', tabindex: 0, 'aria-label': 'Events' })))
+    const rows = node(elWith('div.event-rows', { role: 'none' }))
+    const nothing = node(elWith('p.note', { hidden: true }, 'Nothing.'))
+    super(box(elWith('div.events', { role: 'listbox', tabindex: 0, 'aria-label': 'Events' }), rows, nothing))
     Object.assign(this, { run, jump: pick })
-    this.element.append(this.#rows, this.#nothing)
+    this.#rows = rows
+    this.#nothing = nothing
     this.element.addEventListener('click', ({ target }) => {
       const row = target.closest('.event')
       if (row) pick(Number(row.dataset.row))

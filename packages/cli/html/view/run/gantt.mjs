@@ -3,7 +3,7 @@
 
 import { render } from 'preact'
 import { plural } from '../../../quantities.js'
-import { content, el, elWith, node } from '../dom.mjs'
+import { box, content, el, elWith, node } from '../dom.mjs'
 import { lengthOf } from '../quantities.mjs'
 import { TimeAxis, TimeScale } from '../time.mjs'
 
@@ -38,12 +38,10 @@ export class Gantt {
     this.cursor = node(el('div.cursor'))
     this.tip = node(elWith('div.tip', { hidden: true }))
     const axis = this.#axis()
-    this.plot = node(el('div.plot'))
-    this.plot.append(this.canvas, this.cursor, this.tip, axis.element)
+    this.plot = box(el('div.plot'), this.canvas, this.cursor, this.tip, axis.element)
     const label = 'Tasks of the workers over time'
     const names = elWith('div.lane-names', { 'aria-hidden': 'true' }, ...this.#names())
-    this.element = node(elWith('div.gantt', { tabindex: 0, role: 'region', 'aria-label': label }, names))
-    this.element.append(this.plot)
+    this.element = box(elWith('div.gantt', { tabindex: 0, role: 'region', 'aria-label': label }, names), this.plot)
     new ResizeObserver(() => this.#draw()).observe(this.plot)
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#draw())
   }

@@ -3,7 +3,7 @@
 import { Component, h } from 'preact'
 import { EDITS, FLAGS, blocksOf, itemsOf } from '../../session/items.js'
 import { removalWord } from '../../session/note-text.js'
-import { button, content, details, el, elWith, node } from '../dom.mjs'
+import { box, button, content, details, el, elWith, node } from '../dom.mjs'
 import { List } from '../list.mjs'
 import { cutsBelow, leftOutView, valueView } from '../payload.mjs'
 import { clockOf, isoOf, lengthOf } from '../quantities.mjs'
@@ -21,8 +21,7 @@ export class Rows extends List {
 
   constructor(page) {
     const list = node(elWith('ol.rows', { role: 'list', 'aria-label': 'Conversation' }))
-    super(node(el('div.conversation')))
-    this.element.append(list)
+    super(box(el('div.conversation'), list))
     Object.assign(this, { page, list })
     const setCurrent = ({ target }) => {
       const line = target.closest('.line')

@@ -3,7 +3,7 @@
 import { plural } from '../../../quantities.js'
 import { FLAGS } from '../../session/items.js'
 import { removalWord } from '../../session/note-text.js'
-import { el, elWith, node } from '../dom.mjs'
+import { box, el, elWith } from '../dom.mjs'
 import { lengthOf } from '../quantities.mjs'
 import { ListMap, TimeAxis, TimeScale, WIDTH, rect } from '../time.mjs'
 
@@ -27,8 +27,10 @@ export function stripOf(page, list) {
   const map = new ListMap(list, '.strip', HEIGHT, scale, marks)
   const axis = new TimeAxis()
   const names = Object.values(LANES).map((name) => el('span', name))
-  const element = node(el('div.time-line', elWith('div.lanes', { 'aria-hidden': 'true' }, ...names), el('div.plot')))
-  element.lastChild.append(map.element, axis.element)
+  const element = box(
+    el('div.time-line', elWith('div.lanes', { 'aria-hidden': 'true' }, ...names)),
+    box(el('div.plot'), map.element, axis.element),
+  )
   axis.showTimes(scale.hasTimes ? scale.ticks(TICKS) : [])
   return { element, update: () => map.update() }
 }
