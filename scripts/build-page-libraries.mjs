@@ -1,5 +1,5 @@
-// `npm run build:page`: bundles the libraries of the HTML pages, one script each, with the texts of their licences, which are also in
-// THIRD-PARTY-NOTICES. A page embeds the libraries that it needs (packages/cli/html/document.js), because it loads nothing.
+// `npm run build:page`: bundles the script of each HTML page with its libraries, and with the texts of their licences, which are also in
+// THIRD-PARTY-NOTICES. A page embeds its script (packages/cli/html/document.js), because it loads nothing.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,58 +11,39 @@ import { noticesText } from './release/notices-text.mjs'
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const PACKAGE = join(ROOT, 'packages/cli')
 const OUT = join(PACKAGE, 'html/libraries')
-const ENTRY = '\0entry'
-
-/** By file name: the global variable that a page's script uses, the module, and further packages that its published file contains. */
-const LIBRARIES = {
-  markdown: { global: 'MarkdownIt', module: 'markdown-it' },
-  highlight: { global: 'hljs', module: 'highlight.js/lib/common' },
-  sanitize: { global: 'DOMPurify', module: 'dompurify' },
-  layout: { global: 'dagre', module: '@dagrejs/dagre', contains: ['@dagrejs/graphlib'] },
-}
+const PAGES = ['session', 'run', 'diff']
+/** Packages that the published file of another one contains. */
+const CONTAINED = { '@dagrejs/dagre': ['@dagrejs/graphlib'] }
 
 rmSync(OUT, { recursive: true, force: true })
 mkdirSync(OUT, { recursive: true })
-const [listed, notices] = [{}, []]
-for (const [name, library] of Object.entries(LIBRARIES)) listed[name] = await build(name, library)
-writeFileSync(join(PACKAGE, 'THIRD-PARTY-NOTICES'), noticesText('html/libraries', notices))
+const [listed, notices] = [{}, new Map()]
+for (const name of PAGES) listed[name] = await build(name)
+writeFileSync(join(PACKAGE, 'THIRD-PARTY-NOTICES'), noticesText('html/libraries', [...notices.values()]))
 writeFileSync(join(OUT, 'list.json'), `${JSON.stringify(listed, null, 2)}\n`)
 
-/** Writes the bundle of a library. Returns the packages in it, with version and licence. */
-async function build(name, { global, module, contains = [] }) {
-  const bundle = await rolldown({ input: ENTRY, cwd: ROOT, platform: 'browser', plugins: [entryOf(module)] })
+/** Writes the script of a page. Returns the packages in it, with version and licence. */
+async function build(page) {
+  const bundle = await rolldown({ input: join(PACKAGE, `html/view/${page}.mjs`), cwd: ROOT, platform: 'browser' })
   const {
     output: [chunk],
-  } = await bundle.generate({ format: 'iife', name: global, minify: true, exports: 'default' })
+  } = await bundle.generate({ format: 'iife', minify: true })
   await bundle.close()
-  const packages = [...packagesIn(chunk.moduleIds), ...contains.map(packageAt)]
-  const ofPackages = packages.map(({ name: of, version, text }) => ({ title: `${of} ${version}`, text }))
-  notices.push(...ofPackages)
+  const packages = packagesIn(chunk.moduleIds)
+  const ofPackages = packages.map(({ name, version, text }) => ({ title: `${name} ${version}`, text }))
+  for (const notice of ofPackages) notices.set(notice.title, notice)
   const comment = ofPackages.map(({ title, text }) => `${title}\n\n${text}`).join('\n\n----\n\n')
-  writeFileSync(
-    join(OUT, `${name}.js`),
-    inScriptElement(`/*!\n${comment.replaceAll('*/', '* /')}\n*/\n${chunk.code.trim()}\n`, name),
-  )
-  return packages.map(({ name: of, version, licence }) => ({ name: of, version, licence }))
-}
-
-/** A module that does not exist as a file, with the library as its default export. */
-function entryOf(module) {
-  return {
-    name: 'entry',
-    resolveId: (id) => (id === ENTRY ? id : null),
-    load: (id) =>
-      id === ENTRY
-        ? `import * as library from ${JSON.stringify(module)}\nexport default library.default ?? library`
-        : null,
-  }
+  const code = `/*!\n${comment.replaceAll('*/', '* /')}\n*/\n${chunk.code.trim()}\n`
+  writeFileSync(join(OUT, `${page}.js`), inScriptElement(code, page))
+  return packages.map(({ name, version, licence }) => ({ name, version, licence }))
 }
 
 function packagesIn(modules) {
   const names = modules.map(
     (id) => /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules\/)/.exec(id.replaceAll('\\', '/'))?.[1],
   )
-  return [...new Set(names.filter((name) => name !== undefined))].sort().map(packageAt)
+  const found = names.filter((name) => name !== undefined).flatMap((name) => [name, ...(CONTAINED[name] ?? [])])
+  return [...new Set(found)].sort().map(packageAt)
 }
 
 function packageAt(name) {

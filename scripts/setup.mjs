@@ -1,4 +1,4 @@
-// Prepares a work tree: installs the npm packages, compiles the library, bundles the libraries of the HTML pages and builds the addon, each only if
+// Prepares a work tree: installs the npm packages, compiles the library, bundles the scripts of the HTML pages and builds the addon, each only if
 // necessary. Cargo begins with the core at once, since npm waits for the network and compiles nothing. `npm test` and `npm run demo` begin with this,
 // so that either can be the first command in a fresh clone. With `--as-published` it builds the addon that users get, which takes longer:
 // `npm run bench` measures that one.
@@ -15,7 +15,13 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const LIBRARY = 'dist/builtins.js'
 const LIBRARY_SOURCES = ['lib', 'index.d.ts', 'scripts/build-library.mjs', 'package-lock.json']
 const PAGE_LIBRARIES = 'packages/cli/html/libraries/list.json'
-const PAGE_LIBRARY_SOURCES = ['package-lock.json', 'scripts/build-page-libraries.mjs']
+const PAGE_LIBRARY_SOURCES = [
+  'package-lock.json',
+  'scripts/build-page-libraries.mjs',
+  'packages/cli/html',
+  'packages/cli/quantities.js',
+  'packages/cli/invisible.js',
+]
 const ADDON_SOURCES = ['src', 'crates/core/src', 'crates/core/Cargo.toml', 'Cargo.toml', 'Cargo.lock', 'build.rs']
 
 requireNode(20)
@@ -28,7 +34,7 @@ if (!packagesAreInstalled()) {
 }
 if (!isCurrent(LIBRARY, LIBRARY_SOURCES)) run('npm', ['run', '--silent', 'build:lib'])
 if (!isCurrent(PAGE_LIBRARIES, PAGE_LIBRARY_SOURCES)) {
-  announce('bundling the libraries of the HTML pages')
+  announce('bundling the scripts of the HTML pages')
   run('npm', ['run', '--silent', 'build:page'])
 }
 if (isAsPublished) {

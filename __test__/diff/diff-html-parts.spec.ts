@@ -1,6 +1,5 @@
 // The plain functions behind the comparison page.
 
-import { readFileSync } from 'node:fs'
 import { fc, test } from '../support/property'
 import { codePoint } from '../support/code-points'
 import { describe, expect } from 'vitest'
@@ -12,10 +11,9 @@ const { cut } = part('cut')
 const { Window } = part('diff/window')
 const { alignedRows, ROW_KINDS } = part('diff/align')
 
-/** A script of the page. It is not a module, so it is evaluated here. */
-const { wordDiff } = new Function(
-  `${readFileSync(new URL('../../packages/cli/html/view/diff/words.js', import.meta.url), 'utf8')}\nreturn { wordDiff }`,
-)() as { wordDiff: (left: string, right: string) => ['=' | '-' | '+', string][] }
+const { wordDiff } = (await import('../../packages/cli/html/view/diff/words.mjs' as string)) as {
+  wordDiff: (left: string, right: string) => ['=' | '-' | '+', string][]
+}
 
 const HOSTILE = [
   '</script>',

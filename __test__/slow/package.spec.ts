@@ -69,7 +69,7 @@ describe('the tarball', () => {
       .map((path) => path.replace('packages/cli/', ''))
       .filter((path) => !NOT_PUBLISHED.test(path))
     expect(files).toEqual(
-      expect.arrayContaining(['LICENSE', 'README.md', 'THIRD-PARTY-NOTICES', 'main.js', 'html/libraries/markdown.js']),
+      expect.arrayContaining(['LICENSE', 'README.md', 'THIRD-PARTY-NOTICES', 'main.js', 'html/libraries/session.js']),
     )
     expect(release.cli.files.map(({ path }) => path).sort()).toEqual(files.sort())
     const licences = [ROOT, join(ROOT, 'packages/cli')].map((folder) => readFile(join(folder, 'LICENSE'), 'utf8'))

@@ -12,30 +12,20 @@ import {
   launch,
   open,
   part,
-  seriousFindings,
+  runPage,
+  runSource,
   settled,
   unreadableLabels,
   type Opened,
 } from '../support/view-page'
 
 const { serve } = part('serve/server')
-const { ServedRun } = part('run/served')
+const { servedRun } = part('run/served')
 
 let browser: Browser
 
-const sourceOf = (at: string) => ({
-  kind: 'run',
-  at,
-  log: join(at, 'events.cath-log'),
-  given: at,
-  size: readFileSync(join(at, 'events.cath-log')).length,
-})
-
-async function runPage(at: string, hash = '', options: Parameters<typeof open>[2] = {}): Promise<Opened> {
-  const out = freshFile('run.html')
-  await part('run/index').writeRunPage(out, sourceOf(at))
-  return open(browser, pathToFileURL(out).href + hash, options)
-}
+const openRun = async (at: string, hash = '', options: Parameters<typeof open>[2] = {}): Promise<Opened> =>
+  open(browser, pathToFileURL(await runPage(at)).href + hash, options)
 
 /** A copy of the golden run whose log was changed. */
 function changedRun(change: (log: string) => string): string {
@@ -67,7 +57,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
   afterAll(() => browser.close())
 
   test('opens at the last event without errors or requests, and says that the run is sound', async () => {
-    const { page, complaints, requests } = await runPage(GOLDEN_RUN)
+    const { page, complaints, requests } = await openRun(GOLDEN_RUN)
     expect(await page.locator('h1').textContent()).toBe('weekly report: run golden-1')
     expect(await page.locator('.verdict').textContent()).toBe('Sound. It is what was recorded.')
     expect(await page.locator('.position b').textContent()).toBe('evt_267')
@@ -93,7 +83,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
     run.append({ kind: 'RunStarted', payload: { workers: [{ id: 'w', capabilities: [] }] } })
     run.append({ kind: 'NodeSkipped', node: 'n105', payload: { reason: 'not needed' } })
     await run.dispose()
-    const { page, complaints } = await runPage(at)
+    const { page, complaints } = await openRun(at)
     expect(await page.locator('.cell').count()).toBe(300)
     const named = (selector: string) =>
       page.locator(selector).evaluateAll((cells) => cells.map((cell) => cell.getAttribute('aria-label')!.split(':')[0]))
@@ -108,7 +98,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
   })
 
   test('the slider shows the state after any event, which is that of the engine', async () => {
-    const { page } = await runPage(GOLDEN_RUN, '#evt_10')
+    const { page } = await openRun(GOLDEN_RUN, '#evt_10')
     for (const event of [10, 120, 60]) {
       await page.locator('.slider').fill(String(event))
       await settled(page)
@@ -119,7 +109,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
   })
 
   test('an event shows its payload and its causal ancestors, which link to their events', async () => {
-    const { page } = await runPage(GOLDEN_RUN, '#evt_120')
+    const { page } = await openRun(GOLDEN_RUN, '#evt_120')
     expect(await page.locator('.event-panel h2').textContent()).toBe('evt_120 ToolCompleted')
     expect(await page.locator('.event[aria-selected=true] .number').textContent()).toBe('120')
     expect(await page.locator('.event-panel .payload').textContent()).toContain('"call": "call-13"')
@@ -140,7 +130,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
     const at = changedRun((log) =>
       log.replace(/^(.*"time":100,.*"hash":")(.)/m, (_, before, digit) => `${before}${digit === '0' ? '1' : '0'}`),
     )
-    const { page } = await runPage(at)
+    const { page } = await openRun(at)
     expect(await page.locator('.verdict').textContent()).toContain('Not what was recorded.')
     await page.keyboard.press('d')
     await settled(page)
@@ -150,7 +140,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
   })
 
   test('the keys and the list move between events and failures, and a filter hides the others', async () => {
-    const { page } = await runPage(GOLDEN_RUN, '#evt_0')
+    const { page } = await openRun(GOLDEN_RUN, '#evt_0')
     const position = () => page.locator('.position b').textContent()
     await page.keyboard.press('j')
     expect(await position()).toBe('evt_1')
@@ -186,7 +176,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
     recorder.append({ kind: 'NodeScheduled', payload: { task: `${hostile}#1`, dependsOn: [] } })
     recorder.append({ kind: 'Error', payload: { code: hostile, message: hostile, recoverable: true } })
     await recorder.dispose()
-    const { page, complaints, requests } = await runPage(directory)
+    const { page, complaints, requests } = await openRun(directory)
     await page.locator('.search input').fill('onerror')
     await settled(page)
     expect(await page.evaluate('window.ran')).toBe(undefined)
@@ -196,19 +186,8 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
     expect(requests).toEqual([])
   })
 
-  test.each(['light', 'dark'] as const)('in %s colours axe finds nothing serious', async (colorScheme) => {
-    const { page } = await runPage(GOLDEN_RUN, '#evt_120', { colorScheme, bypassCSP: true })
-    await settled(page)
-    expect(await seriousFindings(page)).toEqual([])
-  })
-
-  test('at a width of 400 nothing overflows', async () => {
-    const { page } = await runPage(GOLDEN_RUN, '', { viewport: { width: 400, height: 800 } })
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(400)
-  })
-
   test.each([420, 900, 1280])('at a width of %i time labels do not overlap', async (width) => {
-    const { page } = await runPage(GOLDEN_RUN, '', { viewport: { width, height: 800 } })
+    const { page } = await openRun(GOLDEN_RUN, '', { viewport: { width, height: 800 } })
     expect(await page.locator('.axis span').count()).toBeGreaterThanOrEqual(2)
     expect(await unreadableLabels(page)).toEqual([])
   })
@@ -216,8 +195,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
   test('when it is served, the engine rebuilds the state, and a reload shows new events', async () => {
     const lines = readFileSync(join(GOLDEN_RUN, 'events.cath-log'), 'utf8').split('\n')
     const at = changedRun(() => `${lines.slice(0, 100).join('\n')}\n`)
-    const source = await new ServedRun(sourceOf(at)).open()
-    const server = await serve(source.routes())
+    const server = await serve(await servedRun(runSource(at)))
     try {
       const { page, complaints } = await open(browser, server.url)
       await page.locator('.panel.state h2').filter({ hasText: 'evt_99 rebuilt by the engine' }).waitFor()

@@ -12,6 +12,10 @@ import { sessionDirectory, writeSession } from './session-file'
 const require = createRequire(import.meta.url)
 export const part = (name: string): any => require(`../../packages/cli/html/${name}.js`)
 
+/** A module of the page's script. */
+export const viewModule = (name: string): Promise<any> =>
+  import(new URL(`../../packages/cli/html/view/${name}.mjs`, import.meta.url).href)
+
 export { launch, open, CHROMIUM, NO_CHROMIUM, type Opened } from './browser'
 
 export const freshFile = (name: string): string => join(mkdtempSync(join(sessionDirectory(), 'page-')), name)
@@ -23,6 +27,19 @@ export const sourceOf = (log: string) => ({ kind: 'session', log, given: log, si
 export async function sessionPage(log: string, options: object = {}): Promise<string> {
   const out = freshFile('session.html')
   await part('session/index').writeSessionPage(out, sourceOf(log), options)
+  return out
+}
+
+/** A run's directory as the source of a page. */
+export function runSource(at: string) {
+  const log = join(at, 'events.cath-log')
+  return { kind: 'run', at, log, given: at, size: statSync(log).size }
+}
+
+/** Writes the page of a run. Returns its path. */
+export async function runPage(at: string): Promise<string> {
+  const out = freshFile('run.html')
+  await part('run/index').writeRunPage(out, runSource(at))
   return out
 }
 

@@ -3,29 +3,24 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { exportBundle, readRunEvents, replayRun } from '../../index.js'
-import { GOLDEN_RUN, PROJECT } from '../support/command-line'
+import { GOLDEN_RUN } from '../support/command-line'
 import { fc, test } from '../support/property'
 import { anyRun } from '../support/run-arbitraries.js'
 import { withRun } from '../support/run-directory.js'
 import { runs } from '../support/session-arbitraries.js'
-import { freshFile, part } from '../support/view-page'
+import { freshFile, part, viewModule } from '../support/view-page'
 
-const { KINDS } = part('run/event-table')
+const { KINDS } = part('run/kinds')
 const { gather } = part('run/gather')
 
-/** Scripts of the page. They are not modules, so they are evaluated here. */
-const script = ['state', 'state-view', 'bars']
-  .map((name) => readFileSync(join(PROJECT, `packages/cli/html/view/run/${name}.js`), 'utf8'))
-  .join('\n')
-const { States, shownState, engineState, taskBars } = new Function(
-  `${script}\nreturn { States, shownState, engineState, taskBars }`,
-)() as Record<string, any>
+const { States, shownState, engineState } = await viewModule('run/state')
+const { taskBars } = await viewModule('run/bars')
 
 type Column = Int8Array | Int16Array | Int32Array | Float64Array
 
 /** The columns as the page decodes them. */
-function columnsOf(table: any, from = 0): Record<string, Column> {
-  const columns = Object.entries<[8 | 16 | 32 | 64, string]>(table.encoded(from)).map(([name, [bits, base64]]) => {
+function columnsOf(table: any): Record<string, Column> {
+  const columns = Object.entries<[8 | 16 | 32 | 64, string]>(table.columns.encoded()).map(([name, [bits, base64]]) => {
     const { buffer } = Uint8Array.from(Buffer.from(base64, 'base64'))
     return [name, new { 8: Int8Array, 16: Int16Array, 32: Int32Array, 64: Float64Array }[bits](buffer)]
   })
@@ -34,17 +29,17 @@ function columnsOf(table: any, from = 0): Record<string, Column> {
 
 /** The events as the page has them. */
 function pageRun({ table, initial }: any): any {
-  const { nodes, workers, statuses, startedWorkers } = table
+  const { nodes, workers, statuses, startedWorkers, first } = table.columns
   const columns = columnsOf(table)
   return {
     columns,
-    nodes,
-    workers,
-    statuses,
+    nodes: nodes.list,
+    workers: workers.list,
+    statuses: statuses.list,
     startedWorkers,
     initial,
     length: table.length,
-    first: table.first,
+    first,
     kindOf: (event: number) => KINDS[columns.kind[event]],
   }
 }
@@ -100,7 +95,7 @@ describe('the state that the page shows', () => {
     const partial = freshFile('partial.cath-bundle')
     await exportBundle(GOLDEN_RUN, partial, { fromSnapshot: 'latest' })
     const { table } = await gather(source(partial))
-    expect(table.first).toBeGreaterThan(0)
+    expect(table.columns.first).toBeGreaterThan(0)
     await expectStates(
       partial,
       Array.from({ length: table.length }, (_, at) => at),
@@ -112,7 +107,7 @@ describe('the events in the page', () => {
   test('are those of the log: kinds, nodes, parents and times', async () => {
     const { table } = await gather(source(GOLDEN_RUN))
     const columns = columnsOf(table)
-    let [event, clock] = [0, table.start]
+    let [event, clock] = [0, table.columns.start]
     for await (const { logicalTime, kind, node, parent, ts } of readRunEvents(GOLDEN_RUN)) {
       clock += columns.at[event]
       const found = [
@@ -121,7 +116,7 @@ describe('the events in the page', () => {
         columns.parent[event] === 0 ? null : `evt_${logicalTime - columns.parent[event]}`,
       ]
       expect(found).toEqual([kind, Date.parse(ts), parent])
-      if (node !== null) expect(table.nodes[columns.node[event]]).toBe(node)
+      if (node !== null) expect(table.columns.nodes.list[columns.node[event]]).toBe(node)
       event++
     }
     expect(event).toBe(table.length)

@@ -12,9 +12,9 @@ import { compressed, content, envelope, file, rewind, session, start, writeSessi
 import { dataIn, part, sessionPage, sourceOf } from '../support/view-page'
 
 const { gather } = part('session/gather')
-const { islandElement, islandJson } = part('island')
-const { EDITS } = part('view/session/items')
-const { FLAGS } = part('session/conversation')
+const { islandElement } = part('document')
+const { islandJson } = part('island')
+const { EDITS, FLAGS } = part('session/items')
 
 /** The items that the page marks as being in the history, read from the lines of the file. */
 async function shownHistory(log: string): Promise<unknown[]> {
@@ -146,9 +146,9 @@ describe('the data of the page', () => {
   })
 
   test('has totals: turns, tools with failures and durations', async () => {
-    const { totals, history } = dataIn(await sessionPage(SAMPLE))
+    const { totals } = dataIn(await sessionPage(SAMPLE))
     const replay = await replaySession(SAMPLE)
-    expect(history).toBe(replay.ok && replay.history.length)
+    expect(totals.history).toBe(replay.ok && replay.history.length)
     expect(totals.speakers.map(({ name, turns }: any) => [name, turns])).toEqual([
       ['human', 6],
       ['ai', 18],

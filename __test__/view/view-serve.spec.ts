@@ -11,7 +11,7 @@ const dataOf = (html: string): any =>
   JSON.parse(/<script type="application\/json" id="page-data">([^]*?)<\/script>/.exec(html)![1]!)
 
 const { serve } = part('serve/server')
-const { ServedSession } = part('session/served')
+const { servedSession } = part('session/served')
 
 const closers: (() => unknown)[] = []
 afterEach(async () => {
@@ -19,8 +19,7 @@ afterEach(async () => {
 })
 
 async function served(log: string, more: object = {}): Promise<URL> {
-  const source = await new ServedSession({ ...sourceOf(log), ...more }).open()
-  const server = await serve(source.routes())
+  const server = await serve(await servedSession({ ...sourceOf(log), ...more }))
   closers.push(() => server.close())
   return new URL(server.url)
 }

@@ -11,8 +11,8 @@ import { recordedRun } from './run-workloads.mjs'
 const require = createRequire(import.meta.url)
 const { writeSessionPage } = require('../../packages/cli/html/session')
 const { writeRunPage } = require('../../packages/cli/html/run')
-const { ServedSession } = require('../../packages/cli/html/session/served.js')
-const { ServedRun } = require('../../packages/cli/html/run/served.js')
+const { servedSession } = require('../../packages/cli/html/session/served.js')
+const { servedRun } = require('../../packages/cli/html/run/served.js')
 const { serve } = require('../../packages/cli/html/serve/server.js')
 
 const FRAMES = 180
@@ -31,7 +31,7 @@ export async function* view({ scale }) {
         `a session of ${records} records`,
         out,
         () => writeSessionPage(out, source),
-        () => new ServedSession(source),
+        () => servedSession(source),
         'li.line',
       )
     }
@@ -43,7 +43,7 @@ export async function* view({ scale }) {
       `a run of ${events} events`,
       out,
       () => writeRunPage(out, source),
-      () => new ServedRun(source),
+      () => servedRun(source),
       '.event',
     )
   } finally {
@@ -62,7 +62,7 @@ async function* pages(browser, what, out, write, served, rows) {
     ours: async () => (await look(browser, url, rows)).frame,
   }
   const opened = async () => {
-    const server = await serve((await served().open()).routes())
+    const server = await serve(await served())
     const found = await look(browser, server.url, rows)
     await server.close()
     return found.opened

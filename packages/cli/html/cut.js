@@ -3,6 +3,8 @@
 // Truncates payloads to the limits of a page. What was cut is recorded next to the value rather than in it, so that no content of a recording can
 // look like such a note.
 
+const { islandJson } = require('./island.js')
+
 /**
  * @typedef {object} Cut
  * @property {string} path JSON pointer of the truncated value
@@ -86,4 +88,10 @@ function cutObject(object, path, depth, work) {
 /** @param {string} key */
 const pointerPart = (key) => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
-module.exports = { cut }
+/** A value as a line of an island: `[value]`, or `[value, cuts]`. @type {(value: unknown, limits: CutLimits) => string} */
+function cutIsland(value, limits) {
+  const { value: kept, cuts } = cut(value, limits)
+  return islandJson(cuts.length === 0 ? [kept] : [kept, cuts])
+}
+
+module.exports = { cut, cutIsland }

@@ -6,20 +6,43 @@
 const { createHash } = require('node:crypto')
 const { readFileSync } = require('node:fs')
 const path = require('node:path')
+const { deflateSync } = require('node:zlib')
 const { failureOf } = require('../complaint.js')
-const { htmlText, islandElement } = require('./island.js')
+const { writeAtomically } = require('./atomic.js')
+const { htmlText, islandJson } = require('./island.js')
 
 /**
  * @typedef {object} Content
- * @property {string} title
+ * @property {keyof typeof PAGES} kind
  * @property {string} summary one sentence, for readers without JavaScript
- * @property {string} icon a `data:` URL
- * @property {string[]} styles files of the style, below this directory
- * @property {string[]} scripts files of the script, below `view`, or `invisible`, in the order of their dependencies
- * @property {string[]} [libraries] names of libraries, as `npm run build:page` bundles them
- * @property {[id: string, json: string][]} islands data, safe in a script element
+ * @property {{ title: string, [name: string]: unknown }} data what the page's script reads first
+ * @property {[id: string, json: string][]} islands further data, safe in a script element
  * @property {boolean} [isServed] whether the page may ask the server that it comes from
  */
+
+const SVG = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'"
+
+/** The icon of each page, and what of it needs its script. */
+const PAGES = {
+  // A speech bubble.
+  session: {
+    icon: `${SVG}%3E%3Cpath d='M2 2h12v9H8l-4 4v-4H2z' fill='%232b68c8'/%3E%3C/svg%3E`,
+    needs: 'The conversation needs',
+  },
+  // A small graph.
+  run: {
+    icon: `${SVG}%3E%3Cpath d='M4 4l8 4-8 4' fill='none' stroke='%232b68c8' stroke-width='2'/%3E%3Ccircle cx='4' cy='4' r='2.5' fill='%232b68c8'/%3E%3Ccircle cx='12' cy='8' r='2.5' fill='%232b68c8'/%3E%3Ccircle cx='4' cy='12' r='2.5' fill='%232b68c8'/%3E%3C/svg%3E`,
+    needs: 'The page needs',
+  },
+  // Two diverging lines.
+  diff: {
+    icon: `${SVG} fill='none' stroke-width='2' stroke-linecap='round'%3E%3Cpath d='M8 1v5c0 4-5 3-5 9' stroke='%232b68c8'/%3E%3Cpath d='M8 6c0 4 5 3 5 9' stroke='%23c2570c'/%3E%3C/svg%3E`,
+    needs: 'The timeline needs',
+  },
+}
+
+/** Longer data is compressed. */
+const PLAIN = 256 << 10
 
 /**
  * Normalises line ends, because browsers convert CRLF to LF before they compute the hash for the content security policy.
@@ -40,22 +63,6 @@ function built(file) {
   }
 }
 
-/** A file of `view`, or the one module that pages share with the command line, whose exports become variables. @param {string} name */
-const script = (name) =>
-  name === 'invisible' ? moduleScript(path.join('..', 'invisible.js')) : asset('view', `${name}.js`)
-
-/** @param {string} file */
-function moduleScript(file) {
-  const names = Object.keys(require(path.join(__dirname, file)))
-  return `const { ${names.join(', ')} } = ((exports) => {\n${asset(file)}return exports\n})({})`
-}
-
-/** @type {(scripts: string[], libraries: string[]) => string} */
-function scriptOf(scripts, libraries) {
-  const parts = [...libraries.map((name) => built(`${name}.js`)), ...scripts.map(script)]
-  return `(() => {\n'use strict'\n${parts.join('\n')}\n})()\n`
-}
-
 /** @param {string} source */
 const sourceHash = (source) => `'sha256-${createHash('sha256').update(source).digest('base64')}'`
 
@@ -63,9 +70,9 @@ const sourceHash = (source) => `'sha256-${createHash('sha256').update(source).di
  * The content security policy: no loading, sending or framing, only the page's own script, and no markup from strings except what the
  * sanitizer returns.
  *
- * @type {(css: string, js: string, page: { libraries: string[], isServed: boolean }) => string}
+ * @type {(css: string, js: string, page: Content) => string}
  */
-function policy(css, js, { libraries, isServed }) {
+function policy(css, js, { kind, isServed }) {
   return [
     "default-src 'none'",
     `script-src ${sourceHash(js)}`,
@@ -75,49 +82,60 @@ function policy(css, js, { libraries, isServed }) {
     "base-uri 'none'",
     "form-action 'none'",
     "require-trusted-types-for 'script'",
-    `trusted-types ${libraries.includes('sanitize') ? 'dompurify' : "'none'"}`,
+    `trusted-types ${kind === 'session' ? 'dompurify' : "'none'"}`,
   ].join('; ')
 }
 
-/**
- * The packages in these libraries, with version and licence, for the page's footer.
- *
- * @type {(libraries: string[]) => { name: string, version: string, licence: string }[]}
- */
-function packagesOf(libraries) {
-  const listed = libraries.length === 0 ? {} : JSON.parse(built('list.json'))
-  return libraries.flatMap((name) => listed[name])
-}
-
-/** Throws if the libraries of the pages are not built. */
+/** Throws if the scripts of the pages are not built. */
 function requireLibraries() {
   built('list.json')
 }
 
+/** @type {(id: string, json: string) => string} */
+function islandElement(id, json) {
+  if (json.length <= PLAIN) return `<script type="application/json" id="${id}">${json}</script>`
+  const packed = deflateSync(json, { level: 1 }).toString('base64')
+  return `<script type="text/plain" data-packed id="${id}">${packed}</script>`
+}
+
 /** @param {Content} content */
-function documentOf({ title, summary, icon, styles, scripts, libraries = [], islands, isServed = false }) {
-  const css = styles.map((name) => asset(name)).join('\n')
-  const js = scriptOf(scripts, libraries)
-  const data = islands.map(([id, json]) => `${islandElement(id, json)}\n`)
+function documentOf(content) {
+  const { kind, summary, islands, isServed = false } = content
+  const { icon, needs } = PAGES[kind]
+  const [css, js] = [asset('style.css'), built(`${kind}.js`)]
+  // With the packages in the script, for the page's footer.
+  const data = { v: 1, ...content.data, isServed, libraries: JSON.parse(built('list.json'))[kind] }
+  const elements = [['page-data', islandJson(data)], ...islands].map(([id, json]) => `${islandElement(id, json)}\n`)
   return `<!doctype html>
-<html lang="en">
+<html lang="en" data-page="${kind}">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy(css, js, { libraries, isServed })}">
+<meta http-equiv="Content-Security-Policy" content="${policy(css, js, content)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
 <meta name="generator" content="session-tape">
 <link rel="icon" href="${icon}">
-<title>${htmlText(title)}</title>
+<title>${htmlText(data.title)}</title>
 <style>${css}</style>
 </head>
 <body>
-<noscript><p>${htmlText(summary)}</p></noscript>
-${data.join('')}<script>${js}</script>
+<noscript><p>${htmlText(`${summary} ${needs} JavaScript, which is switched off here.`)}</p></noscript>
+${elements.join('')}<script>${js}</script>
 </body>
 </html>
 `
 }
 
-module.exports = { documentOf, packagesOf, requireLibraries }
+/**
+ * Writes a page atomically. The same content gives the same bytes.
+ *
+ * @type {(outPath: string, content: Content, signal?: AbortSignal) => Promise<{ path: string, bytes: number }>}
+ */
+async function writePage(outPath, content, signal) {
+  const html = Buffer.from(documentOf(content), 'utf8')
+  await writeAtomically(outPath, html, signal)
+  return { path: outPath, bytes: html.length }
+}
+
+module.exports = { islandElement, documentOf, writePage, requireLibraries }

@@ -2,7 +2,7 @@
 
 // One-line summaries of events, for scanning the timeline.
 
-/** @import { Fields } from './view/session/items.js' */
+/** @import { Fields } from './session/items.js' */
 
 const LONGEST = 240
 /** The number of characters that are read of a text: enough for a line even after white space is collapsed. */

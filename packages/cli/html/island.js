@@ -2,11 +2,7 @@
 
 // Encodes content for HTML: data as JSON in script elements ("islands"), text escaped.
 
-const { deflateSync } = require('node:zlib')
 const { INVISIBLE } = require('../invisible.js')
-
-/** Longer JSON is compressed. */
-const PLAIN = 256 << 10
 
 /**
  * In a script element only `<` can end the data or hide its end, and U+2028 and U+2029 end lines in old JavaScript. The other characters
@@ -36,17 +32,6 @@ function islandOfLines(lines) {
   return `[\n${lines.join(',\n')}\n]`
 }
 
-/**
- * The element with an island, compressed if it is long.
- *
- * @param {string} id
- * @param {string} json safe in a script element
- */
-function islandElement(id, json) {
-  if (json.length <= PLAIN) return `<script type="application/json" id="${id}">${json}</script>`
-  return `<script type="text/plain" data-packed id="${id}">${deflateSync(json, { level: 1 }).toString('base64')}</script>`
-}
-
 /** @type {Record<string, string>} */
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
@@ -57,4 +42,4 @@ function htmlText(text) {
     .replace(/[&<>"']/g, (char) => ENTITIES[char])
 }
 
-module.exports = { islandElement, islandJson, safeInIsland, islandOfLines, htmlText }
+module.exports = { islandJson, safeInIsland, islandOfLines, htmlText }

@@ -1,6 +1,6 @@
 'use strict'
 
-const { EDITS, blocksOf, isFailure } = require('../html/view/session/items.js')
+const { EDITS, blocksOf, isFailure } = require('../html/session/items.js')
 const { isName, isObject } = require('./values.js')
 
 // Counts all events of a session file, including those that are no longer in the replayed history: turns and tools before a compression,

@@ -16,8 +16,7 @@ const { openInBrowser } = require('./browser.js')
  */
 async function serveUntilInterrupted(context, recording, { port, fragment = '' }) {
   const { signal } = context
-  const served = await openServed(recording, signal)
-  const server = await serve(served.routes(), { port })
+  const server = await serve(await routesOf(recording, signal), { port })
   try {
     const url = `${server.url}${fragment}`
     const isOpened = await openInBrowser(url, context.env)
@@ -29,10 +28,10 @@ async function serveUntilInterrupted(context, recording, { port, fragment = '' }
 }
 
 /** @param {Shown} recording @param {AbortSignal} signal */
-function openServed(recording, signal) {
-  const { ServedSession } = require('../html/session/served.js')
-  const { ServedRun } = require('../html/run/served.js')
-  return new (recording.kind === 'run' ? ServedRun : ServedSession)(recording, { signal }).open()
+function routesOf(recording, signal) {
+  const { servedSession } = require('../html/session/served.js')
+  const { servedRun } = require('../html/run/served.js')
+  return (recording.kind === 'run' ? servedRun : servedSession)(recording, { signal })
 }
 
 module.exports = { serveUntilInterrupted }

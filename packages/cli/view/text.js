@@ -8,8 +8,8 @@ const { duration, plural } = require('../quantities.js')
 const { escaped, printable, shortened } = require('../safe-text.js')
 const { isObject } = require('../session/values.js')
 const { History } = require('../html/session/history.js')
-const { EDITS, captionsOf, isFailure, itemsOf } = require('../html/view/session/items.js')
-const { noteText, removalWord } = require('../html/view/session/note-text.js')
+const { EDITS, captionsOf, isFailure, itemsOf } = require('../html/session/items.js')
+const { noteText, removalWord } = require('../html/session/note-text.js')
 const { throughPager } = require('./pager.js')
 
 /** @import { SessionEventType, SessionLine, SessionRecordLine } from 'session-tape' */

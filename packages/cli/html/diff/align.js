@@ -2,6 +2,8 @@
 
 // Aligns the events of both sides to the rows of the timeline.
 
+const { countBefore } = require('../count-before.js')
+
 /** @import { Diff, DiffEdit } from 'session-tape' */
 /** @import { Places, SideName } from './divergence.js' */
 /** @import { PageEvent, GatheredSide } from './gather.js' */
@@ -140,6 +142,7 @@ function editedSide(events, places, edits, [side, other], aloneBy) {
   const alone = new Set(/** @type {number[] | undefined} */ (edited(aloneBy)?.map((edit) => edit[side])))
   const changed = new Map(edited('change')?.map((edit) => [edit[side], edit[other]]))
   const { divergence } = places[side]
+  const aloneSorted = [...alone].sort((a, b) => a - b)
   const divergesAt = divergence === null ? Infinity : ordinalAt(events, divergence)
   return {
     divergence,
@@ -147,26 +150,13 @@ function editedSide(events, places, edits, [side, other], aloneBy) {
     divergesAt,
     alone,
     changed,
-    aloneBefore: countBefore([...alone]),
+    /** The number of events without a partner before a place. @param {number} place */
+    aloneBefore: (place) => countBefore(aloneSorted, place),
   }
 }
 
 /** @type {(events: PageEvent[], place: number) => number} */
 const ordinalAt = (events, place) => events.find((event) => event.place === place)?.ordinal ?? Infinity
-
-/** Returns a function that counts the numbers below a bound. @type {(numbers: number[]) => (bound: number) => number} */
-function countBefore(numbers) {
-  const sorted = numbers.sort((a, b) => a - b)
-  return (bound) => {
-    let [from, to] = [0, sorted.length]
-    while (from < to) {
-      const middle = (from + to) >> 1
-      if (sorted[middle] < bound) from = middle + 1
-      else to = middle
-    }
-    return from
-  }
-}
 
 /** Walks through both sides, and adds a row for each gap of omitted events. */
 class Walk {

@@ -4,9 +4,8 @@
 
 const { failureOf } = require('../../complaint.js')
 const { alignedRows } = require('./align.js')
-const { cut } = require('../cut.js')
+const { cutIsland } = require('../cut.js')
 const { changesOf, divergenceOf, placesOf } = require('./divergence.js')
-const { islandJson } = require('../island.js')
 const { LIMITS, PAYLOAD, DIVERGING_PAYLOAD } = require('../limits.js')
 const { runEvents, RunFacts } = require('./run-events.js')
 const { sessionEvents, SessionFacts } = require('./session-events.js')
@@ -15,7 +14,6 @@ const { Window } = require('./window.js')
 const { comparedBlobs } = require('./blobs.js')
 
 /** @import { Diff } from 'session-tape' */
-/** @import { CutLimits } from '../cut.js' */
 /** @import { Limits } from '../limits.js' */
 /** @import { Compared } from '../source.js' */
 /** @import { Places } from './divergence.js' */
@@ -114,14 +112,8 @@ function forPage(event, at, isDivergence) {
     ts,
     ...shown(),
     ...at,
-    payload: payloadIsland(payload, isDivergence ? DIVERGING_PAYLOAD : PAYLOAD),
+    payload: cutIsland(payload, isDivergence ? DIVERGING_PAYLOAD : PAYLOAD),
   }
-}
-
-/** A line of the page's payloads: `[payload]` or `[payload, cuts]`. @type {(payload: unknown, limits: CutLimits) => string} */
-function payloadIsland(payload, limits) {
-  const { value, cuts } = cut(payload, limits)
-  return islandJson(cuts.length === 0 ? [value] : [value, cuts])
 }
 
 module.exports = { gather }

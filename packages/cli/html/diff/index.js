@@ -3,8 +3,8 @@
 // Writes a self-contained HTML page about the diff of two executions.
 
 const { gather } = require('./gather.js')
-const { pageOf } = require('./page.js')
-const { writeAtomically } = require('../atomic.js')
+const { contentOf } = require('./page.js')
+const { writePage } = require('../document.js')
 
 /** @import { GatheredSide } from './gather.js' */
 
@@ -27,13 +27,11 @@ const { writeAtomically } = require('../atomic.js')
 async function writeDiffPage(outPath, { left, right, diff, signal, limits }) {
   signal?.throwIfAborted()
   const model = await gather({ left, right, diff, signal, limits })
-  const html = Buffer.from(pageOf(model), 'utf8')
-  await writeAtomically(outPath, html, signal)
+  const written = await writePage(outPath, contentOf(model), signal)
   /** @type {(number: (side: GatheredSide) => number) => { left: number, right: number }} */
   const both = (number) => ({ left: number(model.left), right: number(model.right) })
   return {
-    path: outPath,
-    bytes: html.length,
+    ...written,
     shown: both((side) => side.events.length),
     events: both((side) => side.count),
   }

@@ -5,9 +5,10 @@
 const tape = require('session-tape')
 const { fieldsBriefly, oneLine } = require('../excerpt.js')
 const { moment } = require('../../quantities.js')
+const { FAILURES } = require('../run/kinds.js')
 
 /** @import { RunEvent, Workflow } from 'session-tape' */
-/** @import { Fields } from '../view/session/items.js' */
+/** @import { Fields } from '../session/items.js' */
 
 /**
  * @typedef {{ label: string, node: string | null, parent: number | null, hasFailed: boolean, excerpt: string, kind?: string }} Shown `parent`: the
@@ -18,8 +19,6 @@ const { moment } = require('../../quantities.js')
 
 /** The kinds that are not compared. */
 const NOT_COMPARED = new Set(['SnapshotCreated', 'SnapshotRestored', 'BlobStored', 'Heartbeat'])
-
-const FAILURES = new Set(['RunFailed', 'NodeFailed', 'ToolFailed', 'ToolTimedOut', 'TaskRejected', 'Error'])
 
 /** The fields that name the subject of an event, by priority. */
 const SUBJECTS = ['tool', 'capability', 'rule', 'snapshot', 'blob', 'code', 'worker', 'runId']

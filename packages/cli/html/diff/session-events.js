@@ -7,10 +7,10 @@ const { briefly, fieldsBriefly, oneLine } = require('../excerpt.js')
 const { moment } = require('../../quantities.js')
 const { numberedRecords } = require('../../session/events.js')
 const { isObject } = require('../../session/values.js')
-const { blocksOf, isFailure, itemsOf } = require('../view/session/items.js')
+const { blocksOf, isFailure, itemsOf } = require('../session/items.js')
 
 /** @import { AnyRecord } from '../../session/values.js' */
-/** @import { Fields } from '../view/session/items.js' */
+/** @import { Fields } from '../session/items.js' */
 /** @import { ReadEvent, Shown } from './run-events.js' */
 
 /** @type {(file: string) => AsyncGenerator<ReadEvent>} */

@@ -2,34 +2,11 @@
 
 // The events of a run in columns of numbers, a few dozen bytes per event, so that a page can hold a million of them.
 
+const { Names } = require('../names.js')
+const { KINDS } = require('./kinds.js')
+
 /** @import { RunEvent, RunEventKind } from 'session-tape' */
 
-/** Their numbers are those of the page. Where an event is added, the compiler compares them with the library's. */
-const KINDS = /** @type {const} */ ([
-  'RunCreated',
-  'RunStarted',
-  'RunCompleted',
-  'RunFailed',
-  'NodeScheduled',
-  'NodeStarted',
-  'NodeCompleted',
-  'NodeFailed',
-  'NodeSkipped',
-  'ToolInvoked',
-  'ToolCompleted',
-  'ToolFailed',
-  'ToolTimedOut',
-  'CapabilityCheck',
-  'PolicyDecision',
-  'TaskAssigned',
-  'TaskAccepted',
-  'TaskRejected',
-  'SnapshotCreated',
-  'SnapshotRestored',
-  'BlobStored',
-  'Heartbeat',
-  'Error',
-])
 /** @type {Map<(typeof KINDS)[number], number>} */
 const KIND_NUMBERS = new Map(KINDS.map((kind, number) => [kind, number]))
 
@@ -142,29 +119,6 @@ function taskParts(task) {
   return { node: task.slice(0, at), attempt: ATTEMPT.test(attempt) ? Number(attempt) : 0 }
 }
 
-/** Distinct names, numbered in the order of their first appearance. */
-class Names {
-  /** @type {string[]} */
-  list = []
-  /** @type {Map<string, number>} */
-  #numbers = new Map()
-  #most
-
-  constructor(most = Infinity) {
-    this.#most = most
-  }
-
-  /** Numbers a name if it is new. -1 without a name, or if there are too many. @param {unknown} name */
-  numberOf(name) {
-    if (typeof name !== 'string') return -1
-    const known = this.#numbers.get(name)
-    if (known !== undefined) return known
-    if (this.list.length >= this.#most) return -1
-    this.#numbers.set(name, this.list.length)
-    return this.list.push(name) - 1
-  }
-}
-
 /** Wall clocks. One that can't be parsed counts as that of the event before. */
 class Clock {
   /** The text parsed last, because many events share a millisecond. */
@@ -225,4 +179,4 @@ class Column {
   }
 }
 
-module.exports = { EventColumns, KINDS }
+module.exports = { EventColumns }

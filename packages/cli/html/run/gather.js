@@ -4,9 +4,10 @@
 
 const { readFile } = require('node:fs/promises')
 const path = require('node:path')
+const tape = require('session-tape')
+const { failureOf } = require('../../complaint.js')
 const { RunFacts } = require('../diff/run-events.js')
 const { EventTable } = require('./event-table.js')
-const { readersOf } = require('./readers.js')
 
 /** @import { Check, CoordinatorState, RunState } from 'session-tape' */
 /** @import { Seal } from '../seal.js' */
@@ -25,6 +26,9 @@ const { readersOf } = require('./readers.js')
 
 /** The size of all payloads to aim for. */
 const LIMITS = { bytes: 8 << 20 }
+
+/** A bundle that was verified for its seal is not verified again by each reader. @param {{ seal?: Seal | null }} source */
+const verified = ({ seal }) => ({ verifiedBundle: !!seal })
 
 /**
  * @param {Source} source
@@ -50,37 +54,41 @@ async function gatherUnverified(source, { signal, limits } = {}) {
   const facts = new RunFacts()
   const graph = await graphOf(source.at)
   const table = new EventTable(
-    source,
     graph.nodes.map(({ id }) => id),
     { ...LIMITS, ...limits }.bytes,
   )
-  const problem = await readInto(table, facts, signal)
+  const problem = await readInto(source, table, facts, signal)
   return { ...source, table, facts, graph, initial: await initialState(source, table), problem, verification: null }
 }
 
 /**
  * Reads the events. Resolves to the reason why the rest of the log can't be read, or to null.
  *
- * @type {(table: Table, facts: Facts, signal: AbortSignal | undefined) => Promise<Problem | null>}
+ * @type {(source: Source, table: Table, facts: Facts, signal: AbortSignal | undefined) => Promise<Problem | null>}
  */
-async function readInto(table, facts, signal) {
-  const problem = await table.read((event) => facts.take(event), signal)
-  if (problem === null) return null
-  // The events before the damage are shown; an error is thrown only if there are none.
-  if (table.length === 0) throw problem
-  return { message: problem.message, time: problem.time ?? null }
+async function readInto(source, table, facts, signal) {
+  try {
+    for await (const event of tape.readRunEvents(source.at, { signal, ...verified(source) })) {
+      table.add(event)
+      facts.take(event)
+    }
+    return null
+  } catch (error) {
+    const { message, code, time = null } = failureOf(error)
+    // The events before the damage are shown; an error is thrown only if there are none.
+    if (signal?.aborted || code === undefined || table.length === 0) throw error
+    return { message, time }
+  }
 }
 
 /** The state after the first event of a log that begins after a snapshot. Null for a complete log. @param {Source} source @param {Table} table */
 async function initialState(source, table) {
-  if (table.first === 0) return null
-  const { state } = await readersOf(source).replayRun(source.at, { until: table.first, verify: 'none' })
+  const { first, workers, statuses } = table.columns
+  if (first === 0) return null
+  const { state } = await tape.replayRun(source.at, { until: first, verify: 'none', ...verified(source) })
   if (state === null) return null
-  const statuses = Object.values(state.workers).map(({ status }) => status)
-  table.addNames(
-    Object.keys(state.workers),
-    statuses.filter((status) => status !== 'idle'),
-  )
+  for (const worker of Object.keys(state.workers)) workers.numberOf(worker)
+  for (const { status } of Object.values(state.workers)) if (status !== 'idle') statuses.numberOf(status)
   return stateData(state)
 }
 
@@ -105,7 +113,7 @@ async function graphOf(root) {
  * @param {AbortSignal} [signal]
  */
 async function verificationOf(source, signal) {
-  const checks = await readersOf(source).verifyRun(source.at, signal ? { signal } : {})
+  const checks = await tape.verifyRun(source.at, { ...(signal && { signal }), ...verified(source) })
   const named = /** @type {const} */ (['chain', 'dag', 'schedule', 'stateHashes', 'outputHashes', 'blobs', 'snapshots'])
   return { ok: checks.ok, checks: named.map((name) => [name, checkData(checks[name])]) }
 }
@@ -120,4 +128,4 @@ function checkData({ checked, failed, unverifiable, firstFailure }) {
   return { checked, failed, unverifiable, failure: failure ?? null }
 }
 
-module.exports = { gather, gatherUnverified, stateData, verificationOf }
+module.exports = { gather, gatherUnverified, stateData, verificationOf, verified }

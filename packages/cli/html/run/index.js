@@ -2,9 +2,9 @@
 
 // Writes a self-contained HTML page about a run.
 
-const { writeAtomically } = require('../atomic.js')
+const { writePage } = require('../document.js')
 const { gather } = require('./gather.js')
-const { pageOf } = require('./page.js')
+const { contentOf } = require('./page.js')
 
 /**
  * Writes the page atomically. The same run gives the same bytes.
@@ -16,9 +16,7 @@ const { pageOf } = require('./page.js')
  */
 async function writeRunPage(outPath, source, { signal, limits } = {}) {
   const model = await gather(source, { signal, limits })
-  const html = Buffer.from(pageOf(model), 'utf8')
-  await writeAtomically(outPath, html, signal)
-  return { path: outPath, bytes: html.length, events: model.table.length }
+  return { ...(await writePage(outPath, contentOf(model), signal)), events: model.table.length }
 }
 
 module.exports = { writeRunPage }

@@ -6,7 +6,7 @@ const { cut } = require('../cut.js')
 const { briefly, oneLine } = require('../excerpt.js')
 const { islandJson } = require('../island.js')
 const { isObject } = require('../../session/values.js')
-const { EDITS, blocksOf, isFailure, itemsOf } = require('../view/session/items.js')
+const { EDITS, FLAGS, blocksOf, isFailure, itemsOf } = require('./items.js')
 const { History } = require('./history.js')
 const { Images } = require('./images.js')
 const { EXCERPT } = require('./limits.js')
@@ -14,11 +14,8 @@ const { ToolCalls } = require('./tool-calls.js')
 
 /** @import { SessionLine } from 'session-tape' */
 /** @import { CutLimits } from '../cut.js' */
-/** @import { Fields, MaybeFields } from '../view/session/items.js' */
+/** @import { Fields, MaybeFields } from './items.js' */
 /** @import { Call } from './tool-calls.js' */
-
-/** The bits of a row's flags. */
-const FLAGS = { failed: 1, inHistory: 2, damaged: 4, tooLong: 8, item: 16, withoutEffect: 32 }
 
 /** The number of characters that are shown of a line that is not JSON. */
 const RAW = 2000
@@ -169,4 +166,4 @@ function hasFailed({ type, payload }, items) {
   return items.flatMap(blocksOf).some((block) => block?.type === 'tool_response' && isFailure(block.error))
 }
 
-module.exports = { Conversation, FLAGS }
+module.exports = { Conversation }

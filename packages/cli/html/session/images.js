@@ -4,9 +4,9 @@
 
 const { createHash } = require('node:crypto')
 const { closeSync, constants, fstatSync, openSync, readFileSync } = require('node:fs')
-const { blocksOf, itemsOf } = require('../view/session/items.js')
+const { blocksOf, itemsOf } = require('./items.js')
 
-/** @import { Fields, MaybeFields } from '../view/session/items.js' */
+/** @import { Fields, MaybeFields } from './items.js' */
 
 /** The types of images that a browser decodes without running anything. SVG is not among them: it is shown as text. @type {Set<unknown>} */
 const TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'])

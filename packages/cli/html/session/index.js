@@ -2,9 +2,9 @@
 
 // Writes a self-contained HTML page about a session.
 
-const { writeAtomically } = require('../atomic.js')
+const { writePage } = require('../document.js')
 const { gather } = require('./gather.js')
-const { pageOf } = require('./page.js')
+const { contentOf } = require('./page.js')
 
 /**
  * Writes the page atomically. The same recording gives the same bytes.
@@ -16,10 +16,9 @@ const { pageOf } = require('./page.js')
  */
 async function writeSessionPage(outPath, source, { signal, limits } = {}) {
   const model = await gather(source, { signal, limits })
-  const html = Buffer.from(pageOf(model), 'utf8')
-  await writeAtomically(outPath, html, signal)
-  const { rows } = model.conversation
-  return { path: outPath, bytes: html.length, records: rows.length, shown: Math.min(rows.length, model.bounds.rows) }
+  const written = await writePage(outPath, contentOf(model), signal)
+  const { length } = model.conversation.rows
+  return { ...written, records: length, shown: Math.min(length, model.bounds.rows) }
 }
 
 module.exports = { writeSessionPage }

@@ -3,9 +3,9 @@
 // Finds the response to each tool call. Ids may be missing or reused, so a response answers the latest open call with its id.
 
 const { isName } = require('../../session/values.js')
-const { isFailure } = require('../view/session/items.js')
+const { isFailure } = require('./items.js')
 
-/** @import { Fields, MaybeFields } from '../view/session/items.js' */
+/** @import { Fields, MaybeFields } from './items.js' */
 
 /**
  * @typedef {object} Call

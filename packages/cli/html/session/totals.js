@@ -2,7 +2,7 @@
 
 // Counts what is in a conversation: turns and time by speaker, tools with their failures and durations, sizes.
 
-const { FLAGS } = require('./conversation.js')
+const { FLAGS } = require('./items.js')
 
 /** @import { Row } from './conversation.js' */
 /** @import { Call } from './tool-calls.js' */
