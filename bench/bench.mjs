@@ -10,6 +10,8 @@ import { parseArgs } from 'node:util'
 
 const SELF = fileURLToPath(import.meta.url)
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
+/** The rows of all parts and runtimes, of which RESULTS.md is a view. */
+const ROWS = fileURLToPath(new URL('results.json', import.meta.url))
 
 /** The parts, each with its module; `everyRuntime`: measured on each, others only on the runtime that was started. */
 const PARTS = {
@@ -76,8 +78,8 @@ function main() {
     for (const name of PARTS[part].everyRuntime ? names : names.filter((one) => one === own)) {
       say(`== ${part}, ${name}, load ${loadavg()[0].toFixed(1)}`)
       const found = measured(part, name, runtimes[name])
-      if (!isSaved) process.stdout.write(table(found))
-      else writeFileSync(RESULTS, report(found))
+      if (!isSaved) process.stdout.write(table([COLUMNS, COLUMNS.map(() => '---'), ...found]))
+      else save(found)
     }
   if (isSaved) say(`written: ${RESULTS}`)
 }
@@ -128,19 +130,38 @@ function chosen(option, list, names) {
 }
 
 function table(rows) {
-  return [COLUMNS, COLUMNS.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('')
+  return rows.map((cells) => `| ${cells.join(' | ')} |\n`).join('')
 }
 
-/** The table with these rows in place of older ones of their parts and runtimes. */
-function report(rows) {
+/** Puts the rows in place of older ones of their parts and runtimes. */
+function save(rows) {
   const isNew = ([part, , on]) => rows.some((row) => row[0] === part && row[2] === on)
-  const kept = readFileSync(RESULTS, 'utf8')
-    .split('\n')
-    .map((text) => text.slice(2, -2).split(' | '))
-    .filter(([part, ...cells]) => part in PARTS && cells.length === COLUMNS.length - 1 && !isNew([part, ...cells]))
+  const kept = JSON.parse(readFileSync(ROWS, 'utf8')).filter((row) => row[0] in PARTS && !isNew(row))
   const rank = ([part]) => Object.keys(PARTS).indexOf(part)
   const all = [...kept, ...rows].sort((one, other) => rank(one) - rank(other))
-  return `# Benchmark results\n\nWritten by \`npm run bench\`; [README.md](README.md) says how. ${machine()}\n\n${table(all)}`
+  writeFileSync(ROWS, `[\n${all.map((row) => JSON.stringify(row)).join(',\n')}\n]\n`)
+  writeFileSync(RESULTS, report(all))
+}
+
+/** One row for each thing measured, with a column for each runtime. */
+function report(rows) {
+  const runtimes = [...new Set(rows.map(([, , on]) => on))]
+  const lines = new Map()
+  for (const [part, what, on, ours, compared, ratio, target, met] of rows) {
+    const head = [part, what, compared.replace(/:.*/, ''), target]
+    const line = lines.get(head.join()) ?? { head, cells: {} }
+    const [shown, of] = ratio === '' ? [ours, ''] : [ratio.replace(/ .*/, ''), `, ${ours}`]
+    line.cells[on] = (met === '**no**' ? `**${shown}**` : shown) + of
+    lines.set(head.join(), line)
+  }
+  const body = [...lines.values()].map(({ head, cells }) => [...head, ...runtimes.map((on) => cells[on] ?? '')])
+  const columns = ['part', 'what', 'compared with', 'target', ...runtimes]
+  const measured = [...new Set(rows.map((row) => row.at(-1)))].join('; ')
+  return `# Benchmark results
+
+Written by \`npm run bench\`, which [README.md](README.md) describes. Ratios to what is compared, and times of session-tape; what misses its target is bold. ${machine()} Measured: ${measured}.
+
+${table([columns, columns.map(() => '---'), ...body])}`
 }
 
 function machine() {

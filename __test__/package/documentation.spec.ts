@@ -192,18 +192,18 @@ describe('links', () => {
     expect(anchorsOf(pages.get('docs/redaction.md')!)).toContain('what-cant-be-redacted')
   })
 
-  test.each([
-    ...pages.keys(),
-    ...['CONTRIBUTING.md', 'SECURITY.md', 'bench/README.md', 'python/README.md'],
-  ])('of %s lead somewhere', async (page) => {
-    for (const link of linksOf(await readFile(join(ROOT, page), 'utf8')).filter((to) => !/^https?:/.test(to))) {
-      const [path, anchor] = link.split('#') as [string, string?]
-      const target = path === '' ? page : join(dirname(page), path)
-      expect(existsSync(join(ROOT, target)), `${link} in ${page}`).toBe(true)
-      if (anchor !== undefined)
-        expect(anchorsOf(await readFile(join(ROOT, target), 'utf8')), `${link} in ${page}`).toContain(anchor)
-    }
-  })
+  test.each([...pages.keys(), ...['CONTRIBUTING.md', 'SECURITY.md', 'bench/README.md', 'python/README.md']])(
+    'of %s lead somewhere',
+    async (page) => {
+      for (const link of linksOf(await readFile(join(ROOT, page), 'utf8')).filter((to) => !/^https?:/.test(to))) {
+        const [path, anchor] = link.split('#') as [string, string?]
+        const target = path === '' ? page : join(dirname(page), path)
+        expect(existsSync(join(ROOT, target)), `${link} in ${page}`).toBe(true)
+        if (anchor !== undefined)
+          expect(anchorsOf(await readFile(join(ROOT, target), 'utf8')), `${link} in ${page}`).toContain(anchor)
+      }
+    },
+  )
 
   test('lead from the README to every page', () => {
     const unlinked = [...pages.keys()].filter(
