@@ -121,17 +121,6 @@ describe('a range', () => {
       ),
     ))
 
-  test('contains only the requested kinds', () =>
-    withRun(run, async (directory) => {
-      const of = (kinds: RunEventsOptions['kinds']) => trace(directory, { kinds, from: 3, to: last - 1 })
-      const expected = run.events
-        .filter(({ kind, time }) => kind === 'TaskAssigned' && time >= 3 && time < last)
-        .map(({ time }) => time)
-      expect(timesOf(await of(['TaskAssigned']))).toStrictEqual(expected)
-      expect(await of([])).toStrictEqual([])
-      expect(timesOf(await of(KINDS))).toStrictEqual(all.slice(3, last))
-    }))
-
   test.prop([anyRun(40), fc.subarray(KINDS)], runs(40))(
     'contains the events of the requested kinds in order, for any run',
     (any, kinds) =>
