@@ -155,18 +155,6 @@ describe('the end of the process', () => {
     },
   )
 
-  test('removes what was unpacked, whatever the name of the archive', async () => {
-    const directory = freshDirectory()
-    const report = await childReport('child-bundle.mjs', [
-      'exitWhileReading',
-      renamed(sealedRun, 'x'),
-      renamed(sealedSession, 'y.jsonl'),
-      directory,
-    ])
-    expect(report).toEqual({ unpacked: 2 })
-    expect(readdirSync(directory)).toEqual([])
-  })
-
   test.each(['exitAtOnce', 'exitSoon'])('leaves no partly unpacked files: %s', async (scenario) => {
     const directory = freshDirectory()
     for (let round = 0; round < 5; round++) {

@@ -95,22 +95,6 @@ describe('the lock', () => {
     },
   )
 
-  test('is taken by a resume before anything is recorded, and released by dispose', async () => {
-    const path = await recordedSession()
-    const { recorder } = claim(path)
-    expect(existsSync(lockOf(path))).toBe(true)
-    await recorder.dispose()
-    expect(existsSync(lockOf(path))).toBe(false)
-  })
-
-  test('does not exist without `exclusive`', async () => {
-    for (const exclusive of [undefined, false]) {
-      const { recorder, path } = await startedRecorder({ exclusive })
-      expect(existsSync(lockOf(path))).toBe(false)
-      await recorder.dispose()
-    }
-  })
-
   test('that cannot be created ends the recording as any other fault does', async () => {
     const path = await recordedSession()
     mkdirSync(lockOf(path))
@@ -195,13 +179,6 @@ describe('a second exclusive recorder', () => {
     const { recorder, warnings } = claim(`${path}.alias`)
     expect(recorder.isActive()).toBe(false)
     expect((await theWarning(warnings)).code).toBe('ESESSIONLOCKED')
-    await owner.dispose()
-  })
-
-  test('by a path through a link to the directory', async () => {
-    const { owner, path } = await held()
-    symlinkSync(dirname(path), `${dirname(path)}.alias`)
-    expect(claim(join(`${dirname(path)}.alias`, path.slice(dirname(path).length + 1))).recorder.isActive()).toBe(false)
     await owner.dispose()
   })
 
@@ -378,18 +355,6 @@ describe('the end of an owner', () => {
 })
 
 describe('one recorder, several resumes', () => {
-  test('of the file that it has already: it does not block itself', async () => {
-    const path = await recordedSession()
-    const { recorder, warnings } = claim(path)
-    recorder.recordContent(said('once'))
-    recorder.initializeForResume(path, 3)
-    recorder.recordContent(said('twice'))
-    await recorder.dispose()
-    expect(warnings).toEqual([])
-    expect(textsOf(path)).toEqual(['first', 'once', 'twice'])
-    expect(existsSync(lockOf(path))).toBe(false)
-  })
-
   test.prop([fc.nat({ max: 9 }), fc.nat({ max: 9 })], { numRuns: 15 })(
     'of another file: the records are in their files, and neither stays locked',
     async (here, there) => {

@@ -2,7 +2,7 @@
  * Makes and reads bundles in a process of its own. Arguments: scenario, and its arguments. Prints one JSON report.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker, isMainThread, workerData } from 'node:worker_threads'
 import tape from '../../index.js'
@@ -26,18 +26,6 @@ const scenarios = {
   async export(source, destination, umask) {
     if (umask) process.umask(Number.parseInt(umask, 8))
     report(await settled(exportBundle(source, destination)))
-  },
-
-  async verify(path) {
-    report(await settled(verifyBundle(path)))
-  },
-
-  async import(path, directory) {
-    report(await settled(importBundle(path, directory)))
-  },
-
-  async replay(path) {
-    report(await replayRun(path))
   },
 
   /** Exports to, and imports to, a file system that is too small. */
@@ -191,11 +179,6 @@ const scenarios = {
       left: readdirSync(readonly),
       good: await settled(verifyBundle(good)),
     })
-  },
-
-  /** Writes a file of this many zero bytes. */
-  async fill(path, bytes) {
-    writeFileSync(path, Buffer.alloc(Number(bytes)))
   },
 }
 

@@ -143,27 +143,10 @@ const scenarios = {
     return report(watched, await oneMore(watched))
   },
 
-  async unwritableDirectory() {
-    chmodSync(directory, 0o555)
-    const watched = watchedRecorder(directory)
-    return report(watched, await oneMore(watched))
-  },
-
   async fileMadeReadOnly() {
     const watched = await goingWell(directory)
     chmodSync(watched.recorder.getFilePath(), 0o444)
     return report(watched, await oneMore(watched))
-  },
-
-  async directoryClosed() {
-    const chats = join(directory, 'chats')
-    const watched = await goingWell(chats)
-    const path = watched.recorder.getFilePath()
-    chmodSync(chats, 0o000)
-    const flush = await oneMore(watched)
-    const seen = await report(watched, flush)
-    chmodSync(chats, 0o755)
-    return { ...seen, file: readFileSync(path).toString('base64') }
   },
 
   async fifoInPlace() {
@@ -234,14 +217,6 @@ const scenarios = {
     return report(watched, await oneMore(watched))
   },
 
-  async filledByOthers({ text }) {
-    mountTmpfs()
-    const watched = await goingWell(directory)
-    fillUp(4096)
-    const flush = await oneMore(watched, text)
-    return report(watched, flush)
-  },
-
   async spaceComesBack({ text }) {
     mountTmpfs()
     const watched = await goingWell(directory)
@@ -256,32 +231,10 @@ const scenarios = {
     return { ...before, resumed: readFileSync(before.path).toString('base64'), resumedWarnings: resumed.warnings }
   },
 
-  async twoOnAFullOne({ each }) {
-    mountTmpfs()
-    const first = await goingWell(directory)
-    const second = watchedRecorder(directory)
-    second.recorder.initializeForResume(first.recorder.getFilePath(), 2)
-    // In turns, a flush after each pair, so that both write until the disk is full.
-    for (let i = 0; i < each; i++) {
-      first.recorder.recordContent(content(`first ${i} ${'€'.repeat(300)}`))
-      second.recorder.recordContent(content(`second ${i} ${'€'.repeat(301)}`))
-      await Promise.all([first.recorder.flush(), second.recorder.flush()])
-    }
-    const other = await report(second, 'resolved')
-    return { ...(await report(first, 'resolved')), otherWarnings: other.warnings }
-  },
-
   async madeReadOnly() {
     mountTmpfs()
     const watched = await goingWell(directory)
     execFileSync('mount', ['-o', 'remount,ro', directory])
-    return report(watched, await oneMore(watched))
-  },
-
-  async readOnlyFromTheStart() {
-    mountTmpfs()
-    execFileSync('mount', ['-o', 'remount,ro', directory])
-    const watched = watchedRecorder(join(directory, 'chats'))
     return report(watched, await oneMore(watched))
   },
 

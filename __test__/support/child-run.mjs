@@ -58,17 +58,6 @@ const jobs = {
     record()
     process.exit(0)
   },
-  endOfMain() {
-    record()
-  },
-  uncaughtException() {
-    record()
-    throw new Error('uncaught on purpose')
-  },
-  disposeWithoutAwait() {
-    record().dispose()
-    process.exit(0)
-  },
   /** Ends while a snapshot is being taken: the events appended before it must still be written. */
   snapshotWithoutAwait() {
     void record().snapshot()
@@ -77,24 +66,11 @@ const jobs = {
   snapshotAtTheEndOfMain() {
     void record().snapshot()
   },
-  lastWords() {
-    const recorder = newRecorder()
-    process.on('exit', () => append(recorder))
-  },
   /** What an exit listener appends that was registered after the recorder was created. */
   lastWordsBeforeExit() {
     const recorder = newRecorder()
     process.on('exit', () => append(recorder))
     process.exit(0)
-  },
-  lastWordsAfterAnException() {
-    const recorder = newRecorder()
-    process.on('exit', () => append(recorder))
-    throw new Error('uncaught on purpose')
-  },
-  execve() {
-    record()
-    process.execve(process.execPath, [process.execPath, '-e', ''], process.env)
   },
   forgottenAndCollected() {
     ;(() => record())()
@@ -121,13 +97,6 @@ const jobs = {
       await worker.terminate()
       tell('terminated')
     })
-  },
-  endOfWorker() {
-    new Worker(fileURLToPath(import.meta.url), { workerData: ['endOfMain', directory] })
-  },
-  exitWithARecordingWorker() {
-    const worker = new Worker(fileURLToPath(import.meta.url), { workerData: ['recordThenWait', directory] })
-    worker.once('message', () => process.exit(0))
   },
 
   /** Acknowledges every flush on standard output, until it is killed. */
@@ -176,20 +145,6 @@ const jobs = {
       tell({ code: null })
     } catch ({ code, owner, path }) {
       tell({ code, owner, path })
-    }
-  },
-  /** Resumes the run repeatedly, in competition with others. */
-  async contend(times) {
-    for (let had = 0; had < Number(times); await pause(0)) {
-      let recorder
-      try {
-        recorder = newRecorder({ resume: true })
-      } catch (error) {
-        if (error.code !== 'ERUNLOCKED') throw error
-        continue
-      }
-      recorder.append(note(`${process.pid}-${had++}`))
-      await recorder.dispose()
     }
   },
 
