@@ -1,5 +1,5 @@
 /** `session-tape search`, with the manners of grep, and `view PATH#line-N`. */
-import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { searchSessions } from '../../index.js'
@@ -175,13 +175,6 @@ describe('view at a line', () => {
     expect(text).toContain('needle')
     expect(text).not.toContain('line 2')
     expect(text).toContain('line 3')
-  })
-
-  test('writes the same page', async () => {
-    const path = join(two(), 'new.jsonl')
-    const page = `${path}.html`
-    await shown(['view', `${path}#line-3`, '--html', page])
-    expect(readFileSync(page, 'utf8')).toContain('no\\nneedle\\nhere')
   })
 
   test('is not mistaken for a file whose name ends so', async () => {

@@ -103,17 +103,6 @@ describe('JSON', () => {
     expect((await resultOf(['sessions', directory])).sessions[0].inUse).toBe(false)
   })
 
-  test('has the sessions of one project, if one is named', async () => {
-    const directory = chats({
-      'session-a.jsonl': ofId('a'),
-      'session-b.jsonl': file(start({ sessionId: 'b', projectHash: 'anderes' })),
-    })
-    expect(
-      (await resultOf(['sessions', directory, '--project', 'anderes'])).sessions.map(({ sessionId }: any) => sessionId),
-    ).toEqual(['b'])
-    expect((await resultOf(['sessions', directory, '--project', 'x'])).sessions).toEqual([])
-  })
-
   test('has times even if an ancestry is nested deeper than the stack is', async () => {
     const fork = { parentSessionId: 'p', parentSequence: 1, checkpointId: 'c', checkpointName: 'n', deep: 0 }
     const text = ofId('a', ['session_forked', fork]).replace(
@@ -243,25 +232,6 @@ describe('the text', () => {
     expect(await shown(['sessions', directory])).toBe(`\nSessions\n${directory}\n\n  0 sessions, 0 bytes\n`)
   })
 
-  test('escapes hostile titles, names, messages and ids', async () => {
-    const text = file(
-      start({ sessionId: `id${HOSTILE}`, projectHash: `p${HOSTILE}`, provider: `v${HOSTILE}`, model: `m${HOSTILE}` }),
-      titled(`title${HOSTILE}`),
-      named(`name${HOSTILE}`),
-      content(`says${HOSTILE}`),
-    )
-    const directory = chats({
-      'session-a.jsonl': text,
-      'session-b.jsonl': ofId('b'),
-      'session-\u001b[2J\u202e.jsonl': 'x',
-    })
-    for (const options of [[], ['--json']])
-      expect((await sessionTape(['sessions', directory, ...options])).stdout).not.toMatch(UNSAFE)
-    const page = await shown(['sessions', directory], {}, 1)
-    for (const what of ['title', 'name', 'says', 'id']) expect(page).toContain(`  ${what}\\x1b[2J\\x1b]0;owned\\x07`)
-    expect(page).toContain('✗ session-\\x1b[2J\\u202e.jsonl  ')
-  })
-
   test('keeps titles and messages on one line', async () => {
     const long = 'ein langer Satz '.repeat(40)
     const page = await shown([
@@ -284,14 +254,6 @@ describe('the text', () => {
       .filter((line) => /^ +(Name|Title|Begins) /.test(line))
     expect(rows).toHaveLength(3)
     for (const row of rows) expect(row).toMatch(/^.{20,80}…$/)
-  })
-
-  test.skipIf(!hasTerminal)('has a progress bar if there is much to read (needs util-linux script)', async () => {
-    const line = `${envelope(2, content('x'.repeat(1 << 20)))}\n`
-    const events = Array.from({ length: 20 }, (_, i) => line.replace('"seq":2', `"seq":${i + 2}`)).join('')
-    const { stdout, code } = await onTerminal(['sessions', chats({ 'session-a.jsonl': `${ofId('a')}${events}` })])
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/reading .*\d+ % of 20/)
   })
 })
 
