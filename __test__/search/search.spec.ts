@@ -240,17 +240,6 @@ describe('sessions of other programs', () => {
     },
   )
 
-  test('in a directory are searched too', async () => {
-    const directory = chats({ 'a.jsonl': session(content('hello')) })
-    copyFileSync(join(agents, 'made', 'claude-mixed.jsonl'), join(directory, 'claude.jsonl'))
-    const found = new Set(
-      (await hitsOf(directory, 'hello')).map(
-        ({ filePath, sessionId }) => `${relative(directory, filePath)} ${sessionId}`,
-      ),
-    )
-    expect([...found]).toEqual(['claude.jsonl s-claude', 'a.jsonl 71e871bd-70f9-4b2e-90d9-a15ea3fcfa19'])
-  })
-
   test('can be given with one of their conversations', async () => {
     const path = `${join(agents, 'made', 'claude-mixed.jsonl')}#ag1`
     const hits = await hitsOf(path, 'e')
@@ -315,19 +304,6 @@ describe('items of events that edit the history', () => {
     ]
     expect(await found(path)).toEqual(all)
     expect(await found(path, { history: 'current' })).toEqual(all.filter(([, , , inHistory]) => inHistory))
-  })
-
-  test('of a purge are its whole history', async () => {
-    const purge = event('semantic_media_purge', {
-      history: [item('hay'), item('needle'), item('a needle')],
-      frontier: { contentIndex: 0, blockIndex: 0 },
-    })
-    const path = writeSession(session(content('needle'), purge, rewind(1)))
-    expect(await found(path)).toEqual([
-      [2, 'content', '/content/blocks/0/text', false],
-      [3, 'semantic_media_purge', '/history/1/blocks/0/text', true],
-      [3, 'semantic_media_purge', '/history/2/blocks/0/text', false],
-    ])
   })
 })
 
@@ -473,19 +449,6 @@ describe('a snippet', () => {
     const [hit] = await hitsOf(writeSession(session(content(text))), query, options)
     return [hit?.snippet, hit?.ranges, hit?.matches]
   }
-
-  test('has sixty units on each side by default, and all matches in it', async () => {
-    const text = `${'a'.repeat(100)}needle${'b'.repeat(40)}needle${'c'.repeat(10)}needle`
-    expect(await snippet(text, 'needle')).toEqual([
-      `${'a'.repeat(60)}needle${'b'.repeat(40)}needle${'c'.repeat(10)}need`,
-      [
-        [60, 66],
-        [106, 112],
-      ],
-      3,
-    ])
-    expect(await snippet(text, 'needle', { context: 0 })).toEqual(['needle', [[0, 6]], 3])
-  })
 
   test('splits no surrogate pair', async () => {
     expect(await snippet('😀😀x😀😀', 'x', { context: 1 })).toEqual(['x', [[0, 1]], 1])
