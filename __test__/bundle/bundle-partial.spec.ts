@@ -4,7 +4,6 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fc, test } from '../support/property'
 import { describe, expect } from 'vitest'
-import type { RunEvent } from '../../index.js'
 import { filesOfRun, problemsOf } from '../support/plain-bundle.mjs'
 import {
   FORMS,
@@ -15,26 +14,27 @@ import {
   filesIn,
   freshDirectory,
   importBundle,
-  readRunEvents,
   rejection,
   replayRun,
   verifyBundle,
   verifyRun,
 } from '../support/bundles.js'
 import { anyRun } from '../support/run-arbitraries.js'
-import { completedRun, freshPath, snapshotFile, stateAt, startedRun, withRun } from '../support/run-directory.js'
+import {
+  completedRun,
+  freshPath,
+  snapshotFile,
+  stateAt,
+  startedRun,
+  withRun,
+  eventsIn,
+} from '../support/run-directory.js'
 import { runs } from '../support/session-arbitraries.js'
 import { expectSame } from '../support/same-replay.js'
 
 const RUN = completedRun()
 const TIMES = [...RUN.snapshots.values()].map((text) => JSON.parse(text).logicalTime as number).sort((a, b) => a - b)
 const [EARLY, LATE] = TIMES as [number, number]
-
-async function eventsIn(path: string, options?: { from?: number; to?: number }): Promise<RunEvent[]> {
-  const events = []
-  for await (const event of readRunEvents(path, options)) events.push(event)
-  return events
-}
 
 async function exported(form: string, fromSnapshot: string, run = RUN): Promise<string> {
   const path = join(freshDirectory(), form)

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { fc, test } from '../support/property'
 import { codePoint } from '../support/code-points'
 import { afterEach, beforeAll, beforeEach, describe, expect } from 'vitest'
-import type { RunEvent, RunEventsOptions } from '../../index.js'
 import { filesOfRun, sealed } from '../support/plain-bundle.mjs'
 import * as bundles from '../support/bundles.js'
 import {
@@ -28,7 +27,7 @@ import {
 } from '../support/bundles.js'
 import { childReport, isLinux } from '../support/processes.js'
 import { anyRun } from '../support/run-arbitraries.js'
-import { completedRun, stateAt, withRun } from '../support/run-directory.js'
+import { completedRun, stateAt, withRun, eventsIn } from '../support/run-directory.js'
 import { anyEvents, runs } from '../support/session-arbitraries.js'
 import { PROJECT_HASH, content, rewind, sessionDirectory, sessionOf, writeSession } from '../support/session-file.js'
 import { expectSame } from '../support/same-replay.js'
@@ -50,12 +49,6 @@ beforeEach(() => {
   temporary = bundles.ownTemporaryDirectory()
 })
 afterEach(() => temporary.restore())
-
-async function eventsIn(path: string, options?: RunEventsOptions): Promise<RunEvent[]> {
-  const events = []
-  for await (const event of readRunEvents(path, options)) events.push(event)
-  return events
-}
 
 /** A run whose log is delivered in several batches. */
 function longRun() {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fc, test } from '../support/property'
 import { codePoint } from '../support/code-points'
 import { describe, expect } from 'vitest'
-import type { ExportOptions, RedactionRule, RunEvent } from '../../index.js'
+import type { ExportOptions, RedactionRule } from '../../index.js'
 import { problemsOf } from '../support/plain-bundle.mjs'
 import type { Files } from '../support/plain-bundle.mjs'
 import type { PlainRun } from '../support/plain-run-engine.mjs'
@@ -19,7 +19,6 @@ import {
   filesIn,
   freshDirectory,
   importBundle,
-  readRunEvents,
   rejection,
   replayRun,
   replaySession,
@@ -28,7 +27,7 @@ import {
 } from '../support/bundles.js'
 import { eachCase } from '../support/each-case.js'
 import { anyRun } from '../support/run-arbitraries.js'
-import { advance, freshPath, stateAt, startedRun, withRun } from '../support/run-directory.js'
+import { advance, freshPath, stateAt, startedRun, withRun, eventsIn } from '../support/run-directory.js'
 import { runs } from '../support/session-arbitraries.js'
 import { content, sessionEvent, sessionOf } from '../support/session-file.js'
 
@@ -98,12 +97,6 @@ function runWithSecrets(secret: string): PlainRun {
   run.append('Error', { code: 'E', message: `quoted: ${JSON.stringify({ token: secret })}`, recoverable: true })
   run.append('Error', { code: 'E', message: 'nothing', recoverable: true })
   return run
-}
-
-async function eventsIn(path: string): Promise<RunEvent[]> {
-  const events = []
-  for await (const event of readRunEvents(path)) events.push(event)
-  return events
 }
 
 test.each(FORMS)('a rule for 32 hex digits redacts them, but not the salts of a run: %s', async (form) => {

@@ -2,7 +2,7 @@
 
 import { describe, expect } from 'vitest'
 import { fc, test } from '../support/property'
-import { readRunEvents, replayRun } from '../../index.js'
+import { replayRun } from '../../index.js'
 import type { RunEventKind } from '../../index.js'
 import { eachCase } from '../support/each-case.js'
 import { anyRun } from '../support/run-arbitraries.js'
@@ -18,6 +18,7 @@ import {
   startedRun,
   withRun,
   WORKFLOW,
+  eventsIn,
 } from '../support/run-directory.js'
 import { runs } from '../support/session-arbitraries.js'
 import { KINDS, PlainRun, Refused, requiredFields } from '../support/plain-run-engine.mjs'
@@ -183,11 +184,8 @@ async function judged(run: PlainRun, kind: string, payload: unknown, place?: Pla
   )
 }
 
-async function kindsFrom(directory: string, from: number) {
-  const kinds: string[] = []
-  for await (const { kind } of readRunEvents(directory, { from })) kinds.push(kind)
-  return kinds
-}
+const kindsFrom = async (directory: string, from: number) =>
+  (await eventsIn(directory, { from })).map(({ kind }) => kind)
 
 test('the table of examples has every kind', () => {
   expect(

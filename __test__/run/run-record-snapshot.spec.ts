@@ -6,14 +6,12 @@ import { join } from 'node:path'
 import { fc, test } from '../support/property'
 import { describe, expect } from 'vitest'
 import { replayRun } from '../../index.js'
+import { newKeys } from '../support/bundles.js'
 import { logOf, snapshotFile } from '../support/run-directory.js'
 import { errorOf, eventsOf, noted, payloadsOf, startedRecorder } from '../support/run-recording.js'
 import { runs } from '../support/session-arbitraries.js'
 
-const keys = generateKeyPairSync('ed25519', {
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-})
+const keys = newKeys()
 
 test('captures the state at the call, even if events are appended while it is written', async () => {
   const { recorder, directory, config } = startedRecorder()

@@ -2,11 +2,11 @@
 
 import { describe, expect } from 'vitest'
 import { fc, test } from '../support/property'
-import { readRunEvents, replayRun, verifyRun } from '../../index.js'
+import { replayRun, verifyRun } from '../../index.js'
 import type { RunEvent } from '../../index.js'
 import { runs } from '../support/session-arbitraries.js'
 import { anyRun } from '../support/run-arbitraries.js'
-import { failed, replayOf, replayed, stateAt, withRun } from '../support/run-directory.js'
+import { failed, replayOf, replayed, stateAt, withRun, eventsIn } from '../support/run-directory.js'
 import { canonicalJson, rechained } from '../support/plain-run-engine.mjs'
 import type { PlainRun } from '../support/plain-run-engine.mjs'
 
@@ -71,9 +71,7 @@ describe('any legal run', () => {
   test.prop([anyRun(), place, place], runs(60))('yields its events with the values of their lines', (run, from, to) =>
     withRun(run, async (directory) => {
       const range = { from: timeIn(run, from), to: timeIn(run, to) }
-      const seen: RunEvent[] = []
-      for await (const event of readRunEvents(directory, range)) seen.push(event)
-      expect(seen).toStrictEqual(run.lines.slice(range.from, range.to + 1).map(asRead))
+      expect(await eventsIn(directory, range)).toStrictEqual(run.lines.slice(range.from, range.to + 1).map(asRead))
     }),
   )
 })

@@ -1,12 +1,12 @@
 // Replays that begin with a snapshot reach the same state as from the beginning, whatever happened to the snapshot's file.
 
-import { generateKeyPairSync } from 'node:crypto'
 import { copyFileSync, mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { fc, test } from '../support/property'
 import { replayRun, verifyRun } from '../../index.js'
 import type { RunReplayOptions } from '../../index.js'
+import { newKeys } from '../support/bundles.js'
 import { eachCase } from '../support/each-case.js'
 import { anyRun } from '../support/run-arbitraries.js'
 import {
@@ -22,12 +22,6 @@ import {
 } from '../support/run-directory.js'
 import { runs } from '../support/session-arbitraries.js'
 import { type PlainRun, canonicalJson, rechained, sealedSnapshot } from '../support/plain-run-engine.mjs'
-
-const keys = () =>
-  generateKeyPairSync('ed25519', {
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  })
 
 /** The two snapshots that every completed run here has. */
 const [OLDER, NEWER] = [...completedRun().snapshots.keys()] as [string, string]
@@ -308,8 +302,8 @@ function replaceAt(document: Record<string, unknown>, where: number, value: unkn
 }
 
 describe('signatures', () => {
-  const ours = keys()
-  const theirs = keys()
+  const ours = newKeys()
+  const theirs = newKeys()
   const signedRun = (signWith?: string) => {
     const run = startedRun()
     run.snapshot(signWith === undefined ? {} : { signWith })
