@@ -237,21 +237,6 @@ test.prop([fc.array(fc.nat({ max: 8 }), { maxLength: 4 }), fc.nat({ max: 4 })], 
 )
 
 describe('the end of an owner', () => {
-  test.prop([fc.nat({ max: 60 }), fc.boolean()], { numRuns: 150 })(
-    'disposed of: everything is written, the lock is removed, the next recorder gets the file',
-    async (count, flushed) => {
-      const path = await recordedSession()
-      const { recorder, warnings } = claim(path)
-      for (let i = 0; i < count; i++) recorder.recordContent(said(`${i}`))
-      if (flushed) await recorder.flush()
-      await recorder.dispose()
-      expect(existsSync(lockOf(path))).toBe(false)
-      expect(recordsOf(path)).toHaveLength(2 + count)
-      await expectFree(path)
-      expect(warnings).toEqual([])
-    },
-  )
-
   test.prop([fc.integer({ min: 1, max: 200 }), fc.nat({ max: 60_000 })], { numRuns: 8 })(
     'disposed of without waiting: the next recorder gets the file only after the last record',
     async (count, size) => {
