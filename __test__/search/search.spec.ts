@@ -20,6 +20,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { archiveSession, listSessions, readSessionRecords, searchSessions } from '../../index.js'
 import type { Progress, SearchOptions, SessionEventType, SessionHit, SessionSearch } from '../../index.js'
+import { projectOf } from '../support/project-files.js'
 import { searchBytes } from '../support/plain-search.mjs'
 import { expectSame } from '../support/same-replay.js'
 import {
@@ -29,25 +30,9 @@ import {
   file,
   rewind,
   session,
-  sessionDirectory,
   start,
   writeSession,
 } from '../support/session-file.js'
-
-let directories = 0
-
-/** A directory with these files, from the newest to the oldest. */
-function chats(files: Record<string, string>, isOneTime = false): string {
-  const directory = join(sessionDirectory(), `chats-${++directories}`)
-  mkdirSync(directory)
-  Object.entries(files).forEach(([name, text], index) => {
-    const path = join(directory, name)
-    writeFileSync(path, text)
-    const time = 1_700_000_000 - (isOneTime ? 0 : index)
-    utimesSync(path, time, time)
-  })
-  return directory
-}
 
 /** Many sessions, each with one hit for `needle`. */
 const many = (count: number, text = 'needle'): Record<string, string> =>
@@ -94,8 +79,8 @@ function large(): string {
 
 describe('files', () => {
   test('that are named come first, in their order, then those of the directories, the newest first', async () => {
-    const one = chats({ 'new.jsonl': session(content('x')), 'old.jsonl': session(content('x')), 'notes.txt': 'x' })
-    const other = chats({ 'b.jsonl': session(content('x')) })
+    const one = projectOf({ 'new.jsonl': session(content('x')), 'old.jsonl': session(content('x')), 'notes.txt': 'x' })
+    const other = projectOf({ 'b.jsonl': session(content('x')) })
     utimesSync(join(other, 'b.jsonl'), 1_700_000_000.5, 1_700_000_000.5)
     const named = [writeSession(session(content('x'))), join(one, 'old.jsonl')]
     const hits = await hitsOf([one, named[0]!, other, named[1]!, one], 'x')
@@ -105,17 +90,19 @@ describe('files', () => {
   test('that were modified at the same time come in the order of listSessions, then those that are no sessions', async () => {
     const ids = ['b', 'B', 'ä', 'a', 'z']
     const sessions = ids.map((sessionId, index) => [`${index}.jsonl`, file(start({ sessionId }), content('x'))])
-    const directory = chats(
-      { '_.jsonl': file(content('x')), ...Object.fromEntries(sessions), '-.jsonl': file(content('x')) },
-      true,
-    )
+    const directory = projectOf({
+      '_.jsonl': file(content('x')),
+      ...Object.fromEntries(sessions),
+      '-.jsonl': file(content('x')),
+    })
+    for (const name of readdirSync(directory)) utimesSync(join(directory, name), 1, 1)
     const listed = (await listSessions(directory)).sessions.map(({ filePath }) => relative(directory, filePath))
     expect(listed).toHaveLength(ids.length)
     expect(namesOf(await hitsOf(directory, 'x'), directory)).toEqual([...listed, '-.jsonl', '_.jsonl'])
   })
 
   test('that can not be read are told, and the others are searched', async () => {
-    const directory = chats({ 'a.jsonl': session(content('x')) })
+    const directory = projectOf({ 'a.jsonl': session(content('x')) })
     mkdirSync(join(directory, 'b.jsonl'))
     symlinkSync('nothing', join(directory, 'c.jsonl'))
     symlinkSync('d.jsonl', join(directory, 'd.jsonl'))
@@ -137,7 +124,7 @@ describe('files', () => {
   })
 
   test('of other projects are not searched', async () => {
-    const directory = chats({
+    const directory = projectOf({
       'a.jsonl': session(content('x')),
       'b.jsonl': file(start({ projectHash: 'b' }), content('x')),
       'c.jsonl': file(content('x')),
@@ -150,7 +137,7 @@ describe('files', () => {
 
 describe('archived sessions', () => {
   test('are found where their files were, and told', async () => {
-    const directory = chats({
+    const directory = projectOf({
       'a.jsonl': session(content('x')),
       'b.jsonl': session(content('x')),
       'c.jsonl': session(content('x')),
@@ -170,7 +157,7 @@ describe('archived sessions', () => {
   })
 
   test('are found by the name of the session and by their own, once', async () => {
-    const directory = chats({ 'a.jsonl': session(content('x')) })
+    const directory = projectOf({ 'a.jsonl': session(content('x')) })
     const path = join(directory, 'a.jsonl')
     await archiveSession(path)
     for (const given of [path, `${path}.zst`]) {
@@ -181,7 +168,7 @@ describe('archived sessions', () => {
   })
 
   test('whose files are there too are passed over', async () => {
-    const directory = chats({ 'a.jsonl': session(content('archived x')) })
+    const directory = projectOf({ 'a.jsonl': session(content('archived x')) })
     const path = join(directory, 'a.jsonl')
     await archiveSession(path)
     writeFileSync(path, session(content('x'), content('x')))
@@ -190,7 +177,7 @@ describe('archived sessions', () => {
   })
 
   test('that are damaged are searched up to the damage', async () => {
-    const directory = chats({ 'a.jsonl': large() })
+    const directory = projectOf({ 'a.jsonl': large() })
     await archiveSession(join(directory, 'a.jsonl'))
     const archive = join(directory, 'a.jsonl.zst')
     const whole = await hitsOf(archive, 'needle')
@@ -207,7 +194,7 @@ describe('archived sessions', () => {
   })
 
   test('are no receipts of imports', async () => {
-    const directory = chats({ 'a.jsonl': session(content('x')) })
+    const directory = projectOf({ 'a.jsonl': session(content('x')) })
     copyFileSync(join(directory, 'a.jsonl'), join(directory, 'a.receipt.jsonl'))
     expect(namesOf(await hitsOf(directory, 'x'), directory)).toEqual(['a.jsonl'])
   })
@@ -330,7 +317,7 @@ describe('a large file', () => {
 
 describe('changes meanwhile', () => {
   test('a file that disappears is left out', async () => {
-    const directory = chats(many(100))
+    const directory = projectOf(many(100))
     const search = searchSessions(directory, 'needle')
     const hits: SessionHit[] = []
     for await (const hit of search) {
@@ -355,7 +342,7 @@ describe('the end', () => {
   test.runIf(process.platform === 'linux')(
     'of a loop closes all files, and nothing is opened before its beginning',
     async () => {
-      const directory = chats({ 'large.jsonl': large(), ...many(50) })
+      const directory = projectOf({ 'large.jsonl': large(), ...many(50) })
       const search = searchSessions(directory, 'needle')
       expect(openIn(directory)).toEqual([])
       for await (const _ of search) break
@@ -366,7 +353,7 @@ describe('the end', () => {
   )
 
   test('is not far behind the last hit that was taken', async () => {
-    const directory = chats(many(300))
+    const directory = projectOf(many(300))
     const iterator = searchSessions(directory, 'needle')[Symbol.asyncIterator]()
     await iterator.next()
     await sleep(200)
@@ -377,7 +364,7 @@ describe('the end', () => {
   })
 
   test.runIf(process.platform === 'linux')('occupies no thread while it waits for the next request', async () => {
-    const directory = chats({ ...many(60), 'large.jsonl': large() })
+    const directory = projectOf({ ...many(60), 'large.jsonl': large() })
     const threads = () => readdirSync('/proc/self/task').filter((id) => nameOfThread(id) === 'session-tape').length
     const before = threads()
     const iterators = Array.from({ length: 60 }, (_, index) =>
@@ -390,7 +377,7 @@ describe('the end', () => {
   })
 
   test('comes at once for a request that is under way', async () => {
-    const directory = chats({ ...many(400, 'hay'), 'large.jsonl': large() })
+    const directory = projectOf({ ...many(400, 'hay'), 'large.jsonl': large() })
     const iterator = searchSessions(directory, 'no such text')[Symbol.asyncIterator]()
     const next = iterator.next()
     expect(await iterator.return!()).toEqual({ done: true, value: undefined })
@@ -399,7 +386,7 @@ describe('the end', () => {
   })
 
   test('by a signal is its reason, before, between and during requests', async () => {
-    const directory = chats(many(100))
+    const directory = projectOf(many(100))
     const reason = new Error('enough')
     await expect(all(searchSessions(directory, 'needle', { signal: AbortSignal.abort(reason) }))).rejects.toBe(reason)
     const between = new AbortController()
@@ -419,7 +406,7 @@ describe('the end', () => {
   })
 
   test('comes with the last hit that the limit allows', async () => {
-    const directory = chats(many(100))
+    const directory = projectOf(many(100))
     const search = searchSessions(directory, 'needle', { limit: 3 })
     expect(namesOf(await all(search), directory)).toEqual(['0.jsonl', '1.jsonl', '2.jsonl'])
     expect(search.summary).toMatchObject({ hits: 3, sessions: 3 })
@@ -427,7 +414,7 @@ describe('the end', () => {
   })
 
   test('is told as the last progress', async () => {
-    const directory = chats(many(100, 'hay'))
+    const directory = projectOf(many(100, 'hay'))
     const told: Progress[] = []
     const search = searchSessions(directory, 'needle', { onProgress: (progress) => told.push(progress) })
     expect(await all(search)).toEqual([])
@@ -440,7 +427,7 @@ describe('the end', () => {
     const onProgress = () => {
       throw error
     }
-    await expect(hitsOf(chats(many(3)), 'needle', { onProgress })).rejects.toBe(error)
+    await expect(hitsOf(projectOf(many(3)), 'needle', { onProgress })).rejects.toBe(error)
   })
 })
 

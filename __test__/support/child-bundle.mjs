@@ -1,11 +1,8 @@
-/**
- * Makes and reads bundles in a process of its own. Arguments: scenario, and its arguments. Prints one JSON report.
- */
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, statfsSync } from 'node:fs'
+import { readdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker, isMainThread, workerData } from 'node:worker_threads'
 import tape from '../../index.js'
+import { mountTmpfs } from './child-parts.mjs'
 
 const { exportBundle, importBundle, verifyBundle, replayRun, replaySession, readRunEvents, openSession } = tape
 const [scenario, ...rest] = isMainThread ? process.argv.slice(2) : workerData
@@ -16,10 +13,6 @@ const settled = (promise) =>
     ({ name, code, message, path, syscall, errno }) => ({ error: { name, code, message, path, syscall, errno } }),
   )
 const report = (value) => console.log(JSON.stringify(value))
-const mountTmpfs = (directory, size) => {
-  mkdirSync(directory, { recursive: true })
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', directory])
-}
 
 const scenarios = {
   /** Exports with the user, working directory and time zone of this process, and optionally another umask. */

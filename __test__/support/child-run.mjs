@@ -1,13 +1,9 @@
-/**
- * A process, or a worker thread of it, that records a run and then ends in one way or another.
- * Arguments, in a worker thread `workerData`: job, run directory, and the arguments of the job.
- */
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads'
 import tape from '../../index.js'
+import { mountTmpfs, pause } from './child-parts.mjs'
 
 const [job, directory, ...rest] = isMainThread ? process.argv.slice(2) : workerData
 
@@ -17,7 +13,6 @@ const COUNT = 5000
 
 const note = (message) => ({ kind: 'Error', payload: { code: 'E', message, recoverable: true } })
 const tell = (value) => (isMainThread ? writeSync(1, `${JSON.stringify(value)}\n`) : parentPort.postMessage(value))
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 function newRecorder(more = {}) {
   return new tape.RunRecorder({
@@ -48,8 +43,7 @@ const waitForEver = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)),
 /** Mounts a file system of this size for the directory of the run. Returns the mount point. */
 function mounted(size) {
   const mount = dirname(directory)
-  mkdirSync(mount, { recursive: true })
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', mount])
+  mountTmpfs(mount, size)
   return mount
 }
 
