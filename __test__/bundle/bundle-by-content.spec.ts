@@ -10,7 +10,6 @@ import {
   freshDirectory,
   importBundle,
   openSession,
-  readRunEvents,
   replayRun,
   replaySession,
   sources,
@@ -20,6 +19,7 @@ import {
 } from '../support/bundles.js'
 import { resultOf } from '../support/command-line.js'
 import { childReport } from '../support/processes.js'
+import { eventsIn } from '../support/run-directory.js'
 
 const { readSessionHeader, readSessionHeaders, listSessions, traceAncestors, diff } = tape
 const [run, session] = sources().map(({ source }) => source) as [string, string]
@@ -35,12 +35,6 @@ function renamed(path: string, name: string): string {
   const to = join(freshDirectory(), name)
   copyFileSync(path, to)
   return to
-}
-
-async function eventsIn(path: string): Promise<unknown[]> {
-  const events = []
-  for await (const event of readRunEvents(path)) events.push(event)
-  return events
 }
 
 describe.each(['x.tzst', 'x.jsonl', 'x', 'x.cath-bundle'])('an archive named %s', (name) => {
@@ -154,18 +148,6 @@ describe('the end of the process', () => {
       })
     },
   )
-
-  test('removes what was unpacked, whatever the name of the archive', async () => {
-    const directory = freshDirectory()
-    const report = await childReport('child-bundle.mjs', [
-      'exitWhileReading',
-      renamed(sealedRun, 'x'),
-      renamed(sealedSession, 'y.jsonl'),
-      directory,
-    ])
-    expect(report).toEqual({ unpacked: 2 })
-    expect(readdirSync(directory)).toEqual([])
-  })
 
   test.each(['exitAtOnce', 'exitSoon'])('leaves no partly unpacked files: %s', async (scenario) => {
     const directory = freshDirectory()

@@ -1,12 +1,11 @@
 // Checks docs/bundle-format.md: its example is recomputed from its own text with nothing but Node's hashes, and the library reads and writes the
 // example as the page says.
 
-import { createHash, verify } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { verify } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { tarOf, zstdOf } from '../support/plain-bundle.mjs'
 import {
@@ -23,25 +22,9 @@ import {
 } from '../support/bundles.js'
 import { completedRun } from '../support/run-directory.js'
 import { declarations } from '../support/declarations.js'
+import { canonical, formatPage, sha256 } from '../support/format-page.js'
 
-const PAGE = readFileSync(fileURLToPath(new URL('../../docs/bundle-format.md', import.meta.url)), 'utf8')
-
-/** The text of the code block with this info string. */
-function block(name: string): string {
-  const found = [...PAGE.matchAll(/^```(\S+(?: \S+)?)\n([\s\S]*?)\n```$/gm)].filter(([, info]) => info === name)
-  if (found.length !== 1) throw new Error(`${found.length} blocks are called '${name}'`)
-  return found[0]![2]!
-}
-
-const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex')
-
-/** Canonical JSON: sorted keys, no white space. The example's keys are ASCII, which every order of strings sorts the same way. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`
-}
+const { page: PAGE, block } = formatPage('bundle-format')
 
 const session = `${block('jsonl session.jsonl')}\n`
 const metadata = block('json metadata.json')

@@ -1,11 +1,10 @@
 // Every function that reads a run or a session also reads its bundle, in either form, and leaves no unpacked files behind.
 
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fc, test } from '../support/property'
 import { codePoint } from '../support/code-points'
 import { afterEach, beforeAll, beforeEach, describe, expect } from 'vitest'
-import type { Progress, RunEvent, RunEventsOptions } from '../../index.js'
 import { filesOfRun, sealed } from '../support/plain-bundle.mjs'
 import * as bundles from '../support/bundles.js'
 import {
@@ -28,7 +27,7 @@ import {
 } from '../support/bundles.js'
 import { childReport, isLinux } from '../support/processes.js'
 import { anyRun } from '../support/run-arbitraries.js'
-import { completedRun, stateAt, withRun } from '../support/run-directory.js'
+import { completedRun, stateAt, withRun, eventsIn } from '../support/run-directory.js'
 import { anyEvents, runs } from '../support/session-arbitraries.js'
 import { PROJECT_HASH, content, rewind, sessionDirectory, sessionOf, writeSession } from '../support/session-file.js'
 import { expectSame } from '../support/same-replay.js'
@@ -51,12 +50,6 @@ beforeEach(() => {
 })
 afterEach(() => temporary.restore())
 
-async function eventsIn(path: string, options?: RunEventsOptions): Promise<RunEvent[]> {
-  const events = []
-  for await (const event of readRunEvents(path, options)) events.push(event)
-  return events
-}
-
 /** A run whose log is delivered in several batches. */
 function longRun() {
   const long = completedRun()
@@ -69,34 +62,6 @@ function longRun() {
 }
 
 describe.each(FORMS)('%s', (form) => {
-  test('of a run replays to any time, verifies, and yields its events', async () => {
-    const path = made[form]!.run
-    for (const { time } of RUN.events)
-      expect((await replayRun(path, { until: time })).state).toEqual(stateAt(RUN, time))
-    const { metrics: _, ...expected } = (await replayRun(run, { fromSnapshot: 'latest', verify: 'full' })) as {
-      metrics?: unknown
-    }
-    expect(await replayRun(path, { fromSnapshot: 'latest', verify: 'full' })).toMatchObject(expected)
-    expect(await verifyRun(path)).toEqual(await verifyRun(run))
-    expect((await verifyRun(path)).ok).toBe(true)
-    for (const options of [{}, { from: 3, to: 9 }, { kinds: ['NodeCompleted' as const] }, { from: 1000 }]) {
-      expect(await eventsIn(path, options)).toEqual(await eventsIn(run, options))
-    }
-    expect(temporary.entries()).toEqual([])
-  })
-
-  test('of a session replays as its file does', async () => {
-    const path = made[form]!.session
-    expect(await replaySession(path, PROJECT_HASH, { auditTrail: true })).toEqual(
-      await replaySession(session, PROJECT_HASH, { auditTrail: true }),
-    )
-    expect(await replaySession(path, undefined, { throughSeq: 2 })).toEqual(
-      await replaySession(session, undefined, { throughSeq: 2 }),
-    )
-    expect(await replaySession(path, 'another')).toEqual(await replaySession(session, 'another'))
-    expect(temporary.entries()).toEqual([])
-  })
-
   test('of a session is opened, its items read on demand until it is closed', async () => {
     const path = made[form]!.session
     const opened = await openSession(path)
@@ -110,15 +75,6 @@ describe.each(FORMS)('%s', (form) => {
     opened.session.close()
     expect(temporary.entries()).toEqual([])
     await expect(opened.session.items()).rejects.toMatchObject({ code: 'ESESSIONCLOSED' })
-  })
-
-  test('reports progress while it is read', async () => {
-    for (const read of [replayRun, verifyRun]) {
-      const told: Progress[] = []
-      await read(made[form]!.run, { onProgress: (progress) => told.push(progress) })
-      expect(told.at(-1)!.bytes).toBe(told.at(-1)!.total)
-      expect(told.at(-1)!.total).toBeGreaterThan(0)
-    }
   })
 
   test('an iteration that is left early, or never begun, leaves nothing unpacked', async () => {
@@ -293,13 +249,6 @@ describe('headers', () => {
       null,
     ])
   })
-
-  test('do not exist if session.jsonl is a directory', async () => {
-    const directory = freshDirectory()
-    mkdirSync(join(directory, 'session.jsonl'))
-    expect(await tape.readSessionHeader(directory)).toBeNull()
-    expect((await replaySession(directory)).ok).toBe(false)
-  })
 })
 
 describe.skipIf(!isLinux)('unpacked files are removed when the process ends (Linux)', () => {
@@ -343,6 +292,7 @@ test.prop([anyRun(50), fc.constantFrom(...FORMS), fc.nat()], runs(40))(
       expectSame(replay.state, stateAt(any, time), { keyOrder: false })
       expectSame(await verifyRun(path), await verifyRun(source))
       expectSame(await eventsIn(path, { from: time }), await eventsIn(source, { from: time }))
+      expect(temporary.entries()).toEqual([])
       rmSync(path, { recursive: true })
     }),
 )
@@ -357,6 +307,9 @@ test.prop([anyEvents, fc.constantFrom(...FORMS), fc.string({ unit: codePoint, ma
       await replaySession(path, undefined, { auditTrail: true }),
       await replaySession(file, undefined, { auditTrail: true }),
     )
+    const until = { throughSeq: 2 }
+    expectSame(await replaySession(path, PROJECT_HASH, until), await replaySession(file, PROJECT_HASH, until))
+    expectSame(await replaySession(path, 'another'), await replaySession(file, 'another'))
     rmSync(file)
     rmSync(path, { recursive: true })
     expect(temporary.entries()).toEqual([])

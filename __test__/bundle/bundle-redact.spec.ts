@@ -6,31 +6,28 @@ import { join } from 'node:path'
 import { fc, test } from '../support/property'
 import { codePoint } from '../support/code-points'
 import { describe, expect } from 'vitest'
-import type { ExportOptions, RedactionRule, RunEvent } from '../../index.js'
-import { problemsOf, sealed } from '../support/plain-bundle.mjs'
+import type { ExportOptions, RedactionRule } from '../../index.js'
+import { problemsOf } from '../support/plain-bundle.mjs'
 import type { Files } from '../support/plain-bundle.mjs'
 import type { PlainRun } from '../support/plain-run-engine.mjs'
 import * as bundles from '../support/bundles.js'
 import {
   FORMS,
-  archiveOf,
   codesIn,
   exists,
   exportBundle,
   filesIn,
   freshDirectory,
   importBundle,
-  readRunEvents,
   rejection,
   replayRun,
   replaySession,
   verifyBundle,
   verifyRun,
-  writeArchive,
 } from '../support/bundles.js'
 import { eachCase } from '../support/each-case.js'
 import { anyRun } from '../support/run-arbitraries.js'
-import { advance, freshPath, stateAt, startedRun, withRun } from '../support/run-directory.js'
+import { advance, freshPath, stateAt, startedRun, withRun, eventsIn } from '../support/run-directory.js'
 import { runs } from '../support/session-arbitraries.js'
 import { content, sessionEvent, sessionOf } from '../support/session-file.js'
 
@@ -102,12 +99,6 @@ function runWithSecrets(secret: string): PlainRun {
   return run
 }
 
-async function eventsIn(path: string): Promise<RunEvent[]> {
-  const events = []
-  for await (const event of readRunEvents(path)) events.push(event)
-  return events
-}
-
 test.each(FORMS)('a rule for 32 hex digits redacts them, but not the salts of a run: %s', async (form) => {
   const key = randomBytes(16).toString('hex')
   const rule = { name: 'hex', pattern: '\\b[0-9a-f]{32}\\b' }
@@ -175,11 +166,6 @@ describe.each(FORMS)('a run as %s', (form) => {
       expect(foundIn(files, GITHUB).length).toBeGreaterThan(2)
       expect(files).not.toHaveProperty(['redactions.json'])
     }
-  })
-
-  test('is the same with and without rules if it has no secrets', async () => {
-    const run = startedRun()
-    expect((await redacted(run)).files).toEqual((await redacted(run, { redact: false })).files)
   })
 })
 
@@ -351,13 +337,6 @@ describe('a second redaction', () => {
       state: stateAt(run, run.time - 1),
     })
   })
-
-  test('a redacted bundle without its list of redactions does not verify', async () => {
-    const directory = freshDirectory()
-    await exportBundle(runWithSecrets(SECRET).write(freshPath()), join(directory, 'a'), only(RULE))
-    const { 'redactions.json': _, ...rest } = filesIn(join(directory, 'a'))
-    expect(await codesIn(writeArchive(archiveOf(sealed(rest))))).toContain('RedactionMismatch')
-  })
 })
 
 describe('a session', () => {
@@ -389,15 +368,6 @@ describe('a session', () => {
     expect(JSON.parse(files['redactions.json']!.toString()).lines.map(({ line }: { line: number }) => line)).toEqual([
       2, 3, 4,
     ])
-  })
-
-  test('is exported again to the same bundle', async () => {
-    const directory = freshDirectory()
-    writeFileSync(join(directory, 's.jsonl'), text)
-    const first = await exportBundle(join(directory, 's.jsonl'), join(directory, 'a'), { redact: { rules: [RULE] } })
-    expect(await exportBundle(join(directory, 'a'), join(directory, 'b'), { redact: { rules: [RULE] } })).toMatchObject(
-      { bundleId: first.bundleId },
-    )
   })
 })
 

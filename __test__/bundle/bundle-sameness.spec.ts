@@ -11,7 +11,6 @@ import {
   FORMS,
   exportBundle,
   filesIn,
-  filesOfBundle,
   freshDirectory,
   hasTool,
   importBundle,
@@ -19,9 +18,8 @@ import {
   verifyBundle,
   writeFiles,
 } from '../support/bundles.js'
-import { childReport, unprivileged } from '../support/processes.js'
-import { anyRun } from '../support/run-arbitraries.js'
-import { completedRun, freshPath, withRun } from '../support/run-directory.js'
+import { childReport } from '../support/processes.js'
+import { completedRun, freshPath } from '../support/run-directory.js'
 import { runs } from '../support/session-arbitraries.js'
 
 const [run, session] = sources().map(({ source }) => source) as [string, string]
@@ -41,10 +39,6 @@ describe.each(FORMS)('%s', (form) => {
     const { bundleId } = await exportBundle(source, destination)
     return { bundleId, bytes: bytesOf(destination) }
   }
-
-  test('is the same when it is exported twice', async () => {
-    for (const source of [run, session]) expect(await exported(source)).toEqual(await exported(source))
-  })
 
   test('is the same from another process with another time zone, umask, locale and home directory', async () => {
     for (const source of [run, session]) {
@@ -74,19 +68,6 @@ describe.each(FORMS)('%s', (form) => {
     } finally {
       process.chdir(before)
     }
-  })
-
-  test.skipIf(!unprivileged)('is the same for another user (needs one)', async () => {
-    const directory = freshDirectory()
-    chmodSync(directory, 0o777)
-    cpSync(run, join(directory, 'run'), { recursive: true })
-    spawnSync('chmod', ['-R', 'a+rX', directory])
-    const { value } = await childReport<Report>(
-      'child-bundle.mjs',
-      ['export', join(directory, 'run'), join(directory, form)],
-      unprivileged!,
-    )
-    expect({ bundleId: value.bundleId, bytes: bytesOf(join(directory, form)) }).toEqual(await exported(run))
   })
 
   test.prop(
@@ -183,18 +164,6 @@ describe('common tools', () => {
       }
     },
   )
-
-  describe.skipIf(!hasTool('zstd'))('zstd', () => {
-    test.prop([anyRun(40)], runs(12))('decompresses an archive to the files of the directory (needs zstd)', (any) =>
-      withRun(any, async (source) => {
-        const directory = freshDirectory()
-        for (const form of FORMS) await exportBundle(source, join(directory, form))
-        const [files, archived] = FORMS.map((form) => filesOfBundle(join(directory, form)))
-        expect(archived).toEqual(files)
-        expect(Object.keys(archived!)).toEqual(Object.keys(archived!).sort())
-      }),
-    )
-  })
 })
 
 test('the files of a bundle have the permissions that the umask allows', async () => {

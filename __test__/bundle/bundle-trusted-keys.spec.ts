@@ -68,14 +68,6 @@ describe.each(FORMS)('%s', (form) => {
     expect(await verifyRun(path, { trustedKeys })).toEqual(await verifyRun(path))
   })
 
-  test('without trusted keys, or with an empty list of them, no signature is required', async () => {
-    const path = await made({ form })
-    for (const options of [undefined, {}, { trustedKeys: [] }]) {
-      expect(await replayRun(path, options)).toMatchObject({ ok: true })
-      expect((await verifyRun(path, options)).snapshots).toMatchObject({ checked: 1, failed: 0 })
-    }
-  })
-
   test('a signed manifest covers the snapshots that it lists, even in a complete bundle, but no snapshot from elsewhere', async () => {
     const run = completedRun()
     const source = run.write(freshPath())

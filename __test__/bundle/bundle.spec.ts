@@ -70,19 +70,6 @@ describe.each(cases)('a $kind as $form', ({ kind, form }) => {
     if (form === FORMS[0]) expect(filesIn(bundle)).toEqual(expected)
   })
 
-  test('made by the plain writer is imported, file by file', async () => {
-    const files =
-      kind === 'run'
-        ? filesOfRun(completedRun(), { version: VERSION })
-        : filesOfSession(bundles.SESSION, { version: VERSION })
-    const imported = join(freshDirectory(), 'imported')
-    const bundle =
-      form === FORMS[0] ? bundles.writeFiles(freshDirectory(), files) : bundles.writeArchive(bundles.archiveOf(files))
-    await importBundle(bundle, imported)
-    expect(filesIn(imported)).toEqual(files)
-    expect(await meaningOf(kind, bundle)).toEqual(await meaningOf(kind, sourceOf(kind)))
-  })
-
   test('reports progress, and finally the total', async () => {
     const directory = freshDirectory()
     const bundle = join(directory, form)
@@ -202,22 +189,6 @@ describe('sources', () => {
       bundleId: first.bundleId,
     })
   })
-
-  test('a sealed run accepts no more events', async () => {
-    const bundle = join(freshDirectory(), 'b')
-    const run = completedRun()
-    await exportBundle(run.write(join(freshDirectory(), 'run')), bundle)
-    const resume = () =>
-      new bundles.tape.RunRecorder({
-        directory: bundle,
-        runId: 'run-7',
-        workflow: run.workflow,
-        scheduler: 'round-robin',
-        resume: true,
-      })
-    expect(resume).toThrow(expect.objectContaining({ code: 'RunSealed' }))
-    expect((await verifyBundle(bundle)).ok).toBe(true)
-  })
 })
 
 const manifestOf = (files: Files): BundleInfo => JSON.parse(files['manifest.json']!.toString())
@@ -231,13 +202,5 @@ describe('a moved bundle', () => {
     for (const name of ['b', 'link']) {
       expect(await verifyBundle(join(directory, name))).toMatchObject({ ok: true, info: { bundleId } })
     }
-  })
-
-  test('verifies and is read under any name, as an archive', async () => {
-    const directory = freshDirectory()
-    await exportBundle(sourceOf('session'), join(directory, 'a.tar.zst'))
-    renameSync(join(directory, 'a.tar.zst'), join(directory, 'a.bin'))
-    expect(await verifyBundle(join(directory, 'a.bin'))).toMatchObject({ ok: true })
-    expect(await bundles.replaySession(join(directory, 'a.bin'))).toMatchObject({ ok: true })
   })
 })

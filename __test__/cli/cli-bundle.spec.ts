@@ -105,15 +105,6 @@ describe('export', () => {
     expect(error.code).toBe('SnapshotNotFound')
   })
 
-  test('compresses at the given level', async () => {
-    const [low, high] = [
-      await sealed(SAMPLE, FORMS[1], '--level', '1'),
-      await sealed(SAMPLE, FORMS[1], '--level', '22'),
-    ]
-    expect(statSync(high).size).toBeLessThan(statSync(low).size)
-    await complaintOf(['bundle', 'export', SAMPLE, destination(), '--level', '23'])
-  })
-
   test('does not replace what is at the destination, and leaves no other files', async () => {
     const path = await sealed(SAMPLE)
     const before = readdirSync(sessionDirectory())
@@ -129,13 +120,6 @@ describe('export', () => {
     const path = destination()
     expect((await errorOf(['bundle', 'export', run, path], 1)).code).toBe('SourceInvalid')
     expect(existsSync(path)).toBe(false)
-  })
-
-  test('of a bundle seals it anew', async () => {
-    for (const extension of FORMS) {
-      const again = await sealed(await sealed(SAMPLE, extension))
-      expect(await replaySession(again)).toEqual(await replaySession(SAMPLE))
-    }
   })
 })
 

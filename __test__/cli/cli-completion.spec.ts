@@ -242,36 +242,6 @@ describe.skipIf(!isInstalled('bash'))('in bash (needs it)', () => {
     },
   )
 
-  const anyWord = fc.oneof(
-    fc.constantFrom(
-      'bundle',
-      'export',
-      'replay',
-      '--key',
-      '--verify',
-      '--from-snapshot',
-      '--',
-      '-',
-      '=',
-      ':',
-      '',
-      '-h',
-    ),
-    fc.string({ maxLength: 6 }),
-  )
-  property.prop([fc.array(anyWord, { minLength: 1, maxLength: 6 })], { numRuns: 60 })(
-    'for any words, every completion begins with the last of them',
-    (words) => {
-      const clean = words.map((word) => word.replaceAll('\0', ''))
-      const last = clean.at(-1)!.replace(/^(.*[=:])+/, '')
-      const isPlain =
-        /^[\w-]*$/.test(last) && clean.slice(0, -1).every((word) => !/[=:]/.test(word)) && !/[=:]/.test(clean.at(-1)!)
-      const found = completed(...clean).words
-      if (isPlain) for (const word of found) expect(word.startsWith(last)).toBe(true)
-      for (const word of found) expect(scripts['bash']).toContain(word)
-    },
-  )
-
   test.skipIf(!hasTerminal)(
     'words are completed as typed, names with spaces included (needs util-linux script)',
     () => {

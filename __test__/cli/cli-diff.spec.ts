@@ -1,7 +1,6 @@
 /** `session-tape diff`: its options and its output. The specs in `__test__/diff` cover what counts as a difference. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fc, test as property } from '../support/property'
 import { describe, expect, test } from 'vitest'
 import * as tape from '../../index.js'
 import { PlainRun } from '../support/plain-run-engine.mjs'
@@ -113,46 +112,6 @@ describe('two different recordings', () => {
     expect(stdout).toMatch(/\\(x1b|u\{1b\})\[2J/)
     expect(stdout).not.toMatch(UNSAFE)
     expect((await shown(['diff', one, other, '--json'], {}, 1)).trimEnd()).not.toMatch(UNSAFE)
-  })
-
-  const words = fc.array(fc.constantFrom('one', 'two', 'three'), { maxLength: 6 })
-  property.prop([words, words], { numRuns: 20 })(
-    'have exit code 1 exactly if something differs',
-    async (before, after) => {
-      const [one, other] = [before, after].map((texts) => writeSession(session(...texts.map((text) => content(text)))))
-      const { code } = await sessionTape(['diff', one!, other!, '--json'])
-      expect(code).toBe(before.join() === after.join() ? 0 : 1)
-    },
-  )
-})
-
-describe('bundles', () => {
-  const FORMS = ['.cath-bundle', '.cath-bundle.tar.zst']
-
-  test('are compared by their content', async () => {
-    const [one, other] = sessions()
-    for (const extension of FORMS) {
-      const sealed = await Promise.all(
-        [left, same, right, one, other].map(async (source, i) => {
-          const path = join(sessionDirectory(), `sealed-${i}${extension}`)
-          await shown(['bundle', 'export', source, path])
-          return path
-        }),
-      )
-      const [sealedLeft, sealedSame, sealedRight, sealedOne, sealedOther] = sealed as [
-        string,
-        string,
-        string,
-        string,
-        string,
-      ]
-      expect(await resultOf(['diff', sealedLeft, sealedSame])).toBe(null)
-      expect(await resultOf(['diff', sealedLeft, right], 1)).toEqual(await tape.diff(left, right))
-      expect(await resultOf(['diff', sealedLeft, sealedRight], 1)).toEqual(await tape.diff(left, right))
-      expect(await resultOf(['diff', sealedOne, sealedOther], 1)).toEqual(await tape.diff(one, other))
-      expect(await resultOf(['trace', sealedLeft, 'evt_7'])).toEqual(await tape.traceAncestors(left, 'evt_7'))
-      expect(await resultOf(['trace', sealedOne, '2'])).toEqual(await tape.traceAncestors(one, 'rec_2'))
-    }
   })
 })
 

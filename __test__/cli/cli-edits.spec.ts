@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { replaySession } from '../../index.js'
 import { filesIn, freshDirectory } from '../support/bundles.js'
-import { beside, resultOf, sessionTape, shown } from '../support/command-line'
+import { beside, resultOf, shown } from '../support/command-line'
 import { editedEvents, editedSession } from '../support/edited-session.js'
 import { writeSession } from '../support/session-file.js'
 import { dataIn, freshFile } from '../support/view-page'
@@ -103,27 +103,6 @@ describe('a session with edits', () => {
       'rec_1',
       'rec_0',
     ])
-  })
-
-  test('differs from a copy in the field of the edit that differs', async () => {
-    const changed = editedEvents('word').map((event) =>
-      typeof event !== 'string' && event[0] === 'chronology_bind'
-        ? ([event[0], { ...(event[1] as object), rowIndex: 1 }] as const)
-        : event,
-    )
-    const { code, stdout } = await sessionTape([
-      'diff',
-      edited(),
-      writeSession(editedSession('', changed as never)),
-      '--json',
-    ])
-    expect(code).toBe(1)
-    expect(JSON.parse(stdout)).toMatchObject({
-      left: { kind: 'chronology_bind' },
-      right: { kind: 'chronology_bind' },
-      fields: [{ path: '/payload/rowIndex', left: 2, right: 1 }],
-    })
-    expect((await sessionTape(['diff', edited(), edited()])).code).toBe(0)
   })
 
   test('is sealed without the secrets that its edits bring, and replays strictly', async () => {

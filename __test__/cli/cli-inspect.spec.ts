@@ -1,6 +1,6 @@
 /** `session-tape inspect`: describes whatever is at a path. */
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fc, test as property } from '../support/property'
 import { codePoint } from '../support/code-points'
 import { describe, expect, test } from 'vitest'
@@ -56,12 +56,6 @@ describe('a session', () => {
     expect(beside('Last', stdout)).toEqual(['2026-02-11 08:47:02 UTC (5 min 59 s)'])
     expect(beside('History', stdout)).toEqual(['15 items'])
     expect(stdout).toContain('Damage        none found')
-  })
-
-  test('is recognised under another name', async () => {
-    const filePath = join(sessionDirectory(), 'a recording')
-    writeFileSync(filePath, session(content('x')))
-    expect(await resultOf(['inspect', filePath])).toMatchObject({ kind: 'session', damaged: false, historyLength: 1 })
   })
 
   test('has exit code 1 if it is damaged, and lists the damage', async () => {
@@ -157,16 +151,7 @@ describe('a run', () => {
 
   const lost: [what: string, lose: (blob: string) => void][] = [
     ['a link that leads nowhere', (blob) => (rmSync(blob), symlinkSync('nowhere', blob))],
-    ['a link to itself', (blob) => (rmSync(blob), symlinkSync(basename(blob), blob))],
     ['a directory', (blob) => (rmSync(blob), mkdirSync(blob))],
-    [
-      'in a directory that is a file',
-      (blob) => (rmSync(dirname(blob), { recursive: true }), writeFileSync(dirname(blob), '')),
-    ],
-    [
-      'in a directory that is a link to nowhere',
-      (blob) => (rmSync(dirname(blob), { recursive: true }), symlinkSync('nowhere', dirname(blob))),
-    ],
     [
       'in a directory of blobs that is a file',
       (blob) => (rmSync(dirname(dirname(blob)), { recursive: true }), writeFileSync(dirname(dirname(blob)), '')),
@@ -197,15 +182,6 @@ describe('a run', () => {
     expect((await resultOf(['inspect', directory])).snapshots.map(({ snapshot }: any) => snapshot)).not.toContain(
       'snap_1',
     )
-  })
-
-  test('is described as far as possible if only its log is left', async () => {
-    const directory = completedRun().write(freshPath())
-    for (const name of ['blobs', 'snapshots', 'workflow.json', 'dag.json'])
-      rmSync(join(directory, name), { recursive: true, force: true })
-    const ended = await sessionTape(['inspect', directory, '--json'])
-    expect(ended.stderr === '' ? JSON.parse(ended.stdout) : JSON.parse(ended.stderr)).toBeTypeOf('object')
-    expect([0, 1, 2]).toContain(ended.code)
   })
 })
 

@@ -202,18 +202,4 @@ describe('whether a session is sound', () => {
       expect(damage.length + notes.length).toBe(replayed.warnings.length)
     },
   )
-
-  property.prop([fc.integer({ min: 90, max: 200 }), fc.integer({ min: 0, max: 50 }), fc.boolean()], { numRuns: 30 })(
-    'depends on damage after a hundred foreign events, but not on these events',
-    async (before, behind, isDamaged) => {
-      const foreign = (times: number): string => `${FOREIGN}\n`.repeat(times)
-      const filePath = writeSession(
-        `${session(content('x'))}${foreign(before)}${isDamaged ? `${TORN}\n` : ''}${foreign(behind + 1)}`,
-      )
-      const replayed = await tape.replaySession(filePath)
-      const { damage, notes } = soundness(replayed.warnings, await tallyOf(tape, filePath, { size: 1 }))
-      expect(damage.length > 0).toBe(isDamaged)
-      if (!isDamaged) expect(notes).toEqual(replayed.warnings)
-    },
-  )
 })

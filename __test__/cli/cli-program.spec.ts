@@ -87,6 +87,8 @@ describe('wrong usage', () => {
     [['verify', SAMPLE, '--signature', 'required'], 'is no bundle, and has none'],
     [['verify', SAMPLE, '--key', SAMPLE], '--key: not for a session'],
     [['replay', GOLDEN_RUN, '--project', 'x'], '--project: not for a run'],
+    [['replay', GOLDEN_RUN, '--strict'], '--strict: not for a run'],
+    [['bundle', 'export', SAMPLE, '/nowhere/x', '--level', '23'], 'options.level must be an integer from 1 to 22'],
     [['trace', SAMPLE], 'name an event, or give --events'],
     [['trace', SAMPLE, 'evt_1', '--events'], 'name an event, or give --events'],
     [['trace', SAMPLE, 'evt_1', '--from', '2'], 'only with --events'],

@@ -11,13 +11,10 @@ import { completedRun, freshPath, logOf, runUntil, snapshotFile } from '../suppo
 
 const FLAGS: [string[], RunReplayOptions][] = [
   [[], {}],
-  [['--until', '45'], { until: 45 }],
   [['--until', '9999'], { until: 9999 }],
   [['--from-snapshot'], { fromSnapshot: 'latest' }],
-  [['--from-snapshot', 'snap_45'], { fromSnapshot: 'snap_45' }],
   [['--from-snapshot', 'snap_45', '--until', '100'], { fromSnapshot: 'snap_45', until: 100 }],
   [['--from-snapshot', 'snap_7'], { fromSnapshot: 'snap_7' }],
-  [['--verify', 'none'], { verify: 'none' }],
   [['--verify', 'full'], { verify: 'full' }],
 ]
 

@@ -1,5 +1,5 @@
 /** `session-tape search`, with the manners of grep, and `view PATH#line-N`. */
-import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { searchSessions } from '../../index.js'
@@ -13,23 +13,11 @@ import {
   shown,
   UNSAFE,
 } from '../support/command-line'
-import { compressed, content, file, session, sessionDirectory, start } from '../support/session-file'
-
-let directories = 0
-
-/** A directory with these files, from the newest to the oldest. */
-function chats(files: Record<string, string>): string {
-  const directory = join(sessionDirectory(), `searched-${++directories}`)
-  mkdirSync(directory)
-  Object.entries(files).forEach(([name, text], i) => {
-    writeFileSync(join(directory, name), text)
-    utimesSync(join(directory, name), 1_700_000_000 - i, 1_700_000_000 - i)
-  })
-  return directory
-}
+import { projectOf } from '../support/project-files'
+import { compressed, content, file, session, start } from '../support/session-file'
 
 const two = (): string =>
-  chats({
+  projectOf({
     'new.jsonl': session(content('a needle'), content('no\nneedle\nhere', 'ai'), content('hay')),
     'old.jsonl': session(content('Needle'), compressed('hay'), content('hay')),
     'none.jsonl': session(content('hay')),
@@ -55,7 +43,7 @@ describe('in a pipe', () => {
   })
 
   test('matches are in colour if that is forced', async () => {
-    const directory = chats({ 'a.jsonl': session(content('a needle, a needle.')) })
+    const directory = projectOf({ 'a.jsonl': session(content('a needle, a needle.')) })
     const marked = '\x1b[1m\x1b[31mneedle\x1b[39m\x1b[22m'
     expect(await shown(['search', 'needle', directory], { env: { FORCE_COLOR: '1' } })).toBe(
       `${join(directory, 'a.jsonl')}:2:a ${marked}, a ${marked}.\n`,
@@ -63,7 +51,7 @@ describe('in a pipe', () => {
   })
 
   test('text of a recording does not reach the terminal as it is', async () => {
-    const directory = chats({ 'a.jsonl': session(content(`needle ${HOSTILE}`)) })
+    const directory = projectOf({ 'a.jsonl': session(content(`needle ${HOSTILE}`)) })
     expect(await shown(['search', 'needle', directory])).not.toMatch(UNSAFE)
   })
 })
@@ -105,7 +93,7 @@ describe('options', () => {
   test('choose a time, also relative to now, and a day with its end', async () => {
     const at = (ts: string) =>
       JSON.stringify({ v: 1, seq: 2, ts, type: 'session_event', payload: { severity: 'info', message: 'needle' } })
-    const directory = chats({
+    const directory = projectOf({
       'a.jsonl': file(
         start(),
         at('2026-02-11T23:59:59.999Z'),
@@ -153,7 +141,7 @@ describe('the exit code', () => {
 })
 
 test.runIf(hasTerminal)('on a terminal each session has a heading, and each hit a row', async () => {
-  const directory = chats({
+  const directory = projectOf({
     'a.jsonl': session(['session_metadata', { title: 'About needles' }], content('a needle', 'ai'), compressed('x')),
     'b.jsonl': file(content('the second needle')),
   })
@@ -177,15 +165,8 @@ describe('view at a line', () => {
     expect(text).toContain('line 3')
   })
 
-  test('writes the same page', async () => {
-    const path = join(two(), 'new.jsonl')
-    const page = `${path}.html`
-    await shown(['view', `${path}#line-3`, '--html', page])
-    expect(readFileSync(page, 'utf8')).toContain('no\\nneedle\\nhere')
-  })
-
   test('is not mistaken for a file whose name ends so', async () => {
-    const directory = chats({ 'a.jsonl#line-3': session(content('in the file of that name')) })
+    const directory = projectOf({ 'a.jsonl#line-3': session(content('in the file of that name')) })
     expect(await shown(['view', join(directory, 'a.jsonl#line-3'), '--text'])).toContain('in the file of that name')
   })
 })

@@ -1,14 +1,12 @@
 /** What `session-tape inspect` and `replay` show of a session's name, title, checkpoints, ancestry and order; `replay --strict`. */
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import { fc, test as property } from '../support/property'
 import { describe, expect, test } from 'vitest'
 import * as tape from '../../index.js'
-import { exportBundle, replaySession } from '../../index.js'
+import { replaySession } from '../../index.js'
 import {
   beside,
   complaintOf,
-  GOLDEN_RUN,
   HOSTILE,
   hasTerminal,
   onTerminal,
@@ -18,16 +16,7 @@ import {
   shown,
   UNSAFE,
 } from '../support/command-line'
-import {
-  compressed,
-  content,
-  envelope,
-  PROJECT_HASH,
-  session,
-  sessionDirectory,
-  start,
-  writeSession,
-} from '../support/session-file'
+import { compressed, content, envelope, PROJECT_HASH, session, start, writeSession } from '../support/session-file'
 import type { Event } from '../support/session-file'
 
 const load = createRequire(import.meta.url)
@@ -89,12 +78,6 @@ describe.each(PAGES)('the text of %s', (command) => {
     expect(beside('Title', stdout)).toEqual(['explicitly none'])
   })
 
-  test('says so if only deleted checkpoints are left', async () => {
-    const stdout = await shown([command, writeSession(session(content('x'), created('c', 'n'), deleted('c')))])
-    expect(beside('Checkpoints', stdout)).toEqual(['none'])
-    expect(beside('  deleted', stdout)).toHaveLength(1)
-  })
-
   test('shows the newest of a thousand checkpoints, and the number of the others', async () => {
     const checkpoints = Array.from({ length: 1000 }, (_, i) => created(`id-${i}`, `n° ${i}`))
     const deletions = Array.from({ length: 20 }, (_, i) => deleted(`id-${2 * i}`))
@@ -117,24 +100,6 @@ describe.each(PAGES)('the text of %s', (command) => {
     expect(beside('Checkpoints', await shown([command, writeSession(session(content('x'), line))]))[0]).toMatch(
       /^#3 {2}no time +c {2}n$/,
     )
-  })
-
-  test('escapes hostile names', async () => {
-    const filePath = writeSession(
-      session(
-        forked({ parentSessionId: `p${HOSTILE}`, checkpointId: `i${HOSTILE}`, checkpointName: `n${HOSTILE}` }),
-        named(`name${HOSTILE}`),
-        titled(`title${HOSTILE}`),
-        created(`id${HOSTILE}`, `check${HOSTILE}`),
-      ),
-    )
-    for (const args of [
-      [command, filePath],
-      [command, filePath, '--json'],
-    ])
-      expect(await shown(args)).not.toMatch(UNSAFE)
-    const stdout = await shown([command, filePath])
-    for (const what of ['name', 'title', 'check', 'id']) expect(stdout).toContain(` ${what}\\x1b[2J\\x1b]0;`)
   })
 
   test.skipIf(!hasTerminal)('gives a checkpoint two rows on a narrow terminal (needs util-linux script)', async () => {
@@ -187,18 +152,6 @@ describe('JSON', () => {
       expect(asJson.stdout + asText.stdout).not.toMatch(UNSAFE)
     },
   )
-
-  test('of a session in a bundle has them too', async () => {
-    const filePath = eventful()
-    const bundle = join(sessionDirectory(), 'named.cath-bundle.tar.zst')
-    await exportBundle(filePath, bundle, { redact: false })
-    const expected = some(await replaySession(filePath))
-    expect(expected).toMatchObject({ sessionName: 'umbau', ancestry: FORK })
-    for (const command of PAGES) {
-      expect(some(await resultOf([command, bundle])), command).toEqual(expected)
-      expect(beside('Name', await shown([command, bundle]))).toEqual(['umbau'])
-    }
-  })
 })
 
 describe('replay --strict', () => {
@@ -216,24 +169,12 @@ describe('replay --strict', () => {
     ).toEqual([])
   })
 
-  test('counts the events that have an effect in strict mode', async () => {
-    const filePath = writeSession(
-      `${session(content('x'), ['content', { content: { speaker: 'observer', blocks: [] } }])}${envelope(-1, content('y'))}\n${envelope(4, content('z'))}\n`,
-    )
-    expect(beside('Turns', await shown(['replay', filePath, '--strict']))).toEqual(['human 2'])
-    expect(beside('Turns', await shown(['replay', filePath]))).toEqual(['human 3 · observer 1'])
-  })
-
   test('refuses a session whose header is incomplete', async () => {
     const filePath = writeSession(`${envelope(1, start({ startTime: '' }))}\n`)
     expect(await complaintOf(['replay', filePath, '--strict'], 1)).toContain(
       'Invalid session_start: missing or malformed required fields',
     )
     await shown(['replay', filePath])
-  })
-
-  test('is not for runs', async () => {
-    expect(await complaintOf(['replay', GOLDEN_RUN, '--strict'])).toBe('--strict: not for a run')
   })
 
   const anySeq = fc.oneof(fc.nat(30), fc.constantFrom(-1, 1.5, 2 ** 53, '7', null, undefined, [3], {}))

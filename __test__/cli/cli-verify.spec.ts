@@ -92,14 +92,6 @@ describe('a session', () => {
     expect(found).toMatchObject({ ok: true, damage: [], notes: ["Line 38: unknown event type 'usage', skipping"] })
   })
 
-  test('is damaged without a session_start', async () => {
-    const filePath = writeSession(`{"v":1,"type":"content"}\nnot JSON\n{}\n`)
-    const { session: found } = await resultOf(['verify', filePath], 1)
-    expect(found).toMatchObject({ ok: false, error: 'Missing or corrupt session_start event' })
-    expect(found.damage).toEqual((await replaySession(filePath)).warnings)
-    expect(await shown(['verify', filePath], {}, 1)).toMatch(/✗ Missing or corrupt session_start event\n[^]*damaged\n$/)
-  })
-
   const lines = [content('x'), rewind(1), ['future', {}] as const, '{"torn', ['content', {}] as const, '7', 'null']
   property.prop([fc.array(fc.constantFrom(...lines), { maxLength: 12 })], { numRuns: 25 })(
     'is damaged exactly if its replay warns of anything but unknown types',

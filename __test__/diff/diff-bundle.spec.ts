@@ -3,14 +3,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import { fc, test } from '../support/property'
+import { test } from '../support/property'
 import { diff, traceAncestors } from '../../index.js'
 import { FORMS, exportBundle, freshDirectory } from '../support/bundles.js'
 import { parted, rejection } from '../support/diffing.js'
-import { anyRun } from '../support/run-arbitraries.js'
 import { WORKFLOW } from '../support/run-directory.js'
 import { content, session } from '../support/session-file.js'
-import { runs } from '../support/session-arbitraries.js'
 import { PlainRun, sha256 } from '../support/plain-run-engine.mjs'
 
 const TOKEN = `ghp_${'a1B2c3D4e'.repeat(4)}`
@@ -144,10 +142,6 @@ describe('a partial bundle', () => {
     })
     expect(await diff(right, left)).toMatchObject({ kind: 'RightEnded', divergence_event: 2 })
   })
-
-  test('has no events from before its snapshot', async () => {
-    expect(await rejection(traceAncestors(await sealed(started('1')), 'evt_0'))).toMatchObject({ code: 'NoSuchEvent' })
-  })
 })
 
 test('a bundle that does not verify rejects with its side and all problems', async () => {
@@ -165,11 +159,4 @@ test('a bundle that does not verify rejects with its side and all problems', asy
     expect((error['problems'] as { code: string }[]).map(({ code }) => code)).toContain('WrongHash')
   }
   expect(await rejection(traceAncestors(sealed, 'evt_1'))).toMatchObject({ code: 'LogInvalid' })
-})
-
-test.prop([anyRun(30), fc.constantFrom(...FORMS)], runs(20))('any run equals its bundle', async (run, form) => {
-  const directory = freshDirectory()
-  const source = run.write(join(directory, 'run'))
-  await exportBundle(source, join(directory, form), { redact: false })
-  expect(await diff(source, join(directory, form))).toBeNull()
 })

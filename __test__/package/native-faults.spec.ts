@@ -40,6 +40,8 @@ const JOBS: [string, string, (options: Options) => Promise<unknown>][] = [
   ['openSession', 'ESESSIONPANIC', (options) => tape.openSession(session, undefined, options)],
   ['describeSessions', 'ESESSIONPANIC', (options) => tape.describeSessions(join(session, '..'), options)],
   ['listContinueTargets', 'ESESSIONPANIC', (options) => tape.listContinueTargets(join(session, '..'), 'hash', options)],
+  ['readSessionPreview', 'ESESSIONPANIC', (options) => tape.readSessionPreview(session, options)],
+  ['readSessionTitle', 'ESESSIONPANIC', (options) => tape.readSessionTitle(session, options)],
   ['replayRun', 'ERUNPANIC', (options) => tape.replayRun(run, options)],
   ['verifyRun', 'ERUNPANIC', (options) => tape.verifyRun(run, options)],
   ['diff', 'ERUNPANIC', (options) => tape.diff(run, run, options)],
@@ -87,23 +89,6 @@ describe.each(JOBS)('%s', (_, code, work) => {
   })
 })
 
-test.each(['readSessionPreview', 'readSessionTitle'] as const)(
-  '%s rejects with the code and message of a panic',
-  async (name) => {
-    replace('NativeJob', 'take', () => '{"panicked":"index 3 of 2"}')
-    const error = await rejection(tape[name](session))
-    expect(error).toMatchObject({ code: 'ESESSIONPANIC', cause: { message: 'index 3 of 2' } })
-  },
-)
-
-test('a panic while a small session is replayed rejects', async () => {
-  replace('NativeJob', 'take', () => '{"panicked":"index 3 of 2"}')
-  expect(await rejection(tape.replaySession(session))).toMatchObject({
-    code: 'ESESSIONPANIC',
-    cause: { message: 'index 3 of 2' },
-  })
-})
-
 test('a small session whose values cannot be read is reported as changed while it was read', async () => {
   replace('NativeJob', 'codes', () => {
     throw new SyntaxError('no values')
@@ -131,9 +116,20 @@ test.each(['startReplay', 'describeSessions', 'startRunReplay', 'startDiff', 'st
   },
 )
 
-describe('readSessionRecords', () => {
+/** What yields values, whose batches are requested one by one: the faults of reading one, and the code of a panic. */
+const PAGED: [string, () => AsyncIterable<unknown>, string, () => void][] = [
+  [
+    'readSessionRecords',
+    () => tape.readSessionRecords(session),
+    'ESESSIONPANIC',
+    () => replace('NativeJob', 'codes', fault),
+  ],
+  ['readRunEvents', () => tape.readRunEvents(run), 'ERUNPANIC', () => replace('NativeJob', 'take', fault)],
+]
+
+describe.each(PAGED)('%s', (_, yielded, code, spoil) => {
   const read = async (): Promise<void> => {
-    for await (const { line } of tape.readSessionRecords(session)) expect(line).toBeGreaterThan(0)
+    for await (const value of yielded()) expect(value).toBeDefined()
   }
 
   test('rejects if a batch cannot be requested', async () => {
@@ -141,37 +137,14 @@ describe('readSessionRecords', () => {
     expect(await rejection(read())).toBe(FAULT)
   })
 
-  test('rejects if the values of a batch cannot be read', async () => {
-    replace('NativeJob', 'codes', fault)
+  test('rejects if a batch cannot be read', async () => {
+    spoil()
     expect(await rejection(read())).toBe(FAULT)
   })
 
   test('rejects with the message of a panic', async () => {
     replace('NativeJob', 'take', () => '{"panicked":"index 3 of 2"}')
-    expect(await rejection(read())).toMatchObject({ code: 'ESESSIONPANIC', cause: { message: 'index 3 of 2' } })
-  })
-})
-
-describe('readRunEvents', () => {
-  const read = async (): Promise<void> => {
-    for await (const event of tape.readRunEvents(run)) expect(event).toBeDefined()
-  }
-
-  test('rejects if a batch cannot be requested', async () => {
-    replace('NativePages', 'next', fault)
-    expect(await rejection(read())).toBe(FAULT)
-  })
-
-  test('rejects if a batch of events cannot be parsed', async () => {
-    replace('NativeJob', 'take', () => '{"done":')
-    expect(await rejection(read())).toBeInstanceOf(SyntaxError)
-  })
-
-  test('rejects with the message of a panic', async () => {
-    replace('NativeJob', 'take', () => '{"panicked":"index 3 of 2"}')
-    const error = await rejection(read())
-    expect(error).toMatchObject({ code: 'ERUNPANIC' })
-    expect(error.cause).toMatchObject({ message: 'index 3 of 2' })
+    expect(await rejection(read())).toMatchObject({ code, cause: { message: 'index 3 of 2' } })
   })
 })
 

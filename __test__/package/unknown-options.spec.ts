@@ -154,18 +154,6 @@ describe('an unknown option', () => {
     expect([readdirSync(directory), readFileSync(path, 'utf8')]).toStrictEqual(before)
   })
 
-  test.each(['keepSessions', 'deleteSession', 'removeSessionFiles', 'createCheckpoint', 'nameSession'])(
-    'of earlier versions about snapshots is one to %s',
-    (name) => {
-      const call = { ...calls, keepSessions: (options: never) => keepSessions(directory, {}, options) }[name]!
-      for (const option of ['snapshot', 'snapshotDir']) {
-        expect(() => call({ [option]: 'x' } as never)).toThrow(
-          unknown(expect.stringMatching(new RegExp(`^options has no member '${option}'(;|:)`)) as string),
-        )
-      }
-    },
-  )
-
   test('is none where a function without options is called with an empty object, nothing, or by map', async () => {
     const clean = cleanUpLocks as (...all: unknown[]) => Promise<number>
     for (const nothing of [undefined, {}, null, { dryRun: undefined }])

@@ -16,7 +16,6 @@ import { runs } from '../support/session-arbitraries.js'
 const anyRecorder = RunRecorder as unknown as new (...args: unknown[]) => InstanceType<typeof RunRecorder>
 
 const notAString = fc.anything().filter((value) => typeof value !== 'string')
-const notAnObject = fc.oneof(fc.constantFrom(undefined, null, 'text', 3, true, Symbol('s')), fc.array(fc.anything()))
 
 /** Expects a TypeError whose message begins with `name`. */
 function expectNamed(name: string, call: () => unknown): void {
@@ -46,22 +45,10 @@ describe('the config', () => {
     },
   )
 
-  test('must have every required field', () => {
-    for (const field of ['directory', 'runId', 'workflow', 'scheduler'] as const) {
-      const config: Partial<Config> = runConfig()
-      delete config[field]
-      expectNamed(`config.${field}`, () => new anyRecorder(config))
-    }
-  })
-
   test('must have a well-formed workflow', () => {
     const node = { id: 'a', kind: 'k' }
-    for (const workflow of [undefined, null, 'w', [], 3]) bad('workflow', { workflow })
-    bad('workflow.name', { workflow: { version: '1', nodes: [] } })
-    bad('workflow.version', { workflow: { name: 'w', version: 1, nodes: [] } })
-    for (const nodes of [undefined, {}, 'a']) bad('workflow.nodes', { workflow: { name: 'w', version: '1', nodes } })
+    bad('workflow', { workflow: undefined })
     bad('workflow.nodes[1].id', { workflow: { name: 'w', version: '1', nodes: [node, { kind: 'k' }] } })
-    bad('workflow.nodes[0].dependsOn', { workflow: { name: 'w', version: '1', nodes: [{ ...node, dependsOn: 'a' }] } })
   })
 
   test('must have valid values for enumerated and optional fields', () => {
@@ -125,12 +112,6 @@ describe('the arguments of the methods', () => {
     const before = recorder.state()
     expect(errorOf(() => (recorder.append as (event: unknown) => unknown)(event))).toBeInstanceOf(Error)
     expect(recorder.state()).toStrictEqual(before)
-    await recorder.dispose()
-  })
-
-  test.prop([notAnObject], runs(40))('a payload that is not an object throws', async (payload) => {
-    const { recorder } = startedRecorder()
-    expectNamed('event.payload', () => (recorder.append as (event: unknown) => unknown)({ kind: 'Error', payload }))
     await recorder.dispose()
   })
 

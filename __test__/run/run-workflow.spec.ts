@@ -32,10 +32,6 @@ describe('a graph', () => {
     expect(dagHash).toBe(createHash('sha256').update(dag).digest('hex'))
   })
 
-  test('of a workflow without nodes is empty', () => {
-    expect(compileWorkflow(workflowOf()).dag).toBe('{"edges":[],"nodes":[]}')
-  })
-
   test('is sorted by UTF-8 bytes, and escaped as by JSON.stringify', () => {
     const ids = ['\u{ff5e}', '😀', 'é', '"', '\\', '\u0001', '\u2028', '~']
     const { dag } = compileWorkflow(workflowOf(...ids.map((id) => node(id))))
@@ -61,11 +57,6 @@ describe('a graph', () => {
       expect(compileWorkflow({ name, version, nodes })).toStrictEqual(compileWorkflow(workflow))
     },
   )
-
-  test.prop([anyWorkflow, anyWorkflow], runs(100))('has the same hash exactly if it is the same', (one, other) => {
-    const [left, right] = [compileWorkflow(one), compileWorkflow(other)]
-    expect(left.dagHash === right.dagHash).toBe(left.dag === right.dag)
-  })
 })
 
 describe('a workflow that is not a graph', () => {
@@ -93,21 +84,6 @@ describe('a workflow that is not a graph', () => {
     chain[0] = node('n0', `n${length - 1}`)
     expect(() => compileWorkflow(workflowOf(...chain))).toThrow(expect.objectContaining({ code: 'WorkflowInvalid' }))
   })
-
-  test.prop([anyWorkflow, fc.nat()], runs(100))(
-    'results from adding the reverse of an edge to any graph',
-    (workflow, at) => {
-      const edges = workflow.nodes.flatMap(({ id, dependsOn }) => dependsOn!.map((from) => [from, id] as const))
-      if (edges.length === 0) return
-      const [from, to] = edges[at % edges.length]!
-      const nodes = workflow.nodes.map((one) =>
-        one.id === from ? { ...one, dependsOn: [...one.dependsOn!, to] } : one,
-      )
-      expect(() => compileWorkflow({ ...workflow, nodes })).toThrow(
-        expect.objectContaining({ code: 'WorkflowInvalid' }),
-      )
-    },
-  )
 })
 
 describe('a workflow of the wrong type throws a TypeError that names the field', () => {

@@ -20,6 +20,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { archiveSession, listSessions, readSessionRecords, searchSessions } from '../../index.js'
 import type { Progress, SearchOptions, SessionEventType, SessionHit, SessionSearch } from '../../index.js'
+import { projectOf } from '../support/project-files.js'
 import { searchBytes } from '../support/plain-search.mjs'
 import { expectSame } from '../support/same-replay.js'
 import {
@@ -29,25 +30,9 @@ import {
   file,
   rewind,
   session,
-  sessionDirectory,
   start,
   writeSession,
 } from '../support/session-file.js'
-
-let directories = 0
-
-/** A directory with these files, from the newest to the oldest. */
-function chats(files: Record<string, string>, isOneTime = false): string {
-  const directory = join(sessionDirectory(), `chats-${++directories}`)
-  mkdirSync(directory)
-  Object.entries(files).forEach(([name, text], index) => {
-    const path = join(directory, name)
-    writeFileSync(path, text)
-    const time = 1_700_000_000 - (isOneTime ? 0 : index)
-    utimesSync(path, time, time)
-  })
-  return directory
-}
 
 /** Many sessions, each with one hit for `needle`. */
 const many = (count: number, text = 'needle'): Record<string, string> =>
@@ -94,8 +79,8 @@ function large(): string {
 
 describe('files', () => {
   test('that are named come first, in their order, then those of the directories, the newest first', async () => {
-    const one = chats({ 'new.jsonl': session(content('x')), 'old.jsonl': session(content('x')), 'notes.txt': 'x' })
-    const other = chats({ 'b.jsonl': session(content('x')) })
+    const one = projectOf({ 'new.jsonl': session(content('x')), 'old.jsonl': session(content('x')), 'notes.txt': 'x' })
+    const other = projectOf({ 'b.jsonl': session(content('x')) })
     utimesSync(join(other, 'b.jsonl'), 1_700_000_000.5, 1_700_000_000.5)
     const named = [writeSession(session(content('x'))), join(one, 'old.jsonl')]
     const hits = await hitsOf([one, named[0]!, other, named[1]!, one], 'x')
@@ -105,23 +90,19 @@ describe('files', () => {
   test('that were modified at the same time come in the order of listSessions, then those that are no sessions', async () => {
     const ids = ['b', 'B', 'ä', 'a', 'z']
     const sessions = ids.map((sessionId, index) => [`${index}.jsonl`, file(start({ sessionId }), content('x'))])
-    const directory = chats(
-      { '_.jsonl': file(content('x')), ...Object.fromEntries(sessions), '-.jsonl': file(content('x')) },
-      true,
-    )
+    const directory = projectOf({
+      '_.jsonl': file(content('x')),
+      ...Object.fromEntries(sessions),
+      '-.jsonl': file(content('x')),
+    })
+    for (const name of readdirSync(directory)) utimesSync(join(directory, name), 1, 1)
     const listed = (await listSessions(directory)).sessions.map(({ filePath }) => relative(directory, filePath))
     expect(listed).toHaveLength(ids.length)
     expect(namesOf(await hitsOf(directory, 'x'), directory)).toEqual([...listed, '-.jsonl', '_.jsonl'])
   })
 
-  test('that were modified at the same time are in order beyond the first ones too', async () => {
-    const directory = chats(many(200), true)
-    const listed = (await listSessions(directory)).sessions.map(({ filePath }) => filePath)
-    expect((await hitsOf(directory, 'needle')).map(({ filePath }) => filePath)).toEqual(listed)
-  })
-
   test('that can not be read are told, and the others are searched', async () => {
-    const directory = chats({ 'a.jsonl': session(content('x')) })
+    const directory = projectOf({ 'a.jsonl': session(content('x')) })
     mkdirSync(join(directory, 'b.jsonl'))
     symlinkSync('nothing', join(directory, 'c.jsonl'))
     symlinkSync('d.jsonl', join(directory, 'd.jsonl'))
@@ -142,15 +123,8 @@ describe('files', () => {
     })
   })
 
-  test('that are no sessions are searched, and empty ones', async () => {
-    const directory = chats({ 'a.jsonl': file(content('x')), 'b.jsonl': '', 'c.jsonl': 'x' })
-    const search = searchSessions(directory, 'x')
-    expect(await all(search)).toMatchObject([{ sessionId: null, line: 1, inHistory: true }])
-    expect(search.summary).toMatchObject({ sessions: 3, hits: 1, unreadable: [] })
-  })
-
   test('of other projects are not searched', async () => {
-    const directory = chats({
+    const directory = projectOf({
       'a.jsonl': session(content('x')),
       'b.jsonl': file(start({ projectHash: 'b' }), content('x')),
       'c.jsonl': file(content('x')),
@@ -159,16 +133,11 @@ describe('files', () => {
     expect(namesOf(await all(search), directory)).toEqual(['a.jsonl'])
     expect(search.summary.sessions).toBe(1)
   })
-
-  test('none are no error', async () => {
-    expect(await hitsOf([], 'x')).toEqual([])
-    expect(await hitsOf(chats({}), 'x')).toEqual([])
-  })
 })
 
 describe('archived sessions', () => {
   test('are found where their files were, and told', async () => {
-    const directory = chats({
+    const directory = projectOf({
       'a.jsonl': session(content('x')),
       'b.jsonl': session(content('x')),
       'c.jsonl': session(content('x')),
@@ -188,7 +157,7 @@ describe('archived sessions', () => {
   })
 
   test('are found by the name of the session and by their own, once', async () => {
-    const directory = chats({ 'a.jsonl': session(content('x')) })
+    const directory = projectOf({ 'a.jsonl': session(content('x')) })
     const path = join(directory, 'a.jsonl')
     await archiveSession(path)
     for (const given of [path, `${path}.zst`]) {
@@ -199,7 +168,7 @@ describe('archived sessions', () => {
   })
 
   test('whose files are there too are passed over', async () => {
-    const directory = chats({ 'a.jsonl': session(content('archived x')) })
+    const directory = projectOf({ 'a.jsonl': session(content('archived x')) })
     const path = join(directory, 'a.jsonl')
     await archiveSession(path)
     writeFileSync(path, session(content('x'), content('x')))
@@ -208,7 +177,7 @@ describe('archived sessions', () => {
   })
 
   test('that are damaged are searched up to the damage', async () => {
-    const directory = chats({ 'a.jsonl': large() })
+    const directory = projectOf({ 'a.jsonl': large() })
     await archiveSession(join(directory, 'a.jsonl'))
     const archive = join(directory, 'a.jsonl.zst')
     const whole = await hitsOf(archive, 'needle')
@@ -225,7 +194,7 @@ describe('archived sessions', () => {
   })
 
   test('are no receipts of imports', async () => {
-    const directory = chats({ 'a.jsonl': session(content('x')) })
+    const directory = projectOf({ 'a.jsonl': session(content('x')) })
     copyFileSync(join(directory, 'a.jsonl'), join(directory, 'a.receipt.jsonl'))
     expect(namesOf(await hitsOf(directory, 'x'), directory)).toEqual(['a.jsonl'])
   })
@@ -257,17 +226,6 @@ describe('sessions of other programs', () => {
       }
     },
   )
-
-  test('in a directory are searched too', async () => {
-    const directory = chats({ 'a.jsonl': session(content('hello')) })
-    copyFileSync(join(agents, 'made', 'claude-mixed.jsonl'), join(directory, 'claude.jsonl'))
-    const found = new Set(
-      (await hitsOf(directory, 'hello')).map(
-        ({ filePath, sessionId }) => `${relative(directory, filePath)} ${sessionId}`,
-      ),
-    )
-    expect([...found]).toEqual(['claude.jsonl s-claude', 'a.jsonl 71e871bd-70f9-4b2e-90d9-a15ea3fcfa19'])
-  })
 
   test('can be given with one of their conversations', async () => {
     const path = `${join(agents, 'made', 'claude-mixed.jsonl')}#ag1`
@@ -334,19 +292,6 @@ describe('items of events that edit the history', () => {
     expect(await found(path)).toEqual(all)
     expect(await found(path, { history: 'current' })).toEqual(all.filter(([, , , inHistory]) => inHistory))
   })
-
-  test('of a purge are its whole history', async () => {
-    const purge = event('semantic_media_purge', {
-      history: [item('hay'), item('needle'), item('a needle')],
-      frontier: { contentIndex: 0, blockIndex: 0 },
-    })
-    const path = writeSession(session(content('needle'), purge, rewind(1)))
-    expect(await found(path)).toEqual([
-      [2, 'content', '/content/blocks/0/text', false],
-      [3, 'semantic_media_purge', '/history/1/blocks/0/text', true],
-      [3, 'semantic_media_purge', '/history/2/blocks/0/text', false],
-    ])
-  })
 })
 
 describe('a large file', () => {
@@ -368,20 +313,11 @@ describe('a large file', () => {
       }
     },
   )
-
-  test('of lines without an end has its hits', async () => {
-    const path = writeSession(
-      `${session(content('hay'))}${' '.repeat(3 << 20)}${JSON.stringify({ type: 'content', payload: { content: { speaker: 'ai', blocks: [{ type: 'text', text: `${'x'.repeat(5 << 20)}needle` }] } } })}`,
-    )
-    expect(await hitsOf(path, 'needle')).toMatchObject([
-      { line: 3, seq: null, ts: null, matches: 1, ranges: [[60, 66]] },
-    ])
-  })
 })
 
 describe('changes meanwhile', () => {
   test('a file that disappears is left out', async () => {
-    const directory = chats(many(100))
+    const directory = projectOf(many(100))
     const search = searchSessions(directory, 'needle')
     const hits: SessionHit[] = []
     for await (const hit of search) {
@@ -406,7 +342,7 @@ describe('the end', () => {
   test.runIf(process.platform === 'linux')(
     'of a loop closes all files, and nothing is opened before its beginning',
     async () => {
-      const directory = chats({ 'large.jsonl': large(), ...many(50) })
+      const directory = projectOf({ 'large.jsonl': large(), ...many(50) })
       const search = searchSessions(directory, 'needle')
       expect(openIn(directory)).toEqual([])
       for await (const _ of search) break
@@ -417,7 +353,7 @@ describe('the end', () => {
   )
 
   test('is not far behind the last hit that was taken', async () => {
-    const directory = chats(many(300))
+    const directory = projectOf(many(300))
     const iterator = searchSessions(directory, 'needle')[Symbol.asyncIterator]()
     await iterator.next()
     await sleep(200)
@@ -428,7 +364,7 @@ describe('the end', () => {
   })
 
   test.runIf(process.platform === 'linux')('occupies no thread while it waits for the next request', async () => {
-    const directory = chats({ ...many(60), 'large.jsonl': large() })
+    const directory = projectOf({ ...many(60), 'large.jsonl': large() })
     const threads = () => readdirSync('/proc/self/task').filter((id) => nameOfThread(id) === 'session-tape').length
     const before = threads()
     const iterators = Array.from({ length: 60 }, (_, index) =>
@@ -441,7 +377,7 @@ describe('the end', () => {
   })
 
   test('comes at once for a request that is under way', async () => {
-    const directory = chats({ ...many(400, 'hay'), 'large.jsonl': large() })
+    const directory = projectOf({ ...many(400, 'hay'), 'large.jsonl': large() })
     const iterator = searchSessions(directory, 'no such text')[Symbol.asyncIterator]()
     const next = iterator.next()
     expect(await iterator.return!()).toEqual({ done: true, value: undefined })
@@ -450,7 +386,7 @@ describe('the end', () => {
   })
 
   test('by a signal is its reason, before, between and during requests', async () => {
-    const directory = chats(many(100))
+    const directory = projectOf(many(100))
     const reason = new Error('enough')
     await expect(all(searchSessions(directory, 'needle', { signal: AbortSignal.abort(reason) }))).rejects.toBe(reason)
     const between = new AbortController()
@@ -470,7 +406,7 @@ describe('the end', () => {
   })
 
   test('comes with the last hit that the limit allows', async () => {
-    const directory = chats(many(100))
+    const directory = projectOf(many(100))
     const search = searchSessions(directory, 'needle', { limit: 3 })
     expect(namesOf(await all(search), directory)).toEqual(['0.jsonl', '1.jsonl', '2.jsonl'])
     expect(search.summary).toMatchObject({ hits: 3, sessions: 3 })
@@ -478,7 +414,7 @@ describe('the end', () => {
   })
 
   test('is told as the last progress', async () => {
-    const directory = chats(many(100, 'hay'))
+    const directory = projectOf(many(100, 'hay'))
     const told: Progress[] = []
     const search = searchSessions(directory, 'needle', { onProgress: (progress) => told.push(progress) })
     expect(await all(search)).toEqual([])
@@ -491,7 +427,7 @@ describe('the end', () => {
     const onProgress = () => {
       throw error
     }
-    await expect(hitsOf(chats(many(3)), 'needle', { onProgress })).rejects.toBe(error)
+    await expect(hitsOf(projectOf(many(3)), 'needle', { onProgress })).rejects.toBe(error)
   })
 })
 
@@ -500,19 +436,6 @@ describe('a snippet', () => {
     const [hit] = await hitsOf(writeSession(session(content(text))), query, options)
     return [hit?.snippet, hit?.ranges, hit?.matches]
   }
-
-  test('has sixty units on each side by default, and all matches in it', async () => {
-    const text = `${'a'.repeat(100)}needle${'b'.repeat(40)}needle${'c'.repeat(10)}needle`
-    expect(await snippet(text, 'needle')).toEqual([
-      `${'a'.repeat(60)}needle${'b'.repeat(40)}needle${'c'.repeat(10)}need`,
-      [
-        [60, 66],
-        [106, 112],
-      ],
-      3,
-    ])
-    expect(await snippet(text, 'needle', { context: 0 })).toEqual(['needle', [[0, 6]], 3])
-  })
 
   test('splits no surrogate pair', async () => {
     expect(await snippet('😀😀x😀😀', 'x', { context: 1 })).toEqual(['x', [[0, 1]], 1])

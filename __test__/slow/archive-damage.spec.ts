@@ -233,20 +233,6 @@ describe('repairSession of a damaged archive', () => {
       expect([at - table, receipt.records, receipt.lostBytes]).toStrictEqual([at - table, ITEMS + 1, 0])
     }
   })
-
-  test('finds what is left when the first bytes of the archive are damaged', async () => {
-    const { directory, archive } = await damaged()
-    const changed = Buffer.from(await whole)
-    const [first] = framesOf(changed)
-    changed.fill(0, 0, 8)
-    writeFileSync(archive, changed)
-    const receipt = await repairSession(archive, join(directory, 'x'), { dryRun: true, projectHash: PROJECT_HASH })
-    expect(receipt).toMatchObject({
-      startInvented: true,
-      records: ITEMS + 1 - recordsIn(first!.length),
-      lostBytes: first!.size,
-    })
-  })
 })
 
 describe.skipIf(!hasZstd)('an archive of zstd, of one frame (needs zstd)', () => {
@@ -264,22 +250,6 @@ describe.skipIf(!hasZstd)('an archive of zstd, of one frame (needs zstd)', () =>
     const receipt = await repairSession(archive, join(directory, 'repaired.jsonl'))
     expect(receipt).toMatchObject({ changed: true, records: items + 1 })
     expect(receipt.warnings[0]).toBe(replayed.warnings[0])
-  })
-
-  test('that is cut off is no bundle, whatever its name', async () => {
-    const packed = zstd(TEXT)
-    for (const name of ['a.zst', 'a.jsonl.zst']) {
-      for (const length of [6, 20, 1000, packed.length - 10]) {
-        const directory = projectOf({})
-        const path = join(directory, name)
-        writeFileSync(path, packed.subarray(0, length))
-        const { stdout, stderr } = await sessionTape(['inspect', path])
-        expect(stdout + stderr).not.toMatch(/bundle/i)
-        expect(await replaySession(path)).toMatchObject({
-          warnings: [expect.stringMatching(/^The archive is damaged after \d+ bytes$/)],
-        })
-      }
-    }
   })
 
   test.skipIf(process.platform !== 'linux')(

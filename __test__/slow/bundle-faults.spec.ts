@@ -101,31 +101,6 @@ describe('an abort', () => {
     },
   )
 
-  test('right after the start stops an export, an import and a verification', async () => {
-    const directory = freshDirectory()
-    const starts: ((signal: AbortSignal) => Promise<unknown>)[] = [
-      (signal) => exportBundle(large, join(directory, 'a'), { signal }),
-      (signal) => importBundle(largeArchive, join(directory, 'b'), { signal }),
-      (signal) => verifyBundle(largeArchive, { signal }),
-    ]
-    for (const start of starts) {
-      const controller = new AbortController()
-      const work = start(controller.signal)
-      controller.abort(reason)
-      expect(await rejection(work)).toBe(reason)
-      expect(readdirSync(directory)).toEqual([])
-    }
-  })
-
-  test('after the end changes nothing', async () => {
-    const controller = new AbortController()
-    const path = join(freshDirectory(), 'b')
-    await exportBundle(large, path, { signal: controller.signal })
-    controller.abort(reason)
-    await pause(20)
-    expect(await verifyBundle(path)).toMatchObject({ ok: true })
-  })
-
   test('of one export does not stop another, and leaves no listener on its signal', async () => {
     const directory = freshDirectory()
     const controller = new AbortController()
@@ -148,17 +123,6 @@ describe('an abort', () => {
     expect(await goesOn).toMatchObject({ kind: 'session' })
     expect(readdirSync(directory)).toEqual(['b'])
     expect(listeners).toEqual(['+', '-'])
-  })
-
-  test('by an exception from onProgress leaves nothing either', async () => {
-    const directory = freshDirectory()
-    const bomb = (): never => {
-      throw reason
-    }
-    expect(await rejection(verifyBundle(largeArchive, { onProgress: bomb }))).toBe(reason)
-    const work = exportBundle(large, join(directory, 'a'), { onProgress: bomb, level: 19 })
-    expect(await rejection(work)).toBe(reason)
-    expect(readdirSync(directory)).toEqual([])
   })
 })
 

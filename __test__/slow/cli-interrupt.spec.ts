@@ -49,29 +49,6 @@ describe.skipIf(process.platform === 'win32')('an interruption', () => {
     expect(readdirSync(directory)).toEqual([])
   })
 
-  test.each([
-    ['export', 'big.cath-bundle.tar.zst', ['--level', '22']],
-    ['export', 'big.cath-bundle', []],
-    ['import', 'imported', []],
-  ] as const)(
-    'by SIGKILL during %s to %s leaves nothing under that name, and does not block another attempt',
-    async (task, name, options) => {
-      const archive = join(sessionDirectory(), 'killed.cath-bundle.tar.zst')
-      if (!existsSync(archive))
-        expect(await sessionTape(['bundle', 'export', bigSession(), archive])).toMatchObject({ code: 0 })
-      const directory = emptyDirectory()
-      const path = join(directory, name)
-      const args = ['bundle', task, task === 'export' ? bigSession() : archive, path]
-      const ended = await sessionTape([...args, ...options], {
-        onStart: (child) => whenFilled(directory, () => child.kill('SIGKILL')),
-      })
-      expect(ended).toMatchObject({ code: null, signal: 'SIGKILL', stdout: '' })
-      for (const left of readdirSync(directory)) expect(left).toMatch(/^\.new-.*\.tmp$/)
-      expect(await sessionTape(args)).toMatchObject({ code: 0 })
-      expect(await sessionTape(['bundle', 'verify', path])).toMatchObject({ code: 0 })
-    },
-  )
-
   test('stops a stream of events', async () => {
     let interrupted = false
     const ended = await sessionTape(['trace', bigSession(), '--events', '--json'], {

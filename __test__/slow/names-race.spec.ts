@@ -42,25 +42,6 @@ const ids = Array.from({ length: 8 }, (_, at) => `s${at}`)
 const soon = (): number => Date.now() + 30
 
 describe('of 8 processes', () => {
-  test.each(['closed', 'open'])('that save different names at once, all succeed: %s sessions', async (kind) => {
-    const chats = projectOf(Object.fromEntries(ids.map((id) => [id, []])))
-    const eight = living(8)
-    if (kind === 'open') await Promise.all(eight.map((one, at) => one.open(chats, ids[at]!)))
-    const answers: Answer[][] = []
-    for (let round = 0; round < 3; round++) {
-      const time = soon()
-      answers.push(
-        await Promise.all(
-          eight.map((one, at) => one.callAt(time, chats, ids[at]!, 'createCheckpoint', `Name ${round}.${at} 🎯`)),
-        ),
-      )
-    }
-    expect(answers.flat().filter(({ value }) => value === undefined)).toEqual([])
-    expect(Object.values(await holdersIn(chats)).map((holders) => holders.length)).toEqual(Array(24).fill(1))
-    await Promise.all(eight.map((one, at) => one.ask('close', chats, ids[at])))
-    expect(locksIn(chats)).toEqual([])
-  })
-
   test.each(['closed', 'open'])(
     'that save the same name at once, one succeeds and the others get an error: %s sessions',
     async (kind) => {

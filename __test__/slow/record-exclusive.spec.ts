@@ -95,22 +95,6 @@ describe('the lock', () => {
     },
   )
 
-  test('is taken by a resume before anything is recorded, and released by dispose', async () => {
-    const path = await recordedSession()
-    const { recorder } = claim(path)
-    expect(existsSync(lockOf(path))).toBe(true)
-    await recorder.dispose()
-    expect(existsSync(lockOf(path))).toBe(false)
-  })
-
-  test('does not exist without `exclusive`', async () => {
-    for (const exclusive of [undefined, false]) {
-      const { recorder, path } = await startedRecorder({ exclusive })
-      expect(existsSync(lockOf(path))).toBe(false)
-      await recorder.dispose()
-    }
-  })
-
   test('that cannot be created ends the recording as any other fault does', async () => {
     const path = await recordedSession()
     mkdirSync(lockOf(path))
@@ -198,13 +182,6 @@ describe('a second exclusive recorder', () => {
     await owner.dispose()
   })
 
-  test('by a path through a link to the directory', async () => {
-    const { owner, path } = await held()
-    symlinkSync(dirname(path), `${dirname(path)}.alias`)
-    expect(claim(join(`${dirname(path)}.alias`, path.slice(dirname(path).length + 1))).recorder.isActive()).toBe(false)
-    await owner.dispose()
-  })
-
   const anyOwner = fc.oneof(
     fc.uint8Array({ maxLength: 40 }),
     fc
@@ -260,21 +237,6 @@ test.prop([fc.array(fc.nat({ max: 8 }), { maxLength: 4 }), fc.nat({ max: 4 })], 
 )
 
 describe('the end of an owner', () => {
-  test.prop([fc.nat({ max: 60 }), fc.boolean()], { numRuns: 150 })(
-    'disposed of: everything is written, the lock is removed, the next recorder gets the file',
-    async (count, flushed) => {
-      const path = await recordedSession()
-      const { recorder, warnings } = claim(path)
-      for (let i = 0; i < count; i++) recorder.recordContent(said(`${i}`))
-      if (flushed) await recorder.flush()
-      await recorder.dispose()
-      expect(existsSync(lockOf(path))).toBe(false)
-      expect(recordsOf(path)).toHaveLength(2 + count)
-      await expectFree(path)
-      expect(warnings).toEqual([])
-    },
-  )
-
   test.prop([fc.integer({ min: 1, max: 200 }), fc.nat({ max: 60_000 })], { numRuns: 8 })(
     'disposed of without waiting: the next recorder gets the file only after the last record',
     async (count, size) => {
@@ -378,18 +340,6 @@ describe('the end of an owner', () => {
 })
 
 describe('one recorder, several resumes', () => {
-  test('of the file that it has already: it does not block itself', async () => {
-    const path = await recordedSession()
-    const { recorder, warnings } = claim(path)
-    recorder.recordContent(said('once'))
-    recorder.initializeForResume(path, 3)
-    recorder.recordContent(said('twice'))
-    await recorder.dispose()
-    expect(warnings).toEqual([])
-    expect(textsOf(path)).toEqual(['first', 'once', 'twice'])
-    expect(existsSync(lockOf(path))).toBe(false)
-  })
-
   test.prop([fc.nat({ max: 9 }), fc.nat({ max: 9 })], { numRuns: 15 })(
     'of another file: the records are in their files, and neither stays locked',
     async (here, there) => {

@@ -10,7 +10,6 @@ import {
   replayOf,
   rewind,
   session,
-  sessionEvent,
   sessionOf,
   start,
 } from '../support/session-file.js'
@@ -62,16 +61,6 @@ describe('line ends around powers of two', () => {
     }
   })
 
-  test('newlines at every 1 MiB ± 1 of 20 MiB, in records of characters of several bytes', async () => {
-    for (let shift = -1; shift <= 1; shift += 1) {
-      const bytes = fileWithNewlinesAt(
-        Array.from({ length: 20 }, (_, at) => (at + 1) * MIB + shift),
-        LETTERS[(shift + 2) % 4] as string,
-      )
-      await expectSameAsPlain(bytes)
-    }
-  })
-
   test('\\r\\n with a border between its two bytes', async () => {
     const bytes = fileWithNewlinesAt(
       Array.from({ length: 80 }, (_, at) => (at + 1) * 64 * KIB),
@@ -110,28 +99,6 @@ describe('line ends around powers of two', () => {
 describe('effects across borders', () => {
   const filler = 'y'.repeat(3_000)
   const sized = (size: number) => content(filler.slice(0, size))
-
-  test('24 MiB with compressions, and rewinds that reach far back', async () => {
-    const events: Event[] = []
-    for (let at = 0; at < 16_000; at += 1) {
-      events.push(content(`${at} ${filler.slice(0, 1_400 + (at % 300))}`))
-      if (at % 4_001 === 4_000) events.push(compressed(`up to ${at}`, at))
-      if (at % 1_500 === 1_499) events.push(rewind(1_000))
-      if (at % 997 === 0) events.push(sessionEvent(`at ${at}`), ['provider_switch', { provider: `p${at}`, model: '' }])
-    }
-    await expectSameAsPlain(Buffer.from(sessionOf(events)))
-  })
-
-  test('a rewind at the very end takes back items of many MiB', async () => {
-    const events = Array.from({ length: 10_000 }, () => sized(2_000))
-    await expectSameAsPlain(Buffer.from(session(...events, rewind(9_990))))
-    await expectSameAsPlain(Buffer.from(session(...events, rewind(1e999), content('left'))))
-    await expectSameAsPlain(Buffer.from(session(...events, compressed('all', 10_000), rewind(1), content('left'))))
-  })
-
-  test('a hundred thousand small records', async () => {
-    await expectSameAsPlain(Buffer.from(sessionOf(Array.from({ length: 100_000 }, (_, at) => content(`turn ${at} é`)))))
-  })
 
   test('warnings have the line numbers of the file, their limit and the shares are those of the whole file', async () => {
     const lines: (Event | string)[] = []

@@ -1,18 +1,7 @@
 // Files, histories and lines beyond the size of a JavaScript string (512 MiB). Each file is written for one test and deleted after it.
 
 import '../support/on-disk.js' // Gigabytes.
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, mkdirSync, openSync, renameSync, rmSync, statfsSync, symlinkSync, writeSync } from 'node:fs'
 import { freemem } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -182,11 +171,5 @@ describe.runIf(hasRoom())('with a few gigabytes to spare', { timeout: 120_000 },
     expect(sessions.map(({ model }) => model.length)).toEqual(Array(17).fill(8 * TEXT.length))
     expect(unreadable).toEqual([])
     rmSync(directory, { recursive: true })
-  })
-
-  it('a gigabyte of zeros at the end, as a crash of the system leaves it, is a line that does not parse', async () => {
-    writeParts([session(content('first'))])
-    truncateSync(path(), statSync(path()).size + 2 ** 30)
-    expect(await replaySession(path())).toMatchObject({ ok: true, warnings: [], eventCount: 2 })
   })
 })

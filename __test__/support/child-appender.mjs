@@ -3,16 +3,10 @@
  * Arguments: file, name of the writer, number of records, lastSeq, records between two flushes, bytes per record.
  */
 import tape from '../../index.js'
+import { configOf } from './child-parts.mjs'
 
 const [path, writer, count, lastSeq, every, size] = process.argv.slice(2)
-const recorder = new tape.SessionRecordingService({
-  sessionId: writer,
-  projectHash: 'a3f5c1',
-  chatsDir: '/nowhere',
-  workspaceDirs: [],
-  provider: 'p',
-  model: 'm',
-})
+const recorder = new tape.SessionRecordingService(configOf('/nowhere'))
 recorder.initializeForResume(path, Number(lastSeq))
 for (let i = 0; i < Number(count); i++) {
   // Now and then a record larger than a page or a pipe buffer: if writes can be split at all, this one is.

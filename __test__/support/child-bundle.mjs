@@ -1,11 +1,8 @@
-/**
- * Makes and reads bundles in a process of its own. Arguments: scenario, and its arguments. Prints one JSON report.
- */
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, statfsSync, writeFileSync } from 'node:fs'
+import { readdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker, isMainThread, workerData } from 'node:worker_threads'
 import tape from '../../index.js'
+import { mountTmpfs } from './child-parts.mjs'
 
 const { exportBundle, importBundle, verifyBundle, replayRun, replaySession, readRunEvents, openSession } = tape
 const [scenario, ...rest] = isMainThread ? process.argv.slice(2) : workerData
@@ -16,28 +13,12 @@ const settled = (promise) =>
     ({ name, code, message, path, syscall, errno }) => ({ error: { name, code, message, path, syscall, errno } }),
   )
 const report = (value) => console.log(JSON.stringify(value))
-const mountTmpfs = (directory, size) => {
-  mkdirSync(directory, { recursive: true })
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', directory])
-}
 
 const scenarios = {
   /** Exports with the user, working directory and time zone of this process, and optionally another umask. */
   async export(source, destination, umask) {
     if (umask) process.umask(Number.parseInt(umask, 8))
     report(await settled(exportBundle(source, destination)))
-  },
-
-  async verify(path) {
-    report(await settled(verifyBundle(path)))
-  },
-
-  async import(path, directory) {
-    report(await settled(importBundle(path, directory)))
-  },
-
-  async replay(path) {
-    report(await replayRun(path))
   },
 
   /** Exports to, and imports to, a file system that is too small. */
@@ -191,11 +172,6 @@ const scenarios = {
       left: readdirSync(readonly),
       good: await settled(verifyBundle(good)),
     })
-  },
-
-  /** Writes a file of this many zero bytes. */
-  async fill(path, bytes) {
-    writeFileSync(path, Buffer.alloc(Number(bytes)))
   },
 }
 

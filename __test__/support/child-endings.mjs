@@ -6,20 +6,12 @@ import { writeSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import tape from '../../index.js'
+import { configOf, said } from './child-parts.mjs'
 
 const [ending, chatsDir, count = '5000'] = process.argv.slice(2)
-const content = (text) => ({ speaker: 'ai', blocks: [{ type: 'text', text }] })
 
 function newRecorder(more = {}) {
-  return new tape.SessionRecordingService({
-    sessionId: 'ending',
-    projectHash: 'a3f5c1',
-    chatsDir,
-    workspaceDirs: [],
-    provider: 'p',
-    model: 'm',
-    ...more,
-  })
+  return new tape.SessionRecordingService(configOf(chatsDir, more))
 }
 
 /** Takes longer to write than a process takes to end: unless something waits for the writer, its line is torn. */
@@ -27,7 +19,7 @@ const LAST = 'z'.repeat(24 << 20)
 
 /** Records, in one turn: the session's start, a content, `count` notes, and a last large one. */
 function record(more, recorder = newRecorder(more)) {
-  recorder.recordContent(content('first'))
+  recorder.recordContent(said('first'))
   for (let i = 0; i < Number(count); i++) recorder.enqueue('note', { i, text: `é${i}` })
   recorder.enqueue('last', LAST)
   // Synchronous and unbuffered, so that it is printed before a kill.
@@ -84,7 +76,7 @@ const endings = {
 
   lastWords() {
     const recorder = newRecorder()
-    recorder.recordContent(content('first'))
+    recorder.recordContent(said('first'))
     writeSync(1, `${recorder.getFilePath()}\n`)
     process.on('exit', () => {
       for (let i = 0; i < Number(count); i++) recorder.enqueue('note', { i, text: `é${i}` })
@@ -125,10 +117,10 @@ const endings = {
 
   warnedInAnExitListener() {
     const recorder = newRecorder({ onWarning: (warning) => writeSync(1, `${JSON.stringify(warning)}\n`) })
-    recorder.recordContent(content('first'))
+    recorder.recordContent(said('first'))
     process.on('exit', () => {
       rmSync(chatsDir, { recursive: true })
-      recorder.recordContent(content('lost'))
+      recorder.recordContent(said('lost'))
     })
     process.exit(0)
   },
@@ -160,7 +152,7 @@ const endings = {
   /** Acknowledges every flush on standard output, until it is killed. */
   async acknowledging() {
     const recorder = newRecorder({ durability: count === 'fsync' ? 'fsync' : 'os' })
-    recorder.recordContent(content('first'))
+    recorder.recordContent(said('first'))
     writeSync(1, `${recorder.getFilePath()}\n`)
     let seq = 2
     for (let round = 0; ; round++) {
@@ -218,16 +210,16 @@ const endings = {
     newRecorder({ onWarning: () => {} })
     newRecorder().recordSessionEvent('info', 'never materialised')
     const used = newRecorder()
-    used.recordContent(content('x'))
+    used.recordContent(said('x'))
     writeSync(1, `${used.getFilePath()}\n`)
   },
 
   async warned() {
     const recorder = newRecorder({ onWarning: (warning) => writeSync(1, `${JSON.stringify(warning)}\n`) })
-    recorder.recordContent(content('first'))
+    recorder.recordContent(said('first'))
     await recorder.flush()
     rmSync(chatsDir, { recursive: true })
-    recorder.recordContent(content('lost'))
+    recorder.recordContent(said('lost'))
     // The end of main: the writer has not noticed yet that the file is gone.
   },
 
@@ -235,7 +227,7 @@ const endings = {
     const recorder = newRecorder({ onWarning: (warning) => writeSync(1, `${JSON.stringify(warning)}\n`) })
     rmSync(chatsDir, { recursive: true, force: true })
     recorder.initializeForResume(`${chatsDir}/gone.jsonl`, 3)
-    recorder.recordContent(content('lost'))
+    recorder.recordContent(said('lost'))
   },
 }
 

@@ -5,31 +5,24 @@
 import { appendFileSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import tape from '../../index.js'
+import { configOf, said } from './child-parts.mjs'
 
 const [job, path, ...rest] = process.argv.slice(2)
-const content = (text) => ({ speaker: 'ai', blocks: [{ type: 'text', text }] })
 const report = (value) => (parentPort ? parentPort.postMessage(value) : console.log(JSON.stringify(value)))
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 function exclusiveRecorder() {
   const warnings = []
-  const recorder = new tape.SessionRecordingService({
-    sessionId: 'exclusive',
-    projectHash: 'a3f5c1',
-    chatsDir: '/nowhere',
-    workspaceDirs: [],
-    provider: 'p',
-    model: 'm',
-    exclusive: true,
-    onWarning: (warning) => warnings.push(warning),
-  })
+  const recorder = new tape.SessionRecordingService(
+    configOf('/nowhere', { exclusive: true, onWarning: (warning) => warnings.push(warning) }),
+  )
   recorder.initializeForResume(path, 1)
   return { recorder, warnings }
 }
 
 async function hold() {
   const { recorder } = exclusiveRecorder()
-  recorder.recordContent(content('held'))
+  recorder.recordContent(said('held'))
   await recorder.flush()
   report({ pid: process.pid, active: recorder.isActive() })
   return recorder
@@ -50,7 +43,7 @@ const jobs = {
   /** Holds the file and records all the time. */
   async writeForever() {
     const recorder = await hold()
-    setInterval(() => recorder.recordContent(content('x'.repeat(50_000))), 0)
+    setInterval(() => recorder.recordContent(said('x'.repeat(50_000))), 0)
   },
   /** Never releases the file; nothing else keeps the process alive. */
   async holdAndEnd() {
@@ -63,7 +56,7 @@ const jobs = {
   async tryIt() {
     const { recorder, warnings } = exclusiveRecorder()
     const active = recorder.isActive()
-    recorder.recordContent(content('tried'))
+    recorder.recordContent(said('tried'))
     await recorder.flush()
     await turn()
     report({ active, warnings })
@@ -76,7 +69,7 @@ const jobs = {
       const { recorder } = exclusiveRecorder()
       if (recorder.isActive()) {
         appendFileSync(log, `enter ${process.pid}\n`)
-        recorder.recordContent(content(`${process.pid}-${had++}`))
+        recorder.recordContent(said(`${process.pid}-${had++}`))
         await turn()
         appendFileSync(log, `leave ${process.pid}\n`)
       }

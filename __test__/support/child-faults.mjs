@@ -8,7 +8,6 @@ import {
   chmodSync,
   closeSync,
   existsSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readdirSync,
@@ -19,6 +18,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import tape from '../../index.js'
+import { configOf, pause, mountTmpfs } from './child-parts.mjs'
 
 const { SessionRecordingService } = tape
 const [scenario, directory] = process.argv.slice(2)
@@ -28,19 +28,10 @@ const unhandled = []
 process.on('unhandledRejection', (reason) => unhandled.push(String(reason)))
 
 const content = (text) => ({ speaker: 'human', blocks: [{ type: 'text', text }] })
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 function watchedRecorder(chatsDir) {
   const warnings = []
-  const recorder = new SessionRecordingService({
-    sessionId: 'faulty-disk',
-    projectHash: 'a3f5c1',
-    chatsDir,
-    workspaceDirs: ['/w'],
-    provider: 'p',
-    model: 'm',
-    onWarning: (warning) => warnings.push(warning),
-  })
+  const recorder = new SessionRecordingService(configOf(chatsDir, { onWarning: (warning) => warnings.push(warning) }))
   return { recorder, warnings }
 }
 
@@ -96,11 +87,6 @@ async function oneMore(watched, text = 'one more') {
   return settled(watched.recorder.flush())
 }
 
-function mountTmpfs(size = '64k') {
-  mkdirSync(directory, { recursive: true })
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', directory])
-}
-
 /** Writes a file that leaves `free` bytes of the file system, in whole pages. */
 function fillUp(free) {
   const { bavail, bsize } = statfsSync(directory)
@@ -114,15 +100,8 @@ function bufferedEvents(recorder, texts) {
 
 const scenarios = {
   async fullUnderALock() {
-    mountTmpfs()
-    const config = {
-      sessionId: 'locked',
-      projectHash: 'h',
-      chatsDir: directory,
-      workspaceDirs: [],
-      provider: 'p',
-      model: 'm',
-    }
+    mountTmpfs(directory, '64k')
+    const config = configOf(directory, { sessionId: 'locked' })
     const recorder = await SessionRecordingService.createLocked(config)
     recorder.recordContent(content('all is well'))
     await recorder.flush()
@@ -143,27 +122,10 @@ const scenarios = {
     return report(watched, await oneMore(watched))
   },
 
-  async unwritableDirectory() {
-    chmodSync(directory, 0o555)
-    const watched = watchedRecorder(directory)
-    return report(watched, await oneMore(watched))
-  },
-
   async fileMadeReadOnly() {
     const watched = await goingWell(directory)
     chmodSync(watched.recorder.getFilePath(), 0o444)
     return report(watched, await oneMore(watched))
-  },
-
-  async directoryClosed() {
-    const chats = join(directory, 'chats')
-    const watched = await goingWell(chats)
-    const path = watched.recorder.getFilePath()
-    chmodSync(chats, 0o000)
-    const flush = await oneMore(watched)
-    const seen = await report(watched, flush)
-    chmodSync(chats, 0o755)
-    return { ...seen, file: readFileSync(path).toString('base64') }
   },
 
   async fifoInPlace() {
@@ -180,18 +142,14 @@ const scenarios = {
     // The exception is the caller's: whether it surfaces as uncaught is not the point here.
     process.on('uncaughtException', () => {})
     let calls = 0
-    const recorder = new SessionRecordingService({
-      sessionId: 'throwing',
-      projectHash: 'a3f5c1',
-      chatsDir: directory,
-      workspaceDirs: [],
-      provider: 'p',
-      model: 'm',
-      onWarning() {
-        calls++
-        throw new Error('from the caller')
-      },
-    })
+    const recorder = new SessionRecordingService(
+      configOf(directory, {
+        onWarning() {
+          calls++
+          throw new Error('from the caller')
+        },
+      }),
+    )
     recorder.recordContent(content('fine'))
     await recorder.flush()
     unlinkSync(recorder.getFilePath())
@@ -228,22 +186,14 @@ const scenarios = {
   },
 
   async full({ texts }) {
-    mountTmpfs()
+    mountTmpfs(directory, '64k')
     const watched = watchedRecorder(join(directory, 'chats'))
     bufferedEvents(watched.recorder, texts)
     return report(watched, await oneMore(watched))
   },
 
-  async filledByOthers({ text }) {
-    mountTmpfs()
-    const watched = await goingWell(directory)
-    fillUp(4096)
-    const flush = await oneMore(watched, text)
-    return report(watched, flush)
-  },
-
   async spaceComesBack({ text }) {
-    mountTmpfs()
+    mountTmpfs(directory, '64k')
     const watched = await goingWell(directory)
     fillUp(4096)
     const flush = await oneMore(watched, text)
@@ -256,37 +206,15 @@ const scenarios = {
     return { ...before, resumed: readFileSync(before.path).toString('base64'), resumedWarnings: resumed.warnings }
   },
 
-  async twoOnAFullOne({ each }) {
-    mountTmpfs()
-    const first = await goingWell(directory)
-    const second = watchedRecorder(directory)
-    second.recorder.initializeForResume(first.recorder.getFilePath(), 2)
-    // In turns, a flush after each pair, so that both write until the disk is full.
-    for (let i = 0; i < each; i++) {
-      first.recorder.recordContent(content(`first ${i} ${'€'.repeat(300)}`))
-      second.recorder.recordContent(content(`second ${i} ${'€'.repeat(301)}`))
-      await Promise.all([first.recorder.flush(), second.recorder.flush()])
-    }
-    const other = await report(second, 'resolved')
-    return { ...(await report(first, 'resolved')), otherWarnings: other.warnings }
-  },
-
   async madeReadOnly() {
-    mountTmpfs()
+    mountTmpfs(directory, '64k')
     const watched = await goingWell(directory)
     execFileSync('mount', ['-o', 'remount,ro', directory])
     return report(watched, await oneMore(watched))
   },
 
-  async readOnlyFromTheStart() {
-    mountTmpfs()
-    execFileSync('mount', ['-o', 'remount,ro', directory])
-    const watched = watchedRecorder(join(directory, 'chats'))
-    return report(watched, await oneMore(watched))
-  },
-
   async tornByAnotherOnAFullOne() {
-    mountTmpfs()
+    mountTmpfs(directory, '64k')
     const watched = await goingWell(directory)
     appendFileSync(watched.recorder.getFilePath(), '{"v":1,"seq":3,"ts":"2026')
     fillUp(4096)

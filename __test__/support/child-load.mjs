@@ -6,18 +6,10 @@ import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import tape from '../../index.js'
+import { configOf, said } from './child-parts.mjs'
 
 const [load, chatsDir] = process.argv.slice(2)
-const content = (text) => ({ speaker: 'ai', blocks: [{ type: 'text', text }] })
-const newRecorder = () =>
-  new tape.SessionRecordingService({
-    sessionId: 'load',
-    projectHash: 'a3f5c1',
-    chatsDir,
-    workspaceDirs: [],
-    provider: 'p',
-    model: 'm',
-  })
+const newRecorder = () => new tape.SessionRecordingService(configOf(chatsDir))
 
 const descriptors = () => readdirSync('/proc/self/fd').length
 const threads = () => readdirSync('/proc/self/task').length
@@ -33,7 +25,7 @@ const residentKiB = () => Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync('/proc
 
 async function recordAndDispose() {
   const recorder = newRecorder()
-  recorder.recordContent(content('x'))
+  recorder.recordContent(said('x'))
   await recorder.flush()
   await recorder.dispose()
 }
@@ -63,7 +55,7 @@ const loads = {
 
   async memory() {
     const recorder = newRecorder()
-    recorder.recordContent(content('x'))
+    recorder.recordContent(said('x'))
     const text = 'm'.repeat(1 << 20)
     const fill = async () => {
       for (let i = 0; i < 40; i++) recorder.enqueue('note', { text })

@@ -6,18 +6,12 @@ import { readdirSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import tape from '../../index.js'
+import { configOf } from './child-parts.mjs'
 
 const [path, count, run] = process.argv.slice(2)
 const threads = () => readdirSync('/proc/self/task').length
 
-const recorder = new tape.SessionRecordingService({
-  sessionId: 's',
-  projectHash: 'h',
-  chatsDir: dirname(path),
-  workspaceDirs: [],
-  provider: 'p',
-  model: 'm',
-})
+const recorder = new tape.SessionRecordingService(configOf(dirname(path)))
 recorder.recordContent({ speaker: 'human', blocks: [] })
 await recorder.dispose()
 const { ok } = await tape.verifyRun(run)

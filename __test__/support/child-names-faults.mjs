@@ -1,11 +1,7 @@
-/**
- * Names on a disk that fails: under a limit on the size of files, or on a full file system in a mount name space of its own. Prints one JSON
- * report: the outcome of each operation. Arguments: scenario, directory, kind of the place (`open` or `closed`).
- */
-import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, statfsSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import tape from '../../index.js'
+import { configOf, mountTmpfs } from './child-parts.mjs'
 
 const [scenario, chats, kind] = process.argv.slice(2)
 const HASH = 'h'
@@ -50,15 +46,7 @@ const locks = () => readdirSync(chats).filter((name) => /\.lock|\.tguard/.test(n
 
 async function placeOf(id) {
   if (kind === 'closed') return { filePath: pathOf(id), chatsDir: chats, sessionId: id }
-  const recorder = await tape.SessionRecordingService.createLocked({
-    sessionId: id,
-    projectHash: HASH,
-    chatsDir: chats,
-    workspaceDirs: [],
-    provider: 'p',
-    model: 'm',
-    onWarning() {},
-  })
+  const recorder = await tape.SessionRecordingService.createLocked(configOf(chats, { sessionId: id, onWarning() {} }))
   recorder.initializeForResume(pathOf(id), 3)
   return recorder
 }
@@ -138,7 +126,7 @@ const scenarios = {
     ),
 
   noRoomForALock() {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'none', chats])
+    mountTmpfs(chats, '128k')
     return outcomes(
       Object.keys(CALLS),
       () => writeSession('a', OWN),
@@ -149,7 +137,7 @@ const scenarios = {
 
   /** Each lock takes a page; a record that is appended to full pages needs one more. */
   noRoomForARecord() {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'none', chats])
+    mountTmpfs(chats, '128k')
     const locksOf = (call) => (givesName(call) ? 1 : 0) + (kind === 'closed' ? 1 : 0)
     return outcomes(
       Object.keys(CALLS),

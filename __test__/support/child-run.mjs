@@ -1,13 +1,9 @@
-/**
- * A process, or a worker thread of it, that records a run and then ends in one way or another.
- * Arguments, in a worker thread `workerData`: job, run directory, and the arguments of the job.
- */
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads'
 import tape from '../../index.js'
+import { mountTmpfs, pause } from './child-parts.mjs'
 
 const [job, directory, ...rest] = isMainThread ? process.argv.slice(2) : workerData
 
@@ -17,7 +13,6 @@ const COUNT = 5000
 
 const note = (message) => ({ kind: 'Error', payload: { code: 'E', message, recoverable: true } })
 const tell = (value) => (isMainThread ? writeSync(1, `${JSON.stringify(value)}\n`) : parentPort.postMessage(value))
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 function newRecorder(more = {}) {
   return new tape.RunRecorder({
@@ -48,25 +43,13 @@ const waitForEver = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)),
 /** Mounts a file system of this size for the directory of the run. Returns the mount point. */
 function mounted(size) {
   const mount = dirname(directory)
-  mkdirSync(mount, { recursive: true })
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', mount])
+  mountTmpfs(mount, size)
   return mount
 }
 
 const jobs = {
   exit() {
     record()
-    process.exit(0)
-  },
-  endOfMain() {
-    record()
-  },
-  uncaughtException() {
-    record()
-    throw new Error('uncaught on purpose')
-  },
-  disposeWithoutAwait() {
-    record().dispose()
     process.exit(0)
   },
   /** Ends while a snapshot is being taken: the events appended before it must still be written. */
@@ -77,24 +60,11 @@ const jobs = {
   snapshotAtTheEndOfMain() {
     void record().snapshot()
   },
-  lastWords() {
-    const recorder = newRecorder()
-    process.on('exit', () => append(recorder))
-  },
   /** What an exit listener appends that was registered after the recorder was created. */
   lastWordsBeforeExit() {
     const recorder = newRecorder()
     process.on('exit', () => append(recorder))
     process.exit(0)
-  },
-  lastWordsAfterAnException() {
-    const recorder = newRecorder()
-    process.on('exit', () => append(recorder))
-    throw new Error('uncaught on purpose')
-  },
-  execve() {
-    record()
-    process.execve(process.execPath, [process.execPath, '-e', ''], process.env)
   },
   forgottenAndCollected() {
     ;(() => record())()
@@ -121,13 +91,6 @@ const jobs = {
       await worker.terminate()
       tell('terminated')
     })
-  },
-  endOfWorker() {
-    new Worker(fileURLToPath(import.meta.url), { workerData: ['endOfMain', directory] })
-  },
-  exitWithARecordingWorker() {
-    const worker = new Worker(fileURLToPath(import.meta.url), { workerData: ['recordThenWait', directory] })
-    worker.once('message', () => process.exit(0))
   },
 
   /** Acknowledges every flush on standard output, until it is killed. */
@@ -176,20 +139,6 @@ const jobs = {
       tell({ code: null })
     } catch ({ code, owner, path }) {
       tell({ code, owner, path })
-    }
-  },
-  /** Resumes the run repeatedly, in competition with others. */
-  async contend(times) {
-    for (let had = 0; had < Number(times); await pause(0)) {
-      let recorder
-      try {
-        recorder = newRecorder({ resume: true })
-      } catch (error) {
-        if (error.code !== 'ERUNLOCKED') throw error
-        continue
-      }
-      recorder.append(note(`${process.pid}-${had++}`))
-      await recorder.dispose()
     }
   },
 

@@ -3,21 +3,18 @@
  * active, the warnings, and how each flush ended. Argument: the directory.
  */
 import tape from '../../index.js'
+import { configOf } from './child-parts.mjs'
 
 const warnings = []
 const unhandled = []
 process.on('unhandledRejection', (reason) => unhandled.push(String(reason)))
-const recorder = new tape.SessionRecordingService({
-  sessionId: 'system-faults',
-  projectHash: 'h',
-  chatsDir: process.argv[2],
-  workspaceDirs: [],
-  provider: 'p',
-  model: 'm',
-  durability: 'fsync',
-  exclusive: true,
-  onWarning: (warning) => warnings.push(warning.code),
-})
+const recorder = new tape.SessionRecordingService(
+  configOf(process.argv[2], {
+    durability: 'fsync',
+    exclusive: true,
+    onWarning: (warning) => warnings.push(warning.code),
+  }),
+)
 const flushed = []
 const acknowledged = []
 for (let batch = 0; batch < 4; batch++) {

@@ -2,8 +2,8 @@
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { replayRun } from '../../index.js'
-import type { RunReplayOptions, RunReplayResult, RunState, Workflow } from '../../index.js'
+import { readRunEvents, replayRun } from '../../index.js'
+import type { RunEvent, RunEventsOptions, RunReplayOptions, RunReplayResult, RunState, Workflow } from '../../index.js'
 import { PlainRun, sealedLine } from './plain-run-engine.mjs'
 import type { Payload, Place, PlainEvent } from './plain-run-engine.mjs'
 import { directoryOfSpec } from './spec-scope.js'
@@ -169,4 +169,11 @@ export function stateAt(run: PlainRun, time: number): RunState {
   const state = run.states[time]
   if (state === undefined) throw new Error(`the run has no event at ${time}`)
   return state
+}
+
+/** All events of a run or its bundle, as they are read. */
+export async function eventsIn(path: string, options?: RunEventsOptions): Promise<RunEvent[]> {
+  const events: RunEvent[] = []
+  for await (const event of readRunEvents(path, options)) events.push(event)
+  return events
 }

@@ -87,20 +87,4 @@ describe('a fork', () => {
     await service.createCheckpoint(forked.recording, PROJECT, 'there')
     await forked.recording.dispose()
   })
-
-  test('of a session in use by others is refused', async () => {
-    const chatsDir = await newDirectory()
-    const source = await openSession(chatsDir, 'a1', 'one')
-    const { checkpointId } = await service.createCheckpoint(source, PROJECT, 'here')
-    const target = {
-      checkpointId,
-      checkpointName: 'here',
-      source: { sessionId: 'a1', filePath: source.getFilePath()! },
-    }
-    expect(await fork.forkFromCheckpoint(target, chatsDir, PROJECT, 'acme', 'acme-small', [])).toEqual({
-      ok: false,
-      error: 'Source session is in use: Session is in use by another process',
-      code: 'Locked',
-    })
-  })
 })

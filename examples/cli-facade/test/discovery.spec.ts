@@ -1,10 +1,9 @@
-import { readdir, rename, utimes, writeFile } from 'node:fs/promises'
+import { rename, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 import {
   CheckpointService,
-  deleteSession,
   readFirstLineFromFile,
   SessionDiscovery,
   type ContinueTarget,
@@ -88,14 +87,6 @@ describe('listing', () => {
       code: 'IndexOutOfRange',
     })
   })
-})
-
-test('a session that was listed and deleted leaves its directory empty', async () => {
-  const chatsDir = await newDirectory()
-  await closedSession(chatsDir, 'a1', 'one')
-  await SessionDiscovery.listContinueTargets(chatsDir, PROJECT)
-  expect(await deleteSession('a1', chatsDir, PROJECT)).toEqual({ ok: true, deletedSessionId: 'a1' })
-  expect(await readdir(chatsDir)).toEqual([])
 })
 
 test('summaries and results that the CLI makes itself have the types of the example', () => {

@@ -47,31 +47,9 @@ describe('the recording service', () => {
     expect(order).toEqual(['logged', 'EEXIST'])
     logged.mockRestore()
   })
-
-  test('logs why recording has stopped', async () => {
-    const chatsDir = await newDirectory()
-    await writeFile(chatsDir, 'a file in the place of the directory')
-    const logged = vi.spyOn(console, 'warn').mockImplementation(() => {})
-    const recording = new SessionRecordingService(configOf(chatsDir, ID))
-    recording.recordContent(said('lost'))
-    await expect(recording.dispose()).rejects.toThrow('EEXIST')
-    expect(logged.mock.calls).toEqual([[expect.stringMatching(/^Recording stopped: /)]])
-    logged.mockRestore()
-  })
 })
 
 describe('what September has brought', () => {
-  test('a record is awaited, and a history reconciled', async () => {
-    const recording = await openSession(await newDirectory(), ID, 'one')
-    const { seq, byteOffset } = await recording.commit('content', { content: said('two') })
-    expect([seq, byteOffset]).toEqual([3, (await readFile(recording.getFilePath()!)).length])
-    expect(recording.reconcile([said('one'), said('zwei')])).toEqual({ removed: 1, added: 1, replaced: 0 })
-    await recording.flush()
-    expect(await replaySession(recording.getFilePath()!, PROJECT)).toMatchObject({
-      history: [said('one'), said('zwei')],
-    })
-  })
-
   test('a replayed answer has nothing that a provider has stored; everything else is as it was recorded', async () => {
     const recording = await openSession(await newDirectory(), ID)
     const stored = (speaker: IContent['speaker'], responsesStored: boolean): IContent => ({
