@@ -13,7 +13,7 @@ pub mod fuzzing;
 mod read;
 mod redact;
 #[cfg(test)]
-mod sample;
+mod testing;
 
 pub use export::{ExportFrom, ExportOptions, MediaPolicy, export};
 pub use format::{BundleCode, BundleError, BundleInfo, BundleKind, Limits, MediaCounts, SESSION_LOG, SignaturePolicy};
@@ -23,4 +23,4 @@ pub use read::{
 };
 pub use redact::{RedactOptions, RedactionRule};
 #[cfg(test)]
-pub use sample::small_run;
+pub use testing::small_run;

@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::bundle::sample::*;
+use crate::bundle::testing::*;
 
 fn opened(path: &Path) -> Result<OpenedBundle, ImportError> {
     quietly(|task| OpenedBundle::open(path, &VerifyOptions::default(), task))
