@@ -22,8 +22,3 @@ pub use import_error::ImportError;
 pub use media::media_store;
 pub use open::{OpenedBundle, is_archive, is_bundle, is_opened_bundle};
 pub use verify::{Report, VerifyOptions, verify};
-#[cfg(feature = "fuzzing")]
-pub(super) use {
-    archive::ArchiveReader,
-    container::{Container, Visitor},
-};
