@@ -23,7 +23,8 @@ impl Redaction {
     /// The redacted blob; `None` if nothing in it matches.
     pub fn blob(&mut self, mut blob: &[u8]) -> Result<Option<Vec<u8>>, BundleError> {
         let (mut out, size) = (Vec::new(), blob.len() as u64);
-        let is_hit = redacted_blob(&mut self.0, &mut blob, size, None, &mut BTreeSet::new(), &mut out, &mut |_| Ok(()))?;
+        let is_hit =
+            redacted_blob(&mut self.0, &mut blob, size, None, &mut BTreeSet::new(), &mut out, &mut |_| Ok(()))?;
         Ok(is_hit.then_some(out))
     }
 }

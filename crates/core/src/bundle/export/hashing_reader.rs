@@ -63,11 +63,6 @@ impl<'c> HashingReader<'c> {
         Ok(HashedFile { hashed: self.hasher.finish(), fingerprint, size: self.size, copy: self.copy })
     }
 
-    /// Stops before the end, and resets the hasher for the next file.
-    pub(crate) fn abandon(self) {
-        self.hasher.finish();
-    }
-
     fn advance(&mut self, buffer: &mut [u8]) -> Result<usize, BundleError> {
         let count = loop {
             match self.input.read(buffer) {

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use super::import_error::ImportError;
 use super::media::put_media;
-use super::open_container::open_container;
 use super::verify::{Report, VerifyOptions, inspect};
 use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
 use crate::disk::files;
@@ -86,8 +85,7 @@ pub(super) fn unpack(
     options: &VerifyOptions,
     task: &mut Task<'_>,
 ) -> Result<Report, ImportError> {
-    let mut container = open_container(path, &options.limits)?;
-    let report = inspect(path, container.as_mut(), options, Some(staged), task)?;
+    let report = inspect(path, options, Some(staged), task)?;
     if report.is_ok() { Ok(report) } else { Err(ImportError::Refused { problems: report.problems }) }
 }
 

@@ -3,20 +3,17 @@
 mod archive;
 mod checked_log;
 mod container;
-mod directory;
 mod import;
 mod import_error;
 mod long_line;
 mod media;
 mod open;
-mod open_container;
 mod replay;
 mod verify;
 
 pub(crate) use archive::{ArchiveWriter, Compression, expands_too_much, tar_bytes};
 pub(crate) use checked_log::{CheckedLog, CheckedSession};
-pub(crate) use container::{into_io_error, read_failed, read_up_to};
-pub(crate) use directory::open_file;
+pub(crate) use container::{into_io_error, open_file, read_failed, read_up_to};
 pub use import::{import, import_for_reader};
 pub use import_error::ImportError;
 pub use media::media_store;

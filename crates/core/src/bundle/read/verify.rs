@@ -5,9 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::checked_log::{CheckedLog, CheckedSession};
-use super::container::{Container, Visitor};
+use super::container::{Container, read_failed};
 use super::media::check_media;
-use super::open_container::open_container;
 use crate::bundle::export::{FileHasher, HashingReader};
 use crate::bundle::format::{
     BundleCode, BundleError, BundleInfo, BundleKind, BundlePath, Limits, ListedFile, Manifest, MediaCounts,
@@ -60,141 +59,116 @@ impl Report {
 
 /// Verifies the bundle at `path`. Problems of the bundle are in the report; an error is a failed system call or a cancellation.
 pub fn verify(path: &Path, options: &VerifyOptions, task: &mut Task<'_>) -> Result<Report, BundleError> {
-    let mut container = match open_container(path, &options.limits) {
-        Ok(container) => container,
-        Err(error) if error.is_operational() => return Err(error),
-        Err(error) => {
-            return Ok(Report {
-                info: None,
-                problems: vec![error],
-                manifest: None,
-                redactions: RedactionList::default(),
-                is_trusted: false,
-            });
-        }
-    };
-    inspect(path, container.as_mut(), options, None, task)
+    inspect(path, options, None, task)
 }
 
-/// Verifies the files of a container, and copies every file to `copy_to`, before it is known to be valid.
+/// Verifies a bundle, and copies every file to `copy_to`, before it is known to be valid.
 pub(super) fn inspect(
     path: &Path,
-    container: &mut dyn Container,
     options: &VerifyOptions,
     copy_to: Option<&StagedDirectory>,
     task: &mut Task<'_>,
 ) -> Result<Report, BundleError> {
-    let (total, position) = (container.total(), container.position());
-    let mut files = 0;
-    let mut tick = |more_files: u64| {
-        files += more_files;
-        Ok(task.report(Progress { bytes: position.get(), total, files, ..Progress::default() })?)
-    };
     let mut inspection = Inspection {
         limits: &options.limits,
         copy_to,
-        tick: &mut tick,
         hasher: FileHasher::default(),
         seen: BTreeMap::new(),
-        entries: 0,
         documents: BTreeMap::new(),
         log: None,
         session: None,
         problems: Vec::new(),
         is_incomplete: false,
     };
-    match container.visit(&mut inspection) {
-        Err(error) if error.is_operational() => return Err(error),
-        Err(error) => {
-            inspection.is_incomplete = true;
-            inspection.add_problem(error);
+    let mut opened = Container::open(path, &options.limits, task);
+    let read = opened.as_mut().map_err(|error| error.clone()).and_then(|container| inspection.read(container));
+    let progress = opened.ok().map(|container| container.progress);
+    if let Err(error) = read {
+        if error.is_operational() {
+            return Err(error);
         }
-        Ok(()) => {}
+        inspection.is_incomplete = true;
+        inspection.add_problem(error);
     }
     let report = inspection.finish(path, options);
     task.check()?;
-    (task.progress)(Progress { bytes: total, total, files, ..Progress::default() });
+    if let Some(progress) = progress {
+        (task.progress)(Progress { bytes: progress.total, ..progress });
+    }
     Ok(report)
 }
 
-/// The visitor of a verification, with the results so far.
+/// A verification, with the results so far.
 struct Inspection<'i> {
     limits: &'i Limits,
     copy_to: Option<&'i StagedDirectory>,
-    tick: &'i mut dyn FnMut(u64) -> Result<(), BundleError>,
     hasher: FileHasher,
-    /// The visited files by path; `None` for a file over the limits, which is not read.
+    /// The files so far by path; `None` for a file over the limits, which is not read.
     seen: BTreeMap<String, Option<ListedFile>>,
-    entries: u64,
     /// The files that are read into memory, by path.
     documents: BTreeMap<String, Vec<u8>>,
     log: Option<CheckedLog>,
     session: Option<CheckedSession>,
     problems: Vec<BundleError>,
-    /// Whether the visit ended early, so that further files may exist.
+    /// Whether the reading ended early, so that further files may exist.
     is_incomplete: bool,
 }
 
-impl Visitor for Inspection<'_> {
-    fn file(&mut self, path: &BundlePath, size: u64, content: &mut dyn Read) -> Result<(), BundleError> {
-        self.entries += 1;
-        if self.entries > self.limits.files {
-            let message = format!("There are more than {} files", self.limits.files);
-            return Err(BundleError::new(BundleCode::TooManyFiles, message));
+impl Inspection<'_> {
+    /// Reads all files.
+    fn read(&mut self, container: &mut Container<'_, '_>) -> Result<(), BundleError> {
+        while let Some(file) = container.next_file()? {
+            let checked = file.and_then(|(path, size)| match self.limits.check_file(&path, size) {
+                Ok(()) => Ok((path, size)),
+                Err(error) => {
+                    self.seen.insert(path.as_str().to_owned(), None);
+                    Err(error)
+                }
+            });
+            match checked {
+                Ok((path, size)) => self.read_file(&path, size, container)?,
+                Err(problem) => self.add_problem(problem),
+            }
         }
-        (self.tick)(1)?;
-        if let Err(error) = self.limits.check_file(path, size) {
-            self.add_problem(error);
-            self.seen.insert(path.as_str().to_owned(), None);
-            return Ok(());
-        }
-        let copy = self.copy_to.map(|staged| staged.create(&path.below(staged.path()))).transpose()?;
-        let (mut log, mut session, mut document) = (None, None, None);
+        Ok(())
+    }
+
+    fn read_file(&mut self, path: &BundlePath, size: u64, content: &mut Container<'_, '_>) -> Result<(), BundleError> {
         let limits = self.limits;
-        let tick = &mut *self.tick;
-        let mut count = |_| tick(0);
-        let mut content = HashingReader::new(content, &mut self.hasher, copy, &mut count);
+        let copy = self.copy_to.map(|staged| staged.create(&path.below(staged.path()))).transpose()?;
+        let mut quietly = |_| Ok(());
+        let mut content = HashingReader::new(content, &mut self.hasher, copy, &mut quietly);
         let read = match path.as_str() {
-            path::EVENT_LOG => log.insert(CheckedLog::default()).read(&mut content, limits),
-            path::SESSION_LOG => session.insert(CheckedSession::default()).read(&mut content, limits),
+            path::EVENT_LOG => self.log.insert(CheckedLog::default()).read(&mut content, limits),
+            path::SESSION_LOG => self.session.insert(CheckedSession::default()).read(&mut content, limits),
             other if limits.document_bytes(other).is_some() => {
                 // `size` is within the limit, and the container returns no more than that.
-                let read = content.read_to_end(document.insert(Vec::with_capacity(size as usize)));
-                read.map(drop).map_err(crate::bundle::read::container::read_failed)
+                let mut document = Vec::with_capacity(size as usize);
+                let read = content.read_to_end(&mut document).map_err(read_failed);
+                self.documents.insert(other.to_owned(), document);
+                read.map(drop)
             }
             _ => Ok(()),
         };
-        let result = match content.take_error() {
-            Some(error) => {
-                content.abandon();
-                return Err(error);
-            }
-            None => content.finish()?,
-        };
-        if let Some(copy) = result.copy {
-            self.copy_to.map_or(Ok(()), |staged| staged.keep(&copy))?;
+        if let Some(error) = content.take_error() {
+            return Err(error);
+        }
+        let result = content.finish()?;
+        if let Some((staged, copy)) = self.copy_to.zip(result.copy) {
+            staged.keep(&copy)?;
         }
         if let Err(error) = read {
             self.add_problem(error.of_file(path.as_str()));
             // The result of a log that was not read to its end is incomplete.
-            (log, session) = (None, None);
-        }
-        self.log = log.or(self.log.take());
-        self.session = session.or(self.session.take());
-        if let Some(document) = document {
-            self.documents.insert(path.as_str().to_owned(), document);
+            match path.as_str() {
+                path::EVENT_LOG => self.log = None,
+                _ => self.session = None,
+            }
         }
         self.record_file(path, ListedFile { sha256: result.hashed.sha256, size: result.size });
         Ok(())
     }
 
-    fn problem(&mut self, problem: BundleError) -> Result<(), BundleError> {
-        self.add_problem(problem);
-        Ok(())
-    }
-}
-
-impl Inspection<'_> {
     fn add_problem(&mut self, problem: BundleError) {
         if self.problems.len() == MAX_PROBLEMS {
             let message = format!("There are more problems than the first {MAX_PROBLEMS}");
