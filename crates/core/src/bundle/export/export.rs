@@ -13,9 +13,9 @@ use crate::bundle::format::{
     BundleCode, BundleError, BundleInfo, BundlePath, CHECKSUMS, Limits, MANIFEST, METADATA, Manifest, MediaCounts,
     REDACTIONS, SIGNATURE, checksums, signed,
 };
-use crate::bundle::read::{Compression, read_failed, read_up_to, tar_bytes};
+use crate::bundle::read::{Compression, read_failed, tar_bytes};
 use crate::bundle::redact::{LeakCheck, RedactOptions, RuleSet, Staging, redact};
-use crate::disk::files;
+use crate::disk::{files, read_up_to};
 use crate::order;
 use crate::signature::SigningKey;
 use crate::task::{Progress, Task};

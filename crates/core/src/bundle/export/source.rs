@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use super::export::ExportOptions;
 use super::file_hash::FileHasher;
-use super::hashing_reader::HashingReader;
+use super::hashing_reader::{HashedFile, HashingReader};
 use super::partial_start::{PartialStart, find_start, start_of_partial};
 use super::planned_file::{ByteSource, PlannedFile, open_session, source_changed};
 use crate::archived::{is_archived, resolve};
 use crate::bundle::format::{
-    BundleCode, BundleError, BundleKind, BundlePath, EVENT_LOG, Limits, ListedFile, LogExtent, Metadata, Partial,
-    REDACTIONS, RedactionList, RunSummary, SESSION_LOG, SignaturePolicy, blob_path, of_run, path,
+    BundleCode, BundleError, BundleKind, BundlePath, EVENT_LOG, Limits, LogExtent, Metadata, Partial, REDACTIONS,
+    RedactionList, RunSummary, SESSION_LOG, SignaturePolicy, blob_path, of_run, path,
 };
 use crate::bundle::read::{CheckedLog, CheckedSession, ImportError, OpenedBundle, VerifyOptions, is_bundle, open_file};
 use crate::bundle::redact::{Prefilter, Staging};
@@ -198,7 +198,7 @@ impl Planner<'_, '_> {
             self.progress.total = source.size();
             limits.check_total(source.size())?;
             let mut reader = source.into_reader();
-            let (listed, fingerprint, candidates) = self.hash(&mut reader, read)?;
+            let HashedFile { listed, candidates, fingerprint, .. } = self.hash(&mut reader, read)?;
             self.source.expect_whole(reader.into_source().damage())?;
             PlannedFile { listed, origin: ByteSource::Archive(file.to_path_buf(), fingerprint), candidates }
         } else {
@@ -360,8 +360,8 @@ impl Planner<'_, '_> {
         files: &mut BTreeMap<BundlePath, PlannedFile>,
     ) -> Result<u64, BundleError> {
         let mut count = 0;
-        let stored = |hash: &str| redactions.blobs.get(hash).map_or(hash.to_owned(), |blob| blob.redacted.clone());
-        let named: HashSet<String> = log.blobs.iter().map(|hash| blob_path(&stored(as_text(&to_hex(hash))))).collect();
+        let path_of = |hash: &Hash| blob_path(redactions.stored(as_text(&to_hex(hash))));
+        let named: HashSet<String> = log.blobs.iter().map(path_of).collect();
         for (path, disk, size) in blobs {
             if only_named && !named.contains(path.as_str()) {
                 continue;
@@ -409,19 +409,19 @@ impl Planner<'_, '_> {
         size: u64,
         read: impl FnOnce(&mut HashingReader<'_>) -> Result<(), BundleError>,
     ) -> Result<PlannedFile, BundleError> {
-        let (listed, fingerprint, candidates) = self.hash(&mut input.take(size), read)?;
+        let HashedFile { listed, candidates, fingerprint, .. } = self.hash(&mut input.take(size), read)?;
         if listed.size != size {
             return Err(source_changed(disk));
         }
         Ok(PlannedFile { listed, origin: ByteSource::File(disk.to_path_buf(), offset, fingerprint), candidates })
     }
 
-    /// Hashes a file while `read` parses it. Returns its fingerprint and the candidates of the prefilter too.
+    /// Hashes a file while `read` parses it.
     fn hash(
         &mut self,
         input: &mut dyn Read,
         read: impl FnOnce(&mut HashingReader<'_>) -> Result<(), BundleError>,
-    ) -> Result<(ListedFile, u128, Option<Vec<u64>>), BundleError> {
+    ) -> Result<HashedFile, BundleError> {
         let (task, progress) = (&mut *self.task, &mut self.progress);
         let mut tick = |bytes| {
             progress.bytes += bytes;
@@ -432,12 +432,7 @@ impl Planner<'_, '_> {
         if let Err(error) = read(&mut content) {
             return Err(content.take_error().unwrap_or(error));
         }
-        let result = content.finish()?;
-        Ok((
-            ListedFile { sha256: result.hashed.sha256, size: result.size },
-            result.fingerprint,
-            result.hashed.candidates,
-        ))
+        content.finish()
     }
 }
 

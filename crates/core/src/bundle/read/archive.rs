@@ -7,9 +7,9 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 
 use tar::{EntryType, Header};
 
-use super::container::{from_io_error, into_io_error, read_up_to};
+use super::container::{from_io_error, into_io_error};
 use crate::bundle::format::{BundleCode, BundleError, BundlePath, DEFAULT_EXPANSION, Limits, PathSet};
-use crate::disk::{InputFile, OsError, sniff};
+use crate::disk::{InputFile, OsError, read_up_to, sniff};
 use crate::task::background::granted_threads;
 
 /// The block size of tar.
@@ -380,7 +380,7 @@ fn check_frame(head: &[u8]) -> Result<(), BundleError> {
 
 /// Converts an error of the decoder to one about the archive; system errors stay what they are.
 fn decoder_error(error: io::Error) -> io::Error {
-    if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
+    if error.raw_os_error().is_some() {
         return error;
     }
     into_io_error(match error.kind() {

@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 use std::io::Read;
 
-use super::container::{read_failed, read_up_to};
+use super::container::read_failed;
 use super::long_line::{LongLine, TooLarge};
 use crate::bundle::format::{BundleCode, BundleError, Limits, LogExtent, of_run};
-use crate::disk::BOM;
+use crate::disk::{BOM, read_up_to};
 use crate::hash::{Hash, HexHash, from_hex};
 use crate::json::{Nesting, Text, quoted};
 use crate::lines::cannot_be_json;

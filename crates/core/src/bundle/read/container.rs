@@ -217,20 +217,6 @@ pub(crate) fn read_failed(error: io::Error) -> BundleError {
     })
 }
 
-/// Fills the buffer, or as much of it as there is input, and returns the number of bytes read.
-pub(crate) fn read_up_to(input: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match input.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
-}
-
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
 use crate::disk::files;
 use crate::disk::write::StagedDirectory;
 use crate::session::media::MediaStore;
-use crate::task::{Cancelled, Task};
+use crate::task::Task;
 
 /// Verifies the bundle at `path` and unpacks it to `directory`, which must not exist. The bundle is read only once, so the unpacked bytes
 /// are the verified ones.
@@ -23,9 +23,7 @@ pub fn import(
     options: &VerifyOptions,
     task: &mut Task<'_>,
 ) -> Result<BundleInfo, ImportError> {
-    expect_outside(options.media_dir.as_deref(), directory)?;
-    let staged = StagedDirectory::new(directory)?;
-    import_to(staged, path, directory, options, task, |task| task.conclude())
+    import_to(path, directory, options, true, task)
 }
 
 /// Like [`import`], for a reader that removes the directory afterwards: without syncing files to disk.
@@ -35,9 +33,7 @@ pub fn import_for_reader(
     options: &VerifyOptions,
     task: &mut Task<'_>,
 ) -> Result<BundleInfo, ImportError> {
-    expect_outside(options.media_dir.as_deref(), directory)?;
-    let staged = StagedDirectory::for_reader(directory)?;
-    import_to(staged, path, directory, options, task, |task| task.check())
+    import_to(path, directory, options, false, task)
 }
 
 /// Fails for a store that would be made in the directory of the import, which then could not get its name.
@@ -61,32 +57,23 @@ fn whole(path: &Path) -> Result<PathBuf, BundleError> {
 }
 
 fn import_to(
-    staged: StagedDirectory,
     path: &Path,
     directory: &Path,
     options: &VerifyOptions,
+    is_to_stay: bool,
     task: &mut Task<'_>,
-    conclude: impl FnOnce(&mut Task<'_>) -> Result<(), Cancelled>,
 ) -> Result<BundleInfo, ImportError> {
-    let report = unpack(path, &staged, options, task)?;
-    let info = report.info.ok_or_else(|| BundleError::new(BundleCode::ManifestMissing, "There is no manifest.json"))?;
-    if let Some(manifest) = &report.manifest {
-        put_media(manifest, staged.path(), &MediaStore::of(options.media_dir.as_deref(), directory), task)?;
-    }
-    conclude(task).map_err(BundleError::from)?;
+    expect_outside(options.media_dir.as_deref(), directory)?;
+    let staged = StagedDirectory::new(directory, is_to_stay)?;
+    let Report { info: Some(info), manifest: Some(manifest), .. } =
+        inspect(path, options, Some(&staged), task)?.expect_ok()?
+    else {
+        return Err(BundleError::new(BundleCode::ManifestMissing, "There is no manifest.json").into());
+    };
+    put_media(&manifest, staged.path(), &MediaStore::of(options.media_dir.as_deref(), directory), task)?;
+    if is_to_stay { task.conclude() } else { task.check() }.map_err(BundleError::from)?;
     staged.commit()?;
     Ok(BundleInfo { path: directory.to_path_buf(), ..info })
-}
-
-/// Verifies and unpacks a bundle into a staged directory, without committing it.
-pub(super) fn unpack(
-    path: &Path,
-    staged: &StagedDirectory,
-    options: &VerifyOptions,
-    task: &mut Task<'_>,
-) -> Result<Report, ImportError> {
-    let report = inspect(path, options, Some(staged), task)?;
-    if report.is_ok() { Ok(report) } else { Err(ImportError::Refused { problems: report.problems }) }
 }
 
 #[cfg(test)]

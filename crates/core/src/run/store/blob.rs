@@ -2,7 +2,7 @@
 //!
 //! A blob is written under a temporary name and renamed once it is complete. Storing it twice has the same effect as storing it once.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -101,7 +101,7 @@ impl BlobStore {
         let mut block = vec![0; usize::try_from(size).map_or(BLOCK_BYTES, |size| BLOCK_BYTES.min(size + 1))];
         let mut size = 0;
         loop {
-            let count = read_some(&mut file, &mut block)?;
+            let count = file.read(&mut block).map_err(|error| OsError::new(&error, "read", None))?;
             if count == 0 {
                 break;
             }
@@ -139,15 +139,6 @@ fn check_hash(expected: &str, found: &HexHash) -> Result<(), RunError> {
 fn missing(hash: &str, why: &str) -> RunError {
     RunError::new(ErrorCode::BlobMissing, format!("There is no blob '{}': {why}", quoted(hash)))
         .compared(hash, "no such blob")
-}
-
-fn read_some(file: &mut impl Read, block: &mut [u8]) -> Result<usize, RunError> {
-    loop {
-        match file.read(block) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            read => return Ok(read.map_err(|error| OsError::new(&error, "read", None))?),
-        }
-    }
 }
 
 /// Whether `path` is a file with exactly these bytes.

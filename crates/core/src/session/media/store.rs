@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use super::objects::Named;
-use crate::disk::write::{StageError, StagedFile, TemporaryFile, new_directory};
+use crate::disk::write::{StageError, StagedFile, new_directory};
 use crate::disk::{File, InputFile, Links, OWNER_ONLY, OsError, files, sync_entries};
 use crate::hash::{Hash, as_text, to_hex};
 
@@ -185,18 +185,16 @@ fn hash_of(path: &Path) -> Result<Hash, OsError> {
     let (mut hasher, mut input) = (Sha256::new(), InputFile::of(File::open_any(path, Links::Refused)?.0));
     let mut block = vec![0; BLOCK_BYTES];
     loop {
-        match input.read(&mut block) {
-            Ok(0) => return Ok(hasher.finalize().into()),
-            Ok(count) => hasher.update(&block[..count]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(OsError::new(&error, "read", Some(path))),
+        match input.read(&mut block).map_err(|error| OsError::new(&error, "read", Some(path)))? {
+            0 => return Ok(hasher.finalize().into()),
+            count => hasher.update(&block[..count]),
         }
     }
 }
 
 /// Copies a file to where nothing is, complete and on stable storage before it has its name.
 fn copy(from: &Path, to: &Path) -> Result<(), StageError> {
-    let mut staged = StagedFile::named(to, TemporaryFile::NEW, OWNER_ONLY)?;
+    let mut staged = StagedFile::new(to, StagedFile::NEW, OWNER_ONLY)?;
     let copied = io::copy(&mut InputFile::open(from)?, &mut staged).and_then(|_| staged.flush());
     copied.map_err(|error| OsError::new(&error, "write", Some(to)))?;
     staged.commit()

@@ -40,7 +40,7 @@ fn closing_removes_unpacked_files() {
     let log = opened.log();
     assert!(log.exists());
     drop(opened);
-    assert!(!log.exists() && !log.parent().unwrap().parent().unwrap().exists());
+    assert!(!log.exists() && !log.parent().unwrap().exists());
 }
 
 #[test]
