@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use session_tape_core::bundle::{Limits, VerifyOptions, import_for_reader};
+use session_tape_core::bundle::{Limits, VerifyOptions, import};
 use session_tape_core::{Cancellation, Task};
 
 const LIMITS: Limits = Limits {
@@ -29,14 +29,14 @@ fn measured(directory: &Path) -> (u64, u64) {
     })
 }
 
-fn import(archive: &[u8]) {
+fn import_bytes(archive: &[u8]) {
     let root = tempfile::tempdir().expect("a temporary directory");
     let [path, inner] = ["x.tar.zst", "inner"].map(|name| root.path().join(name));
     fs::write(&path, archive).and_then(|()| fs::create_dir(&inner)).expect("room for it");
     let (cancellation, mut quietly) = (Cancellation::default(), |_| ());
     let mut task = Task { cancellation: &cancellation, progress: &mut quietly };
-    let options = VerifyOptions { limits: LIMITS, ..VerifyOptions::default() };
-    let imported = import_for_reader(&path, &inner.join("y"), &options, &mut task);
+    let options = VerifyOptions { limits: LIMITS, is_for_reader: true, ..VerifyOptions::default() };
+    let imported = import(&path, &inner.join("y"), &options, &mut task);
     let (files, bytes) = measured(root.path());
     let size = archive.len() as u64;
     assert!(imported.is_ok() || (files, bytes) == (1, size), "an import that fails leaves nothing");
@@ -44,8 +44,8 @@ fn import(archive: &[u8]) {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    import(bytes);
+    import_bytes(bytes);
     if let Ok(archive) = zstd::encode_all(bytes, 1) {
-        import(&archive);
+        import_bytes(&archive);
     }
 });

@@ -250,7 +250,7 @@ impl Archive {
         while let Some(header) = self.next_header()? {
             self.entries += 1;
             // Directory entries count as well, because each name is held in memory.
-            if self.entries > files.saturating_mul(2).saturating_add(16) {
+            if self.entries > self.limits.entries() {
                 let message = format!("The archive has more than {} entries, too many for {files} files", self.entries);
                 return Err(BundleError::new(BundleCode::TooManyFiles, message));
             }

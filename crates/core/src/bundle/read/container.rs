@@ -2,7 +2,6 @@
 //!
 //! Every file below a directory belongs to the bundle; links are never followed, devices never opened.
 
-use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::vec;
@@ -117,9 +116,7 @@ impl Read for Container<'_, '_> {
 
 /// Lists the files below `root`, by path, after what else is there as problems. Returns the size of all files too.
 fn list(root: &Path, limits: &Limits) -> Result<(Vec<Result<BundlePath, BundleError>>, u64), BundleError> {
-    let mut listing = Listing { max_entries: limits.files.saturating_mul(2).saturating_add(16), ..Listing::default() };
-    listing.walk(root)?;
-    let Listing { mut files, total, problems, .. } = listing;
+    let (mut found, mut files, total) = walk(root, limits)?;
     order::sort_by(&mut files, Ord::cmp);
     let mut names = PathSet::default();
     let (files, collisions): (Vec<_>, Vec<_>) =
@@ -128,63 +125,50 @@ fn list(root: &Path, limits: &Limits) -> Result<(Vec<Result<BundlePath, BundleEr
         let message = "The directory holds more bytes than the limit for all files together";
         return Err(BundleError::new(BundleCode::TotalTooLarge, message));
     }
-    Ok((problems.into_iter().map(Err).chain(collisions).chain(files).collect(), total))
+    found.extend(collisions.into_iter().chain(files));
+    Ok((found, total))
 }
 
-#[derive(Default)]
-struct Listing {
-    files: Vec<BundlePath>,
-    total: u64,
-    problems: Vec<BundleError>,
-    entries: u64,
-    max_entries: u64,
-}
+type Walked = (Vec<Result<BundlePath, BundleError>>, Vec<BundlePath>, u64);
 
-impl Listing {
-    /// Lists all files below `root`, without recursion.
-    fn walk(&mut self, root: &Path) -> Result<(), BundleError> {
-        let cancellation = Cancellation::current();
-        let mut waiting = vec![(root.to_path_buf(), String::new())];
-        while let Some((directory, prefix)) = waiting.pop() {
-            for name in files::read_directory(&directory)? {
-                cancellation.check().map_err(|error| OsError::new(&error, "scandir", Some(&directory)))?;
-                let name = name?;
-                self.entries += 1;
-                if self.entries > self.max_entries {
-                    let message = format!("The directory has more than {} entries", self.max_entries);
-                    return Err(BundleError::new(BundleCode::TooManyFiles, message));
+/// The problems, the files, and their size, in any order.
+fn walk(root: &Path, limits: &Limits) -> Result<Walked, BundleError> {
+    let (mut problems, mut found, mut total, mut entries) = (Vec::new(), Vec::new(), 0u64, 0);
+    let cancellation = Cancellation::current();
+    let mut waiting = vec![(root.to_path_buf(), String::new())];
+    while let Some((directory, prefix)) = waiting.pop() {
+        for name in files::read_directory(&directory)? {
+            cancellation.check().map_err(|error| OsError::new(&error, "scandir", Some(&directory)))?;
+            let name = name?;
+            entries += 1;
+            if entries > limits.entries() {
+                let message = format!("The directory has more than {} entries", limits.entries());
+                return Err(BundleError::new(BundleCode::TooManyFiles, message));
+            }
+            let path = match BundlePath::parse(&[prefix.as_bytes(), name.as_encoded_bytes()].concat()) {
+                Ok(path) => path,
+                refused => {
+                    problems.push(refused);
+                    continue;
                 }
-                if let Some(below) = self.add(&directory, &prefix, &name)? {
-                    waiting.push(below);
+            };
+            let disk = directory.join(name);
+            let metadata = files::symlink_metadata(&disk)?;
+            let mut refuse = |code, why| problems.push(Err(BundleError::about(code, path.as_str(), why)));
+            match metadata.kind {
+                FileKind::Directory => waiting.push((disk, format!("{path}/"))),
+                FileKind::File => {
+                    total = total.saturating_add(metadata.size);
+                    found.push(path);
                 }
+                FileKind::Link => {
+                    refuse(BundleCode::Link, "a link, which could lead anywhere; a bundle holds only files");
+                }
+                _ => refuse(BundleCode::Device, "a device or a pipe; a bundle holds only files"),
             }
         }
-        Ok(())
     }
-
-    /// Adds a file or a problem. Returns a directory, with the prefix of the paths below it.
-    fn add(&mut self, directory: &Path, prefix: &str, name: &OsStr) -> Result<Option<(PathBuf, String)>, BundleError> {
-        let path = match BundlePath::parse(&[prefix.as_bytes(), name.as_encoded_bytes()].concat()) {
-            Ok(path) => path,
-            Err(error) => {
-                self.problems.push(error);
-                return Ok(None);
-            }
-        };
-        let disk = directory.join(name);
-        let metadata = files::symlink_metadata(&disk)?;
-        let mut refuse = |code, why| self.problems.push(BundleError::about(code, path.as_str(), why));
-        match metadata.kind {
-            FileKind::Directory => return Ok(Some((disk, format!("{path}/")))),
-            FileKind::File => {
-                self.total = self.total.saturating_add(metadata.size);
-                self.files.push(path);
-            }
-            FileKind::Link => refuse(BundleCode::Link, "a link, which could lead anywhere; a bundle holds only files"),
-            _ => refuse(BundleCode::Device, "a device or a pipe; a bundle holds only files"),
-        }
-        Ok(None)
-    }
+    Ok((problems, found, total))
 }
 
 /// Opens a regular file for reading and returns its size. Links are refused, and a pipe does not block.

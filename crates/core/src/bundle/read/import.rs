@@ -23,17 +23,17 @@ pub fn import(
     options: &VerifyOptions,
     task: &mut Task<'_>,
 ) -> Result<BundleInfo, ImportError> {
-    import_to(path, directory, options, true, task)
-}
-
-/// Like [`import`], for a reader that removes the directory afterwards: without syncing files to disk.
-pub fn import_for_reader(
-    path: &Path,
-    directory: &Path,
-    options: &VerifyOptions,
-    task: &mut Task<'_>,
-) -> Result<BundleInfo, ImportError> {
-    import_to(path, directory, options, false, task)
+    expect_outside(options.media_dir.as_deref(), directory)?;
+    let staged = StagedDirectory::new(directory, !options.is_for_reader)?;
+    let Report { info: Some(info), manifest: Some(manifest), .. } =
+        inspect(path, options, Some(&staged), task)?.expect_ok()?
+    else {
+        return Err(BundleError::new(BundleCode::ManifestMissing, "There is no manifest.json").into());
+    };
+    put_media(&manifest, staged.path(), &MediaStore::of(options.media_dir.as_deref(), directory), task)?;
+    if options.is_for_reader { task.check() } else { task.conclude() }.map_err(BundleError::from)?;
+    staged.commit()?;
+    Ok(BundleInfo { path: directory.to_path_buf(), ..info })
 }
 
 /// Fails for a store that would be made in the directory of the import, which then could not get its name.
@@ -54,26 +54,6 @@ fn whole(path: &Path) -> Result<PathBuf, BundleError> {
         Some((known, found)) => absolute.strip_prefix(known).map_or(found.clone(), |rest| found.join(rest)),
         None => absolute,
     })
-}
-
-fn import_to(
-    path: &Path,
-    directory: &Path,
-    options: &VerifyOptions,
-    is_to_stay: bool,
-    task: &mut Task<'_>,
-) -> Result<BundleInfo, ImportError> {
-    expect_outside(options.media_dir.as_deref(), directory)?;
-    let staged = StagedDirectory::new(directory, is_to_stay)?;
-    let Report { info: Some(info), manifest: Some(manifest), .. } =
-        inspect(path, options, Some(&staged), task)?.expect_ok()?
-    else {
-        return Err(BundleError::new(BundleCode::ManifestMissing, "There is no manifest.json").into());
-    };
-    put_media(&manifest, staged.path(), &MediaStore::of(options.media_dir.as_deref(), directory), task)?;
-    if is_to_stay { task.conclude() } else { task.check() }.map_err(BundleError::from)?;
-    staged.commit()?;
-    Ok(BundleInfo { path: directory.to_path_buf(), ..info })
 }
 
 #[cfg(test)]

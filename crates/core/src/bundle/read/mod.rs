@@ -14,7 +14,7 @@ mod verify;
 pub(crate) use archive::{ArchiveWriter, Compression, expands_too_much, tar_bytes};
 pub(crate) use checked_log::{CheckedLog, CheckedSession};
 pub(crate) use container::{into_io_error, open_file, read_failed};
-pub use import::{import, import_for_reader};
+pub use import::import;
 pub use import_error::ImportError;
 pub use media::media_store;
 pub use open::{OpenedBundle, is_archive, is_bundle, is_opened_bundle};

@@ -35,6 +35,8 @@ pub struct VerifyOptions {
     pub limits: Limits,
     /// The store into which an import puts media; `None` for the one beside its directory, if there is one.
     pub media_dir: Option<PathBuf>,
+    /// Whether an import is for a reader that removes the directory afterwards, so that nothing is synced to disk.
+    pub is_for_reader: bool,
 }
 
 /// The result of a verification.

@@ -304,11 +304,7 @@ fn sync_directories(top: &Path) -> Result<(), OsError> {
 }
 
 fn expect_nothing(destination: &Path) -> Result<(), StageError> {
-    match files::symlink_metadata(destination) {
-        Ok(_) => Err(StageError::Exists(destination.to_path_buf())),
-        Err(error) if error.code == "ENOENT" => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    if files::is_there(destination)? { Err(StageError::Exists(destination.to_path_buf())) } else { Ok(()) }
 }
 
 /// The error with the path that the caller knows, instead of a temporary one or none.

@@ -5,17 +5,12 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest as _, Sha256};
-
 use crate::disk::{Durability, InputFile, OsError, files};
 
 use crate::disk::write::write_atomically;
-use crate::hash::{HexHash, as_text, is_hex_hash, sha256_hex, to_hex};
+use crate::hash::{HexHash, as_text, is_hex_hash, sha256_hex, sha256_of, to_hex};
 use crate::json::quoted;
 use crate::run::format::{ErrorCode, RunError};
-
-/// Size in bytes of the buffer for hashing a blob.
-const BLOCK_BYTES: usize = 64 << 10;
 
 /// The blobs of a run.
 #[derive(Clone, Debug)]
@@ -97,18 +92,9 @@ impl BlobStore {
         }
         // Blobs never grow. Reading one byte beyond the size shows whether this one has.
         let mut file = file.take(size.saturating_add(1));
-        let mut hasher = Sha256::new();
-        let mut block = vec![0; usize::try_from(size).map_or(BLOCK_BYTES, |size| BLOCK_BYTES.min(size + 1))];
-        let mut size = 0;
-        loop {
-            let count = file.read(&mut block).map_err(|error| OsError::new(&error, "read", None))?;
-            if count == 0 {
-                break;
-            }
-            hasher.update(&block[..count]);
-            size += count as u64;
-        }
-        check_hash(hash, &to_hex(&hasher.finalize().into()))?;
+        let read = sha256_of(&mut file, size).map_err(|error| OsError::new(&error, "read", None));
+        let (found, size) = read?;
+        check_hash(hash, &to_hex(&found))?;
         Ok(size)
     }
 

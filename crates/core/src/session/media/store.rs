@@ -1,19 +1,15 @@
 //! Where the bytes of media are: in the store beside the sessions, `objects/sha256/<64 digits>`, or in a bundle.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-
-use sha2::{Digest as _, Sha256};
 
 use super::objects::Named;
 use crate::disk::write::{StageError, StagedFile, new_directory};
 use crate::disk::{File, InputFile, Links, OWNER_ONLY, OsError, files, sync_entries};
-use crate::hash::{Hash, as_text, to_hex};
+use crate::hash::{Hash, as_text, sha256_of, to_hex};
 
 /// The directory of a bundle with its media. Paths in it: `media/<first 2 digits>/<64 digits>`.
 pub(crate) const IN_BUNDLE: &str = "media";
-
-const BLOCK_BYTES: usize = 256 << 10;
 
 /// The directories in which objects are looked for, in this order.
 #[derive(Clone, Debug, Default)]
@@ -182,14 +178,9 @@ fn is_there(path: &Path, hash: &Hash) -> Result<bool, PutError> {
 }
 
 fn hash_of(path: &Path) -> Result<Hash, OsError> {
-    let (mut hasher, mut input) = (Sha256::new(), InputFile::of(File::open_any(path, Links::Refused)?.0));
-    let mut block = vec![0; BLOCK_BYTES];
-    loop {
-        match input.read(&mut block).map_err(|error| OsError::new(&error, "read", Some(path)))? {
-            0 => return Ok(hasher.finalize().into()),
-            count => hasher.update(&block[..count]),
-        }
-    }
+    let (file, metadata) = File::open_any(path, Links::Refused)?;
+    let read = sha256_of(&mut InputFile::of(file), metadata.size);
+    read.map(|(hash, _)| hash).map_err(|error| OsError::new(&error, "read", Some(path)))
 }
 
 /// Copies a file to where nothing is, complete and on stable storage before it has its name.

@@ -140,12 +140,12 @@ impl Names {
 /// it in the file's lock.
 pub fn archive(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived, ArchiveError> {
     let names = Names::of(path)?;
-    if !is_there(&names.session)? && is_there(&names.archive)? {
+    if !files::is_there(&names.session)? && files::is_there(&names.archive)? {
         return archived(&names);
     }
     let _lock = lock(&names.session, owner)?;
     let source = match Opened::at(&names.session) {
-        Err(error) if error.code == "ENOENT" && is_there(&names.archive)? => return archived(&names),
+        Err(error) if error.code == "ENOENT" && files::is_there(&names.archive)? => return archived(&names),
         opened => opened?,
     };
     let mut temporary = StagedFile::in_place_of(&source.file, &names.archive, UNFINISHED)?;
@@ -166,7 +166,7 @@ pub fn archive(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
     exchange(&mut temporary, &names.archive, &source, |temporary| place(temporary, &names, &list, &images))
         .inspect_err(|_| {
             // An archive that is there may need it.
-            if is_there(&names.archive) == Ok(false) {
+            if files::is_there(&names.archive) == Ok(false) {
                 list.remove();
             }
         })?;
@@ -179,7 +179,7 @@ pub fn archive(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
 pub fn restore(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived, ArchiveError> {
     let names = Names::of(path)?;
     let list = MediaList::of(&names.session);
-    if !is_there(&names.archive)? && !list.is_there() {
+    if !files::is_there(&names.archive)? && !list.is_there() {
         return restored(&names);
     }
     let _lock = lock(&names.session, owner)?;
@@ -187,7 +187,7 @@ pub fn restore(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
         Err(error) if error.code == "ENOENT" => return restored(&names).inspect(|_| list.remove()),
         opened => opened?,
     };
-    if is_there(&names.session)? {
+    if files::is_there(&names.session)? {
         return forget_archive(&names, &archive).inspect(|_| list.remove());
     }
     let mut temporary = StagedFile::in_place_of(&archive.file, &names.session, UNFINISHED)?;
@@ -224,7 +224,7 @@ pub fn remove(path: &Path, owner: &str) -> Result<(), ArchiveError> {
 /// The file to append to: `path`, or the session's file after its archive was restored. The caller holds the session's lock.
 pub(super) fn to_append_to(path: PathBuf, owner: &str) -> Result<PathBuf, ArchiveError> {
     let Ok(names) = Names::of(&path) else { return Ok(path) };
-    if !is_there(&names.archive).unwrap_or(false) {
+    if !files::is_there(&names.archive).unwrap_or(false) {
         return Ok(path);
     }
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| () };
@@ -242,14 +242,6 @@ impl Work<'_, '_> {
     fn add(&mut self, bytes: usize) -> Result<(), ArchiveError> {
         self.done += bytes as u64;
         Ok(self.task.report_bytes(self.done, self.total)?)
-    }
-}
-
-fn is_there(path: &Path) -> Result<bool, OsError> {
-    match files::symlink_metadata(path) {
-        Ok(_) => Ok(true),
-        Err(error) if error.code == "ENOENT" => Ok(false),
-        Err(error) => Err(error),
     }
 }
 
@@ -438,7 +430,7 @@ fn place(
     list: &MediaList,
     images: &NamedImages,
 ) -> Result<(), ArchiveError> {
-    let is_replaced = is_there(&names.archive)?;
+    let is_replaced = files::is_there(&names.archive)?;
     if is_replaced {
         expect_contained(names)?;
     }
