@@ -23,8 +23,7 @@ fn measured(directory: &Path) -> (u64, u64) {
     let entries = fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry"));
     entries.fold((0, 0), |(files, bytes), entry| {
         let metadata = entry.metadata().expect("its metadata");
-        let (more_files, more_bytes) =
-            if metadata.is_dir() { measured(&entry.path()) } else { (1, metadata.len()) };
+        let (more_files, more_bytes) = if metadata.is_dir() { measured(&entry.path()) } else { (1, metadata.len()) };
         (files + more_files, bytes + more_bytes)
     })
 }

@@ -17,7 +17,9 @@ use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, BundlePath, EVENT_LOG, Limits, LogExtent, Metadata, Partial, REDACTIONS,
     RedactionList, RunSummary, SESSION_LOG, SignaturePolicy, blob_path, of_run, path,
 };
-use crate::bundle::read::{CheckedLog, CheckedSession, ImportError, OpenedBundle, VerifyOptions, is_bundle, open_file};
+use crate::bundle::read::{
+    CheckedLog, CheckedSession, ImportError, OpenedBundle, VerifyOptions, is_bundle, open_file, read_failed,
+};
 use crate::bundle::redact::{Prefilter, Staging};
 use crate::disk::{InputFile, files};
 use crate::foreign::{ConvertedFile, Stop, convert_to_file};
@@ -265,7 +267,7 @@ impl Planner<'_, '_> {
             (end - offset) + small.iter().chain(&blobs).fold(0, |sum, (_, _, size)| u64::saturating_add(sum, *size));
         self.limits.check_total(self.progress.total)?;
         let (mut checked, limits) = (CheckedLog::default(), *self.limits);
-        log_file.seek(SeekFrom::Start(offset)).map_err(|error| BundleError::system(&error, "read", None))?;
+        log_file.seek(SeekFrom::Start(offset)).map_err(read_failed)?;
         let planned_log =
             self.hash_file(&mut log_file, &run.log(), offset, end - offset, |content| checked.read(content, &limits));
         let planned_log = planned_log.map_err(|error| damaged(error, EVENT_LOG))?;
@@ -463,20 +465,19 @@ fn read_redactions(path: &Path, is_bundle: bool, limits: &Limits) -> Result<Reda
     let (file, size) = open_file(path)?;
     limits.check_file(&bundle_path(REDACTIONS)?, size)?;
     let mut bytes = Vec::new();
-    file.take(size).read_to_end(&mut bytes).map_err(|error| BundleError::system(&error, "read", None))?;
+    file.take(size).read_to_end(&mut bytes).map_err(read_failed)?;
     RedactionList::parse(&bytes)
 }
 
 /// The offset after the last complete line of a log.
 fn complete_lines_end(log: &mut InputFile) -> Result<u64, BundleError> {
-    let failed = |error: std::io::Error| BundleError::system(&error, "read", None);
-    let mut end = log.seek(SeekFrom::End(0)).map_err(failed)?;
+    let mut end = log.seek(SeekFrom::End(0)).map_err(read_failed)?;
     let mut block = vec![0; 64 << 10];
     while end > 0 {
         let start = end.saturating_sub(block.len() as u64);
         let part = &mut block[..(end - start) as usize];
-        log.seek(SeekFrom::Start(start)).map_err(failed)?;
-        log.read_exact(part).map_err(failed)?;
+        log.seek(SeekFrom::Start(start)).map_err(read_failed)?;
+        log.read_exact(part).map_err(read_failed)?;
         if let Some(newline) = memchr::memrchr(b'\n', part) {
             return Ok(start + newline as u64 + 1);
         }
@@ -532,8 +533,7 @@ fn run_metadata(
         let mut line = Vec::new();
         let limit = EventLine::MAX_BYTES as u64 + 1;
         let mut reader = std::io::BufReader::new(file.take(limit));
-        std::io::BufRead::read_until(&mut reader, b'\n', &mut line)
-            .map_err(|error| BundleError::system(&error, "read", None))?;
+        std::io::BufRead::read_until(&mut reader, b'\n', &mut line).map_err(read_failed)?;
         first.read(&mut &line[..], &Limits::default()).map_err(|error| damaged(error, EVENT_LOG))?;
     }
     let created = log.created.or(first.created);

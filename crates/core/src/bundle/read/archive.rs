@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 
 use tar::{EntryType, Header};
 
-use super::container::{from_io_error, into_io_error};
+use super::io_error::{into_io_error, read_failed};
 use crate::bundle::format::{BundleCode, BundleError, BundlePath, DEFAULT_EXPANSION, Limits, PathSet};
 use crate::disk::{InputFile, OsError, read_up_to, sniff};
 use crate::task::background::granted_threads;
@@ -208,6 +208,9 @@ fn padding(size: u64) -> usize {
     (size.next_multiple_of(BLOCK_BYTES as u64) - size) as usize
 }
 
+/// The path of an entry or why that is refused, and the size of its content.
+type Entry = (Result<BundlePath, BundleError>, u64);
+
 /// The tar of an archive, decompressed while it is read and limited in size.
 pub(super) struct Archive {
     decoder: zstd::Decoder<'static, BufReader<InputFile>>,
@@ -224,11 +227,10 @@ pub(super) struct Archive {
 impl Archive {
     /// Opens the archive of `size` bytes in `file`. A file without zstd's magic number is [`BundleCode::NotABundle`].
     pub(super) fn open(mut file: InputFile, size: u64, limits: &Limits) -> Result<Self, BundleError> {
-        let failed = |error: io::Error| BundleError::system(&error, "read", None);
         let mut head = [0; FRAME_HEADER_BYTES];
-        let count = read_up_to(&mut file, &mut head).map_err(failed)?;
+        let count = read_up_to(&mut file, &mut head).map_err(read_failed)?;
         check_frame(&head[..count])?;
-        file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        file.seek(SeekFrom::Start(0)).map_err(read_failed)?;
         let failed = |error: io::Error| BundleError::new(BundleCode::ArchiveCorrupt, error.to_string());
         let compressed = BufReader::with_capacity(256 << 10, file);
         let mut decoder = zstd::Decoder::with_buffer(compressed).map_err(failed)?.single_frame();
@@ -242,9 +244,9 @@ impl Archive {
         self.decoder.get_mut().get_mut().stream_position()
     }
 
-    /// Reads the header of the next entry that is not a directory. Returns its size, and its path or why that is refused; `None` after
-    /// checking that nothing follows. What the entry before has must have been read.
-    pub(super) fn next_entry(&mut self) -> Result<Option<(Result<BundlePath, BundleError>, u64)>, BundleError> {
+    /// Reads the header of the next entry that is not a directory; `None` after checking that nothing follows. What the entry before has must have
+    /// been read.
+    pub(super) fn next_entry(&mut self) -> Result<Option<Entry>, BundleError> {
         self.expect_zeros()?;
         let Limits { files, total_bytes, .. } = self.limits;
         while let Some(header) = self.next_header()? {
@@ -280,7 +282,7 @@ impl Archive {
     /// Checks the zeros after the content of an entry.
     fn expect_zeros(&mut self) -> Result<(), BundleError> {
         let (mut fill, padding) = ([0; BLOCK_BYTES], padding(self.read));
-        if read_up_to(self, &mut fill[..padding]).map_err(read_error)? < padding {
+        if read_up_to(self, &mut fill[..padding]).map_err(read_failed)? < padding {
             return Err(truncated("in the middle of a block"));
         }
         if fill.iter().any(|byte| *byte != 0) {
@@ -292,7 +294,7 @@ impl Archive {
     /// Reads the next header; `None` at the first of the zero blocks that end the archive.
     fn next_header(&mut self) -> Result<Option<Header>, BundleError> {
         let mut header = Header::new_old();
-        match read_up_to(self, header.as_mut_bytes()).map_err(read_error)? {
+        match read_up_to(self, header.as_mut_bytes()).map_err(read_failed)? {
             BLOCK_BYTES if header.as_bytes() == &[0; BLOCK_BYTES] => Ok(None),
             BLOCK_BYTES => {
                 let found = header.as_bytes();
@@ -314,14 +316,14 @@ impl Archive {
         };
         let minimum = self.read + BLOCK_BYTES as u64;
         let mut rest = vec![0; (RECORD_BYTES as usize) * 2];
-        let count = read_up_to(self, &mut rest).map_err(read_error)?;
+        let count = read_up_to(self, &mut rest).map_err(read_failed)?;
         if self.read < minimum {
             return Err(truncated("without the blocks of zeros that end it"));
         }
         if rest[..count].iter().any(|byte| *byte != 0) || self.read > minimum.next_multiple_of(RECORD_BYTES) {
             return Err(trailing("tar"));
         }
-        match read_up_to(self.decoder.get_mut(), &mut [0]).map_err(read_error)? {
+        match read_up_to(self.decoder.get_mut(), &mut [0]).map_err(read_failed)? {
             0 => Ok(()),
             _ => Err(trailing("compressed")),
         }
@@ -391,11 +393,6 @@ fn decoder_error(error: io::Error) -> io::Error {
 
 fn truncated(place: &str) -> BundleError {
     BundleError::new(BundleCode::Truncated, format!("The archive ends too early, {place}"))
-}
-
-/// Converts an error of reading an archive.
-pub(super) fn read_error(error: io::Error) -> BundleError {
-    from_io_error(error, |error| BundleError::system(error, "read", None))
 }
 
 fn corrupt(why: &str) -> BundleError {

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::io::Read;
 
-use super::container::read_failed;
+use super::io_error::read_failed;
 use super::long_line::{LongLine, TooLarge};
 use crate::bundle::format::{BundleCode, BundleError, Limits, LogExtent, of_run};
 use crate::disk::{BOM, read_up_to};

@@ -6,11 +6,15 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::vec;
 
-use super::archive::{Archive, read_error};
+use super::archive::Archive;
+use super::io_error::{into_io_error, read_failed};
 use crate::bundle::format::{BundleCode, BundleError, BundlePath, Limits, PathSet};
 use crate::disk::{File, FileKind, InputFile, Links, OsError, files};
 use crate::order;
 use crate::task::{Cancellation, Progress, Task};
+
+/// A file, or a problem that does not prevent further reading.
+type Entry<F> = Result<F, BundleError>;
 
 /// The files of a bundle in either form. Reading from it yields the content of the current file, and reports progress.
 pub(super) struct Container<'c, 't> {
@@ -24,7 +28,7 @@ pub(super) struct Container<'c, 't> {
 
 enum Form {
     /// The directory, what is in it, and the current file.
-    Directory(PathBuf, vec::IntoIter<Result<BundlePath, BundleError>>, Option<InputFile>),
+    Directory(PathBuf, vec::IntoIter<Entry<BundlePath>>, Option<InputFile>),
     Archive(Box<Archive>),
 }
 
@@ -47,10 +51,8 @@ impl<'c, 't> Container<'c, 't> {
         Ok(Container { form, remaining: 0, max_files: limits.files, progress, task })
     }
 
-    /// Moves to the next file with a valid and unique path, and returns that and its size, or a problem that does not prevent further
-    /// reading. After an error there may be further files that can't be reached.
-    #[expect(clippy::type_complexity, reason = "what iterators of results return, once more fallible")]
-    pub(super) fn next_file(&mut self) -> Result<Option<Result<(BundlePath, u64), BundleError>>, BundleError> {
+    /// Moves to the next file with a valid and unique path, and returns that and its size. After an error there may be further files that can't be reached.
+    pub(super) fn next_file(&mut self) -> Result<Option<Entry<(BundlePath, u64)>>, BundleError> {
         self.skip_rest()?;
         let (path, size) = match &mut self.form {
             Form::Directory(root, entries, current) => match entries.next() {
@@ -85,7 +87,7 @@ impl<'c, 't> Container<'c, 't> {
 
     fn skip_rest(&mut self) -> Result<(), BundleError> {
         if matches!(self.form, Form::Archive(_)) {
-            io::copy(self, &mut io::sink()).map_err(read_error)?;
+            io::copy(self, &mut io::sink()).map_err(read_failed)?;
         }
         Ok(())
     }
@@ -115,7 +117,7 @@ impl Read for Container<'_, '_> {
 }
 
 /// Lists the files below `root`, by path, after what else is there as problems. Returns the size of all files too.
-fn list(root: &Path, limits: &Limits) -> Result<(Vec<Result<BundlePath, BundleError>>, u64), BundleError> {
+fn list(root: &Path, limits: &Limits) -> Result<(Vec<Entry<BundlePath>>, u64), BundleError> {
     let (mut found, mut files, total) = walk(root, limits)?;
     order::sort_by(&mut files, Ord::cmp);
     let mut names = PathSet::default();
@@ -129,9 +131,10 @@ fn list(root: &Path, limits: &Limits) -> Result<(Vec<Result<BundlePath, BundleEr
     Ok((found, total))
 }
 
-type Walked = (Vec<Result<BundlePath, BundleError>>, Vec<BundlePath>, u64);
+/// Problems, files, and the size of these.
+type Walked = (Vec<Entry<BundlePath>>, Vec<BundlePath>, u64);
 
-/// The problems, the files, and their size, in any order.
+/// Finds what is below `root`, in any order.
 fn walk(root: &Path, limits: &Limits) -> Result<Walked, BundleError> {
     let (mut problems, mut found, mut total, mut entries) = (Vec::new(), Vec::new(), 0u64, 0);
     let cancellation = Cancellation::current();
@@ -178,27 +181,6 @@ pub(crate) fn open_file(path: &Path) -> Result<(InputFile, u64), BundleError> {
         return Err(BundleError::new(BundleCode::Device, format!("{} is not a file", path.display())));
     }
     Ok((InputFile::of(file), metadata.size))
-}
-
-/// Wraps an error so that it can be returned by a [`Read`] implementation.
-pub(crate) fn into_io_error(error: BundleError) -> io::Error {
-    io::Error::other(error)
-}
-
-/// Unwraps an error made by [`into_io_error`], or converts a system error with `otherwise`.
-pub(super) fn from_io_error(error: io::Error, otherwise: impl FnOnce(&io::Error) -> BundleError) -> BundleError {
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<BundleError>()) {
-        Some(carried) => carried.clone(),
-        None => otherwise(&error),
-    }
-}
-
-/// Converts an error of reading an entry's content.
-pub(crate) fn read_failed(error: io::Error) -> BundleError {
-    from_io_error(error, |error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => BundleError::new(BundleCode::Truncated, "It ends too early"),
-        _ => BundleError::system(error, "read", None),
-    })
 }
 
 #[cfg(all(test, unix))]

@@ -6,8 +6,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::checked_log::{CheckedLog, CheckedSession};
-use super::container::{Container, read_failed};
+use super::container::Container;
 use super::import_error::ImportError;
+use super::io_error::read_failed;
 use super::media::check_media;
 use crate::bundle::export::{FileHasher, HashingReader};
 use crate::bundle::format::{
