@@ -1,11 +1,6 @@
 //! SHA-256, written as lower-case hex, so that `sha256sum` can check every hash that this crate stores.
 
-use std::io::{self, Read};
-
 use sha2::{Digest as _, Sha256};
-
-/// The most that is read at once.
-const BLOCK_BYTES: u64 = 256 << 10;
 
 /// Number of hex digits in a hash.
 pub const HEX_BYTES: usize = 64;
@@ -24,21 +19,6 @@ pub fn sha256<const PARTS: usize>(parts: [&[u8]; PARTS]) -> Hash {
         hasher.update(part);
     }
     hasher.finalize().into()
-}
-
-/// The hash of all that can be read, about `size` bytes, and how many they are.
-pub(crate) fn sha256_of(input: &mut impl Read, size: u64) -> io::Result<(Hash, u64)> {
-    let mut block = vec![0; size.saturating_add(1).min(BLOCK_BYTES) as usize];
-    let (mut hasher, mut size) = (Sha256::new(), 0);
-    loop {
-        match input.read(&mut block)? {
-            0 => return Ok((hasher.finalize().into(), size)),
-            count => {
-                hasher.update(&block[..count]);
-                size += count as u64;
-            }
-        }
-    }
 }
 
 /// Messages that are collected on one thread and hashed later, on any.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::disk::{Durability, InputFile, OsError, files};
 
 use crate::disk::write::write_atomically;
-use crate::hash::{HexHash, as_text, is_hex_hash, sha256_hex, sha256_of, to_hex};
+use crate::hash::{HexHash, as_text, is_hex_hash, sha256_hex, to_hex};
 use crate::json::quoted;
 use crate::run::format::{ErrorCode, RunError};
 
@@ -86,14 +86,13 @@ impl BlobStore {
 
     /// Checks that the bytes of a blob of any size have its hash, unless that is known. Returns the size in bytes.
     pub fn verify(&self, hash: &str) -> Result<u64, RunError> {
-        let (file, size) = self.open(hash)?;
+        let (mut file, size) = self.open(hash)?;
         if self.is_verified {
             return Ok(size);
         }
         // Blobs never grow. Reading one byte beyond the size shows whether this one has.
-        let mut file = file.take(size.saturating_add(1));
-        let read = sha256_of(&mut file, size).map_err(|error| OsError::new(&error, "read", None));
-        let (found, size) = read?;
+        let read = file.sha256(size.saturating_add(1));
+        let (found, size) = read.map_err(|error| OsError::new(&error, "read", None))?;
         check_hash(hash, &to_hex(&found))?;
         Ok(size)
     }

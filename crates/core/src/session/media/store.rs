@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::objects::Named;
 use crate::disk::write::{StageError, StagedFile, new_directory};
 use crate::disk::{File, InputFile, Links, OWNER_ONLY, OsError, files, sync_entries};
-use crate::hash::{Hash, as_text, sha256_of, to_hex};
+use crate::hash::{Hash, as_text, to_hex};
 
 /// The directory of a bundle with its media. Paths in it: `media/<first 2 digits>/<64 digits>`.
 pub(crate) const IN_BUNDLE: &str = "media";
@@ -178,8 +178,7 @@ fn is_there(path: &Path, hash: &Hash) -> Result<bool, PutError> {
 }
 
 fn hash_of(path: &Path) -> Result<Hash, OsError> {
-    let (file, metadata) = File::open_any(path, Links::Refused)?;
-    let read = sha256_of(&mut InputFile::of(file), metadata.size);
+    let read = InputFile::of(File::open_any(path, Links::Refused)?.0).sha256(u64::MAX);
     read.map(|(hash, _)| hash).map_err(|error| OsError::new(&error, "read", Some(path)))
 }
 
