@@ -13,7 +13,7 @@ use super::run_replay::trusted_keys;
 use super::writing_job::{Reports, start_writing};
 use session_tape_core::bundle::{
     BundleCode, BundleError, ExportFrom, ExportOptions, Limits, MediaPolicy, RedactOptions, RedactionRule,
-    SignaturePolicy, VerifyOptions, export, import, import_for_reader, verify,
+    SignaturePolicy, VerifyOptions, export, import, verify,
 };
 use session_tape_core::signature::SigningKey;
 
@@ -128,7 +128,7 @@ impl NativeVerifyOptions {
             ..default
         };
         let media_dir = self.media_dir.as_ref().map(PathBuf::from);
-        VerifyOptions { trusted: trusted_keys(&self.trusted_keys), signature, limits, media_dir }
+        VerifyOptions { trusted: trusted_keys(&self.trusted_keys), signature, limits, media_dir, is_for_reader: false }
     }
 }
 
@@ -190,8 +190,8 @@ pub fn start_import(
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
     start_writing(bundles, on_ready, Reports::bytes_and_files(options.progress), move |task| {
-        let import = if is_to_stay { import } else { import_for_reader };
-        match import(Path::new(&path), Path::new(&directory), &options.read(), task) {
+        let options = VerifyOptions { is_for_reader: !is_to_stay, ..options.read() };
+        match import(Path::new(&path), Path::new(&directory), &options, task) {
             Ok(info) => JobEnd::done(|json| json.value(&InfoJson::from(&info))),
             Err(refusal) => JobEnd::failed(&ErrorJson::refusal(&refusal, "The bundle was not imported")),
         }

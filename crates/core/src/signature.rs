@@ -7,10 +7,11 @@
 use base64ct::{Base64, Encoding as _};
 use ed25519_dalek::pkcs8::spki::EncodePublicKey as _;
 use ed25519_dalek::pkcs8::{DecodePrivateKey as _, DecodePublicKey as _};
-use ed25519_dalek::{Signer as _, VerifyingKey};
+use ed25519_dalek::{SIGNATURE_LENGTH, Signer as _, VerifyingKey};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::hash::{as_text, is_hex_hash, sha256_hex};
-use crate::json::{Cursor, Nesting, Span};
 
 /// Why a key can't be used or a signature is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,48 +52,40 @@ pub fn pre_authentication_encoding(payload_type: &str, payload: &[u8]) -> Vec<u8
 }
 
 /// A signature in the form that documents contain.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Signature {
     /// The id of the key that made it: SHA-256 of the public key's SPKI DER, in hex. It proves nothing.
+    #[serde(rename = "keyid", deserialize_with = "read_key_id")]
     pub key_id: String,
-    bytes: [u8; ed25519_dalek::SIGNATURE_LENGTH],
+    #[serde(rename = "sig", serialize_with = "write_bytes", deserialize_with = "read_bytes")]
+    bytes: [u8; SIGNATURE_LENGTH],
 }
 
 impl Signature {
     /// The signature as canonical JSON, `{"keyid":…,"sig":…}`, with `sig` in base64.
     pub fn to_json(&self) -> String {
-        format!(r#"{{"keyid":"{}","sig":"{}"}}"#, self.key_id, Base64::encode_string(&self.bytes))
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// Reads what [`to_json`](Self::to_json) writes, and nothing else.
     pub fn from_json(text: &str) -> Result<Self, SignatureError> {
-        let malformed = SignatureError::Malformed;
-        let (mut key_id, mut sig) = (None, None);
-        let mut nesting = Nesting::default();
-        let mut cursor = Cursor::new(text.as_bytes());
-        let object = cursor.object(|cursor, key| {
-            let value = Some(cursor.value(&mut nesting)?);
-            match key {
-                b"keyid" => key_id = value,
-                b"sig" => sig = value,
-                _ => {}
-            }
-            Ok(())
-        });
-        object.and_then(|_| cursor.finish()).map_err(|_| malformed.clone())?;
-        let inside = |span: Option<Span>| {
-            let text = text.get(span?.start as usize..span?.end as usize)?;
-            text.strip_prefix('"')?.strip_suffix('"')
-        };
-        let key_id = inside(key_id).filter(|id| is_hex_hash(id)).ok_or(malformed.clone())?.to_owned();
-        let mut bytes = [0; ed25519_dalek::SIGNATURE_LENGTH];
-        let decoded = Base64::decode(inside(sig).ok_or(malformed.clone())?, &mut bytes);
-        if !decoded.is_ok_and(|decoded| decoded.len() == ed25519_dalek::SIGNATURE_LENGTH) {
-            return Err(malformed);
-        }
-        let signature = Signature { key_id, bytes };
-        if signature.to_json() == text { Ok(signature) } else { Err(malformed) }
+        let read = serde_json::from_str::<Self>(text).ok();
+        read.filter(|signature| signature.to_json() == text).ok_or(SignatureError::Malformed)
     }
+}
+
+fn read_key_id<'d, D: Deserializer<'d>>(from: D) -> Result<String, D::Error> {
+    let id = String::deserialize(from)?;
+    if is_hex_hash(&id) { Ok(id) } else { Err(D::Error::custom(SignatureError::Malformed)) }
+}
+
+fn write_bytes<S: Serializer>(bytes: &[u8; SIGNATURE_LENGTH], out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(&Base64::encode_string(bytes))
+}
+
+fn read_bytes<'d, D: Deserializer<'d>>(from: D) -> Result<[u8; SIGNATURE_LENGTH], D::Error> {
+    let bytes = Base64::decode_vec(&String::deserialize(from)?).unwrap_or_default();
+    bytes.try_into().map_err(|_| D::Error::custom(SignatureError::Malformed))
 }
 
 /// A private key that signs.

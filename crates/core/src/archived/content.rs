@@ -46,11 +46,10 @@ impl Packed {
     pub(super) fn fill(&self, buffer: &mut [u8], offset: u64) -> Result<usize, OsError> {
         let mut filled = 0;
         while filled < buffer.len() {
-            match self.read_at(&mut buffer[filled..], offset + filled as u64) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(OsError::new(&error, "read", None)),
+            let read = self.read_at(&mut buffer[filled..], offset + filled as u64);
+            match read.map_err(|error| OsError::new(&error, "read", None))? {
+                0 => break,
+                count => filled += count,
             }
         }
         Ok(filled)

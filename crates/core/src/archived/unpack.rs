@@ -130,7 +130,6 @@ impl<'p> FrameReader<'p> {
                     return Ok(FrameEnd::Whole { end });
                 }
                 Ok(count) => sink.append(&self.piece[..count]).map_err(|error| failed(&error))?,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(FrameEnd::CutOff),
                 Err(error) if is_damage(&error) => {
                     return Ok(FrameEnd::Damaged { before: position(&decoder.finish()) });

@@ -124,7 +124,7 @@ impl MediaFiles {
         let extension = known(mime).map_or("bin", |(.., extension)| extension);
         let staged = match &mut self.staged {
             Some(staged) => staged,
-            none => none.insert(StagedDirectory::new(&self.destination)?),
+            none => none.insert(StagedDirectory::new(&self.destination, true)?),
         };
         let name = format!("{}.{extension}", self.count + 1);
         let mut file = staged.create(&staged.path().join(&name))?;

@@ -13,7 +13,7 @@ mod value;
 use std::io::Write;
 use std::path::Path;
 
-use crate::disk::OsError;
+use crate::disk::{BY_UMASK, OsError};
 
 use crate::disk::write::{StageError, StagedFile};
 use crate::foreign::{Conversion, Foreign, OpenedSource, open_source};
@@ -133,7 +133,7 @@ pub fn export(
     store: MediaStore,
     task: &Task<'_>,
 ) -> Result<Exported, ExportError> {
-    let mut file = StagedFile::new(destination)?;
+    let mut file = StagedFile::new(destination, StagedFile::NEW, BY_UMASK)?;
     let opened = open_source(path, &Foreign::Read(conversation), LineSource::open);
     let (session, agent, damage) = match opened.map_err(|stop| ImportFault::of_stop(stop, path))? {
         OpenedSource::Native(source) => (source, Agent { name: "session-tape", version: None }, None),

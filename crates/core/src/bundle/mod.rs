@@ -13,14 +13,14 @@ pub mod fuzzing;
 mod read;
 mod redact;
 #[cfg(test)]
-mod sample;
+mod testing;
 
 pub use export::{ExportFrom, ExportOptions, MediaPolicy, export};
 pub use format::{BundleCode, BundleError, BundleInfo, BundleKind, Limits, MediaCounts, SESSION_LOG, SignaturePolicy};
 pub use read::{
-    ImportError, OpenedBundle, Report, VerifyOptions, import, import_for_reader, is_archive, is_bundle,
-    is_opened_bundle, media_store, verify,
+    ImportError, OpenedBundle, Report, VerifyOptions, import, is_archive, is_bundle, is_opened_bundle, media_store,
+    verify,
 };
 pub use redact::{RedactOptions, RedactionRule};
 #[cfg(test)]
-pub use sample::small_run;
+pub use testing::small_run;

@@ -11,8 +11,8 @@ mod system;
 pub mod testing;
 pub mod write;
 
-pub(crate) use open::InputFile;
 pub use open::{BOM, File, files, sniff};
+pub(crate) use open::{InputFile, read_up_to};
 pub use sync::Durability;
 pub(crate) use sync::sync_entries;
 pub(crate) use system::{BY_UMASK, Links, OWNER_ONLY};

@@ -54,9 +54,9 @@ pub fn repair(
     task: &mut Task<'_>,
 ) -> Result<RepairReceipt, RepairError> {
     let source = &*resolve(source);
-    let file = if options.is_dry_run { None } else { Some(StagedFile::named(destination, UNFINISHED, OWNER_ONLY)?) };
+    let file = if options.is_dry_run { None } else { Some(StagedFile::new(destination, UNFINISHED, OWNER_ONLY)?) };
     let map = match (&options.receipt_path, options.is_dry_run) {
-        (Some(path), false) => Some(StagedFile::named(path, UNFINISHED, OWNER_ONLY)?),
+        (Some(path), false) => Some(StagedFile::new(path, UNFINISHED, OWNER_ONLY)?),
         _ => None,
     };
     let before = files::metadata(source)?;

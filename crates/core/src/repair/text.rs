@@ -201,7 +201,6 @@ fn unpacked(
                 file.write_all(&chunk[..count]).map_err(failed("write"))?;
                 size += count as u64;
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.raw_os_error().is_some() => return Err(failed("read")(error).into()),
             Err(_) => {
                 let name = encoding.as_str();
@@ -272,7 +271,6 @@ pub(super) fn hash_of(path: &Path, task: &mut Task<'_>) -> Result<(u64, Hash), R
                 hasher.update(&chunk[..count]);
                 size += count as u64;
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(OsError::new(&error, "read", Some(path)).into()),
         }
     }

@@ -1,7 +1,6 @@
 //! Exports a run or a session as a bundle. The destination gets the complete bundle or nothing.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use twox_hash::XxHash3_128;
@@ -13,9 +12,9 @@ use crate::bundle::format::{
     BundleCode, BundleError, BundleInfo, BundlePath, CHECKSUMS, Limits, MANIFEST, METADATA, Manifest, MediaCounts,
     REDACTIONS, SIGNATURE, checksums, signed,
 };
-use crate::bundle::read::{Compression, read_failed, read_up_to, tar_bytes};
+use crate::bundle::read::{Compression, read_failed, tar_bytes};
 use crate::bundle::redact::{LeakCheck, RedactOptions, RuleSet, Staging, redact};
-use crate::disk::files;
+use crate::disk::{files, read_up_to};
 use crate::order;
 use crate::signature::SigningKey;
 use crate::task::{Progress, Task};
@@ -73,18 +72,6 @@ impl Default for ExportOptions {
     }
 }
 
-impl fmt::Debug for ExportOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let signs = self.key.is_some();
-        f.debug_struct("ExportOptions")
-            .field("from", &self.from)
-            .field("signs", &signs)
-            .field("level", &self.level)
-            .field("redact", &self.redact)
-            .finish()
-    }
-}
-
 /// Exports `source` to `destination`: an archive if the name ends in `.tar.zst`, otherwise a directory.
 ///
 /// The same source, options and release yield the same bytes. An export that fails or is cancelled leaves nothing at the destination or next to it.
@@ -114,8 +101,9 @@ pub fn export(
     let contents = BundleFiles::new(plan, options.key.as_ref())?;
     contents.check(&options.limits)?;
     let tar_bytes = tar_bytes(contents.files.values().map(|file| file.listed.size));
-    let mut writer =
-        Writer { progress: WriteProgress::new(total, contents.bytes()), block: vec![0; BLOCK_BYTES], leak_check };
+    let progress = Progress { bytes: total / 2, total, ..Progress::default() };
+    let (to_write, block) = (contents.bytes(), vec![0; BLOCK_BYTES]);
+    let mut writer = Writer { to_write, written: 0, progress, block, leak_check };
     let mut written = writer.write_all(&contents, Sink::new(destination, compression, tar_bytes)?, task)?;
     if written.expands_too_much(tar_bytes) {
         // Readers would refuse the archive: write it again with a bounded ratio. Such repetitive content compresses quickly.
@@ -180,41 +168,13 @@ impl BundleFiles {
     }
 }
 
-/// Progress of the second half of an export: bytes written, scaled to half of the source's bytes.
-struct WriteProgress {
-    /// The size of the source.
-    total: u64,
+/// Writes the files of a bundle, which is the second half of the work.
+struct Writer {
+    /// The number of bytes to write, and of those that are written.
     to_write: u64,
     written: u64,
-    reported: Progress,
-}
-
-impl WriteProgress {
-    fn new(total: u64, to_write: u64) -> Self {
-        WriteProgress {
-            total,
-            to_write,
-            written: 0,
-            reported: Progress { bytes: total / 2, total, ..Progress::default() },
-        }
-    }
-
-    /// Starts again at the first byte. Reported progress does not go back.
-    fn restart(&mut self) {
-        self.written = 0;
-    }
-
-    fn add(&mut self, bytes: u64) -> Progress {
-        self.written = (self.written + bytes).min(self.to_write);
-        let second_half = self.total - self.total / 2;
-        let part = u128::from(second_half) * u128::from(self.written) / u128::from(self.to_write.max(1));
-        self.reported.bytes = self.reported.bytes.max(self.total / 2 + part as u64);
-        self.reported
-    }
-}
-
-struct Writer {
-    progress: WriteProgress,
+    /// In bytes of the source, of which each half of the work counts half. Does not go back when the files are written again.
+    progress: Progress,
     block: Vec<u8>,
     leak_check: Option<LeakCheck>,
 }
@@ -227,12 +187,12 @@ impl Writer {
         mut sink: Sink,
         task: &mut Task<'_>,
     ) -> Result<Finished, BundleError> {
-        self.progress.restart();
+        self.written = 0;
         for (number, (path, file)) in contents.files.iter().enumerate() {
             sink.begin(path, file.listed.size)?;
             self.write(path, file, &mut sink, task)?;
             sink.end()?;
-            self.progress.reported.files = self.progress.reported.files.max(number as u64 + 1);
+            self.progress.files = self.progress.files.max(number as u64 + 1);
         }
         sink.finish()
     }
@@ -266,7 +226,11 @@ impl Writer {
                 leak_check.update(&self.block[..count])?;
             }
             sink.write(&self.block[..count])?;
-            task.report(self.progress.add(count as u64))?;
+            self.written = (self.written + count as u64).min(self.to_write);
+            let (first_half, total) = (self.progress.total / 2, self.progress.total);
+            let part = u128::from(total - first_half) * u128::from(self.written) / u128::from(self.to_write.max(1));
+            self.progress.bytes = self.progress.bytes.max(first_half + part as u64);
+            task.report(self.progress)?;
         }
         match &file.origin {
             ByteSource::File(disk, _, known) | ByteSource::Archive(disk, known)

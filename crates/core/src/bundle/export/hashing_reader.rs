@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use twox_hash::XxHash3_128;
 
 use super::file_hash::{FileHasher, Hashed};
-use crate::bundle::format::BundleError;
+use crate::bundle::format::{BundleError, ListedFile};
 use crate::bundle::read::{into_io_error, read_failed};
 use crate::disk::File;
 
@@ -28,13 +28,13 @@ pub(crate) struct HashingReader<'c> {
 
 /// The result of reading a file to its end.
 pub(crate) struct HashedFile {
-    /// Hash and prefilter candidates.
-    pub hashed: Hashed,
+    /// Its hash and size.
+    pub listed: ListedFile,
+    /// The candidates of the prefilter.
+    pub candidates: Option<Vec<u64>>,
     /// An [`XxHash3_128`] of the bytes, much faster than the hash and not collision resistant. 0 without
     /// [`with_fingerprint`](HashingReader::with_fingerprint).
     pub fingerprint: u128,
-    /// The number of bytes read.
-    pub size: u64,
     /// The written copy.
     pub copy: Option<File>,
 }
@@ -60,21 +60,12 @@ impl<'c> HashingReader<'c> {
         let mut block = vec![0; BLOCK_BYTES];
         while self.advance(&mut block)? > 0 {}
         let fingerprint = self.fingerprint.map_or(0, |fingerprint| fingerprint.finish_128());
-        Ok(HashedFile { hashed: self.hasher.finish(), fingerprint, size: self.size, copy: self.copy })
-    }
-
-    /// Stops before the end, and resets the hasher for the next file.
-    pub(crate) fn abandon(self) {
-        self.hasher.finish();
+        let Hashed { sha256, candidates } = self.hasher.finish();
+        Ok(HashedFile { listed: ListedFile { sha256, size: self.size }, candidates, fingerprint, copy: self.copy })
     }
 
     fn advance(&mut self, buffer: &mut [u8]) -> Result<usize, BundleError> {
-        let count = loop {
-            match self.input.read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => break read.map_err(read_failed)?,
-            }
-        };
+        let count = self.input.read(buffer).map_err(read_failed)?;
         self.hasher.update(&buffer[..count]);
         if let Some(fingerprint) = &mut self.fingerprint {
             fingerprint.write(&buffer[..count]);

@@ -4,7 +4,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::bundle::format::{BundleCode, BundleError, ListedFile};
-use crate::bundle::read::open_file;
+use crate::bundle::read::{open_file, read_failed};
 use crate::lines::{LineSource, ReadError};
 
 /// Where the bytes of a planned file come from.
@@ -43,7 +43,7 @@ impl PlannedFile {
             ByteSource::Bytes(bytes) => Ok(Box::new(&bytes[..])),
             ByteSource::File(path, offset, _) => {
                 let (mut file, _) = open_file(path)?;
-                file.seek(SeekFrom::Start(*offset)).map_err(|error| BundleError::system(&error, "read", None))?;
+                file.seek(SeekFrom::Start(*offset)).map_err(read_failed)?;
                 Ok(Box::new(file.take(self.listed.size)))
             }
             ByteSource::Archive(path, _) => Ok(Box::new(open_session(path)?.into_reader().take(self.listed.size))),

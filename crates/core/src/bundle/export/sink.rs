@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::archived::is_bundle_name;
 use crate::bundle::format::{BundleCode, BundleError, BundlePath, Limits};
 use crate::bundle::read::{ArchiveWriter, Compression, expands_too_much};
-use crate::disk::File;
 use crate::disk::write::{StagedDirectory, StagedFile};
+use crate::disk::{BY_UMASK, File};
 
 /// The writer of a bundle.
 pub(super) enum Sink {
@@ -21,10 +21,10 @@ impl Sink {
     /// Begins a bundle at `destination`. Its name selects the form. `tar_bytes` is the size of an archive's tar.
     pub(crate) fn new(destination: &Path, compression: Compression, tar_bytes: u64) -> Result<Self, BundleError> {
         if !is_bundle_name(destination) {
-            return Ok(Sink::Directory(StagedDirectory::new(destination)?, None));
+            return Ok(Sink::Directory(StagedDirectory::new(destination, true)?, None));
         }
         let compression = compression.granted()?;
-        let out = BufWriter::with_capacity(256 << 10, StagedFile::new(destination)?);
+        let out = BufWriter::with_capacity(256 << 10, StagedFile::new(destination, StagedFile::NEW, BY_UMASK)?);
         let writer = ArchiveWriter::new(out, compression, tar_bytes).map_err(failed)?;
         Ok(Sink::Archive(Box::new(writer)))
     }
@@ -65,7 +65,7 @@ impl Sink {
             Sink::Archive(writer) => {
                 let out = writer.finish().map_err(failed)?.into_inner();
                 let mut staged = out.map_err(|refused| failed(refused.into_error()))?;
-                let size = staged.size().map_err(failed)?;
+                let size = staged.file().metadata().map_err(failed)?.size;
                 Ok(Finished::Archive(staged, size))
             }
         }

@@ -9,15 +9,17 @@ use std::sync::Arc;
 
 use super::export::ExportOptions;
 use super::file_hash::FileHasher;
-use super::hashing_reader::HashingReader;
+use super::hashing_reader::{HashedFile, HashingReader};
 use super::partial_start::{PartialStart, find_start, start_of_partial};
 use super::planned_file::{ByteSource, PlannedFile, open_session, source_changed};
 use crate::archived::{is_archived, resolve};
 use crate::bundle::format::{
-    BundleCode, BundleError, BundleKind, BundlePath, EVENT_LOG, Limits, ListedFile, LogExtent, Metadata, Partial,
-    REDACTIONS, RedactionList, RunSummary, SESSION_LOG, SignaturePolicy, blob_path, of_run, path,
+    BundleCode, BundleError, BundleKind, BundlePath, EVENT_LOG, Limits, LogExtent, Metadata, Partial, REDACTIONS,
+    RedactionList, RunSummary, SESSION_LOG, SignaturePolicy, blob_path, of_run, path,
 };
-use crate::bundle::read::{CheckedLog, CheckedSession, ImportError, OpenedBundle, VerifyOptions, is_bundle, open_file};
+use crate::bundle::read::{
+    CheckedLog, CheckedSession, ImportError, OpenedBundle, VerifyOptions, is_bundle, open_file, read_failed,
+};
 use crate::bundle::redact::{Prefilter, Staging};
 use crate::disk::{InputFile, files};
 use crate::foreign::{ConvertedFile, Stop, convert_to_file};
@@ -198,7 +200,7 @@ impl Planner<'_, '_> {
             self.progress.total = source.size();
             limits.check_total(source.size())?;
             let mut reader = source.into_reader();
-            let (listed, fingerprint, candidates) = self.hash(&mut reader, read)?;
+            let HashedFile { listed, candidates, fingerprint, .. } = self.hash(&mut reader, read)?;
             self.source.expect_whole(reader.into_source().damage())?;
             PlannedFile { listed, origin: ByteSource::Archive(file.to_path_buf(), fingerprint), candidates }
         } else {
@@ -265,7 +267,7 @@ impl Planner<'_, '_> {
             (end - offset) + small.iter().chain(&blobs).fold(0, |sum, (_, _, size)| u64::saturating_add(sum, *size));
         self.limits.check_total(self.progress.total)?;
         let (mut checked, limits) = (CheckedLog::default(), *self.limits);
-        log_file.seek(SeekFrom::Start(offset)).map_err(|error| BundleError::system(&error, "read", None))?;
+        log_file.seek(SeekFrom::Start(offset)).map_err(read_failed)?;
         let planned_log =
             self.hash_file(&mut log_file, &run.log(), offset, end - offset, |content| checked.read(content, &limits));
         let planned_log = planned_log.map_err(|error| damaged(error, EVENT_LOG))?;
@@ -360,8 +362,8 @@ impl Planner<'_, '_> {
         files: &mut BTreeMap<BundlePath, PlannedFile>,
     ) -> Result<u64, BundleError> {
         let mut count = 0;
-        let stored = |hash: &str| redactions.blobs.get(hash).map_or(hash.to_owned(), |blob| blob.redacted.clone());
-        let named: HashSet<String> = log.blobs.iter().map(|hash| blob_path(&stored(as_text(&to_hex(hash))))).collect();
+        let path_of = |hash: &Hash| blob_path(redactions.stored(as_text(&to_hex(hash))));
+        let named: HashSet<String> = log.blobs.iter().map(path_of).collect();
         for (path, disk, size) in blobs {
             if only_named && !named.contains(path.as_str()) {
                 continue;
@@ -409,19 +411,19 @@ impl Planner<'_, '_> {
         size: u64,
         read: impl FnOnce(&mut HashingReader<'_>) -> Result<(), BundleError>,
     ) -> Result<PlannedFile, BundleError> {
-        let (listed, fingerprint, candidates) = self.hash(&mut input.take(size), read)?;
+        let HashedFile { listed, candidates, fingerprint, .. } = self.hash(&mut input.take(size), read)?;
         if listed.size != size {
             return Err(source_changed(disk));
         }
         Ok(PlannedFile { listed, origin: ByteSource::File(disk.to_path_buf(), offset, fingerprint), candidates })
     }
 
-    /// Hashes a file while `read` parses it. Returns its fingerprint and the candidates of the prefilter too.
+    /// Hashes a file while `read` parses it.
     fn hash(
         &mut self,
         input: &mut dyn Read,
         read: impl FnOnce(&mut HashingReader<'_>) -> Result<(), BundleError>,
-    ) -> Result<(ListedFile, u128, Option<Vec<u64>>), BundleError> {
+    ) -> Result<HashedFile, BundleError> {
         let (task, progress) = (&mut *self.task, &mut self.progress);
         let mut tick = |bytes| {
             progress.bytes += bytes;
@@ -432,12 +434,7 @@ impl Planner<'_, '_> {
         if let Err(error) = read(&mut content) {
             return Err(content.take_error().unwrap_or(error));
         }
-        let result = content.finish()?;
-        Ok((
-            ListedFile { sha256: result.hashed.sha256, size: result.size },
-            result.fingerprint,
-            result.hashed.candidates,
-        ))
+        content.finish()
     }
 }
 
@@ -468,20 +465,19 @@ fn read_redactions(path: &Path, is_bundle: bool, limits: &Limits) -> Result<Reda
     let (file, size) = open_file(path)?;
     limits.check_file(&bundle_path(REDACTIONS)?, size)?;
     let mut bytes = Vec::new();
-    file.take(size).read_to_end(&mut bytes).map_err(|error| BundleError::system(&error, "read", None))?;
+    file.take(size).read_to_end(&mut bytes).map_err(read_failed)?;
     RedactionList::parse(&bytes)
 }
 
 /// The offset after the last complete line of a log.
 fn complete_lines_end(log: &mut InputFile) -> Result<u64, BundleError> {
-    let failed = |error: std::io::Error| BundleError::system(&error, "read", None);
-    let mut end = log.seek(SeekFrom::End(0)).map_err(failed)?;
+    let mut end = log.seek(SeekFrom::End(0)).map_err(read_failed)?;
     let mut block = vec![0; 64 << 10];
     while end > 0 {
         let start = end.saturating_sub(block.len() as u64);
         let part = &mut block[..(end - start) as usize];
-        log.seek(SeekFrom::Start(start)).map_err(failed)?;
-        log.read_exact(part).map_err(failed)?;
+        log.seek(SeekFrom::Start(start)).map_err(read_failed)?;
+        log.read_exact(part).map_err(read_failed)?;
         if let Some(newline) = memchr::memrchr(b'\n', part) {
             return Ok(start + newline as u64 + 1);
         }
@@ -537,8 +533,7 @@ fn run_metadata(
         let mut line = Vec::new();
         let limit = EventLine::MAX_BYTES as u64 + 1;
         let mut reader = std::io::BufReader::new(file.take(limit));
-        std::io::BufRead::read_until(&mut reader, b'\n', &mut line)
-            .map_err(|error| BundleError::system(&error, "read", None))?;
+        std::io::BufRead::read_until(&mut reader, b'\n', &mut line).map_err(read_failed)?;
         first.read(&mut &line[..], &Limits::default()).map_err(|error| damaged(error, EVENT_LOG))?;
     }
     let created = log.created.or(first.created);

@@ -1,11 +1,10 @@
 //! The summary of a bundle.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::manifest::{BundleKind, Manifest};
 use super::metadata::MediaCounts;
-use crate::hash::{HexHash, as_text};
+use crate::hash::HexHash;
 
 /// The summary of a bundle, mostly from its manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,11 +43,5 @@ impl BundleInfo {
             media,
             partial: manifest.partial.is_some(),
         }
-    }
-}
-
-impl fmt::Display for BundleInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} ({} files)", self.kind.as_str(), as_text(&self.bundle_id), self.files)
     }
 }

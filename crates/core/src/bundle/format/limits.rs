@@ -57,6 +57,11 @@ impl Limits {
         self.line_bytes >= DEFAULT_LINE_BYTES && cannot_be_json(beginning)
     }
 
+    /// The maximum number of files and directories, of which each name is held in memory.
+    pub(crate) fn entries(&self) -> u64 {
+        self.files.saturating_mul(2).saturating_add(16)
+    }
+
     /// The limit for a file that is read into memory; `None` for other files.
     pub fn document_bytes(&self, path: &str) -> Option<u64> {
         match path {

@@ -1,14 +1,14 @@
 //! `manifest.json`: the size and hash of every file, and the extent of the log, as canonical JSON.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::error::{BundleCode, BundleError};
 use super::path::{BundlePath, CHECKSUMS, MANIFEST, PathSet, SIGNATURE};
 use crate::hash::{Hash, HexHash, as_text, from_hex, is_hex_hash, sha256_hex, to_hex};
-use crate::json::{Text, Writer};
-use crate::order;
 
 /// The format version that this release writes and reads.
 pub(super) const VERSION: u64 = 1;
@@ -17,7 +17,8 @@ pub(super) const VERSION: u64 = 1;
 pub(crate) const PAYLOAD_TYPE: &str = "application/vnd.cath.bundle-manifest+json";
 
 /// The kind of recording in a bundle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum BundleKind {
     /// A run.
     Run,
@@ -34,11 +35,6 @@ impl BundleKind {
         }
     }
 
-    /// The kind with this name, if there is one.
-    pub fn parse(name: &str) -> Option<Self> {
-        [BundleKind::Run, BundleKind::Session].into_iter().find(|kind| kind.as_str() == name)
-    }
-
     /// The path of the log inside the bundle.
     pub fn log(self) -> &'static str {
         match self {
@@ -49,35 +45,39 @@ impl BundleKind {
 }
 
 /// The entry of a file in the manifest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct ListedFile {
     /// The hash of the file.
+    #[serde(with = "digits")]
     pub sha256: Hash,
     /// The size in bytes.
     pub size: u64,
 }
 
 /// The first and last event of a log.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LogExtent {
     /// The number of lines.
     pub count: u64,
     /// The logical time of a run's first event. `None` for sessions and for logs without events.
     pub first_time: Option<u64>,
-    /// The logical time of a run's last event. `None` for sessions and for logs without events.
-    pub last_time: Option<u64>,
     /// The `hash` of a run's last event, or of the snapshot's event if none follows it. `None` for sessions, whose lines are not
     /// hashed; the hash of the file covers them.
+    #[serde(serialize_with = "write_head", deserialize_with = "read_head")]
     pub head: Option<HexHash>,
+    /// The logical time of a run's last event. `None` for sessions and for logs without events.
+    pub last_time: Option<u64>,
 }
 
 /// The snapshot with which a partial bundle begins.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Partial {
-    /// The snapshot's id.
-    pub snapshot: String,
     /// The logical time of the event after which it was taken.
     pub logical_time: u64,
+    /// The snapshot's id.
+    pub snapshot: String,
 }
 
 /// The content of `manifest.json`, without the bundle's id.
@@ -105,23 +105,15 @@ impl Manifest {
     }
 
     fn print_with(&self, id: Option<&HexHash>) -> Vec<u8> {
-        let mut out = Vec::with_capacity(256 + self.files.len() * 180);
-        let mut object = Writer::new(&mut out).object();
-        if let Some(id) = id {
-            object.key("bundleId").text(as_text(id));
-        }
-        print_files(object.key("files"), &self.files);
-        object.key("kind").text(self.kind.as_str());
-        print_log(object.key("log"), &self.log);
-        if let Some(partial) = &self.partial {
-            let mut inner = object.key("partial").object();
-            inner.key("logicalTime").integer(partial.logical_time);
-            inner.key("snapshot").string(&partial.snapshot);
-            inner.close();
-        }
-        object.key("v").integer(VERSION);
-        object.close();
-        out
+        let document = Document {
+            bundle_id: id.map(|id| Cow::Borrowed(as_text(id))),
+            files: Cow::Borrowed(&self.files),
+            kind: self.kind,
+            log: Cow::Borrowed(&self.log),
+            partial: self.partial.as_ref().map(Cow::Borrowed),
+            v: VERSION,
+        };
+        serde_json::to_vec(&document).unwrap_or_default()
     }
 
     /// Parses a document and returns it with the id that it contains. Only the exact output of [`print`](Self::print) is accepted; the
@@ -135,8 +127,10 @@ impl Manifest {
             return Err(BundleError::about(BundleCode::UnsupportedVersion, MANIFEST, message));
         }
         let read: Document = serde_json::from_str(text).map_err(|error| invalid(&error.to_string()))?;
-        let id = hex(&read.bundle_id)?;
-        let manifest = read.manifest()?;
+        let id = read.bundle_id.as_deref().map_or(Err(NO_HASH), hex).map_err(invalid)?;
+        let partial = read.partial.map(Cow::into_owned);
+        let (files, log) = (read.files.into_owned(), read.log.into_owned());
+        let manifest = Manifest { kind: read.kind, files, log, partial };
         if manifest.print_with(Some(&id)) != document {
             return Err(invalid("it is not canonical JSON, or has other fields than a manifest"));
         }
@@ -172,92 +166,51 @@ impl Manifest {
     }
 }
 
-fn print_files(out: Writer<'_>, files: &BTreeMap<String, ListedFile>) {
-    let mut object = out.object();
-    for (path, file) in files {
-        let mut inner = object.text_key(Text::from_plain(path).as_json()).object();
-        inner.key("sha256").text(as_text(&to_hex(&file.sha256)));
-        inner.key("size").integer(file.size);
-        inner.close();
-    }
-    object.close();
-}
-
-fn print_log(out: Writer<'_>, log: &LogExtent) {
-    let mut object = out.object();
-    object.key("count").integer(log.count);
-    write_optional(object.key("firstTime"), log.first_time);
-    match &log.head {
-        Some(head) => object.key("head").text(as_text(head)),
-        None => object.key("head").json(b"null"),
-    }
-    write_optional(object.key("lastTime"), log.last_time);
-    object.close();
-}
-
-fn write_optional(out: Writer<'_>, value: Option<u64>) {
-    match value {
-        Some(value) => out.integer(value),
-        None => out.json(b"null"),
-    }
-}
-
 #[derive(Deserialize)]
 struct Version {
     v: u64,
 }
 
-#[derive(Deserialize)]
+/// The members in the order of their names, in which they are printed.
+#[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document {
-    bundle_id: String,
-    files: BTreeMap<String, FileDocument>,
-    kind: String,
-    log: LogDocument,
-    partial: Option<PartialDocument>,
+struct Document<'m> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bundle_id: Option<Cow<'m, str>>,
+    files: Cow<'m, BTreeMap<String, ListedFile>>,
+    kind: BundleKind,
+    log: Cow<'m, LogExtent>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partial: Option<Cow<'m, Partial>>,
+    v: u64,
 }
 
-#[derive(Deserialize)]
-struct FileDocument {
-    sha256: String,
-    size: u64,
+const NO_HASH: &str = "a hash in it is none";
+
+fn hex(text: &str) -> Result<HexHash, &'static str> {
+    let digits = text.as_bytes().first_chunk().filter(|_| is_hex_hash(text));
+    digits.copied().ok_or(NO_HASH)
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LogDocument {
-    count: u64,
-    first_time: Option<u64>,
-    head: Option<String>,
-    last_time: Option<u64>,
-}
+/// A hash as its digits.
+mod digits {
+    use super::*;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PartialDocument {
-    logical_time: u64,
-    snapshot: String,
-}
+    pub(super) fn serialize<S: Serializer>(hash: &Hash, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(as_text(&to_hex(hash)))
+    }
 
-impl Document {
-    fn manifest(self) -> Result<Manifest, BundleError> {
-        let kind = BundleKind::parse(&self.kind).ok_or_else(|| invalid("its kind is neither 'run' nor 'session'"))?;
-        let listed = |(path, file): (String, FileDocument)| {
-            let sha256 = from_hex(file.sha256.as_bytes()).ok_or_else(|| invalid("a hash in it is none"))?;
-            Ok((path, ListedFile { sha256, size: file.size }))
-        };
-        let files = order::map(self.files.into_iter().map(listed).collect::<Result<Vec<_>, BundleError>>()?);
-        let LogDocument { count, first_time, head, last_time } = self.log;
-        let head = head.map(|head| hex(&head)).transpose()?;
-        let partial =
-            self.partial.map(|partial| Partial { snapshot: partial.snapshot, logical_time: partial.logical_time });
-        Ok(Manifest { kind, files, log: LogExtent { count, first_time, last_time, head }, partial })
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Hash, D::Error> {
+        from_hex(String::deserialize(from)?.as_bytes()).ok_or_else(|| D::Error::custom(NO_HASH))
     }
 }
 
-fn hex(text: &str) -> Result<HexHash, BundleError> {
-    let digits = text.as_bytes().first_chunk().filter(|_| is_hex_hash(text));
-    digits.copied().ok_or_else(|| invalid("a hash in it is none"))
+fn write_head<S: Serializer>(head: &Option<HexHash>, out: S) -> Result<S::Ok, S::Error> {
+    head.as_ref().map(as_text).serialize(out)
+}
+
+fn read_head<'d, D: Deserializer<'d>>(from: D) -> Result<Option<HexHash>, D::Error> {
+    Option::<String>::deserialize(from)?.as_deref().map(hex).transpose().map_err(D::Error::custom)
 }
 
 fn invalid(why: &str) -> BundleError {

@@ -3,19 +3,19 @@
 //! It contains the original hashes of a run's events, which are salted with a salt that is removed, and of blobs, which the log contains
 //! anyway unless a secret could be guessed from them. It contains no hashes of a session's lines, because short secrets could be guessed from them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::error::{BundleCode, BundleError};
 use super::path::{REDACTIONS, WORKFLOW};
 use crate::hash::is_hex_hash;
-use crate::json::Writer;
 use crate::order;
 use crate::run::Redactions;
 
 /// An event with a redacted payload.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RedactedEvent {
     /// The hash of the original payload with its salt.
@@ -25,7 +25,7 @@ pub struct RedactedEvent {
 }
 
 /// A redacted blob.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct RedactedBlob {
     /// The hash of the redacted bytes, which is the blob's name in the bundle. The log names it too if the original hash was dropped.
     pub redacted: String,
@@ -61,6 +61,11 @@ impl RedactionList {
         }
     }
 
+    /// The name of a blob in the bundle, given the one in the log.
+    pub(crate) fn stored<'h>(&'h self, blob: &'h str) -> &'h str {
+        self.blobs.get(blob).map_or(blob, |redacted| &redacted.redacted)
+    }
+
     /// The names of all rules that matched.
     pub fn rules(&self) -> BTreeSet<String> {
         let blobs = self.blobs.values().map(|blob| &blob.rules);
@@ -77,45 +82,18 @@ impl RedactionList {
 
     /// Prints the document, as canonical JSON with sorted entries.
     pub fn print(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        let mut object = Writer::new(&mut out).object();
-        let mut blobs = object.key("blobs").array();
-        for (blob, redacted) in &self.blobs {
-            let mut entry = blobs.element().object();
-            entry.key("blob").text(blob);
-            entry.key("redacted").text(&redacted.redacted);
-            print_rules(entry.key("rules"), &redacted.rules);
-            entry.close();
-        }
-        blobs.close();
-        let mut events = object.key("events").array();
-        for (time, event) in &self.events {
-            let mut entry = events.element().object();
-            entry.key("payloadHash").text(&event.payload_hash);
-            print_rules(entry.key("rules"), &event.rules);
-            entry.key("time").integer(*time);
-            entry.close();
-        }
-        events.close();
-        let mut files = object.key("files").array();
-        for (file, rules) in &self.files {
-            let mut entry = files.element().object();
-            entry.key("file").string(file);
-            print_rules(entry.key("rules"), rules);
-            entry.close();
-        }
-        files.close();
-        let mut lines = object.key("lines").array();
-        for (line, rules) in &self.lines {
-            let mut entry = lines.element().object();
-            entry.key("line").integer(*line);
-            print_rules(entry.key("rules"), rules);
-            entry.close();
-        }
-        lines.close();
-        object.key("v").integer(1);
-        object.close();
-        out
+        let blobs = self.blobs.iter().map(|(blob, what)| BlobEntry { blob: blob.into(), what: Cow::Borrowed(what) });
+        let events = self.events.iter().map(|(time, what)| EventEntry { what: Cow::Borrowed(what), time: *time });
+        let files = self.files.iter().map(|(file, rules)| FileEntry { file: file.into(), rules: Cow::Borrowed(rules) });
+        let lines = self.lines.iter().map(|(line, rules)| LineEntry { line: *line, rules: Cow::Borrowed(rules) });
+        let document = Document {
+            blobs: blobs.collect(),
+            events: events.collect(),
+            files: files.collect(),
+            lines: lines.collect(),
+            v: 1,
+        };
+        serde_json::to_vec(&document).unwrap_or_default()
     }
 
     /// Parses a document. Only the exact output of [`print`](Self::print) is accepted.
@@ -127,10 +105,10 @@ impl RedactionList {
         }
         let read: Document = serde_json::from_slice(document).map_err(|error| invalid(&error.to_string()))?;
         let list = RedactionList {
-            blobs: order::map(read.blobs.into_iter().map(|entry| (entry.blob, entry.what))),
-            events: order::map(read.events.into_iter().map(|entry| (entry.time, entry.what))),
-            files: order::map(read.files.into_iter().map(|entry| (entry.file, entry.rules))),
-            lines: order::map(read.lines.into_iter().map(|entry| (entry.line, entry.rules))),
+            blobs: order::map(read.blobs.into_iter().map(|entry| (entry.blob.into_owned(), entry.what.into_owned()))),
+            events: order::map(read.events.into_iter().map(|entry| (entry.time, entry.what.into_owned()))),
+            files: order::map(read.files.into_iter().map(|entry| (entry.file.into_owned(), entry.rules.into_owned()))),
+            lines: order::map(read.lines.into_iter().map(|entry| (entry.line, entry.rules.into_owned()))),
         };
         if !list.has_hashes() {
             return Err(invalid("a hash in it is none"));
@@ -151,14 +129,6 @@ pub(crate) fn merge_rules(known: &mut Vec<String>, rules: Vec<String>) {
     known.dedup();
 }
 
-fn print_rules(out: Writer<'_>, rules: &[String]) {
-    let mut array = out.array();
-    for rule in rules {
-        array.element().string(rule);
-    }
-    array.close();
-}
-
 fn invalid(why: &str) -> BundleError {
     BundleError::about(BundleCode::RedactionsInvalid, REDACTIONS, why)
 }
@@ -168,38 +138,40 @@ struct Version {
     v: u64,
 }
 
-#[derive(Deserialize)]
-struct Document {
-    blobs: Vec<BlobEntry>,
-    events: Vec<EventEntry>,
-    files: Vec<FileEntry>,
-    lines: Vec<LineEntry>,
+/// The members in the order of their names, in which they are printed, here and in the entries.
+#[derive(Deserialize, Serialize)]
+struct Document<'l> {
+    blobs: Vec<BlobEntry<'l>>,
+    events: Vec<EventEntry<'l>>,
+    files: Vec<FileEntry<'l>>,
+    lines: Vec<LineEntry<'l>>,
+    v: u64,
 }
 
-#[derive(Deserialize)]
-struct FileEntry {
-    file: String,
-    rules: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct BlobEntry {
-    blob: String,
+#[derive(Deserialize, Serialize)]
+struct BlobEntry<'l> {
+    blob: Cow<'l, str>,
     #[serde(flatten)]
-    what: RedactedBlob,
+    what: Cow<'l, RedactedBlob>,
 }
 
-#[derive(Deserialize)]
-struct EventEntry {
+#[derive(Deserialize, Serialize)]
+struct EventEntry<'l> {
+    #[serde(flatten)]
+    what: Cow<'l, RedactedEvent>,
     time: u64,
-    #[serde(flatten)]
-    what: RedactedEvent,
 }
 
-#[derive(Deserialize)]
-struct LineEntry {
+#[derive(Deserialize, Serialize)]
+struct FileEntry<'l> {
+    file: Cow<'l, str>,
+    rules: Cow<'l, [String]>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct LineEntry<'l> {
     line: u64,
-    rules: Vec<String>,
+    rules: Cow<'l, [String]>,
 }
 
 #[cfg(test)]

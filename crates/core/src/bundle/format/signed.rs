@@ -1,11 +1,12 @@
 //! `manifest.sig`: Ed25519 signatures of the manifest, as a DSSE envelope without its payload, which is `manifest.json`.
 
-use serde::Deserialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use super::error::{BundleCode, BundleError};
 use super::manifest::PAYLOAD_TYPE;
 use super::path::SIGNATURE;
-use crate::json::Writer;
 use crate::signature::{Signature, SigningKey, TrustedKeys};
 
 /// Which signatures a reader requires.
@@ -25,48 +26,30 @@ pub(crate) fn sign(key: &SigningKey, manifest: &[u8]) -> Vec<u8> {
     print(&[key.sign(PAYLOAD_TYPE, manifest)])
 }
 
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'d> {
+    payload_type: Cow<'d, str>,
+    signatures: Cow<'d, [Signature]>,
+}
+
 /// Prints `manifest.sig`, as canonical JSON.
 pub(crate) fn print(signatures: &[Signature]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut object = Writer::new(&mut out).object();
-    object.key("payloadType").text(PAYLOAD_TYPE);
-    let mut array = object.key("signatures").array();
-    for signature in signatures {
-        array.element().json(signature.to_json().as_bytes());
-    }
-    array.close();
-    object.close();
-    out
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Document {
-    payload_type: String,
-    signatures: Vec<Entry>,
-}
-
-#[derive(Deserialize)]
-struct Entry {
-    keyid: String,
-    sig: String,
+    let document = Document { payload_type: PAYLOAD_TYPE.into(), signatures: signatures.into() };
+    serde_json::to_vec(&document).unwrap_or_default()
 }
 
 /// Parses `manifest.sig`. Only the exact output of [`print`] is accepted.
 fn parse(document: &[u8]) -> Result<Vec<Signature>, BundleError> {
     let malformed = |why: &str| BundleError::about(BundleCode::SignatureMalformed, SIGNATURE, why);
-    let read: Document = serde_json::from_slice(document).map_err(|error| malformed(&error.to_string()))?;
+    let read: Document<'_> = serde_json::from_slice(document).map_err(|error| malformed(&error.to_string()))?;
     if read.payload_type != PAYLOAD_TYPE {
         return Err(malformed("what it signs is no manifest of a bundle"));
     }
-    let signature =
-        |entry: &Entry| Signature::from_json(&format!(r#"{{"keyid":"{}","sig":"{}"}}"#, entry.keyid, entry.sig));
-    let signatures: Result<Vec<_>, _> = read.signatures.iter().map(signature).collect();
-    let signatures = signatures.map_err(|error| malformed(&error.to_string()))?;
-    if signatures.is_empty() || print(&signatures) != document {
+    if read.signatures.is_empty() || print(&read.signatures) != document {
         return Err(malformed("it is not canonical JSON, has other fields than a signature, or holds none"));
     }
-    Ok(signatures)
+    Ok(read.signatures.into_owned())
 }
 
 /// Whether a trusted key signed the manifest.

@@ -3,15 +3,13 @@
 //! The writer's output depends only on paths and contents: it sets no times and no owners, and one mode for all files. The reader
 //! also accepts archives that other tools repacked, if every entry is a regular file with a short path; directory entries are skipped.
 
-use std::cell::Cell;
-use std::io::{self, BufReader, Chain, Cursor, Read, Write};
-use std::rc::Rc;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 
 use tar::{EntryType, Header};
 
-use super::container::{Container, Visitor, from_io_error, into_io_error, read_up_to};
+use super::io_error::{into_io_error, read_failed};
 use crate::bundle::format::{BundleCode, BundleError, BundlePath, DEFAULT_EXPANSION, Limits, PathSet};
-use crate::disk::{InputFile, OsError, sniff};
+use crate::disk::{InputFile, OsError, read_up_to, sniff};
 use crate::task::background::granted_threads;
 
 /// The block size of tar.
@@ -210,53 +208,141 @@ fn padding(size: u64) -> usize {
     (size.next_multiple_of(BLOCK_BYTES as u64) - size) as usize
 }
 
-/// Counts the bytes read from the archive file.
-pub(super) struct CountingReader<R> {
-    input: R,
-    position: Rc<Cell<u64>>,
-}
+/// The path of an entry or why that is refused, and the size of its content.
+type Entry = (Result<BundlePath, BundleError>, u64);
 
-impl<R: Read> Read for CountingReader<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.input.read(buffer)?;
-        self.position.set(self.position.get() + count as u64);
-        Ok(count)
-    }
-}
-
-type Compressed<R> = BufReader<Chain<Cursor<Vec<u8>>, CountingReader<R>>>;
-
-/// Reads the entries of an archive, once.
-pub(crate) struct ArchiveReader<R: Read> {
-    tar: Option<Tar<R>>,
+/// The tar of an archive, decompressed while it is read and limited in size.
+pub(super) struct Archive {
+    decoder: zstd::Decoder<'static, BufReader<InputFile>>,
+    read: u64,
+    /// The limit for `read`.
+    max_bytes: u64,
+    names: PathSet,
+    entries: u64,
+    /// The sizes of the entries so far.
     total: u64,
-    position: Rc<Cell<u64>>,
     limits: Limits,
 }
 
-impl ArchiveReader<InputFile> {
-    /// Opens the archive in `file`, which must be positioned at its beginning.
-    pub(crate) fn open(file: InputFile, limits: &Limits) -> Result<Self, BundleError> {
-        let size = file.metadata()?.size;
-        Self::new(file, size, limits)
+impl Archive {
+    /// Opens the archive of `size` bytes in `file`. A file without zstd's magic number is [`BundleCode::NotABundle`].
+    pub(super) fn open(mut file: InputFile, size: u64, limits: &Limits) -> Result<Self, BundleError> {
+        let mut head = [0; FRAME_HEADER_BYTES];
+        let count = read_up_to(&mut file, &mut head).map_err(read_failed)?;
+        check_frame(&head[..count])?;
+        file.seek(SeekFrom::Start(0)).map_err(read_failed)?;
+        let failed = |error: io::Error| BundleError::new(BundleCode::ArchiveCorrupt, error.to_string());
+        let compressed = BufReader::with_capacity(256 << 10, file);
+        let mut decoder = zstd::Decoder::with_buffer(compressed).map_err(failed)?.single_frame();
+        decoder.window_log_max(MAX_WINDOW_LOG).map_err(failed)?;
+        let (max_bytes, names) = (limits.max_tar_bytes(size), PathSet::default());
+        Ok(Archive { decoder, read: 0, max_bytes, names, entries: 0, total: 0, limits: *limits })
+    }
+
+    /// The number of bytes of the archive that were read.
+    pub(super) fn position(&mut self) -> io::Result<u64> {
+        self.decoder.get_mut().get_mut().stream_position()
+    }
+
+    /// Reads the header of the next entry that is not a directory; `None` after checking that nothing follows. What the entry before has must have
+    /// been read.
+    pub(super) fn next_entry(&mut self) -> Result<Option<Entry>, BundleError> {
+        self.expect_zeros()?;
+        let Limits { files, total_bytes, .. } = self.limits;
+        while let Some(header) = self.next_header()? {
+            self.entries += 1;
+            // Directory entries count as well, because each name is held in memory.
+            if self.entries > self.limits.entries() {
+                let message = format!("The archive has more than {} entries, too many for {files} files", self.entries);
+                return Err(BundleError::new(BundleCode::TooManyFiles, message));
+            }
+            let size = header.entry_size().map_err(|_| corrupt("an entry's size is none"))?;
+            self.total = self.total.saturating_add(size);
+            if self.total > total_bytes {
+                let message = "The archive holds more bytes than the limit for all files together";
+                return Err(BundleError::new(BundleCode::TotalTooLarge, message));
+            }
+            match entry_path(&header, &mut self.names).transpose() {
+                Some(path) => return Ok(Some((path, size))),
+                None if size == 0 => {}
+                None => return Err(corrupt("a directory in it has content")),
+            }
+        }
+        self.expect_end().map(|()| None)
+    }
+
+    /// Reads content of the current entry. There must be more.
+    pub(super) fn read_content(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.read(buffer)? {
+            0 => Err(into_io_error(truncated("in the middle of a file"))),
+            count => Ok(count),
+        }
+    }
+
+    /// Checks the zeros after the content of an entry.
+    fn expect_zeros(&mut self) -> Result<(), BundleError> {
+        let (mut fill, padding) = ([0; BLOCK_BYTES], padding(self.read));
+        if read_up_to(self, &mut fill[..padding]).map_err(read_failed)? < padding {
+            return Err(truncated("in the middle of a block"));
+        }
+        if fill.iter().any(|byte| *byte != 0) {
+            return Err(corrupt("there are bytes between two files"));
+        }
+        Ok(())
+    }
+
+    /// Reads the next header; `None` at the first of the zero blocks that end the archive.
+    fn next_header(&mut self) -> Result<Option<Header>, BundleError> {
+        let mut header = Header::new_old();
+        match read_up_to(self, header.as_mut_bytes()).map_err(read_failed)? {
+            BLOCK_BYTES if header.as_bytes() == &[0; BLOCK_BYTES] => Ok(None),
+            BLOCK_BYTES => {
+                let found = header.as_bytes();
+                let sum = |range: &[u8]| range.iter().map(|byte| u32::from(*byte)).sum::<u32>();
+                let expected = sum(&found[..148]) + sum(&found[156..]) + 8 * 32;
+                match header.cksum() {
+                    Ok(checksum) if checksum == expected => Ok(Some(header)),
+                    _ => Err(corrupt("an entry's header does not have its checksum")),
+                }
+            }
+            _ => Err(truncated("without the blocks of zeros that end it")),
+        }
+    }
+
+    /// Checks that only zeros follow in the tar, up to the end of the block or of the record, and nothing after it in the frame or the file.
+    fn expect_end(&mut self) -> Result<(), BundleError> {
+        let trailing = |of: &str| {
+            BundleError::new(BundleCode::TrailingBytes, format!("There are bytes after the end of the {of} archive"))
+        };
+        let minimum = self.read + BLOCK_BYTES as u64;
+        let mut rest = vec![0; (RECORD_BYTES as usize) * 2];
+        let count = read_up_to(self, &mut rest).map_err(read_failed)?;
+        if self.read < minimum {
+            return Err(truncated("without the blocks of zeros that end it"));
+        }
+        if rest[..count].iter().any(|byte| *byte != 0) || self.read > minimum.next_multiple_of(RECORD_BYTES) {
+            return Err(trailing("tar"));
+        }
+        match read_up_to(self.decoder.get_mut(), &mut [0]).map_err(read_failed)? {
+            0 => Ok(()),
+            _ => Err(trailing("compressed")),
+        }
     }
 }
 
-impl<R: Read> ArchiveReader<R> {
-    /// Opens the archive in the next `size` bytes of `input`. An input without zstd's magic number is [`BundleCode::NotABundle`].
-    pub(crate) fn new(input: R, size: u64, limits: &Limits) -> Result<Self, BundleError> {
-        let position = Rc::new(Cell::new(0));
-        let mut input = CountingReader { input, position: position.clone() };
-        let mut head = vec![0; FRAME_HEADER_BYTES];
-        let count = read_up_to(&mut input, &mut head).map_err(|error| BundleError::system(&error, "read", None))?;
-        head.truncate(count);
-        check_frame(&head)?;
-        let compressed = BufReader::with_capacity(256 << 10, Cursor::new(head).chain(input));
-        let failed = |error: io::Error| BundleError::new(BundleCode::ArchiveCorrupt, error.to_string());
-        let mut decoder = zstd::Decoder::with_buffer(compressed).map_err(failed)?.single_frame();
-        decoder.window_log_max(MAX_WINDOW_LOG).map_err(failed)?;
-        let tar = Tar { decoder, read: 0, max_bytes: limits.max_tar_bytes(size) };
-        Ok(ArchiveReader { tar: Some(tar), total: size, position, limits: *limits })
+impl Read for Archive {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // Reading one byte past the limit shows that there is more.
+        let allowed = self.max_bytes.saturating_sub(self.read).saturating_add(1);
+        let length = buffer.len().min(usize::try_from(allowed).unwrap_or(usize::MAX));
+        let count = self.decoder.read(&mut buffer[..length]).map_err(decoder_error)?;
+        self.read += count as u64;
+        if self.read > self.max_bytes {
+            let message =
+                format!("The archive expands to more than {} bytes, more than the limit for its size", self.max_bytes);
+            return Err(into_io_error(BundleError::new(BundleCode::ExpansionTooLarge, message)));
+        }
+        Ok(count)
     }
 }
 
@@ -294,33 +380,9 @@ fn check_frame(head: &[u8]) -> Result<(), BundleError> {
     Ok(())
 }
 
-/// The decompressed tar, limited in size.
-struct Tar<R: Read> {
-    decoder: zstd::Decoder<'static, Compressed<R>>,
-    read: u64,
-    /// The limit for `read`.
-    max_bytes: u64,
-}
-
-impl<R: Read> Read for Tar<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // Reading one byte past the limit shows that there is more.
-        let allowed = self.max_bytes.saturating_sub(self.read).saturating_add(1);
-        let length = buffer.len().min(usize::try_from(allowed).unwrap_or(usize::MAX));
-        let count = self.decoder.read(&mut buffer[..length]).map_err(decoder_error)?;
-        self.read += count as u64;
-        if self.read > self.max_bytes {
-            let message =
-                format!("The archive expands to more than {} bytes, more than the limit for its size", self.max_bytes);
-            return Err(into_io_error(BundleError::new(BundleCode::ExpansionTooLarge, message)));
-        }
-        Ok(count)
-    }
-}
-
 /// Converts an error of the decoder to one about the archive; system errors stay what they are.
 fn decoder_error(error: io::Error) -> io::Error {
-    if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
+    if error.raw_os_error().is_some() {
         return error;
     }
     into_io_error(match error.kind() {
@@ -331,67 +393,6 @@ fn decoder_error(error: io::Error) -> io::Error {
 
 fn truncated(place: &str) -> BundleError {
     BundleError::new(BundleCode::Truncated, format!("The archive ends too early, {place}"))
-}
-
-fn read_error(error: io::Error) -> BundleError {
-    from_io_error(error, |error| BundleError::system(error, "read", None))
-}
-
-impl<R: Read> Container for ArchiveReader<R> {
-    fn visit(&mut self, visitor: &mut dyn Visitor) -> Result<(), BundleError> {
-        let Some(mut tar) = self.tar.take() else { return Ok(()) };
-        let (mut names, mut entries, mut total) = (PathSet::default(), 0, 0u64);
-        let Limits { files, total_bytes, .. } = self.limits;
-        while let Some(header) = next_header(&mut tar)? {
-            entries += 1;
-            // Directory entries count as well, because each name is held in memory.
-            if entries > files.saturating_mul(2).saturating_add(16) {
-                let message = format!("The archive has more than {entries} entries, too many for {files} files");
-                return Err(BundleError::new(BundleCode::TooManyFiles, message));
-            }
-            let size = header.entry_size().map_err(|_| corrupt("an entry's size is none"))?;
-            total = total.saturating_add(size);
-            if total > total_bytes {
-                let message = "The archive holds more bytes than the limit for all files together";
-                return Err(BundleError::new(BundleCode::TotalTooLarge, message));
-            }
-            let mut content = EntryContent { tar: &mut tar, remaining: size };
-            match entry_path(&header, &mut names) {
-                Ok(Some(path)) => visitor.file(&path, size, &mut content)?,
-                Ok(None) if size == 0 => {}
-                Ok(None) => return Err(corrupt("a directory in it has content")),
-                Err(error) => visitor.problem(error)?,
-            }
-            content.skip_rest()?;
-        }
-        expect_end(tar)
-    }
-
-    fn total(&self) -> u64 {
-        self.total
-    }
-
-    fn position(&self) -> Rc<Cell<u64>> {
-        self.position.clone()
-    }
-}
-
-/// Reads the header of the next entry; `None` at the first of the zero blocks that end the archive.
-fn next_header(tar: &mut impl Read) -> Result<Option<Header>, BundleError> {
-    let mut header = Header::new_old();
-    match read_up_to(tar, header.as_mut_bytes()).map_err(read_error)? {
-        BLOCK_BYTES if header.as_bytes() == &[0; BLOCK_BYTES] => Ok(None),
-        BLOCK_BYTES => {
-            let found = header.as_bytes();
-            let sum = |range: &[u8]| range.iter().map(|byte| u32::from(*byte)).sum::<u32>();
-            let expected = sum(&found[..148]) + sum(&found[156..]) + 8 * 32;
-            match header.cksum() {
-                Ok(checksum) if checksum == expected => Ok(Some(header)),
-                _ => Err(corrupt("an entry's header does not have its checksum")),
-            }
-        }
-        _ => Err(truncated("without the blocks of zeros that end it")),
-    }
 }
 
 fn corrupt(why: &str) -> BundleError {
@@ -436,65 +437,6 @@ fn entry_path(header: &Header, names: &mut PathSet) -> Result<Option<BundlePath>
 
 fn has_bytes_behind_nul(field: &[u8]) -> bool {
     field.iter().skip_while(|byte| **byte != 0).any(|byte| *byte != 0)
-}
-
-/// The content of one entry.
-struct EntryContent<'c, R: Read> {
-    tar: &'c mut Tar<R>,
-    remaining: u64,
-}
-
-impl<R: Read> Read for EntryContent<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = buffer.len().min(usize::try_from(self.remaining).unwrap_or(usize::MAX));
-        if length == 0 {
-            return Ok(0);
-        }
-        let count = self.tar.read(&mut buffer[..length])?;
-        if count == 0 {
-            return Err(into_io_error(truncated("in the middle of a file")));
-        }
-        self.remaining -= count as u64;
-        Ok(count)
-    }
-}
-
-impl<R: Read> EntryContent<'_, R> {
-    /// Skips what the visitor did not read, and checks the zero padding of the last block.
-    fn skip_rest(mut self) -> Result<(), BundleError> {
-        io::copy(&mut self, &mut io::sink()).map_err(read_error)?;
-        let mut fill = [0; BLOCK_BYTES];
-        let padding = padding(self.tar.read);
-        if read_up_to(self.tar, &mut fill[..padding]).map_err(read_error)? < padding {
-            return Err(truncated("in the middle of a block"));
-        }
-        if fill.iter().any(|byte| *byte != 0) {
-            return Err(corrupt("there are bytes between two files"));
-        }
-        Ok(())
-    }
-}
-
-/// Checks that only zeros follow in the tar, up to the end of the block or of the record, and nothing after it in the frame or the file.
-fn expect_end<R: Read>(mut tar: Tar<R>) -> Result<(), BundleError> {
-    let begin = tar.read - BLOCK_BYTES as u64;
-    let mut rest = vec![0; (RECORD_BYTES as usize) * 2];
-    let count = read_up_to(&mut tar, &mut rest).map_err(read_error)?;
-    let minimum = begin + 2 * BLOCK_BYTES as u64;
-    if tar.read < minimum {
-        return Err(truncated("without the blocks of zeros that end it"));
-    }
-    if rest[..count].iter().any(|byte| *byte != 0) || tar.read > minimum.next_multiple_of(RECORD_BYTES) {
-        return Err(BundleError::new(BundleCode::TrailingBytes, "There are bytes after the end of the tar archive"));
-    }
-    let mut compressed = tar.decoder.finish();
-    let mut byte = [0];
-    match read_up_to(&mut compressed, &mut byte).map_err(read_error)? {
-        0 => Ok(()),
-        _ => {
-            Err(BundleError::new(BundleCode::TrailingBytes, "There are bytes after the end of the compressed archive"))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 use std::io::Read;
 
+use super::io_error::read_failed;
 use super::long_line::{LongLine, TooLarge};
 use crate::bundle::format::{BundleCode, BundleError, Limits, LogExtent, of_run};
-use crate::disk::BOM;
+use crate::disk::{BOM, read_up_to};
 use crate::hash::{Hash, HexHash, from_hex};
 use crate::json::{Nesting, Text, quoted};
 use crate::lines::cannot_be_json;
@@ -194,8 +195,7 @@ impl CheckedSession {
         // The current line and the last one with a time, both only up to the length that is searched for `ts`.
         let (mut line, mut last, mut length) = (Vec::new(), Vec::new(), 0u64);
         loop {
-            let count = crate::bundle::read::container::read_up_to(input, &mut block)
-                .map_err(crate::bundle::read::container::read_failed)?;
+            let count = read_up_to(input, &mut block).map_err(read_failed)?;
             let mut rest = &block[..count];
             while !rest.is_empty() {
                 let newline = memchr::memchr(b'\n', rest);

@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::import_error::ImportError;
 use super::media::put_media;
-use super::open_container::open_container;
 use super::verify::{Report, VerifyOptions, inspect};
 use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
 use crate::disk::files;
 use crate::disk::write::StagedDirectory;
 use crate::session::media::MediaStore;
-use crate::task::{Cancelled, Task};
+use crate::task::Task;
 
 /// Verifies the bundle at `path` and unpacks it to `directory`, which must not exist. The bundle is read only once, so the unpacked bytes
 /// are the verified ones.
@@ -25,20 +24,16 @@ pub fn import(
     task: &mut Task<'_>,
 ) -> Result<BundleInfo, ImportError> {
     expect_outside(options.media_dir.as_deref(), directory)?;
-    let staged = StagedDirectory::new(directory)?;
-    import_to(staged, path, directory, options, task, |task| task.conclude())
-}
-
-/// Like [`import`], for a reader that removes the directory afterwards: without syncing files to disk.
-pub fn import_for_reader(
-    path: &Path,
-    directory: &Path,
-    options: &VerifyOptions,
-    task: &mut Task<'_>,
-) -> Result<BundleInfo, ImportError> {
-    expect_outside(options.media_dir.as_deref(), directory)?;
-    let staged = StagedDirectory::for_reader(directory)?;
-    import_to(staged, path, directory, options, task, |task| task.check())
+    let staged = StagedDirectory::new(directory, !options.is_for_reader)?;
+    let Report { info: Some(info), manifest: Some(manifest), .. } =
+        inspect(path, options, Some(&staged), task)?.expect_ok()?
+    else {
+        return Err(BundleError::new(BundleCode::ManifestMissing, "There is no manifest.json").into());
+    };
+    put_media(&manifest, staged.path(), &MediaStore::of(options.media_dir.as_deref(), directory), task)?;
+    if options.is_for_reader { task.check() } else { task.conclude() }.map_err(BundleError::from)?;
+    staged.commit()?;
+    Ok(BundleInfo { path: directory.to_path_buf(), ..info })
 }
 
 /// Fails for a store that would be made in the directory of the import, which then could not get its name.
@@ -59,36 +54,6 @@ fn whole(path: &Path) -> Result<PathBuf, BundleError> {
         Some((known, found)) => absolute.strip_prefix(known).map_or(found.clone(), |rest| found.join(rest)),
         None => absolute,
     })
-}
-
-fn import_to(
-    staged: StagedDirectory,
-    path: &Path,
-    directory: &Path,
-    options: &VerifyOptions,
-    task: &mut Task<'_>,
-    conclude: impl FnOnce(&mut Task<'_>) -> Result<(), Cancelled>,
-) -> Result<BundleInfo, ImportError> {
-    let report = unpack(path, &staged, options, task)?;
-    let info = report.info.ok_or_else(|| BundleError::new(BundleCode::ManifestMissing, "There is no manifest.json"))?;
-    if let Some(manifest) = &report.manifest {
-        put_media(manifest, staged.path(), &MediaStore::of(options.media_dir.as_deref(), directory), task)?;
-    }
-    conclude(task).map_err(BundleError::from)?;
-    staged.commit()?;
-    Ok(BundleInfo { path: directory.to_path_buf(), ..info })
-}
-
-/// Verifies and unpacks a bundle into a staged directory, without committing it.
-pub(super) fn unpack(
-    path: &Path,
-    staged: &StagedDirectory,
-    options: &VerifyOptions,
-    task: &mut Task<'_>,
-) -> Result<Report, ImportError> {
-    let mut container = open_container(path, &options.limits)?;
-    let report = inspect(path, container.as_mut(), options, Some(staged), task)?;
-    if report.is_ok() { Ok(report) } else { Err(ImportError::Refused { problems: report.problems }) }
 }
 
 #[cfg(test)]

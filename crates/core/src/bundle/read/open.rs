@@ -6,15 +6,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::import::unpack;
 use super::import_error::ImportError;
-use super::verify::{VerifyOptions, verify};
+use super::verify::{Report, VerifyOptions, inspect};
 use crate::archived::{is_archived, is_bundle_name};
 use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, MANIFEST, METADATA, Manifest, REDACTIONS, RedactionList, SIGNATURE, metadata,
     signed,
 };
-use crate::disk::write::{StagedDirectory, TemporaryDirectory};
+use crate::disk::write::StagedDirectory;
 use crate::disk::{FileKind, InputFile, files, sniff};
 use crate::lines::OpenedPath;
 use crate::run::RunDirectory;
@@ -33,26 +32,19 @@ pub struct OpenedBundle {
     is_trusted: bool,
     root: PathBuf,
     /// Holds the unpacked archive, which is removed on drop.
-    unpacked: Option<(StagedDirectory, TemporaryDirectory)>,
+    unpacked: Option<StagedDirectory>,
 }
 
 impl OpenedBundle {
     /// Verifies the bundle at `path` and opens it. An archive is unpacked to a temporary directory first.
     pub fn open(path: &Path, options: &VerifyOptions, task: &mut Task<'_>) -> Result<Self, ImportError> {
-        let (report, root, unpacked) = if files::is_directory(path) {
-            (verify(path, options, task)?, path.to_path_buf(), None)
-        } else {
-            let temporary = TemporaryDirectory::new()?;
-            let staged = StagedDirectory::for_reader(&temporary.path().join("bundle"))?;
-            let report = unpack(path, &staged, options, task)?;
-            (report, staged.path().to_path_buf(), Some((staged, temporary)))
-        };
-        match report.manifest {
-            Some(manifest) if report.problems.is_empty() => {
-                let (kind, redactions, is_trusted) = (manifest.kind, report.redactions, report.is_trusted);
-                Ok(OpenedBundle { kind, manifest, redactions, is_trusted, root, unpacked })
+        let unpacked = if files::is_directory(path) { None } else { Some(StagedDirectory::temporary()?) };
+        let root = unpacked.as_ref().map_or(path, StagedDirectory::path).to_path_buf();
+        match inspect(path, options, unpacked.as_ref(), task)?.expect_ok()? {
+            Report { manifest: Some(manifest), redactions, is_trusted, .. } => {
+                Ok(OpenedBundle { kind: manifest.kind, manifest, redactions, is_trusted, root, unpacked })
             }
-            _ => Err(ImportError::Refused { problems: report.problems }),
+            Report { problems, .. } => Err(ImportError::Refused { problems }),
         }
     }
 
@@ -71,20 +63,20 @@ impl OpenedBundle {
 
     /// Returns the bundle of a run, and an error for the bundle of a session. For readers of runs.
     pub fn expect_run(self) -> Result<Self, ImportError> {
-        if self.kind == BundleKind::Session {
-            let message = "it is the bundle of a session, not of a run";
-            return Err(BundleError::new(BundleCode::NotABundle, message).into());
-        }
-        Ok(self)
+        self.expect(BundleKind::Run)
     }
 
     /// Returns the bundle of a session, and an error for the bundle of a run. For readers of sessions.
     pub fn expect_session(self) -> Result<Self, ImportError> {
-        if self.kind == BundleKind::Run {
-            let message = "it is the bundle of a run, not of a session";
-            return Err(BundleError::new(BundleCode::NotABundle, message).into());
+        self.expect(BundleKind::Session)
+    }
+
+    fn expect(self, kind: BundleKind) -> Result<Self, ImportError> {
+        if self.kind == kind {
+            return Ok(self);
         }
-        Ok(self)
+        let message = format!("it is the bundle of a {}, not of a {}", self.kind.as_str(), kind.as_str());
+        Err(BundleError::new(BundleCode::NotABundle, message).into())
     }
 
     /// The directory of the run. The log of a partial bundle begins after a snapshot.

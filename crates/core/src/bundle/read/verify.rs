@@ -1,20 +1,22 @@
 //! Verifies a bundle: reads every file once and reports all problems.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::checked_log::{CheckedLog, CheckedSession};
-use super::container::{Container, Visitor};
+use super::container::Container;
+use super::import_error::ImportError;
+use super::io_error::read_failed;
 use super::media::check_media;
-use super::open_container::open_container;
 use crate::bundle::export::{FileHasher, HashingReader};
 use crate::bundle::format::{
-    BundleCode, BundleError, BundleInfo, BundleKind, BundlePath, Limits, ListedFile, Manifest, MediaCounts,
+    BundleCode, BundleError, BundleInfo, BundleKind, BundlePath, Limits, ListedFile, LogExtent, Manifest, MediaCounts,
     RedactionList, SignaturePolicy, checksums, metadata, of_run, path, signed,
 };
 use crate::disk::write::StagedDirectory;
-use crate::hash::{Hash, as_text, from_hex, to_hex};
+use crate::hash::{Hash, as_text, to_hex};
 use crate::order;
 use crate::run::Snapshot;
 use crate::signature::TrustedKeys;
@@ -34,6 +36,8 @@ pub struct VerifyOptions {
     pub limits: Limits,
     /// The store into which an import puts media; `None` for the one beside its directory, if there is one.
     pub media_dir: Option<PathBuf>,
+    /// Whether an import is for a reader that removes the directory afterwards, so that nothing is synced to disk.
+    pub is_for_reader: bool,
 }
 
 /// The result of a verification.
@@ -56,152 +60,123 @@ impl Report {
     pub fn is_ok(&self) -> bool {
         self.problems.is_empty()
     }
+
+    /// The report, if there are no problems.
+    pub(super) fn expect_ok(self) -> Result<Self, ImportError> {
+        if self.is_ok() { Ok(self) } else { Err(ImportError::Refused { problems: self.problems }) }
+    }
 }
 
 /// Verifies the bundle at `path`. Problems of the bundle are in the report; an error is a failed system call or a cancellation.
 pub fn verify(path: &Path, options: &VerifyOptions, task: &mut Task<'_>) -> Result<Report, BundleError> {
-    let mut container = match open_container(path, &options.limits) {
-        Ok(container) => container,
-        Err(error) if error.is_operational() => return Err(error),
-        Err(error) => {
-            return Ok(Report {
-                info: None,
-                problems: vec![error],
-                manifest: None,
-                redactions: RedactionList::default(),
-                is_trusted: false,
-            });
-        }
-    };
-    inspect(path, container.as_mut(), options, None, task)
+    inspect(path, options, None, task)
 }
 
-/// Verifies the files of a container, and copies every file to `copy_to`, before it is known to be valid.
+/// Verifies a bundle, and copies every file to `copy_to`, before it is known to be valid.
 pub(super) fn inspect(
     path: &Path,
-    container: &mut dyn Container,
     options: &VerifyOptions,
     copy_to: Option<&StagedDirectory>,
     task: &mut Task<'_>,
 ) -> Result<Report, BundleError> {
-    let (total, position) = (container.total(), container.position());
-    let mut files = 0;
-    let mut tick = |more_files: u64| {
-        files += more_files;
-        Ok(task.report(Progress { bytes: position.get(), total, files, ..Progress::default() })?)
-    };
     let mut inspection = Inspection {
         limits: &options.limits,
         copy_to,
-        tick: &mut tick,
         hasher: FileHasher::default(),
         seen: BTreeMap::new(),
-        entries: 0,
         documents: BTreeMap::new(),
         log: None,
         session: None,
-        problems: Vec::new(),
+        problems: Problems::default(),
         is_incomplete: false,
     };
-    match container.visit(&mut inspection) {
-        Err(error) if error.is_operational() => return Err(error),
-        Err(error) => {
-            inspection.is_incomplete = true;
-            inspection.add_problem(error);
+    let mut opened = Container::open(path, &options.limits, task);
+    let read = opened.as_mut().map_err(|error| error.clone()).and_then(|container| inspection.read(container));
+    let progress = opened.ok().map(|container| container.progress);
+    if let Err(error) = read {
+        if error.is_operational() {
+            return Err(error);
         }
-        Ok(()) => {}
+        inspection.is_incomplete = true;
+        inspection.problems.push(error);
     }
     let report = inspection.finish(path, options);
     task.check()?;
-    (task.progress)(Progress { bytes: total, total, files, ..Progress::default() });
+    if let Some(progress) = progress {
+        (task.progress)(Progress { bytes: progress.total, ..progress });
+    }
     Ok(report)
 }
 
-/// The visitor of a verification, with the results so far.
+/// A verification, with the results so far.
 struct Inspection<'i> {
     limits: &'i Limits,
     copy_to: Option<&'i StagedDirectory>,
-    tick: &'i mut dyn FnMut(u64) -> Result<(), BundleError>,
     hasher: FileHasher,
-    /// The visited files by path; `None` for a file over the limits, which is not read.
+    /// The files so far by path; `None` for a file over the limits, which is not read.
     seen: BTreeMap<String, Option<ListedFile>>,
-    entries: u64,
     /// The files that are read into memory, by path.
     documents: BTreeMap<String, Vec<u8>>,
     log: Option<CheckedLog>,
     session: Option<CheckedSession>,
-    problems: Vec<BundleError>,
-    /// Whether the visit ended early, so that further files may exist.
+    problems: Problems,
+    /// Whether the reading ended early, so that further files may exist.
     is_incomplete: bool,
 }
 
-impl Visitor for Inspection<'_> {
-    fn file(&mut self, path: &BundlePath, size: u64, content: &mut dyn Read) -> Result<(), BundleError> {
-        self.entries += 1;
-        if self.entries > self.limits.files {
-            let message = format!("There are more than {} files", self.limits.files);
-            return Err(BundleError::new(BundleCode::TooManyFiles, message));
+impl Inspection<'_> {
+    /// Reads all files.
+    fn read(&mut self, container: &mut Container<'_, '_>) -> Result<(), BundleError> {
+        while let Some(file) = container.next_file()? {
+            let checked = file.and_then(|(path, size)| match self.limits.check_file(&path, size) {
+                Ok(()) => Ok((path, size)),
+                Err(error) => {
+                    self.seen.insert(path.as_str().to_owned(), None);
+                    Err(error)
+                }
+            });
+            match checked {
+                Ok((path, size)) => self.read_file(&path, size, container)?,
+                Err(problem) => self.problems.push(problem),
+            }
         }
-        (self.tick)(1)?;
-        if let Err(error) = self.limits.check_file(path, size) {
-            self.add_problem(error);
-            self.seen.insert(path.as_str().to_owned(), None);
-            return Ok(());
-        }
-        let copy = self.copy_to.map(|staged| staged.create(&path.below(staged.path()))).transpose()?;
-        let (mut log, mut session, mut document) = (None, None, None);
+        Ok(())
+    }
+
+    fn read_file(&mut self, path: &BundlePath, size: u64, content: &mut Container<'_, '_>) -> Result<(), BundleError> {
         let limits = self.limits;
-        let tick = &mut *self.tick;
-        let mut count = |_| tick(0);
-        let mut content = HashingReader::new(content, &mut self.hasher, copy, &mut count);
+        let copy = self.copy_to.map(|staged| staged.create(&path.below(staged.path()))).transpose()?;
+        let mut quietly = |_| Ok(());
+        let mut content = HashingReader::new(content, &mut self.hasher, copy, &mut quietly);
         let read = match path.as_str() {
-            path::EVENT_LOG => log.insert(CheckedLog::default()).read(&mut content, limits),
-            path::SESSION_LOG => session.insert(CheckedSession::default()).read(&mut content, limits),
+            path::EVENT_LOG => self.log.insert(CheckedLog::default()).read(&mut content, limits),
+            path::SESSION_LOG => self.session.insert(CheckedSession::default()).read(&mut content, limits),
             other if limits.document_bytes(other).is_some() => {
                 // `size` is within the limit, and the container returns no more than that.
-                let read = content.read_to_end(document.insert(Vec::with_capacity(size as usize)));
-                read.map(drop).map_err(crate::bundle::read::container::read_failed)
+                let mut document = Vec::with_capacity(size as usize);
+                let read = content.read_to_end(&mut document).map_err(read_failed);
+                self.documents.insert(other.to_owned(), document);
+                read.map(drop)
             }
             _ => Ok(()),
         };
-        let result = match content.take_error() {
-            Some(error) => {
-                content.abandon();
-                return Err(error);
-            }
-            None => content.finish()?,
-        };
-        if let Some(copy) = result.copy {
-            self.copy_to.map_or(Ok(()), |staged| staged.keep(&copy))?;
+        if let Some(error) = content.take_error() {
+            return Err(error);
+        }
+        let result = content.finish()?;
+        if let Some((staged, copy)) = self.copy_to.zip(result.copy) {
+            staged.keep(&copy)?;
         }
         if let Err(error) = read {
-            self.add_problem(error.of_file(path.as_str()));
+            self.problems.push(error.of_file(path.as_str()));
             // The result of a log that was not read to its end is incomplete.
-            (log, session) = (None, None);
+            match path.as_str() {
+                path::EVENT_LOG => self.log = None,
+                _ => self.session = None,
+            }
         }
-        self.log = log.or(self.log.take());
-        self.session = session.or(self.session.take());
-        if let Some(document) = document {
-            self.documents.insert(path.as_str().to_owned(), document);
-        }
-        self.record_file(path, ListedFile { sha256: result.hashed.sha256, size: result.size });
+        self.record_file(path, result.listed);
         Ok(())
-    }
-
-    fn problem(&mut self, problem: BundleError) -> Result<(), BundleError> {
-        self.add_problem(problem);
-        Ok(())
-    }
-}
-
-impl Inspection<'_> {
-    fn add_problem(&mut self, problem: BundleError) {
-        if self.problems.len() == MAX_PROBLEMS {
-            let message = format!("There are more problems than the first {MAX_PROBLEMS}");
-            self.problems.push(BundleError::new(BundleCode::TooManyProblems, message));
-        } else if self.problems.len() < MAX_PROBLEMS {
-            self.problems.push(problem);
-        }
     }
 
     fn record_file(&mut self, path: &BundlePath, file: ListedFile) {
@@ -212,36 +187,33 @@ impl Inspection<'_> {
                 Some(_) => format!("its bytes have another hash than its name: {}", as_text(&to_hex(&file.sha256))),
                 None => "such a file lies under its hash, <first 2 hex digits>/<64 hex digits>".to_owned(),
             };
-            self.add_problem(BundleError::about(code, path.as_str(), message));
+            self.problems.about(code, path.as_str(), message);
         }
         self.seen.insert(path.as_str().to_owned(), Some(file));
     }
 
-    /// Runs the checks that need all files, after the visit.
+    /// Runs the checks that need all files, after they were read.
     fn finish(mut self, path: &Path, options: &VerifyOptions) -> Report {
         let document = self.documents.remove(path::MANIFEST);
-        let manifest = match document.as_deref().map(Manifest::parse) {
-            Some(Ok((manifest, id))) => {
-                manifest.problems(&id).into_iter().for_each(|problem| self.add_problem(problem));
-                Some(manifest)
-            }
-            Some(Err(error)) => {
-                self.add_problem(error);
-                None
-            }
-            None => {
-                if !self.is_incomplete && !self.seen.contains_key(path::MANIFEST) {
-                    let message = "There is no manifest.json: this is no bundle, or not a whole one";
-                    self.add_problem(BundleError::new(BundleCode::ManifestMissing, message));
-                }
-                None
-            }
-        };
-        let redactions = self.redactions();
+        let parsed = document.as_deref().and_then(|document| self.problems.unless(Manifest::parse(document)));
+        if document.is_none() && !self.is_incomplete && !self.seen.contains_key(path::MANIFEST) {
+            let message = "There is no manifest.json: this is no bundle, or not a whole one";
+            self.problems.push(BundleError::new(BundleCode::ManifestMissing, message));
+        }
+        let manifest = parsed.map(|(manifest, id)| {
+            manifest.problems(&id).into_iter().for_each(|problem| self.problems.push(problem));
+            manifest
+        });
+        let redactions = self.documents.get(path::REDACTIONS).map(|document| RedactionList::parse(document));
+        let redactions = redactions.and_then(|parsed| self.problems.unless(parsed)).unwrap_or_default();
         let (mut is_trusted, mut media) = (false, None);
         if let Some((manifest, document)) = manifest.as_ref().zip(document.as_ref()) {
             self.check_files(manifest, document);
             media = self.check_metadata(manifest).filter(|_| manifest.kind == BundleKind::Session);
+            let log = manifest.kind.log();
+            if !manifest.files.contains_key(log) {
+                self.missing(log, "a bundle of this kind has one");
+            }
             match manifest.kind {
                 BundleKind::Run => self.check_log(manifest, &redactions),
                 BundleKind::Session => self.check_session(manifest, media.unwrap_or_default()),
@@ -249,114 +221,84 @@ impl Inspection<'_> {
             let signature = self.documents.get(path::SIGNATURE).map(Vec::as_slice);
             is_trusted = signature.is_some_and(|signature| signed::is_signed_by(&options.trusted, signature, document));
             let problem = signed::problem(options.signature, &options.trusted, signature, document);
-            problem.into_iter().for_each(|problem| self.add_problem(problem));
+            problem.into_iter().for_each(|problem| self.problems.push(problem));
         }
         let info = manifest.as_ref().map(|manifest| BundleInfo::new(path, manifest, redactions.count(), media));
-        Report { info, problems: self.problems, manifest, redactions, is_trusted }
+        Report { info, problems: self.problems.0, manifest, redactions, is_trusted }
     }
 
-    fn redactions(&mut self) -> RedactionList {
-        match self.documents.get(path::REDACTIONS).map(|document| RedactionList::parse(document)) {
-            Some(Ok(redactions)) => redactions,
-            Some(Err(error)) => {
-                self.add_problem(error);
-                RedactionList::default()
-            }
-            None => RedactionList::default(),
+    /// Adds the problem that a file is missing, if the others were all read.
+    fn missing(&mut self, path: &str, why: &str) {
+        if !self.is_incomplete {
+            self.problems.about(BundleCode::FileMissing, path, why);
         }
     }
 
     fn check_files(&mut self, manifest: &Manifest, document: &[u8]) {
-        let mut problems = Vec::new();
         for (path, listed) in &manifest.files {
-            let about = |code, message: String| BundleError::about(code, path, message);
             match self.seen.get(path) {
                 Some(Some(seen)) if seen.size != listed.size => {
                     let message = format!("it has {} bytes, and the manifest lists {}", seen.size, listed.size);
-                    problems.push(about(BundleCode::WrongSize, message));
+                    self.problems.about(BundleCode::WrongSize, path, message);
                 }
                 Some(Some(seen)) if seen.sha256 != listed.sha256 => {
                     let [found, expected] = [seen.sha256, listed.sha256].map(|hash| to_hex(&hash));
                     let (found, expected) = (as_text(&found), as_text(&expected));
-                    problems.push(about(
-                        BundleCode::WrongHash,
-                        format!("it has the hash {found}, and the manifest lists {expected}"),
-                    ));
+                    let message = format!("it has the hash {found}, and the manifest lists {expected}");
+                    self.problems.about(BundleCode::WrongHash, path, message);
                 }
-                None if !self.is_incomplete => {
-                    problems
-                        .push(about(BundleCode::FileMissing, "the manifest lists it, and it is not there".to_owned()));
-                }
+                None => self.missing(path, "the manifest lists it, and it is not there"),
                 _ => {}
             }
         }
         let made = [path::MANIFEST, path::CHECKSUMS, path::SIGNATURE];
-        for path in
-            self.seen.keys().filter(|path| !manifest.files.contains_key(*path) && !made.contains(&path.as_str()))
-        {
-            problems.push(BundleError::about(BundleCode::NotInManifest, path, "the manifest does not list it"));
+        let is_listed = |path: &String| manifest.files.contains_key(path) || made.contains(&path.as_str());
+        for path in self.seen.keys().filter(|path| !is_listed(path)) {
+            self.problems.about(BundleCode::NotInManifest, path, "the manifest does not list it");
         }
         let sums = self.documents.get(path::CHECKSUMS);
         if sums.is_some_and(|sums| *sums != checksums::print(manifest, document)) {
             let message = "it is not the list of the manifest's hashes and of the manifest's own";
-            problems.push(BundleError::about(BundleCode::ChecksumsMismatch, path::CHECKSUMS, message));
+            self.problems.about(BundleCode::ChecksumsMismatch, path::CHECKSUMS, message);
         }
-        problems.into_iter().for_each(|problem| self.add_problem(problem));
     }
 
     /// Returns what the metadata says of media.
     fn check_metadata(&mut self, manifest: &Manifest) -> Option<MediaCounts> {
-        match self.documents.get(path::METADATA) {
-            Some(document) => match metadata::check(document, manifest.kind, manifest.log.count) {
-                Ok(media) => return media,
-                Err(error) => self.add_problem(error),
-            },
-            None if !manifest.files.contains_key(path::METADATA) && !self.is_incomplete => {
-                self.add_problem(BundleError::about(BundleCode::FileMissing, path::METADATA, "every bundle has one"));
+        let Some(document) = self.documents.get(path::METADATA) else {
+            if !manifest.files.contains_key(path::METADATA) {
+                self.missing(path::METADATA, "every bundle has one");
             }
-            None => {}
-        }
-        None
+            return None;
+        };
+        self.problems.unless(metadata::check(document, manifest.kind, manifest.log.count)).flatten()
     }
 
     fn check_session(&mut self, manifest: &Manifest, media: MediaCounts) {
-        self.check_has_log(manifest);
         let Some(session) = self.session.take() else { return };
         self.check_count(manifest, session.lines);
         let log = &manifest.log;
         if log.head.is_some() || log.first_time.is_some() || log.last_time.is_some() {
             let message = "The manifest names a head or times, which a session does not have";
-            self.add_problem(BundleError::new(BundleCode::WrongHead, message));
+            self.problems.push(BundleError::new(BundleCode::WrongHead, message));
         }
         if !self.is_incomplete {
             let problems = check_media(&session.objects, &self.seen, media);
-            problems.into_iter().for_each(|problem| self.add_problem(problem));
-        }
-    }
-
-    fn check_has_log(&mut self, manifest: &Manifest) {
-        let log = manifest.kind.log();
-        if !manifest.files.contains_key(log) && !self.is_incomplete {
-            self.add_problem(BundleError::about(BundleCode::FileMissing, log, "a bundle of this kind has one"));
+            problems.into_iter().for_each(|problem| self.problems.push(problem));
         }
     }
 
     fn check_count(&mut self, manifest: &Manifest, found: u64) {
         if found != manifest.log.count {
             let message = format!("it has {found} lines, and the manifest says {}", manifest.log.count);
-            self.add_problem(BundleError::about(BundleCode::WrongCount, manifest.kind.log(), message));
+            self.problems.about(BundleCode::WrongCount, manifest.kind.log(), message);
         }
     }
 
     fn check_log(&mut self, manifest: &Manifest, redactions: &RedactionList) {
-        self.check_has_log(manifest);
         for path in [path::DAG, path::WORKFLOW] {
-            if !manifest.files.contains_key(path) && !self.is_incomplete {
-                self.add_problem(BundleError::about(
-                    BundleCode::FileMissing,
-                    path,
-                    "no run can be replayed without it",
-                ));
+            if !manifest.files.contains_key(path) {
+                self.missing(path, "no run can be replayed without it");
             }
         }
         // A log without a snapshot must begin with the first event.
@@ -365,32 +307,28 @@ impl Inspection<'_> {
             Ok(None) => (0, None),
             Err(error) => {
                 if !self.is_incomplete {
-                    self.add_problem(error);
+                    self.problems.push(error);
                 }
                 return;
             }
         };
         let Some(log) = self.log.take() else { return };
         self.check_count(manifest, log.extent.count);
-        let mut expected = log.extent.clone();
-        expected.head = expected.head.or(previous);
-        let listed = &manifest.log;
-        if (expected.first_time, expected.last_time, expected.head)
-            != (listed.first_time, listed.last_time, listed.head)
-        {
+        let expected = LogExtent { head: log.extent.head.or(previous), ..log.extent };
+        if expected != (LogExtent { count: expected.count, ..manifest.log }) {
             let message = "its first or last event is not the one that the manifest names";
-            self.add_problem(BundleError::about(BundleCode::WrongHead, path::EVENT_LOG, message));
+            self.problems.about(BundleCode::WrongHead, path::EVENT_LOG, message);
         }
         let empty_without_snapshot = log.extent.count == 0 && previous.is_none();
         if empty_without_snapshot || log.extent.first_time.is_some_and(|first| first != first_time) {
             let message = format!("it must begin with the event at time {first_time}");
-            self.add_problem(BundleError::about(BundleCode::LogInvalid, path::EVENT_LOG, message));
+            self.problems.about(BundleCode::LogInvalid, path::EVENT_LOG, message);
         } else if let Some(Err(error)) = previous.map(|previous| log.check_first_line(&previous)) {
-            self.add_problem(error.of_file(path::EVENT_LOG));
+            self.problems.push(error.of_file(path::EVENT_LOG));
         }
         if log.torn_bytes > 0 {
             let message = format!("its last line is torn: {} bytes without an end", log.torn_bytes);
-            self.add_problem(BundleError::about(BundleCode::LogInvalid, path::EVENT_LOG, message));
+            self.problems.about(BundleCode::LogInvalid, path::EVENT_LOG, message);
         }
         self.check_redactions(&log, redactions);
         self.check_blobs(&log, redactions);
@@ -426,31 +364,47 @@ impl Inspection<'_> {
                 Some(time) => format!("the event at time {time} has no salt, and redactions.json does not list it"),
                 None => "an event that redactions.json lists as redacted is not, or not there".to_owned(),
             };
-            self.add_problem(BundleError::about(BundleCode::RedactionMismatch, path::EVENT_LOG, what));
+            self.problems.about(BundleCode::RedactionMismatch, path::EVENT_LOG, what);
         }
     }
 
     fn check_blobs(&mut self, log: &CheckedLog, redactions: &RedactionList) {
-        let mut missing: Vec<(String, Hash)> = Vec::new();
-        for hash in &log.blobs {
-            let name = as_text(&to_hex(hash)).to_owned();
-            let stored =
-                redactions.blobs.get(&name).and_then(|blob| from_hex(blob.redacted.as_bytes())).unwrap_or(*hash);
-            let path = path::blob_path(as_text(&to_hex(&stored)));
-            if !self.seen.contains_key(&path) {
-                missing.push((path, *hash));
-            }
-        }
+        let path_of = |hash: &Hash| path::blob_path(redactions.stored(as_text(&to_hex(hash))));
+        let mut missing: Vec<(String, Hash)> = log.blobs.iter().map(|hash| (path_of(hash), *hash)).collect();
+        missing.retain(|(path, _)| !self.is_incomplete && !self.seen.contains_key(path));
         order::sort_by(&mut missing, Ord::cmp);
-        let is_incomplete = self.is_incomplete;
-        for (path, hash) in missing.into_iter().filter(|_| !is_incomplete) {
+        for (path, hash) in missing {
             let message = format!("the log names the blob {}, and it is not there", as_text(&to_hex(&hash)));
-            self.add_problem(BundleError::about(BundleCode::BlobMissing, &path, message));
+            self.problems.about(BundleCode::BlobMissing, &path, message);
         }
         if let Some(name) = &log.invalid_blob {
             let message = format!("it names a blob '{name}', which is the name of none");
-            self.add_problem(BundleError::about(BundleCode::BlobMissing, path::EVENT_LOG, message));
+            self.problems.about(BundleCode::BlobMissing, path::EVENT_LOG, message);
         }
+    }
+}
+
+/// The first problems, of which not more than [`MAX_PROBLEMS`] are listed.
+#[derive(Default)]
+struct Problems(Vec<BundleError>);
+
+impl Problems {
+    fn push(&mut self, problem: BundleError) {
+        if self.0.len() == MAX_PROBLEMS {
+            let message = format!("There are more problems than the first {MAX_PROBLEMS}");
+            self.0.push(BundleError::new(BundleCode::TooManyProblems, message));
+        } else if self.0.len() < MAX_PROBLEMS {
+            self.0.push(problem);
+        }
+    }
+
+    fn about(&mut self, code: BundleCode, path: &str, message: impl Display) {
+        self.push(BundleError::about(code, path, message));
+    }
+
+    /// The value, unless there is a problem instead.
+    fn unless<T>(&mut self, checked: Result<T, BundleError>) -> Option<T> {
+        checked.map_err(|problem| self.push(problem)).ok()
     }
 }
 

@@ -11,7 +11,8 @@ use super::json::is_json;
 use super::matcher::{Form, Hit, MatchContext, Matcher, merged};
 use super::rule::RuleMatcher;
 use crate::bundle::format::{BundleCode, BundleError};
-use crate::bundle::read::{read_failed, read_up_to};
+use crate::bundle::read::read_failed;
+use crate::disk::read_up_to;
 
 /// The size of a window.
 pub(crate) const WINDOW_BYTES: usize = 8 << 20;

@@ -21,8 +21,9 @@ use crate::bundle::format::{
     BundleCode, BundleError, BundleKind, BundlePath, Limits, REDACTIONS, RedactedBlob, RedactedEvent, RedactionList,
     blob_path, merge_rules, of_run, path,
 };
-use crate::bundle::read::{CheckedSession, read_failed, read_up_to};
+use crate::bundle::read::{CheckedSession, read_failed};
 use crate::bundle::redact::blobs;
+use crate::disk::read_up_to;
 use crate::hash::{Hash, as_text, from_hex, to_hex};
 use crate::json::{Nesting, Text, Writer, spells};
 use crate::run::{EventLine, Kind, Payload};

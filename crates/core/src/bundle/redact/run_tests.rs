@@ -10,7 +10,7 @@ use super::*;
 use crate::bundle::export::{ExportFrom, ExportOptions};
 use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
 use crate::bundle::read::{OpenedBundle, VerifyOptions, is_bundle};
-use crate::bundle::sample::*;
+use crate::bundle::testing::*;
 use crate::disk::Durability;
 use crate::hash::{as_text, sha256_hex};
 use crate::json::Text;

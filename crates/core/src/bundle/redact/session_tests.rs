@@ -8,7 +8,7 @@ use super::escapes::unescaped;
 use super::*;
 use crate::bundle::export::{ExportOptions, export as export_session};
 use crate::bundle::format::{BundleCode, BundleError, BundleInfo};
-use crate::bundle::sample::*;
+use crate::bundle::testing::*;
 use crate::session::fold::FoldOptions;
 use crate::session::read::Replay;
 use crate::task::{Cancellation, Progress, Task};

@@ -8,7 +8,7 @@ use twox_hash::XxHash3_128;
 
 use crate::bundle::export::{ByteSource, PlannedFile};
 use crate::bundle::format::{BundleError, ListedFile};
-use crate::disk::write::{TemporaryDirectory, TemporaryFile};
+use crate::disk::write::TemporaryDirectory;
 use crate::disk::{BY_UMASK, File, files};
 
 const BLOCK_BYTES: usize = 256 << 10;
@@ -23,7 +23,7 @@ pub(crate) struct Staging {
 impl Staging {
     /// Creates a directory in `beside`.
     pub(crate) fn new(beside: &Path) -> Result<Self, BundleError> {
-        Ok(Staging { directory: TemporaryDirectory::new_in(beside, TemporaryFile::NEW)?, count: 0 })
+        Ok(Staging { directory: TemporaryDirectory::new_in(beside)?, count: 0 })
     }
 
     /// Creates a file in it.

@@ -138,7 +138,6 @@ impl Appender {
             match batch.write_to(&self.file) {
                 Ok(0) => return Err(self.cut_back(&batch, io::ErrorKind::WriteZero.into())),
                 Ok(count) => batch.written += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.cut_back(&batch, error)),
             }
         }
@@ -228,13 +227,8 @@ impl Batch<'_> {
 /// log.
 fn ends_in_newline(file: &File, length: u64) -> Result<bool, OsError> {
     let mut last = [0];
-    loop {
-        match file.read_at(&mut last, length - 1) {
-            Ok(count) => return Ok(count == 1 && last == *b"\n"),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(OsError::new(&error, "read", None)),
-        }
-    }
+    let read = file.read_at(&mut last, length - 1);
+    Ok(read.map_err(|error| OsError::new(&error, "read", None))? == 1 && last == *b"\n")
 }
 
 /// Opens the file at `path` for a batch. Returns whether it may be read, too.

@@ -140,16 +140,10 @@ fn read_start(file: &File, limit: usize) -> io::Result<Vec<u8>> {
     let mut block = [0; 4096];
     while start.len() < limit {
         let wanted = block.len().min(limit - start.len());
-        match file.read_at(&mut block[..wanted], start.len() as u64) {
-            Ok(0) => break,
-            Ok(count) => {
-                start.extend_from_slice(&block[..count]);
-                if memchr::memchr(b'\n', &block[..count]).is_some() {
-                    break;
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        let count = file.read_at(&mut block[..wanted], start.len() as u64)?;
+        start.extend_from_slice(&block[..count]);
+        if count == 0 || memchr::memchr(b'\n', &block[..count]).is_some() {
+            break;
         }
     }
     let length = first_line(&start).len();

@@ -74,11 +74,11 @@ impl File {
 #[allow(missing_docs)] // See `OpenFile`.
 impl File {
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.opened().read(buffer)
+        uninterrupted(|| self.opened().read(buffer))
     }
 
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.opened().read_at(buffer, offset)
+        uninterrupted(|| self.opened().read_at(buffer, offset))
     }
 
     pub fn next_data(&self, offset: u64) -> io::Result<u64> {
@@ -90,7 +90,7 @@ impl File {
     }
 
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.opened().write(bytes)
+        uninterrupted(|| self.opened().write(bytes))
     }
 
     pub fn seek(&self, to: SeekFrom) -> io::Result<u64> {
@@ -144,15 +144,37 @@ impl File {
     }
 }
 
+/// Repeats a call that a signal has interrupted, so that no reader or writer of a file has to.
+fn uninterrupted(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+/// Reads until the buffer is full or the input ends. Returns the number of bytes.
+pub(crate) fn read_up_to(input: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match input.read(&mut buffer[filled..])? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    Ok(filled)
+}
+
 impl Read for File {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.opened().read(buffer)
+        File::read(self, buffer)
     }
 }
 
 impl Write for File {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.opened().write(bytes)
+        File::write(self, bytes)
     }
 
     /// Nothing is buffered here.

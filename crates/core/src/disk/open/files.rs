@@ -46,6 +46,15 @@ pub fn exists(path: &Path) -> bool {
     file_system(path).metadata(path).is_ok()
 }
 
+/// Whether anything is at `path`, a link too. Fails if that can't be seen.
+pub(crate) fn is_there(path: &Path) -> Result<bool, OsError> {
+    match symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.code == "ENOENT" => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Whether there is a regular file at `path`.
 pub fn is_file(path: &Path) -> bool {
     file_system(path).metadata(path).is_ok_and(|metadata| metadata.is_file())

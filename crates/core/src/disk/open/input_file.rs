@@ -8,6 +8,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use sha2::{Digest as _, Sha256};
+
 use super::file::File;
 use crate::disk::open::files;
 use crate::disk::system::{FileKind, Links, Metadata, OpenOptions, OsError};
@@ -65,6 +67,21 @@ impl InputFile {
             bytes.push(0);
         }
         Ok(bytes)
+    }
+
+    /// The SHA-256 of at most the next `limit` bytes, and how many they are.
+    pub(crate) fn sha256(&mut self, limit: u64) -> io::Result<([u8; 32], u64)> {
+        let (mut input, mut block) = (self.take(limit), vec![0; limit.min(256 << 10) as usize]);
+        let (mut hasher, mut size) = (Sha256::new(), 0);
+        loop {
+            match input.read(&mut block)? {
+                0 => return Ok((hasher.finalize().into(), size)),
+                count => {
+                    hasher.update(&block[..count]);
+                    size += count as u64;
+                }
+            }
+        }
     }
 
     /// Passes over the hole at the position. Returns its length: 0 if there is none, or if the file system can't tell holes from data.

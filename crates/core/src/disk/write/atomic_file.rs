@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::new_directory;
-use super::temporary::TemporaryFile;
+use super::staged::StagedFile;
 use crate::disk::open::parent;
 use crate::disk::sync::{Durability, sync_entries};
 use crate::disk::system::{BY_UMASK, OsError};
@@ -19,7 +19,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8], root: &Path, durability: Dura
     let directory = parent(path);
     // The caller knows the file, not the directories above it.
     new_directory::create(directory).map_err(|error| OsError { path: Some(path.to_path_buf()), ..error })?;
-    let mut temporary = TemporaryFile::beside(path, TemporaryFile::NEW, BY_UMASK)?;
+    let mut temporary = StagedFile::beside(path, StagedFile::NEW, BY_UMASK)?;
     temporary.file().write_all(bytes).map_err(failed("write"))?;
     if durability == Durability::Fsync {
         failpoint!("atomic_file::before_sync");

@@ -3,8 +3,6 @@
 mod atomic_file;
 pub(crate) mod new_directory;
 mod staged;
-mod temporary;
 
 pub use atomic_file::write_atomically;
-pub(crate) use staged::{StageError, StagedDirectory, StagedFile};
-pub(crate) use temporary::{Naming, TemporaryDirectory, TemporaryFile, sync_entry};
+pub(crate) use staged::{Naming, StageError, StagedDirectory, StagedFile, TemporaryDirectory, sync_entry};

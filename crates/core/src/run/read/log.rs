@@ -7,7 +7,7 @@
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use crate::disk::{InputFile, OsError};
+use crate::disk::{InputFile, OsError, read_up_to};
 use crate::lines::Lines;
 use crate::run::format::{ErrorCode, EventLine, RunError, line_too_long, not_utf8};
 
@@ -218,11 +218,9 @@ impl<R: LogInput> LogReader<R> {
     fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, RunError> {
         let mut filled = 0;
         while filled < buffer.len() && !self.at_end {
-            match self.input.read(&mut buffer[filled..]) {
-                Ok(0) => self.at_end = true,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(read_failed(error)),
+            match self.input.read(&mut buffer[filled..]).map_err(read_failed)? {
+                0 => self.at_end = true,
+                count => filled += count,
             }
         }
         Ok(filled)
@@ -312,11 +310,11 @@ fn first_line_behind(log: &mut (impl LogInput + Seek), from: u64, end: u64) -> R
     let mut block = [0; 8 << 10];
     let mut at = from;
     while at < end {
-        let count = read_up_to(log, &mut block)?;
+        let count = read_up_to(log, &mut block).map_err(read_failed)?;
         if let Some(newline) = memchr::memchr(b'\n', &block[..count]) {
             let offset = at + newline as u64 + 1;
             log.seek(SeekFrom::Start(offset)).map_err(read_failed)?;
-            let count = read_up_to(log, &mut block[..BEGINNING_BYTES])?;
+            let count = read_up_to(log, &mut block[..BEGINNING_BYTES]).map_err(read_failed)?;
             return Ok(EventLine::peek_time(&block[..count]).filter(|_| offset < end).map(|time| (offset, time)));
         }
         if count == 0 {
@@ -325,19 +323,6 @@ fn first_line_behind(log: &mut (impl LogInput + Seek), from: u64, end: u64) -> R
         at += count as u64 + log.pass_hole().map_err(read_failed)?;
     }
     Ok(None)
-}
-
-fn read_up_to(log: &mut impl Read, buffer: &mut [u8]) -> Result<usize, RunError> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match log.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(read_failed(error)),
-        }
-    }
-    Ok(filled)
 }
 
 fn scan_for(mut reader: LogReader<impl LogInput>, time: u64) -> Result<Position, RunError> {

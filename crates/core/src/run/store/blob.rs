@@ -2,10 +2,8 @@
 //!
 //! A blob is written under a temporary name and renamed once it is complete. Storing it twice has the same effect as storing it once.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-
-use sha2::{Digest as _, Sha256};
 
 use crate::disk::{Durability, InputFile, OsError, files};
 
@@ -13,9 +11,6 @@ use crate::disk::write::write_atomically;
 use crate::hash::{HexHash, as_text, is_hex_hash, sha256_hex, to_hex};
 use crate::json::quoted;
 use crate::run::format::{ErrorCode, RunError};
-
-/// Size in bytes of the buffer for hashing a blob.
-const BLOCK_BYTES: usize = 64 << 10;
 
 /// The blobs of a run.
 #[derive(Clone, Debug)]
@@ -91,24 +86,14 @@ impl BlobStore {
 
     /// Checks that the bytes of a blob of any size have its hash, unless that is known. Returns the size in bytes.
     pub fn verify(&self, hash: &str) -> Result<u64, RunError> {
-        let (file, size) = self.open(hash)?;
+        let (mut file, size) = self.open(hash)?;
         if self.is_verified {
             return Ok(size);
         }
         // Blobs never grow. Reading one byte beyond the size shows whether this one has.
-        let mut file = file.take(size.saturating_add(1));
-        let mut hasher = Sha256::new();
-        let mut block = vec![0; usize::try_from(size).map_or(BLOCK_BYTES, |size| BLOCK_BYTES.min(size + 1))];
-        let mut size = 0;
-        loop {
-            let count = read_some(&mut file, &mut block)?;
-            if count == 0 {
-                break;
-            }
-            hasher.update(&block[..count]);
-            size += count as u64;
-        }
-        check_hash(hash, &to_hex(&hasher.finalize().into()))?;
+        let read = file.sha256(size.saturating_add(1));
+        let (found, size) = read.map_err(|error| OsError::new(&error, "read", None))?;
+        check_hash(hash, &to_hex(&found))?;
         Ok(size)
     }
 
@@ -139,15 +124,6 @@ fn check_hash(expected: &str, found: &HexHash) -> Result<(), RunError> {
 fn missing(hash: &str, why: &str) -> RunError {
     RunError::new(ErrorCode::BlobMissing, format!("There is no blob '{}': {why}", quoted(hash)))
         .compared(hash, "no such blob")
-}
-
-fn read_some(file: &mut impl Read, block: &mut [u8]) -> Result<usize, RunError> {
-    loop {
-        match file.read(block) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            read => return Ok(read.map_err(|error| OsError::new(&error, "read", None))?),
-        }
-    }
 }
 
 /// Whether `path` is a file with exactly these bytes.

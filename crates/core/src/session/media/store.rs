@@ -1,19 +1,15 @@
 //! Where the bytes of media are: in the store beside the sessions, `objects/sha256/<64 digits>`, or in a bundle.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest as _, Sha256};
-
 use super::objects::Named;
-use crate::disk::write::{StageError, StagedFile, TemporaryFile, new_directory};
+use crate::disk::write::{StageError, StagedFile, new_directory};
 use crate::disk::{File, InputFile, Links, OWNER_ONLY, OsError, files, sync_entries};
 use crate::hash::{Hash, as_text, to_hex};
 
 /// The directory of a bundle with its media. Paths in it: `media/<first 2 digits>/<64 digits>`.
 pub(crate) const IN_BUNDLE: &str = "media";
-
-const BLOCK_BYTES: usize = 256 << 10;
 
 /// The directories in which objects are looked for, in this order.
 #[derive(Clone, Debug, Default)]
@@ -182,21 +178,13 @@ fn is_there(path: &Path, hash: &Hash) -> Result<bool, PutError> {
 }
 
 fn hash_of(path: &Path) -> Result<Hash, OsError> {
-    let (mut hasher, mut input) = (Sha256::new(), InputFile::of(File::open_any(path, Links::Refused)?.0));
-    let mut block = vec![0; BLOCK_BYTES];
-    loop {
-        match input.read(&mut block) {
-            Ok(0) => return Ok(hasher.finalize().into()),
-            Ok(count) => hasher.update(&block[..count]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(OsError::new(&error, "read", Some(path))),
-        }
-    }
+    let read = InputFile::of(File::open_any(path, Links::Refused)?.0).sha256(u64::MAX);
+    read.map(|(hash, _)| hash).map_err(|error| OsError::new(&error, "read", Some(path)))
 }
 
 /// Copies a file to where nothing is, complete and on stable storage before it has its name.
 fn copy(from: &Path, to: &Path) -> Result<(), StageError> {
-    let mut staged = StagedFile::named(to, TemporaryFile::NEW, OWNER_ONLY)?;
+    let mut staged = StagedFile::new(to, StagedFile::NEW, OWNER_ONLY)?;
     let copied = io::copy(&mut InputFile::open(from)?, &mut staged).and_then(|_| staged.flush());
     copied.map_err(|error| OsError::new(&error, "write", Some(to)))?;
     staged.commit()

@@ -12,7 +12,7 @@ use super::media_list::MediaList;
 use crate::archived::{ArchiveWriter, FRAME_BYTES, Survey, archive_of, session_of};
 use crate::disk::append::lock_against_other_writers;
 use crate::disk::lock::{FileLock, LockError};
-use crate::disk::write::{Naming, TemporaryFile, sync_entry};
+use crate::disk::write::{Naming, StagedFile, sync_entry};
 use crate::disk::{File, Links, Metadata, OsError, files, sync_entries};
 use crate::hash::Hash;
 use crate::lines::{LineSource, ReadError, WriteError};
@@ -140,15 +140,15 @@ impl Names {
 /// it in the file's lock.
 pub fn archive(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived, ArchiveError> {
     let names = Names::of(path)?;
-    if !is_there(&names.session)? && is_there(&names.archive)? {
+    if !files::is_there(&names.session)? && files::is_there(&names.archive)? {
         return archived(&names);
     }
     let _lock = lock(&names.session, owner)?;
     let source = match Opened::at(&names.session) {
-        Err(error) if error.code == "ENOENT" && is_there(&names.archive)? => return archived(&names),
+        Err(error) if error.code == "ENOENT" && files::is_there(&names.archive)? => return archived(&names),
         opened => opened?,
     };
-    let mut temporary = TemporaryFile::in_place_of(&source.file, &names.archive, UNFINISHED)?;
+    let mut temporary = StagedFile::in_place_of(&source.file, &names.archive, UNFINISHED)?;
     failpoint!("archive::created");
     let bytes = source.metadata.size;
     let mut work = Work { task, done: 0, total: 2 * bytes };
@@ -157,7 +157,7 @@ pub fn archive(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
     failpoint!("archive::compressed");
     let archived_bytes = verify(&temporary, &names, (bytes, hash), &mut work)?;
     failpoint!("archive::verified");
-    files::sync_if_possible(temporary.file(), &names.archive)?;
+    temporary.sync()?;
     failpoint!("archive::synced");
     work.task.conclude()?;
     source.expect_unchanged()?;
@@ -166,7 +166,7 @@ pub fn archive(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
     exchange(&mut temporary, &names.archive, &source, |temporary| place(temporary, &names, &list, &images))
         .inspect_err(|_| {
             // An archive that is there may need it.
-            if is_there(&names.archive) == Ok(false) {
+            if files::is_there(&names.archive) == Ok(false) {
                 list.remove();
             }
         })?;
@@ -179,7 +179,7 @@ pub fn archive(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
 pub fn restore(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived, ArchiveError> {
     let names = Names::of(path)?;
     let list = MediaList::of(&names.session);
-    if !is_there(&names.archive)? && !list.is_there() {
+    if !files::is_there(&names.archive)? && !list.is_there() {
         return restored(&names);
     }
     let _lock = lock(&names.session, owner)?;
@@ -187,14 +187,14 @@ pub fn restore(path: &Path, owner: &str, task: &mut Task<'_>) -> Result<Archived
         Err(error) if error.code == "ENOENT" => return restored(&names).inspect(|_| list.remove()),
         opened => opened?,
     };
-    if is_there(&names.session)? {
+    if files::is_there(&names.session)? {
         return forget_archive(&names, &archive).inspect(|_| list.remove());
     }
-    let mut temporary = TemporaryFile::in_place_of(&archive.file, &names.session, UNFINISHED)?;
+    let mut temporary = StagedFile::in_place_of(&archive.file, &names.session, UNFINISHED)?;
     failpoint!("restore::created");
     let bytes = decompress(&names, temporary.file(), task)?;
     failpoint!("restore::written");
-    files::sync_if_possible(temporary.file(), &names.session)?;
+    temporary.sync()?;
     failpoint!("restore::synced");
     task.conclude()?;
     archive.expect_unchanged()?;
@@ -224,7 +224,7 @@ pub fn remove(path: &Path, owner: &str) -> Result<(), ArchiveError> {
 /// The file to append to: `path`, or the session's file after its archive was restored. The caller holds the session's lock.
 pub(super) fn to_append_to(path: PathBuf, owner: &str) -> Result<PathBuf, ArchiveError> {
     let Ok(names) = Names::of(&path) else { return Ok(path) };
-    if !is_there(&names.archive).unwrap_or(false) {
+    if !files::is_there(&names.archive).unwrap_or(false) {
         return Ok(path);
     }
     let mut task = Task { cancellation: &Cancellation::default(), progress: &mut |_| () };
@@ -242,14 +242,6 @@ impl Work<'_, '_> {
     fn add(&mut self, bytes: usize) -> Result<(), ArchiveError> {
         self.done += bytes as u64;
         Ok(self.task.report_bytes(self.done, self.total)?)
-    }
-}
-
-fn is_there(path: &Path) -> Result<bool, OsError> {
-    match files::symlink_metadata(path) {
-        Ok(_) => Ok(true),
-        Err(error) if error.code == "ENOENT" => Ok(false),
-        Err(error) => Err(error),
     }
 }
 
@@ -283,12 +275,11 @@ impl Opened {
         let (mut piece, mut at) = (vec![0; PIECE_BYTES], 0);
         while at < self.metadata.size {
             let most = usize::try_from(self.metadata.size - at).map_or(PIECE_BYTES, |rest| rest.min(PIECE_BYTES));
-            let count = match self.file.read_at(&mut piece[..most], at) {
-                Ok(0) => return Err(ArchiveError::Changed(self.path.clone())),
-                Ok(count) => count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(OsError::new(&error, "read", Some(&self.path)).into()),
-            };
+            let read = self.file.read_at(&mut piece[..most], at);
+            let count = read.map_err(|error| OsError::new(&error, "read", Some(&self.path)))?;
+            if count == 0 {
+                return Err(ArchiveError::Changed(self.path.clone()));
+            }
             take(&piece[..count])?;
             at += count as u64;
         }
@@ -370,7 +361,7 @@ fn compress(
 
 /// Decompresses the archive again, and checks that it has the content. Returns its size.
 fn verify(
-    temporary: &TemporaryFile,
+    temporary: &StagedFile,
     names: &Names,
     content: (u64, Hash),
     work: &mut Work<'_, '_>,
@@ -412,11 +403,9 @@ fn read_all(
 ) -> Result<LineSource, ArchiveError> {
     let (mut reader, mut piece) = (source.into_reader(), vec![0; PIECE_BYTES]);
     loop {
-        match reader.read(&mut piece) {
-            Ok(0) => return Ok(reader.into_source()),
-            Ok(count) => take(&piece[..count])?,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(OsError::new(&error, "read", Some(path)).into()),
+        match reader.read(&mut piece).map_err(|error| OsError::new(&error, "read", Some(path)))? {
+            0 => return Ok(reader.into_source()),
+            count => take(&piece[..count])?,
         }
     }
 }
@@ -436,12 +425,12 @@ fn metadata_of(file: &File, path: &Path) -> Result<Metadata, OsError> {
 /// Moves the archive to its name, after the list of its images. An archive that is there is replaced only if the session has all that is in it, so
 /// that the list has its images too.
 fn place(
-    temporary: &mut TemporaryFile,
+    temporary: &mut StagedFile,
     names: &Names,
     list: &MediaList,
     images: &NamedImages,
 ) -> Result<(), ArchiveError> {
-    let is_replaced = is_there(&names.archive)?;
+    let is_replaced = files::is_there(&names.archive)?;
     if is_replaced {
         expect_contained(names)?;
     }
@@ -471,10 +460,10 @@ fn expect_contained(names: &Names) -> Result<(), ArchiveError> {
 /// Moves the new file to its name by `place`, and removes the old one, which it stands for from then on. If the old one was written to meanwhile, it
 /// stays, and the new one goes.
 fn exchange(
-    new: &mut TemporaryFile,
+    new: &mut StagedFile,
     to: &Path,
     old: &Opened,
-    place: impl FnOnce(&mut TemporaryFile) -> Result<(), ArchiveError>,
+    place: impl FnOnce(&mut StagedFile) -> Result<(), ArchiveError>,
 ) -> Result<(), ArchiveError> {
     let size = metadata_of(new.file(), to)?.size;
     place(new)?;

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use super::recorder::{FileNameForm, MAX_NAMES, Record, append_line, file_name};
 use crate::clock::{Clock, timestamp};
-use crate::disk::write::{Naming, TemporaryFile, sync_entry};
-use crate::disk::{OsError, files};
+use crate::disk::OsError;
+use crate::disk::write::{Naming, StagedFile, sync_entry};
 use crate::session::fold::{Checkpoint, FoldOptions, HistoryEffect};
 use crate::session::format::{EventType, Mode, envelope, is_string, js_number};
 use crate::session::read::{Replay, ReplayError};
@@ -153,7 +153,7 @@ fn write(target: &ForkTarget, forked: &[u8], history: &HistoryEffect, replay: &R
     }
     let first = target.path(1);
     let failed = |error: io::Error, syscall| ForkError::System(OsError::new(&error, syscall, Some(&first)));
-    let mut file = TemporaryFile::beside(&first, UNFINISHED, target.mode).map_err(ForkError::System)?;
+    let mut file = StagedFile::beside(&first, UNFINISHED, target.mode).map_err(ForkError::System)?;
     failpoint!("fork::created");
     let mut records = Records { writer: BufWriter::new(file.file()), seq: 0.0, target, clock: Clock::default() };
     records.append(EventType::SessionStart, &target.start_payload).map_err(|error| failed(error, "write"))?;
@@ -176,26 +176,13 @@ fn write(target: &ForkTarget, forked: &[u8], history: &HistoryEffect, replay: &R
     records.writer.flush().map_err(|error| failed(error, "write"))?;
     drop(records);
     failpoint!("fork::written");
-    files::sync_if_possible(file.file(), &first).map_err(ForkError::System)?;
+    file.sync().map_err(ForkError::System)?;
     failpoint!("fork::synced");
-    let path = place(file, target).map_err(ForkError::System)?;
+    let names = (1..=MAX_NAMES).map(|number| target.path(number));
+    let path = file.place_at_first(names).map_err(ForkError::System)?;
     failpoint!("fork::placed");
     sync_entry(&path).map_err(|error| ForkError::System(OsError { path: Some(path.clone()), ..error }))?;
     Ok(Fork { path, last_seq })
-}
-
-/// Places the file under the first name that is free.
-fn place(mut file: TemporaryFile, target: &ForkTarget) -> Result<PathBuf, OsError> {
-    let mut refused = OsError::new(&io::ErrorKind::AlreadyExists.into(), "rename", Some(&target.chats_dir));
-    for number in 1..=MAX_NAMES {
-        let path = target.path(number);
-        match file.place_at(&path) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.code == "EEXIST" => refused = error,
-            Err(error) => return Err(error),
-        }
-    }
-    Err(refused)
 }
 
 /// Writes records one after another.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::recorder::{FileNameForm, MAX_NAMES, file_name};
 use crate::archived::{archive_of, is_archive_name};
-use crate::disk::write::{Naming, TemporaryFile, new_directory, sync_entry};
+use crate::disk::write::{Naming, StagedFile, new_directory, sync_entry};
 use crate::disk::{File, Links, OWNER_ONLY, OsError, files};
 use crate::foreign::{Conversion, ConvertOptions, OpenedSource, Stop, Summary, json_of_text, open_converted};
 use crate::json::{Cursor, Nesting, Text, escape_line_separators, spells_any};
@@ -189,20 +189,23 @@ fn session_path(conversion: &Conversion, options: &ImportOptions, number: u32) -
 
 fn write(conversion: &mut Conversion, options: &ImportOptions, task: &mut Task<'_>) -> Result<Imported, ImportFault> {
     let first = session_path(conversion, options, 1);
-    let mut session = TemporaryFile::beside(&first, UNFINISHED, OWNER_ONLY)?;
+    let mut session = StagedFile::beside(&first, UNFINISHED, OWNER_ONLY)?;
     failpoint!("import::created");
     let last_seq = write_session(conversion, &mut session, &first)?;
-    files::sync_if_possible(session.file(), &first)?;
+    session.sync()?;
     let receipt_beside = options.receipt.clone().unwrap_or_else(|| receipt_of(&first));
     if options.receipt.is_some() {
         new_directory::create(files::parent(&receipt_beside))?;
     }
-    let mut receipt = TemporaryFile::beside(&receipt_beside, UNFINISHED, OWNER_ONLY)?;
+    let mut receipt = StagedFile::beside(&receipt_beside, UNFINISHED, OWNER_ONLY)?;
     write_receipt(conversion, &mut receipt, &receipt_beside)?;
-    files::sync_if_possible(receipt.file(), &receipt_beside)?;
+    receipt.sync()?;
     failpoint!("import::written");
     task.conclude().map_err(|cancelled| OsError::new(&cancelled.into(), "write", Some(&first)))?;
-    let path = place(session, conversion, options)?;
+    let names = (1..=MAX_NAMES).map(|number| session_path(conversion, options, number));
+    // A file beside the archive of another session would hide it.
+    let is_free = |path: &PathBuf| !archive_of(path).is_some_and(|archive| files::exists(&archive));
+    let path = session.place_at_first(names.filter(is_free))?;
     failpoint!("import::placed");
     let receipt_path = options.receipt.clone().unwrap_or_else(|| receipt_of(&path));
     // A session without its receipt is not imported.
@@ -216,7 +219,7 @@ fn write(conversion: &mut Conversion, options: &ImportOptions, task: &mut Task<'
 }
 
 /// Places the receipt. One that is beside the session already is that of a session which is gone: the name was free.
-fn place_receipt(receipt: &mut TemporaryFile, path: &Path, is_beside: bool) -> Result<(), OsError> {
+fn place_receipt(receipt: &mut StagedFile, path: &Path, is_beside: bool) -> Result<(), OsError> {
     match receipt.place_at(path) {
         Err(error) if error.code == "EEXIST" && is_beside && is_receipt(path) => {
             files::remove_file(path)?;
@@ -240,7 +243,7 @@ fn receipt_of(session: &Path) -> PathBuf {
 }
 
 /// Writes the events, and a title if the source has none. Returns the number of the last event.
-fn write_session(conversion: &Conversion, file: &mut TemporaryFile, path: &Path) -> Result<u64, ImportFault> {
+fn write_session(conversion: &Conversion, file: &mut StagedFile, path: &Path) -> Result<u64, ImportFault> {
     let failed = |error: io::Error| OsError::new(&error, "write", Some(path));
     let mut writer = BufWriter::new(file.file());
     let (mut reader, mut lines) = (LineReader::default(), Vec::new());
@@ -280,7 +283,7 @@ fn mark_references(lines: &mut [u8]) {
     }
 }
 
-fn write_receipt(conversion: &mut Conversion, file: &mut TemporaryFile, path: &Path) -> Result<(), ImportFault> {
+fn write_receipt(conversion: &mut Conversion, file: &mut StagedFile, path: &Path) -> Result<(), ImportFault> {
     let failed = |error: io::Error| ImportFault::from(OsError::new(&error, "write", Some(path)));
     let mut writer = BufWriter::new(file.file());
     writeln!(writer, "{}", conversion.summary.json()).map_err(failed)?;
@@ -288,24 +291,6 @@ fn write_receipt(conversion: &mut Conversion, file: &mut TemporaryFile, path: &P
         writeln!(writer, "{}", entry.json()).map_err(failed)?;
     }
     writer.flush().map_err(failed)
-}
-
-/// Places the session under the first name that is free.
-fn place(mut file: TemporaryFile, conversion: &Conversion, options: &ImportOptions) -> Result<PathBuf, OsError> {
-    let mut refused = OsError::new(&io::ErrorKind::AlreadyExists.into(), "rename", Some(&options.chats_dir));
-    for number in 1..=MAX_NAMES {
-        let path = session_path(conversion, options, number);
-        if archive_of(&path).is_some_and(|archive| files::exists(&archive)) {
-            // A file beside the archive of another session would hide it.
-            continue;
-        }
-        match file.place_at(&path) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.code == "EEXIST" => refused = error,
-            Err(error) => return Err(error),
-        }
-    }
-    Err(refused)
 }
 
 #[cfg(test)]

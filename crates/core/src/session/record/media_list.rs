@@ -5,7 +5,7 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::archive::{ArchiveError, UNFINISHED};
-use crate::disk::write::{TemporaryFile, sync_entry};
+use crate::disk::write::{StagedFile, sync_entry};
 use crate::disk::{File, Links, OsError, files};
 use crate::session::media::NamedImages;
 
@@ -36,10 +36,10 @@ impl MediaList {
             return Ok(());
         }
         let is_replaced = self.is_there();
-        let mut temporary = TemporaryFile::in_place_of(like, &self.path, UNFINISHED)?;
+        let mut temporary = StagedFile::in_place_of(like, &self.path, UNFINISHED)?;
         let written = self.write(images, temporary.file());
         written.map_err(|error| OsError::new(&error, "write", Some(&self.path)))?;
-        files::sync_if_possible(temporary.file(), &self.path)?;
+        temporary.sync()?;
         failpoint!("archive::list_written");
         if is_replaced {
             temporary.replace()?;

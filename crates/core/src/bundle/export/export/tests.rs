@@ -6,7 +6,7 @@ use super::*;
 use crate::bundle::format::BundleKind;
 use crate::bundle::read::{VerifyOptions, verify};
 use crate::bundle::redact::RedactionRule;
-use crate::bundle::sample::*;
+use crate::bundle::testing::*;
 use crate::disk::Durability;
 use crate::run::testing::{Recorded, SampleOptions};
 use crate::task::Cancellation;

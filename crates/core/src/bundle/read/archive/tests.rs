@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use super::*;
 use crate::bundle::read::verify::{VerifyOptions, verify};
-use crate::bundle::sample::{codes, codes_of, exported, files, imported, names, quietly, small_run, verified};
+use crate::bundle::testing::{codes, codes_of, exported, files, imported, names, quietly, small_run, verified};
 
 /// A header with a valid checksum and any name and type.
 fn header(name: &[u8], kind: u8, size: &[u8]) -> Vec<u8> {

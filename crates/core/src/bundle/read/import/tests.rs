@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::bundle::format::BundleCode;
-use crate::bundle::sample::*;
+use crate::bundle::testing::*;
 use crate::run::testing::any_options;
 use crate::task::{Cancellation, Progress, Task};
 

@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::bundle::sample::*;
+use crate::bundle::testing::*;
 
 fn opened(path: &Path) -> Result<OpenedBundle, ImportError> {
     quietly(|task| OpenedBundle::open(path, &VerifyOptions::default(), task))
@@ -40,7 +40,7 @@ fn closing_removes_unpacked_files() {
     let log = opened.log();
     assert!(log.exists());
     drop(opened);
-    assert!(!log.exists() && !log.parent().unwrap().parent().unwrap().exists());
+    assert!(!log.exists() && !log.parent().unwrap().exists());
 }
 
 #[test]

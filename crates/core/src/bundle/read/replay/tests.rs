@@ -5,7 +5,7 @@ use super::*;
 use crate::bundle::export::{ExportFrom, ExportOptions};
 use crate::bundle::read::OpenedBundle;
 use crate::bundle::read::verify::VerifyOptions;
-use crate::bundle::sample::*;
+use crate::bundle::testing::*;
 use crate::run::testing::{Recorded, SampleOptions};
 use crate::run::{ErrorCode, Snapshot, Verify};
 use crate::task::Cancellation;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::bundle::export::{ExportFrom, ExportOptions, export};
 use crate::bundle::format::RedactedEvent;
-use crate::bundle::sample::*;
+use crate::bundle::testing::*;
 use crate::run::testing::SampleOptions;
 use BundleCode::*;
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::bundle::export::ExportOptions;
 use crate::bundle::redact::run_tests::verification;
 use crate::bundle::redact::{RedactOptions, RedactionRule};
-use crate::bundle::sample::*;
+use crate::bundle::testing::*;
 use crate::disk::Durability;
 use crate::hash::{as_text, sha256_hex};
 use crate::run::testing::{Recorded, SampleOptions};

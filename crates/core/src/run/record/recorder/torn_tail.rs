@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::{Durability, File, InputFile, OpenOptions, OsError, files, sync_entries};
 
-use crate::disk::write::TemporaryFile;
+use crate::disk::write::StagedFile;
 
 /// Number of bytes that are read at a time.
 const BLOCK_BYTES: usize = 64 << 10;
@@ -36,20 +36,18 @@ fn has_lines(log: &Path, from: u64) -> Result<bool, OsError> {
     let mut tail = open_tail(log, from)?;
     let mut block = vec![0; BLOCK_BYTES];
     loop {
-        tail.pass_hole().map_err(|error| OsError::new(&error, "read", None))?;
-        match tail.read(&mut block) {
-            Ok(0) => return Ok(false),
-            Ok(count) if memchr::memchr(b'\n', &block[..count]).is_some() => return Ok(true),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(OsError::new(&error, "read", None)),
+        let read = tail.pass_hole().and_then(|_| tail.read(&mut block));
+        match read.map_err(|error| OsError::new(&error, "read", None))? {
+            0 => return Ok(false),
+            count if memchr::memchr(b'\n', &block[..count]).is_some() => return Ok(true),
+            _ => {}
         }
     }
 }
 
 fn copy(log: &Path, from: u64, mode: u32, durability: Durability) -> Result<(), OsError> {
     let path = copy_path(log, from);
-    let mut copy = TemporaryFile::beside(&path, TemporaryFile::NEW, mode)?;
+    let mut copy = StagedFile::beside(&path, StagedFile::NEW, mode)?;
     let copied = copy_with_holes(&mut open_tail(log, from)?, copy.file());
     copied.map_err(|error| OsError::new(&error, "write", Some(&path)))?;
     if durability == Durability::Fsync {
@@ -64,10 +62,7 @@ fn copy_with_holes(from: &mut InputFile, to: &mut File) -> io::Result<()> {
     let (mut block, mut size) = (vec![0; BLOCK_BYTES], 0);
     loop {
         size += from.pass_hole()?;
-        let count = match from.read(&mut block) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            read => read?,
-        };
+        let count = from.read(&mut block)?;
         if count == 0 {
             return to.set_len(size);
         }

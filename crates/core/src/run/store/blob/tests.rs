@@ -1,6 +1,9 @@
 use super::*;
 use std::fs;
 
+/// What is read at once.
+const BLOCK_BYTES: usize = 256 << 10;
+
 fn store() -> (tempfile::TempDir, BlobStore) {
     let root = tempfile::tempdir().unwrap();
     let store = BlobStore::new(root.path().join("blobs"));
