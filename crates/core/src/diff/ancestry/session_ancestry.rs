@@ -325,5 +325,16 @@ pub(crate) fn tool_of(tree: &Tree<'_>, block: Index) -> Option<String> {
     }
 }
 
+/// The keys of the items of a session's history.
+#[cfg(test)]
+pub(crate) fn history_keys(path: &std::path::Path) -> Vec<Option<u64>> {
+    let mut causes = Causes::default();
+    let mut cursor = Cursor::<SessionRecords>::open(&Source::session(path), None, 0, false).unwrap();
+    while cursor.advance().unwrap() {
+        causes.add(&cursor.event().unwrap(), cursor.line());
+    }
+    causes.history.iter().map(|item| (item.key != NO_KEY).then_some(item.key)).collect()
+}
+
 #[cfg(test)]
 mod tests;

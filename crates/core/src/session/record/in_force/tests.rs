@@ -1,4 +1,6 @@
 use super::*;
+use crate::diff::history_keys;
+use crate::session::read::{RecordOptions, RecordReader};
 use proptest::prelude::*;
 
 fn item(text: &str, marker: Option<(u64, u64)>) -> String {
@@ -113,14 +115,49 @@ fn any_event() -> impl Strategy<Value = String> {
     ]
 }
 
-fn replayed(lines: &str) -> InForce {
+/// A session with these lines behind its `session_start`.
+fn file_with(lines: &str) -> tempfile::NamedTempFile {
     let start = line(
         "session_start",
         r#"{"sessionId":"s","projectHash":"h","workspaceDirs":[],"provider":"p","model":"m","startTime":"t"}"#,
     );
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), start + lines).unwrap();
-    InForce::of_file(file.path()).unwrap().0
+    file
+}
+
+fn replayed(lines: &str) -> InForce {
+    InForce::of_file(file_with(lines).path()).unwrap().0
+}
+
+/// The items of a replay: the offset and the hash of each.
+fn replayed_items(path: &Path, mode: Mode) -> Vec<(u64, ItemHash)> {
+    let replay = Replay::open(path, FoldOptions { mode, ..FoldOptions::default() }).and_then(Replay::complete).unwrap();
+    let hash = |item: &ItemRef| {
+        let mut text = Vec::new();
+        item.append_to(&mut text, replay.markers(), replay.source()).unwrap();
+        (item.offset, ItemHash::of(&text))
+    };
+    replay.items().iter().map(hash).collect()
+}
+
+/// The offset of the line of each item that the changes of lines leave, and the offsets of the lines with an item in the history.
+fn items_of_lines(path: &Path, mode: Mode) -> (Vec<u64>, Vec<u64>) {
+    let options = RecordOptions { mode, history: true, changes: true, ..RecordOptions::default() };
+    let mut reader = RecordReader::open(path, options).unwrap();
+    let (mut items, mut remaining) = (Vec::new(), Vec::new());
+    while reader
+        .read(&mut |line| {
+            for change in line.changes {
+                let end = items.len() - change.behind as usize;
+                items.splice(end - change.removed as usize..end, vec![line.offset; change.added as usize]);
+            }
+            remaining.extend(line.in_history.filter(|holds| *holds).map(|_| line.offset));
+            true
+        })
+        .unwrap()
+    {}
+    (items, remaining)
 }
 
 proptest! {
@@ -131,6 +168,25 @@ proptest! {
         let mut along = InForce::default();
         events.iter().for_each(|event| along.add_lines(event.as_bytes()));
         prop_assert_eq!(items(&along), items(&replayed(&events.concat())));
+    }
+
+    #[test]
+    fn everything_that_keeps_a_history_has_the_items_of_the_replay(events in proptest::collection::vec(any_event(), 0..40)) {
+        let (text, mut along) = (events.concat(), InForce::default());
+        along.add_lines(text.as_bytes());
+        let file = file_with(&text);
+        let strict = replayed_items(file.path(), Mode::Strict);
+        prop_assert_eq!(items(&along), strict.iter().map(|item| item.1).collect::<Vec<_>>());
+        for mode in [Mode::Strict, Mode::Lenient] {
+            let expected = replayed_items(file.path(), mode);
+            let (lines, remaining) = items_of_lines(file.path(), mode);
+            let line_of = |item: &u64| remaining.iter().rev().find(|line| *line <= item).copied();
+            let expected_lines: Vec<_> = expected.iter().map(|item| line_of(&item.0)).collect();
+            prop_assert_eq!(lines.into_iter().map(Some).collect::<Vec<_>>(), expected_lines.clone());
+            prop_assert!(remaining.into_iter().all(|line| expected_lines.contains(&Some(line))));
+        }
+        let keys: Vec<_> = replayed_items(file.path(), Mode::Lenient).iter().map(|item| item.1.key()).collect();
+        prop_assert_eq!(history_keys(file.path()), keys);
     }
 
     #[test]
