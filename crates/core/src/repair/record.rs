@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 use crate::lines::MAX_LINE_BYTES;
-use crate::session::fold::KeyedHistory;
+use crate::session::fold::{History, KeyedItem};
 use crate::session::format::{
-    Body, CheckpointChange, CheckpointFields, Cut, Edit, EventType, Fault, Line, Mode, number, valid_seq,
+    Body, Change, CheckpointChange, CheckpointFields, Cut, EventType, Fault, Line, Mode, number, valid_seq,
 };
 
 /// The envelope of a record: the places of its values.
@@ -140,7 +140,12 @@ pub(super) fn is_start(envelope: &Envelope, line: &[u8]) -> bool {
 }
 
 /// Reads the event of a record, whose number need not be valid yet, and applies it to the history.
-pub(super) fn event_of(envelope: &Envelope, line: &[u8], nesting: &mut Nesting, history: &mut KeyedHistory) -> Event {
+pub(super) fn event_of(
+    envelope: &Envelope,
+    line: &[u8],
+    nesting: &mut Nesting,
+    history: &mut History<KeyedItem>,
+) -> Event {
     if line.len() > MAX_LINE_BYTES {
         return Event::Unfit("a record that is longer than any JavaScript string".into());
     }
@@ -163,11 +168,16 @@ pub(super) fn event_of(envelope: &Envelope, line: &[u8], nesting: &mut Nesting, 
             Some(_) => Event::Lenient,
         },
         Some(Body::Checkpoint(fields)) => Event::Checkpoint(fields),
-        Some(body) if !history.apply(&body, line) => Event::Unfit(misplaced(&body)),
+        Some(body) if !apply(&body, line, history) => Event::Unfit(misplaced(&body)),
         Some(Body::Rewind(count, Cut::Malformed)) => Event::BadCut(count),
         Some(_) => Event::Other,
         None => Event::Unfit("no record".into()),
     }
+}
+
+/// Applies an event to the history. Returns false if it edits an item that is not there.
+fn apply(body: &Body, line: &[u8], history: &mut History<KeyedItem>) -> bool {
+    body.change(|span| KeyedItem::of(span.of(line), 0)).is_none_or(|change| history.apply(change))
 }
 
 fn body_of(line: &[u8], mode: Mode, nesting: &mut Nesting) -> Option<Body> {
@@ -189,7 +199,7 @@ fn misfit(known: EventType, fault: Fault) -> Cow<'static, str> {
 }
 
 fn misplaced(body: &Body) -> Cow<'static, str> {
-    let is_insert = matches!(body, Body::Edit(edit) if matches!(**edit, Edit::Insert { .. }));
+    let is_insert = matches!(body, Body::Edit(edit) if matches!(**edit, Change::Insert { .. }));
     let name = if is_insert { EventType::SyntheticInsert } else { EventType::ChronologyBind }.as_str();
     format!("a {name} event of an item that is not there").into()
 }

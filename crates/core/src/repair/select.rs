@@ -7,7 +7,7 @@ use super::record::{Event, change_name, event_of, has_version};
 use super::search::FoundRecord;
 use crate::hash::sha256;
 use crate::json::{Nesting, Span, decode};
-use crate::session::fold::KeyedHistory;
+use crate::session::fold::{History, KeyedItem};
 use crate::session::format::{CheckpointChange, CheckpointFields};
 
 /// What becomes of a record.
@@ -31,7 +31,7 @@ pub(super) enum Fate {
 #[derive(Default)]
 pub(super) struct Selection {
     nesting: Nesting,
-    history: KeyedHistory,
+    history: History<KeyedItem>,
     has_start: bool,
     previous: Option<Identity>,
     created: HashSet<Vec<u16>>,

@@ -12,15 +12,16 @@ use std::collections::BTreeMap;
 
 use super::checkpoint::{Change, CheckpointEvent};
 use super::editor::Editor;
-use super::history::{HistoryEffect, ItemEdit, ItemRef, MarkerText};
+use super::history::{HistoryEffect, ItemRef};
 use super::item_sink::{ItemSink, NoItems};
+use super::keyed::KeyedItem;
 use super::warnings::{Problem, Tally, Warning, Warnings};
 use crate::foreign::Foreign;
 use crate::json::{Nesting, Span};
 use crate::lines::{LineSource, Lines, ReadError};
 use crate::session::format::{
-    Body, CheckpointChange, CheckpointFields, Cut, Edit, Event, EventType, Fault, Line, Mode, Raw, Severity,
-    StartFields, is_string, is_valid_seq, marker_of,
+    Body, CheckpointChange, CheckpointFields, Cut, Event, EventType, Fault, Line, Mode, Raw, Severity, StartFields,
+    is_string, is_valid_seq,
 };
 
 /// The effect of a range of lines.
@@ -215,42 +216,16 @@ pub struct LinePosition<'a> {
 
 impl LinePosition<'_> {
     /// Applies what an event of this line, which has this number, does to the history.
+    #[inline]
     pub fn change_history(&self, body: &Body, number: u64, history: &mut HistoryEffect) {
-        match body {
-            Body::Content(span) => history.push(self.item(*span)),
-            Body::Compressed(span) => history.replace([self.item(*span)]),
-            Body::Rewind(count, Cut::Before(key)) => {
-                history.edit(number, ItemEdit::Cut { key: *key, count: *count });
-            }
-            Body::Rewind(count, _) => history.rewind(*count),
-            Body::Purge(purge) => history.replace(purge.items.iter().map(|span| self.item(*span))),
-            Body::Edit(edit) => history.edit(number, self.edit(edit)),
-            _ => {}
+        if let Some(change) = body.change(|span| self.item(span)) {
+            history.apply(number, change);
         }
     }
 
-    fn edit(&self, edit: &Edit) -> ItemEdit {
-        match edit {
-            Edit::Mutate { removed, replacements } => ItemEdit::Mutate {
-                removed: removed.clone(),
-                replacements: replacements.iter().map(|(key, span)| (*key, self.item(*span))).collect(),
-            },
-            Edit::Insert { after, content } => {
-                let item = self.item(*content);
-                let marker = marker_of(content.of(self.line)).map(|marker| {
-                    let length = marker.place.end - marker.place.start;
-                    (MarkerText::At { offset: item.offset + u64::from(marker.place.start), length }, marker.key)
-                });
-                ItemEdit::Insert { after: *after, item, marker }
-            }
-            Edit::Bind { index, chronology, key, content, invalidates } => ItemEdit::Bind {
-                index: *index,
-                marker: chronology.clone(),
-                key: *key,
-                content: content.map(|span| self.item(span)),
-                invalidates: *invalidates,
-            },
-        }
+    /// The item at this place, with its key.
+    pub(crate) fn keyed(&self, span: Span) -> KeyedItem {
+        KeyedItem::of(span.of(self.line), self.offset + u64::from(span.start))
     }
 
     fn item(&self, span: Span) -> ItemRef {
@@ -335,23 +310,18 @@ impl Effect {
             self.add_seq(seq);
         }
         self.tally.events += 1;
+        place.change_history(&event.body, self.lines, &mut self.history);
         match event.body {
             Body::SessionStart(fields) if place.first_of_file => self.add_start(fields, place, options),
             Body::SessionStart(_) => self.warnings.push(self.lines, Problem::MisplacedStart),
-            Body::Content(_) | Body::Compressed(_) | Body::Edit(_) => {
-                place.change_history(&event.body, self.lines, &mut self.history);
-            }
+            Body::Content(_) | Body::Compressed(_) | Body::Edit(_) => {}
             Body::Rewind(_, cut) => {
                 if cut == Cut::Malformed {
                     self.tally.malformed += 1;
                     self.warnings.push(self.lines, Problem::Malformed(EventType::Rewind, Fault::Cut));
                 }
-                place.change_history(&event.body, self.lines, &mut self.history);
             }
-            Body::Purge(ref purge) => {
-                place.change_history(&event.body, self.lines, &mut self.history);
-                self.purge_frontier = Some(purge.frontier.clone());
-            }
+            Body::Purge(purge) => self.purge_frontier = Some(purge.frontier),
             Body::CompressionDetail => {}
             Body::ProviderSwitch(provider, model) => {
                 self.provider = Some(place.raw(provider));

@@ -16,36 +16,70 @@ pub enum Cut {
     Malformed,
 }
 
-/// An event that edits items of the history. Whether it finds them is known only when the history is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Edit {
-    /// `density_mutation`.
+/// What an event does to the history. `T` stands for an item: its place in the line or in the file, a hash of it, its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change<T> {
+    /// Appends an item.
+    Append(T),
+    /// Replaces all items.
+    Replace(Vec<T>),
+    /// Removes the first item with the key `before` and all behind it. Without such an item, removes the last `count` items.
+    Cut {
+        /// The number of items; all if there are fewer.
+        count: u64,
+        /// The key.
+        before: Option<u64>,
+    },
+    /// Replaces and removes items (`density_mutation`).
     Mutate {
         /// The keys of the items that are removed.
         removed: Vec<u64>,
         /// The keys of the items that are replaced, with the items that replace them.
-        replacements: Vec<(u64, Span)>,
+        replacements: Vec<(u64, T)>,
     },
-    /// `synthetic_insert`.
+    /// Inserts an item (`synthetic_insert`).
     Insert {
         /// The key of the item behind which it inserts.
         after: u64,
         /// The item.
-        content: Span,
+        item: T,
     },
-    /// `chronology_bind`.
+    /// Gives an item another marker (`chronology_bind`).
     Bind {
         /// The index of the item in the history.
         index: u64,
-        /// JSON text of its new marker, and the key in it.
-        chronology: Raw,
-        /// The key in the new marker.
+        /// JSON text of its new marker.
+        marker: Raw,
+        /// The key in it.
         key: u64,
         /// The item that replaces it.
-        content: Option<Span>,
+        content: Option<T>,
         /// Whether the responses that a provider has stored for it are invalid.
         invalidates: bool,
     },
+}
+
+impl<T> Change<T> {
+    /// The same change, of what `item` makes of each item.
+    pub fn map<U>(&self, mut item: impl FnMut(&T) -> U) -> Change<U> {
+        match self {
+            Change::Append(appended) => Change::Append(item(appended)),
+            Change::Replace(items) => Change::Replace(items.iter().map(item).collect()),
+            Change::Cut { count, before } => Change::Cut { count: *count, before: *before },
+            Change::Mutate { removed, replacements } => Change::Mutate {
+                removed: removed.clone(),
+                replacements: replacements.iter().map(|(key, by)| (*key, item(by))).collect(),
+            },
+            Change::Insert { after, item: inserted } => Change::Insert { after: *after, item: item(inserted) },
+            Change::Bind { index, marker, key, content, invalidates } => Change::Bind {
+                index: *index,
+                marker: marker.clone(),
+                key: *key,
+                content: content.as_ref().map(item),
+                invalidates: *invalidates,
+            },
+        }
+    }
 }
 
 /// The payload of a `semantic_media_purge`.
@@ -72,14 +106,14 @@ pub(super) fn cut(line: &[u8], payload: Span) -> Cut {
 }
 
 /// The edit of a `density_mutation`; `None` if the payload does not fit.
-pub(super) fn mutation(line: &[u8], payload: Span) -> Option<Edit> {
+pub(super) fn mutation(line: &[u8], payload: Span) -> Option<Change<Span>> {
     let (mut removed, mut replacements) = (None, None);
     members(line, payload, |key, value| match MutationKey::of(key) {
         MutationKey::RemovedSeqs => removed = Some(value),
         MutationKey::Replacements => replacements = Some(value),
         MutationKey::Other => {}
     });
-    Some(Edit::Mutate {
+    Some(Change::Mutate {
         removed: elements(line, removed?, |element| seq(line, Some(element)))?,
         replacements: elements(line, replacements?, |entry| replacement(line, entry))?,
     })
@@ -96,7 +130,7 @@ fn replacement(line: &[u8], entry: Span) -> Option<(u64, Span)> {
 }
 
 /// The edit of a `synthetic_insert`; `None` if the payload does not fit.
-pub(super) fn insertion(line: &[u8], payload: Span) -> Option<Edit> {
+pub(super) fn insertion(line: &[u8], payload: Span) -> Option<Change<Span>> {
     let (mut content, mut own, mut after) = (None, None, None);
     members(line, payload, |key, value| match InsertionKey::of(key) {
         InsertionKey::Content => content = Some(value),
@@ -105,11 +139,11 @@ pub(super) fn insertion(line: &[u8], payload: Span) -> Option<Edit> {
         InsertionKey::Other => {}
     });
     seq(line, own)?;
-    Some(Edit::Insert { after: seq(line, after)?, content: whole_item(line, content?)?.0 })
+    Some(Change::Insert { after: seq(line, after)?, item: whole_item(line, content?)?.0 })
 }
 
 /// The edit of a `chronology_bind`; `None` if the payload does not fit.
-pub(super) fn binding(line: &[u8], payload: Span) -> Option<Edit> {
+pub(super) fn binding(line: &[u8], payload: Span) -> Option<Change<Span>> {
     let (mut index, mut chronology, mut content, mut invalidates) = (None, None, None, false);
     members(line, payload, |key, value| match BindingKey::of(key) {
         BindingKey::RowIndex => index = Some(value),
@@ -119,12 +153,12 @@ pub(super) fn binding(line: &[u8], payload: Span) -> Option<Edit> {
         BindingKey::Other => {}
     });
     let index = seq(line, index)?;
-    let (key, chronology) = marker(line, chronology?)?;
+    let (key, marker) = marker(line, chronology?)?;
     let content = match content {
         None => None,
         Some(content) => Some(whole_item(line, content)?.0),
     };
-    Some(Edit::Bind { index, chronology, key, content, invalidates })
+    Some(Change::Bind { index, marker, key, content, invalidates })
 }
 
 /// The key of a marker, and its JSON text with just the four numbers.

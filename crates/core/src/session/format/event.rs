@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::edits::{Cut, Edit, Purge};
+use super::edits::{Change, Cut, Purge};
 use crate::json::{Span, decode, spells};
 
 /// The JSON text of a value, owned.
@@ -167,7 +167,7 @@ pub enum Body {
     /// The name, a string or `null`.
     SessionNamed(Span),
     /// An edit of items.
-    Edit(Box<Edit>),
+    Edit(Box<Change<Span>>),
     /// Replaces the whole history.
     Purge(Box<Purge>),
     /// What a compression removed.
@@ -179,18 +179,27 @@ pub enum Body {
 }
 
 impl Body {
+    /// What the event does to the history; `None` if it does nothing. `item` makes the items of their places in the line.
+    #[inline]
+    pub fn change<T>(&self, mut item: impl FnMut(Span) -> T) -> Option<Change<T>> {
+        match self {
+            Body::Content(content) => Some(Change::Append(item(*content))),
+            Body::Compressed(summary) => Some(Change::Replace(vec![item(*summary)])),
+            Body::Purge(purge) => Some(Change::Replace(purge.items.iter().copied().map(item).collect())),
+            Body::Rewind(count, cut) => {
+                let before = if let Cut::Before(key) = cut { Some(*key) } else { None };
+                Some(Change::Cut { count: *count, before })
+            }
+            Body::Edit(edit) => Some(edit.map(|place| item(*place))),
+            _ => None,
+        }
+    }
+
     /// Whether the event has items that it may add to the history.
     pub fn has_items(&self) -> bool {
-        match self {
-            Body::Content(_) | Body::Compressed(_) => true,
-            Body::Purge(purge) => !purge.items.is_empty(),
-            Body::Edit(edit) => match &**edit {
-                Edit::Mutate { replacements, .. } => !replacements.is_empty(),
-                Edit::Insert { .. } => true,
-                Edit::Bind { content, .. } => content.is_some(),
-            },
-            _ => false,
-        }
+        let mut has_items = false;
+        self.each_item(|_, _| has_items = true);
+        has_items
     }
 
     /// Calls `take` with each item of the event, in order, and where it is in the payload.
@@ -202,12 +211,13 @@ impl Body {
                 purge.items.iter().enumerate().for_each(|(index, item)| take(ItemPlace::Purged(index), *item));
             }
             Body::Edit(edit) => match &**edit {
-                Edit::Mutate { replacements, .. } => {
+                Change::Mutate { replacements, .. } => {
                     let items = replacements.iter().enumerate();
                     items.for_each(|(index, (_, item))| take(ItemPlace::Replacement(index), *item));
                 }
-                Edit::Insert { content, .. } => take(ItemPlace::Inserted, *content),
-                Edit::Bind { content, .. } => content.iter().for_each(|item| take(ItemPlace::Bound, *item)),
+                Change::Insert { item, .. } => take(ItemPlace::Inserted, *item),
+                Change::Bind { content, .. } => content.iter().for_each(|item| take(ItemPlace::Bound, *item)),
+                _ => {}
             },
             _ => {}
         }

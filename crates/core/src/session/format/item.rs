@@ -4,6 +4,9 @@ use super::edits::{members, seq};
 use super::payload::keys;
 use crate::json::{Cursor, Nesting, Span, decode, spells};
 
+/// Stands for the key of an item that has none: a key is a safe integer.
+pub(crate) const NO_KEY: u64 = u64::MAX;
+
 /// The marker of an item, and its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Marker {

@@ -240,7 +240,7 @@ impl PayloadSpans {
         Some(Body::Rewind(removed.ceil() as u64, edits::cut(line, self.object?)))
     }
 
-    fn edit_body(&self, line: &[u8], edit: fn(&[u8], Span) -> Option<edits::Edit>) -> Result<Body, Fault> {
+    fn edit_body(&self, line: &[u8], edit: fn(&[u8], Span) -> Option<edits::Change<Span>>) -> Result<Body, Fault> {
         let edit = self.object.and_then(|payload| edit(line, payload)).ok_or(Fault::Event)?;
         Ok(Body::Edit(Box::new(edit)))
     }
