@@ -107,41 +107,37 @@ impl Causes {
             Line::Event(event) => event.body,
             _ => Body::Unknown(None),
         };
-        let (parents, speaker) = match &body {
+        let change = body.change(|item| item);
+        let (parents, speaker) = match &change {
             _ if place == 0 => ((0, 0), Speaker::Other),
-            Body::Content(item) => self.add_item(item.of(record.line), place, self.history.len()),
+            Some(Change::Append(item)) => self.add_item(item.of(record.line), place, self.history.len()),
             // An inserted item is caused as if it were the last one.
-            Body::Edit(edit) if let Change::Insert { after, item } = &**edit => {
-                self.answered = None;
-                match self.history.first(*after) {
-                    Some(at) => self.add_item(item.of(record.line), place, at + 1),
-                    None => (self.item_before(), Speaker::Other),
-                }
-            }
+            Some(Change::Insert { after, item }) => match self.history.first(*after) {
+                Some(at) => self.add_item(item.of(record.line), place, at + 1),
+                None => (self.item_before(), Speaker::Other),
+            },
             _ => (self.item_before(), Speaker::Other),
         };
-        if place > 0 {
-            self.apply(&body, record.line, place, speaker);
+        if let Some(change) = change.filter(|_| place > 0) {
+            let change = change.map(|item| Said { place, speaker, key: key_of(item.of(record.line)) });
+            self.apply(change, &body, record.line);
         }
         self.links.push(Link { offset, length, parents });
     }
 
-    /// Applies an event. `speaker` is that of the item that it adds.
-    fn apply(&mut self, body: &Body, line: &[u8], place: u32, speaker: Speaker) {
-        let change = body.change(|span| Said { place, speaker, key: key_of(span.of(line)) });
-        let Some(mut change) = change else { return };
+    /// Applies the change that an event of this line makes.
+    fn apply(&mut self, mut change: Change<Said>, body: &Body, line: &[u8]) {
         if matches!(body, Body::Edit(_) | Body::Purge(_)) {
             // The tool items before an item may be others now.
             self.answered = None;
         }
-        match &mut change {
-            Change::Bind { content, .. } => *content = None,
-            Change::Replace(items) if let Body::Purge(purge) = body => {
+        match (&mut change, body) {
+            (Change::Bind { content, .. }, _) => *content = None,
+            (Change::Replace(items), Body::Purge(purge)) => {
                 // Each item has lost its media at most, if there are as many.
                 let is_same = items.len() == self.history.len();
                 for (index, (item, span)) in items.iter_mut().zip(&purge.items).enumerate() {
-                    let old = self.history.get(index).filter(|_| is_same);
-                    *item = match old {
+                    *item = match self.history.get(index).filter(|_| is_same) {
                         Some(old) => Said { key: item.key, ..old },
                         None => Said { speaker: speaker_of(span.of(line)), ..*item },
                     };
