@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Cursor, Nesting, NotJson, Span, spells};
+use crate::json::{Cursor, Nesting, NotJson, Span};
 use crate::lines::MAX_LINE_BYTES;
+use crate::session;
 use crate::session::fold::{History, KeyedItem};
-use crate::session::format::{
-    Body, Change, CheckpointChange, CheckpointFields, Cut, EventType, Fault, Line, Mode, number, valid_seq,
-};
+use crate::session::format::{Body, Change, CheckpointFields, Cut, EventType, Fault, Line, Mode, number, valid_seq};
 
 /// The envelope of a record: the places of its values.
 #[derive(Clone, Copy, Debug)]
@@ -40,10 +39,9 @@ impl Envelope {
         cursor.white_space();
         match cursor.peek() {
             None => Parsed::Nothing,
-            Some(b'{') => match Self::read(&mut cursor, nesting).and_then(|found| cursor.finish().map(|()| found)) {
-                Ok(Some(envelope)) => Parsed::Record(envelope),
-                Ok(None) => Parsed::Other,
-                Err(NotJson) => Parsed::Unknown,
+            Some(b'{') => match session::format::Envelope::of(line, nesting) {
+                Some(found) => Self::of(line, &found).map_or(Parsed::Other, Parsed::Record),
+                None => Parsed::Unknown,
             },
             Some(b'[') => Parsed::Unknown,
             Some(first) => match cursor.value(nesting).and_then(|_| cursor.finish()) {
@@ -55,26 +53,13 @@ impl Envelope {
         }
     }
 
-    /// Reads an object. Returns `None` if it is no record.
-    fn read(cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<Option<Self>, NotJson> {
-        let (mut seq, mut version, mut ts, mut event_type, mut payload) = (None, None, None, None, None);
-        cursor.object(|cursor, key| {
-            let first = cursor.peek();
-            let value = cursor.value(nesting)?;
-            let is = |name: &str| key == name.as_bytes() || spells(key, name);
-            match key {
-                _ if is("seq") => seq = matches!(first, Some(b'-' | b'0'..=b'9')).then_some(value),
-                _ if is("type") => event_type = (first == Some(b'"')).then_some(value),
-                _ if is("payload") => payload = (first == Some(b'{')).then_some(value),
-                _ if is("ts") => ts = (first == Some(b'"')).then_some(value),
-                _ if is("v") => version = Some(value),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        let end = cursor.position() as u32;
-        let (Some(seq), Some(event_type), Some(payload)) = (seq, event_type, payload) else { return Ok(None) };
-        Ok(Some(Envelope { seq, version, ts, event_type, payload, end }))
+    /// That of an object; `None` if it is no record.
+    fn of(line: &[u8], found: &session::format::Envelope) -> Option<Self> {
+        let string = |value: Option<Span>| value.filter(|value| value.of(line).starts_with(b"\""));
+        let seq = found.seq.filter(|seq| matches!(seq.of(line).first(), Some(b'-' | b'0'..=b'9')))?;
+        let (event_type, payload) = (string(found.event_type)?, found.payload()?);
+        let end = line.trim_ascii_end().len() as u32;
+        Some(Envelope { seq, version: found.version, ts: string(found.ts), event_type, payload, end })
     }
 
     /// The number of the record, if it can be one.
@@ -209,15 +194,6 @@ pub(super) fn with_count_only(line: &[u8], envelope: &Envelope, count: u64) -> V
     let payload = format!("{{\"itemsRemoved\":{}}}", count.min(1 << 53));
     let Span { start, end } = envelope.payload;
     [&line[..start as usize], payload.as_bytes(), &line[end as usize..]].concat()
-}
-
-/// The names of changes to checkpoints.
-pub(super) fn change_name(change: &CheckpointChange) -> &'static str {
-    match change {
-        CheckpointChange::Created(_) => "checkpoint_created",
-        CheckpointChange::Renamed(_) => "checkpoint_renamed",
-        CheckpointChange::Deleted => "checkpoint_deleted",
-    }
 }
 
 /// The record with another number.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::record::{Event, change_name, event_of, has_version};
+use super::record::{Event, event_of, has_version};
 use super::search::FoundRecord;
 use crate::hash::sha256;
 use crate::json::{Nesting, Span, decode};
@@ -83,7 +83,7 @@ impl Selection {
     /// Refuses events about checkpoints that do not exist, or exist already: replays warn of them, and they have no effect.
     fn checkpoint(&mut self, fields: &CheckpointFields, text: &[u8]) -> Fate {
         let id: Vec<u16> = decode(inside(fields.id, text)).collect();
-        let name = change_name(&fields.change);
+        let name = fields.change.event_type().as_str();
         let is_created = self.created.contains(&id);
         let refusal = match fields.change {
             CheckpointChange::Created(_) if is_created => "of a checkpoint that exists",

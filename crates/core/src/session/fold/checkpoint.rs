@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::warnings::SHOWN_WARNINGS;
 use crate::json::decode;
 use crate::order;
-use crate::session::format::{EventType, Message, MessagePart, Raw, inside_string, js_number};
+use crate::session::format::{CheckpointChange, Message, MessagePart, Raw, inside_string, js_number};
 
 /// A valid event about a checkpoint. Strings are JSON text.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,36 +18,9 @@ pub struct CheckpointEvent {
     /// The id of the checkpoint, not empty.
     pub id: Raw,
     /// What happened to it.
-    pub change: Change,
-}
-
-/// What happened to a checkpoint.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Change {
-    /// It was created.
-    Created {
-        /// Its name, not blank.
-        name: Raw,
-        /// The envelope's `ts`, if that is a string.
-        created_at: Option<Raw>,
-    },
-    /// It was renamed.
-    Renamed {
-        /// The new name, not blank.
-        name: Raw,
-    },
-    /// It was deleted.
-    Deleted,
-}
-
-impl Change {
-    fn event_type(&self) -> EventType {
-        match self {
-            Change::Created { .. } => EventType::CheckpointCreated,
-            Change::Renamed { .. } => EventType::CheckpointRenamed,
-            Change::Deleted => EventType::CheckpointDeleted,
-        }
-    }
+    pub change: CheckpointChange<Raw>,
+    /// The envelope's `ts`, if that is a string.
+    pub ts: Option<Raw>,
 }
 
 /// A checkpoint after all events about it. Strings are JSON text.
@@ -113,24 +86,24 @@ impl<'e> Checkpoints<'e> {
         let checkpoint = known.created.and_then(|at| self.all.get_mut(at));
         let is_known = checkpoint.is_some();
         match (&event.change, checkpoint) {
-            (Change::Created { .. }, Some(_)) => return Some(CheckpointAnomaly::Duplicate),
-            (Change::Created { name, created_at }, None) => {
+            (CheckpointChange::Created(_), Some(_)) => return Some(CheckpointAnomaly::Duplicate),
+            (CheckpointChange::Created(name), None) => {
                 known.created = Some(self.all.len());
                 self.all.push(Checkpoint {
                     id: &event.id,
                     name,
                     sequence: event.seq,
                     deleted: false,
-                    created_at: created_at.as_deref().unwrap_or(b"\"\""),
+                    created_at: event.ts.as_deref().unwrap_or(b"\"\""),
                 });
                 return None;
             }
-            (Change::Renamed { name }, Some(checkpoint)) => checkpoint.name = name,
-            (Change::Deleted, Some(checkpoint)) => checkpoint.deleted = true,
-            (Change::Renamed { .. } | Change::Deleted, None) => {}
+            (CheckpointChange::Renamed(name), Some(checkpoint)) => checkpoint.name = name,
+            (CheckpointChange::Deleted, Some(checkpoint)) => checkpoint.deleted = true,
+            (_, None) => {}
         }
         let was_deleted = known.deleted;
-        known.deleted |= event.change == Change::Deleted;
+        known.deleted |= event.change == CheckpointChange::Deleted;
         if was_deleted {
             return Some(CheckpointAnomaly::Deleted);
         }

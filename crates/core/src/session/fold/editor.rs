@@ -88,26 +88,18 @@ impl Editor {
     /// Reads the keys of items.
     fn read_keys(
         &mut self,
-        mut items: &[ItemRef],
+        items: &[ItemRef],
         markers: &[NewMarker],
         source: &LineSource,
     ) -> Result<Vec<Placed>, ReadError> {
         let mut keyed = Vec::with_capacity(items.len());
-        while let Some(first) = items.first() {
-            let (together, length) = read_together(items);
-            let (now, later) = items.split_at(together);
-            let marker_by_edit = |item: &ItemRef| item.marker.and_then(|number| markers.get(number.get() as usize - 1));
-            let bytes = source.bytes_at(first.offset, length, &mut self.bytes)?;
-            for item in now {
-                let at = (item.offset - first.offset) as usize;
-                let text = bytes.get(at..at + item.length as usize).unwrap_or_default();
-                keyed.push(match marker_by_edit(item) {
-                    Some(marker) => marked_anew(*item, marker, source)?,
-                    None => as_written(*item, text),
-                });
-            }
-            items = later;
-        }
+        each_text(items, source, &mut self.bytes, |item, text| {
+            keyed.push(match item.new_marker(markers) {
+                Some(marker) => marked_anew(*item, marker, source)?,
+                None => as_written(*item, text),
+            });
+            Ok(())
+        })?;
         Ok(keyed)
     }
 
@@ -161,9 +153,28 @@ fn marked_anew(place: ItemRef, marker: &NewMarker, source: &LineSource) -> Resul
     Ok(Placed { marker: marker_with_key, is_new: true, invalidates: marker.invalidates, ..Placed::at(place) })
 }
 
+/// Calls `take` with each item and its text as it stands in the file.
+pub(in crate::session) fn each_text(
+    mut items: &[ItemRef],
+    source: &LineSource,
+    scratch: &mut Vec<u8>,
+    mut take: impl FnMut(&ItemRef, &[u8]) -> Result<(), ReadError>,
+) -> Result<(), ReadError> {
+    while let Some(first) = items.first() {
+        let (together, length) = read_together(items);
+        let bytes = source.bytes_at(first.offset, length, scratch)?;
+        for item in &items[..together] {
+            let at = (item.offset - first.offset) as usize;
+            take(item, bytes.get(at..at + item.length as usize).unwrap_or_default())?;
+        }
+        items = &items[together..];
+    }
+    Ok(())
+}
+
 /// The number of items that lie so close together that one read is cheaper than several, and the number of bytes from the first of them to the end
 /// of the last.
-pub(crate) fn read_together(items: &[ItemRef]) -> (usize, usize) {
+fn read_together(items: &[ItemRef]) -> (usize, usize) {
     let Some(first) = items.first() else { return (0, 0) };
     let mut end = first.offset + u64::from(first.length);
     let mut count = 1;

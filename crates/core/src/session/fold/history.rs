@@ -22,9 +22,14 @@ impl ItemRef {
         ItemRef { offset, length, marker: None }
     }
 
+    /// The marker that it has instead of the one in its text, if it is an item of a history with these markers.
+    pub(in crate::session) fn new_marker<'m>(&self, markers: &'m [NewMarker]) -> Option<&'m NewMarker> {
+        markers.get(self.marker?.get() as usize - 1)
+    }
+
     /// Appends the JSON text of the item, which is one of a history with these markers.
     pub fn append_to(&self, json: &mut Vec<u8>, markers: &[NewMarker], source: &LineSource) -> Result<(), ReadError> {
-        let Some(marker) = self.marker.and_then(|number| markers.get(number.get() as usize - 1)) else {
+        let Some(marker) = self.new_marker(markers) else {
             return source.append_bytes_at(self.offset, self.length as usize, json);
         };
         let (mut text, mut scratch) = (Vec::new(), Vec::new());
@@ -61,20 +66,14 @@ pub enum MarkerText {
     Text(Raw),
 }
 
-/// How much of the earlier history is removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Truncation {
-    /// A number of items from the end; all if there are fewer.
-    Last(u64),
-    /// All items.
-    All,
-}
+/// All items of the earlier history are removed.
+pub(crate) const ALL: u64 = u64::MAX;
 
 /// A truncation of the history, then an addition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plain<T> {
-    /// How much of the history before these lines is removed.
-    pub drop: Truncation,
+    /// How many items are removed from the end of the history before these lines; all if there are fewer.
+    pub drop: u64,
     /// The items that these lines add and do not remove again.
     pub items: Vec<T>,
 }
@@ -112,14 +111,14 @@ const BEYOND_ANY_HISTORY: u64 = 1 << 40;
 impl<T> Default for Plain<T> {
     /// The neutral effect, that of no lines.
     fn default() -> Self {
-        Plain { drop: Truncation::Last(0), items: Vec::new() }
+        Plain { drop: 0, items: Vec::new() }
     }
 }
 
 impl<T> Plain<T> {
     /// Removes the whole history.
     fn clear(&mut self) {
-        self.drop = Truncation::All;
+        self.drop = ALL;
         self.items.clear();
     }
 
@@ -130,28 +129,22 @@ impl<T> Plain<T> {
         }
         let own = self.items.len() as u64;
         self.items.truncate(own.saturating_sub(count) as usize);
-        if let Truncation::Last(dropped) = &mut self.drop {
-            *dropped = dropped.saturating_add(count.saturating_sub(own));
-        }
+        self.drop = self.drop.saturating_add(count.saturating_sub(own));
     }
 
     /// Combines this effect with that of the lines that follow.
     pub fn append(&mut self, later: Plain<T>) {
-        match later.drop {
-            Truncation::All => *self = later,
-            Truncation::Last(count) => {
-                self.rewind(count);
-                self.items.extend(later.items);
-            }
+        if later.drop == ALL {
+            *self = later;
+        } else {
+            self.rewind(later.drop);
+            self.items.extend(later.items);
         }
     }
 
     /// The number of items that remain of an earlier history of `length` items.
     pub fn kept_of(&self, length: usize) -> usize {
-        match self.drop {
-            Truncation::All => 0,
-            Truncation::Last(count) => (length as u64).saturating_sub(count) as usize,
-        }
+        (length as u64).saturating_sub(self.drop) as usize
     }
 }
 
@@ -180,7 +173,7 @@ impl HistoryEffect {
     pub fn apply(&mut self, line: u64, change: Change<ItemRef>) {
         match change {
             Change::Append(item) => self.last().items.push(item),
-            Change::Replace(items) => *self.last() = Plain { drop: Truncation::All, items },
+            Change::Replace(items) => *self.last() = Plain { drop: ALL, items },
             Change::Cut { count, before: None } => self.last().rewind(count),
             edit => self.steps.push(Step { line, edit, then: Plain::default() }),
         }

@@ -288,18 +288,29 @@ pub struct CheckpointFields {
     /// The id of the checkpoint, a string that is not empty.
     pub id: Span,
     /// What happened to it.
-    pub change: CheckpointChange,
+    pub change: CheckpointChange<Span>,
 }
 
 /// What happened to a checkpoint. Names are strings that are not blank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckpointChange {
+pub enum CheckpointChange<T> {
     /// It was created, with this name.
-    Created(Span),
+    Created(T),
     /// It was renamed to this.
-    Renamed(Span),
+    Renamed(T),
     /// It was deleted.
     Deleted,
+}
+
+impl<T> CheckpointChange<T> {
+    /// The type of its event.
+    pub fn event_type(&self) -> EventType {
+        match self {
+            CheckpointChange::Created(_) => EventType::CheckpointCreated,
+            CheckpointChange::Renamed(_) => EventType::CheckpointRenamed,
+            CheckpointChange::Deleted => EventType::CheckpointDeleted,
+        }
+    }
 }
 
 /// The values of a `session_start`; `None` if one is missing or has the wrong type.

@@ -12,7 +12,7 @@ use memchr::{memchr_iter, memmem::Finder};
 
 use super::records_of_parts::Records;
 use crate::lines::{LineReader, LineSource, ReadError, Segments, Threads};
-use crate::session::fold::{History, HistoryEffect, KeyedItem, Plain, Truncation};
+use crate::session::fold::{self, History, HistoryEffect, KeyedItem, Plain};
 use crate::session::format::Mode;
 use crate::task::Worker;
 
@@ -65,7 +65,7 @@ impl FinalHistory {
             let mut effect = match effect {
                 Some((effect, _)) => effect,
                 None if later == Plain::default() => continue,
-                None if later.drop == Truncation::All => Plain::default(),
+                None if later.drop == fold::ALL => Plain::default(),
                 None => records.counted(parts[at].clone())?.0,
             };
             effect.append(later);
@@ -111,7 +111,7 @@ impl Records {
     /// The effect of a part on the history.
     pub fn effect(&mut self, part: Range<u64>) -> Result<HistoryEffect, ReadError> {
         let mut history = HistoryEffect::default();
-        self.each_event(part, |body, place| place.change_history(body, 0, &mut history))?;
+        self.each(part, |_| true, |body, place| place.change_history(body, 0, &mut history))?;
         Ok(history)
     }
 
@@ -125,11 +125,15 @@ impl Records {
     pub(crate) fn history(&mut self, parts: &[Range<u64>]) -> Result<History<KeyedItem>, ReadError> {
         let mut history = History::default();
         for part in parts {
-            self.each_event(part.clone(), |body, place| {
-                if let Some(change) = body.change(|span| place.keyed(span)) {
-                    history.apply(change);
-                }
-            })?;
+            self.each(
+                part.clone(),
+                |_| true,
+                |body, place| {
+                    if let Some(change) = body.change(|span| place.keyed(span)) {
+                        history.apply(change);
+                    }
+                },
+            )?;
         }
         Ok(history)
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::final_history::FinalHistory;
 use super::records_of_parts::Records;
 use crate::disk::BOM;
-use crate::foreign::{Foreign, OpenedSource, Stop, open_source};
+use crate::foreign::open_lines;
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, equal_segments};
 use crate::session::fold::{History, HistoryChange, KeyedItem, LinePosition};
@@ -141,12 +141,7 @@ impl RecordReader {
 
     /// Opens the file at `path`. Of a foreign session, the lines are those that it becomes.
     pub fn open(path: &Path, options: RecordOptions) -> Result<Self, ReadError> {
-        let opened = open_source(path, &Foreign::Read(None), LineSource::open);
-        let source = match opened.map_err(Stop::into_read_error)? {
-            OpenedSource::Native(source) => source,
-            OpenedSource::Foreign(conversion) => conversion.native,
-        };
-        Self::of(source, options)
+        Self::of(open_lines(path, LineSource::open)?, options)
     }
 
     /// Reads the lines of an open session.
@@ -303,25 +298,19 @@ impl ItemsInHistory {
         if !body.has_items() {
             return Ok(None);
         }
-        if self.found.edited_length().is_some() {
-            return Ok(Some(self.found.edited_index(line).is_some()));
-        }
-        self.begin_line(line.start)?;
-        let Some(items) = &mut self.items else { return Ok(Some(true)) };
-        while items.next_if(|offset| *offset < line.start).is_some() {}
-        Ok(Some(items.peek().is_some_and(|offset| *offset < line.end)))
+        self.holds_some(line.start, line).map(Some)
     }
 
-    /// Whether the item that begins at the offset `item`, in the line at the offset `line`, is in the history. Items must be given in the order of the
-    /// file, but the last one may be given again.
-    pub(crate) fn holds_item(&mut self, line: u64, item: u64) -> Result<bool, ReadError> {
+    /// Whether an item that begins within these bytes, in the line at the offset `line`, is in the history. Items must be given in the order of the
+    /// file, but the last ones may be given again.
+    pub(crate) fn holds_some(&mut self, line: u64, bytes: Range<u64>) -> Result<bool, ReadError> {
         if self.found.edited_length().is_some() {
-            return Ok(self.found.edited_index(item..item + 1).is_some());
+            return Ok(self.found.edited_index(bytes).is_some());
         }
         self.begin_line(line)?;
         let Some(items) = &mut self.items else { return Ok(true) };
-        while items.next_if(|offset| *offset < item).is_some() {}
-        Ok(items.peek() == Some(&item))
+        while items.next_if(|offset| *offset < bytes.start).is_some() {}
+        Ok(items.peek().is_some_and(|offset| *offset < bytes.end))
     }
 
     /// Finds the remaining items of the part of a line.

@@ -1,6 +1,6 @@
 //! Reads the lines of a session, part by part.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::json::Nesting;
@@ -22,39 +22,23 @@ impl Records {
         Records { source, reader, mode, nesting: Nesting::default() }
     }
 
-    /// Reads the lines that begin in a part and that `may_matter`, and calls `take` with each event until it breaks. Unlike in a replay, an invalid
-    /// `session_start` does not end it. `may_matter` is also called with several lines at once: a search of all is faster than one of each.
+    /// Reads the lines that begin in a part and that `may_matter`, and calls `take` with each event. Unlike in a replay, an invalid `session_start` does
+    /// not end it. `may_matter` is also called with several lines at once: a search of all is faster than one of each.
     pub(crate) fn each(
         &mut self,
         part: Range<u64>,
-        may_matter: impl Fn(&[u8]) -> bool,
-        mut take: impl FnMut(&Body, &LinePosition<'_>) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+        may_matter: fn(&[u8]) -> bool,
+        mut take: impl FnMut(&Body, &LinePosition<'_>),
+    ) -> Result<(), ReadError> {
         self.reader.begin(part);
         while let Some(chunk) = self.reader.next_chunk(&self.source, 0)? {
             let lines = Some(chunk.bytes).filter(|lines| may_matter(lines)).unwrap_or_default();
             for (at, line) in Lines::new(lines).filter(|(_, line)| may_matter(line)) {
                 if let Line::Event(event) = Line::read(line, self.mode, &mut self.nesting) {
-                    let place = LinePosition { line, offset: chunk.offset + at as u64, first_of_file: false };
-                    if take(&event.body, &place).is_break() {
-                        return Ok(ControlFlow::Break(()));
-                    }
+                    take(&event.body, &LinePosition { line, offset: chunk.offset + at as u64, first_of_file: false });
                 }
             }
         }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    /// Reads all events of a part.
-    pub(crate) fn each_event(
-        &mut self,
-        part: Range<u64>,
-        mut take: impl FnMut(&Body, &LinePosition<'_>),
-    ) -> Result<(), ReadError> {
-        let take = |body: &Body, place: &LinePosition<'_>| {
-            take(body, place);
-            ControlFlow::Continue(())
-        };
-        self.each(part, |_| true, take).map(drop)
+        Ok(())
     }
 }

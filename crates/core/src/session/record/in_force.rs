@@ -7,8 +7,8 @@ use std::path::Path;
 use base64ct::{Base64, Encoding};
 
 use crate::json::{Nesting, escape_line_separators, may_have_line_separators};
-use crate::lines::{Digest, ReadError};
-use crate::session::fold::{FoldOptions, History, Item, ItemRef, read_together};
+use crate::lines::{Digest, Lines, ReadError};
+use crate::session::fold::{FoldOptions, History, Item, ItemRef, each_text};
 use crate::session::format::{Line, Marker, Mode, NO_KEY, marker_of, write_with_marker};
 use crate::session::read::{ItemLayout, Replay, ReplayError};
 
@@ -30,22 +30,15 @@ impl ItemHash {
     /// The hashes of the history of a finished replay.
     pub fn of_history<L: ItemLayout>(replay: &Replay<L>) -> Result<Vec<Self>, ReadError> {
         let (items, source) = (replay.items(), replay.source());
-        let (mut hashes, mut scratch, mut text) = (Vec::with_capacity(items.len()), Vec::new(), Vec::new());
-        while let Some(first) = items.get(hashes.len()) {
-            let rest = &items[hashes.len()..];
-            let (count, length) = read_together(rest);
-            let bytes = source.bytes_at(first.offset, length, &mut scratch)?;
-            for item in &rest[..count] {
-                let at = (item.offset - first.offset) as usize;
-                hashes.push(if item.marker.is_none() {
-                    ItemHash::of(&bytes[at..at + item.length as usize])
-                } else {
-                    text.clear();
-                    item.append_to(&mut text, replay.markers(), source)?;
-                    ItemHash::of(&text)
-                });
+        let (mut hashes, mut edited) = (Vec::with_capacity(items.len()), Vec::new());
+        each_text(items, source, &mut Vec::new(), |item, text| {
+            edited.clear();
+            if item.marker.is_some() {
+                item.append_to(&mut edited, replay.markers(), source)?;
             }
-        }
+            hashes.push(ItemHash::of(if edited.is_empty() { text } else { &edited }));
+            Ok(())
+        })?;
         Ok(hashes)
     }
 
@@ -190,18 +183,12 @@ impl InForce {
 
     /// Applies whole lines, each of which ends in `\n`.
     pub(super) fn add_lines(&mut self, lines: &[u8]) {
-        let mut rest = lines;
-        while let Some(end) = memchr::memchr(b'\n', rest) {
-            self.add_line(&rest[..end]);
-            rest = &rest[end + 1..];
-        }
-    }
-
-    fn add_line(&mut self, line: &[u8]) {
-        if let Line::Event(event) = Line::read(line, Mode::Strict, &mut self.nesting)
-            && let Some(change) = event.body.change(|span| ItemHash::of(span.of(line)))
-        {
-            self.items.apply(change);
+        for (_, line) in Lines::new(lines) {
+            if let Line::Event(event) = Line::read(line, Mode::Strict, &mut self.nesting)
+                && let Some(change) = event.body.change(|span| ItemHash::of(span.of(line)))
+            {
+                self.items.apply(change);
+            }
         }
     }
 
