@@ -120,8 +120,8 @@ impl<T: Item> History<T> {
 
 /// Items that are found by key and by index.
 ///
-/// Every operation takes logarithmic time, for each key that it names, for each item that it removes, and for nothing else: a replacement of all
-/// items with a key is remembered with the key, and applied to an item only when the item is needed.
+/// An operation takes a short time for each key that it names and for each item that it removes, and for nothing else: a replacement of all items with
+/// a key is remembered with the key, and applied to an item only when the item is needed.
 #[derive(Clone, Debug)]
 struct Indexed<T> {
     /// The items, and when each was set. Earlier replacements do not concern it.
