@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use crate::json::{Cursor, Nesting, NotJson, Span};
-use crate::lines::MAX_LINE_BYTES;
 use crate::session;
 use crate::session::fold::{History, KeyedItem};
-use crate::session::format::{Body, Change, CheckpointFields, Cut, EventType, Fault, Line, Mode, number, valid_seq};
+use crate::session::format::{Body, Change, EventType, Fault, Line, Mode, number, valid_seq};
 
 /// The envelope of a record: the places of its values.
 #[derive(Clone, Copy, Debug)]
@@ -68,26 +67,11 @@ impl Envelope {
     }
 }
 
-/// What a replay makes of a record.
-pub(super) enum Event {
-    /// A `session_start` that says which session it is.
-    Start,
-    Checkpoint(CheckpointFields),
-    /// An event that every replay reads, or one of a type that this release does not know.
-    Other,
-    /// A rewind whose `cutSeq` is not valid: replays warn, and go by this number of items.
-    BadCut(u64),
-    /// An item that only a default replay reads. A strict one accepts no other speakers than `human`, `ai` and `tool`.
-    Lenient,
-    /// An event that no replay reads, and why.
-    Unfit(Cow<'static, str>),
-}
-
 /// The largest version of a record that this release reads.
 const VERSION: f64 = 2.0;
 
 /// Whether the record is of a later version. A number may be in quotes, as no release writes it.
-fn is_of_later_version(envelope: &Envelope, line: &[u8]) -> bool {
+pub(super) fn is_of_later_version(envelope: &Envelope, line: &[u8]) -> bool {
     let version = envelope.version.map(|version| version.of(line));
     let unquoted = |text| <[u8]>::strip_suffix(<[u8]>::strip_prefix(text, b"\"")?, b"\"");
     let version = version.and_then(|text| number(unquoted(text).unwrap_or(text)));
@@ -124,55 +108,19 @@ pub(super) fn is_start(envelope: &Envelope, line: &[u8]) -> bool {
         && matches!(body_of(line, Mode::Lenient, &mut Nesting::default()), Some(Body::SessionStart(Some(_))))
 }
 
-/// Reads the event of a record, whose number need not be valid yet, and applies it to the history.
-pub(super) fn event_of(
-    envelope: &Envelope,
-    line: &[u8],
-    nesting: &mut Nesting,
-    history: &mut History<KeyedItem>,
-) -> Event {
-    if line.len() > MAX_LINE_BYTES {
-        return Event::Unfit("a record that is longer than any JavaScript string".into());
-    }
-    if is_of_later_version(envelope, line) {
-        return Event::Unfit("a record of a later version".into());
-    }
-    if let Some((line, envelope)) = versioned(line, envelope, nesting) {
-        return event_of(&envelope, &line, nesting, history);
-    }
-    if envelope.number(line).is_none() {
-        // Only the number is wrong, which the record gets anew.
-        let (line, envelope) = renumbered(line, envelope, 0.0);
-        return event_of(&envelope, &line, nesting, history);
-    }
-    match body_of(line, Mode::Strict, nesting) {
-        Some(Body::SessionStart(_)) if is_start(envelope, line) => Event::Start,
-        Some(Body::SessionStart(_)) => Event::Unfit("a session_start without sessionId or projectHash".into()),
-        Some(Body::Malformed(known, fault)) => match body_of(line, Mode::Lenient, nesting) {
-            Some(Body::Malformed(..)) | None => Event::Unfit(misfit(known, fault)),
-            Some(_) => Event::Lenient,
-        },
-        Some(Body::Checkpoint(fields)) => Event::Checkpoint(fields),
-        Some(body) if !apply(&body, line, history) => Event::Unfit(misplaced(&body)),
-        Some(Body::Rewind(count, Cut::Malformed)) => Event::BadCut(count),
-        Some(_) => Event::Other,
-        None => Event::Unfit("no record".into()),
-    }
-}
-
 /// Applies an event to the history. Returns false if it edits an item that is not there.
-fn apply(body: &Body, line: &[u8], history: &mut History<KeyedItem>) -> bool {
+pub(super) fn apply(body: &Body, line: &[u8], history: &mut History<KeyedItem>) -> bool {
     body.change(|span| KeyedItem::of(span.of(line), 0)).is_none_or(|change| history.apply(change))
 }
 
-fn body_of(line: &[u8], mode: Mode, nesting: &mut Nesting) -> Option<Body> {
+pub(super) fn body_of(line: &[u8], mode: Mode, nesting: &mut Nesting) -> Option<Body> {
     match Line::read(line, mode, nesting) {
         Line::Event(event) => Some(event.body),
         _ => None,
     }
 }
 
-fn misfit(known: EventType, fault: Fault) -> Cow<'static, str> {
+pub(super) fn misfit(known: EventType, fault: Fault) -> Cow<'static, str> {
     let what = match fault {
         Fault::Event => "whose payload does not fit",
         Fault::Title => "whose title is no text",
@@ -183,7 +131,7 @@ fn misfit(known: EventType, fault: Fault) -> Cow<'static, str> {
     format!("a {} event {what}", known.as_str()).into()
 }
 
-fn misplaced(body: &Body) -> Cow<'static, str> {
+pub(super) fn misplaced(body: &Body) -> Cow<'static, str> {
     let is_insert = matches!(body, Body::Edit(edit) if matches!(**edit, Change::Insert { .. }));
     let name = if is_insert { EventType::SyntheticInsert } else { EventType::ChronologyBind }.as_str();
     format!("a {name} event of an item that is not there").into()
