@@ -38,20 +38,13 @@ pub struct Checkpoint<'e> {
     pub created_at: &'e [u8],
 }
 
-/// What is odd about an event. The event takes effect anyway if it can.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CheckpointAnomaly {
-    Duplicate,
-    Deleted,
-    Unknown,
-}
-
 /// The result of folding events: the checkpoints, and the events that are odd.
 #[derive(Debug, Default)]
 pub(crate) struct Checkpoints<'e> {
     /// Deleted ones included, ascending by watermark, then in file order.
     pub all: Vec<Checkpoint<'e>>,
-    odd: Vec<(&'e CheckpointEvent, CheckpointAnomaly)>,
+    /// With what they do to the checkpoint. An event takes effect anyway if it can.
+    odd: Vec<(&'e CheckpointEvent, &'static str)>,
     odd_in_all: usize,
 }
 
@@ -82,11 +75,11 @@ impl<'e> Checkpoints<'e> {
         checkpoints
     }
 
-    fn apply(&mut self, event: &'e CheckpointEvent, known: &mut Known) -> Option<CheckpointAnomaly> {
+    fn apply(&mut self, event: &'e CheckpointEvent, known: &mut Known) -> Option<&'static str> {
         let checkpoint = known.created.and_then(|at| self.all.get_mut(at));
         let is_known = checkpoint.is_some();
         match (&event.change, checkpoint) {
-            (CheckpointChange::Created(_), Some(_)) => return Some(CheckpointAnomaly::Duplicate),
+            (CheckpointChange::Created(_), Some(_)) => return Some("duplicates"),
             (CheckpointChange::Created(name), None) => {
                 known.created = Some(self.all.len());
                 self.all.push(Checkpoint {
@@ -105,12 +98,12 @@ impl<'e> Checkpoints<'e> {
         let was_deleted = known.deleted;
         known.deleted |= event.change == CheckpointChange::Deleted;
         if was_deleted {
-            return Some(CheckpointAnomaly::Deleted);
+            return Some("references deleted");
         }
-        (!is_known).then_some(CheckpointAnomaly::Unknown)
+        (!is_known).then_some("references unknown")
     }
 
-    fn note(&mut self, event: &'e CheckpointEvent, oddity: CheckpointAnomaly) {
+    fn note(&mut self, event: &'e CheckpointEvent, oddity: &'static str) {
         self.odd_in_all += 1;
         if self.odd.len() < SHOWN_WARNINGS {
             self.odd.push((event, oddity));
@@ -128,14 +121,9 @@ impl<'e> Checkpoints<'e> {
     }
 }
 
-fn message(event: &CheckpointEvent, oddity: CheckpointAnomaly) -> Message<'_> {
+fn message<'e>(event: &'e CheckpointEvent, oddity: &'static str) -> Message<'e> {
     let (seq, event_type) = (js_number(event.seq), event.change.event_type().as_str());
-    let words = match oddity {
-        CheckpointAnomaly::Duplicate => "duplicates",
-        CheckpointAnomaly::Deleted => "references deleted",
-        CheckpointAnomaly::Unknown => "references unknown",
-    };
-    let text = format!("Sequence {seq}: {event_type} {words} checkpoint ");
+    let text = format!("Sequence {seq}: {event_type} {oddity} checkpoint ");
     Message(vec![MessagePart::Text(text.into()), MessagePart::Json(&event.id)])
 }
 
