@@ -112,7 +112,7 @@ impl<'e> Checkpoints<'e> {
 
     /// The warnings as users read them; the last one counts those that are not shown.
     pub(crate) fn messages(&self) -> Vec<Message<'e>> {
-        let mut messages: Vec<_> = self.odd.iter().map(|(event, oddity)| message(event, *oddity)).collect();
+        let mut messages: Vec<_> = self.odd.iter().map(|(event, oddity)| message(event, oddity)).collect();
         let hidden = self.odd_in_all - self.odd.len();
         if hidden > 0 {
             messages.push(Message::text(format!("Replay: {hidden} further checkpoint warnings not shown")));

@@ -12,8 +12,8 @@ use memchr::{memchr_iter, memmem::Finder};
 
 use super::records_of_parts::Records;
 use crate::lines::{LineReader, LineSource, ReadError, Segments, Threads};
-use crate::session::fold::{self, History, HistoryEffect, KeyedItem, Plain};
-use crate::session::format::Mode;
+use crate::session::fold::{self, History, HistoryEffect, KeyedItem, LinePosition, Plain};
+use crate::session::format::{Body, Mode};
 use crate::task::Worker;
 
 /// How many items of each part remain at the end.
@@ -122,25 +122,25 @@ impl Records {
     }
 
     /// The history that parts, from the beginning of the file on, leave.
-    pub(crate) fn history(&mut self, parts: &[Range<u64>]) -> Result<History<KeyedItem>, ReadError> {
+    pub(crate) fn history(
+        &mut self,
+        parts: impl IntoIterator<Item = Range<u64>>,
+    ) -> Result<History<KeyedItem>, ReadError> {
         let mut history = History::default();
+        let mut apply = |body: &Body, place: &LinePosition<'_>| {
+            if let Some(change) = body.change(|span| place.keyed(span)) {
+                history.apply(change);
+            }
+        };
         for part in parts {
-            self.each(
-                part.clone(),
-                |_| true,
-                |body, place| {
-                    if let Some(change) = body.change(|span| place.keyed(span)) {
-                        history.apply(change);
-                    }
-                },
-            )?;
+            self.each(part, |_| true, &mut apply)?;
         }
         Ok(history)
     }
 
     /// The offset in the file and the index of each item of that history, ascending.
     fn edited(&mut self, parts: &[Range<u64>]) -> Result<Vec<(u64, u64)>, ReadError> {
-        let mut items: Vec<_> = self.history(parts)?.iter().map(|item| item.offset).zip(0..).collect();
+        let mut items: Vec<_> = self.history(parts.iter().cloned())?.iter().map(|item| item.offset).zip(0..).collect();
         items.sort_unstable();
         Ok(items)
     }

@@ -369,7 +369,7 @@ impl Changes {
             (None, Body::Content(_)) => return Ok(&[HistoryChange::APPENDED]),
             (None, _) => {
                 let reader = LineReader::default().skipping_long_lines();
-                let before = Records::new(source.clone(), reader, mode).history(&[0..place.offset])?;
+                let before = Records::new(source.clone(), reader, mode).history(std::iter::once(0..place.offset))?;
                 self.history.insert(before)
             }
         };
